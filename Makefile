@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Makefile: a target's name to the program that does it; no logic of its own
+#
+# Variables: SCENARIO, KERNEL, ENGINE (stap, bpftrace, both), ACCEL (kvm, tcg),
+# V=1 (show everything), WRITESTALL_CACHE, WRITESTALL_MIRROR.
+
+export SCENARIO KERNEL ENGINE ACCEL V
+export PYTHONDONTWRITEBYTECODE = 1
+
+.DEFAULT_GOAL := help
+.PHONY: help lab test check setup doctor shell scenarios explain clean
+
+help: ## print this list
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
+
+lab: ## make write(2) stall in a throwaway VM and say why (SCENARIO=, KERNEL=, ENGINE=)
+	@lab/run
+
+test: ## set up, run every test this machine can run
+	@lab/test
+
+check: ## the quick tests and linters, no VM
+	@lab/test --quick
+
+setup: ## install what the lab and its tests need on this host
+	@lab/setup --tests
+
+doctor: ## say what this machine can do and what is missing; change nothing
+	@lab/doctor
+
+shell: ## an interactive shell in the VM (KERNEL=)
+	@vm/run $(if $(KERNEL),-k $(KERNEL)) --shell
+
+scenarios: ## list the scenarios with one sentence each
+	@repro/run --list
+
+explain: ## explain a run again (RUN=out/latest)
+	@lab/writestall explain $(or $(RUN),out/latest)
+
+clean: ## forget compiled parts and the image, so that newer packages are fetched
+	@lab/clean

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""check: turns an answer and the injector's record into how right the answer is.
+
+docs/how-causes-are-inferred.md, "How the answer is checked", defines each number.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from writestall import classes as c
+from writestall.errors import WritestallError
+from writestall.model import Answer
+from writestall.parts import Chain, Part
+from writestall.truth import BioDelay, read_truth
+
+Window = tuple[int, int]
+# In these modes the submitter itself is kept, so the root must be that very task.
+SUBMITTER_KEPT = frozenset(("sleep", "spin"))
+# The injected delay is the cause of a write when it covers this share of it.
+CAUSE_SHARE = 0.5
+
+
+@dataclass(slots=True)
+class Verdict:
+    """How right an answer is; shares are 0 to 1, None where there is nothing to judge.
+
+    `violations` are things that must not have happened, one line each.
+    """
+
+    stalls: int = 0
+    roots_right: int = 0
+    attributed_ns: int = 0
+    injected_ns: int = 0
+    right_ns: int = 0
+    errors_ns: list[int] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def root_right_share(self) -> float | None:
+        """Stalled writes whose main root is the injected one, or rightly is not."""
+        return _share(self.roots_right, self.stalls)
+
+    @property
+    def precision(self) -> float | None:
+        """Of the time put down to the device, how much a delay was in force."""
+        return _share(self.right_ns, self.attributed_ns)
+
+    @property
+    def recall(self) -> float | None:
+        """Of the stall time with a delay in force, how much was put down to it."""
+        return _share(self.right_ns, self.injected_ns)
+
+    def as_json(self) -> dict[str, Any]:
+        """What `check --json` prints."""
+        mean_ns = sum(self.errors_ns) // len(self.errors_ns) if self.errors_ns else None
+        return {
+            "stalls": self.stalls,
+            "root_right_share": _rounded(self.root_right_share),
+            "precision": _rounded(self.precision),
+            "recall": _rounded(self.recall),
+            "attribution_error_ns": mean_ns,
+            "attribution_error_max_ns": max(self.errors_ns, default=None),
+            "attributed_ns": self.attributed_ns,
+            "injected_ns": self.injected_ns,
+            "right_ns": self.right_ns,
+            "wrong": self.wrong,
+            "violations": self.violations,
+            "notes": self.notes,
+        }
+
+    def failures(self, least: float) -> list[str]:
+        """Why the check fails, one line each; empty when it passes."""
+        if not self.stalls:
+            return [*self.violations, "no stalled write to check"]
+        shares = {
+            "root_right_share": self.root_right_share,
+            "precision": self.precision,
+            "recall": self.recall,
+        }
+        low = [
+            f"{name} {'unknown' if share is None else format(share, '.4f')} < {least:g}"
+            for name, share in shares.items()
+            if share is None or share < least
+        ]
+        return self.violations + low
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _rounded(share: float | None) -> float | None:
+    return None if share is None else round(share, 6)
+
+
+def check(answer: Answer) -> Verdict:
+    """Judges an answer by the run's `truth.jsonl`; raises where there is none."""
+    path = answer.run.path / "truth.jsonl"
+    if not path.exists():
+        raise WritestallError(f"{path}: missing; was the injector armed in this run?")
+    records = read_truth(path)
+    verdict = Verdict(stalls=len(answer.chains))
+    verdict.notes += [str(problem) for problem in records.problems[:3]]
+    lost = (records.end or {}).get("lost")
+    if records.end is None:
+        verdict.notes.append(f"{path.name}: no end line: the record was cut off")
+    elif lost:
+        verdict.notes.append(f"{path.name}: the injector lost {lost} records")
+    verdict.violations += _strays(answer, records.rows)
+    truth = _Truth(records.rows)
+    for chain in answer.chains:
+        _judge(answer, chain, truth, verdict)
+    return verdict
+
+
+def _strays(answer: Answer, rows: Sequence[BioDelay]) -> Iterator[str]:
+    """Delays that no rule of the scenario asked for."""
+    rules = answer.run.get("scenario", "inject")
+    if not isinstance(rules, list):
+        yield "manifest.json: no scenario.inject: who was to be delayed is not known"
+        return
+    wanted = [
+        str(rule.get("submitter", "*")) for rule in rules if isinstance(rule, dict)
+    ]
+    for comm, count in Counter(row.comm or "?" for row in rows).items():
+        if not any(fnmatchcase(comm, pattern) for pattern in wanted):
+            yield f"{count} bios of {comm!r} were delayed, wanted only {wanted}"
+    device = answer.run.get("device", "dev")
+    for dev, count in Counter(row.dev for row in rows).items():
+        if device and dev and dev != device:
+            yield f"{count} bios of device {dev} were delayed, wanted only {device}"
+
+
+class _Truth:
+    """Delays by submitter and in all, as windows that do not overlap."""
+
+    def __init__(self, rows: Sequence[BioDelay]) -> None:
+        self.kept = all(row.mode in SUBMITTER_KEPT for row in rows)
+        self.every = _union(_window(row) for row in rows)
+        tids = {row.tid for row in rows}
+        self.by_tid = {
+            tid: _union(_window(row) for row in rows if row.tid == tid) for tid in tids
+        }
+
+    def of(self, leaf: Part) -> list[Window]:
+        """The delays that would make this leaf right."""
+        return self.by_tid.get(leaf.task.tid, []) if self.kept else self.every
+
+    def main_submitter(self, window: Window) -> int | None:
+        """Whose delays cover most of a window."""
+        covers = {tid: _common_ns(w, window) for tid, w in self.by_tid.items()}
+        return max(covers, key=lambda tid: covers[tid], default=None)
+
+
+def _window(row: BioDelay) -> Window:
+    return row.t_ns, row.t_ns + row.dur_ns
+
+
+def _union(windows: Iterator[Window]) -> list[Window]:
+    merged: list[Window] = []
+    for start, end in sorted(windows):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _common_ns(windows: list[Window], other: Window) -> int:
+    start, end = other
+    return sum(max(0, min(end, b) - max(start, a)) for a, b in windows)
+
+
+def _judge(answer: Answer, chain: Chain, truth: _Truth, verdict: Verdict) -> None:
+    """Adds one write's numbers to the verdict."""
+    write = chain.write
+    window = (write.t_ns, write.t_ns + write.dur_ns)
+    injected_ns = _common_ns(truth.every, window)
+    attributed_ns = right_ns = 0
+    for leaf in chain.leaves():
+        if leaf.start_ns is None:
+            continue
+        common_ns = _common_ns(
+            truth.of(leaf), (leaf.start_ns, leaf.start_ns + leaf.dur_ns)
+        )
+        if leaf.kind == c.RUNQUEUE and truth.kept:
+            # The injector counts until its task runs again; that is not the delay.
+            injected_ns -= common_ns
+        elif leaf.cls == c.DEVICE_IO and leaf.explained:
+            attributed_ns += leaf.dur_ns
+            right_ns += common_ns
+    verdict.attributed_ns += attributed_ns
+    verdict.injected_ns += injected_ns
+    verdict.right_ns += right_ns
+    verdict.errors_ns.append(abs(attributed_ns - injected_ns))
+    caused = injected_ns >= CAUSE_SHARE * write.dur_ns
+    blamed = _blamed_tid(answer, chain)
+    if caused and truth.kept:
+        right = blamed is not None and blamed == truth.main_submitter(window)
+    elif caused:
+        right = blamed is not None
+    else:
+        right = blamed is None or (truth.kept and blamed not in truth.by_tid)
+    verdict.roots_right += right
+    if not right:
+        root = next(iter(answer.roots([chain])), "nothing")
+        verdict.wrong.append(
+            f"event {chain.id}: {write.dur_ns / 1e6:.0f} ms, delayed for "
+            f"{injected_ns / 1e6:.0f} ms of it, root found: {root}"
+        )
+
+
+def _blamed_tid(answer: Answer, chain: Chain) -> int | None:
+    """The task of the main root where that is the device, else None."""
+    roots = answer.roots([chain])
+    main = next(iter(roots), None)
+    if main is None or main.cls != c.DEVICE_IO:
+        return None
+    sums: Counter[int] = Counter()
+    for leaf in chain.leaves():
+        if answer.root_of(chain, leaf) == main:
+            sums[leaf.task.tid] += leaf.dur_ns
+    return sums.most_common(1)[0][0]
+
+
+def lines(verdict: Verdict, path: Path, least: float) -> Iterator[str]:
+    """The verdict for a person."""
+    row = verdict.as_json()
+    failures = verdict.failures(least)
+    yield f"{'FAILED' if failures else 'agrees'}: {path}, at least {least:g} wanted"
+    for name in ("stalls", "root_right_share", "precision", "recall"):
+        yield f"  {name:<22} {row[name]}"
+    for name in ("attribution_error_ns", "attribution_error_max_ns"):
+        value = row[name]
+        yield f"  {name:<22} {value}" + (f" ({value / 1e6:.2f} ms)" if value else "")
+    yield from (f"  {line}" for line in failures + verdict.wrong[:10])
+    yield from (f"  note: {note}" for note in verdict.notes)

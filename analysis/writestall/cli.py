@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""cli: turns the command line into calls, and errors into one line and a status.
+
+Exit status: 0 answered, 1 a check failed, 2 bad input or usage. Commands import what
+they need when they run: an answer must not wait for modules it does not use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from writestall import __version__
+from writestall.errors import WritestallError
+from writestall.units import printable
+
+if TYPE_CHECKING:
+    from writestall.rundir import RunDir
+
+ANSWERED, FAILED, BAD_INPUT = 0, 1, 2
+
+
+def _explain(args: argparse.Namespace) -> int:
+    if (args.run is None) == (args.log is None):
+        raise WritestallError("explain: want a RUN or --log FILE, one of them")
+    return _explain_run(args) if args.log is None else _explain_log(args)
+
+
+def _explain_log(args: argparse.Namespace) -> int:
+    from writestall import klog, logchain, logtext
+
+    where = "standard input" if args.log == "-" else args.log
+    try:
+        # Any bytes are taken: a log is what somebody pasted.
+        name = 0 if args.log == "-" else args.log
+        with open(name, encoding="utf-8", errors="replace") as lines:  # noqa: PTH123
+            answer = logchain.explain_log(klog.read_log(lines))
+    except OSError as error:
+        raise WritestallError(f"{where}: {error.strerror}") from None
+    if not answer.tasks:
+        raise WritestallError(
+            f"{where}: no stack of a stuck task found; paste hung-task reports, the "
+            "output of sysrq w, or /proc/PID/stack"
+        )
+    if args.json:
+        _print_json(logtext.log_json(answer))
+    else:
+        _print_lines(logtext.report(answer, where))
+    return ANSWERED
+
+
+def _explain_run(args: argparse.Namespace) -> int:
+    from writestall import jsonout, model, rundir, text
+
+    run = rundir.open_run(args.run)
+    answer = model.answer(run, args.engine, args.all)
+    count = len(answer.chains)
+    if args.write is not None and not 1 <= args.write <= count:
+        raise WritestallError(f"--write {args.write}: this run has 1 to {count}")
+    chains = jsonout.chains_json(answer)
+    unwritten = _keep(run, {"chains.json": chains, "summary.json": answer.summary()})
+    if args.json:
+        rows = chains["chains"]
+        chosen = rows[: args.top] if args.write is None else [rows[args.write - 1]]
+        _print_json({"summary": answer.summary(), **chains, "chains": chosen})
+    else:
+        _print_lines(text.report(answer, args.top, args.write))
+    if unwritten:
+        sys.stdout.flush()
+        raise unwritten
+    return ANSWERED
+
+
+def _keep(run: RunDir, files: dict[str, dict[str, Any]]) -> WritestallError | None:
+    """Writes the answer beside its events; a folder that refuses must not hide it."""
+    from writestall.rundir import write_json
+
+    try:
+        for name, value in files.items():
+            write_json(run.path / name, value)
+    except WritestallError as error:
+        return error
+    return None
+
+
+def _check(args: argparse.Namespace) -> int:
+    from writestall import check, model, rundir
+
+    answer = model.answer(rundir.open_run(args.run), args.engine)
+    verdict = check.check(answer)
+    if args.json:
+        _print_json(verdict.as_json())
+    else:
+        _print_lines(check.lines(verdict, args.run, args.min))
+    return FAILED if verdict.failures(args.min) else ANSWERED
+
+
+def _compare_engines(args: argparse.Namespace) -> int:
+    from writestall import compare, rundir
+
+    result = compare.compare(rundir.open_run(args.run), int(args.awake_ms * 1e6))
+    _print_lines(compare.lines(result))
+    return FAILED if result.misses else ANSWERED
+
+
+def _expect(args: argparse.Namespace) -> int:
+    from writestall import expect, model, rundir
+
+    answer = model.answer(rundir.open_run(args.run), args.engine)
+    misses = list(expect.misses(answer))
+    name = answer.summary()["scenario"]
+    _print_lines(
+        misses or [f"as expected: {name}, {len(answer.chains)} stalled writes"]
+    )
+    return FAILED if misses else ANSWERED
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    # Names in them come from users: nothing a terminal would obey gets out.
+    sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    from writestall.rundir import json_bytes
+
+    sys.stdout.write(json_bytes(value).decode())
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("want 1 or more")
+    return value
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError("want a share from 0 to 1")
+    return value
+
+
+def _milliseconds(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 1e9:
+        raise argparse.ArgumentTypeError("want milliseconds, 0 or more")
+    return value
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="writestall",
+        description="Says why write(2) stalled: which lock, held by whom, waiting for "
+        "what, down to the disk.",
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    explain = _command(
+        commands,
+        "explain",
+        _explain,
+        "the chains of a run's slowest writes, and the summary",
+        "writestall explain out/latest --top 3",
+    )
+    explain.add_argument(
+        "--log",
+        metavar="FILE",
+        help="no run: a kernel log with stacks of stuck tasks; - is standard input",
+    )
+    explain.add_argument(
+        "--write", type=_positive, metavar="N", help="only the Nth slowest write"
+    )
+    explain.add_argument(
+        "--top", type=_positive, default=5, metavar="K", help="chains shown (5)"
+    )
+    explain.add_argument(
+        "--all", action="store_true", help="writes to other disks than the run's too"
+    )
+    check = _command(
+        commands,
+        "check",
+        _check,
+        "how right the explanation is, by the injector's own record",
+        "writestall check out/latest --min 0.99",
+    )
+    check.add_argument(
+        "--min",
+        type=_share,
+        default=0.95,
+        metavar="X",
+        help="least share of roots, precision and recall, 0 to 1 (0.95)",
+    )
+    for command in (explain, check):
+        command.add_argument("--json", action="store_true", help="print JSON")
+    expect = _command(
+        commands,
+        "expect",
+        _expect,
+        "whether the run shows what its scenario promises",
+        "writestall expect out/latest",
+    )
+    for command in (explain, check, expect):
+        command.add_argument(
+            "--engine",
+            choices=("stap", "bpftrace"),
+            help="whose events (stap where both are there)",
+        )
+    compare = _command(
+        commands,
+        "compare-engines",
+        _compare_engines,
+        "whether both engines and the client saw the same stalls",
+        "writestall compare-engines out/latest",
+    )
+    compare.add_argument(
+        "--awake-ms",
+        type=_milliseconds,
+        default=0.0,
+        metavar="MS",
+        help="what the client may be awake beside its sleeps, where CPUs are short (0)",
+    )
+    return parser
+
+
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    call: Callable[[argparse.Namespace], int],
+    what: str,
+    example: str,
+) -> argparse.ArgumentParser:
+    """A command that reads one run directory."""
+    parser = commands.add_parser(
+        name, help=what, description=f"Prints {what}.", epilog=f"example: {example}"
+    )
+    optional = "?" if name == "explain" else None
+    parser.add_argument(
+        "run", type=Path, metavar="RUN", nargs=optional, help="run directory"
+    )
+    parser.set_defaults(call=call)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; returns its exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal of another encoding gets \\xNN, not a traceback.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    args = _parser().parse_args(argv)
+    try:
+        status: int = args.call(args)
+        sys.stdout.flush()
+    except WritestallError as error:
+        print(f"writestall: {printable(str(error))}", file=sys.stderr)
+        return BAD_INPUT
+    except BrokenPipeError:
+        # The reader has seen enough; keep the interpreter from flushing again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ANSWERED
+    return status

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""endings: turns who woke a sleeper into what ended the wait."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from writestall import classes as c
+from writestall.classify import FOREIGN, Verdict
+from writestall.events import Block
+from writestall.frames import parse_stack
+from writestall.rules_block import SUBMIT
+
+TASK, COMPLETION, TIMER, INTERRUPT, UNKNOWN = (
+    "task",
+    "completion",
+    "timer",
+    "interrupt",
+    "unknown",
+)
+
+# Functions a driver or the block layer ends an I/O with: block/bio.c bio_endio(),
+# block/blk-mq.c blk_update_request(), fs/buffer.c end_buffer_*(), mm/filemap.c
+# folio_end_writeback() (end_page_writeback() before 5.16).
+_COMPLETION = re.compile(
+    r"_*bio_endio|bio_end_io\w*|blk_update_request|blk_mq_(end|complete)_\w+"
+    r"|_*blk_mq_(end|complete)_request\w*|blk_done_softirq|blk_complete_reqs"
+    r"|_*end_buffer_\w+|end_bio_\w+|folio_end_writeback\w*|end_page_writeback"
+    r"|\w+_end_(b?io|ioend)\w*|\w+_endio\w*|scsi_(io_completion|end_request|done)\w*"
+    r"|virtblk_done|nvme_(irq|pci_complete\w*)|submit_bio_wait_endio"
+)
+# kernel/time/timer.c call_timer_fn(), hrtimer.c __hrtimer_run_queues().
+_TIMER = re.compile(
+    r"process_timeout|hrtimer_wakeup|call_timer_fn|_*run_timers\w*|_*hrtimer_run_\w+"
+)
+# What a lock, a bit or a wait queue is let go with: mm/filemap.c, fs/buffer.c,
+# kernel/locking, kernel/sched/wait*.c, fs/jbd2/commit.c.
+_RELEASE = re.compile(
+    r"_*(folio_)?unlock(_page|_buffer)?|folio_unlock|folio_wake_bit|wake_up_page_bit"
+    r"|up_(read|write)|_*up|rwsem_wake\w*|_*mutex_unlock\w*|wake_up_bit"
+    r"|_*wake_up(_common)?(_lock)?|wake_q\w*|complete(_all)?|_*wake_up_\w+"
+)
+
+
+@lru_cache(maxsize=65536)
+def _symbols(stack: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(frame.symbol for frame in parse_stack(stack))
+
+
+def _shows(pattern: re.Pattern[str], stack: tuple[str, ...]) -> bool:
+    return any(pattern.fullmatch(symbol) for symbol in _symbols(stack))
+
+
+# The innermost sign counts: further out stand whatever was interrupted, and other
+# work of the same interrupt.
+@lru_cache(maxsize=65536)
+def _sign(stack: tuple[str, ...]) -> str:
+    for symbol in _symbols(stack):
+        if _COMPLETION.fullmatch(symbol):
+            return COMPLETION
+        if _TIMER.fullmatch(symbol):
+            return TIMER
+    return INTERRUPT
+
+
+def ending(block: Block) -> str:
+    """What ended a sleep: a task, an I/O's completion, a timer, another interrupt."""
+    if block.waker_ctx is None:
+        return UNKNOWN
+    if block.waker_ctx == "task":
+        return TASK if block.waker_tid else UNKNOWN
+    return _sign(block.waker_kstack)
+
+
+def completes_io(block: Block) -> bool:
+    """True when the waker, whatever its context, was ending an I/O."""
+    return _sign(block.waker_kstack) == COMPLETION
+
+
+def releases(block: Block) -> bool:
+    """True when the waker's stack shows it letting go of what was waited for."""
+    return _shows(_RELEASE, block.waker_kstack)
+
+
+def is_submitter(block: Block, verdict: Verdict) -> bool:
+    """True for a task asleep on the way down into the disk, its bio in its hands.
+
+    Such a sleep belongs to the device, whoever ends it (a timer, a driver's thread).
+    """
+    if verdict.cls != c.DEVICE_IO:
+        return False
+    return verdict.rule is FOREIGN or _shows(SUBMIT, block.kstack)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""expect: turns a scenario's `expect` table and an answer into what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from writestall.errors import WritestallError
+from writestall.model import Answer
+from writestall.parts import WAIT, Chain, Part
+
+LEAST_EXPLAINED = 0.95
+MS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The `expect` table of a scenario (docs/scenario-format.md)."""
+
+    chain: tuple[str, ...]
+    stalled_writes_min: int
+    stall_ms_min: int
+
+
+def expected(answer: Answer) -> Expected:
+    """The table from the manifest; raises where it is absent or of another form."""
+    table = answer.run.get("scenario", "expect")
+    where = answer.run.path / "manifest.json"
+    if not isinstance(table, dict):
+        raise WritestallError(f"{where}: no scenario.expect table to hold the run to")
+    try:
+        chain = tuple(table["chain"])
+        if not all(isinstance(cls, str) for cls in chain):
+            raise TypeError("chain")
+        return Expected(
+            chain, int(table["stalled_writes_min"]), int(table["stall_ms_min"])
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise WritestallError(f"{where}: scenario.expect: bad {error}") from None
+
+
+def misses(answer: Answer) -> Iterator[str]:
+    """One line for each thing the run was to show and does not."""
+    want = expected(answer)
+    status = answer.run.get("status")
+    if status != "complete":
+        yield f"status: {status}, want complete"
+    long = [ch for ch in answer.chains if ch.write.dur_ns >= want.stall_ms_min * MS]
+    if len(long) < want.stalled_writes_min:
+        yield (
+            f"stalled writes of {want.stall_ms_min} ms and more: {len(long)}, want "
+            f"{want.stalled_writes_min}"
+        )
+    if want.chain and not any(_holds(chain, want.chain) for chain in answer.chains):
+        yield f"chain {' > '.join(want.chain)}: in none of {len(answer.chains)} writes"
+    if answer.chains and answer.share_explained < LEAST_EXPLAINED:
+        share = answer.share_explained
+        yield f"explained: {share:.4f} of the stall time, want {LEAST_EXPLAINED}"
+    if answer.stream.lost_events:
+        yield f"lost events: {answer.stream.lost_events}, want 0"
+
+
+def _holds(chain: Chain, want: Sequence[str]) -> bool:
+    """True when the classes follow each other on one way from write to root."""
+    return any(_follows(part, (), tuple(want)) for part in chain.parts)
+
+
+def _follows(part: Part, above: tuple[str, ...], want: tuple[str, ...]) -> bool:
+    way = (*above, part.cls) if part.kind == WAIT else above
+    if way[-len(want) :] == want:
+        return True
+    return any(_follows(inner, way, want) for inner in part.parts)

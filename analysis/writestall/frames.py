@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""frames: turns the text of one stack frame into a symbol and a module.
+
+Compilers split and clone functions; the suffixes they add name the same source
+function: `.isra.N`, `.constprop.N`, `.part.N`, `.cold`, `.llvm.N`, `.lto_priv.N`
+(GCC manual, "Optimize Options": -fipa-sra, -fipa-cp, -fpartial-inlining; gcc/cgraph
+clone names). The kernel itself strips them for the same reason: kernel/kallsyms.c,
+cleanup_symbol_name() (commit 6eb4bd92c1ce, "kallsyms: strip LTO suffixes").
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+_SUFFIX = re.compile(r"(\.(isra|constprop|part|cold|llvm|lto_priv)\b[.\d]*)+$")
+# `name`, then `+0xoff` and perhaps `/0xsize`, then ` [module]`. Modules may carry a
+# build id behind the name (kernel/module/kallsyms.c, commit 9294523e3768, 5.14).
+_FRAME = re.compile(
+    r"(?P<symbol>[A-Za-z_.$][\w.$]*)"
+    r"(?:\+0x[0-9a-fA-F]+(?:/0x[0-9a-fA-F]+)?)?"
+    r"(?:\s+\[(?P<module>[\w-]+)(?:\s+[0-9a-f]+)?\])?$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One function of a stack: `symbol` without offset and compiler suffixes."""
+
+    symbol: str
+    module: str | None = None
+
+
+@lru_cache(maxsize=65536)
+def parse_frame(text: str) -> Frame | None:
+    """`ext4_map_blocks.part.0+0x1a/0x30 [ext4]` -> Frame; None for a bare address."""
+    match = _FRAME.match(text.strip())
+    if not match:
+        return None
+    return frame(match["symbol"], match["module"])
+
+
+def frame(symbol: str, module: str | None) -> Frame:
+    """A frame from a symbol as printed, compiler suffixes and all."""
+    return Frame(_SUFFIX.sub("", symbol), module)
+
+
+def parse_stack(stack: tuple[str, ...]) -> tuple[Frame, ...]:
+    """Frames of a stack, innermost first; addresses without a symbol are left out."""
+    return tuple(frame for text in stack if (frame := parse_frame(text)))

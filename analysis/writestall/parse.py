@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""parse: turns JSON Lines into typed events, and says what could not be read.
+
+A broken line never stops the rest: it is counted and named (file:line). Only a file
+that cannot be opened, or holds not one event, is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+import msgspec
+from msgspec.structs import force_setattr
+
+from writestall.errors import WritestallError
+from writestall.events import (
+    Begin,
+    Block,
+    ClientWrite,
+    End,
+    Event,
+    Lost,
+    Stack,
+    Write,
+)
+
+T = TypeVar("T")
+# An event line is a few KiB: 48 frames twice, and a path.
+MAX_LINE_BYTES = 1 << 20
+KNOWN_EVENTS = frozenset(("begin", "block", "write", "lost", "end"))
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that could not be read: `line` is 1-based, 0 for the whole file."""
+
+    file: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.text}"
+
+
+@dataclass(slots=True)
+class Stream:
+    """What one tracer wrote. Blocks and writes carry their line number as id."""
+
+    file: str
+    begin: Begin | None = None
+    end: End | None = None
+    blocks: list[tuple[int, Block]] = field(default_factory=list)
+    writes: list[tuple[int, Write]] = field(default_factory=list)
+    lost: list[Lost] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def lost_events(self) -> int:
+        """Events the tracer says it lost (not stacks: those leave an event behind)."""
+        told = sum(item.count for item in self.lost if item.what != "stacks")
+        return max(told, (self.end.lost or 0) if self.end else 0)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines that are not blank; OSError becomes one clear line."""
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield number, line
+    except OSError as error:
+        raise WritestallError(f"{path}: {error.strerror}") from None
+
+
+def _why(error: Exception) -> str:
+    """One line of what msgspec or the recursion limit had to say."""
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return str(error).splitlines()[0]
+
+
+def _read(
+    path: Path,
+    decode: Callable[[bytes], T],
+    on_row: Callable[[int, T], None],
+    on_other: Callable[[bytes], bool],
+) -> list[Problem]:
+    """Feeds each decoded line to on_row; returns what could not be decoded.
+
+    on_other says whether a line that failed is one of another known kind.
+    """
+    problems = []
+    for number, line in _lines(path):
+        if len(line) > MAX_LINE_BYTES:
+            problems.append(Problem(path.name, number, "line longer than 1 MiB"))
+            continue
+        try:
+            on_row(number, decode(line))
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+            if not on_other(line):
+                problems.append(Problem(path.name, number, _why(error)))
+    return problems
+
+
+class _Kind(msgspec.Struct):
+    """Just enough of a line to tell which event it is."""
+
+    ev: str
+
+
+_kind = msgspec.json.Decoder(_Kind)
+
+
+def _kind_of(line: bytes) -> str | None:
+    """The `ev` of a well-formed line, None where there is none."""
+    try:
+        return _kind.decode(line).ev
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return None
+
+
+def read_stream(path: Path) -> Stream:
+    """Reads a tracer's `events/*.jsonl`.
+
+    Blocks and writes come back sorted by time; events that stand twice are kept once.
+    Raises WritestallError when the file cannot be opened or holds no event at all.
+    """
+    stream = Stream(path.name)
+    known: dict[Stack, Stack] = {}
+
+    def on_event(number: int, event: Event) -> None:
+        match event:
+            case Block():
+                _share(event, known, "kstack", "waker_kstack")
+                stream.blocks.append((number, event))
+            case Write():
+                _share(event, known, "kstack", "ustack")
+                stream.writes.append((number, event))
+            case Lost():
+                stream.lost.append(event)
+            case Begin():
+                stream.begin = stream.begin or event
+            case End():
+                stream.end = event
+
+    def on_other(line: bytes) -> bool:
+        # A kind that a later version prints is no mistake of this one's file.
+        return _kind_of(line) not in (None, *KNOWN_EVENTS)
+
+    decode = msgspec.json.Decoder(Event).decode
+    stream.problems = _read(path, decode, on_event, on_other)
+    if not (stream.blocks or stream.writes or stream.begin):
+        what = stream.problems[0] if stream.problems else f"{path.name}: empty"
+        raise WritestallError(f"{path.parent / str(what)}: no event could be read")
+    stream.blocks = _sorted_once(stream.blocks, stream, path)
+    stream.writes = _sorted_once(stream.writes, stream, path)
+    return stream
+
+
+def _share(event: Block | Write, known: dict[Stack, Stack], *names: str) -> None:
+    """Lets events with equal stacks hold one: stacks are most of a stream's memory."""
+    for name in names:
+        stack = getattr(event, name)
+        force_setattr(event, name, known.setdefault(stack, stack))
+
+
+E_ = TypeVar("E_", Block, Write)
+
+
+def _sorted_once(
+    rows: list[tuple[int, E_]], stream: Stream, path: Path
+) -> list[tuple[int, E_]]:
+    """Rows by time, duplicates (same task, same start) left out and reported."""
+    rows.sort(key=lambda row: (row[1].t_ns, row[1].tid, row[0]))
+    kept: list[tuple[int, E_]] = []
+    for number, event in rows:
+        if kept and (event.t_ns, event.tid) == (kept[-1][1].t_ns, kept[-1][1].tid):
+            text = f"same task and start as line {kept[-1][0]}, left out"
+            stream.problems.append(Problem(path.name, number, text))
+        else:
+            kept.append((number, event))
+    return kept
+
+
+class Timed(Protocol):
+    """A record with a start."""
+
+    @property
+    def t_ns(self) -> int: ...
+
+
+R = TypeVar("R", bound=Timed)
+
+
+@dataclass(slots=True)
+class Records(Generic[R]):
+    """Rows of one kind by start time, and the `end` line behind them if it is there."""
+
+    rows: list[R] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    end: dict[str, object] | None = None
+
+
+def read_records(path: Path, record: type[R]) -> Records[R]:
+    """Reads one kind of record between its `begin` and `end` lines."""
+    found: Records[R] = Records()
+
+    def on_row(_: int, row: R) -> None:
+        found.rows.append(row)
+
+    def on_other(line: bytes) -> bool:
+        kind = _kind_of(line)
+        if kind == "end":
+            found.end = msgspec.json.decode(line)
+        return kind in ("begin", "end")
+
+    decode = msgspec.json.Decoder(record).decode
+    found.problems = _read(
+        path, decode, lambda _, row: found.rows.append(row), on_other
+    )
+    found.rows.sort(key=lambda row: row.t_ns)
+    return found
+
+
+def read_client(path: Path) -> Records[ClientWrite]:
+    """Reads `writer.jsonl`: the slow writes as the client saw them."""
+    return read_records(path, ClientWrite)

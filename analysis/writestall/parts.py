@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""parts: the record of where time went: a tree whose parts add up, in whole ns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from writestall import classes as c
+from writestall.events import Write
+
+WAIT = "wait"
+SEEN, INFERRED = "seen", "inferred"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Whose time it is: thread id, name and role (classes.py)."""
+
+    tid: int
+    comm: str
+    role: str = c.ROLE_OTHER
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a task's time, or an amount of it.
+
+    kind       wait, running, runqueue, short_sleeps or unexplained
+    cls        class of waiting; the kind itself where it is no wait
+    start_ns   CLOCK_MONOTONIC; None for an amount that has no one place
+    task       whose time; `holder` is who it waited for, where that is a task
+    link       seen or inferred, and `why` in words; `evidence` are event ids
+    parts      what the holder did meanwhile; they add up to dur_ns. A part without
+               parts is a root: `explained` says whether its cause is known
+    queue      tasks the lock was handed along by before its last holder had it, where
+               model.unqueued() made one part of their waits
+    owner      whose I/O a device's time is, where not the task's own
+    """
+
+    kind: str
+    cls: str
+    dur_ns: int
+    task: Task
+    start_ns: int | None = None
+    link: str = SEEN
+    why: str = ""
+    path: tuple[str, ...] = ()
+    holder: Task | None = None
+    evidence: tuple[int, ...] = ()
+    explained: bool = True
+    parts: tuple[Part, ...] = ()
+    waits: int = 1
+    owner: str = ""
+    queue: int = 0
+
+    def leaves(self) -> Iterator[Part]:
+        """The roots below this part, itself when nothing is."""
+        if not self.parts:
+            yield self
+        for part in self.parts:
+            yield from part.leaves()
+
+    @property
+    def explained_ns(self) -> int:
+        """How much of it is explained, in ns."""
+        return sum(leaf.dur_ns for leaf in self.leaves() if leaf.explained)
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """One stalled write and where its time went; the parts add up to its duration."""
+
+    id: int
+    write: Write
+    task: Task
+    parts: tuple[Part, ...]
+
+    def leaves(self) -> Iterator[Part]:
+        """The roots of the whole write."""
+        for part in self.parts:
+            yield from part.leaves()
+
+    @property
+    def explained_ns(self) -> int:
+        """How much of the write is explained, in ns."""
+        return sum(part.explained_ns for part in self.parts)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""units: turns ns and hostile names into text that is safe and adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def printable(text: str) -> str:
+    """Text without control, direction or invisible characters: each becomes `\\x1b`.
+
+    Names come from users; a terminal would obey what is in them.
+    """
+    if text.isprintable():
+        return text
+    return "".join(ch if ch.isprintable() else ascii(ch)[1:-1] for ch in text)
+
+
+def shares(total: int, amounts: Sequence[int], want: int) -> list[int]:
+    """`want` units dealt out in proportion to amounts that sum to `total`.
+
+    Largest remainders: every number is its true value rounded down or up, and the
+    numbers add up to `want`.
+    """
+    if not total:
+        return [0] * len(amounts)
+    dealt = [amount * want // total for amount in amounts]
+    by_rest = sorted(
+        range(len(amounts)), key=lambda i: (amounts[i] * want % total, amounts[i])
+    )
+    left = want - sum(dealt)
+    for i in reversed(by_rest[len(by_rest) - left :] if left else []):
+        dealt[i] += 1
+    return dealt
+
+
+def ms(ns: int | None) -> str:
+    """`1276 ms`, `4.12 ms`: three digits are enough for a person."""
+    if ns is None:
+        return "-"
+    value = ns / 1e6
+    digits = 0 if value >= 100 else 1 if value >= 10 else 2
+    return f"{value:.{digits}f} ms"
+
+
+def percent(part: float, whole: float = 1.0) -> str:
+    """`97.3 %`; rounded down, so that 100.0 % means all of it."""
+    if not whole:
+        return "-"
+    tenths = int(1000 * part / whole)
+    return f"{tenths / 10:.1f} %"

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""symbols: bpftrace's stacks to frames as the event contract writes them."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from pathlib import Path
+
+FRAMES = 48  # a stack shows at most so many
+USER_FRAME = re.compile(r"([0-9a-f]+) (.*)\+(\d+) \((.*)\)")
+# What runs a program, innermost first: the program and its trampoline, nameless
+# or not, bpf_trace_run4 (kernel/trace/bpf_trace.c), and with two tracers on one
+# tracepoint its list walker.
+OWN = re.compile(
+    r"0x|bpf_prog_|bpf_trampoline_|bpf_trace_run\d|__traceiter_|__bpf_trace_"
+)
+
+
+class KernelSymbols:
+    """/proc/kallsyms; read again when the list of modules has changed."""
+
+    def __init__(self, proc: Path = Path("/proc")) -> None:
+        self._proc = proc
+        self._modules = ""
+        self._starts: list[int] = []
+        self._names: list[str] = []
+        self._known: dict[int, str] = {}
+
+    def load(self) -> None:
+        """Read the table now, before a frame needs it: it takes a second or so."""
+        self._load(self._loaded_modules())
+
+    def _loaded_modules(self) -> str:
+        # names and addresses alone: use counts change all the time
+        lines = (self._proc / "modules").read_text().splitlines()
+        return "\n".join(f"{line.split()[0]} {line.split()[5]}" for line in lines)
+
+    def _load(self, modules: str) -> None:
+        rows = []
+        for line in (self._proc / "kallsyms").open():
+            address, kind, name, *module = line.split()
+            if kind in "tTwW":
+                rows.append((int(address, 16), " ".join((name, *module))))
+        rows.sort(key=lambda row: row[0])  # stable: the first of aliases stays first
+        self._modules = modules
+        self._starts = [start for start, _ in rows]
+        self._names = [name for _, name in rows]
+        self._known.clear()
+
+    def _text(self, address: int) -> str:
+        at = bisect.bisect_right(self._starts, address) - 1
+        if at < 0:
+            return f"0x{address:x}"
+        at = bisect.bisect_left(self._starts, self._starts[at])
+        name, _, module = self._names[at].partition(" ")
+        offset = address - self._starts[at]
+        if offset > 1 << 20:  # no function is that long: a hole between modules
+            return f"0x{address:x}"
+        return f"{name}+0x{offset:x}" + (f" {module}" if module else "")
+
+    def frame(self, address: int) -> str:
+        """`symbol+0xoff [module]`, or the bare address."""
+        if address not in self._known:
+            modules = self._loaded_modules()
+            if modules != self._modules:
+                self._load(modules)
+            self._known[address] = self._text(address)
+        return self._known[address]
+
+    def kernel_stack(self, text: str) -> list[str]:
+        """Frames, innermost first, of a stack printed by kstack(perf)."""
+        frames = [
+            self.frame(int(line.split()[0], 16))
+            for line in text.split("\n")
+            if line.strip()
+        ]
+        own = 0
+        while own < len(frames) and OWN.match(frames[own]):
+            own += 1
+        return frames[own : own + FRAMES]
+
+
+def user_stack(text: str) -> list[str]:
+    """`symbol+0xoff [file]` or a bare address, of a stack printed by ustack(perf)."""
+    frames = []
+    for line in text.split("\n"):
+        words = line.split()
+        if not words or int(words[0], 16) == 0:
+            continue
+        found = USER_FRAME.fullmatch(line.strip())
+        if found:
+            file = found[4].rpartition("/")[2]
+            frames.append(f"{found[2]}+0x{int(found[3]):x} [{file}]")
+        else:
+            frames.append(f"0x{words[0]}")
+    return frames[:FRAMES]

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* biodelay.h: what the module's files share: rules, holds, records */
+#ifndef BIODELAY_H
+#define BIODELAY_H
+
+#include <linux/atomic.h>
+#include <linux/blkdev.h>
+#include <linux/hrtimer.h>
+#include <linux/list.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/timerqueue.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+#include "attrs.h"
+#include "compat.h"
+
+#define BIODELAY_VERSION "2"
+#define BIODELAY_NAME_LEN 32 /* of rules, devices; NUL included */
+#define BIODELAY_GLOB_LEN 64
+#define BIODELAY_MAX_LANES 64
+#define BIODELAY_MAX_POINTS 256
+
+/* Far below the hung-task detector's 120 s, which adds up several delays. */
+#define BIODELAY_MAX_DELAY_US 30000000ULL
+/* Far below the soft-lockup detector's 20 s: spinning keeps a CPU. */
+#define BIODELAY_MAX_SPIN_US 1000000ULL
+
+#define BIODELAY_PPB 1000000000U
+
+enum biodelay_mode {
+	BIODELAY_SLEEP,
+	BIODELAY_DEFER,
+	BIODELAY_SPIN,
+	BIODELAY_MODES
+};
+
+enum biodelay_op {
+	BIODELAY_READ,
+	BIODELAY_WRITE,
+	BIODELAY_FLUSH,
+	BIODELAY_DISCARD,
+	BIODELAY_ZEROES,
+	BIODELAY_OTHER,
+	BIODELAY_OPS
+};
+
+enum biodelay_flag {
+	BIODELAY_SYNC,
+	BIODELAY_META,
+	BIODELAY_PRIO,
+	BIODELAY_FUA,
+	BIODELAY_PREFLUSH,
+	BIODELAY_RAHEAD,
+	BIODELAY_FLAGS
+};
+
+enum biodelay_kind {
+	BIODELAY_ANYONE,
+	BIODELAY_USER,
+	BIODELAY_KTHREAD,
+	BIODELAY_WRITEBACK,
+	BIODELAY_KINDS
+};
+
+/* What is counted for each rule; refusals say why a matched bio passed. */
+enum biodelay_count {
+	BIODELAY_SEEN,
+	BIODELAY_MATCHED,
+	BIODELAY_SKIPPED,
+	BIODELAY_DELAYED,
+	BIODELAY_REFUSED_NOWAIT,
+	BIODELAY_REFUSED_ATOMIC,
+	BIODELAY_REFUSED_RECLAIM,
+	BIODELAY_REFUSED_POLLED,
+	BIODELAY_REFUSED_FULL,
+	BIODELAY_TOTAL_DELAY_NS,
+	BIODELAY_COUNTS
+};
+
+/**
+ * struct biodelay_device - a block device a rule names, and no reference to it
+ * @dev: number of the disk or partition
+ * @start: its first sector on the disk; 0 for a whole disk
+ * @whole: it is a whole disk: bios on its partitions count as its own
+ * @zoned: its writes must keep their order
+ * @name: the kernel's name of it
+ */
+struct biodelay_device {
+	dev_t dev;
+	sector_t start;
+	bool whole;
+	bool zoned;
+	char name[BIODELAY_NAME_LEN];
+};
+
+/** struct biodelay_range - from @first to @last, both in it */
+struct biodelay_range {
+	u64 first;
+	u64 last;
+};
+
+/**
+ * struct biodelay_quantiles - a distribution of delays, by its quantiles
+ * @count: points used; 0 for no delay at all
+ * @at: rising in both; a delay between two points is drawn evenly
+ * @at.ppb: share of delays that are at most @at.ns, in 1e-9
+ * @at.ns: nanoseconds
+ */
+struct biodelay_quantiles {
+	u32 count;
+	struct {
+		u32 ppb;
+		u64 ns;
+	} at[BIODELAY_MAX_POINTS];
+};
+
+/**
+ * struct biodelay_spec - what a rule is told; never changed once published
+ *
+ * One field for each attribute of attrs.h, whose README.md gives units and
+ * ranges. Masks have a bit for each name of the enum they are of.
+ */
+struct biodelay_spec {
+	struct biodelay_device device;
+	char force[BIODELAY_NAME_LEN];
+	char submitter[BIODELAY_GLOB_LEN];
+	struct biodelay_quantiles delay;
+	struct biodelay_range sectors;
+	struct biodelay_range bytes;
+	u32 ops;
+	u32 flags_any;
+	u32 flags_none;
+	u32 mode;
+	u32 kind;
+	u64 order;
+	u64 pid;
+	u64 cgroup;
+	u64 seed;
+	u64 correlation;
+	u64 lanes;
+	u64 probability;
+	u64 interval;
+	u64 times;
+	u64 space;
+	u64 burst_on_ms;
+	u64 burst_period_ms;
+	u64 max_delay_us;
+	u64 max_inflight;
+	u64 ttl_ms;
+	u64 heartbeat_ms;
+};
+
+struct biodelay_counts {
+	u64 of[BIODELAY_COUNTS];
+};
+
+/**
+ * struct biodelay_record - one delayed bio: a line of the injector's record
+ * @t_ns: bio caught, CLOCK_MONOTONIC
+ * @dur_ns: realised delay
+ * @requested_ns: delay asked for
+ * @sector: first sector, counted from the start of @dev; 512 bytes each
+ * @bytes: length
+ * @dev: disk or partition the rule names
+ * @flags: mask of enum biodelay_flag
+ * @op: its kind, enum biodelay_op
+ * @mode: how it was delayed, enum biodelay_mode
+ * @tid: thread that submitted it
+ * @comm: its name
+ * @rule: the rule's name
+ */
+struct biodelay_record {
+	u64 t_ns;
+	u64 dur_ns;
+	u64 requested_ns;
+	u64 sector;
+	u32 bytes;
+	dev_t dev;
+	u8 flags;
+	u8 op;
+	u8 mode;
+	pid_t tid;
+	char comm[TASK_COMM_LEN];
+	char rule[BIODELAY_NAME_LEN];
+};
+
+/**
+ * struct biodelay_draws - what a rule's luck has come to since it was armed
+ * @lock: guards the rest
+ * @seeded: random numbers drawn
+ * @matched: bios that reached the draws, for interval
+ * @times: bios delayed
+ * @space: bytes passed, for space
+ * @last_ns: last delay drawn, for correlation
+ * @lane_free_ns: when each lane is free again, CLOCK_MONOTONIC
+ */
+struct biodelay_draws {
+	raw_spinlock_t lock;
+	u64 seeded;
+	u64 matched;
+	u64 times;
+	u64 space;
+	u64 last_ns;
+	u64 lane_free_ns[BIODELAY_MAX_LANES];
+};
+
+/**
+ * struct biodelay_queue - bios put off, and the thread that submits them
+ * @lock: guards @due; taken by the probe's handler
+ * @due: holds by the time they are due, equal ones in order of submission
+ * @timer: goes off when the earliest is due
+ * @worker: submits them; lives while the rule is armed
+ * @flushing: everything is due now
+ */
+struct biodelay_queue {
+	raw_spinlock_t lock;
+	struct timerqueue_head due;
+	struct hrtimer timer;
+	struct task_struct *worker;
+	bool flushing;
+};
+
+/**
+ * struct biodelay_rule - a spec at work
+ * @node: in the list of armed rules, RCU-protected, changed under the lock of
+ *        rule.c
+ * @all: in the list of all rules, under the same lock
+ * @name: for records and the status file
+ * @spec: what it was told; RCU-protected, replaced under the lock of rule.c
+ * @armed: whether it takes bios; changed under the table lock of hold.c
+ * @armed_ns: since when, CLOCK_MONOTONIC
+ * @beat_ns: last sign of its keeper
+ * @expiry: disarms it when ttl or heartbeat ran out
+ * @in_flight: bios held for it
+ * @draws: what chance has dealt so far
+ * @queue: bios put off
+ * @counts: per-CPU counters
+ */
+struct biodelay_rule {
+	struct list_head node;
+	struct list_head all;
+	char name[BIODELAY_NAME_LEN];
+	struct biodelay_spec __rcu *spec;
+	bool armed;
+	u64 armed_ns;
+	u64 beat_ns;
+	struct delayed_work expiry;
+	atomic_t in_flight;
+	struct biodelay_draws draws;
+	struct biodelay_queue queue;
+	struct biodelay_counts __percpu *counts;
+};
+
+static inline void biodelay_count(struct biodelay_rule *rule,
+				  enum biodelay_count what, u64 n)
+{
+	this_cpu_add(rule->counts->of[what], n);
+}
+
+/**
+ * struct biodelay_hold - one bio on its way through the module
+ * @node: in the table of holds by @task, or in the list of free ones
+ * @due: in the queue of its rule, by the time it is due (defer)
+ * @task: submitter (sleep) or worker (defer); in one hold at a time
+ * @bio: the bio (defer)
+ * @rule: what it is held for; valid until the hold passes
+ * @timer: ends the delay (sleep)
+ * @over: the delay is over or cut short; set by the timer or a disarm (sleep)
+ * @passing: @task is about to call the original; let that pass
+ * @record: what will be told of it
+ */
+struct biodelay_hold {
+	struct hlist_node node;
+	struct timerqueue_node due;
+	struct task_struct *task;
+	struct bio *bio;
+	struct biodelay_rule *rule;
+	struct hrtimer timer;
+	bool over;
+	bool passing;
+	struct biodelay_record record;
+};
+
+/* names.c: enums to words and back */
+extern const char *const biodelay_op_names[BIODELAY_OPS];
+extern const char *const biodelay_mode_names[BIODELAY_MODES];
+extern const char *const biodelay_flag_names[BIODELAY_FLAGS];
+extern const char *const biodelay_kind_names[BIODELAY_KINDS];
+int biodelay_name_index(const char *const names[], int count, const char *word);
+int biodelay_mask_parse(const char *const names[], int count, char *words,
+			u32 *mask);
+int biodelay_mask_print(const char *const names[], int count, u32 mask,
+			const char *quote, char *out, size_t size);
+enum biodelay_op biodelay_op_of(const struct bio *bio);
+u8 biodelay_flags_of(const struct bio *bio);
+
+/* spec.c: an attribute's words to a field of a spec and back */
+void biodelay_spec_init(struct biodelay_spec *spec);
+int biodelay_spec_set(struct biodelay_spec *spec, const char *attr,
+		      const char *value);
+int biodelay_spec_show(const struct biodelay_spec *spec, const char *attr,
+		       char *page);
+
+/* check.c: what a spec must say, and may say on this kernel */
+int biodelay_spec_check(const struct biodelay_spec *spec);
+
+/* delay.c: a distribution to the next delay */
+int biodelay_delay_parse(struct biodelay_quantiles *delay, char *words);
+int biodelay_delay_show(const struct biodelay_quantiles *delay, char *page);
+void biodelay_draws_init(struct biodelay_draws *draws);
+bool biodelay_draw_whether(struct biodelay_rule *rule,
+			   const struct biodelay_spec *spec, u32 bytes);
+u64 biodelay_draw_delay_ns(struct biodelay_rule *rule,
+			   const struct biodelay_spec *spec, u64 now_ns);
+
+/* device.c: a device's name to its number; a bio's place to a rule's */
+int biodelay_device_find(struct biodelay_device *device, const char *name);
+bool biodelay_device_has(const struct biodelay_device *device,
+			 const struct bio *bio);
+u64 biodelay_device_sector(const struct biodelay_device *device,
+			   const struct bio *bio);
+
+/* guard.c: what must not be slowed by mistake */
+int biodelay_guard_machine(bool allow_bare_metal);
+int biodelay_guard_device(const struct biodelay_device *device,
+			  const char *force);
+
+/* match.c: a bio and its submitter to yes or no */
+bool biodelay_match(const struct biodelay_spec *spec, const struct bio *bio);
+
+/* rule.c: rules, and the one that a bio is delayed by */
+struct biodelay_rule *biodelay_rule_match(const struct bio *bio,
+					  const struct biodelay_spec **spec);
+struct biodelay_rule *biodelay_rule_new(const char *name);
+void biodelay_rule_remove(struct biodelay_rule *rule);
+int biodelay_rule_set(struct biodelay_rule *rule, const char *attr,
+		      const char *value);
+int biodelay_rule_show(struct biodelay_rule *rule, const char *attr,
+		       char *page);
+u64 biodelay_rule_count(const struct biodelay_rule *rule,
+			enum biodelay_count what);
+void biodelay_rules_for_each(void (*fn)(struct biodelay_rule *rule,
+					const struct biodelay_spec *spec,
+					void *data), void *data);
+
+/* hook.c: a call of the probed function to a detour */
+int biodelay_hook_init(void);
+void biodelay_hook_exit(void);
+int biodelay_hook_get(void);
+void biodelay_hook_put(void);
+unsigned long biodelay_hook_missed(void);
+
+/* hook_entry.S: the detour; calls biodelay_hold(), goes on to the original */
+asmlinkage void biodelay_entry(void);
+
+/* hold.c: a claimed bio to a sleeping submitter and a record */
+int biodelay_holds_init(unsigned int count);
+void biodelay_holds_exit(void);
+struct biodelay_hold *biodelay_hold_claim(struct biodelay_rule *rule,
+					  const struct biodelay_spec *spec,
+					  struct bio *bio);
+void biodelay_spin(struct biodelay_rule *rule, const struct biodelay_spec *spec,
+		   const struct bio *bio);
+bool biodelay_hold_passes(void);
+void biodelay_hold_release(struct biodelay_hold *hold,
+			   struct task_struct *task);
+void biodelay_hold_forget(struct biodelay_hold *hold);
+asmlinkage void biodelay_hold(struct bio *bio);
+void biodelay_account(struct biodelay_rule *rule,
+		      struct biodelay_record *record);
+void biodelay_holds_open(struct biodelay_rule *rule);
+void biodelay_holds_close(struct biodelay_rule *rule);
+void biodelay_holds_settle(void);
+
+/* defer.c: a claimed bio to its submission by a worker when it is due */
+void biodelay_defer_init(struct biodelay_queue *queue);
+int biodelay_defer_start(struct biodelay_rule *rule);
+void biodelay_defer_stop(struct biodelay_rule *rule);
+void biodelay_defer(struct biodelay_hold *hold);
+void biodelay_defer_flush(struct biodelay_rule *rule);
+
+/* record.c: delayed bios to JSON Lines */
+int biodelay_records_init(unsigned int per_cpu);
+void biodelay_records_exit(void);
+void biodelay_record_push(const struct biodelay_record *record);
+void biodelay_records_count(u64 *written, u64 *lost);
+extern const struct file_operations biodelay_record_fops;
+
+/* status.c: the debugfs folder */
+int biodelay_status_init(void);
+void biodelay_status_exit(void);
+
+/* configfs.c: a folder of configfs to a rule */
+int biodelay_configfs_init(void);
+void biodelay_configfs_exit(void);
+
+#endif

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* delay.c: a distribution, chance and a queue to the next delay, in integers */
+#include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/string.h>
+#include "biodelay.h"
+
+#define MAX_NS (BIODELAY_MAX_DELAY_US * NSEC_PER_USEC)
+
+static int add_point(struct biodelay_quantiles *delay, u64 ppb, u64 ns)
+{
+	u32 n = delay->count;
+
+	if (n == BIODELAY_MAX_POINTS)
+		return -E2BIG;
+	if (ppb > BIODELAY_PPB || ns > MAX_NS)
+		return -ERANGE;
+	if (n && (ppb < delay->at[n - 1].ppb || ns < delay->at[n - 1].ns))
+		return -EDOM;
+	delay->at[n].ppb = ppb;
+	delay->at[n].ns = ns;
+	delay->count++;
+	return 0;
+}
+
+static int parse_number(char **words, u64 *number)
+{
+	char *word = strsep(words, " ");
+
+	return word ? kstrtou64(word, 10, number) : -EINVAL;
+}
+
+static int parse_fixed(struct biodelay_quantiles *delay, char *words)
+{
+	u64 ns;
+	int err = parse_number(&words, &ns);
+
+	return err ?: words ? -EINVAL : add_point(delay, 0, ns);
+}
+
+static int parse_uniform(struct biodelay_quantiles *delay, char *words)
+{
+	u64 low, high;
+	int err = parse_number(&words, &low) ?: parse_number(&words, &high);
+
+	if (err || words)
+		return err ?: -EINVAL;
+	return add_point(delay, 0, low) ?:
+	       add_point(delay, BIODELAY_PPB, high);
+}
+
+/* Two fixed delays: a step straight up at the share of the first. */
+static int parse_bimodal(struct biodelay_quantiles *delay, char *words)
+{
+	u64 low, high, ppb;
+	int err = parse_number(&words, &low) ?:
+		  parse_number(&words, &high) ?: parse_number(&words, &ppb);
+
+	if (err || words)
+		return err ?: -EINVAL;
+	if (ppb > BIODELAY_PPB)
+		return -ERANGE;
+	ppb = BIODELAY_PPB - ppb;
+	return add_point(delay, 0, low) ?: add_point(delay, ppb, low) ?:
+	       add_point(delay, ppb, high) ?:
+	       add_point(delay, BIODELAY_PPB, high);
+}
+
+static int parse_table(struct biodelay_quantiles *delay, char *words)
+{
+	char *word;
+	u64 ppb, ns;
+	int err = words ? 0 : -EINVAL;
+
+	while (!err && (word = strsep(&words, " "))) {
+		char *share = strsep(&word, ":");
+
+		err = !word ? -EINVAL : kstrtou64(share, 10, &ppb) ?:
+		      kstrtou64(word, 10, &ns) ?: add_point(delay, ppb, ns);
+	}
+	if (!err && (delay->count < 2 || delay->at[0].ppb ||
+		     delay->at[delay->count - 1].ppb != BIODELAY_PPB))
+		err = -EDOM;
+	return err;
+}
+
+/**
+ * biodelay_delay_parse() - the words for a distribution to its quantiles
+ * @delay: set on success
+ * @words: "NS", "uniform NS NS", "bimodal NS NS PPB" or "table PPB:NS ...";
+ *         cut up on the way
+ *
+ * Return: 0; -EINVAL for words that are none of these, -ERANGE for a delay
+ * above BIODELAY_MAX_DELAY_US or a share above 1e9, -EDOM for quantiles that
+ * fall, or do not go from 0 to 1e9, -E2BIG for more than BIODELAY_MAX_POINTS.
+ */
+int biodelay_delay_parse(struct biodelay_quantiles *delay, char *words)
+{
+	static const struct {
+		const char *name;
+		int (*parse)(struct biodelay_quantiles *delay, char *words);
+	} kinds[] = {
+		{ "uniform", parse_uniform },
+		{ "bimodal", parse_bimodal },
+		{ "table", parse_table },
+	};
+	size_t i;
+
+	delay->count = 0;
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		size_t n = strlen(kinds[i].name);
+
+		if (!strncmp(words, kinds[i].name, n) && words[n] == ' ')
+			return kinds[i].parse(delay, words + n + 1);
+	}
+	return parse_fixed(delay, words);
+}
+
+/**
+ * biodelay_delay_show() - a distribution as biodelay_delay_parse() takes it
+ * @delay: the distribution
+ * @page: PAGE_SIZE bytes
+ *
+ * Return: characters printed; 0 for no delay.
+ */
+int biodelay_delay_show(const struct biodelay_quantiles *delay, char *page)
+{
+	int n = 0;
+	u32 i;
+
+	if (!delay->count)
+		return 0;
+	if (delay->count == 1)
+		return scnprintf(page, PAGE_SIZE, "%llu", delay->at[0].ns);
+	n = scnprintf(page, PAGE_SIZE, "table");
+	for (i = 0; i < delay->count; i++)
+		n += scnprintf(page + n, PAGE_SIZE - n, " %u:%llu",
+			       delay->at[i].ppb, delay->at[i].ns);
+	return n;
+}
+
+/**
+ * biodelay_draws_init() - start a rule's luck anew
+ * @draws: set to its beginning; the same seed gives the same delays again
+ */
+void biodelay_draws_init(struct biodelay_draws *draws)
+{
+	memset(draws, 0, sizeof(*draws));
+	raw_spin_lock_init(&draws->lock);
+}
+
+/*
+ * The nth number of a seed: SplitMix64 (Steele, Lea and Flood, "Fast splittable
+ * pseudorandom number generators", 2014), to 0 <= x < @below.
+ */
+static u32 draw(struct biodelay_draws *draws, u64 seed, u32 below)
+{
+	u64 z = seed + ++draws->seeded * 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	z ^= z >> 31;
+	return ((z >> 32) * below) >> 32;
+}
+
+static bool in_burst(const struct biodelay_rule *rule,
+		     const struct biodelay_spec *spec)
+{
+	u64 since_ms = div_u64(ktime_get_ns() - rule->armed_ns, NSEC_PER_MSEC);
+	u64 into_ms;
+
+	if (!spec->burst_period_ms)
+		return true;
+	div64_u64_rem(since_ms, spec->burst_period_ms, &into_ms);
+	return into_ms < spec->burst_on_ms;
+}
+
+/* In the order of should_fail() in lib/fault-inject.c, whose words they are. */
+static bool is_due(struct biodelay_draws *draws,
+		   const struct biodelay_spec *spec, u32 bytes)
+{
+	u64 nth;
+
+	if (spec->times && draws->times >= spec->times)
+		return false;
+	if (draws->space < spec->space) {
+		draws->space += bytes;
+		return false;
+	}
+	div64_u64_rem(++draws->matched, spec->interval, &nth);
+	return !nth && draw(draws, spec->seed, 100) < spec->probability;
+}
+
+/**
+ * biodelay_draw_whether() - whether a matched bio is one to delay
+ * @rule: the rule
+ * @spec: its spec
+ * @bytes: the bio's length
+ *
+ * Context: the probe's handler.
+ */
+bool biodelay_draw_whether(struct biodelay_rule *rule,
+			   const struct biodelay_spec *spec, u32 bytes)
+{
+	struct biodelay_draws *draws = &rule->draws;
+	unsigned long flags;
+	bool due;
+
+	if (!in_burst(rule, spec))
+		return false;
+	raw_spin_lock_irqsave(&draws->lock, flags);
+	due = is_due(draws, spec, bytes);
+	draws->times += due;
+	raw_spin_unlock_irqrestore(&draws->lock, flags);
+	return due;
+}
+
+/* Inverse of the distribution function: evenly between neighbouring points. */
+static u64 quantile_ns(const struct biodelay_quantiles *delay, u32 ppb)
+{
+	u32 low = 0, high = delay->count - 1;
+	u64 part;
+
+	if (!high)
+		return delay->at[0].ns;
+	while (high - low > 1) {
+		u32 middle = (low + high) / 2;
+
+		if (delay->at[middle].ppb <= ppb)
+			low = middle;
+		else
+			high = middle;
+	}
+	/* In 2^-32: 30 s in ns times 2^32 would not fit, hence the _shr. */
+	part = div_u64((u64)(ppb - delay->at[low].ppb) << 32,
+		       delay->at[high].ppb - delay->at[low].ppb);
+	return delay->at[low].ns +
+	       mul_u64_u32_shr(delay->at[high].ns - delay->at[low].ns, part, 32);
+}
+
+/* A bio waits for the first lane to be free and is then served there. */
+static u64 queue_ns(struct biodelay_draws *draws, u64 lanes, u64 service_ns,
+		    u64 now_ns)
+{
+	u64 *lane = &draws->lane_free_ns[0];
+	u64 i;
+
+	if (!lanes)
+		return service_ns;
+	for (i = 1; i < lanes; i++)
+		if (draws->lane_free_ns[i] < *lane)
+			lane = &draws->lane_free_ns[i];
+	*lane = max(*lane, now_ns) + service_ns;
+	return *lane - now_ns;
+}
+
+/**
+ * biodelay_draw_delay_ns() - how long the next bio is delayed
+ * @rule: the rule
+ * @spec: its spec
+ * @now_ns: CLOCK_MONOTONIC
+ *
+ * Context: the probe's handler.
+ */
+u64 biodelay_draw_delay_ns(struct biodelay_rule *rule,
+			   const struct biodelay_spec *spec, u64 now_ns)
+{
+	struct biodelay_draws *draws = &rule->draws;
+	unsigned long flags;
+	u64 ns;
+
+	raw_spin_lock_irqsave(&draws->lock, flags);
+	/* Repeating keeps the distribution; mixing two draws would not. */
+	if (draw(draws, spec->seed, 1000) < spec->correlation && draws->last_ns)
+		ns = draws->last_ns;
+	else
+		ns = quantile_ns(&spec->delay,
+				 draw(draws, spec->seed, BIODELAY_PPB));
+	draws->last_ns = ns;
+	ns = queue_ns(draws, spec->lanes, ns, now_ns);
+	raw_spin_unlock_irqrestore(&draws->lock, flags);
+	return min(ns, spec->max_delay_us * NSEC_PER_USEC);
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* hook.c: a call of submit_bio_noacct() to a detour through biodelay_entry() */
+#include <linux/bio.h>
+#include <linux/ioprio.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <linux/stringify.h>
+#include "biodelay.h"
+
+static struct kprobe hook_probe;
+static unsigned int hook_users; /* armed rules, under the lock of rule.c */
+
+/*
+ * Whether the probed call came from a task. A probe by breakpoint is entered
+ * as an NMI is (exc_int3() in arch/x86/kernel/traps.c), which counts as one
+ * level of each; a real NMI submits no bios.
+ */
+static bool hook_in_task(void)
+{
+	unsigned int count = preempt_count();
+
+	if (count & NMI_MASK)
+		count -= NMI_OFFSET + HARDIRQ_OFFSET;
+	return !(count & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET));
+}
+
+/* What forbids to delay @bio here, or BIODELAY_DELAYED when nothing does. */
+static enum biodelay_count hook_verdict(const struct biodelay_spec *spec,
+					const struct bio *bio)
+{
+	if (bio->bi_opf & REQ_NOWAIT)
+		return BIODELAY_REFUSED_NOWAIT;
+	if (!hook_in_task())
+		return BIODELAY_REFUSED_ATOMIC;
+	/* Memory this task writes back may be what it waits for itself. */
+	if (spec->mode != BIODELAY_DEFER && current->flags & PF_MEMALLOC)
+		return BIODELAY_REFUSED_RECLAIM;
+	/* A submitter that polls spins until its bio is with the driver. */
+	if (spec->mode == BIODELAY_DEFER && biodelay_is_polled(bio))
+		return BIODELAY_REFUSED_POLLED;
+	return BIODELAY_DELAYED;
+}
+
+/* The caller goes to biodelay_entry(), and from there to the original. */
+static bool take_sleep(struct biodelay_rule *rule,
+		       const struct biodelay_spec *spec, struct bio *bio,
+		       struct pt_regs *regs)
+{
+	if (!biodelay_hold_claim(rule, spec, bio))
+		return false;
+	instruction_pointer_set(regs, (unsigned long)biodelay_entry);
+	return true;
+}
+
+/*
+ * The caller goes home. Not through a function of ours, which unload would
+ * have to wait for, but through one of the kernel's that does nothing when its
+ * argument is NULL. What the probed function returned up to 5.15, a cookie to
+ * poll with, is asked for by pollers alone, and they are refused.
+ */
+static bool take_defer(struct biodelay_rule *rule,
+		       const struct biodelay_spec *spec, struct bio *bio,
+		       struct pt_regs *regs)
+{
+	struct biodelay_hold *hold = biodelay_hold_claim(rule, spec, bio);
+
+	if (!hold)
+		return false;
+	biodelay_keep_submitter(bio);
+	biodelay_defer(hold);
+	biodelay_set_argument(regs, 0);
+	instruction_pointer_set(regs, (unsigned long)module_put);
+	return true;
+}
+
+static bool take_spin(struct biodelay_rule *rule,
+		      const struct biodelay_spec *spec, struct bio *bio,
+		      struct pt_regs *regs)
+{
+	biodelay_spin(rule, spec, bio);
+	return true;
+}
+
+static bool (*const take[BIODELAY_MODES])(struct biodelay_rule *rule,
+					  const struct biodelay_spec *spec,
+					  struct bio *bio,
+					  struct pt_regs *regs) = {
+	[BIODELAY_SLEEP] = take_sleep,
+	[BIODELAY_DEFER] = take_defer,
+	[BIODELAY_SPIN] = take_spin,
+};
+
+/*
+ * Runs with preemption off, in whatever context submitted the bio. Returns 1,
+ * here and from those it calls, when the caller was sent elsewhere.
+ */
+static int hook_pre(struct kprobe *probe, struct pt_regs *regs)
+{
+	struct bio *bio = (struct bio *)biodelay_argument(regs);
+	const struct biodelay_spec *spec;
+	struct biodelay_rule *rule;
+	enum biodelay_count verdict;
+
+	if (hook_in_task() && biodelay_hold_passes())
+		return 0;
+	rule = biodelay_rule_match(bio, &spec);
+	if (!rule)
+		return 0;
+	verdict = hook_verdict(spec, bio);
+	if (verdict == BIODELAY_DELAYED &&
+	    !biodelay_draw_whether(rule, spec, bio->bi_iter.bi_size))
+		verdict = BIODELAY_SKIPPED;
+	if (verdict == BIODELAY_DELAYED && !take[spec->mode](rule, spec, bio,
+							     regs))
+		verdict = BIODELAY_REFUSED_FULL;
+	if (verdict != BIODELAY_DELAYED) {
+		biodelay_count(rule, verdict, 1);
+		return 0;
+	}
+	return spec->mode != BIODELAY_SPIN;
+}
+NOKPROBE_SYMBOL(hook_pre);
+
+/*
+ * Empty, and needed: a kprobe that may change the instruction pointer must not
+ * be optimised into a jump, and must claim FTRACE_OPS_FL_IPMODIFY, which makes
+ * others on that function (livepatch, BPF trampolines) honour the change;
+ * having a post_handler says both (arm_kprobe_ftrace() in kernel/kprobes.c).
+ */
+static void hook_post(struct kprobe *probe, struct pt_regs *regs,
+		      unsigned long flags)
+{
+}
+NOKPROBE_SYMBOL(hook_post);
+
+/**
+ * biodelay_hook_init() - put a switched-off probe on the block layer's entry
+ *
+ * A post_handler must not join a probe that is there without one: that one
+ * keeps its ftrace_ops when it gains a post_handler by us, and is taken off the
+ * other ones when it goes (__disarm_kprobe_ftrace() in kernel/kprobes.c warns,
+ * and the freed probe stays). So join without, look whether we are alone, and
+ * only then have one. Who joins later finds it there.
+ *
+ * Context: may sleep.
+ * Return: 0; -EBUSY when another probe is there, or register_kprobe()'s error.
+ */
+int biodelay_hook_init(void)
+{
+	int err;
+
+	hook_probe.symbol_name = __stringify(BIODELAY_PROBED);
+	hook_probe.pre_handler = hook_pre;
+	hook_probe.flags = KPROBE_FLAG_DISABLED;
+	err = register_kprobe(&hook_probe);
+	if (err) {
+		pr_err("cannot probe %s: error %d\n", hook_probe.symbol_name,
+		       err);
+		return err;
+	}
+	if (!list_empty(&hook_probe.list)) {
+		pr_err("another probe is on %s: load biodelay before the tracer\n",
+		       hook_probe.symbol_name);
+		unregister_kprobe(&hook_probe);
+		return -EBUSY;
+	}
+	hook_probe.post_handler = hook_post;
+	return 0;
+}
+
+/** biodelay_hook_exit() - undo biodelay_hook_init(); no rule may be armed */
+void biodelay_hook_exit(void)
+{
+	unregister_kprobe(&hook_probe);
+}
+
+/**
+ * biodelay_hook_get() - hook the block layer's entry for one more rule
+ *
+ * Context: may sleep; one caller at a time.
+ * Return: 0, or enable_kprobe()'s error.
+ */
+int biodelay_hook_get(void)
+{
+	int err = hook_users ? 0 : enable_kprobe(&hook_probe);
+
+	if (err)
+		pr_err("cannot switch the probe of %s on: error %d\n",
+		       hook_probe.symbol_name, err);
+	else
+		hook_users++;
+	return err;
+}
+
+/**
+ * biodelay_hook_put() - let go of the hook
+ *
+ * Returns when no handler can see the rule any more; the last rule's call when
+ * no task can be in the module's text any more on the hook's account. Nothing
+ * may be held when it is called.
+ *
+ * Context: may sleep; one caller at a time.
+ */
+void biodelay_hook_put(void)
+{
+	if (!--hook_users) {
+		biodelay_holds_settle();
+		disable_kprobe(&hook_probe);
+	}
+	synchronize_rcu(); /* for handlers: they run with preemption off */
+}
+
+/**
+ * biodelay_hook_missed() - how often the kernel skipped the probe
+ *
+ * Return: calls of the probed function that came from within another probe's
+ * handler since load (kprobe's nmissed): such bios pass undelayed.
+ */
+unsigned long biodelay_hook_missed(void)
+{
+	return hook_probe.nmissed;
+}

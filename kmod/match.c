@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* match.c: a bio and its submitter to whether a spec means them */
+#include <linux/cgroup.h>
+#include <linux/glob.h>
+#include <linux/kallsyms.h>
+#include <linux/sched.h>
+#include <linux/uaccess.h>
+#include <linux/workqueue.h>
+#include "biodelay.h"
+
+/*
+ * Whether a work function is the one that writes dirty pages back. It is not
+ * exported; its name is asked once for each address met.
+ */
+static bool is_writeback(work_func_t func)
+{
+	static unsigned long known; /* address, once it was met */
+	char name[KSYM_SYMBOL_LEN];
+
+	if ((unsigned long)func == READ_ONCE(known))
+		return true;
+	if (READ_ONCE(known))
+		return false;
+	sprint_symbol_no_offset(name, (unsigned long)func);
+	if (strcmp(name, "wb_workfn"))
+		return false;
+	WRITE_ONCE(known, (unsigned long)func);
+	return true;
+}
+
+/* A work item may be freed while it runs, hence the careful read. */
+static bool writes_back(void)
+{
+	struct work_struct *work;
+	work_func_t func;
+
+	if (!(current->flags & PF_WQ_WORKER))
+		return false;
+	work = current_work();
+	return work && !get_kernel_nofault(func, &work->func) &&
+	       is_writeback(func);
+}
+
+static bool kind_matches(u32 kind)
+{
+	bool user = !(current->flags & PF_KTHREAD);
+
+	switch (kind) {
+	case BIODELAY_USER:
+		return user;
+	case BIODELAY_KTHREAD:
+		return !user;
+	case BIODELAY_WRITEBACK:
+		return writes_back();
+	default:
+		return true;
+	}
+}
+
+static bool cgroup_matches(u64 id)
+{
+#ifdef CONFIG_CGROUPS
+	bool matches;
+
+	rcu_read_lock();
+	matches = cgroup_id(task_dfl_cgroup(current)) == id;
+	rcu_read_unlock();
+	return matches;
+#else
+	return false;
+#endif
+}
+
+static bool submitter_matches(const struct biodelay_spec *spec)
+{
+	return (!spec->pid || spec->pid == current->tgid) &&
+	       (!*spec->submitter ||
+		glob_match(spec->submitter, current->comm)) &&
+	       kind_matches(spec->kind) &&
+	       (!spec->cgroup || cgroup_matches(spec->cgroup));
+}
+
+static bool place_matches(const struct biodelay_spec *spec,
+			  const struct bio *bio)
+{
+	u64 first = biodelay_device_sector(&spec->device, bio);
+	u64 last = first + max(bio_sectors(bio), 1U) - 1;
+
+	return first <= spec->sectors.last && last >= spec->sectors.first &&
+	       bio->bi_iter.bi_size >= spec->bytes.first &&
+	       bio->bi_iter.bi_size <= spec->bytes.last;
+}
+
+static bool flags_match(const struct biodelay_spec *spec,
+			const struct bio *bio)
+{
+	u32 flags;
+
+	if (!(spec->flags_any | spec->flags_none))
+		return true;
+	flags = biodelay_flags_of(bio);
+	return (!spec->flags_any || (flags & spec->flags_any)) &&
+	       !(flags & spec->flags_none);
+}
+
+/**
+ * biodelay_match() - whether a spec means a bio on its device
+ * @spec: the spec
+ * @bio: the bio, about to be submitted by the current task
+ *
+ * Context: any; the cheap questions come first.
+ */
+bool biodelay_match(const struct biodelay_spec *spec, const struct bio *bio)
+{
+	return (spec->ops & BIT(biodelay_op_of(bio))) &&
+	       flags_match(spec, bio) && place_matches(spec, bio) &&
+	       submitter_matches(spec);
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* names.c: kinds, flags and modes to the words for them and back */
+#include <linux/blk_types.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include "biodelay.h"
+
+const char *const biodelay_op_names[BIODELAY_OPS] = {
+	[BIODELAY_READ] = "read",
+	[BIODELAY_WRITE] = "write",
+	[BIODELAY_FLUSH] = "flush",
+	[BIODELAY_DISCARD] = "discard",
+	[BIODELAY_ZEROES] = "zeroes",
+	[BIODELAY_OTHER] = "other",
+};
+
+const char *const biodelay_mode_names[BIODELAY_MODES] = {
+	[BIODELAY_SLEEP] = "sleep",
+	[BIODELAY_DEFER] = "defer",
+	[BIODELAY_SPIN] = "spin",
+};
+
+const char *const biodelay_flag_names[BIODELAY_FLAGS] = {
+	[BIODELAY_SYNC] = "SYNC",
+	[BIODELAY_META] = "META",
+	[BIODELAY_PRIO] = "PRIO",
+	[BIODELAY_FUA] = "FUA",
+	[BIODELAY_PREFLUSH] = "PREFLUSH",
+	[BIODELAY_RAHEAD] = "RAHEAD",
+};
+
+const char *const biodelay_kind_names[BIODELAY_KINDS] = {
+	[BIODELAY_ANYONE] = "anyone",
+	[BIODELAY_USER] = "user",
+	[BIODELAY_KTHREAD] = "kthread",
+	[BIODELAY_WRITEBACK] = "writeback",
+};
+
+static const blk_opf_t flag_bits[BIODELAY_FLAGS] = {
+	[BIODELAY_SYNC] = REQ_SYNC,
+	[BIODELAY_META] = REQ_META,
+	[BIODELAY_PRIO] = REQ_PRIO,
+	[BIODELAY_FUA] = REQ_FUA,
+	[BIODELAY_PREFLUSH] = REQ_PREFLUSH,
+	[BIODELAY_RAHEAD] = REQ_RAHEAD,
+};
+
+/**
+ * biodelay_name_index() - a word's place among names
+ * @names: the names
+ * @count: how many
+ * @word: the word
+ *
+ * Return: its index, or -1.
+ */
+int biodelay_name_index(const char *const names[], int count, const char *word)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		if (!strcmp(names[i], word))
+			return i;
+	return -1;
+}
+
+/**
+ * biodelay_mask_parse() - a comma-separated list of names to a mask
+ * @names: the names, bit 0's first
+ * @count: how many
+ * @words: the list; cut up on the way
+ * @mask: set on success
+ *
+ * Return: 0, or -EBADRQC for a word that is none of them.
+ */
+int biodelay_mask_parse(const char *const names[], int count, char *words,
+			u32 *mask)
+{
+	u32 parsed = 0;
+	char *word;
+	int i;
+
+	while ((word = strsep(&words, ","))) {
+		i = biodelay_name_index(names, count, word);
+		if (i < 0)
+			return -EBADRQC;
+		parsed |= BIT(i);
+	}
+	*mask = parsed;
+	return 0;
+}
+
+/**
+ * biodelay_mask_print() - a mask to a comma-separated list of names
+ * @names: the names, bit 0's first
+ * @count: how many
+ * @mask: the mask
+ * @quote: put on both sides of each name
+ * @out: where to
+ * @size: room there
+ *
+ * Return: characters printed.
+ */
+int biodelay_mask_print(const char *const names[], int count, u32 mask,
+			const char *quote, char *out, size_t size)
+{
+	int i, n = 0;
+
+	*out = '\0';
+	for (i = 0; i < count; i++)
+		if (mask & BIT(i))
+			n += scnprintf(out + n, size - n, "%s%s%s%s",
+				       n ? "," : "", quote, names[i], quote);
+	return n;
+}
+
+/**
+ * biodelay_op_of() - what kind of bio it is, in the words of a rule
+ * @bio: the bio
+ *
+ * An empty write that asks for a flush is how file systems spell a flush
+ * (blkdev_issue_flush() in block/blk-flush.c).
+ */
+enum biodelay_op biodelay_op_of(const struct bio *bio)
+{
+	switch (bio_op(bio)) {
+	case REQ_OP_READ:
+		return BIODELAY_READ;
+	case REQ_OP_WRITE:
+		return bio->bi_iter.bi_size ? BIODELAY_WRITE : BIODELAY_FLUSH;
+	case REQ_OP_ZONE_APPEND:
+		return BIODELAY_WRITE;
+	case REQ_OP_FLUSH:
+		return BIODELAY_FLUSH;
+	case REQ_OP_DISCARD:
+	case REQ_OP_SECURE_ERASE:
+		return BIODELAY_DISCARD;
+	case REQ_OP_WRITE_ZEROES:
+		return BIODELAY_ZEROES;
+	default:
+		return BIODELAY_OTHER;
+	}
+}
+
+/**
+ * biodelay_flags_of() - a bio's flags as a mask of enum biodelay_flag
+ * @bio: the bio
+ */
+u8 biodelay_flags_of(const struct bio *bio)
+{
+	u8 mask = 0;
+	int i;
+
+	for (i = 0; i < BIODELAY_FLAGS; i++)
+		if (bio->bi_opf & flag_bits[i])
+			mask |= BIT(i);
+	return mask;
+}

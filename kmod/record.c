@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* record.c: delayed bios to JSON Lines, through bounded per-CPU queues */
+#include <linux/debugfs.h>
+#include <linux/fs.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/poll.h>
+#include <linux/uaccess.h>
+#include "biodelay.h"
+
+#define LINE_MAX_BYTES 512
+
+/**
+ * struct queue - one CPU's finished records, oldest first
+ * @lock: guards the rest; taken by writers of this CPU and the one reader
+ * @slots: @mask + 1 of them
+ * @head: next to write, free-running
+ * @tail: next to read, free-running
+ * @lost: records that found the queue full
+ */
+struct queue {
+	raw_spinlock_t lock;
+	struct biodelay_record *slots;
+	unsigned int head;
+	unsigned int tail;
+	u64 written;
+	u64 lost;
+};
+
+static DEFINE_PER_CPU(struct queue, queues);
+static unsigned int mask;
+static DEFINE_MUTEX(reader_lock); /* one reader takes records at a time */
+static DECLARE_WAIT_QUEUE_HEAD(readers);
+
+/**
+ * biodelay_record_push() - queue a record for reading
+ * @record: copied; counted as lost when its queue is full
+ *
+ * Context: any but NMI.
+ */
+void biodelay_record_push(const struct biodelay_record *record)
+{
+	struct queue *queue;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	queue = this_cpu_ptr(&queues);
+	raw_spin_lock(&queue->lock);
+	if (queue->head - queue->tail <= mask) {
+		queue->slots[queue->head++ & mask] = *record;
+		queue->written++;
+	} else {
+		queue->lost++;
+	}
+	raw_spin_unlock(&queue->lock);
+	local_irq_restore(flags);
+	if (wq_has_sleeper(&readers))
+		wake_up_interruptible(&readers);
+}
+
+/* The queue with the oldest record, by the time its bio was let go. */
+static struct queue *peek(struct biodelay_record *oldest)
+{
+	struct queue *best = NULL;
+	u64 best_ns = U64_MAX;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct queue *queue = per_cpu_ptr(&queues, cpu);
+		const struct biodelay_record *record;
+
+		raw_spin_lock_irq(&queue->lock);
+		record = &queue->slots[queue->tail & mask];
+		if (queue->head != queue->tail &&
+		    record->t_ns + record->dur_ns < best_ns) {
+			*oldest = *record;
+			best_ns = record->t_ns + record->dur_ns;
+			best = queue;
+		}
+		raw_spin_unlock_irq(&queue->lock);
+	}
+	return best;
+}
+
+static void pop(struct queue *queue)
+{
+	raw_spin_lock_irq(&queue->lock);
+	queue->tail++;
+	raw_spin_unlock_irq(&queue->lock);
+}
+
+/* Length of the well-formed UTF-8 character at @s (RFC 3629), or 0. */
+static int utf8_length(const unsigned char *s)
+{
+	int i, n = *s >= 0xf0 ? 4 : *s >= 0xe0 ? 3 : 2;
+	/* Second bytes that would be overlong, a surrogate, or too large */
+	unsigned char low = *s == 0xe0 ? 0xa0 : *s == 0xf0 ? 0x90 : 0x80;
+	unsigned char high = *s == 0xed ? 0x9f : *s == 0xf4 ? 0x8f : 0xbf;
+
+	if (*s < 0xc2 || *s > 0xf4 || s[1] < low || s[1] > high)
+		return 0;
+	for (i = 2; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	return n;
+}
+
+/* @s as the inside of a JSON string; @out has 6 bytes for each of @s's. */
+static void json_escape(char *out, const char *s)
+{
+	int n;
+
+	while (*s) {
+		unsigned char c = *s;
+
+		if (c >= 0x80) {
+			n = utf8_length(s);
+			out += sprintf(out, "%.*s", n ?: 3, n ? s : "\xef\xbf\xbd");
+			s += n ?: 1;
+			continue;
+		}
+		if (c < 0x20 || c == 0x7f)
+			out += sprintf(out, "\\u%04x", c);
+		else
+			out += sprintf(out, c == '"' || c == '\\' ? "\\%c" :
+				       "%c", c);
+		s++;
+	}
+	*out = '\0';
+}
+
+/* The line contract: docs/events.md, "The injector's record". */
+static int format_line(char *out, const struct biodelay_record *r)
+{
+	char comm[6 * TASK_COMM_LEN], rule[6 * BIODELAY_NAME_LEN], flags[64];
+
+	json_escape(comm, r->comm);
+	json_escape(rule, r->rule);
+	biodelay_mask_print(biodelay_flag_names, BIODELAY_FLAGS, r->flags, "\"",
+			    flags, sizeof(flags));
+	return scnprintf(out, LINE_MAX_BYTES,
+			 "{\"ev\":\"bio_delay\",\"t_ns\":%llu,\"dur_ns\":%llu,"
+			 "\"requested_ns\":%llu,\"rule\":\"%s\",\"mode\":\"%s\","
+			 "\"dev\":\"%u:%u\",\"sector\":%llu,\"bytes\":%u,"
+			 "\"op\":\"%s\",\"flags\":[%s],\"tid\":%d,"
+			 "\"comm\":\"%s\"}\n",
+			 r->t_ns, r->dur_ns, r->requested_ns, rule,
+			 biodelay_mode_names[r->mode], MAJOR(r->dev),
+			 MINOR(r->dev), r->sector, r->bytes,
+			 biodelay_op_names[r->op], flags, r->tid, comm);
+}
+
+/*
+ * Whole lines alone, each taken off its queue after it was handed over, so a
+ * reader that stops at any point tears and loses nothing. An empty queue is an
+ * end of file; poll() waits for more.
+ */
+static ssize_t record_read(struct file *file, char __user *buf, size_t size,
+			   loff_t *pos)
+{
+	char line[LINE_MAX_BYTES];
+	struct biodelay_record record;
+	struct queue *queue;
+	ssize_t done = 0;
+
+	if (mutex_lock_interruptible(&reader_lock))
+		return -ERESTARTSYS;
+	while ((queue = peek(&record))) {
+		int n = format_line(line, &record);
+
+		if (n > size - done) {
+			done = done ?: -EINVAL;
+			break;
+		}
+		if (copy_to_user(buf + done, line, n)) {
+			done = done ?: -EFAULT;
+			break;
+		}
+		pop(queue);
+		done += n;
+		if (signal_pending(current))
+			break;
+	}
+	mutex_unlock(&reader_lock);
+	if (done > 0)
+		*pos += done;
+	return done;
+}
+
+static __poll_t record_poll(struct file *file, poll_table *wait)
+{
+	struct biodelay_record record;
+
+	poll_wait(file, &readers, wait);
+	return peek(&record) ? EPOLLIN | EPOLLRDNORM : 0;
+}
+
+const struct file_operations biodelay_record_fops = {
+	.owner = THIS_MODULE,
+	.open = nonseekable_open,
+	.read = record_read,
+	.poll = record_poll,
+};
+
+/**
+ * biodelay_records_count() - how many records there were since load
+ * @written: queued, read or not
+ * @lost: found their queue full
+ */
+void biodelay_records_count(u64 *written, u64 *lost)
+{
+	int cpu;
+
+	*written = 0;
+	*lost = 0;
+	for_each_possible_cpu(cpu) {
+		*written += per_cpu_ptr(&queues, cpu)->written;
+		*lost += per_cpu_ptr(&queues, cpu)->lost;
+	}
+}
+
+/** biodelay_records_exit() - undo biodelay_records_init(), whole or not */
+void biodelay_records_exit(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		kvfree(per_cpu_ptr(&queues, cpu)->slots);
+}
+
+/**
+ * biodelay_records_init() - make the queues
+ * @per_cpu: records each CPU's queue keeps until they are read; rounded up to
+ *           a power of two
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int biodelay_records_init(unsigned int per_cpu)
+{
+	int cpu;
+
+	mask = roundup_pow_of_two(per_cpu) - 1;
+	for_each_possible_cpu(cpu) {
+		struct queue *queue = per_cpu_ptr(&queues, cpu);
+
+		raw_spin_lock_init(&queue->lock);
+		queue->slots = kvcalloc(mask + 1, sizeof(*queue->slots),
+					GFP_KERNEL);
+		if (!queue->slots) {
+			biodelay_records_exit();
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rule.c: rules, armed and disarmed, to the one that a bio is delayed by */
+#include <linux/bio.h>
+#include <linux/mutex.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include "biodelay.h"
+
+/* Guards both lists, every rule's spec and whether it is armed. Outermost. */
+static DEFINE_MUTEX(rules_lock);
+static LIST_HEAD(all_rules);
+static LIST_HEAD(armed_rules); /* by order; RCU-protected for readers */
+
+static struct biodelay_spec *spec_of(const struct biodelay_rule *rule)
+{
+	return rcu_dereference_protected(rule->spec,
+					 lockdep_is_held(&rules_lock));
+}
+
+/*
+ * The rest of a bio that the block layer split while submitting it is the same
+ * bio again and had its delay (bio_split_to_limits() in block/blk-merge.c):
+ * told by being submitted from within a submission, chained to its first part.
+ */
+static bool is_remainder(const struct bio *bio)
+{
+	return current->bio_list && (bio->bi_flags & BIT(BIO_CHAIN));
+}
+
+/**
+ * biodelay_rule_match() - the first armed rule that means a bio
+ * @bio: about to be submitted by the current task
+ * @spec: set to the rule's spec, valid while preemption is off
+ *
+ * Context: preemption off, which is the read side that the list needs.
+ * Return: the rule or NULL.
+ */
+struct biodelay_rule *biodelay_rule_match(const struct bio *bio,
+					  const struct biodelay_spec **spec)
+{
+	struct biodelay_rule *rule;
+
+	list_for_each_entry_rcu(rule, &armed_rules, node) {
+		*spec = rcu_dereference_check(rule->spec, !preemptible());
+		if (!biodelay_device_has(&(*spec)->device, bio) ||
+		    is_remainder(bio))
+			continue;
+		biodelay_count(rule, BIODELAY_SEEN, 1);
+		if (!biodelay_match(*spec, bio))
+			continue;
+		biodelay_count(rule, BIODELAY_MATCHED, 1);
+		return rule;
+	}
+	return NULL;
+}
+
+/**
+ * biodelay_rule_count() - one of a rule's counters
+ * @rule: the rule
+ * @what: which
+ */
+u64 biodelay_rule_count(const struct biodelay_rule *rule,
+			enum biodelay_count what)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += per_cpu_ptr(rule->counts, cpu)->of[what];
+	return sum;
+}
+
+/**
+ * biodelay_rules_for_each() - look at every rule, armed or not
+ * @fn: called with each rule and its spec; may not sleep for long
+ * @data: its third argument
+ */
+void biodelay_rules_for_each(void (*fn)(struct biodelay_rule *rule,
+					const struct biodelay_spec *spec,
+					void *data), void *data)
+{
+	struct biodelay_rule *rule;
+
+	mutex_lock(&rules_lock);
+	list_for_each_entry(rule, &all_rules, all)
+		fn(rule, spec_of(rule), data);
+	mutex_unlock(&rules_lock);
+}
+
+static void insert_by_order(struct biodelay_rule *rule)
+{
+	struct biodelay_rule *other;
+
+	list_for_each_entry(other, &armed_rules, node)
+		if (spec_of(other)->order > spec_of(rule)->order)
+			break;
+	list_add_tail_rcu(&rule->node, &other->node);
+}
+
+/* When the rule disarms itself, or U64_MAX. */
+static u64 expires_ns(const struct biodelay_rule *rule)
+{
+	const struct biodelay_spec *spec = spec_of(rule);
+	u64 ttl_ns = U64_MAX, beat_ns = U64_MAX;
+
+	if (spec->ttl_ms)
+		ttl_ns = rule->armed_ns + spec->ttl_ms * NSEC_PER_MSEC;
+	if (spec->heartbeat_ms)
+		beat_ns = rule->beat_ns + spec->heartbeat_ms * NSEC_PER_MSEC;
+	return min(ttl_ns, beat_ns);
+}
+
+static void watch_expiry(struct biodelay_rule *rule)
+{
+	u64 at_ns = expires_ns(rule), now_ns = ktime_get_ns();
+
+	if (at_ns == U64_MAX)
+		return;
+	mod_delayed_work(system_wq, &rule->expiry,
+			 at_ns > now_ns ? nsecs_to_jiffies(at_ns - now_ns) + 1 :
+					  0);
+}
+
+static int guard_disk(const struct biodelay_spec *spec)
+{
+	return biodelay_guard_device(&spec->device, spec->force);
+}
+
+static int arm(struct biodelay_rule *rule)
+{
+	const struct biodelay_spec *spec = spec_of(rule);
+	int err = biodelay_spec_check(spec) ?: guard_disk(spec) ?:
+		  biodelay_defer_start(rule);
+
+	if (err)
+		return err;
+	err = biodelay_hook_get();
+	if (err) {
+		biodelay_defer_stop(rule);
+		return err;
+	}
+	biodelay_draws_init(&rule->draws);
+	rule->armed_ns = ktime_get_ns();
+	rule->beat_ns = rule->armed_ns;
+	biodelay_holds_open(rule);
+	insert_by_order(rule);
+	watch_expiry(rule);
+	return 0;
+}
+
+static void disarm(struct biodelay_rule *rule)
+{
+	list_del_rcu(&rule->node);
+	biodelay_holds_close(rule);
+	biodelay_hook_put();
+	biodelay_defer_stop(rule);
+}
+
+static void expire(struct work_struct *work)
+{
+	struct biodelay_rule *rule = container_of(to_delayed_work(work),
+						  struct biodelay_rule, expiry);
+
+	mutex_lock(&rules_lock);
+	if (rule->armed && ktime_get_ns() >= expires_ns(rule)) {
+		pr_info("rule %s disarmed by itself: its ttl_ms or heartbeat_ms ran out\n",
+			rule->name);
+		disarm(rule);
+	} else if (rule->armed) {
+		watch_expiry(rule);
+	}
+	mutex_unlock(&rules_lock);
+}
+
+/**
+ * biodelay_rule_new() - make a rule, not armed, that means nothing yet
+ * @name: for records and the status file
+ *
+ * Context: may sleep.
+ * Return: the rule or NULL without memory.
+ */
+struct biodelay_rule *biodelay_rule_new(const char *name)
+{
+	struct biodelay_rule *rule = kzalloc(sizeof(*rule), GFP_KERNEL);
+	struct biodelay_spec *spec = kvmalloc(sizeof(*spec), GFP_KERNEL);
+
+	if (rule)
+		rule->counts = alloc_percpu(struct biodelay_counts);
+	if (!rule || !spec || !rule->counts) {
+		if (rule)
+			free_percpu(rule->counts);
+		kvfree(spec);
+		kfree(rule);
+		return NULL;
+	}
+	strscpy(rule->name, name, sizeof(rule->name));
+	biodelay_spec_init(spec);
+	RCU_INIT_POINTER(rule->spec, spec);
+	biodelay_defer_init(&rule->queue);
+	INIT_DELAYED_WORK(&rule->expiry, expire);
+	mutex_lock(&rules_lock);
+	list_add_tail(&rule->all, &all_rules);
+	mutex_unlock(&rules_lock);
+	return rule;
+}
+
+/**
+ * biodelay_rule_remove() - disarm a rule and free it
+ * @rule: the rule, or NULL
+ *
+ * Context: may sleep. Everything held for the rule goes on.
+ */
+void biodelay_rule_remove(struct biodelay_rule *rule)
+{
+	if (!rule)
+		return;
+	mutex_lock(&rules_lock);
+	if (rule->armed)
+		disarm(rule);
+	list_del(&rule->all);
+	mutex_unlock(&rules_lock);
+	cancel_delayed_work_sync(&rule->expiry);
+	kvfree(rcu_dereference_protected(rule->spec, true));
+	free_percpu(rule->counts);
+	kfree(rule);
+}
+
+static int set_enabled(struct biodelay_rule *rule, const char *value)
+{
+	bool wanted = sysfs_streq(value, "1");
+
+	if (!wanted && !sysfs_streq(value, "0")) {
+		pr_err("enabled: must be 0 or 1\n");
+		return -EINVAL;
+	}
+	if (wanted == rule->armed)
+		return 0;
+	if (wanted)
+		return arm(rule);
+	disarm(rule);
+	return 0;
+}
+
+/* A device is refused when it is named; an armed rule stays one that may be. */
+static int check_change(const struct biodelay_rule *rule,
+			const struct biodelay_spec *spec, const char *attr)
+{
+	int err = rule->armed ? biodelay_spec_check(spec) : 0;
+
+	if (!err && (rule->armed || !strcmp(attr, "device")))
+		err = guard_disk(spec);
+	return err;
+}
+
+static int set_spec(struct biodelay_rule *rule, const char *attr,
+		    const char *value)
+{
+	struct biodelay_spec *old = spec_of(rule), *new;
+	bool moves;
+	int err;
+
+	new = kvmalloc(sizeof(*new), GFP_KERNEL);
+	if (!new)
+		return -ENOMEM;
+	*new = *old;
+	err = biodelay_spec_set(new, attr, value) ?:
+	      check_change(rule, new, attr);
+	if (err) {
+		kvfree(new);
+		return err;
+	}
+	moves = rule->armed && new->order != old->order;
+	if (moves) {
+		list_del_rcu(&rule->node);
+		synchronize_rcu();
+	}
+	rcu_assign_pointer(rule->spec, new);
+	if (moves)
+		insert_by_order(rule);
+	if (rule->armed)
+		synchronize_rcu();
+	kvfree(old);
+	return 0;
+}
+
+/**
+ * biodelay_rule_set() - write one of a rule's attributes, live
+ * @rule: the rule
+ * @attr: one of attrs.h
+ * @value: its words
+ *
+ * Bios held already keep the delay they were given.
+ *
+ * Context: may sleep.
+ * Return: 0, or an error of its own for each mistake; then nothing changed.
+ */
+int biodelay_rule_set(struct biodelay_rule *rule, const char *attr,
+		      const char *value)
+{
+	int err;
+
+	mutex_lock(&rules_lock);
+	if (!strcmp(attr, "enabled"))
+		err = set_enabled(rule, value);
+	else
+		err = set_spec(rule, attr, value);
+	if (!err && rule->armed) {
+		rule->beat_ns = ktime_get_ns();
+		watch_expiry(rule);
+	}
+	mutex_unlock(&rules_lock);
+	return err;
+}
+
+/**
+ * biodelay_rule_show() - read one of a rule's attributes
+ * @rule: the rule
+ * @attr: one of attrs.h
+ * @page: PAGE_SIZE bytes
+ *
+ * Return: characters printed, a newline last.
+ */
+int biodelay_rule_show(struct biodelay_rule *rule, const char *attr,
+		       char *page)
+{
+	int n;
+
+	mutex_lock(&rules_lock);
+	if (!strcmp(attr, "enabled"))
+		n = sprintf(page, "%d", rule->armed);
+	else
+		n = biodelay_spec_show(spec_of(rule), attr, page);
+	mutex_unlock(&rules_lock);
+	n = min_t(int, n, PAGE_SIZE - 2);
+	return n + sprintf(page + n, "\n");
+}

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* spec.c: an attribute's words to a field of a spec and back */
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include "biodelay.h"
+
+struct attr;
+
+/*
+ * set: gets words to cut up, changes spec on success alone; show: prints
+ * without a newline; the rest is for those who ask for it.
+ */
+struct attr {
+	const char *name;
+	int (*set)(const struct attr *attr, struct biodelay_spec *spec,
+		   char *words);
+	int (*show)(const struct attr *attr, const struct biodelay_spec *spec,
+		    char *page);
+	size_t offset;
+	u64 low;
+	u64 high;
+	const char *const *names;
+	int count;
+	int err;
+};
+
+static void *field(const struct attr *attr, const struct biodelay_spec *spec)
+{
+	return (char *)spec + attr->offset;
+}
+
+static int set_device(const struct attr *attr, struct biodelay_spec *spec,
+		      char *words)
+{
+	return biodelay_device_find(&spec->device, words);
+}
+
+static int show_device(const struct attr *attr,
+		       const struct biodelay_spec *spec, char *page)
+{
+	const struct biodelay_device *device = &spec->device;
+
+	if (!device->dev)
+		return 0;
+	return sprintf(page, "%u:%u %s", MAJOR(device->dev),
+		       MINOR(device->dev), device->name);
+}
+
+static int set_force(const struct attr *attr, struct biodelay_spec *spec,
+		     char *words)
+{
+	if (strlen(words) >= sizeof(spec->force)) {
+		pr_err("force='%s': no device's name is that long\n", words);
+		return -ENAMETOOLONG;
+	}
+	strscpy(spec->force, words, sizeof(spec->force));
+	return 0;
+}
+
+static int show_force(const struct attr *attr,
+		      const struct biodelay_spec *spec, char *page)
+{
+	return sprintf(page, "%s", spec->force);
+}
+
+/*
+ * glob_match() takes any pattern; these never match what was meant: a bracket
+ * that is never closed, a trailing backslash.
+ */
+static bool glob_is_whole(const char *glob)
+{
+	for (; *glob; glob++) {
+		if (*glob == '\\' && !*++glob)
+			return false;
+		if (*glob != '[')
+			continue;
+		glob += glob[1] == '!' ? 2 : 1;
+		glob = *glob ? strchr(glob + 1, ']') : NULL;
+		if (!glob)
+			return false;
+	}
+	return true;
+}
+
+static int set_submitter(const struct attr *attr, struct biodelay_spec *spec,
+			 char *words)
+{
+	if (!*words || strlen(words) >= sizeof(spec->submitter) ||
+	    !glob_is_whole(words)) {
+		pr_err("submitter='%s': not a glob of 1 to %zu characters, every [ closed\n",
+		       words, sizeof(spec->submitter) - 1);
+		return -EINVAL;
+	}
+	if (!strpbrk(words, "*?[\\") && strlen(words) >= TASK_COMM_LEN) {
+		pr_err("submitter='%s': longer than any comm (%d characters); end it with *\n",
+		       words, TASK_COMM_LEN - 1);
+		return -ENAMETOOLONG;
+	}
+	strscpy(spec->submitter, words, sizeof(spec->submitter));
+	return 0;
+}
+
+static int show_submitter(const struct attr *attr,
+			  const struct biodelay_spec *spec, char *page)
+{
+	return sprintf(page, "%s", spec->submitter);
+}
+
+static int refuse_word(const struct attr *attr)
+{
+	char names[128];
+
+	biodelay_mask_print(attr->names, attr->count, U32_MAX, "", names,
+			    sizeof(names));
+	pr_err("%s: known are %s\n", attr->name, names);
+	return attr->err;
+}
+
+static int set_mask(const struct attr *attr, struct biodelay_spec *spec,
+		    char *words)
+{
+	u32 *mask = field(attr, spec);
+
+	if (!*words && !attr->low) /* none is fine */
+		*mask = 0;
+	else if (biodelay_mask_parse(attr->names, attr->count, words, mask))
+		return refuse_word(attr);
+	return 0;
+}
+
+static int show_mask(const struct attr *attr, const struct biodelay_spec *spec,
+		     char *page)
+{
+	return biodelay_mask_print(attr->names, attr->count,
+				   *(u32 *)field(attr, spec), "", page,
+				   PAGE_SIZE);
+}
+
+static int set_choice(const struct attr *attr, struct biodelay_spec *spec,
+		      char *words)
+{
+	int choice = biodelay_name_index(attr->names, attr->count, words);
+
+	if (choice < 0)
+		return refuse_word(attr);
+	*(u32 *)field(attr, spec) = choice;
+	return 0;
+}
+
+static int show_choice(const struct attr *attr,
+		       const struct biodelay_spec *spec, char *page)
+{
+	return sprintf(page, "%s", attr->names[*(u32 *)field(attr, spec)]);
+}
+
+static int set_number(const struct attr *attr, struct biodelay_spec *spec,
+		      char *words)
+{
+	u64 number;
+	int err = kstrtou64(words, 10, &number);
+
+	if (err == -EINVAL) {
+		pr_err("%s='%s': not a whole number\n", attr->name, words);
+		return err;
+	}
+	if (err || number < attr->low || number > attr->high) {
+		pr_err("%s='%s': must be %llu to %llu\n", attr->name, words,
+		       attr->low, attr->high);
+		return -ERANGE;
+	}
+	*(u64 *)field(attr, spec) = number;
+	return 0;
+}
+
+static int show_number(const struct attr *attr,
+		       const struct biodelay_spec *spec, char *page)
+{
+	return sprintf(page, "%llu", *(u64 *)field(attr, spec));
+}
+
+/* Two numbers, split at @between; @order makes the first the smaller one. */
+static int parse_pair(const struct attr *attr, char *words,
+		      const char *between, u64 *first, u64 *second)
+{
+	char *left = strsep(&words, between);
+	int err = words ? kstrtou64(left, 10, first) ?:
+			  kstrtou64(words, 10, second) : -EINVAL;
+
+	if (err)
+		pr_err("%s: not two whole numbers with '%s' between them\n",
+		       attr->name, between);
+	else if (*first > *second)
+		err = -EDOM;
+	if (err == -EDOM)
+		pr_err("%s: the first number must not be above the second\n",
+		       attr->name);
+	return err;
+}
+
+static int set_range(const struct attr *attr, struct biodelay_spec *spec,
+		     char *words)
+{
+	struct biodelay_range parsed = { 0, U64_MAX };
+	int err = *words ? parse_pair(attr, words, "-", &parsed.first,
+				      &parsed.last) : 0;
+
+	if (!err)
+		*(struct biodelay_range *)field(attr, spec) = parsed;
+	return err;
+}
+
+static int show_range(const struct attr *attr,
+		      const struct biodelay_spec *spec, char *page)
+{
+	const struct biodelay_range *range = field(attr, spec);
+
+	if (range->last == U64_MAX && !range->first)
+		return 0;
+	return sprintf(page, "%llu-%llu", range->first, range->last);
+}
+
+static int set_burst(const struct attr *attr, struct biodelay_spec *spec,
+		     char *words)
+{
+	u64 on, period;
+	int err = parse_pair(attr, words, " ", &on, &period);
+
+	if (!err && period > attr->high) {
+		pr_err("burst: a period is at most %llu ms\n", attr->high);
+		err = -ERANGE;
+	}
+	if (!err) {
+		spec->burst_on_ms = on;
+		spec->burst_period_ms = period;
+	}
+	return err;
+}
+
+static int show_burst(const struct attr *attr,
+		      const struct biodelay_spec *spec, char *page)
+{
+	return sprintf(page, "%llu %llu", spec->burst_on_ms,
+		       spec->burst_period_ms);
+}
+
+static int set_delay(const struct attr *attr, struct biodelay_spec *spec,
+		     char *words)
+{
+	static const char *const says[] = {
+		[EINVAL] = "not NS, uniform NS NS, bimodal NS NS PPB or table PPB:NS ...",
+		[ERANGE] = "a delay is at most 30000000000 ns, a share 1000000000 ppb",
+		[EDOM] = "quantiles must rise, in a table from 0 to 1000000000 ppb",
+		[E2BIG] = "a table has at most 256 points",
+	};
+	int err = biodelay_delay_parse(&spec->delay, words);
+
+	if (err)
+		pr_err("delay: %s\n", says[-err]);
+	return err;
+}
+
+static int show_delay(const struct attr *attr,
+		      const struct biodelay_spec *spec, char *page)
+{
+	return biodelay_delay_show(&spec->delay, page);
+}
+
+static int set_delay_us(const struct attr *attr, struct biodelay_spec *spec,
+			char *words)
+{
+	u64 saved = spec->max_delay_us, delay_us;
+	int err = set_number(attr, spec, words);
+
+	delay_us = spec->max_delay_us;
+	spec->max_delay_us = saved;
+	if (!err) {
+		spec->delay.count = 1;
+		spec->delay.at[0].ppb = 0;
+		spec->delay.at[0].ns = delay_us * NSEC_PER_USEC;
+	}
+	return err;
+}
+
+static int show_delay_us(const struct attr *attr,
+			 const struct biodelay_spec *spec, char *page)
+{
+	if (spec->delay.count != 1)
+		return 0;
+	return sprintf(page, "%llu",
+		       div_u64(spec->delay.at[0].ns, NSEC_PER_USEC));
+}
+
+#define FIELD(name) .offset = offsetof(struct biodelay_spec, name)
+#define NUMBER(field_, low_, high_) \
+	{ #field_, set_number, show_number, FIELD(field_), \
+	  .low = low_, .high = high_ }
+#define OWN(name) { #name, set_##name, show_##name }
+
+#define WORDS(field_, how, names_, low_, err_) \
+	{ #field_, set_##how, show_##how, FIELD(field_), .low = low_, \
+	  .names = names_, .count = ARRAY_SIZE(names_), .err = err_ }
+
+static const struct attr attrs[] = {
+	OWN(device),
+	OWN(force),
+	OWN(submitter),
+	OWN(delay),
+	WORDS(mode, choice, biodelay_mode_names, 1, -EOPNOTSUPP),
+	WORDS(kind, choice, biodelay_kind_names, 1, -EBADRQC),
+	WORDS(ops, mask, biodelay_op_names, 1, -EBADRQC),
+	WORDS(flags_any, mask, biodelay_flag_names, 0, -EBADRQC),
+	WORDS(flags_none, mask, biodelay_flag_names, 0, -EBADRQC),
+	{ "sectors", set_range, show_range, FIELD(sectors) },
+	{ "bytes", set_range, show_range, FIELD(bytes) },
+	{ "delay_us", set_delay_us, show_delay_us, FIELD(max_delay_us),
+	  .low = 1, .high = BIODELAY_MAX_DELAY_US },
+	{ "burst", set_burst, show_burst, .high = U32_MAX },
+	NUMBER(order, 0, 1000000),
+	NUMBER(pid, 0, PID_MAX_LIMIT),
+	NUMBER(cgroup, 0, U64_MAX),
+	NUMBER(seed, 0, U64_MAX),
+	NUMBER(correlation, 0, 1000),
+	NUMBER(lanes, 0, BIODELAY_MAX_LANES),
+	NUMBER(probability, 0, 100),
+	NUMBER(interval, 1, U32_MAX),
+	NUMBER(times, 0, U64_MAX),
+	NUMBER(space, 0, U64_MAX),
+	NUMBER(max_delay_us, 1, BIODELAY_MAX_DELAY_US),
+	NUMBER(max_inflight, 0, U32_MAX),
+	NUMBER(ttl_ms, 0, U32_MAX),
+	NUMBER(heartbeat_ms, 0, U32_MAX),
+};
+
+static const struct attr *find_attr(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(attrs); i++)
+		if (!strcmp(attrs[i].name, name))
+			return &attrs[i];
+	return NULL;
+}
+
+/**
+ * biodelay_spec_init() - a spec that says nothing yet: any bio of no device
+ * @spec: the spec
+ */
+void biodelay_spec_init(struct biodelay_spec *spec)
+{
+	memset(spec, 0, sizeof(*spec));
+	spec->ops = BIT(BIODELAY_OPS) - 1;
+	spec->sectors.last = U64_MAX;
+	spec->bytes.last = U64_MAX;
+	spec->order = 1000;
+	spec->seed = 1;
+	spec->probability = 100;
+	spec->interval = 1;
+	spec->max_delay_us = BIODELAY_MAX_DELAY_US;
+}
+
+/**
+ * biodelay_spec_set() - check an attribute's words and put them into a spec
+ * @spec: unchanged on failure
+ * @name: the attribute's name, one of attrs.h except enabled
+ * @value: its words; the newline that echo adds does not count
+ *
+ * Context: may sleep (devices are looked up).
+ * Return: 0, or an error of its own for each mistake, told in one line.
+ */
+int biodelay_spec_set(struct biodelay_spec *spec, const char *name,
+		      const char *value)
+{
+	const struct attr *attr = find_attr(name);
+	char *words = kstrdup(value, GFP_KERNEL);
+	int err;
+
+	if (!words)
+		return -ENOMEM;
+	err = attr->set(attr, spec, strim(words));
+	kfree(words);
+	return err;
+}
+
+/**
+ * biodelay_spec_show() - an attribute as biodelay_spec_set() would take it
+ * @spec: the spec
+ * @name: the attribute's name, one of attrs.h except enabled
+ * @page: PAGE_SIZE bytes
+ *
+ * Return: characters printed, no newline.
+ */
+int biodelay_spec_show(const struct biodelay_spec *spec, const char *name,
+		       char *page)
+{
+	const struct attr *attr = find_attr(name);
+
+	return attr->show(attr, spec, page);
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* status.c: rules and counters to lines of "key value" in debugfs */
+#include <linux/debugfs.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include "biodelay.h"
+
+static struct dentry *folder;
+
+static const char *const count_names[BIODELAY_COUNTS] = {
+	[BIODELAY_SEEN] = "seen",
+	[BIODELAY_MATCHED] = "matched",
+	[BIODELAY_SKIPPED] = "skipped",
+	[BIODELAY_DELAYED] = "delayed",
+	[BIODELAY_REFUSED_NOWAIT] = "refused_nowait",
+	[BIODELAY_REFUSED_ATOMIC] = "refused_atomic",
+	[BIODELAY_REFUSED_RECLAIM] = "refused_reclaim",
+	[BIODELAY_REFUSED_POLLED] = "refused_polled",
+	[BIODELAY_REFUSED_FULL] = "refused_full",
+	[BIODELAY_TOTAL_DELAY_NS] = "total_delay_ns",
+};
+
+struct totals {
+	unsigned int rules;
+	unsigned int armed;
+	int in_flight;
+	u64 counts[BIODELAY_COUNTS];
+};
+
+static void add_to_totals(struct biodelay_rule *rule,
+			  const struct biodelay_spec *spec, void *data)
+{
+	struct totals *totals = data;
+	int i;
+
+	totals->rules++;
+	totals->armed += rule->armed;
+	totals->in_flight += atomic_read(&rule->in_flight);
+	for (i = 0; i < BIODELAY_COUNTS; i++)
+		totals->counts[i] += biodelay_rule_count(rule, i);
+}
+
+static void show_rule(struct biodelay_rule *rule,
+		      const struct biodelay_spec *spec, void *data)
+{
+	const char *name = rule->name;
+	struct seq_file *seq = data;
+	int i;
+
+	seq_printf(seq, "%s.armed %d\n", name, rule->armed);
+	seq_printf(seq, "%s.device %u:%u\n", name, MAJOR(spec->device.dev),
+		   MINOR(spec->device.dev));
+	seq_printf(seq, "%s.mode %s\n", name, biodelay_mode_names[spec->mode]);
+	for (i = 0; i < BIODELAY_COUNTS; i++)
+		seq_printf(seq, "%s.%s %llu\n", name, count_names[i],
+			   biodelay_rule_count(rule, i));
+	seq_printf(seq, "%s.in_flight %d\n", name,
+		   atomic_read(&rule->in_flight));
+}
+
+static int status_show(struct seq_file *seq, void *unused)
+{
+	struct totals totals = { };
+	u64 written, lost;
+	int i;
+
+	biodelay_rules_for_each(add_to_totals, &totals);
+	biodelay_records_count(&written, &lost);
+	seq_printf(seq, "version %s\n", BIODELAY_VERSION);
+	seq_printf(seq, "rules %u\n", totals.rules);
+	seq_printf(seq, "armed %u\n", totals.armed);
+	for (i = 0; i < BIODELAY_COUNTS; i++)
+		seq_printf(seq, "%s %llu\n", count_names[i], totals.counts[i]);
+	seq_printf(seq, "in_flight %d\n", totals.in_flight);
+	seq_printf(seq, "missed %lu\n", biodelay_hook_missed());
+	seq_printf(seq, "records %llu\n", written);
+	seq_printf(seq, "records_lost %llu\n", lost);
+	biodelay_rules_for_each(show_rule, seq);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(status);
+
+/**
+ * biodelay_status_init() - make the folder biodelay in debugfs
+ *
+ * Return: 0, or an error where there is no debugfs: a delay nobody can check
+ * is not worth having.
+ */
+int biodelay_status_init(void)
+{
+	folder = debugfs_create_dir("biodelay", NULL);
+	if (IS_ERR(folder)) {
+		pr_err("no debugfs: error %ld\n", PTR_ERR(folder));
+		return PTR_ERR(folder);
+	}
+	debugfs_create_file("status", 0444, folder, NULL, &status_fops);
+	debugfs_create_file("record", 0400, folder, NULL,
+			    &biodelay_record_fops);
+	return 0;
+}
+
+/** biodelay_status_exit() - undo biodelay_status_init() */
+void biodelay_status_exit(void)
+{
+	debugfs_remove_recursive(folder);
+}

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""artefacts: sources and a kernel to the compiled files a run needs."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+import tarfile
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from driver.project import PROJECT, cache, image, recipe
+from machine import symbols
+from machine.errors import UserError
+from machine.image import Kernel
+
+SYMBOLS_IN_TREE = "/usr/lib/debug/boot"
+SOURCES = {".c", ".h", ".S", ".stp", ".bt", ""}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One folder of sources, the command that compiles it and what comes out.
+
+    `command` runs in the image's root, in a copy of the sources, and leaves
+    its results in ../result; `{release}` is `uname -r`.
+    """
+
+    name: str
+    source: str
+    command: str
+    symbols: bool = False
+
+
+PARTS = (
+    Part(
+        "biodelay",
+        "kmod",
+        "make -s KDIR=/lib/modules/{release}/build && cp biodelay.ko ../result",
+    ),
+    Part("latwriter", "repro", "make -s latwriter && cp latwriter ../result"),
+    Part(
+        "stap",
+        "stap",
+        "export SYSTEMTAP_DIR=/mnt/stap-cache; for script in *.stp; do"
+        " ./build ${{script%.stp}} -k {release} -o ../result/stap; done",
+        symbols=True,
+    ),
+)
+# Sources come in and results go out as tar streams: in a user's namespace the
+# compiler is another user and can write nowhere in the cache.
+BUILD = """set -e
+mkdir --parents {boot} /tmp/build/result/stap
+cd /tmp/build
+tar --extract
+[ ! -e System.map ] || mv System.map {boot}/System.map-{release}
+cd source
+({command}) >&2
+find ../result -type d -empty -delete
+tar --create --directory ../result --owner 0 --group 0 .
+"""
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files of a source folder that a compiler may read, sorted."""
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix in SOURCES and path.stat().st_size < 1 << 20
+    )
+
+
+def _key(part: Part, kernel: Kernel) -> str:
+    files = _files(PROJECT / part.source)
+    names = [str(path.relative_to(PROJECT)) for path in files]
+    return cache.digest(kernel.tree.name, kernel.release, part.command, *names, *files)
+
+
+def _sources(part: Part, kernel: Kernel) -> bytes:
+    """A tar of source/, with the kernel's System.map where it is needed."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as tar:
+        for path in _files(PROJECT / part.source):
+            name = path.relative_to(PROJECT / part.source)
+            tar.add(path, arcname=f"source/{name}")
+        if part.symbols:
+            tar.add(symbols.build(recipe.load(), kernel.name), arcname="System.map")
+    return stream.getvalue()
+
+
+def _compile(part: Part, kernel: Kernel, result: Path) -> None:
+    """Run the part's command in the image's root; unpack what it made."""
+    stap_cache = cache.root() / "stap-cache"
+    stap_cache.mkdir(exist_ok=True)
+    stap_cache.chmod(0o777)
+    command = part.command.format(release=kernel.release)
+    script = BUILD.format(boot=SYMBOLS_IN_TREE, release=kernel.release, command=command)
+    enter = [str(PROJECT / "vm/enter"), f"{stap_cache}:/mnt/stap-cache"]
+    done = subprocess.run(
+        [*enter, "--", "bash", "-c", script],
+        input=_sources(part, kernel),
+        stdout=subprocess.PIPE,
+        check=False,
+    )
+    if done.returncode:
+        raise UserError(f"{part.source}/ does not compile for {kernel.release}")
+    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as tar:
+        tar.extractall(result)
+
+
+def build(kernel_name: str | None) -> Path:
+    """A folder with biodelay.ko, latwriter and stap/*.ko for one kernel."""
+    kernel = image.kernel(recipe.load(), kernel_name)
+    made = [
+        cache.build(
+            f"{part.name}-{kernel.name}",
+            _key(part, kernel),
+            partial(_compile, part, kernel),
+        )
+        for part in PARTS
+    ]
+
+    def assemble(result: Path) -> None:
+        for folder in made:
+            shutil.copytree(folder, result, dirs_exist_ok=True)
+
+    key = cache.digest(*(folder.name for folder in made))
+    return cache.build(f"artefacts-{kernel.name}", key, assemble)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""cli: the lab's programs to calls; mistakes to one line and a status."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Callable
+
+from driver import artefacts, doctor, lab, setup, testing
+from driver.project import cache, image
+from machine import signals
+from machine.errors import UserError
+
+
+def _build() -> int:
+    parser = argparse.ArgumentParser(
+        prog="lab/build", description="Compile for one kernel."
+    )
+    parser.add_argument("-k", "--kernel", metavar="NAME")
+    print(artefacts.build(parser.parse_args().kernel))
+    return 0
+
+
+def _setup() -> int:
+    parser = argparse.ArgumentParser(
+        prog="lab/setup", description="Install what is needed."
+    )
+    parser.add_argument("--tests", action="store_true", help="what the tests need, too")
+    groups = ("lab", "test") if parser.parse_args().tests else ("lab",)
+    print(f"set-up: {setup.packages(groups)}", file=sys.stderr)
+    print(setup.python(groups[1:]))
+    return 0
+
+
+def _writestall() -> int:
+    command = setup.writestall(setup.python(()), *sys.argv[1:])
+    return subprocess.run(command, check=False).returncode
+
+
+def _clean() -> int:
+    """Forget everything but SystemTap's own cache, which keeps itself."""
+    for path in cache.root().glob("*-*"):
+        if not path.name.startswith("stap-cache"):
+            cache.remove(path, image.as_owner())
+    return 0
+
+
+PROGRAMS: dict[str, Callable[[], int]] = {
+    "build": _build,
+    "doctor": doctor.main,
+    "run": lab.main,
+    "setup": _setup,
+    "test": testing.main,
+    "writestall": _writestall,
+    "clean": _clean,
+}
+
+
+def main(program: str) -> int:
+    """Run a program; SIGTERM and SIGHUP end it as Ctrl-C does, in order."""
+    signals.end_in_order()
+    try:
+        return PROGRAMS[program]()
+    except UserError as error:
+        print(f"{program}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"\n{program}: interrupted; nothing is left running", file=sys.stderr)
+        return signals.INTERRUPTED

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""doctor: this machine to a yes/no list with reasons and remedies."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from driver import needs
+from driver.project import accel, cache, image, mirror, qemu, recipe
+from machine.errors import UserError
+
+# Trees, root disk, compiled parts and SystemTap's cache, with room to replace
+# one image by the next: measured 4.1 GB, rounded up.
+CACHE_BYTES = 8 << 30
+MEMORY_BYTES = 4 << 30
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One row: what, whether it is so, why, and what to do if it is not.
+
+    A finding that does not `block` is news, not an obstacle.
+    """
+
+    what: str
+    good: bool
+    reason: str
+    remedy: str = ""
+    blocks: bool = True
+
+
+def _existing(path: Path) -> Path:
+    """The nearest folder above path that exists: where its disk is."""
+    while not path.exists():
+        path = path.parent
+    return path
+
+
+def cache_room() -> Finding:
+    """Whether the cache's disk has room; a cache that is there counts."""
+    place = cache.root()
+    free = shutil.disk_usage(_existing(place)).free
+    built = image.built_tree(recipe.load())
+    good = free >= (CACHE_BYTES // 8 if built else CACHE_BYTES)
+    reason = f"{free >> 30} GiB free for {place}"
+    remedy = (
+        f"free {CACHE_BYTES >> 30} GiB, or name another place with WRITESTALL_CACHE"
+    )
+    return Finding("disk space", good, reason, remedy)
+
+
+def _host() -> Iterator[Finding]:
+    machine = platform.machine()
+    yield Finding("processor", machine == "x86_64", machine, "use an x86-64 machine")
+    version = platform.python_version()
+    yield Finding(
+        "python", sys.version_info >= (3, 11), version, "install Python 3.11+"
+    )
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    yield Finding(
+        "memory",
+        memory >= MEMORY_BYTES,
+        f"{memory >> 20} MiB",
+        f"the guest takes 2 GiB: use a machine with {MEMORY_BYTES >> 30} GiB",
+    )
+    yield cache_room()
+
+
+def _version(command: str) -> str:
+    """The first line of COMMAND --version, or just that it is there."""
+    path = shutil.which(command) or shutil.which(command, path="/usr/sbin:/sbin")
+    if not path:
+        return "there"
+    done = subprocess.run(
+        [path, "--version"], capture_output=True, text=True, check=False
+    )
+    lines = (done.stdout or done.stderr).strip().splitlines()
+    return lines[0] if lines and not done.returncode else path
+
+
+def _tools() -> Iterator[Finding]:
+    lacking = needs.missing(("lab", "test"))
+    for need in needs.NEEDS:
+        if need.rootless_only and os.geteuid() == 0:
+            continue
+        good = need not in lacking
+        reason = _version(need.name) if good else f"missing; it {need.why}"
+        remedy = f"make setup, or install {need.package(0)}"
+        yield Finding(need.name, good, reason, remedy, blocks=need.group == "lab")
+
+
+def _network() -> Iterator[Finding]:
+    try:
+        mirror.mirror()
+        yield Finding("Debian mirror", True, "named by this machine's APT sources")
+    except UserError as error:
+        yield Finding("Debian mirror", False, str(error), "set WRITESTALL_MIRROR")
+
+
+def _accelerator() -> Finding:
+    choice = accel.remembered()
+    if choice is None:
+        there = "/dev/kvm opens; whether a kernel runs under it is not known yet"
+        return Finding("KVM", False, there, "the first run tries it", blocks=False)
+    remedy = "none needed: QEMU's TCG runs everything, some four times slower"
+    return Finding("KVM", choice.name == "kvm", choice.reason, remedy, blocks=False)
+
+
+def _machine() -> Iterator[Finding]:
+    yield _accelerator()
+    known = recipe.load()
+    unbuilt = "not built yet", "make lab builds it, once"
+    if image.built_tools(known):
+        yield Finding("QEMU", True, qemu.version(known))
+    else:
+        yield Finding("QEMU", False, *unbuilt, blocks=False)
+    built = image.built_tree(known)
+    for name, suite in known.kernels.items():
+        if built:
+            release = image.kernel(known, name).release
+            yield Finding(f"kernel {name}", True, release)
+        else:
+            reason = f"{unbuilt[0]} (from {suite})"
+            yield Finding(f"kernel {name}", False, reason, unbuilt[1], blocks=False)
+
+
+def main() -> int:
+    """Print the list; 1 when something stands in the way of `make lab`."""
+    findings = [*_host(), *_tools(), *_network(), *_machine()]
+    for row in findings:
+        answer = "yes" if row.good else "no"
+        remedy = "" if row.good else f" -> {row.remedy}"
+        print(f"{answer:<4}{row.what:<20} {row.reason}{remedy}")
+    obstacles = [row.what for row in findings if row.blocks and not row.good]
+    if obstacles:
+        print(f"\nIn the way of make lab: {', '.join(obstacles)}")
+    else:
+        print("\nNothing is in the way of make lab.")
+    return 1 if obstacles else 0

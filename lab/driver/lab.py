@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""lab: a scenario, a kernel and an engine to an explained stall."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from driver import doctor, setup
+from driver.progress import Progress, Stage, StageError, StageLog
+from driver.project import OUT, PROJECT, accel, cache, recipe
+from machine.errors import UserError
+
+ENGINES = ("stap", "bpftrace", "both")
+# A run may take its workload's time and this much for all else under TCG.
+RUN_LIMIT_S = 600
+AGAIN = "run it again with V=1 to see everything; make doctor names what is missing"
+STAGES = (
+    Stage("set-up", "install what it names, then run this again"),
+    Stage("qemu", "check that the Debian mirror can be reached: make doctor"),
+    Stage("image", "check the mirror and the disk space: make doctor"),
+    Stage("accelerator", "force one with ACCEL=tcg"),
+    Stage("symbols", AGAIN),
+    Stage("compile", "the first error in the log is the one to mend"),
+    Stage(
+        "run", "its folder under out/ says how far it came: manifest.json, console.log"
+    ),
+    Stage("explain", AGAIN),
+    Stage(
+        "check",
+        "the answer and the injector's record disagree: do not trust the answer",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What `make lab` was asked for, as environment variables say it."""
+
+    scenario: str
+    kernel: str
+    engine: str
+
+    @staticmethod
+    def from_environment() -> Request:
+        """Read SCENARIO, KERNEL, ENGINE; refuse what does not exist, at once."""
+        kernel = recipe.load().kernel(os.environ.get("KERNEL") or None)
+        engine = os.environ.get("ENGINE") or "stap"
+        if engine not in ENGINES:
+            raise UserError(f"unknown ENGINE {engine!r}: use {', '.join(ENGINES)}")
+        accel.remembered()  # refuses an unknown ACCEL
+        scenario = os.environ.get("SCENARIO") or "journal-buffer"
+        command = [sys.executable, str(PROJECT / "repro/run"), "--check", scenario]
+        checked = subprocess.run(command, capture_output=True, text=True, check=False)
+        if checked.returncode:
+            raise UserError(checked.stderr.strip().splitlines()[-1])
+        room = doctor.cache_room()
+        if not room.good:
+            raise UserError(f"too little {room.what}: {room.reason}; {room.remedy}")
+        return Request(scenario, kernel, engine)
+
+    @property
+    def run_name(self) -> str:
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        name = Path(self.scenario).stem
+        return f"{stamp}-{name}-{self.kernel}-{self.engine}"
+
+
+def tool(path: str, *arguments: str) -> list[str]:
+    """The command line of one of the project's own programs."""
+    return [sys.executable, str(PROJECT / path), *arguments]
+
+
+def machine_command(request: Request, run: Path, artefacts: str) -> list[str]:
+    """The command that runs the scenario in the machine; it ends with us."""
+    inside = ["repro/run", request.scenario, "--disk", "/dev/vdb"]
+    inside += ["--out", f"/mnt/out/{run.name}", "--engine", request.engine]
+    inside += ["--build", "/mnt/build"]
+    machine = tool("vm/run", "--kernel", request.kernel, "--timeout", str(RUN_LIMIT_S))
+    machine += [
+        "--share",
+        f"{run.parent}:/mnt/out",
+        "--share",
+        f"{artefacts}:/mnt/build:ro",
+    ]
+    machine += [
+        "--console",
+        str(_aside(run) / "console.log"),
+        "--result",
+        str(_aside(run) / "machine.json"),
+    ]
+    # A task that biodelay holds is held on purpose; so is who waits for it.
+    machine += ["--excuse", r"\[biodelay\]"]
+    return ["setpriv", "--pdeathsig", "TERM", "--", *machine, "--", *inside]
+
+
+def _point_latest(run: Path) -> None:
+    """Make out/latest name this run, in one rename."""
+    link = run.parent / f".latest-{os.getpid()}"
+    link.symlink_to(run.name)
+    link.replace(run.parent / "latest")
+
+
+def _aside(run: Path) -> Path:
+    """Where the machine's console and verdict go until the run is over."""
+    return run.with_name(f".{run.name}")
+
+
+def _add_machine(run: Path) -> None:
+    """Put the machine's own files into the run, its verdict in the manifest."""
+    run.mkdir(exist_ok=True)
+    for file in _aside(run).iterdir():
+        file.replace(run / file.name)
+    _aside(run).rmdir()
+    manifest, machine = run / "manifest.json", run / "machine.json"
+    if manifest.exists() and machine.exists():
+        verdict = {"machine": json.loads(machine.read_text())}
+        part = run / "manifest.json.part"
+        whole = json.loads(manifest.read_text()) | verdict
+        part.write_text(json.dumps(whole, indent=2) + "\n")
+        part.replace(manifest)
+
+
+def run_tools(progress: Progress, commands: Iterable[tuple[str, ...]]) -> str:
+    """One stage for each of our programs; returns the last one's last line."""
+    for command in commands:
+        with progress.stage() as log:
+            log.run(tool(*command))
+            log.note = log.last_line()
+    return log.note
+
+
+def _prepare(progress: Progress, request: Request) -> tuple[Path, str]:
+    """Everything before the run: the analysis' Python and the artefacts."""
+    with progress.stage() as log:
+        log.note = setup.packages(("lab",))
+        python = setup.python(())
+    plan = (
+        ("vm/build", "qemu"),
+        ("vm/build", "tree", "disk", "kernels"),
+        ("vm/build", "accel"),
+        ("vm/build", "-k", request.kernel, "symbols"),
+        ("lab/build", "-k", request.kernel),
+    )
+    return python, run_tools(progress, plan)
+
+
+def _analyse(log: StageLog, python: Path, run: Path, *arguments: str) -> str:
+    """Run one writestall command on the run; returns what it printed."""
+    done = subprocess.run(
+        setup.writestall(python, *arguments, str(run)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    with log.path.open("a") as file:
+        file.write(done.stdout + done.stderr)
+    if done.returncode:
+        raise UserError(f"{' '.join(arguments)} ended with status {done.returncode}")
+    return done.stdout
+
+
+def main() -> int:
+    """Run all stages; print the answer and where the rest of it is."""
+    request = Request.from_environment()
+    progress = Progress(STAGES, cache.root() / "logs")
+    run = OUT / request.run_name
+    try:
+        python, artefacts = _prepare(progress, request)
+        _aside(run).mkdir(parents=True)
+        with progress.stage() as log:
+            try:
+                log.run(machine_command(request, run, artefacts))
+            finally:
+                _add_machine(run)
+                _point_latest(run)
+            log.note = str(run)
+        with progress.stage() as log:
+            answer = _analyse(log, python, run, "explain")
+        with progress.stage() as log:
+            verdict = _analyse(log, python, run, "check")
+            _analyse(log, python, run, "expect")
+            log.note = verdict.strip().splitlines()[-1]
+    except StageError as failed:
+        return failed.status
+    (run / "report.txt").write_text(answer)
+    print(f"\n{answer.rstrip()}\n")
+    print(f"report: {run / 'report.txt'}, also in {OUT / 'latest'}")
+    return 0

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""needs: what the host must have to the packages that bring it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+def on_path(command: str) -> Callable[[], bool]:
+    """Whether a command can be found, in sbin folders too."""
+    sbin = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
+    return lambda: shutil.which(command, path=sbin) is not None
+
+
+def importable(module: str) -> Callable[[], bool]:
+    return lambda: importlib.util.find_spec(module) is not None
+
+
+def readable(*paths: str) -> Callable[[], bool]:
+    return lambda: any(Path(path).exists() for path in paths)
+
+
+@dataclass(frozen=True)
+class Need:
+    """One thing; `packages` names it for apt, dnf and pacman in that
+    order, once where they agree.
+
+    What is `optional` is left out where the distribution has no such package.
+    """
+
+    name: str
+    why: str
+    present: Callable[[], bool]
+    packages: tuple[str, ...]
+    group: str = "lab"
+    rootless_only: bool = False
+    optional: bool = False
+
+    def package(self, manager: int) -> str:
+        """Its package's name for the manager with that place in the order."""
+        return self.packages[manager if len(self.packages) > 1 else 0]
+
+
+KEYRINGS = [
+    f"/usr/share/keyrings/debian-archive-keyring.{end}" for end in ("gpg", "pgp")
+]
+NEEDS = (
+    Need("mmdebstrap", "builds the image", on_path("mmdebstrap"), ("mmdebstrap",)),
+    Need("apt-get", "is what mmdebstrap installs with", on_path("apt-get"), ("apt",)),
+    Need(
+        "Debian archive keys",
+        "prove what was downloaded",
+        readable(*KEYRINGS),
+        ("debian-archive-keyring", "debian-keyring", "debian-archive-keyring"),
+    ),
+    Need("mke2fs", "makes the root disk", on_path("mke2fs"), ("e2fsprogs",)),
+    Need("setpriv", "ends QEMU with its parent", on_path("setpriv"), ("util-linux",)),
+    Need(
+        "unshare", "compiles in the image's root", on_path("unshare"), ("util-linux",)
+    ),
+    Need(
+        "newuidmap",
+        "lets a user build the image",
+        on_path("newuidmap"),
+        ("uidmap", "shadow-utils", "shadow"),
+        rootless_only=True,
+    ),
+    Need(
+        "python3-venv",
+        "holds the analysis' libraries",
+        importable("ensurepip"),
+        ("python3-venv", "python3-libs", "python"),
+    ),
+    Need(
+        "shellcheck",
+        "checks scripts",
+        on_path("shellcheck"),
+        ("shellcheck", "ShellCheck", "shellcheck"),
+        group="test",
+    ),
+    Need("sparse", "checks kernel C", on_path("sparse"), ("sparse",), group="test"),
+    Need(
+        "vagrant",
+        "validates the Vagrantfile",
+        on_path("vagrant"),
+        ("vagrant-libvirt", "vagrant-libvirt", "vagrant"),
+        group="test",
+        optional=True,
+    ),
+)
+
+
+def missing(groups: tuple[str, ...]) -> list[Need]:
+    """The needs of these groups that this host does not meet."""
+    root = os.geteuid() == 0
+    return [
+        need
+        for need in NEEDS
+        if need.group in groups
+        and not (root and need.rootless_only)
+        and not need.present()
+    ]

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""progress: stages to one line each: what runs, how long it took, what is left."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from machine.errors import UserError
+
+TAIL_LINES = 15
+TICK_S = 1.0
+GRACE_S = 20.0  # for a child that was told to end, before it is killed
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A step of a target: its name, and what to do when it fails."""
+
+    name: str
+    remedy: str
+
+
+def watched(command: list[str], output: IO[str] | IO[bytes]) -> int:
+    """Run a command to its end; when we are interrupted, it ends in order first."""
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+    ) as child:
+        try:
+            return child.wait()
+        except BaseException:
+            child.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(GRACE_S)
+            child.kill()
+            raise
+
+
+class StageError(Exception):
+    """A stage ended badly; the report is already on the terminal."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class Progress:
+    """Runs stages in the order they were announced, each with a log file."""
+
+    def __init__(self, stages: tuple[Stage, ...], logs: Path) -> None:
+        self.stages = stages
+        self.logs = logs
+        self.verbose = os.environ.get("V") == "1"
+        self._live = sys.stderr.isatty() and not self.verbose
+        self._done = 0
+        logs.mkdir(parents=True, exist_ok=True)
+
+    def _line(self, mark: str, detail: str, seconds: float) -> str:
+        stage = self.stages[self._done]
+        count = f"[{self._done + 1}/{len(self.stages)}]"
+        return f"{count} {mark} {stage.name:<22} {seconds:7.1f} s  {detail}".rstrip()
+
+    def _left(self) -> str:
+        names = [stage.name for stage in self.stages[self._done + 1 :]]
+        return f"then: {', '.join(names)}" if names else "last one"
+
+    def _tick(self, log: StageLog, start: float, over: threading.Event) -> None:
+        while not over.wait(TICK_S):
+            now = log.last_line()[:60] or self._left()
+            text = self._line("..", now, time.monotonic() - start)
+            print(f"\r\033[K{text[:119]}", end="", file=sys.stderr, flush=True)
+
+    @contextlib.contextmanager
+    def stage(self) -> Iterator[StageLog]:
+        """Run the body as the next stage; its failure ends the whole target."""
+        stage = self.stages[self._done]
+        log = StageLog(self.logs / f"{stage.name.replace(' ', '-')}.log", self.verbose)
+        start, over = time.monotonic(), threading.Event()
+        ticker = threading.Thread(
+            target=self._tick, args=(log, start, over), daemon=True
+        )
+        if self._live:
+            ticker.start()
+        else:
+            print(self._line("..", self._left(), 0.0), file=sys.stderr)
+        mark = "!!"
+        try:
+            yield log
+            mark = "ok"
+        except UserError as error:
+            log.note = str(error)
+            raise StageError(log.status or 1) from None
+        finally:
+            over.set()
+            if self._live:
+                ticker.join()
+                print("\r\033[K", end="", file=sys.stderr)
+            seconds = time.monotonic() - start
+            first, *more = log.note.splitlines() or [""]
+            print(self._line(mark, first, seconds), *more, sep="\n", file=sys.stderr)
+            if mark == "!!":
+                log.show_end(stage.remedy)
+            self._done += 1
+
+
+class StageLog:
+    """What a stage's commands print: into a file, and shown when it matters."""
+
+    def __init__(self, path: Path, verbose: bool) -> None:
+        self.path = path
+        self.verbose = verbose
+        self.note = ""
+        self.status = 0
+        path.write_text("")
+
+    def run(self, command: list[str]) -> None:
+        """Run a command; its output goes to the log (with V=1 also here)."""
+        with self.path.open("a") as log:
+            log.write(f"$ {' '.join(command)}\n")
+            log.flush()
+            if self.verbose:
+                self.status = self._tee(command)
+            else:
+                self.status = watched(command, log)
+        if self.status:
+            raise UserError(f"failed with status {self.status}")
+
+    def _tee(self, command: list[str]) -> int:
+        tee = ["tee", "--append", str(self.path)]
+        with subprocess.Popen(tee, stdin=subprocess.PIPE, stdout=2) as copier:
+            assert copier.stdin is not None
+            status = watched(command, copier.stdin)
+            copier.stdin.close()
+        return status
+
+    def last_line(self) -> str:
+        """The last line its commands printed, for the stage's own line."""
+        lines = self.path.read_text(errors="replace").split("\n")
+        return next((line for line in reversed(lines) if line.strip()), "")
+
+    def show_end(self, remedy: str) -> None:
+        """After a failure: the end of the log, where it is, what to do."""
+        lines = self.path.read_text(errors="replace").splitlines()
+        if not self.verbose:
+            for line in lines[-TAIL_LINES:]:
+                print(f"    {line}", file=sys.stderr)
+        print(f"  the whole log: {self.path}\n  what to do: {remedy}", file=sys.stderr)

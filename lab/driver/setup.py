@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""setup: missing needs to installed packages, told before it is done."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+import venv
+from pathlib import Path
+
+from driver import needs
+from driver.project import PROJECT, cache
+from machine.errors import UserError
+
+MANAGERS = ("apt", "dnf", "pacman")
+APT = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]
+
+
+def _refusal(lacking: list[needs.Need], why: str) -> str:
+    """What to install by hand, for each package manager."""
+    lists = []
+    for i, manager in enumerate(MANAGERS):
+        names = " ".join(dict.fromkeys(need.package(i) for need in lacking))
+        lists.append(f"  {manager}: {names}")
+    return f"{why}; install these yourself, then run this again:\n" + "\n".join(lists)
+
+
+def _is_debian() -> bool:
+    release = Path("/etc/os-release")
+    text = release.read_text() if release.exists() else ""
+    like = [line.partition("=")[2].strip('"') for line in text.splitlines()
+            if line.startswith(("ID=", "ID_LIKE="))]  # fmt: skip
+    return "debian" in " ".join(like).split()
+
+
+def packages(groups: tuple[str, ...]) -> str:
+    """Install what is missing with apt, or say what to install and stop."""
+    lacking = needs.missing(groups)
+    if not lacking:
+        return "nothing to install"
+    if not _is_debian():
+        raise UserError(_refusal(lacking, "this is not a Debian"))
+    sudo = [] if os.geteuid() == 0 else ["sudo"]
+    if sudo and not shutil.which("sudo"):
+        raise UserError(_refusal(lacking, "there is no sudo and you are not root"))
+    _run_apt([*sudo, *APT, "update"], lacking)
+    wanted = [need for need in lacking if not need.optional or _available(need)]
+    print("set-up installs these packages:", file=sys.stderr)
+    for need in wanted:
+        print(f"  {need.package(0)}: {need.name} {need.why}", file=sys.stderr)
+    names = list(dict.fromkeys(need.package(0) for need in wanted))
+    _run_apt(
+        [*sudo, *APT, "install", "--yes", "--no-install-recommends", *names], wanted
+    )
+    still = [need for need in needs.missing(groups) if need in wanted]
+    if still:
+        raise UserError(_refusal(still, "the packages did not bring what was missing"))
+    return f"installed {', '.join(names)}"
+
+
+def _run_apt(command: list[str], lacking: list[needs.Need]) -> None:
+    if subprocess.run(command, stdout=2, check=False).returncode:
+        raise UserError(_refusal(lacking, f"{' '.join(command)} failed"))
+
+
+def _available(need: needs.Need) -> bool:
+    """Whether this release of Debian has the package; says so if it has not."""
+    show = ["apt-cache", "show", need.package(0)]
+    there = subprocess.run(show, capture_output=True, check=False).returncode == 0
+    if not there:
+        print(f"set-up: this Debian has no {need.name}; it {need.why}", file=sys.stderr)
+    return there
+
+
+def _requirements(groups: tuple[str, ...]) -> list[str]:
+    """What pyproject.toml asks for, the extras of these groups included."""
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    extras = project.get("optional-dependencies", {})
+    wanted = list(project.get("dependencies", []))
+    for group in groups:
+        wanted += extras.get(group, [])
+    return wanted
+
+
+def python(groups: tuple[str, ...]) -> Path:
+    """The Python that has the analysis' libraries: a venv in the cache.
+
+    Only `python -m` works in it: the scripts pip writes name the folder the
+    venv was made in, which was renamed when it was finished.
+    """
+    wanted = _requirements(groups)
+
+    def build(part: Path) -> None:
+        venv.create(part, with_pip=True)
+        pip = [str(part / "bin/python"), "-m", "pip", "install", "--quiet", *wanted]
+        if wanted and subprocess.run(pip, stdout=2, check=False).returncode:
+            raise UserError("pip could not install what pyproject.toml asks for")
+
+    key = cache.digest(sys.version, sys.prefix, *wanted)
+    return cache.build("venv", key, build) / "bin/python"
+
+
+def writestall(python: Path, *arguments: str) -> list[str]:
+    """The command line of the analysis, run from its sources."""
+    path = f"PYTHONPATH={PROJECT / 'analysis'}"
+    return ["env", path, str(python), "-m", "writestall", *arguments]

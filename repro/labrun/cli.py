@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""cli: repro/run's command line to an exit status."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import time
+from pathlib import Path
+from typing import NoReturn
+
+from labrun import (
+    TREE,
+    artefacts,
+    disk,
+    experiment,
+    filesystem,
+    injector,
+    preflight,
+    scenario,
+    tracer,
+    workload,
+)
+from labrun.artefacts import Artefacts, default_folder
+from labrun.disk import Disk
+from labrun.errors import (
+    EXIT_COMPLETE,
+    EXIT_REFUSED,
+    EXIT_STATUSES,
+    RefusedError,
+    StoppedError,
+)
+from labrun.experiment import Settings
+from labrun.progress import MODES, Progress, say
+from labrun.run import Run
+from labrun.scenario import Scenario
+from labrun.stop import Stop
+
+MAX_DURATION_S = 86_400
+
+
+def _duration(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= MAX_DURATION_S:
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: want 1 to {MAX_DURATION_S} seconds"
+        )
+    return int(text)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Tells a mistake in one line, as everything else does."""
+
+    def error(self, message: str) -> NoReturn:
+        raise RefusedError(f"{message}; see --help")
+
+
+def _parser() -> argparse.ArgumentParser:
+    statuses = "\n".join(
+        f"  {status:3}  {meaning}" for status, meaning in EXIT_STATUSES
+    )
+    parser = _Parser(
+        prog="repro/run",
+        description="Run one scenario on this machine; leave a run directory.",
+        epilog=f"exit status:\n{statuses}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add(
+        "scenario",
+        nargs="?",
+        metavar="SCENARIO",
+        help="a name of --list, or a .toml file",
+    )
+    add("--disk", metavar="DEV", help="scratch disk; what it carries is lost")
+    add("--wipe", action="store_true", help="go on although the disk carries data")
+    add("--out", metavar="DIR", type=Path, help="new run directory (out/TIME-SCENARIO)")
+    add("--engine", choices=tracer.CHOICES, default="stap", help="who traces (stap)")
+    add(
+        "--build",
+        metavar="DIR",
+        type=Path,
+        help="compiled parts (build/KERNEL_RELEASE, made there where missing)",
+    )
+    add(
+        "--duration-s",
+        metavar="S",
+        type=_duration,
+        help="instead of the scenario's own",
+    )
+    add(
+        "--allow-bare-metal",
+        action="store_true",
+        help="slow the disk although this is no virtual machine",
+    )
+    add("--progress", choices=MODES, default="text", help="steps on stderr, how (text)")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--list", action="store_true", help="list the scenarios and stop")
+    only.add_argument(
+        "--check", action="store_true", help="check the scenario file and stop"
+    )
+    only.add_argument(
+        "--dry-run", action="store_true", help="print what would be done and stop"
+    )
+    return parser
+
+
+def _list() -> int:
+    for path in sorted(scenario.SCENARIOS.glob("*.toml")):
+        found, _ = scenario.load(path)
+        print(f"{found.name:20} {found.purpose}")
+    return EXIT_COMPLETE
+
+
+def _new_folder(out: Path | None, name: str) -> Path:
+    """The run directory to be: absent or empty. Raises RefusedError."""
+    folder = out or TREE / "out" / f"{time.strftime('%Y%m%d-%H%M%S')}-{name}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        taken = any(folder.iterdir())
+        probe = folder / "manifest.json.new"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise RefusedError(
+            f"{folder}: {error.strerror}; name another with --out"
+        ) from None
+    if taken:
+        raise RefusedError(f"{folder} is not empty; name a new one with --out")
+    return folder.resolve()
+
+
+def _print_plan(found: Scenario, options: argparse.Namespace, built: Artefacts) -> None:
+    """The commands of a run, in order, as a person would type them."""
+    name = options.disk or "DISK"
+    out, folder = options.out or Path("RUN"), Path("MOUNTPOINT") / filesystem.FOLDER
+    commands = [["wipefs", "--all", name]] if options.wipe else []
+    commands.append(filesystem.mkfs_argv(found.filesystem, name))
+    commands.append(filesystem.mount_argv(found.filesystem, name, "MOUNTPOINT"))
+    commands += [["sysctl", f"{key}={value}"] for key, value in found.sysctl.items()]
+    for rule in found.inject:
+        disk_name, bare = Path(name).name, options.allow_bare_metal
+        parameters = injector.parameters(rule, disk_name, bare)
+        commands.append(["insmod", str(built.biodelay), *parameters])
+    for engine in tracer.CHOICES[options.engine]:
+        output = out / "events" / f"{engine}.jsonl"
+        row = tracer.ENGINES[engine]
+        commands.append(tracer.argv(row, built.folder, found.trace, output))
+    duration_s = options.duration_s or found.duration_s
+    for index, work in enumerate(found.workload):
+        records = out / workload.record_stem(index, work)
+        seed = found.seed + index
+        commands.append(
+            workload.argv(built.latwriter, work, duration_s, seed, folder, records)
+        )
+    for command in commands:
+        print(shlex.join(command))
+
+
+def _checked_disk(options: argparse.Namespace) -> Disk:
+    if options.disk is None:
+        raise RefusedError("--disk is missing: name a scratch disk; lsblk lists them")
+    return disk.inspect(options.disk, options.wipe)
+
+
+def _run(options: argparse.Namespace) -> int:
+    stop = Stop()
+    stop.install()
+    found, text = scenario.load(scenario.find(options.scenario))
+    if options.check:
+        print(f"{found.name}: {found.purpose}")
+        return EXIT_COMPLETE
+    built = Artefacts((options.build or default_folder()).resolve())
+    engines = tracer.CHOICES[options.engine]
+    if options.dry_run:
+        _print_plan(found, options, built)
+    injector.check_rules(found.inject)
+    missing = built.missing(found, engines)
+    makeable = options.build is None and not options.dry_run
+    if lines := preflight.problems(found, engines, [] if makeable else missing):
+        raise RefusedError(*lines)
+    scratch = _checked_disk(options)
+    if options.dry_run:
+        return EXIT_COMPLETE
+    artefacts.make(missing, stop, say)
+    settings = Settings(
+        scenario=found,
+        scenario_text=text,
+        disk=scratch,
+        wipe=options.wipe,
+        engines=engines,
+        artefacts=built,
+        duration_s=options.duration_s or found.duration_s,
+        bare_metal=options.allow_bare_metal,
+    )
+    run = Run(_new_folder(options.out, found.name), Progress(options.progress), stop)
+    status = experiment.carry_out(run, settings)
+    reason = f" ({run.manifest['reason']})" if run.manifest["reason"] else ""
+    say(f"repro/run: {run.manifest['status']}{reason}: {run.out}")
+    return status
+
+
+def main() -> int:
+    """Run the command line; bad input becomes one line each on stderr."""
+    try:
+        options = _parser().parse_args()
+        if not options.list and options.scenario is None:
+            raise RefusedError("name a scenario; --list shows them")
+        return _list() if options.list else _run(options)
+    except RefusedError as refused:
+        for line in refused.lines:
+            say(f"repro/run: {line}")
+        return EXIT_REFUSED
+    except StoppedError as stopped:  # before the first step: nothing to undo
+        say(f"repro/run: {stopped}")
+        return 128 + stopped.signal_number

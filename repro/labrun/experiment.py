@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""experiment: a checked scenario, a disk and artefacts to a run directory.
+
+perform() is the whole order of things. Each context manager does one thing on
+the way in and undoes it on the way out, so leaving mirrors entering.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import tomllib
+import traceback
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from labrun import disk, filesystem, injector, kernel, staging, sysctl, tracer, workload
+from labrun.artefacts import Artefacts
+from labrun.disk import Disk
+from labrun.errors import EXIT_COMPLETE, EXIT_FAILED, StepError, StoppedError
+from labrun.run import Run, describe
+from labrun.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that was decided before anything is touched."""
+
+    scenario: Scenario
+    scenario_text: str
+    disk: Disk
+    wipe: bool
+    engines: tuple[str, ...]
+    artefacts: Artefacts
+    duration_s: int
+    bare_metal: bool
+
+
+def plan(settings: Settings) -> list[str]:
+    """The names of the steps of a run that goes well, in order."""
+    injecting = bool(settings.scenario.inject)
+    return [
+        *(["wipe"] if settings.wipe else []),
+        *("mkfs", "mount", "sysctl"),
+        *(["inject"] if injecting else []),
+        *("kallsyms", "trace", "kernel-log"),
+        *(["arm"] if injecting else []),
+        "write",
+        *(["disarm"] if injecting else []),
+        "kernel-log-save",
+        *(f"stop-{name}" for name in reversed(settings.engines)),
+        *(["truth", "unload"] if injecting else []),
+        *("sysctl-restore", "umount", "collect"),
+    ]
+
+
+def perform(run: Run, settings: Settings) -> None:
+    """Set up, write, undo. Raises StepError or StoppedError after undoing."""
+    scenario, scratch, built = settings.scenario, settings.disk, settings.artefacts
+    with ExitStack() as stack:
+        enter = stack.enter_context
+        enter(staging.staged(run))
+        if settings.wipe:
+            disk.wipe(run, scratch)
+        filesystem.make(run, scenario.filesystem, scratch)
+        folder = enter(filesystem.mounted(run, scenario.filesystem, scratch))
+        enter(sysctl.applied(run, scenario.sysctl))
+        inject = enter(_injecting(run, settings))
+        kernel.save_symbols(run)
+        tracers = enter(
+            tracer.tracing(run, settings.engines, built.folder, scenario.trace)
+        )
+        enter(kernel.log_saved(run))
+        if inject:
+            enter(injector.armed(run))
+
+        def tick() -> None:
+            for running in tracers:
+                running.check()
+            if inject:
+                inject.drain()
+
+        workload.write(
+            run, scenario, settings.duration_s, built.latwriter, folder, tick
+        )
+
+
+@contextmanager
+def _injecting(run: Run, settings: Settings) -> Iterator[injector.Injector | None]:
+    """The injector, or nothing for a scenario without rules."""
+    rules = settings.scenario.inject
+    if not rules:
+        yield None
+        return
+    parameters = injector.parameters(rules[0], settings.disk.name, settings.bare_metal)
+    with injector.loaded(run, settings.artefacts.biodelay, parameters) as loaded:
+        yield loaded
+
+
+def describe_machine(run: Run, settings: Settings) -> None:
+    """The manifest's facts that are known before the first step."""
+    scratch = settings.disk
+    run.manifest |= {
+        "scenario": tomllib.loads(settings.scenario_text),
+        "duration_s": settings.duration_s,
+        "kernel": platform.release(),
+        "arch": platform.machine(),
+        "device": {
+            "name": scratch.name,
+            "dev": scratch.dev,
+            "size_bytes": scratch.size_bytes,
+        },
+        "filesystem": None,
+        "sysctl": None,
+        "injector": None,
+        "tracers": [],
+        "writer": None,
+        "load": [],
+        "seed": settings.scenario.seed,
+        "window": None,
+    }
+
+
+def carry_out(run: Run, settings: Settings) -> int:
+    """perform() to a finished manifest and an exit status."""
+    status = EXIT_FAILED
+    run.progress.plan(plan(settings))
+    describe_machine(run, settings)
+    try:
+        run.create()
+        perform(run, settings)
+        status = EXIT_COMPLETE
+    except StoppedError as error:
+        run.fail(str(error), "cut_off")
+        status = 128 + error.signal_number
+    except Exception as error:
+        run.fail(describe(error))
+        if not isinstance(error, (StepError, OSError)):
+            traceback.print_exc()
+    finally:
+        run.finish()
+        os.sync()
+    return status if run.manifest["status"] != "failed" else EXIT_FAILED

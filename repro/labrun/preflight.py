@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""preflight: a machine to the reasons why it cannot run a scenario, all at once."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from labrun import TREE, injector, kernel, sysctl, tracer
+from labrun.scenario import Scenario, version
+
+PACKAGES = {
+    "mkfs.ext4": "e2fsprogs",
+    "mkfs.xfs": "xfsprogs",
+    "mkfs.btrfs": "btrfs-progs",
+    "mkfs.f2fs": "f2fs-tools",
+    "mount": "mount",
+    "umount": "mount",
+    "wipefs": "util-linux",
+    "insmod": "kmod",
+    "rmmod": "kmod",
+    "staprun": "systemtap",
+    "bpftrace": "bpftrace",
+}
+ENGINE_TOOLS = {"stap": "staprun", "bpftrace": "bpftrace"}
+
+
+def problems(
+    scenario: Scenario, engines: tuple[str, ...], missing: list[Path]
+) -> list[str]:
+    """One line each, remedy at the end; empty when the machine is fit."""
+    return [
+        *_privilege(),
+        *_kernel(scenario),
+        *_tools(scenario, engines),
+        *_sysctls(scenario),
+        *_injector(scenario),
+        *(f"{path} is missing; build it or name another --build" for path in missing),
+    ]
+
+
+def _privilege() -> Iterator[str]:
+    if os.geteuid() != 0:
+        yield "mounting and loading need root; use sudo"
+
+
+def _kernel(scenario: Scenario) -> Iterator[str]:
+    release, wanted = platform.release(), scenario.kernel
+    newest = wanted.max or "any"
+    here = version(release)
+    if here < version(wanted.min) or (wanted.max and here > version(wanted.max)):
+        yield (
+            f"kernel {release} is outside the scenario's range,"
+            f" {wanted.min} to {newest}; boot another"
+        )
+
+
+def _tools(scenario: Scenario, engines: tuple[str, ...]) -> Iterator[str]:
+    needed = [f"mkfs.{scenario.filesystem.type}", "mount", "umount", "wipefs"]
+    needed += ["insmod", "rmmod"] if scenario.inject else []
+    needed += [ENGINE_TOOLS[name] for name in engines]
+    for name in needed:
+        if shutil.which(name) is None:
+            yield f"{name} is missing; install {PACKAGES[name]}"
+    for name in engines:
+        wrapper = TREE / tracer.ENGINES[name].wrapper
+        if not os.access(wrapper, os.X_OK):
+            yield f"{wrapper} is missing; take the whole tree"
+
+
+def _sysctls(scenario: Scenario) -> Iterator[str]:
+    for name in scenario.sysctl:
+        if not sysctl.path_of(name).is_file():
+            yield f"sysctl {name} is unknown here; take it out of the scenario"
+
+
+def _injector(scenario: Scenario) -> Iterator[str]:
+    if not scenario.inject:
+        return
+    if kernel.loaded(injector.NAME):
+        yield f"{injector.NAME} is loaded already; rmmod {injector.NAME}"
+    if not injector.DEBUGFS.is_mount():
+        yield f"debugfs is not mounted; mount -t debugfs debugfs {injector.DEBUGFS}"

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""progress: steps to lines on stderr, for people or for a program.
+
+Nobody may be listening any more (a closed pipe, a terminal that hung up): then
+the run goes on, or is undone, all the same.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import suppress
+from typing import Any
+
+MODES = ("text", "json", "none")
+
+
+def say(line: str, end: str = "\n") -> None:
+    """One line to stderr, if anybody listens."""
+    with suppress(OSError):
+        print(line, end=end, file=sys.stderr, flush=True)
+
+
+class Progress:
+    """Prints the plan, then each step when it begins and when it ends."""
+
+    def __init__(self, mode: str) -> None:
+        self._mode = mode
+        self._live = mode == "text" and sys.stderr.isatty()
+
+    def plan(self, steps: list[str]) -> None:
+        """The names of the steps to come, in order."""
+        self._json({"plan": steps})
+
+    def begin(self, step: str) -> None:
+        """A step begins."""
+        self._json({"step": step, "status": "begin"})
+        if self._live:
+            say(f"    ...    {step}", end="\r")
+
+    def end(self, step: str, status: str, dur_ns: int, detail: str) -> None:
+        """A step ended; status is ok, failed or skipped."""
+        self._json({"step": step, "status": status, "dur_ns": dur_ns, "detail": detail})
+        if self._mode == "text" and status != "skipped":
+            mark = "FAILED: " if status == "failed" else ""
+            say(f"{dur_ns / 1e9:8.1f} s {step:<15} {mark}{detail}".rstrip())
+
+    def _json(self, line: dict[str, Any]) -> None:
+        if self._mode == "json":
+            say(json.dumps(line))

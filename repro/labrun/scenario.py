@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""scenario: a scenario's name or file to a checked, frozen Scenario."""
+
+# ruff: noqa: RUF009 -- key() makes a dataclass field, as dataclasses.field() does.
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from labrun import TREE, schema
+from labrun.errors import RefusedError
+from labrun.schema import key
+
+SCENARIOS = TREE / "repro/scenarios"
+# Ten times the longest scenario: tomllib needs time quadratic in a dotted key.
+MAX_FILE_BYTES = 1 << 14
+WRITER_COMM = "latwriter"
+
+CLASSES = (
+    "page_lock",
+    "page_writeback",
+    "journal_buffer",
+    "journal_transaction",
+    "journal_commit_wait",
+    "journal_space",
+    "dirty_throttle",
+    "inode_lock",
+    "fs_lock",
+    "log_space",
+    "fs_transaction",
+    "block_queue",
+    "device_io",
+    "raid_or_dm",
+    "memory",
+    "other",
+)
+NAME = r"[a-z0-9]+(-[a-z0-9]+)*"
+NAME_HELP = "lower-case words joined by hyphens"
+VERSION = r"\d{1,2}\.\d{1,3}"
+VERSION_HELP = "a kernel release like 6.12"
+# Options are handed to mkfs and mount as they are: no shell is in between.
+SYSCTL = r"[a-z0-9_]+(\.[a-z0-9_-]+)+"
+
+
+@dataclass(frozen=True)
+class KernelRange:
+    """Kernels on which the stall is expected."""
+
+    min: str = key("oldest release", pattern=VERSION, pattern_help=VERSION_HELP)
+    max: str | None = key(
+        "newest release", None, pattern=VERSION, pattern_help=VERSION_HELP
+    )
+
+
+@dataclass(frozen=True)
+class FileSystem:
+    """What is made on the scratch disk, and how it is mounted."""
+
+    type: str = key("file system", choices=("ext4", "xfs", "btrfs", "f2fs"))
+    mkfs_options: tuple[str, ...] = key("arguments of mkfs.TYPE before the disk", ())
+    mount_options: tuple[str, ...] = key("options of mount -o", ())
+
+
+@dataclass(frozen=True)
+class Inject:
+    """One rule: which bios wait, how, and how long."""
+
+    delay_us: int = key("time a bio is held", unit="us", minimum=1, maximum=30_000_000)
+    submitter: str = key("comm of the submitting task, a glob of * and ?", "*")
+    ops: tuple[str, ...] = key(
+        "operations held; empty: all of them",
+        (),
+        choices=("read", "write", "flush", "discard", "zeroes", "other"),
+    )
+    mode: str = key("way of holding", "sleep", choices=("sleep", "defer", "spin"))
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One process of latwriter; the first one is the client that is measured."""
+
+    name: str = key(
+        "name of the file and of the logs", pattern=NAME, pattern_help=NAME_HELP
+    )
+    write_bytes: int = key("size of a write", unit="bytes", minimum=1, maximum=16 << 20)
+    interval_us: int = key(
+        "time between two intended writes of one thread",
+        unit="us",
+        minimum=10,
+        maximum=3_600_000_000,
+    )
+    writers: int = key("threads", 1, minimum=1, maximum=1024)
+    shared_file: bool = key("all threads write one file", False)
+    region_bytes: int = key(
+        "overwrite at random inside a region of this size; 0: append",
+        0,
+        unit="bytes",
+        minimum=0,
+        maximum=1 << 40,
+    )
+    fsync_every: int = key(
+        "fsync after every Nth write; 0: never", 0, minimum=0, maximum=2**31 - 1
+    )
+    slow_us: int = key(
+        "calls of at least this length are recorded one by one",
+        50_000,
+        unit="us",
+        minimum=0,
+        maximum=3_600_000_000,
+    )
+
+
+@dataclass(frozen=True)
+class Trace:
+    """From which length on the tracers print."""
+
+    floor_us: int = key(
+        "shortest sleep worth a block event",
+        1_000,
+        unit="us",
+        minimum=1,
+        maximum=60_000_000,
+    )
+    stall_us: int = key(
+        "least sleep in one call worth a write event",
+        50_000,
+        unit="us",
+        minimum=1,
+        maximum=60_000_000,
+    )
+
+
+@dataclass(frozen=True)
+class Expect:
+    """What the run must show; a run that does not is a failed test."""
+
+    chain: tuple[str, ...] = key(
+        "classes that must follow each other in a chain", choices=CLASSES
+    )
+    stalled_writes_min: int = key(
+        "writes that stall at least", minimum=0, maximum=10**9
+    )
+    stall_ms_min: int = key(
+        "length each of them has at least", unit="ms", minimum=0, maximum=3_600_000
+    )
+    writer_untouched: bool = key("no rule may match the writer itself", True)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A named, repeatable stall."""
+
+    name: str = key(
+        "the file's name without .toml", pattern=NAME, pattern_help=NAME_HELP
+    )
+    purpose: str = key("one sentence: what stalls, and why")
+    duration_s: int = key("length of the workload", unit="s", minimum=1, maximum=86_400)
+    kernel: KernelRange = key("kernels it is known on")
+    filesystem: FileSystem = key("what the disk carries")
+    workload: tuple[Workload, ...] = key(
+        "processes that write, at once", minimum=1, maximum=16
+    )
+    expect: Expect = key("what must be seen")
+    inject: tuple[Inject, ...] = key(
+        "rules of the injector, first match wins", (), maximum=16
+    )
+    sysctl: dict[str, str | int] = key(
+        "settings during the run, put back afterwards",
+        dict,
+        pattern=SYSCTL,
+        pattern_help="a sysctl's name like vm.dirty_expire_centisecs",
+    )
+    trace: Trace = key("what the tracers print", Trace)
+    seed: int = key("of everything random", 1, minimum=0, maximum=2**63 - 1)
+
+
+def find(name_or_path: str) -> Path:
+    """The file of a scenario of the tree, or of any path ending in .toml."""
+    if name_or_path.endswith(".toml"):
+        return Path(name_or_path)
+    path = SCENARIOS / f"{name_or_path}.toml"
+    known = [found.stem for found in sorted(SCENARIOS.glob("*.toml"))]
+    if name_or_path not in known:
+        hint = schema.did_you_mean(name_or_path, known)
+        raise RefusedError(f"scenario {name_or_path!a} is not known{hint} (see --list)")
+    return path
+
+
+def load(path: Path) -> tuple[Scenario, str]:
+    """The scenario and the file's text as read. Raises RefusedError."""
+    text = _read(path)
+    return parse(text, str(path), path.stem), text
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise RefusedError(
+            f"{path}: {error.strerror}; see --list for the known ones"
+        ) from None
+    if len(content) > MAX_FILE_BYTES:
+        raise RefusedError(
+            f"{path}: larger than a scenario may be ({MAX_FILE_BYTES} bytes)"
+        )
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise RefusedError(
+            f"{path}: byte {error.start} is not UTF-8; save it as UTF-8"
+        ) from None
+
+
+def parse(text: str, source: str, stem: str) -> Scenario:
+    """The scenario in a TOML text; `source` is named in messages."""
+    try:
+        table: dict[str, Any] = tomllib.loads(text)
+    except RecursionError:
+        raise RefusedError(f"{source}: nested too deeply") from None
+    except ValueError as error:  # TOMLDecodeError, impossible dates, huge numbers
+        raise RefusedError(f"{source}: not TOML: {error}") from None
+    scenario = schema.build(Scenario, table, "", source)
+    for place, mistake in _contradictions(scenario, stem):
+        raise RefusedError(f"{source}: {place}: {mistake}")
+    return scenario
+
+
+def version(text: str) -> tuple[int, int]:
+    """(6, 12) of 6.12, 6.12+ or 6.12.107+deb13-amd64."""
+    major, minor = re.findall(r"\d+", text)[:2]
+    return int(major), int(minor)
+
+
+def _contradictions(scenario: Scenario, stem: str) -> list[tuple[str, str]]:
+    """Places whose values, each fine alone, do not fit together."""
+    found: list[tuple[str, str]] = []
+    if scenario.name != stem:
+        found.append(("name", f"want {stem!a}, the file's name"))
+    kernel = scenario.kernel
+    if kernel.max is not None and version(kernel.max) < version(kernel.min):
+        found.append(("kernel.max", f"older than kernel.min, {kernel.min}"))
+    names = [workload.name for workload in scenario.workload]
+    for index, workload in enumerate(scenario.workload):
+        if workload.name in names[:index]:
+            found.append((f"workload[{index}].name", f"{workload.name} is taken"))
+        if 0 < workload.region_bytes < workload.write_bytes:
+            found.append((f"workload[{index}].region_bytes", "smaller than one write"))
+    for index, rule in enumerate(scenario.inject):
+        if scenario.expect.writer_untouched and fnmatch.fnmatchcase(
+            WRITER_COMM, rule.submitter
+        ):
+            what = f"{rule.submitter!a} matches the writer, {WRITER_COMM}"
+            remedy = "narrow it or set expect.writer_untouched = false"
+            found.append((f"inject[{index}].submitter", f"{what}; {remedy}"))
+    if scenario.trace.stall_us < scenario.trace.floor_us:
+        found.append(("trace.stall_us", "shorter than trace.floor_us"))
+    return found

@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""build: turns a few words into run directories for tests of the analysis.
+
+Times are ms from the run's start, so that a test reads like a timeline. The stacks
+are shortened forms of what guests print; real ones stand in tests/data.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+START_NS = 50_000_000_000
+MS = 1_000_000
+
+
+def frames(*inner_first: str) -> list[str]:
+    """Frames with offsets; `name@module` gets its module."""
+    out = []
+    for at, name in enumerate(inner_first):
+        symbol, _, module = name.partition("@")
+        out.append(f"{symbol}+0x{at + 16:x}" + (f" [{module}]" if module else ""))
+    return out
+
+
+_SLEEP = ("__schedule", "schedule")
+_WRITE = ("vfs_write", "ksys_write", "do_syscall_64")
+_JBD2 = (
+    "jbd2_journal_commit_transaction@jbd2",
+    "kjournald2@jbd2",
+    "kthread",
+    "ret_from_fork",
+)
+_FLUSH = (
+    "ext4_do_writepages@ext4",
+    "ext4_writepages@ext4",
+    "do_writepages",
+    "__writeback_single_inode",
+    "wb_writeback",
+    "wb_workfn",
+    "process_one_work",
+    "kthread",
+)
+STACKS: dict[str, list[str]] = {
+    "journal_buffer": frames(
+        *_SLEEP,
+        "bit_wait",
+        "out_of_line_wait_on_bit",
+        "do_get_write_access@jbd2",
+        "jbd2_journal_get_write_access@jbd2",
+        "__ext4_journal_get_write_access@ext4",
+        "ext4_reserve_inode_write@ext4",
+        "__ext4_mark_inode_dirty@ext4",
+        "ext4_dirty_inode@ext4",
+        "__mark_inode_dirty",
+        "file_modified",
+        "ext4_buffered_write_iter@ext4",
+        *_WRITE,
+    ),
+    "page_lock": frames(
+        *_SLEEP,
+        "io_schedule",
+        "folio_wait_bit_common",
+        "__filemap_get_folio",
+        "ext4_da_write_begin@ext4",
+        "generic_perform_write",
+        "ext4_buffered_write_iter@ext4",
+        *_WRITE,
+    ),
+    "page_writeback": frames(
+        *_SLEEP,
+        "io_schedule",
+        "folio_wait_bit_common",
+        "folio_wait_writeback",
+        "__filemap_get_folio",
+        "ext4_da_write_begin@ext4",
+        *_WRITE,
+    ),
+    "inode_lock": frames(
+        *_SLEEP,
+        "rwsem_down_write_slowpath",
+        "down_write",
+        "ext4_buffered_write_iter@ext4",
+        *_WRITE,
+    ),
+    "dirty_throttle": frames(
+        *_SLEEP,
+        "schedule_timeout",
+        "io_schedule_timeout",
+        "balance_dirty_pages",
+        "balance_dirty_pages_ratelimited_flags",
+        "generic_perform_write",
+        *_WRITE,
+    ),
+    "flusher": frames(
+        *_SLEEP,
+        "bit_wait",
+        "do_get_write_access@jbd2",
+        "jbd2_journal_get_write_access@jbd2",
+        "__ext4_journal_get_write_access@ext4",
+        "ext4_mb_mark_context@ext4",
+        "ext4_mb_new_blocks@ext4",
+        "ext4_map_blocks@ext4",
+        *_FLUSH,
+    ),
+    "jbd2_submit": frames(
+        *_SLEEP,
+        "schedule_timeout",
+        "io_schedule_timeout",
+        "slow_hand@unheard_of",
+        "submit_bh_wbc",
+        *_JBD2,
+    ),
+    # As guests print it: submit_bh() to submit_bio_noacct() are tail calls.
+    "jbd2_hidden": frames(
+        *_SLEEP, "io_schedule", "slow_hand@unheard_of", "way_in@unheard_of", *_JBD2
+    ),
+    "shadow_ends": frames(
+        "wake_up_bit",
+        "journal_end_buffer_io_sync@jbd2",
+        "end_bio_bh_io_sync",
+        "blk_update_request",
+        "virtblk_done@virtio_blk",
+    ),
+    "jbd2_wait": frames(*_SLEEP, "bit_wait_io", "__wait_on_buffer", *_JBD2),
+    "jbd2_wakes": frames("wake_up_bit", *_JBD2),
+    "unlocks": frames("folio_unlock", *_FLUSH),
+    "rwsem_up": frames("rwsem_wake", "up_write", "ext4_buffered_write_iter", *_WRITE),
+    "timer": frames("process_timeout", "call_timer_fn", "handle_softirqs"),
+    "completion": frames("end_buffer_write_sync", "bio_endio", "virtblk_done"),
+    "mystery": frames(*_SLEEP, "brand_new_wait", "vfs_write", "do_syscall_64"),
+}
+
+
+class Events:
+    """Collects the lines of one tracer."""
+
+    def __init__(self, engine: str = "stap", floor_ms: float = 1) -> None:
+        self.rows: list[dict[str, Any]] = [
+            {
+                "ev": "begin",
+                "t_ns": START_NS,
+                "engine": engine,
+                "engine_version": "5.6",
+                "script": "stalled_writes",
+                "kernel": "6.12.107+deb13-amd64",
+                "floor_ns": int(floor_ms * MS),
+                "stall_ns": 50 * MS,
+            }
+        ]
+
+    def block(
+        self,
+        tid: int,
+        at_ms: float,
+        dur_ms: float,
+        stack: str,
+        waker: tuple[int, str] | None,
+        waker_stack: str = "timer",
+        *,
+        comm: str = "latwriter",
+        ctx: str | None = "task",
+        runq_ms: float = 0,
+    ) -> int:
+        """One sleep; `waker` is tid and comm. Returns the event's id (its line)."""
+        self.rows.append(
+            {
+                "ev": "block",
+                "t_ns": START_NS + int(at_ms * MS),
+                "dur_ns": int(dur_ms * MS),
+                "runq_ns": int(runq_ms * MS),
+                "tid": tid,
+                "pid": tid,
+                "comm": comm,
+                "kstack": STACKS[stack],
+                "waker_tid": waker[0] if waker else None,
+                "waker_comm": waker[1] if waker else None,
+                "waker_ctx": ctx if waker else None,
+                "waker_kstack": STACKS[waker_stack] if waker else [],
+            }
+        )
+        return len(self.rows)
+
+    def write(
+        self,
+        tid: int,
+        at_ms: float,
+        dur_ms: float,
+        slept_ms: float | None,
+        sleeps: int = 1,
+        stack: str = "journal_buffer",
+        comm: str = "latwriter",
+        **more: Any,
+    ) -> int:
+        """One stalled write(2). Returns the event's id."""
+        row = {
+            "ev": "write",
+            "t_ns": START_NS + int(at_ms * MS),
+            "dur_ns": int(dur_ms * MS),
+            "tid": tid,
+            "pid": tid,
+            "comm": comm,
+            "call": "write",
+            "fd": 3,
+            "dev": "254:16",
+            "ino": 12,
+            "path": "lab/gc.log",
+            "offset": 4096,
+            "bytes": 200,
+            "ret": 200,
+            "sleeps": sleeps,
+            "slept_ns": None if slept_ms is None else int(slept_ms * MS),
+            "kstack": STACKS[stack],
+            "ustack": [],
+        }
+        self.rows.append(row | more)
+        return len(self.rows)
+
+    def lost(self, count: int, what: str = "events", why: str = "too slow") -> None:
+        """A lossy moment."""
+        row = {"ev": "lost", "t_ns": START_NS, "count": count, "what": what, "why": why}
+        self.rows.append(row)
+
+    def end(self) -> Events:
+        """The orderly last line."""
+        lost = sum(row["count"] for row in self.rows if row["ev"] == "lost")
+        count = len(self.rows) - 1
+        end_ns = START_NS + 60_000 * MS
+        self.rows.append({"ev": "end", "t_ns": end_ns, "events": count, "lost": lost})
+        return self
+
+
+def manifest(**more: Any) -> dict[str, Any]:
+    """A manifest of a complete run."""
+    base: dict[str, Any] = {
+        "format": 1,
+        "status": "complete",
+        "reason": None,
+        "scenario": {
+            "name": "journal-buffer",
+            "inject": [{"submitter": "jbd2/*", "mode": "sleep", "delay_us": 300_000}],
+            "expect": {
+                "chain": ["journal_buffer", "device_io"],
+                "stalled_writes_min": 1,
+                "stall_ms_min": 500,
+            },
+        },
+        "kernel": "6.12.107+deb13-amd64",
+        "arch": "x86_64",
+        "device": {"name": "vdb", "dev": "254:16", "size_bytes": 1 << 30},
+        "window": {"start_ns": START_NS, "end_ns": START_NS + 20_000 * MS},
+    }
+    return base | more
+
+
+def json_lines(rows: Sequence[dict[str, Any]]) -> str:
+    """Rows as JSON Lines."""
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def run_dir(
+    path: Path,
+    *streams: Events,
+    truth: Sequence[dict[str, Any]] | None = None,
+    client: Sequence[dict[str, Any]] | None = None,
+    **more: Any,
+) -> Path:
+    """Writes a run directory with the streams, records and manifest given."""
+    (path / "events").mkdir(parents=True)
+    (path / "manifest.json").write_text(json.dumps(manifest(**more)))
+    for stream in streams:
+        engine = stream.rows[0]["engine"]
+        (path / "events" / f"{engine}.jsonl").write_text(json_lines(stream.rows))
+    if truth is not None:
+        (path / "truth.jsonl").write_text(json_lines(truth))
+    if client is not None:
+        (path / "writer.jsonl").write_text(json_lines(client))
+    return path
+
+
+def bio_delay(at_ms: float, dur_ms: float, tid: int, comm: str) -> dict[str, Any]:
+    """One line of truth.jsonl."""
+    return {
+        "ev": "bio_delay",
+        "t_ns": START_NS + int(at_ms * MS),
+        "dur_ns": int(dur_ms * MS),
+        "requested_ns": int(dur_ms * MS),
+        "rule": 0,
+        "mode": "sleep",
+        "dev": "254:16",
+        "sector": 4242,
+        "bytes": 4096,
+        "op": "write",
+        "flags": ["SYNC"],
+        "tid": tid,
+        "comm": comm,
+    }
+
+
+def cascade(engine: str = "stap", skew_ms: float = 0) -> Events:
+    """The original story: writer <- page lock <- flusher <- jbd2 <- disk.
+
+    One write of 1000 ms: 600 ms journal buffer held by jbd2, which sleeps twice with
+    a bio in its hands; 390 ms page lock, held by the flusher, which waits for jbd2.
+    """
+    jbd2, flusher = (253, "jbd2/vdb-8"), (77, "kworker/u8:3")
+    ev = Events(engine)
+    s = skew_ms
+    ev.block(
+        253, -50, 300, "jbd2_submit", (0, "swapper/0"), ctx="softirq", comm=jbd2[1]
+    )
+    ev.block(253, 250.2, 349.6, "jbd2_submit", (1, "x"), ctx="softirq", comm=jbd2[1])
+    ev.block(300, s, 600, "journal_buffer", jbd2, "jbd2_wakes", runq_ms=2)
+    ev.block(253, 600.5, 399, "jbd2_submit", (1, "x"), ctx="softirq", comm=jbd2[1])
+    ev.block(77, 580, 419.7, "flusher", jbd2, "jbd2_wakes", comm=flusher[1])
+    ev.block(300, 609, 391, "page_lock", flusher, "unlocks")
+    ev.write(300, s, 1000, 995, sleeps=6)
+    return ev.end()

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""conftest: the machine, its kernels and the compiled parts, for all tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support import KERNELS, Run, tool
+
+
+@pytest.fixture(scope="session")
+def machine() -> Run:
+    """vm/run: machine("-k", "6.12", "--", "uname", "-r")."""
+    return lambda *arguments, **options: tool("vm/run", *arguments, **options)
+
+
+@pytest.fixture(scope="session", params=KERNELS)
+def kernel(request: pytest.FixtureRequest) -> str:
+    """Each kernel of the recipe, by its short name."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def artefacts() -> Callable[[str], Path]:
+    """The compiled parts for a kernel: artefacts("6.12") / "biodelay.ko"."""
+    made: dict[str, Path] = {}
+
+    def build(name: str) -> Path:
+        if name not in made:
+            done = tool("lab/build", "-k", name)
+            assert done.returncode == 0, done.stderr[-2000:]
+            made[name] = Path(done.stdout.strip().splitlines()[-1])
+        return made[name]
+
+    return build

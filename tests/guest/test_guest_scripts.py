@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_guest_scripts: every script that tests inside a guest, on every kernel.
+
+A script is a file of one of the folders below whose first comment or docstring
+begins with "This test will"; the others are their libraries. Its status is
+the verdict, and the machine's own complaints overrule it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from machine import recipe
+from machine.run import GUEST_PROJECT
+from support import KERNELS, PROJECT, Run
+
+BUILD = "/mnt/build"
+LIMIT_S = 1500
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder of guest scripts and what each is called with."""
+
+    path: str
+    arguments: tuple[str, ...]
+
+
+FOLDERS = (
+    Folder("tests/kmod", (f"{BUILD}/biodelay.ko", "/dev/vdb")),
+    Folder("tests/scripts", ("--modules", f"{BUILD}/stap")),
+    Folder("tests/repro/guest", ("--build", BUILD)),
+)
+# What must be shown on every kernel in `make test`; the others run on the
+# default one there, and everywhere with WRITESTALL_EVERY_KERNEL=1.
+ON_EVERY_KERNEL = {
+    "defer-lets-the-submitter-go-on.sh",
+    "delays-only-the-submitter.sh",
+    "engines-agree.py",
+    "fsync-waits-for-what-is-deferred.sh",
+    "rmmod-while-delaying.sh",
+    "stalls-are-counted.py",
+    "survives-a-killed-tracer.sh",
+    "survives-cycles-under-load.sh",
+    "unload-loses-no-deferred-bio.sh",
+}
+IS_TEST = re.compile(r'^(?:# |""")This test will ', re.MULTILINE)
+# What holds tasks on purpose, so that hung tasks behind it are no complaint.
+HOLDERS = r"\[biodelay\]|\[dm_mod\]|dm_"
+
+
+def _scripts() -> list[tuple[Path, Folder]]:
+    return [
+        (path, folder)
+        for folder in FOLDERS
+        for path in sorted((PROJECT / folder.path).iterdir())
+        if path.suffix in (".sh", ".py") and IS_TEST.search(path.read_text())
+    ]
+
+
+def _kernels(script: Path) -> tuple[str, ...]:
+    every = os.environ.get("WRITESTALL_EVERY_KERNEL") == "1"
+    if every or script.name in ON_EVERY_KERNEL:
+        return KERNELS
+    return (recipe.load().default_kernel,)
+
+
+CASES = [
+    pytest.param(
+        script,
+        folder,
+        kernel,
+        id=f"{script.relative_to(PROJECT / 'tests')}-{kernel}",
+    )
+    for script, folder in _scripts()
+    for kernel in _kernels(script)
+]
+
+
+@pytest.mark.parametrize(("script", "folder", "kernel"), CASES)
+def test_in_the_guest(
+    script: Path,
+    folder: Folder,
+    kernel: str,
+    machine: Run,
+    artefacts: Callable[[str], Path],
+) -> None:
+    interpreter = "python3" if script.suffix == ".py" else "bash"
+    done = machine(
+        *("--kernel", kernel, "--timeout", str(LIMIT_S), "--excuse", HOLDERS),
+        *("--share", f"{artefacts(kernel)}:{BUILD}:ro"),
+        *("--", interpreter, f"{GUEST_PROJECT}/{script.relative_to(PROJECT)}"),
+        *folder.arguments,
+        limit_s=LIMIT_S + 60,
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_machine_must_fail: broken guests to failures that say what broke.
+
+A harness that cannot fail proves nothing. Each test here breaks a machine for
+real and asserts that its verdict is the right kind of failure.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from machine import errors, image, initramfs, recipe
+from support import KERNELS, PROJECT, Run, tool
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def splat(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with splat.ko for the default kernel."""
+    folder = tmp_path_factory.mktemp("splat")
+    for file in (HERE / "splat").iterdir():
+        shutil.copy(file, folder)
+    release = image.kernel(recipe.load(), None).release
+    build = f"make -s -C /lib/modules/{release}/build M=/mnt/splat modules"
+    done = tool("vm/enter", f"{folder}:/mnt/splat", "--", "bash", "-c", build)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_archive_is_a_cpio_that_busybox_reads() -> None:
+    data = initramfs.archive({"bin/a": b"x" * 5, "b": b""}, ("bin",))
+    busybox = image.tree(recipe.load()) / "usr/bin/busybox"
+    listing = subprocess.run(
+        [busybox, "cpio", "-t"], input=data, capture_output=True, check=False
+    )
+    assert listing.stdout.decode().split() == ["bin", "bin/a", "b"]
+
+
+def test_the_command_s_own_status_is_returned(machine: Run) -> None:
+    done = machine("--", "sh", "-c", "echo out; echo err >&2; exit 7")
+    assert (done.returncode, done.stdout, done.stderr) == (7, "out\n", "err\n")
+
+
+def test_printing_ok_and_exiting_1_is_a_failure(machine: Run) -> None:
+    done = machine("--", "sh", "-c", "echo ok; echo '{\"status\": 0}'; exit 1")
+    assert done.returncode == 1
+    assert done.stdout.startswith("ok\n")
+
+
+def test_a_command_that_does_not_exist_is_a_failure(machine: Run) -> None:
+    assert machine("--", "no-such-command").returncode == 127
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_panic_is_a_lost_machine(machine: Run, kernel: str) -> None:
+    done = machine(
+        "-k", kernel, "--", "sh", "-c", "echo ok; echo c >/proc/sysrq-trigger"
+    )
+    assert done.returncode == errors.EXIT_LOST
+    assert "Kernel panic" in done.stderr
+
+
+def test_a_silent_power_off_is_a_lost_machine(machine: Run) -> None:
+    done = machine("--", "sh", "-c", "echo ok; echo o >/proc/sysrq-trigger; sleep 60")
+    assert done.returncode == errors.EXIT_LOST
+    assert "lost before its verdict" in done.stderr
+
+
+def test_a_hang_meets_the_time_limit(machine: Run) -> None:
+    done = machine("--timeout", "15", "--", "sh", "-c", "echo ok; sleep 1000")
+    assert done.returncode == errors.EXIT_TIMEOUT
+    assert "the time limit passed" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "said"),
+    [("warn", errors.EXIT_SPLAT, "WARNING: "), ("oops", errors.EXIT_LOST, "Oops")],
+)
+def test_a_splat_fails_a_run_that_ended_well(
+    machine: Run, splat: Path, kind: str, status: int, said: str
+) -> None:
+    command = f"insmod /mnt/splat/splat.ko kind={kind}; exit 0"
+    done = machine("--share", f"{splat}:/mnt/splat", "--", "sh", "-c", command)
+    assert done.returncode == status
+    assert said in done.stderr
+
+
+HANG = (
+    "echo 2 >/proc/sys/kernel/hung_task_timeout_secs;"
+    " insmod /mnt/splat/splat.ko kind=hang"
+)
+
+
+@pytest.mark.parametrize(
+    ("excuse", "status"),
+    [(None, errors.EXIT_SPLAT), (r"\[splat\]", 0), ("other", errors.EXIT_SPLAT)],
+)
+def test_a_hung_task_fails_a_run_unless_it_was_held_on_purpose(
+    machine: Run, splat: Path, excuse: str | None, status: int
+) -> None:
+    options = ["--excuse", excuse] if excuse else []
+    share = f"{splat}:/mnt/splat"
+    done = machine(*options, "--share", share, "--", "sh", "-c", f"{HANG}; exit 0")
+    assert done.returncode == status, done.stderr
+
+
+def test_output_arrives_whole_before_the_end(machine: Run) -> None:
+    done = machine("--", "seq", "300000")
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [str(i) for i in range(1, 300001)]
+
+
+def test_the_result_file_tells_machine_from_command(
+    machine: Run, tmp_path: Path
+) -> None:
+    result = tmp_path / "result.json"
+    machine("--result", str(result), "--", "false")
+    told = json.loads(result.read_text())
+    assert (told["outcome"], told["status"]) == ("ended", 1)
+    assert int(told["qemu"].split(".")[0]) >= recipe.load().qemu_minimum
+    assert told["accel"] in ("kvm", "tcg")
+
+
+def _children(pid: int) -> list[int]:
+    """QEMUs that boot something and whose parent is that process."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+            booting = b"\0-kernel\0" in stat.with_name("cmdline").read_bytes()
+        except OSError:
+            continue
+        if booting and int(fields[1]) == pid:
+            found.append(int(stat.parent.name))
+    return found
+
+
+def _first_qemu(runner: subprocess.Popen[str] | subprocess.Popen[bytes]) -> int:
+    deadline = time.monotonic() + 60
+    while not (qemus := _children(runner.pid)):
+        assert time.monotonic() < deadline, "QEMU never started"
+        time.sleep(0.05)
+    return qemus[0]
+
+
+@pytest.mark.parametrize(
+    ("begun", "status", "starts"), [(False, 5, 2), (True, errors.EXIT_LOST, 1)]
+)
+def test_only_a_qemu_that_broke_before_the_command_is_started_again(
+    begun: bool, status: int, starts: int, tmp_path: Path
+) -> None:
+    """Once the command began, a second start would hide what happened to it."""
+    result = tmp_path / "result.json"
+    command = [sys.executable, str(PROJECT / "vm/run"), "--result", str(result)]
+    command += ["--", "sh", "-c", "echo begun; sleep 5; exit 5"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as runner:
+        qemu = _first_qemu(runner)
+        if begun:
+            assert runner.stdout is not None
+            assert runner.stdout.readline() == "begun\n"
+        os.kill(qemu, signal.SIGABRT)
+        assert runner.wait(120) == status
+    assert json.loads(result.read_text())["starts"] == starts
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_qemu_dies_with_its_parent(how: signal.Signals, tmp_path: Path) -> None:
+    command = [sys.executable, str(PROJECT / "vm/run"), "--", "sleep", "1000"]
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        command, env=environment, stderr=subprocess.DEVNULL
+    ) as runner:
+        qemu = _first_qemu(runner)
+        runner.send_signal(how)
+        assert runner.wait(20) != 0
+    deadline = time.monotonic() + 20
+    while _alive(qemu):
+        assert time.monotonic() < deadline, "QEMU outlived vm/run"
+        time.sleep(0.1)
+    if how != signal.SIGKILL:
+        assert not list(tmp_path.iterdir()), "scratch files were left behind"
+
+
+def _alive(pid: int) -> bool:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return text.rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-k", "9.9", "--", "true"], "unknown kernel '9.9': this recipe has"),
+        (["--share", "/nowhere:/mnt", "--", "true"], "/nowhere is not a folder"),
+        (["--disk", "3X", "--", "true"], "'3X' is no size: write 512M or 2G"),
+        ([], "give a command behind --, or --shell"),
+    ],
+)
+def test_bad_arguments_get_one_line_and_no_machine(
+    machine: Run, arguments: list[str], said: str
+) -> None:
+    done = machine(*arguments)
+    assert done.returncode == errors.EXIT_SETUP
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# This test will hold the tables of kmod/README.md against the module: the same
+# parameters, the same attributes, the defaults it really has, and examples that
+# are taken.
+# shellcheck source=tests/kmod/lib.sh
+source "$(dirname "$0")/lib.sh"
+
+readme=${README:-$here/../../kmod/README.md}
+insmod "$module"
+mkdir "$rules/r"
+python3 - "$readme" "$module" "$rules/r" "$disk_name" <<'PYTHON'
+import re, subprocess, sys
+from pathlib import Path
+readme, module, rule, disk = sys.argv[1:]
+rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| `(.*?)` \|$", Path(readme).read_text(), re.M)
+documented = {row[0] for row in rows}
+listed = subprocess.run(["modinfo", "-F", "parm", module], capture_output=True, text=True, check=True)
+parameters = {line.split(":")[0] for line in listed.stdout.splitlines() if ":" in line}
+attributes = {entry.name for entry in Path(rule).iterdir()}
+assert documented == parameters, documented ^ parameters
+assert attributes == parameters - {"allow_bare_metal", "records_per_cpu", "max_holds"}
+for name, _, default, example in rows:
+    if name not in attributes:
+        continue
+    file = Path(rule, name)
+    found = file.read_text().strip()
+    words = default.split(",")[0].strip("`")
+    meaning = {"none": "", "all": {"ops": "read,write,flush,discard,zeroes,other"}.get(name, ""),
+               "no matter": "", "everyone": ""}
+    assert found == meaning.get(words, words), f"{name}: default {found!r}, README says {default!r}"
+for name, _, _, example in rows:
+    if name in attributes - {"force"}:
+        value = disk if name == "device" else example
+        if name == "enabled":
+            Path(rule, "mode").write_text("sleep")
+            Path(rule, "pid").write_text("4711")
+        Path(rule, name).write_text(value + "\n")
+PYTHON
+quiet_kernel

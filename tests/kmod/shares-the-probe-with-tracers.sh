@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# This test will put bpftrace's kprobe, fentry and fexit on the function that the
+# module probes, and show that both work, in each mode, whoever leaves first; and
+# that the module refuses to join a kprobe that was there before it.
+# shellcheck source=tests/kmod/lib.sh
+source "$(dirname "$0")/lib.sh"
+
+function=submit_bio_noacct
+grep --quiet " $function$" /proc/kallsyms || function=generic_make_request
+tracer_pid=
+
+trace() { # PROBE: start bpftrace and wait until it counts
+	rm --force /tmp/traced
+	bpftrace -e "$1 /comm == \"dd\"/ { @bios += 1; }
+		interval:ms:100 { printf(\"alive\n\"); }" >/tmp/traced 2>&1 &
+	tracer_pid=$!
+	until grep --quiet alive /tmp/traced 2>/dev/null; do
+		kill -0 "$tracer_pid" || fail "bpftrace: $(cat /tmp/traced)"
+		sleep 0.1
+	done
+}
+
+traced=
+untrace() { # stop it; leaves its count of dd's bios in traced
+	kill -INT "$tracer_pid"
+	wait "$tracer_pid" || true
+	tracer_pid=
+	traced=$(sed --quiet 's/^@bios: //p' /tmp/traced)
+	traced=${traced:-0}
+}
+
+five() { # WANT WHAT: so many of five reads of dd's are delayed
+	local before
+	before=$(status delayed)
+	dd if="$disk" of=/dev/null bs=4k count=5 iflag=direct 2>/dev/null
+	[[ $(($(status delayed) - before)) == "$1" ]] ||
+		fail "$probe, $mode, $2: $(($(status delayed) - before)) of 5 delayed"
+}
+
+load() { insmod "$module" device="$disk_name" ops=read delay_us=20000 mode="$mode"; }
+
+for probe in "kprobe:$function" "fentry:vmlinux:$function" "fexit:vmlinux:$function"; do
+	for mode in sleep defer spin; do
+		# A BPF trampoline matters to those that send the caller elsewhere.
+		[[ $probe == kprobe:* || $mode != spin ]] || continue
+		load
+		trace "$probe"
+		echo 1 >"$params/enabled"
+		five 5 "armed after the tracer"
+		echo 0 >"$params/enabled"
+		five 0 "disarmed"
+		echo 1 >"$params/enabled"
+		five 5 "armed again"
+		untrace
+		# A deferred bio passes again, submitted by the worker: not dd's.
+		[[ $traced -ge 5 ]] || fail "$probe, $mode: the tracer saw $traced of 15"
+		five 5 "the tracer left"
+
+		trace "$probe"
+		five 5 "armed before the tracer"
+		rmmod biodelay
+		dd if="$disk" of=/dev/null bs=4k count=5 iflag=direct 2>/dev/null
+		untrace
+		[[ $traced -ge 5 ]] || fail "$probe, $mode: the tracer, left alone, saw $traced"
+		printf '%-36s %-6s ok\n' "$probe" "$mode"
+	done
+done
+
+mode="sleep"
+trace "kprobe:$function"
+if load 2>/dev/null; then
+	fail "joined a kprobe that was there before"
+fi
+dmesg | grep --quiet "another probe is on $function" || fail "not told why"
+untrace
+load
+quiet_kernel

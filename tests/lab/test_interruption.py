@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_interruption: Ctrl-C at every stage of the lab to nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from driver.lab import STAGES
+from machine import cache
+from support import PROJECT
+
+BEGIN_S = 300
+END_S = 60
+INTO_STAGE_S = 3.0
+# The finished builds each stage leaves, by their names in the cache.
+LEAVES = {
+    "set-up": ("venv",),
+    "qemu": ("qemu",),
+    "image": ("tree", "root"),
+    "accelerator": ("accel",),
+    "symbols": ("initramfs", "symbols"),
+    "compile": ("biodelay", "latwriter", "stap", "artefacts"),
+}
+NAMES = [stage.name for stage in STAGES]
+# The stages that take long enough to be met; the others end in milliseconds.
+LONG = ["qemu", "image", "accelerator", "symbols", "compile", "run"]
+
+
+def _marked(mark: str) -> list[str]:
+    """Command lines of the processes that carry the mark in their environment."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (folder / "environ").read_bytes():
+                found.append((folder / "cmdline").read_text().replace("\0", " "))
+        except OSError:
+            continue
+    return found
+
+
+def _cache_that_stops_at(stage: str, place: Path) -> None:
+    """A cache with all that earlier stages made, so that this one must work."""
+    earlier = NAMES[: NAMES.index(stage)]
+    wanted = tuple(f"{build}-" for name in earlier for build in LEAVES[name])
+    for done in cache.root().iterdir():
+        if done.name.startswith(wanted) and done.suffix not in (".lock", ".part"):
+            (place / done.name).symlink_to(done)
+
+
+@pytest.mark.parametrize("stage", LONG)
+def test_ctrl_c_leaves_nothing_running_or_mounted(stage: str, tmp_path: Path) -> None:
+    place, out, mark = tmp_path / "cache", tmp_path / "out", f"MARK_{uuid.uuid4().hex}"
+    place.mkdir()
+    _cache_that_stops_at(stage, place)
+    mounts = Path("/proc/mounts").read_text()
+    environment = os.environ | {
+        "WRITESTALL_CACHE": str(place),
+        "WRITESTALL_OUT": str(out),
+        "TMPDIR": str(tmp_path),
+        mark: "1",
+    }
+    environment.pop("ACCEL", None)
+    log = tmp_path / "stderr"
+    with (
+        log.open("w") as stderr,
+        subprocess.Popen(
+            [str(PROJECT / "lab/run")],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            start_new_session=True,
+        ) as lab,
+    ):
+        deadline = time.monotonic() + BEGIN_S
+        while f".. {stage}" not in log.read_text():
+            assert time.monotonic() < deadline, log.read_text()
+            assert lab.poll() is None, log.read_text()
+            time.sleep(0.05)
+        if stage not in ("accelerator",):
+            time.sleep(INTO_STAGE_S)
+        os.killpg(lab.pid, signal.SIGINT)
+        status = lab.wait(END_S)
+    assert status == 130, log.read_text()
+    assert "interrupted" in log.read_text().splitlines()[-1]
+    deadline = time.monotonic() + END_S
+    while left := _marked(mark):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.2)
+    assert Path("/proc/mounts").read_text() == mounts

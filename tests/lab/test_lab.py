@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_lab: the one command, on every kernel and engine, held to its promise."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import KERNELS, PROJECT
+
+LIMIT_S = 1200
+AWAKE_MS = "250"
+
+
+@dataclass(frozen=True)
+class Lab:
+    """One `make lab`: how it ended, what it printed, where its run is."""
+
+    done: subprocess.CompletedProcess[str]
+    run: Path
+
+    def json(self, name: str) -> dict[str, Any]:
+        return dict(json.loads((self.run / name).read_text()))
+
+    def lines(self, name: str) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self.run / name).read_text().splitlines()]
+
+
+def make_lab(out: Path, **variables: str) -> Lab:
+    """Run `make lab VARIABLE=...` as a newcomer would, into a folder of our own.
+
+    The make that runs the tests is none of its business: without its MAKELEVEL
+    and MAKEFLAGS, no "Entering directory" stands before the answer.
+    """
+    words = [f"{name}={value}" for name, value in variables.items()]
+    ours = {name: text for name, text in os.environ.items() if "MAKE" not in name}
+    done = subprocess.run(
+        ["make", "lab", *words],
+        cwd=PROJECT,
+        env=ours | {"WRITESTALL_OUT": str(out)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    return Lab(done, out / "latest")
+
+
+def analysed(
+    command: str, run: Path, *options: str
+) -> subprocess.CompletedProcess[str]:
+    words = [str(PROJECT / "lab/writestall"), command, *options, str(run)]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module", params=KERNELS)
+def both(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Lab:
+    """The default scenario under both engines at once, on each kernel."""
+    out = tmp_path_factory.mktemp("out")
+    return make_lab(out, KERNEL=request.param, ENGINE="both")
+
+
+def test_it_ends_well_and_prints_the_answer_and_the_report(both: Lab) -> None:
+    assert both.done.returncode == 0, both.done.stderr[-3000:]
+    report = (both.run / "report.txt").read_text().strip()
+    assert "vdb through jbd2" in report.splitlines()[0]
+    assert both.done.stdout.strip().startswith(report)
+    assert f"report: {both.run.resolve()}/report.txt" in both.done.stdout
+
+
+def test_the_stall_is_real(both: Lab) -> None:
+    """Writes of 0.5 s and more, as the client itself measured them."""
+    slow = [row for row in both.lines("writer.jsonl") if row["ev"] == "client_write"]
+    assert len([row for row in slow if row["dur_ns"] >= 500_000_000]) >= 3
+
+
+def test_nothing_was_delayed_but_jbd2(both: Lab) -> None:
+    *bios, end = both.lines("truth.jsonl")
+    assert bios
+    assert {bio["comm"] for bio in bios} == {"jbd2/vdb-8"}
+    assert end["lost"] == 0
+
+
+def test_the_chain_ends_at_jbd2_and_the_disk(both: Lab) -> None:
+    summary = both.json("summary.json")
+    assert summary["share_explained"] >= 0.95
+    assert summary["lost_events"] == 0
+    roots = summary["stall_ns_by_root"]
+    assert max(roots, key=roots.__getitem__) == "vdb slow for jbd2"
+
+
+def test_the_explainer_agrees_with_the_injected_truth(both: Lab) -> None:
+    assert analysed("check", both.run).returncode == 0
+    assert analysed("expect", both.run).returncode == 0
+
+
+def test_the_engines_agree(both: Lab) -> None:
+    """Same stalled writes, durations within 1 ms or 1 %.
+
+    Only the client's own time may be longer: an emulated guest's writer is
+    kept off its CPU for longer than anything it sleeps on would explain.
+    """
+    compared = analysed("compare-engines", both.run, "--awake-ms", AWAKE_MS)
+    assert compared.returncode == 0, compared.stdout
+
+
+def test_every_event_keeps_the_contract(both: Lab) -> None:
+    """docs/events.schema.json, held against what both engines really printed."""
+    streams = sorted(str(path) for path in (both.run / "events").glob("*.jsonl"))
+    assert len(streams) == 2
+    checker = str(PROJECT / "tests/scripts/check-schema.py")
+    done = subprocess.run(
+        [sys.executable, checker, *streams], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_each_engine_alone_gives_the_answer(both: Lab) -> None:
+    for engine in ("stap", "bpftrace"):
+        done = analysed("explain", both.run, "--engine", engine)
+        assert "through jbd2's commit" in done.stdout.splitlines()[0], done.stdout
+
+
+def test_the_manifest_says_what_ran(both: Lab) -> None:
+    manifest = both.json("manifest.json")
+    assert manifest["status"] == "complete"
+    assert int(manifest["machine"]["qemu"].split(".")[0]) >= 10
+    assert manifest["machine"]["outcome"] == "ended"
+    assert {row["engine"] for row in manifest["tracers"]} == {"stap", "bpftrace"}
+
+
+def test_the_other_scenario_shows_the_page_lock(tmp_path: Path) -> None:
+    lab = make_lab(tmp_path, SCENARIO="page-lock")
+    assert lab.done.returncode == 0, lab.done.stderr[-3000:]
+    assert lab.json("summary.json")["stall_ns_by_class"]["page_lock"] > 100_000_000
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"KERNEL": "9.9"}, "unknown kernel '9.9': this recipe has"),
+        ({"SCENARIO": "journal-bufer"}, "journal-buffer"),
+        ({"ENGINE": "dtrace"}, "unknown ENGINE 'dtrace': use stap, bpftrace, both"),
+        ({"ACCEL": "hvf"}, "ACCEL=hvf: use kvm or tcg"),
+    ],
+    ids=str,
+)
+def test_a_bad_word_gets_one_line_at_once(
+    tmp_path: Path, variables: dict[str, str], said: str
+) -> None:
+    lab = make_lab(tmp_path, **variables)
+    ours = [
+        line for line in lab.done.stderr.splitlines() if not line.startswith("make")
+    ]
+    assert lab.done.returncode != 0
+    assert len(ours) == 1, ours
+    assert said in ours[0]
+    assert not list(tmp_path.iterdir()), "a run was begun"
+
+
+def test_too_little_space_is_said_before_anything_is_built(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small tmpfs needs root")
+    script = (
+        f"mount -t tmpfs -o size=16M tmpfs {tmp_path} && cd {PROJECT} &&"
+        f" WRITESTALL_CACHE={tmp_path} exec lab/run"
+    )
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "too little disk space" in done.stderr
+    assert "WRITESTALL_CACHE" in done.stderr

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will send SIGINT, SIGTERM or SIGHUP at the beginning of each step of
+a run, and see that the run ends in order and leaves nothing behind but a run
+directory that says so.
+
+Arguments go to every repro/run: --build DIR, --engine ENGINE.
+"""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+TREE = Path(__file__).resolve().parents[3]
+DISK = "/dev/vdb"
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SYSCTLS = ("dirty_writeback_centisecs", "dirty_expire_centisecs")
+END_S = 120
+PROCESSES = re.compile(rb"latwriter|stapio|staprun|bpftrace")
+MODULES = re.compile(r"^(biodelay|stap_|stalled_writes)", re.MULTILINE)
+
+
+def settings():
+    """The sysctls a scenario changes."""
+    return [Path("/proc/sys/vm", name).read_text() for name in SYSCTLS]
+
+
+def processes():
+    """Command lines of what a run starts."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes()
+        except OSError:
+            continue
+        program = line.split(b"\0")[0].rpartition(b"/")[2]
+        if PROCESSES.search(program):
+            found.append(line)
+    return found
+
+
+def leftovers(before):
+    """What a run may not leave behind."""
+    mounts = Path("/proc/mounts").read_text().splitlines()
+    found = [line for line in mounts if "writestall-mnt-" in line]
+    found += MODULES.findall(Path("/proc/modules").read_text())
+    found += processes()
+    found += Path(tempfile.gettempdir()).glob("writestall-mnt-*")
+    found += Path("/dev/shm").glob("writestall-run-*")
+    if settings() != before:
+        found.append("sysctls changed")
+    return found
+
+
+def start(out, arguments):
+    """A run of a few seconds that reports its progress."""
+    command = [TREE / "repro/run", "journal-buffer", "--disk", DISK, "--wipe"]
+    command += ["--duration-s", "3", "--progress", "json", "--out", out, *arguments]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+
+def progress(run):
+    """The JSON lines a run prints; other lines are passed on."""
+    for line in run.stderr:
+        if line.startswith("{"):
+            yield json.loads(line)
+        else:
+            print("   ", line.rstrip())
+
+
+def run_until(step, number, out, arguments, delay_s=0.0):
+    """Signal a run when a step begins; its exit status."""
+    run = start(out, arguments)
+    for line in progress(run):
+        if line.get("step") == step and line["status"] == "begin":
+            time.sleep(delay_s)
+            run.send_signal(number)
+    return run.wait(timeout=END_S)
+
+
+def check(name, undoing, status, wanted, out, before):
+    """Mistakes in how a signalled run ended, as lines."""
+    manifest = json.loads((out / "manifest.json").read_text())
+    wanted_word = {0: "complete"}.get(wanted, "cut_off")
+    found = []
+    if status != wanted:
+        found.append(f"exit status {status}, want {wanted}")
+    if manifest["status"] != wanted_word:
+        found.append(f"manifest says {manifest['status']}, want {wanted_word}")
+    if wanted and "interrupted by SIG" not in str(manifest["reason"]):
+        found.append(f"reason: {manifest['reason']}")
+    failed = [one for one in manifest["steps"] if one["status"] == "failed"]
+    # The step that noticed the signal may have failed; no undoing may.
+    found += [f"failed step {one}" for one in failed if one["name"] in undoing]
+    if len(failed) > bool(wanted):
+        found.append(f"{len(failed)} failed steps")
+    found += [f"left behind: {what}" for what in leftovers(before)]
+    for line in found:
+        print(f"FAILED: {name}: {line}")
+    return len(found)
+
+
+def complete_run(folder, arguments):
+    """The plan of a run that nobody disturbs; it must be what was done."""
+    run = start(folder / "undisturbed", arguments)
+    lines = list(progress(run))
+    assert run.wait(timeout=END_S) == 0, "the undisturbed run failed"
+    plan = next(line["plan"] for line in lines if "plan" in line)
+    done = [line["step"] for line in lines if line.get("status") == "ok"]
+    assert plan == done, f"planned {plan}, done {done}"
+    return plan
+
+
+def main():
+    arguments = sys.argv[1:]
+    folder = Path(tempfile.mkdtemp(prefix="test-"))
+    before = settings()
+    plan = complete_run(folder, arguments)
+    last = plan.index("write")
+    failures = check("undisturbed", plan, 0, 0, folder / "undisturbed", before)
+    cases = [(step, 0.0) for step in plan] + [("write", 1.5)]
+    for index, (step, delay_s) in enumerate(cases):
+        number = SIGNALS[index % len(SIGNALS)]
+        name = f"{number.name} {delay_s} s into {step}"
+        print(name, flush=True)
+        out = folder / f"{index}-{step}"
+        status = run_until(step, number, out, arguments, delay_s)
+        # Behind the workload only undoing is left, and that is always finished.
+        wanted = 128 + number if plan.index(step) <= last else 0
+        failures += check(name, plan[last + 1 :], status, wanted, out, before)
+    print(f"{len(cases)} signals, {failures} failures")
+    return failures > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will let both engines watch eleven stalls of three tasks at the same time
+and find the same stalled writes, durations within 1 ms or 1 %, and the same sleeps."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from functools import partial
+
+import lab
+
+LENGTHS_S = (0.11, 0.13, 0.17, 0.19, 0.23, 0.29, 0.31, 0.37, 0.41, 0.43, 0.47)
+WRITERS = 3
+STALL_US = 100_000
+# A sleep this far above the floor is an event for both engines.
+CLEAR_NS = 3_000_000
+MARGIN_NS = 1_000_000
+# Each engine reads its own clock, one after the other. A host that takes the
+# processor away from the guest in between tells them apart by what it took:
+# for sleeps of a few milliseconds, one in ten may differ for that.
+SHORT_SLEEPS_CLOSE = 0.9
+STARTS_WITHIN_NS = 20_000_000
+
+
+def write_once(name: str) -> None:
+    fd = os.open(lab.MOUNT / name, os.O_WRONLY | os.O_APPEND | os.O_DSYNC)
+    os.write(fd, b"x" * 200)
+
+
+def workload(disk: lab.Disk) -> list[int]:
+    """One round of stalled writers for each length; all their pids."""
+    names = [f"writer{i}.log" for i in range(WRITERS)]
+    for name in names:
+        (lab.MOUNT / name).write_bytes(b"y" * 200)
+    os.sync()
+    pids = []
+    for hold_s in LENGTHS_S:
+        with disk.stalled():
+            now = [lab.child(partial(write_once, name)) for name in names]
+            for pid in now:
+                lab.wait_blocked(pid)
+            time.sleep(hold_s)
+        lab.expect(not any([lab.reap(pid) for pid in now]), "a writer failed")
+        pids += now
+    return pids
+
+
+def close(a_ns: int, b_ns: int) -> bool:
+    return abs(a_ns - b_ns) <= max(MARGIN_NS, max(a_ns, b_ns) // 100)
+
+
+def agree_on_writes(one: list[lab.Event], other: list[lab.Event]) -> None:
+    """Same writes in the same order; every duration close."""
+    keys = ("tid", "call", "fd", "dev", "ino", "path", "offset", "bytes", "ret")
+    lab.expect(len(one) == len(other), f"{len(one)} and {len(other)} writes")
+    for a, b in zip(one, other, strict=True):
+        for key in keys:
+            lab.expect(a[key] == b[key], f"write {key}: {a[key]} and {b[key]}")
+        for key in ("dur_ns", "slept_ns"):
+            lab.expect(close(a[key], b[key]), f"write {key}: {a[key]} and {b[key]}")
+
+
+def twin(event: lab.Event, others: list[lab.Event]) -> lab.Event:
+    """The same sleep as the other engine saw it."""
+    for other in others:
+        if (
+            all(event[key] == other[key] for key in ("tid", "kstack"))
+            and abs(event["t_ns"] - other["t_ns"]) < STARTS_WITHIN_NS
+        ):
+            return other
+    raise lab.FoundError(f"only one engine saw {event}")
+
+
+def agree_on_blocks(one: list[lab.Event], other: list[lab.Event]) -> None:
+    """Every clear sleep of either is in the other; their durations are close."""
+    pairs = [(e, twin(e, b)) for a, b in ((one, other), (other, one)) for e in clear(a)]
+    far = [(a, b) for a, b in pairs if not close(a["dur_ns"], b["dur_ns"])]
+    lab.expect(
+        len(far) <= (1 - SHORT_SLEEPS_CLOSE) * len(pairs),
+        f"{len(far)} of {len(pairs)} sleeps differ, the first: {far[:1]}",
+    )
+    for a, b in pairs:
+        lab.expect(a["waker_ctx"] == b["waker_ctx"], f"woken from {a} and {b}")
+
+
+def blocks(events: list[lab.Event], tids: set[int]) -> list[lab.Event]:
+    return [e for e in events if e["ev"] == "block" and e["tid"] in tids]
+
+
+def clear(events: list[lab.Event]) -> list[lab.Event]:
+    return [e for e in events if e["dur_ns"] >= CLEAR_NS]
+
+
+def test(options: argparse.Namespace) -> None:
+    limit = ("--stall-us", str(STALL_US))
+    with (
+        lab.disk() as disk,
+        lab.tracing(options.modules, lab.ENGINES, *limit) as tracers,
+    ):
+        tids = set(workload(disk))
+        one, other = (tracer.stop() for tracer in tracers)
+        writes = [
+            sorted(lab.writes_to(disk, e), key=lambda e: int(e["tid"]))
+            for e in (one, other)
+        ]
+        expected = WRITERS * len(LENGTHS_S)
+        lab.expect(
+            len(writes[0]) == expected, f"{len(writes[0])} writes, not {expected}"
+        )
+        agree_on_writes(*writes)
+        agree_on_blocks(blocks(one, tids), blocks(other, tids))
+
+
+if __name__ == "__main__":
+    sys.exit(lab.main(test))

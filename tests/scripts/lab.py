@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""lab: a disk that stalls on command, and tracers, to the tests of the scripts.
+
+Runs inside a guest, as root, on its scratch disk /dev/vdb. A stall is
+`dmsetup suspend` below a file system: what needs the disk then sleeps until
+`dmsetup resume`, and owes nothing to the project's own injector.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+PROJECT = Path(__file__).resolve().parents[2]
+DISK = Path("/dev/vdb")
+MOUNT = Path("/mnt/lab")
+DEVICE = Path("/dev/mapper/lab")
+ENGINES = ("stap", "bpftrace")
+LAUNCHERS = {"stap": "stap/trace", "bpftrace": "bpf/trace"}
+ARMED_WITHIN_S = 180
+Event = dict[str, Any]
+
+
+class FoundError(Exception):
+    """What was found instead of what was expected."""
+
+
+def expect(truth: bool, message: str) -> None:
+    """Fail the test with message unless truth."""
+    if not truth:
+        raise FoundError(message)
+
+
+def run(*command: str | Path) -> str:
+    """Output of a command that must succeed."""
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, check=False
+    )
+    expect(done.returncode == 0, f"{command} failed: {done.stderr.strip()}")
+    return done.stdout
+
+
+class Disk:
+    """A file system on a device-mapper device over the scratch disk."""
+
+    def __init__(self) -> None:
+        self._device_number = DEVICE.stat().st_rdev
+        self.dev = f"{os.major(self._device_number)}:{os.minor(self._device_number)}"
+
+    @contextmanager
+    def stalled(self) -> Iterator[None]:
+        """While this lasts, nothing reaches the disk and writers may dirty pages."""
+        run("dmsetup", "suspend", "--nolockfs", "--noflush", "lab")
+        try:
+            yield
+        finally:
+            run("dmsetup", "resume", "lab")
+
+
+@contextmanager
+def disk(mkfs: str = "mkfs.ext4 -q -F") -> Iterator[Disk]:
+    """Make, mount and at the end remove the stalling disk."""
+    sectors = run("blockdev", "--getsz", DISK).strip()
+    run("dmsetup", "create", "lab", "--table", f"0 {sectors} linear {DISK} 0")
+    run("dmsetup", "mknodes")
+    try:
+        run(*mkfs.split(), DEVICE)
+        MOUNT.mkdir(parents=True, exist_ok=True)
+        run("mount", DEVICE, MOUNT)
+        try:
+            yield Disk()
+        finally:
+            run("umount", MOUNT)
+    finally:
+        run("dmsetup", "remove", "--retry", "lab")
+
+
+class Tracer:
+    """One engine's launcher at work, its lines in a file."""
+
+    def __init__(self, engine: str, script: str, modules: Path, *options: str) -> None:
+        self.engine = engine
+        self.script = script
+        self.output = Path(f"/tmp/{engine}-{os.getpid()}.jsonl")
+        self.messages = Path(f"/tmp/{engine}-{os.getpid()}.log")
+        module = ["--module", str(modules / f"{script}.ko")]
+        command = [str(PROJECT / LAUNCHERS[engine]), script, *options]
+        self.output.unlink(missing_ok=True)
+        self.process = subprocess.Popen(
+            [*command, *(module if engine == "stap" else []), "--output", self.output],
+            stderr=self.messages.open("w"),
+        )
+
+    def wait_armed(self) -> None:
+        """Return once the `begin` line is there."""
+        until(lambda: self.lines() > 0 or self.process.poll() is not None)
+        expect(self.process.poll() is None, f"{self.engine}: {self.complaint()}")
+
+    def lines(self) -> int:
+        """Complete lines so far."""
+        return self.output.read_bytes().count(b"\n") if self.output.exists() else 0
+
+    def complaint(self) -> str:
+        """What the launcher and its engine said, the last lines."""
+        return " | ".join(self.messages.read_text().splitlines()[-5:])
+
+    def events(self) -> list[Event]:
+        """Every line as an event; a line that is no JSON fails the test."""
+        text = self.output.read_bytes().decode()  # strict UTF-8
+        expect(text.endswith("\n"), f"{self.engine}: the last line is cut off")
+        return [json.loads(line) for line in text.splitlines()]
+
+    def stop(self, number: int = signal.SIGINT) -> list[Event]:
+        """Stop in order; the events, begin and end checked and taken off."""
+        self.process.send_signal(number)
+        status = self.process.wait(timeout=ARMED_WITHIN_S)
+        expect(status == 0, f"{self.engine} ended with {status}: {self.complaint()}")
+        events = self.events()
+        expect(events[0]["ev"] == "begin", f"{self.engine}: first line {events[0]}")
+        expect(events[-1]["ev"] == "end", f"{self.engine}: last line {events[-1]}")
+        inner = events[1:-1]
+        expect(events[-1]["events"] == len(inner), f"{self.engine}: end miscounts")
+        lost = [event for event in inner if event["ev"] == "lost"]
+        expect(not lost and not events[-1]["lost"], f"{self.engine} lost: {lost}")
+        return inner
+
+
+@contextmanager
+def tracing(
+    modules: Path,
+    engines: tuple[str, ...],
+    *options: str,
+    script: str = "stalled_writes",
+) -> Iterator[list[Tracer]]:
+    """Armed tracers; whatever happens they are gone afterwards."""
+    tracers = [Tracer(engine, script, modules, *options) for engine in engines]
+    try:
+        for tracer in tracers:
+            tracer.wait_armed()
+        yield tracers
+    finally:
+        for tracer in tracers:
+            if tracer.process.poll() is None:
+                tracer.process.send_signal(signal.SIGINT)
+                tracer.process.wait(timeout=ARMED_WITHIN_S)
+
+
+def until(condition: Callable[[], bool], limit_s: float = ARMED_WITHIN_S) -> None:
+    """Wait for a condition; the limit guards against waiting for ever."""
+    deadline = time.monotonic() + limit_s
+    while not condition():
+        expect(time.monotonic() < deadline, f"nothing happened within {limit_s} s")
+        time.sleep(0.01)
+
+
+def state_of(tid: int) -> str:
+    """One letter: R, S, D, Z... (proc(5), stat)."""
+    text = Path(f"/proc/{tid}/stat").read_bytes().decode(errors="replace")
+    return text.rpartition(")")[2].split()[0]
+
+
+def wait_blocked(tid: int) -> None:
+    """Return once the task sleeps uninterruptibly and keeps doing so."""
+    seen = 0
+
+    def twenty_times() -> bool:
+        nonlocal seen
+        seen = seen + 1 if state_of(tid) == "D" else 0
+        return seen == 20
+
+    until(twenty_times)
+
+
+def child(body: Callable[[], None]) -> int:
+    """Fork a task that runs body and exits; its pid."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            body()
+            os._exit(0)
+        except BaseException as error:
+            print(f"child: {error!r}", file=sys.stderr, flush=True)
+            os._exit(1)
+    return pid
+
+
+def reap(pid: int) -> int:
+    """Wait for a child; its exit status as a shell shows it."""
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def stalled_child(lab: Disk, body: Callable[[], None], hold_s: float) -> int:
+    """A child whose body needs the disk, held for hold_s; its pid, reaped."""
+    with lab.stalled():
+        pid = child(body)
+        wait_blocked(pid)
+        time.sleep(hold_s)
+    expect(reap(pid) == 0, "the child failed")
+    return pid
+
+
+def writes_to(lab: Disk, events: list[Event]) -> list[Event]:
+    """The `write` events on the stalling disk."""
+    return [e for e in events if e["ev"] == "write" and e["dev"] == lab.dev]
+
+
+def main(test: Callable[[argparse.Namespace], None]) -> int:
+    """Run a test and print its verdict, one line; 0 or 1."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--modules", type=Path, required=True, help="folder of *.ko")
+    parser.add_argument("--cycles", type=int, default=50)
+    parser.add_argument("--engine", choices=ENGINES, action="append")
+    name = Path(sys.argv[0]).name
+    try:
+        test(parser.parse_args())
+    except FoundError as error:
+        print(f"{name}: FAILED: {error}")
+        return 1
+    print(f"{name}: ok")
+    return 0

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""support: paths and programs of the project to what every test calls."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(PROJECT / folder) for folder in ("vm", "lab")]
+
+from machine import recipe  # noqa: E402
+
+KERNELS = tuple(recipe.load().kernels)
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def tool(
+    path: str, *arguments: str, limit_s: float = 900
+) -> subprocess.CompletedProcess[str]:
+    """Run one of the project's programs to its end, output captured."""
+    return subprocess.run(
+        [sys.executable, str(PROJECT / path), *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=limit_s,
+        check=False,
+    )

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_parts: the machine's parts that need no machine, held to their word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import support  # noqa: F401 (puts vm/ on the path)
+from machine import cache, mirror, watch
+from machine.errors import UserError
+
+DEB822 = """# a comment
+Types: deb
+URIs: http://mirror.example/debian-security
+Suites: bookworm-security
+Components: main
+
+Enabled: no
+Types: deb
+URIs: http://off.example/debian
+Suites: bookworm
+Components: main
+
+Types: deb deb-src
+# another
+URIs: http://mirror.example/debian/
+Suites: bookworm bookworm-updates
+Components: main contrib
+Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+"""
+
+
+@pytest.fixture
+def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("WRITESTALL_MIRROR", raising=False)
+    (tmp_path / "sources.list.d").mkdir()
+    return tmp_path
+
+
+def test_mirror_from_deb822_skips_disabled_and_security(apt: Path) -> None:
+    (apt / "sources.list.d/debian.sources").write_text(DEB822)
+    assert mirror.mirror(apt) == "http://mirror.example/debian"
+
+
+def test_mirror_from_one_line_sources(apt: Path) -> None:
+    line = "deb [arch=amd64 signed-by=/k] http://one.example/debian trixie main\n"
+    (apt / "sources.list").write_text(
+        "# deb http://no.example/debian trixie main\n" + line
+    )
+    assert mirror.mirror(apt) == "http://one.example/debian"
+
+
+def test_no_mirror_names_the_remedy(apt: Path) -> None:
+    with pytest.raises(UserError, match="WRITESTALL_MIRROR"):
+        mirror.mirror(apt)
+
+
+def test_mirror_can_be_overridden(apt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WRITESTALL_MIRROR", "http://mine.example/debian")
+    assert mirror.mirror(apt) == "http://mine.example/debian"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("WRITESTALL_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def test_an_interrupted_build_is_not_mistaken_for_a_finished_one(place: Path) -> None:
+    def interrupted(part: Path) -> None:
+        part.mkdir()
+        (part / "half").touch()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cache.build("thing", "k", interrupted)
+    assert not (place / "thing-k").exists()
+    done = cache.build(
+        "thing", "k", lambda part: (part.mkdir(), (part / "all").touch())[0]
+    )
+    assert [file.name for file in done.iterdir()] == ["all"]
+
+
+def test_a_finished_build_is_not_built_again(place: Path) -> None:
+    cache.build("thing", "k", lambda part: part.touch())
+    cache.build("thing", "k", lambda part: pytest.fail("built twice"))
+
+
+def test_digest_tells_bounds_apart() -> None:
+    assert cache.digest("ab", "c") != cache.digest("a", "bc")
+
+
+COMPLAINTS = [
+    "[    3.1] Kernel panic - not syncing: sysrq triggered crash",
+    "[    3.1][  T12] Oops: 0002 [#1] SMP NOPTI",
+    "[    3.1] BUG: kernel NULL pointer dereference, address: 0000000000000008",
+    "[    3.1] BUG: sleeping function called from invalid context at x.c:1",
+    "[    3.1] WARNING: CPU: 0 PID: 1 at kernel/x.c:3 f+0x1/0x2",
+    "[    3.1] WARNING: possible recursive locking detected",
+    "[    3.1] rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:",
+    "[    3.1] watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [x:1]",
+    "[    3.1] refcount_t: underflow; use-after-free.",
+]
+HARMLESS = [
+    "[    3.1] biodelay: loading out-of-tree module taints kernel.",
+    "[    3.1] EXT4-fs (vdb): mounted filesystem r/w with ordered data mode.",
+    "",
+]
+
+
+@pytest.mark.parametrize("line", COMPLAINTS)
+def test_a_complaint_is_one(line: str) -> None:
+    assert len(watch.complaints(f"first\n{line}\nlast")) == 1
+
+
+@pytest.mark.parametrize("line", HARMLESS)
+def test_chatter_is_none(line: str) -> None:
+    assert watch.complaints(line) == []
+
+
+HUNG = "INFO: task dd:7 blocked for more than 60 seconds.\n hold+0x1/0x2 [biodelay]\n"
+
+
+def test_hung_tasks_count_unless_somebody_is_held_on_purpose() -> None:
+    assert len(watch.complaints(HUNG)) == 1
+    assert len(watch.complaints(HUNG, r"\[other\]")) == 1
+    assert watch.complaints(HUNG, r"\[biodelay\]") == []

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# enter.sh: a command to the same command inside an image tree
+#
+# usage: enter.sh TREE [HOSTDIR:DIR[:ro]]... -- COMMAND...
+# Runs in a mount and PID namespace of its own, so nothing stays mounted and
+# nothing stays running. What it writes goes to a layer in memory that is gone
+# with it, except in the folders that were bound.
+set -eu
+
+tree=$1
+shift
+if [[ ${WRITESTALL_IN_NAMESPACE:-} != yes ]]; then
+	export WRITESTALL_IN_NAMESPACE=yes
+	exec unshare --mount --pid --fork --kill-child "$0" "$tree" "$@"
+fi
+
+# The overlay keeps hold of its tmpfs after covering the place it was mounted.
+mount --types tmpfs tmpfs "$tree/mnt"
+mkdir "$tree/mnt/upper" "$tree/mnt/work"
+mount --types overlay --options \
+	"lowerdir=$tree,upperdir=$tree/mnt/upper,workdir=$tree/mnt/work" \
+	overlay "$tree"
+mount --types proc proc "$tree/proc"
+mount --rbind /dev "$tree/dev"
+while [[ $1 != -- ]]; do
+	IFS=: read -r source target mode <<<"$1"
+	mkdir --parents "$tree$target"
+	mount --rbind "$source" "$tree$target"
+	[[ $mode != ro ]] || mount --options remount,bind,ro "$tree$target"
+	shift
+done
+shift
+exec env --ignore-environment \
+	PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LC_ALL=C.UTF-8 \
+	chroot "$tree" "$@"

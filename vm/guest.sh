@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# guest.sh: the machine's process 1: the job that came along to a verdict
+#
+# /run/job holds argv (NUL-separated), cwd, shares (TAG DIR MODE per line),
+# mode (command or shell) and terminal (the size of the caller's). The verdict
+# goes out on a port of its own, last; `begun` is said there before the job.
+set -u
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export HOME=/root LC_ALL=C.UTF-8 TERM=${TERM:-vt100}
+
+port() { # NAME: the device of the virtio-serial port with that name
+	local entry
+	for entry in /sys/class/virtio-ports/*; do
+		if [[ $(<"$entry/name") == "$1" ]]; then
+			printf '/dev/%s' "${entry##*/}"
+			return
+		fi
+	done
+}
+
+mounts() {
+	mkdir --parents /dev/pts /dev/shm
+	mount -t devpts devpts /dev/pts
+	mount -t tmpfs shm /dev/shm
+	mount -t tmpfs tmp /tmp
+	mount -t debugfs debugfs /sys/kernel/debug
+	mount -t tracefs tracefs /sys/kernel/tracing
+	ln --symbolic --force /proc/self/fd /dev/fd
+	local tag folder mode
+	while read -r tag folder mode; do
+		mkdir --parents "$folder"
+		mount -t 9p -o "trans=virtio,version=9p2000.L,msize=262144,$mode" \
+			"$tag" "$folder"
+	done </run/job/shares
+}
+
+settings() {
+	hostname writestall
+	ip link set lo up
+	mount -t configfs configfs /sys/kernel/config
+	# Everything a splat prints reaches the console, hung tasks' stacks too,
+	# which are KERN_INFO (kernel/sched/core.c, sched_show_task()).
+	echo 7 >/proc/sys/kernel/printk
+	echo 60 >/proc/sys/kernel/hung_task_timeout_secs
+	echo -1 >/proc/sys/kernel/hung_task_warnings
+}
+
+run_command() {
+	local -a argv
+	mapfile -d '' -t argv </run/job/argv
+	cd "$(</run/job/cwd)" || return 125
+	setsid --wait "${argv[@]}" \
+		</dev/null >"$(port stdout)" 2>"$(port stderr)"
+}
+
+run_shell() {
+	cd "$(</run/job/cwd)" || return 125
+	# A console that nobody holds open forgets its size, so its shell sets it.
+	# The status of a person's last command is no verdict on the machine.
+	setsid --wait --ctty \
+		bash -c "stty $(</run/job/terminal); exec bash --login" \
+		</dev/hvc0 >/dev/hvc0 2>&1 || true
+}
+
+mounts
+settings
+read -r boot_s _ </proc/uptime
+exec 3>"$(port verdict)"
+echo begun >&3
+"run_$(</run/job/mode)" 3>&-
+status=$?
+sync
+printf '{"status": %d, "boot_s": %s}\n' "$status" "$boot_s" >&3
+echo o >/proc/sysrq-trigger
+sleep 60

@@ -1,0 +1,42 @@
+#!/bin/busybox sh
+# SPDX-License-Identifier: GPL-2.0-only
+# init.sh: the initramfs' first process to a Debian root with an overlay in memory
+# shellcheck shell=dash
+set -e
+/bin/busybox --install -s /bin
+export PATH=/bin
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+
+load() { # GROUP: the modules of that group, in order
+	while read -r module; do
+		insmod "/modules/$module.ko" || echo "init: $module did not load"
+	done <"/modules/$1"
+}
+
+if [ -e /job/probe ]; then # the tiny machine that only shows it can run
+	echo "writestall probe alive" >/dev/ttyS0
+	poweroff -f
+fi
+
+load rest &
+load root
+tries=0
+until [ -b /dev/vda ]; do
+	tries=$((tries + 1))
+	[ "$tries" -lt 500 ] || { echo "init: no root disk"; poweroff -f; }
+	sleep 0.01
+done
+mount -t ext4 -o ro /dev/vda /lower
+mount -t tmpfs -o size=50% upper /upper
+mkdir /upper/data /upper/work
+mount -t overlay -o lowerdir=/lower,upperdir=/upper/data,workdir=/upper/work \
+	overlay /root
+for place in proc sys dev; do
+	mount --move /$place /root/$place
+done
+mount -t tmpfs -o mode=755 run /root/run
+cp -a /job /root/run/job
+wait # switch_root empties this file system under the modules' feet
+exec switch_root /root /run/job/guest

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""cache: the inputs of a build to the folder that holds its finished result."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from machine.errors import UserError
+
+
+def root() -> Path:
+    """The cache folder: $WRITESTALL_CACHE, else $XDG_CACHE_HOME/writestall."""
+    if chosen := os.environ.get("WRITESTALL_CACHE"):
+        return Path(chosen).absolute()
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "writestall"
+
+
+def digest(*parts: str | bytes | Path) -> str:
+    """16 hex digits over strings and file contents, order and bounds kept."""
+    total = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, Path):
+            data = part.read_bytes()
+        else:
+            data = part.encode() if isinstance(part, str) else part
+        total.update(len(data).to_bytes(8, "little") + data)
+    return total.hexdigest()[:16]
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold an exclusive lock named after path; a second builder waits."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with Path(f"{path}.lock").open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def remove(path: Path, as_owner: list[str]) -> None:
+    """Delete a tree; `as_owner` prefixes a command that may delete its files."""
+    if path.is_dir() and as_owner:
+        subprocess.run([*as_owner, "rm", "-rf", str(path)], check=False)
+    elif path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def place(name: str, key: str) -> Path:
+    """Where the finished result of these inputs is, or will be."""
+    return root() / f"{name}-{key}"
+
+
+def build(
+    name: str,
+    key: str,
+    builder: Callable[[Path], None],
+    *,
+    as_owner: list[str] | None = None,
+) -> Path:
+    """Return cache/NAME-KEY, made by builder(tmp) unless it is there already.
+
+    The result appears by one rename, so what exists is finished. An
+    interrupted build leaves a `.part` that the next one clears away.
+    """
+    done = place(name, key)
+    if done.exists():
+        return done
+    with locked(done):
+        if done.exists():
+            return done
+        part = done.with_name(done.name + ".part")
+        remove(part, as_owner or [])
+        try:
+            builder(part)
+        except OSError as error:
+            raise UserError(f"cannot build {name}: {error}") from error
+        part.rename(done)
+    return done
+
+
+def prune(name: str, keep: Path, as_owner: list[str] | None = None) -> None:
+    """Delete older results of the same name: their inputs are gone."""
+    for old in root().glob(f"{name}-*"):
+        if old != keep and old.suffix != ".lock":
+            remove(old, as_owner or [])
+            Path(f"{old}.lock").unlink(missing_ok=True)

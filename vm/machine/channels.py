@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""channels: a guest's output ports to this process's streams and strings."""
+
+from __future__ import annotations
+
+import os
+import threading
+from types import TracebackType
+
+CHUNK_BYTES = 1 << 16
+
+
+class Channels:
+    """One pipe per port, drained by one thread each until the guest is gone.
+
+    `fds` are the write ends for QEMU, which accepts only write-only ones that
+    are not its standard streams. `forward` maps a port to a descriptor that
+    gets its bytes at once; what other ports said is in `heard`.
+    """
+
+    def __init__(self, ports: tuple[str, ...], forward: dict[str, int]) -> None:
+        self.heard: dict[str, bytes] = {}
+        self.fds: dict[str, int] = {}
+        self._threads: list[threading.Thread] = []
+        for port in ports:
+            reader, self.fds[port] = os.pipe()
+            thread = threading.Thread(
+                target=self._drain, args=(port, reader, forward.get(port))
+            )
+            self._threads.append(thread)
+
+    def _drain(self, port: str, reader: int, target: int | None) -> None:
+        kept = b""
+        with os.fdopen(reader, "rb", buffering=0) as stream:
+            while chunk := stream.read(CHUNK_BYTES):
+                if target is None:
+                    kept += chunk
+                    continue
+                try:
+                    while chunk:
+                        chunk = chunk[os.write(target, chunk) :]
+                except OSError:  # our reader went away: the guest goes on
+                    target = None
+        self.heard[port] = kept
+
+    def __enter__(self) -> Channels:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def close_ours(self) -> None:
+        """Drop our copies of the write ends, so that QEMU's end is the end."""
+        while self.fds:
+            os.close(self.fds.popitem()[1])
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close_ours()
+        for thread in self._threads:
+            thread.join()

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""image: the recipe to a QEMU of our own, a userland tree and a root disk."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from machine import cache, mirror
+from machine.errors import UserError
+from machine.recipe import VM, Recipe
+
+# Room left on the root disk. Guests write to an overlay in memory, so this
+# only keeps mke2fs from running out of inode tables and slack.
+DISK_SLACK_BYTES = 256 << 20
+QEMU_PACKAGES = "qemu-system-x86,seabios"
+DPKG_OPTIONS = [
+    "path-exclude=/usr/share/doc/*",
+    "path-exclude=/usr/share/man/*",
+    "path-exclude=/usr/share/locale/*",
+]
+
+
+def as_owner() -> list[str]:
+    """Prefix for commands on a tree's files: a user namespace unless root."""
+    return [] if os.geteuid() == 0 else ["mmdebstrap", "--unshare-helper"]
+
+
+def _logged(command: list[str]) -> None:
+    """Run a build step; its output goes where ours goes."""
+    try:
+        subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=2)
+    except FileNotFoundError as error:
+        raise UserError(f"{error.filename} is missing: run `make setup`") from None
+    except subprocess.CalledProcessError as error:
+        raise UserError(
+            f"{command[0]} failed with status {error.returncode}: its last lines"
+            " stand above"
+        ) from None
+
+
+def _bootstrap(suite: str, suites: set[str], target: Path, extra: list[str]) -> None:
+    """mmdebstrap a tree of `suite` that may also install from `suites`."""
+    archive, keys = mirror.mirror(), mirror.keyring()
+    sources = [f"deb [signed-by={keys}] {archive} {s} main" for s in sorted(suites)]
+    options = [*mirror.apt_options(), 'APT::Install-Recommends "false"']
+    mode = "root" if os.geteuid() == 0 else "unshare"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _logged(
+        ["mmdebstrap", f"--mode={mode}", "--format=directory"]
+        + [f"--aptopt={option}" for option in options]
+        + [f"--dpkgopt={option}" for option in DPKG_OPTIONS]
+        + [*extra, suite, str(target), *sources]
+    )
+
+
+def _tools_key(recipe: Recipe) -> str:
+    return cache.digest(recipe.qemu_suite, QEMU_PACKAGES)
+
+
+def built_tools(recipe: Recipe) -> bool:
+    """Whether tools() is there already."""
+    return cache.place("qemu", _tools_key(recipe)).exists()
+
+
+def tools(recipe: Recipe) -> Path:
+    """The tree that holds our QEMU and what it needs, and nothing else."""
+
+    def build(part: Path) -> None:
+        extra = ["--variant=extract", f"--include={QEMU_PACKAGES}"]
+        _bootstrap(recipe.qemu_suite, {recipe.qemu_suite}, part, extra)
+
+    return cache.build("qemu", _tools_key(recipe), build, as_owner=as_owner())
+
+
+def _tree_key() -> str:
+    # The mirror's contents are no input: `make clean` fetches newer packages.
+    files = [VM / "packages.txt", VM / "kernels.toml", VM / "install-kernels.sh"]
+    return cache.digest(*files, *DPKG_OPTIONS)
+
+
+def built_tree(recipe: Recipe) -> bool:
+    """Whether tree() is there already."""
+    return cache.place("tree", _tree_key()).exists()
+
+
+def tree(recipe: Recipe) -> Path:
+    """The userland with all kernels, as a folder: to compile in."""
+    hook = str(VM / "install-kernels.sh")
+    pairs = " ".join(f"{name}={suite}" for name, suite in recipe.kernels.items())
+
+    def build(part: Path) -> None:
+        suites = {recipe.userland_suite, *recipe.kernels.values()}
+        include = ",".join(recipe.packages)
+        extra = ["--variant=minbase", f"--include=apt,{include}"]
+        extra.append(f'--customize-hook={hook} "$1" {pairs}')
+        _bootstrap(recipe.userland_suite, suites, part, extra)
+
+    done = cache.build("tree", _tree_key(), build, as_owner=as_owner())
+    cache.prune("tree", done, as_owner())
+    return done
+
+
+def disk(recipe: Recipe) -> Path:
+    """The same userland as a read-only ext4 root disk: to boot."""
+    source = tree(recipe)
+
+    def build(part: Path) -> None:
+        used = subprocess.run(
+            [*as_owner(), "du", "--summarize", "--bytes", str(source)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        size = int(used.stdout.split()[0]) + DISK_SLACK_BYTES
+        # In a user namespace mke2fs is another user than the cache's owner.
+        part.touch()
+        part.chmod(0o666)
+        options = ["-q", "-t", "ext4", "-O", "^has_journal", "-m", "0"]
+        source_and_size = ["-d", str(source), str(part), f"{size >> 10}k"]
+        _logged([*as_owner(), "mke2fs", *options, *source_and_size])
+        part.chmod(0o444)
+
+    done = cache.build("root", _tree_key(), build)
+    cache.prune("root", done)
+    return done
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel of the image: short name, `uname -r`, and its tree."""
+
+    name: str
+    release: str
+    tree: Path
+
+    @property
+    def vmlinuz(self) -> Path:
+        return self.tree / "boot" / f"vmlinuz-{self.release}"
+
+    @property
+    def modules(self) -> Path:
+        return self.tree / "usr/lib/modules" / self.release
+
+
+def kernel(recipe: Recipe, name: str | None) -> Kernel:
+    """The installed kernel behind a short name."""
+    chosen = recipe.kernel(name)
+    home = tree(recipe)
+    table = (home / "etc/writestall/kernels").read_text().splitlines()
+    return Kernel(chosen, dict(line.split() for line in table)[chosen], home)

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""run: a command to its exit status in a throwaway machine."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from machine import accel, errors, image, initramfs, qemu, recipe, tsc, watch
+from machine.channels import Channels
+
+GUEST_PROJECT = "/mnt/writestall"
+BEGUN = "begun\n"  # what guest.sh says before it starts the command
+# TCG breaks about one boot of fifty: QEMU 10 aborts while the guest moves its PCI
+# windows (seen: iotlb_to_section and msix_table_mmio_write assertions), or the
+# guest trips over text it patches (seen: `Oops: int3` 3 s into a boot of 7.2).
+MOST_STARTS = 3
+
+
+@dataclass(frozen=True)
+class Job:
+    """One command, its machine and its limits."""
+
+    argv: tuple[str, ...]
+    kernel: str | None = None
+    shares: tuple[qemu.Share, ...] = ()
+    disk_bytes: int = 2 << 30
+    memory_bytes: int = 2 << 30
+    cpus: int = 2
+    timeout_s: float | None = 600
+    cwd: str = GUEST_PROJECT
+    console: Path | None = None
+    result: Path | None = None
+    excused_frames: str | None = None
+    interactive: bool = False
+
+
+@dataclass
+class Result:
+    """What became of the machine; written as JSON where the caller wants it."""
+
+    outcome: str = "lost"  # ended, splat, lost, timeout
+    status: int | None = None
+    boot_s: float | None = None
+    complaints: list[str] = field(default_factory=list)
+    accel: str = ""
+    accel_reason: str = ""
+    qemu: str = ""
+    kernel: str = ""
+    starts: int = 0  # more than 1: it broke before the command began
+
+    @property
+    def exit_status(self) -> int:
+        """The command's own status, or the reserved one for the machine."""
+        reserved = {
+            "splat": errors.EXIT_SPLAT,
+            "lost": errors.EXIT_LOST,
+            "timeout": errors.EXIT_TIMEOUT,
+        }
+        return reserved.get(self.outcome, self.status or 0)
+
+
+def _job_files(job: Job, shares: tuple[qemu.Share, ...]) -> dict[str, bytes]:
+    """The files guest.sh finds in /run/job."""
+    table = "".join(
+        f"share{i} {share.folder} {'ro' if share.read_only else 'rw'}\n"
+        for i, share in enumerate(shares)
+    )
+    columns, rows = shutil.get_terminal_size()
+    return {
+        "job/guest": (recipe.VM / "guest.sh").read_bytes(),
+        "job/argv": b"".join(word.encode() + b"\0" for word in job.argv),
+        "job/cwd": job.cwd.encode(),
+        "job/shares": table.encode(),
+        "job/mode": b"shell" if job.interactive else b"command",
+        "job/terminal": f"rows {rows} cols {columns}".encode(),
+    }
+
+
+def _sparse(folder: Path, name: str, size_bytes: int) -> Path:
+    path = folder / name
+    with path.open("wb") as handle:
+        handle.truncate(size_bytes)
+    return path
+
+
+def _read_verdict(text: str) -> dict[str, float] | None:
+    """The guest's last word, None when it never came or came in pieces."""
+    try:
+        verdict = json.loads(text.removeprefix(BEGUN))
+        return {"status": verdict["status"], "boot_s": verdict["boot_s"]}
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _judge(result: Result, verdict: str, console: str, job: Job) -> None:
+    """Fill in the outcome: the console decides over the command's word."""
+    result.complaints = watch.complaints(console, job.excused_frames)
+    said = _read_verdict(verdict)
+    if said is None:
+        return
+    result.status, result.boot_s = int(said["status"]), said["boot_s"]
+    if result.outcome != "timeout":
+        result.outcome = "splat" if result.complaints else "ended"
+
+
+def _wait(command: list[str], job: Job, channels: Channels) -> int | None:
+    """Run QEMU to its end; its status, None when the time limit ended it."""
+    stdin = None if job.interactive else subprocess.DEVNULL
+    fds = list(channels.fds.values())
+    with subprocess.Popen(command, stdin=stdin, pass_fds=fds) as process:
+        channels.close_ours()
+        try:
+            return process.wait(job.timeout_s)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            process.kill()
+
+
+def run(job: Job) -> Result:
+    """Boot, run the job's command, and return what the machine says of it."""
+    known = recipe.load()
+    kernel = image.kernel(known, job.kernel)
+    choice = accel.choose(known, kernel)
+    result = Result(
+        accel=choice.name,
+        accel_reason=choice.reason,
+        qemu=qemu.version(known),
+        kernel=kernel.release,
+    )
+    broke = True
+    while broke and result.starts < MOST_STARTS:
+        result.starts += 1
+        broke = _start(known, kernel, job, result)
+    return result
+
+
+def _start(
+    known: recipe.Recipe, kernel: image.Kernel, job: Job, result: Result
+) -> bool:
+    """One machine from power-on to its end; fills in the result.
+
+    True when the machine broke before the guest began the command: nothing of
+    the job has run then, so it may be started again.
+    """
+    with ExitStack() as stack:
+        folder = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="writestall-"))
+        )
+        console = job.console or folder / "console.log"
+        console.write_text("")
+        channels = Channels(qemu.PORTS, forward={"stdout": 1, "stderr": 2})
+        project = qemu.Share(recipe.PROJECT, GUEST_PROJECT, True)
+        shares = (project, *job.shares)
+        initrd = folder / "initrd"
+        extra = initramfs.archive(_job_files(job, shares))
+        initrd.write_bytes(initramfs.build(kernel).read_bytes() + extra)
+        machine = qemu.Machine(
+            kernel.vmlinuz,
+            initrd,
+            result.accel,
+            cpus=job.cpus,
+            memory_bytes=job.memory_bytes,
+            root=image.disk(known),
+            console=console,
+            virtio_disks=(_sparse(folder, "blk0", job.disk_bytes),),
+            scsi_disks=(_sparse(folder, "scsi0", job.disk_bytes),),
+            shares=shares,
+            port_fds=dict(channels.fds),
+            interactive=job.interactive,
+            kernel_options=tsc.kernel_option(known) if result.accel == "tcg" else "",
+        )
+        with channels:
+            status = _wait(qemu.command(known, machine), job, channels)
+        result.outcome = "timeout" if status is None else "lost"
+        verdict = channels.heard["verdict"].decode(errors="replace")
+        _judge(result, verdict, console.read_text(errors="replace"), job)
+        if result.outcome != "ended":
+            report(result, console)
+        return status is not None and not verdict.startswith(BEGUN)
+
+
+def report(result: Result, console: Path) -> None:
+    """Say on stderr, in few lines, why the machine is not to be believed."""
+    words = {
+        "splat": "the command ended, but the kernel complained",
+        "lost": "the machine was lost before its verdict",
+        "timeout": "the time limit passed",
+    }
+    print(f"vm: {words[result.outcome]} (kernel {result.kernel})", file=sys.stderr)
+    shown = result.complaints or console.read_text(errors="replace").splitlines()[-12:]
+    for line in shown[:12]:
+        print(f"vm:   {line}", file=sys.stderr)
+
+
+def save(result: Result, path: Path) -> None:
+    """Write the result as JSON, in one rename."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(json.dumps(vars(result), indent=2) + "\n")
+    part.replace(path)

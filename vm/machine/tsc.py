@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""tsc: this host's cycle counter to the kernel option that tells its rate.
+
+Under TCG the guest's rdtsc is the host's (accel/tcg, cpu_get_host_ticks()), and
+the guest learns its rate by calibrating against the PIT while it boots
+(arch/x86/kernel/tsc.c). On a busy host that reading fails by any factor: a guest
+was seen whose clock ran nine times too fast, with soft lockups that were none.
+`tsc_early_khz` (Documentation/admin-guide/kernel-parameters.txt) skips it.
+"""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from pathlib import Path
+
+from machine import cache, image
+from machine.errors import UserError
+from machine.recipe import VM, Recipe
+
+COMPILE = "gcc -O2 -static -x c -o /tmp/tsc_khz - && cat /tmp/tsc_khz"
+PLAUSIBLE_KHZ = range(500_000, 10_000_000)
+
+
+def _measure(recipe: Recipe, part: Path) -> None:
+    """Compile the meter in the image's root, run it here, keep what it says."""
+    source = VM / "tsc_khz.c"
+    enter = [*image.as_owner(), str(VM / "enter.sh"), str(image.tree(recipe))]
+    program = subprocess.run(
+        [*enter, "--", "bash", "-c", COMPILE],
+        input=source.read_bytes(),
+        stdout=subprocess.PIPE,
+        check=True,
+    ).stdout
+    meter = part.with_name("tsc_khz")
+    meter.write_bytes(program)
+    meter.chmod(0o755)
+    said = subprocess.run([meter], capture_output=True, text=True, check=True).stdout
+    meter.unlink()
+    if int(said) not in PLAUSIBLE_KHZ:
+        raise UserError(f"this host's cycle counter runs at {said.strip()} kHz?")
+    part.write_text(said)
+
+
+def kernel_option(recipe: Recipe) -> str:
+    """`tsc_early_khz=N`, measured once per host kernel and processor."""
+    cpu = Path("/proc/cpuinfo").read_text().partition("\n\n")[0]
+    names = [line for line in cpu.splitlines() if line.startswith("model name")]
+    key = cache.digest(*platform.uname(), *names, VM / "tsc_khz.c")
+    file = cache.build("tsc", key, lambda part: _measure(recipe, part))
+    return f"tsc_early_khz={file.read_text().strip()}"
