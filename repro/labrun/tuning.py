@@ -13,6 +13,12 @@ from labrun.run import Run
 PROC_SYS = Path("/proc/sys")
 CLASS_BLOCK = Path("/sys/class/block")
 Settings = Mapping[str, str | int]
+# Setting the one clears the other, and 0 is what each reads then, but not what it
+# takes (mm/page-writeback.c, dirty_bytes_handler): put back is the one that was set.
+EITHER_OR = {
+    "/proc/sys/vm/dirty_bytes": "/proc/sys/vm/dirty_ratio",
+    "/proc/sys/vm/dirty_background_bytes": "/proc/sys/vm/dirty_background_ratio",
+}
 
 
 def sysctl_path(name: str) -> Path:
@@ -35,7 +41,7 @@ def applied(
         with run.step(kind) as step:
             for name, value in settings.items():
                 path = path_of(name)
-                before[path] = path.read_text().strip()
+                before |= _now(path)
                 _set(path, value)
             run.manifest[kind] = dict(settings)
             step.detail = ", ".join(
@@ -47,6 +53,15 @@ def applied(
             if not before:
                 step.skip("nothing was set")
             _restore(before)
+
+
+def _now(path: Path) -> dict[Path, str]:
+    """What to put back later, and where."""
+    value = path.read_text().strip()
+    other = EITHER_OR.get(str(path))
+    if other and value == "0":
+        return _now(Path(other))
+    return {path: value}
 
 
 def _set(path: Path, value: str | int) -> None:
