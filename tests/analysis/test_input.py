@@ -106,7 +106,7 @@ def test_reordered_and_duplicated(run: Path, capsys: Capture) -> None:
 def test_events_of_kinds_to_come_are_no_mistake(run: Path, capsys: Capture) -> None:
     """An unknown `ev` is left aside without a word."""
     with stap(run).open("a") as file:
-        file.write('{"ev":"commit","t_ns":1,"dur_ns":2}\n')
+        file.write('{"ev":"request","t_ns":1,"dur_ns":2}\n')
     notes = [ln for ln in answered(run, capsys).splitlines() if "note:" in ln]
     assert not any("stap.jsonl" in note for note in notes)
 
