@@ -62,12 +62,18 @@ def sentence(answer: Answer) -> str:
         told = f"; the slowest took {ms(slowest)}" if slowest is not None else ""
         return f"No write stalled for {ms(limit)} or more{told}."
     worst_ns = max(chain.write.dur_ns for chain in answer.chains)
-    root, ns = next(iter(answer.roots(answer.chains).items()))
+    root, ns = _main_root(answer, answer.chains)
     writes = "1 write" if count == 1 else f"{count} writes"
     return (
         f"{writes} stalled, worst {ms(worst_ns)}; {percent(ns, answer.stall_ns)} of "
         f"that time {_phrase(root)}."
     )
+
+
+def _main_root(answer: Answer, chains: list[Chain]) -> tuple[Root, int]:
+    """What most of the chains' time comes down to; of no time, nothing does."""
+    roots = answer.roots(chains).items()
+    return next(iter(roots), (Root(c.UNEXPLAINED, ""), 0))
 
 
 def _phrase(root: Root) -> str:
@@ -102,7 +108,7 @@ def chain_lines(answer: Answer, convoy: Convoy) -> Iterator[str]:
     yield f"{head:<{LEFT_COLUMN}}  {_name(chain.task)}"
     parts = tuple(unqueued(part) for part in chain.parts)
     yield from _Tree(answer, chain, unit_ns).lines(parts, total, of=write.tid)
-    root, ns = next(iter(answer.roots([chain]).items()))
+    root, ns = _main_root(answer, [chain])
     yield (
         f"explained {percent(chain.explained_ns, write.dur_ns)}   "
         f"root: {root!s} ({percent(ns, write.dur_ns)})"

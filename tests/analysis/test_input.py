@@ -111,6 +111,15 @@ def test_events_of_kinds_to_come_are_no_mistake(run: Path, capsys: Capture) -> N
     assert not any("stap.jsonl" in note for note in notes)
 
 
+def test_a_write_of_no_length(run: Path, capsys: Capture) -> None:
+    """It comes down to nothing, and hinders nobody."""
+    stalled, *rest = stap(run).read_text().splitlines()
+    (write,) = [line for line in rest if '"ev": "write"' in line]
+    nothing = json.loads(write) | {"dur_ns": 0, "slept_ns": 0}
+    stap(run).write_text(f"{stalled}\n{json.dumps(nothing)}\n")
+    assert "1 write stalled, worst 0.00 ms" in answered(run, capsys)
+
+
 def test_a_line_of_a_megabyte(run: Path, capsys: Capture) -> None:
     """Long lines are refused without being decoded."""
     with stap(run).open("a") as file:
