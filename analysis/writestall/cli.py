@@ -88,6 +88,25 @@ def _keep(run: RunDir, files: dict[str, dict[str, Any]]) -> WritestallError | No
     return None
 
 
+def _report(args: argparse.Namespace) -> int:
+    from writestall import model, page, rundir
+
+    run = rundir.open_run(args.run)
+    failure: WritestallError | None = None
+    try:
+        answer = model.answer(run, args.engine, args.all)
+    except WritestallError as error:
+        # Somebody opens the page: it must say what is wrong, as the terminal does.
+        answer, failure = page.unreadable(run), error
+    path = args.output or run.path / "report.html"
+    text = page.page(answer, str(failure) if failure else None)
+    rundir.write_file(path, text.encode())
+    if failure:
+        raise failure
+    _print_lines([str(path)])
+    return ANSWERED
+
+
 def _check(args: argparse.Namespace) -> int:
     from writestall import check, model, rundir
 
@@ -179,9 +198,23 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument(
         "--top", type=_positive, default=5, metavar="K", help="chains shown (5)"
     )
-    explain.add_argument(
-        "--all", action="store_true", help="writes to other disks than the run's too"
+    report = _command(
+        commands,
+        "report",
+        _report,
+        "the answer as one HTML page that opens from disk",
+        "writestall report out/latest -o stalls.html",
+        verb="Writes",
     )
+    report.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="the page (RUN/report.html)"
+    )
+    for command in (explain, report):
+        command.add_argument(
+            "--all",
+            action="store_true",
+            help="writes to other disks than the run's too",
+        )
     check = _command(
         commands,
         "check",
@@ -205,7 +238,7 @@ def _parser() -> argparse.ArgumentParser:
         "whether the run shows what its scenario promises",
         "writestall expect out/latest",
     )
-    for command in (explain, check, expect):
+    for command in (explain, report, check, expect):
         command.add_argument(
             "--engine",
             choices=("stap", "bpftrace"),
@@ -234,10 +267,11 @@ def _command(
     call: Callable[[argparse.Namespace], int],
     what: str,
     example: str,
+    verb: str = "Prints",
 ) -> argparse.ArgumentParser:
     """A command that reads one run directory."""
     parser = commands.add_parser(
-        name, help=what, description=f"Prints {what}.", epilog=f"example: {example}"
+        name, help=what, description=f"{verb} {what}.", epilog=f"example: {example}"
     )
     optional = "?" if name == "explain" else None
     parser.add_argument(

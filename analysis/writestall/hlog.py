@@ -23,6 +23,22 @@ class Latencies:
     max_ns: int
 
 
+def intervals(path: Path, problems: list[Problem]) -> list[tuple[int, str]]:
+    """A log's lines that hold an interval, numbered; what hinders goes to problems."""
+    try:
+        lines = path.read_text("utf-8", "replace").splitlines()
+    except OSError as error:
+        problems.append(Problem(path.name, 0, error.strerror or "unreadable"))
+        return []
+    numbered = enumerate(lines, 1)
+    return [row for row in numbered if row[1] and not row[1].startswith(("#", '"'))]
+
+
+def not_an_interval(path: Path, number: int, error: Exception) -> Problem:
+    """What is wrong with a line that could not be decoded."""
+    return Problem(path.name, number, f"not an interval ({type(error).__name__})")
+
+
 def read_latencies(path: Path) -> tuple[Latencies | None, list[Problem]]:
     """Sums a log's intervals; None where no interval could be read."""
     # Loading the C extension takes 20 ms: only where a log is there.
@@ -30,18 +46,11 @@ def read_latencies(path: Path) -> tuple[Latencies | None, list[Problem]]:
 
     total = HdrHistogram(1, HIGHEST_NS, DIGITS)
     problems: list[Problem] = []
-    try:
-        lines = path.read_text("utf-8", "replace").splitlines()
-    except OSError as error:
-        return None, [Problem(path.name, 0, error.strerror or "unreadable")]
-    for number, line in enumerate(lines, 1):
-        if not line or line.startswith(("#", '"')):
-            continue
+    for number, line in intervals(path, problems):
         try:
             total.decode_and_add(line.rsplit(",", 1)[-1])
         except Exception as error:  # the decoder raises whatever zlib, ctypes raise
-            text = f"not an interval ({type(error).__name__})"
-            problems.append(Problem(path.name, number, text))
+            problems.append(not_an_interval(path, number, error))
     count = total.get_total_count()
     if not count:
         return None, problems or [Problem(path.name, 0, "holds no write")]

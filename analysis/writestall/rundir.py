@@ -108,9 +108,14 @@ def json_bytes(value: object) -> bytes:
 
 def write_json(path: Path, value: object) -> None:
     """Writes a file of the run whole or not at all."""
+    write_file(path, json_bytes(value))
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Writes a file whole or not at all; raises WritestallError where it cannot."""
     draft = path.with_name(path.name + ".new")
     try:
-        draft.write_bytes(json_bytes(value))
+        draft.write_bytes(data)
         draft.replace(path)
     except OSError as error:
         draft.unlink(missing_ok=True)

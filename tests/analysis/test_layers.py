@@ -27,9 +27,10 @@ LAYERS = """
     check compare expect
     logchain
     text jsonout logtext
+    palette axes latency heat timeline flame curve views doubts commits story page
     cli __main__
 """.split()
-EXTERNAL = {"msgspec", "hdrh"}
+EXTERNAL = {"msgspec", "hdrh", "jinja2", "markupsafe"}
 
 
 def _imports(path: Path) -> set[str]:
@@ -76,7 +77,7 @@ def test_only_listed_libraries_are_imported() -> None:
 def test_the_explainer_cannot_reach_the_truth() -> None:
     """Nothing that explain imports imports the injector's record."""
     reached: set[str] = set()
-    ahead = {"text", "jsonout", "model", "rundir"}
+    ahead = {"text", "jsonout", "model", "rundir", "page"}
     while ahead:
         name = ahead.pop()
         reached.add(name)
@@ -108,11 +109,12 @@ def _opened(command: str, run: Path) -> str:
 
 
 def test_explain_does_not_open_the_truth(tmp_path: Path) -> None:
-    """`explain` opens events and never truth.jsonl; `check` does open it."""
+    """`explain` and `report` never open truth.jsonl; `check` does."""
     truth = [build.bio_delay(-50, 300, 253, "jbd2/vdb-8")]
     run = build.run_dir(tmp_path / "run", build.cascade(), truth=truth)
     assert "stap.jsonl" in _opened("explain", run)
     assert "truth.jsonl" not in _opened("explain", run)
+    assert "truth.jsonl" not in _opened("report", run)
     assert "truth.jsonl" in _opened("check", run)
 
 
