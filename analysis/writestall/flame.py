@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from writestall import axes
+from writestall import axes, palette
 from writestall import classes as c
 from writestall.frames import parse_stack
 from writestall.model import Answer, unqueued
@@ -63,6 +63,11 @@ class Frame:
     def y(self) -> int:
         """Px down to its upper edge."""
         return self.depth * ROW_PX
+
+    @property
+    def marked(self) -> bool:
+        """Whether a pattern lies behind its name."""
+        return bool(self.kind) and palette.is_marked(self.kind)
 
 
 @dataclass(frozen=True, slots=True)

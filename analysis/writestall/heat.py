@@ -16,7 +16,7 @@ from writestall import classes as c
 from writestall.latency import LatencyLog
 from writestall.model import Answer
 from writestall.parts import Chain
-from writestall.units import ms, percent
+from writestall.units import many, ms, percent
 
 MOST_COLUMNS = 48
 ROW_PX = 18
@@ -124,11 +124,10 @@ class Heat:
         """The cell in words: what a pointer, and a screen reader, are told."""
         told = [f"{self.when(cell)}, {self.latency(cell)}:"]
         if cell.chains:
-            count = len(cell.chains)
-            calls = "1 stalled write" if count == 1 else f"{count} stalled writes"
+            calls = many(len(cell.chains), "stalled write")
             told.append(f"{calls}, {ms(cell.stall_ns)} in sum; {cell.causes}.")
         if cell.writes:
-            told.append(f"{cell.writes} writes by the client's clock.")
+            told.append(f"{many(cell.writes, 'write')} by the client's clock.")
         return " ".join(told)
 
 

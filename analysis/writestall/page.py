@@ -31,7 +31,7 @@ from writestall.parse import Problem, Stream
 from writestall.rundir import RunDir
 from writestall.story import stories
 from writestall.text import losses, sentence
-from writestall.units import ms, percent, printable
+from writestall.units import many, ms, percent, printable
 from writestall.views import views
 
 PARTS = Path(__file__).parent / "page"
@@ -76,7 +76,7 @@ def page(answer: Answer, failure: str | None = None) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"ms": ms}
+    environment.filters |= {"ms": ms, "many": many}
     template = environment.get_template("page.html")
     return template.render(context, style=style, script=script, policy=policy)
 

@@ -61,12 +61,16 @@ KINDS = {
         ("finishing", "none", LEVEL, "the rest of a commit"),
     )
 }
-PATTERNS = (SOLID, RISING, DOTS, FALLING, CROSS, LEVEL)
 
 
 def kind(name: str) -> Kind:
     """How a kind of time looks; one that nobody listed looks like `other`."""
     return KINDS.get(name, KINDS[c.OTHER])
+
+
+def is_marked(name: str) -> bool:
+    """Whether a kind's colour carries a pattern."""
+    return kind(name).pattern != SOLID
 
 
 def legend(names: set[str]) -> list[Kind]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from writestall import classes as c
 from writestall.model import Answer, Convoy, Root, convoys, merged, unqueued
 from writestall.parts import INFERRED, WAIT, Chain, Part, Task
-from writestall.units import ms, percent, shares
+from writestall.units import many, ms, percent, shares
 
 LEFT_COLUMN = 74
 CONVOY_NAMES = 3
@@ -64,10 +64,9 @@ def sentence(answer: Answer) -> str:
         return f"No write stalled for {ms(limit)} or more{told}."
     worst_ns = max(chain.write.dur_ns for chain in answer.chains)
     root, ns = main_root(answer, answer.chains)
-    writes = "1 write" if count == 1 else f"{count} writes"
     return (
-        f"{writes} stalled, worst {ms(worst_ns)}; {percent(ns, answer.stall_ns)} of "
-        f"that time {_phrase(root)}."
+        f"{many(count, 'write')} stalled, worst {ms(worst_ns)}; "
+        f"{percent(ns, answer.stall_ns)} of that time {_phrase(root)}."
     )
 
 
@@ -126,7 +125,7 @@ def _company(others: tuple[Chain, ...]) -> Iterator[str]:
     ]
     more = len(others) - len(names)
     names += [f"{more} more"] if more else []
-    count = "1 more write" if len(others) == 1 else f"{len(others)} more writes"
+    count = many(len(others), "more write")
     yield f"{count} behind the same root: {', '.join(names)}"
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from writestall import axes
+from writestall import axes, palette
 from writestall import classes as c
 from writestall.model import Answer, unqueued
 from writestall.parts import INFERRED, WAIT, Chain, Part, Task
@@ -44,6 +44,11 @@ class Bar:
     kind: str
     label: str
     title: str
+
+    @property
+    def marked(self) -> bool:
+        """Whether a pattern lies behind its label."""
+        return palette.is_marked(self.kind)
 
 
 @dataclass(frozen=True, slots=True)

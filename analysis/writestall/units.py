@@ -43,6 +43,11 @@ def ms(ns: int | None) -> str:
     return f"{value:.{digits}f} ms"
 
 
+def many(count: int, what: str) -> str:
+    """`1 write`, `2 writes`."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 def percent(part: float, whole: float = 1.0) -> str:
     """`97.3 %`; rounded down, so that 100.0 % means all of it."""
     if not whole:

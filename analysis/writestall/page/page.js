@@ -52,12 +52,13 @@ function heatMap(record) {
   function choose(cell) {
     const key = cell?.dataset.cell;
     for (const other of cells) other.setAttribute("aria-pressed", other === cell);
-    let shown = 0;
+    const cellsOf = (story) => story.dataset.cells.split(" ");
+    const shown = stories.filter((story) => !cell || cellsOf(story).includes(key));
+    // A story's own cell is its first; the others are of those that waited with it.
+    const best = shown.find((story) => cellsOf(story)[0] === key) ?? shown[0];
     for (const story of stories) {
-      const inside = !cell || story.dataset.cells.split(" ").includes(key);
-      story.hidden = !inside;
-      story.open = inside && shown === 0;
-      shown += inside;
+      story.hidden = !shown.includes(story);
+      story.open = story === best;
     }
     byId("chosen").textContent = cell ? cell.getAttribute("aria-label") : everything;
     byId("all").hidden = !cell;
