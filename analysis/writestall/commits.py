@@ -56,9 +56,9 @@ class Commits:
     ticks: list[tuple[float, str]] = field(default_factory=list)
 
 
-def commits(answer: Answer, start_ns: int) -> Commits | None:
-    """The picture; None in a run without commit events."""
-    found = sorted(_read(answer), key=lambda row: row.t_ns)
+def commits(answer: Answer, start_ns: int, gaps: list[str]) -> Commits | None:
+    """The picture; None in a run without commit events, what hinders goes to gaps."""
+    found = sorted(_read(answer, gaps), key=lambda row: row.t_ns)
     dev = answer.run.get("device", "dev")
     found = [row for row in found if dev is None or row.dev in (None, dev)]
     if not found:
@@ -86,7 +86,7 @@ def commits(answer: Answer, start_ns: int) -> Commits | None:
     return picture
 
 
-def _read(answer: Answer) -> list[Commit]:
+def _read(answer: Answer, gaps: list[str]) -> list[Commit]:
     found = list(answer.stream.commits)
     folder = answer.run.path / "events"
     for path in sorted(folder.glob("*.jsonl")) if not found else ():
@@ -94,7 +94,7 @@ def _read(answer: Answer) -> list[Commit]:
             try:
                 found += read_stream(path).commits
             except WritestallError as error:
-                answer.notes.append(str(error))
+                gaps.append(str(error))
     return found
 
 

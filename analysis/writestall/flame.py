@@ -85,33 +85,43 @@ class Flame:
         return self.rows * ROW_PX
 
 
+class _Stacks:
+    """The stacks of waits, outermost function first."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._blocks = dict(answer.stream.blocks)
+        self._known: dict[tuple[str, ...], list[str]] = {}
+
+    def names(self, part: Part) -> list[str]:
+        """The functions of a part; none where it is no wait of its own."""
+        # A wait's own I/O has no path: its stack stands above it already.
+        if part.kind != WAIT or not part.path:
+            return []
+        block = self._blocks.get(part.evidence[0]) if part.evidence else None
+        if block is None or block.tid != part.task.tid:
+            return list(part.path)
+        if block.kstack not in self._known:
+            symbols = [frame.symbol for frame in reversed(parse_stack(block.kstack))]
+            self._known[block.kstack] = [s for s in symbols if s not in _EVERYWHERE]
+        return self._known[block.kstack]
+
+
 def flame(answer: Answer) -> Flame:
     """The graph of all stalled writes."""
-    blocks = dict(answer.stream.blocks)
-    stacks: dict[tuple[str, ...], list[str]] = {}
+    stacks = _Stacks(answer)
     root = _Node("stalled writes")
 
-    def frames(part: Part) -> list[str]:
-        block = blocks.get(part.evidence[0]) if part.evidence else None
-        stack = block.kstack if block and block.tid == part.task.tid else None
-        if stack is None:
-            return list(part.path)
-        if stack not in stacks:
-            names = [frame.symbol for frame in reversed(parse_stack(stack))]
-            stacks[stack] = [name for name in names if name not in _EVERYWHERE]
-        return stacks[stack]
-
     def add(node: _Node, depth: int, chain: Chain, part: Part) -> None:
-        stack = frames(part) if part.kind == WAIT else []
-        if depth + len(stack) >= MOST_DEPTH:
+        names = stacks.names(part)
+        if depth + len(names) >= MOST_DEPTH:
             return
-        for name in stack:
+        for name in names:
             node = node.child(name)
             node.ns += part.dur_ns
         node = node.child(_cap(answer, chain, part), part.cls)
         node.ns += part.dur_ns
         for inner in part.parts:
-            add(node, depth + len(stack) + 1, chain, inner)
+            add(node, depth + len(names) + 1, chain, inner)
 
     for chain in answer.chains:
         root.ns += chain.write.dur_ns

@@ -92,7 +92,8 @@ def _context(answer: Answer) -> dict[str, Any]:
     told, record = stories(answer, grid)
     graph = flame(answer)
     both = views(answer, start_ns)
-    beside = commits(answer, start_ns)
+    gaps = _gaps(answer, logs, problems)
+    beside = commits(answer, start_ns, gaps)
     classes = _shares(answer.ns_by_class(), {}, answer.stall_ns)
     roots = answer.roots(answer.chains)
     kinds = {root: root.cls for root in roots}
@@ -119,7 +120,7 @@ def _context(answer: Answer) -> dict[str, Any]:
         "views": both,
         "doubts": doubts(answer),
         "notes": answer.notes,
-        "gaps": _gaps(answer, logs, problems) + (both.notes if both else []),
+        "gaps": gaps + (both.notes if both else []),
         "legend": palette.legend(names),
         "kinds": palette.KINDS.values(),
         "row_label": axes.row_label,

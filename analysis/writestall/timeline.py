@@ -8,7 +8,7 @@ write's duration across, px down.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from writestall import axes, palette
@@ -101,6 +101,8 @@ class Timeline:
 class _Stretch:
     part: Part
     start_ns: int
+    # Its lane shows the wait that it is the end of already.
+    shown: bool
 
 
 def timeline(answer: Answer, chain: Chain) -> Timeline:
@@ -121,12 +123,12 @@ def timeline(answer: Answer, chain: Chain) -> Timeline:
     return picture
 
 
-def _stretches(parts: list[Part]) -> Iterator[_Stretch]:
-    """Every part that has a place in time, those inside others included."""
+def _stretches(parts: Iterable[Part], of: Task | None = None) -> Iterator[_Stretch]:
+    """Every part that has a place in time, those inside others, `of` a task, too."""
     for part in parts:
         if part.start_ns is not None:
-            yield _Stretch(part, part.start_ns)
-        yield from _stretches(list(part.parts))
+            yield _Stretch(part, part.start_ns, part.task == of)
+        yield from _stretches(part.parts, part.task)
 
 
 def _is_io(part: Part) -> bool:
@@ -182,7 +184,8 @@ def _draw(
     width = axes.share(part.dur_ns, write.dur_ns)
     label = f"{part.cls} {ms(part.dur_ns)}"
     title = " · ".join(filter(None, (label, " > ".join(part.path[-3:]), part.why)))
-    picture.bars.append(Bar(x, width, y, part.cls, label, title))
+    if not row.shown:
+        picture.bars.append(Bar(x, width, y, part.cls, label, title))
     if below is None or below not in lanes:
         return
     target = lanes[below].y + BAR_TOP_PX

@@ -152,6 +152,25 @@ def test_the_timeline_names_writer_journal_and_disk(run: Path) -> None:
     assert any("jbd2/vdb-8 waits for vdb (seen)" in told for told in arrows)
 
 
+def test_an_io_that_nobody_holds_is_told_once(tmp_path: Path) -> None:
+    """The writer's lane keeps the wait, the disk's has its I/O; one stack, not two."""
+    events = build.Events()
+    irq = (0, "swapper/0")
+    events.block(300, 0, 100, "page_writeback", irq, "completion", ctx="hardirq")
+    events.write(300, 0, 100, 100)
+    page = webpage.read(build.run_dir(tmp_path / "run", events.end()))
+    (picture,) = page.all("svg", class_="timeline")
+    lanes = [lane.words for lane in picture.all("text", class_="lane")]
+    assert lanes == ["writer latwriter/300", "disk vdb"]
+    bars = [
+        bar.one("text").words for bar in picture.all("svg") if list(bar.all("rect"))
+    ]
+    assert bars == ["page_writeback 100 ms", "100 ms"]
+    names = [box.one("text").words for box in page.all("svg", class_="box")]
+    assert names[-2:] == ["page_writeback", "device_io vdb"]
+    assert names.count("folio_wait_writeback") == 1
+
+
 def test_no_two_kinds_look_alike() -> None:
     """Colour and pattern together tell them apart."""
     looks = [(kind.family, kind.pattern) for kind in KINDS.values()]
