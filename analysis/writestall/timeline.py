@@ -85,6 +85,7 @@ class Timeline:
     arrows: list[Arrow] = field(default_factory=list)
     ticks: list[tuple[float, str]] = field(default_factory=list)
     least: str = ""
+    tasks_left_out: int = 0
 
     @property
     def floor(self) -> int:
@@ -112,8 +113,10 @@ def timeline(answer: Answer, chain: Chain) -> Timeline:
     parts = [unqueued(part) for part in chain.parts]
     shown = [row for row in _stretches(parts) if row.part.dur_ns >= least_ns]
     below = [_below(answer, chain, row.part) for row in shown]
-    lanes = _lanes(chain, shown, below)
+    tasks = _tasks(chain, shown)
+    lanes = _lanes(tasks[:MOST_LANES], below)
     picture = Timeline(lanes=list(lanes.values()), least=ms(int(least_ns)))
+    picture.tasks_left_out = len(tasks[MOST_LANES:])
     for row, key in zip(shown, below, strict=True):
         _draw(picture, row, chain, lanes, key)
     whole_ms = write.dur_ns / 1e6
@@ -142,23 +145,23 @@ def _below(answer: Answer, chain: Chain, part: Part) -> Key | None:
     return part.holder.tid if part.holder else None
 
 
-def _lanes(
-    chain: Chain, shown: list[_Stretch], below: list[Key | None]
-) -> dict[Key, Lane]:
-    """Lanes by thread id or disk: the writer's first, the disks' last."""
+def _tasks(chain: Chain, shown: list[_Stretch]) -> list[Task]:
+    """Whose time it was: the writer, then others, the journal last."""
     tasks = {chain.task.tid: chain.task}
     for row in shown:
         for task in (row.part.task, row.part.holder):
             if task:
                 tasks.setdefault(task.tid, task)
     first, *others = tasks.values()
-    others.sort(key=lambda task: _ORDER[task.role])
+    return [first, *sorted(others, key=lambda task: _ORDER[task.role])]
+
+
+def _lanes(tasks: list[Task], below: list[Key | None]) -> dict[Key, Lane]:
+    """Lanes by thread id or disk: the disks' are the lowest."""
+    first, *others = tasks
     named: dict[Key, tuple[str, str]] = {first.tid: ("writer", _name(first))}
-    for task in others[: MOST_LANES - 1]:
-        named[task.tid] = (_ROLES[task.role], _name(task))
-    for key in below:
-        if isinstance(key, str):
-            named[key] = ("disk", key)
+    named |= {task.tid: (_ROLES[task.role], _name(task)) for task in others}
+    named |= {key: ("disk", key) for key in below if isinstance(key, str)}
     return {
         key: Lane(at * LANE_PX, *names) for at, (key, names) in enumerate(named.items())
     }
