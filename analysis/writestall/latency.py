@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +66,9 @@ def read_log(path: Path, problems: list[Problem]) -> LatencyLog | None:
     for number, line in intervals(path, problems):
         try:
             start, length, *_, packed = line.split(",")
+            start_s, length_s = _seconds(start), _seconds(length)
             one = HdrHistogram.decode(packed)
             total.add(one)
-            start_s, length_s = float(start), float(length)
         except Exception as error:  # the decoder raises whatever zlib, ctypes raise
             problems.append(not_an_interval(path, number, error))
             continue
@@ -85,6 +86,13 @@ def read_log(path: Path, problems: list[Problem]) -> LatencyLog | None:
     table = {p: int(at[p]) for p in TABLE}
     table[100.0] = total.get_max_value()
     return LatencyLog(writes, table[100.0], start_ns, spans, curve, table)
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not isfinite(value):
+        raise ValueError(text)
+    return value
 
 
 def _by_row(histogram: Any) -> dict[int, int]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import build
 import pytest
 import webpage
+from hdrh.histogram import HdrHistogram
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from webpage import Element
@@ -147,7 +148,17 @@ def test_garbage_for_a_manifest_and_logs_does_no_harm(tmp_path: Path) -> None:
         window={"start_ns": "soon"},
         scenario=None,
     )
-    (run / "writer.hlog").write_text("0,1,x,<script>\n\x00\n,,,,\n1e999,nan,0,HIST\n")
+    histogram = HdrHistogram(1, 10**14, 3)
+    histogram.record_value(10**6)
+    packed = histogram.encode().decode()
+    lines = (
+        "0,1,x,<script>",
+        "\x00",
+        ",,,,",
+        f"nan,1e999,0,{packed}",
+        f"-9,1,0,{packed}",
+    )
+    (run / "writer.hlog").write_text("\n".join(lines))
     (run / "writer.jsonl").write_text('{"ev":"client_write"}\n[[[[')
     held_to_our_own(webpage.read(run))
     assert main(["report", str(run)]) == 0
