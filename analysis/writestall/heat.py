@@ -23,7 +23,7 @@ ROW_PX = 18
 SECOND_NS = 10**9
 SHADES = 4
 # Digits that fit into a row of cells, all columns together.
-MOST_DIGITS = 80
+MOST_DIGITS = 60
 # A cause of less than this share of a cell's time is not named.
 WORTH_TELLING = 0.01
 

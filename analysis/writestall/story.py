@@ -59,7 +59,7 @@ def stories(answer: Answer, heat: Heat) -> tuple[list[Story], dict[str, Any]]:
             told_at = story_of.get(group_of[chain.id], -1)
             times = (ms(chain.write.dur_ns), _at(chain, heat))
             rows.append([*times, *known, number, told_at])
-    return told, {"names": list(names), "cells": cells}
+    return told, {"names": list(names), "cells": cells, "most": MOST_ROWS}
 
 
 def _chosen(cells: list[Cell], group_of: dict[int, int], count: int) -> list[int]:

@@ -37,14 +37,16 @@ function heatMap(record) {
 
   function members(key) {
     const table = element("table");
-    element("caption", `its ${record.cells[key].length} slowest`, table);
+    const most = record.cells[key].length === record.most;
+    const which = most ? `the ${record.most} slowest` : "the stalled writes";
+    element("caption", `${which} of this cell`, table);
     const body = element("tbody", undefined, table);
     for (const [took, at, path, task, root, number, story] of record.cells[key]) {
       const row = element("tr", undefined, body);
       element("th", took, row).scope = "row";
       element("td", `at ${at}`, row);
       for (const name of [path, task, root]) element("td", record.names[name], row);
-      element("td", story < 0 ? `writestall explain RUN --write ${number}` : "", row);
+      element("td", story < 0 ? `explain --write ${number}` : "", row);
     }
     return table;
   }
