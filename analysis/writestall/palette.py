@@ -57,7 +57,7 @@ KINDS = {
         (c.UNEXPLAINED, "none", FALLING, "no event tells"),
         ("locking", "flush", DOTS, "a commit waits for open handles"),
         ("flushing", "flush", FALLING, "file data that must come first"),
-        ("logging", "journal", SOLID, "metadata into the log"),
+        ("logging", "disk", LEVEL, "metadata into the log"),
         ("finishing", "none", LEVEL, "the rest of a commit"),
     )
 }
