@@ -12,10 +12,11 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from writestall import __version__
+from writestall import __version__, outputs
 from writestall.errors import WritestallError
 from writestall.units import printable
 
@@ -225,6 +226,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="MS",
         help="what the client may be awake beside its sleeps, where CPUs are short (0)",
     )
+    outputs.add_commands(partial(_command, commands))
     return parser
 
 

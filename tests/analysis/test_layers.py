@@ -17,7 +17,7 @@ PACKAGE = Path(writestall.__file__).parent
 # Each layer may import those before it; modules of one line may not import each other
 # unless the order of the line allows it.
 LAYERS = """
-    errors units events classes
+    errors files units buckets events classes
     parse truth frames rule rules_pages rules_journal rules_block rules_fs rules_roles
     rules
     classify endings hlog rundir
@@ -27,9 +27,11 @@ LAYERS = """
     check compare expect
     logchain
     text jsonout logtext
+    tables to_folded to_csv to_hlog to_prometheus to_perfetto to_parquet export
+    outputs
     cli __main__
 """.split()
-EXTERNAL = {"msgspec", "hdrh"}
+EXTERNAL = {"msgspec", "hdrh", "perfetto", "pyarrow"}
 
 
 def _imports(path: Path) -> set[str]:
