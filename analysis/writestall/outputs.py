@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""outputs: the commands that hand a run to other programs."""
+"""outputs: the commands that hand a run to other programs, and to the eye."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from writestall.export import FORMATS, export
+from writestall.errors import WritestallError
+from writestall.export import FORMATS, export, load
+from writestall.files import save
 from writestall.units import printable
 
 if TYPE_CHECKING:
@@ -18,10 +20,13 @@ if TYPE_CHECKING:
 Call = Callable[[argparse.Namespace], int]
 # cli's own way to add a command that reads a run: name, call, what, example.
 Add = Callable[[str, Call, str, str], argparse.ArgumentParser]
+PICTURES = (".svg", ".png")
+# Columns of a heat map in a picture: as many as its letters can be told apart in.
+PICTURE_COLUMNS = 120
 
 
 def add_commands(add: Add) -> None:
-    """Adds `export` to the command line."""
+    """Adds `export`, `hist` and `heatmap` to the command line."""
     formats = "; ".join(f"{name}: {row.what}" for name, row in FORMATS.items())
     to = add(
         "export",
@@ -30,18 +35,34 @@ def add_commands(add: Add) -> None:
         "writestall export out/latest --to perfetto -o run.pftrace",
     )
     to.add_argument("--to", required=True, choices=FORMATS, help=formats)
-    what = "where to; a new folder for parquet (standard output)"
-    to.add_argument("-o", "--output", type=Path, metavar="FILE", help=what)
-    to.add_argument(
-        "--all",
-        action="store_true",
-        help="writes to other disks than the run's too",
+    hist = add(
+        "hist",
+        _hist,
+        "how the latencies are distributed, and what the stalls waited for",
+        "writestall hist out/latest -o run.svg",
     )
-    to.add_argument(
-        "--engine",
-        choices=("stap", "bpftrace"),
-        help="whose events (stap where both are there)",
+    heat = add(
+        "heatmap",
+        _heatmap,
+        "time by latency, and what the stalls waited for",
+        "writestall heatmap out/latest -o run.png",
     )
+    for command, what in (
+        (to, "where to; a new folder for parquet (standard output)"),
+        (hist, "a picture instead, .svg or .png"),
+        (heat, "a picture instead, .svg or .png"),
+    ):
+        command.add_argument("-o", "--output", type=Path, metavar="FILE", help=what)
+        command.add_argument(
+            "--all",
+            action="store_true",
+            help="writes to other disks than the run's too",
+        )
+        command.add_argument(
+            "--engine",
+            choices=("stap", "bpftrace"),
+            help="whose events (stap where both are there)",
+        )
 
 
 def _answer(args: argparse.Namespace) -> Answer:
@@ -61,4 +82,41 @@ def _export(args: argparse.Namespace) -> int:
         seen = sys.stdout.isatty()
         lines = text.splitlines() if seen else []
         sys.stdout.write("".join(f"{printable(ln)}\n" for ln in lines) or text)
+    return 0
+
+
+def _suffix(args: argparse.Namespace) -> str:
+    """What picture is wanted; raises where the name does not say."""
+    suffix: str = args.output.suffix.lower()
+    if suffix not in PICTURES:
+        raise WritestallError(f"{args.output}: want a name in {' or '.join(PICTURES)}")
+    return suffix
+
+
+def _hist(args: argparse.Namespace) -> int:
+    from writestall import hist, term
+
+    suffix = _suffix(args) if args.output else ""
+    answer = _answer(args)
+    found = hist.histogram(answer)
+    if suffix:
+        picture = load("picture", "matplotlib")
+        save(args.output, picture.histogram(answer, found, suffix))
+    else:
+        term.show(term.histogram(answer, found))
+    return 0
+
+
+def _heatmap(args: argparse.Namespace) -> int:
+    from writestall import heatmap, term
+
+    suffix = _suffix(args) if args.output else ""
+    answer = _answer(args)
+    if suffix:
+        found = heatmap.heat_map(answer, PICTURE_COLUMNS)
+        picture = load("picture", "matplotlib")
+        save(args.output, picture.heat_map(answer, found, suffix))
+    else:
+        found = heatmap.heat_map(answer, term.columns())
+        term.show(term.heat_map(answer, found))
     return 0

@@ -36,7 +36,7 @@ def _setup() -> int:
 
 
 # Commands of writestall that need its heavy libraries, in a venv of their own.
-EXPORTS = ("export",)
+EXPORTS = ("export", "heatmap", "hist")
 
 
 def _writestall() -> int:

@@ -211,6 +211,8 @@ sys.exit(status)
         (["export", "--to", "csv"], []),
         (["export", "--to", "prometheus"], []),
         (["export", "--to", "hlog"], []),
+        (["hist"], ["rich"]),
+        (["heatmap"], ["rich"]),
     ],
 )
 def test_libraries_are_loaded_by_who_needs_them(

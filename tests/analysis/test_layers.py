@@ -17,7 +17,7 @@ PACKAGE = Path(writestall.__file__).parent
 # Each layer may import those before it; modules of one line may not import each other
 # unless the order of the line allows it.
 LAYERS = """
-    errors files units buckets events classes
+    errors files units buckets events classes looks
     parse truth frames rule rules_pages rules_journal rules_block rules_fs rules_roles
     rules
     classify endings hlog rundir
@@ -28,10 +28,10 @@ LAYERS = """
     logchain
     text jsonout logtext
     tables to_folded to_csv to_hlog to_prometheus to_perfetto to_parquet export
-    outputs
+    hist heatmap term picture outputs
     cli __main__
 """.split()
-EXTERNAL = {"msgspec", "hdrh", "perfetto", "pyarrow"}
+EXTERNAL = {"msgspec", "hdrh", "rich", "perfetto", "pyarrow", "matplotlib"}
 
 
 def _imports(path: Path) -> set[str]:
