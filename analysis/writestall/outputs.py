@@ -39,13 +39,18 @@ def add_commands(add: Add) -> None:
         "hist",
         _hist,
         "how the latencies are distributed, and what the stalls waited for",
-        "writestall hist out/latest -o run.svg",
+        "writestall hist out/latest --what-if journal_buffer=0",
+    )
+    hist.add_argument(
+        "--what-if",
+        metavar="CLASS=0",
+        help="the distribution if waits of this class had taken no time",
     )
     heat = add(
         "heatmap",
         _heatmap,
         "time by latency, and what the stalls waited for",
-        "writestall heatmap out/latest -o run.png",
+        "writestall heatmap out/latest -o run.svg",
     )
     for command, what in (
         (to, "where to; a new folder for parquet (standard output)"),
@@ -94,6 +99,8 @@ def _suffix(args: argparse.Namespace) -> str:
 
 
 def _hist(args: argparse.Namespace) -> int:
+    if args.what_if is not None:
+        return _what_if(args)
     from writestall import hist, term
 
     suffix = _suffix(args) if args.output else ""
@@ -104,6 +111,22 @@ def _hist(args: argparse.Namespace) -> int:
         save(args.output, picture.histogram(answer, found, suffix))
     else:
         term.show(term.histogram(answer, found))
+    return 0
+
+
+def _what_if(args: argparse.Namespace) -> int:
+    from writestall import proof, term, term_whatif, whatif
+
+    if args.output is not None:
+        raise WritestallError("--what-if is for the terminal: leave out -o")
+    cls, _, left = args.what_if.partition("=")
+    if cls not in whatif.CLASSES or left != "0":
+        known = ", ".join(whatif.CLASSES)
+        raise WritestallError(f"--what-if {args.what_if}: want CLASS=0 of {known}")
+    answer = _answer(args)
+    proofs = proof.proofs(cls, answer.run.get("filesystem", "type"))
+    found = whatif.what_if(answer, cls)
+    term.show(term_whatif.what_if(answer, found, proofs))
     return 0
 
 

@@ -93,12 +93,12 @@ def histogram(answer: Answer, found: Histogram) -> Iterator[RenderableType]:
     for row in found.rows:
         cells = [Text(label(row.edge_ns))]
         if found.has_writes:
-            cells += [Text(str(row.writes)), Text(_bar(row.writes, most), style="dim")]
+            cells += [Text(str(row.writes)), Text(bar(row.writes, most), style="dim")]
         table.add_row(*cells, _counts(row.stalled))
     yield table
 
 
-def _bar(count: int, most: int) -> str:
+def bar(count: int, most: int) -> str:
     """A bar whose length goes with the logarithm: 1 is seen, and so is the most."""
     if not count:
         return ""

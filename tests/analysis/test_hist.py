@@ -120,8 +120,8 @@ def test_a_terminal_obeys_no_name(tmp_path: Path) -> None:
     """Escapes and markup in names come out as text."""
     name = "run\x1b]0;owned\x07[bold red]:skull:\n\u202e"
     run = build.run_dir(tmp_path / name, build.cascade())
-    for command in ("hist", "heatmap"):
-        out = SGR.sub("", on_a_terminal(command, run))
+    for argv in (["hist"], ["heatmap"], ["hist", "--what-if", "device_io=0"]):
+        out = SGR.sub("", on_a_terminal(argv[0], run, *argv[1:]))
         assert "\x1b" not in out and "\x07" not in out and "\u202e" not in out
         assert r"run\x1b]0;owned\x07[bold red]:skull:\n\u202e" in out
 

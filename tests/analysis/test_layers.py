@@ -28,7 +28,7 @@ LAYERS = """
     logchain
     text jsonout logtext
     tables to_folded to_csv to_hlog to_prometheus to_perfetto to_parquet export
-    hist heatmap term picture outputs
+    hist heatmap term picture whatif proof term_whatif outputs
     cli __main__
 """.split()
 EXTERNAL = {"msgspec", "hdrh", "rich", "perfetto", "pyarrow", "matplotlib"}
