@@ -12,10 +12,11 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from writestall import __version__
+from writestall import __version__, outputs
 from writestall.errors import WritestallError
 from writestall.units import printable
 
@@ -89,7 +90,7 @@ def _keep(run: RunDir, files: dict[str, dict[str, Any]]) -> WritestallError | No
 
 
 def _report(args: argparse.Namespace) -> int:
-    from writestall import model, page, rundir
+    from writestall import files, model, page, rundir
 
     run = rundir.open_run(args.run)
     failure: WritestallError | None = None
@@ -100,7 +101,7 @@ def _report(args: argparse.Namespace) -> int:
         answer, failure = page.unreadable(run), error
     path = args.output or run.path / "report.html"
     text = page.page(answer, str(failure) if failure else None)
-    rundir.write_file(path, text.encode())
+    files.save(path, text.encode())
     if failure:
         raise failure
     _print_lines([str(path)])
@@ -258,6 +259,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="MS",
         help="what the client may be awake beside its sleeps, where CPUs are short (0)",
     )
+    outputs.add_commands(partial(_command, commands))
     return parser
 
 

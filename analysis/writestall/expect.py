@@ -21,6 +21,7 @@ class Expected:
     chain: tuple[str, ...]
     stalled_writes_min: int
     stall_ms_min: int
+    stalled_writes_max: int | None
 
 
 def expected(answer: Answer) -> Expected:
@@ -33,8 +34,12 @@ def expected(answer: Answer) -> Expected:
         chain = tuple(table["chain"])
         if not all(isinstance(cls, str) for cls in chain):
             raise TypeError("chain")
+        most = table.get("stalled_writes_max")
         return Expected(
-            chain, int(table["stalled_writes_min"]), int(table["stall_ms_min"])
+            chain,
+            int(table["stalled_writes_min"]),
+            int(table["stall_ms_min"]),
+            None if most is None else int(most),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise WritestallError(f"{where}: scenario.expect: bad {error}") from None
@@ -52,6 +57,9 @@ def misses(answer: Answer) -> Iterator[str]:
             f"stalled writes of {want.stall_ms_min} ms and more: {len(long)}, want "
             f"{want.stalled_writes_min}"
         )
+    most = want.stalled_writes_max
+    if most is not None and len(answer.chains) > most:
+        yield f"stalled writes: {len(answer.chains)}, want {most} at most"
     if want.chain and not any(_holds(chain, want.chain) for chain in answer.chains):
         yield f"chain {' > '.join(want.chain)}: in none of {len(answer.chains)} writes"
     if answer.chains and answer.share_explained < LEAST_EXPLAINED:

@@ -7,18 +7,21 @@ A log's intervals are told apart by when a write was meant to start; the latenci
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from writestall.axes import EDGES_NS
-from writestall.hlog import DIGITS, HIGHEST_NS, intervals, not_an_interval
+from writestall.hlog import (
+    DIGITS,
+    HIGHEST_NS,
+    intervals,
+    not_an_interval,
+    start_of,
+)
 from writestall.parse import Problem
 
-# What latwriter writes in a log's first line (repro/latwriter_logs.c).
-_START = re.compile(r"CLOCK_MONOTONIC (\d{1,19}) ns")
 # Points of a curve in every factor of ten of rarity, and the rarest that is drawn.
 STEPS, MOST_NINES = 20, 8
 
@@ -63,9 +66,9 @@ def read_log(path: Path, problems: list[Problem]) -> LatencyLog | None:
 
     total = HdrHistogram(1, HIGHEST_NS, DIGITS)
     spans = []
-    for number, line in intervals(path, problems):
+    for number, fields in intervals(path, problems):
         try:
-            start, length, *_, packed = line.split(",")
+            start, length, *_, packed = fields
             start_s, length_s = _seconds(start), _seconds(length)
             one = HdrHistogram.decode(packed)
             total.add(one)
@@ -80,12 +83,9 @@ def read_log(path: Path, problems: list[Problem]) -> LatencyLog | None:
     wanted = {nines: 100 * (1 - 10**-nines) for nines in rarities}
     at = total.get_percentile_to_value_dict([*wanted.values(), *TABLE])
     curve = [Point(nines, p, int(at[p])) for nines, p in wanted.items()]
-    with path.open(encoding="utf-8", errors="replace") as file:
-        start_line = _START.search(file.readline(4096))
-    start_ns = int(start_line[1]) if start_line else None
     table = {p: int(at[p]) for p in TABLE}
     table[100.0] = total.get_max_value()
-    return LatencyLog(writes, table[100.0], start_ns, spans, curve, table)
+    return LatencyLog(writes, table[100.0], start_of(path), spans, curve, table)
 
 
 def _seconds(text: str) -> float:

@@ -201,10 +201,11 @@ R = TypeVar("R", bound=Timed)
 
 @dataclass(slots=True)
 class Records(Generic[R]):
-    """Rows of one kind by start time, and the `end` line behind them if it is there."""
+    """Rows of one kind by start time, and the lines around them that are there."""
 
     rows: list[R] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    begin: dict[str, object] | None = None
     end: dict[str, object] | None = None
 
 
@@ -217,6 +218,8 @@ def read_records(path: Path, record: type[R]) -> Records[R]:
 
     def on_other(line: bytes) -> bool:
         kind = _kind_of(line)
+        if kind == "begin":
+            found.begin = msgspec.json.decode(line)
         if kind == "end":
             found.end = msgspec.json.decode(line)
         return kind in ("begin", "end")

@@ -16,6 +16,11 @@ def printable(text: str) -> str:
     return "".join(ch if ch.isprintable() else ascii(ch)[1:-1] for ch in text)
 
 
+def utf8(text: str) -> str:
+    """Text whose bytes were no UTF-8 (a path's, say) as U+FFFD where they were."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def shares(total: int, amounts: Sequence[int], want: int) -> list[int]:
     """`want` units dealt out in proportion to amounts that sum to `total`.
 

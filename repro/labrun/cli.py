@@ -19,6 +19,7 @@ from labrun import (
     preflight,
     scenario,
     tracer,
+    tuning,
     workload,
 )
 from labrun.artefacts import Artefacts, default_folder
@@ -134,6 +135,9 @@ def _print_plan(found: Scenario, options: argparse.Namespace, built: Artefacts) 
     name = options.disk or "DISK"
     out, folder = options.out or Path("RUN"), Path("MOUNTPOINT") / filesystem.FOLDER
     commands = [["wipefs", "--all", name]] if options.wipe else []
+    for key, value in found.queue.items():
+        path = str(tuning.queue_path(Path(name).name, key))
+        commands.append(["sh", "-c", f"echo {shlex.quote(str(value))} >{path}"])
     commands.append(filesystem.mkfs_argv(found.filesystem, name))
     commands.append(filesystem.mount_argv(found.filesystem, name, "MOUNTPOINT"))
     commands += [["sysctl", f"{key}={value}"] for key, value in found.sysctl.items()]

@@ -14,8 +14,9 @@ import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 
-from labrun import disk, filesystem, injector, kernel, staging, sysctl, tracer, workload
+from labrun import disk, filesystem, injector, kernel, staging, tracer, tuning, workload
 from labrun.artefacts import Artefacts
 from labrun.disk import Disk
 from labrun.errors import EXIT_COMPLETE, EXIT_FAILED, StepError, StoppedError
@@ -42,7 +43,7 @@ def plan(settings: Settings) -> list[str]:
     injecting = bool(settings.scenario.inject)
     return [
         *(["wipe"] if settings.wipe else []),
-        *("mkfs", "mount", "sysctl"),
+        *("queue", "mkfs", "mount", "sysctl"),
         *(["inject"] if injecting else []),
         *("kallsyms", "trace", "kernel-log"),
         *(["arm"] if injecting else []),
@@ -51,7 +52,7 @@ def plan(settings: Settings) -> list[str]:
         "kernel-log-save",
         *(f"stop-{name}" for name in reversed(settings.engines)),
         *(["truth", "unload"] if injecting else []),
-        *("sysctl-restore", "umount", "collect"),
+        *("sysctl-restore", "umount", "queue-restore", "collect"),
     ]
 
 
@@ -63,9 +64,11 @@ def perform(run: Run, settings: Settings) -> None:
         enter(staging.staged(run))
         if settings.wipe:
             disk.wipe(run, scratch)
+        queue_path = partial(tuning.queue_path, scratch.name)
+        enter(tuning.applied(run, "queue", queue_path, scenario.queue))
         filesystem.make(run, scenario.filesystem, scratch)
         folder = enter(filesystem.mounted(run, scenario.filesystem, scratch))
-        enter(sysctl.applied(run, scenario.sysctl))
+        enter(tuning.applied(run, "sysctl", tuning.sysctl_path, scenario.sysctl))
         inject = enter(_injecting(run, settings))
         kernel.save_symbols(run)
         tracers = enter(
@@ -112,6 +115,7 @@ def describe_machine(run: Run, settings: Settings) -> None:
             "size_bytes": scratch.size_bytes,
         },
         "filesystem": None,
+        "queue": None,
         "sysctl": None,
         "injector": None,
         "tracers": [],

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from labrun import TREE, injector, kernel, sysctl, tracer
+from labrun import TREE, injector, kernel, tracer, tuning
 from labrun.scenario import Scenario, version
 
 PACKAGES = {
@@ -73,7 +73,7 @@ def _tools(scenario: Scenario, engines: tuple[str, ...]) -> Iterator[str]:
 
 def _sysctls(scenario: Scenario) -> Iterator[str]:
     for name in scenario.sysctl:
-        if not sysctl.path_of(name).is_file():
+        if not tuning.sysctl_path(name).is_file():
             yield f"sysctl {name} is unknown here; take it out of the scenario"
 
 

@@ -45,6 +45,7 @@ VERSION = r"\d{1,2}\.\d{1,3}"
 VERSION_HELP = "a kernel release like 6.12"
 # Options are handed to mkfs and mount as they are: no shell is in between.
 SYSCTL = r"[a-z0-9_]+(\.[a-z0-9_-]+)+"
+QUEUE = r"[a-z_]+"
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,9 @@ class Expect:
     stall_ms_min: int = key(
         "length each of them has at least", unit="ms", minimum=0, maximum=3_600_000
     )
+    stalled_writes_max: int | None = key(
+        "writes that stall at most, of any length", None, minimum=0, maximum=10**9
+    )
     writer_untouched: bool = key("no rule may match the writer itself", True)
 
 
@@ -174,6 +178,12 @@ class Scenario:
         dict,
         pattern=SYSCTL,
         pattern_help="a sysctl's name like vm.dirty_expire_centisecs",
+    )
+    queue: dict[str, str | int] = key(
+        "attributes of the disk's queue, set before it is formatted, put back at last",
+        dict,
+        pattern=QUEUE,
+        pattern_help="a file of /sys/block/DISK/queue",
     )
     trace: Trace = key("what the tracers print", Trace)
     seed: int = key("of everything random", 1, minimum=0, maximum=2**63 - 1)

@@ -17,7 +17,7 @@ PACKAGE = Path(writestall.__file__).parent
 # Each layer may import those before it; modules of one line may not import each other
 # unless the order of the line allows it.
 LAYERS = """
-    errors units events classes
+    errors files units buckets events classes looks
     parse truth frames rule rules_pages rules_journal rules_block rules_fs rules_roles
     rules
     classify endings hlog rundir
@@ -27,10 +27,13 @@ LAYERS = """
     check compare expect
     logchain
     text jsonout logtext
+    tables to_folded to_csv to_hlog to_prometheus to_perfetto to_parquet export
+    hist heatmap term picture whatif proof term_whatif outputs
     palette axes latency heat timeline flame curve views doubts commits story page
     cli __main__
 """.split()
-EXTERNAL = {"msgspec", "hdrh", "jinja2", "markupsafe"}
+EXTERNAL = {"msgspec", "hdrh", "rich", "jinja2", "markupsafe"}
+EXTERNAL |= {"perfetto", "pyarrow", "matplotlib"}
 
 
 def _imports(path: Path) -> set[str]:

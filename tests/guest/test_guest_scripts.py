@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from machine import recipe
 from machine.run import GUEST_PROJECT
 from support import KERNELS, PROJECT, Run
 
+TESTS = PROJECT / "tests"
 BUILD = "/mnt/build"
 LIMIT_S = 1500
 
@@ -50,6 +52,13 @@ ON_EVERY_KERNEL = {
     "survives-cycles-under-load.sh",
     "unload-loses-no-deferred-bio.sh",
 }
+# What takes minutes begins first, so that no worker is left alone with it at the
+# end; what has engines to go through does so one engine a machine.
+LONG = {
+    "survives-arming-under-load.py": (("--engine", "stap"), ("--engine", "bpftrace")),
+    "undoes-every-step.py": ((),),
+    "shares-the-probe-with-tracers.sh": ((),),
+}
 IS_TEST = re.compile(r'^(?:# |""")This test will ', re.MULTILINE)
 # What holds tasks on purpose, so that hung tasks behind it are no complaint.
 HOLDERS = r"\[biodelay\]|\[dm_mod\]|dm_"
@@ -71,22 +80,26 @@ def _kernels(script: Path) -> tuple[str, ...]:
     return (recipe.load().default_kernel,)
 
 
-CASES = [
-    pytest.param(
-        script,
-        folder,
-        kernel,
-        id=f"{script.relative_to(PROJECT / 'tests')}-{kernel}",
-    )
-    for script, folder in _scripts()
-    for kernel in _kernels(script)
-]
+def _cases() -> list[Any]:
+    """Each script, on each of its kernels, with each of its further arguments."""
+    found = sorted(_scripts(), key=lambda found: found[0].name not in LONG)
+    return [
+        pytest.param(
+            script,
+            (*folder.arguments, *more),
+            kernel,
+            id="-".join((str(script.relative_to(TESTS)), kernel, *more[1:])),
+        )
+        for script, folder in found
+        for kernel in _kernels(script)
+        for more in LONG.get(script.name, ((),))
+    ]
 
 
-@pytest.mark.parametrize(("script", "folder", "kernel"), CASES)
+@pytest.mark.parametrize(("script", "arguments", "kernel"), _cases())
 def test_in_the_guest(
     script: Path,
-    folder: Folder,
+    arguments: tuple[str, ...],
     kernel: str,
     machine: Run,
     artefacts: Callable[[str], Path],
@@ -96,7 +109,7 @@ def test_in_the_guest(
         *("--kernel", kernel, "--timeout", str(LIMIT_S), "--excuse", HOLDERS),
         *("--share", f"{artefacts(kernel)}:{BUILD}:ro"),
         *("--", interpreter, f"{GUEST_PROJECT}/{script.relative_to(PROJECT)}"),
-        *folder.arguments,
+        *arguments,
         limit_s=LIMIT_S + 60,
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]

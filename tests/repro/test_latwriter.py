@@ -83,7 +83,8 @@ def test_writes_begin_on_the_schedule_and_never_before(
         *("--slow-us", 0),
     )
     calls = [line for line in slow if line["ev"] == "client_write"]
-    assert [call["seq"] for call in calls] == list(range(100))
+    assert slow[-1]["writes"] + slow[-1]["missed"] == 100
+    assert [call["seq"] for call in calls] == list(range(slow[-1]["writes"]))
     first_ns = slow[0]["t_ns"]
     for call in calls:
         assert call["intended_ns"] == first_ns + call["seq"] * 10_000_000
@@ -117,9 +118,11 @@ def test_a_stall_counts_for_the_writes_it_kept_from_starting(
         *("--hlog-service", tmp_path / "s.hlog", "--slow-log", tmp_path / "w.jsonl"),
     )
     time.sleep(1)
+    stopped_s = time.monotonic()
     writer.send_signal(signal.SIGSTOP)  # a stall between two calls, on command
     time.sleep(1)
     writer.send_signal(signal.SIGCONT)
+    held_ms = (time.monotonic() - stopped_s) * 1000
     writer.communicate(timeout=60)
     assert writer.returncode == 0
     late = sum(
@@ -128,8 +131,8 @@ def test_a_stall_counts_for_the_writes_it_kept_from_starting(
         for item in histogram.get_recorded_iterator()
         if item.value_iterated_to > 100_000_000
     )
-    # 1 s at 1 write per ms, of which the first 900 were over 100 ms late.
-    assert 800 <= late <= 1000
+    # One write per ms; those of the last 100 ms of the stall were less late.
+    assert held_ms - 200 <= late <= held_ms
     assert count(tmp_path / "w.hlog") == 3000
 
 
@@ -185,7 +188,9 @@ def test_fsync_follows_every_nth_write(latwriter: Path, tmp_path: Path) -> None:
         *("--duration-s", 1, "--slow-us", 0),
     )
     fsyncs = [line for line in slow if line.get("call") == "fsync"]
-    assert [fsync["seq"] for fsync in fsyncs] == list(range(9, 100, 10))
+    written = slow[-1]["writes"]
+    assert written > 10
+    assert [fsync["seq"] for fsync in fsyncs] == list(range(9, written, 10))
 
 
 @pytest.fixture

@@ -185,10 +185,15 @@ BAD = [
         "x.toml: expects: unknown key, did you mean expect?",
     ),
     (
+        "[kernel]",
+        '[queue]\n"../../../uevent" = 1\n[kernel]',
+        "x.toml: queue.../../../uevent: want a file of /sys/block/DISK/queue",
+    ),
+    (
         "duration_s = 5",
         '"\\u001b[2J" = 5',
         "x.toml: \\x1b[2J: unknown key; known: duration_s, expect, filesystem,"
-        " inject, kernel, name, purpose, seed, sysctl, trace, workload",
+        " inject, kernel, name, purpose, queue, seed, sysctl, trace, workload",
     ),
     (
         "duration_s = 5",

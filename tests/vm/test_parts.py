@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,21 @@ def test_a_finished_build_is_not_built_again(place: Path) -> None:
 
 def test_digest_tells_bounds_apart() -> None:
     assert cache.digest("ab", "c") != cache.digest("a", "bc")
+
+
+def test_what_was_not_used_for_long_makes_room_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WRITESTALL_CACHE", str(tmp_path))
+    made = {key: cache.build("thing", key, lambda part: part.touch()) for key in "abc"}
+    for key in "ab":
+        os.utime(f"{made[key]}.lock", (0, 0))
+    cache.build("thing", "b", lambda part: pytest.fail("built twice"))
+    cache.prune("thing", made["c"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        *("thing-b", "thing-b.lock"),
+        *("thing-c", "thing-c.lock"),
+    ]
 
 
 COMPLAINTS = [

@@ -8,11 +8,14 @@ import hashlib
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from machine.errors import UserError
+
+UNUSED_S = 86_400
 
 
 def root() -> Path:
@@ -35,11 +38,16 @@ def digest(*parts: str | bytes | Path) -> str:
     return total.hexdigest()[:16]
 
 
+def _lock_of(path: Path) -> Path:
+    """The lock of a result; its time of change says when that was last used."""
+    return Path(f"{path}.lock")
+
+
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold an exclusive lock named after path; a second builder waits."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with Path(f"{path}.lock").open("w") as handle:
+    with _lock_of(path).open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
@@ -73,6 +81,7 @@ def build(
     """
     done = place(name, key)
     if done.exists():
+        _lock_of(done).touch()
         return done
     with locked(done):
         if done.exists():
@@ -88,8 +97,12 @@ def build(
 
 
 def prune(name: str, keep: Path, as_owner: list[str] | None = None) -> None:
-    """Delete older results of the same name: their inputs are gone."""
-    for old in root().glob(f"{name}-*"):
-        if old != keep and old.suffix != ".lock":
+    """Delete results of the same name that nobody used for UNUSED_S.
+
+    Another checkout may be running from an older one this very moment.
+    """
+    for lock in root().glob(f"{name}-*.lock"):
+        old = lock.with_suffix("")
+        if old != keep and time.time() - lock.stat().st_mtime > UNUSED_S:
             remove(old, as_owner or [])
-            Path(f"{old}.lock").unlink(missing_ok=True)
+            lock.unlink(missing_ok=True)
