@@ -12,10 +12,11 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from writestall import __version__
+from writestall import __version__, outputs
 from writestall.errors import WritestallError
 from writestall.units import printable
 
@@ -86,6 +87,25 @@ def _keep(run: RunDir, files: dict[str, dict[str, Any]]) -> WritestallError | No
     except WritestallError as error:
         return error
     return None
+
+
+def _report(args: argparse.Namespace) -> int:
+    from writestall import files, model, page, rundir
+
+    run = rundir.open_run(args.run)
+    failure: WritestallError | None = None
+    try:
+        answer = model.answer(run, args.engine, args.all)
+    except WritestallError as error:
+        # Somebody opens the page: it must say what is wrong, as the terminal does.
+        answer, failure = page.unreadable(run), error
+    path = args.output or run.path / "report.html"
+    text = page.page(answer, str(failure) if failure else None)
+    files.save(path, text.encode())
+    if failure:
+        raise failure
+    _print_lines([str(path)])
+    return ANSWERED
 
 
 def _check(args: argparse.Namespace) -> int:
@@ -179,9 +199,23 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument(
         "--top", type=_positive, default=5, metavar="K", help="chains shown (5)"
     )
-    explain.add_argument(
-        "--all", action="store_true", help="writes to other disks than the run's too"
+    report = _command(
+        commands,
+        "report",
+        _report,
+        "the answer as one HTML page that opens from disk",
+        "writestall report out/latest -o stalls.html",
+        verb="Writes",
     )
+    report.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="the page (RUN/report.html)"
+    )
+    for command in (explain, report):
+        command.add_argument(
+            "--all",
+            action="store_true",
+            help="writes to other disks than the run's too",
+        )
     check = _command(
         commands,
         "check",
@@ -205,7 +239,7 @@ def _parser() -> argparse.ArgumentParser:
         "whether the run shows what its scenario promises",
         "writestall expect out/latest",
     )
-    for command in (explain, check, expect):
+    for command in (explain, report, check, expect):
         command.add_argument(
             "--engine",
             choices=("stap", "bpftrace"),
@@ -225,6 +259,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="MS",
         help="what the client may be awake beside its sleeps, where CPUs are short (0)",
     )
+    outputs.add_commands(partial(_command, commands))
     return parser
 
 
@@ -234,10 +269,11 @@ def _command(
     call: Callable[[argparse.Namespace], int],
     what: str,
     example: str,
+    verb: str = "Prints",
 ) -> argparse.ArgumentParser:
     """A command that reads one run directory."""
     parser = commands.add_parser(
-        name, help=what, description=f"Prints {what}.", epilog=f"example: {example}"
+        name, help=what, description=f"{verb} {what}.", epilog=f"example: {example}"
     )
     optional = "?" if name == "explain" else None
     parser.add_argument(

@@ -71,7 +71,7 @@ def _overlap_ns(a: Write | ClientWrite, b: Write | ClientWrite) -> int:
     return min(a.t_ns + a.dur_ns, b.t_ns + b.dur_ns) - max(a.t_ns, b.t_ns)
 
 
-def _match(write: Write, others: Sequence[Write | ClientWrite]) -> int | None:
+def match(write: Write, others: Sequence[Write | ClientWrite]) -> int | None:
     """The index of the same task's call that shares most time with this one."""
     best, best_ns = None, 0
     for at, other in enumerate(others):
@@ -92,7 +92,7 @@ def _pair_engines(
     names = list(ENGINES)
     rest = [write for _, write in second.writes]
     for _, write in first.writes:
-        at = _match(write, rest)
+        at = match(write, rest)
         if at is None:
             _alone(write, names[0], names[1], second, window, result)
             continue
@@ -158,7 +158,7 @@ def _pair_one(
     for _, write in stream.writes:
         if write.tid not in tids or write.call in ("fsync", "fdatasync"):
             continue
-        at = _match(write, rows)
+        at = match(write, rows)
         if at is None:
             result.misses.append(f"{_told(write, name)}: not seen by the client")
             continue

@@ -67,6 +67,24 @@ class Write(Struct, tag_field="ev", tag="write", frozen=True, gc=False):
     ustack: Stack = ()
 
 
+class Commit(Struct, tag_field="ev", tag="commit", frozen=True, gc=False):
+    """One commit of jbd2; the four phases add up to its duration."""
+
+    t_ns: Ns
+    dur_ns: Ns
+    tid: int | None = None
+    comm: str | None = None
+    dev: str | None = None
+    transaction: int | None = None
+    locking_ns: Ns = 0
+    flushing_ns: Ns = 0
+    logging_ns: Ns = 0
+    finishing_ns: Ns = 0
+    handles: int | None = None
+    blocks: int | None = None
+    blocks_logged: int | None = None
+
+
 class Lost(Struct, tag_field="ev", tag="lost", frozen=True, gc=False):
     """A lossy moment: how many of what (`events`, `stacks`, `probes`), and why."""
 
@@ -84,7 +102,7 @@ class End(Struct, tag_field="ev", tag="end", frozen=True, gc=False):
     lost: int | None = None
 
 
-Event = Begin | Block | Write | Lost | End
+Event = Begin | Block | Write | Commit | Lost | End
 
 
 class ClientWrite(Struct, tag_field="ev", tag="client_write", frozen=True, gc=False):

@@ -10,6 +10,7 @@ from typing import Any
 
 from writestall import classes as c
 from writestall.logchain import LogAnswer, Stuck
+from writestall.units import many
 
 _DOES = {
     c.PAGE_LOCK: "waits for a page lock",
@@ -51,7 +52,7 @@ def report(answer: LogAnswer, where: str) -> Iterator[str]:
 def sentence(answer: LogAnswer, where: str) -> str:
     """The answer in one sentence."""
     count = len(answer.tasks)
-    tasks = "1 stuck task" if count == 1 else f"{count} stuck tasks"
+    tasks = many(count, "stuck task")
     ends = Counter(answer.way(at)[-1] for at in range(count))
     end, followers = ends.most_common(1)[0]
     root = answer.tasks[end]

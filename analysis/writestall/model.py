@@ -18,6 +18,7 @@ from writestall.hlog import Latencies, read_latencies
 from writestall.parse import Problem, Stream, read_stream
 from writestall.parts import INFERRED, WAIT, Chain, Part
 from writestall.rundir import RunDir
+from writestall.units import many
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +188,7 @@ def own_writes(
     others = len(stream.writes) - len(own)
     if not own or not others:
         return stream.writes
-    stalls = "1 stalled write" if others == 1 else f"{others} stalled writes"
+    stalls = many(others, "stalled write")
     notes.append(f"{stalls} to other disks left out; explain --all shows them")
     return own
 

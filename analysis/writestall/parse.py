@@ -20,6 +20,7 @@ from writestall.events import (
     Begin,
     Block,
     ClientWrite,
+    Commit,
     End,
     Event,
     Lost,
@@ -30,7 +31,7 @@ from writestall.events import (
 T = TypeVar("T")
 # An event line is a few KiB: 48 frames twice, and a path.
 MAX_LINE_BYTES = 1 << 20
-KNOWN_EVENTS = frozenset(("begin", "block", "write", "lost", "end"))
+KNOWN_EVENTS = frozenset(("begin", "block", "write", "commit", "lost", "end"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class Stream:
     end: End | None = None
     blocks: list[tuple[int, Block]] = field(default_factory=list)
     writes: list[tuple[int, Write]] = field(default_factory=list)
+    commits: list[Commit] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
@@ -139,6 +141,8 @@ def read_stream(path: Path) -> Stream:
             case Write():
                 _share(event, known, "kstack", "ustack")
                 stream.writes.append((number, event))
+            case Commit():
+                stream.commits.append(event)
             case Lost():
                 stream.lost.append(event)
             case Begin():
@@ -152,7 +156,7 @@ def read_stream(path: Path) -> Stream:
 
     decode = msgspec.json.Decoder(Event).decode
     stream.problems = _read(path, decode, on_event, on_other)
-    if not (stream.blocks or stream.writes or stream.begin):
+    if not (stream.blocks or stream.writes or stream.commits or stream.begin):
         what = stream.problems[0] if stream.problems else f"{path.name}: empty"
         raise WritestallError(f"{path.parent / str(what)}: no event could be read")
     stream.blocks = _sorted_once(stream.blocks, stream, path)
@@ -197,10 +201,11 @@ R = TypeVar("R", bound=Timed)
 
 @dataclass(slots=True)
 class Records(Generic[R]):
-    """Rows of one kind by start time, and the `end` line behind them if it is there."""
+    """Rows of one kind by start time, and the lines around them that are there."""
 
     rows: list[R] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    begin: dict[str, object] | None = None
     end: dict[str, object] | None = None
 
 
@@ -213,6 +218,8 @@ def read_records(path: Path, record: type[R]) -> Records[R]:
 
     def on_other(line: bytes) -> bool:
         kind = _kind_of(line)
+        if kind == "begin":
+            found.begin = msgspec.json.decode(line)
         if kind == "end":
             found.end = msgspec.json.decode(line)
         return kind in ("begin", "end")

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from writestall.errors import WritestallError
+from writestall.files import save
 
 ENGINES = ("stap", "bpftrace")
 MANIFEST_FORMAT = 1
@@ -29,6 +30,14 @@ class RunDir:
         for key in keys:
             value = value.get(key) if isinstance(value, dict) else None
         return value
+
+    def realtime_ns(self, t_ns: int) -> int | None:
+        """CLOCK_MONOTONIC as time since the epoch, as the run's two clocks stood."""
+        here = self.get("clock", "monotonic_ns")
+        there = self.get("clock", "realtime_ns")
+        if isinstance(here, int) and isinstance(there, int):
+            return there + t_ns - here
+        return None
 
     def engines(self) -> list[str]:
         """Engines whose events are there."""
@@ -108,10 +117,4 @@ def json_bytes(value: object) -> bytes:
 
 def write_json(path: Path, value: object) -> None:
     """Writes a file of the run whole or not at all."""
-    draft = path.with_name(path.name + ".new")
-    try:
-        draft.write_bytes(json_bytes(value))
-        draft.replace(path)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise WritestallError(f"{path}: {error.strerror}") from None
+    save(path, json_bytes(value))

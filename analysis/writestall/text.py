@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from writestall import classes as c
 from writestall.model import Answer, Convoy, Root, convoys, merged, unqueued
 from writestall.parts import INFERRED, WAIT, Chain, Part, Task
-from writestall.units import ms, percent, shares
+from writestall.units import many, ms, percent, shares
 
 LEFT_COLUMN = 74
 CONVOY_NAMES = 3
@@ -17,12 +17,12 @@ CONVOY_NAMES = 3
 
 def report(answer: Answer, top: int, only: int | None = None) -> Iterator[str]:
     """The whole answer; `only` picks one write by its number in the list."""
-    yield from _losses(answer)
+    yield from losses(answer)
     yield sentence(answer)
     yield from (f"note: {note}" for note in answer.notes)
     groups = convoys(answer.chains)
     if only is not None:
-        groups = [Convoy((_numbered(answer)[only - 1],))]
+        groups = [Convoy((numbered(answer)[only - 1],))]
         top = 1
     for convoy in groups[:top]:
         yield ""
@@ -34,12 +34,13 @@ def report(answer: Answer, top: int, only: int | None = None) -> Iterator[str]:
     yield from summary_lines(answer)
 
 
-def _numbered(answer: Answer) -> list[Chain]:
+def numbered(answer: Answer) -> list[Chain]:
     """Chains as --write counts them: the slowest is 1."""
     return sorted(answer.chains, key=lambda chain: -chain.write.dur_ns)
 
 
-def _losses(answer: Answer) -> Iterator[str]:
+def losses(answer: Answer) -> Iterator[str]:
+    """What the tracers lost, in one line; none where they lost nothing."""
     lost = [item for item in answer.stream.lost if item.count]
     if not lost:
         if answer.stream.lost_events:
@@ -62,12 +63,17 @@ def sentence(answer: Answer) -> str:
         told = f"; the slowest took {ms(slowest)}" if slowest is not None else ""
         return f"No write stalled for {ms(limit)} or more{told}."
     worst_ns = max(chain.write.dur_ns for chain in answer.chains)
-    root, ns = next(iter(answer.roots(answer.chains).items()))
-    writes = "1 write" if count == 1 else f"{count} writes"
+    root, ns = main_root(answer, answer.chains)
     return (
-        f"{writes} stalled, worst {ms(worst_ns)}; {percent(ns, answer.stall_ns)} of "
-        f"that time {_phrase(root)}."
+        f"{many(count, 'write')} stalled, worst {ms(worst_ns)}; "
+        f"{percent(ns, answer.stall_ns)} of that time {_phrase(root)}."
     )
+
+
+def main_root(answer: Answer, chains: list[Chain]) -> tuple[Root, int]:
+    """What most of the chains' time comes down to; of no time, nothing does."""
+    roots = answer.roots(chains).items()
+    return next(iter(roots), (Root(c.UNEXPLAINED, ""), 0))
 
 
 def _phrase(root: Root) -> str:
@@ -102,7 +108,7 @@ def chain_lines(answer: Answer, convoy: Convoy) -> Iterator[str]:
     yield f"{head:<{LEFT_COLUMN}}  {_name(chain.task)}"
     parts = tuple(unqueued(part) for part in chain.parts)
     yield from _Tree(answer, chain, unit_ns).lines(parts, total, of=write.tid)
-    root, ns = next(iter(answer.roots([chain]).items()))
+    root, ns = main_root(answer, [chain])
     yield (
         f"explained {percent(chain.explained_ns, write.dur_ns)}   "
         f"root: {root!s} ({percent(ns, write.dur_ns)})"
@@ -119,7 +125,7 @@ def _company(others: tuple[Chain, ...]) -> Iterator[str]:
     ]
     more = len(others) - len(names)
     names += [f"{more} more"] if more else []
-    count = "1 more write" if len(others) == 1 else f"{len(others)} more writes"
+    count = many(len(others), "more write")
     yield f"{count} behind the same root: {', '.join(names)}"
 
 

@@ -16,6 +16,11 @@ def printable(text: str) -> str:
     return "".join(ch if ch.isprintable() else ascii(ch)[1:-1] for ch in text)
 
 
+def utf8(text: str) -> str:
+    """Text whose bytes were no UTF-8 (a path's, say) as U+FFFD where they were."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def shares(total: int, amounts: Sequence[int], want: int) -> list[int]:
     """`want` units dealt out in proportion to amounts that sum to `total`.
 
@@ -41,6 +46,11 @@ def ms(ns: int | None) -> str:
     value = ns / 1e6
     digits = 0 if value >= 100 else 1 if value >= 10 else 2
     return f"{value:.{digits}f} ms"
+
+
+def many(count: int, what: str) -> str:
+    """`1 write`, `2 writes`."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def percent(part: float, whole: float = 1.0) -> str:

@@ -28,14 +28,20 @@ def _setup() -> int:
         prog="lab/setup", description="Install what is needed."
     )
     parser.add_argument("--tests", action="store_true", help="what the tests need, too")
-    groups = ("lab", "test") if parser.parse_args().tests else ("lab",)
+    tests = parser.parse_args().tests
+    groups = ("lab", "test") if tests else ("lab",)
     print(f"set-up: {setup.packages(groups)}", file=sys.stderr)
-    print(setup.python(groups[1:]))
+    print(setup.python(("export", "test") if tests else ()))
     return 0
 
 
+# Commands of writestall that need its heavy libraries, in a venv of their own.
+EXPORTS = ("export", "heatmap", "hist")
+
+
 def _writestall() -> int:
-    command = setup.writestall(setup.python(()), *sys.argv[1:])
+    extras = ("export",) if sys.argv[1:2] and sys.argv[1] in EXPORTS else ()
+    command = setup.writestall(setup.python(extras), *sys.argv[1:])
     return subprocess.run(command, check=False).returncode
 
 

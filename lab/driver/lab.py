@@ -183,6 +183,7 @@ def main() -> int:
             log.note = str(run)
         with progress.stage() as log:
             answer = _analyse(log, python, run, "explain")
+            _analyse(log, python, run, "report")
         with progress.stage() as log:
             verdict = _analyse(log, python, run, "check")
             _analyse(log, python, run, "expect")
@@ -192,4 +193,5 @@ def main() -> int:
     (run / "report.txt").write_text(answer)
     print(f"\n{answer.rstrip()}\n")
     print(f"report: {run / 'report.txt'}, also in {OUT / 'latest'}")
+    print(f"page:   {run / 'report.html'}")
     return 0

@@ -85,6 +85,13 @@ NEEDS = (
     ),
     Need("sparse", "checks kernel C", on_path("sparse"), ("sparse",), group="test"),
     Need(
+        "chromium",
+        "looks at the report page",
+        on_path("chromium"),
+        ("chromium",),
+        group="test",
+    ),
+    Need(
         "vagrant",
         "validates the Vagrantfile",
         on_path("vagrant"),

@@ -106,9 +106,18 @@ def test_reordered_and_duplicated(run: Path, capsys: Capture) -> None:
 def test_events_of_kinds_to_come_are_no_mistake(run: Path, capsys: Capture) -> None:
     """An unknown `ev` is left aside without a word."""
     with stap(run).open("a") as file:
-        file.write('{"ev":"commit","t_ns":1,"dur_ns":2}\n')
+        file.write('{"ev":"request","t_ns":1,"dur_ns":2}\n')
     notes = [ln for ln in answered(run, capsys).splitlines() if "note:" in ln]
     assert not any("stap.jsonl" in note for note in notes)
+
+
+def test_a_write_of_no_length(run: Path, capsys: Capture) -> None:
+    """It comes down to nothing, and hinders nobody."""
+    stalled, *rest = stap(run).read_text().splitlines()
+    (write,) = [line for line in rest if '"ev": "write"' in line]
+    nothing = json.loads(write) | {"dur_ns": 0, "slept_ns": 0}
+    stap(run).write_text(f"{stalled}\n{json.dumps(nothing)}\n")
+    assert "1 write stalled, worst 0.00 ms" in answered(run, capsys)
 
 
 def test_a_line_of_a_megabyte(run: Path, capsys: Capture) -> None:

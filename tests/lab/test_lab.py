@@ -76,6 +76,8 @@ def test_it_ends_well_and_prints_the_answer_and_the_report(both: Lab) -> None:
     assert "vdb through jbd2" in report.splitlines()[0]
     assert both.done.stdout.strip().startswith(report)
     assert f"report: {both.run.resolve()}/report.txt" in both.done.stdout
+    assert f"page:   {both.run.resolve()}/report.html" in both.done.stdout
+    assert "vdb through jbd2" in (both.run / "report.html").read_text()
 
 
 def test_the_stall_is_real(both: Lab) -> None:

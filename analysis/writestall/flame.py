@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""flame: turns chains into an off-CPU flame graph of the stalled writes.
+
+A write's stack stands below the writer's name; below the function it slept in stands
+the class of the wait, and below that the stack of who held it up in that very time.
+Widths are stall time and add up to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from writestall import axes, palette
+from writestall import classes as c
+from writestall.frames import parse_stack
+from writestall.model import Answer, unqueued
+from writestall.parts import WAIT, Chain, Part
+from writestall.units import ms, percent
+
+# Narrower than this share of the whole is less than a pixel: left out, in sum told.
+LEAST_SHARE = 0.001
+MOST_DEPTH = 96
+ROW_PX = 18
+# Every sleep ends in the first two, every system call or kernel thread begins with
+# some of the others: they tell nothing apart. arch/x86/entry/, kernel/kthread.c
+# kthread(), kernel/workqueue.c worker_thread() and process_one_work().
+_EVERYWHERE = frozenset(
+    """
+    __schedule schedule
+    entry_SYSCALL_64_after_hwframe entry_SYSCALL_64 do_syscall_64 x64_sys_call
+    ret_from_fork ret_from_fork_asm kthread worker_thread process_one_work
+    process_scheduled_works
+    """.split()
+)
+
+
+@dataclass(slots=True)
+class _Node:
+    """A frame and what stands on it; `kind` is a class where it is a wait."""
+
+    name: str
+    kind: str = ""
+    ns: int = 0
+    inner: dict[tuple[str, str], _Node] = field(default_factory=dict)
+
+    def child(self, name: str, kind: str = "") -> _Node:
+        return self.inner.setdefault((name, kind), _Node(name, kind))
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One box; places are percent across and rows down."""
+
+    x: float
+    width: float
+    depth: int
+    name: str
+    kind: str
+    title: str
+
+    @property
+    def y(self) -> int:
+        """Px down to its upper edge."""
+        return self.depth * ROW_PX
+
+    @property
+    def marked(self) -> bool:
+        """Whether a pattern lies behind its name."""
+        return bool(self.kind) and palette.is_marked(self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Flame:
+    """The graph, row by row; `left_out_ns` is in boxes too narrow to draw."""
+
+    frames: list[Frame]
+    rows: int
+    total_ns: int
+    left_out_ns: int
+
+    @property
+    def height(self) -> int:
+        """Px of all rows."""
+        return self.rows * ROW_PX
+
+
+class _Stacks:
+    """The stacks of waits, outermost function first."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._blocks = dict(answer.stream.blocks)
+        self._known: dict[tuple[str, ...], list[str]] = {}
+
+    def names(self, part: Part) -> list[str]:
+        """The functions of a part; none where it is no wait of its own."""
+        # A wait's own I/O has no path: its stack stands above it already.
+        if part.kind != WAIT or not part.path:
+            return []
+        block = self._blocks.get(part.evidence[0]) if part.evidence else None
+        if block is None or block.tid != part.task.tid:
+            return list(part.path)
+        if block.kstack not in self._known:
+            symbols = [frame.symbol for frame in reversed(parse_stack(block.kstack))]
+            self._known[block.kstack] = [s for s in symbols if s not in _EVERYWHERE]
+        return self._known[block.kstack]
+
+
+def flame(answer: Answer) -> Flame:
+    """The graph of all stalled writes."""
+    stacks = _Stacks(answer)
+    root = _Node("stalled writes")
+
+    def add(node: _Node, depth: int, chain: Chain, part: Part) -> None:
+        names = stacks.names(part)
+        if depth + len(names) >= MOST_DEPTH:
+            return
+        for name in names:
+            node = node.child(name)
+            node.ns += part.dur_ns
+        node = node.child(_cap(answer, chain, part), part.cls)
+        node.ns += part.dur_ns
+        for inner in part.parts:
+            add(node, depth + len(names) + 1, chain, inner)
+
+    for chain in answer.chains:
+        root.ns += chain.write.dur_ns
+        top = root.child(chain.task.comm)
+        top.ns += chain.write.dur_ns
+        for part in chain.parts:
+            add(top, 2, chain, unqueued(part))
+    rows = list(_boxes(root, root.ns, 0, 0)) if root.ns else []
+    depth = max((row.depth for row in rows), default=-1) + 1
+    return Flame(rows, depth, root.ns, _left_out(root, root.ns))
+
+
+def _cap(answer: Answer, chain: Chain, part: Part) -> str:
+    """The box of a wait: its class, and who held it or which disk it was."""
+    if part.holder:
+        return f"{part.cls}, held by {part.holder.comm}"
+    if part.kind == WAIT and part.cls == c.DEVICE_IO and not part.parts:
+        return f"{part.cls} {answer.root_of(chain, part).device or ''}".strip()
+    return part.cls
+
+
+def _shown(node: _Node, total_ns: int) -> list[_Node]:
+    inner = sorted(node.inner.values(), key=lambda row: (-row.ns, row.name))
+    return [row for row in inner if row.ns >= LEAST_SHARE * total_ns]
+
+
+def _boxes(node: _Node, total_ns: int, left_ns: int, depth: int) -> Iterator[Frame]:
+    told = f"{node.name}: {ms(node.ns)}, {percent(node.ns, total_ns)}"
+    x, width = axes.share(left_ns, total_ns), axes.share(node.ns, total_ns)
+    yield Frame(x, width, depth, node.name, node.kind, told)
+    for inner in _shown(node, total_ns):
+        yield from _boxes(inner, total_ns, left_ns, depth + 1)
+        left_ns += inner.ns
+
+
+def _left_out(node: _Node, total_ns: int) -> int:
+    """Stall time whose box, somewhere below, is not drawn."""
+    shown = _shown(node, total_ns)
+    hidden = sum(row.ns for row in node.inner.values()) - sum(row.ns for row in shown)
+    return hidden + sum(_left_out(row, total_ns) for row in shown)

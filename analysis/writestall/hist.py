@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""hist: turns a run into the distribution of its latencies, with the stalls' causes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from writestall.buckets import EDGES_NS, bucket_of
+from writestall.errors import WritestallError
+from writestall.hlog import read_log
+from writestall.model import Answer
+from writestall.tables import main_class
+
+
+@dataclass(slots=True)
+class Row:
+    """One bucket, up to and with `edge_ns`.
+
+    `writes` are all of the client's, from the intended start: those kept from starting
+    count too. `stalled` are calls by what each waited for longest.
+    """
+
+    edge_ns: int
+    writes: int = 0
+    stalled: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Rows from the first bucket that holds anything to the last, gaps included."""
+
+    rows: tuple[Row, ...]
+    has_writes: bool
+
+
+def histogram(answer: Answer) -> Histogram:
+    """Counts a run's writes and stalls; raises where there are neither."""
+    rows = [Row(edge_ns) for edge_ns in EDGES_NS]
+    for interval in read_log(answer.run.path / "writer.hlog").intervals:
+        for ns, count in interval.counts.items():
+            rows[bucket_of(ns)].writes += count
+    for chain in answer.chains:
+        stalled = rows[bucket_of(chain.write.dur_ns)].stalled
+        cls = main_class(chain)
+        stalled[cls] = stalled.get(cls, 0) + 1
+    used = [at for at, row in enumerate(rows) if row.writes or row.stalled]
+    if not used:
+        raise WritestallError(
+            f"{answer.run.path}: no write stalled, and writer.hlog holds none"
+        )
+    shown = tuple(rows[used[0] : used[-1] + 1])
+    return Histogram(shown, any(row.writes for row in shown))

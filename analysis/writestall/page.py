@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""page: turns an answer into `report.html`, one file that needs nothing else.
+
+Everything is computed before the templates in page/ see it. Names are hostile: jinja2
+escapes all it prints, what is invisible is made visible, and the page's policy lets
+run only the script and style whose digests it names.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from writestall import __version__, axes, palette
+from writestall.commits import PHASES, commits
+from writestall.curve import curve
+from writestall.doubts import doubts
+from writestall.flame import flame
+from writestall.heat import heat, start_of
+from writestall.hlog import read_latencies
+from writestall.latency import LatencyLog, read_log
+from writestall.model import Answer
+from writestall.parse import Problem, Stream
+from writestall.rundir import RunDir
+from writestall.story import stories
+from writestall.text import losses, sentence
+from writestall.units import many, ms, percent, printable
+from writestall.views import views
+
+PARTS = Path(__file__).parent / "page"
+LOGS = {"corrected": "writer.hlog", "uncorrected": "writer-service.hlog"}
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One row of a table of shares; `kind` is how it looks."""
+
+    name: str
+    kind: str
+    took: str
+    percent: str
+    width: float
+
+
+def unreadable(run: RunDir) -> Answer:
+    """The answer for a run whose events cannot be read: none."""
+    answer = Answer(run, "none", Stream(""), [], notes=list(run.notes))
+    answer.latencies, _ = read_latencies(run.path / LOGS["corrected"])
+    return answer
+
+
+def page(answer: Answer, failure: str | None = None) -> str:
+    """The whole page; `failure` says why there is no answer, where there is none."""
+    context = _context(answer)
+    context["known"] = failure is None
+    context["headline"] = (
+        f"Nothing to explain: {failure}" if failure else sentence(answer)
+    )
+    style, script = (_inline(name) for name in ("page.css", "page.js"))
+    policy = (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; "
+        f"style-src {_digest(style)}; script-src {_digest(script)}"
+    )
+    environment = Environment(
+        loader=FileSystemLoader(PARTS),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"ms": ms, "many": many}
+    template = environment.get_template("page.html")
+    return template.render(context, style=style, script=script, policy=policy)
+
+
+def _context(answer: Answer) -> dict[str, Any]:
+    """All that the templates print."""
+    summary = answer.summary()
+    problems: list[Problem] = []
+    found = {key: read_log(answer.run.path / n, problems) for key, n in LOGS.items()}
+    logs = {key: log for key, log in found.items() if log}
+    start_ns = start_of(answer, logs.get("corrected"))
+    grid = heat(answer, logs.get("corrected"), start_ns)
+    told, record = stories(answer, grid)
+    graph = flame(answer)
+    both = views(answer, start_ns)
+    gaps = _gaps(answer, logs, problems)
+    beside = commits(answer, start_ns, gaps)
+    classes = _shares(answer.ns_by_class(), {}, answer.stall_ns)
+    roots = answer.roots(answer.chains)
+    kinds = {root: root.cls for root in roots}
+    names = {row.kind for row in classes} | set(kinds.values())
+    names |= {frame.kind for frame in graph.frames} | {
+        bar.kind for story in told for bar in story.picture.bars
+    }
+    return {
+        "version": __version__,
+        "summary": summary,
+        "explained": percent(answer.share_explained),
+        "losses": list(losses(answer)),
+        "facts": _facts(answer, summary),
+        "heat": grid,
+        "stories": told,
+        "record": _json(record),
+        "total": len(answer.chains),
+        "curve": curve(logs),
+        "classes": classes,
+        "roots": _shares(roots, kinds, answer.stall_ns),
+        "flame": graph,
+        "commits": beside,
+        "phases": palette.legend(set(PHASES)) if beside else [],
+        "views": both,
+        "doubts": doubts(answer),
+        "notes": answer.notes,
+        "gaps": gaps + (both.notes if both else []),
+        "legend": palette.legend(names),
+        "kinds": palette.KINDS.values(),
+        "row_label": axes.row_label,
+        "ns_share": percent,
+    }
+
+
+def _shares(sums: dict[Any, int], kinds: dict[Any, str], total: int) -> list[Share]:
+    """Sums as rows, largest first, as the text has them."""
+    return [
+        Share(
+            str(name),
+            kinds.get(name, str(name)),
+            ms(ns),
+            percent(ns, total),
+            axes.share(ns, total),
+        )
+        for name, ns in sums.items()
+    ]
+
+
+def _gaps(
+    answer: Answer, logs: dict[str, LatencyLog], problems: list[Problem]
+) -> list[str]:
+    """What the curves and the map lack, beyond the answer's own notes."""
+    first = LOGS["corrected"]
+    gaps = [f"{p.file}: {p.text}" for p in problems[:4] if p.file != first]
+    others = sorted(path.name for path in answer.run.path.glob("writer-*.hlog"))
+    gaps += [
+        f"{name}: another workload's, not in the curves"
+        for name in others
+        if name not in LOGS.values() and not name.endswith("-service.hlog")
+    ]
+    return gaps + [f"no {key} latency curve" for key in LOGS if key not in logs]
+
+
+def _facts(answer: Answer, summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """What ran, in a few words each; what is not known is left out."""
+    run = answer.run
+    begin = answer.stream.begin
+    tracer = f"{answer.engine} {begin.engine_version or ''}" if begin else answer.engine
+    facts = {
+        "scenario": summary["scenario"],
+        "kernel": summary["kernel"],
+        "architecture": run.get("arch"),
+        "file system": run.get("filesystem", "type"),
+        "mount options": run.get("filesystem", "mount_options"),
+        "disk": run.get("device", "name"),
+        "tracer": tracer,
+        "floor": ms(begin.floor_ns) if begin else None,
+        "stall from": ms(begin.stall_ns) if begin else None,
+        "status": run.get("status"),
+        "run": run.path.resolve().name,
+    }
+    return [(name, str(value)) for name, value in facts.items() if value]
+
+
+def _inline(name: str) -> Markup:
+    """A file of page/ as it is: ours, so nothing in it is escaped."""
+    return Markup((PARTS / name).read_text("utf-8"))
+
+
+def _digest(text: str) -> str:
+    """A Content-Security-Policy source that is this very text."""
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest())
+    return f"'sha256-{digest.decode()}'"
+
+
+def _json(value: object) -> Markup:
+    """JSON that can end no script element: no `<`, `>`, `&`, nothing beyond ASCII."""
+    text = json.dumps(value, separators=(",", ":"))
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)
+
+
+def _visible(value: object) -> object:
+    """What a template prints, without control or direction characters in names."""
+    return printable(value) if type(value) is str else value
