@@ -108,7 +108,8 @@ def _parser() -> argparse.ArgumentParser:
 def _list() -> int:
     for path in sorted(scenario.SCENARIOS.glob("*.toml")):
         found, _ = scenario.load(path)
-        print(f"{found.name:20} {found.purpose}")
+        chain = " > ".join(found.expect.chain) or "no stall"
+        print(f"{found.name:20} {found.purpose}\n{'':20} must show: {chain}")
     return EXIT_COMPLETE
 
 

@@ -318,12 +318,16 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_list_shows_every_scenario_with_its_sentence() -> None:
+def test_list_shows_every_scenario_with_its_sentence_and_its_chain() -> None:
     listed = run("--list")
     assert listed.returncode == 0
-    names = [line.split()[0] for line in listed.stdout.splitlines()]
+    lines = listed.stdout.splitlines()
+    names = [line.split()[0] for line in lines[::2]]
     assert names == sorted(path.stem for path in scenario.SCENARIOS.glob("*.toml"))
-    assert all(line.endswith(".") for line in listed.stdout.splitlines())
+    assert all(line.endswith(".") for line in lines[::2])
+    shown = dict(zip(names, (line.split(": ")[1] for line in lines[1::2]), strict=True))
+    assert shown["page-lock"] == "page_lock > journal_buffer > device_io"
+    assert shown["healthy"] == "no stall"
 
 
 @pytest.mark.parametrize("path", sorted(scenario.SCENARIOS.glob("*.toml")))
