@@ -150,7 +150,7 @@ class Explainer:
         if how == e.TASK:
             return self._held(wait, sleep, walk)
         if how == e.TIMER and wait.cls in _PAUSES:
-            return replace(wait, why="ended by a timer")
+            return self._paused(wait, walk)
         if how == e.COMPLETION or (
             how in (e.INTERRUPT, e.TIMER) and wait.cls in _ENDED_BY_IO
         ):
@@ -158,6 +158,24 @@ class Explainer:
         if wait.cls == c.DEVICE_IO and how != e.UNKNOWN:
             return replace(wait, link=INFERRED, why="ended by an interrupt")
         return _dead_end(wait, _UNKNOWN_ENDINGS[how])
+
+    # A pause made on purpose is its own root; but a writer is throttled because
+    # writeback is slow, and while a flusher sleeps with its bios in its hands, that
+    # is why. The rest of the pause stays the pause's.
+    def _paused(self, wait: Part, walk: _Walk) -> Part:
+        why = "ended by a timer"
+        asleep = self._with_the_io(wait) if wait.cls == c.DIRTY_THROTTLE else []
+        if not asleep:
+            return replace(wait, why=why)
+        pause = replace(wait, path=(), why=why)
+        held = self._held_by_io(wait, asleep, walk)
+        parts = tuple(
+            part
+            if part.explained
+            else replace(pause, start_ns=part.start_ns, dur_ns=part.dur_ns)
+            for part in held.parts
+        )
+        return replace(held, parts=parts)
 
     # The wait ended with an I/O: the device's time, unless one task slept for most of
     # the wait with the I/O in its hands. Then that task held things up, and what came
@@ -173,27 +191,35 @@ class Explainer:
             owner = _OWNERS.get(wait.cls, "")
             io = replace(wait, cls=c.DEVICE_IO, link=link, why=why, path=())
             return replace(wait, parts=(replace(io, owner=owner),))
+        held = self._held_by_io(wait, asleep, walk)
+        last = held.parts[-1]
+        if last.kind != c.RUNNING:
+            return held
+        io = replace(last, kind=WAIT, cls=c.DEVICE_IO, explained=True, why=why)
+        io = replace(io, evidence=wait.evidence)
+        return replace(held, parts=(*held.parts[:-1], io))
+
+    def _held_by_io(self, wait: Part, asleep: list[Sleep], walk: _Walk) -> Part:
+        """The wait, held by the task whose sleeps these are; its doings as parts."""
+        assert wait.start_ns is not None
         block = asleep[-1].block
         holder = Task(block.tid, block.comm or "?", asleep[-1].role)
         end_ns = wait.start_ns + wait.dur_ns
-        parts = self._doings(holder, wait.start_ns, end_ns, False, walk)
-        if parts[-1].kind == c.RUNNING:
-            last = parts[-1]
-            io = replace(last, kind=WAIT, cls=c.DEVICE_IO, explained=True, why=why)
-            parts[-1] = replace(io, evidence=wait.evidence)
         return replace(
             wait,
             holder=holder,
             link=INFERRED,
             why="asleep with the I/O in its hands",
-            parts=tuple(parts),
+            parts=tuple(self._doings(holder, wait.start_ns, end_ns, False, walk)),
         )
 
     def _with_the_io(self, wait: Part) -> list[Sleep]:
-        """Sleeps of the one task that had the I/O in its hands for most of a wait.
+        """Sleeps of the one task that had the I/O in its hands for most of a wait,
+        or for any part of a pause, whose rest stays its own.
 
         For the journal's I/O that is the journal, also where it waits for what it has
-        sent; for any other, a task asleep with a bio that it has not sent.
+        sent; for any other, a task asleep with a bio that it has not sent; a flusher,
+        where a writer is throttled.
         """
         assert wait.start_ns is not None
         end_ns = wait.start_ns + wait.dur_ns
@@ -203,6 +229,8 @@ class Explainer:
             found = [s for s in found if s.role == c.JOURNAL]
         else:
             found = [s for s in found if e.is_submitter(s.block, s.verdict)]
+        if wait.cls == c.DIRTY_THROTTLE:
+            found = [s for s in found if s.role == c.WRITEBACK]
         by_task: dict[int, list[Sleep]] = {}
         for sleep in found:
             by_task.setdefault(sleep.block.tid, []).append(sleep)
@@ -214,7 +242,8 @@ class Explainer:
             )
 
         best = max(by_task.values(), key=covered_ns, default=[])
-        return best if covered_ns(best) * 2 > wait.dur_ns else []
+        least_ns = 0 if wait.cls == c.DIRTY_THROTTLE else wait.dur_ns / 2
+        return best if covered_ns(best) > least_ns else []
 
     # A task ended the wait: it, or who ended the next wait for the same thing, is
     # asked what it did meanwhile; the better answer counts.

@@ -105,6 +105,15 @@ STACKS: dict[str, list[str]] = {
         "ext4_map_blocks@ext4",
         *_FLUSH,
     ),
+    "flusher_submit": frames(
+        *_SLEEP,
+        "schedule_timeout",
+        "io_schedule_timeout",
+        "slow_hand@unheard_of",
+        "submit_bio_noacct",
+        "ext4_io_submit@ext4",
+        *_FLUSH,
+    ),
     "jbd2_submit": frames(
         *_SLEEP,
         "schedule_timeout",

@@ -166,6 +166,28 @@ def test_throttling_is_its_own_root(tmp_path: Path) -> None:
     assert chain.explained_ns == 200 * MS
 
 
+def test_throttling_goes_on_through_a_flusher_that_the_disk_keeps(
+    tmp_path: Path,
+) -> None:
+    """While the flusher sleeps with its bios, that is why; the rest is the pause's.
+
+    The same sleep of a task that writes nothing back has no part in it.
+    """
+    for comm, stack, want in (
+        ("kworker/u8:3", "flusher_submit", 120),
+        ("jbd2/vdb-8", "jbd2_submit", 0),
+    ):
+        ev = Events()
+        ev.block(77, 50, 120, stack, IRQ, ctx="softirq", comm=comm)
+        ev.block(300, 0, 200, "dirty_throttle", IRQ, "timer", ctx="softirq")
+        ev.write(300, 0, 200, 200)
+        chain = one_chain(tmp_path / stack, ev.end())
+        found = ways(chain)
+        assert found.get(("dirty_throttle", "device_io"), 0) == want * MS
+        assert sum(found.values()) == chain.explained_ns == 200 * MS
+        assert bool(chain.parts[0].holder) == bool(want)
+
+
 def test_an_unknown_waker_is_unexplained(tmp_path: Path) -> None:
     """The class is known, who ended it is not: nothing is made up."""
     ev = Events()
