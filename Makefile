@@ -8,7 +8,7 @@ export SCENARIO KERNEL ENGINE ACCEL V
 export PYTHONDONTWRITEBYTECODE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test check setup doctor shell scenarios explain clean
+.PHONY: help lab test test-scenarios check setup doctor shell scenarios explain clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -18,6 +18,9 @@ lab: ## make write(2) stall in a throwaway VM and say why (SCENARIO=, KERNEL=, E
 
 test: ## set up, run every test this machine can run
 	@lab/test
+
+test-scenarios: ## every scenario on every kernel with both engines, to its chain
+	@WRITESTALL_EVERY_KERNEL=1 lab/test -- tests/lab/test_scenarios.py
 
 check: ## the quick tests and linters, no VM
 	@lab/test --quick

@@ -3,55 +3,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from lab_runs import Lab, make_lab
 from support import KERNELS, PROJECT
 
-LIMIT_S = 1200
 AWAKE_MS = "250"
-
-
-@dataclass(frozen=True)
-class Lab:
-    """One `make lab`: how it ended, what it printed, where its run is."""
-
-    done: subprocess.CompletedProcess[str]
-    run: Path
-
-    def json(self, name: str) -> dict[str, Any]:
-        return dict(json.loads((self.run / name).read_text()))
-
-    def lines(self, name: str) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in (self.run / name).read_text().splitlines()]
-
-
-def make_lab(out: Path, **variables: str) -> Lab:
-    """Run `make lab VARIABLE=...` as a newcomer would, into a folder of our own.
-
-    The make that runs the tests is none of its business: without its MAKELEVEL
-    and MAKEFLAGS, no "Entering directory" stands before the answer.
-    """
-    words = [f"{name}={value}" for name, value in variables.items()]
-    ours = {name: text for name, text in os.environ.items() if "MAKE" not in name}
-    done = subprocess.run(
-        ["make", "lab", *words],
-        cwd=PROJECT,
-        env=ours | {"WRITESTALL_OUT": str(out)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
-    return Lab(done, out / "latest")
 
 
 def analysed(
@@ -139,12 +101,6 @@ def test_the_manifest_says_what_ran(both: Lab) -> None:
     assert int(manifest["machine"]["qemu"].split(".")[0]) >= 10
     assert manifest["machine"]["outcome"] == "ended"
     assert {row["engine"] for row in manifest["tracers"]} == {"stap", "bpftrace"}
-
-
-def test_the_other_scenario_shows_the_page_lock(tmp_path: Path) -> None:
-    lab = make_lab(tmp_path, SCENARIO="page-lock")
-    assert lab.done.returncode == 0, lab.done.stderr[-3000:]
-    assert lab.json("summary.json")["stall_ns_by_class"]["page_lock"] > 100_000_000
 
 
 @pytest.mark.parametrize(

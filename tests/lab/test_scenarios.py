@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_scenarios: each scenario to the chain that it says it must show.
+
+`make lab` ends well only where the run meets the scenario's `expect` table, at
+least 95 % is explained, nothing was lost, and `writestall check` agrees with what
+was injected. `make test` runs some; `make test-scenarios` all, on every kernel.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from lab_runs import make_lab
+from machine import recipe
+from support import KERNELS, PROJECT
+
+ALL = sorted(path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml"))
+# One of each: a page, the journal, another file system, nothing at all. The default
+# scenario has test_lab.py to itself.
+SOME = ["btrfs-commit", "fsync-storm", "healthy", "page-lock", "stable-page"]
+EVERY = os.environ.get("WRITESTALL_EVERY_KERNEL") == "1"
+
+
+@pytest.mark.parametrize("kernel", KERNELS if EVERY else [recipe.load().default_kernel])
+@pytest.mark.parametrize("scenario", ALL if EVERY else SOME)
+def test_its_chain_appears(scenario: str, kernel: str, tmp_path: Path) -> None:
+    engine = "both" if EVERY else "stap"
+    lab = make_lab(tmp_path, SCENARIO=scenario, KERNEL=kernel, ENGINE=engine)
+    assert lab.done.returncode == 0, lab.done.stdout + lab.done.stderr[-3000:]
+    assert lab.json("manifest.json")["status"] == "complete"
