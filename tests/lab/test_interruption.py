@@ -25,7 +25,7 @@ LEAVES = {
     "qemu": ("qemu",),
     "image": ("tree", "root"),
     "accelerator": ("accel",),
-    "symbols": ("initramfs", "symbols"),
+    "symbols": ("vmlinux", "initramfs", "symbols"),
     "compile": ("biodelay", "latwriter", "stap", "artefacts"),
 }
 NAMES = [stage.name for stage in STAGES]

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import lzma
 import os
+import struct
 from pathlib import Path
 
 import pytest
 
 import support  # noqa: F401 (puts vm/ on the path)
-from machine import cache, mirror, watch
+from machine import cache, mirror, vmlinux, watch
 from machine.errors import UserError
 
 DEB822 = """# a comment
@@ -106,6 +108,36 @@ def test_what_was_not_used_for_long_makes_room_and_nothing_else(
         *("thing-b", "thing-b.lock"),
         *("thing-c", "thing-c.lock"),
     ]
+
+
+def _elf(*notes: int) -> bytes:
+    """A 64-bit ELF file with one segment of Xen's notes, of these types."""
+    body = b"".join(
+        struct.pack("<III4sQ", 4, 8, kind, b"Xen\0", 0x1000000) for kind in notes
+    )
+    header = bytearray(b"\x7fELF" + bytes(60))
+    struct.pack_into("<Q", header, 32, 64)
+    struct.pack_into("<HH", header, 54, 56, 1)
+    segment = struct.pack("<IIQQQQQQ", 4, 0, 120, 0, 0, len(body), len(body), 4)
+    return bytes(header) + segment + body
+
+
+def _bzimage(payload: bytes) -> bytes:
+    header = bytearray(512 * 3)
+    header[vmlinux.SETUP_SECTS_AT] = 2
+    struct.pack_into("<II", header, vmlinux.PAYLOAD_AT, 64, len(payload) + 4)
+    return bytes(header) + bytes(64) + payload + b"size" + b"what follows"
+
+
+def test_a_packed_kernel_is_unpacked_or_left_alone() -> None:
+    elf = _elf(6, vmlinux.PVH_ENTRY)
+    assert vmlinux.unpack(_bzimage(lzma.compress(elf))) == elf
+    assert vmlinux.unpack(_bzimage(b"LZOP or whatever comes")) is None
+
+
+def test_only_a_kernel_with_a_pvh_note_is_entered_by_it() -> None:
+    assert vmlinux.enters_by_pvh(_elf(6, 8, vmlinux.PVH_ENTRY))
+    assert not vmlinux.enters_by_pvh(_elf(6, 8))
 
 
 COMPLAINTS = [

@@ -37,7 +37,7 @@ class Share:
 class Machine:
     """What one QEMU is started with; sizes in bytes, files on the host."""
 
-    vmlinuz: Path
+    kernel: Path
     initrd: Path
     accel: str
     cpus: int = 2
@@ -133,7 +133,7 @@ def command(recipe: Recipe, machine: Machine) -> list[str]:
         *("-M", "q35,usb=off,vmport=off,graphics=off"),
         *("-accel", ACCEL[machine.accel], "-cpu", CPU[machine.accel]),
         *("-smp", str(machine.cpus), "-m", f"{machine.memory_bytes >> 20}M"),
-        *("-kernel", str(machine.vmlinuz), "-initrd", str(machine.initrd)),
+        *("-kernel", str(machine.kernel), "-initrd", str(machine.initrd)),
         *("-append", f"{KERNEL_OPTIONS} {machine.kernel_options}"),
         *_drives(machine),
         *_channels(machine),

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from machine import accel, errors, image, initramfs, qemu, recipe, tsc, watch
+from machine import accel, errors, image, initramfs, qemu, recipe, tsc, vmlinux, watch
 from machine.channels import Channels
 
 GUEST_PROJECT = "/mnt/writestall"
@@ -163,7 +163,7 @@ def _start(
         extra = initramfs.archive(_job_files(job, shares))
         initrd.write_bytes(initramfs.build(kernel).read_bytes() + extra)
         machine = qemu.Machine(
-            kernel.vmlinuz,
+            vmlinux.build(kernel),
             initrd,
             result.accel,
             cpus=job.cpus,
