@@ -15,9 +15,6 @@ from driver.project import PROJECT, cache, recipe
 
 # Folders under tests/ that boot machines: `make check` leaves them out.
 NEEDS_MACHINE = ("guest", "harness", "lab")
-# A machine spends much of its time asleep in a stall, so the CPUs can be as many
-# machines; each has 2 GiB, its QEMU and what the tests beside it need about as much.
-MEMORY_PER_WORKER = 4 << 30
 REMEDY = {stage.name: stage.remedy for stage in STAGES}
 
 
@@ -36,12 +33,6 @@ def _prepare_machine() -> Path:
     stages = tuple(Stage(name, REMEDY.get(name, AGAIN)) for name in plan)
     progress = Progress(stages, cache.root() / "logs")
     return Path(run_tools(progress, plan.values()))
-
-
-def _workers() -> int:
-    """How many tests run side by side: what the CPUs and the memory allow."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return max(1, min(os.cpu_count() or 1, memory // MEMORY_PER_WORKER))
 
 
 def main() -> int:
@@ -65,6 +56,8 @@ def main() -> int:
         except StageError as failed:
             return failed.status
     left_out = [f"--ignore=tests/{name}" for name in NEEDS_MACHINE] * options.quick
-    many = ["-n", str(_workers())]
+    # An emulated machine keeps every CPU busy, and its stalls must be its own: one
+    # at a time. The quick tests go side by side.
+    many = ["-n", "auto" if options.quick else "0"]
     command = [str(python), "-m", "pytest", *many, *left_out, *options.pytest]
     return subprocess.run(command, cwd=PROJECT, env=environment, check=False).returncode

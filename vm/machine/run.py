@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""run: a command to its exit status in a throwaway machine."""
+"""run: a command to its exit status in a throwaway machine.
+
+QEMU by our own hand and not virtme-ng, for the boot: docs/measured.md.
+"""
 
 from __future__ import annotations
 
