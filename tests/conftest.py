@@ -11,17 +11,6 @@ import pytest
 from support import KERNELS, Run, tool
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep together what shares a run: the tests of one fixture `both`.
-
-    All others go, one by one, to whichever worker is free.
-    """
-    for item in items:
-        callspec = getattr(item, "callspec", None)
-        if callspec and "both" in callspec.params:
-            item.add_marker(pytest.mark.xdist_group(f"lab-{callspec.params['both']}"))
-
-
 @pytest.fixture(scope="session")
 def machine() -> Run:
     """vm/run: machine("-k", "6.12", "--", "uname", "-r")."""

@@ -19,17 +19,17 @@ REMEDY = {stage.name: stage.remedy for stage in STAGES}
 
 
 def _prepare_machine() -> Path:
-    """Build what the first machine tests need, so that no test's time holds it.
+    """Build what every machine test needs, so that no test's time holds it.
 
-    The other kernels' parts are built by the first test that asks for them, while
-    other tests go on. Returns the folder of the default kernel's compiled parts.
+    Returns the folder of one kernel's compiled parts.
     """
+    kernels = tuple(recipe.load().kernels)
     plan = {
         "qemu": ("vm/build", "qemu"),
         "image": ("vm/build", "tree", "disk", "kernels"),
         "accelerator": ("vm/build", "accel"),
-        "compile": ("lab/build", "-k", recipe.load().default_kernel),
     }
+    plan |= {f"compile {name}": ("lab/build", "-k", name) for name in kernels}
     stages = tuple(Stage(name, REMEDY.get(name, AGAIN)) for name in plan)
     progress = Progress(stages, cache.root() / "logs")
     return Path(run_tools(progress, plan.values()))

@@ -53,16 +53,13 @@ ON_EVERY_KERNEL = {
     "survives-cycles-under-load.sh",
     "unload-loses-no-deferred-bio.sh",
 }
-# What takes minutes begins first, so that no worker is left alone with it at the
-# end. Each tracer is armed 50 times in all, a machine for each engine and kernel:
+# Each tracer is armed 50 times in all, a machine for each engine and kernel:
 # compiling bpftrace's script under TCG takes it ten seconds of CPU each time.
-LONG = {
+VARIANTS = {
     "survives-arming-under-load.py": tuple(
         ("--cycles", str(50 // len(KERNELS)), "--engine", engine)
         for engine in ("stap", "bpftrace")
     ),
-    "undoes-every-step.py": ((),),
-    "shares-the-probe-with-tracers.sh": ((),),
 }
 IS_TEST = re.compile(r'^(?:# |""")This test will ', re.MULTILINE)
 # What holds tasks on purpose, so that hung tasks behind it are no complaint.
@@ -87,7 +84,6 @@ def _kernels(script: Path) -> tuple[str, ...]:
 
 def _cases() -> list[Any]:
     """Each script, on each of its kernels, with each of its further arguments."""
-    found = sorted(_scripts(), key=lambda found: found[0].name not in LONG)
     return [
         pytest.param(
             script,
@@ -95,9 +91,9 @@ def _cases() -> list[Any]:
             kernel,
             id="-".join((str(script.relative_to(TESTS)), kernel, *more[-1:])),
         )
-        for script, folder in found
+        for script, folder in _scripts()
         for kernel in _kernels(script)
-        for more in LONG.get(script.name, ((),))
+        for more in VARIANTS.get(script.name, ((),))
     ]
 
 
