@@ -40,10 +40,13 @@ class Settings:
 
 def plan(settings: Settings) -> list[str]:
     """The names of the steps of a run that goes well, in order."""
-    injecting = bool(settings.scenario.inject)
+    scenario = settings.scenario
+    injecting = bool(scenario.inject)
     return [
         *(["wipe"] if settings.wipe else []),
-        *("queue", "mkfs", "mount", "sysctl"),
+        *(["queue"] if scenario.queue else []),
+        *("mkfs", "mount"),
+        *(["sysctl"] if scenario.sysctl else []),
         *(["inject"] if injecting else []),
         *("kallsyms", "trace", "kernel-log"),
         *(["arm"] if injecting else []),
@@ -52,7 +55,10 @@ def plan(settings: Settings) -> list[str]:
         "kernel-log-save",
         *(f"stop-{name}" for name in reversed(settings.engines)),
         *(["truth", "unload"] if injecting else []),
-        *("sysctl-restore", "umount", "queue-restore", "collect"),
+        *(["sysctl-restore"] if scenario.sysctl else []),
+        "umount",
+        *(["queue-restore"] if scenario.queue else []),
+        "collect",
     ]
 
 

@@ -35,7 +35,10 @@ def queue_path(disk: str, name: str) -> Path:
 def applied(
     run: Run, kind: str, path_of: Callable[[str], Path], settings: Settings
 ) -> Iterator[None]:
-    """Set each, put back what was there; `kind` names the steps."""
+    """Set each, put back what was there; `kind` names the steps. None, no steps."""
+    if not settings:
+        yield
+        return
     before: dict[Path, str] = {}
     try:
         with run.step(kind) as step:
