@@ -50,33 +50,34 @@ class Log:
 _START = re.compile(r"#\[.*start is CLOCK_MONOTONIC (\d+) ns\]")
 
 
-def intervals(path: Path, problems: list[Problem]) -> Iterator[tuple[int, list[str]]]:
-    """A log's lines that should hold an interval, numbered, as their fields.
+def lines(path: Path, problems: list[Problem]) -> list[str]:
+    """A log's lines; none where it cannot be read."""
+    try:
+        return path.read_text("utf-8", "replace").splitlines()
+    except OSError as error:
+        problems.append(Problem(path.name, 0, error.strerror or "unreadable"))
+        return []
+
+
+def intervals(text: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """The lines that should hold an interval, numbered, as their fields.
 
     "start,length,max,payload" in seconds, behind a tag where there is one.
     """
-    for number, line in enumerate(_lines(path, problems), 1):
+    for number, line in enumerate(text, 1):
         if line and not line.startswith(("#", '"')):
             yield number, line.split(",")
 
 
-def start_of(path: Path) -> int | None:
-    """When the log began, CLOCK_MONOTONIC ns; None where it does not say."""
-    found = (_START.match(line) for line in _lines(path, []))
+def start_of(text: list[str]) -> int | None:
+    """When the log began, CLOCK_MONOTONIC ns; None where its lines do not say."""
+    found = (_START.match(line) for line in text)
     return next((int(start[1]) for start in found if start), None)
 
 
 def not_an_interval(path: Path, number: int, error: Exception) -> Problem:
     """What is wrong with a line that could not be decoded."""
     return Problem(path.name, number, f"not an interval ({type(error).__name__})")
-
-
-def _lines(path: Path, problems: list[Problem]) -> list[str]:
-    try:
-        return path.read_text("utf-8", "replace").splitlines()
-    except OSError as error:
-        problems.append(Problem(path.name, 0, error.strerror or "unreadable"))
-        return []
 
 
 def read_latencies(path: Path) -> tuple[Latencies | None, list[Problem]]:
@@ -99,7 +100,7 @@ def read_total(path: Path) -> tuple[Any, list[Problem]]:
 
     total = HdrHistogram(1, HIGHEST_NS, DIGITS)
     problems: list[Problem] = []
-    for number, fields in intervals(path, problems):
+    for number, fields in intervals(lines(path, problems)):
         try:
             total.decode_and_add(fields[-1])
         except Exception as error:  # the decoder raises whatever zlib, ctypes raise
@@ -113,8 +114,9 @@ def read_log(path: Path) -> Log:
     """
     from hdrh.histogram import HdrHistogram
 
-    log = Log(start_of(path), [])
-    for _, fields in intervals(path, []):
+    text = lines(path, [])
+    log = Log(start_of(text), [])
+    for _, fields in intervals(text):
         histogram = HdrHistogram(1, HIGHEST_NS, DIGITS)
         try:
             start_ns, length_ns = (int(float(field) * 1e9) for field in fields[-4:-2])

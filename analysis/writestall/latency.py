@@ -17,6 +17,7 @@ from writestall.hlog import (
     DIGITS,
     HIGHEST_NS,
     intervals,
+    lines,
     not_an_interval,
     start_of,
 )
@@ -66,7 +67,8 @@ def read_log(path: Path, problems: list[Problem]) -> LatencyLog | None:
 
     total = HdrHistogram(1, HIGHEST_NS, DIGITS)
     spans = []
-    for number, fields in intervals(path, problems):
+    text = lines(path, problems)
+    for number, fields in intervals(text):
         try:
             start, length, *_, packed = fields
             start_s, length_s = _seconds(start), _seconds(length)
@@ -85,7 +87,7 @@ def read_log(path: Path, problems: list[Problem]) -> LatencyLog | None:
     curve = [Point(nines, p, int(at[p])) for nines, p in wanted.items()]
     table = {p: int(at[p]) for p in TABLE}
     table[100.0] = total.get_max_value()
-    return LatencyLog(writes, table[100.0], start_of(path), spans, curve, table)
+    return LatencyLog(writes, table[100.0], start_of(text), spans, curve, table)
 
 
 def _seconds(text: str) -> float:

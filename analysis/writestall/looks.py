@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """looks: a letter, a colour and a hatching for each class, in terminals and pictures.
 
-Colours are those of Okabe and Ito, "Color Universal Design" (2008), which people with
-any colour vision can tell apart. There are fewer than classes: a family shares one and
-differs in hatching. The letter is drawn wherever the colour is, and is enough alone.
+Family and pattern are the palette's, as on the page; here they become a colour and a
+hatching. The letter is drawn wherever the colour is, and is enough alone.
 """
 
 from __future__ import annotations
@@ -11,9 +10,48 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from writestall import classes as c
+from writestall import palette
 
-_LOCK, _JOURNAL, _DISK, _FLUSH = "#e69f00", "#56b4e9", "#d55e00", "#009e73"
-_MEMORY, _CPU, _NONE = "#cc79a7", "#f0e442", "#b4b4b4"
+# As page/style.css has them.
+_COLOURS = {
+    "lock": "#e69f00",
+    "journal": "#56b4e9",
+    "disk": "#d55e00",
+    "flush": "#009e73",
+    "memory": "#cc79a7",
+    "cpu": "#f0e442",
+    "none": "#b4b4b4",
+}
+# Matplotlib's, for each pattern.
+_HATCHES = {
+    palette.SOLID: "",
+    palette.RISING: "//",
+    palette.DOTS: "..",
+    palette.FALLING: "\\\\",
+    palette.CROSS: "xx",
+    palette.LEVEL: "--",
+}
+_LETTERS = {
+    c.PAGE_LOCK: "P",
+    c.INODE_LOCK: "I",
+    c.FS_LOCK: "F",
+    c.JOURNAL_BUFFER: "B",
+    c.JOURNAL_TRANSACTION: "T",
+    c.JOURNAL_COMMIT_WAIT: "C",
+    c.JOURNAL_SPACE: "J",
+    c.LOG_SPACE: "L",
+    c.FS_TRANSACTION: "X",
+    c.DEVICE_IO: "V",
+    c.BLOCK_QUEUE: "Q",
+    c.RAID_OR_DM: "R",
+    c.PAGE_WRITEBACK: "W",
+    c.DIRTY_THROTTLE: "D",
+    c.MEMORY: "M",
+    c.RUNNING: "r",
+    c.RUNQUEUE: "q",
+    c.OTHER: "O",
+    c.UNEXPLAINED: "?",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,24 +63,9 @@ class Look:
     hatch: str
 
 
-LOOKS = {
-    c.PAGE_LOCK: Look("P", _LOCK, ""),
-    c.INODE_LOCK: Look("I", _LOCK, "//"),
-    c.FS_LOCK: Look("F", _LOCK, ".."),
-    c.JOURNAL_BUFFER: Look("B", _JOURNAL, ""),
-    c.JOURNAL_TRANSACTION: Look("T", _JOURNAL, "//"),
-    c.JOURNAL_COMMIT_WAIT: Look("C", _JOURNAL, ".."),
-    c.JOURNAL_SPACE: Look("J", _JOURNAL, "\\\\"),
-    c.LOG_SPACE: Look("L", _JOURNAL, "xx"),
-    c.FS_TRANSACTION: Look("X", _JOURNAL, "--"),
-    c.DEVICE_IO: Look("V", _DISK, ""),
-    c.BLOCK_QUEUE: Look("Q", _DISK, "//"),
-    c.RAID_OR_DM: Look("R", _DISK, ".."),
-    c.PAGE_WRITEBACK: Look("W", _FLUSH, ""),
-    c.DIRTY_THROTTLE: Look("D", _FLUSH, "//"),
-    c.MEMORY: Look("M", _MEMORY, ""),
-    c.RUNNING: Look("r", _CPU, ""),
-    c.RUNQUEUE: Look("q", _CPU, "//"),
-    c.OTHER: Look("O", _NONE, ""),
-    c.UNEXPLAINED: Look("?", _NONE, "\\\\"),
-}
+def _look(cls: str) -> Look:
+    kind = palette.kind(cls)
+    return Look(_LETTERS[cls], _COLOURS[kind.family], _HATCHES[kind.pattern])
+
+
+LOOKS = {cls: _look(cls) for cls in _LETTERS}

@@ -17,7 +17,7 @@ PACKAGE = Path(writestall.__file__).parent
 # Each layer may import those before it; modules of one line may not import each other
 # unless the order of the line allows it.
 LAYERS = """
-    errors files units buckets events classes looks
+    errors files units buckets events classes palette looks
     parse truth frames rule rules_pages rules_journal rules_block rules_fs rules_roles
     rules
     classify endings hlog rundir
@@ -29,7 +29,7 @@ LAYERS = """
     text jsonout logtext
     tables to_folded to_csv to_hlog to_prometheus to_perfetto to_parquet export
     hist heatmap term picture whatif proof term_whatif outputs
-    palette axes latency heat timeline flame curve views doubts commits story page
+    axes latency heat timeline flame curve views doubts commits story page
     cli __main__
 """.split()
 EXTERNAL = {"msgspec", "hdrh", "rich", "jinja2", "markupsafe"}
