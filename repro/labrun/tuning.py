@@ -13,12 +13,12 @@ from labrun.run import Run
 PROC_SYS = Path("/proc/sys")
 CLASS_BLOCK = Path("/sys/class/block")
 Settings = Mapping[str, str | int]
-# Setting the one clears the other, and 0 is what each reads then, but not what it
-# takes (mm/page-writeback.c, dirty_bytes_handler): put back is the one that was set.
-EITHER_OR = {
-    "/proc/sys/vm/dirty_bytes": "/proc/sys/vm/dirty_ratio",
-    "/proc/sys/vm/dirty_background_bytes": "/proc/sys/vm/dirty_background_ratio",
-}
+# Setting the one clears the other, and 0 is what each reads then; a ratio may be 0,
+# so many bytes may not (mm/page-writeback.c, dirty_bytes_handler()).
+BYTES_OR_RATIO = tuple(
+    (PROC_SYS / f"vm/{name}_bytes", PROC_SYS / f"vm/{name}_ratio")
+    for name in ("dirty", "dirty_background")
+)
 
 
 def sysctl_path(name: str) -> Path:
@@ -44,7 +44,8 @@ def applied(
         with run.step(kind) as step:
             for name, value in settings.items():
                 path = path_of(name)
-                before |= _now(path)
+                place, now = _in_force(path)
+                before.setdefault(place, now)
                 _set(path, value)
             run.manifest[kind] = dict(settings)
             step.detail = ", ".join(
@@ -58,13 +59,16 @@ def applied(
             _restore(before)
 
 
-def _now(path: Path) -> dict[Path, str]:
-    """What to put back later, and where."""
-    value = path.read_text().strip()
-    other = EITHER_OR.get(str(path))
-    if other and value == "0":
-        return _now(Path(other))
-    return {path: value}
+def _in_force(path: Path) -> tuple[Path, str]:
+    """What to put back later, and where: of a pair, the one that is in force."""
+    for in_bytes, in_ratio in BYTES_OR_RATIO:
+        if path in (in_bytes, in_ratio):
+            path = in_ratio if _value(in_bytes) == "0" else in_bytes
+    return path, _value(path)
+
+
+def _value(path: Path) -> str:
+    return path.read_text().strip()
 
 
 def _set(path: Path, value: str | int) -> None:

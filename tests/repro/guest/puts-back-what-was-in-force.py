@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will set vm.dirty_bytes and vm.dirty_ratio, of which the kernel clears one
+when the other is set, as a run does, and find in force what was in force before."""
+
+import sys
+import tempfile
+from itertools import product
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "repro"))
+from labrun import tuning
+from labrun.progress import Progress
+from labrun.run import Run
+from labrun.stop import Stop
+
+BEFORE = {"vm.dirty_bytes": 300 << 20, "vm.dirty_ratio": 17}
+SET = (
+    {"vm.dirty_bytes": 50 << 20},
+    {"vm.dirty_ratio": 30},
+    {"vm.dirty_bytes": 50 << 20, "vm.dirty_ratio": 30},
+    {"vm.dirty_ratio": 30, "vm.dirty_bytes": 50 << 20},
+)
+
+
+def both():
+    """What the kernel says now."""
+    return {name: int(tuning.sysctl_path(name).read_text()) for name in BEFORE}
+
+
+def tried(run, in_force, settings):
+    """Mistakes, as lines, where `in_force` holds and a run has `settings`."""
+    tuning.sysctl_path(in_force).write_text(f"{BEFORE[in_force]}\n")
+    before = both()
+    with tuning.applied(run, "sysctl", tuning.sysctl_path, settings):
+        meanwhile = both()
+    last = list(settings)[-1]
+    case = f"{in_force} in force, {settings} set"
+    if meanwhile[last] != settings[last]:
+        yield f"{case}: then {meanwhile}"
+    if both() != before:
+        yield f"{case}: left {both()}, not {before}"
+
+
+def main():
+    run = Run(Path(tempfile.mkdtemp(prefix="test-")), Progress("none"), Stop())
+    found = [line for pair in product(BEFORE, SET) for line in tried(run, *pair)]
+    for line in found:
+        print(f"FAILED: {line}")
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
