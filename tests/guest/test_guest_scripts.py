@@ -3,7 +3,8 @@
 
 A script is a file of one of the folders below whose first comment or docstring
 begins with "This test will"; the others are their libraries. Its status is
-the verdict, and the machine's own complaints overrule it.
+the verdict, and the kernel's complaints overrule it. The scripts of one kernel share
+a machine as long as all goes well (batch.py).
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from typing import Any
 
 import pytest
 
+from batch import TOOK_S, Verdict, verdicts
 from machine import recipe
 from machine.run import GUEST_PROJECT
-from support import KERNELS, PROJECT, Run
+from support import KERNELS, PROJECT
 
 TESTS = PROJECT / "tests"
 BUILD = "/mnt/build"
@@ -82,13 +84,27 @@ def _kernels(script: Path) -> tuple[str, ...]:
     return (recipe.load().default_kernel,)
 
 
+@dataclass(frozen=True)
+class Case:
+    """A script on a kernel, with its arguments."""
+
+    script: Path
+    arguments: tuple[str, ...]
+    kernel: str
+
+    @property
+    def command(self) -> list[str]:
+        """How a machine runs it."""
+        interpreter = "python3" if self.script.suffix == ".py" else "bash"
+        script = f"{GUEST_PROJECT}/{self.script.relative_to(PROJECT)}"
+        return [interpreter, script, *self.arguments]
+
+
 def _cases() -> list[Any]:
     """Each script, on each of its kernels, with each of its further arguments."""
     return [
         pytest.param(
-            script,
-            (*folder.arguments, *more),
-            kernel,
+            Case(script, (*folder.arguments, *more), kernel),
             id="-".join((str(script.relative_to(TESTS)), kernel, *more[-1:])),
         )
         for script, folder in _scripts()
@@ -97,20 +113,37 @@ def _cases() -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize(("script", "arguments", "kernel"), _cases())
+@pytest.fixture(scope="module")
+def verdict_on(
+    request: pytest.FixtureRequest, artefacts: Callable[[str], Path]
+) -> Callable[[Case], Verdict]:
+    """The verdict on a case; a kernel's first case runs all that were selected."""
+    selected = [
+        item.callspec.params["case"]
+        for item in request.session.items
+        if item.path == request.path
+    ]
+    known: dict[Case, Verdict] = {}
+
+    def verdict(case: Case) -> Verdict:
+        if case not in known:
+            cases = [one for one in selected if one.kernel == case.kernel]
+            build = f"{artefacts(case.kernel)}:{BUILD}:ro"
+            machine = ("--kernel", case.kernel, "--share", build)
+            commands = [one.command for one in cases]
+            found = verdicts(machine, commands, LIMIT_S, HOLDERS)
+            known.update(zip(cases, found, strict=True))
+        return known[case]
+
+    return verdict
+
+
+@pytest.mark.parametrize("case", _cases())
 def test_in_the_guest(
-    script: Path,
-    arguments: tuple[str, ...],
-    kernel: str,
-    machine: Run,
-    artefacts: Callable[[str], Path],
+    case: Case,
+    verdict_on: Callable[[Case], Verdict],
+    record_property: Callable[[str, object], None],
 ) -> None:
-    interpreter = "python3" if script.suffix == ".py" else "bash"
-    done = machine(
-        *("--kernel", kernel, "--timeout", str(LIMIT_S), "--excuse", HOLDERS),
-        *("--share", f"{artefacts(kernel)}:{BUILD}:ro"),
-        *("--", interpreter, f"{GUEST_PROJECT}/{script.relative_to(PROJECT)}"),
-        *arguments,
-        limit_s=LIMIT_S + 60,
-    )
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    verdict = verdict_on(case)
+    record_property(TOOK_S, verdict.took_s)
+    assert verdict.good, str(verdict)

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+import batch
 from machine import errors, image, initramfs, recipe
 from support import KERNELS, PROJECT, Run, tool
 
@@ -215,3 +216,22 @@ def test_bad_arguments_get_one_line_and_no_machine(
     assert done.returncode == errors.EXIT_SETUP
     assert said in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_each_command_of_a_batch_gets_its_own_verdict() -> None:
+    complain = "echo '<0>BUG: made up' >/dev/kmsg"
+    crash = "echo crashing; echo c >/proc/sysrq-trigger"
+    commands = [
+        ["true"],
+        ["sh", "-c", complain],
+        ["sleep", "60"],
+        ["sh", "-c", crash],
+        ["echo", "last"],
+    ]
+    found = batch.verdicts((), commands, limit_s=10, excused="nothing")
+    assert [one.status for one in found] == [0, 0, 124, None, 0]
+    assert [one.good for one in found] == [True, False, False, False, True]
+    assert found[1].complaints == ["BUG: made up"]
+    assert "crashing" in found[3].output
+    assert any("Kernel panic" in line for line in found[3].complaints)
+    assert found[4].output == "last\n"
