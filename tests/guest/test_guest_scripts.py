@@ -119,9 +119,11 @@ def verdict_on(
 ) -> Callable[[Case], Verdict]:
     """The verdict on a case; a kernel's first case runs all that were selected."""
     selected = [
-        item.callspec.params["case"]
+        case
         for item in request.session.items
-        if item.path == request.path
+        if isinstance(item, pytest.Function) and item.path == request.path
+        for case in item.callspec.params.values()
+        if isinstance(case, Case)
     ]
     known: dict[Case, Verdict] = {}
 
