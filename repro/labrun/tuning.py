@@ -44,7 +44,7 @@ def applied(
         with run.step(kind) as step:
             for name, value in settings.items():
                 path = path_of(name)
-                place, now = _in_force(path)
+                place, now = in_force(path)
                 before.setdefault(place, now)
                 _set(path, value)
             run.manifest[kind] = dict(settings)
@@ -59,7 +59,7 @@ def applied(
             _restore(before)
 
 
-def _in_force(path: Path) -> tuple[Path, str]:
+def in_force(path: Path) -> tuple[Path, str]:
     """What to put back later, and where: of a pair, the one that is in force."""
     for in_bytes, in_ratio in BYTES_OR_RATIO:
         if path in (in_bytes, in_ratio):

@@ -134,4 +134,6 @@ one yes bio read "$disk" 0 8
 one no bio read "$disk" 0 1
 one no bio read "$disk" 0 17
 
+wipefs --all --quiet --force "$disk"
+blockdev --rereadpt "$disk"
 quiet_kernel
