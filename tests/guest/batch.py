@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from machine import watch
@@ -49,38 +49,42 @@ class Verdict:
         return f"status {self.status}{said}\n{self.output[-4000:]}"
 
 
-def verdicts(
-    machine: Sequence[str],
-    commands: Sequence[Sequence[str]],
-    limit_s: int,
-    excused: str,
-) -> list[Verdict]:
-    """Run the commands; `machine` are vm/run's arguments, `excused` its --excuse."""
-    found: list[Verdict] = []
-    while len(found) < len(commands):
-        found += _on_one_machine(machine, commands[len(found) :], limit_s, excused)
-    return found
+@dataclass(frozen=True)
+class Batch:
+    """What all machines of a batch have: vm/run's arguments, its --excuse, and how
+    long a command may take."""
 
+    machine: tuple[str, ...]
+    excused: str
+    limit_s: int
 
-def _on_one_machine(
-    machine: Sequence[str],
-    commands: Sequence[Sequence[str]],
-    limit_s: int,
-    excused: str,
-) -> list[Verdict]:
-    """The verdicts on the first commands, at least on one."""
-    with tempfile.TemporaryDirectory(prefix="writestall-") as name:
-        folder = Path(name)
-        argv = [sys.executable, str(PROJECT / "vm/run"), *machine]
-        argv += ["--excuse", excused, "--console", str(folder / "console")]
-        argv += ["--share", f"{folder}:{VERDICTS}", "--timeout", "86400"]
-        argv += ["--", "bash", EACH, VERDICTS, str(limit_s), *map(shlex.join, commands)]
-        with (folder / "machine").open("w") as told:
-            process = subprocess.Popen(
-                argv, stdin=subprocess.DEVNULL, stdout=told, stderr=told
-            )
-            _follow(process, folder, limit_s + 120)
-        return _read(folder, excused)
+    def verdicts(self, commands: Sequence[Sequence[str]]) -> list[Verdict]:
+        """Run the commands, each that follows a failure on a fresh machine."""
+        found: list[Verdict] = []
+        while len(found) < len(commands):
+            found += self._on_one_machine(commands[len(found) :])
+        return found
+
+    def _on_one_machine(self, commands: Sequence[Sequence[str]]) -> list[Verdict]:
+        """The verdicts on the first commands, at least on one."""
+        with tempfile.TemporaryDirectory(prefix="writestall-") as name:
+            folder = Path(name)
+            console, words = folder / "console", map(shlex.join, commands)
+            argv = [sys.executable, str(PROJECT / "vm/run"), *self.machine]
+            argv += ["--excuse", self.excused, "--console", str(console)]
+            # _follow() ends a machine that makes no progress.
+            argv += ["--share", f"{folder}:{VERDICTS}", "--timeout", "86400"]
+            argv += ["--", "bash", EACH, VERDICTS, str(self.limit_s), *words]
+            with (folder / "machine").open("w") as told:
+                process = subprocess.Popen(
+                    argv, stdin=subprocess.DEVNULL, stdout=told, stderr=told
+                )
+                _follow(process, folder, self.limit_s + 120)
+            found = _read(folder, self.excused)
+            if process.returncode and all(one.good for one in found):
+                # The machine was lost, or complained, behind its last command.
+                found[-1] = replace(found[-1], status=process.returncode)
+            return found
 
 
 def _follow(process: subprocess.Popen[bytes], folder: Path, limit_s: float) -> None:
@@ -97,23 +101,24 @@ def _follow(process: subprocess.Popen[bytes], folder: Path, limit_s: float) -> N
 
 
 def _read(folder: Path, excused: str) -> list[Verdict]:
-    parts = _by_command((folder / "console").read_text(errors="replace"))
     found = []
-    for number, console in enumerate(parts):
-        output = folder / f"{number}.out"
-        status = folder / f"{number}.status"
-        text = output.read_text(errors="replace") if output.exists() else ""
-        done, took_s = _ended(status)
+    for number, console in enumerate(_by_command(_text(folder / "console"))):
+        text = _text(folder / f"{number}.out")
+        done, took_s = _ended(_text(folder / f"{number}.status").split())
         if done is None:
-            text += (folder / "machine").read_text(errors="replace")
+            text += _text(folder / "machine")
         complaints = watch.complaints(console, excused)
         found.append(Verdict(done, took_s, text, complaints))
     return found
 
 
-def _ended(path: Path) -> tuple[int | None, int | None]:
+def _text(path: Path) -> str:
+    """What a file holds; nothing where the machine never came to write it."""
+    return path.read_text(errors="replace") if path.exists() else ""
+
+
+def _ended(words: list[str]) -> tuple[int | None, int | None]:
     """Status and seconds, if the command came to its end."""
-    words = path.read_text().split() if path.exists() else []
     return (int(words[0]), int(words[1])) if len(words) == 2 else (None, None)
 
 

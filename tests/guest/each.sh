@@ -4,8 +4,8 @@
 #
 # each.sh FOLDER LIMIT_S COMMAND...: each COMMAND is one word that the shell reads.
 # FOLDER/N.out holds what the Nth printed, FOLDER/N.status its status and the seconds it
-# took; the kernel log says where it began. What follows a failure gets a machine of its own: none runs
-# where another may have left something.
+# took; the kernel log says where it began. What follows a failure gets a machine of its
+# own: none runs where another may have left something.
 set -u
 folder=$1
 limit_s=$2

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from batch import TOOK_S, Verdict, verdicts
+from batch import TOOK_S, Batch, Verdict
 from machine import recipe
 from machine.run import GUEST_PROJECT
 from support import KERNELS, PROJECT
@@ -132,8 +132,8 @@ def verdict_on(
             cases = [one for one in selected if one.kernel == case.kernel]
             build = f"{artefacts(case.kernel)}:{BUILD}:ro"
             machine = ("--kernel", case.kernel, "--share", build)
-            commands = [one.command for one in cases]
-            found = verdicts(machine, commands, LIMIT_S, HOLDERS)
+            batch = Batch(machine, HOLDERS, LIMIT_S)
+            found = batch.verdicts([one.command for one in cases])
             known.update(zip(cases, found, strict=True))
         return known[case]
 

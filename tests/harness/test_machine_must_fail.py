@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-import batch
+from batch import Batch
 from machine import errors, image, initramfs, recipe
 from support import KERNELS, PROJECT, Run, tool
 
@@ -221,17 +221,28 @@ def test_bad_arguments_get_one_line_and_no_machine(
 def test_each_command_of_a_batch_gets_its_own_verdict() -> None:
     complain = "echo '<0>BUG: made up' >/dev/kmsg"
     crash = "echo crashing; echo c >/proc/sysrq-trigger"
+    # What vm/guest.sh calls behind the last command.
+    trap = "printf '#!/bin/sh\necho b >/proc/sysrq-trigger' >/usr/bin/sync"
     commands = [
         ["true"],
         ["sh", "-c", complain],
         ["sleep", "60"],
         ["sh", "-c", crash],
-        ["echo", "last"],
+        ["echo", "after"],
+        ["sh", "-c", trap],
     ]
-    found = batch.verdicts((), commands, limit_s=10, excused="nothing")
-    assert [one.status for one in found] == [0, 0, 124, None, 0]
-    assert [one.good for one in found] == [True, False, False, False, True]
+    found = Batch((), excused="nothing", limit_s=10).verdicts(commands)
+    assert [one.status for one in found] == [0, 0, 124, None, 0, errors.EXIT_LOST]
+    assert [one.good for one in found] == [True, False, False, False, True, False]
     assert found[1].complaints == ["BUG: made up"]
     assert "crashing" in found[3].output
     assert any("Kernel panic" in line for line in found[3].complaints)
-    assert found[4].output == "last\n"
+    assert found[4].output == "after\n"
+
+
+def test_a_batch_without_a_machine_says_why() -> None:
+    (found,) = Batch(("--kernel", "0.0"), excused="nothing", limit_s=10).verdicts(
+        [["true"]]
+    )
+    assert not found.good
+    assert "0.0" in found.output

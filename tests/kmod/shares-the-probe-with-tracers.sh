@@ -11,11 +11,8 @@ grep --quiet " $function$" /proc/kallsyms || function=generic_make_request
 tracer_pid=
 
 trace() { # PROBE: start bpftrace and wait until it counts
-	local -a types=()
-	# A kprobe needs none, and reading the kernel's takes seconds.
-	[[ $1 != kprobe:* ]] || types=(env BPFTRACE_BTF=/dev/null)
 	rm --force /tmp/traced
-	"${types[@]}" bpftrace -e "$1 /comm == \"dd\"/ { @bios += 1; }
+	bpftrace -e "$1 /comm == \"dd\"/ { @bios += 1; }
 		interval:ms:100 { printf(\"alive\n\"); }" >/tmp/traced 2>&1 &
 	tracer_pid=$!
 	until grep --quiet alive /tmp/traced 2>/dev/null; do
