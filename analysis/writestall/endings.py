@@ -48,6 +48,7 @@ def _symbols(stack: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(frame.symbol for frame in parse_stack(stack))
 
 
+@lru_cache(maxsize=65536)
 def _shows(pattern: re.Pattern[str], stack: tuple[str, ...]) -> bool:
     return any(pattern.fullmatch(symbol) for symbol in _symbols(stack))
 

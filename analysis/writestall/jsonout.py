@@ -60,7 +60,7 @@ def _part(part: Part) -> dict[str, Any]:
         "evidence": list(part.evidence),
     }
     if part.parts:
-        row["parts"] = [_part(inner) for inner in merged(part.parts)]
+        row["parts"] = [_part(inner) for inner in part.parts]
     else:
         row["explained"] = part.explained
     return row

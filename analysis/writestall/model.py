@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from writestall import classes as c
 from writestall.chain import Explainer
@@ -21,8 +24,7 @@ from writestall.rundir import RunDir
 from writestall.units import many
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(Struct, frozen=True, gc=False):
     """What a leaf of a chain comes down to.
 
     `who` is jbd2, writeback, the writer or a task's name; `device` a disk's name.
@@ -216,7 +218,7 @@ def _told(problems: list[Problem], folder: str = "") -> list[str]:
 
 # Parts that say the same are shown as one.
 def merged(parts: Iterable[Part]) -> tuple[Part, ...]:
-    """Parts of one level with equal meaning summed up, largest first."""
+    """Parts with equal meaning summed up, largest first, on this level and below."""
     groups: dict[tuple[Any, ...], list[Part]] = {}
     for part in parts:
         holder = part.holder.tid if part.holder else None

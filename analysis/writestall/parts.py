@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""parts: the record of where time went: a tree whose parts add up, in whole ns."""
+"""parts: the record of where time went: a tree whose parts add up, in whole ns.
+
+Structs, as events are: a run has millions of parts, and C makes and copies them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from writestall import classes as c
 from writestall.events import Write
@@ -13,8 +17,7 @@ WAIT = "wait"
 SEEN, INFERRED = "seen", "inferred"
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True, gc=False):
     """Whose time it is: thread id, name and role (classes.py)."""
 
     tid: int
@@ -22,8 +25,7 @@ class Task:
     role: str = c.ROLE_OTHER
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True, gc=False):
     """A stretch of a task's time, or an amount of it.
 
     kind       wait, running, runqueue, short_sleeps or unexplained
@@ -67,8 +69,7 @@ class Part:
         return sum(leaf.dur_ns for leaf in self.leaves() if leaf.explained)
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(Struct, frozen=True, gc=False):
     """One stalled write and where its time went; the parts add up to its duration."""
 
     id: int

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from writestall.classify import Verdict, classify, role
 from writestall.events import Block
@@ -16,8 +17,7 @@ from writestall.events import Block
 ASLEEP, RUNQUEUE, AWAKE = "asleep", "runqueue", "awake"
 
 
-@dataclass(frozen=True, slots=True)
-class Sleep:
+class Sleep(Struct, frozen=True, gc=False):
     """One block event and its id, the line number in the tracer's file."""
 
     id: int
@@ -49,8 +49,7 @@ class Sleep:
         return role(self.block.kstack, self.block.comm)
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True, gc=False):
     """A stretch of one task's time; `sleep` is None while it was awake."""
 
     kind: str

@@ -106,7 +106,7 @@ def chain_lines(answer: Answer, convoy: Convoy) -> Iterator[str]:
         f"took {_amount(total, unit_ns)}"
     )
     yield f"{head:<{LEFT_COLUMN}}  {_name(chain.task)}"
-    parts = tuple(unqueued(part) for part in chain.parts)
+    parts = merged(unqueued(part) for part in chain.parts)
     yield from _Tree(answer, chain, unit_ns).lines(parts, total, of=write.tid)
     root, ns = main_root(answer, [chain])
     yield (
@@ -140,15 +140,14 @@ class _Tree:
     def lines(
         self, parts: tuple[Part, ...], total: int, indent: str = "", of: int = -1
     ) -> Iterator[str]:
-        """Parts whose numbers add up to `total` units; those of 0 are hidden.
+        """Merged parts whose numbers add up to `total` units; those of 0 are hidden.
 
         `of` is the thread whose time it is, as the line above has said.
         """
-        shown = merged(parts)
-        total_ns = sum(part.dur_ns for part in shown)
-        dealt = shares(total_ns, [part.dur_ns for part in shown], total)
+        total_ns = sum(part.dur_ns for part in parts)
+        dealt = shares(total_ns, [part.dur_ns for part in parts], total)
         rows = [
-            (part, units) for part, units in zip(shown, dealt, strict=True) if units
+            (part, units) for part, units in zip(parts, dealt, strict=True) if units
         ]
         for at, (part, units) in enumerate(rows):
             words = _words(self.answer, self.chain, part)
