@@ -63,12 +63,17 @@ def _explain_run(args: argparse.Namespace) -> int:
     count = len(answer.chains)
     if args.write is not None and not 1 <= args.write <= count:
         raise WritestallError(f"--write {args.write}: this run has 1 to {count}")
-    chains = jsonout.chains_json(answer)
-    unwritten = _keep(run, {"chains.json": chains, "summary.json": answer.summary()})
+    chains = text.numbered(answer)
+    pieces = {
+        "chains.json": jsonout.chains_file(answer, chains),
+        "summary.json": [rundir.json_bytes(answer.summary())],
+    }
+    unwritten = _keep(run, pieces)
     if args.json:
-        rows = chains["chains"]
-        chosen = rows[: args.top] if args.write is None else [rows[args.write - 1]]
-        _print_json({"summary": answer.summary(), **chains, "chains": chosen})
+        at = (args.write or 1) - 1
+        chosen = chains[at : at + (1 if args.write else args.top)]
+        told = jsonout.chains_json(answer, chosen)
+        _print_json({"summary": answer.summary(), **told})
     else:
         _print_lines(text.report(answer, args.top, args.write))
     if unwritten:
@@ -77,13 +82,13 @@ def _explain_run(args: argparse.Namespace) -> int:
     return ANSWERED
 
 
-def _keep(run: RunDir, files: dict[str, dict[str, Any]]) -> WritestallError | None:
+def _keep(run: RunDir, pieces: dict[str, Iterable[bytes]]) -> WritestallError | None:
     """Writes the answer beside its events; a folder that refuses must not hide it."""
-    from writestall.rundir import write_json
+    from writestall.files import save_pieces
 
     try:
-        for name, value in files.items():
-            write_json(run.path / name, value)
+        for name, data in pieces.items():
+            save_pieces(run.path / name, data)
     except WritestallError as error:
         return error
     return None

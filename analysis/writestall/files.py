@@ -4,30 +4,40 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from writestall.errors import WritestallError
 
 
 def save(path: Path, data: bytes) -> None:
+    """Writes a file as save_pieces() does."""
+    save_pieces(path, (data,))
+
+
+def save_pieces(path: Path, pieces: Iterable[bytes]) -> None:
     """Writes a file beside its place, then moves it there; a link stays a link.
 
     What is no file of its own (a pipe, /dev/null) is written to as it stands.
     """
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
-            path.write_bytes(data)
+            _fill(path, pieces)
             return
         place = path.resolve()
         draft = _draft(place)
         try:
-            draft.write_bytes(data)
+            _fill(draft, pieces)
             draft.replace(place)
         finally:
             draft.unlink(missing_ok=True)
     except OSError as error:
         raise WritestallError(f"{path}: {error.strerror}") from None
+
+
+def _fill(path: Path, pieces: Iterable[bytes]) -> None:
+    with path.open("wb") as file:
+        file.writelines(pieces)
 
 
 def save_folder(path: Path, fill: Callable[[Path], None]) -> None:

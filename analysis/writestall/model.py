@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -57,9 +58,12 @@ class Convoy:
     chains: tuple[Chain, ...]
 
 
-@dataclass(slots=True)
+@dataclass
 class Answer:
-    """All that is known about a run's stalled writes; durations in ns."""
+    """All that is known about a run's stalled writes; durations in ns.
+
+    The chains are there when it is made and stay as they are: sums are built once.
+    """
 
     run: RunDir
     engine: str
@@ -68,12 +72,12 @@ class Answer:
     latencies: Latencies | None = None
     notes: list[str] = field(default_factory=list)
 
-    @property
+    @cached_property
     def stall_ns(self) -> int:
         """The stalled writes' durations in sum."""
         return sum(chain.write.dur_ns for chain in self.chains)
 
-    @property
+    @cached_property
     def share_explained(self) -> float:
         """Explained stall time, 0 to 1; 1 where nothing stalled."""
         explained = sum(chain.explained_ns for chain in self.chains)
@@ -81,6 +85,18 @@ class Answer:
 
     def root_of(self, chain: Chain, leaf: Part) -> Root:
         """What a leaf comes down to."""
+        own = leaf.task.tid == chain.write.tid
+        key = (leaf.kind, leaf.cls, leaf.explained, leaf.owner, leaf.task, own)
+        known = self._known_roots.setdefault(chain.write.dev, {})
+        if key not in known:
+            known[key] = self._root_of(chain, leaf)
+        return known[key]
+
+    @cached_property
+    def _known_roots(self) -> dict[str | None, dict[tuple[Any, ...], Root]]:
+        return {}
+
+    def _root_of(self, chain: Chain, leaf: Part) -> Root:
         cls = leaf.cls if leaf.explained else c.UNEXPLAINED
         if leaf.kind == c.SHORT_SLEEPS:
             cls = c.OTHER
@@ -90,17 +106,15 @@ class Answer:
         return Root(cls, leaf.owner or _who(chain, leaf), device)
 
     def _device_of(self, chain: Chain, leaf: Part) -> str:
-        # jbd2 names its thread after the disk: fs/jbd2/journal.c, jbd2_stats and
-        # kjournald2's "jbd2/%s" with "-8" for the inode of the journal.
-        match = re.fullmatch(r"jbd2/(.+?)(-\d+)?", leaf.task.comm)
-        if match and len(leaf.task.comm) < 15:
-            return match[1]
+        if disk := _journal_disk(leaf.task.comm):
+            return disk
         dev = chain.write.dev
         name = self.run.get("device", "name")
         if isinstance(name, str) and dev in (None, self.run.get("device", "dev")):
             return name
         return f"disk {dev}" if dev else "the disk"
 
+    @cached_property
     def ns_by_class(self) -> dict[str, int]:
         """Stall time by what the writes themselves waited for, largest first."""
         parts = (part for chain in self.chains for part in chain.parts)
@@ -108,11 +122,26 @@ class Answer:
 
     def roots(self, chains: Iterable[Chain]) -> dict[Root, int]:
         """Stall time by root, largest first."""
-        return _sums(
-            (self.root_of(chain, leaf), leaf.dur_ns)
-            for chain in chains
-            for leaf in chain.leaves()
-        )
+        return _sums(row for chain in chains for row in self._roots_of(chain))
+
+    @cached_property
+    def all_roots(self) -> dict[Root, int]:
+        """The roots of all chains."""
+        return self.roots(self.chains)
+
+    def _roots_of(self, chain: Chain) -> Iterable[tuple[Root, int]]:
+        """A chain's roots, each once, in the order of its leaves."""
+        known = self._roots_by_id.get(chain.id)
+        if known is None:
+            known = self._roots_by_id[chain.id] = {}
+            for leaf in chain.leaves():
+                root = self.root_of(chain, leaf)
+                known[root] = known.get(root, 0) + leaf.dur_ns
+        return known.items()
+
+    @cached_property
+    def _roots_by_id(self) -> dict[int, dict[Root, int]]:
+        return {}
 
     def summary(self) -> dict[str, Any]:
         """`summary.json`: design and docs/run-directory.md name the fields."""
@@ -127,9 +156,9 @@ class Answer:
             "max_ns": latencies.max_ns if latencies else None,
             "stall_ns": self.stall_ns,
             "longest_stall_ns": max((ch.write.dur_ns for ch in self.chains), default=0),
-            "stall_ns_by_class": self.ns_by_class(),
+            "stall_ns_by_class": self.ns_by_class,
             "stall_ns_by_root": {
-                str(root): ns for root, ns in self.roots(self.chains).items()
+                str(root): ns for root, ns in self.all_roots.items()
             },
             "share_explained": round(self.share_explained, 6),
             "lost_events": self.stream.lost_events,
@@ -139,6 +168,17 @@ class Answer:
             "scenario": _scenario_name(self.run),
             "notes": self.notes,
         }
+
+
+@lru_cache(maxsize=4096)
+def _journal_disk(comm: str) -> str | None:
+    """The disk of a journal's thread, by its name, which holds 15 characters.
+
+    jbd2 names its thread after the disk: fs/jbd2/journal.c, jbd2_stats and kjournald2's
+    "jbd2/%s" with "-8" for the inode of the journal.
+    """
+    match = re.fullmatch(r"jbd2/(.+?)(-\d+)?", comm)
+    return match[1] if match and len(comm) < 15 else None
 
 
 def _scenario_name(run: RunDir) -> str | None:
@@ -223,11 +263,18 @@ def merged(parts: Iterable[Part]) -> tuple[Part, ...]:
     for part in parts:
         holder = part.holder.tid if part.holder else None
         task = part.task.tid if part.kind == WAIT else None
-        key = (part.kind, part.cls, part.path, holder, task, part.explained)
         rest = part.why if part.kind != WAIT else bool(part.parts)
-        groups.setdefault((*key, rest), []).append(part)
-    sums = [_merge(group) for group in groups.values()]
+        key = (part.kind, part.cls, part.path, holder, task, part.explained, rest)
+        groups.setdefault(key, []).append(part)
+    sums = [
+        _merge(group) if len(group) > 1 else _merged_below(group[0])
+        for group in groups.values()
+    ]
     return tuple(sorted(sums, key=lambda part: -part.dur_ns))
+
+
+def _merged_below(part: Part) -> Part:
+    return replace(part, parts=merged(part.parts)) if part.parts else part
 
 
 def _merge(group: list[Part]) -> Part:

@@ -94,8 +94,8 @@ def _context(answer: Answer) -> dict[str, Any]:
     both = views(answer, start_ns)
     gaps = _gaps(answer, logs, problems)
     beside = commits(answer, start_ns, gaps)
-    classes = _shares(answer.ns_by_class(), {}, answer.stall_ns)
-    roots = answer.roots(answer.chains)
+    classes = _shares(answer.ns_by_class, {}, answer.stall_ns)
+    roots = answer.all_roots
     kinds = {root: root.cls for root in roots}
     names = {row.kind for row in classes} | set(kinds.values())
     names |= {frame.kind for frame in graph.frames} | {

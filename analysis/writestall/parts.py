@@ -6,8 +6,6 @@ Structs, as events are: a run has millions of parts, and C makes and copies them
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msgspec import Struct
 
 from writestall import classes as c
@@ -56,17 +54,18 @@ class Part(Struct, frozen=True, gc=False):
     owner: str = ""
     queue: int = 0
 
-    def leaves(self) -> Iterator[Part]:
+    def leaves(self) -> list[Part]:
         """The roots below this part, itself when nothing is."""
-        if not self.parts:
-            yield self
-        for part in self.parts:
-            yield from part.leaves()
+        found: list[Part] = []
+        _gather((self,), found)
+        return found
 
     @property
     def explained_ns(self) -> int:
         """How much of it is explained, in ns."""
-        return sum(leaf.dur_ns for leaf in self.leaves() if leaf.explained)
+        if not self.parts:
+            return self.dur_ns if self.explained else 0
+        return sum([part.explained_ns for part in self.parts])
 
 
 class Chain(Struct, frozen=True, gc=False):
@@ -77,12 +76,21 @@ class Chain(Struct, frozen=True, gc=False):
     task: Task
     parts: tuple[Part, ...]
 
-    def leaves(self) -> Iterator[Part]:
+    def leaves(self) -> list[Part]:
         """The roots of the whole write."""
-        for part in self.parts:
-            yield from part.leaves()
+        found: list[Part] = []
+        _gather(self.parts, found)
+        return found
 
     @property
     def explained_ns(self) -> int:
         """How much of the write is explained, in ns."""
-        return sum(part.explained_ns for part in self.parts)
+        return sum([part.explained_ns for part in self.parts])
+
+
+def _gather(parts: tuple[Part, ...], found: list[Part]) -> None:
+    for part in parts:
+        if part.parts:
+            _gather(part.parts, found)
+        else:
+            found.append(part)

@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 
 from writestall.errors import WritestallError
-from writestall.files import save
 
 ENGINES = ("stap", "bpftrace")
 MANIFEST_FORMAT = 1
@@ -113,8 +112,3 @@ def _note_status(run: RunDir) -> None:
 def json_bytes(value: object) -> bytes:
     """A value as JSON for people, too: two-space indented, one line end."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
-
-
-def write_json(path: Path, value: object) -> None:
-    """Writes a file of the run whole or not at all."""
-    save(path, json_bytes(value))

@@ -99,5 +99,5 @@ def _task(chain: Chain) -> str:
 
 
 def _root(answer: Answer, chain: Chain) -> str:
-    root, ns = main_root(answer, [chain])
+    root, ns = main_root(answer.roots([chain]))
     return f"{root!s} {percent(ns, chain.write.dur_ns)}"

@@ -63,17 +63,16 @@ def sentence(answer: Answer) -> str:
         told = f"; the slowest took {ms(slowest)}" if slowest is not None else ""
         return f"No write stalled for {ms(limit)} or more{told}."
     worst_ns = max(chain.write.dur_ns for chain in answer.chains)
-    root, ns = main_root(answer, answer.chains)
+    root, ns = main_root(answer.all_roots)
     return (
         f"{many(count, 'write')} stalled, worst {ms(worst_ns)}; "
         f"{percent(ns, answer.stall_ns)} of that time {_phrase(root)}."
     )
 
 
-def main_root(answer: Answer, chains: list[Chain]) -> tuple[Root, int]:
-    """What most of the chains' time comes down to; of no time, nothing does."""
-    roots = answer.roots(chains).items()
-    return next(iter(roots), (Root(c.UNEXPLAINED, ""), 0))
+def main_root(roots: dict[Root, int]) -> tuple[Root, int]:
+    """What most of the roots' time comes down to; of no time, nothing does."""
+    return next(iter(roots.items()), (Root(c.UNEXPLAINED, ""), 0))
 
 
 def _phrase(root: Root) -> str:
@@ -108,7 +107,7 @@ def chain_lines(answer: Answer, convoy: Convoy) -> Iterator[str]:
     yield f"{head:<{LEFT_COLUMN}}  {_name(chain.task)}"
     parts = merged(unqueued(part) for part in chain.parts)
     yield from _Tree(answer, chain, unit_ns).lines(parts, total, of=write.tid)
-    root, ns = main_root(answer, [chain])
+    root, ns = main_root(answer.roots([chain]))
     yield (
         f"explained {percent(chain.explained_ns, write.dur_ns)}   "
         f"root: {root!s} ({percent(ns, write.dur_ns)})"
@@ -208,8 +207,8 @@ def summary_lines(answer: Answer) -> Iterator[str]:
     )
     if not answer.chains:
         return
-    yield from _shares("waited for", answer.ns_by_class(), answer.stall_ns)
-    roots = {str(root): ns for root, ns in answer.roots(answer.chains).items()}
+    yield from _shares("waited for", answer.ns_by_class, answer.stall_ns)
+    roots = {str(root): ns for root, ns in answer.all_roots.items()}
     yield from _shares("root", roots, answer.stall_ns)
     lost = answer.stream.lost_events
     summary = answer.summary()

@@ -121,7 +121,7 @@ class _Trace:
         if part.holder:
             track = self.task(part.holder)
         elif part.cls == c.DEVICE_IO or _ends_with_io(part):
-            leaf = next(part.leaves())
+            leaf = part.leaves()[0]
             disk = self.answer.root_of(wait.chain, leaf).device or "disk"
             track = self.track(disk, disk, _DISK_RANK)
         else:

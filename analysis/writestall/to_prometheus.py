@@ -60,7 +60,7 @@ def _families(answer: Answer) -> Iterator[Family]:
         "writestall_stalled_by_class_seconds",
         "Stall time of a run by what the writes themselves waited for.",
         "class",
-        answer.ns_by_class().items(),
+        answer.ns_by_class.items(),
     )
     yield _seconds(
         "writestall_stalled_by_root_seconds",
