@@ -7,7 +7,6 @@ Every window is tiled by spans.py, so that the parts add up to the ns, always.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -20,7 +19,7 @@ from writestall.events import Block, Write
 from writestall.frames import parse_stack
 from writestall.parse import Stream
 from writestall.parts import INFERRED, SEEN, WAIT, Chain, Part, Task
-from writestall.spans import ASLEEP, RUNQUEUE, Sleep, Span, Timelines
+from writestall.spans import ASLEEP, RUNQUEUE, Overlaps, Sleep, Span, Timelines
 
 MAX_DEPTH = 48
 MAX_PARTS = 100_000
@@ -63,7 +62,7 @@ class Explainer:
         self._lines = Timelines(stream.blocks)
         self._floor_ns = stream.begin.floor_ns if stream.begin else 1_000_000
         self._lossy = stream.lost_events > 0
-        self._io = _Sleeps([s for s in self._lines.all_sleeps() if _is_io(s)])
+        self._io = Overlaps([s for s in self._lines.all_sleeps() if _is_io(s)])
 
     def chain(self, id: int, write: Write) -> Chain:
         """The chain of one write; `id` is its event's line number."""
@@ -225,7 +224,7 @@ class Explainer:
         """
         assert wait.start_ns is not None
         end_ns = wait.start_ns + wait.dur_ns
-        asleep = self._io.overlapping(wait.start_ns, end_ns)
+        asleep = self._io.find(wait.start_ns, end_ns)
         found = [s for s in asleep if s.block.tid != wait.task.tid]
         if wait.cls in _JOURNAL_WAITS:
             found = [s for s in found if s.role == c.JOURNAL]
@@ -354,18 +353,3 @@ def _is_io(sleep: Sleep) -> bool:
     return e.is_submitter(sleep.block, verdict) or (
         verdict.cls == c.DEVICE_IO and sleep.role == c.JOURNAL
     )
-
-
-class _Sleeps:
-    """Sleeps of many tasks, searchable by window."""
-
-    def __init__(self, sleeps: list[Sleep]) -> None:
-        self._sleeps = sorted(sleeps, key=lambda sleep: sleep.start_ns)
-        self._starts = [sleep.start_ns for sleep in self._sleeps]
-        self._longest_ns = max((s.block.dur_ns for s in sleeps), default=0)
-
-    def overlapping(self, start_ns: int, end_ns: int) -> list[Sleep]:
-        """Sleeps that share time with the window, in order of time."""
-        first = bisect_left(self._starts, start_ns - self._longest_ns)
-        last = bisect_left(self._starts, end_ns)
-        return [s for s in self._sleeps[first:last] if s.wake_ns > start_ns]

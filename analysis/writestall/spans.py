@@ -115,3 +115,36 @@ class Timelines:
         """Every sleep of every task."""
         for sleeps in self._sleeps.values():
             yield from sleeps
+
+
+class Overlaps:
+    """Sleeps of many tasks, searchable by window, however long some of them are."""
+
+    def __init__(self, sleeps: Iterable[Sleep]) -> None:
+        self._sleeps = sorted(sleeps, key=lambda sleep: sleep.start_ns)
+        self._starts = [sleep.start_ns for sleep in self._sleeps]
+        self._wakes = [sleep.wake_ns for sleep in self._sleeps]
+        # For each sleep the nearest one before it that lasts beyond it, -1 for none.
+        self._longer: list[int] = []
+        for at, wake_ns in enumerate(self._wakes):
+            longer = at - 1
+            while longer >= 0 and self._wakes[longer] <= wake_ns:
+                longer = self._longer[longer]
+            self._longer.append(longer)
+
+    def find(self, start_ns: int, end_ns: int) -> list[Sleep]:
+        """Sleeps that share time with the window, in order of time.
+
+        One that ends before the window rules out all those up to the nearest that
+        lasts longer, so that only few are looked at.
+        """
+        found = []
+        at = bisect_left(self._starts, end_ns) - 1
+        while at >= 0:
+            if self._wakes[at] > start_ns:
+                found.append(self._sleeps[at])
+                at -= 1
+            else:
+                at = self._longer[at]
+        found.reverse()
+        return found
