@@ -2,13 +2,13 @@
 # Makefile: a target's name to the program that does it; no logic of its own
 #
 # Variables: SCENARIO, KERNEL, ENGINE (stap, bpftrace, both), ACCEL (kvm, tcg),
-# V=1 (show everything), WRITESTALL_CACHE, WRITESTALL_MIRROR.
+# V=1 (show everything), SIZES (of make bench-analysis), WRITESTALL_CACHE, WRITESTALL_MIRROR.
 
 export SCENARIO KERNEL ENGINE ACCEL V
 export PYTHONDONTWRITEBYTECODE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-scenarios check setup doctor shell scenarios explain clean
+.PHONY: help lab test test-scenarios check bench-analysis setup doctor shell scenarios explain clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -24,6 +24,9 @@ test-scenarios: ## every scenario on every kernel with both engines, to its chai
 
 check: ## the quick tests and linters, no VM
 	@lab/test --quick
+
+bench-analysis: ## what explain and report cost at 10^4 to 10^7 events (SIZES=)
+	@PYTHONPATH=analysis "$$(lab/setup)" tests/analysis/bench.py $(SIZES)
 
 setup: ## install what the lab and its tests need on this host
 	@lab/setup --tests

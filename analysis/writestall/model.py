@@ -157,9 +157,7 @@ class Answer:
             "stall_ns": self.stall_ns,
             "longest_stall_ns": max((ch.write.dur_ns for ch in self.chains), default=0),
             "stall_ns_by_class": self.ns_by_class,
-            "stall_ns_by_root": {
-                str(root): ns for root, ns in self.all_roots.items()
-            },
+            "stall_ns_by_root": {str(root): ns for root, ns in self.all_roots.items()},
             "share_explained": round(self.share_explained, 6),
             "lost_events": self.stream.lost_events,
             "broken_lines": len(self.stream.problems),

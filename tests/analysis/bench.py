@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""bench: turns numbers of events into a table of what explain and report cost.
+
+Method: for each size a run is replayed from recorded ones (replay.py), and each command
+reads it in a process of its own; user and system CPU seconds, wall time and the peak
+of resident memory are the kernel's (wait4). Of the small sizes, the least of three
+tries. `us/event` is CPU time by event; `growth` is that by the smallest size's: 1.0
+everywhere would be a straight line through zero, and less than 1 is the start of the
+program, which many events share. A size this machine has no room for is skipped, and
+the table says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import replay
+
+# Commands, and the file of the run that each leaves.
+COMMANDS = {"explain": "chains.json", "report": "report.html"}
+SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
+TRIES, FEW_EVENTS = 3, 100_000
+# Events and chains.json: what a run was seen to hold on disk.
+DISK_BYTES_PER_EVENT = 2_500
+
+
+class Cost(NamedTuple):
+    """What one command took; `peak_bytes` is resident memory."""
+
+    cpu_s: float
+    wall_s: float
+    peak_bytes: int
+
+
+def cost(command: str, run: Path) -> Cost:
+    """Runs `writestall COMMAND RUN` and waits for it; raises where it fails."""
+    words = [sys.executable, "-m", "writestall", command, str(run)]
+    began_s = time.monotonic()
+    child = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    wall_s = time.monotonic() - began_s
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise SystemExit(f"bench: {' '.join(words)} ended with {child.returncode}")
+    return Cost(used.ru_utime + used.ru_stime, wall_s, used.ru_maxrss * 1024)
+
+
+def available_bytes() -> int:
+    """Memory that may be taken without swapping: MemAvailable of /proc/meminfo."""
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    raise SystemExit("bench: /proc/meminfo has no MemAvailable")
+
+
+def no_room(events: int, folder: Path, peak_bytes_per_event: float) -> str | None:
+    """What is short for so many events, None where nothing is."""
+    wanted = {"disk": events * DISK_BYTES_PER_EVENT}
+    wanted["memory"] = int(events * peak_bytes_per_event * 1.1)
+    there = {"disk": shutil.disk_usage(folder).free, "memory": available_bytes()}
+    for what, bytes_ in wanted.items():
+        if bytes_ > there[what]:
+            return f"{bytes_ / 1e9:.1f} GB of {what}, there are {there[what] / 1e9:.1f}"
+    return None
+
+
+def bench(sizes: list[int], folder: Path) -> None:
+    """Prints the table, row by row."""
+    print(
+        "| events | command | CPU s | wall s | peak MB | us/event | growth | file MB |"
+    )
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
+    first_us: dict[str, float] = {}
+    peak_bytes_per_event = 0.0
+    for events in sizes:
+        if lack := no_room(events, folder, peak_bytes_per_event):
+            print(f"| {events:,} | skipped: needs {lack} |", flush=True)
+            continue
+        run = replay.make(folder / str(events), events)
+        for command, left in COMMANDS.items():
+            tries = TRIES if events <= FEW_EVENTS else 1
+            best = min(cost(command, run) for _ in range(tries))
+            each_us = best.cpu_s / events * 1e6
+            growth = each_us / first_us.setdefault(command, each_us)
+            file_mb = (run / left).stat().st_size / 1e6
+            print(
+                f"| {events:,} | {command} | {best.cpu_s:.2f} | {best.wall_s:.2f} "
+                f"| {best.peak_bytes / 1e6:.0f} | {each_us:.1f} | {growth:.2f} "
+                f"| {file_mb:.1f} |",
+                flush=True,
+            )
+            peak_bytes_per_event = max(
+                peak_bytes_per_event, best.peak_bytes / events if events >= 1e5 else 0
+            )
+        shutil.rmtree(run)
+
+
+def main() -> None:
+    """Reads the sizes and measures them in a folder that is gone afterwards."""
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__)
+    parser.add_argument("sizes", type=int, nargs="*", default=SIZES, metavar="EVENTS")
+    parser.add_argument("--folder", type=Path, help="where runs are made (TMPDIR)")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        bench(sorted(options.sizes), Path(folder))
+
+
+if __name__ == "__main__":
+    main()
