@@ -7,13 +7,14 @@ that cannot be opened, or holds not one event, is an error.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from writestall.errors import WritestallError
 from writestall.events import (
@@ -71,7 +72,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
-                if line.strip():
+                if not line.isspace():
                     yield number, line
     except OSError as error:
         raise WritestallError(f"{path}: {error.strerror}") from None
@@ -131,15 +132,12 @@ def read_stream(path: Path) -> Stream:
     Raises WritestallError when the file cannot be opened or holds no event at all.
     """
     stream = Stream(path.name)
-    known: dict[Stack, Stack] = {}
 
     def on_event(number: int, event: Event) -> None:
         match event:
             case Block():
-                _share(event, known, "kstack", "waker_kstack")
                 stream.blocks.append((number, event))
             case Write():
-                _share(event, known, "kstack", "ustack")
                 stream.writes.append((number, event))
             case Commit():
                 stream.commits.append(event)
@@ -154,8 +152,7 @@ def read_stream(path: Path) -> Stream:
         # A kind that a later version prints is no mistake of this one's file.
         return _kind_of(line) not in (None, *KNOWN_EVENTS)
 
-    decode = msgspec.json.Decoder(Event).decode
-    stream.problems = _read(path, decode, on_event, on_other)
+    stream.problems = _read(path, _Decoder().decode, on_event, on_other)
     if not (stream.blocks or stream.writes or stream.commits or stream.begin):
         what = stream.problems[0] if stream.problems else f"{path.name}: empty"
         raise WritestallError(f"{path.parent / str(what)}: no event could be read")
@@ -164,11 +161,68 @@ def read_stream(path: Path) -> Stream:
     return stream
 
 
-def _share(event: Block | Write, known: dict[Stack, Stack], *names: str) -> None:
-    """Lets events with equal stacks hold one: stacks are most of a stream's memory."""
-    for name in names:
-        stack = getattr(event, name)
-        force_setattr(event, name, known.setdefault(stack, stack))
+# How both tracers begin a block: the times come first, and what follows (who, where,
+# who woke it) stands in many lines.
+_TIMES = re.compile(
+    rb'\{"ev":"block","t_ns":N,"dur_ns":N,"runq_ns":N,'.replace(
+        b"N", rb"(0|[1-9]\d{0,17})"
+    )
+)
+MOST_KNOWN = 1 << 16
+
+
+class _Times(msgspec.Struct):
+    """What _TIMES has read: a line that says it twice is decoded as a whole."""
+
+    ev: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    t_ns: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    dur_ns: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    runq_ns: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+class _Decoder:
+    """Turns lines into events that share what is equal in them.
+
+    Stacks are most of a line and most of a stream's memory. A block that differs from
+    one before it in its times alone is made from that one.
+    """
+
+    def __init__(self) -> None:
+        self._event = msgspec.json.Decoder(Event).decode
+        self._times = msgspec.json.Decoder(_Times).decode
+        self._stacks: dict[Stack, Stack] = {}
+        self._blocks: dict[bytes, Block] = {}
+
+    def decode(self, line: bytes) -> Event:
+        """One line's event; raises what msgspec raises."""
+        times = _TIMES.match(line)
+        rest = line[times.end() :] if times else b""
+        like = self._blocks.get(rest)
+        if times is None or like is None:
+            event = self._whole(line)
+            if times and isinstance(event, Block) and self._is_new(rest):
+                self._blocks[rest] = event
+            return event
+        t_ns, dur_ns, runq_ns = map(int, times.groups())
+        return replace(like, t_ns=t_ns, dur_ns=dur_ns, runq_ns=runq_ns)
+
+    def _whole(self, line: bytes) -> Event:
+        event = self._event(line)
+        match event:
+            case Block():
+                self._share(event, "kstack", "waker_kstack")
+            case Write():
+                self._share(event, "kstack", "ustack")
+        return event
+
+    def _share(self, event: Block | Write, *names: str) -> None:
+        for name in names:
+            stack = getattr(event, name)
+            force_setattr(event, name, self._stacks.setdefault(stack, stack))
+
+    def _is_new(self, rest: bytes) -> bool:
+        """True for a rest that is to be known: with no times in it, and not too many."""
+        return len(self._blocks) < MOST_KNOWN and self._times(b"{" + rest) == _Times()
 
 
 E_ = TypeVar("E_", Block, Write)
