@@ -62,7 +62,14 @@ class Explainer:
         self._lines = Timelines(stream.blocks)
         self._floor_ns = stream.begin.floor_ns if stream.begin else 1_000_000
         self._lossy = stream.lost_events > 0
-        self._io = Overlaps([s for s in self._lines.all_sleeps() if _is_io(s)])
+        io = [sleep for sleep in self._lines.all_sleeps() if _is_io(sleep)]
+        journal = [sleep for sleep in io if sleep.role == c.JOURNAL]
+        submitters = [s for s in io if e.is_submitter(s.block, s.verdict)]
+        flushers = [sleep for sleep in submitters if sleep.role == c.WRITEBACK]
+        self._submitters = Overlaps(submitters)
+        # Who has the I/O in its hands that a wait of this class is for, if not any.
+        self._with_io = dict.fromkeys(_JOURNAL_WAITS, Overlaps(journal))
+        self._with_io[c.DIRTY_THROTTLE] = Overlaps(flushers)
 
     def chain(self, id: int, write: Write) -> Chain:
         """The chain of one write; `id` is its event's line number."""
@@ -122,14 +129,14 @@ class Explainer:
                 why="woken, waiting for a CPU",
                 evidence=(span.sleep.id,),
             )
-        sleep = span.sleep
+        sleep, verdict = span.sleep, span.sleep.verdict
         wait = Part(
             WAIT,
-            sleep.verdict.cls,
+            verdict.cls,
             span.dur_ns,
             task,
             span.start_ns,
-            path=sleep.verdict.path,
+            path=verdict.path,
             evidence=(sleep.id,),
         )
         walk.budget -= 1
@@ -223,28 +230,22 @@ class Explainer:
         where a writer is throttled.
         """
         assert wait.start_ns is not None
-        end_ns = wait.start_ns + wait.dur_ns
-        asleep = self._io.find(wait.start_ns, end_ns)
-        found = [s for s in asleep if s.block.tid != wait.task.tid]
-        if wait.cls in _JOURNAL_WAITS:
-            found = [s for s in found if s.role == c.JOURNAL]
-        else:
-            found = [s for s in found if e.is_submitter(s.block, s.verdict)]
-        if wait.cls == c.DIRTY_THROTTLE:
-            found = [s for s in found if s.role == c.WRITEBACK]
+        start_ns, end_ns = wait.start_ns, wait.start_ns + wait.dur_ns
         by_task: dict[int, list[Sleep]] = {}
-        for sleep in found:
-            by_task.setdefault(sleep.block.tid, []).append(sleep)
-
-        def covered_ns(sleeps: list[Sleep]) -> int:
-            return sum(
-                min(s.wake_ns, end_ns) - max(s.start_ns, wait.start_ns or 0)
-                for s in sleeps
-            )
-
-        best = max(by_task.values(), key=covered_ns, default=[])
+        covered_ns: dict[int, int] = {}
+        for sleep in self._with_io.get(wait.cls, self._submitters).find(
+            start_ns, end_ns
+        ):
+            tid = sleep.block.tid
+            common_ns = min(sleep.wake_ns, end_ns) - max(sleep.start_ns, start_ns)
+            covered_ns[tid] = covered_ns.get(tid, 0) + common_ns
+            by_task.setdefault(tid, []).append(sleep)
+        by_task.pop(wait.task.tid, None)
+        best = max(by_task, key=lambda tid: covered_ns[tid], default=None)
         least_ns = 0 if wait.cls == c.DIRTY_THROTTLE else wait.dur_ns / 2
-        return best if covered_ns(best) > least_ns else []
+        if best is None or covered_ns[best] <= least_ns:
+            return []
+        return by_task[best]
 
     # A task ended the wait: it, or who ended the next wait for the same thing, is
     # asked what it did meanwhile; the better answer counts.

@@ -276,21 +276,33 @@ def _merged_below(part: Part) -> Part:
 
 
 def _merge(group: list[Part]) -> Part:
-    first = max(group, key=lambda part: part.dur_ns)
-    evidence = dict.fromkeys(id for part in group for id in part.evidence)
-    inferred = any(part.link == INFERRED for part in group)
-    below = [inner for part in group for inner in part.parts]
+    first = group[0]
+    dur_ns = waits = queue = 0
+    link = first.link
+    starts: list[int] = []
+    evidence: dict[int, None] = {}
+    below: list[Part] = []
+    for part in group:
+        if part.dur_ns > first.dur_ns:
+            first = part
+        dur_ns += part.dur_ns
+        waits += part.waits
+        queue = max(queue, part.queue)
+        if part.link == INFERRED:
+            link = INFERRED
+        if part.start_ns is not None:
+            starts.append(part.start_ns)
+        evidence |= dict.fromkeys(part.evidence)
+        below += part.parts
     return replace(
         first,
-        start_ns=min(
-            (p.start_ns for p in group if p.start_ns is not None), default=None
-        ),
-        dur_ns=sum(part.dur_ns for part in group),
-        link=INFERRED if inferred else first.link,
+        start_ns=min(starts, default=None),
+        dur_ns=dur_ns,
+        link=link,
         evidence=tuple(evidence),
-        parts=merged(below),
-        waits=sum(part.waits for part in group),
-        queue=max(part.queue for part in group),
+        parts=merged(below) if below else (),
+        waits=waits,
+        queue=queue,
     )
 
 

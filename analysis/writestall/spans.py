@@ -98,12 +98,11 @@ class Timelines:
         """
         at_ns = start_ns
         for sleep in self.sleeps(tid, start_ns, end_ns):
-            edges = (
+            for kind, edge_ns in (
                 (AWAKE, sleep.start_ns),
                 (ASLEEP, sleep.wake_ns),
                 (RUNQUEUE, sleep.run_ns),
-            )
-            for kind, edge_ns in edges:
+            ):
                 until_ns = min(edge_ns, end_ns)
                 if until_ns > at_ns:
                     yield Span(kind, at_ns, until_ns, None if kind == AWAKE else sleep)
