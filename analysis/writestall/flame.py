@@ -48,6 +48,26 @@ class _Node:
         return self.inner.setdefault((name, kind), _Node(name, kind))
 
 
+@dataclass(slots=True)
+class _Step:
+    """Equal parts of many chains in sum; what is below by functions, box and class."""
+
+    ns: int = 0
+    inner: dict[tuple[tuple[str, ...], str, str], _Step] = field(default_factory=dict)
+
+    def grow(self, node: _Node, depth: int) -> None:
+        """Stands the boxes of what is below on a node; too deep ones are left out."""
+        for (names, cap, cls), step in self.inner.items():
+            above = depth + len(names)
+            if above >= MOST_DEPTH:
+                continue
+            top = node
+            for name, kind in (*((name, "") for name in names), (cap, cls)):
+                top = top.child(name, kind)
+                top.ns += step.ns
+            step.grow(top, above + 1)
+
+
 @dataclass(frozen=True, slots=True)
 class Frame:
     """One box; places are percent across and rows down."""
@@ -90,45 +110,49 @@ class _Stacks:
 
     def __init__(self, answer: Answer) -> None:
         self._blocks = dict(answer.stream.blocks)
-        self._known: dict[tuple[str, ...], list[str]] = {}
+        self._known: dict[tuple[str, ...], tuple[str, ...]] = {}
 
-    def names(self, part: Part) -> list[str]:
+    def names(self, part: Part) -> tuple[str, ...]:
         """The functions of a part; none where it is no wait of its own."""
         # A wait's own I/O has no path: its stack stands above it already.
         if part.kind != WAIT or not part.path:
-            return []
+            return ()
         block = self._blocks.get(part.evidence[0]) if part.evidence else None
         if block is None or block.tid != part.task.tid:
-            return list(part.path)
-        if block.kstack not in self._known:
-            symbols = [frame.symbol for frame in reversed(parse_stack(block.kstack))]
-            self._known[block.kstack] = [s for s in symbols if s not in _EVERYWHERE]
-        return self._known[block.kstack]
+            return part.path
+        known = self._known.get(block.kstack)
+        if known is None:
+            symbols = (frame.symbol for frame in reversed(parse_stack(block.kstack)))
+            known = tuple(name for name in symbols if name not in _EVERYWHERE)
+            self._known[block.kstack] = known
+        return known
 
 
 def flame(answer: Answer) -> Flame:
     """The graph of all stalled writes."""
     stacks = _Stacks(answer)
     root = _Node("stalled writes")
+    steps: dict[str, _Step] = {}
 
-    def add(node: _Node, depth: int, chain: Chain, part: Part) -> None:
-        names = stacks.names(part)
-        if depth + len(names) >= MOST_DEPTH:
-            return
-        for name in names:
-            node = node.child(name)
-            node.ns += part.dur_ns
-        node = node.child(_cap(answer, chain, part), part.cls)
-        node.ns += part.dur_ns
+    def add(step: _Step, chain: Chain, part: Part) -> None:
+        key = (stacks.names(part), _cap(answer, chain, part), part.cls)
+        below = step.inner.get(key)
+        if below is None:
+            below = step.inner[key] = _Step()
+        below.ns += part.dur_ns
         for inner in part.parts:
-            add(node, depth + len(names) + 1, chain, inner)
+            add(below, chain, inner)
 
     for chain in answer.chains:
-        root.ns += chain.write.dur_ns
-        top = root.child(chain.task.comm)
-        top.ns += chain.write.dur_ns
+        first = steps.setdefault(chain.task.comm, _Step())
+        first.ns += chain.write.dur_ns
         for part in chain.parts:
-            add(top, 2, chain, unqueued(part))
+            add(first, chain, unqueued(part))
+    for comm, step in steps.items():
+        root.ns += step.ns
+        top = root.child(comm)
+        top.ns = step.ns
+        step.grow(top, 2)
     rows = list(_boxes(root, root.ns, 0, 0)) if root.ns else []
     depth = max((row.depth for row in rows), default=-1) + 1
     return Flame(rows, depth, root.ns, _left_out(root, root.ns))

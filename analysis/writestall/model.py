@@ -312,6 +312,8 @@ def unqueued(part: Part) -> Part:
     The writer waited for the one before it, that one for the next, all in the same
     function: their other doings become parts of the one wait, and it still adds up.
     """
+    if not part.parts:
+        return part
     holder, queue, longest_ns = part.holder, 0, 0
     parts: list[Part] = []
     for inner in map(unqueued, part.parts):

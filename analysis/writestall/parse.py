@@ -221,7 +221,7 @@ class _Decoder:
             force_setattr(event, name, self._stacks.setdefault(stack, stack))
 
     def _is_new(self, rest: bytes) -> bool:
-        """True for a rest that is to be known: with no times in it, and not too many."""
+        """True for a rest to keep: with no times in it, and not one too many."""
         return len(self._blocks) < MOST_KNOWN and self._times(b"{" + rest) == _Times()
 
 
