@@ -207,7 +207,7 @@ class _Decoder:
         return replace(like, t_ns=t_ns, dur_ns=dur_ns, runq_ns=runq_ns)
 
     def _whole(self, line: bytes) -> Event:
-        event = self._event(line)
+        event: Event = self._event(line)
         match event:
             case Block():
                 self._share(event, "kstack", "waker_kstack")

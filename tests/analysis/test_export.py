@@ -185,7 +185,7 @@ def test_a_full_disk_leaves_nothing(
         monkeypatch.setattr("writestall.to_parquet._write", full)
     else:
         old.write_text("old")
-        monkeypatch.setattr(Path, "write_bytes", full)
+        monkeypatch.setattr("writestall.files._fill", full)
     line = refused(["export", str(run), "--to", name, "-o", str(old)], capsys)
     assert "out: No space left on device" in line
     is_folder = FORMATS[name].kind == FOLDER
