@@ -56,7 +56,7 @@ class _Walk:
 
 
 class Explainer:
-    """Answers for one stream of events; windows asked twice are answered once."""
+    """Answers for one stream of events."""
 
     def __init__(self, stream: Stream) -> None:
         self._lines = Timelines(stream.blocks)
