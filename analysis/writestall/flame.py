@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from writestall import axes, palette
 from writestall import classes as c
 from writestall.frames import parse_stack
-from writestall.model import Answer, unqueued
+from writestall.merge import unqueued
+from writestall.model import Answer
 from writestall.parts import WAIT, Chain, Part
 from writestall.units import ms, percent
 

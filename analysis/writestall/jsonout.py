@@ -12,7 +12,8 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType, field
 
 from writestall import __version__
-from writestall.model import Answer, merged
+from writestall.merge import merged
+from writestall.model import Answer
 from writestall.parts import Chain, Part, Task
 from writestall.rundir import json_bytes
 

@@ -13,14 +13,13 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from writestall import classes as c
 from writestall.chain import Explainer
 from writestall.events import Write
 from writestall.hlog import Latencies, read_latencies
 from writestall.parse import Problem, Stream, read_stream
-from writestall.parts import INFERRED, WAIT, Chain, Part
+from writestall.parts import WAIT, Chain, Part
 from writestall.rundir import RunDir
 from writestall.units import many
 
@@ -36,8 +35,7 @@ class Root(Struct, frozen=True, gc=False):
     device: str | None = None
 
     def __str__(self) -> str:
-        text = _ROOT_TEXTS.get(self.cls, "{cls} of {who}")
-        return text.format(cls=self.cls, who=self.who, device=self.device)
+        return _root_text(self)
 
 
 _ROOT_TEXTS = {
@@ -49,6 +47,12 @@ _ROOT_TEXTS = {
     c.UNEXPLAINED: "unexplained",
     c.OTHER: "short sleeps of {who}",
 }
+
+
+@lru_cache(maxsize=4096)
+def _root_text(root: Root) -> str:
+    text = _ROOT_TEXTS.get(root.cls, "{cls} of {who}")
+    return text.format(cls=root.cls, who=root.who, device=root.device)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,7 @@ class Answer:
     @cached_property
     def share_explained(self) -> float:
         """Explained stall time, 0 to 1; 1 where nothing stalled."""
-        explained = sum(chain.explained_ns for chain in self.chains)
+        explained = sum([chain.explained_ns for chain in self.chains])
         return explained / self.stall_ns if self.stall_ns else 1.0
 
     def root_of(self, chain: Chain, leaf: Part) -> Root:
@@ -252,79 +256,6 @@ def _told(problems: list[Problem], folder: str = "") -> list[str]:
     first = problems[0]
     place = f"{first.file}:{first.line}" if first.line else first.file
     return [f"{folder}{place}: {first.text}{more}; left out"]
-
-
-# Parts that say the same are shown as one.
-def merged(parts: Iterable[Part]) -> tuple[Part, ...]:
-    """Parts with equal meaning summed up, largest first, on this level and below."""
-    groups: dict[tuple[Any, ...], list[Part]] = {}
-    for part in parts:
-        holder = part.holder.tid if part.holder else None
-        task = part.task.tid if part.kind == WAIT else None
-        rest = part.why if part.kind != WAIT else bool(part.parts)
-        key = (part.kind, part.cls, part.path, holder, task, part.explained, rest)
-        groups.setdefault(key, []).append(part)
-    sums = [
-        _merge(group) if len(group) > 1 else _merged_below(group[0])
-        for group in groups.values()
-    ]
-    return tuple(sorted(sums, key=lambda part: -part.dur_ns))
-
-
-def _merged_below(part: Part) -> Part:
-    return replace(part, parts=merged(part.parts)) if part.parts else part
-
-
-def _merge(group: list[Part]) -> Part:
-    first = group[0]
-    dur_ns = waits = queue = 0
-    link = first.link
-    starts: list[int] = []
-    evidence: dict[int, None] = {}
-    below: list[Part] = []
-    for part in group:
-        if part.dur_ns > first.dur_ns:
-            first = part
-        dur_ns += part.dur_ns
-        waits += part.waits
-        queue = max(queue, part.queue)
-        if part.link == INFERRED:
-            link = INFERRED
-        if part.start_ns is not None:
-            starts.append(part.start_ns)
-        evidence |= dict.fromkeys(part.evidence)
-        below += part.parts
-    return replace(
-        first,
-        start_ns=min(starts, default=None),
-        dur_ns=dur_ns,
-        link=link,
-        evidence=tuple(evidence),
-        parts=merged(below) if below else (),
-        waits=waits,
-        queue=queue,
-    )
-
-
-def unqueued(part: Part) -> Part:
-    """A lock handed along a queue as one wait, for the last holder in it.
-
-    The writer waited for the one before it, that one for the next, all in the same
-    function: their other doings become parts of the one wait, and it still adds up.
-    """
-    if not part.parts:
-        return part
-    holder, queue, longest_ns = part.holder, 0, 0
-    parts: list[Part] = []
-    for inner in map(unqueued, part.parts):
-        same = (inner.kind, inner.cls, inner.path) == (part.kind, part.cls, part.path)
-        if same and inner.holder and part.holder:
-            parts += inner.parts
-            if inner.dur_ns > longest_ns:
-                longest_ns, holder, queue = inner.dur_ns, inner.holder, inner.queue + 1
-        else:
-            parts.append(inner)
-    return replace(part, holder=holder, parts=tuple(parts), queue=queue)
 
 
 def convoys(chains: list[Chain]) -> list[Convoy]:

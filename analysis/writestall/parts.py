@@ -34,7 +34,7 @@ class Part(Struct, frozen=True, gc=False):
     parts      what the holder did meanwhile; they add up to dur_ns. A part without
                parts is a root: `explained` says whether its cause is known
     queue      tasks the lock was handed along by before its last holder had it, where
-               model.unqueued() made one part of their waits
+               merge.unqueued() made one part of their waits
     owner      whose I/O a device's time is, where not the task's own
     """
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from writestall import classes as c
-from writestall.model import Answer, Convoy, Root, convoys, merged, unqueued
+from writestall.merge import merged, unqueued
+from writestall.model import Answer, Convoy, Root, convoys
 from writestall.parts import INFERRED, WAIT, Chain, Part, Task
 from writestall.units import many, ms, percent, shares
 

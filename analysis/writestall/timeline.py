@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from writestall import axes, palette
 from writestall import classes as c
-from writestall.model import Answer, unqueued
+from writestall.merge import unqueued
+from writestall.model import Answer
 from writestall.parts import INFERRED, WAIT, Chain, Part, Task
 from writestall.units import ms
 

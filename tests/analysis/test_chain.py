@@ -9,7 +9,8 @@ import build
 from build import Events
 
 from writestall import classes as c
-from writestall.model import Answer, answer, convoys, unqueued
+from writestall.merge import unqueued
+from writestall.model import Answer, answer, convoys
 from writestall.parts import INFERRED, SEEN, Chain, Part
 from writestall.rundir import open_run
 

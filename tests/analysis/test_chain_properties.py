@@ -10,7 +10,7 @@ from test_chain import assert_adds_up
 
 from writestall.chain import Explainer
 from writestall.events import Begin, Block, Lost, Write
-from writestall.model import merged, unqueued
+from writestall.merge import merged, unqueued
 from writestall.parse import Stream
 from writestall.units import shares
 

@@ -18,11 +18,11 @@ PACKAGE = Path(writestall.__file__).parent
 # unless the order of the line allows it.
 LAYERS = """
     errors files units buckets events classes palette looks
-    parse truth frames rule rules_pages rules_journal rules_block rules_fs rules_roles
-    rules
+    decode parse truth frames rule
+    rules_pages rules_journal rules_block rules_fs rules_roles rules
     classify endings hlog rundir
     klog spans parts
-    chain
+    chain merge
     model
     check compare expect
     logchain

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""merge: turns a chain's parts into fewer that say as much, and still add up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
+from writestall.parts import INFERRED, WAIT, Part
+
+
+# Parts that say the same are shown as one.
+def merged(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """Parts with equal meaning summed up, largest first, on this level and below."""
+    groups: dict[tuple[Any, ...], list[Part]] = {}
+    for part in parts:
+        holder = part.holder.tid if part.holder else None
+        task = part.task.tid if part.kind == WAIT else None
+        rest = part.why if part.kind != WAIT else bool(part.parts)
+        key = (part.kind, part.cls, part.path, holder, task, part.explained, rest)
+        groups.setdefault(key, []).append(part)
+    sums = [
+        _merge(group) if len(group) > 1 else _merged_below(group[0])
+        for group in groups.values()
+    ]
+    return tuple(sorted(sums, key=lambda part: -part.dur_ns))
+
+
+def _merged_below(part: Part) -> Part:
+    return replace(part, parts=merged(part.parts)) if part.parts else part
+
+
+def _merge(group: list[Part]) -> Part:
+    first = group[0]
+    dur_ns = waits = queue = 0
+    link = first.link
+    starts: list[int] = []
+    evidence: dict[int, None] = {}
+    below: list[Part] = []
+    for part in group:
+        if part.dur_ns > first.dur_ns:
+            first = part
+        dur_ns += part.dur_ns
+        waits += part.waits
+        queue = max(queue, part.queue)
+        if part.link == INFERRED:
+            link = INFERRED
+        if part.start_ns is not None:
+            starts.append(part.start_ns)
+        evidence |= dict.fromkeys(part.evidence)
+        below += part.parts
+    return replace(
+        first,
+        start_ns=min(starts, default=None),
+        dur_ns=dur_ns,
+        link=link,
+        evidence=tuple(evidence),
+        parts=merged(below) if below else (),
+        waits=waits,
+        queue=queue,
+    )
+
+
+def unqueued(part: Part) -> Part:
+    """A lock handed along a queue as one wait, for the last holder in it.
+
+    The writer waited for the one before it, that one for the next, all in the same
+    function: their other doings become parts of the one wait, and it still adds up.
+    """
+    if not part.parts:
+        return part
+    holder, queue, longest_ns = part.holder, 0, 0
+    parts: list[Part] = []
+    for inner in map(unqueued, part.parts):
+        same = (inner.kind, inner.cls, inner.path) == (part.kind, part.cls, part.path)
+        if same and inner.holder and part.holder:
+            parts += inner.parts
+            if inner.dur_ns > longest_ns:
+                longest_ns, holder, queue = inner.dur_ns, inner.holder, inner.queue + 1
+        else:
+            parts.append(inner)
+    return replace(part, holder=holder, parts=tuple(parts), queue=queue)
