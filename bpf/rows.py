@@ -178,6 +178,8 @@ class Rows:
 
     def events(self, row: Row) -> Iterator[Event]:
         """The events that one row of `bpftrace -f json` makes."""
+        if self.ended:  # it came after the script was told to stop
+            return
         if row["type"] == "attached_probes":
             self._armed_ns = self._clock()
             yield from self._begin()
