@@ -8,7 +8,7 @@ export SCENARIO KERNEL ENGINE ACCEL V
 export PYTHONDONTWRITEBYTECODE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-scenarios check bench-analysis setup doctor shell scenarios explain clean
+.PHONY: help lab test test-scenarios check bench-analysis setup doctor drilldown shell scenarios explain clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -33,6 +33,9 @@ setup: ## install what the lab and its tests need on this host
 
 doctor: ## say what this machine can do and what is missing; change nothing
 	@lab/doctor
+
+drilldown: ## find the function and the lock in which write(2) sleeps (SCENARIO=, KERNEL=)
+	@lab/drilldown
 
 shell: ## an interactive shell in the VM (KERNEL=)
 	@vm/run $(if $(KERNEL),-k $(KERNEL)) --shell

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from driver import artefacts, doctor, lab, setup, testing
+from driver import artefacts, doctor, drill, lab, setup, testing
 from driver.project import cache, image
 from machine import signals
 from machine.errors import UserError
@@ -56,6 +56,7 @@ def _clean() -> int:
 PROGRAMS: dict[str, Callable[[], int]] = {
     "build": _build,
     "doctor": doctor.main,
+    "drilldown": drill.main,
     "run": lab.main,
     "setup": _setup,
     "test": testing.main,

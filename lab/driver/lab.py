@@ -77,27 +77,28 @@ def tool(path: str, *arguments: str) -> list[str]:
     return [sys.executable, str(PROJECT / path), *arguments]
 
 
-def machine_command(request: Request, run: Path, artefacts: str) -> list[str]:
-    """The command that runs the scenario in the machine; it ends with us."""
-    inside = ["repro/run", request.scenario, "--disk", "/dev/vdb"]
-    inside += ["--out", f"/mnt/out/{run.name}", "--engine", request.engine]
-    inside += ["--build", "/mnt/build"]
-    machine = tool("vm/run", "--kernel", request.kernel, "--timeout", str(RUN_LIMIT_S))
-    machine += [
-        "--share",
-        f"{run.parent}:/mnt/out",
-        "--share",
-        f"{artefacts}:/mnt/build:ro",
-    ]
-    machine += [
-        "--console",
-        str(_aside(run) / "console.log"),
-        "--result",
-        str(_aside(run) / "machine.json"),
-    ]
+def machine_command(
+    kernel: str, run: Path, artefacts: str, inside: Iterable[str]
+) -> list[str]:
+    """The command that runs `inside` in the machine, which ends with us.
+
+    There /mnt/out is the folder of `run`, /mnt/build the compiled parts.
+    """
+    machine = tool("vm/run", "--kernel", kernel, "--timeout", str(RUN_LIMIT_S))
+    machine += ["--share", f"{run.parent}:/mnt/out"]
+    machine += ["--share", f"{artefacts}:/mnt/build:ro"]
+    machine += ["--console", str(aside(run) / "console.log")]
+    machine += ["--result", str(aside(run) / "machine.json")]
     # A task that biodelay holds is held on purpose; so is who waits for it.
     machine += ["--excuse", r"\[biodelay\]"]
     return ["setpriv", "--pdeathsig", "TERM", "--", *machine, "--", *inside]
+
+
+def scenario_command(request: Request, run: Path) -> list[str]:
+    """What runs the scenario inside the machine."""
+    inside = ["repro/run", request.scenario, "--disk", "/dev/vdb"]
+    inside += ["--out", f"/mnt/out/{run.name}", "--engine", request.engine]
+    return [*inside, "--build", "/mnt/build"]
 
 
 def _point_latest(run: Path) -> None:
@@ -107,17 +108,17 @@ def _point_latest(run: Path) -> None:
     link.replace(run.parent / "latest")
 
 
-def _aside(run: Path) -> Path:
+def aside(run: Path) -> Path:
     """Where the machine's console and verdict go until the run is over."""
     return run.with_name(f".{run.name}")
 
 
-def _add_machine(run: Path) -> None:
+def add_machine(run: Path) -> None:
     """Put the machine's own files into the run, its verdict in the manifest."""
     run.mkdir(exist_ok=True)
-    for file in _aside(run).iterdir():
+    for file in aside(run).iterdir():
         file.replace(run / file.name)
-    _aside(run).rmdir()
+    aside(run).rmdir()
     manifest, machine = run / "manifest.json", run / "machine.json"
     if manifest.exists() and machine.exists():
         verdict = {"machine": json.loads(machine.read_text())}
@@ -136,7 +137,7 @@ def run_tools(progress: Progress, commands: Iterable[tuple[str, ...]]) -> str:
     return log.note
 
 
-def _prepare(progress: Progress, request: Request) -> tuple[Path, str]:
+def prepare(progress: Progress, request: Request) -> tuple[Path, str]:
     """Everything before the run: the analysis' Python and the artefacts."""
     with progress.stage() as log:
         log.note = setup.packages(("lab",))
@@ -172,13 +173,14 @@ def main() -> int:
     progress = Progress(STAGES, cache.root() / "logs")
     run = OUT / request.run_name
     try:
-        python, artefacts = _prepare(progress, request)
-        _aside(run).mkdir(parents=True)
+        python, artefacts = prepare(progress, request)
+        aside(run).mkdir(parents=True)
         with progress.stage() as log:
+            inside = scenario_command(request, run)
             try:
-                log.run(machine_command(request, run, artefacts))
+                log.run(machine_command(request.kernel, run, artefacts, inside))
             finally:
-                _add_machine(run)
+                add_machine(run)
                 _point_latest(run)
             log.note = str(run)
         with progress.stage() as log:

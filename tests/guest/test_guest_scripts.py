@@ -46,6 +46,7 @@ FOLDERS = (
 ON_EVERY_KERNEL = {
     "defer-lets-the-submitter-go-on.sh",
     "delays-only-the-submitter.sh",
+    "drills-down-to-the-lock.py",
     "engines-agree.py",
     "fsync-waits-for-what-is-deferred.sh",
     "rmmod-while-delaying.sh",

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will stall three of thirteen writes, and see the drill-down find just
+these, times that add up and nesting kept, and name by itself what they wait for."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import lab
+
+HOLD_S = 0.7
+STALL_US = 500_000
+WRITES = 13
+STALLED = (3, 5, 11)
+DRILLDOWN = lab.PROJECT / "stap/drilldown"
+SLEEPER = "folio_wait_bit_common"
+FUNCTIONS = ("vfs_write", "ext4_file_write_iter", "file_write_and_wait_range")
+
+
+def write_and_stall() -> None:
+    """Thirteen synchronous writes of one task; three find the disk suspended."""
+    disk = lab.Disk()
+    path = lab.MOUNT / "gc.log"
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_DSYNC)
+    for number in range(WRITES):
+        if number in STALLED:
+            lab.stalled_child(disk, lambda: print(os.write(fd, b"x" * 200)), HOLD_S)
+        else:
+            os.write(fd, b"y" * 200)
+
+
+def drilldown(modules: Path, *how: str) -> str:
+    """The drill-down of this script's own writes; what it printed."""
+    module = modules / "drilldown.ko"
+    command = [DRILLDOWN, *how, "--stall-us", str(STALL_US), "--module", module]
+    return lab.run(*command, "--", sys.executable, __file__, "--as-writer")
+
+
+Row = tuple[int, str, int, float, float]  # depth, function, calls, ms, own ms
+
+
+def tree(answer: str) -> list[Row]:
+    """The rows of the one table in an answer."""
+    found = []
+    for line in answer.splitlines():
+        cells = re.fullmatch(r" *([\d.]+) +[\d.]+ % +([\d.]+) +(\d+)  ( *)(\w+)", line)
+        if cells:
+            ms, own_ms, calls, indent, function = cells.groups()
+            depth = len(indent) // 2
+            found.append((depth, function, int(calls), float(ms), float(own_ms)))
+    return found
+
+
+def check_tree(answer: str) -> None:
+    """Three calls of the root, as long as they were held, and times that add up."""
+    rows = tree(answer)
+    lab.expect(bool(rows), f"no tree in: {answer}")
+    depth, function, calls, ms, _ = rows[0]
+    root = (depth, function, calls)
+    lab.expect(root == (0, "vfs_write", 3), f"{root}: not the 3 slow calls of {WRITES}")
+    lab.expect(ms >= len(STALLED) * HOLD_S * 1e3, f"{ms} ms only")
+    own_ms = sum(row[4] for row in rows)
+    lab.expect(abs(own_ms - ms) < 0.1, f"own times make {own_ms}, not {ms}")
+
+
+def check_given(modules: Path) -> None:
+    answer = drilldown(modules, "--functions", ",".join(FUNCTIONS[1:]))
+    check_tree(answer)
+    nested = [row[:3] for row in tree(answer)]
+    want = [(depth, function, 3) for depth, function in enumerate(FUNCTIONS)]
+    lab.expect(nested == want, f"{nested}, not {want}")
+
+
+def check_auto(modules: Path) -> None:
+    answer = drilldown(modules, "--auto")
+    check_tree(answer)
+    lab.expect("(page_writeback)" in answer, f"no class in: {answer}")
+    own_ms = {row[1]: row[4] for row in tree(answer)}
+    share = own_ms.get(SLEEPER, 0.0) / sum(own_ms.values())
+    lab.expect(share > 0.8, f"{share:.1%} of the time in {SLEEPER}: {answer}")
+    lab.expect("lost:" not in answer, answer)
+    found = re.search(r"rounds: (\d+)", answer)
+    lab.expect(found is not None and int(found[1]) <= 3, f"rounds: {answer}")
+    print(answer)
+
+
+def check_refusal(modules: Path) -> None:
+    """A function that is not there: one line that names it, and nothing loaded."""
+    module = str(modules / "drilldown.ko")
+    command = [str(DRILLDOWN), "--functions", "no_such_function", "--module", module]
+    command += ["-p", str(os.getpid())]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    lab.expect(done.returncode == 1, f"status {done.returncode}: {done.stderr}")
+    lab.expect("cannot probe no_such_function" in done.stderr, done.stderr)
+    loaded = Path("/proc/modules").read_text()
+    lab.expect("drilldown" not in loaded, "the module is still loaded")
+
+
+def test(options: argparse.Namespace) -> None:
+    with lab.disk():
+        check_given(options.modules)
+        check_auto(options.modules)
+        check_refusal(options.modules)
+
+
+if __name__ == "__main__":
+    if "--as-writer" in sys.argv:
+        write_and_stall()
+        sys.exit(0)
+    sys.exit(lab.main(test))
