@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from writestall import __version__, outputs
 from writestall.errors import WritestallError
+from writestall.export import load
 from writestall.units import printable
 
 if TYPE_CHECKING:
@@ -145,6 +146,14 @@ def _expect(args: argparse.Namespace) -> int:
     return FAILED if misses else ANSWERED
 
 
+def _shell(args: argparse.Namespace) -> int:
+    shell = load("shell", "shtab")
+    parser = _parser()
+    made = shell.man_page(parser) if args.man else shell.completion(parser, args.shell)
+    sys.stdout.write(made)
+    return ANSWERED
+
+
 def _print_lines(lines: Iterable[str]) -> None:
     # Names in them come from users: nothing a terminal would obey gets out.
     sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))
@@ -265,7 +274,23 @@ def _parser() -> argparse.ArgumentParser:
         help="what the client may be awake beside its sleeps, where CPUs are short (0)",
     )
     outputs.add_commands(partial(_command, commands))
+    _add_shell(commands)
     return parser
+
+
+def _add_shell(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    what = "completion for a shell, or the man page"
+    parser = commands.add_parser(
+        "shell",
+        help=what,
+        description=f"Prints {what}.",
+        epilog="example: writestall shell --completion bash >>~/.bashrc",
+    )
+    wanted = parser.add_mutually_exclusive_group(required=True)
+    shells = ("bash", "zsh", "tcsh")
+    wanted.add_argument("--completion", choices=shells, dest="shell", help="for which")
+    wanted.add_argument("--man", action="store_true", help="writestall(1), as roff")
+    parser.set_defaults(call=_shell)
 
 
 def _command(

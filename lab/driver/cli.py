@@ -36,7 +36,7 @@ def _setup() -> int:
 
 
 # Commands of writestall that need its heavy libraries, in a venv of their own.
-EXPORTS = ("export", "heatmap", "hist")
+EXPORTS = ("export", "heatmap", "hist", "shell")
 
 
 def _writestall() -> int:

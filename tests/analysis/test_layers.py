@@ -30,10 +30,10 @@ LAYERS = """
     tables to_folded to_csv to_hlog to_prometheus to_perfetto to_parquet export
     hist heatmap term picture whatif proof term_whatif outputs
     axes latency heat timeline flame curve views doubts commits story page
-    cli __main__
+    shell cli __main__
 """.split()
 EXTERNAL = {"msgspec", "hdrh", "rich", "jinja2", "markupsafe"}
-EXTERNAL |= {"perfetto", "pyarrow", "matplotlib"}
+EXTERNAL |= {"perfetto", "pyarrow", "matplotlib", "shtab", "argparse_manpage"}
 
 
 def _imports(path: Path) -> set[str]:
