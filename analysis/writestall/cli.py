@@ -56,21 +56,23 @@ def _explain_log(args: argparse.Namespace) -> int:
 
 
 def _explain_run(args: argparse.Namespace) -> int:
-    from writestall import jsonout, model, rundir, text
+    from writestall import clients, clients_text, jsonout, model, rundir, text
 
     run = rundir.open_run(args.run)
     answer = model.answer(run, args.engine, args.all)
+    summary = answer.summary() | clients.summary(answer)
     count = len(answer.chains)
     if args.write is not None and not 1 <= args.write <= count:
         raise WritestallError(f"--write {args.write}: this run has 1 to {count}")
     chains = jsonout.chains_json(answer)
-    unwritten = _keep(run, {"chains.json": chains, "summary.json": answer.summary()})
+    unwritten = _keep(run, {"chains.json": chains, "summary.json": summary})
     if args.json:
         rows = chains["chains"]
         chosen = rows[: args.top] if args.write is None else [rows[args.write - 1]]
-        _print_json({"summary": answer.summary(), **chains, "chains": chosen})
+        _print_json({"summary": summary, **chains, "chains": chosen})
     else:
-        _print_lines(text.report(answer, args.top, args.write))
+        seen = clients_text.lines(answer, args.top)
+        _print_lines(text.report(answer, args.top, args.write, seen))
     if unwritten:
         sys.stdout.flush()
         raise unwritten

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -52,6 +53,13 @@ def add_commands(add: Add) -> None:
         "time by latency, and what the stalls waited for",
         "writestall heatmap out/latest -o run.svg",
     )
+    variants = add(
+        "variants",
+        _variants,
+        "what the application saw in each run of a folder of them",
+        "writestall variants out/latest-variants",
+    )
+    variants.add_argument("--json", action="store_true", help="print JSON")
     for command, what in (
         (to, "where to; a new folder for parquet (standard output)"),
         (hist, "a picture instead, .svg or .png"),
@@ -142,4 +150,20 @@ def _heatmap(args: argparse.Namespace) -> int:
     else:
         found = heatmap.heat_map(answer, term.columns())
         term.show(term.heat_map(answer, found))
+    return 0
+
+
+def _variants(args: argparse.Namespace) -> int:
+    from writestall import variants
+    from writestall.rundir import json_bytes, write_json
+
+    found = variants.rows(args.run)
+    # A folder that refuses must not hide the answer.
+    with contextlib.suppress(WritestallError):
+        write_json(args.run / "variants.json", found)
+    if args.json:
+        sys.stdout.write(json_bytes(found).decode())
+    else:
+        for line in variants.lines(found):
+            print(printable(line))
     return 0
