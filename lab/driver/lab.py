@@ -48,14 +48,14 @@ class Request:
     engine: str
 
     @staticmethod
-    def from_environment() -> Request:
+    def from_environment(default: str = "journal-buffer") -> Request:
         """Read SCENARIO, KERNEL, ENGINE; refuse what does not exist, at once."""
         kernel = recipe.load().kernel(os.environ.get("KERNEL") or None)
         engine = os.environ.get("ENGINE") or "stap"
         if engine not in ENGINES:
             raise UserError(f"unknown ENGINE {engine!r}: use {', '.join(ENGINES)}")
         accel.remembered()  # refuses an unknown ACCEL
-        scenario = os.environ.get("SCENARIO") or "journal-buffer"
+        scenario = os.environ.get("SCENARIO") or default
         command = [sys.executable, str(PROJECT / "repro/run"), "--check", scenario]
         checked = subprocess.run(command, capture_output=True, text=True, check=False)
         if checked.returncode:
@@ -68,8 +68,9 @@ class Request:
     @property
     def run_name(self) -> str:
         stamp = time.strftime("%Y%m%d-%H%M%S")
-        name = Path(self.scenario).stem
-        return f"{stamp}-{name}-{self.kernel}-{self.engine}"
+        path, _, variant = self.scenario.partition(":")
+        words = [Path(path).stem, variant, self.kernel, self.engine]
+        return "-".join([stamp, *filter(None, words)])
 
 
 def tool(path: str, *arguments: str) -> list[str]:
@@ -77,12 +78,23 @@ def tool(path: str, *arguments: str) -> list[str]:
     return [sys.executable, str(PROJECT / path), *arguments]
 
 
-def machine_command(request: Request, run: Path, artefacts: str) -> list[str]:
-    """The command that runs the scenario in the machine; it ends with us."""
-    inside = ["repro/run", request.scenario, "--disk", "/dev/vdb"]
-    inside += ["--out", f"/mnt/out/{run.name}", "--engine", request.engine]
-    inside += ["--build", "/mnt/build"]
-    machine = tool("vm/run", "--kernel", request.kernel, "--timeout", str(RUN_LIMIT_S))
+def run_arguments(request: Request) -> list[str]:
+    """What every repro/run in the machine is told."""
+    common = ["--disk", "/dev/vdb", "--engine", request.engine]
+    return [*common, "--build", "/mnt/build"]
+
+
+def inside(request: Request, run: Path) -> list[str]:
+    """The scenario's command as the machine sees it."""
+    out = f"/mnt/out/{run.name}"
+    return ["repro/run", request.scenario, "--out", out, *run_arguments(request)]
+
+
+def machine_command(
+    request: Request, run: Path, artefacts: str, command: list[str], limit_s: int
+) -> list[str]:
+    """The command that runs another in the machine; it ends with us."""
+    machine = tool("vm/run", "--kernel", request.kernel, "--timeout", str(limit_s))
     machine += [
         "--share",
         f"{run.parent}:/mnt/out",
@@ -91,33 +103,33 @@ def machine_command(request: Request, run: Path, artefacts: str) -> list[str]:
     ]
     machine += [
         "--console",
-        str(_aside(run) / "console.log"),
+        str(aside(run) / "console.log"),
         "--result",
-        str(_aside(run) / "machine.json"),
+        str(aside(run) / "machine.json"),
     ]
     # A task that biodelay holds is held on purpose; so is who waits for it.
     machine += ["--excuse", r"\[biodelay\]"]
-    return ["setpriv", "--pdeathsig", "TERM", "--", *machine, "--", *inside]
+    return ["setpriv", "--pdeathsig", "TERM", "--", *machine, "--", *command]
 
 
-def _point_latest(run: Path) -> None:
+def point_latest(run: Path, name: str = "latest") -> None:
     """Make out/latest name this run, in one rename."""
     link = run.parent / f".latest-{os.getpid()}"
     link.symlink_to(run.name)
-    link.replace(run.parent / "latest")
+    link.replace(run.parent / name)
 
 
-def _aside(run: Path) -> Path:
+def aside(run: Path) -> Path:
     """Where the machine's console and verdict go until the run is over."""
     return run.with_name(f".{run.name}")
 
 
-def _add_machine(run: Path) -> None:
+def add_machine(run: Path) -> None:
     """Put the machine's own files into the run, its verdict in the manifest."""
     run.mkdir(exist_ok=True)
-    for file in _aside(run).iterdir():
+    for file in aside(run).iterdir():
         file.replace(run / file.name)
-    _aside(run).rmdir()
+    aside(run).rmdir()
     manifest, machine = run / "manifest.json", run / "machine.json"
     if manifest.exists() and machine.exists():
         verdict = {"machine": json.loads(machine.read_text())}
@@ -136,7 +148,7 @@ def run_tools(progress: Progress, commands: Iterable[tuple[str, ...]]) -> str:
     return log.note
 
 
-def _prepare(progress: Progress, request: Request) -> tuple[Path, str]:
+def prepare(progress: Progress, request: Request) -> tuple[Path, str]:
     """Everything before the run: the analysis' Python and the artefacts."""
     with progress.stage() as log:
         log.note = setup.packages(("lab",))
@@ -151,7 +163,7 @@ def _prepare(progress: Progress, request: Request) -> tuple[Path, str]:
     return python, run_tools(progress, plan)
 
 
-def _analyse(log: StageLog, python: Path, run: Path, *arguments: str) -> str:
+def analyse(log: StageLog, python: Path, run: Path, *arguments: str) -> str:
     """Run one writestall command on the run; returns what it printed."""
     done = subprocess.run(
         setup.writestall(python, *arguments, str(run)),
@@ -172,22 +184,23 @@ def main() -> int:
     progress = Progress(STAGES, cache.root() / "logs")
     run = OUT / request.run_name
     try:
-        python, artefacts = _prepare(progress, request)
-        _aside(run).mkdir(parents=True)
+        python, artefacts = prepare(progress, request)
+        aside(run).mkdir(parents=True)
         with progress.stage() as log:
             try:
-                log.run(machine_command(request, run, artefacts))
+                command = inside(request, run)
+                log.run(machine_command(request, run, artefacts, command, RUN_LIMIT_S))
             finally:
-                _add_machine(run)
-                _point_latest(run)
+                add_machine(run)
+                point_latest(run)
             log.note = str(run)
         with progress.stage() as log:
-            answer = _analyse(log, python, run, "explain")
-            _analyse(log, python, run, "report")
+            answer = analyse(log, python, run, "explain")
+            analyse(log, python, run, "report")
         with progress.stage() as log:
-            verdict = _analyse(log, python, run, "expect")
+            verdict = analyse(log, python, run, "expect")
             if (run / "truth.jsonl").exists():  # something was injected
-                verdict = _analyse(log, python, run, "check")
+                verdict = analyse(log, python, run, "check")
             log.note = verdict.strip().splitlines()[-1]
     except StageError as failed:
         return failed.status
