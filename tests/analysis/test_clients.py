@@ -133,6 +133,19 @@ def test_the_terminal_shows_the_pause_its_parts_and_its_root(
     assert "units of work 3   p50" in out
 
 
+def test_the_page_shows_the_same(tmp_path: Path) -> None:
+    """And takes no pause's log for another workload's."""
+    run = stopped(tmp_path / "run")
+    assert main(["report", str(run)]) == 0
+    page = (run / "report.html").read_text()
+    section = page.partition("What the application saw")[2].partition("</section>")[0]
+    assert "\npause of 1004 ms" in section and "99.6 % of the pause" in section
+    assert "writer-pause.hlog" not in page
+    cascade = build.run_dir(tmp_path / "cascade", build.cascade())
+    assert main(["report", str(cascade)]) == 0
+    assert "What the application" not in (cascade / "report.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("tid", "early_ms"), [(301, 0), (300, -2000)], ids=["another thread", "long ago"]
 )
