@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// broker.c: requests on a schedule to appends under one lock per partition, each traced
+// broker.c: requests on a schedule to appends under a lock for each partition
 
 /*
  * What a message broker does: a fixed number of threads serve requests in the
@@ -60,7 +60,7 @@ static void *serve_requests(void *argument)
 	return NULL;
 }
 
-/* A folder of its own for each, as Kafka's topic-partition: PATH-N/00000000.log */
+/* A folder for each, as Kafka's topic-partition: PATH-N/00000000.log */
 static void open_partition(struct partition *partition, const char *path,
 			   int64_t number)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// safepoint.c: threads stopped together while one line is logged to the pause of each
+// safepoint.c: threads stopped together while a line is logged to their pauses
 
 /*
  * What a JVM does: threads look for a stop between short units of work, one
@@ -50,7 +50,7 @@ static bool wait_for_unit(struct worker *worker, int64_t seq)
 	for (;;) {
 		struct timespec until = next_look(wanted_ns);
 
-		if (app->let_go < app->wanted)
+		while (app->let_go < app->wanted)
 			stand_still(app);
 		over = is_over(&worker->schedule);
 		if (over || now_ns() >= wanted_ns)

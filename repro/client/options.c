@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// options.c: a command line to a program's options, by its table and the common one
+// options.c: a command line to options, by a program's table and the common one
 
 #include "options.h"
 

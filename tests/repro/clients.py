@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import threading
 import time
@@ -17,6 +18,8 @@ from jsonschema import Draft202012Validator
 
 from support import PROJECT
 
+# Ten writes of the size that is written unless another is asked for.
+GROWN_BYTES = 2000
 HIGHEST_NS = 24 * 3600 * 10**9
 Row = dict[str, Any]
 
@@ -36,6 +39,22 @@ def write(
     _, said = writer.communicate(timeout=60)
     assert writer.returncode == expect, said
     return lines(folder / "w.jsonl"), said
+
+
+def end_by(
+    number: signal.Signals, grows: Path, program: Path, *arguments: object
+) -> None:
+    """Start it for a minute, signal it once a file of its has grown; it must end in
+    order.
+    """
+    running = start(program, "--duration-s", 60, *arguments)
+    deadline_s = time.monotonic() + 30
+    while not grows.exists() or grows.stat().st_size < GROWN_BYTES:
+        assert time.monotonic() < deadline_s
+        time.sleep(0.02)
+    running.send_signal(number)
+    running.communicate(timeout=10)
+    assert running.returncode == 128 + number
 
 
 def lines(path: Path) -> list[Row]:

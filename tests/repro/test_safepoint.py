@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from clients import (
     count,
+    end_by,
     keeps_the_contract,
     lines,
     longest_ns,
@@ -151,18 +152,16 @@ def test_a_full_file_system_ends_the_run_by_name_with_its_logs(
 def test_a_signal_ends_the_run_in_order_with_its_logs(
     safepoint: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
-    running = start(
+    end_by(
+        number,
+        tmp_path / "gc.log",
         safepoint,
-        *("--path", tmp_path / "gc.log", "--duration-s", 60, "--slow-us", 0),
+        *("--path", tmp_path / "gc.log", "--slow-us", 0),
         *("--hlog-pause", tmp_path / "p.hlog", "--slow-log", tmp_path / "w.jsonl"),
     )
-    time.sleep(1)
-    running.send_signal(number)
-    running.communicate(timeout=10)
-    assert running.returncode == 128 + number
     end = lines(tmp_path / "w.jsonl")[-1]
     assert end["ev"] == "end"
-    assert 10 < end["pauses"] < 60
+    assert 10 <= end["pauses"] < 60 * 20
     assert count(tmp_path / "p.hlog") == end["pauses"]
     assert (tmp_path / "gc.log").stat().st_size == 200 * end["writes"]
 
