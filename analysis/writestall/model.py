@@ -69,6 +69,11 @@ class Answer:
     notes: list[str] = field(default_factory=list)
 
     @property
+    def counted(self) -> str:
+        """What `latencies` are of."""
+        return self.application.counted if self.application else "writes"
+
+    @property
     def stall_ns(self) -> int:
         """The stalled writes' durations in sum."""
         return sum(chain.write.dur_ns for chain in self.chains)

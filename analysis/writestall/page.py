@@ -106,6 +106,7 @@ def _context(answer: Answer) -> dict[str, Any]:
     return {
         "version": __version__,
         "summary": summary,
+        "counted": answer.counted,
         "explained": percent(answer.share_explained),
         "losses": list(losses(answer)),
         "facts": _facts(answer, summary),

@@ -212,10 +212,9 @@ def latency_line(name: str, latencies: Latencies, note: str = "") -> str:
 
 def summary_lines(answer: Answer) -> Iterator[str]:
     """The table below the chains."""
-    latencies, app = answer.latencies, answer.application
+    latencies = answer.latencies
     if latencies:
-        name = app.counted if app else "writes"
-        yield latency_line(name, latencies, "   (from the intended start)")
+        yield latency_line(answer.counted, latencies, "   (from the intended start)")
     yield (
         f"stalls {len(answer.chains)}   {ms(answer.stall_ns)} in sum   "
         f"explained {percent(answer.share_explained)}"

@@ -141,6 +141,7 @@ def test_the_page_shows_the_same(tmp_path: Path) -> None:
     section = page.partition("What the application saw")[2].partition("</section>")[0]
     assert "\npause of 1004 ms" in section and "99.6 % of the pause" in section
     assert "writer-pause.hlog" not in page
+    assert "<dt>units of work</dt><dd>3</dd>" in page
     cascade = build.run_dir(tmp_path / "cascade", build.cascade())
     assert main(["report", str(cascade)]) == 0
     assert "What the application" not in (cascade / "report.html").read_text()
