@@ -84,6 +84,11 @@ def stops(answer: Answer) -> list[Stop]:
     return [_stop(answer, app, pause) for pause in rows]
 
 
+def longest_logging_ns(answer: Answer) -> int:
+    """The longest that one of the recorded pauses spent on its line; 0 without any."""
+    return max((pause.log_ns for pause in _application(answer).pauses), default=0)
+
+
 def _stop(answer: Answer, app: Application, pause: Pause) -> Stop:
     window = _window(pause)
     own = (write for write in app.writes if write.tid == pause.tid)
@@ -195,6 +200,7 @@ def _pauses(answer: Answer, app: Application) -> dict[str, Any]:
     longest = next(iter(stops(answer)), None)
     return {
         "pause": _ns(app.pauses_all),
+        "longest_logging_ns": longest_logging_ns(answer),
         "longest_pause": None
         if longest is None
         else {

@@ -49,8 +49,10 @@ ASKS = {
     "pause_ms_min": Ask(
         "longest pause, ms", lambda a: _longest_pause(a, "dur_ns") / MS
     ),
-    "pause_ms_max": Ask(
-        "longest pause, ms", lambda a: _longest_pause(a, "dur_ns") / MS, most=True
+    "logging_ms_max": Ask(
+        "longest logging in a pause, ms",
+        lambda a: clients.longest_logging_ns(a) / MS,
+        most=True,
     ),
     "threads_stopped": Ask(
         "threads stopped in it", lambda a: _longest_pause(a, "threads")

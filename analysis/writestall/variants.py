@@ -48,6 +48,7 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("pauses", _count("pause")),
         Column("p50", _ns("pause", "p50_ns")),
         Column("max", _ns("pause", "max_ns")),
+        Column("most logging", lambda row: ms(row["longest_logging_ns"])),
         Column("threads", _stood),
         Column("slowest write", _ns("write", "max_ns")),
         Column("work p99.9", _ns("latency", "p999_ns")),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Found = Iterator[tuple[str, str]]
 # What `expect` can ask of one kind of client alone.
 ASKS = {
-    "safepoint": ("pause_ms_min", "pause_ms_max", "threads_stopped"),
+    "safepoint": ("pause_ms_min", "logging_ms_max", "threads_stopped"),
     "broker": ("request_ms_min", "writes_p999_below_us"),
 }
 # What a variant can change in one kind of client alone.

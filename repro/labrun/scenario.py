@@ -158,8 +158,8 @@ class Expect:
         minimum=0,
         maximum=3_600_000,
     )
-    pause_ms_max: int | None = key(
-        "length of the longest pause at most",
+    logging_ms_max: int | None = key(
+        "time a pause spends logging its line at most",
         None,
         unit="ms",
         minimum=0,
