@@ -8,13 +8,16 @@ export SCENARIO KERNEL ENGINE ACCEL V
 export PYTHONDONTWRITEBYTECODE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-scenarios check bench-analysis setup doctor drilldown shell scenarios explain clean
+.PHONY: help lab variants test test-scenarios check bench-analysis setup doctor drilldown shell scenarios explain clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
 lab: ## make write(2) stall in a throwaway VM and say why (SCENARIO=, KERNEL=, ENGINE=)
 	@lab/run
+
+variants: ## the same for a scenario and all its variants, to one table (SCENARIO=gc-log)
+	@lab/variants
 
 test: ## set up, run every test this machine can run
 	@lab/test

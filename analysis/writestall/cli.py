@@ -57,26 +57,28 @@ def _explain_log(args: argparse.Namespace) -> int:
 
 
 def _explain_run(args: argparse.Namespace) -> int:
-    from writestall import jsonout, model, rundir, text
+    from writestall import clients, clients_text, jsonout, model, rundir, text
 
     run = rundir.open_run(args.run)
     answer = model.answer(run, args.engine, args.all)
+    summary = answer.summary() | clients.summary(answer)
     count = len(answer.chains)
     if args.write is not None and not 1 <= args.write <= count:
         raise WritestallError(f"--write {args.write}: this run has 1 to {count}")
     chains = text.numbered(answer)
     pieces = {
         "chains.json": jsonout.chains_file(answer, chains),
-        "summary.json": [rundir.json_bytes(answer.summary())],
+        "summary.json": [rundir.json_bytes(summary)],
     }
     unwritten = _keep(run, pieces)
     if args.json:
         at = (args.write or 1) - 1
         chosen = chains[at : at + (1 if args.write else args.top)]
         told = jsonout.chains_json(answer, chosen)
-        _print_json({"summary": answer.summary(), **told})
+        _print_json({"summary": summary, **told})
     else:
-        _print_lines(text.report(answer, args.top, args.write))
+        seen = clients_text.lines(answer, args.top)
+        _print_lines(text.report(answer, args.top, args.write, seen))
     if unwritten:
         sys.stdout.flush()
         raise unwritten

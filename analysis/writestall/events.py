@@ -117,3 +117,34 @@ class ClientWrite(Struct, tag_field="ev", tag="client_write", frozen=True, gc=Fa
     offset: int | None = None
     bytes: int | None = None
     ret: int | None = None
+
+
+class Pause(Struct, tag_field="ev", tag="pause", frozen=True, gc=False):
+    """One stop of all of an application's threads; the three parts add up to it."""
+
+    t_ns: Ns
+    dur_ns: Ns
+    tid: int
+    seq: int | None = None
+    reach_ns: Ns = 0
+    log_ns: Ns = 0
+    release_ns: Ns = 0
+    threads: int = 0
+    shortest_ns: Ns = 0
+
+
+class Request(Struct, tag_field="ev", tag="request", frozen=True, gc=False):
+    """One request, from when it was wanted; the three parts add up to it."""
+
+    t_ns: Ns
+    dur_ns: Ns
+    tid: int
+    partition: int
+    queue_ns: Ns
+    lock_ns: Ns
+    write_ns: Ns
+    seq: int | None = None
+    path: str | None = None
+    offset: int | None = None
+    bytes: int | None = None
+    ret: int | None = None

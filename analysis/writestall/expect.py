@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from writestall import clients
 from writestall.errors import WritestallError
 from writestall.model import Answer
 from writestall.parts import WAIT, Chain, Part
@@ -22,6 +23,49 @@ class Expected:
     stalled_writes_min: int
     stall_ms_min: int
     stalled_writes_max: int | None
+    application: dict[str, int]
+
+
+def _longest_pause(answer: Answer, key: str) -> int:
+    pause = clients.summary(answer)["application"].get("longest_pause") or {}
+    return int(pause.get(key, 0))
+
+
+def _latency(answer: Answer, of: str, key: str) -> int:
+    found = clients.summary(answer)["application"].get(of) or {}
+    return int(found.get(key, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One key of `expect`: what it bounds, and whether from above."""
+
+    words: str
+    value: Callable[[Answer], float]
+    most: bool = False
+
+
+ASKS = {
+    "pause_ms_min": Ask(
+        "longest pause, ms", lambda a: _longest_pause(a, "dur_ns") / MS
+    ),
+    "logging_ms_max": Ask(
+        "longest logging in a pause, ms",
+        lambda a: clients.longest_logging_ns(a) / MS,
+        most=True,
+    ),
+    "threads_stopped": Ask(
+        "threads stopped in it", lambda a: _longest_pause(a, "threads")
+    ),
+    "request_ms_min": Ask(
+        "slowest request, ms", lambda a: _latency(a, "latency", "max_ns") / MS
+    ),
+    "writes_p999_below_us": Ask(
+        "p99.9 of write(2), us",
+        lambda a: _latency(a, "write", "p999_ns") / 1_000,
+        most=True,
+    ),
+}
 
 
 def expected(answer: Answer) -> Expected:
@@ -40,6 +84,7 @@ def expected(answer: Answer) -> Expected:
             int(table["stalled_writes_min"]),
             int(table["stall_ms_min"]),
             None if most is None else int(most),
+            {name: int(table[name]) for name in ASKS if table.get(name) is not None},
         )
     except (KeyError, TypeError, ValueError) as error:
         raise WritestallError(f"{where}: scenario.expect: bad {error}") from None
@@ -65,8 +110,23 @@ def misses(answer: Answer) -> Iterator[str]:
     if answer.chains and answer.share_explained < LEAST_EXPLAINED:
         share = answer.share_explained
         yield f"explained: {share:.4f} of the stall time, want {LEAST_EXPLAINED}"
+    yield from _application_misses(answer, want.application)
     if answer.stream.lost_events:
         yield f"lost events: {answer.stream.lost_events}, want 0"
+
+
+def _application_misses(answer: Answer, wanted: dict[str, int]) -> Iterator[str]:
+    if wanted and answer.application is None:
+        yield f"writer.jsonl: no application's record, so no {', '.join(wanted)}"
+        return
+    for name, bound in wanted.items():
+        ask = ASKS[name]
+        value = ask.value(answer)
+        if (value > bound) if ask.most else (value < bound):
+            yield f"{ask.words}: {value:g}, want {bound} at {_END[ask.most]}"
+
+
+_END = {True: "most", False: "least"}
 
 
 def _holds(chain: Chain, want: Sequence[str]) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from writestall import classes as c
+from writestall.application import Application, read_application
 from writestall.chain import Explainer
 from writestall.events import Write
 from writestall.hlog import Latencies, read_latencies
@@ -74,7 +75,13 @@ class Answer:
     stream: Stream
     chains: list[Chain]
     latencies: Latencies | None = None
+    application: Application | None = None
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def counted(self) -> str:
+        """What `latencies` are of."""
+        return self.application.counted if self.application else "writes"
 
     @cached_property
     def stall_ns(self) -> int:
@@ -220,17 +227,26 @@ def answer(run: RunDir, wanted_engine: str | None, every: bool = False) -> Answe
     found = Answer(run, engine, stream, chains, notes=notes)
     found.latencies, problems = read_latencies(run.path / "writer.hlog")
     found.notes += _told(problems)
+    found.application = read_application(run)
+    if found.application:
+        found.notes += _told(found.application.problems)
     return found
+
+
+# File systems whose files have their disk's number (fs/super.c, setup_bdev_super());
+# btrfs' have one of their own.
+DISKS_NUMBER = ("ext4", "xfs", "f2fs")
 
 
 def own_writes(
     run: RunDir, stream: Stream, notes: list[str]
 ) -> list[tuple[int, Write]]:
-    """Writes to the run's disk; all of them where its number fits none."""
+    """Writes to the run's disk; all of them where its number fits none and need not."""
     dev = run.get("device", "dev")
     own = [row for row in stream.writes if row[1].dev in (None, dev)]
     others = len(stream.writes) - len(own)
-    if not own or not others:
+    numbered = run.get("filesystem", "type") in DISKS_NUMBER
+    if not others or not (own or numbered):
         return stream.writes
     stalls = many(others, "stalled write")
     notes.append(f"{stalls} to other disks left out; explain --all shows them")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -52,6 +53,13 @@ def add_commands(add: Add) -> None:
         "time by latency, and what the stalls waited for",
         "writestall heatmap out/latest -o run.svg",
     )
+    variants = add(
+        "variants",
+        _variants,
+        "what the application saw in each run of a folder of them",
+        "writestall variants out/latest-variants",
+    )
+    variants.add_argument("--json", action="store_true", help="print JSON")
     for command, what in (
         (to, "where to; a new folder for parquet (standard output)"),
         (hist, "a picture instead, .svg or .png"),
@@ -142,4 +150,21 @@ def _heatmap(args: argparse.Namespace) -> int:
     else:
         found = heatmap.heat_map(answer, term.columns())
         term.show(term.heat_map(answer, found))
+    return 0
+
+
+def _variants(args: argparse.Namespace) -> int:
+    from writestall import variants
+    from writestall.rundir import json_bytes
+
+    found = variants.rows(args.run)
+    told = json_bytes(found)
+    # A folder that refuses must not hide the answer.
+    with contextlib.suppress(WritestallError):
+        save(args.run / "variants.json", told)
+    if args.json:
+        sys.stdout.write(told.decode())
+    else:
+        for line in variants.lines(found):
+            print(printable(line))
     return 0

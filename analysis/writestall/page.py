@@ -18,7 +18,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from writestall import __version__, axes, palette
+from writestall import __version__, axes, clients_text, palette
 from writestall.commits import PHASES, commits
 from writestall.curve import curve
 from writestall.doubts import doubts
@@ -35,6 +35,8 @@ from writestall.units import many, ms, percent, printable
 from writestall.views import views
 
 PARTS = Path(__file__).parent / "page"
+# Of an application's pauses, those that are told.
+MOST_PAUSES = 5
 LOGS = {"corrected": "writer.hlog", "uncorrected": "writer-service.hlog"}
 
 
@@ -104,6 +106,7 @@ def _context(answer: Answer) -> dict[str, Any]:
     return {
         "version": __version__,
         "summary": summary,
+        "counted": answer.counted,
         "explained": percent(answer.share_explained),
         "losses": list(losses(answer)),
         "facts": _facts(answer, summary),
@@ -112,6 +115,7 @@ def _context(answer: Answer) -> dict[str, Any]:
         "record": _json(record),
         "total": len(answer.chains),
         "curve": curve(logs),
+        "application": list(clients_text.lines(answer, MOST_PAUSES)),
         "classes": classes,
         "roots": _shares(roots, kinds, answer.stall_ns),
         "flame": graph,
@@ -152,7 +156,8 @@ def _gaps(
     gaps += [
         f"{name}: another workload's, not in the curves"
         for name in others
-        if name not in LOGS.values() and not name.endswith("-service.hlog")
+        if name not in LOGS.values()
+        and not name.endswith(("-service.hlog", "-pause.hlog"))
     ]
     return gaps + [f"no {key} latency curve" for key in LOGS if key not in logs]
 

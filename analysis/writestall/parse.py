@@ -7,12 +7,14 @@ that cannot be opened, or holds not one event, is an error.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
+import msgspec.inspect
 
 from writestall.decode import Decoder
 from writestall.errors import WritestallError
@@ -31,6 +33,8 @@ T = TypeVar("T")
 # An event line is a few KiB: 48 frames twice, and a path.
 MAX_LINE_BYTES = 1 << 20
 KNOWN_EVENTS = frozenset(("begin", "block", "write", "commit", "lost", "end"))
+# Kinds of lines that one client's record may hold, beside `begin` and `end`.
+CLIENT_KINDS = frozenset(("client_write", "pause", "request"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +204,9 @@ class Records(Generic[R]):
 def read_records(path: Path, record: type[R]) -> Records[R]:
     """Reads one kind of record between its `begin` and `end` lines."""
     found: Records[R] = Records()
-
-    def on_row(_: int, row: R) -> None:
-        found.rows.append(row)
+    info = msgspec.inspect.type_info(record)
+    assert isinstance(info, msgspec.inspect.StructType)
+    others = {"begin", "end", *CLIENT_KINDS} - {info.tag}
 
     def on_other(line: bytes) -> bool:
         kind = _kind_of(line)
@@ -210,7 +214,7 @@ def read_records(path: Path, record: type[R]) -> Records[R]:
             found.begin = msgspec.json.decode(line)
         if kind == "end":
             found.end = msgspec.json.decode(line)
-        return kind in ("begin", "end")
+        return kind in others
 
     decode = msgspec.json.Decoder(record).decode
     found.problems = _read(
@@ -218,6 +222,16 @@ def read_records(path: Path, record: type[R]) -> Records[R]:
     )
     found.rows.sort(key=lambda row: row.t_ns)
     return found
+
+
+def read_first(path: Path) -> dict[str, object]:
+    """A record's `begin` line; empty where no file is there or it begins otherwise."""
+    with contextlib.suppress(OSError, msgspec.MsgspecError, RecursionError):
+        with path.open("rb") as file:
+            line = file.readline(MAX_LINE_BYTES)
+        if _kind_of(line) == "begin":
+            return dict(msgspec.json.decode(line))
+    return {}
 
 
 def read_client(path: Path) -> Records[ClientWrite]:

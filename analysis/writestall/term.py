@@ -23,7 +23,7 @@ from writestall.hist import Histogram
 from writestall.looks import LOOKS
 from writestall.model import Answer
 from writestall.tables import run_name
-from writestall.units import ms, printable
+from writestall.units import many, ms, printable
 
 BAR = 16
 # Where nobody looks there is no width to fit.
@@ -62,9 +62,9 @@ def _is_utf8() -> bool:
 def title(answer: Answer) -> Iterator[Text]:
     """What the run is, and what must be known before its numbers are believed."""
     summary = answer.summary()
-    writes = f"{summary['writes']} writes, " if summary["writes"] else ""
+    counted = f"{summary['writes']} {answer.counted}, " if summary["writes"] else ""
     told = (
-        f"{run_name(answer)}: {writes}{summary['stalls']} stalled, "
+        f"{run_name(answer)}: {counted}{many(summary['stalls'], 'stalled write')}, "
         f"{ms(summary['stall_ns'])} in sum; kernel {summary['kernel'] or '?'}"
     )
     if summary["lost_events"]:

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from writestall import classes as c
+from writestall.hlog import Latencies
 from writestall.merge import merged, unqueued
 from writestall.model import Answer, Convoy, Root, convoys
 from writestall.parts import INFERRED, WAIT, Chain, Part, Task
@@ -16,8 +17,13 @@ LEFT_COLUMN = 74
 CONVOY_NAMES = 3
 
 
-def report(answer: Answer, top: int, only: int | None = None) -> Iterator[str]:
-    """The whole answer; `only` picks one write by its number in the list."""
+def report(
+    answer: Answer, top: int, only: int | None = None, more: Iterable[str] = ()
+) -> Iterator[str]:
+    """The whole answer; `only` picks one write by its number in the list.
+
+    `more` stands between the chains and the summary.
+    """
     yield from losses(answer)
     yield sentence(answer)
     yield from (f"note: {note}" for note in answer.notes)
@@ -31,6 +37,7 @@ def report(answer: Answer, top: int, only: int | None = None) -> Iterator[str]:
     if len(groups) > top:
         yield ""
         yield f"{len(groups) - top} more chains: --top {len(groups)} shows all"
+    yield from more
     yield ""
     yield from summary_lines(answer)
 
@@ -193,15 +200,20 @@ def _name(task: Task) -> str:
     return f"{task.comm}/{task.tid}"
 
 
+def latency_line(name: str, latencies: Latencies, note: str = "") -> str:
+    """How many there were, and their percentiles."""
+    return (
+        f"{name} {latencies.writes}   p50 {ms(latencies.p50_ns)}   "
+        f"p99 {ms(latencies.p99_ns)}   p99.9 {ms(latencies.p999_ns)}   "
+        f"max {ms(latencies.max_ns)}{note}"
+    )
+
+
 def summary_lines(answer: Answer) -> Iterator[str]:
     """The table below the chains."""
     latencies = answer.latencies
     if latencies:
-        yield (
-            f"writes {latencies.writes}   p50 {ms(latencies.p50_ns)}   "
-            f"p99 {ms(latencies.p99_ns)}   p99.9 {ms(latencies.p999_ns)}   "
-            f"max {ms(latencies.max_ns)}   (from the intended start)"
-        )
+        yield latency_line(answer.counted, latencies, "   (from the intended start)")
     yield (
         f"stalls {len(answer.chains)}   {ms(answer.stall_ns)} in sum   "
         f"explained {percent(answer.share_explained)}"

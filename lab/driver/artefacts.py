@@ -40,7 +40,7 @@ PARTS = (
         "kmod",
         "make -s KDIR=/lib/modules/{release}/build && cp biodelay.ko ../result",
     ),
-    Part("latwriter", "repro", "make -s latwriter && cp latwriter ../result"),
+    Part("workloads", "repro", "make -s BUILD=../result"),
     Part(
         "stap",
         "stap",
@@ -111,7 +111,7 @@ def _compile(part: Part, kernel: Kernel, result: Path) -> None:
 
 
 def build(kernel_name: str | None) -> Path:
-    """A folder with biodelay.ko, latwriter and stap/*.ko for one kernel."""
+    """A folder with biodelay.ko, the workload programs and stap/*.ko for one kernel."""
     kernel = image.kernel(recipe.load(), kernel_name)
     made = [
         cache.build(

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from driver import artefacts, doctor, drill, lab, setup, testing
+from driver import artefacts, doctor, drill, lab, setup, testing, variants
 from driver.project import cache, image
 from machine import signals
 from machine.errors import UserError
@@ -60,6 +60,7 @@ PROGRAMS: dict[str, Callable[[], int]] = {
     "run": lab.main,
     "setup": _setup,
     "test": testing.main,
+    "variants": variants.main,
     "writestall": _writestall,
     "clean": _clean,
 }

@@ -14,6 +14,8 @@ STAGES = (
     Stage("drill down", "the reason stands above; a smaller --stall-us finds more"),
 )
 STALL_US = 100_000
+# A scenario is run anew in each round.
+LIMIT_S = 3 * lab.RUN_LIMIT_S
 
 
 def _command(request: lab.Request, answer: str) -> list[str]:
@@ -38,8 +40,7 @@ def main() -> int:
         with progress.stage() as log:
             inside = _command(request, f"/mnt/out/{run.name}/drilldown.txt")
             try:
-                command = lab.machine_command(request.kernel, run, artefacts, inside)
-                log.run(command)
+                log.run(lab.machine_command(request, run, artefacts, inside, LIMIT_S))
             finally:
                 lab.add_machine(run)
             log.note = str(run)

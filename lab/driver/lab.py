@@ -48,14 +48,14 @@ class Request:
     engine: str
 
     @staticmethod
-    def from_environment() -> Request:
+    def from_environment(default: str = "journal-buffer") -> Request:
         """Read SCENARIO, KERNEL, ENGINE; refuse what does not exist, at once."""
         kernel = recipe.load().kernel(os.environ.get("KERNEL") or None)
         engine = os.environ.get("ENGINE") or "stap"
         if engine not in ENGINES:
             raise UserError(f"unknown ENGINE {engine!r}: use {', '.join(ENGINES)}")
         accel.remembered()  # refuses an unknown ACCEL
-        scenario = os.environ.get("SCENARIO") or "journal-buffer"
+        scenario = os.environ.get("SCENARIO") or default
         command = [sys.executable, str(PROJECT / "repro/run"), "--check", scenario]
         checked = subprocess.run(command, capture_output=True, text=True, check=False)
         if checked.returncode:
@@ -68,8 +68,9 @@ class Request:
     @property
     def run_name(self) -> str:
         stamp = time.strftime("%Y%m%d-%H%M%S")
-        name = Path(self.scenario).stem
-        return f"{stamp}-{name}-{self.kernel}-{self.engine}"
+        path, _, variant = self.scenario.partition(":")
+        words = [Path(path).stem, variant, self.kernel, self.engine]
+        return "-".join([stamp, *filter(None, words)])
 
 
 def tool(path: str, *arguments: str) -> list[str]:
@@ -77,35 +78,45 @@ def tool(path: str, *arguments: str) -> list[str]:
     return [sys.executable, str(PROJECT / path), *arguments]
 
 
-def machine_command(
-    kernel: str, run: Path, artefacts: str, inside: Iterable[str]
-) -> list[str]:
-    """The command that runs `inside` in the machine, which ends with us.
+def run_arguments(request: Request) -> list[str]:
+    """What every repro/run in the machine is told."""
+    common = ["--disk", "/dev/vdb", "--engine", request.engine]
+    return [*common, "--build", "/mnt/build"]
 
-    There /mnt/out is the folder of `run`, /mnt/build the compiled parts.
-    """
-    machine = tool("vm/run", "--kernel", kernel, "--timeout", str(RUN_LIMIT_S))
-    machine += ["--share", f"{run.parent}:/mnt/out"]
-    machine += ["--share", f"{artefacts}:/mnt/build:ro"]
-    machine += ["--console", str(aside(run) / "console.log")]
-    machine += ["--result", str(aside(run) / "machine.json")]
+
+def inside(request: Request, run: Path) -> list[str]:
+    """The scenario's command as the machine sees it."""
+    out = f"/mnt/out/{run.name}"
+    return ["repro/run", request.scenario, "--out", out, *run_arguments(request)]
+
+
+def machine_command(
+    request: Request, run: Path, artefacts: str, command: list[str], limit_s: int
+) -> list[str]:
+    """The command that runs another in the machine; it ends with us."""
+    machine = tool("vm/run", "--kernel", request.kernel, "--timeout", str(limit_s))
+    machine += [
+        "--share",
+        f"{run.parent}:/mnt/out",
+        "--share",
+        f"{artefacts}:/mnt/build:ro",
+    ]
+    machine += [
+        "--console",
+        str(aside(run) / "console.log"),
+        "--result",
+        str(aside(run) / "machine.json"),
+    ]
     # A task that biodelay holds is held on purpose; so is who waits for it.
     machine += ["--excuse", r"\[biodelay\]"]
-    return ["setpriv", "--pdeathsig", "TERM", "--", *machine, "--", *inside]
+    return ["setpriv", "--pdeathsig", "TERM", "--", *machine, "--", *command]
 
 
-def scenario_command(request: Request, run: Path) -> list[str]:
-    """What runs the scenario inside the machine."""
-    inside = ["repro/run", request.scenario, "--disk", "/dev/vdb"]
-    inside += ["--out", f"/mnt/out/{run.name}", "--engine", request.engine]
-    return [*inside, "--build", "/mnt/build"]
-
-
-def _point_latest(run: Path) -> None:
+def point_latest(run: Path, name: str = "latest") -> None:
     """Make out/latest name this run, in one rename."""
     link = run.parent / f".latest-{os.getpid()}"
     link.symlink_to(run.name)
-    link.replace(run.parent / "latest")
+    link.replace(run.parent / name)
 
 
 def aside(run: Path) -> Path:
@@ -152,7 +163,7 @@ def prepare(progress: Progress, request: Request) -> tuple[Path, str]:
     return python, run_tools(progress, plan)
 
 
-def _analyse(log: StageLog, python: Path, run: Path, *arguments: str) -> str:
+def analyse(log: StageLog, python: Path, run: Path, *arguments: str) -> str:
     """Run one writestall command on the run; returns what it printed."""
     done = subprocess.run(
         setup.writestall(python, *arguments, str(run)),
@@ -167,6 +178,13 @@ def _analyse(log: StageLog, python: Path, run: Path, *arguments: str) -> str:
     return done.stdout
 
 
+def _to_be_checked(run: Path) -> bool:
+    """Whether something was injected that was to stall a write."""
+    scenario = json.loads((run / "manifest.json").read_text())["scenario"]
+    wanted = scenario["expect"]["stalled_writes_min"] > 0
+    return wanted and (run / "truth.jsonl").exists()
+
+
 def main() -> int:
     """Run all stages; print the answer and where the rest of it is."""
     request = Request.from_environment()
@@ -176,20 +194,20 @@ def main() -> int:
         python, artefacts = prepare(progress, request)
         aside(run).mkdir(parents=True)
         with progress.stage() as log:
-            inside = scenario_command(request, run)
             try:
-                log.run(machine_command(request.kernel, run, artefacts, inside))
+                command = inside(request, run)
+                log.run(machine_command(request, run, artefacts, command, RUN_LIMIT_S))
             finally:
                 add_machine(run)
-                _point_latest(run)
+                point_latest(run)
             log.note = str(run)
         with progress.stage() as log:
-            answer = _analyse(log, python, run, "explain")
-            _analyse(log, python, run, "report")
+            answer = analyse(log, python, run, "explain")
+            analyse(log, python, run, "report")
         with progress.stage() as log:
-            verdict = _analyse(log, python, run, "expect")
-            if (run / "truth.jsonl").exists():  # something was injected
-                verdict = _analyse(log, python, run, "check")
+            verdict = analyse(log, python, run, "expect")
+            if _to_be_checked(run):
+                verdict = analyse(log, python, run, "check")
             log.note = verdict.strip().splitlines()[-1]
     except StageError as failed:
         return failed.status

@@ -51,8 +51,8 @@ def main() -> int:
     }
     if not options.quick:
         try:
-            # A static program: the writer's own tests run it on this host.
-            environment["LATWRITER"] = str(_prepare_machine() / "latwriter")
+            # Static programs: their own tests run them on this host.
+            environment["WORKLOADS"] = str(_prepare_machine())
         except StageError as failed:
             return failed.status
     left_out = [f"--ignore=tests/{name}" for name in NEEDS_MACHINE] * options.quick

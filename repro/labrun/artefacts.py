@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from labrun import TREE, injector, tracer
+from labrun import TREE, injector, tracer, workload
 from labrun.errors import RefusedError, StepError
 from labrun.process import tool
 from labrun.scenario import Scenario
@@ -19,14 +19,9 @@ BUILD_TIMEOUT_S = 1800  # SystemTap's first compilation takes minutes
 
 @dataclass(frozen=True)
 class Artefacts:
-    """A folder with latwriter, biodelay.ko and stap/stalled_writes.ko."""
+    """A folder with the workload programs, biodelay.ko, stap/stalled_writes.ko."""
 
     folder: Path
-
-    @property
-    def latwriter(self) -> Path:
-        """The writer."""
-        return self.folder / "latwriter"
 
     @property
     def biodelay(self) -> Path:
@@ -36,8 +31,9 @@ class Artefacts:
     def missing(self, scenario: Scenario, engines: tuple[str, ...]) -> list[Path]:
         """What this scenario needs and the folder does not have."""
         modules = [tracer.ENGINES[name].module for name in engines]
+        programs = dict.fromkeys(work.kind for work in scenario.workload)
         needed = [
-            self.latwriter,
+            *(self.folder / program for program in programs),
             *([self.biodelay] if scenario.inject else []),
             *(self.folder / module for module in modules if module),
         ]
@@ -49,9 +45,9 @@ def default_folder() -> Path:
     return TREE / "build" / platform.release()
 
 
-def _latwriter(target: Path) -> list[list[str]]:
+def _program(target: Path) -> list[list[str]]:
     folder = str(TREE / "repro")
-    return [["make", "-sC", folder, f"BUILD={target.parent}"]]
+    return [["make", "-sC", folder, f"BUILD={target.parent}", str(target)]]
 
 
 def _biodelay(target: Path) -> list[list[str]]:
@@ -69,7 +65,7 @@ def _script(target: Path) -> list[list[str]]:
 
 # How each part is made for the running kernel.
 RECIPES: dict[str, Callable[[Path], list[list[str]]]] = {
-    "latwriter": _latwriter,
+    **dict.fromkeys(workload.OPTIONS, _program),
     injector.MODULE: _biodelay,
     f"{tracer.SCRIPT}.ko": _script,
 }

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import time
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -20,6 +21,7 @@ from labrun import (
     scenario,
     tracer,
     tuning,
+    variants,
     workload,
 )
 from labrun.artefacts import Artefacts, default_folder
@@ -70,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
         "scenario",
         nargs="?",
         metavar="SCENARIO",
-        help="a name of --list, or a .toml file",
+        help="a name of --list, or a .toml file; NAME:VARIANT for one of its variants",
     )
     add("--disk", metavar="DEV", help="scratch disk; what it carries is lost")
     add("--wipe", action="store_true", help="go on although the disk carries data")
@@ -96,6 +98,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--progress", choices=MODES, default="text", help="steps on stderr, how (text)")
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--list", action="store_true", help="list the scenarios and stop")
+    only.add_argument(
+        "--list-variants",
+        action="store_true",
+        help="list the scenario and its variants by name and stop",
+    )
     only.add_argument(
         "--check", action="store_true", help="check the scenario file and stop"
     )
@@ -134,7 +141,7 @@ def _new_folder(out: Path | None, name: str) -> Path:
 def _print_plan(found: Scenario, options: argparse.Namespace, built: Artefacts) -> None:
     """The commands of a run, in order, as a person would type them."""
     name = options.disk or "DISK"
-    out, folder = options.out or Path("RUN"), Path("MOUNTPOINT") / filesystem.FOLDER
+    out = options.out or Path("RUN")
     commands = [["wipefs", "--all", name]] if options.wipe else []
     for key, value in found.queue.items():
         path = str(tuning.queue_path(Path(name).name, key))
@@ -153,9 +160,11 @@ def _print_plan(found: Scenario, options: argparse.Namespace, built: Artefacts) 
     duration_s = options.duration_s or found.duration_s
     for index, work in enumerate(found.workload):
         records = out / workload.record_stem(index, work)
+        place = Path("TMPFS" if workload.on_tmpfs(work) else "MOUNTPOINT")
+        folder = place / filesystem.FOLDER
         seed = found.seed + index
         commands.append(
-            workload.argv(built.latwriter, work, duration_s, seed, folder, records)
+            workload.argv(built.folder, work, duration_s, seed, folder, records)
         )
     for command in commands:
         print(shlex.join(command))
@@ -170,7 +179,12 @@ def _checked_disk(options: argparse.Namespace) -> Disk:
 def _run(options: argparse.Namespace) -> int:
     stop = Stop()
     stop.install()
-    found, text = scenario.load(scenario.find(options.scenario))
+    name, variant = variants.split(options.scenario)
+    whole, table = scenario.load(scenario.find(name))
+    found = variants.chosen(whole, variant)
+    if options.list_variants:
+        print("\n".join(map(partial(variants.label, name), variants.names(whole))))
+        return EXIT_COMPLETE
     if options.check:
         print(f"{found.name}: {found.purpose}")
         return EXIT_COMPLETE
@@ -189,7 +203,7 @@ def _run(options: argparse.Namespace) -> int:
     artefacts.make(missing, stop, say)
     settings = Settings(
         scenario=found,
-        scenario_text=text,
+        scenario_table=variants.as_read(table, variant),
         disk=scratch,
         wipe=options.wipe,
         engines=engines,
@@ -197,7 +211,8 @@ def _run(options: argparse.Namespace) -> int:
         duration_s=options.duration_s or found.duration_s,
         bare_metal=options.allow_bare_metal,
     )
-    run = Run(_new_folder(options.out, found.name), Progress(options.progress), stop)
+    label = "-".join(filter(None, (found.name, variant)))
+    run = Run(_new_folder(options.out, label), Progress(options.progress), stop)
     status = experiment.carry_out(run, settings)
     reason = f" ({run.manifest['reason']})" if run.manifest["reason"] else ""
     say(f"repro/run: {run.manifest['status']}{reason}: {run.out}")

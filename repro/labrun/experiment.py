@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 import platform
-import tomllib
 import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from labrun import disk, filesystem, injector, kernel, staging, tracer, tuning, workload
 from labrun.artefacts import Artefacts
@@ -29,7 +29,7 @@ class Settings:
     """Everything that was decided before anything is touched."""
 
     scenario: Scenario
-    scenario_text: str
+    scenario_table: dict[str, Any]  # as its file has it
     disk: Disk
     wipe: bool
     engines: tuple[str, ...]
@@ -74,6 +74,7 @@ def perform(run: Run, settings: Settings) -> None:
         enter(tuning.applied(run, "queue", queue_path, scenario.queue))
         filesystem.make(run, scenario.filesystem, scratch)
         folder = enter(filesystem.mounted(run, scenario.filesystem, scratch))
+        folder_of = enter(workload.placed(scenario, folder))
         enter(tuning.applied(run, "sysctl", tuning.sysctl_path, scenario.sysctl))
         inject = enter(_injecting(run, settings))
         kernel.save_symbols(run)
@@ -91,7 +92,7 @@ def perform(run: Run, settings: Settings) -> None:
                 inject.drain()
 
         workload.write(
-            run, scenario, settings.duration_s, built.latwriter, folder, tick
+            run, scenario, settings.duration_s, built.folder, folder_of, tick
         )
 
 
@@ -111,7 +112,7 @@ def describe_machine(run: Run, settings: Settings) -> None:
     """The manifest's facts that are known before the first step."""
     scratch = settings.disk
     run.manifest |= {
-        "scenario": tomllib.loads(settings.scenario_text),
+        "scenario": settings.scenario_table,
         "duration_s": settings.duration_s,
         "kernel": platform.release(),
         "arch": platform.machine(),

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from labrun import TREE, injector, kernel, tracer, tuning
-from labrun.scenario import Scenario, version
+from labrun.kernel import version
+from labrun.scenario import Scenario
 
 PACKAGES = {
     "mkfs.ext4": "e2fsprogs",

@@ -5,21 +5,30 @@
 
 from __future__ import annotations
 
-import fnmatch
-import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from labrun import TREE, schema
+from labrun.contradictions import contradictions
 from labrun.errors import RefusedError
+from labrun.kinds import (
+    NAME,
+    NAME_HELP,
+    Broker,
+    Safepoint,
+    bytes_key,
+    interval_key,
+    kind_key,
+    name_key,
+    slow_key,
+)
 from labrun.schema import key
 
 SCENARIOS = TREE / "repro/scenarios"
 # Ten times the longest scenario: tomllib needs time quadratic in a dotted key.
 MAX_FILE_BYTES = 1 << 14
-WRITER_COMM = "latwriter"
 
 CLASSES = (
     "page_lock",
@@ -39,8 +48,6 @@ CLASSES = (
     "memory",
     "other",
 )
-NAME = r"[a-z0-9]+(-[a-z0-9]+)*"
-NAME_HELP = "lower-case words joined by hyphens"
 VERSION = r"\d{1,2}\.\d{1,3}"
 VERSION_HELP = "a kernel release like 6.12"
 # Options are handed to mkfs and mount as they are: no shell is in between.
@@ -81,20 +88,14 @@ class Inject:
     mode: str = key("way of holding", "sleep", choices=("sleep", "defer", "spin"))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Workload:
     """One process of latwriter; the first one is the client that is measured."""
 
-    name: str = key(
-        "name of the file and of the logs", pattern=NAME, pattern_help=NAME_HELP
-    )
-    write_bytes: int = key("size of a write", unit="bytes", minimum=1, maximum=16 << 20)
-    interval_us: int = key(
-        "time between two intended writes of one thread",
-        unit="us",
-        minimum=10,
-        maximum=3_600_000_000,
-    )
+    kind: str = kind_key("latwriter")
+    name: str = name_key()
+    write_bytes: int = bytes_key()
+    interval_us: int = interval_key("time between two intended writes of one thread")
     writers: int = key("threads", 1, minimum=1, maximum=1024)
     shared_file: bool = key("all threads write one file", False)
     region_bytes: int = key(
@@ -107,13 +108,10 @@ class Workload:
     fsync_every: int = key(
         "fsync after every Nth write; 0: never", 0, minimum=0, maximum=2**31 - 1
     )
-    slow_us: int = key(
-        "calls of at least this length are recorded one by one",
-        50_000,
-        unit="us",
-        minimum=0,
-        maximum=3_600_000_000,
-    )
+    slow_us: int = slow_key("calls of at least this length are recorded one by one")
+
+
+AnyWorkload = Workload | Safepoint | Broker
 
 
 @dataclass(frozen=True)
@@ -153,6 +151,56 @@ class Expect:
         "writes that stall at most, of any length", None, minimum=0, maximum=10**9
     )
     writer_untouched: bool = key("no rule may match the writer itself", True)
+    pause_ms_min: int | None = key(
+        "length of the longest pause at least",
+        None,
+        unit="ms",
+        minimum=0,
+        maximum=3_600_000,
+    )
+    logging_ms_max: int | None = key(
+        "time a pause spends logging its line at most",
+        None,
+        unit="ms",
+        minimum=0,
+        maximum=3_600_000,
+    )
+    threads_stopped: int | None = key(
+        "threads that stood still in the longest pause at least",
+        None,
+        minimum=0,
+        maximum=1024,
+    )
+    request_ms_min: int | None = key(
+        "length of the slowest request at least",
+        None,
+        unit="ms",
+        minimum=0,
+        maximum=3_600_000,
+    )
+    writes_p999_below_us: int | None = key(
+        "99.9 % of the calls take less than this",
+        None,
+        unit="us",
+        minimum=1,
+        maximum=3_600_000_000,
+    )
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The scenario with something else in one place: a remedy, say."""
+
+    name: str = key(
+        "stands behind the scenario's name and a colon",
+        pattern=NAME,
+        pattern_help=NAME_HELP,
+    )
+    purpose: str = key("one sentence: what is different")
+    expect: Expect = key("what must be seen instead")
+    filesystem: FileSystem | None = key("what the disk carries instead", None)
+    asynchronous: bool = key("the first workload's log is asynchronous", False)
+    on_tmpfs: bool = key("the first workload's log is on a tmpfs", False)
 
 
 @dataclass(frozen=True)
@@ -166,7 +214,7 @@ class Scenario:
     duration_s: int = key("length of the workload", unit="s", minimum=1, maximum=86_400)
     kernel: KernelRange = key("kernels it is known on")
     filesystem: FileSystem = key("what the disk carries")
-    workload: tuple[Workload, ...] = key(
+    workload: tuple[AnyWorkload, ...] = key(
         "processes that write, at once", minimum=1, maximum=16
     )
     expect: Expect = key("what must be seen")
@@ -187,6 +235,9 @@ class Scenario:
     )
     trace: Trace = key("what the tracers print", Trace)
     seed: int = key("of everything random", 1, minimum=0, maximum=2**63 - 1)
+    variant: tuple[Variant, ...] = key(
+        "what the scenario is compared with", (), maximum=16
+    )
 
 
 def find(name_or_path: str) -> Path:
@@ -201,10 +252,10 @@ def find(name_or_path: str) -> Path:
     return path
 
 
-def load(path: Path) -> tuple[Scenario, str]:
-    """The scenario and the file's text as read. Raises RefusedError."""
+def load(path: Path) -> tuple[Scenario, dict[str, Any]]:
+    """The scenario and its file's table as read. Raises RefusedError."""
     text = _read(path)
-    return parse(text, str(path), path.stem), text
+    return parse(text, str(path), path.stem), tomllib.loads(text)
 
 
 def _read(path: Path) -> str:
@@ -236,38 +287,6 @@ def parse(text: str, source: str, stem: str) -> Scenario:
     except ValueError as error:  # TOMLDecodeError, impossible dates, huge numbers
         raise RefusedError(f"{source}: not TOML: {error}") from None
     scenario = schema.build(Scenario, table, "", source)
-    for place, mistake in _contradictions(scenario, stem):
+    for place, mistake in contradictions(scenario, stem):
         raise RefusedError(f"{source}: {place}: {mistake}")
     return scenario
-
-
-def version(text: str) -> tuple[int, int]:
-    """(6, 12) of 6.12, 6.12+ or 6.12.107+deb13-amd64."""
-    major, minor = re.findall(r"\d+", text)[:2]
-    return int(major), int(minor)
-
-
-def _contradictions(scenario: Scenario, stem: str) -> list[tuple[str, str]]:
-    """Places whose values, each fine alone, do not fit together."""
-    found: list[tuple[str, str]] = []
-    if scenario.name != stem:
-        found.append(("name", f"want {stem!a}, the file's name"))
-    kernel = scenario.kernel
-    if kernel.max is not None and version(kernel.max) < version(kernel.min):
-        found.append(("kernel.max", f"older than kernel.min, {kernel.min}"))
-    names = [workload.name for workload in scenario.workload]
-    for index, workload in enumerate(scenario.workload):
-        if workload.name in names[:index]:
-            found.append((f"workload[{index}].name", f"{workload.name} is taken"))
-        if 0 < workload.region_bytes < workload.write_bytes:
-            found.append((f"workload[{index}].region_bytes", "smaller than one write"))
-    for index, rule in enumerate(scenario.inject):
-        if scenario.expect.writer_untouched and fnmatch.fnmatchcase(
-            WRITER_COMM, rule.submitter
-        ):
-            what = f"{rule.submitter!a} matches the writer, {WRITER_COMM}"
-            remedy = "narrow it or set expect.writer_untouched = false"
-            found.append((f"inject[{index}].submitter", f"{what}; {remedy}"))
-    if scenario.trace.stall_us < scenario.trace.floor_us:
-        found.append(("trace.stall_us", "shorter than trace.floor_us"))
-    return found

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import re
+import types
 import typing
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -110,13 +111,39 @@ def _value(hint: Any, key: Key, value: Any, place: str, source: str) -> Any:
     """The checked value of one key; tables and lists recurse."""
     if type(None) in typing.get_args(hint):  # optional: TOML has no null
         hint = typing.get_args(hint)[0]
-    if dataclasses.is_dataclass(hint):
-        return build(typing.cast("type[Any]", hint), value, place, source)
+    if record := _record_for(hint, value, place, source):
+        return build(record, value, place, source)
     if typing.get_origin(hint) is tuple:
         return _list(typing.get_args(hint)[0], key, value, place, source)
     if typing.get_origin(hint) is dict:
         return _free_table(key, value, place, source)
     return _scalar(hint, key, value, place, source)
+
+
+def records(hint: Any) -> list[type[Any]]:
+    """The records a table may be: one, those of a union, or none for other values."""
+    union = isinstance(hint, types.UnionType)
+    return [
+        one
+        for one in (typing.get_args(hint) if union else (hint,))
+        if isinstance(one, type) and dataclasses.is_dataclass(one)
+    ]
+
+
+def _record_for(hint: Any, value: Any, place: str, source: str) -> type[Any] | None:
+    """Of a union's records the one whose `kind` the table names; the first is meant
+    where it names none.
+    """
+    known = records(hint)
+    if len(known) < 2 or not isinstance(value, dict) or "kind" not in value:
+        return known[0] if known else None
+    by_kind = {str(record.kind): record for record in known}
+    kind = value["kind"]
+    if not isinstance(kind, str) or kind not in by_kind:
+        hint = did_you_mean(kind, list(by_kind)) if isinstance(kind, str) else ""
+        where = _join(place, "kind")
+        raise _mistake(source, where, f"{_show(kind)} is not known{hint}")
+    return by_kind[kind]
 
 
 def _list(item: Any, key: Key, value: Any, place: str, source: str) -> tuple[Any, ...]:

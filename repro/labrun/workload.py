@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from labrun import process
 from labrun.errors import StepError
+from labrun.kinds import Broker, Safepoint
 from labrun.run import Run
-from labrun.scenario import Scenario, Workload
+from labrun.scenario import AnyWorkload, Scenario, Workload
+from labrun.staging import MEMORY
 
 # A writer ends with its schedule, but a stall may hold its last write.
 GRACE_S = 300
@@ -19,41 +23,73 @@ STOP_S = 60
 TICK_S = 1.0
 
 
-def record_stem(index: int, workload: Workload) -> str:
+def record_stem(index: int, workload: AnyWorkload) -> str:
     """The first workload is the client: writer.*; others writer-NAME.*."""
     return "writer" if index == 0 else f"writer-{workload.name}"
 
 
+def _latwriter(workload: Workload, _: Path) -> list[Any]:
+    return [
+        "--writers",
+        workload.writers,
+        *(["--shared-file"] if workload.shared_file else []),
+        *(["--pwrite", workload.region_bytes] if workload.region_bytes else []),
+        "--fsync-every",
+        workload.fsync_every,
+    ]
+
+
+def _safepoint(workload: Safepoint, records: Path) -> list[Any]:
+    return [
+        "--threads",
+        workload.threads,
+        "--unit-interval-us",
+        workload.unit_interval_us,
+        "--unit-us",
+        workload.unit_us,
+        *(["--async"] if workload.asynchronous else []),
+        "--hlog-pause",
+        f"{records}-pause.hlog",
+    ]
+
+
+def _broker(workload: Broker, _: Path) -> list[Any]:
+    return ["--partitions", workload.partitions, "--threads", workload.threads]
+
+
+# What each program is told besides what all are told.
+OPTIONS: dict[str, Callable[[Any, Path], list[Any]]] = {
+    "latwriter": _latwriter,
+    "safepoint": _safepoint,
+    "broker": _broker,
+}
+
+
 def argv(
-    latwriter: Path,
-    workload: Workload,
+    programs: Path,
+    workload: AnyWorkload,
     duration_s: int,
     seed: int,
     folder: Path,
     records: Path,
 ) -> list[str]:
-    """latwriter's command line; `records` is the stem of its logs' paths."""
-    how = ["--pwrite", workload.region_bytes] if workload.region_bytes else ["--append"]
-    shared = ["--shared-file"] if workload.shared_file else []
-    numbers: list[Any] = [
-        "--writers",
-        workload.writers,
-        *shared,
+    """A program's command line; `records` is the stem of its logs' paths."""
+    words: list[Any] = [
+        programs / workload.kind,
+        *OPTIONS[workload.kind](workload, records),
         "--bytes",
         workload.write_bytes,
         "--interval-us",
         workload.interval_us,
         "--duration-s",
         duration_s,
-        *how,
-        "--fsync-every",
-        workload.fsync_every,
         "--slow-us",
         workload.slow_us,
         "--seed",
         seed,
         "--path",
-        folder / f"{workload.name}.log",
+        folder
+        / (workload.name if isinstance(workload, Broker) else f"{workload.name}.log"),
         "--hlog",
         f"{records}.hlog",
         "--hlog-service",
@@ -61,14 +97,32 @@ def argv(
         "--slow-log",
         f"{records}.jsonl",
     ]
-    return [str(latwriter), *map(str, numbers)]
+    return list(map(str, words))
+
+
+@contextmanager
+def placed(scenario: Scenario, disk: Path) -> Iterator[Callable[[AnyWorkload], Path]]:
+    """Where a workload's file goes: a folder of the disk, or one of a tmpfs."""
+    if not any(map(on_tmpfs, scenario.workload)):
+        yield lambda _: disk
+        return
+    with tempfile.TemporaryDirectory(prefix="writestall-run-", dir=MEMORY) as folder:
+        memory = Path(folder) / disk.name
+        memory.mkdir()
+        yield lambda workload: memory if on_tmpfs(workload) else disk
+
+
+def on_tmpfs(workload: AnyWorkload) -> bool:
+    """Whether it keeps off the scratch disk."""
+    return isinstance(workload, Safepoint) and workload.on_tmpfs
 
 
 class Writer:
-    """A running latwriter and its entry in the manifest."""
+    """A running program and its entry in the manifest."""
 
     def __init__(self, run: Run, command: list[str], stem: str, name: str) -> None:
         self.name = name
+        self._program = Path(command[0]).name
         self.entry: dict[str, Any] = {
             "name": name,
             "argv": command,
@@ -99,17 +153,16 @@ class Writer:
         failure = next(
             (line for line in lines if ": write " in line or ": fsync " in line), None
         )
-        return (failure or (lines or ["it said nothing"])[-1]).removeprefix(
-            "latwriter: "
-        )
+        said = failure or (lines or ["it said nothing"])[-1]
+        return said.removeprefix(f"{self._program}: ")
 
 
 def write(
     run: Run,
     scenario: Scenario,
     duration_s: int,
-    latwriter: Path,
-    folder: Path,
+    programs: Path,
+    folder_of: Callable[[AnyWorkload], Path],
     tick: Callable[[], None],
 ) -> None:
     """Run all writers to their end; `tick` is called every second meanwhile."""
@@ -121,11 +174,11 @@ def write(
             for index, workload in enumerate(scenario.workload):
                 stem = record_stem(index, workload)
                 command = argv(
-                    latwriter,
+                    programs,
                     workload,
                     duration_s,
                     scenario.seed + index,
-                    folder,
+                    folder_of(workload),
                     run.folder / stem,
                 )
                 writers.append(Writer(run, command, stem, workload.name))

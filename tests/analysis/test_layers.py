@@ -22,11 +22,11 @@ LAYERS = """
     rules_pages rules_journal rules_block rules_fs rules_roles rules
     classify endings hlog rundir
     klog spans parts
-    chain merge
-    model
-    check compare expect
+    chain merge application
+    model clients
+    check compare expect variants
     logchain
-    text jsonout logtext
+    text clients_text jsonout logtext
     tables to_folded to_csv to_hlog to_prometheus to_perfetto to_parquet export
     hist heatmap term picture whatif proof term_whatif outputs
     axes latency heat timeline flame curve views doubts commits story page

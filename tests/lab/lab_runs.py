@@ -25,12 +25,20 @@ class Lab:
     def json(self, name: str) -> dict[str, Any]:
         return dict(json.loads((self.run / name).read_text()))
 
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        return list(json.loads((self.run / name).read_text()))
+
     def lines(self, name: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in (self.run / name).read_text().splitlines()]
 
 
 def make_lab(out: Path, **variables: str) -> Lab:
-    """Run `make lab VARIABLE=...` as a newcomer would, into a folder of our own.
+    """`make lab VARIABLE=...`."""
+    return make(out, "lab", **variables)
+
+
+def make(out: Path, target: str, **variables: str) -> Lab:
+    """Run `make TARGET VARIABLE=...` as a newcomer would, into a folder of our own.
 
     The make that runs the tests is none of its business: without its MAKELEVEL
     and MAKEFLAGS, no "Entering directory" stands before the answer.
@@ -38,7 +46,7 @@ def make_lab(out: Path, **variables: str) -> Lab:
     words = [f"{name}={value}" for name, value in variables.items()]
     ours = {name: text for name, text in os.environ.items() if "MAKE" not in name}
     done = subprocess.run(
-        ["make", "lab", *words],
+        ["make", target, *words],
         cwd=PROJECT,
         env=ours | {"WRITESTALL_OUT": str(out)},
         stdin=subprocess.DEVNULL,
@@ -47,4 +55,4 @@ def make_lab(out: Path, **variables: str) -> Lab:
         timeout=LIMIT_S,
         check=False,
     )
-    return Lab(done, out / "latest")
+    return Lab(done, out / ("latest" if target == "lab" else f"latest-{target}"))

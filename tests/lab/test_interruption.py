@@ -26,7 +26,7 @@ LEAVES = {
     "image": ("tree", "root"),
     "accelerator": ("accel",),
     "symbols": ("vmlinux", "initramfs", "symbols"),
-    "compile": ("biodelay", "latwriter", "stap", "artefacts"),
+    "compile": ("biodelay", "workloads", "stap", "artefacts"),
 }
 NAMES = [stage.name for stage in STAGES]
 # The stages that take long enough to be met; the others end in milliseconds.

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from lab_runs import make_lab
+from lab_runs import make, make_lab
 from machine import recipe
 from support import KERNELS, PROJECT
 
 ALL = sorted(path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml"))
-# One of each: a page, the journal, another file system, nothing at all. The default
-# scenario has test_lab.py to itself.
-SOME = ["btrfs-commit", "fsync-storm", "healthy", "page-lock", "stable-page"]
+# One of each: a page, the journal, another file system, an application, nothing at
+# all. The default scenario has test_lab.py to itself.
+SOME = ["btrfs-commit", "fsync-storm", "gc-log", "healthy", "page-lock", "stable-page"]
 EVERY = os.environ.get("WRITESTALL_EVERY_KERNEL") == "1"
 
 
@@ -31,3 +31,18 @@ def test_its_chain_appears(scenario: str, kernel: str, tmp_path: Path) -> None:
     lab = make_lab(tmp_path, SCENARIO=scenario, KERNEL=kernel, ENGINE=engine)
     assert lab.done.returncode == 0, lab.done.stdout + lab.done.stderr[-3000:]
     assert lab.json("manifest.json")["status"] == "complete"
+
+
+@pytest.mark.skipif(not EVERY, reason="five runs: make test-scenarios has the time")
+def test_each_remedy_of_gc_log_is_one_and_stands_in_the_table(tmp_path: Path) -> None:
+    """The stop of all threads from one write, and what is left of it in each."""
+    variants = make(tmp_path, "variants", SCENARIO="gc-log")
+    assert variants.done.returncode == 0, variants.done.stderr[-3000:]
+    rows = {row["variant"]: row for row in variants.rows("variants.json")}
+    assert list(rows) == ["plain", "tmpfs", "no-journal", "xfs", "async"]
+    plain = rows.pop("plain")["longest_pause"]
+    assert plain["dur_ns"] >= 1_000_000_000
+    assert plain["covered_ns"] >= 0.9 * plain["dur_ns"]
+    for name, row in rows.items():
+        assert row["longest_logging_ns"] < plain["log_ns"] / 2, name
+        assert name in variants.done.stdout

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""conftest: the compiled parts to the writer that the tests of repro/ start."""
+"""conftest: the compiled parts to the programs that the tests of repro/ start."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,39 @@ from support import KERNELS
 
 
 @pytest.fixture(scope="session")
-def latwriter(artefacts: Callable[[str], Path]) -> Path:
-    """latwriter, linked statically: $LATWRITER, or one made in the image's root."""
-    if given := os.environ.get("LATWRITER"):
+def workloads(artefacts: Callable[[str], Path]) -> Path:
+    """The folder of latwriter and its like, linked statically: $WORKLOADS, or one
+    made in the image's root.
+    """
+    if given := os.environ.get("WORKLOADS"):
         return Path(given)
-    return artefacts(KERNELS[0]) / "latwriter"
+    return artefacts(KERNELS[0])
+
+
+@pytest.fixture
+def latwriter(workloads: Path) -> Path:
+    return workloads / "latwriter"
+
+
+@pytest.fixture
+def safepoint(workloads: Path) -> Path:
+    return workloads / "safepoint"
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Iterator[Path]:
+    """A tmpfs that is full after 64 KiB."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a tmpfs needs root")
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64K", "tmpfs", str(folder)]
+    if subprocess.run(mount, check=False).returncode:
+        pytest.skip("mounting a tmpfs is not allowed here")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.fixture
+def broker(workloads: Path) -> Path:
+    return workloads / "broker"

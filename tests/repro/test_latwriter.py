@@ -3,53 +3,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hdrh.histogram import HdrHistogram
-from hdrh.log import HistogramLogReader
-
-HIGHEST_NS = 24 * 3600 * 10**9
-
-
-def start(latwriter: Path, *arguments: object) -> subprocess.Popen[str]:
-    command = [str(latwriter), *map(str, arguments)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-
-
-def write(
-    latwriter: Path, folder: Path, *arguments: object, expect: int = 0
-) -> tuple[list[dict[str, Any]], str]:
-    """Run to the end with all logs in `folder`; the slow log and stderr."""
-    logs = ["--hlog", folder / "w.hlog", "--hlog-service", folder / "s.hlog"]
-    logs += ["--slow-log", folder / "w.jsonl"]
-    writer = start(latwriter, *logs, *arguments)
-    _, said = writer.communicate(timeout=60)
-    assert writer.returncode == expect, said
-    return lines(folder / "w.jsonl"), said
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def histograms(path: Path) -> list[HdrHistogram]:
-    reader = HistogramLogReader(str(path), HdrHistogram(1, HIGHEST_NS, 3))
-    found = []
-    while interval := reader.get_next_interval_histogram():
-        found.append(interval)
-    return found
-
-
-def count(path: Path) -> int:
-    return sum(histogram.get_total_count() for histogram in histograms(path))
+from clients import count, histograms, lines, start, write
 
 
 def test_every_scheduled_write_is_made_and_counted(
@@ -191,20 +152,6 @@ def test_fsync_follows_every_nth_write(latwriter: Path, tmp_path: Path) -> None:
     written = slow[-1]["writes"]
     assert written > 10
     assert [fsync["seq"] for fsync in fsyncs] == list(range(9, written, 10))
-
-
-@pytest.fixture
-def tiny(tmp_path: Path) -> Iterator[Path]:
-    """A tmpfs that is full after 64 KiB."""
-    if os.geteuid() != 0:
-        pytest.skip("mounting a tmpfs needs root")
-    folder = tmp_path / "tiny"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64K", "tmpfs", str(folder)]
-    if subprocess.run(mount, check=False).returncode:
-        pytest.skip("mounting a tmpfs is not allowed here")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
 
 
 def test_a_full_file_system_ends_the_run_by_name_with_its_logs(

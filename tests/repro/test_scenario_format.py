@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from labrun import scenario, schema
+from labrun import kinds, scenario, schema
 from support import PROJECT
 
 DOCUMENT = (PROJECT / "docs/scenario-format.md").read_text()
@@ -20,8 +20,11 @@ SECTIONS = {
     "`[filesystem]`": scenario.FileSystem,
     "`[[inject]]`": scenario.Inject,
     "`[[workload]]`": scenario.Workload,
+    "`[[workload]]`, kind safepoint": kinds.Safepoint,
+    "`[[workload]]`, kind broker": kinds.Broker,
     "`[trace]`": scenario.Trace,
     "`[expect]`": scenario.Expect,
+    "`[[variant]]`": scenario.Variant,
 }
 HEADING = "| key | value | range | default | meaning |"
 
@@ -36,7 +39,7 @@ def value(hint: Any, key: schema.Key) -> str:
         return "table of texts and numbers"
     if typing.get_origin(hint) is tuple:
         item = typing.get_args(hint)[0]
-        return "tables" if dataclasses.is_dataclass(item) else "list of texts"
+        return "tables" if schema.records(item) else "list of texts"
     word = {str: "text", int: "number", bool: "true or false"}[hint]
     return f"{word}, {key.unit}" if key.unit else word
 

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* client.h: what workload programs share: words, clocks, stops, schedules */
+#ifndef CLIENT_H
+#define CLIENT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdnoreturn.h>
+#include <time.h>
+
+#define NSEC_PER_USEC 1000LL
+#define NSEC_PER_SEC 1000000000LL
+
+enum exit_status {
+	EXIT_OK = 0,
+	EXIT_WRITES_FAILED = 1,
+	EXIT_USAGE = 2,
+	EXIT_BY_SIGNAL = 128,	/* plus the signal's number */
+};
+
+/* Each program's own name, for its messages. */
+extern const char program_name[];
+
+/* The options every program has (options.h); each begins its own with them. */
+struct common {
+	const char *path;
+	const char *hlog;
+	const char *hlog_service;
+	const char *slow_log;
+	int64_t bytes;
+	int64_t duration_ns;
+	int64_t slow_ns;
+	int64_t seed;
+};
+
+/* When a run began by both clocks, and how long it was to be. */
+struct timing {
+	int64_t start_ns;
+	int64_t start_realtime_ns;
+	int64_t duration_ns;
+};
+
+/* Things wanted at fixed times, whether or not the ones before are done. */
+struct schedule {
+	int64_t first_ns;	/* intended start of number 0 */
+	int64_t interval_ns;
+	int64_t end_ns;		/* none begins later */
+	int64_t stopped_ns;
+	int64_t planned;
+	int64_t begun;
+	int64_t missed;		/* wanted before stopped_ns, never begun */
+};
+
+static inline int64_t intended_ns(const struct schedule *schedule, int64_t seq)
+{
+	return schedule->first_ns + seq * schedule->interval_ns;
+}
+
+noreturn void die(int status, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+int64_t now_ns(void);
+
+/* Bytes, or a negative errno. */
+int32_t result(int64_t returned);
+
+/* splitmix64: a small generator whose every seed is as good as another */
+uint64_t next_random(uint64_t *state);
+
+/* A number of things that a run of this length holds. */
+int64_t planned(int64_t duration_ns, int64_t interval_ns);
+
+/*
+ * Waits for a thing's time; false when a stop or the schedule's end came first.
+ * end_schedule() counts what was wanted by then and never begun.
+ */
+bool wait_for(const struct schedule *schedule, int64_t seq);
+bool is_over(const struct schedule *schedule);
+void end_schedule(struct schedule *schedule);
+
+/* When to wake up on the way to a time, so that a stop is noticed. */
+struct timespec next_look(int64_t wanted_ns);
+
+/* Threads end at their next wait; stop_signal() is 0 where no signal came. */
+void stop_all(void);
+int stop_signal(void);
+
+/*
+ * Signals reach the main thread alone, which only waits: no EINTR in write.
+ * Call before any thread is started; run_threads() lets them in.
+ */
+void hold_signals(void);
+
+/* Refuses a run whose samples would fill memory; locks what is taken. */
+void lock_memory(int64_t samples, size_t sample_bytes);
+void *zeroed(int64_t count, size_t bytes, const char *what);
+
+/* `bytes` of seeded text that end a line. */
+unsigned char *make_data(const struct common *common);
+
+/*
+ * `flags` beside O_WRONLY | O_CREAT; O_EXCL is for what could be lost, which a
+ * pipe holds not. Dies where the file cannot be had.
+ */
+int open_file(const char *path, int flags);
+
+/* Parent folder and name, as a tracer prints a file; the file must be there. */
+char *short_path(const char *path);
+char *join(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A start soon enough, so that all threads are there in time. */
+struct timing start_soon(int64_t duration_ns);
+
+pthread_t start_thread(void *(*body)(void *), void *argument);
+
+/* Lets signals in, then waits for all threads. */
+void join_threads(const pthread_t *threads, int64_t count);
+
+#endif

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// options.c: a command line to options, by a program's table and the common one
+
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIELD(name) offsetof(struct common, name)
+#define MAX_ROWS 32
+
+static const struct row common_rows[] = {
+	{ "bytes", NUMBER, "BYTES", FIELD(bytes), 1, 1, MAX_BYTES,
+	  "size of a write; default 200" },
+	{ "duration-s", NUMBER, "S", FIELD(duration_ns), NSEC_PER_SEC,
+	  1, 86400, "nothing begins later than this; default 10" },
+	{ "slow-us", NUMBER, "US", FIELD(slow_ns), NSEC_PER_USEC, 0, HOUR_US,
+	  "what took this long goes to --slow-log; default 50000" },
+	{ "hlog", TEXT, "FILE", FIELD(hlog), 0, 0, 0,
+	  "HdrHistogram log, ns from the intended start" },
+	{ "hlog-service", TEXT, "FILE", FIELD(hlog_service), 0, 0, 0,
+	  "HdrHistogram log, ns of the write call alone" },
+	{ "slow-log", TEXT, "FILE", FIELD(slow_log), 0, 0, 0,
+	  "what was slow, short or failed, JSON Lines (docs/events.md)" },
+	{ "seed", NUMBER, "N", FIELD(seed), 1, 0, INT64_MAX,
+	  "of the data and of all choices; default 1" },
+	{ "help", FLAG, NULL, 0, 0, 0, 0, "this text" },
+};
+
+#define COMMON_ROWS (sizeof(common_rows) / sizeof(common_rows[0]))
+
+const struct common common_defaults = {
+	.bytes = 200,
+	.duration_ns = 10 * NSEC_PER_SEC,
+	.slow_ns = 50000 * NSEC_PER_USEC,
+	.seed = 1,
+};
+
+static const struct row *row_at(const struct program *program, size_t i)
+{
+	return i < program->row_count ? &program->rows[i] :
+		&common_rows[i - program->row_count];
+}
+
+static noreturn void print_help(const struct program *program)
+{
+	printf("usage: %s --path PATH [OPTION]...\n%s\n\n", program_name,
+	       program->purpose);
+	for (size_t i = 0; i < program->row_count + COMMON_ROWS; i++) {
+		const struct row *row = row_at(program, i);
+
+		printf("  --%-17s%-13s %s\n", row->name,
+		       row->argument ? row->argument : "", row->help);
+	}
+	printf("\nexit status: 0 all writes done or missed, 1 a write or log "
+	       "failed or came up short,\n2 bad usage, 128 + N ended in "
+	       "order by signal N. No log is written before the last write.\n");
+	exit(EXIT_OK);
+}
+
+static int64_t parse_number(const struct row *row, const char *text)
+{
+	char *end;
+	long long number;
+
+	errno = 0;
+	number = strtoll(text, &end, 10);
+	if (errno || end == text || *end || number < row->min ||
+	    number > row->max)
+		die(EXIT_USAGE, "--%s: '%s': want %s from %" PRId64 " to %"
+		    PRId64, row->name, text, row->argument, row->min,
+		    row->max);
+	return number * row->scale;
+}
+
+static void set_field(void *options, const struct row *row,
+		      const char *argument)
+{
+	char *field = (char *)options + row->field;
+
+	if (row->kind == TEXT)
+		*(const char **)field = argument;
+	else
+		*(int64_t *)field = row->kind == FLAG ?
+			1 : parse_number(row, argument);
+}
+
+void parse_options(int argc, char **argv, const struct program *program,
+		   void *options)
+{
+	size_t rows = program->row_count + COMMON_ROWS;
+	struct option getopt_rows[MAX_ROWS + 1] = { 0 };
+	int row;
+
+	for (size_t i = 0; i < rows; i++)
+		getopt_rows[i] = (struct option){
+			.name = row_at(program, i)->name,
+			.has_arg = row_at(program, i)->kind != FLAG,
+		};
+	for (;;) {
+		int found = getopt_long(argc, argv, "", getopt_rows, &row);
+
+		if (found == -1)
+			break;
+		if (found)
+			die(EXIT_USAGE, "see %s --help", program_name);
+		if (row == (int)rows - 1)
+			print_help(program);
+		set_field(options, row_at(program, row), optarg);
+	}
+	if (optind < argc)
+		die(EXIT_USAGE, "'%s': no argument is expected here; see %s "
+		    "--help", argv[optind], program_name);
+	if (!((struct common *)options)->path)
+		die(EXIT_USAGE, "--path is missing: name a new file or a "
+		    "directory");
+}

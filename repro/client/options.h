@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* options.h: a program's table of options to its command line and its help */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include "client.h"
+
+#define HOUR_US 3600000000LL
+#define MAX_BYTES (16LL << 20)
+
+enum kind { FLAG, TEXT, NUMBER };
+
+/* One row per option: getopt's table, the help text and the checks. */
+struct row {
+	const char *name;
+	enum kind kind;
+	const char *argument;
+	size_t field;		/* in the program's options */
+	int64_t scale;		/* from the option's unit to the field's */
+	int64_t min;
+	int64_t max;
+	const char *help;
+};
+
+/* What a program adds to the options that all have. */
+struct program {
+	const char *purpose;	/* one sentence */
+	const struct row *rows;
+	size_t row_count;
+};
+
+/* Of struct common; those without a row in every program's help have none. */
+extern const struct common common_defaults;
+
+/*
+ * Fills `options`, a struct that begins with struct common and holds the
+ * program's defaults. Ends the program on --help and on bad usage.
+ */
+void parse_options(int argc, char **argv, const struct program *program,
+		   void *options);
+
+#endif
