@@ -2,19 +2,24 @@
 # Makefile: a target's name to the program that does it; no logic of its own
 #
 # Variables: SCENARIO, KERNEL, ENGINE (stap, bpftrace, both), ACCEL (kvm, tcg),
-# V=1 (show everything), WRITESTALL_CACHE, WRITESTALL_MIRROR.
+# V=1 (show everything), WRITESTALL_CACHE, WRITESTALL_MIRROR. make compare has more:
+# PROFILE, WORKLOAD, FS, ROUNDS, DURATION, SLO, AGED, SEED, NAME (docs/compare.md).
 
 export SCENARIO KERNEL ENGINE ACCEL V
+export PROFILE WORKLOAD FS ROUNDS DURATION SLO AGED SEED NAME
 export PYTHONDONTWRITEBYTECODE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-scenarios check setup doctor shell scenarios explain clean
+.PHONY: help lab compare test test-scenarios check setup doctor shell scenarios explain clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
 lab: ## make write(2) stall in a throwaway VM and say why (SCENARIO=, KERNEL=, ENGINE=)
 	@lab/run
+
+compare: ## which file system stalls least on such a disk (PROFILE=, WORKLOAD=, FS=)
+	@lab/compare
 
 test: ## set up, run every test this machine can run
 	@lab/test

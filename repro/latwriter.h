@@ -73,6 +73,7 @@ struct totals {
 	int64_t failed;		/* negative returns, fsync included */
 	int64_t shortened;
 	int64_t slowest_ns;
+	int64_t late_ns;	/* the writers' own delays, no call's */
 };
 
 static inline int64_t intended_ns(const struct writer *writer, int64_t seq)

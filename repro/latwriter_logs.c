@@ -265,8 +265,9 @@ void write_slow_log(const struct options *options,
 	}
 	fprintf(file, "{\"ev\":\"end\",\"t_ns\":%" PRId64 ",\"writes\":%"
 		PRId64 ",\"slow\":%" PRId64 ",\"missed\":%" PRId64
-		",\"failed\":%" PRId64 ",\"short\":%" PRId64 "}\n", last_ns,
+		",\"failed\":%" PRId64 ",\"short\":%" PRId64 ",\"late_ns\":%"
+		PRId64 "}\n", last_ns,
 		totals->writes, totals->slow, totals->missed, totals->failed,
-		totals->shortened);
+		totals->shortened, totals->late_ns);
 	close_log(file, options->slow_log);
 }

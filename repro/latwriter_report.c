@@ -7,6 +7,30 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A thread wakes some ms late on any busy machine, and catches up. */
+#define LATE_NS (10 * 1000 * NSEC_PER_USEC)
+
+/*
+ * How long a write could have begun and did not: its time had come and the
+ * one before had ended. That is the writer's doing, not the file's.
+ */
+static int64_t own_delay_ns(const struct writer *writer, int64_t seq)
+{
+	int64_t ready_ns = intended_ns(writer, seq);
+	int64_t delay_ns;
+
+	if (seq) {
+		const struct sample *last = &writer->samples[seq - 1];
+		int64_t end_ns = last->start_ns + last->write_ns +
+				 last->fsync_ns;
+
+		if (end_ns > ready_ns)
+			ready_ns = end_ns;
+	}
+	delay_ns = writer->samples[seq].start_ns - ready_ns;
+	return delay_ns < LATE_NS ? 0 : delay_ns;
+}
+
 static void add_sample(struct totals *totals, const struct options *options,
 		       const struct sample *sample)
 {
@@ -26,8 +50,10 @@ struct totals add_up(const struct writer *writers,
 	for (int64_t i = 0; i < options->writers; i++) {
 		totals.planned += writers[i].planned;
 		totals.missed += writers[i].missed;
-		for (int64_t seq = 0; seq < writers[i].begun; seq++)
+		for (int64_t seq = 0; seq < writers[i].begun; seq++) {
 			add_sample(&totals, options, &writers[i].samples[seq]);
+			totals.late_ns += own_delay_ns(&writers[i], seq);
+		}
 	}
 	return totals;
 }

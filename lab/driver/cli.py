@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from driver import artefacts, doctor, lab, setup, testing
+from driver import artefacts, compare, doctor, lab, setup, testing
 from driver.project import cache, image
 from machine import signals
 from machine.errors import UserError
@@ -35,12 +35,13 @@ def _setup() -> int:
     return 0
 
 
-# Commands of writestall that need its heavy libraries, in a venv of their own.
-EXPORTS = ("export", "heatmap", "hist")
+# Commands of writestall that need heavy libraries, in a venv of their own.
+EXTRAS = {name: ("export",) for name in ("export", "heatmap", "hist")}
+EXTRAS["compare-options"] = ("compare",)
 
 
 def _writestall() -> int:
-    extras = ("export",) if sys.argv[1:2] and sys.argv[1] in EXPORTS else ()
+    extras = EXTRAS.get(sys.argv[1] if sys.argv[1:] else "", ())
     command = setup.writestall(setup.python(extras), *sys.argv[1:])
     return subprocess.run(command, check=False).returncode
 
@@ -55,6 +56,7 @@ def _clean() -> int:
 
 PROGRAMS: dict[str, Callable[[], int]] = {
     "build": _build,
+    "compare": compare.main,
     "doctor": doctor.main,
     "run": lab.main,
     "setup": _setup,

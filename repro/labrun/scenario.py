@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labrun import TREE, schema
+from labrun import TREE, rule, schema
 from labrun.errors import RefusedError
+from labrun.rule import Inject
 from labrun.schema import key
 
 SCENARIOS = TREE / "repro/scenarios"
@@ -62,23 +63,20 @@ class KernelRange:
 class FileSystem:
     """What is made on the scratch disk, and how it is mounted."""
 
-    type: str = key("file system", choices=("ext4", "xfs", "btrfs", "f2fs"))
+    type: str = key("file system", choices=("ext4", "xfs", "btrfs", "f2fs", "tmpfs"))
     mkfs_options: tuple[str, ...] = key("arguments of mkfs.TYPE before the disk", ())
     mount_options: tuple[str, ...] = key("options of mount -o", ())
-
-
-@dataclass(frozen=True)
-class Inject:
-    """One rule: which bios wait, how, and how long."""
-
-    delay_us: int = key("time a bio is held", unit="us", minimum=1, maximum=30_000_000)
-    submitter: str = key("comm of the submitting task, a glob of * and ?", "*")
-    ops: tuple[str, ...] = key(
-        "operations held; empty: all of them",
-        (),
-        choices=("read", "write", "flush", "discard", "zeroes", "other"),
+    external_journal: bool = key(
+        "ext4's journal on a disk of its own, --journal-disk, which no rule slows",
+        False,
     )
-    mode: str = key("way of holding", "sleep", choices=("sleep", "defer", "spin"))
+    aged_percent: int = key(
+        "fill it so far with small files first, then delete every other; 0: fresh",
+        0,
+        unit="%",
+        minimum=0,
+        maximum=90,
+    )
 
 
 @dataclass(frozen=True)
@@ -203,11 +201,11 @@ def find(name_or_path: str) -> Path:
 
 def load(path: Path) -> tuple[Scenario, str]:
     """The scenario and the file's text as read. Raises RefusedError."""
-    text = _read(path)
+    text = read(path)
     return parse(text, str(path), path.stem), text
 
 
-def _read(path: Path) -> str:
+def read(path: Path) -> str:
     try:
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
@@ -229,16 +227,20 @@ def _read(path: Path) -> str:
 
 def parse(text: str, source: str, stem: str) -> Scenario:
     """The scenario in a TOML text; `source` is named in messages."""
+    scenario = schema.build(Scenario, table_of(text, source), "", source)
+    for place, mistake in _contradictions(scenario, stem):
+        raise RefusedError(f"{source}: {place}: {mistake}")
+    return scenario
+
+
+def table_of(text: str, source: str) -> dict[str, Any]:
+    """A TOML text as a table. Raises RefusedError."""
     try:
-        table: dict[str, Any] = tomllib.loads(text)
+        return tomllib.loads(text)
     except RecursionError:
         raise RefusedError(f"{source}: nested too deeply") from None
     except ValueError as error:  # TOMLDecodeError, impossible dates, huge numbers
         raise RefusedError(f"{source}: not TOML: {error}") from None
-    scenario = schema.build(Scenario, table, "", source)
-    for place, mistake in _contradictions(scenario, stem):
-        raise RefusedError(f"{source}: {place}: {mistake}")
-    return scenario
 
 
 def version(text: str) -> tuple[int, int]:
@@ -261,11 +263,15 @@ def _contradictions(scenario: Scenario, stem: str) -> list[tuple[str, str]]:
             found.append((f"workload[{index}].name", f"{workload.name} is taken"))
         if 0 < workload.region_bytes < workload.write_bytes:
             found.append((f"workload[{index}].region_bytes", "smaller than one write"))
-    for index, rule in enumerate(scenario.inject):
+    filesystem = scenario.filesystem
+    if filesystem.external_journal and filesystem.type != "ext4":
+        found.append(("filesystem.external_journal", "only ext4 can have one"))
+    for index, inject in enumerate(scenario.inject):
+        found += [(f"inject[{index}].{at}", why) for at, why in rule.mistakes(inject)]
         if scenario.expect.writer_untouched and fnmatch.fnmatchcase(
-            WRITER_COMM, rule.submitter
+            WRITER_COMM, inject.submitter
         ):
-            what = f"{rule.submitter!a} matches the writer, {WRITER_COMM}"
+            what = f"{inject.submitter!a} matches the writer, {WRITER_COMM}"
             remedy = "narrow it or set expect.writer_untouched = false"
             found.append((f"inject[{index}].submitter", f"{what}; {remedy}"))
     if scenario.trace.stall_us < scenario.trace.floor_us:

@@ -102,7 +102,39 @@ BAD = [
     (
         "delay_us = 300_000",
         "",
-        "x.toml: inject[0].delay_us: missing: time a bio is held",
+        "x.toml: inject[0].delay_us: missing: time a bio is held; or give delay",
+    ),
+    (
+        "delay_us = 300_000",
+        'delay_us = 300_000\ndelay = "lognormal 1ms 0.5"',
+        "x.toml: inject[0].delay: delay_us is there too; leave one out",
+    ),
+    (
+        "delay_us = 300_000",
+        'delay = "lognormal 1ms"',
+        "x.toml: inject[0].delay: want one of: normal MEAN STDDEV,"
+        " lognormal MEDIAN SIGMA, pareto MINIMUM ALPHA",
+    ),
+    (
+        "delay_us = 300_000",
+        'delay = "lognormal 1 0.5"',
+        "x.toml: inject[0].delay: '1' is no duration: a number and ns, us, ms or s,"
+        " as in 1.5ms",
+    ),
+    (
+        "delay_us = 300_000",
+        "delay_us = 300_000\nburst_on_ms = 9",
+        "x.toml: inject[0].burst_on_ms: longer than burst_period_ms, 0",
+    ),
+    (
+        "delay_us = 300_000",
+        'delay_us = 300_000\nflags_any = ["FLUSH"]',
+        "x.toml: inject[0].flags_any[0]: 'FLUSH' is not known, did you mean PREFLUSH?",
+    ),
+    (
+        'type = "ext4"',
+        'type = "xfs"\nexternal_journal = true',
+        "x.toml: filesystem.external_journal: only ext4 can have one",
     ),
     (
         'submitter = "jbd2/*"',
@@ -367,9 +399,10 @@ def test_dry_run_prints_every_command_and_touches_nothing(tmp_path: Path) -> Non
     shown = run(
         "journal-buffer", "--dry-run", "--disk", "/dev/null", "--build", str(tmp_path)
     )
-    assert [
-        line.split()[0].rpartition("/")[2] for line in shown.stdout.splitlines()
-    ] == [
+    lines = shown.stdout.splitlines()
+    rule = [line for line in lines if "/biodelay/rule0" in line]
+    others = [line for line in lines if line not in rule]
+    assert [line.split()[0].rpartition("/")[2] for line in others] == [
         "mkfs.ext4",
         "mount",
         "sysctl",
@@ -378,6 +411,8 @@ def test_dry_run_prints_every_command_and_touches_nothing(tmp_path: Path) -> Non
         "trace",
         "latwriter",
     ]
+    assert rule[0] == "mkdir /sys/kernel/config/biodelay/rule0"
+    assert rule[-1].endswith("echo 300000 >/sys/kernel/config/biodelay/rule0/delay_us'")
     assert shown.returncode == 2  # nothing is built in tmp_path
     assert f"{tmp_path}/latwriter is missing" in shown.stderr
 
