@@ -7,12 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A thread wakes some ms late on any busy machine, and catches up. */
-#define LATE_NS (10 * 1000 * NSEC_PER_USEC)
-
 /*
  * How long a write could have begun and did not: its time had come and the
- * one before had ended. That is the writer's doing, not the file's.
+ * one before had ended. That is the writer's doing, not the file's. A thread
+ * wakes some ms late on any busy machine: only what looks like a slow call
+ * counts.
  */
 static int64_t own_delay_ns(const struct writer *writer, int64_t seq)
 {
@@ -28,7 +27,7 @@ static int64_t own_delay_ns(const struct writer *writer, int64_t seq)
 			ready_ns = end_ns;
 	}
 	delay_ns = writer->samples[seq].start_ns - ready_ns;
-	return delay_ns < LATE_NS ? 0 : delay_ns;
+	return delay_ns < writer->options->slow_ns ? 0 : delay_ns;
 }
 
 static void add_sample(struct totals *totals, const struct options *options,

@@ -51,6 +51,11 @@ class Beside:
     slo_y: float | None
     row_px: int = ROW_PX
 
+    @property
+    def full_height(self) -> int:
+        """Px of a map and the axis below it."""
+        return self.height + 22
+
 
 @dataclass(slots=True)
 class _Grid:

@@ -46,15 +46,10 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Second less first, of the runs' own values on average.
-
-    `p` is the permutation test's; `needed` how many runs of each side would tell them
-    apart with a chance of POWER, None where not even the largest of SIZES would.
-    """
+    """Second less first, of the runs' own values on average; `p` is the test's."""
 
     estimate: Estimate
     p: float
-    needed: int | None
 
 
 def quantile(values: Array, share: float) -> Statistic:
@@ -128,8 +123,7 @@ def difference(first: Array, second: Array) -> Difference:
         n_resamples=PERMUTATIONS,
         rng=np.random.default_rng(SEED),
     )
-    p = float(tested.pvalue)
-    return Difference(Estimate(gap, low, high), p, needed(first, second))
+    return Difference(Estimate(gap, low, high), float(tested.pvalue))
 
 
 def adjusted(p_values: Array) -> Array:
@@ -141,7 +135,8 @@ def adjusted(p_values: Array) -> Array:
 
 
 def needed(first: Array, second: Array) -> int | None:
-    """The least number of runs a side that most likely shows this difference.
+    """The least number of runs a side that shows this difference with a chance of
+    POWER, None where not even the largest of SIZES would.
 
     So many are drawn from those there are, again and again, and held against each
     other with Welch's t test: the permutation test of each draw would take hours.

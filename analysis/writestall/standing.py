@@ -74,12 +74,16 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two options, the better one first; `p` is adjusted for all pairs at once."""
+    """Two options, the better one first; `p` is adjusted for all pairs at once.
+
+    `needed` are the runs a side that would tell apart what is not clear.
+    """
 
     better: str
     worse: str
     difference: Difference
     p: float
+    needed: int | None
 
     @property
     def clear(self) -> bool:
@@ -215,6 +219,12 @@ def _pairs(names: Sequence[str], own: dict[str, Array]) -> list[Pair]:
     found = [resample.difference(own[one], own[other]) for one, other in both]
     adjusted = resample.adjusted(np.array([pair.p for pair in found]))
     return [
-        Pair(one, other, difference, float(p))
+        Pair(
+            one,
+            other,
+            difference,
+            float(p),
+            None if p < resample.ALPHA else resample.needed(own[one], own[other]),
+        )
         for (one, other), difference, p in zip(both, found, adjusted, strict=True)
     ]

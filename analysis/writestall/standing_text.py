@@ -23,7 +23,7 @@ def lines(answer: Answer) -> Iterator[str]:
     """The whole report."""
     yield view.headline(answer)
     yield ""
-    rows = view.rows(answer)
+    rows = [row for row in view.rows(answer) if row.counts]
     for title, group in TABLES:
         columns = [column for column in COLUMNS if column.group == group]
         yield from _table(title, columns, rows)
@@ -116,7 +116,7 @@ def as_json(answer: Answer) -> dict[str, Any]:
                 "p": pair.difference.p,
                 "p_adjusted": pair.p,
                 "clear": pair.clear,
-                "runs_needed": pair.difference.needed,
+                "runs_needed": pair.needed,
             }
             for pair in answer.pairs
         ],

@@ -39,6 +39,7 @@ class Row:
     numbers: list[Number]
     cause: str
     root: str
+    counts: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ def _row(standing: Standing) -> Row:
         standing.cause
         or ("no stall" if "stall_s_per_hour" in standing.numbers else "-"),
         standing.root or "-",
+        bool(standing.runs),
     )
 
 
@@ -128,12 +130,10 @@ def versus(answer: Answer, pair: Pair) -> Versus:
     """A pair in words."""
     if pair.clear:
         verdict = "clear"
-    elif pair.difference.needed is None:
+    elif pair.needed is None:
         verdict = f"not clear, nor likely with {resample.SIZES[-1]} runs each"
     else:
-        verdict = (
-            f"not clear; about {many(pair.difference.needed, 'run')} each would do"
-        )
+        verdict = f"not clear; about {many(pair.needed, 'run')} each would do"
     return Versus(
         pair.better,
         pair.worse,

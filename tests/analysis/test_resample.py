@@ -68,7 +68,7 @@ def test_intervals_cover_what_they_promise(
     count: int, least: float, most: float
 ) -> None:
     """Few runs promise less: resample.most_coverage() says how much at most."""
-    draw, covered, trials = np.random.default_rng(7), 0, 200
+    draw, covered, trials = np.random.default_rng(7), 0, 120
     for _ in range(trials):
         found = resample.estimate(
             runs(draw, count, 10), resample.quantile(EDGES[1:], 0.5)
@@ -89,7 +89,7 @@ def test_a_known_difference_is_found() -> None:
 
 
 def test_no_difference_is_seldom_found() -> None:
-    draw, trials = np.random.default_rng(4), 300
+    draw, trials = np.random.default_rng(4), 200
     found = [
         resample.difference(draw.lognormal(2, 1, 5), draw.lognormal(2, 1, 5)).p
         for _ in range(trials)
@@ -119,7 +119,8 @@ def test_three_runs_a_side_are_too_few_for_any_difference() -> None:
 def test_equal_values_are_never_a_difference() -> None:
     for same in (np.zeros(4), np.full(4, 7.0)):
         found = resample.difference(same, same)
-        assert (found.estimate.value, found.p, found.needed) == (0.0, 1.0, None)
+        assert (found.estimate.value, found.p) == (0.0, 1.0)
+        assert resample.needed(same, same) is None
 
 
 @pytest.mark.parametrize(("gap", "least", "most"), [(4.0, 4, 6), (1.0, 9, 32)])

@@ -68,7 +68,7 @@ def test_equal_options_are_not_told_apart(tmp_path: Path) -> None:
     found = answer(path)
     assert found.ties == ["other"]
     (pair,) = found.pairs
-    assert (pair.clear, pair.difference.needed) == (False, None)
+    assert (pair.clear, pair.needed) == (False, None)
     said = standing_view.headline(found)
     assert said.endswith("no other one is clearly worse: other.")
 

@@ -105,38 +105,6 @@ BAD = [
         "x.toml: inject[0].delay_us: missing: time a bio is held; or give delay",
     ),
     (
-        "delay_us = 300_000",
-        'delay_us = 300_000\ndelay = "lognormal 1ms 0.5"',
-        "x.toml: inject[0].delay: delay_us is there too; leave one out",
-    ),
-    (
-        "delay_us = 300_000",
-        'delay = "lognormal 1ms"',
-        "x.toml: inject[0].delay: want one of: normal MEAN STDDEV,"
-        " lognormal MEDIAN SIGMA, pareto MINIMUM ALPHA",
-    ),
-    (
-        "delay_us = 300_000",
-        'delay = "lognormal 1 0.5"',
-        "x.toml: inject[0].delay: '1' is no duration: a number and ns, us, ms or s,"
-        " as in 1.5ms",
-    ),
-    (
-        "delay_us = 300_000",
-        "delay_us = 300_000\nburst_on_ms = 9",
-        "x.toml: inject[0].burst_on_ms: longer than burst_period_ms, 0",
-    ),
-    (
-        "delay_us = 300_000",
-        'delay_us = 300_000\nflags_any = ["FLUSH"]',
-        "x.toml: inject[0].flags_any[0]: 'FLUSH' is not known, did you mean PREFLUSH?",
-    ),
-    (
-        'type = "ext4"',
-        'type = "xfs"\nexternal_journal = true',
-        "x.toml: filesystem.external_journal: only ext4 can have one",
-    ),
-    (
         'submitter = "jbd2/*"',
         "",
         "x.toml: inject[0].submitter: '*' matches the writer, latwriter;"
