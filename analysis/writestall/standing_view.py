@@ -57,7 +57,7 @@ class Versus:
 def amount(value: float, unit: str) -> str:
     """A number in its unit, three digits or so."""
     if unit == "ns":
-        return ms(round(value))
+        return ("-" if value < 0 else "") + ms(abs(round(value)))
     if unit == "share":
         return f"{100 * value:.2f} %"
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}"
@@ -70,8 +70,10 @@ def number(estimate: Estimate | None, unit: str) -> Number:
     value = amount(estimate.value, unit)
     if estimate.low is None or estimate.high is None:
         return Number(value, "", estimate.value)
-    interval = f"{amount(estimate.low, unit)} to {amount(estimate.high, unit)}"
-    return Number(value, interval, estimate.value)
+    low, high = amount(estimate.low, unit), amount(estimate.high, unit)
+    # The unit once: `16.9 to 36.7 ms`.
+    _, blank, words = high.partition(" ")
+    return Number(value, f"{low.removesuffix(blank + words)} to {high}", estimate.value)
 
 
 def rows(answer: Answer) -> list[Row]:
@@ -117,12 +119,11 @@ def headline(answer: Answer) -> str:
     ties, others = answer.ties, len(known) - 1
     if not ties:
         return f"{told_best}; each of the {others} others is clearly worse."
-    listed = ", ".join(ties)
     if len(ties) == others:
-        return f"{told_best}; no other one is clearly worse: {listed}."
+        return f"{told_best}; of no other one is it clear that it is worse."
     return (
         f"{told_best}; {others - len(ties)} of the {others} others are clearly worse,"
-        f" not so {listed}."
+        f" not so {', '.join(ties)}."
     )
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from driver import doctor, setup
 from driver.lab import STAGES, prepare, tool
 from driver.progress import Progress, Stage, StageError, StageLog
-from driver.project import OUT, accel, cache, recipe
+from driver.project import OUT, accel, cache, qemu, recipe
 from machine.errors import UserError
 
 # A run's workload is a part of its time under TCG.
@@ -122,6 +122,7 @@ def _runs(log: StageLog, request: Request, artefacts: str) -> str:
     folder = request.folder
     duration_s = json.loads((folder / "plan.json").read_text())["duration_s"]
     (folder / "machines").mkdir(exist_ok=True)
+    _note_host(folder / "machines/host.json")
     tries: Counter[str] = Counter()
     skip: set[str] = set()
     while left := _left(folder, skip):
@@ -135,6 +136,15 @@ def _runs(log: StageLog, request: Request, artefacts: str) -> str:
             _give_up(still, tries, skip)
     count = len(skip)
     return f"{folder}" + (f"; {count} runs failed" if count else "")
+
+
+def _note_host(path: Path) -> None:
+    """What all machines are; one that is interrupted leaves no verdict of its own."""
+    choice = accel.remembered()
+    known = {"qemu": qemu.version(recipe.load())}
+    if choice:
+        known |= {"accel": choice.name, "accel_reason": choice.reason}
+    path.write_text(json.dumps(known, indent=2) + "\n")
 
 
 def _give_up(still: list[str], tries: Counter[str], skip: set[str]) -> None:

@@ -16,7 +16,7 @@ from hdrh.histogram import HdrHistogram
 from writestall.hlog import DIGITS, HIGHEST_NS
 
 MS = 1_000_000
-DURATION_S = 10
+DURATION_S = 4
 
 
 @dataclass

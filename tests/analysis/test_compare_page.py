@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import webpage
-from compared import Made, comparison, steady
+from compared import DURATION_S, Made, comparison, steady
 from test_report_hostile import NAMES
 from test_standing import QUICK, SLOW
 
@@ -64,17 +64,17 @@ def test_the_page_asks_for_nothing(page: webpage.Element) -> None:
 def test_maps_share_their_scale(tmp_path: Path) -> None:
     path = comparison(tmp_path / "c", {"slow": SLOW, "quick": QUICK})
     options = open_comparison(path).options
-    both = beside(options, 10, SLO_NS)
+    both = beside(options, DURATION_S, SLO_NS)
     assert [one.name for one in both.maps] == ["slow", "quick"]
     for one, option in zip(both.maps, options, strict=True):
-        alone = beside([option], 10, SLO_NS)
+        alone = beside([option], DURATION_S, SLO_NS)
         assert alone.height <= both.height
         assert {cell.x for cell in alone.maps[0].cells} == {
             cell.x for cell in one.cells
         }
         assert all(0 <= cell.y < both.height for cell in one.cells)
         assert all(1 <= cell.shade <= 4 for cell in one.cells)
-    assert beside(options[1:], 10, SLO_NS).height < both.height
+    assert beside(options[1:], DURATION_S, SLO_NS).height < both.height
     slow, quick = both.maps
     assert any(cell.over for cell in slow.cells)
     assert not any(cell.over for cell in quick.cells)
@@ -85,9 +85,9 @@ def test_maps_share_their_scale(tmp_path: Path) -> None:
 
 def test_a_map_of_one_latency_is_a_map(tmp_path: Path) -> None:
     path = comparison(tmp_path / "c", {"one": [steady(1.0)]})
-    found = beside(open_comparison(path).options, 10, SLO_NS)
+    found = beside(open_comparison(path).options, DURATION_S, SLO_NS)
     assert (found.height, found.slo_y) == (found.row_px, None)
-    assert len(found.maps[0].cells) == 10
+    assert len(found.maps[0].cells) == DURATION_S
 
 
 def test_hostile_names_stay_text(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_the_numbers_are_those_of_the_latencies(two: Path) -> None:
     assert slow["write_max_ns"].value == pytest.approx(451.5 * MS, rel=0.01)
     assert slow["over_slo_share"].value == pytest.approx(0.01)
     assert slow["throughput_per_s"].value == pytest.approx(100)
-    # build.cascade() stalls for 1 s in a run of 10.
+    # build.cascade() stalls for 1 s.
     assert slow["stall_s_per_hour"].value == pytest.approx(3600 / DURATION_S, rel=0.01)
     assert found["quick"]["stall_s_per_hour"].value == 0
     assert found["quick"]["over_slo_share"].value == 0
@@ -70,7 +70,7 @@ def test_equal_options_are_not_told_apart(tmp_path: Path) -> None:
     (pair,) = found.pairs
     assert (pair.clear, pair.needed) == (False, None)
     said = standing_view.headline(found)
-    assert said.endswith("no other one is clearly worse: other.")
+    assert said.endswith("of no other one is it clear that it is worse.")
 
 
 def test_what_is_not_clear_says_how_many_runs_would_do(tmp_path: Path) -> None:
