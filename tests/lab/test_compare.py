@@ -99,7 +99,7 @@ def test_an_interrupted_comparison_goes_on_where_it_was(tmp_path: Path) -> None:
     journal = _manifest(folder, "ext4-external-journal/1")
     assert journal["journal_device"] == "sda"
     assert "device=/dev/sda" in journal["filesystem"]["mkfs"]
-    assert " has the lowest p99.9 of requests: " in done.stdout.splitlines()[0]
+    assert " has the lowest p99.9 of requests: " in done.stdout.strip().splitlines()[0]
     report = json.loads((folder / "compare.json").read_text())
     assert {row["name"] for row in report["options"]} == {
         cell.partition("/")[0] for cell in CELLS
