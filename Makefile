@@ -2,13 +2,16 @@
 # Makefile: a target's name to the program that does it; no logic of its own
 #
 # Variables: SCENARIO, KERNEL, ENGINE (stap, bpftrace, both), ACCEL (kvm, tcg),
-# V=1 (show everything), SIZES (of make bench-analysis), WRITESTALL_CACHE, WRITESTALL_MIRROR.
+# V=1 (show everything), SIZES (of make bench-analysis), WRITESTALL_CACHE,
+# WRITESTALL_MIRROR. make compare has more: PROFILE, WORKLOAD, FS, ROUNDS, DURATION,
+# SLO, AGED, SEED, NAME (docs/compare.md).
 
 export SCENARIO KERNEL ENGINE ACCEL V
+export PROFILE WORKLOAD FS ROUNDS DURATION SLO AGED SEED NAME
 export PYTHONDONTWRITEBYTECODE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help lab variants test test-scenarios check bench-analysis setup doctor drilldown shell scenarios explain clean
+.PHONY: help lab variants compare test test-scenarios check bench-analysis setup doctor drilldown shell scenarios explain clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -18,6 +21,9 @@ lab: ## make write(2) stall in a throwaway VM and say why (SCENARIO=, KERNEL=, E
 
 variants: ## the same for a scenario and all its variants, to one table (SCENARIO=gc-log)
 	@lab/variants
+
+compare: ## which file system stalls least on such a disk (PROFILE=, WORKLOAD=, FS=)
+	@lab/compare
 
 test: ## set up, run every test this machine can run
 	@lab/test

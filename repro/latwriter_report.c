@@ -10,6 +10,29 @@
 #include "client/jsonl.h"
 
 /*
+ * How long a write could have begun and did not: its time had come and the
+ * one before had ended. That is the writer's doing, not the file's. A thread
+ * wakes some ms late on any busy machine: only what looks like a slow call
+ * counts.
+ */
+static int64_t own_delay_ns(const struct writer *writer, int64_t seq)
+{
+	int64_t ready_ns = intended_ns(&writer->schedule, seq);
+	int64_t delay_ns;
+
+	if (seq) {
+		const struct sample *last = &writer->samples[seq - 1];
+		int64_t end_ns = last->start_ns + last->write_ns +
+				 last->fsync_ns;
+
+		if (end_ns > ready_ns)
+			ready_ns = end_ns;
+	}
+	delay_ns = writer->samples[seq].start_ns - ready_ns;
+	return delay_ns < writer->options->common.slow_ns ? 0 : delay_ns;
+}
+
+/*
  * From the intended start to the end of the write and its fsync. A write that
  * never began waited at least until the run's end: leaving it out would make
  * the last stall look shorter than it was.
@@ -77,12 +100,23 @@ static void print_sample(FILE *file, const struct writer *writer, int64_t seq)
 		print_client_write(file, &line);
 }
 
+static int64_t late_ns(const struct writer *writers, int64_t count)
+{
+	int64_t sum_ns = 0;
+
+	for (int64_t i = 0; i < count; i++)
+		for (int64_t seq = 0; seq < writers[i].schedule.begun; seq++)
+			sum_ns += own_delay_ns(&writers[i], seq);
+	return sum_ns;
+}
+
 static void write_slow_log(const struct options *options,
 			   const struct writer *writers, int64_t start_ns,
 			   const struct totals *totals)
 {
 	const char *path = options->common.slow_log;
 	int64_t last_ns = start_ns;
+	char *more;
 	FILE *file;
 
 	if (!path)
@@ -98,7 +132,10 @@ static void write_slow_log(const struct options *options,
 		if (writers[i].schedule.stopped_ns > last_ns)
 			last_ns = writers[i].schedule.stopped_ns;
 	}
-	print_end(file, last_ns, totals, "");
+	more = join(",\"late_ns\":%" PRId64,
+		    late_ns(writers, options->writers));
+	print_end(file, last_ns, totals, more);
+	free(more);
 	close_log(file, path);
 }
 

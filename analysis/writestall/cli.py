@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from writestall import __version__, outputs
+from writestall import __version__, comparing, outputs
 from writestall.errors import WritestallError
 from writestall.export import load
 from writestall.units import printable
@@ -276,6 +276,8 @@ def _parser() -> argparse.ArgumentParser:
         help="what the client may be awake beside its sleeps, where CPUs are short (0)",
     )
     outputs.add_commands(partial(_command, commands))
+    folder = ("DIR", "comparison's folder, of make compare")
+    comparing.add_commands(partial(_command, commands, place=folder))
     _add_shell(commands)
     return parser
 
@@ -302,14 +304,15 @@ def _command(
     what: str,
     example: str,
     verb: str = "Prints",
+    place: tuple[str, str] = ("RUN", "run directory"),
 ) -> argparse.ArgumentParser:
-    """A command that reads one run directory."""
+    """A command that reads one run directory, or another `place`."""
     parser = commands.add_parser(
         name, help=what, description=f"{verb} {what}.", epilog=f"example: {example}"
     )
     optional = "?" if name == "explain" else None
     parser.add_argument(
-        "run", type=Path, metavar="RUN", nargs=optional, help="run directory"
+        "run", type=Path, metavar=place[0], nargs=optional, help=place[1]
     )
     parser.set_defaults(call=call)
     return parser

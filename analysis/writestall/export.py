@@ -76,12 +76,12 @@ def export(answer: Answer, name: str, target: Path | None) -> str | None:
     return None
 
 
-def load(module: str, library: str) -> Any:
+def load(module: str, library: str, extra: str = "export") -> Any:
     """A module of this package that needs a library; raises where that is missing."""
     try:
         return import_module(f"writestall.{module}")
     except ModuleNotFoundError as error:
         raise WritestallError(
             f"this needs {library} ({error.name} is missing): "
-            "pip install 'writestall[export]'"
+            f"pip install 'writestall[{extra}]'"
         ) from None

@@ -1,24 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""page: turns an answer into `report.html`, one file that needs nothing else.
-
-Everything is computed before the templates in page/ see it. Names are hostile: jinja2
-escapes all it prints, what is invisible is made visible, and the page's policy lets
-run only the script and style whose digests it names.
-"""
+"""page: turns an answer into `report.html`; templates print what was computed here."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from writestall import __version__, axes, clients_text, palette
+from writestall import axes, clients_text, palette
 from writestall.commits import PHASES, commits
 from writestall.curve import curve
 from writestall.doubts import doubts
@@ -28,13 +19,13 @@ from writestall.hlog import read_latencies
 from writestall.latency import LatencyLog, read_log
 from writestall.model import Answer
 from writestall.parse import Problem, Stream
+from writestall.render import render
 from writestall.rundir import RunDir
 from writestall.story import stories
 from writestall.text import losses, sentence
-from writestall.units import many, ms, percent, printable
+from writestall.units import ms, percent
 from writestall.views import views
 
-PARTS = Path(__file__).parent / "page"
 # Of an application's pauses, those that are told.
 MOST_PAUSES = 5
 LOGS = {"corrected": "writer.hlog", "uncorrected": "writer-service.hlog"}
@@ -65,22 +56,7 @@ def page(answer: Answer, failure: str | None = None) -> str:
     context["headline"] = (
         f"Nothing to explain: {failure}" if failure else sentence(answer)
     )
-    style, script = (_inline(name) for name in ("page.css", "page.js"))
-    policy = (
-        "default-src 'none'; base-uri 'none'; form-action 'none'; "
-        f"style-src {_digest(style)}; script-src {_digest(script)}"
-    )
-    environment = Environment(
-        loader=FileSystemLoader(PARTS),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_visible,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"ms": ms, "many": many}
-    template = environment.get_template("page.html")
-    return template.render(context, style=style, script=script, policy=policy)
+    return render("page.html", context, ("page.css",), "page.js")
 
 
 def _context(answer: Answer) -> dict[str, Any]:
@@ -104,7 +80,6 @@ def _context(answer: Answer) -> dict[str, Any]:
         bar.kind for story in told for bar in story.picture.bars
     }
     return {
-        "version": __version__,
         "summary": summary,
         "counted": answer.counted,
         "explained": percent(answer.share_explained),
@@ -183,25 +158,9 @@ def _facts(answer: Answer, summary: dict[str, Any]) -> list[tuple[str, str]]:
     return [(name, str(value)) for name, value in facts.items() if value]
 
 
-def _inline(name: str) -> Markup:
-    """A file of page/ as it is: ours, so nothing in it is escaped."""
-    return Markup((PARTS / name).read_text("utf-8"))
-
-
-def _digest(text: str) -> str:
-    """A Content-Security-Policy source that is this very text."""
-    digest = base64.b64encode(hashlib.sha256(text.encode()).digest())
-    return f"'sha256-{digest.decode()}'"
-
-
 def _json(value: object) -> Markup:
     """JSON that can end no script element: no `<`, `>`, `&`, nothing beyond ASCII."""
     text = json.dumps(value, separators=(",", ":"))
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)
-
-
-def _visible(value: object) -> object:
-    """What a template prints, without control or direction characters in names."""
-    return printable(value) if type(value) is str else value

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from driver import artefacts, doctor, drill, lab, setup, testing, variants
+from driver import artefacts, compare, doctor, drill, lab, setup, testing, variants
 from driver.project import cache, image
 from machine import signals
 from machine.errors import UserError
@@ -31,16 +31,18 @@ def _setup() -> int:
     tests = parser.parse_args().tests
     groups = ("lab", "test") if tests else ("lab",)
     print(f"set-up: {setup.packages(groups)}", file=sys.stderr)
-    print(setup.python(("export", "test") if tests else ()))
+    print(setup.python(("export", "compare", "test") if tests else ()))
     return 0
 
 
-# Commands of writestall that need its heavy libraries, in a venv of their own.
+# Commands of writestall that need heavy libraries, in a venv of their own.
 EXPORTS = ("export", "heatmap", "hist", "shell")
+EXTRAS = {name: ("export",) for name in EXPORTS}
+EXTRAS["compare-options"] = ("compare",)
 
 
 def _writestall() -> int:
-    extras = ("export",) if sys.argv[1:2] and sys.argv[1] in EXPORTS else ()
+    extras = EXTRAS.get(sys.argv[1] if sys.argv[1:] else "", ())
     command = setup.writestall(setup.python(extras), *sys.argv[1:])
     return subprocess.run(command, check=False).returncode
 
@@ -55,6 +57,7 @@ def _clean() -> int:
 
 PROGRAMS: dict[str, Callable[[], int]] = {
     "build": _build,
+    "compare": compare.main,
     "doctor": doctor.main,
     "drilldown": drill.main,
     "run": lab.main,

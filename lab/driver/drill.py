@@ -34,7 +34,7 @@ def main() -> int:
     progress = Progress(STAGES, cache.root() / "logs")
     run = OUT / f"{request.run_name}-drilldown"
     try:
-        _, artefacts = lab.prepare(progress, request)
+        _, artefacts = lab.prepare(progress, request.kernel)
         lab.aside(run).mkdir(parents=True)
         run.mkdir()
         with progress.stage() as log:

@@ -148,17 +148,19 @@ def run_tools(progress: Progress, commands: Iterable[tuple[str, ...]]) -> str:
     return log.note
 
 
-def prepare(progress: Progress, request: Request) -> tuple[Path, str]:
-    """Everything before the run: the analysis' Python and the artefacts."""
+def prepare(
+    progress: Progress, kernel: str, extras: tuple[str, ...] = ()
+) -> tuple[Path, str]:
+    """Everything before a run: the analysis' Python, with extras, and the artefacts."""
     with progress.stage() as log:
         log.note = setup.packages(("lab",))
-        python = setup.python(())
+        python = setup.python(extras)
     plan = (
         ("vm/build", "qemu"),
         ("vm/build", "tree", "disk", "kernels"),
         ("vm/build", "accel"),
-        ("vm/build", "-k", request.kernel, "symbols"),
-        ("lab/build", "-k", request.kernel),
+        ("vm/build", "-k", kernel, "symbols"),
+        ("lab/build", "-k", kernel),
     )
     return python, run_tools(progress, plan)
 
@@ -191,7 +193,7 @@ def main() -> int:
     progress = Progress(STAGES, cache.root() / "logs")
     run = OUT / request.run_name
     try:
-        python, artefacts = prepare(progress, request)
+        python, artefacts = prepare(progress, request.kernel)
         aside(run).mkdir(parents=True)
         with progress.stage() as log:
             try:

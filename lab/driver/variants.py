@@ -67,7 +67,7 @@ def main() -> int:
     progress = Progress((*PREPARING, *AFTER), cache.root() / "logs")
     folder, status = OUT / f"{request.run_name}-variants", 0
     try:
-        python, built = lab.prepare(progress, request)
+        python, built = lab.prepare(progress, request.kernel)
         lab.aside(folder).mkdir(parents=True)
         with progress.stage() as log:
             _run_all(log, request, _names(request.scenario), folder, built)

@@ -6,26 +6,25 @@ from __future__ import annotations
 import argparse
 import shlex
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 from labrun import (
     TREE,
-    artefacts,
-    disk,
+    decide,
     experiment,
     filesystem,
     injector,
-    preflight,
     scenario,
+    series,
     tracer,
     tuning,
     variants,
     workload,
 )
-from labrun.artefacts import Artefacts, default_folder
-from labrun.disk import Disk
+from labrun.artefacts import Artefacts
 from labrun.errors import (
     EXIT_COMPLETE,
     EXIT_REFUSED,
@@ -33,7 +32,6 @@ from labrun.errors import (
     RefusedError,
     StoppedError,
 )
-from labrun.experiment import Settings
 from labrun.progress import MODES, Progress, say
 from labrun.run import Run
 from labrun.scenario import Scenario
@@ -42,15 +40,19 @@ from labrun.stop import Stop
 MAX_DURATION_S = 86_400
 
 
-def _duration(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= MAX_DURATION_S:
-        raise argparse.ArgumentTypeError(
-            f"{text!r}: want 1 to {MAX_DURATION_S} seconds"
-        )
-    return int(text)
+def whole(low: int, high: int) -> Callable[[str], int]:
+    """A reader of whole numbers in a range, for argparse."""
+
+    def read(text: str) -> int:
+        good = text.isascii() and text.isdigit() and len(text) < 20
+        if not good or not low <= int(text) <= high:
+            raise argparse.ArgumentTypeError(f"{text!r}: want {low} to {high}")
+        return int(text)
+
+    return read
 
 
-class _Parser(argparse.ArgumentParser):
+class OneLineParser(argparse.ArgumentParser):
     """Tells a mistake in one line, as everything else does."""
 
     def error(self, message: str) -> NoReturn:
@@ -61,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     statuses = "\n".join(
         f"  {status:3}  {meaning}" for status, meaning in EXIT_STATUSES
     )
-    parser = _Parser(
+    parser = OneLineParser(
         prog="repro/run",
         description="Run one scenario on this machine; leave a run directory.",
         epilog=f"exit status:\n{statuses}",
@@ -74,7 +76,18 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SCENARIO",
         help="a name of --list, or a .toml file; NAME:VARIANT for one of its variants",
     )
+    add("--plan", metavar="DIR", type=Path, help="all cells of a plan, no SCENARIO")
+    add(
+        "--skip",
+        metavar="CELL",
+        action="append",
+        default=[],
+        help="leave this cell of the plan out",
+    )
     add("--disk", metavar="DEV", help="scratch disk; what it carries is lost")
+    add(
+        "--journal-disk", metavar="DEV", help="second scratch disk, where one is needed"
+    )
     add("--wipe", action="store_true", help="go on although the disk carries data")
     add("--out", metavar="DIR", type=Path, help="new run directory (out/TIME-SCENARIO)")
     add("--engine", choices=tracer.CHOICES, default="stap", help="who traces (stap)")
@@ -87,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--duration-s",
         metavar="S",
-        type=_duration,
+        type=whole(1, MAX_DURATION_S),
         help="instead of the scenario's own",
     )
     add(
@@ -146,13 +159,18 @@ def _print_plan(found: Scenario, options: argparse.Namespace, built: Artefacts) 
     for key, value in found.queue.items():
         path = str(tuning.queue_path(Path(name).name, key))
         commands.append(["sh", "-c", f"echo {shlex.quote(str(value))} >{path}"])
-    commands.append(filesystem.mkfs_argv(found.filesystem, name))
+    journal = options.journal_disk or "JOURNAL_DISK"
+    commands += filesystem.mkfs_argvs(found.filesystem, name, journal)
     commands.append(filesystem.mount_argv(found.filesystem, name, "MOUNTPOINT"))
     commands += [["sysctl", f"{key}={value}"] for key, value in found.sysctl.items()]
-    for rule in found.inject:
-        disk_name, bare = Path(name).name, options.allow_bare_metal
-        parameters = injector.parameters(rule, disk_name, bare)
+    if found.inject:
+        parameters = injector.parameters(options.allow_bare_metal)
         commands.append(["insmod", str(built.biodelay), *parameters])
+    for number, rule in enumerate(injector.rules(found, Path(name).name)):
+        commands.append(["mkdir", str(injector.folder(number))])
+        for key, text in rule.items():
+            place = injector.folder(number) / key
+            commands.append(["sh", "-c", f"echo {shlex.quote(text)} >{place}"])
     for engine in tracer.CHOICES[options.engine]:
         output = out / "events" / f"{engine}.jsonl"
         row = tracer.ENGINES[engine]
@@ -170,15 +188,11 @@ def _print_plan(found: Scenario, options: argparse.Namespace, built: Artefacts) 
         print(shlex.join(command))
 
 
-def _checked_disk(options: argparse.Namespace) -> Disk:
-    if options.disk is None:
-        raise RefusedError("--disk is missing: name a scratch disk; lsblk lists them")
-    return disk.inspect(options.disk, options.wipe)
-
-
 def _run(options: argparse.Namespace) -> int:
     stop = Stop()
     stop.install()
+    if options.plan:
+        return series.run(options, stop)
     name, variant = variants.split(options.scenario)
     whole, table = scenario.load(scenario.find(name))
     found = variants.chosen(whole, variant)
@@ -188,29 +202,12 @@ def _run(options: argparse.Namespace) -> int:
     if options.check:
         print(f"{found.name}: {found.purpose}")
         return EXIT_COMPLETE
-    built = Artefacts((options.build or default_folder()).resolve())
-    engines = tracer.CHOICES[options.engine]
     if options.dry_run:
-        _print_plan(found, options, built)
-    injector.check_rules(found.inject)
-    missing = built.missing(found, engines)
-    makeable = options.build is None and not options.dry_run
-    if lines := preflight.problems(found, engines, [] if makeable else missing):
-        raise RefusedError(*lines)
-    scratch = _checked_disk(options)
+        _print_plan(found, options, decide.built(options))
+    table = variants.as_read(table, variant)
+    settings = decide.settings(found, table, options, stop)
     if options.dry_run:
         return EXIT_COMPLETE
-    artefacts.make(missing, stop, say)
-    settings = Settings(
-        scenario=found,
-        scenario_table=variants.as_read(table, variant),
-        disk=scratch,
-        wipe=options.wipe,
-        engines=engines,
-        artefacts=built,
-        duration_s=options.duration_s or found.duration_s,
-        bare_metal=options.allow_bare_metal,
-    )
     label = "-".join(filter(None, (found.name, variant)))
     run = Run(_new_folder(options.out, label), Progress(options.progress), stop)
     status = experiment.carry_out(run, settings)
@@ -223,7 +220,7 @@ def main() -> int:
     """Run the command line; bad input becomes one line each on stderr."""
     try:
         options = _parser().parse_args()
-        if not options.list and options.scenario is None:
+        if not options.list and (options.scenario is None) == (options.plan is None):
             raise RefusedError("name a scenario; --list shows them")
         return _list() if options.list else _run(options)
     except RefusedError as refused:

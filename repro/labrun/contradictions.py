@@ -7,7 +7,7 @@ import fnmatch
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from labrun import variants
+from labrun import rule, variants
 from labrun.kernel import version
 
 if TYPE_CHECKING:
@@ -31,6 +31,12 @@ def contradictions(scenario: Scenario, stem: str) -> Found:
     if kernel.max is not None and version(kernel.max) < version(kernel.min):
         yield "kernel.max", f"older than kernel.min, {kernel.min}"
     yield from _workloads(scenario)
+    filesystem = scenario.filesystem
+    if filesystem.external_journal and filesystem.type != "ext4":
+        yield "filesystem.external_journal", "only ext4 can have one"
+    for index, inject in enumerate(scenario.inject):
+        for at, why in rule.mistakes(inject):
+            yield f"inject[{index}].{at}", why
     yield from _inject(scenario, "expect")
     if scenario.trace.stall_us < scenario.trace.floor_us:
         yield "trace.stall_us", "shorter than trace.floor_us"
@@ -52,10 +58,10 @@ def _inject(scenario: Scenario, expect: str) -> Found:
     if not scenario.expect.writer_untouched:
         return
     writers = dict.fromkeys(workload.kind for workload in scenario.workload)
-    for index, rule in enumerate(scenario.inject):
+    for index, inject in enumerate(scenario.inject):
         for comm in writers:
-            if fnmatch.fnmatchcase(comm, rule.submitter):
-                what = f"{rule.submitter!a} matches the writer, {comm}"
+            if fnmatch.fnmatchcase(comm, inject.submitter):
+                what = f"{inject.submitter!a} matches the writer, {comm}"
                 remedy = f"narrow it or set {expect}.writer_untouched = false"
                 yield f"inject[{index}].submitter", f"{what}; {remedy}"
 

@@ -16,7 +16,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from labrun import disk, filesystem, injector, kernel, staging, tracer, tuning, workload
+from labrun import (
+    aging,
+    disk,
+    filesystem,
+    injector,
+    kernel,
+    staging,
+    tracer,
+    tuning,
+    workload,
+)
 from labrun.artefacts import Artefacts
 from labrun.disk import Disk
 from labrun.errors import EXIT_COMPLETE, EXIT_FAILED, StepError, StoppedError
@@ -31,6 +41,7 @@ class Settings:
     scenario: Scenario
     scenario_table: dict[str, Any]  # as its file has it
     disk: Disk
+    journal: Disk | None
     wipe: bool
     engines: tuple[str, ...]
     artefacts: Artefacts
@@ -43,9 +54,10 @@ def plan(settings: Settings) -> list[str]:
     scenario = settings.scenario
     injecting = bool(scenario.inject)
     return [
-        *(["wipe"] if settings.wipe else []),
+        *(["wipe"] * (1 + bool(settings.journal)) if settings.wipe else []),
         *(["queue"] if scenario.queue else []),
         *("mkfs", "mount"),
+        *(["age"] if scenario.filesystem.aged_percent else []),
         *(["sysctl"] if scenario.sysctl else []),
         *(["inject"] if injecting else []),
         *("kallsyms", "trace", "kernel-log"),
@@ -69,11 +81,14 @@ def perform(run: Run, settings: Settings) -> None:
         enter = stack.enter_context
         enter(staging.staged(run))
         if settings.wipe:
-            disk.wipe(run, scratch)
+            for each in (scratch, settings.journal):
+                if each:
+                    disk.wipe(run, each)
         queue_path = partial(tuning.queue_path, scratch.name)
         enter(tuning.applied(run, "queue", queue_path, scenario.queue))
-        filesystem.make(run, scenario.filesystem, scratch)
+        filesystem.make(run, scenario.filesystem, scratch, settings.journal)
         folder = enter(filesystem.mounted(run, scenario.filesystem, scratch))
+        aging.age(run, scenario.filesystem, folder)
         folder_of = enter(workload.placed(scenario, folder))
         enter(tuning.applied(run, "sysctl", tuning.sysctl_path, scenario.sysctl))
         inject = enter(_injecting(run, settings))
@@ -83,7 +98,7 @@ def perform(run: Run, settings: Settings) -> None:
         )
         enter(kernel.log_saved(run))
         if inject:
-            enter(injector.armed(run))
+            enter(injector.armed(run, len(scenario.inject)))
 
         def tick() -> None:
             for running in tracers:
@@ -99,12 +114,13 @@ def perform(run: Run, settings: Settings) -> None:
 @contextmanager
 def _injecting(run: Run, settings: Settings) -> Iterator[injector.Injector | None]:
     """The injector, or nothing for a scenario without rules."""
-    rules = settings.scenario.inject
-    if not rules:
+    if not settings.scenario.inject:
         yield None
         return
-    parameters = injector.parameters(rules[0], settings.disk.name, settings.bare_metal)
-    with injector.loaded(run, settings.artefacts.biodelay, parameters) as loaded:
+    parameters = injector.parameters(settings.bare_metal)
+    made = injector.rules(settings.scenario, settings.disk.name)
+    built = settings.artefacts.biodelay
+    with injector.loaded(run, built, parameters, made) as loaded:
         yield loaded
 
 
@@ -121,6 +137,7 @@ def describe_machine(run: Run, settings: Settings) -> None:
             "dev": scratch.dev,
             "size_bytes": scratch.size_bytes,
         },
+        "journal_device": settings.journal.name if settings.journal else None,
         "filesystem": None,
         "queue": None,
         "sysctl": None,

@@ -19,13 +19,28 @@ UMOUNT_TIMEOUT_S = 300
 # Tracers print a file as parent folder and name; a mount's top has no name.
 FOLDER = "lab"
 
-QUIET = {"ext4": ["-q"], "xfs": ["-q"], "btrfs": ["-q"], "f2fs": ["-q"]}
+# Of both disks, so that they fit: mke2fs(8), -O journal_dev.
+JOURNAL_BLOCK = ["-b", "4096"]
 
 
-def mkfs_argv(filesystem: FileSystem, disk: str) -> list[str]:
-    """mkfs of a type, its options, the disk. No force: signatures were looked for."""
-    kind = filesystem.type
-    return [f"mkfs.{kind}", *QUIET[kind], *filesystem.mkfs_options, disk]
+def mkfs_argvs(
+    filesystem: FileSystem, disk: str, journal: str | None
+) -> list[list[str]]:
+    """mkfs of a type, its options, the disk; its journal's disk before; tmpfs: none.
+
+    No force: signatures were looked for.
+    """
+    if filesystem.type == "tmpfs":
+        return []
+    mkfs = [f"mkfs.{filesystem.type}", "-q"]
+    if not filesystem.external_journal:
+        return [[*mkfs, *filesystem.mkfs_options, disk]]
+    assert journal is not None
+    mkfs += JOURNAL_BLOCK
+    return [
+        [*mkfs, "-O", "journal_dev", journal],
+        [*mkfs, *filesystem.mkfs_options, "-J", f"device={journal}", disk],
+    ]
 
 
 def mount_argv(filesystem: FileSystem, disk: str, target: str) -> list[str]:
@@ -33,21 +48,24 @@ def mount_argv(filesystem: FileSystem, disk: str, target: str) -> list[str]:
     options = (
         ["-o", ",".join(filesystem.mount_options)] if filesystem.mount_options else []
     )
-    return ["mount", "-t", filesystem.type, *options, disk, target]
+    source = "tmpfs" if filesystem.type == "tmpfs" else disk
+    return ["mount", "-t", filesystem.type, *options, source, target]
 
 
-def make(run: Run, filesystem: FileSystem, disk: Disk) -> None:
+def make(run: Run, filesystem: FileSystem, disk: Disk, journal: Disk | None) -> None:
     """Make the file system; note it and its tool's version."""
-    argv = mkfs_argv(filesystem, disk.path)
-    with run.step("mkfs", " ".join(argv)):
-        version = tool([argv[0], "-V"]).strip().splitlines()
+    argvs = mkfs_argvs(filesystem, disk.path, journal.path if journal else None)
+    told = "; ".join(" ".join(argv) for argv in argvs)
+    with run.step("mkfs", told or f"none for {filesystem.type}"):
+        version = tool([argvs[0][0], "-V"]).strip().splitlines() if argvs else []
         run.manifest["filesystem"] = {
             "type": filesystem.type,
-            "mkfs": argv,
+            "mkfs": argvs[-1] if argvs else None,
             "mount_options": None,
             "tool_version": version[0] if version else None,
         }
-        tool(argv, MKFS_TIMEOUT_S, run.stop)
+        for argv in argvs:
+            tool(argv, MKFS_TIMEOUT_S, run.stop)
 
 
 @contextmanager

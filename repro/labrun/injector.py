@@ -13,42 +13,43 @@ from pathlib import Path
 from typing import BinaryIO
 
 from labrun import kernel
-from labrun.errors import RefusedError, StepError
+from labrun.errors import StepError
 from labrun.process import tool
+from labrun.rule import attributes
 from labrun.run import Run
-from labrun.scenario import Inject
+from labrun.scenario import Scenario
 
 NAME = "biodelay"
 MODULE = "biodelay.ko"
-ENABLED = Path("/sys/module/biodelay/parameters/enabled")
 VERSION = Path("/sys/module/biodelay/version")
+CONFIGFS = Path("/sys/kernel/config")
+RULES = CONFIGFS / "biodelay"
 DEBUGFS = Path("/sys/kernel/debug")
 STATUS = DEBUGFS / "biodelay/status"
 RECORD = DEBUGFS / "biodelay/record"
 READ_BYTES = 1 << 16
 
 
-def check_rules(rules: tuple[Inject, ...]) -> None:
-    """Refuse what this biodelay cannot do: module parameters make one rule."""
-    if len(rules) > 1:
-        raise RefusedError(f"the scenario has {len(rules)} rules; biodelay takes one")
+def parameters(bare_metal: bool) -> list[str]:
+    """insmod's parameters: the rules come as folders."""
+    return ["allow_bare_metal=1"] if bare_metal else []
 
 
-def parameters(rule: Inject, disk: str, bare_metal: bool) -> list[str]:
-    """insmod's parameters for one rule, not armed."""
+def folder(number: int) -> Path:
+    """A rule's folder in configfs."""
+    return RULES / f"rule{number}"
+
+
+def rules(scenario: Scenario, disk: str) -> list[dict[str, str]]:
+    """The attributes of each of a scenario's rules, first match wins."""
     return [
-        f"device={disk}",
-        f"submitter={rule.submitter}",
-        *([f"ops={','.join(rule.ops)}"] if rule.ops else []),
-        f"delay_us={rule.delay_us}",
-        f"mode={rule.mode}",
-        *(["allow_bare_metal=1"] if bare_metal else []),
-        "enabled=0",
+        attributes(rule, number, disk, scenario.seed + number)
+        for number, rule in enumerate(scenario.inject)
     ]
 
 
 class Injector:
-    """A loaded biodelay with one rule."""
+    """A loaded biodelay with its rules."""
 
     def __init__(self, truth: BinaryIO) -> None:
         self._truth = truth
@@ -82,52 +83,78 @@ def status() -> dict[str, int | str]:
 
 
 @contextmanager
-def loaded(run: Run, module: Path, parameters: list[str]) -> Iterator[Injector]:
-    """biodelay with its rule, not armed; unloaded with its record kept."""
+def loaded(
+    run: Run, module: Path, parameters: list[str], rules: list[dict[str, str]]
+) -> Iterator[Injector]:
+    """biodelay with its rules, not armed; unloaded with its record kept."""
     if kernel.loaded(NAME):
         raise StepError(f"{NAME} is loaded already: rmmod {NAME}")
     with (run.folder / "truth.jsonl").open("wb", buffering=0) as truth:
         injector = Injector(truth)
         try:
-            with run.step("inject", " ".join(parameters)):
+            with run.step("inject", "; ".join(map(_short, rules))):
                 with kernel.explained(NAME):
                     tool(["insmod", str(module), *parameters])
+                    _make(rules)
                 run.manifest["injector"] = {
                     "name": NAME,
                     "version": VERSION.read_text().strip(),
-                    "rules": parameters,
+                    "rules": rules,
                     "counters": None,
                 }
             yield injector
         finally:
             with run.undo("truth") as step:
-                if kernel.loaded(NAME):
+                if run.manifest["injector"]:
                     run.manifest["injector"]["counters"] = status()
                     step.detail = injector.close()
                 else:
-                    step.skip(f"{NAME} is not loaded")
+                    step.skip(f"{NAME} was not set up")
             with run.undo("unload") as step:
                 if kernel.loaded(NAME):
-                    tool(["rmmod", NAME])
+                    _unload()
                 else:
                     step.skip(f"{NAME} is not loaded")
 
 
+def _short(rule: dict[str, str]) -> str:
+    """A rule in one line; a table of delays would fill a screen."""
+    words = (f"{name}={text}" for name, text in rule.items())
+    return " ".join(word if len(word) < 60 else f"{word[:57]}..." for word in words)
+
+
+def _make(rules: list[dict[str, str]]) -> None:
+    """A folder of configfs for each rule."""
+    for number, rule in enumerate(rules):
+        folder(number).mkdir()
+        for name, text in rule.items():
+            _set(folder(number) / name, text)
+
+
+def _unload() -> None:
+    """Remove what _make() made, and the module; its folders keep it loaded."""
+    for made in sorted(RULES.glob("rule*")):
+        made.rmdir()
+    tool(["rmmod", NAME])
+
+
 @contextmanager
-def armed(run: Run) -> Iterator[None]:
+def armed(run: Run, count: int) -> Iterator[None]:
     """Delays happen inside, and nowhere else."""
     try:
-        with run.step("arm"):
-            _enable("1")
+        with run.step("arm"), kernel.explained(NAME):
+            # The first match wins, so the first is armed last: none acts alone.
+            for number in reversed(range(count)):
+                _set(folder(number) / "enabled", "1")
         yield
     finally:
         with run.undo("disarm"):
-            _enable("0")
+            for number in range(count):
+                _set(folder(number) / "enabled", "0")
 
 
-def _enable(value: str) -> None:
-    with kernel.explained(NAME):
-        try:
-            ENABLED.write_text(f"{value}\n")
-        except OSError as error:
-            raise StepError(f"{ENABLED}: {error.strerror}") from None
+def _set(path: Path, text: str) -> None:
+    try:
+        path.write_text(f"{text}\n")
+    except OSError as error:
+        raise StepError(f"{path}: {text[:60]}: {error.strerror}") from None

@@ -60,7 +60,8 @@ def _kernel(scenario: Scenario) -> Iterator[str]:
 
 
 def _tools(scenario: Scenario, engines: tuple[str, ...]) -> Iterator[str]:
-    needed = [f"mkfs.{scenario.filesystem.type}", "mount", "umount", "wipefs"]
+    kind = scenario.filesystem.type
+    needed = ["mount", "umount", "wipefs"] + [f"mkfs.{kind}"] * (kind != "tmpfs")
     needed += ["insmod", "rmmod"] if scenario.inject else []
     needed += [ENGINE_TOOLS[name] for name in engines]
     for name in needed:
@@ -85,3 +86,8 @@ def _injector(scenario: Scenario) -> Iterator[str]:
         yield f"{injector.NAME} is loaded already; rmmod {injector.NAME}"
     if not injector.DEBUGFS.is_mount():
         yield f"debugfs is not mounted; mount -t debugfs debugfs {injector.DEBUGFS}"
+    if not injector.CONFIGFS.is_mount():
+        yield (
+            "configfs is not mounted; modprobe configfs and"
+            f" mount -t configfs configfs {injector.CONFIGFS}"
+        )

@@ -24,6 +24,7 @@ from labrun.kinds import (
     name_key,
     slow_key,
 )
+from labrun.rule import Inject
 from labrun.schema import key
 
 SCENARIOS = TREE / "repro/scenarios"
@@ -69,23 +70,20 @@ class KernelRange:
 class FileSystem:
     """What is made on the scratch disk, and how it is mounted."""
 
-    type: str = key("file system", choices=("ext4", "xfs", "btrfs", "f2fs"))
+    type: str = key("file system", choices=("ext4", "xfs", "btrfs", "f2fs", "tmpfs"))
     mkfs_options: tuple[str, ...] = key("arguments of mkfs.TYPE before the disk", ())
     mount_options: tuple[str, ...] = key("options of mount -o", ())
-
-
-@dataclass(frozen=True)
-class Inject:
-    """One rule: which bios wait, how, and how long."""
-
-    delay_us: int = key("time a bio is held", unit="us", minimum=1, maximum=30_000_000)
-    submitter: str = key("comm of the submitting task, a glob of * and ?", "*")
-    ops: tuple[str, ...] = key(
-        "operations held; empty: all of them",
-        (),
-        choices=("read", "write", "flush", "discard", "zeroes", "other"),
+    external_journal: bool = key(
+        "ext4's journal on a disk of its own, --journal-disk, which no rule slows",
+        False,
     )
-    mode: str = key("way of holding", "sleep", choices=("sleep", "defer", "spin"))
+    aged_percent: int = key(
+        "fill it so far with small files first, then delete every other; 0: fresh",
+        0,
+        unit="%",
+        minimum=0,
+        maximum=90,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,11 +252,11 @@ def find(name_or_path: str) -> Path:
 
 def load(path: Path) -> tuple[Scenario, dict[str, Any]]:
     """The scenario and its file's table as read. Raises RefusedError."""
-    text = _read(path)
-    return parse(text, str(path), path.stem), tomllib.loads(text)
+    text = read(path)
+    return parse(text, str(path), path.stem), table_of(text, str(path))
 
 
-def _read(path: Path) -> str:
+def read(path: Path) -> str:
     try:
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
@@ -280,13 +278,17 @@ def _read(path: Path) -> str:
 
 def parse(text: str, source: str, stem: str) -> Scenario:
     """The scenario in a TOML text; `source` is named in messages."""
+    scenario = schema.build(Scenario, table_of(text, source), "", source)
+    for place, mistake in contradictions(scenario, stem):
+        raise RefusedError(f"{source}: {place}: {mistake}")
+    return scenario
+
+
+def table_of(text: str, source: str) -> dict[str, Any]:
+    """A TOML text as a table. Raises RefusedError."""
     try:
-        table: dict[str, Any] = tomllib.loads(text)
+        return tomllib.loads(text)
     except RecursionError:
         raise RefusedError(f"{source}: nested too deeply") from None
     except ValueError as error:  # TOMLDecodeError, impossible dates, huge numbers
         raise RefusedError(f"{source}: not TOML: {error}") from None
-    scenario = schema.build(Scenario, table, "", source)
-    for place, mistake in contradictions(scenario, stem):
-        raise RefusedError(f"{source}: {place}: {mistake}")
-    return scenario

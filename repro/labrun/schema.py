@@ -39,6 +39,7 @@ class Key:
     choices: tuple[str, ...] = ()
     pattern: str | None = None
     pattern_help: str = ""
+    characters: int = MAX_TEXT_CHARACTERS
 
 
 def key(help: str, default: Any = REQUIRED, **limits: Any) -> Any:
@@ -197,8 +198,8 @@ def _check_number(key: Key, value: int, place: str, source: str) -> None:
 
 
 def _check_text(key: Key, value: str, place: str, source: str) -> None:
-    if not value.isprintable() or len(value) > MAX_TEXT_CHARACTERS:
-        limit = f"printable text of at most {MAX_TEXT_CHARACTERS} characters"
+    if not value.isprintable() or len(value) > key.characters:
+        limit = f"printable text of at most {key.characters} characters"
         raise _mistake(source, place, f"want {limit}")
     if key.choices and value not in key.choices:
         hint = did_you_mean(value, list(key.choices))

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from driver.lab import STAGES
+from lab_runs import marked
 from machine import cache
 from support import PROJECT
 
@@ -31,18 +32,6 @@ LEAVES = {
 NAMES = [stage.name for stage in STAGES]
 # The stages that take long enough to be met; the others end in milliseconds.
 LONG = ["qemu", "image", "accelerator", "symbols", "compile", "run"]
-
-
-def _marked(mark: str) -> list[str]:
-    """Command lines of the processes that carry the mark in their environment."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if mark.encode() in (folder / "environ").read_bytes():
-                found.append((folder / "cmdline").read_text().replace("\0", " "))
-        except OSError:
-            continue
-    return found
 
 
 def _cache_that_stops_at(stage: str, place: Path) -> None:
@@ -91,7 +80,7 @@ def test_ctrl_c_leaves_nothing_running_or_mounted(stage: str, tmp_path: Path) ->
     assert status == 130, log.read_text()
     assert "interrupted" in log.read_text().splitlines()[-1]
     deadline = time.monotonic() + END_S
-    while left := _marked(mark):
+    while left := marked(mark):
         assert time.monotonic() < deadline, left
         time.sleep(0.2)
     assert Path("/proc/mounts").read_text() == mounts

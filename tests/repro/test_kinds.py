@@ -99,7 +99,7 @@ BAD_APPLICATION = [
     (
         'name = "tmpfs"',
         'name = "tmpfs"\nfilesystem.type = "ntfs"',
-        "x.toml: variant[0].filesystem.type: 'ntfs' is not known, did you mean btrfs?",
+        "x.toml: variant[0].filesystem.type: 'ntfs' is not known, did you mean tmpfs?",
     ),
     (
         'submitter = "jbd2/*"',

@@ -191,6 +191,32 @@ def test_a_signal_ends_the_run_in_order_with_its_logs(
     assert count(tmp_path / "w.hlog") == end["writes"] + end["missed"]
 
 
+def test_a_client_that_is_late_itself_says_so(latwriter: Path, tmp_path: Path) -> None:
+    logs = ("--slow-log", tmp_path / "w.jsonl")
+    schedule = ("--duration-s", 2, "--interval-us", 20_000)
+    writer = start(latwriter, "--path", tmp_path / "x", *schedule, *logs)
+    time.sleep(0.7)
+    writer.send_signal(signal.SIGSTOP)
+    time.sleep(0.5)
+    writer.send_signal(signal.SIGCONT)
+    writer.communicate(timeout=20)
+    late_ns = lines(tmp_path / "w.jsonl")[-1]["late_ns"]
+    # Once, not for each write that the pause held up.
+    assert 400_000_000 < late_ns < 1_500_000_000
+
+
+def test_a_slow_call_does_not_make_the_client_late(
+    latwriter: Path, tmp_path: Path
+) -> None:
+    """Writes of 16 MiB wanted every 10 us: each waits for the one before."""
+    sizes = ("--bytes", 16 << 20, "--pwrite", 16 << 20, "--interval-us", 10)
+    slow, _ = write(
+        latwriter, tmp_path, *("--path", tmp_path / "x", "--duration-s", 1), *sizes
+    )
+    assert slow[-1]["missed"] > 0
+    assert slow[-1]["late_ns"] < 200_000_000
+
+
 def test_a_signal_ends_a_long_pause_between_writes(
     latwriter: Path, tmp_path: Path
 ) -> None:

@@ -102,7 +102,7 @@ BAD = [
     (
         "delay_us = 300_000",
         "",
-        "x.toml: inject[0].delay_us: missing: time a bio is held",
+        "x.toml: inject[0].delay_us: missing: time a bio is held; or give delay",
     ),
     (
         'submitter = "jbd2/*"',
@@ -367,9 +367,10 @@ def test_dry_run_prints_every_command_and_touches_nothing(tmp_path: Path) -> Non
     shown = run(
         "journal-buffer", "--dry-run", "--disk", "/dev/null", "--build", str(tmp_path)
     )
-    assert [
-        line.split()[0].rpartition("/")[2] for line in shown.stdout.splitlines()
-    ] == [
+    lines = shown.stdout.splitlines()
+    rule = [line for line in lines if "/biodelay/rule0" in line]
+    others = [line for line in lines if line not in rule]
+    assert [line.split()[0].rpartition("/")[2] for line in others] == [
         "mkfs.ext4",
         "mount",
         "sysctl",
@@ -378,6 +379,8 @@ def test_dry_run_prints_every_command_and_touches_nothing(tmp_path: Path) -> Non
         "trace",
         "latwriter",
     ]
+    assert rule[0] == "mkdir /sys/kernel/config/biodelay/rule0"
+    assert rule[-1].endswith("echo 300000 >/sys/kernel/config/biodelay/rule0/delay_us'")
     assert shown.returncode == 2  # nothing is built in tmp_path
     assert f"{tmp_path}/latwriter is missing" in shown.stderr
 

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""comparing: the command that turns a comparison's folder into its reports."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from writestall.files import save
+from writestall.outputs import Add
+from writestall.units import printable
+
+# As standing.CHOICES has them: naming them must not load numpy.
+BY = ("p50", "p90", "p99", "p99.9", "p99.99", "max", "over-slo", "stall")
+
+
+def add_commands(add: Add) -> None:
+    """Adds `compare-options` to the command line."""
+    compare = add(
+        "compare-options",
+        _compare,
+        "which file system and options stall least, and how sure that is",
+        "writestall compare-options out/compare/dying-hdd-appenders-6.12 --slo 65ms",
+    )
+    compare.add_argument(
+        "--slo", default="65ms", metavar="TIME", help="objective of a request (65ms)"
+    )
+    compare.add_argument(
+        "--by", choices=BY, default="p99.9", help="what decides, of requests (p99.9)"
+    )
+    compare.add_argument("--json", action="store_true", help="print JSON")
+    compare.add_argument("--html", type=Path, metavar="FILE", help="write a page too")
+    compare.add_argument(
+        "--write",
+        action="store_true",
+        help="write compare.txt, compare.json and compare.html into the folder",
+    )
+
+
+def _compare(args: argparse.Namespace) -> int:
+    from writestall.export import load
+
+    load("resample", "scipy", "compare")
+    from writestall import comparison, standing, standing_page, standing_text
+    from writestall.rundir import json_bytes
+
+    slo_ns = standing.parse_slo(args.slo)
+    answer = standing.answer(comparison.open_comparison(args.run), slo_ns, args.by)
+    text = "".join(f"{printable(line)}\n" for line in standing_text.lines(answer))
+    record = json_bytes(standing_text.as_json(answer))
+    if args.html:
+        save(args.html, standing_page.page(answer).encode())
+    if args.write:
+        save(args.run / "compare.txt", text.encode())
+        save(args.run / "compare.json", record)
+        save(args.run / "compare.html", standing_page.page(answer).encode())
+    sys.stdout.write(record.decode() if args.json else text)
+    return 0

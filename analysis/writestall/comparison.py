@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""comparison: turns a comparison's folder (docs/compare.md) into options and runs.
+
+What a run must be to count is decided here: complete, with a client that kept its
+schedule by its own doing, and with latencies to read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from writestall import model, rundir
+from writestall.errors import WritestallError
+from writestall.hlog import Log, read_log
+from writestall.rundir import RunDir
+from writestall.units import percent
+
+FORMAT = 1
+# A client that is late by itself for more of the time than this measures itself: it
+# says how long it was, delays that are as long as a stall alone being counted.
+MOST_LATE = 0.005
+
+
+@dataclass(slots=True)
+class Run:
+    """One run of an option; `why_not` says why it does not count.
+
+    `requests` count from the intended start, `writes` are the calls alone. `stall_ns`
+    is the sum of its stalled calls, None where nobody traced them.
+    """
+
+    round: int
+    path: Path
+    duration_s: int = 0
+    why_not: str | None = None
+    requests: Log = field(default_factory=lambda: Log(None, []))
+    writes: Log = field(default_factory=lambda: Log(None, []))
+    stall_ns: int | None = None
+    by_class: Counter[str] = field(default_factory=Counter)
+    by_root: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+    kernel: str | None = None
+    began_ns: int | None = None
+
+
+@dataclass(slots=True)
+class Option:
+    """A file system with its options, and its runs in the order of rounds."""
+
+    name: str
+    what: str
+    filesystem: dict[str, Any]
+    caveat: str | None
+    runs: list[Run]
+
+    @property
+    def counted(self) -> list[Run]:
+        """The runs that count."""
+        return [run for run in self.runs if run.why_not is None]
+
+
+@dataclass(slots=True)
+class Comparison:
+    """All of it. `machines` are the verdicts of the machines that ran it."""
+
+    path: Path
+    plan: dict[str, Any]
+    options: list[Option]
+    machines: list[dict[str, Any]]
+
+
+def open_comparison(path: Path) -> Comparison:
+    """Reads a comparison's folder; raises WritestallError where it is none."""
+    plan = _plan(path)
+    options = [
+        Option(
+            row["name"],
+            row["what"],
+            row["filesystem"],
+            row.get("caveat"),
+            [
+                _run(path / row["name"] / str(number), number)
+                for number in range(1, plan["rounds"] + 1)
+            ],
+        )
+        for row in plan["options"]
+    ]
+    if not any(option.counted for option in options):
+        raise WritestallError(f"{path}: no run counts; {_first_reason(options)}")
+    return Comparison(path, plan, options, _machines(path))
+
+
+def _plan(path: Path) -> dict[str, Any]:
+    file = path / "plan.json"
+    try:
+        plan = json.loads(file.read_bytes())
+        if plan["format"] != FORMAT:
+            raise WritestallError(
+                f"{file}: format {plan['format']!r}, this version reads {FORMAT}"
+            )
+        for row in plan["options"]:
+            _ = row["name"], row["what"], row["filesystem"]
+        _ = plan["rounds"], plan["duration_s"], plan["profile"]["name"]
+        _ = plan["workload"]["name"]
+    except OSError as error:
+        raise WritestallError(f"{file}: {error.strerror}; not a comparison") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise WritestallError(f"{file}: not a plan ({type(error).__name__})") from None
+    return dict(plan)
+
+
+def _machines(path: Path) -> list[dict[str, Any]]:
+    found = []
+    for file in sorted((path / "machines").glob("*.json")):
+        try:
+            found.append(dict(json.loads(file.read_bytes())))
+        except (OSError, ValueError, TypeError):
+            continue
+    return found
+
+
+def _first_reason(options: list[Option]) -> str:
+    run = options[0].runs[0]
+    return f"{options[0].name} round {run.round}: {run.why_not}"
+
+
+def _run(path: Path, number: int) -> Run:
+    run = Run(number, path)
+    try:
+        opened = rundir.open_run(path)
+    except WritestallError:
+        run.why_not = "not run"
+        return run
+    run.kernel, run.began_ns = opened.get("kernel"), opened.get("clock", "realtime_ns")
+    run.duration_s = opened.get("duration_s") or 0
+    if opened.get("status") != "complete":
+        run.why_not = "; ".join(opened.notes) or "not complete"
+        return run
+    run.requests = read_log(path / "writer.hlog")
+    run.writes = read_log(path / "writer-service.hlog")
+    if not run.requests.intervals or not run.writes.intervals:
+        run.why_not = "its latencies cannot be read"
+        return run
+    _explain(run, opened)
+    _schedule(run)
+    return run
+
+
+def _explain(run: Run, opened: RunDir) -> None:
+    """What its stalls waited for, as far as a tracer saw them."""
+    try:
+        answer = model.answer(opened, None)
+    except WritestallError as error:
+        run.notes.append(str(error))
+        return
+    run.stall_ns = answer.stall_ns
+    run.by_class.update(answer.ns_by_class)
+    run.by_root.update(
+        {str(root): ns for root, ns in answer.roots(answer.chains).items()}
+    )
+    if lost := answer.stream.lost_events:
+        run.notes.append(f"{lost} events lost")
+
+
+def _schedule(run: Run) -> None:
+    """Whether the client kept its schedule, by its own record."""
+    try:
+        lines = (run.path / "writer.jsonl").read_text("utf-8", "replace").splitlines()
+        first, last = json.loads(lines[0]), json.loads(lines[-1])
+        share = last["late_ns"] / (first["writers"] * run.duration_s * 1e9)
+    except (OSError, ValueError, LookupError, TypeError, ZeroDivisionError):
+        run.notes.append("the client does not say whether it kept its schedule")
+        return
+    if share > MOST_LATE:
+        run.why_not = (
+            f"its client could not keep its schedule: late by itself {percent(share)}"
+            " of the time"
+        )

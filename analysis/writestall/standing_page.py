@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""standing_page: turns a comparison's answer into `compare.html`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from writestall import standing_view as view
+from writestall.beside import beside
+from writestall.render import render
+from writestall.standing import COLUMNS, REQUEST, WRITE, Answer
+from writestall.units import ms
+
+GROUPS = ((REQUEST, "requests"), (WRITE, "writes"), ("", "in all"))
+
+
+def page(answer: Answer) -> str:
+    """The whole page."""
+    return render(
+        "compare.html", _context(answer), ("page.css", "compare.css"), "compare.js"
+    )
+
+
+def _context(answer: Answer) -> dict[str, Any]:
+    """All that the template prints."""
+    plan = answer.comparison.plan
+    counted = [row.option for row in answer.standings if row.runs]
+    groups = [
+        (title, len([column for column in COLUMNS if column.group == group]))
+        for group, title in GROUPS
+    ]
+    return {
+        "headline": view.headline(answer),
+        "by": view.told(answer.by),
+        "profile": plan["profile"],
+        "workload": plan["workload"],
+        "columns": COLUMNS,
+        "groups": groups,
+        "chosen": COLUMNS.index(answer.by),
+        "rows": view.rows(answer),
+        "baseline": view.baseline(answer),
+        "against": view.against(answer, view.baseline(answer)),
+        "pairs": [view.versus(answer, pair) for pair in answer.pairs],
+        "heat": beside(counted, plan["duration_s"], answer.slo_ns),
+        "slo": ms(answer.slo_ns),
+        "facts": view.facts(answer),
+        "doubts": list(view.doubts(answer)),
+        "how": view.HOW,
+    }

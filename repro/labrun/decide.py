@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""decide: a scenario and the command line to everything a run needs, or a refusal."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from labrun import artefacts, disk, preflight, tracer
+from labrun.artefacts import Artefacts, default_folder
+from labrun.disk import Disk
+from labrun.errors import RefusedError
+from labrun.experiment import Settings
+from labrun.progress import say
+from labrun.scenario import Scenario
+from labrun.stop import Stop
+
+
+def built(options: argparse.Namespace) -> Artefacts:
+    """Where the compiled parts are, or will be."""
+    return Artefacts((options.build or default_folder()).resolve())
+
+
+def settings(
+    found: Scenario, table: dict[str, Any], options: argparse.Namespace, stop: Stop
+) -> Settings:
+    """The decided run; builds what is missing. Raises RefusedError.
+
+    `table` is the scenario as read. With --dry-run nothing is built.
+    """
+    parts, engines = built(options), tracer.CHOICES[options.engine]
+    missing = parts.missing(found, engines)
+    makeable = options.build is None and not options.dry_run
+    if lines := preflight.problems(found, engines, [] if makeable else missing):
+        raise RefusedError(*lines)
+    scratch, journal = _checked_disk(options), _journal_disk(found, options)
+    if not options.dry_run:
+        artefacts.make(missing, stop, say)
+    return Settings(
+        scenario=found,
+        scenario_table=table,
+        disk=scratch,
+        journal=journal,
+        wipe=options.wipe,
+        engines=engines,
+        artefacts=parts,
+        duration_s=options.duration_s or found.duration_s,
+        bare_metal=options.allow_bare_metal,
+    )
+
+
+def _checked_disk(options: argparse.Namespace) -> Disk:
+    if options.disk is None:
+        raise RefusedError("--disk is missing: name a scratch disk; lsblk lists them")
+    return disk.inspect(options.disk, options.wipe)
+
+
+def _journal_disk(found: Scenario, options: argparse.Namespace) -> Disk | None:
+    if not found.filesystem.external_journal:
+        return None
+    if options.journal_disk is None:
+        raise RefusedError(
+            f"--journal-disk is missing: {found.name} needs a second scratch disk"
+        )
+    if options.journal_disk == options.disk:
+        raise RefusedError("--journal-disk: give another disk than --disk")
+    return disk.inspect(options.journal_disk, options.wipe)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""compared: builds comparisons' folders out of latencies, run by run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import build
+from hdrh.histogram import HdrHistogram
+
+from writestall.hlog import DIGITS, HIGHEST_NS
+
+MS = 1_000_000
+DURATION_S = 4
+
+
+@dataclass
+class Made:
+    """One run: latencies in ms, one list for each second; what went wrong with it."""
+
+    seconds: Sequence[Sequence[float]]
+    late_ns: int = 0
+    more: dict[str, Any] = field(default_factory=dict)
+    stalled: bool = False
+
+
+def hlog(seconds: Sequence[Sequence[float]]) -> str:
+    """An HdrHistogram log with an interval for each second."""
+    text = "#[Histogram log format version 1.3]\n"
+    for at, values_ms in enumerate(seconds):
+        text += f"{at}.000,1.000,1.000,{_encoded(tuple(values_ms))}\n"
+    return text
+
+
+@cache
+def _encoded(values_ms: tuple[float, ...]) -> str:
+    """One interval; most of a test's runs have the same ones."""
+    histogram = HdrHistogram(1, HIGHEST_NS, DIGITS)
+    for value_ms in values_ms:
+        histogram.record_value(int(value_ms * MS))
+    return str(histogram.encode().decode())
+
+
+def _run(path: Path, made: Made) -> None:
+    client = [
+        {"ev": "begin", "t_ns": 0, "interval_ns": MS, "bytes": 200, "writers": 2},
+        {"ev": "end", "t_ns": 1, "writes": 1, "late_ns": made.late_ns},
+    ]
+    events = build.cascade() if made.stalled else build.Events("stap").end()
+    manifest = {
+        "duration_s": DURATION_S,
+        "clock": {"monotonic_ns": 0, "realtime_ns": 1_790_000_000 * 10**9},
+        **made.more,
+    }
+    build.run_dir(path, events, client=client, **manifest)
+    (path / "writer.hlog").write_text(hlog(made.seconds))
+    halves = [[ms / 2 for ms in second] for second in made.seconds]
+    (path / "writer-service.hlog").write_text(hlog(halves))
+
+
+def comparison(path: Path, options: dict[str, Sequence[Made | None]]) -> Path:
+    """A comparison's folder; a run that is None was never begun."""
+    rounds = max(len(runs) for runs in options.values())
+    plan = {
+        "format": 1,
+        "profile": {"name": "slow", "purpose": "Slow.", "provenance": "Made up."},
+        "workload": {"name": "work", "purpose": "Works."},
+        "rounds": rounds,
+        "duration_s": DURATION_S,
+        "seed": 1,
+        "aged_percent": 0,
+        "options": [
+            {
+                "name": name,
+                "what": f"what {name} is",
+                "filesystem": {"type": "ext4"},
+                "caveat": None,
+            }
+            for name in options
+        ],
+    }
+    (path / "machines").mkdir(parents=True)
+    (path / "plan.json").write_text(json.dumps(plan))
+    machine = {"accel": "tcg", "qemu": "10.0.13", "complaints": []}
+    (path / "machines/1.json").write_text(json.dumps(machine))
+    for name, runs in options.items():
+        for number, made in enumerate(runs, 1):
+            if made is not None:
+                _run(path / name / str(number), made)
+    return path
+
+
+def steady(*latencies_ms: float, **more: Any) -> Made:
+    """A run with the same latencies in each second."""
+    return Made([latencies_ms] * DURATION_S, **more)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will read a comparison's page as a reader and as an attacker would."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import webpage
+from compared import DURATION_S, Made, comparison, steady
+from test_report_hostile import NAMES
+from test_standing import QUICK, SLOW
+
+from writestall.beside import beside
+from writestall.cli import main
+from writestall.comparison import open_comparison
+
+SLO_NS = 65_000_000
+
+
+def made(folder: Path, options: dict[str, Sequence[Made | None]]) -> Path:
+    """The page of a comparison, made by the command line."""
+    path = comparison(folder, options)
+    page = folder / "page.html"
+    assert main(["compare-options", str(path), "--html", str(page)]) == 0
+    return page
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> webpage.Element:
+    path = made(tmp_path / "c", {"slow": SLOW, "quick": QUICK, "gone": [None]})
+    return webpage.parsed(path.read_text("utf-8"))
+
+
+def test_the_answer_is_the_headline(page: webpage.Element) -> None:
+    said = page.one("h1", id="answer").words
+    assert said.startswith("quick has the lowest p99.9 of requests")
+    assert page.one("head").one("title").words == "writestall: file systems on slow"
+
+
+def test_the_table_has_every_option_the_best_first(page: webpage.Element) -> None:
+    table = page.one("table", id="options")
+    (body,) = table.all("tbody")
+    rows = list(body.all("tr"))
+    names = [next(row.all("th")).inner[0] for row in rows]
+    assert names == ["quick", "slow", "gone"]
+    cells = [cell.words for cell in rows[1].all("td")]
+    assert any("journal_buffer" in cell for cell in cells)
+    assert any(cell.startswith("903 ms") for cell in cells)
+    assert "0 of 4" in rows[2].words
+
+
+def test_the_page_asks_for_nothing(page: webpage.Element) -> None:
+    for element in page.everything():
+        assert element.tag not in ("link", "img", "iframe", "object", "base")
+        assert not {"src", "href", "style", "onclick"} & set(element.attributes)
+    metas = page.all("meta")
+    policies = [one.attributes.get("content", "") for one in metas]
+    assert any(policy.startswith("default-src 'none'") for policy in policies)
+
+
+def test_maps_share_their_scale(tmp_path: Path) -> None:
+    path = comparison(tmp_path / "c", {"slow": SLOW, "quick": QUICK})
+    options = open_comparison(path).options
+    both = beside(options, DURATION_S, SLO_NS)
+    assert [one.name for one in both.maps] == ["slow", "quick"]
+    for one, option in zip(both.maps, options, strict=True):
+        alone = beside([option], DURATION_S, SLO_NS)
+        assert alone.height <= both.height
+        assert {cell.x for cell in alone.maps[0].cells} == {
+            cell.x for cell in one.cells
+        }
+        assert all(0 <= cell.y < both.height for cell in one.cells)
+        assert all(1 <= cell.shade <= 4 for cell in one.cells)
+    assert beside(options[1:], DURATION_S, SLO_NS).height < both.height
+    slow, quick = both.maps
+    assert any(cell.over for cell in slow.cells)
+    assert not any(cell.over for cell in quick.cells)
+    assert both.slo_y is not None
+    for cell in slow.cells:
+        assert cell.over == (cell.y + both.row_px <= both.slo_y)
+
+
+def test_a_map_of_one_latency_is_a_map(tmp_path: Path) -> None:
+    path = comparison(tmp_path / "c", {"one": [steady(1.0)]})
+    found = beside(open_comparison(path).options, DURATION_S, SLO_NS)
+    assert (found.height, found.slo_y) == (found.row_px, None)
+    assert len(found.maps[0].cells) == DURATION_S
+
+
+def test_hostile_names_stay_text(tmp_path: Path) -> None:
+    """Names of options cannot be hostile, what a profile says of itself can."""
+    path = comparison(tmp_path / "c", {"quick": QUICK, "slow": SLOW})
+    plan = json.loads((path / "plan.json").read_text())
+    hostile = "".join(NAMES)
+    plan["profile"] = {"name": hostile, "purpose": hostile, "provenance": hostile}
+    for row in plan["options"]:
+        row["what"], row["caveat"] = hostile, hostile
+    (path / "plan.json").write_text(json.dumps(plan))
+    target = tmp_path / "page.html"
+    assert main(["compare-options", str(path), "--html", str(target)]) == 0
+    root = webpage.parsed(target.read_text("utf-8"))
+    assert len(list(root.all("script"))) == 1
+    assert not list(root.all("img"))

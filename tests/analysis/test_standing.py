@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will compare options whose latencies are known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from compared import DURATION_S, MS, Made, comparison, steady
+
+from writestall import standing, standing_view
+from writestall.cli import main
+from writestall.comparison import open_comparison
+from writestall.standing import Answer
+
+QUICK = [steady(*[1.0 + at / 10] * 99, 5.0 + at) for at in range(4)]
+SLOW = [steady(*[1.0 + at / 10] * 99, 900.0 + at, stalled=True) for at in range(4)]
+SLO_NS = 65 * MS
+
+
+def answer(path: Path, by: str = "p99.9") -> Answer:
+    return standing.answer(open_comparison(path), SLO_NS, by)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Path:
+    return comparison(tmp_path / "c", {"slow": SLOW, "quick": QUICK})
+
+
+def test_the_numbers_are_those_of_the_latencies(two: Path) -> None:
+    found = {row.option.name: row.numbers for row in answer(two).standings}
+    slow = found["slow"]
+    assert slow["request_p50_ns"].value == pytest.approx(1.15 * MS, rel=0.05)
+    assert slow["request_p99.9_ns"].value == pytest.approx(903 * MS, rel=0.01)
+    assert slow["request_max_ns"].value == pytest.approx(903 * MS, rel=0.01)
+    assert slow["write_max_ns"].value == pytest.approx(451.5 * MS, rel=0.01)
+    assert slow["over_slo_share"].value == pytest.approx(0.01)
+    assert slow["throughput_per_s"].value == pytest.approx(100)
+    # build.cascade() stalls for 1 s.
+    assert slow["stall_s_per_hour"].value == pytest.approx(3600 / DURATION_S, rel=0.01)
+    assert found["quick"]["stall_s_per_hour"].value == 0
+    assert found["quick"]["over_slo_share"].value == 0
+
+
+def test_the_best_one_comes_first_and_the_difference_is_clear(two: Path) -> None:
+    found = answer(two)
+    assert [row.option.name for row in found.standings] == ["quick", "slow"]
+    (pair,) = found.pairs
+    assert (pair.better, pair.worse, pair.clear) == ("quick", "slow", True)
+    assert found.ties == []
+    said = standing_view.headline(found)
+    assert said.startswith("quick has the lowest p99.9 of requests: 8.0")
+    assert said.endswith("each of the 1 others is clearly worse.")
+
+
+def test_the_cause_is_what_most_stall_time_went_to(two: Path) -> None:
+    causes = {
+        row.name: (row.cause, row.root) for row in standing_view.rows(answer(two))
+    }
+    assert causes["slow"][0].startswith("journal_buffer ")
+    assert causes["slow"][1].startswith("vdb slow for jbd2 ")
+    assert causes["quick"] == ("no stall", "-")
+
+
+def test_equal_options_are_not_told_apart(tmp_path: Path) -> None:
+    path = comparison(tmp_path / "c", {"one": QUICK, "other": list(reversed(QUICK))})
+    found = answer(path)
+    assert found.ties == ["other"]
+    (pair,) = found.pairs
+    assert (pair.clear, pair.needed) == (False, None)
+    said = standing_view.headline(found)
+    assert said.endswith("of no other one is it clear that it is worse.")
+
+
+def test_what_is_not_clear_says_how_many_runs_would_do(tmp_path: Path) -> None:
+    near = [steady(*[1.0] * 99, 5.0 + 1.5 * at) for at in range(4)]
+    found = answer(comparison(tmp_path / "c", {"quick": QUICK, "near": near}))
+    (row,) = standing_view.against(found, "quick")
+    assert row.verdict.startswith("not clear; about ") and "runs each" in row.verdict
+
+
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        (None, "not run"),
+        (steady(1.0, more={"status": "failed", "reason": "mount: no"}), "mount: no"),
+        (steady(1.0, more={"status": "running"}), "cut_off"),
+        (steady(1.0, late_ns=DURATION_S * 2 * 10**9 // 50), "keep its schedule: late"),
+        (Made([]), "latencies cannot be read"),
+    ],
+)
+def test_a_run_that_does_not_count_says_why(
+    tmp_path: Path, bad: Made | None, why: str
+) -> None:
+    path = comparison(
+        tmp_path / "c", {"quick": [*QUICK, bad], "slow": [*SLOW, SLOW[0]]}
+    )
+    found = answer(path)
+    quick = found.standings[0]
+    assert (quick.option.name, quick.runs) == ("quick", 4)
+    (doubt,) = [
+        line for line in standing_view.doubts(found) if "does not count" in line
+    ]
+    assert doubt.startswith("quick round 5 does not count: ") and why in doubt
+
+
+def test_an_option_without_a_run_comes_last_and_is_no_loser(tmp_path: Path) -> None:
+    path = comparison(
+        tmp_path / "c", {"gone": [None] * 4, "slow": SLOW, "quick": QUICK}
+    )
+    found = answer(path)
+    assert [row.option.name for row in found.standings] == ["quick", "slow", "gone"]
+    assert "gone" not in standing_view.headline(found)
+    assert len(found.pairs) == 1
+
+
+def test_few_runs_promise_little_and_the_report_says_so(tmp_path: Path) -> None:
+    path = comparison(tmp_path / "c", {"slow": SLOW[:3], "quick": QUICK[:3]})
+    found = answer(path)
+    doubts = " ".join(standing_view.doubts(found))
+    assert "they promise 75 % at most, not 95 %" in doubts
+    assert "fewer than 4 runs a side" in doubts
+    assert not found.pairs[0].clear
+
+
+def test_what_a_choice_costs_in_a_crash_is_said_to_be_missing(two: Path) -> None:
+    assert standing_view.NO_DURABILITY in list(standing_view.doubts(answer(two)))
+
+
+@pytest.mark.parametrize(("by", "best"), [("throughput", None), ("p50", "one")])
+def test_another_number_may_decide(tmp_path: Path, by: str, best: str | None) -> None:
+    one = [steady(1.0, 1.0, 900.0) for _ in range(4)]
+    other = [steady(2.0, 2.0, 3.0) for _ in range(4)]
+    path = comparison(tmp_path / "c", {"one": one, "other": other})
+    if best is None:
+        with pytest.raises(SystemExit):
+            main(["compare-options", str(path), "--by", by])
+    else:
+        assert answer(path, by).standings[0].option.name == best
+        assert answer(path).standings[0].option.name == "other"
+
+
+def test_by_has_the_choices_that_the_command_line_offers() -> None:
+    from writestall.comparing import BY
+
+    assert set(standing.CHOICES) == set(BY)
+
+
+@pytest.mark.parametrize(
+    ("slo", "ns"), [("65ms", 65 * MS), ("1.5s", 1500 * MS), ("200us", MS // 5)]
+)
+def test_an_objective_has_a_unit(slo: str, ns: int) -> None:
+    assert standing.parse_slo(slo) == ns
+
+
+@pytest.mark.parametrize("slo", ["65", "65 ms", "ms", "-1ms", "1e3ms", "0ms", "65min"])
+def test_a_bad_objective_gets_one_line(
+    two: Path, slo: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare-options", str(two), f"--slo={slo}"]) == 2
+    said = capsys.readouterr().err
+    assert said == (
+        f"writestall: --slo {slo}: want a time with its unit, like 65ms or 1.5s\n"
+    )
+
+
+@pytest.mark.parametrize("plan", [None, "", "[]", "{}", '{"format": 9}', "[" * 10_000])
+def test_a_folder_that_is_no_comparison_gets_one_line(
+    tmp_path: Path, plan: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if plan is not None:
+        (tmp_path / "plan.json").write_text(plan)
+    assert main(["compare-options", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"writestall: {tmp_path}/plan.json: ")
+    assert said.count("\n") == 1
+
+
+def test_a_comparison_in_which_nothing_counts_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = comparison(tmp_path / "c", {"gone": [None, None]})
+    assert main(["compare-options", str(path)]) == 2
+    assert "no run counts; gone round 1: not run" in capsys.readouterr().err
+
+
+def test_text_and_json_have_the_same_numbers(
+    two: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare-options", str(two), "--write"]) == 0
+    text = capsys.readouterr().out
+    assert (two / "compare.txt").read_text() == text
+    assert text.splitlines()[0].startswith("quick has the lowest p99.9 of requests")
+    found = json.loads((two / "compare.json").read_text())
+    assert [row["name"] for row in found["options"]] == ["quick", "slow"]
+    worst = found["options"][1]["numbers"]["request_max_ns"]
+    assert f"{worst['value'] / MS:.0f} ms" in text
+    assert found["pairs"][0]["clear"] is True
+    assert found["facts"]["accelerator"] == "tcg"
+    assert "accelerator: tcg" in text

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_compare: a small comparison, interrupted and resumed, to its report."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab_runs import marked
+from support import PROJECT
+
+LIMIT_S = 300
+END_S = 60
+CELLS = {"tmpfs/1", "ext4-external-journal/1"}
+
+
+def _environment(out: Path, **more: str) -> dict[str, str]:
+    """Two options, one round of 2 s."""
+    ours = {name: text for name, text in os.environ.items() if "MAKE" not in name}
+    asked = {"FS": "tmpfs,ext4-external-journal", "ROUNDS": "1", "DURATION": "2"}
+    return ours | asked | {"NAME": "small", "WRITESTALL_OUT": str(out)} | more
+
+
+def _manifest(folder: Path, cell: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads((folder / cell / "manifest.json").read_text()))
+    except (OSError, ValueError):
+        return {}
+
+
+def _complete(folder: Path) -> set[str]:
+    return {
+        cell for cell in CELLS if _manifest(folder, cell).get("status") == "complete"
+    }
+
+
+def _interrupted(out: Path, tmp: Path) -> str:
+    """Start it, press Ctrl-C while its second run is under way; the finished cell."""
+    mark, mounts = f"MARK_{uuid.uuid4().hex}", Path("/proc/mounts").read_text()
+    folder, log = out / "compare/small", tmp / "stderr"
+    with (
+        log.open("w") as stderr,
+        subprocess.Popen(
+            [str(PROJECT / "lab/compare")],
+            env=_environment(out, TMPDIR=str(tmp), **{mark: "1"}),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            start_new_session=True,
+        ) as compare,
+    ):
+        deadline_s = time.monotonic() + LIMIT_S
+        while not (done := _complete(folder)) or not all(
+            _manifest(folder, cell) for cell in CELLS
+        ):
+            assert time.monotonic() < deadline_s, log.read_text()
+            assert compare.poll() is None, log.read_text()
+            time.sleep(0.05)
+        os.killpg(compare.pid, signal.SIGINT)
+        status = compare.wait(END_S)
+    assert status == 130, log.read_text()
+    deadline_s = time.monotonic() + END_S
+    while left := marked(mark):
+        assert time.monotonic() < deadline_s, left
+        time.sleep(0.2)
+    assert Path("/proc/mounts").read_text() == mounts
+    (finished,) = done
+    return finished
+
+
+def test_an_interrupted_comparison_goes_on_where_it_was(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    folder = out / "compare/small"
+    finished = _interrupted(out, tmp_path)
+    before = _manifest(folder, finished)["clock"]
+    done = subprocess.run(
+        ["make", "compare"],
+        cwd=PROJECT,
+        env=_environment(out),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "1 of 2 runs of 2 s to do" in done.stderr
+    assert _complete(folder) == CELLS
+    assert _manifest(folder, finished)["clock"] == before
+    assert _manifest(folder, "tmpfs/1")["filesystem"]["mkfs"] is None
+    journal = _manifest(folder, "ext4-external-journal/1")
+    assert journal["journal_device"] == "sda"
+    assert "device=/dev/sda" in journal["filesystem"]["mkfs"]
+    assert " has the lowest p99.9 of requests: " in done.stdout.strip().splitlines()[0]
+    report = json.loads((folder / "compare.json").read_text())
+    assert {row["name"] for row in report["options"]} == {
+        cell.partition("/")[0] for cell in CELLS
+    }
+    assert (folder / "compare.html").read_text().startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"PROFILE": "dying-ssd"}, "profile 'dying-ssd' is not known"),
+        ({"FS": "ext4,zfs"}, "file system or option 'zfs' is not known"),
+        ({"WORKLOAD": "brocker"}, "scenario 'brocker' is not known"),
+        ({"SLO": "65"}, "SLO=65: want a time with its unit, like 65ms or 1.5s"),
+        ({"ROUNDS": "many"}, "--rounds: 'many': want 1 to 1000"),
+        ({"KERNEL": "9.9"}, "unknown kernel '9.9'"),
+    ],
+    ids=str,
+)
+def test_a_bad_word_gets_one_line_at_once(
+    tmp_path: Path, variables: dict[str, str], said: str
+) -> None:
+    done = subprocess.run(
+        [str(PROJECT / "lab/compare")],
+        env=_environment(tmp_path, **variables),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir()), "a comparison was begun"

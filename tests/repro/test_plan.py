@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_plan: disks, options and a workload to cells; what is finished stays."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from labrun import matrix, plan, scenario
+from labrun.errors import RefusedError
+from labrun.plan import Wanted
+from support import PROJECT
+
+NAMES = [option.name for option in matrix.options()[0]]
+
+
+def wanted(*words: str, rounds: int = 3, duration_s: int = 12, seed: int = 1) -> Wanted:
+    return Wanted("dying-hdd", "appenders", words, rounds, duration_s, seed, 0, "x")
+
+
+def order(cells: Sequence[plan.Cell], number: int) -> list[str]:
+    return [cell.option for cell in cells if cell.round == number]
+
+
+def finish(folder: Path, *names: str, status: str = "complete") -> None:
+    for name in names:
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        manifest = json.dumps({"status": status})
+        (folder / name / "manifest.json").write_text(manifest)
+
+
+def left(folder: Path) -> list[str]:
+    return [name for name, *_ in plan.unfinished(folder)]
+
+
+def test_every_option_runs_once_a_round_in_an_order_of_its_own() -> None:
+    _, cells = plan.make(wanted(rounds=4))
+    orders = [order(cells, number) for number in (1, 2, 3, 4)]
+    assert all(sorted(one) == sorted(NAMES) for one in orders)
+    assert len({tuple(one) for one in orders}) == 4
+    assert [cell.round for cell in cells] == sorted(cell.round for cell in cells)
+
+
+def test_the_same_seed_gives_the_same_plan_and_another_one_does_not() -> None:
+    assert plan.make(wanted()) == plan.make(wanted())
+    assert order(plan.make(wanted())[1], 1) != order(plan.make(wanted(seed=2))[1], 1)
+
+
+def test_more_rounds_leave_the_first_ones_as_they_were() -> None:
+    assert (
+        plan.make(wanted(rounds=5))[1][: 2 * len(NAMES)]
+        == (plan.make(wanted(rounds=2))[1])
+    )
+
+
+def test_a_round_has_one_disk_for_all_options_and_the_next_another() -> None:
+    _, cells = plan.make(wanted(rounds=2))
+    scenarios = [scenario.parse(cell.text, "x", cell.option) for cell in cells]
+    seeds = {
+        number: {
+            found.seed
+            for found, cell in zip(scenarios, cells, strict=True)
+            if cell.round == number
+        }
+        for number in (1, 2)
+    }
+    assert [len(found) for found in seeds.values()] == [1, 1]
+    assert seeds[1] != seeds[2]
+    assert len({str(found.inject) for found in scenarios}) == 1
+    assert len({str(found.workload) for found in scenarios}) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        ((), NAMES),
+        (("tmpfs",), ["tmpfs"]),
+        (("xfs",), ["xfs-default", "xfs-biglog"]),
+        (("tmpfs", "ext4-lazytime"), ["ext4-lazytime", "tmpfs"]),
+    ],
+)
+def test_words_choose_options_or_whole_file_systems(
+    words: tuple[str, ...], options: list[str]
+) -> None:
+    chosen = matrix.choose(matrix.options()[0], words)
+    assert [option.name for option in chosen] == options
+
+
+def test_an_option_that_commits_too_rarely_is_said_to() -> None:
+    made, _ = plan.make(wanted("ext4-default", "btrfs", duration_s=12))
+    caveats = {option["name"]: option["caveat"] for option in made["options"]}
+    assert caveats["ext4-default"] is None
+    assert caveats["btrfs"].startswith("commits by itself every 30 s: runs of 12 s")
+
+
+def test_finished_cells_stay_and_others_are_run_again(tmp_path: Path) -> None:
+    words = ("tmpfs", "btrfs")
+    plan.write(tmp_path, *plan.make(wanted(*words, rounds=2)))
+    everything = left(tmp_path)
+    assert len(everything) == 4
+    finish(tmp_path, "tmpfs/1", "btrfs/2")
+    finish(tmp_path, "btrfs/1", status="running")
+    plan.write(tmp_path, *plan.make(wanted(*words, rounds=2)))
+    assert left(tmp_path) == [
+        name for name in everything if name not in ("tmpfs/1", "btrfs/2")
+    ]
+
+
+def test_runs_of_other_inputs_are_forgotten(tmp_path: Path) -> None:
+    plan.write(tmp_path, *plan.make(wanted("tmpfs", rounds=2)))
+    finish(tmp_path, "tmpfs/1", "tmpfs/2")
+    assert left(tmp_path) == []
+    plan.write(tmp_path, *plan.make(wanted("tmpfs", rounds=2, duration_s=13)))
+    assert left(tmp_path) == ["tmpfs/1", "tmpfs/2"]
+    assert not (tmp_path / "tmpfs/1").exists()
+
+
+def test_what_is_no_run_is_never_removed(tmp_path: Path) -> None:
+    precious = tmp_path / "tmpfs/1/precious"
+    precious.parent.mkdir(parents=True)
+    precious.touch()
+    with pytest.raises(RefusedError, match="is no run of a comparison"):
+        plan.write(tmp_path, *plan.make(wanted("tmpfs")))
+    assert precious.exists()
+
+
+def test_every_disk_of_the_tree_says_where_it_comes_from() -> None:
+    paths = sorted(matrix.PROFILES.glob("*.toml"))
+    assert len(paths) >= 4
+    for path in paths:
+        found, _ = matrix.profile(path.stem)
+        assert found.provenance.startswith(("A model, not a recording", "Recorded"))
+
+
+PROFILE = """
+name = "mine"
+purpose = "Mine."
+provenance = "Recorded by nobody."
+[[inject]]
+delay = "lognormal 1ms 0.5"
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "name: missing: the file's name without .toml"),
+        (PROFILE.replace('"mine"', '"yours"'), "name: want 'mine', the file's name"),
+        (
+            PROFILE.replace("lognormal", "log"),
+            "inject[0].delay: want one of: normal MEAN STDDEV, lognormal MEDIAN"
+            " SIGMA, pareto MINIMUM ALPHA",
+        ),
+        (PROFILE.replace("[[inject]]", "[[injects]]"), "injects: unknown key, did you"),
+    ],
+)
+def test_a_bad_disk_gets_one_line(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(RefusedError) as refused:
+        matrix.profile(str(path))
+    (line,) = refused.value.lines
+    assert line.startswith(f"{path}: {message}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--profile", "dying-hd"), "'dying-hd' is not known, did you mean dying-hdd?"),
+        (("--fs", "xfs,zfs"), "file system or option 'zfs' is not known"),
+        (("--workload", "append"), "scenario 'append' is not known"),
+        (("--rounds", "0"), "--rounds: '0': want 1 to 1000"),
+        (("--left", "/nonexistent"), "/nonexistent/plan.json: "),
+        (("/proc/nowhere",), "/proc/nowhere"),
+    ],
+)
+def test_bad_words_get_one_line(arguments: tuple[str, ...], message: str) -> None:
+    done = subprocess.run(
+        [sys.executable, str(PROJECT / "repro/plan"), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1

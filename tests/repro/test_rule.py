@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_rule: a scenario's [[inject]] to biodelay's attributes, or to one line."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from test_scenario import GOOD, parse, refusal
+
+from labrun import injector
+from labrun.rule import Inject, attributes
+from support import PROJECT
+
+BAD = [
+    (
+        'delay_us = 300_000\ndelay = "lognormal 1ms 0.5"',
+        "delay: delay_us is there too; leave one out",
+    ),
+    (
+        'delay = "lognormal 1ms"',
+        "delay: want one of: normal MEAN STDDEV, lognormal MEDIAN SIGMA, pareto MINIMUM"
+        " ALPHA",
+    ),
+    (
+        'delay = "lognormal 1 0.5"',
+        "delay: '1' is no duration: a number and ns, us, ms or s, as in 1.5ms",
+    ),
+    (
+        "delay_us = 300_000\nburst_on_ms = 9",
+        "burst_on_ms: longer than burst_period_ms, 0",
+    ),
+    (
+        'delay_us = 300_000\nflags_any = ["FLUSH"]',
+        "flags_any[0]: 'FLUSH' is not known, did you mean PREFLUSH?",
+    ),
+]
+
+
+@pytest.mark.parametrize(("instead", "message"), BAD)
+def test_a_bad_rule_gets_one_line(instead: str, message: str) -> None:
+    text = GOOD.replace("delay_us = 300_000", instead, 1)
+    assert refusal(text) == f"x.toml: inject[0].{message}"
+
+
+def test_only_ext4_can_have_its_journal_elsewhere() -> None:
+    text = GOOD.replace('"ext4"', '"xfs"\nexternal_journal = true', 1)
+    assert refusal(text) == (
+        "x.toml: filesystem.external_journal: only ext4 can have one"
+    )
+
+
+def test_what_is_left_at_its_default_is_not_written() -> None:
+    assert attributes(Inject(delay_us=7), 0, "vdb", 1) == {
+        "device": "vdb",
+        "order": "0",
+        "seed": "1",
+        "delay_us": "7",
+    }
+
+
+def test_everything_else_is() -> None:
+    rule = Inject(
+        delay="uniform 1 2",
+        submitter="jbd2/*",
+        kind="kthread",
+        ops=("write", "flush"),
+        flags_any=("META", "FUA"),
+        flags_none=("RAHEAD",),
+        mode="defer",
+        lanes=2,
+        probability=3,
+        correlation=4,
+        space_bytes=5,
+        burst_on_ms=6,
+        burst_period_ms=7,
+    )
+    made = attributes(rule, 1, "vdb", 9)
+    assert made["delay"] == "uniform 1 2"
+    assert made["ops"] == "write,flush"
+    assert made["flags_any"] == "META,FUA"
+    assert made["burst"] == "6 7"
+    assert made["space"] == "5"
+    # The module knows them all: its own document is held against it.
+    known = re.findall(
+        r"^\| `(\w+)` \|", (PROJECT / "kmod/README.md").read_text(), re.M
+    )
+    assert set(made) <= set(known)
+
+
+def test_a_formula_becomes_a_table_that_fits_into_an_attribute() -> None:
+    made = attributes(Inject(delay="lognormal 8ms 0.8"), 0, "vdb", 1)["delay"]
+    points = [tuple(map(int, pair.split(":"))) for pair in made.split()[1:]]
+    assert made.startswith("table 0:") and len(made) <= 4095
+    assert points == sorted(points)
+    assert points[-1][0] == 10**9
+
+
+def test_rules_of_a_scenario_have_seeds_of_their_own() -> None:
+    second = '\n[[inject]]\nsubmitter = "kworker/*"\ndelay_us = 5\n\n[[workload]]'
+    found = parse(GOOD.replace("\n[[workload]]", second, 1))
+    first, other = injector.rules(found, "vdb")
+    assert (first["order"], first["seed"]) == ("0", "1")
+    assert (other["order"], other["seed"]) == ("1", "2")
