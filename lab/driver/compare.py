@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from driver import doctor, setup
-from driver.lab import STAGES, prepare, tool
+from driver.lab import STAGES, Records, machine_command, prepare, tool
 from driver.progress import Progress, Stage, StageError, StageLog
 from driver.project import OUT, accel, cache, qemu, recipe
 from machine.errors import UserError
@@ -102,14 +102,10 @@ def _machine(
     inside += ["--disk", "/dev/vdb", "--journal-disk", "/dev/sda"]
     inside += ["--engine", request.engine, "--progress", "none"]
     inside += [word for name in skip for word in ("--skip", name)]
-    machine = tool("vm/run", "--kernel", request.kernel, "--timeout", str(limit_s))
-    machine += ["--share", f"{folder}:/mnt/out"]
-    machine += ["--share", f"{artefacts}:/mnt/build:ro"]
-    machine += ["--console", str(folder / f"machines/{number}.console.log")]
-    machine += ["--result", str(folder / f"machines/{number}.json")]
-    # A task that biodelay holds is held on purpose; so is who waits for it.
-    machine += ["--excuse", r"\[biodelay\]"]
-    return ["setpriv", "--pdeathsig", "TERM", "--", *machine, "--", *inside]
+    machines = folder / "machines"
+    console, result = machines / f"{number}.console.log", machines / f"{number}.json"
+    records = Records(console, result, limit_s)
+    return machine_command(request.kernel, folder, artefacts, records, inside)
 
 
 def _left(folder: Path, skip: set[str]) -> list[str]:

@@ -40,7 +40,7 @@ def main() -> int:
         with progress.stage() as log:
             inside = _command(request, f"/mnt/out/{run.name}/drilldown.txt")
             try:
-                log.run(lab.machine_command(request, run, artefacts, inside, LIMIT_S))
+                log.run(lab.run_command(request, run, artefacts, inside, LIMIT_S))
             finally:
                 lab.add_machine(run)
             log.note = str(run)

@@ -78,6 +78,15 @@ def tool(path: str, *arguments: str) -> list[str]:
     return [sys.executable, str(PROJECT / path), *arguments]
 
 
+@dataclass(frozen=True)
+class Records:
+    """Where a machine's console and verdict go, and how long it may take."""
+
+    console: Path
+    result: Path
+    limit_s: int
+
+
 def run_arguments(request: Request) -> list[str]:
     """What every repro/run in the machine is told."""
     common = ["--disk", "/dev/vdb", "--engine", request.engine]
@@ -91,25 +100,28 @@ def inside(request: Request, run: Path) -> list[str]:
 
 
 def machine_command(
-    request: Request, run: Path, artefacts: str, command: list[str], limit_s: int
+    kernel: str, out: Path, artefacts: str, records: Records, command: list[str]
 ) -> list[str]:
-    """The command that runs another in the machine; it ends with us."""
-    machine = tool("vm/run", "--kernel", request.kernel, "--timeout", str(limit_s))
-    machine += [
-        "--share",
-        f"{run.parent}:/mnt/out",
-        "--share",
-        f"{artefacts}:/mnt/build:ro",
-    ]
-    machine += [
-        "--console",
-        str(aside(run) / "console.log"),
-        "--result",
-        str(aside(run) / "machine.json"),
-    ]
+    """The command that runs another in the machine; it ends with us.
+
+    There /mnt/out is the folder `out`, /mnt/build the compiled parts.
+    """
+    machine = tool("vm/run", "--kernel", kernel, "--timeout", str(records.limit_s))
+    machine += ["--share", f"{out}:/mnt/out"]
+    machine += ["--share", f"{artefacts}:/mnt/build:ro"]
+    machine += ["--console", str(records.console), "--result", str(records.result)]
     # A task that biodelay holds is held on purpose; so is who waits for it.
     machine += ["--excuse", r"\[biodelay\]"]
     return ["setpriv", "--pdeathsig", "TERM", "--", *machine, "--", *command]
+
+
+def run_command(
+    request: Request, run: Path, artefacts: str, command: list[str], limit_s: int
+) -> list[str]:
+    """The machine of one run, whose own records go aside until it is over."""
+    place = aside(run)
+    records = Records(place / "console.log", place / "machine.json", limit_s)
+    return machine_command(request.kernel, run.parent, artefacts, records, command)
 
 
 def point_latest(run: Path, name: str = "latest") -> None:
@@ -198,7 +210,7 @@ def main() -> int:
         with progress.stage() as log:
             try:
                 command = inside(request, run)
-                log.run(machine_command(request, run, artefacts, command, RUN_LIMIT_S))
+                log.run(run_command(request, run, artefacts, command, RUN_LIMIT_S))
             finally:
                 add_machine(run)
                 point_latest(run)

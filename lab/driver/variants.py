@@ -36,7 +36,7 @@ def _run_all(
     inside += lab.run_arguments(request)
     limit_s = lab.RUN_LIMIT_S + LIMIT_EACH_S * len(names)
     try:
-        log.run(lab.machine_command(request, folder, built, inside, limit_s))
+        log.run(lab.run_command(request, folder, built, inside, limit_s))
     finally:
         lab.add_machine(folder)
         lab.point_latest(folder, LATEST)

@@ -77,6 +77,7 @@ def test_a_stall_counts_for_the_writes_it_kept_from_starting(
         latwriter,
         *("--path", tmp_path / "x", "--duration-s", 3, "--hlog", tmp_path / "w.hlog"),
         *("--hlog-service", tmp_path / "s.hlog", "--slow-log", tmp_path / "w.jsonl"),
+        *("--slow-us", 0),
     )
     time.sleep(1)
     stopped_s = time.monotonic()
@@ -92,8 +93,13 @@ def test_a_stall_counts_for_the_writes_it_kept_from_starting(
         for item in histogram.get_recorded_iterator()
         if item.value_iterated_to > 100_000_000
     )
-    # One write per ms; those of the last 100 ms of the stall were less late.
-    assert held_ms - 200 <= late <= held_ms
+    # One write per ms; those of the last 100 ms of the stall were less late. A busy
+    # machine holds the writer up on its own: the record of every call tells.
+    calls = [line for line in lines(tmp_path / "w.jsonl") if "seq" in line]
+    ended_ns = [(call["intended_ns"], call["t_ns"] + call["dur_ns"]) for call in calls]
+    recorded = sum(end - intended > 100_000_000 for intended, end in ended_ns)
+    assert held_ms - 200 <= recorded
+    assert abs(late - recorded) <= 2  # a bucket's width
     assert count(tmp_path / "w.hlog") == 3000
 
 
