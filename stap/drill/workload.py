@@ -18,6 +18,12 @@ END_S = 30
 STOPPED = ["sh", "-c", 'kill -STOP $$; exec "$@"', "drilldown"]
 
 
+def must_exist(pid: int) -> None:
+    """Raises DrillError where there is no such process."""
+    if not Path(f"/proc/{pid}").exists():
+        raise DrillError(f"no process {pid}: ps -e lists those there are")
+
+
 class Command:
     """A command that is started anew for each round and watched to its end."""
 
@@ -47,8 +53,7 @@ class Process:
     """A process that runs already; a round ends with enough calls or its time."""
 
     def __init__(self, pid: int, round_s: float) -> None:
-        if not Path(f"/proc/{pid}").exists():
-            raise DrillError(f"no process {pid}: ps -e lists those there are")
+        must_exist(pid)
         self.pid = pid
         self._round_s = round_s
 
