@@ -99,7 +99,8 @@ def test_an_interrupted_comparison_goes_on_where_it_was(tmp_path: Path) -> None:
     journal = _manifest(folder, "ext4-external-journal/1")
     assert journal["journal_device"] == "sda"
     assert "device=/dev/sda" in journal["filesystem"]["mkfs"]
-    assert " has the lowest p99.9 of requests: " in done.stdout.strip().splitlines()[0]
+    # Whether a run counts is up to the machine; what is told of it is not.
+    assert done.stdout.strip() == (folder / "compare.txt").read_text().strip()
     report = json.loads((folder / "compare.json").read_text())
     assert {row["name"] for row in report["options"]} == {
         cell.partition("/")[0] for cell in CELLS
