@@ -17,8 +17,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from driver import doctor, setup
-from driver.lab import STAGES, Records, machine_command, prepare, tool
+from driver import doctor
+from driver.lab import (
+    PREPARING,
+    Records,
+    machine_command,
+    prepare,
+    told,
+    tool,
+)
 from driver.progress import Progress, Stage, StageError, StageLog
 from driver.project import OUT, accel, cache, qemu, recipe
 from machine.errors import UserError
@@ -28,9 +35,8 @@ BESIDE_S = 120
 # A run that failed is tried once more, on a fresh machine; an option whose first
 # run failed twice does not work here, and its other rounds are left alone.
 MOST_TRIES = 2
-BEFORE_RUNS = ("set-up", "qemu", "image", "accelerator", "symbols", "compile")
 COMPARE_STAGES = (
-    *(stage for stage in STAGES if stage.name in BEFORE_RUNS),
+    *PREPARING,
     Stage("plan", "correct what the line names"),
     Stage("runs", "make compare again goes on where it was; machines/ has consoles"),
     Stage("report", "run it again with V=1 to see everything"),
@@ -179,14 +185,7 @@ def main() -> int:
 def _report(log: StageLog, python: Path, request: Request) -> str:
     """The report in its three forms; the text."""
     where = (str(request.folder), "--slo", request.slo, "--write")
-    done = subprocess.run(
-        setup.writestall(python, "compare-options", *where),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    with log.path.open("a") as file:
-        file.write(done.stdout + done.stderr)
+    done = told(log, python, "compare-options", *where)
     if done.returncode:
         lines = done.stderr.strip().splitlines()
         raise UserError(lines[-1] if lines else "compare-options failed")

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 
 from driver import lab
 from driver.progress import Progress, Stage, StageError
 from driver.project import OUT, cache
 
 STAGES = (
-    *(stage for stage in lab.STAGES[: [s.name for s in lab.STAGES].index("run")]),
+    *lab.PREPARING,
     Stage("drill down", "the reason stands above; a smaller --stall-us finds more"),
 )
 STALL_US = 100_000
@@ -20,8 +21,8 @@ LIMIT_S = 3 * lab.RUN_LIMIT_S
 
 def _command(request: lab.Request, answer: str) -> list[str]:
     """Inside the machine: the scenario, run anew in every round; the answer's file."""
-    scenario = ["repro/run", request.scenario, "--disk", "/dev/vdb", "--wipe"]
-    scenario += ["--engine", "none", "--build", "/mnt/build"]
+    untraced = lab.run_arguments(replace(request, engine="none"))
+    scenario = ["repro/run", request.scenario, "--wipe", *untraced]
     once = f"{shlex.join(scenario)} --out $(mktemp --directory)/run"
     drilldown = ["stap/drilldown", "--auto", "--stall-us", str(STALL_US)]
     drilldown += ["--module", "/mnt/build/stap/drilldown.ko", "--", "sh", "-c", once]

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import CompletedProcess
 
 from driver import doctor, setup
 from driver.progress import Progress, Stage, StageError, StageLog
@@ -21,13 +22,17 @@ ENGINES = ("stap", "bpftrace", "both")
 # A run may take its workload's time and this much for all else under TCG.
 RUN_LIMIT_S = 600
 AGAIN = "run it again with V=1 to see everything; make doctor names what is missing"
-STAGES = (
+# What every target does before its first machine boots: prepare().
+PREPARING = (
     Stage("set-up", "install what it names, then run this again"),
     Stage("qemu", "check that the Debian mirror can be reached: make doctor"),
     Stage("image", "check the mirror and the disk space: make doctor"),
     Stage("accelerator", "force one with ACCEL=tcg"),
     Stage("symbols", AGAIN),
     Stage("compile", "the first error in the log is the one to mend"),
+)
+STAGES = (
+    *PREPARING,
     Stage(
         "run", "its folder under out/ says how far it came: manifest.json, console.log"
     ),
@@ -177,16 +182,22 @@ def prepare(
     return python, run_tools(progress, plan)
 
 
-def analyse(log: StageLog, python: Path, run: Path, *arguments: str) -> str:
-    """Run one writestall command on the run; returns what it printed."""
+def told(log: StageLog, python: Path, *arguments: str) -> CompletedProcess[str]:
+    """What a writestall command said, into the log as well; any status."""
     done = subprocess.run(
-        setup.writestall(python, *arguments, str(run)),
+        setup.writestall(python, *arguments),
         capture_output=True,
         text=True,
         check=False,
     )
     with log.path.open("a") as file:
         file.write(done.stdout + done.stderr)
+    return done
+
+
+def analyse(log: StageLog, python: Path, run: Path, *arguments: str) -> str:
+    """Run one writestall command on the run; returns what it printed."""
+    done = told(log, python, *arguments, str(run))
     if done.returncode:
         raise UserError(f"{' '.join(arguments)} ended with status {done.returncode}")
     return done.stdout

@@ -7,12 +7,11 @@ import subprocess
 from pathlib import Path
 
 from driver import lab
-from driver.lab import STAGES, Request
+from driver.lab import PREPARING, Request
 from driver.progress import Progress, Stage, StageError, StageLog
 from driver.project import OUT, cache
 from machine.errors import UserError
 
-PREPARING = STAGES[:6]
 AFTER = (
     Stage("runs", "each has a folder that says how far it came: manifest.json"),
     Stage("explain", "a variant does not show what its scenario promises: read on"),

@@ -125,8 +125,9 @@ def _wanted(text: Text, paths: list[sleeps.Path], root: str) -> tuple[str, ...]:
         for name in on_path
         if text.known(name)
     ]
+    left_out = {*on_path, root}
     for name in text.callees((*reversed(on_path), root)):
-        if name not in (*on_path, root) and not sleeps.PUT_TO_SLEEP.fullmatch(name):
+        if name not in left_out and not sleeps.PUT_TO_SLEEP.fullmatch(name):
             wanted.append(f"{name}?")
     return tuple(wanted[:MAX_FUNCTIONS])
 
@@ -150,10 +151,11 @@ def auto(
         last = tracer.watch(start(), wanted)
         rounds.append(last)
         slept = sleeps.paths(last.events, tracer.root)
-        more = _wanted(text, _main_paths(slept), tracer.root)
-        if not last.calls or (len(rounds) > 1 and set(more) <= set(wanted)):
+        enough = len(rounds) > 1 and _seen_share(slept, wanted) >= ENOUGH_SHARE
+        if not last.calls or enough:
             break
-        if len(rounds) > 1 and _seen_share(slept, wanted) >= ENOUGH_SHARE:
+        more = _wanted(text, _main_paths(slept), tracer.root)
+        if len(rounds) > 1 and set(more) <= set(wanted):
             break
         wanted = tuple(dict.fromkeys((*more, *wanted)))[:MAX_FUNCTIONS]
     return rounds
