@@ -33,7 +33,10 @@ class KernelSymbols:
 
     def _loaded_modules(self) -> str:
         # names and addresses alone: use counts change all the time
-        lines = (self._proc / "modules").read_text().splitlines()
+        try:
+            lines = (self._proc / "modules").read_text().splitlines()
+        except FileNotFoundError:  # a kernel without CONFIG_MODULES
+            lines = []
         return "\n".join(f"{line.split()[0]} {line.split()[5]}" for line in lines)
 
     def _load(self, modules: str) -> None:

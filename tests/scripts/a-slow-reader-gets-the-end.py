@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will leave a tracer's lines unread until it can write no more, stop it,
+and then read every line up to its `end`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import lab
+
+SCRIPT = "slow_writes"
+# Of a process that waits for room in a pipe (fs/pipe.c): 6.12's name, 7.2's.
+WAITS_FOR_ROOM = {"pipe_write", "anon_pipe_write"}
+
+
+def write_on(path: Path) -> None:
+    """Rows without end: a write every millisecond."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT)
+    while True:
+        os.pwrite(fd, b"x" * 200, 0)
+        time.sleep(0.001)
+
+
+@contextmanager
+def writer(path: Path) -> Iterator[None]:
+    pid = lab.child(lambda: write_on(path))
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+@contextmanager
+def launched(engine: str, modules: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A tracer of every write, its lines in a pipe."""
+    command = [str(lab.PROJECT / lab.LAUNCHERS[engine]), SCRIPT, "--stall-us", "0"]
+    command += ["--module", str(modules / f"{SCRIPT}.ko")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        try:
+            yield process
+        finally:
+            left = below(process.pid) if process.poll() is None else []
+            for pid in reversed(left):
+                os.kill(pid, signal.SIGKILL)
+
+
+def below(pid: int) -> list[int]:
+    """A process and all that it started."""
+    started = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [pid, *(one for child in started for one in below(int(child)))]
+
+
+def waits(pid: int) -> bool:
+    """Whether a thread of the process waits for room in a pipe."""
+    threads = Path(f"/proc/{pid}/task").glob("*/wchan")
+    return any(path.read_text() in WAITS_FOR_ROOM for path in threads)
+
+
+def stuck(pid: int) -> bool:
+    """Whether a launcher and its engine both wait for their readers."""
+    return waits(pid) and any(waits(one) for one in below(pid)[1:])
+
+
+def rest(pipe: IO[bytes], engine: str) -> None:
+    """Read to the end and hold the last line to the count of the others."""
+    text = pipe.read()
+    lab.expect(text.endswith(b"\n"), f"{engine}: the last line is cut off")
+    last = json.loads(text.splitlines()[-1])
+    lab.expect(last["ev"] == "end", f"{engine}: the last line is {last}")
+    lines = text.count(b"\n") - 1
+    lab.expect(last["events"] == lines, f"{engine}: {last}, but {lines} lines")
+
+
+def read_late(engine: str, modules: Path) -> None:
+    with launched(engine, modules) as process:
+        assert process.stdout
+        first = json.loads(process.stdout.readline())
+        lab.expect(first["ev"] == "begin", f"{engine}: the first line is {first}")
+        with writer(lab.MOUNT / f"{engine}.log"):
+            lab.until(lambda: stuck(process.pid))
+            process.send_signal(signal.SIGINT)
+            time.sleep(1)  # whatever it does to its tracer is done now
+            rest(process.stdout, engine)
+        status = process.wait(timeout=lab.ARMED_WITHIN_S)
+        lab.expect(status == 0, f"{engine}: status {status}")
+
+
+def test(options: argparse.Namespace) -> None:
+    with lab.disk():
+        for engine in options.engine or lab.ENGINES:
+            read_late(engine, options.modules)
+
+
+if __name__ == "__main__":
+    sys.exit(lab.main(test))
