@@ -29,9 +29,19 @@ def as_owner() -> list[str]:
 
 
 def _logged(command: list[str]) -> None:
-    """Run a build step; its output goes where ours goes."""
+    """Run a build step; its output goes where ours goes.
+
+    Debian leaves mke2fs out of the PATH of ordinary users.
+    """
+    path = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
     try:
-        subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=2)
+        subprocess.run(
+            command,
+            check=True,
+            stdin=subprocess.DEVNULL,
+            stdout=2,
+            env=os.environ | {"PATH": path},
+        )
     except FileNotFoundError as error:
         raise UserError(f"{error.filename} is missing: run `make setup`") from None
     except subprocess.CalledProcessError as error:
