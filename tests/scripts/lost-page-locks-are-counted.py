@@ -35,6 +35,8 @@ def wait_for_page(path: Path) -> None:
 
 
 def all_blocked(pid: int) -> bool:
+    """Seldom asked, for each answer costs a look at all of them."""
+    time.sleep(0.3)
     tids = [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()]
     return sum(lab.state_of(tid) == "D" for tid in tids) == WAITERS
 
