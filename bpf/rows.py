@@ -23,6 +23,9 @@ CALLS = {
     296: "pwritev",
     328: "pwritev2",
 }
+# What page_locks says by numbers: PG_locked, PG_writeback; journals.bt's phases.
+BITS = {0: "lock"}
+PHASES = (None, "running", "locking", "flushing", "logging", "finishing")
 UNKNOWN = -1  # how a script says that it could not know a number
 
 
@@ -54,6 +57,14 @@ def _kernel(value: Any, symbols: KernelSymbols) -> list[str]:
 
 def _user(value: Any, _: KernelSymbols) -> list[str]:
     return user_stack(value)
+
+
+def _bit(value: Any, _: KernelSymbols) -> str:
+    return BITS.get(int(value), "writeback")
+
+
+def _phase(value: Any, _: KernelSymbols) -> str | None:
+    return PHASES[int(value)]
 
 
 def _call(value: Any, _: KernelSymbols) -> str:
@@ -115,6 +126,31 @@ FIELDS: dict[str, dict[str, Field]] = {
         "blocks": _number,
         "blocks_logged": _number,
     },
+    "page_lock": {
+        "t_ns": _number,
+        "dur_ns": _number,
+        "tid": _number,
+        "pid": _number,
+        "comm": _text,
+        "what": _bit,
+        "dev": _device,
+        "ino": _known,
+        "index": _known,
+        "pages": _known,
+        "transaction": _known,
+        "phase": _phase,
+        "kstack": _kernel,
+        "waker_tid": _number,
+        "waker_comm": _text,
+        "waker_ctx": _text,
+        "waker_transaction": _known,
+        "waker_phase": _phase,
+        "waker_kstack": _kernel,
+        "waker_sleeps": _known,
+        "waker_slept_ns": _known,
+        "waker_longest_ns": _known,
+        "waker_longest_kstack": _kernel,
+    },
 }
 
 
@@ -138,10 +174,19 @@ def _complete_commit(row: Row) -> Row:
     return derived | {"dur_ns": times[-1] - times[0]}
 
 
+def _complete_page_lock(row: Row) -> Row:
+    derived: Row = {"dur_ns": int(row["ended_ns"]) - int(row["t_ns"])}
+    if row["waker_ctx"] != "task":  # what an interrupt's victim slept on is nothing
+        names = ("waker_sleeps", "waker_slept_ns", "waker_longest_ns")
+        derived |= dict.fromkeys(names, UNKNOWN)
+    return derived
+
+
 # The fields that follow from others.
 DERIVED: dict[str, Callable[[Row], Row]] = {
     "write": _complete_write,
     "commit": _complete_commit,
+    "page_lock": _complete_page_lock,
 }
 
 

@@ -49,6 +49,7 @@ ON_EVERY_KERNEL = {
     "drills-down-to-the-lock.py",
     "engines-agree.py",
     "fsync-waits-for-what-is-deferred.sh",
+    "page-locks-are-counted.py",
     "rmmod-while-delaying.sh",
     "stalls-are-counted.py",
     "survives-a-killed-tracer.sh",

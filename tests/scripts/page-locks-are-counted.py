@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will make eleven tasks wait for pages of known files, held by a task, by
+I/O and during a commit, and find exactly these eleven `page_lock` events, each with its
+page, its length and whoever unlocked it, with both engines at the same time."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import lab
+
+FLOOR_US = 150_000
+PAGE = 4096
+PAGES = 64  # of each file
+MARGIN_NS = 1_000_000
+STARTS_WITHIN_NS = 20_000_000  # each engine reads its own clock
+COMM = b'page"\\\n\xff'  # of every child, and what becomes of it
+COMM_SHOWN = 'page"\\\n\ufffd'
+TRACEFS = Path("/sys/kernel/tracing")
+# What tells one event from the others, and what both engines must say alike.
+IDENTITY = ("tid", "pid", "what", "dev", "ino", "index", "pages")
+ALIKE = ("comm", "waker_tid", "waker_comm", "waker_ctx", "waker_sleeps", "transaction")
+
+
+@dataclass(frozen=True)
+class Wait:
+    """One wait that was made: what the event of it must say."""
+
+    tid: int
+    what: str
+    ino: int
+    index: int
+    hold_ns: int  # it waited at least so long
+    limit_ns: int  # and at most so long
+    unlocker: int | None = None  # None: an interrupt
+    transaction: int | None = None  # that was being committed
+
+
+def opened(path: Path, flags: int = os.O_RDWR) -> int:
+    """The file, its pages out of memory, each to be read for itself."""
+    fd = os.open(path, flags | os.O_NOATIME)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+    return fd
+
+
+def made(name: str) -> Path:
+    """A file whose blocks are on the disk and whose pages are not in memory."""
+    path = lab.MOUNT / name
+    path.write_bytes(b"x" * PAGES * PAGE)
+    fd = os.open(path, os.O_RDWR)
+    os.fsync(fd)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(fd)
+    os.sync()
+    return path
+
+
+def read(path: Path, index: int) -> None:
+    os.pread(opened(path), 1, index * PAGE)
+
+
+def write(path: Path, index: int) -> None:
+    """A part of a page: the rest of it must be read first, the page being locked."""
+    os.pwrite(opened(path), b"y", index * PAGE + 7)
+
+
+def overwrite(path: Path, index: int) -> None:
+    """A whole page, and wait until it is written."""
+    fd = opened(path)
+    os.pwrite(fd, b"z" * PAGE, index * PAGE)
+    os.fdatasync(fd)
+
+
+def create(path: Path) -> None:
+    """A commit and no data."""
+    os.fsync(os.open(path, os.O_WRONLY | os.O_CREAT))
+
+
+def named(body: Callable[[], None]) -> None:
+    Path("/proc/self/comm").write_bytes(COMM)
+    body()
+
+
+def stalled(
+    disk: lab.Disk, hold_s: float, bodies: list[Callable[[], None]]
+) -> tuple[list[int], int]:
+    """Children one after the other, blocked, then held; their pids, and the ns."""
+    pids = []
+    begun_ns = time.monotonic_ns()
+    with disk.stalled():
+        for body in bodies:
+            pids.append(lab.child(partial(named, body)))
+            lab.wait_blocked(pids[-1])
+        time.sleep(hold_s)
+    lab.expect(not any([lab.reap(pid) for pid in pids]), "a child failed")
+    return pids, time.monotonic_ns() - begun_ns
+
+
+def held_by_a_task(disk: lab.Disk, index: int, hold_s: float) -> list[Wait]:
+    """A writer reads the rest of its page and holds it; a reader waits."""
+    path = made(f"task{index}")
+    bodies = [partial(write, path, index), partial(read, path, index)]
+    (writer, reader), took_ns = stalled(disk, hold_s, bodies)
+    hold_ns = int(hold_s * 1e9)
+    ino = path.stat().st_ino
+    return [Wait(reader, "lock", ino, index, hold_ns, took_ns, unlocker=writer)]
+
+
+def held_by_a_read(disk: lab.Disk, index: int, hold_s: float) -> list[Wait]:
+    """A reader waits for its page, and so does a writer."""
+    path = made(f"read{index}")
+    bodies = [partial(read, path, index), partial(write, path, index)]
+    pids, took_ns = stalled(disk, hold_s, bodies)
+    ino = path.stat().st_ino
+    return [Wait(p, "lock", ino, index, int(hold_s * 1e9), took_ns) for p in pids]
+
+
+def written_back(disk: lab.Disk, index: int, hold_s: float) -> list[Wait]:
+    """A writer waits for the writeback of its page."""
+    path = made(f"back{index}")
+    pids, took_ns = stalled(disk, hold_s, [partial(overwrite, path, index)])
+    ino = path.stat().st_ino
+    hold_ns = int(hold_s * 1e9)
+    return [Wait(pids[0], "writeback", ino, index, hold_ns, took_ns)]
+
+
+def started_commit() -> int:
+    """The transaction of the last commit that the kernel's own trace shows."""
+    text = (TRACEFS / "trace").read_text()
+    started = [line for line in text.splitlines() if "jbd2_start_commit:" in line]
+    return int(started[-1].partition("transaction ")[2].split()[0])
+
+
+def held_in_a_commit(disk: lab.Disk, index: int, hold_s: float) -> list[Wait]:
+    """Two readers wait for a page while a commit waits for the disk."""
+    path = made(f"commit{index}")
+    ask = partial(read, path, index)
+    (TRACEFS / "events/jbd2/jbd2_start_commit/enable").write_text("1")
+    bodies = [partial(create, lab.MOUNT / "new"), ask, ask]
+    (_, *readers), took_ns = stalled(disk, hold_s, bodies)
+    transaction = started_commit()
+    (TRACEFS / "events/jbd2/jbd2_start_commit/enable").write_text("0")
+    ino = path.stat().st_ino
+    hold_ns = int(hold_s * 1e9)
+    return [
+        Wait(p, "lock", ino, index, hold_ns, took_ns, transaction=transaction)
+        for p in readers
+    ]
+
+
+# Places and lengths; eleven waits in all.
+ROUNDS: tuple[tuple[Callable[[lab.Disk, int, float], list[Wait]], int, float], ...] = (
+    (held_by_a_task, 5, 0.31),
+    (held_by_a_read, 7, 0.23),
+    (written_back, 11, 0.29),
+    (held_by_a_task, 13, 0.19),
+    (held_in_a_commit, 17, 0.37),
+    (held_by_a_read, 19, 0.41),
+    (written_back, 23, 0.19),
+    (held_by_a_task, 29, 0.43),
+)
+WAITS = 11
+
+
+def check(wait: Wait, event: lab.Event, who: str) -> None:
+    """The event says what was made."""
+    took_ns = event["dur_ns"]
+    lab.expect(wait.hold_ns <= took_ns <= wait.limit_ns, f"{who}: {wait} took {event}")
+    lab.expect(event["comm"] == COMM_SHOWN, f"{who}: comm of {event}")
+    frames = " ".join(event["kstack"])
+    lab.expect("folio_wait_bit_common+" in frames, f"{who}: waits in {frames}")
+    waker = " ".join(event["waker_kstack"])
+    lab.expect("folio_wake_bit+" in waker, f"{who}: woken in {waker}")
+    if wait.unlocker is None:
+        lab.expect(event["waker_ctx"] in ("hardirq", "softirq"), f"{who}: {event}")
+        lab.expect(event["waker_sleeps"] is None, f"{who}: {event}")
+    else:
+        check_unlocker(wait, event, who)
+    if wait.transaction is not None:
+        now = (event["transaction"], event["phase"])
+        lab.expect(now == (wait.transaction, "logging"), f"{who}: journal {now}")
+
+
+def check_unlocker(wait: Wait, event: lab.Event, who: str) -> None:
+    """A task: this one, and it slept for the disk meanwhile."""
+    by = (event["waker_tid"], event["waker_ctx"])
+    lab.expect(by == (wait.unlocker, "task"), f"{who}: unlocked by {by}, not {wait}")
+    asleep = " ".join(event["waker_longest_kstack"])
+    lab.expect("bit_wait_io+" in asleep, f"{who}: {by} slept in {asleep}")
+    lab.expect(event["waker_sleeps"] == 1, f"{who}: {event}")
+    for name in ("waker_slept_ns", "waker_longest_ns"):
+        lab.expect(event[name] >= wait.hold_ns, f"{who}: {name} of {event}")
+    lab.expect(event["waker_slept_ns"] <= event["dur_ns"], f"{who}: {event}")
+
+
+def by_identity(
+    tracer: lab.Tracer, disk: lab.Disk
+) -> dict[tuple[object, ...], lab.Event]:
+    """The events on the stalling disk; each must be another one."""
+    events = [e for e in tracer.stop() if e["dev"] == disk.dev]
+    found = {tuple(event[name] for name in IDENTITY): event for event in events}
+    lab.expect(len(found) == len(events), f"{tracer.engine}: twice among {events}")
+    return found
+
+
+def close(a_ns: int, b_ns: int) -> bool:
+    return abs(a_ns - b_ns) <= max(MARGIN_NS, max(a_ns, b_ns) // 100)
+
+
+def agree(a: lab.Event, b: lab.Event) -> None:
+    """Both engines saw the same wait."""
+    for name in ALIKE:
+        lab.expect(a[name] == b[name], f"{name}: {a[name]} and {b[name]}")
+    lab.expect(close(a["dur_ns"], b["dur_ns"]), f"durations of {a} and {b}")
+    apart_ns = abs(a["t_ns"] - b["t_ns"])
+    lab.expect(apart_ns < STARTS_WITHIN_NS, f"starts of {a} and {b}")
+
+
+def test(options: argparse.Namespace) -> None:
+    limit = ("--floor-us", str(FLOOR_US))
+    with (
+        lab.disk() as disk,
+        lab.tracing(
+            options.modules, lab.ENGINES, *limit, script="page_locks"
+        ) as tracers,
+    ):
+        waits = [wait for make, *where in ROUNDS for wait in make(disk, *where)]
+        lab.expect(len(waits) == WAITS, f"{len(waits)} waits were made, not {WAITS}")
+        want = {(w.tid, w.tid, w.what, disk.dev, w.ino, w.index, 1): w for w in waits}
+        one, other = (by_identity(tracer, disk) for tracer in tracers)
+        for tracer, found in zip(tracers, (one, other), strict=True):
+            who = tracer.engine
+            lab.expect(
+                found.keys() == want.keys(), f"{who}: {list(found)}, not {list(want)}"
+            )
+            for key, wait in want.items():
+                check(wait, found[key], who)
+        for key, event in one.items():
+            agree(event, other[key])
+
+
+if __name__ == "__main__":
+    sys.exit(lab.main(test))
