@@ -1,0 +1,1 @@
+../bpf/variables.py

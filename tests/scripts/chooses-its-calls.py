@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will stall calls of several tasks on several files at once and find, with
+--path and --comm, and with --pid and --device, those that were chosen and no other,
+and the sleeps of all."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import lab
+
+HOLD_S = 0.3
+STALL_MS = 200
+NAME = "chosen one"
+FOLDER = lab.MOUNT / "in"
+Tracing = AbstractContextManager[list[lab.Tracer]]
+
+
+def dirty(path: Path) -> int:
+    """A descriptor with something to sync."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fd = os.open(path, os.O_RDWR | os.O_CREAT)
+    os.pwrite(fd, b"x" * 200, 0)
+    return fd
+
+
+def sync(path: Path, name: str = "other") -> Callable[[], None]:
+    """A task of that name that syncs that file."""
+    fd = dirty(path)
+
+    def body() -> None:
+        Path("/proc/self/comm").write_text(name)
+        os.fsync(fd)
+
+    return body
+
+
+def stall(disk: lab.Disk, bodies: list[Callable[[], None]]) -> list[int]:
+    """All bodies at once, each in a task of its own, held for HOLD_S; their pids."""
+    with disk.stalled():
+        pids = [lab.child(body) for body in bodies]
+        for pid in pids:
+            lab.wait_blocked(pid)
+        time.sleep(HOLD_S)
+    for pid in pids:
+        lab.expect(lab.reap(pid) == 0, "a child failed")
+    return pids
+
+
+def check(tracer: lab.Tracer, disk: lab.Disk, found: set[int], slept: set[int]) -> None:
+    """Calls of exactly those tasks, sleeps of all of these."""
+    events = tracer.stop()
+    who = tracer.engine
+    calls = {event["tid"] for event in lab.writes_to(disk, events)}
+    lab.expect(calls == found, f"{who} shows calls of {calls}, not of {found}")
+    sleeps = {event["tid"] for event in events if event["ev"] == "block"}
+    lab.expect(slept <= sleeps, f"{who} shows sleeps of {sleeps}, not of all {slept}")
+
+
+def tracing(options: argparse.Namespace, *choice: str) -> Tracing:
+    limit = ("--stall-us", str(STALL_MS * 1000))
+    return lab.tracing(options.modules, lab.ENGINES, *limit, *choice)
+
+
+def by_name_and_folder(options: argparse.Namespace, disk: lab.Disk) -> None:
+    bodies = [
+        sync(FOLDER / "1.log", NAME),
+        sync(FOLDER / "deep/er/2.log", NAME),
+        sync(FOLDER / "3.log"),
+        sync(lab.MOUNT / "inside.log", NAME),
+    ]
+    with tracing(options, "--comm", NAME, "--path", str(FOLDER)) as tracers:
+        pids = stall(disk, bodies)
+        for tracer in tracers:
+            check(tracer, disk, set(pids[:2]), set(pids))
+
+
+def by_family_and_device(options: argparse.Namespace, disk: lab.Disk) -> None:
+    """A process, one that it starts, and one beside them."""
+    hears, tells = os.pipe()
+    grandchild = sync(lab.MOUNT / "grandchild.log")
+    child = sync(lab.MOUNT / "child.log")
+    own: list[int] = []
+
+    def family() -> None:
+        os.read(hears, 1)
+        pid = lab.child(grandchild)
+        child()
+        lab.expect(lab.reap(pid) == 0, "the grandchild failed")
+
+    elder = lab.child(family)
+    with tracing(options, "--pid", str(elder), "--device", disk.dev) as tracers:
+        with disk.stalled():
+            os.write(tells, b"x")
+            lab.wait_blocked(elder)
+            children = Path(f"/proc/{elder}/task/{elder}/children").read_text()
+            own = [elder, int(children)]
+            other = lab.child(sync(lab.MOUNT / "other.log"))
+            for pid in (own[1], other):
+                lab.wait_blocked(pid)
+            time.sleep(HOLD_S)
+        lab.expect(lab.reap(other) == 0 and lab.reap(elder) == 0, "a child failed")
+        for tracer in tracers:
+            check(tracer, disk, set(own), {*own, other})
+
+
+def test(options: argparse.Namespace) -> None:
+    with lab.disk() as disk:
+        by_name_and_folder(options, disk)
+        by_family_and_device(options, disk)
+
+
+if __name__ == "__main__":
+    sys.exit(lab.main(test))
