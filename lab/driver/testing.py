@@ -35,23 +35,8 @@ def _prepare_machine() -> Path:
     return Path(run_tools(progress, plan.values()))
 
 
-def _runs(options: argparse.Namespace) -> list[list[str]]:
-    """What pytest is called with, one run after the other.
-
-    The quick tests go side by side. An emulated machine keeps every CPU busy, and its
-    stalls must be its own: those tests go one at a time.
-    """
-    quick = ["-n", "auto", *(f"--ignore=tests/{name}" for name in NEEDS_MACHINE)]
-    alone = ["-n", "0"]
-    if options.quick:
-        return [quick + options.pytest]
-    if options.pytest:
-        return [alone + options.pytest]
-    return [quick, alone + [f"tests/{name}" for name in NEEDS_MACHINE]]
-
-
 def main() -> int:
-    """Set up, build, test; the status is that of the first pytest run that failed."""
+    """Set up, build, test; the status is pytest's."""
     parser = argparse.ArgumentParser(prog="lab/test", description="Run the tests.")
     parser.add_argument(
         "--quick", action="store_true", help="linters and tests without a VM"
@@ -70,13 +55,9 @@ def main() -> int:
             environment["WORKLOADS"] = str(_prepare_machine())
         except StageError as failed:
             return failed.status
-    statuses = [
-        subprocess.run(
-            [str(python), "-m", "pytest", *arguments],
-            cwd=PROJECT,
-            env=environment,
-            check=False,
-        ).returncode
-        for arguments in _runs(options)
-    ]
-    return next(filter(None, statuses), 0)
+    left_out = [f"--ignore=tests/{name}" for name in NEEDS_MACHINE] * options.quick
+    # An emulated machine keeps every CPU busy, and its stalls must be its own: one
+    # at a time. The quick tests go side by side.
+    many = ["-n", "auto" if options.quick else "0"]
+    command = [str(python), "-m", "pytest", *many, *left_out, *options.pytest]
+    return subprocess.run(command, cwd=PROJECT, env=environment, check=False).returncode
