@@ -162,6 +162,13 @@ RULES: tuple[Rule, ...] = (
         "fs/f2fs/checkpoint.c: cp_rwsem and the checkpoint's own waits",
         not_callers=("__filemap_fdatawait_range",),
     ),
+    Rule(
+        c.FS_TRANSACTION,
+        ("f2fs_map_blocks", "f2fs_map_lock", "f2fs_get_block_locked"),
+        "fs/f2fs/data.c f2fs_map_lock(): cp_rwsem, or node_change where blocks are "
+        "only reserved; block_operations() of a checkpoint holds both against it",
+        wait=(LOCK,),
+    ),
     # File systems with transactions of their own.
     Rule(
         c.FS_TRANSACTION,

@@ -59,6 +59,12 @@ WAYS = [
         "process_one_work worker_thread",
     ),
     (
+        "fs_transaction",
+        "writer",
+        "schedule rwsem_down_read_slowpath down_read f2fs_map_blocks "
+        "f2fs_file_write_iter vfs_write ksys_write",
+    ),
+    (
         "inode_lock",
         "writer",
         "rwsem_down_write_slowpath down_write xfs_ilock xfs_file_buffered_write "
