@@ -58,6 +58,12 @@ _FILE_OPERATIONS = (
 RULES: tuple[Rule, ...] = (
     # XFS.
     Rule(
+        c.LOG_SPACE,
+        ("xlog_grant_head_*", "xfs_log_reserve", "xfs_log_regrant"),
+        "fs/xfs/xfs_log.c xlog_grant_head_wait(): below fsync too, which allocates "
+        "blocks for what it writes and needs space in the log for that",
+    ),
+    Rule(
         c.JOURNAL_COMMIT_WAIT,
         ("xlog_*", "xfs_log_force*", "_xfs_log_force*", "__xfs_log_force*"),
         "fs/xfs/xfs_log.c xlog_wait_on_iclog(): below fsync, the log's write",

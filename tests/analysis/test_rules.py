@@ -54,6 +54,15 @@ WAYS = [
     ),
     (
         "log_space",
+        "writer",
+        "schedule xlog_grant_head_wait xlog_grant_head_check xfs_log_reserve "
+        "xfs_trans_reserve xfs_trans_alloc xfs_trans_alloc_inode "
+        "xfs_bmapi_convert_delalloc xfs_map_blocks iomap_writepages "
+        "xfs_vm_writepages do_writepages file_write_and_wait_range xfs_file_fsync "
+        "do_fsync",
+    ),
+    (
+        "log_space",
         "journal",
         "schedule xlog_state_get_iclog_space xlog_write xlog_cil_push_work "
         "process_one_work worker_thread",
