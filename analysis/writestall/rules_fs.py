@@ -55,6 +55,9 @@ _FILE_OPERATIONS = (
     "ceph_start_io_*",
 )
 
+# Below these, outside a node's and a block's own locks, a checkpoint's are taken.
+_F2FS_MAP = ("f2fs_map_blocks", "f2fs_map_lock", "f2fs_get_block_locked")
+
 RULES: tuple[Rule, ...] = (
     # XFS.
     Rule(
@@ -170,10 +173,19 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.FS_TRANSACTION,
-        ("f2fs_map_blocks", "f2fs_map_lock", "f2fs_get_block_locked"),
+        _F2FS_MAP,
         "fs/f2fs/data.c f2fs_map_lock(): cp_rwsem, or node_change where blocks are "
         "only reserved; block_operations() of a checkpoint holds both against it",
         wait=(LOCK,),
+    ),
+    Rule(
+        c.FS_TRANSACTION,
+        ("f2fs_down_*",),
+        "fs/f2fs/checkpoint.c f2fs_down_read_trace() (7.x): the same locks, taken "
+        "through a function; below a node's or a block's own they are others",
+        wait=(LOCK,),
+        callers=(*_F2FS_MAP, "f2fs_lock_op", "block_operations"),
+        not_callers=("f2fs_get_dnode_of_data", "*f2fs_get_node_info", "*_data_block"),
     ),
     # File systems with transactions of their own.
     Rule(

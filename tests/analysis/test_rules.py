@@ -74,6 +74,19 @@ WAYS = [
         "f2fs_file_write_iter vfs_write ksys_write",
     ),
     (
+        "fs_transaction",
+        "writer",
+        "schedule rwsem_down_read_slowpath down_read f2fs_down_read_trace "
+        "f2fs_map_blocks f2fs_file_write_iter vfs_write ksys_write",
+    ),
+    (
+        "fs_lock",
+        "writer",
+        "schedule rwsem_down_read_slowpath down_read f2fs_down_read "
+        "f2fs_get_node_info __get_node_folio f2fs_get_dnode_of_data f2fs_map_blocks "
+        "f2fs_file_write_iter vfs_write ksys_write",
+    ),
+    (
         "inode_lock",
         "writer",
         "rwsem_down_write_slowpath down_write xfs_ilock xfs_file_buffered_write "
