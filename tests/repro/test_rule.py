@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
-from test_scenario import GOOD, parse, refusal
+from test_scenario import GOOD, parse, refusal, run
 
 from labrun import injector
 from labrun.rule import Inject, attributes
@@ -139,3 +140,18 @@ def test_a_rule_slows_the_disk_it_names() -> None:
     found = parse(text.replace("\n[[workload]]", f"{second}\n[[workload]]", 1))
     made = injector.rules(found, "vdb", "sda")
     assert [rule["device"] for rule in made] == ["vdb", "sda"]
+
+
+def test_dry_run_puts_the_file_system_on_the_loop_device(tmp_path: Path) -> None:
+    shown = run(
+        "queue-full", "--dry-run", "--disk", "/dev/null", "--build", str(tmp_path)
+    )
+    lines = shown.stdout.splitlines()
+    assert lines[:5] == [
+        "modprobe loop",
+        "losetup --find --show --direct-io=on /dev/null",
+        "sh -c 'echo 4 >/sys/class/block/loop0/queue/nr_requests'",
+        "mkfs.ext4 -q -O '^has_journal' /dev/loop0",
+        "mount -t ext4 /dev/loop0 MOUNTPOINT",
+    ]
+    assert any("echo null >" in line and "/rule0/device" in line for line in lines)
