@@ -22,13 +22,16 @@ TASK, COMPLETION, TIMER, INTERRUPT, UNKNOWN = (
 
 # Functions a driver or the block layer ends an I/O with: block/bio.c bio_endio(),
 # block/blk-mq.c blk_update_request(), fs/buffer.c end_buffer_*(), mm/filemap.c
-# folio_end_writeback() (end_page_writeback() before 5.16).
+# folio_end_writeback() (end_page_writeback() before 5.16). XFS ends its buffers and
+# its log's in works of their own, which their bios' ends queue (fs/xfs/xfs_buf.c
+# xfs_buf_bio_end_io(), fs/xfs/xfs_log.c xlog_bio_end_io()).
 _COMPLETION = re.compile(
     r"_*bio_endio|bio_end_io\w*|blk_update_request|blk_mq_(end|complete)_\w+"
     r"|_*blk_mq_(end|complete)_request\w*|blk_done_softirq|blk_complete_reqs"
     r"|_*end_buffer_\w+|end_bio_\w+|folio_end_writeback\w*|end_page_writeback"
     r"|\w+_end_(b?io|ioend)\w*|\w+_endio\w*|scsi_(io_completion|end_request|done)\w*"
     r"|virtblk_done|nvme_(irq|pci_complete\w*)|submit_bio_wait_endio"
+    r"|xfs_buf_ioend\w*|xlog_ioend_work"
 )
 # kernel/time/timer.c call_timer_fn(), hrtimer.c __hrtimer_run_queues().
 _TIMER = re.compile(

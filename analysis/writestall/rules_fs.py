@@ -55,8 +55,17 @@ _FILE_OPERATIONS = (
     "ceph_start_io_*",
 )
 
+# Below these, outside a node's and a block's own locks, a checkpoint's are taken.
+_F2FS_MAP = ("f2fs_map_blocks", "f2fs_map_lock", "f2fs_get_block_locked")
+
 RULES: tuple[Rule, ...] = (
     # XFS.
+    Rule(
+        c.LOG_SPACE,
+        ("xlog_grant_head_*", "xfs_log_reserve", "xfs_log_regrant"),
+        "fs/xfs/xfs_log.c xlog_grant_head_wait(): below fsync too, which allocates "
+        "blocks for what it writes and needs space in the log for that",
+    ),
     Rule(
         c.JOURNAL_COMMIT_WAIT,
         ("xlog_*", "xfs_log_force*", "_xfs_log_force*", "__xfs_log_force*"),
@@ -161,6 +170,22 @@ RULES: tuple[Rule, ...] = (
         ),
         "fs/f2fs/checkpoint.c: cp_rwsem and the checkpoint's own waits",
         not_callers=("__filemap_fdatawait_range",),
+    ),
+    Rule(
+        c.FS_TRANSACTION,
+        _F2FS_MAP,
+        "fs/f2fs/data.c f2fs_map_lock(): cp_rwsem, or node_change where blocks are "
+        "only reserved; block_operations() of a checkpoint holds both against it",
+        wait=(LOCK,),
+    ),
+    Rule(
+        c.FS_TRANSACTION,
+        ("f2fs_down_*",),
+        "fs/f2fs/checkpoint.c f2fs_down_read_trace() (7.x): the same locks, taken "
+        "through a function; below a node's or a block's own they are others",
+        wait=(LOCK,),
+        callers=(*_F2FS_MAP, "f2fs_lock_op", "block_operations"),
+        not_callers=("f2fs_get_dnode_of_data", "*f2fs_get_node_info", "*_data_block"),
     ),
     # File systems with transactions of their own.
     Rule(

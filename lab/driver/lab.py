@@ -94,7 +94,8 @@ class Records:
 
 def run_arguments(request: Request) -> list[str]:
     """What every repro/run in the machine is told."""
-    common = ["--disk", "/dev/vdb", "--engine", request.engine]
+    common = ["--disk", "/dev/vdb", "--journal-disk", "/dev/sda"]
+    common += ["--engine", request.engine]
     return [*common, "--build", "/mnt/build"]
 
 

@@ -17,6 +17,7 @@ from labrun import (
     experiment,
     filesystem,
     injector,
+    loop,
     scenario,
     series,
     tracer,
@@ -156,17 +157,22 @@ def _print_plan(found: Scenario, options: argparse.Namespace, built: Artefacts) 
     name = options.disk or "DISK"
     out = options.out or Path("RUN")
     commands = [["wipefs", "--all", name]] if options.wipe else []
+    carrier = name
+    if found.filesystem.loop:
+        carrier = "/dev/loop0"
+        commands += [loop.LOAD, loop.attach_argv(name)]
     for key, value in found.queue.items():
-        path = str(tuning.queue_path(Path(name).name, key))
+        path = str(tuning.queue_path(Path(carrier).name, key))
         commands.append(["sh", "-c", f"echo {shlex.quote(str(value))} >{path}"])
     journal = options.journal_disk or "JOURNAL_DISK"
-    commands += filesystem.mkfs_argvs(found.filesystem, name, journal)
-    commands.append(filesystem.mount_argv(found.filesystem, name, "MOUNTPOINT"))
+    commands += filesystem.mkfs_argvs(found.filesystem, carrier, journal)
+    commands.append(filesystem.mount_argv(found.filesystem, carrier, "MOUNTPOINT"))
     commands += [["sysctl", f"{key}={value}"] for key, value in found.sysctl.items()]
     if found.inject:
         parameters = injector.parameters(options.allow_bare_metal)
         commands.append(["insmod", str(built.biodelay), *parameters])
-    for number, rule in enumerate(injector.rules(found, Path(name).name)):
+    rules = injector.rules(found, Path(name).name, Path(journal).name)
+    for number, rule in enumerate(rules):
         commands.append(["mkdir", str(injector.folder(number))])
         for key, text in rule.items():
             place = injector.folder(number) / key

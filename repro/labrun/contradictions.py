@@ -34,9 +34,12 @@ def contradictions(scenario: Scenario, stem: str) -> Found:
     filesystem = scenario.filesystem
     if filesystem.external_journal and filesystem.type != "ext4":
         yield "filesystem.external_journal", "only ext4 can have one"
+    if filesystem.loop and filesystem.type == "tmpfs":
+        yield "filesystem.loop", "tmpfs is on no disk"
     for index, inject in enumerate(scenario.inject):
         for at, why in rule.mistakes(inject):
             yield f"inject[{index}].{at}", why
+    yield from _disks(scenario, "filesystem")
     yield from _inject(scenario, "expect")
     if scenario.trace.stall_us < scenario.trace.floor_us:
         yield "trace.stall_us", "shorter than trace.floor_us"
@@ -52,6 +55,13 @@ def _workloads(scenario: Scenario) -> Found:
             yield f"{place}.name", f"{workload.name} is taken"
         if 0 < getattr(workload, "region_bytes", 0) < workload.write_bytes:
             yield f"{place}.region_bytes", "smaller than one write"
+
+
+def _disks(scenario: Scenario, filesystem: str) -> Found:
+    for index, inject in enumerate(scenario.inject):
+        if inject.disk == "journal" and not scenario.filesystem.external_journal:
+            why = f"the journal has none; set {filesystem}.external_journal = true"
+            yield f"inject[{index}].disk", why
 
 
 def _inject(scenario: Scenario, expect: str) -> Found:
@@ -89,4 +99,6 @@ def _variants(scenario: Scenario) -> Found:
                     yield f"{place}.{name}", f"the first workload is no {kind}"
                     return
         yield from _asks(scenario, variant.expect, f"{place}.expect")
-        yield from _inject(variants.applied(scenario, variant), f"{place}.expect")
+        applied = variants.applied(scenario, variant)
+        yield from _disks(applied, f"{place}.filesystem")
+        yield from _inject(applied, f"{place}.expect")

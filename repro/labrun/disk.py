@@ -25,10 +25,14 @@ class Disk:
     dev: str
     size_bytes: int
 
+    def as_json(self) -> dict[str, str | int]:
+        """What the manifest says of it."""
+        return {"name": self.name, "dev": self.dev, "size_bytes": self.size_bytes}
+
 
 def inspect(path: str, wipe: bool) -> Disk:
     """The disk, or RefusedError: not a disk, in use, or (without `wipe`) not empty."""
-    disk = _identify(path)
+    disk = identify(path)
     for reason in _in_use(disk):
         raise RefusedError(f"{path} is in use: {reason}; give a scratch disk")
     if not wipe:
@@ -36,7 +40,8 @@ def inspect(path: str, wipe: bool) -> Disk:
     return disk
 
 
-def _identify(path: str) -> Disk:
+def identify(path: str) -> Disk:
+    """The writable block device of that path. Raises RefusedError."""
     try:
         status = Path(path).stat()
     except OSError as error:

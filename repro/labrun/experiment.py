@@ -22,6 +22,7 @@ from labrun import (
     filesystem,
     injector,
     kernel,
+    loop,
     staging,
     tracer,
     tuning,
@@ -55,6 +56,7 @@ def plan(settings: Settings) -> list[str]:
     injecting = bool(scenario.inject)
     return [
         *(["wipe"] * (1 + bool(settings.journal)) if settings.wipe else []),
+        *(["loop"] if scenario.filesystem.loop else []),
         *(["queue"] if scenario.queue else []),
         *("mkfs", "mount"),
         *(["age"] if scenario.filesystem.aged_percent else []),
@@ -70,6 +72,7 @@ def plan(settings: Settings) -> list[str]:
         *(["sysctl-restore"] if scenario.sysctl else []),
         "umount",
         *(["queue-restore"] if scenario.queue else []),
+        *(["loop-detach"] if scenario.filesystem.loop else []),
         "collect",
     ]
 
@@ -84,10 +87,11 @@ def perform(run: Run, settings: Settings) -> None:
             for each in (scratch, settings.journal):
                 if each:
                     disk.wipe(run, each)
-        queue_path = partial(tuning.queue_path, scratch.name)
+        carrier = enter(loop.carrier(run, scenario.filesystem, scratch))
+        queue_path = partial(tuning.queue_path, carrier.name)
         enter(tuning.applied(run, "queue", queue_path, scenario.queue))
-        filesystem.make(run, scenario.filesystem, scratch, settings.journal)
-        folder = enter(filesystem.mounted(run, scenario.filesystem, scratch))
+        filesystem.make(run, scenario.filesystem, carrier, settings.journal)
+        folder = enter(filesystem.mounted(run, scenario.filesystem, carrier))
         aging.age(run, scenario.filesystem, folder)
         folder_of = enter(workload.placed(scenario, folder))
         enter(tuning.applied(run, "sysctl", tuning.sysctl_path, scenario.sysctl))
@@ -118,7 +122,8 @@ def _injecting(run: Run, settings: Settings) -> Iterator[injector.Injector | Non
         yield None
         return
     parameters = injector.parameters(settings.bare_metal)
-    made = injector.rules(settings.scenario, settings.disk.name)
+    journal = settings.journal.name if settings.journal else None
+    made = injector.rules(settings.scenario, settings.disk.name, journal)
     built = settings.artefacts.biodelay
     with injector.loaded(run, built, parameters, made) as loaded:
         yield loaded
@@ -126,18 +131,14 @@ def _injecting(run: Run, settings: Settings) -> Iterator[injector.Injector | Non
 
 def describe_machine(run: Run, settings: Settings) -> None:
     """The manifest's facts that are known before the first step."""
-    scratch = settings.disk
     run.manifest |= {
         "scenario": settings.scenario_table,
         "duration_s": settings.duration_s,
         "kernel": platform.release(),
         "arch": platform.machine(),
-        "device": {
-            "name": scratch.name,
-            "dev": scratch.dev,
-            "size_bytes": scratch.size_bytes,
-        },
-        "journal_device": settings.journal.name if settings.journal else None,
+        "device": settings.disk.as_json(),
+        "backing_device": None,
+        "journal_device": settings.journal.as_json() if settings.journal else None,
         "filesystem": None,
         "queue": None,
         "sysctl": None,

@@ -40,10 +40,11 @@ def folder(number: int) -> Path:
     return RULES / f"rule{number}"
 
 
-def rules(scenario: Scenario, disk: str) -> list[dict[str, str]]:
+def rules(scenario: Scenario, disk: str, journal: str | None) -> list[dict[str, str]]:
     """The attributes of each of a scenario's rules, first match wins."""
+    names = {"scratch": disk, "journal": journal or ""}
     return [
-        attributes(rule, number, disk, scenario.seed + number)
+        attributes(rule, number, names[rule.disk], scenario.seed + number)
         for number, rule in enumerate(scenario.inject)
     ]
 

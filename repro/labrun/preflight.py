@@ -20,6 +20,8 @@ PACKAGES = {
     "mkfs.f2fs": "f2fs-tools",
     "mount": "mount",
     "umount": "mount",
+    "losetup": "mount",
+    "modprobe": "kmod",
     "wipefs": "util-linux",
     "insmod": "kmod",
     "rmmod": "kmod",
@@ -62,6 +64,7 @@ def _kernel(scenario: Scenario) -> Iterator[str]:
 def _tools(scenario: Scenario, engines: tuple[str, ...]) -> Iterator[str]:
     kind = scenario.filesystem.type
     needed = ["mount", "umount", "wipefs"] + [f"mkfs.{kind}"] * (kind != "tmpfs")
+    needed += ["modprobe", "losetup"] if scenario.filesystem.loop else []
     needed += ["insmod", "rmmod"] if scenario.inject else []
     needed += [ENGINE_TOOLS[name] for name in engines]
     for name in needed:

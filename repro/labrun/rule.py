@@ -29,6 +29,11 @@ class Inject:
         None,
         characters=delays.MAX_BYTES,
     )
+    disk: str = key(
+        "disk that is slow: that of --disk, or the journal's own",
+        "scratch",
+        choices=("scratch", "journal"),
+    )
     submitter: str = key("comm of the submitting task, a glob of * and ?", "*")
     kind: str = key(
         "who submits",

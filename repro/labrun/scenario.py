@@ -74,8 +74,11 @@ class FileSystem:
     mkfs_options: tuple[str, ...] = key("arguments of mkfs.TYPE before the disk", ())
     mount_options: tuple[str, ...] = key("options of mount -o", ())
     external_journal: bool = key(
-        "ext4's journal on a disk of its own, --journal-disk, which no rule slows",
+        "ext4's journal on a disk of its own, --journal-disk",
         False,
+    )
+    loop: bool = key(
+        "on a loop device over the disk, whose queue is the one of [queue]", False
     )
     aged_percent: int = key(
         "fill it so far with small files first, then delete every other; 0: fresh",

@@ -139,6 +139,22 @@ STACKS: dict[str, list[str]] = {
     "rwsem_up": frames("rwsem_wake", "up_write", "ext4_buffered_write_iter", *_WRITE),
     "timer": frames("process_timeout", "call_timer_fn", "handle_softirqs"),
     "completion": frames("end_buffer_write_sync", "bio_endio", "virtblk_done"),
+    "xfs_log_space": frames(
+        *_SLEEP,
+        "xlog_grant_head_wait@xfs",
+        "xfs_log_reserve@xfs",
+        "xfs_trans_alloc@xfs",
+        "xfs_vn_update_time@xfs",
+        "xfs_file_buffered_write@xfs",
+        *_WRITE,
+    ),
+    "xfs_buffer_ends": frames(
+        "xlog_grant_head_wake@xfs",
+        "xfs_log_space_wake@xfs",
+        "xfs_buf_item_done@xfs",
+        "xfs_buf_ioend@xfs",
+        "process_one_work",
+    ),
     "mystery": frames(*_SLEEP, "brand_new_wait", "vfs_write", "do_syscall_64"),
 }
 

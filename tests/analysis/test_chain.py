@@ -209,6 +209,16 @@ def test_a_holder_without_events_is_unexplained(tmp_path: Path) -> None:
     assert chain.explained_ns == 0
 
 
+def test_a_work_behind_an_io_stands_for_it(tmp_path: Path) -> None:
+    """XFS ends a buffer's I/O in a work: until then the worker had nothing to do."""
+    ev = Events()
+    ev.block(300, 0, 200, "xfs_log_space", (77, "kworker/1:2"), "xfs_buffer_ends")
+    ev.write(300, 0, 200, 200)
+    chain = one_chain(tmp_path, ev.end())
+    assert ways(chain) == {("log_space", "device_io"): 200 * MS}
+    assert chain.explained_ns == 200 * MS
+
+
 def test_an_unknown_stack_woken_by_an_interrupt(tmp_path: Path) -> None:
     """A wait nobody knows, ended by an interrupt nobody knows, stays unexplained."""
     ev = Events()

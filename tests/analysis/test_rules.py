@@ -54,9 +54,37 @@ WAYS = [
     ),
     (
         "log_space",
+        "writer",
+        "schedule xlog_grant_head_wait xlog_grant_head_check xfs_log_reserve "
+        "xfs_trans_reserve xfs_trans_alloc xfs_trans_alloc_inode "
+        "xfs_bmapi_convert_delalloc xfs_map_blocks iomap_writepages "
+        "xfs_vm_writepages do_writepages file_write_and_wait_range xfs_file_fsync "
+        "do_fsync",
+    ),
+    (
+        "log_space",
         "journal",
         "schedule xlog_state_get_iclog_space xlog_write xlog_cil_push_work "
         "process_one_work worker_thread",
+    ),
+    (
+        "fs_transaction",
+        "writer",
+        "schedule rwsem_down_read_slowpath down_read f2fs_map_blocks "
+        "f2fs_file_write_iter vfs_write ksys_write",
+    ),
+    (
+        "fs_transaction",
+        "writer",
+        "schedule rwsem_down_read_slowpath down_read f2fs_down_read_trace "
+        "f2fs_map_blocks f2fs_file_write_iter vfs_write ksys_write",
+    ),
+    (
+        "fs_lock",
+        "writer",
+        "schedule rwsem_down_read_slowpath down_read f2fs_down_read "
+        "f2fs_get_node_info __get_node_folio f2fs_get_dnode_of_data f2fs_map_blocks "
+        "f2fs_file_write_iter vfs_write ksys_write",
     ),
     (
         "inode_lock",

@@ -95,6 +95,34 @@ def test_check_reports_a_delayed_bystander(tmp_path: Path, capsys: Capture) -> N
     ]
 
 
+@pytest.mark.parametrize(
+    ("disk", "devices", "only"),
+    [
+        ("scratch", {}, "254:16"),
+        ("scratch", {"backing_device": {"dev": "8:16"}}, "8:16"),
+        ("journal", {"journal_device": {"dev": "8:0"}}, "8:0"),
+        ("journal", {}, None),
+    ],
+)
+def test_check_reports_a_delay_of_another_disk(
+    tmp_path: Path, capsys: Capture, disk: str, devices: Any, only: str | None
+) -> None:
+    """Only a disk that a rule names may be slow; where it is not known, no claim."""
+    rule = {"submitter": "jbd2/*", "disk": disk}
+    scenario = build.manifest()["scenario"] | {"inject": [rule]}
+    for dev in ("254:16", "8:0", "8:16"):
+        rows = [row | {"dev": dev} if "tid" in row else row for row in TRUTH]
+        run = tmp_path / dev
+        build.run_dir(run, build.cascade(), truth=rows, scenario=scenario, **devices)
+        main(["check", str(run), "--json"])
+        strays = [
+            line
+            for line in json.loads(capsys.readouterr().out)["violations"]
+            if f"of device {dev} were delayed, wanted only {only}" in line
+        ]
+        assert len(strays) == (only not in (None, dev))
+
+
 def test_check_without_stalls_fails(tmp_path: Path, capsys: Capture) -> None:
     """Nothing to check is not a pass."""
     run = build.run_dir(tmp_path / "run", build.Events().end(), truth=TRUTH)

@@ -18,9 +18,17 @@ from machine import recipe
 from support import KERNELS, PROJECT
 
 ALL = sorted(path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml"))
-# One of each: a page, the journal, another file system, an application, nothing at
-# all. The default scenario has test_lab.py to itself.
-SOME = ["btrfs-commit", "fsync-storm", "gc-log", "healthy", "page-lock", "stable-page"]
+# One of each: a page, the journal, another file system, an application, the queue,
+# nothing at all. The default scenario has test_lab.py to itself.
+SOME = [
+    "btrfs-commit",
+    "fsync-storm",
+    "gc-log",
+    "healthy",
+    "page-lock",
+    "queue-full",
+    "stable-page",
+]
 EVERY = os.environ.get("WRITESTALL_EVERY_KERNEL") == "1"
 
 

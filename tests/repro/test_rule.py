@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
-from test_scenario import GOOD, parse, refusal
+from test_scenario import GOOD, parse, refusal, run
 
 from labrun import injector
 from labrun.rule import Inject, attributes
@@ -34,6 +35,10 @@ BAD = [
         'delay_us = 300_000\nflags_any = ["FLUSH"]',
         "flags_any[0]: 'FLUSH' is not known, did you mean PREFLUSH?",
     ),
+    (
+        'delay_us = 300_000\ndisk = "journal"',
+        "disk: the journal has none; set filesystem.external_journal = true",
+    ),
 ]
 
 
@@ -47,6 +52,31 @@ def test_only_ext4_can_have_its_journal_elsewhere() -> None:
     text = GOOD.replace('"ext4"', '"xfs"\nexternal_journal = true', 1)
     assert refusal(text) == (
         "x.toml: filesystem.external_journal: only ext4 can have one"
+    )
+
+
+def test_a_tmpfs_cannot_be_on_a_loop_device() -> None:
+    text = GOOD.replace('"ext4"', '"tmpfs"\nloop = true', 1)
+    assert refusal(text) == "x.toml: filesystem.loop: tmpfs is on no disk"
+
+
+def test_a_variant_must_keep_the_disk_that_a_rule_slows() -> None:
+    text = GOOD.replace('"ext4"', '"ext4"\nexternal_journal = true', 1)
+    text = text.replace("delay_us", 'disk = "journal"\ndelay_us', 1)
+    assert parse(text).filesystem.external_journal
+    variant = """
+[[variant]]
+name = "xfs"
+purpose = "XFS."
+filesystem = { type = "xfs" }
+[variant.expect]
+chain = []
+stalled_writes_min = 0
+stall_ms_min = 0
+"""
+    assert refusal(text + variant) == (
+        "x.toml: inject[0].disk: the journal has none; set"
+        " variant[0].filesystem.external_journal = true"
     )
 
 
@@ -99,6 +129,29 @@ def test_a_formula_becomes_a_table_that_fits_into_an_attribute() -> None:
 def test_rules_of_a_scenario_have_seeds_of_their_own() -> None:
     second = '\n[[inject]]\nsubmitter = "kworker/*"\ndelay_us = 5\n\n[[workload]]'
     found = parse(GOOD.replace("\n[[workload]]", second, 1))
-    first, other = injector.rules(found, "vdb")
+    first, other = injector.rules(found, "vdb", None)
     assert (first["order"], first["seed"]) == ("0", "1")
     assert (other["order"], other["seed"]) == ("1", "2")
+
+
+def test_a_rule_slows_the_disk_it_names() -> None:
+    text = GOOD.replace('"ext4"', '"ext4"\nexternal_journal = true', 1)
+    second = '\n[[inject]]\ndisk = "journal"\nsubmitter = "jbd2/*"\ndelay_us = 5\n'
+    found = parse(text.replace("\n[[workload]]", f"{second}\n[[workload]]", 1))
+    made = injector.rules(found, "vdb", "sda")
+    assert [rule["device"] for rule in made] == ["vdb", "sda"]
+
+
+def test_dry_run_puts_the_file_system_on_the_loop_device(tmp_path: Path) -> None:
+    shown = run(
+        "queue-full", "--dry-run", "--disk", "/dev/null", "--build", str(tmp_path)
+    )
+    lines = shown.stdout.splitlines()
+    assert lines[:5] == [
+        "modprobe loop",
+        "losetup --find --show --direct-io=on /dev/null",
+        "sh -c 'echo 4 >/sys/class/block/loop0/queue/nr_requests'",
+        "mkfs.ext4 -q -O '^has_journal' /dev/loop0",
+        "mount -t ext4 /dev/loop0 MOUNTPOINT",
+    ]
+    assert any("echo null >" in line and "/rule0/device" in line for line in lines)

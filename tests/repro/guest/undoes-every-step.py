@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will send SIGINT, SIGTERM or SIGHUP at the beginning of each step of
-a run, and see that the run ends in order and leaves nothing behind but a run
-directory that says so.
+a run that has all that can be undone, and see that the run ends in order and leaves
+nothing behind but a run directory that says so.
 
 Arguments go to every repro/run: --build DIR, --engine ENGINE.
 """
@@ -17,12 +17,48 @@ import time
 from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[3]
-DISK = "/dev/vdb"
+DISK, JOURNAL = "/dev/vdb", "/dev/sda"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SYSCTLS = ("dirty_writeback_centisecs", "dirty_expire_centisecs")
 END_S = 120
 PROCESSES = re.compile(rb"latwriter|stapio|staprun|bpftrace")
 MODULES = re.compile(r"^(biodelay|stap_|stalled_writes)", re.MULTILINE)
+NAME = "everything"
+SCENARIO = f"""
+name = "{NAME}"
+purpose = "Every step that a run can have."
+duration_s = 3
+
+[kernel]
+min = "4.19"
+
+[filesystem]
+type = "ext4"
+external_journal = true
+loop = true
+
+[queue]
+nr_requests = 16
+
+[sysctl]
+"vm.dirty_writeback_centisecs" = 100
+"vm.dirty_expire_centisecs" = 200
+
+[[inject]]
+disk = "journal"
+submitter = "jbd2/*"
+delay_us = 300_000
+
+[[workload]]
+name = "gc"
+write_bytes = 200
+interval_us = 1_000
+
+[expect]
+chain = []
+stalled_writes_min = 0
+stall_ms_min = 0
+"""
 
 
 def settings():
@@ -52,6 +88,7 @@ def leftovers(before):
     found += processes()
     found += Path(tempfile.gettempdir()).glob("writestall-mnt-*")
     found += Path("/dev/shm").glob("writestall-run-*")
+    found += Path("/sys/block").glob("loop*/loop")
     if settings() != before:
         found.append("sysctls changed")
     return found
@@ -59,8 +96,9 @@ def leftovers(before):
 
 def start(out, arguments):
     """A run of a few seconds that reports its progress."""
-    command = [TREE / "repro/run", "journal-buffer", "--disk", DISK, "--wipe"]
-    command += ["--duration-s", "3", "--progress", "json", "--out", out, *arguments]
+    scenario = out.parent / f"{NAME}.toml"
+    command = [TREE / "repro/run", scenario, "--disk", DISK, "--journal-disk", JOURNAL]
+    command += ["--wipe", "--progress", "json", "--out", out, *arguments]
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
 
@@ -119,6 +157,7 @@ def complete_run(folder, arguments):
 def main():
     arguments = sys.argv[1:]
     folder = Path(tempfile.mkdtemp(prefix="test-"))
+    (folder / f"{NAME}.toml").write_text(SCENARIO)
     before = settings()
     plan = complete_run(folder, arguments)
     last = plan.index("write")
