@@ -23,21 +23,14 @@ FOLDER = lab.MOUNT / "in"
 Tracing = AbstractContextManager[list[lab.Tracer]]
 
 
-def dirty(path: Path) -> int:
-    """A descriptor with something to sync."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fd = os.open(path, os.O_RDWR | os.O_CREAT)
-    os.pwrite(fd, b"x" * 200, 0)
-    return fd
-
-
 def sync(path: Path, name: str = "other") -> Callable[[], None]:
-    """A task of that name that syncs that file."""
-    fd = dirty(path)
+    """A task of that name that syncs that file, which has something to sync."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"x" * 200)
 
     def body() -> None:
         Path("/proc/self/comm").write_text(name)
-        os.fsync(fd)
+        os.fsync(os.open(path, os.O_RDWR))
 
     return body
 
