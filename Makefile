@@ -34,7 +34,7 @@ test-scenarios: ## every scenario on every kernel with both engines, to its chai
 check: ## the quick tests and linters, no VM
 	@lab/test --quick
 
-bench-analysis: ## what explain and report cost at 10^4 to 10^7 events (SIZES=)
+bench-analysis: ## what explain, report and check cost at 10^4 to 10^7 events (SIZES=)
 	@PYTHONPATH=analysis "$$(lab/setup)" tests/analysis/bench.py $(SIZES)
 
 setup: ## install what the lab and its tests need on this host

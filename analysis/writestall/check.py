@@ -6,10 +6,13 @@ docs/how-causes-are-inferred.md, "How the answer is checked", defines each numbe
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from itertools import accumulate
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -149,24 +152,58 @@ def _device_of(answer: Answer, disk: str | None) -> str | None:
     return dev if isinstance(dev, str) else None
 
 
+class _Cover:
+    """Time that windows cover, each moment once; asked for by search, not by sum."""
+
+    def __init__(self, windows: Iterable[Window]) -> None:
+        merged: list[Window] = []
+        for start, end in sorted(windows):
+            if merged and start <= merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+            else:
+                merged.append((start, end))
+        self._windows = merged
+        lengths = (end - start for start, end in merged)
+        self._before = list(accumulate(lengths, initial=0))
+
+    def common_ns(self, window: Window) -> int:
+        """How much of a window they cover."""
+        start, end = window
+        return max(0, self._until_ns(end) - self._until_ns(start))
+
+    def _until_ns(self, t_ns: int) -> int:
+        """How much they cover before a moment."""
+        at = bisect_right(self._windows, t_ns, key=_start) - 1
+        if at < 0:
+            return 0
+        start, end = self._windows[at]
+        return self._before[at] + min(t_ns, end) - start
+
+
+_start = itemgetter(0)
+
+
 class _Truth:
-    """Delays by submitter and in all, as windows that do not overlap."""
+    """Delays by submitter and in all."""
 
     def __init__(self, rows: Sequence[BioDelay]) -> None:
         self.kept = all(row.mode in SUBMITTER_KEPT for row in rows)
-        self.every = _union(_window(row) for row in rows)
-        tids = {row.tid for row in rows}
-        self.by_tid = {
-            tid: _union(_window(row) for row in rows if row.tid == tid) for tid in tids
-        }
+        self.every = _Cover(map(_window, rows))
+        windows: dict[int | None, list[Window]] = {}
+        for row in rows:
+            windows.setdefault(row.tid, []).append(_window(row))
+        self.by_tid = {tid: _Cover(own) for tid, own in windows.items()}
 
-    def of(self, leaf: Part) -> list[Window]:
-        """The delays that would make this leaf right."""
-        return self.by_tid.get(leaf.task.tid, []) if self.kept else self.every
+    def of_ns(self, leaf: Part, window: Window) -> int:
+        """How much of a window the delays cover that would make this leaf right."""
+        if not self.kept:
+            return self.every.common_ns(window)
+        own = self.by_tid.get(leaf.task.tid)
+        return own.common_ns(window) if own else 0
 
     def main_submitter(self, window: Window) -> int | None:
         """Whose delays cover most of a window."""
-        covers = {tid: _common_ns(w, window) for tid, w in self.by_tid.items()}
+        covers = {tid: own.common_ns(window) for tid, own in self.by_tid.items()}
         return max(covers, key=lambda tid: covers[tid], default=None)
 
 
@@ -174,33 +211,17 @@ def _window(row: BioDelay) -> Window:
     return row.t_ns, row.t_ns + row.dur_ns
 
 
-def _union(windows: Iterator[Window]) -> list[Window]:
-    merged: list[Window] = []
-    for start, end in sorted(windows):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
-
-
-def _common_ns(windows: list[Window], other: Window) -> int:
-    start, end = other
-    return sum(max(0, min(end, b) - max(start, a)) for a, b in windows)
-
-
 def _judge(answer: Answer, chain: Chain, truth: _Truth, verdict: Verdict) -> None:
     """Adds one write's numbers to the verdict."""
     write = chain.write
     window = (write.t_ns, write.t_ns + write.dur_ns)
-    injected_ns = _common_ns(truth.every, window)
+    injected_ns = truth.every.common_ns(window)
     attributed_ns = right_ns = 0
     for leaf in chain.leaves():
         if leaf.start_ns is None:
             continue
-        common_ns = _common_ns(
-            truth.of(leaf), (leaf.start_ns, leaf.start_ns + leaf.dur_ns)
-        )
+        end_ns = leaf.start_ns + leaf.dur_ns
+        common_ns = truth.of_ns(leaf, (leaf.start_ns, end_ns))
         if leaf.kind == c.RUNQUEUE and truth.kept:
             # The injector counts until its task runs again; that is not the delay.
             injected_ns -= common_ns

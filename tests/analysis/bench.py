@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bench: turns numbers of events into a table of what explain and report cost.
+"""bench: turns numbers of events into a table of what the commands cost.
 
 Method: for each size a run is replayed from recorded ones (replay.py), and each command
 reads it in a process of its own; user and system CPU seconds, wall time and the peak
@@ -24,8 +24,12 @@ from typing import NamedTuple
 
 import replay
 
-# Commands, and the file of the run that each leaves.
-COMMANDS = {"explain": "chains.json", "report": "report.html"}
+# Commands, and the file of the run that each leaves, or reads beside the events.
+COMMANDS = {
+    "explain": "chains.json",
+    "report": "report.html",
+    "check": "truth.jsonl",
+}
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 TRIES, FEW_EVENTS = 3, 100_000
 # Events and chains.json: what a run was seen to hold on disk.

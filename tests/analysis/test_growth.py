@@ -67,7 +67,12 @@ def as_it_is(_: Path) -> None:
 
 @pytest.mark.parametrize(
     ("command", "change"),
-    [("explain", as_it_is), ("explain", with_a_long_sleep), ("report", as_it_is)],
+    [
+        ("explain", as_it_is),
+        ("explain", with_a_long_sleep),
+        ("report", as_it_is),
+        ("check", as_it_is),
+    ],
 )
 def test_five_times_the_events_are_five_times_the_work(
     command: str, change: Callable[[Path], None], tmp_path: Path
