@@ -69,11 +69,12 @@ class Engine:
     def _take_step(self) -> None:
         if self._due_s is None or time.monotonic() < self._due_s:
             return
-        number, patience_s = next(self._steps, (None, None))
+        step = next(self._steps, None)
         self._due_s = None
-        if number is None or patience_s is None:
+        if step is None:
             return
         while select.select([self._pipe], [], [], 0)[0] and self._read():
             pass
+        number, patience_s = step
         self._process.send_signal(number)
         self._due_s = time.monotonic() + patience_s

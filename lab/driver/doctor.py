@@ -14,6 +14,7 @@ from pathlib import Path
 
 from driver import needs
 from driver.project import accel, cache, image, mirror, qemu, recipe
+from machine.commands import search_path
 from machine.errors import UserError
 
 # Trees, root disk, compiled parts and SystemTap's cache, with room to replace
@@ -75,7 +76,7 @@ def _host() -> Iterator[Finding]:
 
 def _version(command: str) -> str:
     """The first line of COMMAND --version, or just that it is there."""
-    path = shutil.which(command) or shutil.which(command, path="/usr/sbin:/sbin")
+    path = shutil.which(command, path=search_path())
     if not path:
         return "there"
     done = subprocess.run(

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from machine.commands import search_path
+
 
 def on_path(command: str) -> Callable[[], bool]:
     """Whether a command can be found, in sbin folders too."""
-    sbin = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
-    return lambda: shutil.which(command, path=sbin) is not None
+    return lambda: shutil.which(command, path=search_path()) is not None
 
 
 def importable(module: str) -> Callable[[], bool]:

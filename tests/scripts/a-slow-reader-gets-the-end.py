@@ -51,15 +51,9 @@ def launched(engine: str, modules: Path) -> Iterator[subprocess.Popen[bytes]]:
         try:
             yield process
         finally:
-            left = below(process.pid) if process.poll() is None else []
-            for pid in reversed(left):
-                os.kill(pid, signal.SIGKILL)
-
-
-def below(pid: int) -> list[int]:
-    """A process and all that it started."""
-    started = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [pid, *(one for child in started for one in below(int(child)))]
+            if process.poll() is None:
+                for pid in reversed([process.pid, *lab.descendants(process.pid)]):
+                    os.kill(pid, signal.SIGKILL)
 
 
 def waits(pid: int) -> bool:
@@ -70,7 +64,7 @@ def waits(pid: int) -> bool:
 
 def stuck(pid: int) -> bool:
     """Whether a launcher and its engine both wait for their readers."""
-    return waits(pid) and any(waits(one) for one in below(pid)[1:])
+    return waits(pid) and any(waits(one) for one in lab.descendants(pid))
 
 
 def rest(pipe: IO[bytes], engine: str) -> None:

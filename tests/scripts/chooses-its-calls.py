@@ -93,10 +93,9 @@ def by_family_and_device(options: argparse.Namespace, disk: lab.Disk) -> None:
         with disk.stalled():
             os.write(tells, b"x")
             lab.wait_blocked(elder)
-            children = Path(f"/proc/{elder}/task/{elder}/children").read_text()
-            own = [elder, int(children)]
+            own = [elder, *lab.descendants(elder)]
             other = lab.child(sync(lab.MOUNT / "other.log"))
-            for pid in (own[1], other):
+            for pid in (*own[1:], other):
                 lab.wait_blocked(pid)
             time.sleep(HOLD_S)
         lab.expect(lab.reap(other) == 0 and lab.reap(elder) == 0, "a child failed")

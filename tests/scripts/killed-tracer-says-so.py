@@ -18,15 +18,9 @@ import lab
 WORKERS = {"stap": "stapio", "bpftrace": "bpftrace"}
 
 
-def descendants(pid: int) -> list[int]:
-    """Every process below pid, nearest first."""
-    below = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [int(c) for c in below] + [g for c in below for g in descendants(int(c))]
-
-
 def worker(tracer: lab.Tracer) -> int:
     """The process that does the engine's work."""
-    for pid in descendants(tracer.process.pid):
+    for pid in lab.descendants(tracer.process.pid):
         name = Path(f"/proc/{pid}/comm").read_text().strip()
         if name == WORKERS[tracer.engine]:
             return pid

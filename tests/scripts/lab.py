@@ -168,6 +168,12 @@ def state_of(tid: int) -> str:
     return text.rpartition(")")[2].split()[0]
 
 
+def descendants(pid: int) -> list[int]:
+    """Every process below pid, nearest first."""
+    below = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(c) for c in below] + [g for c in below for g in descendants(int(c))]
+
+
 def wait_blocked(tid: int) -> None:
     """Return once the task sleeps uninterruptibly and keeps doing so."""
     seen = 0

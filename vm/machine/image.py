@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from machine import cache, mirror
+from machine.commands import search_path
 from machine.errors import UserError
 from machine.recipe import VM, Recipe
 
@@ -29,18 +30,14 @@ def as_owner() -> list[str]:
 
 
 def _logged(command: list[str]) -> None:
-    """Run a build step; its output goes where ours goes.
-
-    Debian leaves mke2fs out of the PATH of ordinary users.
-    """
-    path = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
+    """Run a build step; its output goes where ours goes."""
     try:
         subprocess.run(
             command,
             check=True,
             stdin=subprocess.DEVNULL,
             stdout=2,
-            env=os.environ | {"PATH": path},
+            env=os.environ | {"PATH": search_path()},
         )
     except FileNotFoundError as error:
         raise UserError(f"{error.filename} is missing: run `make setup`") from None
