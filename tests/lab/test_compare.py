@@ -97,7 +97,7 @@ def test_an_interrupted_comparison_goes_on_where_it_was(tmp_path: Path) -> None:
     assert _manifest(folder, finished)["clock"] == before
     assert _manifest(folder, "tmpfs/1")["filesystem"]["mkfs"] is None
     journal = _manifest(folder, "ext4-external-journal/1")
-    assert journal["journal_device"] == "sda"
+    assert journal["journal_device"]["name"] == "sda"
     assert "device=/dev/sda" in journal["filesystem"]["mkfs"]
     # Whether a run counts is up to the machine; what is told of it is not.
     assert done.stdout.strip() == (folder / "compare.txt").read_text().strip()
