@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""testing: make test and make check to one pytest run in the project's venv."""
+"""testing: make test and make check to pytest runs in the project's venv."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 from driver import setup
 from driver.lab import AGAIN, STAGES, run_tools
@@ -15,6 +19,8 @@ from driver.project import PROJECT, cache, recipe
 
 # Folders under tests/ that boot machines: `make check` leaves them out.
 NEEDS_MACHINE = ("guest", "harness", "lab")
+COUNTED = ("tests", "failures", "errors", "skipped")
+MEMORY_BYTES = 4 << 30  # of the host, for a machine and what tests it
 REMEDY = {stage.name: stage.remedy for stage in STAGES}
 
 
@@ -35,8 +41,32 @@ def _prepare_machine() -> Path:
     return Path(run_tools(progress, plan.values()))
 
 
+def _at_once() -> int:
+    """How many machines this host carries at a time.
+
+    An emulated machine waits more than it computes, so one for each CPU.
+    """
+    memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return max(1, min(len(os.sched_getaffinity(0)), memory_bytes // MEMORY_BYTES))
+
+
+def _phases(asked: argparse.Namespace) -> Iterator[list[str]]:
+    """Arguments of each pytest to run.
+
+    The quick tests go side by side, and before any machine: some hold a client to
+    its schedule. Tests that share a machine stay in one worker.
+    """
+    if asked.pytest:
+        yield ["-n", "auto" if asked.quick else "0", *asked.pytest]
+        return
+    yield ["-n", "auto", *(f"--ignore=tests/{name}" for name in NEEDS_MACHINE)]
+    if not asked.quick:
+        folders = (f"tests/{name}" for name in NEEDS_MACHINE)
+        yield ["-n", str(_at_once()), "--dist", "loadscope", *folders]
+
+
 def main() -> int:
-    """Set up, build, test; the status is pytest's."""
+    """Set up, build, test; the status is that of the first pytest that failed."""
     parser = argparse.ArgumentParser(prog="lab/test", description="Run the tests.")
     parser.add_argument(
         "--quick", action="store_true", help="linters and tests without a VM"
@@ -55,9 +85,32 @@ def main() -> int:
             environment["WORKLOADS"] = str(_prepare_machine())
         except StageError as failed:
             return failed.status
-    left_out = [f"--ignore=tests/{name}" for name in NEEDS_MACHINE] * options.quick
-    # An emulated machine keeps every CPU busy, and its stalls must be its own: one
-    # at a time. The quick tests go side by side.
-    many = ["-n", "auto" if options.quick else "0"]
-    command = [str(python), "-m", "pytest", *many, *left_out, *options.pytest]
-    return subprocess.run(command, cwd=PROJECT, env=environment, check=False).returncode
+    return _all_phases(python, environment, _phases(options))
+
+
+def _all_phases(
+    python: Path, environment: dict[str, str], phases: Iterable[list[str]]
+) -> int:
+    """Run each pytest to its end, then say what all of them counted."""
+    statuses, counts = [], Counter[str]()
+    with tempfile.TemporaryDirectory(prefix="writestall-") as folder:
+        told = Path(folder, "junit.xml")
+        for arguments in phases:
+            command = [str(python), "-m", "pytest", *arguments, f"--junitxml={told}"]
+            done = subprocess.run(command, cwd=PROJECT, env=environment, check=False)
+            statuses.append(done.returncode)
+            counts += _counts(told)
+    print("test:", ", ".join(f"{counts[word]} {word}" for word in COUNTED))
+    return next(filter(None, statuses), 0)
+
+
+def _counts(junit: Path) -> Counter[str]:
+    """How many tests ended how, from pytest's file; nothing where it wrote none."""
+    if not junit.exists():
+        return Counter()
+    suites = ElementTree.parse(junit).iter("testsuite")
+    junit.unlink()
+    counts = Counter[str]()
+    for suite in suites:
+        counts += Counter({word: int(suite.get(word, 0)) for word in COUNTED})
+    return counts

@@ -3,8 +3,8 @@
 
 A script is a file of one of the folders below whose first comment or docstring
 begins with "This test will"; the others are their libraries. Its status is
-the verdict, and the kernel's complaints overrule it. The scripts of one kernel share
-a machine as long as all goes well (batch.py).
+the verdict, and the kernel's complaints overrule it. The scripts of one folder on one
+kernel share a machine as long as all goes well (batch.py).
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ ON_EVERY_KERNEL = {
     "survives-cycles-under-load.sh",
     "unload-loses-no-deferred-bio.sh",
 }
-# Each tracer is armed 50 times in all, a machine for each engine and kernel:
-# compiling bpftrace's script under TCG takes it ten seconds of CPU each time.
+# Each tracer is armed 50 times in all, which the kernels share out: compiling
+# bpftrace's script under TCG takes it ten seconds of CPU each time.
 VARIANTS = {
     "survives-arming-under-load.py": tuple(
         ("--cycles", str(50 // len(KERNELS)), "--engine", engine)
@@ -95,6 +95,15 @@ class Case:
     kernel: str
 
     @property
+    def machine(self) -> str:
+        """What cases that share a machine have in common.
+
+        It stands before the `::` of their ids, which is where pytest-xdist looks for
+        those that one worker gets (--dist loadscope).
+        """
+        return f"{self.script.parent.relative_to(TESTS)} on {self.kernel}"
+
+    @property
     def command(self) -> list[str]:
         """How a machine runs it."""
         interpreter = "python3" if self.script.suffix == ".py" else "bash"
@@ -105,13 +114,11 @@ class Case:
 def _cases() -> list[Any]:
     """Each script, on each of its kernels, with each of its further arguments."""
     return [
-        pytest.param(
-            Case(script, (*folder.arguments, *more), kernel),
-            id="-".join((str(script.relative_to(TESTS)), kernel, *more[-1:])),
-        )
+        pytest.param(case, id=f"{case.machine}::{'-'.join((script.name, *more[-1:]))}")
         for script, folder in _scripts()
         for kernel in _kernels(script)
         for more in VARIANTS.get(script.name, ((),))
+        for case in (Case(script, (*folder.arguments, *more), kernel),)
     ]
 
 
@@ -119,7 +126,7 @@ def _cases() -> list[Any]:
 def verdict_on(
     request: pytest.FixtureRequest, artefacts: Callable[[str], Path]
 ) -> Callable[[Case], Verdict]:
-    """The verdict on a case; a kernel's first case runs all that were selected."""
+    """The verdict on a case; a machine's first case runs all that were selected."""
     selected = [
         case
         for item in request.session.items
@@ -131,7 +138,7 @@ def verdict_on(
 
     def verdict(case: Case) -> Verdict:
         if case not in known:
-            cases = [one for one in selected if one.kernel == case.kernel]
+            cases = [one for one in selected if one.machine == case.machine]
             build = f"{artefacts(case.kernel)}:{BUILD}:ro"
             machine = ("--kernel", case.kernel, "--share", build)
             batch = Batch(machine, HOLDERS, LIMIT_S)
