@@ -12,11 +12,9 @@ from functools import partial
 from pathlib import Path
 
 from driver.project import PROJECT, cache, image, recipe
-from machine import symbols
 from machine.errors import UserError
 from machine.image import Kernel
 
-SYMBOLS_IN_TREE = "/usr/lib/debug/boot"
 SOURCES = {".c", ".h", ".S", ".stp", ".bt", ""}
 
 
@@ -31,7 +29,6 @@ class Part:
     name: str
     source: str
     command: str
-    symbols: bool = False
 
 
 PARTS = (
@@ -46,16 +43,14 @@ PARTS = (
         "stap",
         "export SYSTEMTAP_DIR=/mnt/stap-cache; for script in *.stp; do"
         " ./build ${{script%.stp}} -k {release} -o ../result/stap; done",
-        symbols=True,
     ),
 )
 # Sources come in and results go out as tar streams: in a user's namespace the
 # compiler is another user and can write nowhere in the cache.
 BUILD = """set -e
-mkdir --parents {boot} /tmp/build/result/stap
+mkdir --parents /tmp/build/result/stap
 cd /tmp/build
 tar --extract
-[ ! -e System.map ] || mv System.map {boot}/System.map-{release}
 cd source
 ({command}) >&2
 find ../result -type d -empty -delete
@@ -78,15 +73,13 @@ def _key(part: Part, kernel: Kernel) -> str:
     return cache.digest(kernel.tree.name, kernel.release, part.command, *names, *files)
 
 
-def _sources(part: Part, kernel: Kernel) -> bytes:
-    """A tar of source/, with the kernel's System.map where it is needed."""
+def _sources(part: Part) -> bytes:
+    """A tar of source/."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as tar:
         for path in _files(PROJECT / part.source):
             name = path.relative_to(PROJECT / part.source)
             tar.add(path, arcname=f"source/{name}")
-        if part.symbols:
-            tar.add(symbols.build(recipe.load(), kernel.name), arcname="System.map")
     return stream.getvalue()
 
 
@@ -96,11 +89,10 @@ def _compile(part: Part, kernel: Kernel, result: Path) -> None:
     stap_cache.mkdir(exist_ok=True)
     stap_cache.chmod(0o777)
     command = part.command.format(release=kernel.release)
-    script = BUILD.format(boot=SYMBOLS_IN_TREE, release=kernel.release, command=command)
     enter = [str(PROJECT / "vm/enter"), f"{stap_cache}:/mnt/stap-cache"]
     done = subprocess.run(
-        [*enter, "--", "bash", "-c", script],
-        input=_sources(part, kernel),
+        [*enter, "--", "bash", "-c", BUILD.format(command=command)],
+        input=_sources(part),
         stdout=subprocess.PIPE,
         check=False,
     )

@@ -28,7 +28,6 @@ PREPARING = (
     Stage("qemu", "check that the Debian mirror can be reached: make doctor"),
     Stage("image", "check the mirror and the disk space: make doctor"),
     Stage("accelerator", "force one with ACCEL=tcg"),
-    Stage("symbols", AGAIN),
     Stage("compile", "the first error in the log is the one to mend"),
 )
 STAGES = (
@@ -177,7 +176,6 @@ def prepare(
         ("vm/build", "qemu"),
         ("vm/build", "tree", "disk", "kernels"),
         ("vm/build", "accel"),
-        ("vm/build", "-k", kernel, "symbols"),
         ("lab/build", "-k", kernel),
     )
     return python, run_tools(progress, plan)

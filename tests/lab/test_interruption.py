@@ -26,12 +26,11 @@ LEAVES = {
     "qemu": ("qemu",),
     "image": ("tree", "root"),
     "accelerator": ("accel",),
-    "symbols": ("vmlinux", "initramfs", "symbols"),
     "compile": ("biodelay", "workloads", "stap", "artefacts"),
 }
 NAMES = [stage.name for stage in STAGES]
 # The stages that take long enough to be met; the others end in milliseconds.
-LONG = ["qemu", "image", "accelerator", "symbols", "compile", "run"]
+LONG = ["qemu", "image", "accelerator", "compile", "run"]
 
 
 def _cache_that_stops_at(stage: str, place: Path) -> None:

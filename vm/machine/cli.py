@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from machine import accel, errors, image, qemu, recipe, run, signals, symbols
+from machine import accel, errors, image, qemu, recipe, run, signals
 from machine.errors import UserError
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -126,7 +126,6 @@ TARGETS: dict[str, Callable[[recipe.Recipe, str | None], str]] = {
     "kernels": lambda known, _: _kernel_list(known),
     "release": lambda known, name: image.kernel(known, name).release,
     "accel": lambda known, _: _accel_line(known),
-    "symbols": lambda known, name: str(symbols.build(known, name)),
 }
 
 
