@@ -11,6 +11,7 @@ from pathlib import Path
 
 COMM_BYTES = 15  # TASK_COMM_LEN less its end (include/linux/sched.h)
 MOUNTS = Path("/proc/self/mountinfo")
+SPEAKS = "slow_writes"  # each of its lines is a call, which -v puts into words
 
 
 # Which option a variable comes from.
@@ -37,10 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--comm", metavar="NAME", help="calls of tasks of that name")
     add("--device", metavar="DEV", help="calls on its file system: 254:16, /dev/vdb")
     add("--path", type=Path, metavar="PATH", help="calls on it, or below that folder")
+    add("-v", dest="words", action="store_true", help="lines for people, not JSON")
+    add("--output", type=Path, metavar="FILE", help="instead of stdout")
 
 
 def variables(options: argparse.Namespace, script: Path) -> dict[str, int | str]:
     """Values for a script's variables; what it does not have, it refuses."""
+    if options.words and script.stem != SPEAKS:
+        raise OptionError(f"{script.stem} has no -v; {SPEAKS} has")
     given = _thresholds(options) | _chosen(options)
     source = _source(script)
     for name in given:

@@ -103,6 +103,7 @@ def test_a_mistake_is_named(words: tuple[str, ...], said: str) -> None:
 def test_what_a_script_does_not_have_it_refuses() -> None:
     script = PROJECT / "bpf/journal_commits.bt"
     assert refusal("--pid", "1", script=script) == "journal_commits has no --pid"
+    assert refusal("-v", script=script) == "journal_commits has no -v; slow_writes has"
     script = PROJECT / "stap/drilldown.stp"
     assert refusal("--comm", "x", script=script) == "drilldown has no --comm"
 
