@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import platform
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,7 +42,7 @@ class Artefacts:
 
 def default_folder() -> Path:
     """build/KERNEL_RELEASE in the tree."""
-    return TREE / "build" / platform.release()
+    return TREE / "build" / os.uname().release
 
 
 def _program(target: Path) -> list[list[str]]:
@@ -51,7 +51,7 @@ def _program(target: Path) -> list[list[str]]:
 
 
 def _biodelay(target: Path) -> list[list[str]]:
-    kernel = f"KDIR=/lib/modules/{platform.release()}/build"
+    kernel = f"KDIR=/lib/modules/{os.uname().release}/build"
     built = str(TREE / "kmod" / target.name)
     return [
         ["make", "-sC", str(TREE / "kmod"), kernel],

@@ -25,7 +25,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from statistics import NormalDist
 
 PPB = 1_000_000_000
 MAX_NS = 30_000_000_000
@@ -71,15 +70,21 @@ def shares() -> list[float]:
     return sorted({*body, *tail, 1 - 1e-6})
 
 
+def _normal(mean: float, stddev: float) -> Quantile:
+    from statistics import NormalDist  # a slow machine needs half a second for it
+
+    return NormalDist(mean, stddev).inv_cdf
+
+
 def normal(mean_ns: float, stddev_ns: float) -> Quantile:
     """Normal distribution, cut at 0."""
-    return NormalDist(mean_ns, stddev_ns).inv_cdf
+    return _normal(mean_ns, stddev_ns)
 
 
 def lognormal(median_ns: float, sigma: float) -> Quantile:
     """exp() of a normal distribution with standard deviation sigma."""
-    unit = NormalDist()
-    return lambda share: median_ns * math.exp(sigma * unit.inv_cdf(share))
+    unit = _normal(0, 1)
+    return lambda share: median_ns * math.exp(sigma * unit(share))
 
 
 def pareto(minimum_ns: float, alpha: float) -> Quantile:

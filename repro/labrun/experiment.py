@@ -8,8 +8,6 @@ the way in and undoes it on the way out, so leaving mirrors entering.
 from __future__ import annotations
 
 import os
-import platform
-import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -134,8 +132,8 @@ def describe_machine(run: Run, settings: Settings) -> None:
     run.manifest |= {
         "scenario": settings.scenario_table,
         "duration_s": settings.duration_s,
-        "kernel": platform.release(),
-        "arch": platform.machine(),
+        "kernel": os.uname().release,
+        "arch": os.uname().machine,
         "device": settings.disk.as_json(),
         "backing_device": None,
         "journal_device": settings.journal.as_json() if settings.journal else None,
@@ -166,6 +164,8 @@ def carry_out(run: Run, settings: Settings) -> int:
     except Exception as error:
         run.fail(describe(error))
         if not isinstance(error, (StepError, OSError)):
+            import traceback  # a slow machine needs a tenth of a second for it
+
             traceback.print_exc()
     finally:
         run.finish()

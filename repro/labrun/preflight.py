@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,7 +50,7 @@ def _privilege() -> Iterator[str]:
 
 
 def _kernel(scenario: Scenario) -> Iterator[str]:
-    release, wanted = platform.release(), scenario.kernel
+    release, wanted = os.uname().release, scenario.kernel
     newest = wanted.max or "any"
     here = version(release)
     if here < version(wanted.min) or (wanted.max and here > version(wanted.max)):

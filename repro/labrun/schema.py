@@ -9,7 +9,6 @@ docs/scenario-format.md all read that one table.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 import types
 import typing
@@ -98,6 +97,8 @@ def _mistake(source: str, place: str, what: str) -> RefusedError:
 
 def did_you_mean(name: str, known: list[str]) -> str:
     """`, did you mean X?` where one is close, else the known ones."""
+    import difflib  # a slow machine needs a tenth of a second for it
+
     close = difflib.get_close_matches(name[:80], known, n=1, cutoff=0.5)
     if close:
         return f", did you mean {close[0]}?"
