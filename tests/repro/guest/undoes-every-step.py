@@ -8,7 +8,6 @@ Arguments go to every repro/run: --build DIR, --engine ENGINE.
 """
 
 import json
-import re
 import signal
 import subprocess
 import sys
@@ -16,13 +15,12 @@ import tempfile
 import time
 from pathlib import Path
 
+from traces_of_a_run import leftovers, settings
+
 TREE = Path(__file__).resolve().parents[3]
 DISK, JOURNAL = "/dev/vdb", "/dev/sda"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-SYSCTLS = ("dirty_writeback_centisecs", "dirty_expire_centisecs")
 END_S = 120
-PROCESSES = re.compile(rb"latwriter|stapio|staprun|bpftrace")
-MODULES = re.compile(r"^(biodelay|stap_|stalled_writes)", re.MULTILINE)
 NAME = "everything"
 SCENARIO = f"""
 name = "{NAME}"
@@ -59,39 +57,6 @@ chain = []
 stalled_writes_min = 0
 stall_ms_min = 0
 """
-
-
-def settings():
-    """The sysctls a scenario changes."""
-    return [Path("/proc/sys/vm", name).read_text() for name in SYSCTLS]
-
-
-def processes():
-    """Command lines of what a run starts."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            line = path.read_bytes()
-        except OSError:
-            continue
-        program = line.split(b"\0")[0].rpartition(b"/")[2]
-        if PROCESSES.search(program):
-            found.append(line)
-    return found
-
-
-def leftovers(before):
-    """What a run may not leave behind."""
-    mounts = Path("/proc/mounts").read_text().splitlines()
-    found = [line for line in mounts if "writestall-mnt-" in line]
-    found += MODULES.findall(Path("/proc/modules").read_text())
-    found += processes()
-    found += Path(tempfile.gettempdir()).glob("writestall-mnt-*")
-    found += Path("/dev/shm").glob("writestall-run-*")
-    found += Path("/sys/block").glob("loop*/loop")
-    if settings() != before:
-        found.append("sysctls changed")
-    return found
 
 
 def start(out, arguments):

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""traces_of_a_run: what a run may not leave behind on its machine."""
+
+import re
+import tempfile
+from pathlib import Path
+
+SYSCTLS = ("dirty_writeback_centisecs", "dirty_expire_centisecs")
+PROCESSES = re.compile(rb"latwriter|stapio|staprun|bpftrace")
+MODULES = re.compile(r"^(biodelay|stap_|stalled_writes)", re.MULTILINE)
+
+
+def settings():
+    """The sysctls a scenario changes."""
+    return [Path("/proc/sys/vm", name).read_text() for name in SYSCTLS]
+
+
+def processes():
+    """Command lines of what a run starts."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes()
+        except OSError:
+            continue
+        program = line.split(b"\0")[0].rpartition(b"/")[2]
+        if PROCESSES.search(program):
+            found.append(line)
+    return found
+
+
+def leftovers(before):
+    """What is left, where settings() were `before`; nothing is good."""
+    mounts = Path("/proc/mounts").read_text().splitlines()
+    found = [line for line in mounts if "writestall-mnt-" in line]
+    found += MODULES.findall(Path("/proc/modules").read_text())
+    found += processes()
+    found += Path(tempfile.gettempdir()).glob("writestall-mnt-*")
+    found += Path("/dev/shm").glob("writestall-run-*")
+    found += Path("/sys/block").glob("loop*/loop")
+    if settings() != before:
+        found.append("sysctls changed")
+    return found
