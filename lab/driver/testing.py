@@ -54,15 +54,18 @@ def _phases(asked: argparse.Namespace) -> Iterator[list[str]]:
     """Arguments of each pytest to run.
 
     The quick tests go side by side, and before any machine: some hold a client to
-    its schedule. Tests that share a machine stay in one worker.
+    its schedule. Tests that share a machine stay in one worker. What measures
+    comes last, alone.
     """
     if asked.pytest:
         yield ["-n", "auto" if asked.quick else "0", *asked.pytest]
         return
     yield ["-n", "auto", *(f"--ignore=tests/{name}" for name in NEEDS_MACHINE)]
     if not asked.quick:
-        folders = (f"tests/{name}" for name in NEEDS_MACHINE)
-        yield ["-n", str(_at_once()), "--dist", "loadscope", *folders]
+        folders = [f"tests/{name}" for name in NEEDS_MACHINE]
+        many = ["-n", str(_at_once()), "--dist", "loadscope"]
+        yield [*many, "-m", "not alone", *folders]
+        yield ["-n", "0", "-m", "alone", *folders]
 
 
 def main() -> int:
