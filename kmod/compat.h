@@ -80,15 +80,61 @@ static inline void biodelay_keep_submitter(struct bio *bio)
 		bio->bi_ioprio = get_current_ioprio();
 }
 
-/* Opened for a look: no claim, so nobody is kept out by it. */
-static inline struct file *biodelay_bdev_open(dev_t dev)
+/*
+ * A block device opened for a look: no claim, so nobody is kept out by it.
+ * What opens one became a file in 6.9 (f3a608827d1f, "bdev: open block device
+ * as files"), a handle in 6.7 (e719b4d15674, "block: Provide bdev_open_*
+ * functions"); its mode got a type of its own in 6.5 (05bdb9965305, "block:
+ * replace fmode_t with a block-specific type for block open flags").
+ */
+struct biodelay_look {
+	struct block_device *bdev;
+	struct inode *inode;
+	void *opened;
+};
+
+static inline int biodelay_look_at(dev_t dev, struct biodelay_look *look)
 {
-	return bdev_file_open_by_dev(dev, BLK_OPEN_READ, NULL, NULL);
+#if defined(HAVE_BDEV_FILE_OPEN_BY_DEV)
+	struct file *opened =
+		bdev_file_open_by_dev(dev, BLK_OPEN_READ, NULL, NULL);
+#elif defined(HAVE_BDEV_OPEN_BY_DEV)
+	struct bdev_handle *opened =
+		bdev_open_by_dev(dev, BLK_OPEN_READ, NULL, NULL);
+#elif defined(HAVE_BLK_OPEN_READ)
+	struct block_device *opened =
+		blkdev_get_by_dev(dev, BLK_OPEN_READ, NULL, NULL);
+#else
+	struct block_device *opened = blkdev_get_by_dev(dev, FMODE_READ, NULL);
+#endif
+
+	if (IS_ERR(opened))
+		return PTR_ERR(opened);
+	look->opened = opened;
+#if defined(HAVE_BDEV_FILE_OPEN_BY_DEV)
+	look->bdev = file_bdev(opened);
+	look->inode = opened->f_mapping->host;
+#elif defined(HAVE_BDEV_OPEN_BY_DEV)
+	look->bdev = opened->bdev;
+	look->inode = opened->bdev->bd_inode;
+#else
+	look->bdev = opened;
+	look->inode = opened->bd_inode;
+#endif
+	return 0;
 }
 
-static inline void biodelay_bdev_close(struct file *file)
+static inline void biodelay_look_away(struct biodelay_look *look)
 {
-	bdev_fput(file);
+#if defined(HAVE_BDEV_FILE_OPEN_BY_DEV)
+	bdev_fput(look->opened);
+#elif defined(HAVE_BDEV_OPEN_BY_DEV)
+	bdev_release(look->opened);
+#elif defined(HAVE_BLK_OPEN_READ)
+	blkdev_put(look->bdev, NULL);
+#else
+	blkdev_put(look->bdev, FMODE_READ);
+#endif
 }
 
 /*

@@ -50,26 +50,25 @@ static int look_up(const char *name, dev_t *dev)
 int biodelay_device_find(struct biodelay_device *device, const char *name)
 {
 	struct biodelay_device found = { };
-	struct block_device *bdev;
-	struct file *file;
+	struct biodelay_look look;
 	int err = look_up(name, &found.dev);
 
 	if (err == -ENOTBLK) {
 		pr_err("device='%s': not a block device\n", name);
 		return err;
 	}
-	file = err ? ERR_PTR(err) : biodelay_bdev_open(found.dev);
-	if (IS_ERR(file)) {
-		pr_err("device='%s': no such block device (error %ld); lsblk lists them\n",
-		       name, PTR_ERR(file));
+	if (!err)
+		err = biodelay_look_at(found.dev, &look);
+	if (err) {
+		pr_err("device='%s': no such block device (error %d); lsblk lists them\n",
+		       name, err);
 		return -ENODEV;
 	}
-	bdev = file_bdev(file);
-	found.whole = !bdev_is_partition(bdev);
-	found.start = get_start_sect(bdev);
-	found.zoned = bdev_is_zoned(bdev);
-	snprintf(found.name, sizeof(found.name), "%pg", bdev);
-	biodelay_bdev_close(file);
+	found.whole = !bdev_is_partition(look.bdev);
+	found.start = get_start_sect(look.bdev);
+	found.zoned = bdev_is_zoned(look.bdev);
+	snprintf(found.name, sizeof(found.name), "%pg", look.bdev);
+	biodelay_look_away(&look);
 	*device = found;
 	return 0;
 }

@@ -17,59 +17,59 @@
  */
 static bool is_claimed(dev_t dev)
 {
-	struct file *file = biodelay_bdev_open(dev);
+	struct biodelay_look look;
 	bool is;
 
-	if (IS_ERR(file))
+	if (biodelay_look_at(dev, &look))
 		return false;
-	is = biodelay_has_foreign_holder(file_bdev(file));
-	biodelay_bdev_close(file);
+	is = biodelay_has_foreign_holder(look.bdev);
+	biodelay_look_away(&look);
 	return is;
 }
 
 /* The mark that keeps writers off a swap device (blkdev_write_iter()). */
 static bool is_swap(dev_t dev)
 {
-	struct file *file = biodelay_bdev_open(dev);
+	struct biodelay_look look;
 	bool is;
 
-	if (IS_ERR(file))
+	if (biodelay_look_at(dev, &look))
 		return false;
-	is = IS_SWAPFILE(file->f_mapping->host);
-	biodelay_bdev_close(file);
+	is = IS_SWAPFILE(look.inode);
+	biodelay_look_away(&look);
 	return is;
 }
 
 static dev_t disk_of(dev_t dev)
 {
-	struct file *file = biodelay_bdev_open(dev);
-	dev_t disk = 0;
+	struct biodelay_look look;
+	dev_t disk;
 
-	if (IS_ERR(file))
+	if (biodelay_look_at(dev, &look))
 		return 0;
-	disk = file_bdev(file)->bd_disk->part0->bd_dev;
-	biodelay_bdev_close(file);
+	disk = look.bdev->bd_disk->part0->bd_dev;
+	biodelay_look_away(&look);
 	return disk;
 }
 
 /* Whether a disk or one of its partitions is so. */
 static bool any_part(dev_t disk, bool (*is)(dev_t dev))
 {
-	struct file *file = biodelay_bdev_open(disk);
+	struct biodelay_look look;
 	struct block_device *part;
 	unsigned long number;
 	bool any = false;
 	dev_t dev[64];
 	int count = 0;
 
-	if (IS_ERR(file))
+	if (biodelay_look_at(disk, &look))
 		return false;
 	rcu_read_lock();
-	xa_for_each(&file_bdev(file)->bd_disk->part_tbl, number, part)
+	xa_for_each(&look.bdev->bd_disk->part_tbl, number, part)
 		if (count < ARRAY_SIZE(dev))
 			dev[count++] = part->bd_dev;
 	rcu_read_unlock();
-	biodelay_bdev_close(file);
+	biodelay_look_away(&look);
 	while (count--)
 		any |= is(dev[count]);
 	return any;

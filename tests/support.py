@@ -13,7 +13,7 @@ sys.path[:0] = [str(PROJECT / folder) for folder in ("vm", "lab")]
 
 from machine import recipe  # noqa: E402
 
-KERNELS = tuple(recipe.load().kernels)
+KERNELS = recipe.load().tested
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 

@@ -20,6 +20,7 @@ if [ -e /job/probe ]; then # the tiny machine that only shows it can run
 	poweroff -f
 fi
 
+load bus
 load rest &
 load root
 tries=0

@@ -29,7 +29,7 @@ def _prepare_machine() -> Path:
 
     Returns the folder of one kernel's compiled parts.
     """
-    kernels = tuple(recipe.load().kernels)
+    kernels = recipe.load().tested
     plan = {
         "qemu": ("vm/build", "qemu"),
         "image": ("vm/build", "tree", "disk", "kernels"),

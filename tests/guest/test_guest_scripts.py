@@ -61,7 +61,7 @@ ON_EVERY_KERNEL = {
 # bpftrace's script under TCG takes it ten seconds of CPU each time.
 VARIANTS = {
     "survives-arming-under-load.py": tuple(
-        ("--cycles", str(50 // len(KERNELS)), "--engine", engine)
+        ("--cycles", str(-(-50 // len(KERNELS))), "--engine", engine)
         for engine in ("stap", "bpftrace")
     ),
 }

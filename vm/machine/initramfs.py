@@ -14,11 +14,20 @@ from machine.image import Kernel
 from machine.recipe import VM
 
 # Modules, each with what modules.dep says it needs; built-in ones are skipped.
-# `root` is what it takes to reach the root disk, in the order of loading;
-# `rest` (shared folders, the SCSI disk, configfs) loads beside it.
+# `bus` is what the other two stand on; `root` is what it takes to reach the root
+# disk, in the order of loading; `rest` (ports, shared folders, the SCSI disk, configfs)
+# loads beside it.
 MODULES = {
+    "bus": ("virtio_pci",),
     "root": ("crc32c_generic", "virtio_blk", "ext4", "overlay"),
-    "rest": ("9p", "9pnet_virtio", "virtio_scsi", "sd_mod", "configfs"),
+    "rest": (
+        "virtio_console",
+        "9p",
+        "9pnet_virtio",
+        "virtio_scsi",
+        "sd_mod",
+        "configfs",
+    ),
 }
 # 6.12's ext4 asks the crypto API for crc32c by name (fs/ext4/super.c), which
 # modules.dep does not say; later kernels have it built in.

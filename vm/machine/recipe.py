@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,10 @@ PROJECT = VM.parent
 
 @dataclass(frozen=True)
 class Recipe:
-    """What the image consists of; `kernels` maps short names to suites."""
+    """What the image consists of; `kernels` maps short names to suites.
+
+    `tested` are the kernels that `make test` runs on.
+    """
 
     packages: tuple[str, ...]
     userland_suite: str
@@ -23,6 +27,7 @@ class Recipe:
     qemu_minimum: int
     kernels: dict[str, str]
     default_kernel: str
+    tested: tuple[str, ...]
 
     def kernel(self, name: str | None) -> str:
         """The short name of the kernel asked for, or of the default one."""
@@ -38,6 +43,7 @@ def load() -> Recipe:
     lines = (VM / "packages.txt").read_text().splitlines()
     table = tomllib.loads((VM / "kernels.toml").read_text())
     kernels = table["kernel"]
+    every = os.environ.get("WRITESTALL_EVERY_KERNEL") == "1"
     return Recipe(
         packages=tuple(line for line in lines if line and not line.startswith("#")),
         userland_suite=table["userland"]["suite"],
@@ -45,4 +51,9 @@ def load() -> Recipe:
         qemu_minimum=table["qemu"]["minimum"],
         kernels={name: entry["suite"] for name, entry in kernels.items()},
         default_kernel=next(n for n, entry in kernels.items() if entry.get("default")),
+        tested=tuple(
+            name
+            for name, entry in kernels.items()
+            if every or not entry.get("on_demand")
+        ),
     )
