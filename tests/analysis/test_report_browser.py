@@ -25,11 +25,9 @@ CHROMIUM = shutil.which("chromium")
 # WCAG 2.2, 1.4.3: the least contrast of text.
 LEAST_CONTRAST = 4.5
 
-# One browser serves all: they run in one worker, one after the other.
-pytestmark = [
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium: make setup installs it"),
-]
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no chromium: make setup installs it"
+)
 
 
 @pytest.fixture(scope="module")

@@ -134,3 +134,33 @@ def test_a_mistake_of_its_own_leaves_nothing_running(tmp_path: Path) -> None:
     _, said = trace.process.communicate(timeout=30)
     assert trace.process.returncode == 1
     assert "KeyError" in said
+
+
+@pytest.mark.parametrize(
+    ("release", "refused"),
+    [
+        ("6.1.0-50-amd64", True),
+        ("6.11.9", True),
+        ("6.12.107+deb13-amd64", False),
+        ("7.2", False),
+    ],
+)
+def test_page_locks_is_refused_where_it_would_miss_waits(
+    release: str, refused: bool
+) -> None:
+    code = (
+        "import sys; from importlib.machinery import SourceFileLoader\n"
+        "trace = SourceFileLoader('trace', sys.argv[1]).load_module()\n"
+        "trace.check_kernel('stalled_writes', sys.argv[2])\n"
+        "try: trace.check_kernel('page_locks', sys.argv[2])\n"
+        "except trace.TraceError as error: print(error)\n"
+    )
+    launcher = str(PROJECT / "bpf/trace")
+    said = subprocess.run(
+        [sys.executable, "-c", code, launcher, release],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert said.endswith(f"this is {release}; use stap/trace page_locks\n") == refused
+    assert bool(said) == refused

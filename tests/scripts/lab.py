@@ -26,6 +26,7 @@ MOUNT = Path("/mnt/lab")
 DEVICE = Path("/dev/mapper/lab")
 ENGINES = ("stap", "bpftrace")
 LAUNCHERS = {"stap": "stap/trace", "bpftrace": "bpf/trace"}
+REFUSED_BEFORE = {("bpftrace", "page_locks"): (6, 12)}
 ARMED_WITHIN_S = 180
 Event = dict[str, Any]
 
@@ -152,6 +153,27 @@ def tracing(
             if tracer.process.poll() is None:
                 tracer.process.send_signal(signal.SIGINT)
                 tracer.process.wait(timeout=ARMED_WITHIN_S)
+
+
+def engines(script: str) -> tuple[str, ...]:
+    """Those that trace with a script on this kernel; the others must say who does."""
+    taken = []
+    for engine in ENGINES:
+        if older_than(REFUSED_BEFORE.get((engine, script), (0, 0))):
+            command = [str(PROJECT / LAUNCHERS[engine]), script]
+            told = subprocess.run(command, capture_output=True, text=True, check=False)
+            expect(told.returncode == 1, f"{engine} does not refuse {script}")
+            expect("; use " in told.stderr, f"{engine} names no other: {told.stderr}")
+            expect(told.stderr.count("\n") == 1, f"not one line: {told.stderr}")
+        else:
+            taken.append(engine)
+    return tuple(taken)
+
+
+def older_than(version: tuple[int, int]) -> bool:
+    """Whether the running kernel is older than (6, 12), say."""
+    major, minor = os.uname().release.split(".")[:2]
+    return (int(major), int(minor)) < version
 
 
 def until(condition: Callable[[], bool], limit_s: float = ARMED_WITHIN_S) -> None:

@@ -229,22 +229,24 @@ def test(options: argparse.Namespace) -> None:
     with (
         lab.disk() as disk,
         lab.tracing(
-            options.modules, lab.ENGINES, *limit, script="page_locks"
+            options.modules, lab.engines("page_locks"), *limit, script="page_locks"
         ) as tracers,
     ):
         waits = [wait for make, *where in ROUNDS for wait in make(disk, *where)]
         lab.expect(len(waits) == WAITS, f"{len(waits)} waits were made, not {WAITS}")
         want = {(w.tid, w.tid, w.what, disk.dev, w.ino, w.index, 1): w for w in waits}
-        one, other = (by_identity(tracer, disk) for tracer in tracers)
-        for tracer, found in zip(tracers, (one, other), strict=True):
+        founds = [by_identity(tracer, disk) for tracer in tracers]
+        for tracer, found in zip(tracers, founds, strict=True):
             who = tracer.engine
             lab.expect(
                 found.keys() == want.keys(), f"{who}: {list(found)}, not {list(want)}"
             )
             for key, wait in want.items():
                 check(wait, found[key], who)
-        for key, event in one.items():
-            agree(event, other[key])
+        one, *others = founds
+        for other in others:
+            for key, event in one.items():
+                agree(event, other[key])
 
 
 if __name__ == "__main__":
