@@ -44,7 +44,7 @@ def _prepare_machine() -> Path:
 def _at_once() -> int:
     """How many machines this host carries at a time.
 
-    An emulated machine waits more than it computes, so one for each CPU.
+    An emulated machine of two CPUs keeps about one of the host's busy.
     """
     memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return max(1, min(len(os.sched_getaffinity(0)), memory_bytes // MEMORY_BYTES))
@@ -57,10 +57,11 @@ def _phases(asked: argparse.Namespace) -> Iterator[list[str]]:
     its schedule. Tests that share a machine stay in one worker. What measures
     comes last, alone.
     """
+    quick = ["-n", "auto", *(f"--ignore=tests/{name}" for name in NEEDS_MACHINE)]
     if asked.pytest:
-        yield ["-n", "auto" if asked.quick else "0", *asked.pytest]
+        yield [*(quick if asked.quick else ("-n", "0")), *asked.pytest]
         return
-    yield ["-n", "auto", *(f"--ignore=tests/{name}" for name in NEEDS_MACHINE)]
+    yield quick
     if not asked.quick:
         folders = [f"tests/{name}" for name in NEEDS_MACHINE]
         many = ["-n", str(_at_once()), "--dist", "loadscope"]
