@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(PROJECT / folder) for folder in ("vm", "lab")]
@@ -14,7 +17,18 @@ sys.path[:0] = [str(PROJECT / folder) for folder in ("vm", "lab")]
 from machine import recipe  # noqa: E402
 
 KERNELS = recipe.load().tested
+EVERY = os.environ.get("WRITESTALL_EVERY_KERNEL") == "1"
 Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def module(path: str) -> Any:
+    """A module of a folder that no package holds: a launcher's, say."""
+    name = "_".join(Path(path).with_suffix("").parts)
+    spec = importlib.util.spec_from_file_location(name, PROJECT / path)
+    assert spec and spec.loader
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
 
 
 def tool(

@@ -4,27 +4,14 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import os
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-from support import PROJECT
+from support import PROJECT, module
 
-
-def load(folder: str) -> ModuleType:
-    """The module as one of the launchers has it."""
-    path = PROJECT / folder / "variables.py"
-    spec = importlib.util.spec_from_file_location(f"{folder}_variables", path)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-VARIABLES = load("bpf")
+VARIABLES = module("bpf/variables.py")
 SCRIPT = PROJECT / "bpf/stalled_writes.bt"
 
 
@@ -110,4 +97,4 @@ def test_what_a_script_does_not_have_it_refuses() -> None:
 
 def test_both_launchers_have_the_same() -> None:
     assert (PROJECT / "stap/variables.py").resolve() == PROJECT / "bpf/variables.py"
-    assert load("stap").OPTIONS == VARIABLES.OPTIONS
+    assert module("stap/variables.py").OPTIONS == VARIABLES.OPTIONS

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import io
 import json
 import re
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from support import PROJECT
+from support import module
 
 CALL = {
     "ev": "write",
@@ -32,16 +31,7 @@ CALL = {
 }
 
 
-def _module() -> Any:
-    path = PROJECT / "stap/words.py"  # the engines share the file
-    spec = importlib.util.spec_from_file_location("tracers_words", path)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-WORDS = _module()
+WORDS = module("stap/words.py")  # the engines share the file
 
 
 def said(**event: Any) -> str:
@@ -54,12 +44,8 @@ def said(**event: Any) -> str:
     return text[:-1]
 
 
-def call(**other: Any) -> str:
-    return said(**CALL, **{"t_ns": time.monotonic_ns()}, **other)
-
-
 def test_a_call_is_one_line_with_both_stacks() -> None:
-    clock, _, rest = call().partition(" ")
+    clock, _, rest = said(**CALL, t_ns=time.monotonic_ns()).partition(" ")
     assert re.fullmatch(r"\d\d:\d\d:\d\d\.\d{6}", clock)
     assert rest == (
         "write(2) kafka/gc.log 200 B at 4096 took 2843.2 ms: 200"

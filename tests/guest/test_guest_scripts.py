@@ -9,7 +9,6 @@ kernel share a machine as long as all goes well (batch.py).
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ import pytest
 from batch import TOOK_S, Batch, Verdict
 from machine import recipe
 from machine.run import GUEST_PROJECT
-from support import KERNELS, PROJECT
+from support import EVERY, KERNELS, PROJECT
 
 TESTS = PROJECT / "tests"
 BUILD = "/mnt/build"
@@ -83,8 +82,7 @@ def _scripts() -> list[tuple[Path, Folder]]:
 
 
 def _kernels(script: Path) -> tuple[str, ...]:
-    every = os.environ.get("WRITESTALL_EVERY_KERNEL") == "1"
-    if every or script.name in ON_EVERY_KERNEL:
+    if EVERY or script.name in ON_EVERY_KERNEL:
         return KERNELS
     return (recipe.load().default_kernel,)
 

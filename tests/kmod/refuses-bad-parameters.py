@@ -10,6 +10,7 @@ import ctypes
 import errno
 import os
 import platform
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,9 @@ MISTAKES = (
     ("EDESTADDRREQ", "no device", "enabled=1", "delay_us=1000"),
     ("EDOM", "no delay", "enabled=1", HERE),
 )
+COMPLAINTS = re.compile(
+    r"BUG|WARNING|Oops|Call Trace|lockup|stall|hung|I/O error"  # as in lib.sh
+)
 SWAPPING = ("ETXTBSY", "has active swap", *GOOD)
 
 
@@ -81,6 +85,7 @@ class Log:
     def __init__(self) -> None:
         self._kmsg = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
         os.lseek(self._kmsg, 0, os.SEEK_END)
+        self._complaints: list[str] = []
 
     def lines(self) -> list[str]:
         """New lines, the taint of loading left out."""
@@ -89,7 +94,14 @@ class Log:
             try:
                 found.append(os.read(self._kmsg, 8192).decode().partition(";")[2])
             except BlockingIOError:
-                return [x for x in found if "biodelay: " in x and "taint" not in x]
+                break
+        self._complaints += filter(COMPLAINTS.search, found)
+        return [x for x in found if "biodelay: " in x and "taint" not in x]
+
+    def quiet(self) -> None:
+        """Nothing that the kernel said since the beginning is a complaint."""
+        self.lines()
+        assert not self._complaints, f"the kernel complained: {self._complaints}"
 
 
 def refused(log: Log, want: str, words: str, *parameters: str) -> None:
@@ -121,7 +133,7 @@ def arming_refused() -> None:
                 continue
             raise AssertionError(f"enabled took {value!r}")
         status = Path("/sys/kernel/debug/biodelay/status").read_text()
-        assert "armed 0" in " ".join(status.split()), "armed by a mistake"
+        assert ["armed", "0"] in map(str.split, status.splitlines()), status
     finally:
         unload()
 
@@ -138,6 +150,7 @@ def main() -> None:
     forced = load(ON_ROOT, f"force={ROOT_DISK}", "delay_us=1")
     assert forced == "0", f"refused although forced by name: {forced}"
     unload()
+    log.quiet()
 
 
 main()

@@ -8,14 +8,13 @@ was injected. `make test` runs some; `make test-scenarios` all, on every kernel.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from lab_runs import make, make_lab
 from machine import recipe
-from support import KERNELS, PROJECT
+from support import EVERY, KERNELS, PROJECT
 
 ALL = sorted(path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml"))
 # One of each: a page, the journal, another file system, an application, the queue,
@@ -29,7 +28,6 @@ SOME = [
     "queue-full",
     "stable-page",
 ]
-EVERY = os.environ.get("WRITESTALL_EVERY_KERNEL") == "1"
 
 
 @pytest.mark.parametrize("kernel", KERNELS if EVERY else [recipe.load().default_kernel])

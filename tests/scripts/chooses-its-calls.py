@@ -93,9 +93,10 @@ def by_family_and_device(options: argparse.Namespace, disk: lab.Disk) -> None:
         with disk.stalled():
             os.write(tells, b"x")
             lab.wait_blocked(elder)
-            own = [elder, *lab.descendants(elder)]
+            (younger,) = lab.descendants(elder)
+            own = [elder, younger]
             other = lab.child(sync(lab.MOUNT / "other.log"))
-            for pid in (*own[1:], other):
+            for pid in (younger, other):
                 lab.wait_blocked(pid)
             time.sleep(HOLD_S)
         lab.expect(lab.reap(other) == 0 and lab.reap(elder) == 0, "a child failed")

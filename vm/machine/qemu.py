@@ -21,7 +21,7 @@ KERNEL_OPTIONS = (
 )
 # TCG carries out `rep movsb` byte by byte, and the kernel prefers it where the CPU
 # calls it fast (arch/x86/lib/copy_user_64.S, clear_page_64.S); stac and clac around
-# every copy to user space end a translated block.
+# every copy to user space end a translated block; la57 is a fifth table to walk.
 SLOW_UNDER_TCG = ("la57", "erms", "fsrm", "fsrs", "smap")
 CPU = {
     "kvm": "host",

@@ -35,8 +35,9 @@ def leftovers(before):
     found = [line for line in mounts if "writestall-mnt-" in line]
     found += MODULES.findall(Path("/proc/modules").read_text())
     found += processes()
-    found += Path(tempfile.gettempdir()).glob("writestall-mnt-*")
-    found += Path("/dev/shm").glob("writestall-run-*")
+    for folder in (tempfile.gettempdir(), "/dev/shm"):
+        for name in ("writestall-mnt-*", "writestall-run-*"):
+            found += Path(folder).glob(name)
     found += Path("/sys/block").glob("loop*/loop")
     if settings() != before:
         found.append("sysctls changed")
