@@ -11,7 +11,7 @@ export PROFILE WORKLOAD FS ROUNDS DURATION SLO AGED SEED NAME
 export PYTHONDONTWRITEBYTECODE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help lab variants compare test test-scenarios check bench-analysis setup doctor drilldown shell scenarios explain clean
+.PHONY: help lab variants compare test test-scenarios check gold bench-analysis setup doctor drilldown shell scenarios explain clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -33,6 +33,10 @@ test-scenarios: ## every scenario on every kernel with both engines, to its chai
 
 check: ## the quick tests and linters, no VM
 	@lab/test --quick
+
+gold: ## record the golden answers of tests/data anew (RUN= keeps runs there first)
+	@$(if $(RUN),tests/analysis/gold.py $(RUN))
+	@GOLD=1 lab/test --quick -- tests/analysis/test_gold.py
 
 bench-analysis: ## what explain, report and check cost at 10^4 to 10^7 events (SIZES=)
 	@PYTHONPATH=analysis "$$(lab/setup)" tests/analysis/bench.py $(SIZES)

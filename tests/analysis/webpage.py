@@ -11,6 +11,7 @@ from pathlib import Path
 from writestall.cli import main
 
 VOID = {"meta", "input"}
+UNREAD = {"script", "style"}
 
 
 @dataclass(slots=True)
@@ -96,6 +97,16 @@ def parsed(html: str) -> Element:
     reader.close()
     (root,) = reader.open
     return root
+
+
+def lines(page: Element) -> Iterator[str]:
+    """What a reader finds on the page, a line for each that the source has."""
+    for inner in page.inner:
+        if isinstance(inner, Element):
+            if inner.tag not in UNREAD:
+                yield from lines(inner)
+        else:
+            yield from filter(None, (" ".join(x.split()) for x in inner.split("\n")))
 
 
 def made(run: Path, status: int = 0) -> Path:
