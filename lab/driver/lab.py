@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -156,13 +156,26 @@ def add_machine(run: Path) -> None:
         part.replace(manifest)
 
 
-def run_tools(progress: Progress, commands: Iterable[tuple[str, ...]]) -> str:
-    """One stage for each of our programs; returns the last one's last line."""
-    for command in commands:
+Calls = tuple[tuple[str, ...], ...]  # of our own programs, beside each other
+
+
+def run_tools(progress: Progress, stages: Iterable[Calls]) -> str:
+    """One stage after the other; returns the last line of the last one."""
+    for calls in stages:
         with progress.stage() as log:
-            log.run(tool(*command))
+            log.run(*(tool(*call) for call in calls))
             log.note = log.last_line()
     return log.note
+
+
+def machine_parts(kernels: Sequence[str]) -> tuple[Calls, ...]:
+    """What makes the machine's parts: a stage each but the set-up in PREPARING."""
+    return (
+        (("vm/build", "qemu"),),
+        (("vm/build", "tree", "disk", "kernels"),),
+        (("vm/build", "accel"),),
+        tuple(("lab/build", "-k", kernel) for kernel in kernels),
+    )
 
 
 def prepare(
@@ -172,13 +185,7 @@ def prepare(
     with progress.stage() as log:
         log.note = setup.packages(("lab",))
         python = setup.python(extras)
-    plan = (
-        ("vm/build", "qemu"),
-        ("vm/build", "tree", "disk", "kernels"),
-        ("vm/build", "accel"),
-        ("lab/build", "-k", kernel),
-    )
-    return python, run_tools(progress, plan)
+    return python, run_tools(progress, machine_parts((kernel,)))
 
 
 def told(log: StageLog, python: Path, *arguments: str) -> CompletedProcess[str]:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -29,22 +29,39 @@ class Stage:
     remedy: str
 
 
-def watched(command: list[str], output: IO[str] | IO[bytes]) -> int:
-    """Run a command to its end; when we are interrupted, it ends in order first."""
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=subprocess.STDOUT,
-    ) as child:
+def watched(commands: Sequence[list[str]], output: IO[str] | IO[bytes]) -> int:
+    """Run commands beside each other, all to their ends; 0 if each ended with that.
+
+    When we are interrupted, they end in order first.
+    """
+    with contextlib.ExitStack() as stack:
+        children = [
+            stack.enter_context(
+                subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                )
+            )
+            for command in commands
+        ]
         try:
-            return child.wait()
+            return next(filter(None, [child.wait() for child in children]), 0)
         except BaseException:
-            child.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                child.wait(GRACE_S)
-            child.kill()
+            _end(children)
             raise
+
+
+def _end(children: Iterable[subprocess.Popen[bytes]]) -> None:
+    """Ask all of them, then kill who has not gone after the grace."""
+    for child in children:
+        child.terminate()
+    over_s = time.monotonic() + GRACE_S
+    for child in children:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(max(0.0, over_s - time.monotonic()))
+        child.kill()
 
 
 class StageError(Exception):
@@ -124,23 +141,24 @@ class StageLog:
         self.status = 0
         path.write_text("")
 
-    def run(self, command: list[str]) -> None:
-        """Run a command; its output goes to the log (with V=1 also here)."""
+    def run(self, *commands: list[str]) -> None:
+        """Run commands beside each other; what they print is logged (V=1: shown)."""
         with self.path.open("a") as log:
-            log.write(f"$ {' '.join(command)}\n")
+            for command in commands:
+                log.write(f"$ {' '.join(command)}\n")
             log.flush()
             if self.verbose:
-                self.status = self._tee(command)
+                self.status = self._tee(commands)
             else:
-                self.status = watched(command, log)
+                self.status = watched(commands, log)
         if self.status:
             raise UserError(f"failed with status {self.status}")
 
-    def _tee(self, command: list[str]) -> int:
+    def _tee(self, commands: Sequence[list[str]]) -> int:
         tee = ["tee", "--append", str(self.path)]
         with subprocess.Popen(tee, stdin=subprocess.PIPE, stdout=2) as copier:
             assert copier.stdin is not None
-            status = watched(command, copier.stdin)
+            status = watched(commands, copier.stdin)
             copier.stdin.close()
         return status
 

@@ -13,15 +13,14 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from driver import setup
-from driver.lab import AGAIN, STAGES, run_tools
-from driver.progress import Progress, Stage, StageError
+from driver.lab import PREPARING, machine_parts, run_tools
+from driver.progress import Progress, StageError
 from driver.project import PROJECT, cache, recipe
 
 # Folders under tests/ that boot machines: `make check` leaves them out.
 NEEDS_MACHINE = ("guest", "harness", "lab")
 COUNTED = ("tests", "failures", "errors", "skipped")
 MEMORY_BYTES = 4 << 30  # of the host, for a machine and what tests it
-REMEDY = {stage.name: stage.remedy for stage in STAGES}
 
 
 def _prepare_machine() -> Path:
@@ -29,16 +28,8 @@ def _prepare_machine() -> Path:
 
     Returns the folder of one kernel's compiled parts.
     """
-    kernels = recipe.load().tested
-    plan = {
-        "qemu": ("vm/build", "qemu"),
-        "image": ("vm/build", "tree", "disk", "kernels"),
-        "accelerator": ("vm/build", "accel"),
-    }
-    plan |= {f"compile {name}": ("lab/build", "-k", name) for name in kernels}
-    stages = tuple(Stage(name, REMEDY.get(name, AGAIN)) for name in plan)
-    progress = Progress(stages, cache.root() / "logs")
-    return Path(run_tools(progress, plan.values()))
+    progress = Progress(PREPARING[1:], cache.root() / "logs")
+    return Path(run_tools(progress, machine_parts(recipe.load().tested)))
 
 
 def _at_once() -> int:
