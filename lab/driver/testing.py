@@ -29,7 +29,7 @@ def _prepare_machine() -> Path:
     Returns the folder of one kernel's compiled parts.
     """
     progress = Progress(PREPARING[1:], cache.root() / "logs")
-    return Path(run_tools(progress, machine_parts(recipe.load().tested)))
+    return Path(run_tools(progress, machine_parts(recipe.tested())))
 
 
 def _at_once() -> int:
