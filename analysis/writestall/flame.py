@@ -110,7 +110,7 @@ class _Stacks:
     """The stacks of waits, outermost function first."""
 
     def __init__(self, answer: Answer) -> None:
-        self._blocks = dict(answer.stream.blocks)
+        self._blocks = answer.stream.blocks
         self._known: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def names(self, part: Part) -> tuple[str, ...]:
@@ -118,7 +118,7 @@ class _Stacks:
         # A wait's own I/O has no path: its stack stands above it already.
         if part.kind != WAIT or not part.path:
             return ()
-        block = self._blocks.get(part.evidence[0]) if part.evidence else None
+        block = self._blocks.like(part.evidence[0]) if part.evidence else None
         if block is None or block.tid != part.task.tid:
             return part.path
         known = self._known.get(block.kstack)

@@ -34,7 +34,7 @@ def _merged_below(part: Part) -> Part:
 
 def _merge(group: list[Part]) -> Part:
     first = group[0]
-    dur_ns = waits = queue = 0
+    dur_ns = explained_ns = waits = queue = 0
     link = first.link
     starts: list[int] = []
     evidence: dict[int, None] = {}
@@ -43,6 +43,7 @@ def _merge(group: list[Part]) -> Part:
         if part.dur_ns > first.dur_ns:
             first = part
         dur_ns += part.dur_ns
+        explained_ns += part.explained_ns
         waits += part.waits
         queue = max(queue, part.queue)
         if part.link == INFERRED:
@@ -55,6 +56,7 @@ def _merge(group: list[Part]) -> Part:
         first,
         start_ns=min(starts, default=None),
         dur_ns=dur_ns,
+        explained_ns=explained_ns,
         link=link,
         evidence=tuple(evidence),
         parts=merged(below) if below else (),

@@ -8,30 +8,30 @@ that cannot be opened, or holds not one event, is an error.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
 import msgspec.inspect
 
-from writestall.decode import Decoder
+from writestall.blocks import Blocks
+from writestall.decode import UNREADABLE, Decoder
 from writestall.errors import WritestallError
 from writestall.events import (
     Begin,
-    Block,
     ClientWrite,
     Commit,
     End,
-    Event,
     Lost,
     Write,
 )
 
-T = TypeVar("T")
 # An event line is a few KiB: 48 frames twice, and a path.
 MAX_LINE_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 20
 KNOWN_EVENTS = frozenset(("begin", "block", "write", "commit", "lost", "end"))
 # Kinds of lines that one client's record may hold, beside `begin` and `end`.
 CLIENT_KINDS = frozenset(("client_write", "pause", "request"))
@@ -51,12 +51,15 @@ class Problem:
 
 @dataclass(slots=True)
 class Stream:
-    """What one tracer wrote. Blocks and writes carry their line number as id."""
+    """What one tracer wrote. Blocks and writes carry their line number as id.
+
+    Blocks are sorted by task and time, writes by time.
+    """
 
     file: str
     begin: Begin | None = None
     end: End | None = None
-    blocks: list[tuple[int, Block]] = field(default_factory=list)
+    blocks: Blocks = field(default_factory=Blocks)
     writes: list[tuple[int, Write]] = field(default_factory=list)
     commits: list[Commit] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
@@ -69,15 +72,22 @@ class Stream:
         return max(told, (self.end.lost or 0) if self.end else 0)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines that are not blank; OSError becomes one clear line."""
+def _chunks(path: Path) -> Iterator[list[bytes]]:
+    """Lines, many at a time; OSError becomes one clear line."""
     try:
         with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if not line.isspace():
-                    yield number, line
+            while lines := file.readlines(CHUNK_BYTES):
+                yield lines
     except OSError as error:
         raise WritestallError(f"{path}: {error.strerror}") from None
+
+
+Numbered = Iterable[tuple[int, bytes]]
+
+
+def _lines(path: Path) -> Numbered:
+    """Every line of a file with its number, from 1."""
+    return enumerate(chain.from_iterable(_chunks(path)), 1)
 
 
 def _why(error: Exception) -> str:
@@ -88,25 +98,27 @@ def _why(error: Exception) -> str:
 
 
 def _read(
-    path: Path,
-    decode: Callable[[bytes], T],
-    on_row: Callable[[int, T], None],
+    name: str,
+    lines: Numbered,
+    on_line: Callable[[int, bytes], object],
     on_other: Callable[[bytes], bool],
 ) -> list[Problem]:
-    """Feeds each decoded line to on_row; returns what could not be decoded.
+    """Feeds each line that is not blank to on_line; returns what it could not decode.
 
     on_other says whether a line that failed is one of another known kind.
     """
     problems = []
-    for number, line in _lines(path):
+    for number, line in lines:
+        if line.isspace():
+            continue
         if len(line) > MAX_LINE_BYTES:
-            problems.append(Problem(path.name, number, "line longer than 1 MiB"))
+            problems.append(Problem(name, number, "line longer than 1 MiB"))
             continue
         try:
-            on_row(number, decode(line))
-        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+            on_line(number, line)
+        except UNREADABLE as error:
             if not on_other(line):
-                problems.append(Problem(path.name, number, _why(error)))
+                problems.append(Problem(name, number, _why(error)))
     return problems
 
 
@@ -123,7 +135,7 @@ def _kind_of(line: bytes) -> str | None:
     """The `ev` of a well-formed line, None where there is none."""
     try:
         return _kind.decode(line).ev
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+    except UNREADABLE:
         return None
 
 
@@ -133,52 +145,57 @@ def read_stream(path: Path) -> Stream:
     Blocks and writes come back sorted by time; events that stand twice are kept once.
     Raises WritestallError when the file cannot be opened or holds no event at all.
     """
-    stream = Stream(path.name)
+    decoder = Decoder()
+    stream = Stream(path.name, blocks=decoder.blocks)
 
-    def on_event(number: int, event: Event) -> None:
-        match event:
-            case Block():
-                stream.blocks.append((number, event))
-            case Write():
+    def on_line(number: int, line: bytes) -> None:
+        match decoder.decode(line, number):
+            case Write() as event:
                 stream.writes.append((number, event))
-            case Commit():
+            case Commit() as event:
                 stream.commits.append(event)
-            case Lost():
+            case Lost() as event:
                 stream.lost.append(event)
-            case Begin():
+            case Begin() as event:
                 stream.begin = stream.begin or event
-            case End():
+            case End() as event:
                 stream.end = event
 
     def on_other(line: bytes) -> bool:
         # A kind that a later version prints is no mistake of this one's file.
         return _kind_of(line) not in (None, *KNOWN_EVENTS)
 
-    stream.problems = _read(path, Decoder().decode, on_event, on_other)
+    number = 1
+    for lines in _chunks(path):
+        rest = decoder.known(lines, number)
+        stream.problems += _read(path.name, rest, on_line, on_other)
+        number += len(lines)
     if not (stream.blocks or stream.writes or stream.commits or stream.begin):
         what = stream.problems[0] if stream.problems else f"{path.name}: empty"
         raise WritestallError(f"{path.parent / str(what)}: no event could be read")
-    stream.blocks = _sorted_once(stream.blocks, stream, path)
-    stream.writes = _sorted_once(stream.writes, stream, path)
+    twice = sorted(stream.blocks.sort()) + _sort(stream.writes)
+    stream.problems += [
+        Problem(path.name, number, f"same task and start as line {kept}, left out")
+        for _, number, kept in twice
+    ]
     return stream
 
 
-E_ = TypeVar("E_", Block, Write)
+def _sort(rows: list[tuple[int, Write]]) -> list[tuple[int, int, int]]:
+    """Orders rows by time; leaves out, and returns, those that stand twice.
 
-
-def _sorted_once(
-    rows: list[tuple[int, E_]], stream: Stream, path: Path
-) -> list[tuple[int, E_]]:
-    """Rows by time, duplicates (same task, same start) left out and reported."""
+    As Blocks.sort() does: start in ns, line number, and that of the one kept.
+    """
     rows.sort(key=lambda row: (row[1].t_ns, row[1].tid, row[0]))
-    kept: list[tuple[int, E_]] = []
+    kept: list[tuple[int, Write]] = []
+    twice = []
     for number, event in rows:
         if kept and (event.t_ns, event.tid) == (kept[-1][1].t_ns, kept[-1][1].tid):
-            text = f"same task and start as line {kept[-1][0]}, left out"
-            stream.problems.append(Problem(path.name, number, text))
+            twice.append((event.t_ns, number, kept[-1][0]))
         else:
             kept.append((number, event))
-    return kept
+    rows[:] = kept
+    return twice
 
 
 class Timed(Protocol):
@@ -218,7 +235,10 @@ def read_records(path: Path, record: type[R]) -> Records[R]:
 
     decode = msgspec.json.Decoder(record).decode
     found.problems = _read(
-        path, decode, lambda _, row: found.rows.append(row), on_other
+        path.name,
+        _lines(path),
+        lambda _, line: found.rows.append(decode(line)),
+        on_other,
     )
     found.rows.sort(key=lambda row: row.t_ns)
     return found

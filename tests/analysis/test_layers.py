@@ -18,10 +18,10 @@ PACKAGE = Path(writestall.__file__).parent
 # unless the order of the line allows it.
 LAYERS = """
     errors files units buckets events classes palette looks
-    decode parse truth frames rule
+    blocks decode parse truth frames rule
     rules_pages rules_journal rules_block rules_fs rules_roles rules
     classify endings hlog rundir
-    klog spans parts
+    klog parts cases spans
     chain merge application
     model clients
     check compare expect variants
