@@ -85,7 +85,7 @@ def without(parts: Sequence[Part], cls: str) -> int:
 
 def what_if(answer: Answer, cls: str) -> WhatIf:
     """The run without waits of a class; raises where nothing stalled."""
-    if not answer.chains:
+    if not answer.writes:
         raise WritestallError(f"{answer.run.path}: no write stalled, nothing to undo")
     begin = answer.stream.begin
     pairs = tuple(

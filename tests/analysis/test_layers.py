@@ -23,7 +23,7 @@ LAYERS = """
     classify endings hlog rundir
     klog parts cases spans
     chain merge application
-    model clients
+    roots survey sums model clients
     check compare expect variants
     logchain
     text clients_text jsonout logtext
