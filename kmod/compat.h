@@ -58,7 +58,8 @@
 #ifdef CONFIG_X86
 #include <asm/cpufeature.h>
 #else
-#include <asm/virt.h>
+#include <linux/acpi.h>
+#include <linux/of.h>
 #endif
 
 /* Processors */
@@ -80,13 +81,28 @@
 #error "biodelay knows x86-64 and arm64"
 #endif
 
-/* A guest's CPU says so on x86; on arm64 it was not entered at EL2. */
+/*
+ * A guest's CPU says so on x86. On arm64 a guest starts its CPUs by calling its
+ * hypervisor (hvc), a machine by calling its firmware (smc): in the device tree
+ * as in Documentation/devicetree/bindings/arm/psci.yaml, or in ACPI's FADT.
+ */
 static inline bool biodelay_is_guest(void)
 {
 #ifdef CONFIG_X86
 	return boot_cpu_has(X86_FEATURE_HYPERVISOR);
 #else
-	return !is_hyp_mode_available();
+	struct device_node *psci = of_find_node_by_path("/psci");
+	const char *method = "";
+	bool calls_hypervisor = false;
+
+#ifdef CONFIG_ACPI
+	calls_hypervisor = acpi_gbl_FADT.arm_boot_flags &
+			   ACPI_FADT_PSCI_USE_HVC;
+#endif
+	of_property_read_string(psci, "method", &method);
+	calls_hypervisor |= !strcmp(method, "hvc");
+	of_node_put(psci);
+	return calls_hypervisor;
 #endif
 }
 
