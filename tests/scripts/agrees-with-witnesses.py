@@ -51,7 +51,7 @@ class Witness:
 
     def _links(self) -> int:
         folder = Path(f"/proc/{self.process.pid}/fdinfo")
-        return sum("link_type:" in info.read_text() for info in folder.iterdir())
+        return sum("link_type:" in lab.contents(info) for info in folder.iterdir())
 
     def stop(self) -> str:
         """All that it printed."""

@@ -177,6 +177,14 @@ def until(condition: Callable[[], bool], limit_s: float = ARMED_WITHIN_S) -> Non
         time.sleep(0.01)
 
 
+def contents(path: Path) -> str:
+    """What a file below /proc holds; nothing where it has gone."""
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""
+
+
 def state_of(tid: int) -> str:
     """One letter: R, S, D, Z... (proc(5), stat)."""
     text = Path(f"/proc/{tid}/stat").read_bytes().decode(errors="replace")

@@ -166,19 +166,12 @@ def blocked_below(function: str) -> int:
 
     def one() -> bool:
         stacks = Path("/proc").glob("[0-9]*/task/[0-9]*/stack")
-        found[:] = [int(s.parent.name) for s in stacks if function in text(s)]
+        found[:] = [int(s.parent.name) for s in stacks if function in lab.contents(s)]
         return len(found) == 1
 
     lab.until(one)
     lab.wait_blocked(found[0])
     return found[0]
-
-
-def text(path: Path) -> str:
-    try:
-        return path.read_text()
-    except OSError:  # the task has ended
-        return ""
 
 
 def stall(disk: lab.Disk, number: int, case: Case) -> dict[str, object]:
