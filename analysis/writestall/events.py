@@ -15,6 +15,8 @@ from msgspec import Meta, Struct
 # CLOCK_MONOTONIC and durations in ns: not negative, within a signed 64-bit integer.
 Ns = Annotated[int, Meta(ge=0, le=2**62)]
 Stack = tuple[str, ...]
+# How a Write's `call` begins if it is no system call.
+REQUESTS = ("io_uring_write", "io_uring_fsync", "aio_")
 
 
 class Begin(Struct, tag_field="ev", tag="begin", frozen=True, gc=False):
@@ -46,7 +48,7 @@ class Block(Struct, tag_field="ev", tag="block", frozen=True, gc=False):
 
 
 class Write(Struct, tag_field="ev", tag="write", frozen=True, gc=False):
-    """One write(2)-family call that stalled, from its first sleep to its last."""
+    """One write(2)-family call or request that stalled, from first sleep to last."""
 
     t_ns: Ns
     dur_ns: Ns
@@ -65,6 +67,12 @@ class Write(Struct, tag_field="ev", tag="write", frozen=True, gc=False):
     slept_ns: Ns | None = None
     kstack: Stack = ()
     ustack: Stack = ()
+
+    @property
+    def name(self) -> str:
+        """What was called: `fsync(2)`, or a request, `io_uring_write`."""
+        call = self.call or "write"
+        return call if call.startswith(REQUESTS) else f"{call}(2)"
 
 
 class Commit(Struct, tag_field="ev", tag="commit", frozen=True, gc=False):

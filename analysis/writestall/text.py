@@ -104,10 +104,7 @@ def chain_lines(answer: Answer, convoy: Convoy) -> Iterator[str]:
     unit_ns = 1_000_000 if write.dur_ns >= 100_000_000 else 10_000
     total = round(write.dur_ns / unit_ns)
     size = f" {write.bytes} B" if write.bytes is not None else ""
-    head = (
-        f"{write.call or 'write'}(2) {write.path or '?'}{size} "
-        f"took {_amount(total, unit_ns)}"
-    )
+    head = f"{write.name} {write.path or '?'}{size} took {_amount(total, unit_ns)}"
     yield f"{head:<{LEFT_COLUMN}}  {_name(chain.task)}"
     parts = merged(unqueued(part) for part in chain.parts)
     yield from _Tree(answer, chain, unit_ns).lines(parts, total, of=write.tid)

@@ -95,7 +95,7 @@ class _Trace:
         args |= {"bytes": write.bytes, "offset": write.offset}
         args |= {"root": str(root), "explained_ns": chain.explained_ns}
         args |= {"main_class": main_class(chain)}
-        name = f"{write.call or 'write'}(2) {write.path or '?'}"
+        name = f"{write.name} {write.path or '?'}"
         end_ns = write.t_ns + write.dur_ns
         row = _Slice(write.t_ns, end_ns, name, "write", args)
         self.task(chain.task).slices.append(row)

@@ -91,11 +91,32 @@ LOCKS = (
         "a grant of log space",
         ("xlog_grant_head_wait", "xlog_grant_head_check"),
     ),
-    # fs/btrfs/transaction.c
+    # fs/xfs/xfs_log.c: below fsync, as far as the inode's last change.
+    Lock(
+        "journal_commit_wait",
+        "the XFS log's write to the disk",
+        ("xfs_log_force_seq", "xlog_force_lsn", "xlog_wait_on_iclog"),
+    ),
+    # fs/btrfs/ordered-data.c: an ordered extent is data under writeback.
+    Lock(
+        "page_writeback",
+        "the data's write to the disk, an ordered extent",
+        (
+            "btrfs_start_ordered_extent",
+            "btrfs_start_ordered_extent_nowriteback",
+            "btrfs_wait_ordered_range",
+        ),
+    ),
+    # fs/btrfs/transaction.c, fs/btrfs/tree-log.c
     Lock(
         "fs_transaction",
         "a btrfs transaction's commit",
-        ("wait_current_trans", "btrfs_commit_transaction"),
+        ("wait_current_trans", "wait_for_commit", "btrfs_commit_transaction"),
+    ),
+    Lock(
+        "fs_transaction",
+        "the btrfs log tree's write to the disk",
+        ("btrfs_sync_log", "wait_log_commit"),
     ),
     # fs/ext4/file.c, fs/xfs/xfs_file.c: inode_lock() around a buffered write.
     Lock(

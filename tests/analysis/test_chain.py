@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import build
+import pytest
 from build import Events
 
 from writestall import classes as c
@@ -343,3 +344,25 @@ def test_frames_of_an_unknown_module_decide_nothing(tmp_path: Path) -> None:
     unknown = ("schedule+0x1", "submit_bio+0x2 [unheard_of]", "kthread+0x3")
     assert classify(known).cls == c.DEVICE_IO
     assert classify(unknown).cls == c.OTHER
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        ("fsync", "fsync(2)"),
+        ("io_uring_enter", "io_uring_enter(2)"),
+        ("io_submit", "io_submit(2)"),
+        ("io_uring_write", "io_uring_write"),
+        ("aio_fsync", "aio_fsync"),
+    ],
+)
+def test_a_request_is_explained_and_no_system_call(
+    call: str, name: str, tmp_path: Path
+) -> None:
+    """One of io_uring's or AIO's, of which a tracer may know less (docs/events.md)."""
+    ev = Events()
+    ev.block(300, 0, 80, "page_writeback", IRQ, "completion", ctx="softirq")
+    ev.write(300, 0, 80, 80, call=call, fd=None, dev=None, path=None, bytes=None)
+    chain = one_chain(tmp_path, ev.end())
+    assert chain.write.name == name
+    assert ways(chain) == {("page_writeback", "device_io"): 80 * MS}

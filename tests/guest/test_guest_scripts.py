@@ -45,12 +45,14 @@ FOLDERS = (
 # What must be shown on every kernel in `make test`; the others run on the
 # default one there, and everywhere with WRITESTALL_EVERY_KERNEL=1.
 ON_EVERY_KERNEL = {
+    "chooses-its-calls.py",
     "defer-lets-the-submitter-go-on.sh",
     "delays-only-the-submitter.sh",
     "drills-down-to-the-lock.py",
     "engines-agree.py",
     "fsync-waits-for-what-is-deferred.sh",
     "page-locks-are-counted.py",
+    "requests-are-counted.py",
     "rmmod-while-delaying.sh",
     "stalls-are-counted.py",
     "survives-a-killed-tracer.sh",
@@ -68,7 +70,9 @@ VARIANTS = {
 }
 # What holds two clocks against each other must have the CPUs for itself: a host that
 # takes one away in between tells them apart by that.
-ALONE = {"engines-agree.py"}
+ALONE = {"agrees-with-witnesses.py", "engines-agree.py"}
+# What needs the tools of vm/packages-full.txt, and with them the full image.
+FULL = {"agrees-with-witnesses.py"}
 IS_TEST = re.compile(r'^(?:# |""")This test will ', re.MULTILINE)
 # What holds tasks on purpose, so that hung tasks behind it are no complaint.
 HOLDERS = r"\[biodelay\]|\[dm_mod\]|dm_"
@@ -104,7 +108,13 @@ class Case:
         It stands before the `::` of their ids, which is where pytest-xdist looks for
         those that one worker gets (--dist loadscope).
         """
-        return f"{self.script.parent.relative_to(TESTS)} on {self.kernel}"
+        kernel = f"{self.kernel} in the full image" if self.full else self.kernel
+        return f"{self.script.parent.relative_to(TESTS)} on {kernel}"
+
+    @property
+    def full(self) -> bool:
+        """Whether it needs the full image's tools."""
+        return self.script.name in FULL
 
     @property
     def command(self) -> list[str]:
@@ -118,6 +128,9 @@ def _marks(script: Path, folder: Folder, kernel: str) -> list[pytest.MarkDecorat
     marks = [pytest.mark.alone] if script.name in ALONE else []
     if folder.systemtap and not recipe.load(kernel).systemtap:
         reason = f"SystemTap does not compile for kernel {kernel}"
+        marks.append(pytest.mark.skip(reason=reason))
+    if script.name in FULL and not EVERY:
+        reason = "needs the full image's tools: set WRITESTALL_EVERY_KERNEL=1"
         marks.append(pytest.mark.skip(reason=reason))
     return marks
 
@@ -155,7 +168,8 @@ def verdict_on(
         if case not in known:
             cases = [one for one in selected if one.machine == case.machine]
             build = f"{artefacts(case.kernel)}:{BUILD}:ro"
-            machine = ("--kernel", case.kernel, "--share", build)
+            image = ["--full"] * case.full
+            machine = ("--kernel", case.kernel, *image, "--share", build)
             batch = Batch(machine, HOLDERS, LIMIT_S)
             found = batch.verdicts([one.command for one in cases])
             known.update(zip(cases, found, strict=True))

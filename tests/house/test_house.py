@@ -136,3 +136,35 @@ def test_the_explainer_never_opens_the_injectors_record() -> None:
     }
     assert readers, "nobody reads truth.jsonl: this test looks in the wrong place"
     assert not {name for name in readers if Path(name).name in explainers}
+
+
+@pytest.mark.parametrize(
+    ("script", "probe", "places"),
+    [
+        (
+            "stap/stalled_writes.stp",
+            r"^probe (.*)$",
+            {
+                'kernel.trace("sched_switch")',
+                'kernel.trace("sched_waking")',
+                "timer.ms(10)",
+                "begin",
+                "end",
+            },
+        ),
+        (
+            "bpf/stalled_writes.bt",
+            r"^(\w+:[\w:]+)",
+            {
+                "rawtracepoint:sched_switch",
+                "rawtracepoint:sched_waking",
+                "self:signal:SIGUSR1",
+            },
+        ),
+    ],
+)
+def test_no_probe_lies_on_the_write_path(
+    script: str, probe: str, places: set[str]
+) -> None:
+    text = (PROJECT / script).read_text()
+    assert set(re.findall(probe, text, re.MULTILINE)) == places

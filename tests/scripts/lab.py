@@ -26,8 +26,8 @@ MOUNT = Path("/mnt/lab")
 DEVICE = Path("/dev/mapper/lab")
 ENGINES = ("stap", "bpftrace")
 LAUNCHERS = {"stap": "stap/trace", "bpftrace": "bpf/trace"}
-REFUSED_BEFORE = {("bpftrace", "page_locks"): (6, 12)}
 ARMED_WITHIN_S = 180
+PAGE = 4096
 Event = dict[str, Any]
 
 
@@ -85,14 +85,26 @@ def disk(mkfs: str = "mkfs.ext4 -q -F") -> Iterator[Disk]:
         run("dmsetup", "remove", "--retry", "lab")
 
 
+def unread(name: str, pages: int = 64) -> Path:
+    """A file whose blocks are on the disk and whose pages are not in memory."""
+    path = MOUNT / name
+    path.write_bytes(b"x" * pages * PAGE)
+    fd = os.open(path, os.O_RDWR)
+    os.fsync(fd)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(fd)
+    os.sync()
+    return path
+
+
 class Tracer:
     """One engine's launcher at work, its lines in a file."""
 
     def __init__(self, engine: str, script: str, modules: Path, *options: str) -> None:
         self.engine = engine
         self.script = script
-        self.output = Path(f"/tmp/{engine}-{os.getpid()}.jsonl")
-        self.messages = Path(f"/tmp/{engine}-{os.getpid()}.log")
+        self.output = Path(f"/tmp/{engine}-{script}-{os.getpid()}.jsonl")
+        self.messages = self.output.with_suffix(".log")
         module = ["--module", str(modules / f"{script}.ko")]
         command = [str(PROJECT / LAUNCHERS[engine]), script, *options]
         self.output.unlink(missing_ok=True)
@@ -105,6 +117,8 @@ class Tracer:
         """Return once the `begin` line is there."""
         until(lambda: self.lines() > 0 or self.process.poll() is not None)
         expect(self.process.poll() is None, f"{self.engine}: {self.complaint()}")
+        told = f"{self.script} on {os.uname().release}; stop with Ctrl-C"
+        expect(told in self.messages.read_text(), f"{told!r} is not what it says")
 
     def lines(self) -> int:
         """Complete lines so far."""
@@ -155,33 +169,20 @@ def tracing(
                 tracer.process.wait(timeout=ARMED_WITHIN_S)
 
 
-def engines(script: str) -> tuple[str, ...]:
-    """Those that trace with a script on this kernel; the others must say who does."""
-    taken = []
-    for engine in ENGINES:
-        if older_than(REFUSED_BEFORE.get((engine, script), (0, 0))):
-            command = [str(PROJECT / LAUNCHERS[engine]), script]
-            told = subprocess.run(command, capture_output=True, text=True, check=False)
-            expect(told.returncode == 1, f"{engine} does not refuse {script}")
-            expect("; use " in told.stderr, f"{engine} names no other: {told.stderr}")
-            expect(told.stderr.count("\n") == 1, f"not one line: {told.stderr}")
-        else:
-            taken.append(engine)
-    return tuple(taken)
-
-
-def older_than(version: tuple[int, int]) -> bool:
-    """Whether the running kernel is older than (6, 12), say."""
-    major, minor = os.uname().release.split(".")[:2]
-    return (int(major), int(minor)) < version
-
-
 def until(condition: Callable[[], bool], limit_s: float = ARMED_WITHIN_S) -> None:
     """Wait for a condition; the limit guards against waiting for ever."""
     deadline = time.monotonic() + limit_s
     while not condition():
         expect(time.monotonic() < deadline, f"nothing happened within {limit_s} s")
         time.sleep(0.01)
+
+
+def contents(path: Path) -> str:
+    """What a file below /proc holds; nothing where it has gone."""
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""
 
 
 def state_of(tid: int) -> str:

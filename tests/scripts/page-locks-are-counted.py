@@ -18,8 +18,6 @@ from pathlib import Path
 import lab
 
 FLOOR_US = 150_000
-PAGE = 4096
-PAGES = 64  # of each file
 MARGIN_NS = 1_000_000
 STARTS_WITHIN_NS = 20_000_000  # each engine reads its own clock
 COMM = b'page"\\\n\xff'  # of every child, and what becomes of it
@@ -51,31 +49,19 @@ def opened(path: Path, flags: int = os.O_RDWR) -> int:
     return fd
 
 
-def made(name: str) -> Path:
-    """A file whose blocks are on the disk and whose pages are not in memory."""
-    path = lab.MOUNT / name
-    path.write_bytes(b"x" * PAGES * PAGE)
-    fd = os.open(path, os.O_RDWR)
-    os.fsync(fd)
-    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-    os.close(fd)
-    os.sync()
-    return path
-
-
 def read(path: Path, index: int) -> None:
-    os.pread(opened(path), 1, index * PAGE)
+    os.pread(opened(path), 1, index * lab.PAGE)
 
 
 def write(path: Path, index: int) -> None:
     """A part of a page: the rest of it must be read first, the page being locked."""
-    os.pwrite(opened(path), b"y", index * PAGE + 7)
+    os.pwrite(opened(path), b"y", index * lab.PAGE + 7)
 
 
 def overwrite(path: Path, index: int) -> None:
     """A whole page, and wait until it is written."""
     fd = opened(path)
-    os.pwrite(fd, b"z" * PAGE, index * PAGE)
+    os.pwrite(fd, b"z" * lab.PAGE, index * lab.PAGE)
     os.fdatasync(fd)
 
 
@@ -106,7 +92,7 @@ def stalled(
 
 def held_by_a_task(disk: lab.Disk, index: int, hold_s: float) -> list[Wait]:
     """A writer reads the rest of its page and holds it; a reader waits."""
-    path = made(f"task{index}")
+    path = lab.unread(f"task{index}")
     bodies = [partial(write, path, index), partial(read, path, index)]
     (writer, reader), took_ns = stalled(disk, hold_s, bodies)
     hold_ns = int(hold_s * 1e9)
@@ -116,7 +102,7 @@ def held_by_a_task(disk: lab.Disk, index: int, hold_s: float) -> list[Wait]:
 
 def held_by_a_read(disk: lab.Disk, index: int, hold_s: float) -> list[Wait]:
     """A reader waits for its page, and so does a writer."""
-    path = made(f"read{index}")
+    path = lab.unread(f"read{index}")
     bodies = [partial(read, path, index), partial(write, path, index)]
     pids, took_ns = stalled(disk, hold_s, bodies)
     ino = path.stat().st_ino
@@ -125,7 +111,7 @@ def held_by_a_read(disk: lab.Disk, index: int, hold_s: float) -> list[Wait]:
 
 def written_back(disk: lab.Disk, index: int, hold_s: float) -> list[Wait]:
     """A writer waits for the writeback of its page."""
-    path = made(f"back{index}")
+    path = lab.unread(f"back{index}")
     pids, took_ns = stalled(disk, hold_s, [partial(overwrite, path, index)])
     ino = path.stat().st_ino
     hold_ns = int(hold_s * 1e9)
@@ -141,7 +127,7 @@ def started_commit() -> int:
 
 def held_in_a_commit(disk: lab.Disk, index: int, hold_s: float) -> list[Wait]:
     """Two readers wait for a page while a commit waits for the disk."""
-    path = made(f"commit{index}")
+    path = lab.unread(f"commit{index}")
     ask = partial(read, path, index)
     (TRACEFS / "events/jbd2/jbd2_start_commit/enable").write_text("1")
     bodies = [partial(create, lab.MOUNT / "new"), ask, ask]
@@ -229,7 +215,7 @@ def test(options: argparse.Namespace) -> None:
     with (
         lab.disk() as disk,
         lab.tracing(
-            options.modules, lab.engines("page_locks"), *limit, script="page_locks"
+            options.modules, lab.ENGINES, *limit, script="page_locks"
         ) as tracers,
     ):
         waits = [wait for make, *where in ROUNDS for wait in make(disk, *where)]

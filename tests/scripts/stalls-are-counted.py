@@ -89,6 +89,7 @@ def check(tracer: lab.Tracer, disk: lab.Disk, pids: dict[str, int]) -> None:
         lab.expect(took_s >= HOLD_S, f"{who} {call} took {took_s} s only")
         stack = " ".join(event["kstack"])
         lab.expect("do_syscall_64" in stack, f"{who} {call}: stack {stack}")
+        lab.expect(bool(event["ustack"]), f"{who} {call}: no user stack")
         CHECKS[tracer.script](event, f"{who} {call}")
 
 
