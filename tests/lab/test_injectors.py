@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_injectors: a disk that dm-delay slows to the classes that biodelay makes.
+
+dm-delay slows a disk below the file system, for all alike, and keeps no record. What
+a stall looks like from above must not depend on who makes the disk slow.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lab_runs import Lab, make_lab
+from machine import recipe
+from support import EVERY, KERNELS
+
+SCENARIOS = ("journal-buffer", "flush-fua")
+# A class that fewer of the stalled writes' nanoseconds went to is chance.
+LEAST_SHARE = 0.1
+
+
+def _classes(lab: Lab) -> set[str]:
+    """What the stalled writes waited for."""
+    summary = lab.json("summary.json")
+    return {
+        name
+        for name, ns in summary["stall_ns_by_class"].items()
+        if ns >= LEAST_SHARE * summary["stall_ns"]
+    }
+
+
+@pytest.mark.parametrize("kernel", KERNELS if EVERY else [recipe.load().default_kernel])
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_dm_delay_makes_the_stalls_that_biodelay_makes(
+    scenario: str, kernel: str, tmp_path: Path
+) -> None:
+    found = {}
+    for injector in ("biodelay", "dm-delay"):
+        lab = make_lab(
+            tmp_path / injector, SCENARIO=scenario, KERNEL=kernel, INJECTOR=injector
+        )
+        assert lab.done.returncode == 0, lab.done.stdout + lab.done.stderr[-3000:]
+        told = lab.json("manifest.json")["injector"]
+        assert told["name"] == injector
+        found[injector] = _classes(lab)
+    assert found["dm-delay"] == found["biodelay"]
+    # The loop's last run is dm-delay's.
+    (counts,) = told["counters"].values()
+    assert sum(counts.values()) > 0
+    assert not (lab.run / "truth.jsonl").exists()
+    assert "dm-delay keeps no record of what it delayed" in lab.done.stderr
+
+
+def test_what_dm_delay_cannot_do_is_said_at_once(tmp_path: Path) -> None:
+    lab = make_lab(tmp_path, SCENARIO="appenders", INJECTOR="dm-delay")
+    assert lab.done.returncode != 0
+    assert "dm-delay delays all alike; take --injector biodelay" in lab.done.stderr
+    assert not list(tmp_path.iterdir()), "a run was begun"
