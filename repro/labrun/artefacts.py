@@ -30,9 +30,9 @@ class Artefacts:
         injector's module, if it has one.
         """
         modules = [tracer.ENGINES[name].module for name in engines]
-        programs = dict.fromkeys(work.kind for work in scenario.workload)
+        kinds = dict.fromkeys(work.kind for work in scenario.workload)
         needed = [
-            *(self.folder / program for program in programs),
+            *(self.folder / kind for kind in kinds if kind not in workload.SCRIPTS),
             *([self.folder / injector] if injector else []),
             *(self.folder / module for module in modules if module),
         ]
@@ -64,7 +64,7 @@ def _script(target: Path) -> list[list[str]]:
 
 # How each part is made for the running kernel.
 RECIPES: dict[str, Callable[[Path], list[list[str]]]] = {
-    **dict.fromkeys(workload.OPTIONS, _program),
+    **dict.fromkeys(workload.OPTIONS.keys() - workload.SCRIPTS, _program),
     biodelay.MODULE: _biodelay,
     f"{tracer.SCRIPT}.ko": _script,
 }

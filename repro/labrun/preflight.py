@@ -24,6 +24,7 @@ PACKAGES = {
     "modprobe": "kmod",
     "wipefs": "util-linux",
     "dmsetup": "dmsetup",
+    "fio": "fio",
     "insmod": "kmod",
     "rmmod": "kmod",
     "staprun": "systemtap",
@@ -72,6 +73,7 @@ def _tools(
     needed = ["mount", "umount", "wipefs"] + [f"mkfs.{kind}"] * (kind != "tmpfs")
     needed += ["modprobe", "losetup"] if scenario.filesystem.loop else []
     needed += way.tools
+    needed += ["fio"] if any(work.kind == "fio" for work in scenario.workload) else []
     needed += [ENGINE_TOOLS[name] for name in engines]
     for name in needed:
         if shutil.which(name) is None:
