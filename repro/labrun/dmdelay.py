@@ -1,109 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""dmdelay: a scenario's rules to a device-mapper device that is slow as a whole.
+"""dmdelay: a scenario's disks to device-mapper devices that are slow as a whole.
 
-The only module that knows how dm-delay is spoken to
-(Documentation/admin-guide/device-mapper/delay.rst). It is put below the file system
-and knows three delays, in whole ms: of reads, of writes and, since commit
-cda6b5ab7f59 ("dm delay: add flush as a third class of IO"), of whatever asks for a
-flush (drivers/md/dm-delay.c, delay_map(): REQ_PREFLUSH). So a rule loses whom it
-means and whether the submitter is held: all are delayed, and none is held. What else
-a rule asks for is refused. It keeps no record of single bios, only counts.
+The only module that speaks to dm-delay, by dmsetup(8)
+(Documentation/admin-guide/device-mapper/delay.rst). The device is put below the file
+system before that is made. It keeps no record of what it delays; what passed while it
+was slow is counted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from labrun import disk
-from labrun.disk import Disk, Disks
+from labrun import disk, dmtable
+from labrun.disk import SYS_BLOCK, Disks
+from labrun.dmtable import PREFIX, Slow, delay_ms, slowed
 from labrun.errors import StepError
 from labrun.injector import Injector, Steps
 from labrun.process import tool
-from labrun.rule import Inject
 from labrun.run import Run
 from labrun.scenario import Scenario
-
-PREFIX = "writestall-"
-FOLDER = "/dev/mapper"
-SECTOR_BYTES = 512  # device-mapper's unit, whatever the disk's
-MS_US = 1_000
-CLASSES = ("read", "write", "flush")
-# What tells bios apart or shapes delays: dm-delay has nothing like it.
-CANNOT = (
-    "delay",
-    "flags_none",
-    "lanes",
-    "probability",
-    "correlation",
-    "space_bytes",
-    "burst_on_ms",
-)
-# What it does, whatever a rule says; where that differs, the manifest names it.
-ALWAYS = {"submitter": "*", "kind": "anyone", "mode": "defer"}
-INSTEAD = "take --injector biodelay"
-
-
-def slowed(rule: Inject) -> tuple[str, ...]:
-    """Which of dm-delay's classes a rule means."""
-    if rule.flags_any:
-        return ("flush",)
-    return tuple(name for name in CLASSES if name in (rule.ops or CLASSES))
-
-
-def mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
-    """Keys of a rule that ask for what it cannot do, and why."""
-    for key in CANNOT:
-        if getattr(rule, key) != getattr(Inject(), key):
-            yield key, "dm-delay delays all alike"
-    if rule.mode == "spin":
-        yield "mode", "dm-delay burns no CPU"
-    for name in rule.ops:
-        if name not in CLASSES:
-            yield "ops", f"dm-delay cannot choose {name}"
-    # A bio with both is split: first a flush, then the data (drivers/md/dm.c).
-    if rule.flags_any and set(rule.flags_any) - {"FUA"} != {"PREFLUSH"}:
-        yield "flags_any", "dm-delay can choose PREFLUSH alone"
-    if (rule.delay_us or 0) % MS_US:
-        yield "delay_us", f"dm-delay counts whole ms, not {rule.delay_us} us"
-
-
-@dataclass(frozen=True)
-class Slow:
-    """A dm-delay device over a disk; delays in ms by class."""
-
-    name: str
-    below: Disk
-    delays_ms: dict[str, int]
-
-    @property
-    def path(self) -> str:
-        """Where its node is."""
-        return f"{FOLDER}/{self.name}"
-
-    def table(self, armed: bool) -> str:
-        """The line that dmsetup(8) takes; not armed, it passes all on at once."""
-        sectors = self.below.size_bytes // SECTOR_BYTES or "SECTORS"  # --dry-run
-        parts = [
-            f"{self.below.path} 0 {self.delays_ms.get(name, 0) * armed}"
-            for name in CLASSES
-        ]
-        return f"0 {sectors} delay {' '.join(parts)}"
-
-    def create_argv(self) -> list[str]:
-        """Not armed. No udev has to be there, and none may interfere."""
-        udev = ["--noudevrules", "--noudevsync"]
-        return ["dmsetup", "create", *udev, self.name, "--table", self.table(False)]
-
-    def reload_argvs(self, armed: bool) -> list[list[str]]:
-        """Another table in place of the one in force, which lets go of what it has
-        (drivers/md/dm-delay.c, delay_presuspend()); the file system is not frozen.
-        """
-        return [
-            ["dmsetup", "load", self.name, "--table", self.table(armed)],
-            ["dmsetup", "resume", "--nolockfs", "--noudevsync", self.name],
-        ]
 
 
 class DmDelay(Injector):
@@ -114,19 +31,11 @@ class DmDelay(Injector):
     steps = Steps(
         stack=("stack",), arm=("arm",), disarm=("disarm",), unstack=("unstack",)
     )
+    _made: list[str]  # names of the devices, as /sys has them
 
     @staticmethod
     def refusals(scenario: Scenario) -> Iterator[str]:
-        """Keys that it cannot do, and a second delay for the same class."""
-        taken: dict[tuple[str, str], int] = {}
-        for number, rule in enumerate(scenario.inject):
-            for key, why in mistakes(rule):
-                yield f"{scenario.name}: inject[{number}].{key}: {why}; {INSTEAD}"
-            for name in slowed(rule):
-                first = taken.setdefault((rule.disk, name), number)
-                if first != number:
-                    why = f"dm-delay has one delay for {name}, that of inject[{first}]"
-                    yield f"{scenario.name}: inject[{number}]: {why}; {INSTEAD}"
+        yield from dmtable.refusals(scenario)
 
     def slow(self) -> list[Slow]:
         """The devices that the rules ask for."""
@@ -134,23 +43,14 @@ class DmDelay(Injector):
         for rule in self.scenario.inject:
             below = self.disks.named(rule.disk)
             one = made.setdefault(rule.disk, Slow(PREFIX + rule.disk, below, {}))
-            delay_ms = (rule.delay_us or 0) // MS_US
-            one.delays_ms.update(dict.fromkeys(slowed(rule), delay_ms))
+            for name in slowed(rule):
+                one.delays_ms[name] = delay_ms(rule)
         return list(made.values())
 
     def rules(self) -> list[dict[str, str | int]]:
-        """What stands in the manifest for each rule: its translation, and its loss."""
+        """What stands in the manifest for each rule."""
         return [
-            {
-                "device": self.disks.named(rule.disk).name,
-                "classes": ",".join(slowed(rule)),
-                "delay_ms": (rule.delay_us or 0) // MS_US,
-                "lost": " ".join(
-                    f"{key}={getattr(rule, key)}"
-                    for key, always in ALWAYS.items()
-                    if getattr(rule, key) != always
-                ),
-            }
+            dmtable.translated(rule, self.disks.named(rule.disk).name)
             for rule in self.scenario.inject
         ]
 
@@ -163,7 +63,7 @@ class DmDelay(Injector):
         return disks
 
     def stack_commands(self) -> list[list[str]]:
-        return [one.create_argv() for one in self.slow()]
+        return [argv for one in self.slow() for argv in one.create_argvs()]
 
     def load_commands(self) -> list[list[str]]:
         return [argv for one in self.slow() for argv in one.reload_argvs(True)]
@@ -171,13 +71,18 @@ class DmDelay(Injector):
     @contextmanager
     def stacked(self, run: Run) -> Iterator[Disks]:
         made: list[Slow] = []
+        self._made = []
         disks = self.disks
         try:
             with run.step("stack") as step:
                 for one in self.slow():
-                    tool(one.create_argv())
+                    create, *nodes = one.create_argvs()
+                    tool(create)
                     made.append(one)
-                    disks = disks.instead_of(one.below, disk.identify(one.path))
+                    _tools(nodes)
+                    above = disk.identify(one.path)
+                    disks = disks.instead_of(one.below, above)
+                    self._made.append(above.name)
                 step.detail = "; ".join(f"{s.path} over {s.below.path}" for s in made)
                 self._describe(run, disks)
             yield disks
@@ -186,7 +91,7 @@ class DmDelay(Injector):
                 if not made:
                     step.skip("none was made")
                 for one in reversed(made):
-                    tool(["dmsetup", "remove", "--retry", "--noudevsync", one.name])
+                    _tools(one.remove_argvs())
 
     def _describe(self, run: Run, disks: Disks) -> None:
         run.manifest["injector"] = {
@@ -207,34 +112,40 @@ class DmDelay(Injector):
 
     @contextmanager
     def armed(self, run: Run) -> Iterator[None]:
+        before = _passed(self._made)
         try:
             with run.step("arm"):
                 self._reload(True)
             yield
         finally:
             with run.undo("disarm") as step:
-                counts = {one.below.name: _counts(one) for one in self.slow()}
+                counts = {
+                    name: count - before[name]
+                    for name, count in _passed(self._made).items()
+                }
                 run.manifest["injector"]["counters"] = counts
                 self._reload(False)
-                step.detail = "; ".join(
-                    f"{name}: {_told(by_class)}" for name, by_class in counts.items()
+                step.detail = ", ".join(
+                    f"{name} {count}" for name, count in counts.items()
                 )
 
     def _reload(self, armed: bool) -> None:
         for one in self.slow():
-            for argv in one.reload_argvs(armed):
-                tool(argv)
+            _tools(one.reload_argvs(armed))
 
 
-def _told(by_class: dict[str, int]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in by_class.items())
+def _tools(argvs: list[list[str]]) -> None:
+    for argv in argvs:
+        tool(argv)
 
 
-def _counts(one: Slow) -> dict[str, int]:
-    """How many bios of each class it has delayed since it was armed."""
-    words = tool(["dmsetup", "status", one.name]).split()
-    # START LENGTH delay READS WRITES FLUSHES (dm-delay.c, delay_status())
-    return dict(zip(CLASSES, map(int, words[3:]), strict=True))
+def _passed(devices: list[str]) -> dict[str, int]:
+    """Reads and writes that each has ended so far (Documentation/block/stat.rst)."""
+    return {
+        f"{device} {kind}": int((SYS_BLOCK / device / "stat").read_text().split()[at])
+        for device in devices
+        for kind, at in {"reads": 0, "writes": 4}.items()
+    }
 
 
 def _version() -> str:

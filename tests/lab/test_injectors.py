@@ -46,8 +46,7 @@ def test_dm_delay_makes_the_stalls_that_biodelay_makes(
         found[injector] = _classes(lab)
     assert found["dm-delay"] == found["biodelay"]
     # The loop's last run is dm-delay's.
-    (counts,) = told["counters"].values()
-    assert sum(counts.values()) > 0
+    assert told["counters"]["dm-0 writes"] > 0
     assert not (lab.run / "truth.jsonl").exists()
     assert "dm-delay keeps no record of what it delayed" in lab.done.stderr
 

@@ -10,7 +10,8 @@ from test_scenario import GOOD, parse, run
 
 from labrun import ways
 from labrun.disk import Disk, Disks
-from labrun.dmdelay import CANNOT, DmDelay
+from labrun.dmdelay import DmDelay
+from labrun.dmtable import CANNOT
 from labrun.errors import RefusedError
 from labrun.injector import Injector
 from labrun.rule import Inject
@@ -126,6 +127,14 @@ def test_a_delay_it_cannot_count_is_refused(rule: str, line: str) -> None:
     assert list(DmDelay.refusals(ruled(rule))) == [f"x: {line}{INSTEAD}"]
 
 
+def test_a_delay_of_its_own_stands_for_any() -> None:
+    """Whatever the rule tells biodelay."""
+    rule = 'submitter = "jbd2/*"\ndelay = "lognormal 8ms 0.8"\ndm_delay_ms = 9\n'
+    assert not list(DmDelay.refusals(ruled(rule)))
+    (slow,) = made(rule).slow()
+    assert slow.delays_ms == {"read": 9, "write": 9, "flush": 9}
+
+
 def test_two_delays_for_one_class_are_refused() -> None:
     twice = ruled(f'{RULE}ops = ["write"]', f'{RULE}ops = ["read", "write"]')
     assert list(DmDelay.refusals(twice)) == [
@@ -145,7 +154,8 @@ def test_dry_run_puts_the_file_system_on_the_slow_device() -> None:
     words = ["--dry-run", "--disk", "/dev/null", "--injector", "dm-delay"]
     lines = run("flush-fua", *words).stdout.splitlines()
     assert lines[0].startswith("dmsetup create ")
-    assert lines[1] == "mkfs.ext4 -q /dev/mapper/writestall-scratch"
+    assert lines[1] == "dmsetup mknodes writestall-scratch"
+    assert lines[2] == "mkfs.ext4 -q /dev/mapper/writestall-scratch"
     (load,) = [line for line in lines if line.startswith("dmsetup load ")]
     assert load.endswith("/dev/null 0 0 /dev/null 0 0 /dev/null 0 600'")
     assert not any("biodelay" in line for line in lines)

@@ -40,6 +40,7 @@ def leftovers(before):
             found += Path(folder).glob(name)
     found += Path("/sys/block").glob("loop*/loop")
     found += Path("/sys/block").glob("dm-*")
+    found += Path("/dev/mapper").glob("writestall-*")
     if settings() != before:
         found.append("sysctls changed")
     return found
