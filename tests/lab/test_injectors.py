@@ -16,18 +16,15 @@ from machine import recipe
 from support import EVERY, KERNELS
 
 SCENARIOS = ("journal-buffer", "flush-fua")
-# A class that fewer of the stalled writes' nanoseconds went to is chance.
-LEAST_SHARE = 0.1
 
 
-def _classes(lab: Lab) -> set[str]:
-    """What the stalled writes waited for."""
-    summary = lab.json("summary.json")
-    return {
-        name
-        for name, ns in summary["stall_ns_by_class"].items()
-        if ns >= LEAST_SHARE * summary["stall_ns"]
-    }
+def _main_class(lab: Lab) -> str:
+    """What the stalled writes waited for longest; the rest is up to the moment.
+
+    That the chain the scenario wants is there, `make lab` has seen to.
+    """
+    by_class = lab.json("summary.json")["stall_ns_by_class"]
+    return max(by_class, key=by_class.__getitem__)
 
 
 @pytest.mark.parametrize("kernel", KERNELS if EVERY else [recipe.load().default_kernel])
@@ -43,7 +40,7 @@ def test_dm_delay_makes_the_stalls_that_biodelay_makes(
         assert lab.done.returncode == 0, lab.done.stdout + lab.done.stderr[-3000:]
         told = lab.json("manifest.json")["injector"]
         assert told["name"] == injector
-        found[injector] = _classes(lab)
+        found[injector] = _main_class(lab)
     assert found["dm-delay"] == found["biodelay"]
     # The loop's last run is dm-delay's.
     assert told["counters"]["dm-0 writes"] > 0
