@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Makefile: a target's name to the program that does it; no logic of its own
 #
-# Variables: SCENARIO, KERNEL, ENGINE (stap, bpftrace, both), ACCEL (kvm, tcg),
-# V=1 (show everything), SIZES (of make bench-analysis), WRITESTALL_CACHE,
+# Variables: SCENARIO, KERNEL, ENGINE (stap, bpftrace, both), INJECTOR (biodelay,
+# dm-delay), ACCEL (kvm, tcg), V=1 (show everything), SIZES (of make bench-analysis), WRITESTALL_CACHE,
 # WRITESTALL_MIRROR. make compare has more: PROFILE, WORKLOAD, FS, ROUNDS, DURATION,
 # SLO, AGED, SEED, NAME (docs/compare.md).
 
-export SCENARIO KERNEL ENGINE ACCEL V
+export SCENARIO KERNEL ENGINE INJECTOR ACCEL V
 export PROFILE WORKLOAD FS ROUNDS DURATION SLO AGED SEED NAME
 export PYTHONDONTWRITEBYTECODE = 1
 
@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE = 1
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
-lab: ## make write(2) stall in a throwaway VM and say why (SCENARIO=, KERNEL=, ENGINE=)
+lab: ## make write(2) stall in a throwaway VM and say why (SCENARIO=, KERNEL=, ENGINE=, INJECTOR=)
 	@lab/run
 
 variants: ## the same for a scenario and all its variants, to one table (SCENARIO=gc-log)

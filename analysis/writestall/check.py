@@ -22,10 +22,12 @@ from writestall.errors import WritestallError
 from writestall.model import Answer
 from writestall.parts import Chain, Part
 from writestall.roots import Roots, largest_first
+from writestall.rundir import RunDir
 from writestall.survey import Source
 from writestall.truth import BioDelay, read_truth
 
 Window = tuple[int, int]
+RECORD = "truth.jsonl"
 # In these modes the submitter itself is kept, so the root must be that very task.
 SUBMITTER_KEPT = frozenset(("sleep", "spin"))
 # The injected delay is the cause of a write when it covers this share of it.
@@ -123,9 +125,22 @@ def _rounded(share: float | None) -> float | None:
     return None if share is None else round(share, 6)
 
 
+def unjudged(run: RunDir) -> str | None:
+    """Why a run's answer cannot be judged, where its injector keeps no record by
+    the manifest's own word: that is neither right nor wrong.
+    """
+    injector = run.get("injector")
+    if not isinstance(injector, dict) or injector.get("record", RECORD) is not None:
+        return None
+    return (
+        f"not checked: {run.path}: {injector.get('name')} keeps no record of what it "
+        "delayed, so there is none to compare the answer with"
+    )
+
+
 def check(answer: Answer) -> Verdict:
     """Judges an answer by the run's `truth.jsonl`; raises where there is none."""
-    path = answer.run.path / "truth.jsonl"
+    path = answer.run.path / RECORD
     if not path.exists():
         raise WritestallError(f"{path}: missing; was the injector armed in this run?")
     records = read_truth(path)

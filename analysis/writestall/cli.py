@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """cli: turns the command line into calls, and errors into one line and a status.
 
-Exit status: 0 answered, 1 a check failed, 2 bad input or usage. Commands import what
-they need when they run: an answer must not wait for modules it does not use.
+Exit status: 0 answered, 1 a check failed, 2 bad input or usage, 3 there is nothing to
+check by. Commands import what they need when they run: an answer must not wait for
+modules it does not use.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from writestall.errors import WritestallError
 from writestall.export import load
 from writestall.units import printable
 
-ANSWERED, FAILED, BAD_INPUT = 0, 1, 2
+ANSWERED, FAILED, BAD_INPUT, UNJUDGED = 0, 1, 2, 3
 
 
 def _explain(args: argparse.Namespace) -> int:
@@ -109,8 +110,11 @@ def _report(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> int:
     from writestall import check, model, rundir
 
-    answer = model.answer(rundir.open_run(args.run), args.engine)
-    verdict = check.check(answer)
+    run = rundir.open_run(args.run)
+    if why := check.unjudged(run):
+        _print_lines([why])
+        return UNJUDGED
+    verdict = check.check(model.answer(run, args.engine))
     if args.json:
         _print_json(verdict.as_json())
     else:

@@ -67,6 +67,7 @@ VARIANTS = {
         ("--cycles", str(-(-50 // len(KERNELS))), "--engine", engine)
         for engine in ("stap", "bpftrace")
     ),
+    "undoes-every-step.py": ((), *[("--injector", "dm-delay")] * EVERY),
 }
 # What holds two clocks against each other must have the CPUs for itself: a host that
 # takes one away in between tells them apart by that.
