@@ -70,6 +70,8 @@ ALONE = {"engines-agree.py"}
 IS_TEST = re.compile(r'^(?:# |""")This test will ', re.MULTILINE)
 # What holds tasks on purpose, so that hung tasks behind it are no complaint.
 HOLDERS = r"\[biodelay\]|\[dm_mod\]|dm_"
+# What a script found out about its kernel, for docs/kernel-support.md.
+FOUND = re.compile(r"^support: (\{.*\})$", re.MULTILINE)
 
 
 def _scripts() -> list[tuple[Path, Folder]]:
@@ -162,4 +164,6 @@ def test_in_the_guest(
 ) -> None:
     verdict = verdict_on(case)
     record_property(TOOK_S, verdict.took_s)
+    for found in FOUND.findall(verdict.output):
+        record_property("support", found)
     assert verdict.good, str(verdict)
