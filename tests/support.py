@@ -16,7 +16,7 @@ sys.path[:0] = [str(PROJECT / folder) for folder in ("vm", "lab")]
 
 from machine import recipe  # noqa: E402
 
-KERNELS = recipe.load().tested
+KERNELS = recipe.tested()
 EVERY = os.environ.get("WRITESTALL_EVERY_KERNEL") == "1"
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

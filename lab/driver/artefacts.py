@@ -89,9 +89,10 @@ def _compile(part: Part, kernel: Kernel, result: Path) -> None:
     stap_cache.mkdir(exist_ok=True)
     stap_cache.chmod(0o777)
     command = part.command.format(release=kernel.release)
-    enter = [str(PROJECT / "vm/enter"), f"{stap_cache}:/mnt/stap-cache"]
+    enter = [str(PROJECT / "vm/enter"), "-k", kernel.name]
+    bind = f"{stap_cache}:/mnt/stap-cache"
     done = subprocess.run(
-        [*enter, "--", "bash", "-c", BUILD.format(command=command)],
+        [*enter, bind, "--", "bash", "-c", BUILD.format(command=command)],
         input=_sources(part),
         stdout=subprocess.PIPE,
         check=False,
@@ -103,8 +104,12 @@ def _compile(part: Part, kernel: Kernel, result: Path) -> None:
 
 
 def build(kernel_name: str | None) -> Path:
-    """A folder with biodelay.ko, the workload programs and stap/*.ko for one kernel."""
-    kernel = image.kernel(recipe.load(), kernel_name)
+    """A folder with biodelay.ko, the workload programs and stap/*.ko for one kernel.
+
+    The last are left out where SystemTap does not compile for it.
+    """
+    known = recipe.load(kernel_name)
+    kernel = image.kernel(known)
     made = [
         cache.build(
             f"{part.name}-{kernel.name}",
@@ -112,6 +117,7 @@ def build(kernel_name: str | None) -> Path:
             partial(_compile, part, kernel),
         )
         for part in PARTS
+        if known.systemtap or part.name != "stap"
     ]
 
     def assemble(result: Path) -> None:

@@ -21,6 +21,7 @@ from driver import doctor
 from driver.lab import (
     PREPARING,
     Records,
+    choose_engine,
     machine_command,
     prepare,
     told,
@@ -68,10 +69,8 @@ class Request:
     @staticmethod
     def from_environment() -> Request:
         """Read the variables; refuse what does not exist, at once."""
-        kernel = recipe.load().kernel(os.environ.get("KERNEL") or None)
-        engine = os.environ.get("ENGINE") or ENGINES[0]
-        if engine not in ENGINES:
-            raise UserError(f"unknown ENGINE {engine!r}: use {', '.join(ENGINES)}")
+        known = recipe.load(os.environ.get("KERNEL"))
+        engine = choose_engine(known, ENGINES)
         accel.remembered()  # refuses an unknown ACCEL
         words = {name: os.environ.get(name) or "" for name in PLANNED}
         pairs = [(PLANNED[name], word) for name, word in words.items() if word]
@@ -79,14 +78,14 @@ class Request:
         _plan(planned)
         disk = Path(words["PROFILE"] or "dying-hdd").stem
         work = Path(words["WORKLOAD"] or "appenders").stem
-        name = os.environ.get("NAME") or f"{disk}-{work}-{kernel}"
+        name = os.environ.get("NAME") or f"{disk}-{work}-{known.kernel}"
         room = doctor.cache_room()
         if not room.good:
             raise UserError(f"too little {room.what}: {room.reason}; {room.remedy}")
         slo = os.environ.get("SLO") or "65ms"
         if not SLO.fullmatch(slo):
             raise UserError(f"SLO={slo}: want a time with its unit, like 65ms or 1.5s")
-        return Request(kernel, engine, slo, planned, OUT / "compare" / name)
+        return Request(known.kernel, engine, slo, planned, OUT / "compare" / name)
 
 
 def _plan(arguments: tuple[str, ...]) -> str:

@@ -117,19 +117,19 @@ def _accelerator() -> Finding:
 def _machine() -> Iterator[Finding]:
     yield _accelerator()
     known = recipe.load()
-    unbuilt = "not built yet", "make lab builds it, once"
+    unbuilt = "not built yet"
     if image.built_tools(known):
         yield Finding("QEMU", True, qemu.version(known))
     else:
-        yield Finding("QEMU", False, *unbuilt, blocks=False)
-    built = image.built_tree(known)
-    for name, suite in known.kernels.items():
-        if built:
-            release = image.kernel(known, name).release
-            yield Finding(f"kernel {name}", True, release)
+        yield Finding("QEMU", False, unbuilt, "make lab builds it", blocks=False)
+    for name, suite in recipe.load(full=True).kernels.items():
+        known = recipe.load(name)
+        if image.built_tree(known):
+            yield Finding(f"kernel {name}", True, image.kernel(known).release)
         else:
-            reason = f"{unbuilt[0]} (from {suite})"
-            yield Finding(f"kernel {name}", False, reason, unbuilt[1], blocks=False)
+            reason = f"{unbuilt} (from {suite})"
+            remedy = f"make lab KERNEL={name} builds it"
+            yield Finding(f"kernel {name}", False, reason, remedy, blocks=False)
 
 
 def main() -> int:

@@ -43,6 +43,18 @@ STAGES = (
 )
 
 
+def choose_engine(known: recipe.Recipe, engines: tuple[str, ...]) -> str:
+    """ENGINE, or the first of these; refuses one that the kernel cannot have."""
+    engine = os.environ.get("ENGINE") or engines[0]
+    if engine not in engines:
+        raise UserError(f"unknown ENGINE {engine!r}: use {', '.join(engines)}")
+    if engine != "bpftrace" and not known.systemtap:
+        raise UserError(
+            f"SystemTap does not compile for kernel {known.kernel}: use ENGINE=bpftrace"
+        )
+    return engine
+
+
 @dataclass(frozen=True)
 class Request:
     """What `make lab` was asked for, as environment variables say it."""
@@ -54,10 +66,8 @@ class Request:
     @staticmethod
     def from_environment(default: str = "journal-buffer") -> Request:
         """Read SCENARIO, KERNEL, ENGINE; refuse what does not exist, at once."""
-        kernel = recipe.load().kernel(os.environ.get("KERNEL") or None)
-        engine = os.environ.get("ENGINE") or "stap"
-        if engine not in ENGINES:
-            raise UserError(f"unknown ENGINE {engine!r}: use {', '.join(ENGINES)}")
+        known = recipe.load(os.environ.get("KERNEL"))
+        engine = choose_engine(known, ENGINES)
         accel.remembered()  # refuses an unknown ACCEL
         scenario = os.environ.get("SCENARIO") or default
         command = [sys.executable, str(PROJECT / "repro/run"), "--check", scenario]
@@ -67,7 +77,7 @@ class Request:
         room = doctor.cache_room()
         if not room.good:
             raise UserError(f"too little {room.what}: {room.reason}; {room.remedy}")
-        return Request(scenario, kernel, engine)
+        return Request(scenario, known.kernel, engine)
 
     @property
     def run_name(self) -> str:
@@ -174,7 +184,7 @@ def prepare(
         python = setup.python(extras)
     plan = (
         ("vm/build", "qemu"),
-        ("vm/build", "tree", "disk", "kernels"),
+        ("vm/build", "-k", kernel, "tree", "disk", "kernels"),
         ("vm/build", "accel"),
         ("lab/build", "-k", kernel),
     )

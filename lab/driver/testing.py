@@ -19,6 +19,7 @@ from driver.project import PROJECT, cache, recipe
 
 # Folders under tests/ that boot machines: `make check` leaves them out.
 NEEDS_MACHINE = ("guest", "harness", "lab")
+IMAGE = ("tree", "disk", "kernels")
 COUNTED = ("tests", "failures", "errors", "skipped")
 MEMORY_BYTES = 4 << 30  # of the host, for a machine and what tests it
 REMEDY = {stage.name: stage.remedy for stage in STAGES}
@@ -29,14 +30,12 @@ def _prepare_machine() -> Path:
 
     Returns the folder of one kernel's compiled parts.
     """
-    kernels = recipe.load().tested
-    plan = {
-        "qemu": ("vm/build", "qemu"),
-        "image": ("vm/build", "tree", "disk", "kernels"),
-        "accelerator": ("vm/build", "accel"),
-    }
+    kernels = recipe.tested()
+    plan: dict[str, tuple[str, ...]] = {"qemu": ("vm/build", "qemu")}
+    plan |= {f"image {name}": ("vm/build", "-k", name, *IMAGE) for name in kernels}
+    plan |= {"accelerator": ("vm/build", "accel")}
     plan |= {f"compile {name}": ("lab/build", "-k", name) for name in kernels}
-    stages = tuple(Stage(name, REMEDY.get(name, AGAIN)) for name in plan)
+    stages = tuple(Stage(name, REMEDY.get(name.split()[0], AGAIN)) for name in plan)
     progress = Progress(stages, cache.root() / "logs")
     return Path(run_tools(progress, plan.values()))
 

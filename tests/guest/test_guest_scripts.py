@@ -29,14 +29,16 @@ LIMIT_S = 1500
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder of guest scripts and what each is called with."""
+    """A folder of guest scripts, what each is called with, and whether it needs
+    SystemTap."""
 
     path: str
     arguments: tuple[str, ...]
+    systemtap: bool = True
 
 
 FOLDERS = (
-    Folder("tests/kmod", (f"{BUILD}/biodelay.ko", "/dev/vdb")),
+    Folder("tests/kmod", (f"{BUILD}/biodelay.ko", "/dev/vdb"), systemtap=False),
     Folder("tests/scripts", ("--modules", f"{BUILD}/stap")),
     Folder("tests/repro/guest", ("--build", BUILD)),
 )
@@ -86,7 +88,7 @@ def _scripts() -> list[tuple[Path, Folder]]:
 def _kernels(script: Path) -> tuple[str, ...]:
     if EVERY or script.name in ON_EVERY_KERNEL:
         return KERNELS
-    return (recipe.load().default_kernel,)
+    return (recipe.load().kernel,)
 
 
 @dataclass(frozen=True)
@@ -114,13 +116,21 @@ class Case:
         return [interpreter, script, *self.arguments]
 
 
+def _marks(script: Path, folder: Folder, kernel: str) -> list[pytest.MarkDecorator]:
+    marks = [pytest.mark.alone] if script.name in ALONE else []
+    if folder.systemtap and not recipe.load(kernel).systemtap:
+        reason = f"SystemTap does not compile for kernel {kernel}"
+        marks.append(pytest.mark.skip(reason=reason))
+    return marks
+
+
 def _cases() -> list[Any]:
     """Each script, on each of its kernels, with each of its further arguments."""
     return [
         pytest.param(
             case,
             id=f"{case.machine}::{'-'.join((script.name, *more[-1:]))}",
-            marks=[pytest.mark.alone] * (script.name in ALONE),
+            marks=_marks(script, folder, kernel),
         )
         for script, folder in _scripts()
         for kernel in _kernels(script)

@@ -31,7 +31,7 @@ def splat(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("splat")
     for file in (HERE / "splat").iterdir():
         shutil.copy(file, folder)
-    release = image.kernel(recipe.load(), None).release
+    release = image.kernel(recipe.load()).release
     build = f"make -s -C /lib/modules/{release}/build M=/mnt/splat modules"
     done = tool("vm/enter", f"{folder}:/mnt/splat", "--", "bash", "-c", build)
     assert done.returncode == 0, done.stderr

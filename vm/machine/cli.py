@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""cli: command lines of vm/run and vm/build to calls and exit statuses."""
+"""cli: command lines of vm/run, build and enter to calls and exit statuses."""
 
 from __future__ import annotations
 
@@ -43,6 +43,16 @@ def share(text: str) -> qemu.Share:
     return qemu.Share(source, found[2], bool(found[3]))
 
 
+def _add_image_options(parser: Parser) -> None:
+    add = parser.add_argument
+    add("-k", "--kernel", metavar="NAME", help="a kernel of vm/kernels.toml")
+    add(
+        "--full",
+        action="store_true",
+        help="the full image, with the tools of vm/packages-full.txt",
+    )
+
+
 def _run_parser() -> Parser:
     parser = Parser(
         prog="vm/run",
@@ -50,8 +60,8 @@ def _run_parser() -> Parser:
         epilog="Statuses of the machine itself: 122 the kernel complained, 123 the"
         " machine was lost, 124 the time limit passed, 125 no machine was started.",
     )
+    _add_image_options(parser)
     add = parser.add_argument
-    add("-k", "--kernel", metavar="NAME", help="a kernel of vm/kernels.toml")
     add("--share", metavar="HOST:GUEST[:ro]", type=share, action="append", default=[])
     add(
         "--disk",
@@ -92,6 +102,7 @@ def _run(arguments: list[str]) -> int:
     job = run.Job(
         argv=tuple(options.command),
         kernel=options.kernel,
+        full_image=options.full,
         shares=tuple(options.share),
         disk_bytes=options.disk,
         memory_bytes=options.memory,
@@ -109,45 +120,49 @@ def _run(arguments: list[str]) -> int:
 
 
 def _kernel_list(known: recipe.Recipe) -> str:
-    rows = [image.kernel(known, name) for name in known.kernels]
+    rows = image.kernels(known).values()
     return "\n".join(f"{row.name} {row.release}" for row in rows)
 
 
 def _accel_line(known: recipe.Recipe) -> str:
-    choice = accel.choose(known, image.kernel(known, None))
+    choice = accel.choose(known, image.kernel(known))
     return f"{choice.name}: {choice.reason}"
 
 
 # What `vm/build` can make; each prints where it is, and is quick when it is.
-TARGETS: dict[str, Callable[[recipe.Recipe, str | None], str]] = {
-    "qemu": lambda known, _: f"{image.tools(known)} (QEMU {qemu.version(known)})",
-    "tree": lambda known, _: str(image.tree(known)),
-    "disk": lambda known, _: str(image.disk(known)),
-    "kernels": lambda known, _: _kernel_list(known),
-    "release": lambda known, name: image.kernel(known, name).release,
-    "accel": lambda known, _: _accel_line(known),
+TARGETS: dict[str, Callable[[recipe.Recipe], str]] = {
+    "qemu": lambda known: f"{image.tools(known)} (QEMU {qemu.version(known)})",
+    "tree": lambda known: str(image.tree(known)),
+    "disk": lambda known: str(image.disk(known)),
+    "kernels": _kernel_list,
+    "release": lambda known: image.kernel(known).release,
+    "accel": _accel_line,
 }
 
 
 def _build(arguments: list[str]) -> int:
     parser = Parser(prog="vm/build", description="Build parts of the machine.")
-    parser.add_argument("-k", "--kernel", metavar="NAME")
+    _add_image_options(parser)
     parser.add_argument("target", choices=TARGETS, nargs="+")
     options = parser.parse_args(arguments)
-    known = recipe.load()
-    known.kernel(options.kernel)
+    known = recipe.load(options.kernel, full=options.full)
     for target in options.target:
-        print(TARGETS[target](known, options.kernel), flush=True)
+        print(TARGETS[target](known), flush=True)
     return 0
 
 
 def _enter(arguments: list[str]) -> int:
-    """vm/enter [HOST:DIR[:ro]]... -- COMMAND: in the image's root, read-only."""
-    if "--" not in arguments or arguments[-1] == "--":
-        raise UserError("usage: vm/enter [HOSTDIR:DIR[:ro]]... -- COMMAND")
-    home = image.tree(recipe.load())
-    command = [*image.as_owner(), str(recipe.VM / "enter.sh"), str(home), *arguments]
-    return subprocess.run(command, check=False).returncode
+    """Run a command in an image's root; what it writes there goes with it."""
+    parser = Parser(prog="vm/enter", description="Run a command in an image's root.")
+    _add_image_options(parser)
+    parser.add_argument("bind", metavar="HOST:DIR[:ro]", nargs="*")
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    options, command = parser.parse_args(arguments[:at]), arguments[at:]
+    if not command[1:]:
+        parser.error("give a command behind --")
+    home = image.tree(recipe.load(options.kernel, full=options.full))
+    enter = [*image.as_owner(), str(recipe.VM / "enter.sh"), str(home)]
+    return subprocess.run([*enter, *options.bind, *command], check=False).returncode
 
 
 PROGRAMS = {"run": _run, "build": _build, "enter": _enter}

@@ -82,30 +82,34 @@ def tools(recipe: Recipe) -> Path:
     return cache.build("qemu", _tools_key(recipe), build, as_owner=as_owner())
 
 
-def _tree_key() -> str:
+def _pairs(recipe: Recipe) -> str:
+    """The kernels as install-kernels.sh takes them."""
+    return " ".join(f"{name}={suite}" for name, suite in recipe.kernels.items())
+
+
+def _tree_key(recipe: Recipe) -> str:
     # The mirror's contents are no input: `make clean` fetches newer packages.
-    files = [VM / "packages.txt", VM / "kernels.toml", VM / "install-kernels.sh"]
-    return cache.digest(*files, *DPKG_OPTIONS)
+    words = (recipe.userland_suite, _pairs(recipe), *recipe.packages, *DPKG_OPTIONS)
+    return cache.digest(VM / "install-kernels.sh", *words)
 
 
 def built_tree(recipe: Recipe) -> bool:
     """Whether tree() is there already."""
-    return cache.place("tree", _tree_key()).exists()
+    return cache.place("tree", _tree_key(recipe)).exists()
 
 
 def tree(recipe: Recipe) -> Path:
-    """The userland with all kernels, as a folder: to compile in."""
+    """The userland with the recipe's kernels, as a folder: to compile in."""
     hook = str(VM / "install-kernels.sh")
-    pairs = " ".join(f"{name}={suite}" for name, suite in recipe.kernels.items())
 
     def build(part: Path) -> None:
         suites = {recipe.userland_suite, *recipe.kernels.values()}
         include = ",".join(recipe.packages)
         extra = ["--variant=minbase", f"--include=apt,{include}"]
-        extra.append(f'--customize-hook={hook} "$1" {pairs}')
+        extra.append(f'--customize-hook={hook} "$1" {_pairs(recipe)}')
         _bootstrap(recipe.userland_suite, suites, part, extra)
 
-    done = cache.build("tree", _tree_key(), build, as_owner=as_owner())
+    done = cache.build("tree", _tree_key(recipe), build, as_owner=as_owner())
     cache.prune("tree", done, as_owner())
     return done
 
@@ -130,7 +134,7 @@ def disk(recipe: Recipe) -> Path:
         _logged([*as_owner(), "mke2fs", *options, *source_and_size])
         part.chmod(0o444)
 
-    done = cache.build("root", _tree_key(), build)
+    done = cache.build("root", _tree_key(recipe), build)
     cache.prune("root", done)
     return done
 
@@ -152,9 +156,14 @@ class Kernel:
         return self.tree / "usr/lib/modules" / self.release
 
 
-def kernel(recipe: Recipe, name: str | None) -> Kernel:
-    """The installed kernel behind a short name."""
-    chosen = recipe.kernel(name)
+def kernels(recipe: Recipe) -> dict[str, Kernel]:
+    """The installed kernels by their short names."""
     home = tree(recipe)
     table = (home / "etc/writestall/kernels").read_text().splitlines()
-    return Kernel(chosen, dict(line.split() for line in table)[chosen], home)
+    pairs = (line.split() for line in table)
+    return {name: Kernel(name, release, home) for name, release in pairs}
+
+
+def kernel(recipe: Recipe) -> Kernel:
+    """The installed kernel that the recipe was loaded for."""
+    return kernels(recipe)[recipe.kernel]

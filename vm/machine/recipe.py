@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""recipe: packages.txt and kernels.toml to what an image is made of."""
+"""recipe: kernels.toml and the lists of packages to what an image is made of."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from machine.errors import UserError
 
@@ -16,44 +17,60 @@ PROJECT = VM.parent
 
 @dataclass(frozen=True)
 class Recipe:
-    """What the image consists of; `kernels` maps short names to suites.
+    """What one of the two images consists of, and the kernel of it to use.
 
-    `tested` are the kernels that `make test` runs on.
+    `kernels` maps the short names of those in the image to suites. The full image
+    has the kernels on demand and the tools of measurements, too: whoever needs
+    neither shall not wait for them.
     """
 
+    full: bool
     packages: tuple[str, ...]
     userland_suite: str
     qemu_suite: str
     qemu_minimum: int
     kernels: dict[str, str]
-    default_kernel: str
-    tested: tuple[str, ...]
-
-    def kernel(self, name: str | None) -> str:
-        """The short name of the kernel asked for, or of the default one."""
-        chosen = name or self.default_kernel
-        if chosen not in self.kernels:
-            known = ", ".join(self.kernels)
-            raise UserError(f"unknown kernel {chosen!r}: this recipe has {known}")
-        return chosen
+    kernel: str
+    systemtap: bool  # whether it compiles for that kernel
 
 
-def load() -> Recipe:
-    """Read the recipe that stands beside this package."""
-    lines = (VM / "packages.txt").read_text().splitlines()
+def _packages(name: str) -> tuple[str, ...]:
+    """The packages of a list, its comments left out."""
+    lines = (VM / name).read_text().splitlines()
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+def _chosen(kernels: dict[str, Any], name: str | None) -> str:
+    """The short name of the kernel asked for, or of the default one."""
+    if name and name not in kernels:
+        known = ", ".join(kernels)
+        raise UserError(f"unknown kernel {name!r}: this recipe has {known}")
+    return name or next(n for n, entry in kernels.items() if entry.get("default"))
+
+
+def load(kernel: str | None = None, *, full: bool = False) -> Recipe:
+    """The recipe of the image that has this kernel: the default one if it does."""
     table = tomllib.loads((VM / "kernels.toml").read_text())
     kernels = table["kernel"]
-    every = os.environ.get("WRITESTALL_EVERY_KERNEL") == "1"
+    chosen = _chosen(kernels, kernel)
+    full = full or kernels[chosen].get("on_demand", False)
+    lists = ("packages.txt", "packages-full.txt") if full else ("packages.txt",)
     return Recipe(
-        packages=tuple(line for line in lines if line and not line.startswith("#")),
+        full=full,
+        packages=tuple(package for name in lists for package in _packages(name)),
         userland_suite=table["userland"]["suite"],
         qemu_suite=table["qemu"]["suite"],
         qemu_minimum=table["qemu"]["minimum"],
-        kernels={name: entry["suite"] for name, entry in kernels.items()},
-        default_kernel=next(n for n, entry in kernels.items() if entry.get("default")),
-        tested=tuple(
-            name
+        kernels={
+            name: entry["suite"]
             for name, entry in kernels.items()
-            if every or not entry.get("on_demand")
-        ),
+            if full or not entry.get("on_demand", False)
+        },
+        kernel=chosen,
+        systemtap=kernels[chosen].get("systemtap", True),
     )
+
+
+def tested() -> tuple[str, ...]:
+    """The kernels that `make test` runs on; all with WRITESTALL_EVERY_KERNEL=1."""
+    return tuple(load(full=os.environ.get("WRITESTALL_EVERY_KERNEL") == "1").kernels)

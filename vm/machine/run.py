@@ -32,6 +32,7 @@ class Job:
 
     argv: tuple[str, ...]
     kernel: str | None = None
+    full_image: bool = False
     shares: tuple[qemu.Share, ...] = ()
     disk_bytes: int = 2 << 30
     memory_bytes: int = 2 << 30
@@ -129,8 +130,8 @@ def _wait(command: list[str], job: Job, channels: Channels) -> int | None:
 
 def run(job: Job) -> Result:
     """Boot, run the job's command, and return what the machine says of it."""
-    known = recipe.load()
-    kernel = image.kernel(known, job.kernel)
+    known = recipe.load(job.kernel, full=job.full_image)
+    kernel = image.kernel(known)
     choice = accel.choose(known, kernel)
     result = Result(
         accel=choice.name,

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_recipe: which image a kernel is in, and what that costs those who need less."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import support  # noqa: F401 (puts vm/ on the path)
+from machine import image, recipe
+from machine.errors import UserError
+
+DEFAULT, FULL = recipe.load(), recipe.load(full=True)
+ON_DEMAND = sorted(set(FULL.kernels) - set(DEFAULT.kernels))
+
+
+def test_the_default_image_has_no_kernel_on_demand_and_no_tool_of_measurements() -> (
+    None
+):
+    assert ON_DEMAND, "no kernel is on demand: this test holds nothing"
+    assert set(DEFAULT.packages) < set(FULL.packages)
+
+
+@pytest.mark.parametrize("name", FULL.kernels)
+def test_a_kernel_comes_in_the_smallest_image_that_has_it(name: str) -> None:
+    known = recipe.load(name)
+    assert known.kernel == name
+    assert known.full == (name in ON_DEMAND)
+
+
+def test_an_unknown_kernel_is_told_all_there_are() -> None:
+    with pytest.raises(UserError, match=re.escape(", ".join(FULL.kernels))):
+        recipe.load("2.4")
+
+
+def test_the_kernels_on_demand_are_tested_when_all_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("WRITESTALL_EVERY_KERNEL", raising=False)
+    assert recipe.tested() == tuple(DEFAULT.kernels)
+    monkeypatch.setenv("WRITESTALL_EVERY_KERNEL", "1")
+    assert recipe.tested() == tuple(FULL.kernels)
+
+
+def test_the_images_are_kept_apart_and_neither_knows_of_the_others_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is on demand can change without a default image built anew."""
+
+    def keys() -> tuple[str, str]:
+        return tuple(image._tree_key(recipe.load(full=full)) for full in (False, True))
+
+    before = keys()
+    assert before[0] != before[1]
+    packages = recipe._packages
+
+    def one_more(name: str) -> tuple[str, ...]:
+        return packages(name) + (("hello",) if name == "packages-full.txt" else ())
+
+    monkeypatch.setattr(recipe, "_packages", one_more)
+    assert keys()[0] == before[0]
+    assert keys()[1] != before[1]
