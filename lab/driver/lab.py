@@ -21,6 +21,7 @@ from machine.errors import UserError
 ENGINES = ("stap", "bpftrace", "both")
 # A run may take its workload's time and this much for all else under TCG.
 RUN_LIMIT_S = 600
+FULL = "--full"  # the image with the tools that only measurements need
 AGAIN = "run it again with V=1 to see everything; make doctor names what is missing"
 # What every target does before its first machine boots: prepare().
 PREPARING = (
@@ -48,9 +49,9 @@ def choose_engine(known: recipe.Recipe, engines: tuple[str, ...]) -> str:
     engine = os.environ.get("ENGINE") or engines[0]
     if engine not in engines:
         raise UserError(f"unknown ENGINE {engine!r}: use {', '.join(engines)}")
-    if engine != "bpftrace" and not known.systemtap:
+    if engine != "stap" and not known.bpftrace:
         raise UserError(
-            f"SystemTap does not compile for kernel {known.kernel}: use ENGINE=bpftrace"
+            f"bpftrace does not serve for kernel {known.kernel}: use ENGINE=stap"
         )
     return engine
 
@@ -115,13 +116,20 @@ def inside(request: Request, run: Path) -> list[str]:
 
 
 def machine_command(
-    kernel: str, out: Path, artefacts: str, records: Records, command: list[str]
+    kernel: str,
+    out: Path,
+    artefacts: str,
+    records: Records,
+    command: list[str],
+    *image: str,
 ) -> list[str]:
     """The command that runs another in the machine; it ends with us.
 
-    There /mnt/out is the folder `out`, /mnt/build the compiled parts.
+    There /mnt/out is the folder `out`, /mnt/build the compiled parts; `image` is
+    FULL or nothing.
     """
-    machine = tool("vm/run", "--kernel", kernel, "--timeout", str(records.limit_s))
+    machine = tool("vm/run", "--kernel", kernel, *image)
+    machine += ["--timeout", str(records.limit_s)]
     machine += ["--share", f"{out}:/mnt/out"]
     machine += ["--share", f"{artefacts}:/mnt/build:ro"]
     machine += ["--console", str(records.console), "--result", str(records.result)]
@@ -176,7 +184,7 @@ def run_tools(progress: Progress, commands: Iterable[tuple[str, ...]]) -> str:
 
 
 def prepare(
-    progress: Progress, kernel: str, extras: tuple[str, ...] = ()
+    progress: Progress, kernel: str, extras: tuple[str, ...] = (), *image: str
 ) -> tuple[Path, str]:
     """Everything before a run: the analysis' Python, with extras, and the artefacts."""
     with progress.stage() as log:
@@ -184,7 +192,7 @@ def prepare(
         python = setup.python(extras)
     plan = (
         ("vm/build", "qemu"),
-        ("vm/build", "-k", kernel, "tree", "disk", "kernels"),
+        ("vm/build", "-k", kernel, *image, "tree", "disk", "kernels"),
         ("vm/build", "accel"),
         ("lab/build", "-k", kernel),
     )

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from driver import lab, pages
-from driver.lab import PREPARING, Records
+from driver.lab import FULL, PREPARING, Records
 from driver.progress import Progress, Stage, StageError
 from driver.project import OUT, cache, recipe
 from machine.errors import UserError
@@ -34,9 +34,9 @@ def measured(stage: Stage, command: list[str]) -> Data:
 
     The environment says on which kernel; console and results stay below out/.
     """
-    kernel = recipe.load().kernel(os.environ.get("KERNEL") or None)
+    kernel = recipe.load(os.environ.get("KERNEL")).kernel
     progress = Progress((*PREPARING, stage), cache.root() / "logs")
-    _, built = lab.prepare(progress, kernel)
+    _, built = lab.prepare(progress, kernel, (), FULL)
     folder = OUT / f"{time.strftime('%Y%m%d-%H%M%S')}-{stage.name}"
     folder.mkdir(parents=True)
     records = Records(folder / "console.log", folder / "machine.json", LIMIT_S)
@@ -44,7 +44,7 @@ def measured(stage: Stage, command: list[str]) -> Data:
     inside += ["--output", "/mnt/out/result.json"]
     with progress.stage() as log:
         log.note = str(folder)
-        log.run(lab.machine_command(kernel, folder, built, records, inside))
+        log.run(lab.machine_command(kernel, folder, built, records, inside, FULL))
     data: Data = json.loads((folder / "result.json").read_text())
     machine = json.loads(records.result.read_text())
     about = {name: machine[name] for name in ("accel", "qemu")}
@@ -144,9 +144,7 @@ def bench() -> int:
 
 def soak() -> int:
     """Let one engine's tracers watch; ENGINE, STALLS, DURATION in seconds."""
-    engine = os.environ.get("ENGINE") or ENGINES[0]
-    if engine not in ENGINES:
-        raise UserError(f"unknown ENGINE {engine!r}: use {', '.join(ENGINES)}")
+    engine = lab.choose_engine(recipe.load(os.environ.get("KERNEL")), ENGINES)
     command = ["tests/scripts/soak-tracers.py", "--engine", engine]
     command += ["--stalls", positive("STALLS", 100_000)]
     command += ["--seconds", positive("DURATION", 1800)]

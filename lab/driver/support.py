@@ -69,7 +69,7 @@ def cell(row: Row | None, refusals: list[str]) -> str:
 
 def matrix(rows: list[Row]) -> tuple[list[str], list[list[str]], list[str]]:
     """Head, lines and refusals of the table of scripts."""
-    kernels = list(recipe.load().kernels)
+    kernels = list(recipe.load(full=True).kernels)
     there = {key(row): row for row in rows}
     refusals: list[str] = []
     lines = [
@@ -83,7 +83,7 @@ def matrix(rows: list[Row]) -> tuple[list[str], list[list[str]], list[str]]:
 
 def tests(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
     """Head and lines of the table of tests."""
-    kernels = list(recipe.load().kernels)
+    kernels = list(recipe.load(full=True).kernels)
     words = {True: "passed", False: "**failed**", None: ""}
     there = {(row["test"], row["kernel"]): row for row in rows if "test" in row}
     lines = [

@@ -77,7 +77,7 @@ def main() -> int:
     parser.add_argument("--only", help="tracers whose name has this")
     parser.add_argument("--output", type=Path, required=True, metavar="FILE")
     options = parser.parse_args()
-    tracers = [peers.IDLE, *peers.ours(options.modules), *peers.PEERS]
+    tracers = [peers.NOTHING, *peers.ours(options.modules), *peers.PEERS]
     tracers = [t for t in tracers if (options.only or "") in t.name]
     found = {t.name: {"version": peers.version(t), "rounds": []} for t in tracers}
     with lab.disk() as disk:

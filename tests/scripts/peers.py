@@ -27,7 +27,8 @@ CALLS = "write,pwrite64,writev,pwritev,pwritev2,fsync,fdatasync"
 SPOOL = Path("/tmp/spool")
 TO_SPOOL = ("-o", str(SPOOL))
 HOLD_S = 0.3
-IDLE_TICKS = 5  # of 100 a second
+IDLE_TICKS = 3  # of 50 in IDLE_S
+IDLE_S = 0.5
 READ_BYTES = 1 << 20
 
 
@@ -62,7 +63,7 @@ def ours(modules: Path) -> list[Tracer]:
     ]
 
 
-IDLE = Tracer("none", ("sleep", "infinity"), shows="")
+NOTHING = Tracer("none", ("sleep", "infinity"), shows="")
 PEERS = (
     Tracer(
         "ext4slower (libbpf)",
@@ -149,13 +150,13 @@ def stalled_write() -> None:
 
 
 def wait_idle(process: subprocess.Popen[bytes], told: Path) -> None:
-    """Return once it uses no CPU to speak of for a second; raise if it ended."""
+    """Return once it uses no CPU to speak of for IDLE_S; raise if it ended."""
     before = -IDLE_TICKS
     deadline = time.monotonic() + lab.ARMED_WITHIN_S
     while (now := ticks(process.pid)) >= before + IDLE_TICKS:
         lab.expect(time.monotonic() < deadline, "a tracer never became idle")
         before = now
-        time.sleep(1)
+        time.sleep(IDLE_S)
         if process.poll() is not None:
             raise AbsentError(last(told))
 
