@@ -17,8 +17,9 @@ from driver.lab import AGAIN, STAGES, run_tools
 from driver.progress import Progress, Stage, StageError
 from driver.project import PROJECT, cache, recipe
 
-# Folders under tests/ that boot machines: `make check` leaves them out.
-NEEDS_MACHINE = ("guest", "harness", "lab")
+# Folders under tests/ that boot machines or need their image: `make check` leaves
+# them out.
+NEEDS_MACHINE = ("compiled", "guest", "harness", "lab")
 IMAGE = ("tree", "disk", "kernels")
 COUNTED = ("tests", "failures", "errors", "skipped")
 MEMORY_BYTES = 4 << 30  # of the host, for a machine and what tests it
