@@ -7,11 +7,11 @@
 # SLO, AGED, SEED, NAME (docs/compare.md).
 
 export SCENARIO KERNEL ENGINE INJECTOR ACCEL V
-export PROFILE WORKLOAD FS ROUNDS DURATION SLO AGED SEED NAME
+export PROFILE WORKLOAD FS ROUNDS DURATION SLO AGED SEED NAME STALLS
 export PYTHONDONTWRITEBYTECODE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help lab variants compare test test-scenarios check gold bench-analysis setup doctor drilldown shell scenarios explain clean
+.PHONY: help lab variants compare test test-scenarios check gold bench-analysis bench-tracers soak-tracers setup doctor drilldown shell scenarios explain clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -40,6 +40,12 @@ gold: ## record the golden answers of tests/data anew (RUN= keeps runs there fir
 
 bench-analysis: ## what explain, report and check cost at 10^4 to 10^7 events (SIZES=)
 	@PYTHONPATH=analysis "$$(lab/setup)" tests/analysis/bench.py $(SIZES)
+
+bench-tracers: ## what each tracer leaves of the throughput of writes (ROUNDS=, KERNEL=)
+	@lab/bench-tracers
+
+soak-tracers: ## what tracers hold and lose over many stalls (ENGINE=, DURATION=, STALLS=)
+	@lab/soak-tracers
 
 setup: ## install what the lab and its tests need on this host
 	@lab/setup --tests

@@ -24,6 +24,7 @@ DEFAULT_INJECTOR = "biodelay"
 NOTHING_TO_JUDGE_BY = 3
 # A run may take its workload's time and this much for all else under TCG.
 RUN_LIMIT_S = 600
+FULL = "--full"  # the image with the tools that only measurements need
 AGAIN = "run it again with V=1 to see everything; make doctor names what is missing"
 # What every target does before its first machine boots: prepare().
 PREPARING = (
@@ -51,9 +52,9 @@ def choose_engine(known: recipe.Recipe, engines: tuple[str, ...]) -> str:
     engine = os.environ.get("ENGINE") or engines[0]
     if engine not in engines:
         raise UserError(f"unknown ENGINE {engine!r}: use {', '.join(engines)}")
-    if engine != "bpftrace" and not known.systemtap:
+    if engine != "stap" and not known.bpftrace:
         raise UserError(
-            f"SystemTap does not compile for kernel {known.kernel}: use ENGINE=bpftrace"
+            f"bpftrace does not serve for kernel {known.kernel}: use ENGINE=stap"
         )
     return engine
 
@@ -121,13 +122,20 @@ def inside(request: Request, run: Path) -> list[str]:
 
 
 def machine_command(
-    kernel: str, out: Path, artefacts: str, records: Records, command: list[str]
+    kernel: str,
+    out: Path,
+    artefacts: str,
+    records: Records,
+    command: list[str],
+    *image: str,
 ) -> list[str]:
     """The command that runs another in the machine; it ends with us.
 
-    There /mnt/out is the folder `out`, /mnt/build the compiled parts.
+    There /mnt/out is the folder `out`, /mnt/build the compiled parts; `image` is
+    FULL or nothing.
     """
-    machine = tool("vm/run", "--kernel", kernel, "--timeout", str(records.limit_s))
+    machine = tool("vm/run", "--kernel", kernel, *image)
+    machine += ["--timeout", str(records.limit_s)]
     machine += ["--share", f"{out}:/mnt/out"]
     machine += ["--share", f"{artefacts}:/mnt/build:ro"]
     machine += ["--console", str(records.console), "--result", str(records.result)]
@@ -184,24 +192,25 @@ def run_tools(progress: Progress, stages: Iterable[Calls]) -> str:
     return log.note
 
 
-def machine_parts(kernels: Sequence[str]) -> tuple[Calls, ...]:
+def machine_parts(kernels: Sequence[str], *image: str) -> tuple[Calls, ...]:
     """What makes the machine's parts: a stage each but the set-up in PREPARING."""
+    parts = (*image, "tree", "disk", "kernels")
     return (
         (("vm/build", "qemu"),),
-        tuple(("vm/build", "-k", name, "tree", "disk", "kernels") for name in kernels),
+        tuple(("vm/build", "-k", name, *parts) for name in kernels),
         (("vm/build", "accel"),),
         tuple(("lab/build", "-k", name) for name in kernels),
     )
 
 
 def prepare(
-    progress: Progress, kernel: str, extras: tuple[str, ...] = ()
+    progress: Progress, kernel: str, extras: tuple[str, ...] = (), *image: str
 ) -> tuple[Path, str]:
     """Everything before a run: the analysis' Python, with extras, and the artefacts."""
     with progress.stage() as log:
         log.note = setup.packages(("lab",))
         python = setup.python(extras)
-    return python, run_tools(progress, machine_parts((kernel,)))
+    return python, run_tools(progress, machine_parts((kernel,), *image))
 
 
 def told(log: StageLog, python: Path, *arguments: str) -> CompletedProcess[str]:
