@@ -7,6 +7,7 @@ import argparse
 import time
 from collections.abc import Callable
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import NoReturn
 
@@ -127,7 +128,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _list() -> int:
-    for path in sorted(scenario.SCENARIOS.glob("*.toml")):
+    for path in sorted(scenario.SCENARIOS.glob("*.toml"), key=attrgetter("stem")):
         found, _ = scenario.load(path)
         chain = " > ".join(found.expect.chain) or "no stall"
         print(f"{found.name:20} {found.purpose}\n{'':20} must show: {chain}")
