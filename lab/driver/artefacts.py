@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from driver.project import PROJECT, cache, image, recipe
+from machine.commands import started
 from machine.errors import UserError
 from machine.image import Kernel
 
@@ -92,15 +93,13 @@ def _compile(part: Part, kernel: Kernel, result: Path) -> None:
     command = part.command.format(release=kernel.release)
     enter = [str(PROJECT / "vm/enter"), "-k", kernel.name]
     bind = f"{stap_cache}:/mnt/stap-cache"
-    done = subprocess.run(
-        [*enter, bind, "--", "bash", "-c", BUILD.format(command=command)],
-        input=_sources(part),
-        stdout=subprocess.PIPE,
-        check=False,
-    )
-    if done.returncode:
+    inside = [*enter, bind, "--", "bash", "-c", BUILD.format(command=command)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with started(inside, **pipes) as child:
+        made, _ = child.communicate(_sources(part))
+    if child.returncode:
         raise UserError(f"{part.source}/ does not compile for {kernel.release}")
-    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as tar:
+    with tarfile.open(fileobj=io.BytesIO(made)) as tar:
         tar.extractall(result)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -16,6 +15,7 @@ from driver import setup
 from driver.lab import PREPARING, machine_parts, run_tools
 from driver.progress import Progress, StageError
 from driver.project import PROJECT, cache, recipe
+from machine.commands import started
 
 # Folders under tests/ that boot machines or need their image: `make check` leaves
 # them out.
@@ -101,8 +101,8 @@ def _all_phases(
         told = results / f"{number}.xml"
         told.unlink(missing_ok=True)
         command = [str(python), "-m", "pytest", *arguments, f"--junitxml={told}"]
-        done = subprocess.run(command, cwd=PROJECT, env=environment, check=False)
-        statuses.append(done.returncode)
+        with started(command, cwd=PROJECT, env=environment) as pytest:
+            statuses.append(pytest.wait())
         counts += _counts(told)
     print("test:", ", ".join(f"{counts[word]} {word}" for word in COUNTED))
     return next(filter(None, statuses), 0)
