@@ -174,18 +174,19 @@ def answer(run: RunDir, wanted_engine: str | None, every: bool = False) -> Answe
 
 
 # File systems whose files have their disk's number (fs/super.c, setup_bdev_super());
-# btrfs' have one of their own.
+# of others a manifest tells it since it has `filesystem.dev`.
 DISKS_NUMBER = ("ext4", "xfs", "f2fs")
 
 
 def own_writes(
     run: RunDir, stream: Stream, notes: list[str]
 ) -> list[tuple[int, Write]]:
-    """Writes to the run's disk; all of them where its number fits none and need not."""
-    dev = run.get("device", "dev")
+    """Writes to the run's file system; all of them where its number is not known."""
+    dev = run.get("filesystem", "dev")
+    numbered = bool(dev) or run.get("filesystem", "type") in DISKS_NUMBER
+    dev = dev or run.get("device", "dev")
     own = [row for row in stream.writes if row[1].dev in (None, dev)]
     others = len(stream.writes) - len(own)
-    numbered = run.get("filesystem", "type") in DISKS_NUMBER
     if not others or not (own or numbered):
         return stream.writes
     stalls = many(others, "stalled write")

@@ -61,6 +61,7 @@ def make(run: Run, filesystem: FileSystem, disk: Disk, journal: Disk | None) -> 
         run.manifest["filesystem"] = {
             "type": filesystem.type,
             "mkfs": argvs[-1] if argvs else None,
+            "dev": None,
             "mount_options": None,
             "tool_version": version[0] if version else None,
         }
@@ -76,7 +77,7 @@ def mounted(run: Run, filesystem: FileSystem, disk: Disk) -> Iterator[Path]:
     try:
         with run.step("mount", " ".join(argv)):
             tool(argv)
-            run.manifest["filesystem"]["mount_options"] = _mount_options(target)
+            run.manifest["filesystem"] |= _mounted_as(target)
             folder = Path(target) / FOLDER
             folder.mkdir()
             os.sync()
@@ -90,11 +91,24 @@ def mounted(run: Run, filesystem: FileSystem, disk: Disk) -> Iterator[Path]:
             Path(target).rmdir()
 
 
-def _mount_options(target: str) -> str | None:
-    """The options /proc/mounts has for a mount point, None where none is."""
-    for line in Path("/proc/mounts").read_text().splitlines():
-        _, mount_point, _, options, *_ = line.split(" ")
+def _mounted_as(target: str) -> dict[str, str | None]:
+    """A mount point's device number and options, as the kernel tells them.
+
+    The number is its superblock's (fs/proc_namespace.c, show_mountinfo()), which is
+    what a tracer sees of a file; of btrfs, stat(2) tells each subvolume's own.
+    """
+    known, told = _row("mountinfo", 4, target), _row("mounts", 1, target)
+    return {
+        "dev": known[2] if known else None,
+        "mount_options": told[3] if told else None,
+    }
+
+
+def _row(table: str, column: int, target: str) -> list[str]:
+    """A mount point's fields in a table of /proc/self; none where it is not there."""
+    for line in Path("/proc/self", table).read_text().splitlines():
+        fields = line.split(" ")
         # Blanks stand there as octal escapes: proc(5).
-        if mount_point.encode().decode("unicode_escape") == target:
-            return options
-    return None
+        if fields[column].encode().decode("unicode_escape") == target:
+            return fields
+    return []
