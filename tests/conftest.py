@@ -7,8 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from support import KERNELS, Run, tool
+
+# Hosts are shared: how long an example took says nothing of the code.
+settings.register_profile("shared host", deadline=None)
+settings.load_profile("shared host")
 
 
 @pytest.fixture(scope="session")

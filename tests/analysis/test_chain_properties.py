@@ -57,7 +57,7 @@ def stream_of(
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.lists(blocks, max_size=30),
     st.lists(writes, min_size=1, max_size=3),

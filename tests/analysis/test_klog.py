@@ -282,7 +282,7 @@ texts = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(texts)
 def test_no_text_crashes_the_reader_or_makes_up_a_chain(text: str) -> None:
     """Links stand between two tasks that are there, classes and reasons in hand."""
@@ -297,7 +297,7 @@ def test_no_text_crashes_the_reader_or_makes_up_a_chain(text: str) -> None:
         assert len(answer.way(at)) <= len(answer.tasks) + 1
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.text(alphabet=st.characters(exclude_characters="+"), max_size=3000))
 def test_text_without_frames_has_no_tasks(text: str) -> None:
     """No offset, no frame: prose never becomes a stack."""

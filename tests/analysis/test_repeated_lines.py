@@ -45,7 +45,7 @@ LINES = st.tuples(NUMBERS, RESTS).map(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(LINES, max_size=40))
 def test_a_line_is_read_as_if_alone(lines: list[str]) -> None:
     """The same blocks with the same ids, and the same complaints, as line by line."""

@@ -44,7 +44,7 @@ def assert_nested(graph: Flame) -> None:
             assert end <= start + NEAR
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(blocks, max_size=30),
     st.lists(writes, min_size=1, max_size=3),
@@ -63,7 +63,7 @@ def test_pictures_hold_together(
             assert bar.x >= 0 and bar.x + bar.width <= 100 + NEAR
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(blocks, max_size=30), st.lists(writes, min_size=1, max_size=3))
 def test_pages_hold_together(found: list[Block], calls: list[Write]) -> None:
     """Their elements nest and are ours."""

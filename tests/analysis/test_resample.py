@@ -42,7 +42,7 @@ def test_a_quantile_is_a_value_that_enough_do_not_exceed(
 
 
 @given(st.integers(2, 6), st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_an_interval_holds_its_value_and_stays_within_the_runs(
     count: int, seed: int
 ) -> None:

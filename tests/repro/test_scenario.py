@@ -282,14 +282,14 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(KEYS | TEXT, VALUES, max_size=6))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_no_table_makes_the_loader_crash(table: dict[str, Any]) -> None:
     text = "".join(f"{toml_value(key)} = {toml_value(table[key])}\n" for key in table)
     refusal(text)
 
 
 @given(st.sampled_from(GOOD.splitlines()), VALUES)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_no_value_of_a_good_file_makes_the_loader_crash(line: str, value: Any) -> None:
     name = line.partition(" = ")[0]
     text = (
@@ -304,7 +304,7 @@ def test_no_value_of_a_good_file_makes_the_loader_crash(line: str, value: Any) -
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_no_text_makes_the_loader_crash(text: str) -> None:
     refusal(text)
 
