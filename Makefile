@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Makefile: a target's name to the program that does it; no logic of its own
 #
-# Variables: SCENARIO, KERNEL, ENGINE (stap, bpftrace, both), ACCEL (kvm, tcg),
-# V=1 (show everything), SIZES (of make bench-analysis), WRITESTALL_CACHE,
+# Variables: SCENARIO, KERNEL, ENGINE (stap, bpftrace, both), INJECTOR (biodelay,
+# dm-delay), ACCEL (kvm, tcg), V=1 (show everything), SIZES (of make bench-analysis), WRITESTALL_CACHE,
 # WRITESTALL_MIRROR. make compare has more: PROFILE, WORKLOAD, FS, ROUNDS, DURATION,
 # SLO, AGED, SEED, NAME (docs/compare.md).
 
-export SCENARIO KERNEL ENGINE ACCEL V
-export PROFILE WORKLOAD FS ROUNDS DURATION SLO AGED SEED NAME
+export SCENARIO KERNEL ENGINE INJECTOR ACCEL V
+export PROFILE WORKLOAD FS ROUNDS DURATION SLO AGED SEED NAME STALLS
 export PYTHONDONTWRITEBYTECODE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help lab variants compare test test-scenarios check gold bench-analysis setup doctor drilldown shell scenarios explain clean
+.PHONY: help lab variants compare test test-scenarios check gold bench-analysis bench-tracers soak-tracers setup doctor drilldown shell scenarios explain clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
 
-lab: ## make write(2) stall in a throwaway VM and say why (SCENARIO=, KERNEL=, ENGINE=)
+lab: ## make write(2) stall in a throwaway VM and say why (SCENARIO=, KERNEL=, ENGINE=, INJECTOR=)
 	@lab/run
 
 variants: ## the same for a scenario and all its variants, to one table (SCENARIO=gc-log)
@@ -40,6 +40,12 @@ gold: ## record the golden answers of tests/data anew (RUN= keeps runs there fir
 
 bench-analysis: ## what explain, report and check cost at 10^4 to 10^7 events (SIZES=)
 	@PYTHONPATH=analysis "$$(lab/setup)" tests/analysis/bench.py $(SIZES)
+
+bench-tracers: ## what each tracer leaves of the throughput of writes (ROUNDS=, KERNEL=)
+	@lab/bench-tracers
+
+soak-tracers: ## what tracers hold and lose over many stalls (ENGINE=, DURATION=, STALLS=)
+	@lab/soak-tracers
 
 setup: ## install what the lab and its tests need on this host
 	@lab/setup --tests

@@ -9,7 +9,7 @@
  * when all is said.
  */
 #define BIODELAY_ATTRS(X) \
-	X(force, "the device's kernel name once more, to slow it although it is root's, the module's or a swap disk") \
+	X(force, "the device's kernel name again, to slow root's, the module's or a swap disk") \
 	X(device, "disk or partition: MAJ:MIN, a name (vdb) or a path; needed to arm") \
 	X(order, "rules are tried from low to high: 0 to 1000000, default 1000") \
 	X(ops, "which bios: list of read,write,flush,discard,zeroes,other; default all") \

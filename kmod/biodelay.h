@@ -11,7 +11,6 @@
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/timerqueue.h>
-#include <linux/types.h>
 #include <linux/workqueue.h>
 #include "attrs.h"
 #include "compat.h"
@@ -82,15 +81,17 @@ enum biodelay_count {
 /**
  * struct biodelay_device - a block device a rule names, and no reference to it
  * @dev: number of the disk or partition
- * @start: its first sector on the disk; 0 for a whole disk
- * @whole: it is a whole disk: bios on its partitions count as its own
+ * @disk: number of the disk
+ * @partno: of the partition; 0 for a whole disk, its partitions included
+ * @start: its first sector on the disk
  * @zoned: its writes must keep their order
  * @name: the kernel's name of it
  */
 struct biodelay_device {
 	dev_t dev;
+	dev_t disk;
+	u8 partno;
 	sector_t start;
-	bool whole;
 	bool zoned;
 	char name[BIODELAY_NAME_LEN];
 };
@@ -352,7 +353,7 @@ int biodelay_hook_get(void);
 void biodelay_hook_put(void);
 unsigned long biodelay_hook_missed(void);
 
-/* hook_entry.S: the detour; calls biodelay_hold(), goes on to the original */
+/* hook_entry_*.S: the detour; calls biodelay_hold(), goes on to the original */
 asmlinkage void biodelay_entry(void);
 
 /* hold.c: a claimed bio to a sleeping submitter and a record */

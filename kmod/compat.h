@@ -1,25 +1,198 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* compat.h: the kernels' differing interfaces to one spelling */
+/* compat.h: the kernels' differing interfaces, 4.4 to 7.2, to one spelling */
+
+/*
+ * Each difference with the commit that made it and the release that has it.
+ * Kbuild looks for interfaces in the headers at hand and says HAVE_...;
+ * compat_block.h has those of the block layer. There are no others.
+ */
 #ifndef BIODELAY_COMPAT_H
 #define BIODELAY_COMPAT_H
 
-#include <linux/blkdev.h>
+#include <linux/linkage.h>
+
+/*
+ * SYM_FUNC_START() came in 5.5 (ffedeeb780dc, "linkage: Introduce new macros
+ * for assembler symbols"), ENDBR in 5.18 (156ff4a544ae, "x86/ibt: Base IBT
+ * bits").
+ */
+#ifdef __ASSEMBLER__
+#ifndef SYM_FUNC_START
+#define SYM_FUNC_START(name) ENTRY(name)
+#define SYM_FUNC_END(name) ENDPROC(name)
+#endif
+#ifndef ENDBR
+#define ENDBR
+#endif
+#else
+
+#include <linux/cgroup.h>
+#include <linux/dcache.h>
+#include <linux/eventpoll.h>
 #include <linux/hrtimer.h>
-#include <linux/ioprio.h>
+#include <linux/mm.h>
+#include <linux/poll.h>
 #include <linux/ptrace.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/uaccess.h>
 #include <linux/version.h>
+#include <linux/vmalloc.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+/*
+ * 4.11: 299300258d1b, "sched/headers: Prepare for new header dependencies
+ * before moving code to <linux/sched/task.h>", and its neighbours
+ */
+#ifdef HAVE_SCHED_HEADERS
+#include <linux/sched/mm.h>
+#include <linux/sched/task.h>
+#include <linux/sched/task_stack.h>
+#include <uapi/linux/sched/types.h>
+#endif
+/* 6.4: "kernel.h: split the hexadecimal related helpers to hex.h" */
+#ifdef HAVE_HEX_HEADER
+#include <linux/hex.h>
+#endif
 #ifdef CONFIG_X86
 #include <asm/cpufeature.h>
 #else
-#include <asm/virt.h>
+#include <linux/acpi.h>
+#include <linux/of.h>
 #endif
+
+/* Processors */
 
 /*
  * Before 4.19 a pre-handler that returns 1 leaves the kprobe current and
  * preemption off, and a module can reset neither (cce188bd58cf, "bpf/error-
  * inject/kprobes: Clear current_kprobe and enable preempt in kprobe", 4.19).
+ * No interface tells: the release has to.
  */
 #define BIODELAY_CAN_REDIRECT (LINUX_VERSION_CODE >= KERNEL_VERSION(4, 19, 0))
+
+/* The probed function's argument is its first and only one. */
+#if defined(CONFIG_X86_64)
+#define BIODELAY_ARGUMENT(regs) ((regs)->di)
+#elif defined(CONFIG_ARM64)
+#define BIODELAY_ARGUMENT(regs) ((regs)->regs[0])
+#else
+#error "biodelay knows x86-64 and arm64"
+#endif
+
+/*
+ * A guest's CPU says so on x86. On arm64 a guest starts its CPUs by calling its
+ * hypervisor (hvc), a machine by calling its firmware (smc): in the device tree
+ * as in Documentation/devicetree/bindings/arm/psci.yaml, or in ACPI's FADT.
+ */
+static inline bool biodelay_is_guest(void)
+{
+#ifdef CONFIG_X86
+	return boot_cpu_has(X86_FEATURE_HYPERVISOR);
+#else
+	struct device_node *psci = of_find_node_by_path("/psci");
+	const char *method = "";
+	bool calls_hypervisor = false;
+
+#ifdef CONFIG_ACPI
+	calls_hypervisor = acpi_gbl_FADT.arm_boot_flags &
+			   ACPI_FADT_PSCI_USE_HVC;
+#endif
+	of_property_read_string(psci, "method", &method);
+	calls_hypervisor |= !strcmp(method, "hvc");
+	of_node_put(psci);
+	return calls_hypervisor;
+#endif
+}
+
+/* Tasks */
+
+/*
+ * The id of the current task's cgroup, which is its folder's inode number: from
+ * 5.5 one of 64 bits (743210386c03, "cgroup: use cgrp->kn->id as the cgroup
+ * ID"). 0 in kernels without cgroups.
+ */
+static inline u64 biodelay_cgroup(void)
+{
+	u64 id = 0;
+
+#ifdef CONFIG_CGROUPS
+	rcu_read_lock();
+#ifdef HAVE_CGROUP_ID
+	id = cgroup_id(task_css_set(current)->dfl_cgrp);
+#else
+	id = cgroup_ino(task_css_set(current)->dfl_cgrp);
+#endif
+	rcu_read_unlock();
+#endif
+	return id;
+}
+
+/* 5.9: 7318d4cc14c8, "sched: Provide sched_set_fifo()" */
+#ifndef HAVE_SCHED_SET_FIFO
+static inline void sched_set_fifo(struct task_struct *task)
+{
+	struct sched_param param = { .sched_priority = MAX_RT_PRIO / 2 };
+
+	sched_setscheduler(task, SCHED_FIFO, &param);
+}
+#endif
+
+/*
+ * 5.8: 25f12ae45fc1, "maccess: rename probe_kernel_address to
+ * get_kernel_nofault", and 0c389d89abc2
+ */
+#ifndef get_kernel_nofault
+#define get_kernel_nofault(value, from) probe_kernel_address(from, value)
+#endif
+
+/*
+ * Whether the current task, a worker, is at what @is_it means. current_work()
+ * came in 4.17 (27d4ee03078a, "workqueue: Allow retrieval of current task's
+ * work struct"). Before, the flusher is known by a mark that wb_workfn() in
+ * fs/fs-writeback.c sets, and nothing else that workers do but to migrate pages
+ * (migrate_pages() in mm/migrate.c). A work item may be freed while it runs,
+ * hence the careful read.
+ */
+static inline bool biodelay_works_at(bool (*is_it)(work_func_t func))
+{
+#ifdef HAVE_CURRENT_WORK
+	struct work_struct *work = current_work();
+	work_func_t func;
+
+	return work && !get_kernel_nofault(func, &work->func) && is_it(func);
+#else
+	return current->flags & PF_SWAPWRITE;
+#endif
+}
+
+/* Waiting */
+
+/*
+ * Until all handlers that run have ended; preemption is off in them. One kind
+ * of RCU serves both since 4.20 (45975c7d21a1, "rcu: Define RCU-sched API in
+ * terms of RCU for Tree RCU PREEMPT builds").
+ */
+static inline void biodelay_wait_for_handlers(void)
+{
+#ifdef HAVE_SYNCHRONIZE_SCHED
+	synchronize_sched();
+#else
+	synchronize_rcu();
+#endif
+}
+
+/*
+ * Until all tasks have slept or gone to user mode; not every kernel before 4.12
+ * can, and none has to where nobody is redirected.
+ */
+static inline void biodelay_wait_for_tasks(void)
+{
+#if BIODELAY_CAN_REDIRECT
+	synchronize_rcu_tasks();
+#endif
+}
 
 /*
  * hrtimer_setup() came in 6.13 (908a1d775422, "hrtimers: Introduce
@@ -35,138 +208,69 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
-/* The probed function's argument is its first and only one. */
-static inline unsigned long biodelay_argument(struct pt_regs *regs)
+/* 4.5: 1ce0bf50ae22, "net: Generalise wq_has_sleeper helper" */
+#ifndef HAVE_WQ_HAS_SLEEPER
+static inline bool wq_has_sleeper(wait_queue_head_t *queue)
 {
-#ifdef CONFIG_X86_64
-	return regs->di;
-#else
-	return regs->regs[0];
-#endif
+	smp_mb(); /* between what the sleeper waits for and its list */
+	return waitqueue_active(queue);
 }
+#endif
 
-static inline void biodelay_set_argument(struct pt_regs *regs,
-					 unsigned long value)
-{
-#ifdef CONFIG_X86_64
-	regs->di = value;
-#else
-	regs->regs[0] = value;
+/* 4.16: 8ced390c2b18, "define __poll_t, annotate constants" */
+#ifndef HAVE___POLL_T
+typedef unsigned int __poll_t;
 #endif
-}
+
+/* 4.11: 7e040726850a, "eventpoll.h: add missing epoll event masks" */
+#ifndef EPOLLIN
+#define EPOLLIN POLLIN
+#define EPOLLRDNORM POLLRDNORM
+#endif
+
+/* Memory and files */
 
 /*
- * REQ_HIPRI became REQ_POLLED in 5.16 (6ce913fe3eee, "block: rename REQ_HIPRI
- * to REQ_POLLED").
+ * 4.6: a118084432d6, "vfs: add d_real_inode() helper". Before, an overlay had
+ * to be asked by hand (4bacc9c9234c, "overlayfs: Make f_path always point to
+ * the overlay and f_inode to the underlay", 4.2).
  */
-static inline bool biodelay_is_polled(const struct bio *bio)
+#ifndef HAVE_D_REAL_INODE
+static inline struct inode *d_real_inode(struct dentry *dentry)
 {
-#if defined(REQ_POLLED)
-	return bio->bi_opf & REQ_POLLED;
-#elif defined(REQ_HIPRI)
-	return bio->bi_opf & REQ_HIPRI;
-#else
-	return false;
-#endif
+	if (dentry->d_flags & DCACHE_OP_SELECT_INODE)
+		return dentry->d_op->d_select_inode(dentry, O_RDONLY);
+	return d_inode(dentry);
 }
-
-/*
- * A bio without a priority gets its submitter's when it goes down
- * (bio_set_ioprio() in block/blk-mq.c); the worker's would be another one.
- */
-static inline void biodelay_keep_submitter(struct bio *bio)
-{
-	if (IOPRIO_PRIO_CLASS(bio->bi_ioprio) == IOPRIO_CLASS_NONE)
-		bio->bi_ioprio = get_current_ioprio();
-}
-
-/*
- * A block device opened for a look: no claim, so nobody is kept out by it.
- * What opens one became a file in 6.9 (f3a608827d1f, "bdev: open block device
- * as files"), a handle in 6.7 (e719b4d15674, "block: Provide bdev_open_*
- * functions"); its mode got a type of its own in 6.5 (05bdb9965305, "block:
- * replace fmode_t with a block-specific type for block open flags").
- */
-struct biodelay_look {
-	struct block_device *bdev;
-	struct inode *inode;
-	void *opened;
-};
-
-static inline int biodelay_look_at(dev_t dev, struct biodelay_look *look)
-{
-#if defined(HAVE_BDEV_FILE_OPEN_BY_DEV)
-	struct file *opened =
-		bdev_file_open_by_dev(dev, BLK_OPEN_READ, NULL, NULL);
-#elif defined(HAVE_BDEV_OPEN_BY_DEV)
-	struct bdev_handle *opened =
-		bdev_open_by_dev(dev, BLK_OPEN_READ, NULL, NULL);
-#elif defined(HAVE_BLK_OPEN_READ)
-	struct block_device *opened =
-		blkdev_get_by_dev(dev, BLK_OPEN_READ, NULL, NULL);
-#else
-	struct block_device *opened = blkdev_get_by_dev(dev, FMODE_READ, NULL);
 #endif
 
-	if (IS_ERR(opened))
-		return PTR_ERR(opened);
-	look->opened = opened;
-#if defined(HAVE_BDEV_FILE_OPEN_BY_DEV)
-	look->bdev = file_bdev(opened);
-	look->inode = opened->f_mapping->host;
-#elif defined(HAVE_BDEV_OPEN_BY_DEV)
-	look->bdev = opened->bdev;
-	look->inode = opened->bdev->bd_inode;
-#else
-	look->bdev = opened;
-	look->inode = opened->bd_inode;
+/* 4.12: a7c3e901a46f, "mm: introduce kv[mz]alloc helpers" */
+#ifndef HAVE_KVMALLOC
+#define kvmalloc(size, flags) __vmalloc(size, flags, PAGE_KERNEL)
 #endif
-	return 0;
-}
 
-static inline void biodelay_look_away(struct biodelay_look *look)
-{
-#if defined(HAVE_BDEV_FILE_OPEN_BY_DEV)
-	bdev_fput(look->opened);
-#elif defined(HAVE_BDEV_OPEN_BY_DEV)
-	bdev_release(look->opened);
-#elif defined(HAVE_BLK_OPEN_READ)
-	blkdev_put(look->bdev, NULL);
-#else
-	blkdev_put(look->bdev, FMODE_READ);
+/* 4.18: 1c542f38ab8d, "mm: Introduce kvcalloc()" */
+#ifndef HAVE_KVCALLOC
+#define kvcalloc(n, size, flags) kvmalloc((n) * (size), (flags) | __GFP_ZERO)
 #endif
-}
 
-/*
- * fs_holder_ops came in 6.6 (7ecd0b6f5100, "fs: export fs_holder_ops");
- * before, every claim counts.
- */
-static inline bool biodelay_has_foreign_holder(struct block_device *bdev)
-{
-#ifdef HAVE_FS_HOLDER_OPS
-	return bdev->bd_holder && bdev->bd_holder_ops != &fs_holder_ops;
-#else
-	return bdev->bd_holder;
+/* 4.16: a08f06bb7a07, "seq_file: Introduce DEFINE_SHOW_ATTRIBUTE()" */
+#ifndef DEFINE_SHOW_ATTRIBUTE
+#define DEFINE_SHOW_ATTRIBUTE(name) \
+static int name##_open(struct inode *inode, struct file *file) \
+{ \
+	return single_open(file, name##_show, inode->i_private); \
+} \
+static const struct file_operations name##_fops = { \
+	.owner = THIS_MODULE, \
+	.open = name##_open, \
+	.read = seq_read, \
+	.llseek = seq_lseek, \
+	.release = single_release, \
+}
 #endif
-}
 
-static inline bool biodelay_is_stacked(struct gendisk *disk)
-{
-#ifdef CONFIG_BLOCK_HOLDER_DEPRECATED
-	return !list_empty(&disk->slave_bdevs);
-#else
-	return false;
-#endif
-}
+#include "compat_block.h"
 
-/* A guest's CPU says so on x86; on arm64 it was not entered at EL2. */
-static inline bool biodelay_is_guest(void)
-{
-#ifdef CONFIG_X86
-	return boot_cpu_has(X86_FEATURE_HYPERVISOR);
-#else
-	return !is_hyp_mode_available();
-#endif
-}
-
+#endif /* __ASSEMBLER__ */
 #endif

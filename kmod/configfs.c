@@ -62,7 +62,7 @@ static struct configfs_item_operations folder_ops = {
 	.release = folder_release,
 };
 
-static const struct config_item_type folder_type = {
+static struct config_item_type folder_type = {
 	.ct_item_ops = &folder_ops,
 	.ct_attrs = folder_attrs,
 	.ct_owner = THIS_MODULE,
@@ -94,7 +94,7 @@ static struct configfs_group_operations root_ops = {
 	.make_item = make_folder,
 };
 
-static const struct config_item_type root_type = {
+static struct config_item_type root_type = {
 	.ct_group_ops = &root_ops,
 	.ct_owner = THIS_MODULE,
 };

@@ -3,7 +3,6 @@
 #include <linux/bio.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "biodelay.h"
 
@@ -32,7 +31,8 @@ static struct biodelay_hold *take_due(struct biodelay_queue *queue)
 
 	raw_spin_lock_irqsave(&queue->lock, flags);
 	hold = first_hold(queue);
-	if (hold && !queue->flushing && hold->due.expires > ktime_get()) {
+	if (hold && !queue->flushing &&
+	    ktime_after(hold->due.expires, ktime_get())) {
 		hrtimer_start(&queue->timer, hold->due.expires,
 			      HRTIMER_MODE_ABS);
 		hold = NULL;

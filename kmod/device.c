@@ -18,7 +18,7 @@ static int parse_number(const char *name, dev_t *dev)
 }
 
 /* A path as it is; a name as the kernel's, whose node devtmpfs keeps. */
-static int look_up(const char *name, dev_t *dev)
+static int find(const char *name, dev_t *dev)
 {
 	char *path;
 	int err;
@@ -30,7 +30,7 @@ static int look_up(const char *name, dev_t *dev)
 	path = kasprintf(GFP_KERNEL, "%s%s", *name == '/' ? "" : "/dev/", name);
 	if (!path)
 		return -ENOMEM;
-	err = lookup_bdev(path, dev);
+	err = biodelay_look_up(path, dev);
 	kfree(path);
 	return err;
 }
@@ -51,7 +51,7 @@ int biodelay_device_find(struct biodelay_device *device, const char *name)
 {
 	struct biodelay_device found = { };
 	struct biodelay_look look;
-	int err = look_up(name, &found.dev);
+	int err = find(name, &found.dev);
 
 	if (err == -ENOTBLK) {
 		pr_err("device='%s': not a block device\n", name);
@@ -64,7 +64,8 @@ int biodelay_device_find(struct biodelay_device *device, const char *name)
 		       name, err);
 		return -ENODEV;
 	}
-	found.whole = !bdev_is_partition(look.bdev);
+	found.disk = disk_devt(look.bdev->bd_disk);
+	found.partno = bdev_partno(look.bdev);
 	found.start = get_start_sect(look.bdev);
 	found.zoned = bdev_is_zoned(look.bdev);
 	snprintf(found.name, sizeof(found.name), "%pg", look.bdev);
@@ -81,26 +82,19 @@ int biodelay_device_find(struct biodelay_device *device, const char *name)
 bool biodelay_device_has(const struct biodelay_device *device,
 			 const struct bio *bio)
 {
-	const struct block_device *bdev = bio->bi_bdev;
+	struct gendisk *disk = biodelay_disk_of(bio);
 
-	if (!bdev)
-		return false;
-	return bdev->bd_dev == device->dev ||
-	       (device->whole && bdev->bd_disk->part0->bd_dev == device->dev);
+	return disk && disk_devt(disk) == device->disk &&
+	       (!device->partno || device->partno == biodelay_partno_of(bio));
 }
 
 /**
  * biodelay_device_sector() - a bio's first sector, counted from a device's
  * @device: one that has the bio
- * @bio: its sectors count from its own partition until it is remapped
- *       (blk_partition_remap() in block/blk-core.c)
+ * @bio: the bio, not yet submitted
  */
 u64 biodelay_device_sector(const struct biodelay_device *device,
 			   const struct bio *bio)
 {
-	u64 sector = bio->bi_iter.bi_sector;
-
-	if (!(bio->bi_flags & BIT(BIO_REMAPPED)))
-		sector += get_start_sect(bio->bi_bdev);
-	return sector - device->start;
+	return bio->bi_iter.bi_sector + biodelay_start_of(bio) - device->start;
 }

@@ -8,7 +8,6 @@
 #include <linux/fs_struct.h>
 #include <linux/mm_types.h>
 #include <linux/pid.h>
-#include <linux/sched/task.h>
 #include "biodelay.h"
 
 /*
@@ -47,7 +46,7 @@ static dev_t disk_of(dev_t dev)
 
 	if (biodelay_look_at(dev, &look))
 		return 0;
-	disk = look.bdev->bd_disk->part0->bd_dev;
+	disk = disk_devt(look.bdev->bd_disk);
 	biodelay_look_away(&look);
 	return disk;
 }
@@ -56,22 +55,16 @@ static dev_t disk_of(dev_t dev)
 static bool any_part(dev_t disk, bool (*is)(dev_t dev))
 {
 	struct biodelay_look look;
-	struct block_device *part;
-	unsigned long number;
 	bool any = false;
-	dev_t dev[64];
-	int count = 0;
+	dev_t part[64];
+	int count;
 
 	if (biodelay_look_at(disk, &look))
 		return false;
-	rcu_read_lock();
-	xa_for_each(&look.bdev->bd_disk->part_tbl, number, part)
-		if (count < ARRAY_SIZE(dev))
-			dev[count++] = part->bd_dev;
-	rcu_read_unlock();
+	count = biodelay_parts(look.bdev->bd_disk, part, ARRAY_SIZE(part));
 	biodelay_look_away(&look);
 	while (count--)
-		any |= is(dev[count]);
+		any |= is(part[count]);
 	return any;
 }
 
@@ -89,7 +82,7 @@ static bool lies_on(const struct path *path, dev_t disk)
 
 	if (!bdev)
 		return false;
-	return bdev->bd_disk->part0->bd_dev == disk ||
+	return disk_devt(bdev->bd_disk) == disk ||
 	       (biodelay_is_stacked(bdev->bd_disk) &&
 		any_part(disk, is_claimed));
 }

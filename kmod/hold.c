@@ -6,7 +6,6 @@
 #include <linux/hrtimer.h>
 #include <linux/math64.h>
 #include <linux/mm.h>
-#include <linux/sched/task.h>
 #include <linux/spinlock.h>
 #include "biodelay.h"
 
@@ -167,11 +166,13 @@ void biodelay_hold_release(struct biodelay_hold *hold, struct task_struct *task)
  */
 void biodelay_hold_forget(struct biodelay_hold *hold)
 {
+	struct biodelay_hold *found;
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&table_lock, flags);
-	if (find_hold(current) == hold)
-		table_free(hold);
+	found = find_hold(current);
+	if (found && found == hold)
+		table_free(found);
 	raw_spin_unlock_irqrestore(&table_lock, flags);
 }
 
@@ -239,9 +240,9 @@ void biodelay_account(struct biodelay_rule *rule,
  * biodelay_hold() - keep the current task, and its claimed bio, for the delay
  * @bio: the bio
  *
- * Context: the submitter's own. Sleeps only where that may: submitters may by
- * contract (might_sleep() in submit_bio_noacct()), but a guest is no place to
- * find out that one breaks it.
+ * Context: the submitter's own. Sleeps only where that may, as far as the
+ * kernel counts it: submitters may by contract (might_sleep() in
+ * submit_bio_noacct()), but a guest is no place to find out that one breaks it.
  */
 asmlinkage void biodelay_hold(struct bio *bio)
 {
@@ -253,8 +254,10 @@ asmlinkage void biodelay_hold(struct bio *bio)
 	hold = find_hold(current);
 	raw_spin_unlock_irqrestore(&table_lock, flags);
 
+	if (WARN_ON_ONCE(!hold)) /* who is sent here was claimed before */
+		return;
 	rule = hold->rule;
-	if (preemptible() && !rcu_preempt_depth()) {
+	if (!preempt_count() && !irqs_disabled() && !rcu_preempt_depth()) {
 		sleep_until_over(hold);
 		biodelay_account(rule, &hold->record);
 	} else {
@@ -333,7 +336,7 @@ void biodelay_holds_settle(void)
 		usleep_range(200, 1000);
 	if (!atomic_read(&tabled))
 		return;
-	synchronize_rcu_tasks();
+	biodelay_wait_for_tasks();
 	raw_spin_lock_irqsave(&table_lock, flags);
 	hash_for_each_safe(table, bucket, next, hold, node)
 		table_free(hold);

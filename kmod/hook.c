@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* hook.c: a call of submit_bio_noacct() to a detour through biodelay_entry() */
 #include <linux/bio.h>
-#include <linux/ioprio.h>
+#include <linux/interrupt.h>
+#include <linux/kernel.h>
 #include <linux/kprobes.h>
-#include <linux/module.h>
-#include <linux/rcupdate.h>
 #include <linux/stringify.h>
 #include "biodelay.h"
 
@@ -12,26 +11,25 @@ static struct kprobe hook_probe;
 static unsigned int hook_users; /* armed rules, under the lock of rule.c */
 
 /*
- * Whether the probed call came from a task. A probe by breakpoint is entered
- * as an NMI is (exc_int3() in arch/x86/kernel/traps.c), which counts as one
- * level of each; a real NMI submits no bios.
+ * Whether the probed call came from a task: interrupts have stacks of their own.
+ * preempt_count() would not tell: a probe by breakpoint is entered as an NMI, as
+ * an interrupt or as neither, depending on the kernel (exc_int3(), ist_enter()
+ * in arch/x86/kernel/traps.c).
  */
-static bool hook_in_task(void)
+static bool hook_in_task(struct pt_regs *regs)
 {
-	unsigned int count = preempt_count();
-
-	if (count & NMI_MASK)
-		count -= NMI_OFFSET + HARDIRQ_OFFSET;
-	return !(count & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET));
+	return object_is_on_stack((void *)kernel_stack_pointer(regs)) &&
+	       !in_serving_softirq();
 }
 
 /* What forbids to delay @bio here, or BIODELAY_DELAYED when nothing does. */
 static enum biodelay_count hook_verdict(const struct biodelay_spec *spec,
-					const struct bio *bio)
+					const struct bio *bio,
+					struct pt_regs *regs)
 {
 	if (bio->bi_opf & REQ_NOWAIT)
 		return BIODELAY_REFUSED_NOWAIT;
-	if (!hook_in_task())
+	if (!hook_in_task(regs))
 		return BIODELAY_REFUSED_ATOMIC;
 	/* Memory this task writes back may be what it waits for itself. */
 	if (spec->mode != BIODELAY_DEFER && current->flags & PF_MEMALLOC)
@@ -55,9 +53,10 @@ static bool take_sleep(struct biodelay_rule *rule,
 
 /*
  * The caller goes home. Not through a function of ours, which unload would
- * have to wait for, but through one of the kernel's that does nothing when its
- * argument is NULL. What the probed function returned up to 5.15, a cookie to
- * poll with, is asked for by pollers alone, and they are refused.
+ * have to wait for, but through one of the kernel's that returns -1 for a
+ * character that is no digit. Up to 5.15 the probed function returned a cookie
+ * to poll with (3e08773c3841, "block: switch polling to be bio based", 5.16),
+ * and -1 is the one that says there is nothing to poll for, BLK_QC_T_NONE.
  */
 static bool take_defer(struct biodelay_rule *rule,
 		       const struct biodelay_spec *spec, struct bio *bio,
@@ -69,8 +68,8 @@ static bool take_defer(struct biodelay_rule *rule,
 		return false;
 	biodelay_keep_submitter(bio);
 	biodelay_defer(hold);
-	biodelay_set_argument(regs, 0);
-	instruction_pointer_set(regs, (unsigned long)module_put);
+	BIODELAY_ARGUMENT(regs) = '\0';
+	instruction_pointer_set(regs, (unsigned long)hex_to_bin);
 	return true;
 }
 
@@ -97,17 +96,17 @@ static bool (*const take[BIODELAY_MODES])(struct biodelay_rule *rule,
  */
 static int hook_pre(struct kprobe *probe, struct pt_regs *regs)
 {
-	struct bio *bio = (struct bio *)biodelay_argument(regs);
+	struct bio *bio = (struct bio *)BIODELAY_ARGUMENT(regs);
 	const struct biodelay_spec *spec;
 	struct biodelay_rule *rule;
 	enum biodelay_count verdict;
 
-	if (hook_in_task() && biodelay_hold_passes())
+	if (hook_in_task(regs) && biodelay_hold_passes())
 		return 0;
 	rule = biodelay_rule_match(bio, &spec);
 	if (!rule)
 		return 0;
-	verdict = hook_verdict(spec, bio);
+	verdict = hook_verdict(spec, bio, regs);
 	if (verdict == BIODELAY_DELAYED &&
 	    !biodelay_draw_whether(rule, spec, bio->bi_iter.bi_size))
 		verdict = BIODELAY_SKIPPED;
@@ -179,13 +178,18 @@ void biodelay_hook_exit(void)
  * biodelay_hook_get() - hook the block layer's entry for one more rule
  *
  * Context: may sleep; one caller at a time.
- * Return: 0, or enable_kprobe()'s error.
+ * Return: 0; -EBUSY beside another that may redirect, where the kernel cannot
+ * have both (53cd885bc5c3, "ftrace: Allow IPMODIFY and DIRECT ops on the same
+ * function", 6.0); or enable_kprobe()'s error.
  */
 int biodelay_hook_get(void)
 {
 	int err = hook_users ? 0 : enable_kprobe(&hook_probe);
 
-	if (err)
+	if (err == -EBUSY)
+		pr_err("a BPF trampoline (fentry, fexit) or a livepatch is on %s: before Linux 6.0 only one of them and us can be\n",
+		       hook_probe.symbol_name);
+	else if (err)
 		pr_err("cannot switch the probe of %s on: error %d\n",
 		       hook_probe.symbol_name, err);
 	else
@@ -208,7 +212,7 @@ void biodelay_hook_put(void)
 		biodelay_holds_settle();
 		disable_kprobe(&hook_probe);
 	}
-	synchronize_rcu(); /* for handlers: they run with preemption off */
+	biodelay_wait_for_handlers();
 }
 
 /**

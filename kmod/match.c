@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* match.c: a bio and its submitter to whether a spec means them */
-#include <linux/cgroup.h>
 #include <linux/glob.h>
 #include <linux/kallsyms.h>
 #include <linux/sched.h>
-#include <linux/uaccess.h>
 #include <linux/workqueue.h>
 #include "biodelay.h"
 
@@ -28,17 +26,10 @@ static bool is_writeback(work_func_t func)
 	return true;
 }
 
-/* A work item may be freed while it runs, hence the careful read. */
 static bool writes_back(void)
 {
-	struct work_struct *work;
-	work_func_t func;
-
-	if (!(current->flags & PF_WQ_WORKER))
-		return false;
-	work = current_work();
-	return work && !get_kernel_nofault(func, &work->func) &&
-	       is_writeback(func);
+	return (current->flags & PF_WQ_WORKER) &&
+	       biodelay_works_at(is_writeback);
 }
 
 static bool kind_matches(u32 kind)
@@ -57,27 +48,13 @@ static bool kind_matches(u32 kind)
 	}
 }
 
-static bool cgroup_matches(u64 id)
-{
-#ifdef CONFIG_CGROUPS
-	bool matches;
-
-	rcu_read_lock();
-	matches = cgroup_id(task_dfl_cgroup(current)) == id;
-	rcu_read_unlock();
-	return matches;
-#else
-	return false;
-#endif
-}
-
 static bool submitter_matches(const struct biodelay_spec *spec)
 {
 	return (!spec->pid || spec->pid == current->tgid) &&
 	       (!*spec->submitter ||
 		glob_match(spec->submitter, current->comm)) &&
 	       kind_matches(spec->kind) &&
-	       (!spec->cgroup || cgroup_matches(spec->cgroup));
+	       (!spec->cgroup || spec->cgroup == biodelay_cgroup());
 }
 
 static bool place_matches(const struct biodelay_spec *spec,

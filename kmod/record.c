@@ -17,6 +17,7 @@
  * @slots: @mask + 1 of them
  * @head: next to write, free-running
  * @tail: next to read, free-running
+ * @written: records queued since load
  * @lost: records that found the queue full
  */
 struct queue {

@@ -272,13 +272,13 @@ static int set_spec(struct biodelay_rule *rule, const char *attr,
 	moves = rule->armed && new->order != old->order;
 	if (moves) {
 		list_del_rcu(&rule->node);
-		synchronize_rcu();
+		biodelay_wait_for_handlers();
 	}
 	rcu_assign_pointer(rule->spec, new);
 	if (moves)
 		insert_by_order(rule);
 	if (rule->armed)
-		synchronize_rcu();
+		biodelay_wait_for_handlers();
 	kvfree(old);
 	return 0;
 }

@@ -373,11 +373,10 @@ int biodelay_spec_set(struct biodelay_spec *spec, const char *name,
 {
 	const struct attr *attr = find_attr(name);
 	char *words = kstrdup(value, GFP_KERNEL);
-	int err;
+	int err = -ENOMEM;
 
-	if (!words)
-		return -ENOMEM;
-	err = attr->set(attr, spec, strim(words));
+	if (attr && words)
+		err = attr->set(attr, spec, strim(words));
 	kfree(words);
 	return err;
 }
@@ -395,5 +394,5 @@ int biodelay_spec_show(const struct biodelay_spec *spec, const char *name,
 {
 	const struct attr *attr = find_attr(name);
 
-	return attr->show(attr, spec, page);
+	return attr ? attr->show(attr, spec, page) : 0;
 }

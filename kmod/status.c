@@ -88,10 +88,13 @@ DEFINE_SHOW_ATTRIBUTE(status);
  */
 int biodelay_status_init(void)
 {
+	int err;
+
 	folder = debugfs_create_dir("biodelay", NULL);
-	if (IS_ERR(folder)) {
-		pr_err("no debugfs: error %ld\n", PTR_ERR(folder));
-		return PTR_ERR(folder);
+	err = folder ? PTR_ERR_OR_ZERO(folder) : -ENOMEM; /* NULL before 5.0 */
+	if (err) {
+		pr_err("no debugfs: error %d\n", err);
+		return err;
 	}
 	debugfs_create_file("status", 0444, folder, NULL, &status_fops);
 	debugfs_create_file("record", 0400, folder, NULL,

@@ -6,6 +6,7 @@ docs/how-causes-are-inferred.md, "How the answer is checked", defines each numbe
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,9 +21,13 @@ from writestall import classes as c
 from writestall.errors import WritestallError
 from writestall.model import Answer
 from writestall.parts import Chain, Part
+from writestall.roots import Roots, largest_first
+from writestall.rundir import RunDir
+from writestall.survey import Source
 from writestall.truth import BioDelay, read_truth
 
 Window = tuple[int, int]
+RECORD = "truth.jsonl"
 # In these modes the submitter itself is kept, so the root must be that very task.
 SUBMITTER_KEPT = frozenset(("sleep", "spin"))
 # The injected delay is the cause of a write when it covers this share of it.
@@ -33,7 +38,8 @@ CAUSE_SHARE = 0.5
 class Verdict:
     """How right an answer is; shares are 0 to 1, None where there is nothing to judge.
 
-    `violations` are things that must not have happened, one line each.
+    `errors_ns` has as many entries as `stalls`; `wrong` are the writes with another
+    root, as (t_ns, line). `violations` are things that must not have happened.
     """
 
     stalls: int = 0
@@ -41,8 +47,8 @@ class Verdict:
     attributed_ns: int = 0
     injected_ns: int = 0
     right_ns: int = 0
-    errors_ns: list[int] = field(default_factory=list)
-    wrong: list[str] = field(default_factory=list)
+    errors_ns: array[int] = field(default_factory=lambda: array("q"))
+    wrong: list[tuple[int, str]] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -61,6 +67,21 @@ class Verdict:
         """Of the stall time with a delay in force, how much was put down to it."""
         return _share(self.right_ns, self.injected_ns)
 
+    def take(self, other: Verdict) -> None:
+        """Takes in the numbers of other chains."""
+        self.stalls += other.stalls
+        self.roots_right += other.roots_right
+        self.attributed_ns += other.attributed_ns
+        self.injected_ns += other.injected_ns
+        self.right_ns += other.right_ns
+        self.errors_ns += other.errors_ns
+        self.wrong += other.wrong
+
+    @property
+    def wrong_lines(self) -> list[str]:
+        """The writes with a wrong root, by time."""
+        return [line for _, line in sorted(self.wrong)]
+
     def as_json(self) -> dict[str, Any]:
         """What `check --json` prints."""
         mean_ns = sum(self.errors_ns) // len(self.errors_ns) if self.errors_ns else None
@@ -74,7 +95,7 @@ class Verdict:
             "attributed_ns": self.attributed_ns,
             "injected_ns": self.injected_ns,
             "right_ns": self.right_ns,
-            "wrong": self.wrong,
+            "wrong": self.wrong_lines,
             "violations": self.violations,
             "notes": self.notes,
         }
@@ -104,13 +125,26 @@ def _rounded(share: float | None) -> float | None:
     return None if share is None else round(share, 6)
 
 
+def unjudged(run: RunDir) -> str | None:
+    """Why a run's answer cannot be judged, where its injector keeps no record by
+    the manifest's own word: that is neither right nor wrong.
+    """
+    injector = run.get("injector")
+    if not isinstance(injector, dict) or injector.get("record", RECORD) is not None:
+        return None
+    return (
+        f"not checked: {run.path}: {injector.get('name')} keeps no record of what it "
+        "delayed, so there is none to compare the answer with"
+    )
+
+
 def check(answer: Answer) -> Verdict:
     """Judges an answer by the run's `truth.jsonl`; raises where there is none."""
-    path = answer.run.path / "truth.jsonl"
+    path = answer.run.path / RECORD
     if not path.exists():
         raise WritestallError(f"{path}: missing; was the injector armed in this run?")
     records = read_truth(path)
-    verdict = Verdict(stalls=len(answer.chains))
+    verdict = Verdict()
     verdict.notes += [str(problem) for problem in records.problems[:3]]
     lost = (records.end or {}).get("lost")
     if records.end is None:
@@ -119,8 +153,7 @@ def check(answer: Answer) -> Verdict:
         verdict.notes.append(f"{path.name}: the injector lost {lost} records")
     verdict.violations += _strays(answer, records.rows)
     truth = _Truth(records.rows)
-    for chain in answer.chains:
-        _judge(answer, chain, truth, verdict)
+    verdict.take(answer.gathered(lambda: Judged(truth)))
     return verdict
 
 
@@ -211,53 +244,78 @@ def _window(row: BioDelay) -> Window:
     return row.t_ns, row.t_ns + row.dur_ns
 
 
-def _judge(answer: Answer, chain: Chain, truth: _Truth, verdict: Verdict) -> None:
-    """Adds one write's numbers to the verdict."""
-    write = chain.write
-    window = (write.t_ns, write.t_ns + write.dur_ns)
-    injected_ns = truth.every.common_ns(window)
-    attributed_ns = right_ns = 0
-    for leaf in chain.leaves():
-        if leaf.start_ns is None:
-            continue
-        end_ns = leaf.start_ns + leaf.dur_ns
-        common_ns = truth.of_ns(leaf, (leaf.start_ns, end_ns))
-        if leaf.kind == c.RUNQUEUE and truth.kept:
-            # The injector counts until its task runs again; that is not the delay.
-            injected_ns -= common_ns
-        elif leaf.cls == c.DEVICE_IO and leaf.explained:
-            attributed_ns += leaf.dur_ns
-            right_ns += common_ns
-    verdict.attributed_ns += attributed_ns
-    verdict.injected_ns += injected_ns
-    verdict.right_ns += right_ns
-    verdict.errors_ns.append(abs(attributed_ns - injected_ns))
-    caused = injected_ns >= CAUSE_SHARE * write.dur_ns
-    blamed = _blamed_tid(answer, chain)
-    if caused and truth.kept:
-        right = blamed is not None and blamed == truth.main_submitter(window)
-    elif caused:
-        right = blamed is not None
-    else:
-        right = blamed is None or (truth.kept and blamed not in truth.by_tid)
-    verdict.roots_right += right
-    if not right:
-        root = next(iter(answer.roots([chain])), "nothing")
-        verdict.wrong.append(
+class Judged(Verdict):
+    """The numbers of all chains, each held against the injector's record."""
+
+    def __init__(self, truth: _Truth) -> None:
+        super().__init__()
+        self._truth: _Truth | None = truth
+
+    def add(self, chain: Chain, source: Source) -> None:
+        """Adds one write's numbers."""
+        truth = self._truth
+        assert truth is not None
+        write = chain.write
+        window = (write.t_ns, write.t_ns + write.dur_ns)
+        injected_ns = truth.every.common_ns(window)
+        attributed_ns = right_ns = 0
+        for leaf in chain.leaves():
+            if leaf.start_ns is None:
+                continue
+            end_ns = leaf.start_ns + leaf.dur_ns
+            common_ns = truth.of_ns(leaf, (leaf.start_ns, end_ns))
+            if leaf.kind == c.RUNQUEUE and truth.kept:
+                # The injector counts until its task runs again; that is not the delay.
+                injected_ns -= common_ns
+            elif leaf.cls == c.DEVICE_IO and leaf.explained:
+                attributed_ns += leaf.dur_ns
+                right_ns += common_ns
+        self.stalls += 1
+        self.attributed_ns += attributed_ns
+        self.injected_ns += injected_ns
+        self.right_ns += right_ns
+        self.errors_ns.append(abs(attributed_ns - injected_ns))
+        caused = injected_ns >= CAUSE_SHARE * write.dur_ns
+        if _is_right(chain, source.roots, truth, caused):
+            self.roots_right += 1
+            return
+        root = next(iter(largest_first(source.roots.of(chain).items())), "nothing")
+        line = (
             f"event {chain.id}: {write.dur_ns / 1e6:.0f} ms, delayed for "
             f"{injected_ns / 1e6:.0f} ms of it, root found: {root}"
         )
+        self.wrong.append((write.t_ns, line))
+
+    def close(self) -> None:
+        """The record is not asked again."""
+        self._truth = None
+
+    def join(self, other: Verdict) -> None:
+        """Takes in the numbers of other chains."""
+        self.take(other)
 
 
-def _blamed_tid(answer: Answer, chain: Chain) -> int | None:
+def _is_right(chain: Chain, roots: Roots, truth: _Truth, caused: bool) -> bool:
+    """Whether the main root is the delayed task where a delay was the cause, and is
+    none where it was not."""
+    blamed = _blamed_tid(chain, roots)
+    if not caused:
+        return blamed is None or (truth.kept and blamed not in truth.by_tid)
+    if not truth.kept:
+        return blamed is not None
+    write = chain.write
+    window = (write.t_ns, write.t_ns + write.dur_ns)
+    return blamed is not None and blamed == truth.main_submitter(window)
+
+
+def _blamed_tid(chain: Chain, roots: Roots) -> int | None:
     """The task of the main root where that is the device, else None."""
-    roots = answer.roots([chain])
-    main = next(iter(roots), None)
+    main = next(iter(largest_first(roots.of(chain).items())), None)
     if main is None or main.cls != c.DEVICE_IO:
         return None
     sums: Counter[int] = Counter()
     for leaf in chain.leaves():
-        if answer.root_of(chain, leaf) == main:
+        if roots.leaf(chain, leaf) == main:
             sums[leaf.task.tid] += leaf.dur_ns
     return sums.most_common(1)[0][0]
 
@@ -272,5 +330,5 @@ def lines(verdict: Verdict, path: Path, least: float) -> Iterator[str]:
     for name in ("attribution_error_ns", "attribution_error_max_ns"):
         value = row[name]
         yield f"  {name:<22} {value}" + (f" ({value / 1e6:.2f} ms)" if value else "")
-    yield from (f"  {line}" for line in failures + verdict.wrong[:10])
+    yield from (f"  {line}" for line in failures + verdict.wrong_lines[:10])
     yield from (f"  note: {note}" for note in verdict.notes)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """cli: turns the command line into calls, and errors into one line and a status.
 
-Exit status: 0 answered, 1 a check failed, 2 bad input or usage. Commands import what
-they need when they run: an answer must not wait for modules it does not use.
+Exit status: 0 answered, 1 a check failed, 2 bad input or usage, 3 there is nothing to
+check by. Commands import what they need when they run: an answer must not wait for
+modules it does not use.
 """
 
 from __future__ import annotations
@@ -14,17 +15,14 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from writestall import __version__, comparing, outputs
 from writestall.errors import WritestallError
 from writestall.export import load
 from writestall.units import printable
 
-if TYPE_CHECKING:
-    from writestall.rundir import RunDir
-
-ANSWERED, FAILED, BAD_INPUT = 0, 1, 2
+ANSWERED, FAILED, BAD_INPUT, UNJUDGED = 0, 1, 2, 3
 
 
 def _explain(args: argparse.Namespace) -> int:
@@ -57,25 +55,21 @@ def _explain_log(args: argparse.Namespace) -> int:
 
 
 def _explain_run(args: argparse.Namespace) -> int:
-    from writestall import clients, clients_text, jsonout, model, rundir, text
+    from writestall import clients, clients_text, files, jsonout, model, rundir, text
 
     run = rundir.open_run(args.run)
     answer = model.answer(run, args.engine, args.all)
-    summary = answer.summary() | clients.summary(answer)
-    count = len(answer.chains)
+    count = len(answer.writes)
     if args.write is not None and not 1 <= args.write <= count:
         raise WritestallError(f"--write {args.write}: this run has 1 to {count}")
-    chains = text.numbered(answer)
-    pieces = {
-        "chains.json": jsonout.chains_file(answer, chains),
-        "summary.json": [rundir.json_bytes(summary)],
-    }
-    unwritten = _keep(run, pieces)
+    unwritten = _kept(lambda: jsonout.keep_chains(answer, run.path / "chains.json"))
+    summary = answer.summary() | clients.summary(answer)
+    told = rundir.json_bytes(summary)
+    unwritten = unwritten or _kept(lambda: files.save(run.path / "summary.json", told))
     if args.json:
         at = (args.write or 1) - 1
-        chosen = chains[at : at + (1 if args.write else args.top)]
-        told = jsonout.chains_json(answer, chosen)
-        _print_json({"summary": summary, **told})
+        chosen = answer.slowest[at : at + (1 if args.write else args.top)]
+        _print_json({"summary": summary, **jsonout.chains_json(answer, chosen)})
     else:
         seen = clients_text.lines(answer, args.top)
         _print_lines(text.report(answer, args.top, args.write, seen))
@@ -85,13 +79,10 @@ def _explain_run(args: argparse.Namespace) -> int:
     return ANSWERED
 
 
-def _keep(run: RunDir, pieces: dict[str, Iterable[bytes]]) -> WritestallError | None:
-    """Writes the answer beside its events; a folder that refuses must not hide it."""
-    from writestall.files import save_pieces
-
+def _kept(save: Callable[[], None]) -> WritestallError | None:
+    """Writes an answer beside its events; a folder that refuses must not hide it."""
     try:
-        for name, data in pieces.items():
-            save_pieces(run.path / name, data)
+        save()
     except WritestallError as error:
         return error
     return None
@@ -119,8 +110,11 @@ def _report(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> int:
     from writestall import check, model, rundir
 
-    answer = model.answer(rundir.open_run(args.run), args.engine)
-    verdict = check.check(answer)
+    run = rundir.open_run(args.run)
+    if why := check.unjudged(run):
+        _print_lines([why])
+        return UNJUDGED
+    verdict = check.check(model.answer(run, args.engine))
     if args.json:
         _print_json(verdict.as_json())
     else:
@@ -143,7 +137,7 @@ def _expect(args: argparse.Namespace) -> int:
     misses = list(expect.misses(answer))
     name = answer.summary()["scenario"]
     _print_lines(
-        misses or [f"as expected: {name}, {len(answer.chains)} stalled writes"]
+        misses or [f"as expected: {name}, {len(answer.writes)} stalled writes"]
     )
     return FAILED if misses else ANSWERED
 

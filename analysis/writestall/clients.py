@@ -9,15 +9,16 @@ traced write, and so to its chain, by thread and time.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from writestall.application import SAFEPOINT, Application
 from writestall.events import ClientWrite, Pause, Request
 from writestall.hlog import Latencies
-from writestall.model import Answer, Root
+from writestall.model import Answer
 from writestall.parts import Chain
+from writestall.roots import Root
 
 QUEUE, LOCK, WRITE = "queue", "lock", "write"
 Window = tuple[int, int]
@@ -72,9 +73,10 @@ def _most_common(rows: Iterable[T], window: Window, window_of: Any) -> T | None:
     return best
 
 
-def _chain_of(chains: Sequence[Chain], tid: int, window: Window) -> Chain | None:
-    own = (chain for chain in chains if chain.write.tid == tid)
-    return _most_common(own, window, lambda chain: _window(chain.write))
+def _chain_of(answer: Answer, tid: int, window: Window) -> Chain | None:
+    own = (row for row in answer.writes if row[1].tid == tid)
+    row = _most_common(own, window, lambda row: _window(row[1]))
+    return answer.chains.of([row])[0] if row else None
 
 
 def stops(answer: Answer) -> list[Stop]:
@@ -92,7 +94,7 @@ def longest_logging_ns(answer: Answer) -> int:
 def _stop(answer: Answer, app: Application, pause: Pause) -> Stop:
     window = _window(pause)
     own = (write for write in app.writes if write.tid == pause.tid)
-    chain = _chain_of(answer.chains, pause.tid, window)
+    chain = _chain_of(answer, pause.tid, window)
     return Stop(pause, _most_common(own, window, _window), chain)
 
 
@@ -138,7 +140,7 @@ def delay(answer: Answer, request: Request) -> Delay:
     )
     holder = _most_common(others, _waited(request), _held)
     slow = holder if holder and holder.write_ns > request.write_ns else request
-    chain = _chain_of(answer.chains, slow.tid, _held(slow))
+    chain = _chain_of(answer, slow.tid, _held(slow))
     return Delay(request, holder, chain)
 
 
@@ -151,9 +153,9 @@ def counts(answer: Answer) -> dict[str, int]:
 def main_root(answer: Answer) -> tuple[Root, int, int] | None:
     """What most of its own writes' stall time comes down to, of how much, in ns."""
     tids = _application(answer).tids
-    chains = [chain for chain in answer.chains if chain.write.tid in tids]
-    total_ns = sum(chain.write.dur_ns for chain in chains)
-    for root, ns in answer.roots(chains).items():
+    writes = [row for row in answer.writes if row[1].tid in tids]
+    total_ns = sum(write.dur_ns for _, write in writes)
+    for root, ns in answer.roots(answer.chains.of(writes)).items():
         return root, ns, total_ns
     return None
 

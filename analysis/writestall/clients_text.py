@@ -11,7 +11,7 @@ from writestall.clients import LOCK, QUEUE, WRITE, Delay, Stop
 from writestall.hlog import Latencies
 from writestall.model import Answer
 from writestall.parts import Chain
-from writestall.text import LEFT_COLUMN, latency_line, main_root, numbered
+from writestall.text import LEFT_COLUMN, latency_line, main_root
 from writestall.units import many, ms, percent, shares
 
 MS = 1_000_000
@@ -87,7 +87,7 @@ def _behind(answer: Answer, chain: Chain | None) -> Iterator[str]:
     if chain is None:
         yield "   no chain: that write was not traced as stalled"
         return
-    number = [row.id for row in numbered(answer)].index(chain.id) + 1
+    number = [id for id, _ in answer.slowest.writes].index(chain.id) + 1
     root, ns = main_root(answer.roots([chain]))
     yield (
         f"   root: {root!s} ({percent(ns, chain.write.dur_ns)} of "

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 
 from writestall import axes
 from writestall.errors import WritestallError
-from writestall.events import Commit
+from writestall.events import Commit, Write
 from writestall.model import Answer
 from writestall.parse import read_stream
-from writestall.parts import Chain
 from writestall.rundir import ENGINES
 from writestall.units import ms
 
@@ -63,17 +62,17 @@ def commits(answer: Answer, start_ns: int, gaps: list[str]) -> Commits | None:
     found = [row for row in found if dev is None or row.dev in (None, dev)]
     if not found:
         return None
-    chains = sorted(answer.chains, key=lambda chain: chain.write.t_ns)
+    writes = [write for _, write in answer.writes]
     longest = sorted(found, key=lambda row: -row.dur_ns)
     shown = sorted(longest[:MOST_ROWS], key=lambda row: row.t_ns)
-    rows = [_row(commit, chains, start_ns) for commit in shown]
+    rows = [_row(commit, writes, start_ns) for commit in shown]
     ends = [row.t_ns + row.dur_ns for row in found]
-    ends += [chain.write.t_ns + chain.write.dur_ns for chain in chains]
+    ends += [write.t_ns + write.dur_ns for write in writes]
     whole_ns = max(1, max(ends) - start_ns)
     picture = Commits(len(found), rows)
     for commit in longest[:MOST_MARKS]:
         picture.commits += _marks(commit, start_ns, whole_ns)
-    for chain in sorted(chains, key=lambda chain: -chain.write.dur_ns)[:MOST_MARKS]:
+    for chain in answer.slowest[:MOST_MARKS]:
         write = chain.write
         main = max(chain.parts, key=lambda part: part.dur_ns, default=None)
         x, width = _place(write.t_ns, write.dur_ns, start_ns, whole_ns)
@@ -107,12 +106,11 @@ def _phases(commit: Commit) -> tuple[int, ...]:
     )
 
 
-def _row(commit: Commit, chains: list[Chain], start_ns: int) -> Row:
+def _row(commit: Commit, writes: list[Write], start_ns: int) -> Row:
     end_ns = commit.t_ns + commit.dur_ns
-    before = bisect_left(chains, end_ns, key=lambda chain: chain.write.t_ns)
+    before = bisect_left(writes, end_ns, key=lambda write: write.t_ns)
     common = []
-    for chain in chains[:before]:
-        write = chain.write
+    for write in writes[:before]:
         first = max(write.t_ns, commit.t_ns)
         last = min(write.t_ns + write.dur_ns, end_ns)
         if last > first:

@@ -159,9 +159,7 @@ def _explain(run: Run, opened: RunDir) -> None:
         return
     run.stall_ns = answer.stall_ns
     run.by_class.update(answer.ns_by_class)
-    run.by_root.update(
-        {str(root): ns for root, ns in answer.roots(answer.chains).items()}
-    )
+    run.by_root.update({str(root): ns for root, ns in answer.all_roots.items()})
     if lost := answer.stream.lost_events:
         run.notes.append(f"{lost} events lost")
 

@@ -96,18 +96,18 @@ def misses(answer: Answer) -> Iterator[str]:
     status = answer.run.get("status")
     if status != "complete":
         yield f"status: {status}, want complete"
-    long = [ch for ch in answer.chains if ch.write.dur_ns >= want.stall_ms_min * MS]
+    long = [wr for _, wr in answer.writes if wr.dur_ns >= want.stall_ms_min * MS]
     if len(long) < want.stalled_writes_min:
         yield (
             f"stalled writes of {want.stall_ms_min} ms and more: {len(long)}, want "
             f"{want.stalled_writes_min}"
         )
     most = want.stalled_writes_max
-    if most is not None and len(answer.chains) > most:
-        yield f"stalled writes: {len(answer.chains)}, want {most} at most"
+    if most is not None and len(answer.writes) > most:
+        yield f"stalled writes: {len(answer.writes)}, want {most} at most"
     if want.chain and not any(_holds(chain, want.chain) for chain in answer.chains):
-        yield f"chain {' > '.join(want.chain)}: in none of {len(answer.chains)} writes"
-    if answer.chains and answer.share_explained < LEAST_EXPLAINED:
+        yield f"chain {' > '.join(want.chain)}: in none of {len(answer.writes)} writes"
+    if answer.writes and answer.share_explained < LEAST_EXPLAINED:
         share = answer.share_explained
         yield f"explained: {share:.4f} of the stall time, want {LEAST_EXPLAINED}"
     yield from _application_misses(answer, want.application)

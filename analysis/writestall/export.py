@@ -62,7 +62,7 @@ def export(answer: Answer, name: str, target: Path | None) -> str | None:
     if target is None and wanted.kind != TEXT:
         what = "a new folder" if wanted.kind == FOLDER else "a file"
         raise WritestallError(f"--to {name}: name {what} with -o")
-    if not answer.chains and not wanted.empty:
+    if not answer.writes and not wanted.empty:
         raise WritestallError(f"{answer.run.path}: no write stalled, nothing to export")
     make = getattr(load(wanted.module, wanted.library), wanted.call)
     if wanted.kind == FOLDER:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -38,6 +39,32 @@ def save_pieces(path: Path, pieces: Iterable[bytes]) -> None:
 def _fill(path: Path, pieces: Iterable[bytes]) -> None:
     with path.open("wb") as file:
         file.writelines(pieces)
+
+
+def save_joined(path: Path, fill: Callable[[Path], list[Path]]) -> None:
+    """Writes a file as save_pieces() does, out of several that fill() makes.
+
+    Their names begin with that of the path it is given.
+    """
+    import shutil
+
+    try:
+        place = path.resolve()
+        special = place.exists() and not place.is_file() and not place.is_dir()
+        draft = _draft(Path(tempfile.gettempdir(), place.name) if special else place)
+        try:
+            first, *others = fill(draft)
+            with (path if special else first).open("wb" if special else "ab") as file:
+                for more in [first, *others] if special else others:
+                    with more.open("rb") as part:
+                        shutil.copyfileobj(part, file, 1 << 20)
+            if not special:
+                first.replace(place)
+        finally:
+            for left in draft.parent.glob(f"{draft.name}*"):
+                left.unlink()
+    except OSError as error:
+        raise WritestallError(f"{path}: {error.strerror}") from None
 
 
 def save_folder(path: Path, fill: Callable[[Path], None]) -> None:

@@ -17,6 +17,7 @@ from writestall.frames import parse_stack
 from writestall.merge import unqueued
 from writestall.model import Answer
 from writestall.parts import WAIT, Chain, Part
+from writestall.survey import Source
 from writestall.units import ms, percent
 
 # Narrower than this share of the whole is less than a pixel: left out, in sum told.
@@ -68,6 +69,16 @@ class _Step:
                 top.ns += step.ns
             step.grow(top, above + 1)
 
+    def join(self, other: _Step) -> None:
+        """Takes in what is equal in other chains."""
+        self.ns += other.ns
+        for key, step in other.inner.items():
+            known = self.inner.get(key)
+            if known is None:
+                self.inner[key] = step
+            else:
+                known.join(step)
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
@@ -106,50 +117,60 @@ class Flame:
         return self.rows * ROW_PX
 
 
-class _Stacks:
-    """The stacks of waits, outermost function first."""
+class Steps:
+    """What the graph is drawn from: each task's name, and what stands on it."""
 
-    def __init__(self, answer: Answer) -> None:
-        self._blocks = dict(answer.stream.blocks)
-        self._known: dict[tuple[str, ...], tuple[str, ...]] = {}
+    def __init__(self) -> None:
+        self.tasks: dict[str, _Step] = {}
+        # Functions of a stack, outermost first.
+        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
 
-    def names(self, part: Part) -> tuple[str, ...]:
-        """The functions of a part; none where it is no wait of its own."""
-        # A wait's own I/O has no path: its stack stands above it already.
-        if part.kind != WAIT or not part.path:
-            return ()
-        block = self._blocks.get(part.evidence[0]) if part.evidence else None
-        if block is None or block.tid != part.task.tid:
-            return part.path
-        known = self._known.get(block.kstack)
-        if known is None:
-            symbols = (frame.symbol for frame in reversed(parse_stack(block.kstack)))
-            known = tuple(name for name in symbols if name not in _EVERYWHERE)
-            self._known[block.kstack] = known
-        return known
+    def add(self, chain: Chain, source: Source) -> None:
+        """Takes a chain in."""
+        first = self.tasks.setdefault(chain.task.comm, _Step())
+        first.ns += chain.write.dur_ns
+        for part in chain.parts:
+            self._stand(first, chain, unqueued(part), source)
 
-
-def flame(answer: Answer) -> Flame:
-    """The graph of all stalled writes."""
-    stacks = _Stacks(answer)
-    root = _Node("stalled writes")
-    steps: dict[str, _Step] = {}
-
-    def add(step: _Step, chain: Chain, part: Part) -> None:
-        key = (stacks.names(part), _cap(answer, chain, part), part.cls)
+    def _stand(self, step: _Step, chain: Chain, part: Part, source: Source) -> None:
+        cap = _cap(source, chain, part)
+        key = (self._functions(part, source), cap, part.cls)
         below = step.inner.get(key)
         if below is None:
             below = step.inner[key] = _Step()
         below.ns += part.dur_ns
         for inner in part.parts:
-            add(below, chain, inner)
+            self._stand(below, chain, inner, source)
 
-    for chain in answer.chains:
-        first = steps.setdefault(chain.task.comm, _Step())
-        first.ns += chain.write.dur_ns
-        for part in chain.parts:
-            add(first, chain, unqueued(part))
-    for comm, step in steps.items():
+    def _functions(self, part: Part, source: Source) -> tuple[str, ...]:
+        """The functions of a part; none where it is no wait of its own."""
+        # A wait's own I/O has no path: its stack stands above it already.
+        if part.kind != WAIT or not part.path:
+            return ()
+        block = source.blocks.like(part.evidence[0]) if part.evidence else None
+        if block is None or block.tid != part.task.tid:
+            return part.path
+        known = self._names.get(block.kstack)
+        if known is None:
+            symbols = (frame.symbol for frame in reversed(parse_stack(block.kstack)))
+            known = tuple(name for name in symbols if name not in _EVERYWHERE)
+            self._names[block.kstack] = known
+        return known
+
+    def close(self) -> None:
+        """The stacks are not asked for again."""
+        self._names.clear()
+
+    def join(self, other: Steps) -> None:
+        """Takes in those of later chains."""
+        for comm, step in other.tasks.items():
+            self.tasks.setdefault(comm, _Step()).join(step)
+
+
+def flame(answer: Answer) -> Flame:
+    """The graph of all stalled writes."""
+    root = _Node("stalled writes")
+    for comm, step in answer.gathered(Steps).tasks.items():
         root.ns += step.ns
         top = root.child(comm)
         top.ns = step.ns
@@ -159,12 +180,12 @@ def flame(answer: Answer) -> Flame:
     return Flame(rows, depth, root.ns, _left_out(root, root.ns))
 
 
-def _cap(answer: Answer, chain: Chain, part: Part) -> str:
+def _cap(source: Source, chain: Chain, part: Part) -> str:
     """The box of a wait: its class, and who held it or which disk it was."""
     if part.holder:
         return f"{part.cls}, held by {part.holder.comm}"
     if part.kind == WAIT and part.cls == c.DEVICE_IO and not part.parts:
-        return f"{part.cls} {answer.root_of(chain, part).device or ''}".strip()
+        return f"{part.cls} {source.roots.leaf(chain, part).device or ''}".strip()
     return part.cls
 
 

@@ -13,9 +13,12 @@ from dataclasses import dataclass, field
 
 from writestall import axes
 from writestall import classes as c
+from writestall.events import Write
 from writestall.latency import LatencyLog
 from writestall.model import Answer
 from writestall.parts import Chain
+from writestall.roots import Root
+from writestall.survey import Source
 from writestall.units import many, ms, percent
 
 MOST_COLUMNS = 48
@@ -28,15 +31,22 @@ MOST_DIGITS = 60
 WORTH_TELLING = 0.01
 
 
+Place = tuple[int, int]
+
+
 @dataclass(slots=True)
 class Cell:
-    """A stretch of time and of latency; `shade` is 0 to SHADES, `main` the causes."""
+    """A stretch of time and of latency; `shade` is 0 to SHADES.
+
+    `stalls` counts the stalled writes, `stall_ns` is their durations in sum.
+    """
 
     column: int
     row: int
     writes: int = 0
     shade: int = 0
-    chains: list[Chain] = field(default_factory=list)
+    stalls: int = 0
+    stall_ns: int = 0
     by_class: str = ""
     by_root: str = ""
     causes: str = ""
@@ -44,20 +54,76 @@ class Cell:
     @property
     def key(self) -> str:
         """Its name on the page."""
-        return f"{self.column}-{self.row}"
+        return _key((self.column, self.row))
 
-    @property
-    def stall_ns(self) -> int:
-        """Its stalled writes' durations in sum."""
-        return sum(chain.write.dur_ns for chain in self.chains)
+
+def _key(place: Place) -> str:
+    """A cell's name on the page."""
+    return f"{place[0]}-{place[1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Where a write stands on the map; `last_s` is the time it reaches to."""
+
+    start_ns: int
+    column_s: int
+    last_s: float
+
+    def place(self, write: Write) -> Place:
+        """Column and row."""
+        return self.column(self._at_s(write)), axes.row_of(write.dur_ns)
+
+    def key(self, write: Write) -> str:
+        """The name of its cell."""
+        return _key(self.place(write))
+
+    def column(self, at_s: float) -> int:
+        """The column of a time."""
+        return max(0, int(at_s // self.column_s))
+
+    def _at_s(self, write: Write) -> float:
+        return max(0, write.t_ns - self.start_ns) / SECOND_NS
+
+    def causes(self) -> Causes:
+        """Gathers what stall time was waited for, cell by cell."""
+        return Causes(self)
+
+
+@dataclass(slots=True)
+class Causes:
+    """Stall time in ns by class and by root, in each cell."""
+
+    grid: Grid
+    classes: dict[Place, Counter[str]] = field(default_factory=dict)
+    roots: dict[Place, Counter[Root]] = field(default_factory=dict)
+
+    def add(self, chain: Chain, source: Source) -> None:
+        """Takes a chain in."""
+        place = self.grid.place(chain.write)
+        classes = self.classes.setdefault(place, Counter())
+        for part in chain.parts:
+            classes[part.cls] += part.dur_ns
+        roots = self.roots.setdefault(place, Counter())
+        for root, ns in source.roots.of(chain).items():
+            roots[root] += ns
+
+    def close(self) -> None:
+        """Nothing is left to do."""
+
+    def join(self, other: Causes) -> None:
+        """Takes in those of later chains."""
+        for place, classes in other.classes.items():
+            self.classes.setdefault(place, Counter()).update(classes)
+        for place, roots in other.roots.items():
+            self.roots.setdefault(place, Counter()).update(roots)
 
 
 @dataclass(slots=True)
 class Heat:
     """The map. `rows` are shown from the slowest down; times are s from `start_ns`."""
 
-    start_ns: int
-    column_s: int
+    grid: Grid
     columns: int
     rows: range
     cells: list[Cell]
@@ -76,7 +142,7 @@ class Heat:
     @property
     def first(self) -> str | None:
         """The slowest cell with a chain: where the keyboard enters the map."""
-        return next((cell.key for cell in self.cells if cell.chains), None)
+        return next((cell.key for cell in self.cells if cell.stalls), None)
 
     @property
     def lines(self) -> range:
@@ -91,12 +157,12 @@ class Heat:
     @property
     def ticks(self) -> list[tuple[float, str]]:
         """Places and labels of the time axis."""
-        whole_s = self.columns * self.column_s
+        whole_s = self.columns * self.grid.column_s
         return [(axes.share(at, whole_s), f"{at} s") for at in axes.ticks(whole_s, 10)]
 
     def count(self, cell: Cell) -> str:
         """How many stalled, where the number fits into the cell."""
-        told = str(len(cell.chains))
+        told = str(cell.stalls)
         return told if len(told) * self.columns <= MOST_DIGITS else ""
 
     def x(self, cell: Cell) -> float:
@@ -113,8 +179,8 @@ class Heat:
 
     def when(self, cell: Cell) -> str:
         """A cell's stretch of time."""
-        start_s = cell.column * self.column_s
-        return f"{start_s} to {start_s + self.column_s} s"
+        start_s = cell.column * self.grid.column_s
+        return f"{start_s} to {start_s + self.grid.column_s} s"
 
     def latency(self, cell: Cell) -> str:
         """A cell's stretch of latency."""
@@ -123,8 +189,8 @@ class Heat:
     def words(self, cell: Cell) -> str:
         """The cell in words: what a pointer, and a screen reader, are told."""
         told = [f"{self.when(cell)}, {self.latency(cell)}:"]
-        if cell.chains:
-            calls = many(len(cell.chains), "stalled write")
+        if cell.stalls:
+            calls = many(cell.stalls, "stalled write")
             told.append(f"{calls}, {ms(cell.stall_ns)} in sum; {cell.causes}.")
         if cell.writes:
             told.append(f"{many(cell.writes, 'write')} by the client's clock.")
@@ -139,39 +205,43 @@ def start_of(answer: Answer, log: LatencyLog | None) -> int:
     if isinstance(window, int):
         return window
     begin = answer.stream.begin
-    first = min((chain.write.t_ns for chain in answer.chains), default=0)
+    first = min((write.t_ns for _, write in answer.writes), default=0)
     return begin.t_ns if begin else first
 
 
-def heat(answer: Answer, log: LatencyLog | None, start_ns: int) -> Heat:
-    """The whole map."""
+def grid_of(answer: Answer, log: LatencyLog | None) -> Grid:
+    """The whole map's grid, second 0 being the page's."""
+    start_ns = start_of(answer, log)
+    last_ns = max((write.t_ns for _, write in answer.writes), default=0) - start_ns
     spans = log.intervals if log else []
-    starts = [max(0, chain.write.t_ns - start_ns) for chain in answer.chains]
     last_s = max(
-        [at_ns / SECOND_NS for at_ns in starts] + [span.start_s for span in spans],
-        default=0,
+        [max(0, last_ns) / SECOND_NS] + [span.start_s for span in spans], default=0
     )
-    column_s = axes.step(last_s + 1, MOST_COLUMNS)
-    cells: dict[tuple[int, int], Cell] = {}
+    return Grid(start_ns, axes.step(last_s + 1, MOST_COLUMNS), last_s)
 
-    def cell(at_s: float, row: int) -> Cell:
-        place = (max(0, int(at_s // column_s)), row)
-        return cells.setdefault(place, Cell(*place))
 
-    for span in spans:
+def heat(answer: Answer, log: LatencyLog | None, grid: Grid) -> Heat:
+    """The whole map."""
+    cells: dict[Place, Cell] = {}
+    for span in log.intervals if log else []:
+        column = grid.column(span.start_s)
         for row, count in span.counts.items():
-            cell(span.start_s, row).writes += count
-    for chain, at_ns in zip(answer.chains, starts, strict=True):
-        cell(at_ns / SECOND_NS, axes.row_of(chain.write.dur_ns)).chains.append(chain)
+            cells.setdefault((column, row), Cell(column, row)).writes += count
+    for _, write in answer.writes:
+        place = grid.place(write)
+        cell = cells.setdefault(place, Cell(*place))
+        cell.stalls += 1
+        cell.stall_ns += write.dur_ns
     _shade(list(cells.values()))
-    for stalled in cells.values():
-        if stalled.chains:
-            _blame(answer, stalled)
+    causes = answer.gathered(grid.causes)
+    for place, stalled in cells.items():
+        if stalled.stalls:
+            _blame(stalled, causes.classes[place], causes.roots[place])
     rows = [row for _, row in cells]
     shown = range(min(rows, default=0), max(rows, default=-1) + 1)
-    columns = int(last_s // column_s) + 1
+    columns = int(grid.last_s // grid.column_s) + 1
     ordered = sorted(cells.values(), key=lambda cell: (-cell.row, cell.column))
-    return Heat(start_ns, column_s, columns, shown, ordered)
+    return Heat(grid, columns, shown, ordered)
 
 
 # Shades step by factors: one write beside ten thousand is still to be seen.
@@ -182,23 +252,19 @@ def _shade(cells: Sequence[Cell]) -> None:
             cell.shade = max(1, cell.writes.bit_length() * SHADES // most)
 
 
-def _blame(answer: Answer, cell: Cell) -> None:
+def _blame(cell: Cell, classes: Counter[str], roots: Counter[Root]) -> None:
     """What most of the cell's stall time was waited for, and what it comes down to."""
-    classes: Counter[str] = Counter()
-    for chain in cell.chains:
-        for part in chain.parts:
-            classes[part.cls] += part.dur_ns
-    roots = answer.roots(cell.chains)
     whole_ns = cell.stall_ns
     if not whole_ns:
         cell.by_class = cell.by_root = c.OTHER
         return
     cell.by_class = classes.most_common(1)[0][0]
-    cell.by_root = next(iter(roots)).cls
+    ((root, root_ns),) = roots.most_common(1)
+    cell.by_root = root.cls
     told = [
         f"{percent(ns, whole_ns)} {name}"
         for name, ns in classes.most_common(3)
         if ns >= WORTH_TELLING * whole_ns
     ]
-    root, ns = next(iter(roots.items()))
-    cell.causes = f"waited for {', '.join(told)}; root {root!s} {percent(ns, whole_ns)}"
+    share = percent(root_ns, whole_ns)
+    cell.causes = f"waited for {', '.join(told)}; root {root!s} {share}"

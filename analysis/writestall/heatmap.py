@@ -36,10 +36,10 @@ class HeatMap:
 
 def heat_map(answer: Answer, most_columns: int) -> HeatMap:
     """A map of at most that many columns of whole seconds; raises without a stall."""
-    if not answer.chains:
+    if not answer.writes:
         raise WritestallError(f"{answer.run.path}: no write stalled, nothing to show")
     log = read_log(answer.run.path / "writer.hlog")
-    first_ns = min(chain.write.t_ns for chain in answer.chains)
+    first_ns = min(write.t_ns for _, write in answer.writes)
     start_ns = log.start_ns if log.start_ns is not None else first_ns
     points = [
         (start_ns + interval.start_ns, ns, count)
@@ -48,7 +48,7 @@ def heat_map(answer: Answer, most_columns: int) -> HeatMap:
     ]
     start_ns = min([first_ns, *(t_ns for t_ns, _, _ in points)])
     last_ns = max(
-        [chain.write.t_ns for chain in answer.chains] + [t_ns for t_ns, _, _ in points]
+        [write.t_ns for _, write in answer.writes] + [t_ns for t_ns, _, _ in points]
     )
     seconds = (last_ns - start_ns) // S + 1
     step_ns = -(-seconds // most_columns) * S

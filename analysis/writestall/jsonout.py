@@ -1,21 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """jsonout: turns an answer into `chains.json` (docs/run-directory.md).
 
-The file of a long run is larger than its events: it is made chain by chain.
+The file of a long run is as large as its events: it is made chain by chain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+import os
+from collections.abc import Iterable
+from itertools import count
+from pathlib import Path
+from typing import IO, Any
 
+import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 
 from writestall import __version__
+from writestall.files import save_joined
 from writestall.merge import merged
 from writestall.model import Answer
 from writestall.parts import Chain, Part, Task
-from writestall.rundir import json_bytes
+from writestall.sums import Sums
+from writestall.survey import Source
 
 
 class _Part(Struct, gc=False):
@@ -49,19 +55,54 @@ def chains_json(answer: Answer, chains: Iterable[Chain]) -> dict[str, Any]:
     }
 
 
-def chains_file(answer: Answer, chains: list[Chain]) -> Iterator[bytes]:
-    """The same as the bytes of a file, piece by piece."""
-    around = json_bytes(chains_json(answer, ())).rstrip(b"]}\n")
-    yield around
-    between = b"\n"
-    for chain in chains:
-        yield between + json_bytes([[_chain(answer, chain)]])[len(_OPEN) : -len(_CLOSE)]
-        between = b",\n"
-    yield b"\n  ]\n}\n" if chains else b"]\n}\n"
+def keep_chains(answer: Answer, path: Path) -> None:
+    """Writes them all, a line each, while the answer's sums are gathered."""
+    head = msgspec.json.encode(chains_json(answer, ())).removesuffix(b"]}")
+    pid = os.getpid()
+
+    def fill(draft: Path) -> list[Path]:
+        def pieces() -> _Pieces:
+            return _Pieces(answer, draft, head if os.getpid() == pid else b"")
+
+        answer.survey(Sums, pieces)
+        paths = answer.gathered(pieces).paths
+        with paths[-1].open("ab") as file:
+            file.write(b"\n]}\n")
+        return paths
+
+    save_joined(path, fill)
 
 
-# Around one chain that stands as deep as in the file.
-_OPEN, _CLOSE = b"[\n  [\n", b"\n  ]\n]\n"
+_numbers = count()
+
+
+class _Pieces:
+    """Files whose bytes, one after the other, are the chains in their order."""
+
+    def __init__(self, answer: Answer, draft: Path, head: bytes) -> None:
+        # One process may be asked for several.
+        path = draft.with_name(f"{draft.name}.{os.getpid()}.{next(_numbers)}")
+        self.paths = [path]
+        self._open: tuple[Answer, IO[bytes]] | None = (answer, path.open("wb"))
+        self._open[1].write(head)
+        self._between = b"\n" if head else b",\n"
+
+    def add(self, chain: Chain, _: Source) -> None:
+        """Writes a chain."""
+        assert self._open is not None
+        answer, file = self._open
+        file.write(self._between + msgspec.json.encode(_chain(answer, chain)))
+        self._between = b",\n"
+
+    def close(self) -> None:
+        """Closes its own file."""
+        assert self._open is not None
+        self._open[1].close()
+        self._open = None
+
+    def join(self, other: _Pieces) -> None:
+        """The other's files follow."""
+        self.paths += other.paths
 
 
 def _chain(answer: Answer, chain: Chain) -> dict[str, Any]:

@@ -12,16 +12,18 @@ from markupsafe import Markup
 from writestall import axes, clients_text, palette
 from writestall.commits import PHASES, commits
 from writestall.curve import curve
-from writestall.doubts import doubts
-from writestall.flame import flame
-from writestall.heat import heat, start_of
+from writestall.doubts import Guesses, doubts
+from writestall.flame import Steps, flame
+from writestall.heat import grid_of, heat
 from writestall.hlog import read_latencies
 from writestall.latency import LatencyLog, read_log
+from writestall.lines import Problem
 from writestall.model import Answer
-from writestall.parse import Problem, Stream
+from writestall.parse import Stream
 from writestall.render import render
 from writestall.rundir import RunDir
 from writestall.story import stories
+from writestall.sums import Sums
 from writestall.text import losses, sentence
 from writestall.units import ms, percent
 from writestall.views import views
@@ -61,13 +63,15 @@ def page(answer: Answer, failure: str | None = None) -> str:
 
 def _context(answer: Answer) -> dict[str, Any]:
     """All that the templates print."""
-    summary = answer.summary()
     problems: list[Problem] = []
     found = {key: read_log(answer.run.path / n, problems) for key, n in LOGS.items()}
     logs = {key: log for key, log in found.items() if log}
-    start_ns = start_of(answer, logs.get("corrected"))
-    grid = heat(answer, logs.get("corrected"), start_ns)
-    told, record = stories(answer, grid)
+    grid = grid_of(answer, logs.get("corrected"))
+    start_ns = grid.start_ns
+    answer.survey(Sums, grid.causes, Steps, Guesses)
+    summary = answer.summary()
+    cells = heat(answer, logs.get("corrected"), grid)
+    told, record = stories(answer, cells)
     graph = flame(answer)
     both = views(answer, start_ns)
     gaps = _gaps(answer, logs, problems)
@@ -85,10 +89,10 @@ def _context(answer: Answer) -> dict[str, Any]:
         "explained": percent(answer.share_explained),
         "losses": list(losses(answer)),
         "facts": _facts(answer, summary),
-        "heat": grid,
+        "heat": cells,
         "stories": told,
         "record": _json(record),
-        "total": len(answer.chains),
+        "total": len(answer.writes),
         "curve": curve(logs),
         "application": list(clients_text.lines(answer, MOST_PAUSES)),
         "classes": classes,

@@ -1,62 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""parse: turns JSON Lines into typed events, and says what could not be read.
+"""parse: turns a tracer's JSON Lines into typed events and what could not be read.
 
-A broken line never stops the rest: it is counted and named (file:line). Only a file
-that cannot be opened, or holds not one event, is an error.
+Only a file that cannot be opened, or holds not one event, is an error.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
 
-import msgspec
-import msgspec.inspect
-
+from writestall import workers
+from writestall.blocks import Blocks
 from writestall.decode import Decoder
 from writestall.errors import WritestallError
-from writestall.events import (
-    Begin,
-    Block,
-    ClientWrite,
-    Commit,
-    End,
-    Event,
-    Lost,
-    Write,
-)
+from writestall.events import Begin, Commit, End, Lost, Write
+from writestall.lines import Problem, chunks, kind_of, pieces, read
 
-T = TypeVar("T")
-# An event line is a few KiB: 48 frames twice, and a path.
-MAX_LINE_BYTES = 1 << 20
 KNOWN_EVENTS = frozenset(("begin", "block", "write", "commit", "lost", "end"))
-# Kinds of lines that one client's record may hold, beside `begin` and `end`.
-CLIENT_KINDS = frozenset(("client_write", "pause", "request"))
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that could not be read: `line` is 1-based, 0 for the whole file."""
-
-    file: str
-    line: int
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.text}"
 
 
 @dataclass(slots=True)
 class Stream:
-    """What one tracer wrote. Blocks and writes carry their line number as id."""
+    """What one tracer wrote. Blocks and writes carry their line number as id.
+
+    Blocks are sorted by task and time, writes by time.
+    """
 
     file: str
     begin: Begin | None = None
     end: End | None = None
-    blocks: list[tuple[int, Block]] = field(default_factory=list)
+    blocks: Blocks = field(default_factory=Blocks)
     writes: list[tuple[int, Write]] = field(default_factory=list)
     commits: list[Commit] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
@@ -69,171 +43,95 @@ class Stream:
         return max(told, (self.end.lost or 0) if self.end else 0)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines that are not blank; OSError becomes one clear line."""
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if not line.isspace():
-                    yield number, line
-    except OSError as error:
-        raise WritestallError(f"{path}: {error.strerror}") from None
-
-
-def _why(error: Exception) -> str:
-    """One line of what msgspec or the recursion limit had to say."""
-    if isinstance(error, RecursionError):
-        return "nested too deeply"
-    return str(error).splitlines()[0]
-
-
-def _read(
-    path: Path,
-    decode: Callable[[bytes], T],
-    on_row: Callable[[int, T], None],
-    on_other: Callable[[bytes], bool],
-) -> list[Problem]:
-    """Feeds each decoded line to on_row; returns what could not be decoded.
-
-    on_other says whether a line that failed is one of another known kind.
-    """
-    problems = []
-    for number, line in _lines(path):
-        if len(line) > MAX_LINE_BYTES:
-            problems.append(Problem(path.name, number, "line longer than 1 MiB"))
-            continue
-        try:
-            on_row(number, decode(line))
-        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-            if not on_other(line):
-                problems.append(Problem(path.name, number, _why(error)))
-    return problems
-
-
-class _Kind(msgspec.Struct):
-    """Just enough of a line to tell which event it is."""
-
-    ev: str
-
-
-_kind = msgspec.json.Decoder(_Kind)
-
-
-def _kind_of(line: bytes) -> str | None:
-    """The `ev` of a well-formed line, None where there is none."""
-    try:
-        return _kind.decode(line).ev
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        return None
-
-
 def read_stream(path: Path) -> Stream:
     """Reads a tracer's `events/*.jsonl`.
 
     Blocks and writes come back sorted by time; events that stand twice are kept once.
     Raises WritestallError when the file cannot be opened or holds no event at all.
     """
-    stream = Stream(path.name)
+    first, *others = workers.each(partial(_read_piece, path), pieces(path))
+    for other in others:
+        first.join(other)
+    stream = first.stream
+    if not (stream.blocks or stream.writes or stream.commits or stream.begin):
+        what = stream.problems[0] if stream.problems else f"{path.name}: empty"
+        raise WritestallError(f"{path.parent / str(what)}: no event could be read")
+    first.twice += _sort(stream.writes)
+    stream.problems += [
+        Problem(path.name, number, f"same task and start as line {kept}, left out")
+        for _, number, kept in first.twice
+    ]
+    return stream
 
-    def on_event(number: int, event: Event) -> None:
-        match event:
-            case Block():
-                stream.blocks.append((number, event))
-            case Write():
+
+@dataclass(slots=True)
+class _Piece:
+    """What a piece of a file holds, lines counted from its own first.
+
+    twice  sleeps that were left out, as of Blocks.sort()
+    """
+
+    stream: Stream
+    lines: int
+    twice: list[tuple[int, int, int]]
+
+    def join(self, next: _Piece) -> None:
+        """Takes in the piece that follows."""
+        stream, other, lines = self.stream, next.stream, self.lines
+        stream.begin = stream.begin or other.begin
+        stream.end = other.end or stream.end
+        stream.commits += other.commits
+        stream.lost += other.lost
+        stream.writes += [(number + lines, row) for number, row in other.writes]
+        stream.problems += [
+            Problem(row.file, row.line + lines, row.text) for row in other.problems
+        ]
+        self.twice += [(t_ns, a + lines, b + lines) for t_ns, a, b in next.twice]
+        self.twice = sorted(self.twice + stream.blocks.join(other.blocks, lines))
+        self.lines += next.lines
+
+
+def _read_piece(path: Path, piece: slice) -> _Piece:
+    decoder = Decoder()
+    stream = Stream(path.name, blocks=decoder.blocks)
+
+    def on_line(number: int, line: bytes) -> None:
+        match decoder.decode(line, number):
+            case Write() as event:
                 stream.writes.append((number, event))
-            case Commit():
+            case Commit() as event:
                 stream.commits.append(event)
-            case Lost():
+            case Lost() as event:
                 stream.lost.append(event)
-            case Begin():
+            case Begin() as event:
                 stream.begin = stream.begin or event
-            case End():
+            case End() as event:
                 stream.end = event
 
     def on_other(line: bytes) -> bool:
         # A kind that a later version prints is no mistake of this one's file.
-        return _kind_of(line) not in (None, *KNOWN_EVENTS)
+        return kind_of(line) not in (None, *KNOWN_EVENTS)
 
-    stream.problems = _read(path, Decoder().decode, on_event, on_other)
-    if not (stream.blocks or stream.writes or stream.commits or stream.begin):
-        what = stream.problems[0] if stream.problems else f"{path.name}: empty"
-        raise WritestallError(f"{path.parent / str(what)}: no event could be read")
-    stream.blocks = _sorted_once(stream.blocks, stream, path)
-    stream.writes = _sorted_once(stream.writes, stream, path)
-    return stream
-
-
-E_ = TypeVar("E_", Block, Write)
+    count = 0
+    for lines in chunks(path, piece):
+        rest = decoder.known(lines, count + 1)
+        stream.problems += read(path.name, rest, on_line, on_other)
+        count += len(lines)
+    return _Piece(stream, count, sorted(stream.blocks.sort()))
 
 
-def _sorted_once(
-    rows: list[tuple[int, E_]], stream: Stream, path: Path
-) -> list[tuple[int, E_]]:
-    """Rows by time, duplicates (same task, same start) left out and reported."""
+def _sort(rows: list[tuple[int, Write]]) -> list[tuple[int, int, int]]:
+    """Orders rows by time; leaves out, and returns, those that stand twice.
+
+    As Blocks.sort() does: start in ns, line number, and that of the one kept.
+    """
     rows.sort(key=lambda row: (row[1].t_ns, row[1].tid, row[0]))
-    kept: list[tuple[int, E_]] = []
+    kept: list[tuple[int, Write]] = []
+    twice = []
     for number, event in rows:
         if kept and (event.t_ns, event.tid) == (kept[-1][1].t_ns, kept[-1][1].tid):
-            text = f"same task and start as line {kept[-1][0]}, left out"
-            stream.problems.append(Problem(path.name, number, text))
+            twice.append((event.t_ns, number, kept[-1][0]))
         else:
             kept.append((number, event))
-    return kept
-
-
-class Timed(Protocol):
-    """A record with a start."""
-
-    @property
-    def t_ns(self) -> int: ...
-
-
-R = TypeVar("R", bound=Timed)
-
-
-@dataclass(slots=True)
-class Records(Generic[R]):
-    """Rows of one kind by start time, and the lines around them that are there."""
-
-    rows: list[R] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    begin: dict[str, object] | None = None
-    end: dict[str, object] | None = None
-
-
-def read_records(path: Path, record: type[R]) -> Records[R]:
-    """Reads one kind of record between its `begin` and `end` lines."""
-    found: Records[R] = Records()
-    info = msgspec.inspect.type_info(record)
-    assert isinstance(info, msgspec.inspect.StructType)
-    others = {"begin", "end", *CLIENT_KINDS} - {info.tag}
-
-    def on_other(line: bytes) -> bool:
-        kind = _kind_of(line)
-        if kind == "begin":
-            found.begin = msgspec.json.decode(line)
-        if kind == "end":
-            found.end = msgspec.json.decode(line)
-        return kind in others
-
-    decode = msgspec.json.Decoder(record).decode
-    found.problems = _read(
-        path, decode, lambda _, row: found.rows.append(row), on_other
-    )
-    found.rows.sort(key=lambda row: row.t_ns)
-    return found
-
-
-def read_first(path: Path) -> dict[str, object]:
-    """A record's `begin` line; empty where no file is there or it begins otherwise."""
-    with contextlib.suppress(OSError, msgspec.MsgspecError, RecursionError):
-        with path.open("rb") as file:
-            line = file.readline(MAX_LINE_BYTES)
-        if _kind_of(line) == "begin":
-            return dict(msgspec.json.decode(line))
-    return {}
-
-
-def read_client(path: Path) -> Records[ClientWrite]:
-    """Reads `writer.jsonl`: the slow writes as the client saw them."""
-    return read_records(path, ClientWrite)
+    rows[:] = kept
+    return twice

@@ -15,7 +15,7 @@ WAIT = "wait"
 SEEN, INFERRED = "seen", "inferred"
 
 
-class Task(Struct, frozen=True, gc=False):
+class Task(Struct, frozen=True, gc=False, cache_hash=True):
     """Whose time it is: thread id, name and role (classes.py)."""
 
     tid: int
@@ -33,6 +33,8 @@ class Part(Struct, frozen=True, gc=False):
     link       seen or inferred, and `why` in words; `evidence` are event ids
     parts      what the holder did meanwhile; they add up to dur_ns. A part without
                parts is a root: `explained` says whether its cause is known
+    explained_ns  how much of it is explained: of a root all or nothing, else the sum
+               of its parts'
     queue      tasks the lock was handed along by before its last holder had it, where
                merge.unqueued() made one part of their waits
     owner      whose I/O a device's time is, where not the task's own
@@ -50,6 +52,7 @@ class Part(Struct, frozen=True, gc=False):
     evidence: tuple[int, ...] = ()
     explained: bool = True
     parts: tuple[Part, ...] = ()
+    explained_ns: int = 0
     waits: int = 1
     owner: str = ""
     queue: int = 0
@@ -59,13 +62,6 @@ class Part(Struct, frozen=True, gc=False):
         found: list[Part] = []
         _gather((self,), found)
         return found
-
-    @property
-    def explained_ns(self) -> int:
-        """How much of it is explained, in ns."""
-        if not self.parts:
-            return self.dur_ns if self.explained else 0
-        return sum([part.explained_ns for part in self.parts])
 
 
 class Chain(Struct, frozen=True, gc=False):

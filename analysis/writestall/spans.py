@@ -1,137 +1,124 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """spans: turns block events into each task's line of time.
 
-Times are CLOCK_MONOTONIC in ns; a span is half open, [start_ns, end_ns).
+Times are CLOCK_MONOTONIC in ns; a span is half open, [start_ns, end_ns). A sleep is
+its place in the columns of blocks.Blocks.
 """
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
 
-from msgspec import Struct
-
-from writestall.classify import Verdict, classify, role
-from writestall.events import Block
+from writestall.blocks import UNKNOWN, Blocks
+from writestall.cases import Case, case_of
 
 ASLEEP, RUNQUEUE, AWAKE = "asleep", "runqueue", "awake"
-
-
-class Sleep(Struct, frozen=True, gc=False):
-    """One block event and its id, the line number in the tracer's file."""
-
-    id: int
-    block: Block
-
-    @property
-    def start_ns(self) -> int:
-        """When the task fell asleep."""
-        return self.block.t_ns
-
-    @property
-    def wake_ns(self) -> int:
-        """When the wake-up came that ended it."""
-        return self.block.t_ns + self.block.dur_ns
-
-    @property
-    def run_ns(self) -> int:
-        """When the task ran again."""
-        return self.wake_ns + (self.block.runq_ns or 0)
-
-    @property
-    def verdict(self) -> Verdict:
-        """What the task waited for."""
-        return classify(self.block.kstack)
-
-    @property
-    def role(self) -> str:
-        """Who the task is."""
-        return role(self.block.kstack, self.block.comm)
-
-
-class Span(Struct, frozen=True, gc=False):
-    """A stretch of one task's time; `sleep` is None while it was awake."""
-
-    kind: str
-    start_ns: int
-    end_ns: int
-    sleep: Sleep | None
-
-    @property
-    def dur_ns(self) -> int:
-        """Its length in ns."""
-        return self.end_ns - self.start_ns
+NO_SLEEP = -1
+# What a task did, from when to when, and its sleep: NO_SLEEP while it was awake.
+Span = tuple[str, int, int, int]
 
 
 class Timelines:
     """The sleeps of every task, in order of time."""
 
-    def __init__(self, blocks: Iterable[tuple[int, Block]]) -> None:
-        self._sleeps: dict[int, list[Sleep]] = {}
-        for number, block in sorted(blocks, key=lambda row: row[1].t_ns):
-            self._sleeps.setdefault(block.tid, []).append(Sleep(number, block))
-        self._starts = {
-            tid: [sleep.start_ns for sleep in sleeps]
-            for tid, sleeps in self._sleeps.items()
-        }
+    def __init__(self, blocks: Blocks) -> None:
+        self._blocks = blocks
+        self.ids = blocks.ids
+        self._cases = [case_of(like) for like in blocks.likes]
 
-    def sleeps(self, tid: int, start_ns: int, end_ns: int) -> list[Sleep]:
+    def case(self, sleep: int) -> Case:
+        """What is the same in all sleeps of this one's kind."""
+        return self._cases[self._blocks.kinds[sleep]]
+
+    def start_ns(self, sleep: int) -> int:
+        """When the task fell asleep."""
+        return self._blocks.t_ns[sleep]
+
+    def wake_ns(self, sleep: int) -> int:
+        """When the wake-up came that ended it."""
+        return self._blocks.t_ns[sleep] + self._blocks.dur_ns[sleep]
+
+    def run_ns(self, sleep: int) -> int:
+        """When the task ran again."""
+        runq_ns = self._blocks.runq_ns[sleep]
+        return self.wake_ns(sleep) + (0 if runq_ns == UNKNOWN else runq_ns)
+
+    def sleeps(self, tid: int, start_ns: int, end_ns: int) -> range:
         """Sleeps of a task that reach into the window, begun before it or not."""
-        starts = self._starts.get(tid)
-        if not starts:
-            return []
-        first = max(bisect_right(starts, start_ns) - 1, 0)
-        found = self._sleeps[tid][first : bisect_left(starts, end_ns)]
-        return [sleep for sleep in found if sleep.run_ns > start_ns]
+        own = self._blocks.tasks.get(tid)
+        if own is None:
+            return range(0)
+        starts = self._blocks.t_ns
+        first = bisect_right(starts, start_ns, own.start, own.stop)
+        if first > own.start and self.run_ns(first - 1) > start_ns:
+            first -= 1
+        return range(first, bisect_left(starts, end_ns, first, own.stop))
 
-    def following(self, sleep: Sleep, limit: int) -> list[Sleep]:
+    def following(self, sleep: int, limit: int) -> range:
         """The same task's next sleeps, at most `limit`, in order of time."""
-        tid = sleep.block.tid
-        after = bisect_right(self._starts[tid], sleep.start_ns)
-        return self._sleeps[tid][after : after + limit]
+        own = self._blocks.tasks[self.case(sleep).task.tid]
+        return range(sleep + 1, min(sleep + 1 + limit, own.stop))
 
-    def spans(self, tid: int, start_ns: int, end_ns: int) -> Iterator[Span]:
+    def spans(self, tid: int, start_ns: int, end_ns: int) -> list[Span]:
         """Tiles the window with what the task did: no gap, no overlap.
 
         Sleeps of one task that overlap (a tracer's mistake) are cut where the one
         before them ends.
         """
+        found: list[Span] = []
         at_ns = start_ns
+        blocks = self._blocks
         for sleep in self.sleeps(tid, start_ns, end_ns):
-            for kind, edge_ns in (
-                (AWAKE, sleep.start_ns),
-                (ASLEEP, sleep.wake_ns),
-                (RUNQUEUE, sleep.run_ns),
-            ):
-                until_ns = min(edge_ns, end_ns)
-                if until_ns > at_ns:
-                    yield Span(kind, at_ns, until_ns, None if kind == AWAKE else sleep)
-                    at_ns = until_ns
+            # Its start, wake-up and running again; an unknown runq_ns adds nothing.
+            until_ns = edge_ns = blocks.t_ns[sleep]
+            if until_ns > end_ns:
+                until_ns = end_ns
+            if until_ns > at_ns:
+                found.append((AWAKE, at_ns, until_ns, NO_SLEEP))
+                at_ns = until_ns
+            edge_ns += blocks.dur_ns[sleep]
+            until_ns = edge_ns if edge_ns < end_ns else end_ns
+            if until_ns > at_ns:
+                found.append((ASLEEP, at_ns, until_ns, sleep))
+                at_ns = until_ns
+            edge_ns += blocks.runq_ns[sleep]
+            until_ns = edge_ns if edge_ns < end_ns else end_ns
+            if until_ns > at_ns:
+                found.append((RUNQUEUE, at_ns, until_ns, sleep))
+                at_ns = until_ns
         if end_ns > at_ns:
-            yield Span(AWAKE, at_ns, end_ns, None)
+            found.append((AWAKE, at_ns, end_ns, NO_SLEEP))
+        return found
 
-    def all_sleeps(self) -> Iterator[Sleep]:
-        """Every sleep of every task."""
-        for sleeps in self._sleeps.values():
-            yield from sleeps
+    def overlaps(self, wanted: Callable[[Case], bool]) -> Overlaps:
+        """The sleeps of the kinds that are wanted."""
+        kinds = [wanted(case) for case in self._cases]
+        chosen = [at for at, kind in enumerate(self._blocks.kinds) if kinds[kind]]
+        chosen.sort(key=self._blocks.t_ns.__getitem__)
+        return Overlaps(self._blocks, array("I", chosen))
 
 
 class Overlaps:
     """Sleeps of many tasks, searchable by window, however long some of them are."""
 
-    def __init__(self, sleeps: Iterable[Sleep]) -> None:
-        self._sleeps = sorted(sleeps, key=lambda sleep: sleep.start_ns)
-        self._starts = [sleep.start_ns for sleep in self._sleeps]
-        self._wakes = [sleep.wake_ns for sleep in self._sleeps]
+    def __init__(self, blocks: Blocks, sleeps: array[int]) -> None:
+        self._sleeps = sleeps
+        self._starts = array("q", [blocks.t_ns[at] for at in sleeps])
+        wakes = [blocks.t_ns[at] + blocks.dur_ns[at] for at in sleeps]
+        # Unsigned: the sum of two of the longest times is one too many for "q".
+        self._wakes = array("Q", wakes)
         # For each sleep the nearest one before it that lasts beyond it, -1 for none.
-        self._longer: list[int] = []
-        for at, wake_ns in enumerate(self._wakes):
+        self._longer = array("i")
+        longer_of = self._longer
+        for at, wake_ns in enumerate(wakes):
             longer = at - 1
-            while longer >= 0 and self._wakes[longer] <= wake_ns:
-                longer = self._longer[longer]
-            self._longer.append(longer)
+            while longer >= 0 and wakes[longer] <= wake_ns:
+                longer = longer_of[longer]
+            longer_of.append(longer)
 
-    def find(self, start_ns: int, end_ns: int) -> list[Sleep]:
+    def find(self, start_ns: int, end_ns: int) -> list[int]:
         """Sleeps that share time with the window, in order of time.
 
         One that ends before the window rules out all those up to the nearest that

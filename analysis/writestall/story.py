@@ -11,10 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from writestall.heat import SECOND_NS, Cell, Heat
+from writestall.events import Write
+from writestall.heat import SECOND_NS, Cell, Grid, Heat
 from writestall.model import Answer, Convoy, convoys
-from writestall.parts import Chain
-from writestall.text import chain_lines, main_root, numbered
+from writestall.roots import Root
+from writestall.text import chain_lines, main_root
 from writestall.timeline import Timeline, timeline
 from writestall.units import ms, percent, printable
 
@@ -40,64 +41,74 @@ class Story:
 
 def stories(answer: Answer, heat: Heat) -> tuple[list[Story], dict[str, Any]]:
     """The stories, slowest first, and the record of all stalled writes by cell."""
-    groups = convoys(answer.chains)
-    group_of = {c.id: at for at, group in enumerate(groups) for c in group.chains}
-    cell_of = {c.id: cell.key for cell in heat.cells for c in cell.chains}
-    chosen = _chosen(heat.cells, group_of, len(groups))
+    groups = convoys(answer)
+    group_of = {
+        id: at for at, group in enumerate(groups) for id, _ in group.chains.writes
+    }
+    places: dict[str, list[int]] = {}
+    for at, (_, write) in enumerate(answer.slowest.writes):
+        rows = places.setdefault(heat.grid.key(write), [])
+        if len(rows) < MOST_ROWS:
+            rows.append(at)
+    ids = [id for id, _ in answer.slowest.writes]
+    slowest = {key: group_of[ids[rows[0]]] for key, rows in places.items()}
+    chosen = _chosen(heat.cells, slowest, len(groups))
     told = [
-        _story(answer, groups[at], number, heat, cell_of)
+        _story(answer, groups[at], number, heat.grid)
         for number, at in enumerate(chosen)
     ]
     story_of = {group: number for number, group in enumerate(chosen)}
     names: dict[str, int] = {}
     cells: dict[str, list[list[str | int]]] = {}
-    for number, chain in enumerate(numbered(answer), 1):
-        rows = cells.setdefault(cell_of[chain.id], [])
-        if len(rows) < MOST_ROWS:
-            words = (chain.write.path or "?", _task(chain), _root(answer, chain))
+    for key, rows in places.items():
+        cells[key] = []
+        for at in rows:
+            write = answer.slowest.writes[at][1]
+            root, ns = answer.sums.main_root(at)
+            words = (write.path or "?", _task(write), _share(root, ns, write))
             known = (names.setdefault(printable(word), len(names)) for word in words)
-            told_at = story_of.get(group_of[chain.id], -1)
-            times = (ms(chain.write.dur_ns), _at(chain, heat))
-            rows.append([*times, *known, number, told_at])
+            told_at = story_of.get(group_of[ids[at]], -1)
+            times = (ms(write.dur_ns), _at(write, heat.grid))
+            cells[key].append([*times, *known, at + 1, told_at])
     return told, {"names": list(names), "cells": cells, "most": MOST_ROWS}
 
 
-def _chosen(cells: list[Cell], group_of: dict[int, int], count: int) -> list[int]:
-    """Convoys that get a story, by their place among all, slowest first."""
+def _chosen(cells: list[Cell], slowest: dict[str, int], count: int) -> list[int]:
+    """Convoys that get a story, by their place among all, slowest first.
+
+    `slowest` is that of each cell's slowest write.
+    """
     chosen = set(range(min(count, SLOWEST)))
     for cell in sorted(cells, key=lambda cell: -cell.stall_ns):
-        if cell.chains and len(chosen) < MOST_STORIES:
-            slowest = max(cell.chains, key=lambda chain: chain.write.dur_ns)
-            chosen.add(group_of[slowest.id])
+        if cell.stalls and len(chosen) < MOST_STORIES:
+            chosen.add(slowest[cell.key])
     return sorted(chosen)
 
 
-def _story(
-    answer: Answer, convoy: Convoy, number: int, heat: Heat, cell_of: dict[int, str]
-) -> Story:
+def _story(answer: Answer, convoy: Convoy, number: int, grid: Grid) -> Story:
     chain = convoy.chains[0]
-    cells = dict.fromkeys(cell_of[member.id] for member in convoy.chains)
+    write = chain.write
+    cells = dict.fromkeys(grid.key(member) for _, member in convoy.chains.writes)
     return Story(
         id=f"story-{number}",
-        at=_at(chain, heat),
-        took=ms(chain.write.dur_ns),
-        task=_task(chain),
-        path=chain.write.path or "?",
-        root=_root(answer, chain),
+        at=_at(write, grid),
+        took=ms(write.dur_ns),
+        task=_task(write),
+        path=write.path or "?",
+        root=_share(*main_root(answer.roots([chain])), write),
         cells=" ".join(cells),
         tree=list(chain_lines(answer, convoy)),
         picture=timeline(answer, chain),
     )
 
 
-def _at(chain: Chain, heat: Heat) -> str:
-    return f"{(chain.write.t_ns - heat.start_ns) / SECOND_NS:.2f} s"
+def _at(write: Write, grid: Grid) -> str:
+    return f"{(write.t_ns - grid.start_ns) / SECOND_NS:.2f} s"
 
 
-def _task(chain: Chain) -> str:
-    return f"{chain.task.comm}/{chain.task.tid}"
+def _task(write: Write) -> str:
+    return f"{write.comm or '?'}/{write.tid}"
 
 
-def _root(answer: Answer, chain: Chain) -> str:
-    root, ns = main_root(answer.roots([chain]))
-    return f"{root!s} {percent(ns, chain.write.dur_ns)}"
+def _share(root: Root, ns: int, write: Write) -> str:
+    return f"{root!s} {percent(ns, write.dur_ns)}"

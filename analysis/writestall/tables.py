@@ -44,11 +44,11 @@ def writes(answer: Answer) -> Iterator[Row]:
     """One row per stalled write, by the time it began."""
     run = run_name(answer)
     convoy_of = {
-        chain.id: convoy.chains[0].id
-        for convoy in convoys(answer.chains)
-        for chain in convoy.chains
+        id: convoy.chains.writes[0][0]
+        for convoy in convoys(answer)
+        for id, _ in convoy.chains.writes
     }
-    for chain in sorted(answer.chains, key=lambda chain: chain.write.t_ns):
+    for chain in answer.chains:
         write = chain.write
         root, root_ns = next(iter(answer.roots([chain]).items()), ("", 0))
         yield {

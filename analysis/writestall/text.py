@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from writestall import classes as c
 from writestall.hlog import Latencies
 from writestall.merge import merged, unqueued
-from writestall.model import Answer, Convoy, Root, convoys
+from writestall.model import Answer, Convoy, convoys
 from writestall.parts import INFERRED, WAIT, Chain, Part, Task
+from writestall.roots import Root
+from writestall.survey import Chains
 from writestall.units import many, ms, percent, shares
 
 LEFT_COLUMN = 74
@@ -27,9 +29,9 @@ def report(
     yield from losses(answer)
     yield sentence(answer)
     yield from (f"note: {note}" for note in answer.notes)
-    groups = convoys(answer.chains)
+    groups = convoys(answer)
     if only is not None:
-        groups = [Convoy((numbered(answer)[only - 1],))]
+        groups = [Convoy(answer.slowest[only - 1 : only])]
         top = 1
     for convoy in groups[:top]:
         yield ""
@@ -40,11 +42,6 @@ def report(
     yield from more
     yield ""
     yield from summary_lines(answer)
-
-
-def numbered(answer: Answer) -> list[Chain]:
-    """Chains as --write counts them: the slowest is 1."""
-    return sorted(answer.chains, key=lambda chain: -chain.write.dur_ns)
 
 
 def losses(answer: Answer) -> Iterator[str]:
@@ -64,16 +61,15 @@ def losses(answer: Answer) -> Iterator[str]:
 
 def sentence(answer: Answer) -> str:
     """The answer in one sentence."""
-    count = len(answer.chains)
+    count = len(answer.writes)
     if not count:
         limit = answer.stream.begin.stall_ns if answer.stream.begin else 0
         slowest = answer.latencies.max_ns if answer.latencies else None
         told = f"; the slowest took {ms(slowest)}" if slowest is not None else ""
         return f"No write stalled for {ms(limit)} or more{told}."
-    worst_ns = max(chain.write.dur_ns for chain in answer.chains)
     root, ns = main_root(answer.all_roots)
     return (
-        f"{many(count, 'write')} stalled, worst {ms(worst_ns)}; "
+        f"{many(count, 'write')} stalled, worst {ms(answer.longest_ns)}; "
         f"{percent(ns, answer.stall_ns)} of that time {_phrase(root)}."
     )
 
@@ -120,7 +116,7 @@ def chain_lines(answer: Answer, convoy: Convoy) -> Iterator[str]:
     yield from _company(convoy.chains[1:])
 
 
-def _company(others: tuple[Chain, ...]) -> Iterator[str]:
+def _company(others: Chains) -> Iterator[str]:
     if not others:
         return
     names = [
@@ -212,10 +208,10 @@ def summary_lines(answer: Answer) -> Iterator[str]:
     if latencies:
         yield latency_line(answer.counted, latencies, "   (from the intended start)")
     yield (
-        f"stalls {len(answer.chains)}   {ms(answer.stall_ns)} in sum   "
+        f"stalls {len(answer.writes)}   {ms(answer.stall_ns)} in sum   "
         f"explained {percent(answer.share_explained)}"
     )
-    if not answer.chains:
+    if not answer.writes:
         return
     yield from _shares("waited for", answer.ns_by_class, answer.stall_ns)
     roots = {str(root): ns for root, ns in answer.all_roots.items()}

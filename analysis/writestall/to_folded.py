@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from writestall.blocks import Blocks
 from writestall.frames import parse_stack
 from writestall.model import Answer
 from writestall.parts import Chain, Part
@@ -14,11 +15,11 @@ from writestall.units import printable, shares
 
 def folded(answer: Answer) -> str:
     """One line per stack, sorted; the weights add up to the stall time in us."""
-    kstacks = {number: block.kstack for number, block in answer.stream.blocks}
+    blocks = answer.stream.blocks
     sums: dict[str, int] = {}
     for chain in answer.chains:
         for part in chain.parts:
-            stack = _stack(chain, part, kstacks)
+            stack = _stack(chain, part, blocks)
             sums[stack] = sums.get(stack, 0) + part.dur_ns
     # Rounded so that the lines add up; a line of 0 us would be no frame at all.
     want_us = round(answer.stall_ns / 1000)
@@ -27,9 +28,10 @@ def folded(answer: Answer) -> str:
     return "".join(f"{stack} {us}\n" for stack, us in sorted(rows) if us)
 
 
-def _stack(chain: Chain, part: Part, kstacks: dict[int, tuple[str, ...]]) -> str:
+def _stack(chain: Chain, part: Part, blocks: Blocks) -> str:
     write = chain.write
-    kstack = kstacks.get(part.evidence[0], ()) if part.evidence else ()
+    block = blocks.like(part.evidence[0]) if part.evidence else None
+    kstack = block.kstack if block else ()
     user = [_user_frame(frame) for frame in reversed(write.ustack)]
     kernel = [frame.symbol for frame in reversed(parse_stack(kstack))]
     names = [chain.task.comm, *user, write.call or "write", *kernel, part.cls]

@@ -23,7 +23,7 @@ _LEGEND = '"StartTimestamp","Interval_Length","Interval_Max"'
 def log(answer: Answer) -> str:
     """The log's text; values are durations in ns, times seconds from the start."""
     start_ns = answer.run.get("window", "start_ns")
-    first_ns = min(chain.write.t_ns for chain in answer.chains)
+    first_ns = min(write.t_ns for _, write in answer.writes)
     if not isinstance(start_ns, int) or start_ns > first_ns:
         start_ns = first_ns
     groups: dict[tuple[int, str], list[Chain]] = {}

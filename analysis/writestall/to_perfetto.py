@@ -157,7 +157,7 @@ def trace(answer: Answer) -> bytes:
         picture.write(chain)
     for number, wait in _shared_waits(answer).items():
         picture.wait(number, wait)
-    start_ns = min(chain.write.t_ns for chain in answer.chains)
+    start_ns = min(write.t_ns for _, write in answer.writes)
     picture.notes(start_ns)
     packets = [_clocks(answer, start_ns), _group(answer)]
     packets += [_descriptor(track) for track in picture.tracks.values()]

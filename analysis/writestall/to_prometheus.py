@@ -119,7 +119,7 @@ def _seconds(
 
 
 def _histogram(answer: Answer) -> Family:
-    durations_ns = [chain.write.dur_ns for chain in answer.chains]
+    durations_ns = [write.dur_ns for _, write in answer.writes]
     samples: list[tuple[str, Labels, float]] = [
         ("_bucket", {"le": f"{edge_ns / S}"}, sum(ns <= edge_ns for ns in durations_ns))
         for edge_ns in BUCKETS_NS

@@ -10,7 +10,7 @@ from pathlib import Path
 from writestall.compare import match
 from writestall.events import ClientWrite, Write
 from writestall.model import Answer
-from writestall.parse import read_client
+from writestall.records import read_client
 
 # Rows that are shown; the sums count all.
 MOST_ROWS = 30
@@ -81,15 +81,15 @@ def views(answer: Answer, start_ns: int) -> Views | None:
         return View(t_ns, (t_ns - start_ns) / 1e9, client, kernel)
 
     rows, seen = [], set()
-    for chain in answer.chains:
-        own = by_tid.get(chain.write.tid)
+    for _, write in answer.writes:
+        own = by_tid.get(write.tid)
         if own is None:
             found.strangers += 1
             continue
-        client = _partner(chain.write, own)
+        client = _partner(write, own)
         if client:
             seen.add(id(client))
-        rows.append(view(client, chain.write))
+        rows.append(view(client, write))
     every = [row for own in by_tid.values() for row in own]
     rows += [view(row, None) for row in every if id(row) not in seen]
     found.both = sum(row.client is not None and row.kernel is not None for row in rows)

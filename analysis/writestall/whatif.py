@@ -22,8 +22,8 @@ from writestall.errors import WritestallError
 from writestall.events import ClientWrite
 from writestall.hlog import read_log, read_total
 from writestall.model import Answer
-from writestall.parse import read_client
 from writestall.parts import Chain, Part
+from writestall.records import read_client
 from writestall.units import shares
 
 CLASSES = (*c.WAIT_CLASSES, c.RUNQUEUE)
@@ -85,7 +85,7 @@ def without(parts: Sequence[Part], cls: str) -> int:
 
 def what_if(answer: Answer, cls: str) -> WhatIf:
     """The run without waits of a class; raises where nothing stalled."""
-    if not answer.chains:
+    if not answer.writes:
         raise WritestallError(f"{answer.run.path}: no write stalled, nothing to undo")
     begin = answer.stream.begin
     pairs = tuple(

@@ -8,7 +8,18 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from driver import artefacts, compare, doctor, drill, lab, setup, testing, variants
+from driver import (
+    artefacts,
+    compare,
+    doctor,
+    drill,
+    lab,
+    overhead,
+    setup,
+    support,
+    testing,
+    variants,
+)
 from driver.project import cache, image
 from machine import signals
 from machine.errors import UserError
@@ -56,12 +67,15 @@ def _clean() -> int:
 
 
 PROGRAMS: dict[str, Callable[[], int]] = {
+    "bench-tracers": overhead.bench,
     "build": _build,
     "compare": compare.main,
     "doctor": doctor.main,
     "drilldown": drill.main,
     "run": lab.main,
     "setup": _setup,
+    "soak-tracers": overhead.soak,
+    "support": support.main,
     "test": testing.main,
     "variants": variants.main,
     "writestall": _writestall,

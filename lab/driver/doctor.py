@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from driver import needs
+from driver import needs, support
 from driver.project import accel, cache, image, mirror, qemu, recipe
 from machine.commands import search_path
 from machine.errors import UserError
@@ -144,4 +144,5 @@ def main() -> int:
         print(f"\nIn the way of make lab: {', '.join(obstacles)}")
     else:
         print("\nNothing is in the way of make lab.")
+    print(f"\n{support.plain()}", end="")
     return 1 if obstacles else 0

@@ -9,16 +9,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from machine.commands import started
 from machine.errors import UserError
 
 TAIL_LINES = 15
 TICK_S = 1.0
-GRACE_S = 20.0  # for a child that was told to end, before it is killed
 
 
 @dataclass(frozen=True)
@@ -34,34 +34,13 @@ def watched(commands: Sequence[list[str]], output: IO[str] | IO[bytes]) -> int:
 
     When we are interrupted, they end in order first.
     """
+    options = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT}
     with contextlib.ExitStack() as stack:
         children = [
-            stack.enter_context(
-                subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                )
-            )
+            stack.enter_context(started(command, stdout=output, **options))
             for command in commands
         ]
-        try:
-            return next(filter(None, [child.wait() for child in children]), 0)
-        except BaseException:
-            _end(children)
-            raise
-
-
-def _end(children: Iterable[subprocess.Popen[bytes]]) -> None:
-    """Ask all of them, then kill who has not gone after the grace."""
-    for child in children:
-        child.terminate()
-    over_s = time.monotonic() + GRACE_S
-    for child in children:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(max(0.0, over_s - time.monotonic()))
-        child.kill()
+        return next(filter(None, [child.wait() for child in children]), 0)
 
 
 class StageError(Exception):

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -16,9 +15,11 @@ from driver import setup
 from driver.lab import PREPARING, machine_parts, run_tools
 from driver.progress import Progress, StageError
 from driver.project import PROJECT, cache, recipe
+from machine.commands import started
 
-# Folders under tests/ that boot machines: `make check` leaves them out.
-NEEDS_MACHINE = ("guest", "harness", "lab")
+# Folders under tests/ that boot machines or need their image: `make check` leaves
+# them out.
+NEEDS_MACHINE = ("compiled", "guest", "harness", "lab")
 COUNTED = ("tests", "failures", "errors", "skipped")
 MEMORY_BYTES = 4 << 30  # of the host, for a machine and what tests it
 
@@ -66,6 +67,9 @@ def main() -> int:
     parser.add_argument(
         "--quick", action="store_true", help="linters and tests without a VM"
     )
+    parser.add_argument(
+        "--junit", type=Path, metavar="DIR", help="keep the results there"
+    )
     parser.add_argument("pytest", nargs="*", help="what to hand to pytest, behind --")
     options = parser.parse_args()
     setup.packages(("lab", "test"))
@@ -80,21 +84,26 @@ def main() -> int:
             environment["WORKLOADS"] = str(_prepare_machine())
         except StageError as failed:
             return failed.status
-    return _all_phases(python, environment, _phases(options))
+    with tempfile.TemporaryDirectory(prefix="writestall-") as name:
+        folder = (options.junit or Path(name)).absolute()
+        return _all_phases(python, environment, _phases(options), folder)
 
 
 def _all_phases(
-    python: Path, environment: dict[str, str], phases: Iterable[list[str]]
+    python: Path,
+    environment: dict[str, str],
+    phases: Iterable[list[str]],
+    results: Path,
 ) -> int:
     """Run each pytest to its end, then say what all of them counted."""
     statuses, counts = [], Counter[str]()
-    with tempfile.TemporaryDirectory(prefix="writestall-") as folder:
-        told = Path(folder, "junit.xml")
-        for arguments in phases:
-            command = [str(python), "-m", "pytest", *arguments, f"--junitxml={told}"]
-            done = subprocess.run(command, cwd=PROJECT, env=environment, check=False)
-            statuses.append(done.returncode)
-            counts += _counts(told)
+    for number, arguments in enumerate(phases):
+        told = results / f"{number}.xml"
+        told.unlink(missing_ok=True)
+        command = [str(python), "-m", "pytest", *arguments, f"--junitxml={told}"]
+        with started(command, cwd=PROJECT, env=environment) as pytest:
+            statuses.append(pytest.wait())
+        counts += _counts(told)
     print("test:", ", ".join(f"{counts[word]} {word}" for word in COUNTED))
     return next(filter(None, statuses), 0)
 
@@ -104,7 +113,6 @@ def _counts(junit: Path) -> Counter[str]:
     if not junit.exists():
         return Counter()
     suites = ElementTree.parse(junit).iter("testsuite")
-    junit.unlink()
     counts = Counter[str]()
     for suite in suites:
         counts += Counter({word: int(suite.get(word, 0)) for word in COUNTED})

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from labrun import TREE, injector, tracer, workload
+from labrun import TREE, biodelay, tracer, workload
 from labrun.errors import RefusedError, StepError
 from labrun.process import tool
 from labrun.scenario import Scenario
@@ -23,18 +23,17 @@ class Artefacts:
 
     folder: Path
 
-    @property
-    def biodelay(self) -> Path:
-        """The injector."""
-        return self.folder / injector.MODULE
-
-    def missing(self, scenario: Scenario, engines: tuple[str, ...]) -> list[Path]:
-        """What this scenario needs and the folder does not have."""
+    def missing(
+        self, scenario: Scenario, engines: tuple[str, ...], injector: str | None
+    ) -> list[Path]:
+        """What this scenario needs and the folder does not have; `injector` is its
+        injector's module, if it has one.
+        """
         modules = [tracer.ENGINES[name].module for name in engines]
-        programs = dict.fromkeys(work.kind for work in scenario.workload)
+        kinds = dict.fromkeys(work.kind for work in scenario.workload)
         needed = [
-            *(self.folder / program for program in programs),
-            *([self.biodelay] if scenario.inject else []),
+            *(self.folder / kind for kind in kinds if kind not in workload.SCRIPTS),
+            *([self.folder / injector] if injector else []),
             *(self.folder / module for module in modules if module),
         ]
         return [path for path in needed if not path.is_file()]
@@ -65,8 +64,8 @@ def _script(target: Path) -> list[list[str]]:
 
 # How each part is made for the running kernel.
 RECIPES: dict[str, Callable[[Path], list[list[str]]]] = {
-    **dict.fromkeys(workload.OPTIONS, _program),
-    injector.MODULE: _biodelay,
+    **dict.fromkeys(workload.OPTIONS.keys() - workload.SCRIPTS, _program),
+    biodelay.MODULE: _biodelay,
     f"{tracer.SCRIPT}.ko": _script,
 }
 

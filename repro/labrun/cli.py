@@ -4,28 +4,24 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import time
 from collections.abc import Callable
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import NoReturn
 
 from labrun import (
     TREE,
     decide,
+    dryrun,
     experiment,
-    filesystem,
-    injector,
-    loop,
     scenario,
     series,
     tracer,
-    tuning,
     variants,
-    workload,
+    ways,
 )
-from labrun.artefacts import Artefacts
 from labrun.errors import (
     EXIT_COMPLETE,
     EXIT_REFUSED,
@@ -35,7 +31,6 @@ from labrun.errors import (
 )
 from labrun.progress import MODES, Progress, say
 from labrun.run import Run
-from labrun.scenario import Scenario
 from labrun.stop import Stop
 
 MAX_DURATION_S = 86_400
@@ -93,6 +88,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--out", metavar="DIR", type=Path, help="new run directory (out/TIME-SCENARIO)")
     add("--engine", choices=tracer.CHOICES, default="stap", help="who traces (stap)")
     add(
+        "--injector",
+        choices=ways.WAYS,
+        default=ways.DEFAULT,
+        help=f"what slows the disks ({ways.DEFAULT})",
+    )
+    add(
         "--build",
         metavar="DIR",
         type=Path,
@@ -127,7 +128,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _list() -> int:
-    for path in sorted(scenario.SCENARIOS.glob("*.toml")):
+    for path in sorted(scenario.SCENARIOS.glob("*.toml"), key=attrgetter("stem")):
         found, _ = scenario.load(path)
         chain = " > ".join(found.expect.chain) or "no stall"
         print(f"{found.name:20} {found.purpose}\n{'':20} must show: {chain}")
@@ -152,48 +153,6 @@ def _new_folder(out: Path | None, name: str) -> Path:
     return folder.resolve()
 
 
-def _print_plan(found: Scenario, options: argparse.Namespace, built: Artefacts) -> None:
-    """The commands of a run, in order, as a person would type them."""
-    name = options.disk or "DISK"
-    out = options.out or Path("RUN")
-    commands = [["wipefs", "--all", name]] if options.wipe else []
-    carrier = name
-    if found.filesystem.loop:
-        carrier = "/dev/loop0"
-        commands += [loop.LOAD, loop.attach_argv(name)]
-    for key, value in found.queue.items():
-        path = str(tuning.queue_path(Path(carrier).name, key))
-        commands.append(["sh", "-c", f"echo {shlex.quote(str(value))} >{path}"])
-    journal = options.journal_disk or "JOURNAL_DISK"
-    commands += filesystem.mkfs_argvs(found.filesystem, carrier, journal)
-    commands.append(filesystem.mount_argv(found.filesystem, carrier, "MOUNTPOINT"))
-    commands += [["sysctl", f"{key}={value}"] for key, value in found.sysctl.items()]
-    if found.inject:
-        parameters = injector.parameters(options.allow_bare_metal)
-        commands.append(["insmod", str(built.biodelay), *parameters])
-    rules = injector.rules(found, Path(name).name, Path(journal).name)
-    for number, rule in enumerate(rules):
-        commands.append(["mkdir", str(injector.folder(number))])
-        for key, text in rule.items():
-            place = injector.folder(number) / key
-            commands.append(["sh", "-c", f"echo {shlex.quote(text)} >{place}"])
-    for engine in tracer.CHOICES[options.engine]:
-        output = out / "events" / f"{engine}.jsonl"
-        row = tracer.ENGINES[engine]
-        commands.append(tracer.argv(row, built.folder, found.trace, output))
-    duration_s = options.duration_s or found.duration_s
-    for index, work in enumerate(found.workload):
-        records = out / workload.record_stem(index, work)
-        place = Path("TMPFS" if workload.on_tmpfs(work) else "MOUNTPOINT")
-        folder = place / filesystem.FOLDER
-        seed = found.seed + index
-        commands.append(
-            workload.argv(built.folder, work, duration_s, seed, folder, records)
-        )
-    for command in commands:
-        print(shlex.join(command))
-
-
 def _run(options: argparse.Namespace) -> int:
     stop = Stop()
     stop.install()
@@ -205,11 +164,12 @@ def _run(options: argparse.Namespace) -> int:
     if options.list_variants:
         print("\n".join(map(partial(variants.label, name), variants.names(whole))))
         return EXIT_COMPLETE
+    ways.chosen(found, options.injector)  # may refuse what the rules ask for
     if options.check:
         print(f"{found.name}: {found.purpose}")
         return EXIT_COMPLETE
     if options.dry_run:
-        _print_plan(found, options, decide.built(options))
+        dryrun.show(found, options, decide.built(options))
     table = variants.as_read(table, variant)
     settings = decide.settings(found, table, options, stop)
     if options.dry_run:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from labrun import rule, variants
 from labrun.kernel import version
+from labrun.kinds import FIO_JOBS, SECOND_US, Fio
+from labrun.schema import did_you_mean
 
 if TYPE_CHECKING:
     from labrun.scenario import Expect, Scenario
@@ -55,6 +57,16 @@ def _workloads(scenario: Scenario) -> Found:
             yield f"{place}.name", f"{workload.name} is taken"
         if 0 < getattr(workload, "region_bytes", 0) < workload.write_bytes:
             yield f"{place}.region_bytes", "smaller than one write"
+        if isinstance(workload, Fio):
+            yield from _fio(workload, place)
+
+
+def _fio(workload: Fio, place: str) -> Found:
+    if not workload.job_file.is_file():
+        known = [path.stem for path in FIO_JOBS.glob("*.fio")]
+        yield f"{place}.job", f"not known{did_you_mean(workload.job, known)}"
+    if SECOND_US % workload.interval_us:
+        yield f"{place}.interval_us", "fio counts whole writes a second"
 
 
 def _disks(scenario: Scenario, filesystem: str) -> Found:

@@ -6,9 +6,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from labrun import artefacts, disk, preflight, tracer
+from labrun import artefacts, disk, preflight, tracer, ways
 from labrun.artefacts import Artefacts, default_folder
-from labrun.disk import Disk
+from labrun.disk import Disk, Disks
 from labrun.errors import RefusedError
 from labrun.experiment import Settings
 from labrun.progress import say
@@ -29,23 +29,23 @@ def settings(
     `table` is the scenario as read. With --dry-run nothing is built.
     """
     parts, engines = built(options), tracer.CHOICES[options.engine]
-    missing = parts.missing(found, engines)
+    way = ways.chosen(found, options.injector)
+    missing = parts.missing(found, engines, way.module)
     makeable = options.build is None and not options.dry_run
-    if lines := preflight.problems(found, engines, [] if makeable else missing):
+    if lines := preflight.problems(found, way, engines, [] if makeable else missing):
         raise RefusedError(*lines)
-    scratch, journal = _checked_disk(options), _journal_disk(found, options)
+    disks = Disks(_checked_disk(options), _journal_disk(found, options))
     if not options.dry_run:
         artefacts.make(missing, stop, say)
     return Settings(
         scenario=found,
         scenario_table=table,
-        disk=scratch,
-        journal=journal,
+        disks=disks,
+        injector=way(found, disks, parts.folder, options.allow_bare_metal),
         wipe=options.wipe,
         engines=engines,
         artefacts=parts,
         duration_s=options.duration_s or found.duration_s,
-        bare_metal=options.allow_bare_metal,
     )
 
 

@@ -30,6 +30,27 @@ class Disk:
         return {"name": self.name, "dev": self.dev, "size_bytes": self.size_bytes}
 
 
+@dataclass(frozen=True)
+class Disks:
+    """The scratch disk, and the journal's own where there is one."""
+
+    scratch: Disk
+    journal: Disk | None
+
+    def named(self, name: str) -> Disk:
+        """The one that a rule names: `scratch` or `journal`."""
+        found = self.journal if name == "journal" else self.scratch
+        assert found is not None, name
+        return found
+
+    def instead_of(self, old: Disk, new: Disk) -> Disks:
+        """The same with another in the place of one."""
+        return Disks(
+            new if self.scratch == old else self.scratch,
+            new if self.journal == old else self.journal,
+        )
+
+
 def inspect(path: str, wipe: bool) -> Disk:
     """The disk, or RefusedError: not a disk, in use, or (without `wipe`) not empty."""
     disk = identify(path)

@@ -8,8 +8,7 @@ the way in and undoes it on the way out, so leaving mirrors entering.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,7 +17,6 @@ from labrun import (
     aging,
     disk,
     filesystem,
-    injector,
     kernel,
     loop,
     staging,
@@ -27,8 +25,9 @@ from labrun import (
     workload,
 )
 from labrun.artefacts import Artefacts
-from labrun.disk import Disk
+from labrun.disk import Disks
 from labrun.errors import EXIT_COMPLETE, EXIT_FAILED, StepError, StoppedError
+from labrun.injector import Injector
 from labrun.run import Run, describe
 from labrun.scenario import Scenario
 
@@ -39,104 +38,90 @@ class Settings:
 
     scenario: Scenario
     scenario_table: dict[str, Any]  # as its file has it
-    disk: Disk
-    journal: Disk | None
+    disks: Disks
+    injector: Injector
     wipe: bool
     engines: tuple[str, ...]
     artefacts: Artefacts
     duration_s: int
-    bare_metal: bool
 
 
 def plan(settings: Settings) -> list[str]:
     """The names of the steps of a run that goes well, in order."""
-    scenario = settings.scenario
-    injecting = bool(scenario.inject)
+    scenario, steps = settings.scenario, settings.injector.steps
     return [
-        *(["wipe"] * (1 + bool(settings.journal)) if settings.wipe else []),
+        *(["wipe"] * (1 + bool(settings.disks.journal)) if settings.wipe else []),
+        *steps.stack,
         *(["loop"] if scenario.filesystem.loop else []),
         *(["queue"] if scenario.queue else []),
         *("mkfs", "mount"),
         *(["age"] if scenario.filesystem.aged_percent else []),
         *(["sysctl"] if scenario.sysctl else []),
-        *(["inject"] if injecting else []),
+        *steps.load,
         *("kallsyms", "trace", "kernel-log"),
-        *(["arm"] if injecting else []),
+        *steps.arm,
         "write",
-        *(["disarm"] if injecting else []),
+        *steps.disarm,
         "kernel-log-save",
         *(f"stop-{name}" for name in reversed(settings.engines)),
-        *(["truth", "unload"] if injecting else []),
+        *steps.unload,
         *(["sysctl-restore"] if scenario.sysctl else []),
         "umount",
         *(["queue-restore"] if scenario.queue else []),
         *(["loop-detach"] if scenario.filesystem.loop else []),
+        *steps.unstack,
         "collect",
     ]
 
 
 def perform(run: Run, settings: Settings) -> None:
     """Set up, write, undo. Raises StepError or StoppedError after undoing."""
-    scenario, scratch, built = settings.scenario, settings.disk, settings.artefacts
+    scenario, built, inject = settings.scenario, settings.artefacts, settings.injector
     with ExitStack() as stack:
         enter = stack.enter_context
         enter(staging.staged(run))
         if settings.wipe:
-            for each in (scratch, settings.journal):
+            for each in (settings.disks.scratch, settings.disks.journal):
                 if each:
                     disk.wipe(run, each)
-        carrier = enter(loop.carrier(run, scenario.filesystem, scratch))
+        disks = enter(inject.stacked(run))
+        carrier = enter(loop.carrier(run, scenario.filesystem, disks.scratch))
         queue_path = partial(tuning.queue_path, carrier.name)
         enter(tuning.applied(run, "queue", queue_path, scenario.queue))
-        filesystem.make(run, scenario.filesystem, carrier, settings.journal)
+        filesystem.make(run, scenario.filesystem, carrier, disks.journal)
         folder = enter(filesystem.mounted(run, scenario.filesystem, carrier))
         aging.age(run, scenario.filesystem, folder)
         folder_of = enter(workload.placed(scenario, folder))
         enter(tuning.applied(run, "sysctl", tuning.sysctl_path, scenario.sysctl))
-        inject = enter(_injecting(run, settings))
+        enter(inject.loaded(run))
         kernel.save_symbols(run)
         tracers = enter(
             tracer.tracing(run, settings.engines, built.folder, scenario.trace)
         )
         enter(kernel.log_saved(run))
-        if inject:
-            enter(injector.armed(run, len(scenario.inject)))
+        enter(inject.armed(run))
 
         def tick() -> None:
             for running in tracers:
                 running.check()
-            if inject:
-                inject.drain()
+            inject.drain()
 
         workload.write(
             run, scenario, settings.duration_s, built.folder, folder_of, tick
         )
 
 
-@contextmanager
-def _injecting(run: Run, settings: Settings) -> Iterator[injector.Injector | None]:
-    """The injector, or nothing for a scenario without rules."""
-    if not settings.scenario.inject:
-        yield None
-        return
-    parameters = injector.parameters(settings.bare_metal)
-    journal = settings.journal.name if settings.journal else None
-    made = injector.rules(settings.scenario, settings.disk.name, journal)
-    built = settings.artefacts.biodelay
-    with injector.loaded(run, built, parameters, made) as loaded:
-        yield loaded
-
-
 def describe_machine(run: Run, settings: Settings) -> None:
     """The manifest's facts that are known before the first step."""
+    journal = settings.disks.journal
     run.manifest |= {
         "scenario": settings.scenario_table,
         "duration_s": settings.duration_s,
         "kernel": os.uname().release,
         "arch": os.uname().machine,
-        "device": settings.disk.as_json(),
+        "device": settings.disks.scratch.as_json(),
         "backing_device": None,
-        "journal_device": settings.journal.as_json() if settings.journal else None,
+        "journal_device": journal.as_json() if journal else None,
         "filesystem": None,
         "queue": None,
         "sysctl": None,

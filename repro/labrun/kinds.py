@@ -8,10 +8,14 @@ threads.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from labrun import TREE
 from labrun.schema import key
 
+FIO_JOBS = TREE / "repro/fio"
+SECOND_US = 1_000_000
 NAME = r"[a-z0-9]+(-[a-z0-9]+)*"
 NAME_HELP = "lower-case words joined by hyphens"
 HOUR_US = 3_600_000_000
@@ -79,3 +83,22 @@ class Broker:
     )
     threads: int = key("threads that serve requests", 8, minimum=1, maximum=1024)
     slow_us: int = slow_key("requests and calls of at least this length are recorded")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fio:
+    """fio, whose job file says how to write; what, where and when is told here."""
+
+    kind: str = kind_key("fio")
+    name: str = name_key()
+    job: str = key(
+        "a job file of repro/fio, without .fio", pattern=NAME, pattern_help=NAME_HELP
+    )
+    write_bytes: int = bytes_key()
+    interval_us: int = interval_key("time between two intended writes of one process")
+    slow_us: int = slow_key("calls of at least this length are recorded one by one")
+
+    @property
+    def job_file(self) -> Path:
+        """Where the job file is."""
+        return FIO_JOBS / f"{self.job}.fio"

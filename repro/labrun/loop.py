@@ -39,7 +39,8 @@ def carrier(run: Run, filesystem: FileSystem, scratch: Disk) -> Iterator[Disk]:
             made = tool(attach_argv(scratch.path)).strip()
             device = disk.identify(made)
             run.manifest["device"] = device.as_json()
-            run.manifest["backing_device"] = scratch.as_json()
+            if run.manifest["backing_device"] is None:
+                run.manifest["backing_device"] = scratch.as_json()
             step.detail = f"{made} over {scratch.path}"
         yield device
     finally:

@@ -8,7 +8,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from labrun import TREE, injector, kernel, tracer, tuning
+from labrun import TREE, tracer, tuning
+from labrun.injector import Injector
 from labrun.kernel import version
 from labrun.scenario import Scenario
 
@@ -22,6 +23,8 @@ PACKAGES = {
     "losetup": "mount",
     "modprobe": "kmod",
     "wipefs": "util-linux",
+    "dmsetup": "dmsetup",
+    "fio": "fio",
     "insmod": "kmod",
     "rmmod": "kmod",
     "staprun": "systemtap",
@@ -31,15 +34,18 @@ ENGINE_TOOLS = {"stap": "staprun", "bpftrace": "bpftrace"}
 
 
 def problems(
-    scenario: Scenario, engines: tuple[str, ...], missing: list[Path]
+    scenario: Scenario,
+    way: type[Injector],
+    engines: tuple[str, ...],
+    missing: list[Path],
 ) -> list[str]:
     """One line each, remedy at the end; empty when the machine is fit."""
     return [
         *_privilege(),
         *_kernel(scenario),
-        *_tools(scenario, engines),
+        *_tools(scenario, way, engines),
         *_sysctls(scenario),
-        *_injector(scenario),
+        *way.problems(),
         *(f"{path} is missing; build it or name another --build" for path in missing),
     ]
 
@@ -60,11 +66,14 @@ def _kernel(scenario: Scenario) -> Iterator[str]:
         )
 
 
-def _tools(scenario: Scenario, engines: tuple[str, ...]) -> Iterator[str]:
+def _tools(
+    scenario: Scenario, way: type[Injector], engines: tuple[str, ...]
+) -> Iterator[str]:
     kind = scenario.filesystem.type
     needed = ["mount", "umount", "wipefs"] + [f"mkfs.{kind}"] * (kind != "tmpfs")
     needed += ["modprobe", "losetup"] if scenario.filesystem.loop else []
-    needed += ["insmod", "rmmod"] if scenario.inject else []
+    needed += way.tools
+    needed += ["fio"] if any(work.kind == "fio" for work in scenario.workload) else []
     needed += [ENGINE_TOOLS[name] for name in engines]
     for name in needed:
         if shutil.which(name) is None:
@@ -79,17 +88,3 @@ def _sysctls(scenario: Scenario) -> Iterator[str]:
     for name in scenario.sysctl:
         if not tuning.sysctl_path(name).is_file():
             yield f"sysctl {name} is unknown here; take it out of the scenario"
-
-
-def _injector(scenario: Scenario) -> Iterator[str]:
-    if not scenario.inject:
-        return
-    if kernel.loaded(injector.NAME):
-        yield f"{injector.NAME} is loaded already; rmmod {injector.NAME}"
-    if not injector.DEBUGFS.is_mount():
-        yield f"debugfs is not mounted; mount -t debugfs debugfs {injector.DEBUGFS}"
-    if not injector.CONFIGFS.is_mount():
-        yield (
-            "configfs is not mounted; modprobe configfs and"
-            f" mount -t configfs configfs {injector.CONFIGFS}"
-        )

@@ -29,6 +29,13 @@ class Inject:
         None,
         characters=delays.MAX_BYTES,
     )
+    dm_delay_ms: int | None = key(
+        "instead, where dm-delay slows the whole disk",
+        None,
+        unit="ms",
+        minimum=1,
+        maximum=30_000,
+    )
     disk: str = key(
         "disk that is slow: that of --disk, or the journal's own",
         "scratch",

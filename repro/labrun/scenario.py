@@ -17,6 +17,7 @@ from labrun.kinds import (
     NAME,
     NAME_HELP,
     Broker,
+    Fio,
     Safepoint,
     bytes_key,
     interval_key,
@@ -112,7 +113,7 @@ class Workload:
     slow_us: int = slow_key("calls of at least this length are recorded one by one")
 
 
-AnyWorkload = Workload | Safepoint | Broker
+AnyWorkload = Workload | Safepoint | Broker | Fio
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from labrun import process
+from labrun import TREE, process
 from labrun.errors import StepError
-from labrun.kinds import Broker, Safepoint
+from labrun.kinds import Broker, Fio, Safepoint
 from labrun.run import Run
 from labrun.scenario import AnyWorkload, Scenario, Workload
 from labrun.staging import MEMORY
@@ -57,12 +57,19 @@ def _broker(workload: Broker, _: Path) -> list[Any]:
     return ["--partitions", workload.partitions, "--threads", workload.threads]
 
 
+def _fio(workload: Fio, _: Path) -> list[Any]:
+    return ["--job", workload.job_file]
+
+
 # What each program is told besides what all are told.
 OPTIONS: dict[str, Callable[[Any, Path], list[Any]]] = {
     "latwriter": _latwriter,
     "safepoint": _safepoint,
     "broker": _broker,
+    "fio": _fio,
 }
+# The programs that are not compiled.
+SCRIPTS = {"fio": TREE / "repro/fio-client"}
 
 
 def argv(
@@ -75,7 +82,7 @@ def argv(
 ) -> list[str]:
     """A program's command line; `records` is the stem of its logs' paths."""
     words: list[Any] = [
-        programs / workload.kind,
+        SCRIPTS.get(workload.kind, programs / workload.kind),
         *OPTIONS[workload.kind](workload, records),
         "--bytes",
         workload.write_bytes,

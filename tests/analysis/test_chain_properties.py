@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_chain import assert_adds_up
 
+from writestall.blocks import Blocks
 from writestall.chain import Explainer
 from writestall.events import Begin, Block, Lost, Write
 from writestall.merge import merged, unqueued
@@ -45,10 +46,12 @@ def stream_of(
     found: list[Block], calls: list[Write], floor_ns: int, lost: int
 ) -> Stream:
     """A stream as parse would make it."""
+    sleeps = Blocks(enumerate(found, 1))
+    sleeps.sort()
     return Stream(
         "stap.jsonl",
         Begin(0, "stap", floor_ns=floor_ns),
-        blocks=list(enumerate(found, 1)),
+        blocks=sleeps,
         writes=list(enumerate(calls, 1000)),
         lost=[Lost(lost)] if lost else [],
     )

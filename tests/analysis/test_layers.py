@@ -17,13 +17,13 @@ PACKAGE = Path(writestall.__file__).parent
 # Each layer may import those before it; modules of one line may not import each other
 # unless the order of the line allows it.
 LAYERS = """
-    errors files units buckets events classes palette looks
-    decode parse truth frames rule
+    errors files workers units buckets events classes palette looks
+    blocks decode lines parse records truth frames rule
     rules_pages rules_journal rules_block rules_fs rules_roles rules
     classify endings hlog rundir
-    klog spans parts
+    klog parts cases spans
     chain merge application
-    model clients
+    roots survey sums model clients
     check compare expect variants
     logchain
     text clients_text jsonout logtext

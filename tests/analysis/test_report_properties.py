@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from test_chain_properties import blocks, stream_of, writes
 from test_report_hostile import held_to_our_own
 
-from writestall.chain import Explainer
 from writestall.events import Block, Write
 from writestall.flame import Flame, flame
 from writestall.model import Answer
@@ -28,9 +27,7 @@ NEAR = 0.01
 def answer_to(found: list[Block], calls: list[Write], lost: int) -> Answer:
     """The answer to a stream of these events."""
     stream = stream_of(found, calls, 1000, lost)
-    explainer = Explainer(stream)
-    chains = [explainer.chain(id, write) for id, write in stream.writes]
-    return Answer(RunDir(Path("nowhere")), "stap", stream, chains)
+    return Answer(RunDir(Path("nowhere")), "stap", stream, stream.writes)
 
 
 def assert_nested(graph: Flame) -> None:

@@ -137,6 +137,26 @@ def test_check_without_truth(tmp_path: Path, capsys: Capture) -> None:
     assert "truth.jsonl: missing" in capsys.readouterr().err
 
 
+def test_check_says_where_there_is_no_record_by_design(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """An injector that keeps none: neither right nor wrong, and never green."""
+    told = {"name": "dm-delay", "record": None}
+    run = build.run_dir(tmp_path / "run", build.cascade(), injector=told)
+    assert main(["check", str(run)]) == 3
+    said = capsys.readouterr()
+    assert "dm-delay keeps no record of what it delayed" in said.out
+    assert not said.err
+
+
+def test_check_wants_a_record_that_is_promised(tmp_path: Path, capsys: Capture) -> None:
+    """One that the manifest names and nobody finds is a mistake."""
+    told = {"name": "any", "record": "truth.jsonl"}
+    run = build.run_dir(tmp_path / "run", build.cascade(), injector=told)
+    assert main(["check", str(run)]) == 2
+    assert "truth.jsonl: missing" in capsys.readouterr().err
+
+
 def test_check_min_decides(tmp_path: Path, capsys: Capture) -> None:
     """--min above what was reached fails."""
     assert checked(tmp_path, TRUTH, capsys, "--min", "0.9999")[0] == 1

@@ -29,16 +29,16 @@ LIMIT_S = 1500
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder of guest scripts, what each is called with, and whether it needs
-    SystemTap."""
+    """A folder of guest scripts, what each is called with, and whether that needs
+    bpftrace."""
 
     path: str
     arguments: tuple[str, ...]
-    systemtap: bool = True
+    bpftrace: bool = True
 
 
 FOLDERS = (
-    Folder("tests/kmod", (f"{BUILD}/biodelay.ko", "/dev/vdb"), systemtap=False),
+    Folder("tests/kmod", (f"{BUILD}/biodelay.ko", "/dev/vdb"), bpftrace=False),
     Folder("tests/scripts", ("--modules", f"{BUILD}/stap")),
     Folder("tests/repro/guest", ("--build", BUILD)),
 )
@@ -67,15 +67,20 @@ VARIANTS = {
         ("--cycles", str(-(-50 // len(KERNELS))), "--engine", engine)
         for engine in ("stap", "bpftrace")
     ),
+    "undoes-every-step.py": ((), *[("--injector", "dm-delay")] * EVERY),
 }
 # What holds two clocks against each other must have the CPUs for itself: a host that
 # takes one away in between tells them apart by that.
 ALONE = {"agrees-with-witnesses.py", "engines-agree.py"}
 # What needs the tools of vm/packages-full.txt, and with them the full image.
 FULL = {"agrees-with-witnesses.py"}
+# What serves where only one of the engines does; the others hold both to their word.
+ONE_ENGINE = {"drills-down-to-the-lock.py", "each-script-works-or-refuses.py"}
 IS_TEST = re.compile(r'^(?:# |""")This test will ', re.MULTILINE)
 # What holds tasks on purpose, so that hung tasks behind it are no complaint.
 HOLDERS = r"\[biodelay\]|\[dm_mod\]|dm_"
+# What a script found out about its kernel, for docs/kernel-support.md.
+FOUND = re.compile(r"^support: (\{.*\})$", re.MULTILINE)
 
 
 def _scripts() -> list[tuple[Path, Folder]]:
@@ -126,8 +131,9 @@ class Case:
 
 def _marks(script: Path, folder: Folder, kernel: str) -> list[pytest.MarkDecorator]:
     marks = [pytest.mark.alone] if script.name in ALONE else []
-    if folder.systemtap and not recipe.load(kernel).systemtap:
-        reason = f"SystemTap does not compile for kernel {kernel}"
+    both = folder.bpftrace and script.name not in ONE_ENGINE
+    if both and not recipe.load(kernel).bpftrace:
+        reason = f"bpftrace does not serve for kernel {kernel}"
         marks.append(pytest.mark.skip(reason=reason))
     if script.name in FULL and not EVERY:
         reason = "needs the full image's tools: set WRITESTALL_EVERY_KERNEL=1"
@@ -186,4 +192,6 @@ def test_in_the_guest(
 ) -> None:
     verdict = verdict_on(case)
     record_property(TOOK_S, verdict.took_s)
+    for found in FOUND.findall(verdict.output):
+        record_property("support", found)
     assert verdict.good, str(verdict)

@@ -104,6 +104,22 @@ def test_kernel_side_includes_no_neighbour(folder: str) -> None:
             assert not REACHES_OUT.search(path.read_text()), _name(path)
 
 
+# A fork for the preprocessor that is no guard against a second inclusion.
+FORK = re.compile(
+    r"^\s*#\s*(?:if|ifdef|ifndef|elif)\b(?!.*\bBIODELAY_(?:\w+_)?H\b)", re.M
+)
+
+
+def test_kernels_differ_in_compat_alone() -> None:
+    sources = [p for p in FILES if p.parent == PROJECT / "kmod"]
+    forked = {
+        path.name
+        for path in sources
+        if path.suffix in KERNEL_SIDE and FORK.search(path.read_text())
+    }
+    assert forked == {"compat.h", "compat_block.h"}
+
+
 def test_the_explainer_never_opens_the_injectors_record() -> None:
     """Only `check` may know the truth; otherwise every demo succeeds."""
     package = PROJECT / "analysis/writestall"

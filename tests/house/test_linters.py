@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from test_house import FILES
@@ -53,6 +54,55 @@ def test_mypy(paths: tuple[str, ...]) -> None:
 def test_shellcheck() -> None:
     assert SHELL
     _passes("shellcheck", "--exclude=SC1091", *map(str, SHELL))
+
+
+# What checkpatch says of code that is not a patch for the newest kernel, or of
+# idioms of the kernel's own: file, then types (checkpatch --list-types).
+NOT_MEANT = {
+    # A table of X(NAME, DESCRIPTION) makes lists of declarations, not expressions.
+    "attrs.h": {"COMPLEX_MACRO", "MACRO_ARG_REUSE"},
+    "configfs.c": {"COMPLEX_MACRO", "MACRO_ARG_UNUSED", "TRAILING_SEMICOLON"},
+    "main.c": {
+        *("COMPLEX_MACRO", "MACRO_ARG_REUSE", "MACRO_ARG_UNUSED"),
+        "TRAILING_SEMICOLON",
+    },
+    "spec.c": {"MACRO_ARG_REUSE"},
+    # Older kernels: a release where no interface tells, names of later types.
+    "compat.h": {
+        *("CONSTANT_COMPARISON", "LINUX_VERSION_CODE", "MACRO_ARG_REUSE"),
+        "NEW_TYPEDEFS",
+    },
+    "compat_block.h": {"NEW_TYPEDEFS"},
+    "rule.c": {"ALLOC_WITH_SIZEOF"},  # kvmalloc_obj() is of 7.0
+    "hook.c": {"LINE_SPACING"},  # NOKPROBE_SYMBOL() stands behind its function
+    "record.c": {"SPLIT_STRING"},  # a line of JSON, no message to be searched for
+    "trace.h": {"OPEN_ENDED_LINE", "PARENTHESIS_ALIGNMENT"},  # as all TRACE_EVENT()
+}
+CHECKPATCH = os.environ.get("CHECKPATCH") or next(
+    map(str, Path("/usr/src").glob("*/scripts/checkpatch.pl")), ""
+)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in FILES if p.parent.name == "kmod" and p.suffix in (".c", ".h", ".S")],
+    ids=lambda path: path.name,
+)
+def test_checkpatch(path: Path) -> None:
+    if not CHECKPATCH:
+        pytest.skip("no checkpatch.pl: name a kernel's by CHECKPATCH=/...")
+    ways = ("--no-tree", "--strict", "--terse", "--show-types", "--no-summary")
+    said = subprocess.run(
+        ["perl", CHECKPATCH, *ways, "--file", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert not said.stderr
+    ignored = NOT_MEANT.get(path.name, set())
+    lines = said.stdout.splitlines()
+    meant = [line for line in lines if line.split(":")[3] not in ignored]
+    assert not meant, "\n".join(meant)
 
 
 def test_vagrantfile_is_valid() -> None:

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # This test will put bpftrace's kprobe, fentry and fexit on the function that the
 # module probes, and show that both work, in each mode, whoever leaves first; and
-# that the module refuses to join a kprobe that was there before it.
+# that the module refuses to join a kprobe that was there before it. Before 6.0 the
+# kernel lets only one of fentry or fexit and the module be there: then that the
+# second is refused, and the first not disturbed.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -40,8 +42,35 @@ five() { # WANT WHAT: so many of five reads of dd's are delayed
 
 load() { insmod "$module" device="$disk_name" ops=read delay_us=20000 mode="$mode"; }
 
+# 53cd885bc5c3, "ftrace: Allow IPMODIFY and DIRECT ops on the same function", 6.0
+oldest=$(printf '%s\n' 6.0 "$(uname --kernel-release)" | sort --version-sort | head -1)
+
+exclude() { # what the tracer and the module do to each other before that
+	load
+	trace "$probe"
+	if { echo 1 >"$params/enabled"; } 2>/dev/null; then
+		fail "$probe: armed beside a trampoline"
+	fi
+	dmesg | grep --quiet "a BPF trampoline .* is on $function" || fail "not told why"
+	five 0 "refused"
+	untrace
+	[[ $traced -ge 5 ]] || fail "$probe: the tracer saw $traced of 5"
+	echo 1 >"$params/enabled"
+	five 5 "the tracer left"
+	if timeout 60 bpftrace -e "$probe { } interval:s:1 { exit(); }" >/dev/null 2>&1; then
+		fail "$probe: joined us"
+	fi
+	five 5 "the tracer was refused"
+	rmmod biodelay
+	printf '%-36s %-6s refused\n' "$probe" "$mode"
+}
+
 for probe in "kprobe:$function" "fentry:vmlinux:$function" "fexit:vmlinux:$function"; do
 	for mode in sleep defer spin; do
+		if [[ $probe != kprobe:* && $oldest != 6.0 ]]; then
+			exclude
+			continue
+		fi
 		# A BPF trampoline matters to those that send the caller elsewhere.
 		[[ $probe == kprobe:* || $mode != spin ]] || continue
 		load

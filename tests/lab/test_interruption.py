@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_interruption: Ctrl-C at every stage of the lab to nothing left behind."""
+"""test_interruption: Ctrl-C at every stage of the lab to nothing left behind.
+
+Nor by a SIGTERM that only the program itself gets, where its children have children.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import signal
 import subprocess
 import time
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,6 +35,10 @@ LEAVES = {
 NAMES = [stage.name for stage in STAGES]
 # The stages that take long enough to be met; the others end in milliseconds.
 LONG = ["qemu", "image", "accelerator", "compile", "run"]
+ENDS = [
+    *((stage, os.killpg, signal.SIGINT) for stage in LONG),
+    *((stage, os.kill, signal.SIGTERM) for stage in ("image", "compile")),
+]
 
 
 def _cache_that_stops_at(stage: str, place: Path) -> None:
@@ -42,8 +50,10 @@ def _cache_that_stops_at(stage: str, place: Path) -> None:
             (place / done.name).symlink_to(done)
 
 
-@pytest.mark.parametrize("stage", LONG)
-def test_ctrl_c_leaves_nothing_running_or_mounted(stage: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("stage", "send", "number"), ENDS)
+def test_an_end_leaves_nothing_running_or_mounted(
+    stage: str, send: Callable[[int, int], None], number: int, tmp_path: Path
+) -> None:
     place, out, mark = tmp_path / "cache", tmp_path / "out", f"MARK_{uuid.uuid4().hex}"
     place.mkdir()
     _cache_that_stops_at(stage, place)
@@ -74,7 +84,7 @@ def test_ctrl_c_leaves_nothing_running_or_mounted(stage: str, tmp_path: Path) ->
             time.sleep(0.05)
         if stage not in ("accelerator",):
             time.sleep(INTO_STAGE_S)
-        os.killpg(lab.pid, signal.SIGINT)
+        send(lab.pid, number)
         status = lab.wait(END_S)
     assert status == 130, log.read_text()
     assert "interrupted" in log.read_text().splitlines()[-1]

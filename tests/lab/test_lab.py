@@ -109,6 +109,7 @@ def test_the_manifest_says_what_ran(both: Lab) -> None:
         ({"KERNEL": "9.9"}, "unknown kernel '9.9': this recipe has"),
         ({"SCENARIO": "journal-bufer"}, "journal-buffer"),
         ({"ENGINE": "dtrace"}, "unknown ENGINE 'dtrace': use stap, bpftrace, both"),
+        ({"INJECTOR": "dm-dela"}, "argument --injector: invalid choice: 'dm-dela'"),
         ({"ACCEL": "hvf"}, "ACCEL=hvf: use kvm or tcg"),
     ],
     ids=str,

@@ -33,7 +33,7 @@ SOME = [
 @pytest.mark.parametrize("kernel", KERNELS if EVERY else [recipe.load().kernel])
 @pytest.mark.parametrize("scenario", ALL if EVERY else SOME)
 def test_its_chain_appears(scenario: str, kernel: str, tmp_path: Path) -> None:
-    every = "both" if recipe.load(kernel).systemtap else "bpftrace"
+    every = "both" if recipe.load(kernel).bpftrace else "stap"
     engine = every if EVERY else "stap"
     lab = make_lab(tmp_path, SCENARIO=scenario, KERNEL=kernel, ENGINE=engine)
     assert lab.done.returncode == 0, lab.done.stdout + lab.done.stderr[-3000:]

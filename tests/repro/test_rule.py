@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from test_scenario import GOOD, parse, refusal, run
 
-from labrun import injector
+from labrun import biodelay
 from labrun.rule import Inject, attributes
 from support import PROJECT
 
@@ -129,7 +129,7 @@ def test_a_formula_becomes_a_table_that_fits_into_an_attribute() -> None:
 def test_rules_of_a_scenario_have_seeds_of_their_own() -> None:
     second = '\n[[inject]]\nsubmitter = "kworker/*"\ndelay_us = 5\n\n[[workload]]'
     found = parse(GOOD.replace("\n[[workload]]", second, 1))
-    first, other = injector.rules(found, "vdb", None)
+    first, other = biodelay.rules(found, "vdb", None)
     assert (first["order"], first["seed"]) == ("0", "1")
     assert (other["order"], other["seed"]) == ("1", "2")
 
@@ -138,7 +138,7 @@ def test_a_rule_slows_the_disk_it_names() -> None:
     text = GOOD.replace('"ext4"', '"ext4"\nexternal_journal = true', 1)
     second = '\n[[inject]]\ndisk = "journal"\nsubmitter = "jbd2/*"\ndelay_us = 5\n'
     found = parse(text.replace("\n[[workload]]", f"{second}\n[[workload]]", 1))
-    made = injector.rules(found, "vdb", "sda")
+    made = biodelay.rules(found, "vdb", "sda")
     assert [rule["device"] for rule in made] == ["vdb", "sda"]
 
 

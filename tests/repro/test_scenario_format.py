@@ -22,6 +22,7 @@ SECTIONS = {
     "`[[workload]]`": scenario.Workload,
     "`[[workload]]`, kind safepoint": kinds.Safepoint,
     "`[[workload]]`, kind broker": kinds.Broker,
+    "`[[workload]]`, kind fio": kinds.Fio,
     "`[trace]`": scenario.Trace,
     "`[expect]`": scenario.Expect,
     "`[[variant]]`": scenario.Variant,

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """bench-tracers: what each tracer leaves of the throughput of 200-byte writes.
 
-Runs inside a guest, alternating no tracer and each tracer for some rounds.
-Prints JSON: the time of a chunk of writes (the fastest tenth: what a busy host
-takes away only ever adds), and the throughput as a share of the untraced one
-of the same round; medians over the rounds.
+Runs inside a guest. Each round arms every tracer once, between two stretches without
+any, in another order each time. Writes JSON: of every round the writes per second
+with and without the tracer, all of them and in the median stretch of some; or why a
+tracer could not be measured.
 """
 
 from __future__ import annotations
@@ -14,22 +14,18 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
-import time
-from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
+
+import peers
 
 import lab
 
-# An engine loads symbols when it prints its first stack, on processors it shares
-# with the writer; what it costs from then on is the question.
-SETTLE_S = 8
-CHUNKS = 400
-WRITES = 1000
-FASTEST = CHUNKS // 10
+STRETCH_MS = 2000
+WRITES = 200  # timed together
 SOURCE = Path(__file__).with_name("writeloop.c")
-NONE = "none"
+Rate = dict[str, float]  # writes per second: "all", and "median" of WRITES
 
 
 def build(folder: Path) -> Path:
@@ -38,71 +34,66 @@ def build(folder: Path) -> Path:
     return program
 
 
-def chunk_ns(program: Path) -> float:
-    """Time of a chunk of writes, the slowest of the fastest tenth."""
-    path = lab.MOUNT / "bench.log"
-    told = lab.run(program, path, str(CHUNKS), str(WRITES))
-    return sorted(int(line) for line in told.split())[FASTEST]
-
-
-def measure(program: Path, arm: str, modules: Path) -> float:
-    """One arm: NONE, or ENGINE:SCRIPT."""
-    with ExitStack() as stack:
-        if arm != NONE:
-            engine, _, script = arm.partition(":")
-            (tracer,) = stack.enter_context(
-                lab.tracing(modules, (engine,), script=script)
-            )
-            tracer.wait_armed()
-            (lab.MOUNT / "event").write_bytes(b"x")
-            lab.run("sync", lab.MOUNT / "event")
-            time.sleep(SETTLE_S)
-        return chunk_ns(program)
-
-
-def table(rounds: list[dict[str, float]]) -> dict[str, dict[str, float]]:
-    """Per arm the median chunk time and the median share of the untraced rate."""
+def rate(program: Path) -> Rate:
+    """Writes per second over a stretch of time."""
+    told = lab.run(program, lab.MOUNT / "bench.log", str(STRETCH_MS), str(WRITES))
+    took_ns = [int(line) for line in told.split()]
     return {
-        arm: {
-            "chunk_ms": round(statistics.median(r[arm] for r in rounds) / 1e6, 3),
-            "share": round(statistics.median(r[NONE] / r[arm] for r in rounds), 3),
-            "lowest": round(min(r[NONE] / r[arm] for r in rounds), 3),
-            "highest": round(max(r[NONE] / r[arm] for r in rounds), 3),
-        }
-        for arm in rounds[0]
+        "all": WRITES * len(took_ns) / sum(took_ns) * 1e9,
+        "median": WRITES / statistics.median(took_ns) * 1e9,
     }
+
+
+def between(before: Rate, after: Rate) -> Rate:
+    return {name: (before[name] + after[name]) / 2 for name in before}
+
+
+def measure(
+    program: Path, disk: lab.Disk, tracers: list[peers.Tracer], found: dict[str, Any]
+) -> None:
+    """One round: adds each tracer's rates to what was found, or why there are none."""
+    before = rate(program)
+    for tracer in tracers:
+        told = found[tracer.name]
+        if "reason" in told:
+            continue
+        try:
+            with peers.traced(tracer, disk, told):
+                traced = rate(program)
+        except peers.AbsentError as error:
+            told["reason"] = str(error)
+            continue
+        after = rate(program)
+        untraced, before = between(before, after), after
+        told["rounds"].append({"traced": traced, "untraced": untraced})
+        share = traced["all"] / untraced["all"]
+        print(f"{tracer.name}: {share:.3f}", file=sys.stderr, flush=True)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--modules", type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("arms", nargs="+", metavar="ENGINE:SCRIPT")
+    parser.add_argument("--only", help="tracers whose name has this")
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE")
     options = parser.parse_args()
-    with lab.disk():
+    tracers = [peers.NOTHING, *peers.ours(options.modules), *peers.PEERS]
+    tracers = [t for t in tracers if (options.only or "") in t.name]
+    found = {t.name: {"version": peers.version(t), "rounds": []} for t in tracers}
+    with lab.disk() as disk:
         program = build(Path("/tmp"))
-        chunk_ns(program)  # allocates the file's blocks
-        rounds = []
+        rate(program)  # allocates the file's blocks
         for _ in range(options.rounds):
-            # a second untraced arm shows how much is noise
-            arms = [NONE, *options.arms, "none again"]
-            rounds.append(
-                {
-                    arm: measure(
-                        program, NONE if "none" in arm else arm, options.modules
-                    )
-                    for arm in arms
-                }
-            )
-            print(json.dumps(rounds[-1]), file=sys.stderr, flush=True)
-    result = {"kernel": os.uname().release, "arms": table(rounds)}
-    print(json.dumps(result, indent=2))
+            measure(program, disk, tracers, found)
+            tracers.append(tracers.pop(0))
+    result = {"kernel": os.uname().release, "tracers": found}
+    options.output.write_text(json.dumps(result, indent=1) + "\n")
     return 0
 
 
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except (lab.FoundError, subprocess.SubprocessError) as error:
+    except lab.FoundError as error:
         print(f"bench-tracers: {error}", file=sys.stderr)
         sys.exit(1)

@@ -148,6 +148,12 @@ class Tracer:
         expect(not lost and not events[-1]["lost"], f"{self.engine} lost: {lost}")
         return inner
 
+    def end(self) -> None:
+        """Be gone, whatever was the matter."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            self.process.wait(timeout=ARMED_WITHIN_S)
+
 
 @contextmanager
 def tracing(
@@ -164,9 +170,7 @@ def tracing(
         yield tracers
     finally:
         for tracer in tracers:
-            if tracer.process.poll() is None:
-                tracer.process.send_signal(signal.SIGINT)
-                tracer.process.wait(timeout=ARMED_WITHIN_S)
+            tracer.end()
 
 
 def until(condition: Callable[[], bool], limit_s: float = ARMED_WITHIN_S) -> None:

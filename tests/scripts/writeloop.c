@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* writeloop.c: a file into the nanoseconds that rounds of 200-byte writes take */
+/* writeloop.c: a file into the nanoseconds that so many 200-byte writes take */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #define BYTES 200
-#define FILE_BYTES (1 << 20)	/* written over and over: no allocation */
 
 static long long now_ns(void)
 {
@@ -21,32 +20,32 @@ static long long now_ns(void)
 int main(int argc, char **argv)
 {
 	static char data[BYTES];
-	long long begun_ns;
-	long round, i, rounds, writes;
+	long long begun_ns, now, end_ns;
+	long i, writes;
 	int fd;
 
 	if (argc != 4) {
-		fprintf(stderr, "usage: writeloop FILE ROUNDS WRITES\n");
+		fprintf(stderr, "usage: writeloop FILE MILLISECONDS WRITES\n");
 		return 2;
 	}
-	rounds = atol(argv[2]);
 	writes = atol(argv[3]);
 	fd = open(argv[1], O_WRONLY | O_CREAT, 0600);
 	if (fd < 0) {
 		perror(argv[1]);
 		return 1;
 	}
-	for (round = 0; round < rounds; round++) {
+	end_ns = now_ns() + atol(argv[2]) * 1000000LL;
+	do {
+		lseek(fd, 0, SEEK_SET);	/* over and over: no allocation */
 		begun_ns = now_ns();
 		for (i = 0; i < writes; i++) {
-			if (i * BYTES % FILE_BYTES < BYTES)
-				lseek(fd, 0, SEEK_SET);
 			if (write(fd, data, BYTES) != BYTES) {
 				perror("write");
 				return 1;
 			}
 		}
-		printf("%lld\n", now_ns() - begun_ns);
-	}
+		now = now_ns();
+		printf("%lld\n", now - begun_ns);
+	} while (now < end_ns);
 	return 0;
 }

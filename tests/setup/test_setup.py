@@ -13,6 +13,7 @@ import pytest
 
 from driver import doctor as doctor_module
 from driver import needs, setup
+from machine import recipe
 from machine.errors import UserError
 from support import PROJECT
 
@@ -108,3 +109,20 @@ def test_doctor_finds_the_obstacle(
     printed = capsys.readouterr().out
     assert f"In the way of make lab: {NEED.name}" in printed
     assert f"no  {NEED.name}" in printed
+
+
+def test_an_engine_the_kernel_cannot_have_is_refused_with_one_it_can() -> None:
+    """The kernel the engine does not compile for is in kernels.toml."""
+    kernels = recipe.load(full=True).kernels
+    without = [name for name in kernels if not recipe.load(name).systemtap]
+    assert without, "SystemTap serves every kernel: this test holds nothing"
+    for name in without:
+        done = subprocess.run(
+            [str(PROJECT / "lab/run")],
+            env=os.environ | {"KERNEL": name, "ENGINE": "both"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 2
+        assert re.fullmatch(f".*kernel {name}: use ENGINE=bpftrace\n", done.stderr)

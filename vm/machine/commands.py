@@ -1,11 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""commands: the environment to where this host's commands are looked for."""
+"""commands: a command of this host to its end, in order also when it is cut short."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+GRACE_S = 20.0  # for a child that was told to end, before it is killed
 
 
 def search_path() -> str:
     """PATH and the sbin folders, which Debian leaves out of ordinary users' PATH."""
     return os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
+
+
+@contextlib.contextmanager
+def started(command: Sequence[str], **popen: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """A child for the body to wait for; when that is interrupted, it ends in order.
+
+    subprocess.run() would kill it at once, and leave its own children running.
+    """
+    with subprocess.Popen(command, **popen) as child:
+        try:
+            yield child
+        except BaseException:
+            child.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(GRACE_S)
+            child.kill()
+            raise

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from machine import cache, mirror
-from machine.commands import search_path
+from machine.commands import search_path, started
 from machine.errors import UserError
 from machine.recipe import VM, Recipe
 
@@ -31,21 +31,16 @@ def as_owner() -> list[str]:
 
 def _logged(command: list[str]) -> None:
     """Run a build step; its output goes where ours goes."""
+    options = {"stdin": subprocess.DEVNULL, "env": os.environ | {"PATH": search_path()}}
     try:
-        subprocess.run(
-            command,
-            check=True,
-            stdin=subprocess.DEVNULL,
-            stdout=2,
-            env=os.environ | {"PATH": search_path()},
-        )
+        with started(command, stdout=2, **options) as child:
+            status = child.wait()
     except FileNotFoundError as error:
         raise UserError(f"{error.filename} is missing: run `make setup`") from None
-    except subprocess.CalledProcessError as error:
+    if status:
         raise UserError(
-            f"{command[0]} failed with status {error.returncode}: its last lines"
-            " stand above"
-        ) from None
+            f"{command[0]} failed with status {status}: its last lines stand above"
+        )
 
 
 def _bootstrap(suite: str, suites: set[str], target: Path, extra: list[str]) -> None:

@@ -31,7 +31,7 @@ class Recipe:
     qemu_minimum: int
     kernels: dict[str, str]
     kernel: str
-    systemtap: bool  # whether it compiles for that kernel
+    bpftrace: bool  # whether it serves that kernel
 
 
 def _packages(name: str) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ def load(kernel: str | None = None, *, full: bool = False) -> Recipe:
             if full or not entry.get("on_demand", False)
         },
         kernel=chosen,
-        systemtap=kernels[chosen].get("systemtap", True),
+        bpftrace=kernels[chosen].get("bpftrace", True),
     )
 
 

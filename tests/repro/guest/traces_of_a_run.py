@@ -39,6 +39,8 @@ def leftovers(before):
         for name in ("writestall-mnt-*", "writestall-run-*"):
             found += Path(folder).glob(name)
     found += Path("/sys/block").glob("loop*/loop")
+    found += Path("/sys/block").glob("dm-*")
+    found += Path("/dev/mapper").glob("writestall-*")
     if settings() != before:
         found.append("sysctls changed")
     return found

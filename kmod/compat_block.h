@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* compat_block.h: the block layer's differing interfaces to one spelling */
+#ifndef BIODELAY_COMPAT_BLOCK_H
+#define BIODELAY_COMPAT_BLOCK_H
+
+#include <linux/bio.h>
+#include <linux/blkdev.h>
+#include <linux/fs.h>
+#include <linux/iocontext.h>
+#include <linux/ioprio.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+
+/* Block devices */
+
+/*
+ * 6.10: 1116b9fa15c0, "bdev: infrastructure for flags". Before, a field; before
+ * 4.14 (74d46992e0d9, "block: replace bi_bdev with a gendisk pointer and
+ * partitions index") another structure's.
+ */
+#ifndef HAVE_BDEV_PARTNO
+static inline u8 bdev_partno(const struct block_device *bdev)
+{
+#ifdef HAVE_BD_PARTNO
+	return bdev->bd_partno;
+#else
+	return bdev->bd_part->partno;
+#endif
+}
+#endif
+
+/* 5.11: 4e7b5671c6a8, "block: remove i_bdev", gives lookup_bdev() a dev_t */
+static inline int biodelay_look_up(const char *path, dev_t *dev)
+{
+#ifdef HAVE_LOOKUP_DEV_T
+	return lookup_bdev(path, dev);
+#else
+	struct block_device *bdev = lookup_bdev(path);
+
+	if (IS_ERR(bdev))
+		return PTR_ERR(bdev);
+	*dev = bdev->bd_dev;
+	bdput(bdev);
+	return 0;
+#endif
+}
+
+/*
+ * A block device opened for a look: no claim, so nobody is kept out by it.
+ * What opens one became a file in 6.9 (f3a608827d1f, "bdev: open block device
+ * as files"), a handle in 6.7 (e719b4d15674, "block: Provide bdev_open_*
+ * functions"); its mode got a type of its own in 6.5 (05bdb9965305, "block:
+ * replace fmode_t with a block-specific type for block open flags").
+ */
+struct biodelay_look {
+	struct block_device *bdev;
+	struct inode *inode;
+	void *opened;
+};
+
+static inline int biodelay_look_at(dev_t dev, struct biodelay_look *look)
+{
+#if defined(HAVE_BDEV_FILE_OPEN_BY_DEV)
+	struct file *opened =
+		bdev_file_open_by_dev(dev, BLK_OPEN_READ, NULL, NULL);
+#elif defined(HAVE_BDEV_OPEN_BY_DEV)
+	struct bdev_handle *opened =
+		bdev_open_by_dev(dev, BLK_OPEN_READ, NULL, NULL);
+#elif defined(HAVE_BLK_OPEN_READ)
+	struct block_device *opened =
+		blkdev_get_by_dev(dev, BLK_OPEN_READ, NULL, NULL);
+#else
+	struct block_device *opened = blkdev_get_by_dev(dev, FMODE_READ, NULL);
+#endif
+
+	if (IS_ERR(opened))
+		return PTR_ERR(opened);
+	look->opened = opened;
+#if defined(HAVE_BDEV_FILE_OPEN_BY_DEV)
+	look->bdev = file_bdev(opened);
+	look->inode = opened->f_mapping->host;
+#elif defined(HAVE_BDEV_OPEN_BY_DEV)
+	look->bdev = opened->bdev;
+	look->inode = opened->bdev->bd_inode;
+#else
+	look->bdev = opened;
+	look->inode = opened->bd_inode;
+#endif
+	return 0;
+}
+
+static inline void biodelay_look_away(struct biodelay_look *look)
+{
+#if defined(HAVE_BDEV_FILE_OPEN_BY_DEV)
+	bdev_fput(look->opened);
+#elif defined(HAVE_BDEV_OPEN_BY_DEV)
+	bdev_release(look->opened);
+#elif defined(HAVE_BLK_OPEN_READ)
+	blkdev_put(look->bdev, NULL);
+#else
+	blkdev_put(look->bdev, FMODE_READ);
+#endif
+}
+
+/*
+ * A disk and its partitions, as many as there is @room for. Partitions are
+ * block devices from 5.11 (0d02129e76ed, "block: merge struct block_device and
+ * struct hd_struct"), in an xarray from 5.12 (a33df75c6328, "block: use an
+ * xarray for disk->part_tbl"); 5.11 itself is not served.
+ */
+static inline int biodelay_parts(struct gendisk *disk, dev_t *parts, int room)
+{
+	int count = 0;
+#ifdef HAVE_HD_STRUCT
+	struct disk_part_iter iter;
+	struct hd_struct *part;
+
+	disk_part_iter_init(&iter, disk, DISK_PITER_INCL_PART0);
+	while (count < room && (part = disk_part_iter_next(&iter)))
+		parts[count++] = part_devt(part);
+	disk_part_iter_exit(&iter);
+#else
+	struct block_device *part;
+	unsigned long number;
+
+	rcu_read_lock();
+	xa_for_each(&disk->part_tbl, number, part)
+		if (count < room)
+			parts[count++] = part->bd_dev;
+	rcu_read_unlock();
+#endif
+	return count;
+}
+
+/* 4.10: 797476b88b05, "block: Add 'zoned' queue limit" */
+#ifndef HAVE_BDEV_IS_ZONED
+static inline bool bdev_is_zoned(struct block_device *bdev)
+{
+	return false;
+}
+#endif
+
+/*
+ * fs_holder_ops came in 6.6 (7ecd0b6f5100, "fs: export fs_holder_ops");
+ * before, every claim counts.
+ */
+static inline bool biodelay_has_foreign_holder(struct block_device *bdev)
+{
+#ifdef HAVE_FS_HOLDER_OPS
+	return bdev->bd_holder && bdev->bd_holder_ops != &fs_holder_ops;
+#else
+	return bdev->bd_holder;
+#endif
+}
+
+/*
+ * The list of what a stacked disk stands on came in 5.15 (0dbcfe247f22, "block:
+ * support delayed holder registration"); the folder in sysfs is older.
+ */
+static inline bool biodelay_is_stacked(struct gendisk *disk)
+{
+#if defined(CONFIG_BLOCK_HOLDER_DEPRECATED)
+	return !list_empty(&disk->slave_bdevs);
+#elif !defined(HAVE_SLAVE_BDEVS) && defined(CONFIG_SYSFS)
+	return disk->slave_dir &&
+	       !RB_EMPTY_ROOT(&disk->slave_dir->sd->dir.children);
+#else
+	return false;
+#endif
+}
+
+/* Bios */
+
+/*
+ * Before 4.8 what a bio does is a flag among the others (4e1b2d52a80d, "block,
+ * fs, drivers: remove REQ_OP compat defs and related code"; 1eff9d322a44,
+ * "block: rename bio bi_rw to bi_opf"; 28a8d26eb359, "block, drivers, fs:
+ * rename REQ_FLUSH to REQ_PREFLUSH").
+ */
+#ifndef HAVE_BI_OPF
+#define bi_opf bi_rw
+#define REQ_PREFLUSH REQ_FLUSH
+enum {
+	REQ_OP_READ,
+	REQ_OP_WRITE,
+	REQ_OP_FLUSH,
+	REQ_OP_DISCARD,
+	REQ_OP_SECURE_ERASE,
+	REQ_OP_WRITE_SAME
+};
+
+static inline unsigned int bio_op(const struct bio *bio)
+{
+	if (bio->bi_rw & REQ_DISCARD)
+		return bio->bi_rw & REQ_SECURE ? REQ_OP_SECURE_ERASE :
+						 REQ_OP_DISCARD;
+	if (bio->bi_rw & REQ_WRITE_SAME)
+		return REQ_OP_WRITE_SAME;
+	return bio->bi_rw & REQ_WRITE ? REQ_OP_WRITE : REQ_OP_READ;
+}
+#endif
+
+/* 4.10: a6f0788ec2881, "block: add support for REQ_OP_WRITE_ZEROES" */
+#ifndef HAVE_REQ_OP_WRITE_ZEROES
+enum { REQ_OP_WRITE_ZEROES = 1 << 16 }; /* no bio's */
+#endif
+
+/* 5.8: 0512a75b98f8, "block: Introduce REQ_OP_ZONE_APPEND" */
+#ifndef HAVE_REQ_OP_ZONE_APPEND
+enum { REQ_OP_ZONE_APPEND = 1 << 17 }; /* no bio's */
+#endif
+
+/* 4.13: 03a07c92a9ed, "block: return on congested block device" */
+#ifndef REQ_NOWAIT
+#define REQ_NOWAIT 0
+#endif
+
+/* 6.0: 342a72a33407, "block: Introduce the type blk_opf_t" */
+#ifndef HAVE_BLK_OPF_T
+typedef unsigned int blk_opf_t;
+#endif
+
+/*
+ * REQ_HIPRI came in 5.0 (d1e36282b0bb, "block: add REQ_HIPRI and inherit it
+ * from IOCB_HIPRI") and became REQ_POLLED in 5.16 (6ce913fe3eee, "block: rename
+ * REQ_HIPRI to REQ_POLLED"). Before, a poller sleeps when it is given no cookie.
+ */
+static inline bool biodelay_is_polled(const struct bio *bio)
+{
+#if defined(REQ_POLLED)
+	return bio->bi_opf & REQ_POLLED;
+#elif defined(REQ_HIPRI)
+	return bio->bi_opf & REQ_HIPRI;
+#else
+	return false;
+#endif
+}
+
+/*
+ * A bio without a priority gets its submitter's when it goes down
+ * (bio_set_ioprio() in block/blk-mq.c); the worker's would be another one.
+ * 5.0: 76dc891395c1, "block: Introduce get_current_ioprio()".
+ */
+static inline void biodelay_keep_submitter(struct bio *bio)
+{
+#ifdef HAVE_GET_CURRENT_IOPRIO
+	if (IOPRIO_PRIO_CLASS(bio->bi_ioprio) == IOPRIO_CLASS_NONE)
+		bio->bi_ioprio = get_current_ioprio();
+#else
+	if (current->io_context && !ioprio_valid(bio_prio(bio)))
+		bio_set_prio(bio, current->io_context->ioprio);
+#endif
+}
+
+/*
+ * Where a bio goes: a disk, one of its partitions or 0, and what its sectors
+ * have to be added to in order to count from the disk's first: they count from
+ * the partition's until blk_partition_remap() in block/blk-core.c.
+ *
+ * A block device up to 4.13 (the whole disk's once remapped); disk and number
+ * from 4.14 (74d46992e0d9, "block: replace bi_bdev with a gendisk pointer and
+ * partitions index"; number 0 once remapped); again a block device from 5.12
+ * (309dca309fc3, "block: store a block_device pointer in struct bio"; with a
+ * flag once remapped).
+ */
+#ifdef HAVE_BI_DISK
+static inline struct gendisk *biodelay_disk_of(const struct bio *bio)
+{
+	return bio->bi_disk;
+}
+
+static inline u8 biodelay_partno_of(const struct bio *bio)
+{
+	return bio->bi_partno;
+}
+
+static inline sector_t biodelay_start_of(const struct bio *bio)
+{
+	const struct disk_part_tbl *table;
+	const struct hd_struct *part = NULL;
+	sector_t start;
+
+	rcu_read_lock();
+	table = rcu_dereference(bio->bi_disk->part_tbl);
+	if (bio->bi_partno < table->len)
+		part = rcu_dereference(table->part[bio->bi_partno]);
+	start = part ? part->start_sect : 0;
+	rcu_read_unlock();
+	return start;
+}
+#else
+static inline struct gendisk *biodelay_disk_of(const struct bio *bio)
+{
+	return bio->bi_bdev ? bio->bi_bdev->bd_disk : NULL;
+}
+
+static inline u8 biodelay_partno_of(const struct bio *bio)
+{
+	return bdev_partno(bio->bi_bdev);
+}
+
+static inline sector_t biodelay_start_of(const struct bio *bio)
+{
+#ifdef HAVE_BIO_REMAPPED
+	if (bio->bi_flags & BIT(BIO_REMAPPED))
+		return 0;
+#endif
+	return get_start_sect(bio->bi_bdev);
+}
+#endif
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* hook_entry_arm64.S: a redirected call to biodelay_hold(), then the original */
+#include "compat.h"
+
+/* In the steps of hook_entry_x86_64.S, and for its reasons. */
+SYM_FUNC_START(biodelay_entry)
+	hint	#34	/* bti c */
+	stp	x29, x30, [sp, #-32]!
+	mov	x29, sp
+	str	x0, [sp, #16]
+	bl	biodelay_hold
+	ldr	x0, [sp, #16]
+	ldp	x29, x30, [sp], #32
+	b	BIODELAY_PROBED
+SYM_FUNC_END(biodelay_entry)

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""overhead: what the tracers cost and hold, measured in a machine, to a document.
+
+docs/overhead.json has the last measurement of each kind, docs/overhead.md shows it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from driver import lab, pages
+from driver.lab import FULL, PREPARING, Records
+from driver.progress import Progress, Stage, StageError
+from driver.project import OUT, cache, recipe
+from machine.errors import UserError
+
+DOCUMENT = "overhead"
+ENGINES = ("stap", "bpftrace")
+LIMIT_S = 7200
+BENCH = Stage("bench-tracers", "the last lines above say which tracer it was at")
+SOAK = Stage("soak-tracers", "the last line above says what was lost, or grew")
+# Points of a soak at which the memory is shown, as shares of its duration.
+SHOWN = (0.2, 0.4, 0.6, 0.8, 1.0)
+Data = dict[str, Any]
+
+
+def measured(stage: Stage, command: list[str]) -> Data:
+    """What a guest program wrote to its --output, and the machine it ran in.
+
+    The environment says on which kernel; console and results stay below out/.
+    """
+    kernel = recipe.load(os.environ.get("KERNEL")).kernel
+    progress = Progress((*PREPARING, stage), cache.root() / "logs")
+    _, built = lab.prepare(progress, kernel, (), FULL)
+    folder = OUT / f"{time.strftime('%Y%m%d-%H%M%S')}-{stage.name}"
+    folder.mkdir(parents=True)
+    records = Records(folder / "console.log", folder / "machine.json", LIMIT_S)
+    inside = [*command, "--modules", "/mnt/build/stap"]
+    inside += ["--output", "/mnt/out/result.json"]
+    with progress.stage() as log:
+        log.note = str(folder)
+        log.run(lab.machine_command(kernel, folder, built, records, inside, FULL))
+    data: Data = json.loads((folder / "result.json").read_text())
+    machine = json.loads(records.result.read_text())
+    about = {name: machine[name] for name in ("accel", "qemu")}
+    return data | about | {"date": time.strftime("%Y-%m-%d", time.gmtime())}
+
+
+def spread(values: Iterable[float]) -> str:
+    """The median, lowest and highest."""
+    sorted_ = sorted(values)
+    middle = statistics.median(sorted_)
+    return f"{middle:.3f} ({sorted_[0]:.3f} to {sorted_[-1]:.3f})"
+
+
+def tracer_row(name: str, told: Data) -> list[str]:
+    """A line of the table of shares."""
+    what = f"{name} {told['version']}".strip()
+    if "reason" in told:
+        return [what, "", f"not measured: {told['reason']}", ""]
+    shares = {
+        kind: spread(r["traced"][kind] / r["untraced"][kind] for r in told["rounds"])
+        for kind in ("all", "median")
+    }
+    named = "yes" if told["names_file"] else "no"
+    return [what, named, shares["all"], shares["median"]]
+
+
+def machine_line(data: Data) -> str:
+    """Date, kernel and machine."""
+    return (
+        f"{data['date']}, Linux {data['kernel']}, {data['accel']}, QEMU {data['qemu']}"
+    )
+
+
+def bench_part(data: Data) -> str:
+    """The table of shares."""
+    head = (
+        "tracer",
+        "names the file",
+        "share of writes",
+        "share in the median stretch",
+    )
+    tracers = data["tracers"]
+    rounds = max(len(told["rounds"]) for told in tracers.values())
+    rows = [tracer_row(name, told) for name, told in tracers.items()]
+    return f"{machine_line(data)}; {rounds} rounds.\n\n{pages.table(head, rows)}"
+
+
+def soak_part(soaks: dict[str, Data]) -> str:
+    """A table of what each tracer told, lost and held, for each engine."""
+    held = [f"MiB at {share:.0%}" for share in SHOWN]
+    head = ["tracer", "stalls", "told", "lost", *held, "kernel's part, MiB"]
+    text = ""
+    for engine, data in soaks.items():
+        rows = [
+            [f"{script} ({engine})", str(data["stalls"]), str(told["stalls"])]
+            + [str(told["lost"])]
+            + [mib(at(told["process_kib"], share)) for share in SHOWN]
+            + [mib(told["kernel_kib"][-1])]
+            for script, told in data["tracers"].items()
+        ]
+        text += f"{machine_line(data)}; {data['seconds'] / 60:.1f} min.\n\n"
+        text += pages.table(head, rows) + "\n"
+    return text
+
+
+def at(samples: list[int], share: float) -> int:
+    """The sample at that share of the way."""
+    return samples[round((len(samples) - 1) * share)]
+
+
+def mib(kib: int) -> str:
+    return f"{kib / 1024:.1f}"
+
+
+def parts(data: Data) -> dict[str, str]:
+    """The parts of the document; a measurement that was not made has none."""
+    made = {}
+    if "bench" in data:
+        made["shares"] = bench_part(data["bench"])
+    if "soak" in data:
+        made["endurance"] = soak_part(data["soak"])
+    return made
+
+
+def bench() -> int:
+    """Measure all tracers; ROUNDS."""
+    command = ["tests/scripts/bench-tracers.py", "--rounds", positive("ROUNDS", 5)]
+    try:
+        found = measured(BENCH, command)
+    except StageError as failed:
+        return failed.status
+    data = pages.load(DOCUMENT) | {"bench": found}
+    pages.store(DOCUMENT, data, parts(data))
+    print(bench_part(found))
+    return 0
+
+
+def soak() -> int:
+    """Let one engine's tracers watch; ENGINE, STALLS, DURATION in seconds."""
+    engine = lab.choose_engine(recipe.load(os.environ.get("KERNEL")), ENGINES)
+    command = ["tests/scripts/soak-tracers.py", "--engine", engine]
+    command += ["--stalls", positive("STALLS", 100_000)]
+    command += ["--seconds", positive("DURATION", 1800)]
+    try:
+        found = measured(SOAK, command)
+    except StageError as failed:
+        return failed.status
+    data = pages.load(DOCUMENT)
+    data = data | {"soak": data.get("soak", {}) | {engine: found}}
+    pages.store(DOCUMENT, data, parts(data))
+    print(soak_part({engine: found}))
+    return 0
+
+
+def positive(name: str, default: int) -> str:
+    """A whole number of the environment, above zero."""
+    text = os.environ.get(name) or str(default)
+    if not text.isdecimal() or not int(text):
+        raise UserError(f"{name}={text}: want a whole number above 0")
+    return text

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""dmdelay: a scenario's disks to device-mapper devices that are slow as a whole.
+
+The only module that speaks to dm-delay, by dmsetup(8)
+(Documentation/admin-guide/device-mapper/delay.rst). The device is put below the file
+system before that is made. It keeps no record of what it delays; what passed while it
+was slow is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from labrun import disk, dmtable
+from labrun.disk import SYS_BLOCK, Disks
+from labrun.dmtable import PREFIX, Slow, delay_ms, slowed
+from labrun.errors import StepError
+from labrun.injector import Injector, Steps
+from labrun.process import tool
+from labrun.run import Run
+from labrun.scenario import Scenario
+
+
+class DmDelay(Injector):
+    """Every disk that a rule names, slow as a whole."""
+
+    name = "dm-delay"
+    tools = ("dmsetup",)
+    steps = Steps(
+        stack=("stack",), arm=("arm",), disarm=("disarm",), unstack=("unstack",)
+    )
+    _made: list[str]  # names of the devices, as /sys has them
+
+    @staticmethod
+    def refusals(scenario: Scenario) -> Iterator[str]:
+        yield from dmtable.refusals(scenario)
+
+    def slow(self) -> list[Slow]:
+        """The devices that the rules ask for."""
+        made: dict[str, Slow] = {}
+        for rule in self.scenario.inject:
+            below = self.disks.named(rule.disk)
+            one = made.setdefault(rule.disk, Slow(PREFIX + rule.disk, below, {}))
+            for name in slowed(rule):
+                one.delays_ms[name] = delay_ms(rule)
+        return list(made.values())
+
+    def rules(self) -> list[dict[str, str | int]]:
+        """What stands in the manifest for each rule."""
+        return [
+            dmtable.translated(rule, self.disks.named(rule.disk).name)
+            for rule in self.scenario.inject
+        ]
+
+    def carriers(self) -> Disks:
+        """The same disks, under the names of what will be put over them."""
+        disks = self.disks
+        for one in self.slow():
+            above = replace(one.below, path=one.path)
+            disks = disks.instead_of(one.below, above)
+        return disks
+
+    def stack_commands(self) -> list[list[str]]:
+        return [argv for one in self.slow() for argv in one.create_argvs()]
+
+    def load_commands(self) -> list[list[str]]:
+        return [argv for one in self.slow() for argv in one.reload_argvs(True)]
+
+    @contextmanager
+    def stacked(self, run: Run) -> Iterator[Disks]:
+        made: list[Slow] = []
+        self._made = []
+        disks = self.disks
+        try:
+            with run.step("stack") as step:
+                for one in self.slow():
+                    create, *nodes = one.create_argvs()
+                    tool(create)
+                    made.append(one)
+                    _tools(nodes)
+                    above = disk.identify(one.path)
+                    disks = disks.instead_of(one.below, above)
+                    self._made.append(above.name)
+                step.detail = "; ".join(f"{s.path} over {s.below.path}" for s in made)
+                self._describe(run, disks)
+            yield disks
+        finally:
+            with run.undo("unstack") as step:
+                if not made:
+                    step.skip("none was made")
+                for one in reversed(made):
+                    _tools(one.remove_argvs())
+
+    def _describe(self, run: Run, disks: Disks) -> None:
+        run.manifest["injector"] = {
+            "name": self.name,
+            "version": _version(),
+            "rules": self.rules(),
+            "record": None,
+            "counters": None,
+        }
+        for key, old, new in (
+            ("device", self.disks.scratch, disks.scratch),
+            ("journal_device", self.disks.journal, disks.journal),
+        ):
+            if new is not None and new is not old:
+                run.manifest[key] = new.as_json()
+        if disks.scratch is not self.disks.scratch:
+            run.manifest["backing_device"] = self.disks.scratch.as_json()
+
+    @contextmanager
+    def armed(self, run: Run) -> Iterator[None]:
+        before = _passed(self._made)
+        try:
+            with run.step("arm"):
+                self._reload(True)
+            yield
+        finally:
+            with run.undo("disarm") as step:
+                counts = {
+                    name: count - before[name]
+                    for name, count in _passed(self._made).items()
+                }
+                run.manifest["injector"]["counters"] = counts
+                self._reload(False)
+                step.detail = ", ".join(
+                    f"{name} {count}" for name, count in counts.items()
+                )
+
+    def _reload(self, armed: bool) -> None:
+        for one in self.slow():
+            _tools(one.reload_argvs(armed))
+
+
+def _tools(argvs: list[list[str]]) -> None:
+    for argv in argvs:
+        tool(argv)
+
+
+def _passed(devices: list[str]) -> dict[str, int]:
+    """Reads and writes that each has ended so far (Documentation/block/stat.rst)."""
+    return {
+        f"{device} {kind}": int((SYS_BLOCK / device / "stat").read_text().split()[at])
+        for device in devices
+        for kind, at in {"reads": 0, "writes": 4}.items()
+    }
+
+
+def _version() -> str:
+    """The target's version, as `dmsetup targets` has it."""
+    for line in tool(["dmsetup", "targets"]).splitlines():
+        target, _, version = line.partition(" ")
+        if target == "delay":
+            return version.strip().removeprefix("v")
+    raise StepError("dmsetup targets: no delay; modprobe dm-delay")

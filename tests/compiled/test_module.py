@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_module: the module compiles without a word, in ways that look for mistakes.
+
+In the image's root, for each kernel, with that kernel's own compiler, and as DKMS
+would do it.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from machine import image, recipe
+from support import PROJECT, tool
+
+SOURCE = PROJECT / "kmod"
+COMPLAINT = re.compile(r".*\b(?:warning|error):.*")
+ANALYZER = "KCFLAGS=-fanalyzer -fdiagnostics-path-format=none"
+THOROUGH = ("W=1", ANALYZER)
+LESS = {
+    # gcc 10 has the analyzer's first version: it takes a pointer that was compared
+    # for one that may be NULL.
+    "5.10": ("W=1",),
+    # W=1 has kernel-doc read comments. 6.12's is Perl, of which the default image
+    # has not all; older kernels are in the full one, 7.2's is Python.
+    "6.12": ("W=1", ANALYZER, "cmd_checkdoc=:"),
+}
+NO_SPARSE = re.compile(r".* C=2 specified, but .*")
+
+Make = Callable[..., str]
+
+
+def _dkms(kernel_source: str) -> dict[str, str]:
+    """What dkms.conf sets, read by bash as DKMS reads it."""
+    names = ("PACKAGE_NAME", "PACKAGE_VERSION", "BUILT_MODULE_NAME", "MAKE")
+    script = f"kernel_source_dir={kernel_source}; source {SOURCE}/dkms.conf\n"
+    script += "".join(f"echo ${name}\n" for name in names)
+    done = subprocess.run(
+        ["bash", "-euc", script], capture_output=True, text=True, check=True
+    )
+    return dict(zip(names, done.stdout.splitlines(), strict=True))
+
+
+@pytest.fixture
+def make(kernel: str, tmp_path: Path) -> Make:
+    """Compile a copy of the module for a kernel; returns what was printed."""
+    shutil.copytree(SOURCE, tmp_path / "kmod")
+    (tmp_path / "bin").mkdir()
+    if sparse := shutil.which("sparse"):
+        shutil.copy(sparse, tmp_path / "bin")
+    release = image.kernel(recipe.load(kernel)).release
+    dkms = _dkms(f"/lib/modules/{release}/build")
+
+    def run(*variables: str) -> str:
+        words = " ".join(f"'{variable}'" for variable in variables)
+        command = f"cd /mnt/build/kmod && {dkms['MAKE']} {words} 2>&1"
+        enter = ("vm/enter", "-k", kernel, f"{tmp_path}:/mnt/build")
+        done = tool(*enter, "--", "bash", "-c", command)
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr
+        made = tmp_path / "kmod" / f"{dkms['BUILT_MODULE_NAME']}.ko"
+        assert made.exists()
+        return done.stdout
+
+    return run
+
+
+def test_neither_the_compiler_nor_its_analyzer_complains(
+    kernel: str, make: Make
+) -> None:
+    assert not COMPLAINT.findall(make(*LESS.get(kernel, THOROUGH)))
+
+
+def test_sparse_does_not_complain(make: Make) -> None:
+    said = make("C=2", "CHECK=/mnt/build/bin/sparse")
+    if cannot := NO_SPARSE.search(said):
+        pytest.skip(cannot[0])
+    assert not COMPLAINT.findall(said)
+
+
+def test_dkms_is_told_the_module_s_own_version() -> None:
+    told = re.search(
+        r'define BIODELAY_VERSION "(.*)"', (SOURCE / "biodelay.h").read_text()
+    )
+    assert told
+    assert _dkms("")["PACKAGE_VERSION"] == told[1]

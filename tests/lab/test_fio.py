@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_fio: what fio measured beside what the kernel did, in one real run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lab_runs import make_lab
+from test_lab import AWAKE_MS, analysed
+
+
+def test_fios_view_is_joined_with_the_kernels(tmp_path: Path) -> None:
+    """Each slow write of fio's is one that both tracers saw, and no other is."""
+    lab = make_lab(tmp_path, SCENARIO="fio", ENGINE="both")
+    assert lab.done.returncode == 0, lab.done.stdout + lab.done.stderr[-3000:]
+    rows = lab.lines("writer.jsonl")
+    slow = [row for row in rows if row["ev"] == "client_write"]
+    assert len(slow) >= 3
+    compared = analysed("compare-engines", lab.run, "--awake-ms", AWAKE_MS)
+    assert compared.returncode == 0, compared.stdout
+    summary = lab.json("summary.json")
+    assert summary["writes"] == rows[-1]["writes"]
+    # Both counted from the intended start: one of the slow ones is the slowest.
+    worst_ns = max(row["t_ns"] + row["dur_ns"] - row["intended_ns"] for row in slow)
+    assert abs(summary["max_ns"] - worst_ns) <= 0.01 * worst_ns

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will hold the documents that are made of measurements to their data, and
+the data to the scripts, engines and kernels there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from driver import overhead, pages, support
+from machine import recipe
+from support import PROJECT
+
+JUNIT = """<testsuites><testsuite>
+<testcase name="test_in_the_guest[scripts on 6.1::each.py]"><properties>
+<property name="guest_s" value="90"/>
+<property name="support" value='{"script": "a", "engine": "stap", "refuses": ""}'/>
+<property name="support" value='{"script": "a", "engine": "x", "refuses": "no"}'/>
+</properties></testcase>
+<testcase name="test_in_the_guest[scripts on 6.1::b.py]"><failure/></testcase>
+<testcase name="test_in_the_guest[scripts on 6.1::c.py]"><skipped/></testcase>
+<testcase name="test_in_the_guest[kmod on 6.1::d.sh]"/>
+</testsuite></testsuites>"""
+
+
+@pytest.mark.parametrize("made", [overhead, support], ids=lambda m: m.DOCUMENT)
+def test_a_document_is_what_its_data_say(made) -> None:
+    text = (pages.DOCS / f"{made.DOCUMENT}.md").read_text()
+    data = pages.load(made.DOCUMENT)
+    assert pages.filled(text, made.parts(data)) == text
+
+
+def test_every_script_was_tried_with_each_engine_on_each_kernel() -> None:
+    rows = pages.load(support.DOCUMENT)["rows"]
+    tried = {(r["script"], r["engine"], r["kernel"]) for r in rows if "script" in r}
+    assert tried == {
+        (script, engine, kernel)
+        for script in support.scripts()
+        for engine in support.ENGINES
+        for kernel in recipe.load(full=True).kernels
+    }
+
+
+def test_every_row_of_a_test_names_one_there_is() -> None:
+    for row in pages.load(support.DOCUMENT)["rows"]:
+        if "test" in row:
+            name = row["test"].partition(".")
+            stem, suffix = name[0], name[2].partition("-")[0]
+            assert (PROJECT / "tests/scripts" / f"{stem}.{suffix}").exists(), row
+
+
+def test_pytests_file_becomes_rows(tmp_path: Path) -> None:
+    junit = tmp_path / "0.xml"
+    junit.write_text(JUNIT)
+    assert list(support.recorded(junit, "2026-01-02")) == [
+        {"kernel": "6.1", "test": "each.py", "passed": True, "date": "2026-01-02"},
+        {"script": "a", "engine": "stap", "refuses": ""}
+        | {"kernel": "6.1", "date": "2026-01-02"},
+        {"script": "a", "engine": "x", "refuses": "no"}
+        | {"kernel": "6.1", "date": "2026-01-02"},
+        {"kernel": "6.1", "test": "b.py", "passed": False, "date": "2026-01-02"},
+    ]
+
+
+def test_a_refusal_is_told_once_and_failures_are_no_refusals() -> None:
+    refusals: list[str] = []
+    rows = [{"refuses": ""}, {"refuses": "no"}, {"refuses": "no"}, {"fails": "so"}]
+    words = [support.cell(row, refusals) for row in [*rows, None]]
+    assert words == ["works", "refuses (1)", "refuses (1)", "fails", "not tried"]
+    assert refusals == ["no"]
+
+
+def test_a_part_needs_its_place() -> None:
+    text = "<!-- a: made by x -->\nold\n<!-- end of a -->\n"
+    assert pages.filled(text, {"a": "new\n"}) == text.replace("old", "new")
+    with pytest.raises(ValueError, match="0 places for b"):
+        pages.filled(text, {"b": ""})
