@@ -10,6 +10,7 @@ import tarfile
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from driver.project import PROJECT, cache, image, recipe
 from machine.commands import started
@@ -94,7 +95,7 @@ def _compile(part: Part, kernel: Kernel, result: Path) -> None:
     enter = [str(PROJECT / "vm/enter"), "-k", kernel.name]
     bind = f"{stap_cache}:/mnt/stap-cache"
     inside = [*enter, bind, "--", "bash", "-c", BUILD.format(command=command)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with started(inside, **pipes) as child:
         made, _ = child.communicate(_sources(part))
     if child.returncode:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from machine.commands import started
 from machine.errors import UserError
@@ -34,7 +34,7 @@ def watched(commands: Sequence[list[str]], output: IO[str] | IO[bytes]) -> int:
 
     When we are interrupted, they end in order first.
     """
-    options = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT}
+    options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT}
     with contextlib.ExitStack() as stack:
         children = [
             stack.enter_context(started(command, stdout=output, **options))

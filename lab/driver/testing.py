@@ -9,6 +9,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from signal import SIGINT
 from xml.etree import ElementTree
 
 from driver import setup
@@ -101,7 +102,8 @@ def _all_phases(
         told = results / f"{number}.xml"
         told.unlink(missing_ok=True)
         command = [str(python), "-m", "pytest", *arguments, f"--junitxml={told}"]
-        with started(command, cwd=PROJECT, env=environment) as pytest:
+        # As Ctrl-C, so that pytest says what it knows.
+        with started(command, SIGINT, cwd=PROJECT, env=environment) as pytest:
             statuses.append(pytest.wait())
         counts += _counts(told)
     print("test:", ", ".join(f"{counts[word]} {word}" for word in COUNTED))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -18,17 +19,26 @@ def search_path() -> str:
 
 
 @contextlib.contextmanager
-def started(command: Sequence[str], **popen: Any) -> Iterator[subprocess.Popen[bytes]]:
+def started(
+    command: Sequence[str], end: signal.Signals = signal.SIGTERM, **popen: Any
+) -> Iterator[subprocess.Popen[bytes]]:
     """A child for the body to wait for; when that is interrupted, it ends in order.
 
-    subprocess.run() would kill it at once, and leave its own children running.
+    subprocess.run() would kill it at once, and leave its own children running. It has
+    a process group, and all of that is told: mmdebstrap's first process, for one,
+    leaves it to the second to hear.
     """
-    with subprocess.Popen(command, **popen) as child:
+    with subprocess.Popen(command, process_group=0, **popen) as child:
         try:
             yield child
         except BaseException:
-            child.terminate()
+            _tell(child, end)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(GRACE_S)
-            child.kill()
+            _tell(child, signal.SIGKILL)
             raise
+
+
+def _tell(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, number)

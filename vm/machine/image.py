@@ -31,9 +31,11 @@ def as_owner() -> list[str]:
 
 def _logged(command: list[str]) -> None:
     """Run a build step; its output goes where ours goes."""
-    options = {"stdin": subprocess.DEVNULL, "env": os.environ | {"PATH": search_path()}}
+    environment = os.environ | {"PATH": search_path()}
     try:
-        with started(command, stdout=2, **options) as child:
+        with started(
+            command, stdin=subprocess.DEVNULL, stdout=2, env=environment
+        ) as child:
             status = child.wait()
     except FileNotFoundError as error:
         raise UserError(f"{error.filename} is missing: run `make setup`") from None
