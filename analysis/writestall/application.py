@@ -12,7 +12,8 @@ from typing import TypeVar
 
 from writestall.events import ClientWrite, Pause, Request
 from writestall.hlog import Latencies, read_latencies
-from writestall.parse import Problem, Timed, read_first, read_records
+from writestall.lines import Problem
+from writestall.records import Timed, read_first, read_records
 from writestall.rundir import RunDir
 
 SAFEPOINT, BROKER = "safepoint", "broker"

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from writestall.events import Block
 
 UNKNOWN = -1
+_COLUMNS = ("ids", "kinds", "t_ns", "dur_ns", "runq_ns")
 
 
 class Blocks:
@@ -57,15 +58,18 @@ class Blocks:
 
     def add(self, id: int, block: Block) -> int:
         """Takes an event in; returns the number of its kind."""
-        like = replace(block, t_ns=0, dur_ns=0, runq_ns=0)
-        kind = self._kinds.setdefault(like, len(self.likes))
-        if kind == len(self.likes):
-            self.likes.append(like)
+        kind = self._kind(replace(block, t_ns=0, dur_ns=0, runq_ns=0))
         self.ids.append(id)
         self.kinds.append(kind)
         self.t_ns.append(block.t_ns)
         self.dur_ns.append(block.dur_ns)
         self.runq_ns.append(UNKNOWN if block.runq_ns is None else block.runq_ns)
+        return kind
+
+    def _kind(self, like: Block) -> int:
+        kind = self._kinds.setdefault(like, len(self.likes))
+        if kind == len(self.likes):
+            self.likes.append(like)
         return kind
 
     def like(self, id: int) -> Block | None:
@@ -93,7 +97,7 @@ class Blocks:
             places[tid] = own = self._in_order(own, twice)
             self.tasks[tid] = range(first, first + len(own))
             first += len(own)
-        for name in ("ids", "kinds", "t_ns", "dur_ns", "runq_ns"):
+        for name in _COLUMNS:
             column = getattr(self, name)
             ordered = array(column.typecode)
             for own in places.values():
@@ -116,3 +120,33 @@ class Blocks:
             else:
                 kept.append(at)
         return kept
+
+    def join(self, other: Blocks, lines: int) -> list[tuple[int, int, int]]:
+        """Takes in what a file holds behind its first `lines`, both being sorted.
+
+        Returns what sort() does.
+        """
+        kinds = [self._kind(like) for like in other.likes]
+        other.kinds = array("I", [kinds[kind] for kind in other.kinds])
+        other.ids = array("I", [id + lines for id in other.ids])
+        nothing = range(0)
+        rows = [
+            (tid, self.tasks.get(tid, nothing), other.tasks.get(tid, nothing))
+            for tid in self.tasks | other.tasks
+        ]
+        in_order = all(
+            not (own and more) or self.t_ns[own[-1]] < other.t_ns[more[0]]
+            for _, own, more in rows
+        )
+        for name in _COLUMNS:
+            first, second = getattr(self, name), getattr(other, name)
+            joined = array(first.typecode)
+            for _, own, more in rows:
+                joined += first[own.start : own.stop]
+                joined += second[more.start : more.stop]
+            setattr(self, name, joined)
+        at = 0
+        for tid, own, more in rows:
+            self.tasks[tid] = range(at, at + len(own) + len(more))
+            at += len(own) + len(more)
+        return [] if in_order else self.sort()

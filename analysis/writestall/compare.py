@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from writestall.errors import WritestallError
 from writestall.events import ClientWrite, Write
 from writestall.model import own_writes
-from writestall.parse import Stream, read_client, read_stream
+from writestall.parse import Stream, read_stream
+from writestall.records import read_client
 from writestall.rundir import ENGINES, RunDir
 
 LEAST_NS = 1_000_000

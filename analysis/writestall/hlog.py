@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from writestall.parse import Problem
+from writestall.lines import Problem
 
 HIGHEST_NS = 24 * 3600 * 10**9
 DIGITS = 3

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
@@ -72,11 +73,15 @@ def keep_chains(answer: Answer, path: Path) -> None:
     save_joined(path, fill)
 
 
+_numbers = count()
+
+
 class _Pieces:
     """Files whose bytes, one after the other, are the chains in their order."""
 
     def __init__(self, answer: Answer, draft: Path, head: bytes) -> None:
-        path = draft.with_name(f"{draft.name}.{os.getpid()}")
+        # One process may be asked for several.
+        path = draft.with_name(f"{draft.name}.{os.getpid()}.{next(_numbers)}")
         self.paths = [path]
         self._open: tuple[Answer, IO[bytes]] | None = (answer, path.open("wb"))
         self._open[1].write(head)

@@ -21,7 +21,7 @@ from writestall.hlog import (
     not_an_interval,
     start_of,
 )
-from writestall.parse import Problem
+from writestall.lines import Problem
 
 # Points of a curve in every factor of ten of rarity, and the rarest that is drawn.
 STEPS, MOST_NINES = 20, 8

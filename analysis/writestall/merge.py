@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Any
 
 from msgspec.structs import replace
@@ -17,15 +18,29 @@ def merged(parts: Iterable[Part]) -> tuple[Part, ...]:
     groups: dict[tuple[Any, ...], list[Part]] = {}
     for part in parts:
         holder = part.holder.tid if part.holder else None
-        task = part.task.tid if part.kind == WAIT else None
-        rest = part.why if part.kind != WAIT else bool(part.parts)
-        key = (part.kind, part.cls, part.path, holder, task, part.explained, rest)
-        groups.setdefault(key, []).append(part)
+        kind, rest = part.kind, bool(part.parts)
+        key: tuple[Any, ...]
+        if kind == WAIT:
+            key = (
+                kind, part.cls, part.path, holder, part.explained, rest, part.task.tid
+            )  # fmt: skip
+        else:
+            key = (kind, part.cls, part.path, holder, part.explained, part.why, None)
+        group = groups.get(key)
+        if group is None:
+            groups[key] = [part]
+        else:
+            group.append(part)
     sums = [
         _merge(group) if len(group) > 1 else _merged_below(group[0])
         for group in groups.values()
     ]
-    return tuple(sorted(sums, key=lambda part: -part.dur_ns))
+    if len(sums) > 1:
+        sums.sort(key=_length, reverse=True)
+    return tuple(sums)
+
+
+_length = attrgetter("dur_ns")
 
 
 def _merged_below(part: Part) -> Part:
@@ -35,9 +50,8 @@ def _merged_below(part: Part) -> Part:
 def _merge(group: list[Part]) -> Part:
     first = group[0]
     dur_ns = explained_ns = waits = queue = 0
-    link = first.link
-    starts: list[int] = []
-    evidence: dict[int, None] = {}
+    link, start_ns = first.link, first.start_ns
+    evidence: list[int] = []
     below: list[Part] = []
     for part in group:
         if part.dur_ns > first.dur_ns:
@@ -45,24 +59,20 @@ def _merge(group: list[Part]) -> Part:
         dur_ns += part.dur_ns
         explained_ns += part.explained_ns
         waits += part.waits
-        queue = max(queue, part.queue)
+        if part.queue > queue:
+            queue = part.queue
         if part.link == INFERRED:
             link = INFERRED
-        if part.start_ns is not None:
-            starts.append(part.start_ns)
-        evidence |= dict.fromkeys(part.evidence)
+        begin_ns = part.start_ns
+        if begin_ns is not None and (start_ns is None or begin_ns < start_ns):
+            start_ns = begin_ns
+        evidence += part.evidence
         below += part.parts
-    return replace(
-        first,
-        start_ns=min(starts, default=None),
-        dur_ns=dur_ns,
-        explained_ns=explained_ns,
-        link=link,
-        evidence=tuple(evidence),
-        parts=merged(below) if below else (),
-        waits=waits,
-        queue=queue,
-    )
+    return Part(
+        first.kind, first.cls, dur_ns, first.task, start_ns, link, first.why,
+        first.path, first.holder, tuple(dict.fromkeys(evidence)), first.explained,
+        merged(below) if below else (), explained_ns, waits, first.owner, queue,
+    )  # fmt: skip
 
 
 def unqueued(part: Part) -> Part:

@@ -15,7 +15,8 @@ from writestall.application import Application, read_application
 from writestall.chain import Explainer
 from writestall.events import Write
 from writestall.hlog import Latencies, read_latencies
-from writestall.parse import Problem, Stream, read_stream
+from writestall.lines import Problem
+from writestall.parse import Stream, read_stream
 from writestall.parts import Chain, Part
 from writestall.roots import Root, Roots, largest_first
 from writestall.rundir import RunDir

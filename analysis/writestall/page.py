@@ -17,8 +17,9 @@ from writestall.flame import Steps, flame
 from writestall.heat import grid_of, heat
 from writestall.hlog import read_latencies
 from writestall.latency import LatencyLog, read_log
+from writestall.lines import Problem
 from writestall.model import Answer
-from writestall.parse import Problem, Stream
+from writestall.parse import Stream
 from writestall.render import render
 from writestall.rundir import RunDir
 from writestall.story import stories

@@ -1,52 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""parse: turns JSON Lines into typed events, and says what could not be read.
+"""parse: turns a tracer's JSON Lines into typed events and what could not be read.
 
-A broken line never stops the rest: it is counted and named (file:line). Only a file
-that cannot be opened, or holds not one event, is an error.
+Only a file that cannot be opened, or holds not one event, is an error.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
+from functools import partial
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
 
-import msgspec
-import msgspec.inspect
-
+from writestall import workers
 from writestall.blocks import Blocks
-from writestall.decode import UNREADABLE, Decoder
+from writestall.decode import Decoder
 from writestall.errors import WritestallError
-from writestall.events import (
-    Begin,
-    ClientWrite,
-    Commit,
-    End,
-    Lost,
-    Write,
-)
+from writestall.events import Begin, Commit, End, Lost, Write
+from writestall.lines import Problem, chunks, kind_of, pieces, read
 
-# An event line is a few KiB: 48 frames twice, and a path.
-MAX_LINE_BYTES = 1 << 20
-CHUNK_BYTES = 1 << 20
 KNOWN_EVENTS = frozenset(("begin", "block", "write", "commit", "lost", "end"))
-# Kinds of lines that one client's record may hold, beside `begin` and `end`.
-CLIENT_KINDS = frozenset(("client_write", "pause", "request"))
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that could not be read: `line` is 1-based, 0 for the whole file."""
-
-    file: str
-    line: int
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.text}"
 
 
 @dataclass(slots=True)
@@ -72,79 +43,55 @@ class Stream:
         return max(told, (self.end.lost or 0) if self.end else 0)
 
 
-def _chunks(path: Path) -> Iterator[list[bytes]]:
-    """Lines, many at a time; OSError becomes one clear line."""
-    try:
-        with path.open("rb") as file:
-            while lines := file.readlines(CHUNK_BYTES):
-                yield lines
-    except OSError as error:
-        raise WritestallError(f"{path}: {error.strerror}") from None
-
-
-Numbered = Iterable[tuple[int, bytes]]
-
-
-def _lines(path: Path) -> Numbered:
-    """Every line of a file with its number, from 1."""
-    return enumerate(chain.from_iterable(_chunks(path)), 1)
-
-
-def _why(error: Exception) -> str:
-    """One line of what msgspec or the recursion limit had to say."""
-    if isinstance(error, RecursionError):
-        return "nested too deeply"
-    return str(error).splitlines()[0]
-
-
-def _read(
-    name: str,
-    lines: Numbered,
-    on_line: Callable[[int, bytes], object],
-    on_other: Callable[[bytes], bool],
-) -> list[Problem]:
-    """Feeds each line that is not blank to on_line; returns what it could not decode.
-
-    on_other says whether a line that failed is one of another known kind.
-    """
-    problems = []
-    for number, line in lines:
-        if line.isspace():
-            continue
-        if len(line) > MAX_LINE_BYTES:
-            problems.append(Problem(name, number, "line longer than 1 MiB"))
-            continue
-        try:
-            on_line(number, line)
-        except UNREADABLE as error:
-            if not on_other(line):
-                problems.append(Problem(name, number, _why(error)))
-    return problems
-
-
-class _Kind(msgspec.Struct):
-    """Just enough of a line to tell which event it is."""
-
-    ev: str
-
-
-_kind = msgspec.json.Decoder(_Kind)
-
-
-def _kind_of(line: bytes) -> str | None:
-    """The `ev` of a well-formed line, None where there is none."""
-    try:
-        return _kind.decode(line).ev
-    except UNREADABLE:
-        return None
-
-
 def read_stream(path: Path) -> Stream:
     """Reads a tracer's `events/*.jsonl`.
 
     Blocks and writes come back sorted by time; events that stand twice are kept once.
     Raises WritestallError when the file cannot be opened or holds no event at all.
     """
+    first, *others = workers.each(partial(_read_piece, path), pieces(path))
+    for other in others:
+        first.join(other)
+    stream = first.stream
+    if not (stream.blocks or stream.writes or stream.commits or stream.begin):
+        what = stream.problems[0] if stream.problems else f"{path.name}: empty"
+        raise WritestallError(f"{path.parent / str(what)}: no event could be read")
+    first.twice += _sort(stream.writes)
+    stream.problems += [
+        Problem(path.name, number, f"same task and start as line {kept}, left out")
+        for _, number, kept in first.twice
+    ]
+    return stream
+
+
+@dataclass(slots=True)
+class _Piece:
+    """What a piece of a file holds, lines counted from its own first.
+
+    twice  sleeps that were left out, as of Blocks.sort()
+    """
+
+    stream: Stream
+    lines: int
+    twice: list[tuple[int, int, int]]
+
+    def join(self, next: _Piece) -> None:
+        """Takes in the piece that follows."""
+        stream, other, lines = self.stream, next.stream, self.lines
+        stream.begin = stream.begin or other.begin
+        stream.end = other.end or stream.end
+        stream.commits += other.commits
+        stream.lost += other.lost
+        stream.writes += [(number + lines, row) for number, row in other.writes]
+        stream.problems += [
+            Problem(row.file, row.line + lines, row.text) for row in other.problems
+        ]
+        self.twice += [(t_ns, a + lines, b + lines) for t_ns, a, b in next.twice]
+        self.twice = sorted(self.twice + stream.blocks.join(other.blocks, lines))
+        self.lines += next.lines
+
+
+def _read_piece(path: Path, piece: slice) -> _Piece:
     decoder = Decoder()
     stream = Stream(path.name, blocks=decoder.blocks)
 
@@ -163,22 +110,14 @@ def read_stream(path: Path) -> Stream:
 
     def on_other(line: bytes) -> bool:
         # A kind that a later version prints is no mistake of this one's file.
-        return _kind_of(line) not in (None, *KNOWN_EVENTS)
+        return kind_of(line) not in (None, *KNOWN_EVENTS)
 
-    number = 1
-    for lines in _chunks(path):
-        rest = decoder.known(lines, number)
-        stream.problems += _read(path.name, rest, on_line, on_other)
-        number += len(lines)
-    if not (stream.blocks or stream.writes or stream.commits or stream.begin):
-        what = stream.problems[0] if stream.problems else f"{path.name}: empty"
-        raise WritestallError(f"{path.parent / str(what)}: no event could be read")
-    twice = sorted(stream.blocks.sort()) + _sort(stream.writes)
-    stream.problems += [
-        Problem(path.name, number, f"same task and start as line {kept}, left out")
-        for _, number, kept in twice
-    ]
-    return stream
+    count = 0
+    for lines in chunks(path, piece):
+        rest = decoder.known(lines, count + 1)
+        stream.problems += read(path.name, rest, on_line, on_other)
+        count += len(lines)
+    return _Piece(stream, count, sorted(stream.blocks.sort()))
 
 
 def _sort(rows: list[tuple[int, Write]]) -> list[tuple[int, int, int]]:
@@ -196,64 +135,3 @@ def _sort(rows: list[tuple[int, Write]]) -> list[tuple[int, int, int]]:
             kept.append((number, event))
     rows[:] = kept
     return twice
-
-
-class Timed(Protocol):
-    """A record with a start."""
-
-    @property
-    def t_ns(self) -> int: ...
-
-
-R = TypeVar("R", bound=Timed)
-
-
-@dataclass(slots=True)
-class Records(Generic[R]):
-    """Rows of one kind by start time, and the lines around them that are there."""
-
-    rows: list[R] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    begin: dict[str, object] | None = None
-    end: dict[str, object] | None = None
-
-
-def read_records(path: Path, record: type[R]) -> Records[R]:
-    """Reads one kind of record between its `begin` and `end` lines."""
-    found: Records[R] = Records()
-    info = msgspec.inspect.type_info(record)
-    assert isinstance(info, msgspec.inspect.StructType)
-    others = {"begin", "end", *CLIENT_KINDS} - {info.tag}
-
-    def on_other(line: bytes) -> bool:
-        kind = _kind_of(line)
-        if kind == "begin":
-            found.begin = msgspec.json.decode(line)
-        if kind == "end":
-            found.end = msgspec.json.decode(line)
-        return kind in others
-
-    decode = msgspec.json.Decoder(record).decode
-    found.problems = _read(
-        path.name,
-        _lines(path),
-        lambda _, line: found.rows.append(decode(line)),
-        on_other,
-    )
-    found.rows.sort(key=lambda row: row.t_ns)
-    return found
-
-
-def read_first(path: Path) -> dict[str, object]:
-    """A record's `begin` line; empty where no file is there or it begins otherwise."""
-    with contextlib.suppress(OSError, msgspec.MsgspecError, RecursionError):
-        with path.open("rb") as file:
-            line = file.readline(MAX_LINE_BYTES)
-        if _kind_of(line) == "begin":
-            return dict(msgspec.json.decode(line))
-    return {}
-
-
-def read_client(path: Path) -> Records[ClientWrite]:
-    """Reads `writer.jsonl`: the slow writes as the client saw them."""
-    return read_records(path, ClientWrite)

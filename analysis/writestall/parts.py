@@ -15,7 +15,7 @@ WAIT = "wait"
 SEEN, INFERRED = "seen", "inferred"
 
 
-class Task(Struct, frozen=True, gc=False):
+class Task(Struct, frozen=True, gc=False, cache_hash=True):
     """Whose time it is: thread id, name and role (classes.py)."""
 
     tid: int

@@ -15,7 +15,7 @@ from writestall.parts import Chain, Part
 from writestall.rundir import RunDir
 
 
-class Root(Struct, frozen=True, gc=False):
+class Root(Struct, frozen=True, gc=False, cache_hash=True):
     """What a leaf of a chain comes down to.
 
     `who` is jbd2, writeback, the writer or a task's name; `device` a disk's name.
@@ -51,18 +51,18 @@ class Roots:
 
     def __init__(self, run: RunDir) -> None:
         self._run = run
-        self._known: dict[str | None, dict[tuple[Any, ...], Root]] = {}
+        self._known: dict[tuple[Any, ...], Root] = {}
         # The chain that was asked about last, and the answer: several ask in a row.
         self._last: tuple[Chain | None, dict[Root, int]] = (None, {})
 
     def leaf(self, chain: Chain, leaf: Part) -> Root:
         """What a leaf comes down to."""
-        own = leaf.task.tid == chain.write.tid
-        key = (leaf.cls, leaf.kind, leaf.explained, leaf.owner, leaf.task, own)
-        known = self._known.setdefault(chain.write.dev, {})
-        root = known.get(key)
+        write, task = chain.write, leaf.task
+        own = task.tid == write.tid
+        key = (write.dev, leaf.cls, leaf.kind, leaf.explained, leaf.owner, task, own)
+        root = self._known.get(key)
         if root is None:
-            root = known[key] = self._leaf(chain, leaf)
+            root = self._known[key] = self._leaf(chain, leaf)
         return root
 
     def of(self, chain: Chain) -> dict[Root, int]:

@@ -69,19 +69,25 @@ class Timelines:
         """
         found: list[Span] = []
         at_ns = start_ns
+        blocks = self._blocks
         for sleep in self.sleeps(tid, start_ns, end_ns):
-            edge_ns = min(self._blocks.t_ns[sleep], end_ns)
-            if edge_ns > at_ns:
-                found.append((AWAKE, at_ns, edge_ns, NO_SLEEP))
-                at_ns = edge_ns
-            edge_ns = min(self.wake_ns(sleep), end_ns)
-            if edge_ns > at_ns:
-                found.append((ASLEEP, at_ns, edge_ns, sleep))
-                at_ns = edge_ns
-            edge_ns = min(self.run_ns(sleep), end_ns)
-            if edge_ns > at_ns:
-                found.append((RUNQUEUE, at_ns, edge_ns, sleep))
-                at_ns = edge_ns
+            # Its start, wake-up and running again; an unknown runq_ns adds nothing.
+            until_ns = edge_ns = blocks.t_ns[sleep]
+            if until_ns > end_ns:
+                until_ns = end_ns
+            if until_ns > at_ns:
+                found.append((AWAKE, at_ns, until_ns, NO_SLEEP))
+                at_ns = until_ns
+            edge_ns += blocks.dur_ns[sleep]
+            until_ns = edge_ns if edge_ns < end_ns else end_ns
+            if until_ns > at_ns:
+                found.append((ASLEEP, at_ns, until_ns, sleep))
+                at_ns = until_ns
+            edge_ns += blocks.runq_ns[sleep]
+            until_ns = edge_ns if edge_ns < end_ns else end_ns
+            if until_ns > at_ns:
+                found.append((RUNQUEUE, at_ns, until_ns, sleep))
+                at_ns = until_ns
         if end_ns > at_ns:
             found.append((AWAKE, at_ns, end_ns, NO_SLEEP))
         return found
@@ -91,23 +97,26 @@ class Timelines:
         kinds = [wanted(case) for case in self._cases]
         chosen = [at for at, kind in enumerate(self._blocks.kinds) if kinds[kind]]
         chosen.sort(key=self._blocks.t_ns.__getitem__)
-        return Overlaps(self, array("I", chosen))
+        return Overlaps(self._blocks, array("I", chosen))
 
 
 class Overlaps:
     """Sleeps of many tasks, searchable by window, however long some of them are."""
 
-    def __init__(self, lines: Timelines, sleeps: array[int]) -> None:
+    def __init__(self, blocks: Blocks, sleeps: array[int]) -> None:
         self._sleeps = sleeps
-        self._starts = array("q", map(lines.start_ns, sleeps))
-        self._wakes = array("q", map(lines.wake_ns, sleeps))
+        self._starts = array("q", [blocks.t_ns[at] for at in sleeps])
+        wakes = [blocks.t_ns[at] + blocks.dur_ns[at] for at in sleeps]
+        # Unsigned: the sum of two of the longest times is one too many for "q".
+        self._wakes = array("Q", wakes)
         # For each sleep the nearest one before it that lasts beyond it, -1 for none.
         self._longer = array("i")
-        for at, wake_ns in enumerate(self._wakes):
+        longer_of = self._longer
+        for at, wake_ns in enumerate(wakes):
             longer = at - 1
-            while longer >= 0 and self._wakes[longer] <= wake_ns:
-                longer = self._longer[longer]
-            self._longer.append(longer)
+            while longer >= 0 and wakes[longer] <= wake_ns:
+                longer = longer_of[longer]
+            longer_of.append(longer)
 
     def find(self, start_ns: int, end_ns: int) -> list[int]:
         """Sleeps that share time with the window, in order of time.

@@ -7,14 +7,13 @@ a fraction of a millisecond: they are made, looked at by everybody who asks, and
 
 from __future__ import annotations
 
-import gc
-import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, Protocol, TypeVar, overload
+from typing import Any, Protocol, overload
 
+from writestall import workers
 from writestall.blocks import Blocks
 from writestall.chain import Explainer
 from writestall.events import Write
@@ -23,11 +22,8 @@ from writestall.roots import Roots
 
 # Chains that stay when they are made: about 5 kB each.
 MOST_KEPT = 10_000
-# Chains that are worth a process of their own, and how many processes at most: each
-# takes memory.
-WORTH_A_PROCESS, MOST_PROCESSES = 5_000, 2
-
-T = TypeVar("T")
+# Chains that are worth a process of their own.
+WORTH_A_PROCESS = 5_000
 
 
 class Chains(Sequence[Chain]):
@@ -109,7 +105,7 @@ def survey(
 
     # A chain has about as many parts as its write slept.
     costs = [8 + (write.sleeps or 0) for _, write in chains.writes]
-    first, *others = _each(part, _places(costs))
+    first, *others = workers.each(part, _places(costs))
     for other in others:
         for tally, more in zip(first, other, strict=True):
             tally.join(more)
@@ -118,35 +114,7 @@ def survey(
 
 def _places(costs: Sequence[int]) -> list[slice]:
     """As many stretches as there are to be processes, about equal in cost."""
-    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    count = max(1, min(cpus, MOST_PROCESSES, len(costs) // WORTH_A_PROCESS))
+    count = workers.count(len(costs), WORTH_A_PROCESS)
     sums = list(accumulate(costs, initial=0))
     edges = [bisect_left(sums, sums[-1] * at / count) for at in range(count)]
     return [slice(*ends) for ends in zip(edges, [*edges[1:], len(costs)], strict=True)]
-
-
-def _each(call: Callable[[slice], T], places: Sequence[slice]) -> list[T]:
-    """A call for each, the first in this process, the others in copies of it."""
-    first, *others = places
-    if not others:
-        return [call(first)]
-    import multiprocessing  # takes longer to load than a short run to explain
-
-    # The collector must not touch what the processes share: each page is copied then.
-    gc.freeze()
-    forked = multiprocessing.get_context("fork")
-    with forked.Pool(len(others), _hold, (call,)) as pool:
-        found = pool.map_async(_call, others, 1)
-        return [call(first), *found.get()]
-
-
-# What a process is a copy for: it need not be sent there, only its answer back.
-_held: list[Callable[[slice], Any]] = []
-
-
-def _hold(call: Callable[[slice], Any]) -> None:
-    _held.append(call)
-
-
-def _call(place: slice) -> Any:
-    return _held[-1](place)

@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from writestall.events import Ns
-from writestall.parse import Records, read_records
+from writestall.records import Records, read_records
 
 
 class BioDelay(Struct, tag_field="ev", tag="bio_delay", frozen=True, gc=False):

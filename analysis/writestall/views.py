@@ -10,7 +10,7 @@ from pathlib import Path
 from writestall.compare import match
 from writestall.events import ClientWrite, Write
 from writestall.model import Answer
-from writestall.parse import read_client
+from writestall.records import read_client
 
 # Rows that are shown; the sums count all.
 MOST_ROWS = 30

@@ -22,8 +22,8 @@ from writestall.errors import WritestallError
 from writestall.events import ClientWrite
 from writestall.hlog import read_log, read_total
 from writestall.model import Answer
-from writestall.parse import read_client
 from writestall.parts import Chain, Part
+from writestall.records import read_client
 from writestall.units import shares
 
 CLASSES = (*c.WAIT_CLASSES, c.RUNQUEUE)

@@ -2,12 +2,14 @@
 """bench: turns numbers of events into a table of what the commands cost.
 
 Method: for each size a run is replayed from recorded ones (replay.py), and each command
-reads it in a process of its own; user and system CPU seconds, wall time and the peak
-of resident memory are the kernel's (wait4). Of the small sizes, the least of three
-tries. `us/event` is CPU time by event; `growth` is that by the smallest size's: 1.0
-everywhere would be a straight line through zero, and less than 1 is the start of the
-program, which many events share. A size this machine has no room for is skipped, and
-the table says so.
+reads it in a process of its own; user and system CPU seconds and wall time are the
+kernel's (wait4). The peak of memory is that of the command and the processes it starts,
+pages they share counted once: the larger of what wait4 says of the largest of them and
+of what all of them held (Pss), looked at four times a second. Of the small sizes, the
+least of three tries. `us/event` is CPU time by event; `growth` is that by the smallest
+size's: 1.0 everywhere would be a straight line through zero, and less than 1 is the
+start of the program, which many events share. A size this machine has no room for is
+skipped, and the table says so.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -33,11 +36,14 @@ COMMANDS = {
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 TRIES, FEW_EVENTS = 3, 100_000
 # Events and chains.json: what a run was seen to hold on disk.
-DISK_BYTES_PER_EVENT = 2_500
+DISK_BYTES_PER_EVENT = 2_000
+
+
+LOOK_S = 0.25
 
 
 class Cost(NamedTuple):
-    """What one command took; `peak_bytes` is resident memory."""
+    """What one command took; `peak_bytes` is memory, of all its processes."""
 
     cpu_s: float
     wall_s: float
@@ -49,12 +55,39 @@ def cost(command: str, run: Path) -> Cost:
     words = [sys.executable, "-m", "writestall", command, str(run)]
     began_s = time.monotonic()
     child = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    ended = threading.Event()
+    seen_bytes = [0]
+
+    def look() -> None:
+        while not ended.wait(LOOK_S):
+            seen_bytes.append(held_bytes(child.pid))
+
+    looking = threading.Thread(target=look)
+    looking.start()
     _, status, used = os.wait4(child.pid, 0)
     wall_s = time.monotonic() - began_s
+    ended.set()
+    looking.join()
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         raise SystemExit(f"bench: {' '.join(words)} ended with {child.returncode}")
-    return Cost(used.ru_utime + used.ru_stime, wall_s, used.ru_maxrss * 1024)
+    peak_bytes = max(used.ru_maxrss * 1024, *seen_bytes)
+    return Cost(used.ru_utime + used.ru_stime, wall_s, peak_bytes)
+
+
+def held_bytes(pid: int) -> int:
+    """Memory of a process and those below it; 0 for one that has ended.
+
+    Documentation/filesystems/proc.rst: smaps_rollup, Pss; task/TID/children.
+    """
+    folder = Path("/proc", str(pid))
+    try:
+        rollup = (folder / "smaps_rollup").read_text().splitlines()
+        own = next(int(row.split()[1]) for row in rollup if row.startswith("Pss:"))
+        tasks = [path.read_text() for path in folder.glob("task/*/children")]
+    except (OSError, StopIteration):
+        return 0
+    return own * 1024 + sum(held_bytes(int(word)) for word in " ".join(tasks).split())
 
 
 def available_bytes() -> int:

@@ -120,6 +120,16 @@ def test_a_write_of_no_length(run: Path, capsys: Capture) -> None:
     assert "1 write stalled, worst 0.00 ms" in answered(run, capsys)
 
 
+def test_sleeps_at_the_end_of_time(run: Path, capsys: Capture) -> None:
+    """The longest times that an event may have, in every kind of sleep."""
+    lines = stap(run).read_text().splitlines()
+    for row in [json.loads(line) for line in lines if '"ev": "block"' in line]:
+        row |= {"t_ns": 2**62, "dur_ns": 2**62, "runq_ns": 2**62}
+        lines.append(json.dumps(row))
+    stap(run).write_text("\n".join(lines) + "\n")
+    assert "1 write stalled, worst 1000 ms" in answered(run, capsys)
+
+
 def test_a_line_of_a_megabyte(run: Path, capsys: Capture) -> None:
     """Long lines are refused without being decoded."""
     with stap(run).open("a") as file:

@@ -17,8 +17,8 @@ PACKAGE = Path(writestall.__file__).parent
 # Each layer may import those before it; modules of one line may not import each other
 # unless the order of the line allows it.
 LAYERS = """
-    errors files units buckets events classes palette looks
-    blocks decode parse truth frames rule
+    errors files workers units buckets events classes palette looks
+    blocks decode lines parse records truth frames rule
     rules_pages rules_journal rules_block rules_fs rules_roles rules
     classify endings hlog rundir
     klog parts cases spans
