@@ -102,8 +102,9 @@ def _compile(part: Part, kernel: Kernel, result: Path) -> None:
         tar.extractall(result)
 
 
-def build(kernel_name: str | None) -> Path:
-    """A folder with biodelay.ko, the workload programs and stap/*.ko for one kernel."""
+def build(kernel_name: str | None, more: tuple[Part, ...] = ()) -> Path:
+    """A folder with biodelay.ko, the workload programs and stap/*.ko for one kernel,
+    and with what `more` parts make."""
     kernel = image.kernel(recipe.load(), kernel_name)
     made = [
         cache.build(
@@ -111,7 +112,7 @@ def build(kernel_name: str | None) -> Path:
             _key(part, kernel),
             partial(_compile, part, kernel),
         )
-        for part in PARTS
+        for part in (*PARTS, *more)
     ]
 
     def assemble(result: Path) -> None:

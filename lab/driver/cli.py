@@ -8,7 +8,17 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from driver import artefacts, compare, doctor, drill, lab, setup, testing, variants
+from driver import (
+    artefacts,
+    bench,
+    compare,
+    doctor,
+    drill,
+    lab,
+    setup,
+    testing,
+    variants,
+)
 from driver.project import cache, image
 from machine import signals
 from machine.errors import UserError
@@ -56,6 +66,7 @@ def _clean() -> int:
 
 
 PROGRAMS: dict[str, Callable[[], int]] = {
+    "bench-injector": bench.main,
     "build": _build,
     "compare": compare.main,
     "doctor": doctor.main,
