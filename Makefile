@@ -11,7 +11,7 @@ export PROFILE WORKLOAD FS ROUNDS DURATION SLO AGED SEED NAME
 export PYTHONDONTWRITEBYTECODE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help lab variants compare test test-scenarios check bench-analysis setup doctor drilldown shell scenarios explain clean
+.PHONY: help lab variants compare test test-scenarios soak check bench-analysis bench-injector setup doctor drilldown shell scenarios explain clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -31,11 +31,17 @@ test: ## set up, run every test this machine can run
 test-scenarios: ## every scenario on every kernel with both engines, to its chain
 	@WRITESTALL_EVERY_KERNEL=1 lab/test -- tests/lab/test_scenarios.py
 
+soak: ## 500 cycles of loading and unloading biodelay under load, on every kernel
+	@WRITESTALL_SOAK=1 lab/test -- tests/guest -k survives-cycles-under-load
+
 check: ## the quick tests and linters, no VM
 	@lab/test --quick
 
 bench-analysis: ## what explain, report and check cost at 10^4 to 10^7 events (SIZES=)
 	@PYTHONPATH=analysis "$$(lab/setup)" tests/analysis/bench.py $(SIZES)
+
+bench-injector: ## biodelay beside dm-delay and scsi_debug: accuracy, cost (KERNEL=)
+	@lab/bench-injector
 
 setup: ## install what the lab and its tests need on this host
 	@lab/setup --tests
