@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 RULE, DISK, OTHER_DISK = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-TIMES = 50
+TIMES = 25
 FORK = multiprocessing.get_context("fork")
 VALUES = {
     "device": (DISK, OTHER_DISK),
