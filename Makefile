@@ -11,7 +11,7 @@ export PROFILE WORKLOAD FS ROUNDS DURATION SLO AGED SEED NAME STALLS
 export PYTHONDONTWRITEBYTECODE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help lab variants compare test test-scenarios check gold bench-analysis bench-tracers soak-tracers setup doctor drilldown shell scenarios explain clean
+.PHONY: help lab variants compare test test-scenarios soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -31,6 +31,9 @@ test: ## set up, run every test this machine can run
 test-scenarios: ## every scenario on every kernel with both engines, to its chain
 	@WRITESTALL_EVERY_KERNEL=1 lab/test -- tests/lab/test_scenarios.py
 
+soak: ## 500 cycles of loading and unloading biodelay under load, on every kernel
+	@WRITESTALL_SOAK=1 lab/test -- tests/guest -k survives-cycles-under-load
+
 check: ## the quick tests and linters, no VM
 	@lab/test --quick
 
@@ -46,6 +49,9 @@ bench-tracers: ## what each tracer leaves of the throughput of writes (ROUNDS=, 
 
 soak-tracers: ## what tracers hold and lose over many stalls (ENGINE=, DURATION=, STALLS=)
 	@lab/soak-tracers
+
+bench-injector: ## biodelay beside dm-delay and scsi_debug: accuracy, cost (KERNEL=)
+	@lab/bench-injector
 
 setup: ## install what the lab and its tests need on this host
 	@lab/setup --tests

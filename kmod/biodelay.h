@@ -348,6 +348,7 @@ void biodelay_rules_for_each(void (*fn)(struct biodelay_rule *rule,
 
 /* hook.c: a call of the probed function to a detour */
 int biodelay_hook_init(void);
+void biodelay_hook_leave(void);
 void biodelay_hook_exit(void);
 int biodelay_hook_get(void);
 void biodelay_hook_put(void);

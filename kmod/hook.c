@@ -9,6 +9,7 @@
 
 static struct kprobe hook_probe;
 static unsigned int hook_users; /* armed rules, under the lock of rule.c */
+static enum { HOOK_STAYS, HOOK_LEAVES, HOOK_GONE } hook_fate;
 
 /*
  * Whether the probed call came from a task: interrupts have stacks of their own.
@@ -168,10 +169,25 @@ int biodelay_hook_init(void)
 	return 0;
 }
 
+/**
+ * biodelay_hook_leave() - make the last rule's biodelay_hook_put() the end
+ *
+ * Taking a probe off waits for handlers by itself (unregister_kprobes() in
+ * kernel/kprobes.c), so that switching it off, and waiting for that, would only
+ * make an unload longer by a grace period.
+ *
+ * Context: the module's exit.
+ */
+void biodelay_hook_leave(void)
+{
+	hook_fate = HOOK_LEAVES;
+}
+
 /** biodelay_hook_exit() - undo biodelay_hook_init(); no rule may be armed */
 void biodelay_hook_exit(void)
 {
-	unregister_kprobe(&hook_probe);
+	if (hook_fate != HOOK_GONE)
+		unregister_kprobe(&hook_probe);
 }
 
 /**
@@ -210,6 +226,11 @@ void biodelay_hook_put(void)
 {
 	if (!--hook_users) {
 		biodelay_holds_settle();
+		if (hook_fate == HOOK_LEAVES) {
+			unregister_kprobe(&hook_probe);
+			hook_fate = HOOK_GONE;
+			return;
+		}
 		disable_kprobe(&hook_probe);
 	}
 	biodelay_wait_for_handlers();

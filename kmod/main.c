@@ -156,6 +156,7 @@ static void __exit biodelay_exit(void)
 	kernel_param_unlock(THIS_MODULE);
 	biodelay_configfs_exit();
 	biodelay_status_exit();
+	biodelay_hook_leave();
 	biodelay_rule_remove(rule);
 	biodelay_hook_exit();
 	biodelay_records_exit();

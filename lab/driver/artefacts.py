@@ -104,8 +104,9 @@ def _compile(part: Part, kernel: Kernel, result: Path) -> None:
         tar.extractall(result)
 
 
-def build(kernel_name: str | None) -> Path:
-    """A folder with biodelay.ko, the workload programs and stap/*.ko for one kernel."""
+def build(kernel_name: str | None, more: tuple[Part, ...] = ()) -> Path:
+    """A folder with biodelay.ko, the workload programs and stap/*.ko for one kernel,
+    and with what `more` parts make."""
     known = recipe.load(kernel_name)
     kernel = image.kernel(known)
     made = [
@@ -114,7 +115,7 @@ def build(kernel_name: str | None) -> Path:
             _key(part, kernel),
             partial(_compile, part, kernel),
         )
-        for part in PARTS
+        for part in (*PARTS, *more)
     ]
 
     def assemble(result: Path) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from driver import (
     artefacts,
+    bench,
     compare,
     doctor,
     drill,
@@ -67,6 +68,7 @@ def _clean() -> int:
 
 
 PROGRAMS: dict[str, Callable[[], int]] = {
+    "bench-injector": bench.main,
     "bench-tracers": overhead.bench,
     "build": _build,
     "compare": compare.main,

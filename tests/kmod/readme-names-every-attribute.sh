@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # This test will hold the tables of kmod/README.md against the module: the same
-# parameters, the same attributes, the defaults it really has, and examples that
-# are taken.
+# parameters, the same attributes, the defaults it really has, ranges whose ends
+# are taken and nothing beyond, and examples that are taken.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -29,6 +29,21 @@ for name, _, default, example in rows:
     meaning = {"none": "", "all": {"ops": "read,write,flush,discard,zeroes,other"}.get(name, ""),
                "no matter": "", "everyone": ""}
     assert found == meaning.get(words, words), f"{name}: default {found!r}, README says {default!r}"
+def taken(name, number):
+    try:
+        Path(rule, name).write_text(f"{number}\n")
+    except OSError:
+        return False
+    return True
+ranges = {name: re.search(r"\b(\d+) to (\d+)(?! characters)\b", unit)
+          for name, unit, _, _ in rows if name in attributes}
+ranges = {name: tuple(map(int, found.groups())) for name, found in ranges.items() if found}
+assert len(ranges) == 16, sorted(ranges)
+for name, (low, high) in ranges.items():
+    before = Path(rule, name).read_text()
+    assert taken(name, high) and taken(name, low), f"{name}: not {low} to {high}"
+    assert not taken(name, high + 1) and not taken(name, low - 1), f"{name}: more than {low} to {high}"
+    taken(name, before.strip() or low)
 for name, _, _, example in rows:
     if name in attributes - {"force"}:
         value = disk if name == "device" else example

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""injectors: a name and a delay to a disk that is slow by so much, and no more.
+
+biodelay and dm-delay slow the same null_blk, scsi_debug a RAM disk of its own.
+Each is set up for one job and gone behind it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from job import tool
+
+NULL_BLK = Path("/dev/nullb0")
+SCSI_DEBUG = Path("/sys/bus/pseudo/drivers/scsi_debug")
+STACKED = "bench"
+
+
+@dataclass(frozen=True)
+class Injector:
+    """One way to make a disk slow.
+
+    `delayed` takes a delay in ns, 0 for none at all; `step_ns` is the finest one it
+    can be told.
+    """
+
+    name: str
+    base: str
+    step_ns: int
+    delayed: Callable[[int], AbstractContextManager[Path]]
+
+
+@contextmanager
+def _null_blk() -> Iterator[None]:
+    """A disk that completes a write in the call that submits it."""
+    tool("modprobe", "null_blk", "queue_mode=2", "irqmode=0", "gb=1")
+    try:
+        yield
+    finally:
+        tool("modprobe", "-r", "null_blk")
+
+
+@contextmanager
+def _scsi_debug() -> Iterator[None]:
+    tool("modprobe", "scsi_debug", "delay=0", "dev_size_mb=64")
+    try:
+        yield
+    finally:
+        tool("modprobe", "-r", "scsi_debug")
+
+
+@contextmanager
+def disks() -> Iterator[None]:
+    """While this lasts, the disks that the injectors slow are there."""
+    with _null_blk(), _scsi_debug():
+        yield
+
+
+@contextmanager
+def module(path: Path, *parameters: str) -> Iterator[None]:
+    """While this lasts, a module is loaded."""
+    tool("insmod", path, *parameters)
+    try:
+        yield
+    finally:
+        tool("rmmod", path.stem)
+
+
+@contextmanager
+def _biodelay(path: Path, mode: str, delay_ns: int) -> Iterator[Path]:
+    words = f"device={NULL_BLK.name} mode={mode} delay={delay_ns} enabled=1"
+    with module(path, *(words.split() if delay_ns else ())):
+        yield NULL_BLK
+
+
+@contextmanager
+def _dm_delay(delay_ns: int) -> Iterator[Path]:
+    if not delay_ns:
+        yield NULL_BLK
+        return
+    size = subprocess.check_output(["blockdev", "--getsz", NULL_BLK], text=True).strip()
+    table = f"0 {size} delay {NULL_BLK} 0 {delay_ns // 1_000_000}"
+    tool("dmsetup", "create", STACKED, "--table", table)
+    try:
+        tool("dmsetup", "mknodes")
+        yield Path("/dev/mapper", STACKED)
+    finally:
+        tool("dmsetup", "remove", "--retry", STACKED)
+
+
+@contextmanager
+def _slow_scsi_debug(delay_ns: int) -> Iterator[Path]:
+    """Its delay in ns; in jiffies it knows one, too, which is no finer than a tick."""
+    if delay_ns:
+        (SCSI_DEBUG / "ndelay").write_text(str(delay_ns))
+    try:
+        yield _scsi_disk()
+    finally:
+        (SCSI_DEBUG / "ndelay").write_text("0")
+        (SCSI_DEBUG / "delay").write_text("0")
+
+
+def _scsi_disk() -> Path:
+    """Its disk, which is looked for in the background."""
+    for _ in range(100):
+        for found in SCSI_DEBUG.glob("adapter0/host*/target*/*/block/*"):
+            return Path("/dev", found.name)
+        time.sleep(0.1)
+    raise SystemExit("bench: scsi_debug shows no disk")
+
+
+def injectors(biodelay: Path) -> tuple[Injector, ...]:
+    """All of them, in the order of the table."""
+    slow = partial(_biodelay, biodelay)
+    return (
+        Injector("biodelay defer", "null_blk", 1, partial(slow, "defer")),
+        Injector("biodelay sleep", "null_blk", 1, partial(slow, "sleep")),
+        Injector("dm-delay", "null_blk", 1_000_000, _dm_delay),
+        Injector("scsi_debug", "scsi_debug", 1, _slow_scsi_debug),
+    )

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""check_races: a rule's folder and two disks to a verdict on two writers at once.
+
+Each attribute gets two good values, from a writer each, many times over; what is
+left must be one of them, whole, and neither writer may have been refused.
+"""
+
+import multiprocessing
+import sys
+from pathlib import Path
+
+RULE, DISK, OTHER_DISK = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+TIMES = 25
+FORK = multiprocessing.get_context("fork")
+VALUES = {
+    "device": (DISK, OTHER_DISK),
+    "force": (DISK, OTHER_DISK),
+    "submitter": ("jbd2/*", "kworker/*"),
+    "delay": ("uniform 1000 2000", "table 0:1 500000000:1000 1000000000:2000"),
+    "mode": ("defer", "spin"),
+    "kind": ("user", "writeback"),
+    "ops": ("read", "write,flush,discard"),
+    "flags_any": ("SYNC", "META,PRIO,FUA"),
+    "flags_none": ("PREFLUSH", "FUA,RAHEAD"),
+    "sectors": ("0-99", "1000000-2000000"),
+    "bytes": ("512-1024", "4096-1048576"),
+    "burst": ("1 2", "300000 600000"),
+    "max_delay_us": ("1000", "2000000"),
+    "ttl_ms": ("0", "4294967295"),
+    "heartbeat_ms": ("0", "4294967295"),
+    "enabled": ("0", "1"),
+}
+NUMBER = ("11", "22")
+
+
+def write(name: str, value: str) -> None:
+    """What is refused ends this process, and with it the test."""
+    for _ in range(TIMES):
+        (RULE / name).write_text(f"{value}\n")
+
+
+def alone(name: str, value: str) -> str:
+    """What is read once a value was written with nobody else about."""
+    (RULE / name).write_text(f"{value}\n")
+    return (RULE / name).read_text()
+
+
+def race(name: str) -> None:
+    values = VALUES.get(name, NUMBER)
+    before = (RULE / name).read_text().strip()
+    possible = {alone(name, value) for value in values}
+    assert len(possible) == len(values), f"{name}: {possible} from {values}"
+    writers = [FORK.Process(target=write, args=(name, v)) for v in values]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+        assert not writer.exitcode, f"{name}: a writer was refused"
+    left = (RULE / name).read_text()
+    assert left in possible, f"{name} became {left!r}, not one of {possible}"
+    if before and name != "device":
+        alone(name, before)
+
+
+def main() -> None:
+    names = sorted(entry.name for entry in RULE.iterdir())
+    for name in names:
+        race(name)
+    print(f"{len(names)} attributes raced for")
+
+
+main()
