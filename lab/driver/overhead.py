@@ -26,6 +26,9 @@ BENCH = Stage("bench-tracers", "the last lines above say which tracer it was at"
 SOAK = Stage("soak-tracers", "the last line above says what was lost, or grew")
 # Points of a soak at which the memory is shown, as shares of its duration.
 SHOWN = (0.2, 0.4, 0.6, 0.8, 1.0)
+# Rates of tests/scripts/bench-tracers.py, and the columns of their shares.
+KINDS = {"all": "all writes", "median": "median run", "fastest": "fastest tenth"}
+UNMEASURED = "Not measured yet.\n"
 Data = dict[str, Any]
 
 
@@ -62,13 +65,12 @@ def tracer_row(name: str, told: Data) -> list[str]:
     """A line of the table of shares."""
     what = f"{name} {told['version']}".strip()
     if "reason" in told:
-        return [what, "", f"not measured: {told['reason']}", ""]
-    shares = {
-        kind: spread(r["traced"][kind] / r["untraced"][kind] for r in told["rounds"])
-        for kind in ("all", "median")
-    }
-    named = "yes" if told["names_file"] else "no"
-    return [what, named, shares["all"], shares["median"]]
+        return [what, "", f"not measured: {told['reason']}", "", ""]
+    shares = [
+        spread(r["traced"][kind] / r["untraced"][kind] for r in told["rounds"])
+        for kind in KINDS
+    ]
+    return [what, "yes" if told["names_file"] else "no", *shares]
 
 
 def machine_line(data: Data) -> str:
@@ -80,12 +82,7 @@ def machine_line(data: Data) -> str:
 
 def bench_part(data: Data) -> str:
     """The table of shares."""
-    head = (
-        "tracer",
-        "names the file",
-        "share of writes",
-        "share in the median stretch",
-    )
+    head = ["tracer", "names the file", *KINDS.values()]
     tracers = data["tracers"]
     rounds = max(len(told["rounds"]) for told in tracers.values())
     rows = [tracer_row(name, told) for name, told in tracers.items()]
@@ -120,18 +117,18 @@ def mib(kib: int) -> str:
 
 
 def parts(data: Data) -> dict[str, str]:
-    """The parts of the document; a measurement that was not made has none."""
-    made = {}
-    if "bench" in data:
-        made["shares"] = bench_part(data["bench"])
-    if "soak" in data:
-        made["endurance"] = soak_part(data["soak"])
-    return made
+    """The parts of the document."""
+    bench, soaks = data.get("bench"), data.get("soak")
+    return {
+        "shares": bench_part(bench) if bench else UNMEASURED,
+        "endurance": soak_part(soaks) if soaks else UNMEASURED,
+    }
 
 
 def bench() -> int:
     """Measure all tracers; ROUNDS."""
-    command = ["tests/scripts/bench-tracers.py", "--rounds", positive("ROUNDS", 5)]
+    command = ["python3", "tests/scripts/bench-tracers.py"]
+    command += ["--rounds", positive("ROUNDS", 5)]
     try:
         found = measured(BENCH, command)
     except StageError as failed:
@@ -145,7 +142,7 @@ def bench() -> int:
 def soak() -> int:
     """Let one engine's tracers watch; ENGINE, STALLS, DURATION in seconds."""
     engine = lab.choose_engine(recipe.load(os.environ.get("KERNEL")), ENGINES)
-    command = ["tests/scripts/soak-tracers.py", "--engine", engine]
+    command = ["python3", "tests/scripts/soak-tracers.py", "--engine", engine]
     command += ["--stalls", positive("STALLS", 100_000)]
     command += ["--seconds", positive("DURATION", 1800)]
     try:

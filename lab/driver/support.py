@@ -93,8 +93,9 @@ def tests(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
     return ["test", *kernels], lines
 
 
-def parts(rows: list[Row]) -> dict[str, str]:
+def parts(data: dict[str, Any]) -> dict[str, str]:
     """The parts of the document."""
+    rows = data.get("rows", [])
     head, lines, refusals = matrix(rows)
     said = "".join(f"{i}. `{line}`\n" for i, line in enumerate(refusals, 1))
     releases = {row["kernel"]: row["release"] for row in rows if "release" in row}
@@ -134,6 +135,6 @@ def main() -> int:
     for file in files:
         date = time.strftime("%Y-%m-%d", time.gmtime(file.stat().st_mtime))
         rows |= {key(row): row for row in recorded(file, date)}
-    kept = [rows[name] for name in sorted(rows)]
-    pages.store(DOCUMENT, {"rows": kept}, parts(kept))
+    data = {"rows": [rows[name] for name in sorted(rows)]}
+    pages.store(DOCUMENT, data, parts(data))
     return 0

@@ -130,7 +130,8 @@ def maps_kib(pid: int) -> int:
     """Memory of its BPF maps, as their fdinfo says (kernel/bpf/syscall.c)."""
     maps = {}
     for info in Path(f"/proc/{pid}/fdinfo").iterdir():
-        fields = dict(line.split(":\t") for line in info.read_text().splitlines())
+        lines = (line.split(":\t") for line in info.read_text().splitlines())
+        fields = {words[0]: words[-1] for words in lines}
         if "map_id" in fields:
             maps[fields["map_id"]] = int(fields["memlock"])
     return sum(maps.values()) // 1024
@@ -152,11 +153,16 @@ def soak(options: argparse.Namespace, watched: list[Watched]) -> None:
         lab.child(partial(write_in_step, f"{NAME}{i}", each, every_s))
         for i in range(TASKS)
     ]
-    while any(lab.state_of(pid) != "Z" for pid in writers):
-        for one in watched:
-            one.sample()
-        time.sleep(options.seconds / SAMPLES)
-    lab.expect(not any(map(lab.reap, writers)), "a writer failed")
+    try:
+        while any(lab.state_of(pid) != "Z" for pid in writers):
+            for one in watched:
+                one.sample()
+            time.sleep(options.seconds / SAMPLES)
+    finally:
+        for pid in writers:
+            os.kill(pid, signal.SIGKILL)  # no matter to one that has ended
+        statuses = [lab.reap(pid) for pid in writers]
+    lab.expect(not any(statuses), f"the writers ended with {statuses}")
 
 
 def main() -> int:
