@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will stall three of thirteen writes, and see the drill-down find just
-these, times that add up and nesting kept, and name by itself what they wait for."""
+these, times that add up and nesting kept, and name by itself what they wait for, on
+ext4 and on XFS."""
 
 from __future__ import annotations
 
@@ -107,6 +108,8 @@ def test(options: argparse.Namespace) -> None:
         check_given(options.modules)
         check_auto(options.modules)
         check_refusal(options.modules)
+    with lab.disk("mkfs.xfs -q -f"):
+        check_auto(options.modules)
 
 
 if __name__ == "__main__":
