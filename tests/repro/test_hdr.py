@@ -7,7 +7,7 @@ from pathlib import Path
 
 from clients import count, histograms, longest_ns
 from hdrh.histogram import HdrHistogram
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labrun import hdr
@@ -18,6 +18,7 @@ VALUES = st.lists(
 
 
 @given(VALUES)
+@settings(deadline=None)
 def test_what_is_encoded_is_what_the_library_counts(values: list[int]) -> None:
     wanted = HdrHistogram(1, hdr.HIGHEST_NS, hdr.DIGITS)
     for value in values:
