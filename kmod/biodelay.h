@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* biodelay.h: what the module's files share: rules, holds, records */
+/* biodelay.h: what the module's files share: rules, holds */
 #ifndef BIODELAY_H
 #define BIODELAY_H
 
@@ -14,9 +14,9 @@
 #include <linux/workqueue.h>
 #include "attrs.h"
 #include "compat.h"
+#include "record.h"
 
 #define BIODELAY_VERSION "2"
-#define BIODELAY_NAME_LEN 32 /* of rules, devices; NUL included */
 #define BIODELAY_GLOB_LEN 64
 #define BIODELAY_MAX_LANES 64
 #define BIODELAY_MAX_POINTS 256
@@ -155,36 +155,6 @@ struct biodelay_spec {
 
 struct biodelay_counts {
 	u64 of[BIODELAY_COUNTS];
-};
-
-/**
- * struct biodelay_record - one delayed bio: a line of the injector's record
- * @t_ns: bio caught, CLOCK_MONOTONIC
- * @dur_ns: realised delay
- * @requested_ns: delay asked for
- * @sector: first sector, counted from the start of @dev; 512 bytes each
- * @bytes: length
- * @dev: disk or partition the rule names
- * @flags: mask of enum biodelay_flag
- * @op: its kind, enum biodelay_op
- * @mode: how it was delayed, enum biodelay_mode
- * @tid: thread that submitted it
- * @comm: its name
- * @rule: the rule's name
- */
-struct biodelay_record {
-	u64 t_ns;
-	u64 dur_ns;
-	u64 requested_ns;
-	u64 sector;
-	u32 bytes;
-	dev_t dev;
-	u8 flags;
-	u8 op;
-	u8 mode;
-	pid_t tid;
-	char comm[TASK_COMM_LEN];
-	char rule[BIODELAY_NAME_LEN];
 };
 
 /**
@@ -382,13 +352,6 @@ int biodelay_defer_start(struct biodelay_rule *rule);
 void biodelay_defer_stop(struct biodelay_rule *rule);
 void biodelay_defer(struct biodelay_hold *hold);
 void biodelay_defer_flush(struct biodelay_rule *rule);
-
-/* record.c: delayed bios to JSON Lines */
-int biodelay_records_init(unsigned int per_cpu);
-void biodelay_records_exit(void);
-void biodelay_record_push(const struct biodelay_record *record);
-void biodelay_records_count(u64 *written, u64 *lost);
-extern const struct file_operations biodelay_record_fops;
 
 /* status.c: the debugfs folder */
 int biodelay_status_init(void);

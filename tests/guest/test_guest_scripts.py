@@ -46,7 +46,6 @@ FOLDERS = (
 # What must be shown on every kernel in `make test`; the others run on the
 # default one there, and everywhere with WRITESTALL_EVERY_KERNEL=1.
 ON_EVERY_KERNEL = {
-    "chooses-its-calls.py",
     "defer-lets-the-submitter-go-on.sh",
     "delays-only-the-submitter.sh",
     "drills-down-to-the-lock.py",

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* record.h: what is known of a delayed bio, for the record and the tracepoint */
+#ifndef BIODELAY_RECORD_H
+#define BIODELAY_RECORD_H
+
+#include <linux/fs.h>
+#include <linux/sched.h>
+#include <linux/types.h>
+
+#define BIODELAY_NAME_LEN 32 /* of rules, devices; NUL included */
+
+/**
+ * struct biodelay_record - one delayed bio: a line of the injector's record
+ * @t_ns: bio caught, CLOCK_MONOTONIC
+ * @dur_ns: realised delay
+ * @requested_ns: delay asked for
+ * @sector: first sector, counted from the start of @dev; 512 bytes each
+ * @bytes: length
+ * @dev: disk or partition the rule names
+ * @flags: mask of enum biodelay_flag
+ * @op: its kind, enum biodelay_op
+ * @mode: how it was delayed, enum biodelay_mode
+ * @tid: thread that submitted it
+ * @comm: its name
+ * @rule: the rule's name
+ */
+struct biodelay_record {
+	u64 t_ns;
+	u64 dur_ns;
+	u64 requested_ns;
+	u64 sector;
+	u32 bytes;
+	dev_t dev;
+	u8 flags;
+	u8 op;
+	u8 mode;
+	pid_t tid;
+	char comm[TASK_COMM_LEN];
+	char rule[BIODELAY_NAME_LEN];
+};
+
+/* record.c: delayed bios to JSON Lines */
+int biodelay_records_init(unsigned int per_cpu);
+void biodelay_records_exit(void);
+void biodelay_record_push(const struct biodelay_record *record);
+void biodelay_records_count(u64 *written, u64 *lost);
+extern const struct file_operations biodelay_record_fops;
+
+#endif
