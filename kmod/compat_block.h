@@ -10,6 +10,7 @@
 #include <linux/ioprio.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/version.h>
 
 /* Block devices */
 
@@ -154,8 +155,25 @@ static inline bool biodelay_has_foreign_holder(struct block_device *bdev)
 }
 
 /*
+ * Swap devices carry the mark of swap files since 5.4 (1638045c3677, "mm: set
+ * S_SWAPFILE on blockdev swap devices"), which no interface tells. Before, swap
+ * is what claims a device, is no file system of one disk, and links itself to
+ * nothing in sysfs, as device-mapper and md do: others that are so (btrfs) are
+ * taken for swap, too, and have to be forced.
+ */
+static inline bool biodelay_is_swap(const struct biodelay_look *look)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 4, 0)
+	return IS_SWAPFILE(look->inode);
+#else
+	return look->bdev->bd_holder && !look->bdev->bd_super &&
+	       list_empty(&look->bdev->bd_holder_disks);
+#endif
+}
+
+/*
  * The list of what a stacked disk stands on came in 5.15 (0dbcfe247f22, "block:
- * support delayed holder registration"); the folder in sysfs is older.
+ * look up holders by bdev"); the folder in sysfs is older.
  */
 static inline bool biodelay_is_stacked(struct gendisk *disk)
 {
@@ -200,7 +218,7 @@ static inline unsigned int bio_op(const struct bio *bio)
 }
 #endif
 
-/* 4.10: a6f0788ec2881, "block: add support for REQ_OP_WRITE_ZEROES" */
+/* 4.10: a6f0788ec288, "block: add support for REQ_OP_WRITE_ZEROES" */
 #ifndef HAVE_REQ_OP_WRITE_ZEROES
 enum { REQ_OP_WRITE_ZEROES = 1 << 16 }; /* no bio's */
 #endif

@@ -26,7 +26,6 @@ static bool is_claimed(dev_t dev)
 	return is;
 }
 
-/* The mark that keeps writers off a swap device (blkdev_write_iter()). */
 static bool is_swap(dev_t dev)
 {
 	struct biodelay_look look;
@@ -34,7 +33,7 @@ static bool is_swap(dev_t dev)
 
 	if (biodelay_look_at(dev, &look))
 		return false;
-	is = IS_SWAPFILE(look.inode);
+	is = biodelay_is_swap(&look);
 	biodelay_look_away(&look);
 	return is;
 }

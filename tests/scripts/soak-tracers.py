@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """soak-tracers: hours and stalls to what the tracers of an engine held and lost.
 
-Runs inside a guest. Four tasks write to a disk that takes 5 ms for each write, in
+Runs inside a guest. Eight tasks write to a disk that takes 50 ms for each write, in
 step with a clock, while stalled_writes and slow_writes watch with a threshold below
 that. Every write must be told of or counted as lost, and the memory of a tracer must
 not grow. Writes JSON; the status is the verdict.
@@ -26,14 +26,18 @@ from typing import Any
 import lab
 
 SCRIPTS = ("stalled_writes", "slow_writes")
-TASKS = 4
-DELAY_MS = 5
-STALL_US = 2000
+TASKS = 8
+# Longer than an emulated CPU keeps a task from running: one that comes back when its
+# write is done has not slept, and stalled_writes does not see it.
+DELAY_MS = 50
+STALL_US = 10_000
 SAMPLES = 100
 # Between the second fifth of the run, when all symbols and stacks are known, and the
 # last: what an interpreter's heap was seen to waver by.
 GROWTH_KIB = 1024
 NAME = "soak"
+BYTES = 200
+PLACES = 20  # of one block
 
 
 def slow(delay_ms: int) -> None:
@@ -52,7 +56,8 @@ def write_in_step(name: str, writes: int, every_s: float) -> None:
     for count in range(writes):
         time.sleep(max(0, begun_s + count * every_s - time.monotonic()))
         before_s = time.monotonic()
-        os.pwrite(fd, b"x" * 200, 0)
+        # One that follows late, with nothing between, is told by its place alone.
+        os.pwrite(fd, b"x" * BYTES, count % PLACES * BYTES)
         took_us = (time.monotonic() - before_s) * 1e6
         lab.expect(took_us >= STALL_US, f"a write took {took_us:.0f} us only")
 
@@ -130,7 +135,11 @@ def maps_kib(pid: int) -> int:
     """Memory of its BPF maps, as their fdinfo says (kernel/bpf/syscall.c)."""
     maps = {}
     for info in Path(f"/proc/{pid}/fdinfo").iterdir():
-        lines = (line.split(":\t") for line in info.read_text().splitlines())
+        try:
+            text = info.read_text()
+        except FileNotFoundError:  # closed in between
+            continue
+        lines = (line.split(":\t") for line in text.splitlines())
         fields = {words[0]: words[-1] for words in lines}
         if "map_id" in fields:
             maps[fields["map_id"]] = int(fields["memlock"])

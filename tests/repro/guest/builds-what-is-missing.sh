@@ -13,7 +13,7 @@ mkdir "$WORK/tree"
 cp --recursive "$TREE/repro" "$WORK/tree/"
 rm --force "$WORK/tree/repro/latwriter"
 sed --expression 's/^name = "journal-buffer"/name = "calm"/' \
-	--expression '/^\[\[inject\]\]/,/^delay_us/d' \
+	--expression '/^\[\[inject\]\]/,/^$/d' \
 	"$TREE/repro/scenarios/journal-buffer.toml" >"$WORK/calm.toml"
 built=$WORK/tree/build/$(uname --kernel-release)/latwriter
 
