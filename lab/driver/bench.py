@@ -25,7 +25,7 @@ LIMIT_S = 1800
 
 def main() -> int:
     """Measure on KERNEL; print the page. 1 when a bound is not met."""
-    kernel = recipe.load(os.environ.get("KERNEL") or None).kernel
+    kernel = recipe.load(os.environ.get("KERNEL")).kernel
     accel.remembered()  # refuses an unknown ACCEL
     progress = Progress(STAGES, cache.root() / "logs")
     folder = OUT / "bench-injector" / kernel
@@ -38,7 +38,7 @@ def main() -> int:
             records = lab.Records(folder / "console.log", machine, LIMIT_S)
             inside = ["python3", f"{BENCH}/run.py", "--build", "/mnt/build"]
             inside += ["--out", f"/mnt/out/{found.name}"]
-            inside += ["--rounds", os.environ.get("ROUNDS") or "5"]
+            inside += ["--rounds", lab.positive("ROUNDS", 5)]
             log.run(lab.machine_command(kernel, folder, str(built), records, inside))
             log.note = str(folder)
     except StageError as failed:

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from driver import pages
+
 SHARES = (0.5, 0.99)
 OURS, THEIRS = "biodelay defer", "dm-delay"
 COARSE_NS = 10_000_000  # from here on a jiffy is no longer most of an error
@@ -111,12 +113,6 @@ def duration(ns: float) -> str:
     return f"{ns:.0f} ns"
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def _accuracy_rows(found: Sequence[Error]) -> Iterator[list[str]]:
     names = list(dict.fromkeys(one.injector for one in found))
     by = {(one.delay_ns, one.injector): one for one in found}
@@ -158,10 +154,8 @@ def page(result: dict[str, Any], machine: dict[str, Any]) -> str:
             f"{result['date']}, {machine['accel']} ({machine['accel_reason']}), QEMU"
             f" {machine['qemu']}; {result['rounds']} rounds, every arm once in each.",
             "",
-            table(columns, _accuracy_rows(found)),
-            "",
-            table(told.split("|"), _cost_rows(result["cost"])),
-            "",
+            pages.table(columns, _accuracy_rows(found)),
+            pages.table(told.split("|"), _cost_rows(result["cost"])),
             *map(str, claims(result)),
             "",
         ]

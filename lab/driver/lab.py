@@ -59,6 +59,14 @@ def choose_engine(known: recipe.Recipe, engines: tuple[str, ...]) -> str:
     return engine
 
 
+def positive(name: str, default: int) -> str:
+    """A whole number of the environment, above zero."""
+    text = os.environ.get(name) or str(default)
+    if not text.isdecimal() or not int(text):
+        raise UserError(f"{name}={text}: want a whole number above 0")
+    return text
+
+
 @dataclass(frozen=True)
 class Request:
     """What `make lab` was asked for, as environment variables say it."""

@@ -17,7 +17,6 @@ from driver import lab, pages
 from driver.lab import FULL, PREPARING, Records
 from driver.progress import Progress, Stage, StageError
 from driver.project import OUT, cache, recipe
-from machine.errors import UserError
 
 DOCUMENT = "overhead"
 ENGINES = ("stap", "bpftrace")
@@ -128,7 +127,7 @@ def parts(data: Data) -> dict[str, str]:
 def bench() -> int:
     """Measure all tracers; ROUNDS."""
     command = ["python3", "tests/scripts/bench-tracers.py"]
-    command += ["--rounds", positive("ROUNDS", 5)]
+    command += ["--rounds", lab.positive("ROUNDS", 5)]
     try:
         found = measured(BENCH, command)
     except StageError as failed:
@@ -143,8 +142,8 @@ def soak() -> int:
     """Let one engine's tracers watch; ENGINE, STALLS, DURATION in seconds."""
     engine = lab.choose_engine(recipe.load(os.environ.get("KERNEL")), ENGINES)
     command = ["python3", "tests/scripts/soak-tracers.py", "--engine", engine]
-    command += ["--stalls", positive("STALLS", 100_000)]
-    command += ["--seconds", positive("DURATION", 1800)]
+    command += ["--stalls", lab.positive("STALLS", 100_000)]
+    command += ["--seconds", lab.positive("DURATION", 1800)]
     try:
         found = measured(SOAK, command)
     except StageError as failed:
@@ -154,11 +153,3 @@ def soak() -> int:
     pages.store(DOCUMENT, data, parts(data))
     print(soak_part({engine: found}))
     return 0
-
-
-def positive(name: str, default: int) -> str:
-    """A whole number of the environment, above zero."""
-    text = os.environ.get(name) or str(default)
-    if not text.isdecimal() or not int(text):
-        raise UserError(f"{name}={text}: want a whole number above 0")
-    return text

@@ -97,8 +97,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except lab.FoundError as error:
-        print(f"bench-tracers: {error}", file=sys.stderr)
-        sys.exit(1)
+    sys.exit(lab.told(main))

@@ -246,6 +246,15 @@ def writes_to(lab: Disk, events: list[Event]) -> list[Event]:
     return [e for e in events if e["ev"] == "write" and e["dev"] == lab.dev]
 
 
+def told(program: Callable[[], int]) -> int:
+    """The status of a program that is no test; what it found wrong is one line, 1."""
+    try:
+        return program()
+    except FoundError as error:
+        print(f"{Path(sys.argv[0]).stem}: {error}", file=sys.stderr)
+        return 1
+
+
 def main(test: Callable[[argparse.Namespace], None]) -> int:
     """Run a test and print its verdict, one line; 0 or 1."""
     parser = argparse.ArgumentParser()

@@ -135,11 +135,7 @@ def maps_kib(pid: int) -> int:
     """Memory of its BPF maps, as their fdinfo says (kernel/bpf/syscall.c)."""
     maps = {}
     for info in Path(f"/proc/{pid}/fdinfo").iterdir():
-        try:
-            text = info.read_text()
-        except FileNotFoundError:  # closed in between
-            continue
-        lines = (line.split(":\t") for line in text.splitlines())
+        lines = (line.split(":\t") for line in lab.contents(info).splitlines())
         fields = {words[0]: words[-1] for words in lines}
         if "map_id" in fields:
             maps[fields["map_id"]] = int(fields["memlock"])
@@ -209,8 +205,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except lab.FoundError as error:
-        print(f"soak-tracers: {error}", file=sys.stderr)
-        sys.exit(1)
+    sys.exit(lab.told(main))

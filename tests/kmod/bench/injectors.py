@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -37,39 +37,34 @@ class Injector:
 
 
 @contextmanager
-def _null_blk() -> Iterator[None]:
-    """A disk that completes a write in the call that submits it."""
-    tool("modprobe", "null_blk", "queue_mode=2", "irqmode=0", "gb=1")
+def _loaded(unload: Sequence[str], *load: str | Path) -> Iterator[None]:
+    tool(*load)
     try:
         yield
     finally:
-        tool("modprobe", "-r", "null_blk")
+        tool(*unload)
 
 
-@contextmanager
-def _scsi_debug() -> Iterator[None]:
-    tool("modprobe", "scsi_debug", "delay=0", "dev_size_mb=64")
-    try:
-        yield
-    finally:
-        tool("modprobe", "-r", "scsi_debug")
+def module(path: Path, *parameters: str) -> AbstractContextManager[None]:
+    """While this lasts, a module of ours is loaded."""
+    return _loaded(("rmmod", path.stem), "insmod", path, *parameters)
+
+
+def _kernels_module(name: str, *parameters: str) -> AbstractContextManager[None]:
+    return _loaded(("modprobe", "-r", name), "modprobe", name, *parameters)
 
 
 @contextmanager
 def disks() -> Iterator[None]:
-    """While this lasts, the disks that the injectors slow are there."""
-    with _null_blk(), _scsi_debug():
-        yield
+    """While this lasts, the disks that the injectors slow are there.
 
-
-@contextmanager
-def module(path: Path, *parameters: str) -> Iterator[None]:
-    """While this lasts, a module is loaded."""
-    tool("insmod", path, *parameters)
-    try:
+    This null_blk completes a write in the call that submits it.
+    """
+    with (
+        _kernels_module("null_blk", "queue_mode=2", "irqmode=0", "gb=1"),
+        _kernels_module("scsi_debug", "delay=0", "dev_size_mb=64"),
+    ):
         yield
-    finally:
-        tool("rmmod", path.stem)
 
 
 @contextmanager
