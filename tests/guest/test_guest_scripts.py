@@ -46,6 +46,7 @@ FOLDERS = (
 # What must be shown on every kernel in `make test`; the others run on the
 # default one there, and everywhere with WRITESTALL_EVERY_KERNEL=1.
 ON_EVERY_KERNEL = {
+    "bare-scripts-run.py",
     "defer-lets-the-submitter-go-on.sh",
     "delays-only-the-submitter.sh",
     "drills-down-to-the-lock.py",
@@ -75,6 +76,9 @@ if os.environ.get("WRITESTALL_SOAK"):
 # What holds two clocks against each other must have the CPUs for itself: a host that
 # takes one away in between tells them apart by that.
 ALONE = {"agrees-with-witnesses.py", "engines-agree.py"}
+# What has a machine of its own, for it takes minutes: beside the others on one machine
+# it would keep that one busy when all the rest is done.
+OWN_MACHINE = {"survives-arming-under-load.py", "undoes-every-step.py"}
 # What needs the tools of vm/packages-full.txt, and with them the full image.
 FULL = {"agrees-with-witnesses.py"}
 # What serves where only one of the engines does; the others hold both to their word.
@@ -117,7 +121,9 @@ class Case:
         those that one worker gets (--dist loadscope).
         """
         kernel = f"{self.kernel} in the full image" if self.full else self.kernel
-        return f"{self.script.parent.relative_to(TESTS)} on {kernel}"
+        own = self.script.name in OWN_MACHINE
+        what = self.script if own else self.script.parent
+        return f"{what.relative_to(TESTS)} on {kernel}"
 
     @property
     def full(self) -> bool:
