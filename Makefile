@@ -11,7 +11,7 @@ export PROFILE WORKLOAD FS ROUNDS DURATION SLO AGED SEED NAME STALLS
 export PYTHONDONTWRITEBYTECODE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help lab variants compare test test-scenarios soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean
+.PHONY: help lab variants compare crash test test-scenarios soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
@@ -24,6 +24,9 @@ variants: ## the same for a scenario and all its variants, to one table (SCENARI
 
 compare: ## which file system stalls least on such a disk (PROFILE=, WORKLOAD=, FS=)
 	@lab/compare
+
+crash: ## cut the machine amid its writes: what does each file system keep (FS=, DURATION=)
+	@lab/crash
 
 test: ## set up, run every test this machine can run
 	@lab/test

@@ -135,14 +135,14 @@ def machine_command(
     artefacts: str,
     records: Records,
     command: list[str],
-    *image: str,
+    *more: str,
 ) -> list[str]:
     """The command that runs another in the machine; it ends with us.
 
-    There /mnt/out is the folder `out`, /mnt/build the compiled parts; `image` is
-    FULL or nothing.
+    There /mnt/out is the folder `out`, /mnt/build the compiled parts; `more` goes to
+    vm/run.
     """
-    machine = tool("vm/run", "--kernel", kernel, *image)
+    machine = tool("vm/run", "--kernel", kernel, *more)
     machine += ["--timeout", str(records.limit_s)]
     machine += ["--share", f"{out}:/mnt/out"]
     machine += ["--share", f"{artefacts}:/mnt/build:ro"]

@@ -37,10 +37,15 @@ def share(text: str) -> qemu.Share:
     found = re.fullmatch(r"([^:,]+):(/[^:,\s]*)(:ro)?", text)
     if not found:
         raise argparse.ArgumentTypeError(f"{text!r} is not HOSTDIR:GUESTDIR[:ro]")
-    source = Path(found[1]).absolute()
-    if not source.is_dir():
-        raise argparse.ArgumentTypeError(f"{source} is not a folder")
-    return qemu.Share(source, found[2], bool(found[3]))
+    return qemu.Share(folder(found[1]), found[2], bool(found[3]))
+
+
+def folder(text: str) -> Path:
+    """A folder that is there."""
+    path = Path(text).absolute()
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(f"{path} is not a folder")
+    return path
 
 
 def _add_image_options(parser: Parser) -> None:
@@ -69,6 +74,12 @@ def _run_parser() -> Parser:
         type=size,
         default=2 << 30,
         help="of each scratch disk (2G)",
+    )
+    add(
+        "--disks",
+        metavar="DIR",
+        type=folder,
+        help="keep the scratch disks there, for another machine to find",
     )
     add(
         "--memory", metavar="SIZE", type=size, default=2 << 30, help="of the guest (2G)"
@@ -105,6 +116,7 @@ def _run(arguments: list[str]) -> int:
         full_image=options.full,
         shares=tuple(options.share),
         disk_bytes=options.disk,
+        disks=options.disks,
         memory_bytes=options.memory,
         cpus=options.cpus,
         timeout_s=None if options.shell else options.timeout,

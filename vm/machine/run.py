@@ -35,6 +35,7 @@ class Job:
     full_image: bool = False
     shares: tuple[qemu.Share, ...] = ()
     disk_bytes: int = 2 << 30
+    disks: Path | None = None  # where the scratch disks stay; None: nowhere
     memory_bytes: int = 2 << 30
     cpus: int = 2
     timeout_s: float | None = 600
@@ -88,8 +89,9 @@ def _job_files(job: Job, shares: tuple[qemu.Share, ...]) -> dict[str, bytes]:
 
 
 def _sparse(folder: Path, name: str, size_bytes: int) -> Path:
+    """A disk of that size: the one that is there, or a new one."""
     path = folder / name
-    with path.open("wb") as handle:
+    with path.open("ab") as handle:
         handle.truncate(size_bytes)
     return path
 
@@ -163,6 +165,7 @@ def _start(
         channels = Channels(qemu.PORTS, forward={"stdout": 1, "stderr": 2})
         project = qemu.Share(recipe.PROJECT, GUEST_PROJECT, True)
         shares = (project, *job.shares)
+        disks = job.disks or folder
         initrd = folder / "initrd"
         extra = initramfs.archive(_job_files(job, shares))
         initrd.write_bytes(initramfs.build(kernel).read_bytes() + extra)
@@ -174,8 +177,8 @@ def _start(
             memory_bytes=job.memory_bytes,
             root=image.disk(known),
             console=console,
-            virtio_disks=(_sparse(folder, "blk0", job.disk_bytes),),
-            scsi_disks=(_sparse(folder, "scsi0", job.disk_bytes),),
+            virtio_disks=(_sparse(disks, "blk0", job.disk_bytes),),
+            scsi_disks=(_sparse(disks, "scsi0", job.disk_bytes),),
             shares=shares,
             port_fds=dict(channels.fds),
             interactive=job.interactive,

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will cut a machine amid its writes, and find in the next one what fsync(2)
+promised, and that of the rest nothing was promised."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support import PROJECT
+
+LIMIT_S = 300
+
+
+def _crash(out: Path, **words: str) -> subprocess.CompletedProcess[str]:
+    ours = {name: text for name, text in os.environ.items() if "MAKE" not in name}
+    return subprocess.run(
+        ["lab/crash"],
+        cwd=PROJECT,
+        env=ours | {"WRITESTALL_OUT": str(out)} | words,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+
+
+def test_what_was_synced_outlives_its_machine(tmp_path: Path) -> None:
+    done = _crash(tmp_path, FS="ext4-default", DURATION="8")
+    assert done.returncode == 0, done.stderr[-3000:]
+    (folder,) = tmp_path.iterdir()
+    ((option,),) = [json.loads((folder / "crash.json").read_text())]
+    assert "sysrq: Resetting" in (folder / "ext4-default.write.log").read_text()
+    assert option["synced"]["synced"] > 100
+    assert option["synced"]["lost_synced"] == 0
+    # Delayed allocation: no block, and no size, before the flusher comes.
+    assert option["plain"]["lost"] == option["plain"]["written"] > 100
+    assert "| ext4-default |" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"FS": "ext4,zfs"}, "file system or option 'zfs' is not known"),
+        ({"DURATION": "long"}, "DURATION=long: want a whole number above 0"),
+        ({"KERNEL": "9.9"}, "unknown kernel '9.9'"),
+    ],
+    ids=str,
+)
+def test_a_bad_word_gets_one_line_at_once(
+    tmp_path: Path, words: dict[str, str], said: str
+) -> None:
+    done = _crash(tmp_path, **words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
