@@ -42,7 +42,7 @@ FORMATS = {
     "folded": Format("to_folded", "folded", TEXT, "stacks in us, for FlameGraph"),
     "parquet": Format(
         "to_parquet", "fill", FOLDER, "tables writes, links, blocks",
-        library="pyarrow",
+        library="pyarrow", empty=True,
     ),
     "prometheus": Format(
         "to_prometheus", "metrics", TEXT, "OpenMetrics, for a node_exporter textfile",

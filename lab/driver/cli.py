@@ -11,6 +11,7 @@ from collections.abc import Callable
 from driver import (
     artefacts,
     bench,
+    cluster,
     compare,
     crash,
     doctor,
@@ -72,6 +73,7 @@ PROGRAMS: dict[str, Callable[[], int]] = {
     "bench-injector": bench.main,
     "bench-tracers": overhead.bench,
     "build": _build,
+    "cell": cluster.cell,
     "compare": compare.main,
     "crash": crash.main,
     "doctor": doctor.main,

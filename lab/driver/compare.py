@@ -10,29 +10,19 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from driver import doctor
-from driver.lab import (
-    PREPARING,
-    Records,
-    choose_engine,
-    machine_command,
-    prepare,
-    told,
-    tool,
-)
+from driver import cells, cluster, doctor
+from driver.cluster import Cluster
+from driver.lab import PREPARING, choose_engine, prepare, told
 from driver.progress import Progress, Stage, StageError, StageLog
 from driver.project import OUT, accel, cache, qemu, recipe
 from machine.errors import UserError
 
-# A run's workload is a part of its time under TCG.
-BESIDE_S = 120
 # A run that failed is tried once more, on a fresh machine; an option whose first
 # run failed twice does not work here, and its other rounds are left alone.
 MOST_TRIES = 2
@@ -65,6 +55,12 @@ class Request:
     slo: str
     planned: tuple[str, ...]
     folder: Path
+    cluster: Cluster | None
+
+    @property
+    def extras(self) -> tuple[str, ...]:
+        """Groups of pyproject.toml that its Python needs."""
+        return self.cluster.extras if self.cluster else ("compare",)
 
     @staticmethod
     def from_environment() -> Request:
@@ -75,7 +71,7 @@ class Request:
         words = {name: os.environ.get(name) or "" for name in PLANNED}
         pairs = [(PLANNED[name], word) for name, word in words.items() if word]
         planned = tuple(word for pair in pairs for word in pair)
-        _plan(planned)
+        cells.plan(*planned)
         disk = Path(words["PROFILE"] or "dying-hdd").stem
         work = Path(words["WORKLOAD"] or "appenders").stem
         name = os.environ.get("NAME") or f"{disk}-{work}-{known.kernel}"
@@ -85,58 +81,38 @@ class Request:
         slo = os.environ.get("SLO") or "65ms"
         if not SLO.fullmatch(slo):
             raise UserError(f"SLO={slo}: want a time with its unit, like 65ms or 1.5s")
-        return Request(known.kernel, engine, slo, planned, OUT / "compare" / name)
-
-
-def _plan(arguments: tuple[str, ...]) -> str:
-    """Call repro/plan; what it refuses is refused in its words."""
-    done = subprocess.run(
-        tool("repro/plan", *arguments), capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise UserError((done.stderr.strip().splitlines() or ["repro/plan failed"])[-1])
-    return done.stdout.strip()
-
-
-def _machine(
-    request: Request, artefacts: str, number: int, skip: list[str], limit_s: int
-) -> list[str]:
-    """The command that boots a machine for the runs that are left."""
-    folder = request.folder
-    inside = ["repro/run", "--plan", "/mnt/out", "--build", "/mnt/build", "--wipe"]
-    inside += ["--disk", "/dev/vdb", "--journal-disk", "/dev/sda"]
-    inside += ["--engine", request.engine, "--progress", "none"]
-    inside += [word for name in skip for word in ("--skip", name)]
-    machines = folder / "machines"
-    console, result = machines / f"{number}.console.log", machines / f"{number}.json"
-    records = Records(console, result, limit_s)
-    return machine_command(request.kernel, folder, artefacts, records, inside)
+        folder = OUT / "compare" / name
+        spread = Cluster.from_environment()
+        return Request(known.kernel, engine, slo, planned, folder, spread)
 
 
 def _left(folder: Path, skip: set[str]) -> list[str]:
     """The cells that are neither complete nor given up, in the order of running."""
-    return [name for name in _plan((str(folder), "--left")).split() if name not in skip]
+    return [name for name in cells.left(folder) if name not in skip]
 
 
 def _runs(log: StageLog, request: Request, artefacts: str) -> str:
     """Machines until nothing is left to run; what came of it, in a line."""
     folder = request.folder
-    duration_s = json.loads((folder / "plan.json").read_text())["duration_s"]
-    (folder / "machines").mkdir(exist_ok=True)
-    _note_host(folder / "machines/host.json")
+    where = (folder, request.kernel, request.engine)
+    if request.cluster:
+        cluster.run(log, where, request.cluster)
+        return _told(folder, len(cells.left(folder)))
     tries: Counter[str] = Counter()
     skip: set[str] = set()
     while left := _left(folder, skip):
         number = 1 + len(list((folder / "machines").glob("*.console.log")))
-        limit_s = len(left) * (duration_s + BESIDE_S) + BESIDE_S
-        command = _machine(request, artefacts, number, sorted(skip), limit_s)
+        command = cells.machine(where, str(number), left, artefacts)
         # The manifests, and the machine's own verdict, say what failed.
         with suppress(UserError):
             log.run(command)
         if still := _left(folder, skip):
             _give_up(still, tries, skip)
-    count = len(skip)
-    return f"{folder}" + (f"; {count} runs failed" if count else "")
+    return _told(folder, len(skip))
+
+
+def _told(folder: Path, failed: int) -> str:
+    return f"{folder}" + (f"; {failed} runs failed" if failed else "")
 
 
 def _note_host(path: Path) -> None:
@@ -163,12 +139,15 @@ def main() -> int:
     progress = Progress(COMPARE_STAGES, cache.root() / "logs")
     folder = request.folder
     try:
-        python, artefacts = prepare(progress, request.kernel, ("compare",))
+        python, artefacts = prepare(progress, request.kernel, request.extras)
         with progress.stage() as log:
             folder.mkdir(parents=True, exist_ok=True)
             inputs = f"{Path(artefacts).name} {request.engine}"
-            log.note = _plan((str(folder), "--inputs", inputs, *request.planned))
+            given = ("--inputs", inputs, *request.planned)
+            log.note = cells.plan(str(folder), *given)
         with progress.stage() as log:
+            (folder / "machines").mkdir(exist_ok=True)
+            _note_host(folder / "machines/host.json")
             log.note = _runs(log, request, artefacts)
         with progress.stage() as log:
             answer = _report(log, python, request)

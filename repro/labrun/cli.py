@@ -74,11 +74,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--plan", metavar="DIR", type=Path, help="all cells of a plan, no SCENARIO")
     add(
-        "--skip",
+        "--only",
         metavar="CELL",
         action="append",
         default=[],
-        help="leave this cell of the plan out",
+        help="of the plan, this cell; may be given again (all)",
     )
     add("--disk", metavar="DEV", help="scratch disk; what it carries is lost")
     add(

@@ -19,7 +19,8 @@ from labrun.stop import Stop
 
 def run(options: argparse.Namespace, stop: Stop) -> int:
     """Run them in order; the first status that is not 0, else 0."""
-    cells = [row for row in plan.unfinished(options.plan) if row[0] not in options.skip]
+    left, only = plan.unfinished(options.plan), options.only
+    cells = [row for row in left if row[0] in only or not only]
     for number, (name, file, out) in enumerate(cells, 1):
         stop.check()
         say(f"{number} of {len(cells)}: {name}")

@@ -72,6 +72,16 @@ def test_a_quiet_run_has_its_metrics(tmp_path: Path, capsys: Capture) -> None:
     assert "writestall_stall_seconds_count" in capsys.readouterr().out
 
 
+def test_a_quiet_run_has_no_tables(tmp_path: Path) -> None:
+    """A folder, so that many runs can be exported alike."""
+    out = tmp_path / "out"
+    assert (
+        main(["export", str(quiet_run(tmp_path)), "--to", "parquet", "-o", str(out)])
+        == 0
+    )
+    assert list(out.iterdir()) == []
+
+
 def test_an_unknown_format(run: Path, capsys: Capture) -> None:
     """argparse names the known ones, with its own status of bad usage."""
     with pytest.raises(SystemExit) as stop:

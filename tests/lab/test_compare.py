@@ -76,13 +76,9 @@ def _interrupted(out: Path, tmp: Path) -> str:
     return finished
 
 
-def test_an_interrupted_comparison_goes_on_where_it_was(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    folder = out / "compare/small"
-    finished = _interrupted(out, tmp_path)
-    before = _manifest(folder, finished)["clock"]
+def _compared(out: Path, *words: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        ["make", "compare"],
+        ["make", "compare", *words],
         cwd=PROJECT,
         env=_environment(out),
         stdin=subprocess.DEVNULL,
@@ -92,6 +88,15 @@ def test_an_interrupted_comparison_goes_on_where_it_was(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
+    return done
+
+
+def test_an_interrupted_comparison_goes_on_where_it_was(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    folder = out / "compare/small"
+    finished = _interrupted(out, tmp_path)
+    before = _manifest(folder, finished)["clock"]
+    done = _compared(out)
     assert "1 of 2 runs of 2 s to do" in done.stderr
     assert _complete(folder) == CELLS
     assert _manifest(folder, finished)["clock"] == before
@@ -108,6 +113,20 @@ def test_an_interrupted_comparison_goes_on_where_it_was(tmp_path: Path) -> None:
     assert (folder / "compare.html").read_text().startswith("<!DOCTYPE html>")
 
 
+def test_cells_run_side_by_side(tmp_path: Path) -> None:
+    folder = tmp_path / "compare/small"
+    done = _compared(tmp_path, "JOBS=2")
+    assert _complete(folder) == CELLS
+    for cell in CELLS:
+        assert (folder / cell / "tables").is_dir(), cell
+        machine = folder / "machines" / f"{cell.replace('/', '-')}.json"
+        assert json.loads(machine.read_text())["status"] == 0
+    assert done.stdout.strip() == (folder / "compare.txt").read_text().strip()
+    before = {cell: _manifest(folder, cell)["clock"] for cell in CELLS}
+    assert "0 of 2 runs of 2 s to do" in _compared(tmp_path, "JOBS=2").stderr
+    assert {cell: _manifest(folder, cell)["clock"] for cell in CELLS} == before
+
+
 @pytest.mark.parametrize(
     ("variables", "said"),
     [
@@ -117,6 +136,8 @@ def test_an_interrupted_comparison_goes_on_where_it_was(tmp_path: Path) -> None:
         ({"SLO": "65"}, "SLO=65: want a time with its unit, like 65ms or 1.5s"),
         ({"ROUNDS": "many"}, "--rounds: 'many': want 1 to 1000"),
         ({"KERNEL": "9.9"}, "unknown kernel '9.9'"),
+        ({"JOBS": "0"}, "JOBS=0: want a whole number above 0"),
+        ({"EXECUTOR": "slrum"}, "EXECUTOR=slrum: want one of local, slurm, cluster-"),
     ],
     ids=str,
 )

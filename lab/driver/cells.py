@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""cells: a planned comparison's folder to what is left of it and its machines."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+from driver.lab import Records, machine_command, tool
+from machine.errors import UserError
+
+# A run's workload is a part of its time under TCG.
+BESIDE_S = 120
+
+
+def plan(*arguments: str) -> str:
+    """Call repro/plan; what it refuses is refused in its words."""
+    done = subprocess.run(
+        tool("repro/plan", *arguments), capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise UserError((done.stderr.strip().splitlines() or ["repro/plan failed"])[-1])
+    return done.stdout.strip()
+
+
+def left(folder: Path) -> list[str]:
+    """The cells that are not complete, in the order of running."""
+    return plan(str(folder), "--left").split()
+
+
+def machine(
+    where: tuple[Path, str, str], name: str, cells: list[str], artefacts: str
+) -> list[str]:
+    """The command that boots a machine for some cells.
+
+    `where` is the comparison's folder, kernel and engine; `name` is that of the
+    machine's own files below machines/.
+    """
+    folder, kernel, engine = where
+    inside = ["repro/run", "--plan", "/mnt/out", "--build", "/mnt/build", "--wipe"]
+    inside += ["--disk", "/dev/vdb", "--journal-disk", "/dev/sda"]
+    inside += ["--engine", engine, "--progress", "none"]
+    inside += [word for cell in cells for word in ("--only", cell)]
+    duration_s = json.loads((folder / "plan.json").read_text())["duration_s"]
+    machines = folder / "machines"
+    machines.mkdir(exist_ok=True)
+    records = Records(
+        machines / f"{name}.console.log",
+        machines / f"{name}.json",
+        len(cells) * (duration_s + BESIDE_S) + BESIDE_S,
+    )
+    return machine_command(kernel, folder, artefacts, records, inside)
