@@ -15,8 +15,8 @@ from writestall.standing import COLUMNS, Answer, Column, Pair, Standing
 from writestall.units import many, ms
 
 NO_DURABILITY = (
-    "What an option loses in a crash is not measured here: data=writeback, no journal"
-    " and tmpfs pay with that."
+    "What an option loses in a crash is not measured here, make crash shows it:"
+    " data=writeback, no journal and tmpfs pay with that."
 )
 
 

@@ -66,6 +66,8 @@ def run(log: StageLog, where: tuple[Path, str, str], spread: Cluster) -> None:
     command += ["--snakefile", str(SNAKEFILE), "--directory", str(folder)]
     command += ["--executor", spread.executor, "--jobs", spread.jobs]
     command += ["--keep-going", "--retries", TRIES_AGAIN, "--rerun-triggers", "mtime"]
+    # What a power cut left, a lock and half a table, keeps nobody from going on.
+    command += ["--nolock", "--rerun-incomplete"]
     command += ["--config", f"kernel={kernel}", f"engine={engine}"]
     # The manifests, and the machines' own verdicts, say what failed.
     with suppress(UserError):
