@@ -4,29 +4,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
-from driver.lab import Records, machine_command, tool
-from machine.errors import UserError
+from driver.lab import Records, answer, machine_command
 
 # A run's workload is a part of its time under TCG.
 BESIDE_S = 120
 
 
-def plan(*arguments: str) -> str:
-    """Call repro/plan; what it refuses is refused in its words."""
-    done = subprocess.run(
-        tool("repro/plan", *arguments), capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise UserError((done.stderr.strip().splitlines() or ["repro/plan failed"])[-1])
-    return done.stdout.strip()
-
-
 def left(folder: Path) -> list[str]:
     """The cells that are not complete, in the order of running."""
-    return plan(str(folder), "--left").split()
+    return answer("repro/plan", str(folder), "--left").split()
 
 
 def machine(

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from driver import cells, cluster, doctor
 from driver.cluster import Cluster
-from driver.lab import PREPARING, choose_engine, prepare, told
+from driver.lab import PREPARING, answer, choose_engine, prepare, told
 from driver.progress import Progress, Stage, StageError, StageLog
 from driver.project import OUT, accel, cache, qemu, recipe
 from machine.errors import UserError
@@ -71,7 +71,7 @@ class Request:
         words = {name: os.environ.get(name) or "" for name in PLANNED}
         pairs = [(PLANNED[name], word) for name, word in words.items() if word]
         planned = tuple(word for pair in pairs for word in pair)
-        cells.plan(*planned)
+        answer("repro/plan", *planned)
         disk = Path(words["PROFILE"] or "dying-hdd").stem
         work = Path(words["WORKLOAD"] or "appenders").stem
         name = os.environ.get("NAME") or f"{disk}-{work}-{known.kernel}"
@@ -144,17 +144,17 @@ def main() -> int:
             folder.mkdir(parents=True, exist_ok=True)
             inputs = f"{Path(artefacts).name} {request.engine}"
             given = ("--inputs", inputs, *request.planned)
-            log.note = cells.plan(str(folder), *given)
+            log.note = answer("repro/plan", str(folder), *given)
         with progress.stage() as log:
             (folder / "machines").mkdir(exist_ok=True)
             _note_host(folder / "machines/host.json")
             log.note = _runs(log, request, artefacts)
         with progress.stage() as log:
-            answer = _report(log, python, request)
+            text = _report(log, python, request)
             log.note = str(folder / "compare.html")
     except StageError as failed:
         return failed.status
-    print(f"\n{answer.rstrip()}\n")
+    print(f"\n{text.rstrip()}\n")
     for name in ("compare.txt", "compare.html", "compare.json"):
         print(f"{name}: {folder / name}", file=sys.stderr)
     return 0

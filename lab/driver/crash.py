@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from driver import lab, pages
-from driver.lab import PREPARING, Records, tool
+from driver.lab import PREPARING, Records
 from driver.progress import Progress, Stage, StageError, StageLog
 from driver.project import OUT, cache, recipe
 from machine.errors import EXIT_LOST, UserError
@@ -31,7 +31,7 @@ STAGES = (
 # (mm/page-writeback.c, dirty_expire_interval, dirty_writeback_interval): less shows
 # only that a file had not been written at all.
 SECONDS = 45
-LIMIT_S = 3600 + 180  # repro/crash writes for an hour at most
+BESIDE_S = 180
 # Of the file that is never synced, then of the one that is, in records of 512 bytes.
 HEAD = (
     *("option", "written", "lost", "lost time", "torn"),
@@ -40,48 +40,39 @@ HEAD = (
 Data = dict[str, Any]
 
 
-def _options(words: str) -> list[str]:
-    """Names of the options asked for; what repro/crash refuses is refused so."""
-    command = tool("repro/crash", "list", words)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise UserError(done.stderr.strip().splitlines()[-1])
-    return done.stdout.split()
+@dataclass(frozen=True)
+class Cut:
+    """Where the results go, the kernel, its compiled parts, and seconds of writing."""
 
+    folder: Path
+    kernel: str
+    built: str
+    seconds: str
 
-def _machine(
-    phase: str, where: tuple[Path, str, str], option: str, disks: str
-) -> list[str]:
-    """The command of one phase on one option; `where`: see _kept()."""
-    folder, kernel, built = where
-    name = f"{option}.{phase}"
-    records = Records(folder / f"{name}.log", folder / f"{name}.json", LIMIT_S)
-    inside = ["repro/crash", phase, option, "--disk", "/dev/vdb"]
-    inside += [
-        "--journal-disk",
-        "/dev/sda",
-        "--seconds",
-        lab.positive("DURATION", SECONDS),
-    ]
-    inside += ["--promises", f"/mnt/out/{option}.promises"]
-    inside += ["--kept", f"/mnt/out/{option}.kept.json", "--cut-this-machine"]
-    stay = ("--disks", disks)
-    return lab.machine_command(kernel, folder, built, records, inside, *stay)
+    def machine(self, phase: str, option: str, disks: str) -> list[str]:
+        """The command of one phase on one option."""
+        name = self.folder / f"{option}.{phase}"
+        limit_s = int(self.seconds) + BESIDE_S
+        records = Records(Path(f"{name}.log"), Path(f"{name}.json"), limit_s)
+        inside = ["repro/crash", phase, option, "--disk", "/dev/vdb"]
+        inside += ["--journal-disk", "/dev/sda", "--seconds", self.seconds]
+        inside += ["--promises", f"/mnt/out/{option}.promises"]
+        inside += ["--kept", f"/mnt/out/{option}.kept.json", "--cut-this-machine"]
+        stay = ("--disks", disks)
+        return lab.machine_command(
+            self.kernel, self.folder, self.built, records, inside, *stay
+        )
 
-
-def _kept(log: StageLog, where: tuple[Path, str, str], option: str) -> Data:
-    """Cut a machine, then see what the next one finds.
-
-    `where` is the folder of the results, the kernel, and its compiled parts.
-    """
-    with tempfile.TemporaryDirectory(prefix="writestall-") as disks:
-        with suppress(UserError):
-            log.run(_machine("write", where, option, disks))
-        if log.status != EXIT_LOST:
-            raise UserError(f"{option}: the machine was not cut, see the log")
-        log.run(_machine("check", where, option, disks))
-    kept: Data = json.loads((where[0] / f"{option}.kept.json").read_text())
-    return kept
+    def kept(self, log: StageLog, option: str) -> Data:
+        """Cut a machine, then see what the next one finds."""
+        with tempfile.TemporaryDirectory(prefix="writestall-") as disks:
+            with suppress(UserError):
+                log.run(self.machine("write", option, disks))
+            if log.status != EXIT_LOST:
+                raise UserError(f"{option}: the machine was not cut, see the log")
+            log.run(self.machine("check", option, disks))
+        kept: Data = json.loads((self.folder / f"{option}.kept.json").read_text())
+        return kept
 
 
 def _row(kept: Data) -> list[str]:
@@ -106,17 +97,17 @@ def table(found: Iterable[Data]) -> str:
 
 def main() -> int:
     """Cut a machine for each option; print the table."""
-    options = _options(os.environ.get("FS") or "")
+    options = lab.answer("repro/crash", "list", os.environ.get("FS") or "").split()
     kernel = recipe.load(os.environ.get("KERNEL")).kernel
-    lab.positive("DURATION", SECONDS)
+    seconds = lab.positive("DURATION", SECONDS)
     progress = Progress(STAGES, cache.root() / "logs")
     folder = OUT / f"{time.strftime('%Y%m%d-%H%M%S')}-crash-{kernel}"
     try:
         _, built = lab.prepare(progress, kernel)
         folder.mkdir(parents=True)
         with progress.stage() as log:
-            where = (folder, kernel, built)
-            found = [_kept(log, where, option) for option in options]
+            cut = Cut(folder, kernel, built, seconds)
+            found = [cut.kept(log, option) for option in options]
             log.note = str(folder)
     except StageError as failed:
         return failed.status

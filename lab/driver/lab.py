@@ -84,10 +84,7 @@ class Request:
         accel.remembered()  # refuses an unknown ACCEL
         scenario = os.environ.get("SCENARIO") or default
         injector = os.environ.get("INJECTOR") or DEFAULT_INJECTOR
-        command = tool("repro/run", "--check", scenario, "--injector", injector)
-        checked = subprocess.run(command, capture_output=True, text=True, check=False)
-        if checked.returncode:
-            raise UserError(checked.stderr.strip().splitlines()[-1])
+        answer("repro/run", "--check", scenario, "--injector", injector)
         room = doctor.cache_room()
         if not room.good:
             raise UserError(f"too little {room.what}: {room.reason}; {room.remedy}")
@@ -105,6 +102,15 @@ class Request:
 def tool(path: str, *arguments: str) -> list[str]:
     """The command line of one of the project's own programs."""
     return [sys.executable, str(PROJECT / path), *arguments]
+
+
+def answer(path: str, *arguments: str) -> str:
+    """What one of our programs prints; what it refuses is refused in its words."""
+    command = tool(path, *arguments)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UserError((done.stderr.strip().splitlines() or [f"{path} failed"])[-1])
+    return done.stdout.strip()
 
 
 @dataclass(frozen=True)

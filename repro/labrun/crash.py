@@ -107,14 +107,13 @@ def _append(files: list[int], promises: int) -> None:
     number = synced = 0
     while True:
         now_ns = time.monotonic_ns()
-        plain, confirmed = files
-        os.write(plain, ledger.record(number, now_ns))
-        os.write(confirmed, ledger.record(number, now_ns))
+        block = ledger.record(number, now_ns)
+        for file in files:
+            os.write(file, block)
         number += 1
-        told = ledger.PROMISED.pack(number, number, synced, now_ns)
-        os.pwrite(promises, told, 0)
+        os.pwrite(promises, ledger.PROMISED.pack(number, number, synced, now_ns), 0)
         if number % SYNC_EVERY == 0:
-            os.fsync(confirmed)
+            os.fsync(files[1])
             synced = number
             os.pwrite(promises, ledger.PROMISED.pack(number, number, synced, now_ns), 0)
         time.sleep(INTERVAL_S)
