@@ -8,6 +8,7 @@
 set -u
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export HOME=/root LC_ALL=C.UTF-8 TERM=${TERM:-vt100}
+sync_s=30 # what a disk that the job left stuck may cost
 
 port() { # NAME: the device of the virtio-serial port with that name
 	local entry
@@ -72,10 +73,12 @@ echo begun >&3
 status=$?
 # The power goes while this script waits, and disks go before it: what waits is a
 # builtin that has run once, for a program would be read from the root disk.
-mkfifo /run/never
-exec 4<>/run/never
-read -r -t 0.01 <&4
-sync
+mkfifo /run/synced
+exec 4<>/run/synced
+{ sync && echo; } >&4 &
+read -r -t "$sync_s" <&4 ||
+	echo "guest.sh: a disk is stuck: what was written to it may be lost" \
+		>"$(port stderr)"
 printf '{"status": %d, "boot_s": %s}\n' "$status" "$boot_s" >&3
 echo o >/proc/sysrq-trigger
 read -r -t 60 <&4

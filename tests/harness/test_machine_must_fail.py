@@ -52,6 +52,19 @@ def test_the_command_s_own_status_is_returned(machine: Run) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (7, "out\n", "err\n")
 
 
+def test_a_disk_left_stuck_hides_no_status(machine: Run) -> None:
+    """Nothing ends sync(2) there; the machine's end does not wait for it."""
+    stuck = (
+        'dmsetup create stuck --table "0 $(blockdev --getsz /dev/vdb) linear /dev/vdb'
+        ' 0" && dmsetup mknodes && mkfs.ext4 -q -F /dev/mapper/stuck &&'
+        " mount /dev/mapper/stuck /mnt && echo x >/mnt/file &&"
+        " dmsetup suspend --nolockfs --noflush stuck && exit 7"
+    )
+    done = machine("--timeout", "300", "--", "bash", "-c", stuck)
+    assert done.returncode == 7
+    assert "guest.sh: a disk is stuck" in done.stderr
+
+
 def test_printing_ok_and_exiting_1_is_a_failure(machine: Run) -> None:
     done = machine("--", "sh", "-c", "echo ok; echo '{\"status\": 0}'; exit 1")
     assert done.returncode == 1

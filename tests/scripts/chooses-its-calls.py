@@ -80,6 +80,7 @@ def by_family_and_device(options: argparse.Namespace, disk: lab.Disk) -> None:
     hears, tells = os.pipe()
     grandchild = sync(lab.MOUNT / "grandchild.log")
     child = sync(lab.MOUNT / "child.log")
+    beside = sync(lab.MOUNT / "other.log")  # made before the stall, which holds makers
     own: list[int] = []
 
     def family() -> None:
@@ -95,7 +96,7 @@ def by_family_and_device(options: argparse.Namespace, disk: lab.Disk) -> None:
             lab.wait_blocked(elder)
             (younger,) = lab.descendants(elder)
             own = [elder, younger]
-            other = lab.child(sync(lab.MOUNT / "other.log"))
+            other = lab.child(beside)
             for pid in (younger, other):
                 lab.wait_blocked(pid)
             time.sleep(HOLD_S)

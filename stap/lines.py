@@ -1,0 +1,1 @@
+../bpf/lines.py
