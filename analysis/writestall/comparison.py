@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from writestall import model, rundir
+from writestall import durability, model, rundir
+from writestall.durability import Kept
 from writestall.errors import WritestallError
 from writestall.hlog import Log, read_log
 from writestall.rundir import RunDir
@@ -65,12 +66,14 @@ class Option:
 
 @dataclass(slots=True)
 class Comparison:
-    """All of it. `machines` are the verdicts of the machines that ran it."""
+    """All of it. `machines` are the verdicts of the machines that ran it, `kept` what
+    options had left when one was cut."""
 
     path: Path
     plan: dict[str, Any]
     options: list[Option]
     machines: list[dict[str, Any]]
+    kept: list[Kept]
 
 
 def open_comparison(path: Path) -> Comparison:
@@ -91,7 +94,8 @@ def open_comparison(path: Path) -> Comparison:
     ]
     if not any(option.counted for option in options):
         raise WritestallError(f"{path}: no run counts; {_first_reason(options)}")
-    return Comparison(path, plan, options, _machines(path))
+    kept = durability.read(path, [option.name for option in options])
+    return Comparison(path, plan, options, _machines(path), kept)
 
 
 def _plan(path: Path) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from writestall import durability
 from writestall import standing_view as view
 from writestall.beside import beside
 from writestall.render import render
@@ -23,7 +24,7 @@ def page(answer: Answer) -> str:
 
 def _context(answer: Answer) -> dict[str, Any]:
     """All that the template prints."""
-    plan = answer.comparison.plan
+    plan, kept = answer.comparison.plan, answer.comparison.kept
     counted = [row.option for row in answer.standings if row.runs]
     groups = [
         (title, len([column for column in COLUMNS if column.group == group]))
@@ -44,6 +45,10 @@ def _context(answer: Answer) -> dict[str, Any]:
         "heat": beside(counted, plan["duration_s"], answer.slo_ns),
         "slo": ms(answer.slo_ns),
         "facts": view.facts(answer),
+        "kept": kept,
+        "kept_headings": durability.HEADINGS,
+        "kept_how": durability.HOW,
+        "kept_verdict": durability.verdict(kept) if kept else "",
         "doubts": list(view.doubts(answer)),
         "how": view.HOW,
     }

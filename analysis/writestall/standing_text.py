@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+from writestall import durability
 from writestall import standing_view as view
+from writestall.durability import Kept
 from writestall.standing import BY_KEY, COLUMNS, REQUEST, WRITE, Answer, Column
 from writestall.standing_view import Row
 
@@ -30,6 +32,7 @@ def lines(answer: Answer) -> Iterator[str]:
         yield ""
     yield from _causes(rows)
     yield ""
+    yield from _durability(answer.comparison.kept)
     yield from _versus(answer)
     yield ""
     yield view.HOW
@@ -72,6 +75,17 @@ def _causes(rows: list[Row]) -> Iterator[str]:
     for line in cells:
         padded = (w.ljust(width) for w, width in zip(line, widths, strict=True))
         yield "  ".join(padded).rstrip()
+
+
+def _durability(kept: list[Kept]) -> Iterator[str]:
+    """What each option keeps when the machine is cut, where that was tried."""
+    if kept:
+        cells = [["when cut", *durability.HEADINGS]]
+        cells += [[one.option, *one.cells] for one in kept]
+        yield from _aligned(cells)
+        yield durability.verdict(kept)
+        yield durability.HOW
+        yield ""
 
 
 def _versus(answer: Answer) -> Iterator[str]:
@@ -121,5 +135,6 @@ def as_json(answer: Answer) -> dict[str, Any]:
             for pair in answer.pairs
         ],
         "units": {key: column.unit for key, column in BY_KEY.items()},
+        "durability": [asdict(kept) for kept in answer.comparison.kept],
         "notes": list(view.doubts(answer)),
     }

@@ -8,16 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from writestall import resample
+from writestall import durability, resample
 from writestall.comparison import Option
 from writestall.resample import Estimate
 from writestall.standing import COLUMNS, Answer, Column, Pair, Standing
 from writestall.units import many, ms
-
-NO_DURABILITY = (
-    "What an option loses in a crash is not measured here, make crash shows it:"
-    " data=writeback, no journal and tmpfs pay with that."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +162,8 @@ def doubts(answer: Answer) -> Iterator[str]:
     for machine in answer.comparison.machines:
         for line in machine.get("complaints") or []:
             yield f"a machine of this comparison complained: {line}"
-    yield NO_DURABILITY
+    if not answer.comparison.kept:
+        yield durability.NOT_SHOWN
 
 
 def _of_runs(option: Option) -> Iterator[str]:

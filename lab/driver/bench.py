@@ -38,7 +38,7 @@ def main() -> int:
             records = lab.Records(folder / "console.log", machine, LIMIT_S)
             inside = ["python3", f"{BENCH}/run.py", "--build", "/mnt/build"]
             inside += ["--out", f"/mnt/out/{found.name}"]
-            inside += ["--rounds", lab.positive("ROUNDS", 5)]
+            inside += ["--rounds", lab.whole("ROUNDS", 5)]
             log.run(lab.machine_command(kernel, folder, str(built), records, inside))
             log.note = str(folder)
     except StageError as failed:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from driver import artefacts, cells, setup
-from driver.lab import positive
+from driver.lab import whole
 from driver.progress import StageLog, watched
 from driver.project import PROJECT
 from machine.errors import UserError
@@ -46,7 +46,7 @@ class Cluster:
         if executor not in EXECUTORS:
             known = ", ".join(EXECUTORS)
             raise UserError(f"EXECUTOR={executor}: want one of {known}")
-        jobs = positive("JOBS", 1)
+        jobs = whole("JOBS", 1)
         asked = os.environ.get("JOBS") or os.environ.get("EXECUTOR")
         return Cluster(jobs, executor) if asked else None
 

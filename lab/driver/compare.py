@@ -16,9 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from driver import cells, cluster, doctor
+from driver import cells, cluster, crash, doctor
 from driver.cluster import Cluster
-from driver.lab import PREPARING, answer, choose_engine, prepare, told
+from driver.lab import PREPARING, answer, choose_engine, prepare, told, whole
 from driver.progress import Progress, Stage, StageError, StageLog
 from driver.project import OUT, accel, cache, qemu, recipe
 from machine.errors import UserError
@@ -30,6 +30,7 @@ COMPARE_STAGES = (
     *PREPARING,
     Stage("plan", "correct what the line names"),
     Stage("runs", "make compare again goes on where it was; machines/ has consoles"),
+    Stage("cuts", "crash/ has each machine's console"),
     Stage("report", "run it again with V=1 to see everything"),
 )
 ENGINES = ("stap", "bpftrace")
@@ -53,6 +54,7 @@ class Request:
     kernel: str
     engine: str
     slo: str
+    cut_s: str
     planned: tuple[str, ...]
     folder: Path
     cluster: Cluster | None
@@ -81,9 +83,10 @@ class Request:
         slo = os.environ.get("SLO") or "65ms"
         if not SLO.fullmatch(slo):
             raise UserError(f"SLO={slo}: want a time with its unit, like 65ms or 1.5s")
+        cut_s = whole("CUT", crash.SECONDS, least=0)
         folder = OUT / "compare" / name
         spread = Cluster.from_environment()
-        return Request(known.kernel, engine, slo, planned, folder, spread)
+        return Request(known.kernel, engine, slo, cut_s, planned, folder, spread)
 
 
 def _left(folder: Path, skip: set[str]) -> list[str]:
@@ -113,6 +116,31 @@ def _runs(log: StageLog, request: Request, artefacts: str) -> str:
 
 def _told(folder: Path, failed: int) -> str:
     return f"{folder}" + (f"; {failed} runs failed" if failed else "")
+
+
+def _cuts(log: StageLog, request: Request, artefacts: str) -> str:
+    """Show what each option with a disk keeps in a cut; what came of it, in a line.
+
+    What an earlier call showed with the same programs for as long stays.
+    """
+    if not int(request.cut_s):
+        return "left out, as CUT=0 asks"
+    folder = request.folder / "crash"
+    folder.mkdir(exist_ok=True)
+    inputs, known = f"{artefacts} {request.cut_s}\n", folder / "inputs"
+    if not known.exists() or known.read_text() != inputs:
+        for old in folder.glob("*.json"):
+            old.unlink()
+        known.write_text(inputs)
+    cut = crash.Cut(folder, request.kernel, artefacts, request.cut_s)
+    options = json.loads((request.folder / "plan.json").read_text())["options"]
+    names = [row["name"] for row in options if row["filesystem"]["type"] != "tmpfs"]
+    for name in names:
+        if not (folder / f"{name}.json").exists():
+            with suppress(UserError):
+                cut.kept(log, name)
+    shown = [name for name in names if (folder / f"{name}.json").exists()]
+    return f"{len(shown)} of {len(names)} options shown"
 
 
 def _note_host(path: Path) -> None:
@@ -149,6 +177,8 @@ def main() -> int:
             (folder / "machines").mkdir(exist_ok=True)
             _note_host(folder / "machines/host.json")
             log.note = _runs(log, request, artefacts)
+        with progress.stage() as log:
+            log.note = _cuts(log, request, artefacts)
         with progress.stage() as log:
             text = _report(log, python, request)
             log.note = str(folder / "compare.html")

@@ -42,7 +42,10 @@ Data = dict[str, Any]
 
 @dataclass(frozen=True)
 class Cut:
-    """Where the results go, the kernel, its compiled parts, and seconds of writing."""
+    """Where the results go, the kernel, its compiled parts, and seconds of writing.
+
+    What an option kept is `OPTION.json` there.
+    """
 
     folder: Path
     kernel: str
@@ -53,11 +56,11 @@ class Cut:
         """The command of one phase on one option."""
         name = self.folder / f"{option}.{phase}"
         limit_s = int(self.seconds) + BESIDE_S
-        records = Records(Path(f"{name}.log"), Path(f"{name}.json"), limit_s)
+        records = Records(Path(f"{name}.log"), Path(f"{name}.verdict"), limit_s)
         inside = ["repro/crash", phase, option, "--disk", "/dev/vdb"]
         inside += ["--journal-disk", "/dev/sda", "--seconds", self.seconds]
         inside += ["--promises", f"/mnt/out/{option}.promises"]
-        inside += ["--kept", f"/mnt/out/{option}.kept.json", "--cut-this-machine"]
+        inside += ["--kept", f"/mnt/out/{option}.json", "--cut-this-machine"]
         stay = ("--disks", disks)
         return lab.machine_command(
             self.kernel, self.folder, self.built, records, inside, *stay
@@ -71,7 +74,7 @@ class Cut:
             if log.status != EXIT_LOST:
                 raise UserError(f"{option}: the machine was not cut, see the log")
             log.run(self.machine("check", option, disks))
-        kept: Data = json.loads((self.folder / f"{option}.kept.json").read_text())
+        kept: Data = json.loads((self.folder / f"{option}.json").read_text())
         return kept
 
 
@@ -99,7 +102,7 @@ def main() -> int:
     """Cut a machine for each option; print the table."""
     options = lab.answer("repro/crash", "list", os.environ.get("FS") or "").split()
     kernel = recipe.load(os.environ.get("KERNEL")).kernel
-    seconds = lab.positive("DURATION", SECONDS)
+    seconds = lab.whole("DURATION", SECONDS)
     progress = Progress(STAGES, cache.root() / "logs")
     folder = OUT / f"{time.strftime('%Y%m%d-%H%M%S')}-crash-{kernel}"
     try:

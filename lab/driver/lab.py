@@ -59,11 +59,11 @@ def choose_engine(known: recipe.Recipe, engines: tuple[str, ...]) -> str:
     return engine
 
 
-def positive(name: str, default: int) -> str:
-    """A whole number of the environment, above zero."""
+def whole(name: str, default: int, least: int = 1) -> str:
+    """A whole number of the environment; `least` is 1 or 0."""
     text = os.environ.get(name) or str(default)
-    if not text.isdecimal() or not int(text):
-        raise UserError(f"{name}={text}: want a whole number above 0")
+    if not text.isdecimal() or int(text) < least:
+        raise UserError(f"{name}={text}: want a whole number{' above 0' * least}")
     return text
 
 
@@ -189,8 +189,8 @@ def add_machine(run: Path) -> None:
     if manifest.exists() and machine.exists():
         verdict = {"machine": json.loads(machine.read_text())}
         part = run / "manifest.json.part"
-        whole = json.loads(manifest.read_text()) | verdict
-        part.write_text(json.dumps(whole, indent=2) + "\n")
+        both = json.loads(manifest.read_text()) | verdict
+        part.write_text(json.dumps(both, indent=2) + "\n")
         part.replace(manifest)
 
 

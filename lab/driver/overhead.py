@@ -127,7 +127,7 @@ def parts(data: Data) -> dict[str, str]:
 def bench() -> int:
     """Measure all tracers; ROUNDS."""
     command = ["python3", "tests/scripts/bench-tracers.py"]
-    command += ["--rounds", lab.positive("ROUNDS", 5)]
+    command += ["--rounds", lab.whole("ROUNDS", 5)]
     try:
         found = measured(BENCH, command)
     except StageError as failed:
@@ -142,8 +142,8 @@ def soak() -> int:
     """Let one engine's tracers watch; ENGINE, STALLS, DURATION in seconds."""
     engine = lab.choose_engine(recipe.load(os.environ.get("KERNEL")), ENGINES)
     command = ["python3", "tests/scripts/soak-tracers.py", "--engine", engine]
-    command += ["--stalls", lab.positive("STALLS", 100_000)]
-    command += ["--seconds", lab.positive("DURATION", 1800)]
+    command += ["--stalls", lab.whole("STALLS", 100_000)]
+    command += ["--seconds", lab.whole("DURATION", 1800)]
     try:
         found = measured(SOAK, command)
     except StageError as failed:

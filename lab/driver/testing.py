@@ -57,7 +57,7 @@ def _phases(asked: argparse.Namespace) -> Iterator[list[str]]:
     yield quick
     if not asked.quick:
         folders = [f"tests/{name}" for name in NEEDS_MACHINE]
-        many = ["-n", str(_at_once()), "--dist", "loadscope"]
+        many = ["-n", str(_at_once()), "--dist", "loadscope", "--no-loadscope-reorder"]
         yield [*many, "-m", "not alone", *folders]
         yield ["-n", "0", "-m", "alone", *folders]
 

@@ -131,7 +131,9 @@ def _check(option: Option, asked: argparse.Namespace) -> None:
             path = target / name
             data = path.read_bytes() if path.exists() else b""
             found[name] = asdict(ledger.judge(data, promise))
-    asked.kept.write_text(json.dumps(found, indent=1) + "\n")
+    part = asked.kept.with_suffix(".part")
+    part.write_text(json.dumps(found, indent=1) + "\n")
+    part.replace(asked.kept)
 
 
 def _fsck(option: Option, path: str) -> str | None:

@@ -98,3 +98,13 @@ def comparison(path: Path, options: dict[str, Sequence[Made | None]]) -> Path:
 def steady(*latencies_ms: float, **more: Any) -> Made:
     """A run with the same latencies in each second."""
     return Made([latencies_ms] * DURATION_S, **more)
+
+
+def cut(path: Path, option: str, lost_synced: int) -> None:
+    """What the option kept when its machine was cut."""
+    plain = {"written": 95, "synced": 0, "lost": 11, "lost_synced": 0, "torn": 1}
+    synced = {"written": 95, "synced": 90, "lost": 5 + lost_synced}
+    synced |= {"lost_synced": lost_synced, "torn": lost_synced}
+    kept = {"plain": plain | {"lost_ms": 12_480.0}, "synced": synced | {"lost_ms": 1.0}}
+    (path / "crash").mkdir(exist_ok=True)
+    (path / f"crash/{option}.json").write_text(json.dumps({"option": option} | kept))

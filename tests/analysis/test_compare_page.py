@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import webpage
-from compared import DURATION_S, Made, comparison, steady
+from compared import DURATION_S, Made, comparison, cut, steady
 from test_report_hostile import NAMES
 from test_standing import QUICK, SLOW
 
@@ -81,6 +81,20 @@ def test_maps_share_their_scale(tmp_path: Path) -> None:
     assert both.slo_y is not None
     for cell in slow.cells:
         assert cell.over == (cell.y + both.row_px <= both.slo_y)
+
+
+def test_what_a_cut_left_is_a_table(tmp_path: Path) -> None:
+    path = comparison(tmp_path / "c", {"quick": QUICK, "slow": SLOW})
+    target = tmp_path / "page.html"
+    show = ["compare-options", str(path), "--html", str(target)]
+    assert main(show) == 0
+    assert "h-kept" not in target.read_text("utf-8")
+    cut(path, "quick", lost_synced=7)
+    assert main(show) == 0
+    root = webpage.parsed(target.read_text("utf-8"))
+    table = root.one("table", id="kept")
+    cells = [cell.words for cell in table.one("tbody").all("td")]
+    assert cells == ["90", "7", "7", "95", "11", "1", "12.5 s"]
 
 
 def test_a_map_of_one_latency_is_a_map(tmp_path: Path) -> None:

@@ -30,8 +30,8 @@ LAYERS = """
     tables to_folded to_csv to_hlog to_prometheus to_perfetto to_parquet export
     hist heatmap term picture whatif proof term_whatif outputs
     axes latency heat timeline flame curve views doubts commits story render page
-    comparison resample standing standing_view standing_text beside standing_page
-    comparing
+    durability comparison resample standing standing_view standing_text beside
+    standing_page comparing
     shell cli __main__
 """.split()
 EXTERNAL = {"msgspec", "hdrh", "rich", "jinja2", "markupsafe"}

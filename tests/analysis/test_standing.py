@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
-from compared import DURATION_S, MS, Made, comparison, steady
+from compared import DURATION_S, MS, Made, comparison, cut, steady
 
-from writestall import standing, standing_view
+from writestall import durability, standing, standing_view
 from writestall.cli import main
 from writestall.comparison import open_comparison
 from writestall.standing import Answer
@@ -125,7 +125,34 @@ def test_few_runs_promise_little_and_the_report_says_so(tmp_path: Path) -> None:
 
 
 def test_what_a_choice_costs_in_a_crash_is_said_to_be_missing(two: Path) -> None:
-    assert standing_view.NO_DURABILITY in list(standing_view.doubts(answer(two)))
+    assert durability.NOT_SHOWN in list(standing_view.doubts(answer(two)))
+
+
+def test_what_a_cut_left_stands_in_text_and_json(
+    two: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut(two, "slow", lost_synced=0)
+    cut(two, "quick", lost_synced=7)
+    (two / "crash/gone.json").write_text("{")
+    assert main(["compare-options", str(two), "--write"]) == 0
+    text = capsys.readouterr().out
+    assert durability.NOT_SHOWN not in text
+    assert "fsync(2) had confirmed it: quick lost 7 of 90 records." in text
+    rows = [line.split() for line in text.splitlines() if "12.5 s" in line]
+    same = ["95", "11", "1", "12.5", "s"]
+    assert rows == [["slow", "90", "0", "0", *same], ["quick", "90", "7", "7", *same]]
+    found = json.loads((two / "compare.json").read_text())["durability"]
+    assert [row["option"] for row in found] == ["slow", "quick"]
+    assert found[1]["synced"]["lost_synced"] == 7
+
+
+@pytest.mark.parametrize(
+    "bad", ["", "{}", "[]", '{"plain": {}, "synced": {}}', "[" * 9]
+)
+def test_what_a_cut_left_and_cannot_be_read_is_not_shown(two: Path, bad: str) -> None:
+    cut(two, "slow", lost_synced=0)
+    (two / "crash/quick.json").write_text(bad)
+    assert [one.option for one in open_comparison(two).kept] == ["slow"]
 
 
 @pytest.mark.parametrize(("by", "best"), [("throughput", None), ("p50", "one")])

@@ -26,7 +26,8 @@ def _environment(out: Path, **more: str) -> dict[str, str]:
     """Two options, one round of 2 s."""
     ours = {name: text for name, text in os.environ.items() if "MAKE" not in name}
     asked = {"FS": "tmpfs,ext4-external-journal", "ROUNDS": "1", "DURATION": "2"}
-    return ours | asked | {"NAME": "small", "WRITESTALL_OUT": str(out)} | more
+    asked |= {"NAME": "small", "CUT": "0"}
+    return ours | asked | {"WRITESTALL_OUT": str(out)} | more
 
 
 def _manifest(folder: Path, cell: str) -> dict[str, Any]:
@@ -96,7 +97,7 @@ def test_an_interrupted_comparison_goes_on_where_it_was(tmp_path: Path) -> None:
     folder = out / "compare/small"
     finished = _interrupted(out, tmp_path)
     before = _manifest(folder, finished)["clock"]
-    done = _compared(out)
+    done = _compared(out, "CUT=8")
     assert "1 of 2 runs of 2 s to do" in done.stderr
     assert _complete(folder) == CELLS
     assert _manifest(folder, finished)["clock"] == before
@@ -110,9 +111,14 @@ def test_an_interrupted_comparison_goes_on_where_it_was(tmp_path: Path) -> None:
     assert {row["name"] for row in report["options"]} == {
         cell.partition("/")[0] for cell in CELLS
     }
+    (kept,) = report["durability"]
+    assert kept["option"] == "ext4-external-journal"
+    assert kept["synced"]["synced"] > 100 and kept["synced"]["lost_synced"] == 0
+    assert "None of 1 option lost what fsync(2) had confirmed." in done.stdout
     assert (folder / "compare.html").read_text().startswith("<!DOCTYPE html>")
 
 
+@pytest.mark.alone  # for it needs two machines, whose clients keep their schedule
 def test_cells_run_side_by_side(tmp_path: Path) -> None:
     folder = tmp_path / "compare/small"
     done = _compared(tmp_path, "JOBS=2")
@@ -136,6 +142,7 @@ def test_cells_run_side_by_side(tmp_path: Path) -> None:
         ({"SLO": "65"}, "SLO=65: want a time with its unit, like 65ms or 1.5s"),
         ({"ROUNDS": "many"}, "--rounds: 'many': want 1 to 1000"),
         ({"KERNEL": "9.9"}, "unknown kernel '9.9'"),
+        ({"CUT": "-1"}, "CUT=-1: want a whole number\n"),
         ({"JOBS": "0"}, "JOBS=0: want a whole number above 0"),
         ({"EXECUTOR": "slrum"}, "EXECUTOR=slrum: want one of local, slurm, cluster-"),
     ],
