@@ -16,6 +16,11 @@ settings.register_profile("shared host", deadline=None)
 settings.load_profile("shared host")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, so that no worker is left with it alone."""
+    items.sort(key=lambda item: item.get_closest_marker("first") is None)
+
+
 @pytest.fixture(scope="session")
 def machine() -> Run:
     """vm/run: machine("-k", "6.12", "--", "uname", "-r")."""

@@ -48,7 +48,6 @@ FOLDERS = (
 # What must be shown on every kernel in `make test`; the others run on the
 # default one there, and everywhere with WRITESTALL_EVERY_KERNEL=1.
 ON_EVERY_KERNEL = {
-    "bare-scripts-run.py",
     "defer-lets-the-submitter-go-on.sh",
     "delays-only-the-submitter.sh",
     "drills-down-to-the-lock.py",
@@ -58,7 +57,6 @@ ON_EVERY_KERNEL = {
     "requests-are-counted.py",
     "rmmod-while-delaying.sh",
     "stalls-are-counted.py",
-    "survives-a-killed-tracer.sh",
     "survives-arming-under-load.py",
     "survives-cycles-under-load.sh",
     "unload-loses-no-deferred-bio.sh",
@@ -83,6 +81,8 @@ ALONE = {"agrees-with-witnesses.py", "engines-agree.py", "page-locks-are-counted
 OWN_MACHINE = {"survives-arming-under-load.py", "undoes-every-step.py"}
 # What needs the tools of vm/packages-full.txt, and with them the full image.
 FULL = {"agrees-with-witnesses.py"}
+# What the counts of the others show as well, for the table of docs/kernel-support.md.
+FOR_THE_TABLE = {"each-script-works-or-refuses.py"}
 # What serves where only one of the engines does; the others hold both to their word.
 ONE_ENGINE = {"drills-down-to-the-lock.py", "each-script-works-or-refuses.py"}
 IS_TEST = re.compile(r'^(?:# |""")This test will ', re.MULTILINE)
@@ -153,6 +153,11 @@ def _marks(script: Path, folder: Folder, kernel: str) -> list[pytest.MarkDecorat
     if script.name in FULL and not EVERY:
         reason = "needs the full image's tools: set WRITESTALL_EVERY_KERNEL=1"
         marks.append(pytest.mark.skip(reason=reason))
+    if script.name in FOR_THE_TABLE and not EVERY:
+        reason = "the others show it, too: WRITESTALL_EVERY_KERNEL=1 makes the table"
+        marks.append(pytest.mark.skip(reason=reason))
+    if script.name in OWN_MACHINE:
+        marks.append(pytest.mark.first)
     return marks
 
 

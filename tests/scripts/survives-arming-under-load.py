@@ -19,12 +19,12 @@ COMPLAINT = re.compile(r"WARNING:|BUG:|Oops|Call Trace|rcu_sched self-detected|h
 
 
 def write_for_ever(name: str) -> None:
-    os.nice(10)  # they load what the tracer leaves of the CPUs, not its compiler
+    """A thousand writes a second or more; a tracer's compiler needs the CPUs, too."""
     fd = os.open(lab.MOUNT / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for count in range(1 << 60):
         os.pwrite(fd, b"x" * 200, count % 5000 * 200)
-        if count % 100 == 0:
-            time.sleep(0.001)
+        if count % 10 == 0:
+            time.sleep(0.005)
 
 
 def cycles(engine: str, options: argparse.Namespace) -> None:
