@@ -131,34 +131,3 @@ def test_cells_run_side_by_side(tmp_path: Path) -> None:
     before = {cell: _manifest(folder, cell)["clock"] for cell in CELLS}
     assert "0 of 2 runs of 2 s to do" in _compared(tmp_path, "JOBS=2").stderr
     assert {cell: _manifest(folder, cell)["clock"] for cell in CELLS} == before
-
-
-@pytest.mark.parametrize(
-    ("variables", "said"),
-    [
-        ({"PROFILE": "dying-ssd"}, "profile 'dying-ssd' is not known"),
-        ({"FS": "ext4,zfs"}, "file system or option 'zfs' is not known"),
-        ({"WORKLOAD": "brocker"}, "scenario 'brocker' is not known"),
-        ({"SLO": "65"}, "SLO=65: want a time with its unit, like 65ms or 1.5s"),
-        ({"ROUNDS": "many"}, "--rounds: 'many': want 1 to 1000"),
-        ({"KERNEL": "9.9"}, "unknown kernel '9.9'"),
-        ({"CUT": "-1"}, "CUT=-1: want a whole number\n"),
-        ({"JOBS": "0"}, "JOBS=0: want a whole number above 0"),
-        ({"EXECUTOR": "slrum"}, "EXECUTOR=slrum: want one of local, slurm, cluster-"),
-    ],
-    ids=str,
-)
-def test_a_bad_word_gets_one_line_at_once(
-    tmp_path: Path, variables: dict[str, str], said: str
-) -> None:
-    done = subprocess.run(
-        [str(PROJECT / "lab/compare")],
-        env=_environment(tmp_path, **variables),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert not list(tmp_path.iterdir()), "a comparison was begun"

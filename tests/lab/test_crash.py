@@ -9,8 +9,6 @@ import os
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from support import PROJECT
 
 LIMIT_S = 300
@@ -41,22 +39,3 @@ def test_what_was_synced_outlives_its_machine(tmp_path: Path) -> None:
     # Delayed allocation: no block, and no size, before the flusher comes.
     assert option["plain"]["lost"] == option["plain"]["written"] > 100
     assert "| ext4-default |" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ({"FS": "ext4,zfs"}, "file system or option 'zfs' is not known"),
-        ({"DURATION": "long"}, "DURATION=long: want a whole number above 0"),
-        ({"KERNEL": "9.9"}, "unknown kernel '9.9'"),
-    ],
-    ids=str,
-)
-def test_a_bad_word_gets_one_line_at_once(
-    tmp_path: Path, words: dict[str, str], said: str
-) -> None:
-    done = _crash(tmp_path, **words)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert not list(tmp_path.iterdir())

@@ -103,30 +103,6 @@ def test_the_manifest_says_what_ran(both: Lab) -> None:
     assert {row["engine"] for row in manifest["tracers"]} == {"stap", "bpftrace"}
 
 
-@pytest.mark.parametrize(
-    ("variables", "said"),
-    [
-        ({"KERNEL": "9.9"}, "unknown kernel '9.9': this recipe has"),
-        ({"SCENARIO": "journal-bufer"}, "journal-buffer"),
-        ({"ENGINE": "dtrace"}, "unknown ENGINE 'dtrace': use stap, bpftrace, both"),
-        ({"INJECTOR": "dm-dela"}, "argument --injector: invalid choice: 'dm-dela'"),
-        ({"ACCEL": "hvf"}, "ACCEL=hvf: use kvm or tcg"),
-    ],
-    ids=str,
-)
-def test_a_bad_word_gets_one_line_at_once(
-    tmp_path: Path, variables: dict[str, str], said: str
-) -> None:
-    lab = make_lab(tmp_path, **variables)
-    ours = [
-        line for line in lab.done.stderr.splitlines() if not line.startswith("make")
-    ]
-    assert lab.done.returncode != 0
-    assert len(ours) == 1, ours
-    assert said in ours[0]
-    assert not list(tmp_path.iterdir()), "a run was begun"
-
-
 def test_too_little_space_is_said_before_anything_is_built(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("mounting a small tmpfs needs root")

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will give each target of the lab a word it does not know, and get one line
+that names it, at once, and nothing begun."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lab_runs import make
+
+WORDS = {
+    "lab": {
+        "KERNEL=9.9": "unknown kernel '9.9': this recipe has",
+        "SCENARIO=journal-bufer": "journal-buffer",
+        "ENGINE=dtrace": "unknown ENGINE 'dtrace': use stap, bpftrace, both",
+        "INJECTOR=dm-dela": "argument --injector: invalid choice: 'dm-dela'",
+        "ACCEL=hvf": "ACCEL=hvf: use kvm or tcg",
+    },
+    "compare": {
+        "PROFILE=dying-ssd": "profile 'dying-ssd' is not known",
+        "FS=ext4,zfs": "file system or option 'zfs' is not known",
+        "WORKLOAD=brocker": "scenario 'brocker' is not known",
+        "SLO=65": "SLO=65: want a time with its unit, like 65ms or 1.5s",
+        "ROUNDS=many": "--rounds: 'many': want 1 to 1000",
+        "KERNEL=9.9": "unknown kernel '9.9'",
+        "CUT=-1": "CUT=-1: want a whole number",
+        "JOBS=0": "JOBS=0: want a whole number above 0",
+        "EXECUTOR=slrum": "EXECUTOR=slrum: want one of local, slurm, cluster-",
+    },
+    "crash": {
+        "FS=ext4,zfs": "file system or option 'zfs' is not known",
+        "DURATION=long": "DURATION=long: want a whole number above 0",
+        "KERNEL=9.9": "unknown kernel '9.9'",
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("target", "word", "said"),
+    [(target, *row) for target, words in WORDS.items() for row in words.items()],
+)
+def test_a_bad_word_gets_one_line_at_once(
+    tmp_path: Path, target: str, word: str, said: str
+) -> None:
+    name, _, value = word.partition("=")
+    done = make(tmp_path, target, **{name: value}).done
+    lines = done.stderr.splitlines()
+    ours = [line for line in lines if not line.startswith("make")]
+    assert done.returncode != 0
+    assert len(ours) == 1, ours
+    assert said in ours[0]
+    assert not list(tmp_path.iterdir()), "something was begun"
