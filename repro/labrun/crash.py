@@ -111,19 +111,19 @@ def _append(files: list[int], promises: int) -> None:
         for file in files:
             os.write(file, block)
         number += 1
-        os.pwrite(promises, ledger.PROMISED.pack(number, number, synced, now_ns), 0)
+        os.pwrite(promises, ledger.PROMISED.pack(number, synced, now_ns), 0)
         if number % SYNC_EVERY == 0:
             os.fsync(files[1])
             synced = number
-            os.pwrite(promises, ledger.PROMISED.pack(number, number, synced, now_ns), 0)
+            os.pwrite(promises, ledger.PROMISED.pack(number, synced, now_ns), 0)
         time.sleep(INTERVAL_S)
 
 
 def _check(option: Option, asked: argparse.Namespace) -> None:
     """Tell what is left, as JSON."""
     promised = asked.promises.read_bytes()
-    plain, confirmed, synced, t_ns = ledger.PROMISED.unpack(promised)
-    promises = (Promise(plain, 0, t_ns), Promise(confirmed, synced, t_ns))
+    written, synced, t_ns = ledger.PROMISED.unpack(promised)
+    promises = (Promise(written, 0, t_ns), Promise(written, synced, t_ns))
     found: dict[str, object] = {"option": option.name, "what": option.what}
     found["fsck"] = _fsck(option, asked.disk)
     with _mounted(option, asked.disk) as target:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 RECORD_BYTES = 512
 HEAD = struct.Struct("<8sQQ")
 MAGIC = b"wrstall1"
-PROMISED = struct.Struct("<4Q")
+PROMISED = struct.Struct("<3Q")  # written to each file, of these synced, t_ns
 
 
 def record(number: int, t_ns: int) -> bytes:

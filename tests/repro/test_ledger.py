@@ -6,7 +6,6 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labrun import ledger
 from labrun.ledger import RECORD_BYTES, Promise, judge, record
 
 MS = 1_000_000
@@ -67,7 +66,3 @@ def test_each_flipped_or_missing_record_counts_once(
     assert kept.lost == len(set(range(written)) - good)
     assert kept.lost_synced == len(set(range(synced)) - good)
     assert kept.torn == len(set(range(-(-size // RECORD_BYTES))) - good)
-
-
-def test_a_promise_fits_its_place() -> None:
-    assert ledger.PROMISED.size == 32
