@@ -48,8 +48,8 @@ PARTS = (
         " || test $? = 3; done",
     ),
 )
-# Sources come in and results go out as tar streams: in a user's namespace the
-# compiler is another user and can write nowhere in the cache.
+# Sources come in and results go out as tar streams: what else a compiler leaves goes
+# with the layer in memory that it worked in (vm/enter.sh).
 BUILD = """set -e
 mkdir --parents /tmp/build/result/stap
 cd /tmp/build
@@ -90,7 +90,6 @@ def _compile(part: Part, kernel: Kernel, result: Path) -> None:
     """Run the part's command in the image's root; unpack what it made."""
     stap_cache = cache.root() / "stap-cache"
     stap_cache.mkdir(exist_ok=True)
-    stap_cache.chmod(0o777)
     command = part.command.format(release=kernel.release)
     enter = [str(PROJECT / "vm/enter"), "-k", kernel.name]
     bind = f"{stap_cache}:/mnt/stap-cache"

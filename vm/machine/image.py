@@ -24,9 +24,14 @@ DPKG_OPTIONS = [
 ]
 
 
+# mmdebstrap's own namespace makes somebody else of its root, whom a home of mode 0700
+# keeps out of the cache (HOME_MODE in Debian 13's /etc/login.defs): ours makes it us.
+NAMESPACE = ("unshare", "--user", "--map-root-user", "--map-auto", "--mount")
+
+
 def as_owner() -> list[str]:
     """Prefix for commands on a tree's files: a user namespace unless root."""
-    return [] if os.geteuid() == 0 else ["mmdebstrap", "--unshare-helper"]
+    return [] if os.geteuid() == 0 else list(NAMESPACE)
 
 
 def _logged(command: list[str]) -> None:
@@ -50,10 +55,9 @@ def _bootstrap(suite: str, suites: set[str], target: Path, extra: list[str]) -> 
     archive, keys = mirror.mirror(), mirror.keyring()
     sources = [f"deb [signed-by={keys}] {archive} {s} main" for s in sorted(suites)]
     options = [*mirror.apt_options(), 'APT::Install-Recommends "false"']
-    mode = "root" if os.geteuid() == 0 else "unshare"
     target.parent.mkdir(parents=True, exist_ok=True)
     _logged(
-        ["mmdebstrap", f"--mode={mode}", "--format=directory"]
+        [*as_owner(), "mmdebstrap", "--mode=root", "--format=directory"]
         + [f"--aptopt={option}" for option in options]
         + [f"--dpkgopt={option}" for option in DPKG_OPTIONS]
         + [*extra, suite, str(target), *sources]
@@ -123,9 +127,6 @@ def disk(recipe: Recipe) -> Path:
             check=True,
         )
         size = int(used.stdout.split()[0]) + DISK_SLACK_BYTES
-        # In a user namespace mke2fs is another user than the cache's owner.
-        part.touch()
-        part.chmod(0o666)
         options = ["-q", "-t", "ext4", "-O", "^has_journal", "-m", "0"]
         source_and_size = ["-d", str(source), str(part), f"{size >> 10}k"]
         _logged([*as_owner(), "mke2fs", *options, *source_and_size])
