@@ -117,14 +117,20 @@ class Case:
 
     @property
     def machine(self) -> str:
-        """What cases that share a machine have in common.
-
-        It stands before the `::` of their ids, which is where pytest-xdist looks for
-        those that one worker gets (--dist loadscope).
-        """
+        """What cases that share a machine have in common."""
         kernel = f"{self.kernel} in the full image" if self.full else self.kernel
         what = self.script if self.own else self.script.parent
         return f"{what.relative_to(TESTS)} on {kernel}"
+
+    @property
+    def worker(self) -> str:
+        """What cases that one worker gets, one after the other, have in common.
+
+        It stands before the `::` of their ids (pytest-xdist, --dist loadscope). Two
+        machines that compile all the time would cost each other a third of it.
+        """
+        name = str(self.script.relative_to(TESTS))
+        return f"{name} on each kernel" if self.own else self.machine
 
     @property
     def own(self) -> bool:
@@ -166,13 +172,14 @@ def _cases() -> list[Any]:
     return [
         pytest.param(
             case,
-            id=f"{case.machine}::{'-'.join((script.name, *more[-1:]))}",
+            id=f"{case.worker}::{'-'.join((script.name, *which, *more[-1:]))}",
             marks=_marks(script, folder, kernel),
         )
         for script, folder in _scripts()
         for kernel in _kernels(script)
         for more in VARIANTS.get(script.name, ((),))
         for case in (Case(script, (*folder.arguments, *more), kernel),)
+        for which in ([kernel] * case.own,)
     ]
 
 
