@@ -19,7 +19,7 @@ COMPLAINT = re.compile(r"WARNING:|BUG:|Oops|Call Trace|rcu_sched self-detected|h
 
 
 def write_for_ever(name: str) -> None:
-    """A thousand writes a second or more; a tracer's compiler needs the CPUs, too."""
+    """Ten writes, then a short sleep: a tracer's compiler needs the CPUs, too."""
     fd = os.open(lab.MOUNT / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for count in range(1 << 60):
         os.pwrite(fd, b"x" * 200, count % 5000 * 200)
