@@ -50,7 +50,7 @@ class Roots:
     """The roots of one run's chains."""
 
     def __init__(self, run: RunDir) -> None:
-        self._run = run
+        self._carried = _carried(run)
         self._known: dict[tuple[Any, ...], Root] = {}
         # The chain that was asked about last, and the answer: several ask in a row.
         self._last: tuple[Chain | None, dict[Root, int]] = (None, {})
@@ -89,10 +89,25 @@ class Roots:
         if disk := _journal_disk(leaf.task.comm):
             return disk
         dev = chain.write.dev
-        name = self._run.get("device", "name")
-        if isinstance(name, str) and dev in (None, self._run.get("device", "dev")):
-            return name
+        if dev in self._carried:
+            return self._carried[dev]
         return f"disk {dev}" if dev else "the disk"
+
+
+def _carried(run: RunDir) -> dict[str | None, str]:
+    """The run's disk's name by each number its files may be told with.
+
+    A file system has its disk's number, or an anonymous one, as btrfs and tmpfs do
+    (fs/super.c, set_anon_super()); a tmpfs is on the disk that is its swap, or on none.
+    """
+    name = run.get("device", "name")
+    if not isinstance(name, str):
+        return {}
+    on_no_disk = run.get("filesystem", "type") == "tmpfs" and not run.get("memory")
+    numbers = {None, run.get("device", "dev")}
+    if not on_no_disk:
+        numbers.add(run.get("filesystem", "dev"))
+    return dict.fromkeys(numbers, name)
 
 
 @lru_cache(maxsize=4096)

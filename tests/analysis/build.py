@@ -94,6 +94,23 @@ STACKS: dict[str, list[str]] = {
         "generic_perform_write",
         *_WRITE,
     ),
+    # As 6.12 prints a write to a tmpfs that must swap first, most frames left out.
+    "reclaim": frames(
+        *_SLEEP,
+        "io_schedule",
+        "blk_mq_get_tag",
+        "blk_mq_submit_bio",
+        "submit_bio_noacct_nocheck",
+        "swap_writepage",
+        "pageout",
+        "shrink_folio_list",
+        "do_try_to_free_pages",
+        "try_to_free_mem_cgroup_pages",
+        "try_charge_memcg",
+        "shmem_get_folio_gfp",
+        "shmem_write_begin",
+        *_WRITE,
+    ),
     "flusher": frames(
         *_SLEEP,
         "bit_wait",
