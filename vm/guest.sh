@@ -40,6 +40,7 @@ settings() {
 	hostname writestall
 	ip link set lo up
 	mount -t configfs configfs /sys/kernel/config
+	mount -t cgroup2 cgroup2 /sys/fs/cgroup
 	# Everything a splat prints reaches the console, hung tasks' stacks too,
 	# which are KERN_INFO (kernel/sched/core.c, sched_show_task()).
 	echo 7 >/proc/sys/kernel/printk

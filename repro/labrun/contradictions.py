@@ -36,8 +36,7 @@ def contradictions(scenario: Scenario, stem: str) -> Found:
     filesystem = scenario.filesystem
     if filesystem.external_journal and filesystem.type != "ext4":
         yield "filesystem.external_journal", "only ext4 can have one"
-    if filesystem.loop and filesystem.type == "tmpfs":
-        yield "filesystem.loop", "tmpfs is on no disk"
+    yield from _memory(scenario)
     for index, inject in enumerate(scenario.inject):
         for at, why in rule.mistakes(inject):
             yield f"inject[{index}].{at}", why
@@ -67,6 +66,16 @@ def _fio(workload: Fio, place: str) -> Found:
         yield f"{place}.job", f"not known{did_you_mean(workload.job, known)}"
     if SECOND_US % workload.interval_us:
         yield f"{place}.interval_us", "fio counts whole writes a second"
+
+
+def _memory(scenario: Scenario) -> Found:
+    filesystem, memory = scenario.filesystem, scenario.memory
+    if filesystem.loop and filesystem.type == "tmpfs" and not memory:
+        yield "filesystem.loop", "tmpfs is on no disk"
+    if memory and filesystem.type != "tmpfs":
+        yield "memory", f"{filesystem.type} has the disk; only beside tmpfs it swaps"
+    elif memory and scenario.inject and not filesystem.loop:
+        yield "filesystem.loop", "want true: no rule slows a disk that is swap itself"
 
 
 def _disks(scenario: Scenario, filesystem: str) -> Found:

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from labrun import filesystem, loop, tracer, tuning, ways, workload
+from labrun import filesystem, loop, memory, tracer, tuning, ways, workload
 from labrun.artefacts import Artefacts
 from labrun.disk import Disk, Disks
 from labrun.injector import Injector
@@ -50,10 +50,12 @@ def _file_system(found: Scenario, injector: Injector) -> Iterator[Command]:
     for key, value in found.queue.items():
         path = str(tuning.queue_path(Path(carrier).name, key))
         yield ["sh", "-c", f"echo {shlex.quote(str(value))} >{path}"]
+    yield from memory.swap_argvs(found.memory, carrier)
     assert disks.journal is not None
     yield from filesystem.mkfs_argvs(found.filesystem, carrier, disks.journal.path)
     yield filesystem.mount_argv(found.filesystem, carrier, "MOUNTPOINT")
     yield from (["sysctl", f"{key}={value}"] for key, value in found.sysctl.items())
+    yield from memory.limit_commands(found.memory)
 
 
 def _programs(

@@ -19,6 +19,7 @@ from labrun import (
     filesystem,
     kernel,
     loop,
+    memory,
     staging,
     tracer,
     tuning,
@@ -54,9 +55,11 @@ def plan(settings: Settings) -> list[str]:
         *steps.stack,
         *(["loop"] if scenario.filesystem.loop else []),
         *(["queue"] if scenario.queue else []),
+        *(["swap"] if scenario.memory else []),
         *("mkfs", "mount"),
         *(["age"] if scenario.filesystem.aged_percent else []),
         *(["sysctl"] if scenario.sysctl else []),
+        *(["limit"] if scenario.memory else []),
         *steps.load,
         *("kallsyms", "trace", "kernel-log"),
         *steps.arm,
@@ -65,8 +68,10 @@ def plan(settings: Settings) -> list[str]:
         "kernel-log-save",
         *(f"stop-{name}" for name in reversed(settings.engines)),
         *steps.unload,
+        *(["limit-remove"] if scenario.memory else []),
         *(["sysctl-restore"] if scenario.sysctl else []),
         "umount",
+        *(["swapoff"] if scenario.memory else []),
         *(["queue-restore"] if scenario.queue else []),
         *(["loop-detach"] if scenario.filesystem.loop else []),
         *steps.unstack,
@@ -88,11 +93,13 @@ def perform(run: Run, settings: Settings) -> None:
         carrier = enter(loop.carrier(run, scenario.filesystem, disks.scratch))
         queue_path = partial(tuning.queue_path, carrier.name)
         enter(tuning.applied(run, "queue", queue_path, scenario.queue))
+        enter(memory.swapping(run, scenario.memory, carrier))
         filesystem.make(run, scenario.filesystem, carrier, disks.journal)
         folder = enter(filesystem.mounted(run, scenario.filesystem, carrier))
         aging.age(run, scenario.filesystem, folder)
         folder_of = enter(workload.placed(scenario, folder))
         enter(tuning.applied(run, "sysctl", tuning.sysctl_path, scenario.sysctl))
+        group = enter(memory.limited(run, scenario.memory))
         enter(inject.loaded(run))
         kernel.save_symbols(run)
         tracers = enter(
@@ -107,7 +114,7 @@ def perform(run: Run, settings: Settings) -> None:
             inject.drain()
 
         workload.write(
-            run, scenario, settings.duration_s, built.folder, folder_of, tick
+            run, scenario, settings.duration_s, built.folder, folder_of, group, tick
         )
 
 
@@ -125,6 +132,7 @@ def describe_machine(run: Run, settings: Settings) -> None:
         "filesystem": None,
         "queue": None,
         "sysctl": None,
+        "memory": None,
         "injector": None,
         "tracers": [],
         "writer": None,

@@ -26,7 +26,7 @@ FORMAT = 1
 FILE = "plan.json"
 # Rules and writers of one run count their seeds up from the run's.
 SEEDS_A_ROUND = 1_000
-OF_THE_WORKLOAD = ("workload", "sysctl", "queue", "trace", "kernel")
+OF_THE_WORKLOAD = ("workload", "sysctl", "queue", "memory", "trace", "kernel")
 NOTHING_EXPECTED = {
     "chain": [],
     "stalled_writes_min": 0,

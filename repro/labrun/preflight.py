@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from labrun import TREE, tracer, tuning
+from labrun import TREE, memory, tracer, tuning
 from labrun.injector import Injector
 from labrun.kernel import version
 from labrun.scenario import Scenario
@@ -23,6 +23,9 @@ PACKAGES = {
     "losetup": "mount",
     "modprobe": "kmod",
     "wipefs": "util-linux",
+    "mkswap": "util-linux",
+    "swapon": "mount",
+    "swapoff": "mount",
     "dmsetup": "dmsetup",
     "fio": "fio",
     "insmod": "kmod",
@@ -45,6 +48,7 @@ def problems(
         *_kernel(scenario),
         *_tools(scenario, way, engines),
         *_sysctls(scenario),
+        *memory.problems(scenario.memory),
         *way.problems(),
         *(f"{path} is missing; build it or name another --build" for path in missing),
     ]
@@ -72,6 +76,7 @@ def _tools(
     kind = scenario.filesystem.type
     needed = ["mount", "umount", "wipefs"] + [f"mkfs.{kind}"] * (kind != "tmpfs")
     needed += ["modprobe", "losetup"] if scenario.filesystem.loop else []
+    needed += memory.TOOLS if scenario.memory else ()
     needed += way.tools
     needed += ["fio"] if any(work.kind == "fio" for work in scenario.workload) else []
     needed += [ENGINE_TOOLS[name] for name in engines]

@@ -90,6 +90,19 @@ class FileSystem:
     )
 
 
+@dataclass(frozen=True)
+class Memory:
+    """What the writers may have of the machine's."""
+
+    limit_bytes: int = key(
+        "of all writers together; what is beyond it is swapped to the scratch disk,"
+        " which carries nothing else",
+        unit="bytes",
+        minimum=1 << 22,
+        maximum=1 << 40,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Workload:
     """One process of latwriter; the first one is the client that is measured."""
@@ -235,6 +248,7 @@ class Scenario:
         pattern=QUEUE,
         pattern_help="a file of /sys/block/DISK/queue",
     )
+    memory: Memory | None = key("a limit on the writers' memory", None)
     trace: Trace = key("what the tracers print", Trace)
     seed: int = key("of everything random", 1, minimum=0, maximum=2**63 - 1)
     variant: tuple[Variant, ...] = key(

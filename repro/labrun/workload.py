@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from labrun import TREE, process
+from labrun import TREE, memory, process
 from labrun.errors import StepError
 from labrun.kinds import Broker, Fio, Safepoint
 from labrun.run import Run
@@ -127,7 +127,9 @@ def on_tmpfs(workload: AnyWorkload) -> bool:
 class Writer:
     """A running program and its entry in the manifest."""
 
-    def __init__(self, run: Run, command: list[str], stem: str, name: str) -> None:
+    def __init__(
+        self, run: Run, command: list[str], stem: str, name: str, group: Path | None
+    ) -> None:
         self.name = name
         self._program = Path(command[0]).name
         self.entry: dict[str, Any] = {
@@ -137,7 +139,7 @@ class Writer:
         }
         self._log = run.folder / f"{stem}.log"
         with self._log.open("wb") as log:
-            self.process = process.start(command, log)
+            self.process = process.start(memory.inside(group, command), log)
 
     def running(self) -> bool:
         """False once it ended well; StepError when it did not."""
@@ -170,9 +172,10 @@ def write(
     duration_s: int,
     programs: Path,
     folder_of: Callable[[AnyWorkload], Path],
+    group: Path | None,
     tick: Callable[[], None],
 ) -> None:
-    """Run all writers to their end; `tick` is called every second meanwhile."""
+    """Run all writers, in their cgroup, to their end; `tick` is called every second."""
     writers: list[Writer] = []
     with run.step("write") as step:
         window = {"start_ns": time.monotonic_ns(), "end_ns": 0}
@@ -188,7 +191,7 @@ def write(
                     folder_of(workload),
                     run.folder / stem,
                 )
-                writers.append(Writer(run, command, stem, workload.name))
+                writers.append(Writer(run, command, stem, workload.name, group))
             _note(run, writers)
             _wait(run, writers, duration_s, tick)
             step.detail = "; ".join(

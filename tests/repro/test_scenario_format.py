@@ -18,6 +18,7 @@ SECTIONS = {
     "Top level": scenario.Scenario,
     "`[kernel]`": scenario.KernelRange,
     "`[filesystem]`": scenario.FileSystem,
+    "`[memory]`": scenario.Memory,
     "`[[inject]]`": scenario.Inject,
     "`[[workload]]`": scenario.Workload,
     "`[[workload]]`, kind safepoint": kinds.Safepoint,

@@ -39,6 +39,8 @@ def leftovers(before):
         for name in ("writestall-mnt-*", "writestall-run-*"):
             found += Path(folder).glob(name)
     found += Path("/sys/block").glob("loop*/loop")
+    found += Path("/proc/swaps").read_text().splitlines()[1:]
+    found += Path("/sys/fs/cgroup").glob("writestall-*")
     names = Path("/sys/block").glob("dm-*/dm/name")
     found += [name for name in names if name.read_text().startswith("writestall-")]
     found += Path("/dev/mapper").glob("writestall-*")
