@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from writestall.buckets import EDGES_NS, bucket_of
@@ -50,3 +51,16 @@ def histogram(answer: Answer) -> Histogram:
         )
     shown = tuple(rows[used[0] : used[-1] + 1])
     return Histogram(shown, any(row.writes for row in shown))
+
+
+def beside(found: Histogram, then: Sequence[int]) -> list[tuple[int, int, int]]:
+    """A bucket's edge in ns, its writes, and `then`'s, which have one for each edge;
+    from the first that holds any to the last.
+    """
+    before = {row.edge_ns: row.writes for row in found.rows}
+    rows = [
+        (edge_ns, before.get(edge_ns, 0), count)
+        for edge_ns, count in zip(EDGES_NS, then, strict=True)
+    ]
+    used = [at for at, (_, *counts) in enumerate(rows) if any(counts)]
+    return rows[used[0] : used[-1] + 1]

@@ -125,16 +125,19 @@ def _hist(args: argparse.Namespace) -> int:
 def _what_if(args: argparse.Namespace) -> int:
     from writestall import proof, term, term_whatif, whatif
 
-    if args.output is not None:
-        raise WritestallError("--what-if is for the terminal: leave out -o")
+    suffix = _suffix(args) if args.output else ""
     cls, _, left = args.what_if.partition("=")
     if cls not in whatif.CLASSES or left != "0":
         known = ", ".join(whatif.CLASSES)
         raise WritestallError(f"--what-if {args.what_if}: want CLASS=0 of {known}")
     answer = _answer(args)
-    proofs = proof.proofs(cls, answer.run.get("filesystem", "type"))
     found = whatif.what_if(answer, cls)
-    term.show(term_whatif.what_if(answer, found, proofs))
+    if suffix:
+        picture = load("picture", "matplotlib")
+        save(args.output, picture.what_if(answer, found, suffix))
+    else:
+        proofs = proof.proofs(cls, answer.run.get("filesystem", "type"))
+        term.show(term_whatif.what_if(answer, found, proofs))
     return 0
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -13,13 +14,16 @@ from matplotlib.colors import LogNorm, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from writestall import hist
 from writestall.buckets import EDGES_NS, S, label
+from writestall.errors import WritestallError
 from writestall.heatmap import HeatMap
 from writestall.hist import Histogram
 from writestall.looks import LOOKS, Look
 from writestall.model import Answer
 from writestall.tables import run_name
 from writestall.units import ms, printable
+from writestall.whatif import QUANTILES, WhatIf
 
 CANVASES = {".svg": FigureCanvasSVG, ".png": FigureCanvasAgg}
 _STYLE: Any = {
@@ -36,6 +40,12 @@ _STYLE: Any = {
 _SIZE_INCHES = (9.0, 5.0)
 _DOTS_PER_INCH = 120
 _GREY = "#8c8c8c"
+# Told apart by more than their colour.
+_TWO: Any = {
+    "as it was": {"color": _GREY},
+    "then": {"color": "white", "edgecolor": "black", "hatch": "////"},
+}
+_P999 = QUANTILES.index(99.9)
 
 
 def histogram(answer: Answer, found: Histogram, suffix: str) -> bytes:
@@ -47,20 +57,60 @@ def histogram(answer: Answer, found: Histogram, suffix: str) -> bytes:
         if found.has_writes:
             counts = [row.writes for row in rows]
             upper.bar(places, counts, color=_GREY, width=0.9)
-            upper.set_yscale("log")
-            upper.set_ylim(bottom=0.7)  # a single write must be seen
-            upper.yaxis.set_major_formatter(FuncFormatter(_whole))
+            _count_by_powers(upper)
         else:
             upper.text(0.5, 0.5, "no writer.hlog", transform=upper.transAxes)
         upper.set_ylabel("all writes\n(log scale)")
         _stacks(lower, found)
         lower.set_ylabel("stalled writes")
         lower.yaxis.set_major_locator(MaxNLocator(integer=True))
-        labels = [label(row.edge_ns) for row in rows]
-        slanted = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
-        lower.set_xticks(places, labels, **slanted)
+        _name_buckets(lower, [row.edge_ns for row in rows])
         lower.set_xlabel("latency, up to (from the intended start; stalled: the call)")
         return _saved(figure, suffix)
+
+
+def what_if(answer: Answer, found: WhatIf, suffix: str) -> bytes:
+    """All writes by latency, as they were beside as they would have been; raises where
+    the client left no schedule to tell it from.
+    """
+    told = found.percentiles
+    if told is None:
+        raise WritestallError(
+            f"{answer.run.path}: no schedule in writer.jsonl, or no writer.hlog: "
+            "nothing to draw; leave out -o"
+        )
+    with mpl.rc_context(_STYLE):
+        figure = _figure(answer)
+        axes = figure.subplots()
+        rows = hist.beside(hist.histogram(answer), told.then_writes)
+        edges_ns, *counts = zip(*rows, strict=True)
+        for at, (name, look) in enumerate(_TWO.items()):
+            places = [place + (at - 0.5) * 0.42 for place in range(len(rows))]
+            axes.bar(places, counts[at], width=0.42, label=name, **look)
+        _count_by_powers(axes)
+        axes.set_ylabel("all writes (log scale)")
+        _name_buckets(axes, edges_ns)
+        axes.set_xlabel("latency, up to (from the intended start)")
+        stalls, left = found.stalls
+        axes.set_title(
+            f"if {found.cls} had taken no time, and nothing had taken its place: "
+            f"{left} of {stalls} stalls left, p99.9 {ms(told.measured_ns[_P999])} to "
+            f"{ms(told.then_ns[_P999])}",
+            fontsize=10,
+        )
+        axes.legend(frameon=False)
+        return _saved(figure, suffix)
+
+
+def _count_by_powers(axes: Any) -> None:
+    axes.set_yscale("log")
+    axes.set_ylim(bottom=0.7)  # a single write must be seen
+    axes.yaxis.set_major_formatter(FuncFormatter(_whole))
+
+
+def _name_buckets(axes: Any, edges_ns: Sequence[int]) -> None:
+    slanted = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    axes.set_xticks(range(len(edges_ns)), list(map(label, edges_ns)), **slanted)
 
 
 def _stacks(axes: Any, found: Histogram) -> None:

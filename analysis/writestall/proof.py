@@ -135,6 +135,15 @@ PROOFS = (
         "the same run in a machine with more memory",
     ),
     Proof(
+        c.MEMORY,
+        "memory",
+        ("limit_bytes = 1_073_741_824",),
+        "mm/memcontrol.c, try_charge_memcg(): who takes memory of a cgroup reclaims "
+        "once its limit is reached",
+        "where the scenario has a limit, and no other process needs the memory",
+        ("tmpfs",),
+    ),
+    Proof(
         c.RUNQUEUE,
         "kernel",
         (),

@@ -9,8 +9,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from writestall.buckets import EDGES_NS, label
-from writestall.hist import Histogram, histogram
+from writestall.buckets import label
+from writestall.hist import Histogram, beside, histogram
 from writestall.model import Answer
 from writestall.proof import Proof
 from writestall.term import bar, plain_table, title
@@ -59,17 +59,15 @@ def _percentile_rows(found: WhatIf) -> Iterator[tuple[str, ...]]:
 
 def _distribution(found: Histogram, then: tuple[int, ...]) -> Table:
     """All writes by latency, as they were measured and as they would have been."""
-    before = {row.edge_ns: row.writes for row in found.rows}
-    pairs = [(before.get(edge_ns, 0), then[at]) for at, edge_ns in enumerate(EDGES_NS)]
-    used = [at for at, pair in enumerate(pairs) if any(pair)]
-    most = max(map(max, pairs))
+    rows = beside(found, then)
+    most = max(max(counts) for _, *counts in rows)
     scale = ("(log scale)", "left")
     table = plain_table(
         ("up to", "right"), ("as it was", "right"), scale, ("then", "right"), scale
     )
-    for at in range(used[0], used[-1] + 1):
-        cells = [Text(label(EDGES_NS[at]))]
-        for count in pairs[at]:
+    for edge_ns, *counts in rows:
+        cells = [Text(label(edge_ns))]
+        for count in counts:
             cells += [Text(str(count)), Text(bar(count, most), style="dim")]
         table.add_row(*cells)
     return table

@@ -28,7 +28,7 @@ LAYERS = """
     logchain
     text clients_text jsonout logtext
     tables to_folded to_csv to_hlog to_prometheus to_perfetto to_parquet export
-    hist heatmap term picture whatif proof term_whatif outputs
+    hist heatmap term whatif picture proof term_whatif outputs
     axes latency heat timeline flame curve views doubts commits story render page
     durability comparison resample standing standing_view standing_text beside
     standing_page comparing

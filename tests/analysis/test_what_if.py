@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import build
 import pytest
@@ -23,6 +24,7 @@ from writestall.proof import PROOFS, proofs
 
 Capture = pytest.CaptureFixture[str]
 MS = build.MS
+SVG_TEXT = "{http://www.w3.org/2000/svg}text"
 
 
 def what_if(run: Path, cls: str) -> whatif.WhatIf:
@@ -179,10 +181,25 @@ def test_what_cannot_be_asked(run: Path, text: str, capsys: Capture) -> None:
     assert "want CLASS=0 of" in refused(["hist", str(run), "--what-if", text], capsys)
 
 
-def test_what_if_draws_no_picture(run: Path, tmp_path: Path, capsys: Capture) -> None:
-    """Said, not ignored."""
-    argv = ["hist", str(run), "--what-if", "page_lock=0", "-o", str(tmp_path / "a.svg")]
-    assert "leave out -o" in refused(argv, capsys)
+def test_a_picture_shows_both_distributions(run: Path, tmp_path: Path) -> None:
+    """Each bucket that holds any by its name, and what is left of the stalls."""
+    with_a_schedule(run)
+    file = tmp_path / "a.svg"
+    argv = ["hist", str(run), "--what-if", "journal_buffer=0", "-o", str(file)]
+    assert main(argv) == 0
+    texts = [node.text for node in ElementTree.parse(file).iter(SVG_TEXT)]
+    assert {"as it was", "then", "2 ms", "1 s"} <= set(texts)
+    assert any("0 of 1 stalls left, p99.9 1001 ms to" in str(text) for text in texts)
+
+
+def test_no_picture_without_a_schedule(
+    run: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    """One line, and no file."""
+    file = tmp_path / "a.svg"
+    argv = ["hist", str(run), "--what-if", "page_lock=0", "-o", str(file)]
+    assert "no schedule in writer.jsonl" in refused(argv, capsys)
+    assert not file.exists()
 
 
 def test_nothing_stalled(tmp_path: Path, capsys: Capture) -> None:
@@ -211,7 +228,8 @@ def test_every_class_has_a_proof_or_a_reason() -> None:
 def test_the_lab_accepts_the_change(row: Any) -> None:
     """Put into a scenario, the lines are ones that repro/run takes."""
     assert row.why and (row.lines or row.also)
-    base = (PROJECT / "repro/scenarios/journal-buffer.toml").read_text()
+    name = {"memory": "memory-reclaim"}.get(row.table, "journal-buffer")
+    base = (PROJECT / f"repro/scenarios/{name}.toml").read_text()
     of = (row.filesystems or ("ext4",))[0]
     text = base.replace('type = "ext4"', f'type = "{of}"')
     header = "[[workload]]" if row.table == "workload" else f"[{row.table}]"
@@ -221,4 +239,4 @@ def test_the_lab_accepts_the_change(row: Any) -> None:
         names = [line.partition("=")[0] for line in row.lines]
         kept = [ln for ln in text.splitlines() if not ln.startswith(tuple(names))]
         text = "\n".join(kept).replace(header, f"{header}\n{lines}")
-    assert scenario.parse(text, "test", "journal-buffer").name == "journal-buffer"
+    assert scenario.parse(text, "test", name).name == name

@@ -18,12 +18,13 @@ from support import EVERY, KERNELS, PROJECT
 
 ALL = sorted(path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml"))
 # One of each: a page, the journal, another file system, an application, the queue,
-# nothing at all. The default scenario has test_lab.py to itself.
+# memory, nothing at all. The default scenario has test_lab.py to itself.
 SOME = [
     "btrfs-commit",
     "fsync-storm",
     "gc-log",
     "healthy",
+    "memory-reclaim",
     "page-lock",
     "queue-full",
     "stable-page",
