@@ -22,6 +22,8 @@ CGROUPS = Path("/sys/fs/cgroup")
 CONTROLLERS = CGROUPS / "cgroup.controllers"
 OF_CHILDREN = CGROUPS / "cgroup.subtree_control"
 CONTROLLER = "memory"
+# Before any swap that the machine has: swapon(2), SWAP_FLAG_PREFER.
+FIRST = ["--priority", "32767"]
 # What was swapped out comes back first, from a disk that may be slow.
 SWAPOFF_TIMEOUT_S = 300
 TOOLS = ("mkswap", "swapon", "swapoff")
@@ -38,7 +40,7 @@ def problems(memory: Memory | None) -> Iterator[str]:
 
 def swap_argvs(memory: Memory | None, disk: str) -> list[list[str]]:
     """mkswap(8) and swapon(8); without a limit nothing is swapped."""
-    return [["mkswap", disk], ["swapon", disk]] if memory else []
+    return [["mkswap", disk], ["swapon", *FIRST, disk]] if memory else []
 
 
 @contextmanager
@@ -70,8 +72,16 @@ def limit_commands(memory: Memory | None) -> list[list[str]]:
     return [
         ["sh", "-c", f"echo +{CONTROLLER} >{OF_CHILDREN}"],
         ["mkdir", str(group)],
-        ["sh", "-c", f"echo {memory.limit_bytes} >{group}/memory.max"],
+        *(
+            ["sh", "-c", f"echo {value} >{group / name}"]
+            for name, value in _limits(memory).items()
+        ),
     ]
+
+
+def _limits(memory: Memory) -> dict[str, str]:
+    """A cgroup's files, and what goes there: no memory holds what is swapped."""
+    return {"memory.max": str(memory.limit_bytes), "memory.zswap.max": "0"}
 
 
 @contextmanager
@@ -86,7 +96,9 @@ def limited(run: Run, memory: Memory | None) -> Iterator[Path | None]:
         with run.step("limit", f"{memory.limit_bytes} bytes, {group}"):
             OF_CHILDREN.write_text(f"+{CONTROLLER}")
             group.mkdir()
-            (group / "memory.max").write_text(str(memory.limit_bytes))
+            for name, value in _limits(memory).items():
+                if (group / name).exists():  # zswap: since 5.19, where it is built in
+                    (group / name).write_text(value)
             run.manifest["memory"] = {"limit_bytes": memory.limit_bytes}
         yield group
     finally:

@@ -52,7 +52,7 @@ def test_dry_run_swaps_to_the_loop_device_and_mounts_none_of_it(tmp_path: Path) 
     lines = shown.stdout.splitlines()
     assert lines[3:6] == [
         "mkswap /dev/loop0",
-        "swapon /dev/loop0",
+        "swapon --priority 32767 /dev/loop0",
         "mount -t tmpfs tmpfs MOUNTPOINT",
     ]
     assert "sh -c 'echo 6291456 >/sys/fs/cgroup/writestall/memory.max'" in shown.stdout
