@@ -28,10 +28,13 @@ mounts() {
 	mount -t debugfs debugfs /sys/kernel/debug
 	mount -t tracefs tracefs /sys/kernel/tracing
 	ln --symbolic --force /proc/self/fd /dev/fd
-	local tag folder mode
+	local tag folder mode cache
 	while read -r tag folder mode; do
 		mkdir --parents "$folder"
-		mount -t 9p -o "trans=virtio,version=9p2000.L,msize=262144,$mode" \
+		# A command's folders stand still while it runs; a person edits them.
+		cache=none
+		[[ $mode == rw || $(</run/job/mode) == shell ]] || cache=loose
+		mount -t 9p -o "trans=virtio,version=9p2000.L,msize=262144,cache=$cache,$mode" \
 			"$tag" "$folder"
 	done </run/job/shares
 }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import subprocess
 import tarfile
@@ -16,7 +17,9 @@ from driver.project import PROJECT, cache, image, recipe
 from machine.commands import started
 from machine.errors import UserError
 from machine.image import Kernel
+from machine.run import GUEST_PROJECT
 
+IN_GUEST = ("bpf", "stap", "repro", "tests/scripts", "tests/repro/guest")
 SOURCES = {".c", ".h", ".S", ".stp", ".bt", ""}
 
 
@@ -103,6 +106,20 @@ def _compile(part: Part, kernel: Kernel, result: Path) -> None:
         tar.extractall(result)
 
 
+def _bytecode(kernel: Kernel) -> None:
+    """Compile the Python that runs in a guest with the guest's Python, here: there it
+    took each start of repro/run 3.4 of 5.1 s.
+
+    It lies beside the sources, where a Python of that version looks for it (PEP 3147).
+    """
+    if not os.access(PROJECT, os.W_OK):
+        return
+    enter = [str(PROJECT / "vm/enter"), "-k", kernel.name, f"{PROJECT}:{GUEST_PROJECT}"]
+    folders = [f"{GUEST_PROJECT}/{name}" for name in IN_GUEST]
+    compileall = ["python3", "-m", "compileall", "-q", *folders]
+    subprocess.run([*enter, "--", *compileall], check=True, stdout=2)
+
+
 def build(kernel_name: str | None, more: tuple[Part, ...] = ()) -> Path:
     """A folder with biodelay.ko, the workload programs and stap/*.ko for one kernel,
     and with what `more` parts make."""
@@ -121,5 +138,6 @@ def build(kernel_name: str | None, more: tuple[Part, ...] = ()) -> Path:
         for folder in made:
             shutil.copytree(folder, result, dirs_exist_ok=True)
 
+    _bytecode(kernel)
     key = cache.digest(*(folder.name for folder in made))
     return cache.build(f"artefacts-{kernel.name}", key, assemble)

@@ -9,6 +9,7 @@ that was running.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -51,12 +52,13 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Batch:
-    """What all machines of a batch have: vm/run's arguments, its --excuse, and how
-    long a command may take."""
+    """What all machines of a batch have: vm/run's arguments, its --excuse, how long a
+    command may take, and the accelerator."""
 
     machine: tuple[str, ...]
     excused: str
     limit_s: int
+    accelerator: str | None = None  # the host's own
 
     def verdicts(self, commands: Sequence[Sequence[str]]) -> list[Verdict]:
         """Run the commands, each that follows a failure on a fresh machine."""
@@ -75,9 +77,14 @@ class Batch:
             # _follow() ends a machine that makes no progress.
             argv += ["--share", f"{folder}:{VERDICTS}", "--timeout", "86400"]
             argv += ["--", "bash", EACH, VERDICTS, str(self.limit_s), *words]
+            forced = {"ACCEL": self.accelerator} if self.accelerator else {}
             with (folder / "machine").open("w") as told:
                 process = subprocess.Popen(
-                    argv, stdin=subprocess.DEVNULL, stdout=told, stderr=told
+                    argv,
+                    stdin=subprocess.DEVNULL,
+                    stdout=told,
+                    stderr=told,
+                    env=os.environ | forced,
                 )
                 _follow(process, folder, self.limit_s + 120)
             found = _read(folder, self.excused)

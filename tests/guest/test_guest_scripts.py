@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from batch import TOOK_S, Batch, Verdict
-from machine import recipe
+from machine import accel, image, recipe
 from machine.run import GUEST_PROJECT
 from support import EVERY, KERNELS, PROJECT
 
@@ -32,16 +32,19 @@ OWN_LIMIT_S = 1500
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder of guest scripts, what each is called with, and whether that needs
-    bpftrace."""
+    """A folder of guest scripts, what each is called with, whether that needs
+    bpftrace, and whether an emulated machine's clock may count instructions."""
 
     path: str
     arguments: tuple[str, ...]
     bpftrace: bool = True
+    counted: bool = True
 
 
+# The injector is for CPUs that really run at once; what the others hold against each
+# other are clocks, which a host that takes a CPU away tells apart by that.
 FOLDERS = (
-    Folder("tests/kmod", (f"{BUILD}/biodelay.ko", "/dev/vdb"), bpftrace=False),
+    Folder("tests/kmod", (f"{BUILD}/biodelay.ko", "/dev/vdb"), False, False),
     Folder("tests/scripts", ("--modules", f"{BUILD}/stap")),
     Folder("tests/repro/guest", ("--build", BUILD)),
 )
@@ -73,9 +76,8 @@ VARIANTS: dict[str, tuple[tuple[str, ...], ...]] = {
 # `make soak`: 500 cycles, on a host so quiet that an unload has its bound, in ms.
 if os.environ.get("WRITESTALL_SOAK"):
     VARIANTS["survives-cycles-under-load.sh"] = (("500", "100"),)
-# What holds two clocks against each other must have the CPUs for itself: a host that
-# takes one away in between tells them apart by that.
-ALONE = {"agrees-with-witnesses.py", "engines-agree.py", "page-locks-are-counted.py"}
+# What patches the kernel's text while other CPUs run it has CPUs that do.
+NOT_COUNTED = {"survives-arming-under-load.py"}
 # What has a machine of its own, for it takes minutes: beside the others on one machine
 # it would keep that one busy when all the rest is done.
 OWN_MACHINE = {"survives-arming-under-load.py", "undoes-every-step.py"}
@@ -114,6 +116,7 @@ class Case:
     script: Path
     arguments: tuple[str, ...]
     kernel: str
+    counted: bool
 
     @property
     def machine(self) -> str:
@@ -151,7 +154,7 @@ class Case:
 
 
 def _marks(script: Path, folder: Folder, kernel: str) -> list[pytest.MarkDecorator]:
-    marks = [pytest.mark.alone] if script.name in ALONE else []
+    marks = []
     both = folder.bpftrace and script.name not in ONE_ENGINE
     if both and not recipe.load(kernel).bpftrace:
         reason = f"bpftrace does not serve for kernel {kernel}"
@@ -178,9 +181,18 @@ def _cases() -> list[Any]:
         for script, folder in _scripts()
         for kernel in _kernels(script)
         for more in VARIANTS.get(script.name, ((),))
-        for case in (Case(script, (*folder.arguments, *more), kernel),)
+        for counted in (folder.counted and script.name not in NOT_COUNTED,)
+        for case in (Case(script, (*folder.arguments, *more), kernel, counted),)
         for which in ([kernel] * case.own,)
     ]
+
+
+def _accelerator(case: Case) -> str:
+    """The host's own, or what it was told; where it emulates, the case decides."""
+    known = recipe.load(case.kernel)
+    choice = accel.choose(known, image.kernel(known)).name
+    asked = "ACCEL" in os.environ
+    return "icount" if case.counted and choice == "tcg" and not asked else choice
 
 
 @pytest.fixture(scope="module")
@@ -204,7 +216,7 @@ def verdict_on(
             image = ["--full"] * case.full
             machine = ("--kernel", case.kernel, *image, "--share", build)
             limit_s = OWN_LIMIT_S if case.own else LIMIT_S
-            batch = Batch(machine, HOLDERS, limit_s)
+            batch = Batch(machine, HOLDERS, limit_s, _accelerator(case))
             found = batch.verdicts([one.command for one in cases])
             known.update(zip(cases, found, strict=True))
         return known[case]

@@ -45,7 +45,7 @@ def remembered() -> Choice | None:
     """The choice without trying anything; None when it would take a try."""
     if forced := os.environ.get("ACCEL"):
         if forced not in qemu.ACCEL:
-            raise UserError(f"ACCEL={forced}: use kvm or tcg")
+            raise UserError(f"ACCEL={forced}: use {', '.join(qemu.ACCEL)}")
         return Choice(forced, "ACCEL says so")
     if not KVM.exists():
         return Choice("tcg", f"{KVM} does not exist")

@@ -182,7 +182,7 @@ def _start(
             shares=shares,
             port_fds=dict(channels.fds),
             interactive=job.interactive,
-            kernel_options=tsc.kernel_option(known) if result.accel == "tcg" else "",
+            kernel_options=tsc.kernel_option(known, result.accel),
         )
         with channels:
             status = _wait(qemu.command(known, machine), job, channels)

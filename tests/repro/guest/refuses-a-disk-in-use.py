@@ -64,7 +64,7 @@ def run(*words):
 
 def refused(what, pattern, *words):
     """One line, status 2, nothing changed."""
-    before, out = contents(), FOLDER / "run"
+    before, was_set, out = contents(), settings(), FOLDER / "run"
     status, text = run("--out", out, *words)
     print(f"{what}: {text}", end="", flush=True)
     assert status == 2, f"{what}: status {status}"
@@ -72,7 +72,7 @@ def refused(what, pattern, *words):
     assert text.count("\n") == 1, f"{what}: not one line"
     assert contents() == before, f"{what}: the disk was changed"
     assert not (out / "manifest.json").exists(), f"{what}: left a manifest"
-    assert not leftovers(SETTINGS), f"{what}: {leftovers(SETTINGS)}"
+    assert not leftovers(was_set), f"{what}: {leftovers(was_set)}"
 
 
 def refused_always(what, pattern):
@@ -177,17 +177,16 @@ def folders():
 def wiped():
     """What is refused without --wipe is run with it."""
     do("mkfs.ext4", "-q", DISK)
-    out = FOLDER / "wiped"
+    was_set, out = settings(), FOLDER / "wiped"
     words = ("--disk", DISK, "--wipe", "--out", out, "--duration-s", "1")
     status, text = run(*words)
     assert status == 0, f"wiped: status {status}: {text}"
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["status"] == "complete", f"wiped: {manifest['status']}"
-    assert not leftovers(SETTINGS), f"wiped: {leftovers(SETTINGS)}"
+    assert not leftovers(was_set), f"wiped: {leftovers(was_set)}"
 
 
 ARGUMENTS = sys.argv[1:]
-SETTINGS = settings()
 FOLDER = Path(tempfile.mkdtemp(prefix="test-"))
 begun_s = time.monotonic()
 for part in (no_disks, file_systems, swap, partitions, holders, folders, wiped):

@@ -11,8 +11,10 @@ MODULES = re.compile(r"^(biodelay|stap_|stalled_writes)", re.MULTILINE)
 
 
 def settings():
-    """The sysctls a scenario changes."""
-    return [Path("/proc/sys/vm", name).read_text() for name in SYSCTLS]
+    """What a scenario changes and puts back: its sysctls, and what is swapped to."""
+    sysctls = [Path("/proc/sys/vm", name).read_text() for name in SYSCTLS]
+    _, *swaps = Path("/proc/swaps").read_text().splitlines()
+    return sysctls, [line.split()[0] for line in swaps]
 
 
 def processes():
@@ -39,11 +41,11 @@ def leftovers(before):
         for name in ("writestall-mnt-*", "writestall-run-*"):
             found += Path(folder).glob(name)
     found += Path("/sys/block").glob("loop*/loop")
-    found += Path("/proc/swaps").read_text().splitlines()[1:]
     found += Path("/sys/fs/cgroup").glob("writestall-*")
     names = Path("/sys/block").glob("dm-*/dm/name")
     found += [name for name in names if name.read_text().startswith("writestall-")]
     found += Path("/dev/mapper").glob("writestall-*")
-    if settings() != before:
-        found.append("sysctls changed")
+    now = settings()
+    if now != before:
+        found.append(f"settings changed: {before} to {now}")
     return found
