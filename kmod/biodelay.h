@@ -336,6 +336,14 @@ struct biodelay_hold *biodelay_hold_claim(struct biodelay_rule *rule,
 void biodelay_spin(struct biodelay_rule *rule, const struct biodelay_spec *spec,
 		   const struct bio *bio);
 bool biodelay_hold_passes(void);
+extern atomic_t biodelay_tabled;
+
+/** biodelay_holds_any() - whether a task may be on a detour; takes no lock */
+static inline bool biodelay_holds_any(void)
+{
+	return atomic_read(&biodelay_tabled);
+}
+
 void biodelay_hold_release(struct biodelay_hold *hold,
 			   struct task_struct *task);
 void biodelay_hold_forget(struct biodelay_hold *hold);

@@ -15,7 +15,7 @@
 static DEFINE_HASHTABLE(table, 8);
 static HLIST_HEAD(free_holds);
 static struct biodelay_hold *pool;
-static atomic_t tabled; /* entries of the table; an empty one costs no lock */
+atomic_t biodelay_tabled; /* entries of the table */
 /* Guards the table, the free list and every rule's armed flag. */
 static DEFINE_RAW_SPINLOCK(table_lock);
 
@@ -33,14 +33,14 @@ static void table_add(struct biodelay_hold *hold, struct task_struct *task)
 {
 	hold->task = task;
 	hash_add(table, &hold->node, (unsigned long)task);
-	atomic_inc(&tabled);
+	atomic_inc(&biodelay_tabled);
 }
 
 static void table_free(struct biodelay_hold *hold)
 {
 	hash_del(&hold->node);
 	hlist_add_head(&hold->node, &free_holds);
-	atomic_dec(&tabled);
+	atomic_dec(&biodelay_tabled);
 }
 
 /* Runs in the timer interrupt; the sleeper cannot go before its timer does. */
@@ -191,8 +191,6 @@ bool biodelay_hold_passes(void)
 	unsigned long flags;
 	bool passes = false;
 
-	if (!atomic_read(&tabled))
-		return false;
 	raw_spin_lock_irqsave(&table_lock, flags);
 	hold = find_hold(current);
 	if (hold && hold->passing) {
@@ -332,9 +330,9 @@ void biodelay_holds_settle(void)
 	unsigned long flags;
 	int bucket, tries;
 
-	for (tries = 0; atomic_read(&tabled) && tries < 100; tries++)
+	for (tries = 0; biodelay_holds_any() && tries < 100; tries++)
 		usleep_range(200, 1000);
-	if (!atomic_read(&tabled))
+	if (!biodelay_holds_any())
 		return;
 	biodelay_wait_for_tasks();
 	raw_spin_lock_irqsave(&table_lock, flags);

@@ -102,7 +102,8 @@ static int hook_pre(struct kprobe *probe, struct pt_regs *regs)
 	struct biodelay_rule *rule;
 	enum biodelay_count verdict;
 
-	if (hook_in_task(regs) && biodelay_hold_passes())
+	if (biodelay_holds_any() && hook_in_task(regs) &&
+	    biodelay_hold_passes())
 		return 0;
 	rule = biodelay_rule_match(bio, &spec);
 	if (!rule)

@@ -57,14 +57,22 @@ static bool submitter_matches(const struct biodelay_spec *spec)
 	       (!spec->cgroup || spec->cgroup == biodelay_cgroup());
 }
 
-static bool place_matches(const struct biodelay_spec *spec,
+static bool sectors_match(const struct biodelay_spec *spec,
 			  const struct bio *bio)
 {
-	u64 first = biodelay_device_sector(&spec->device, bio);
-	u64 last = first + max(bio_sectors(bio), 1U) - 1;
+	u64 first, last;
 
-	return first <= spec->sectors.last && last >= spec->sectors.first &&
-	       bio->bi_iter.bi_size >= spec->bytes.first &&
+	if (!spec->sectors.first && spec->sectors.last == U64_MAX)
+		return true;
+	first = biodelay_device_sector(&spec->device, bio);
+	last = first + max(bio_sectors(bio), 1U) - 1;
+	return first <= spec->sectors.last && last >= spec->sectors.first;
+}
+
+static bool bytes_match(const struct biodelay_spec *spec,
+			const struct bio *bio)
+{
+	return bio->bi_iter.bi_size >= spec->bytes.first &&
 	       bio->bi_iter.bi_size <= spec->bytes.last;
 }
 
@@ -90,6 +98,6 @@ static bool flags_match(const struct biodelay_spec *spec,
 bool biodelay_match(const struct biodelay_spec *spec, const struct bio *bio)
 {
 	return (spec->ops & BIT(biodelay_op_of(bio))) &&
-	       flags_match(spec, bio) && place_matches(spec, bio) &&
-	       submitter_matches(spec);
+	       flags_match(spec, bio) && bytes_match(spec, bio) &&
+	       sectors_match(spec, bio) && submitter_matches(spec);
 }

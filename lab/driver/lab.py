@@ -15,7 +15,7 @@ from subprocess import CompletedProcess
 
 from driver import doctor, setup
 from driver.progress import Progress, Stage, StageError, StageLog
-from driver.project import OUT, PROJECT, accel, cache, recipe
+from driver.project import OUT, PROJECT, accel, cache, image, recipe
 from machine.errors import UserError
 
 ENGINES = ("stap", "bpftrace", "both")
@@ -225,6 +225,12 @@ def prepare(
         log.note = setup.packages(("lab",))
         python = setup.python(extras)
     return python, run_tools(progress, machine_parts((kernel,), *image))
+
+
+def measure_by(name: str, kernel: str) -> None:
+    """From here on, machines that would be emulated have this accelerator."""
+    known = recipe.load(kernel)
+    os.environ["ACCEL"] = accel.counting(known, image.kernel(known), name)
 
 
 def told(log: StageLog, python: Path, *arguments: str) -> CompletedProcess[str]:

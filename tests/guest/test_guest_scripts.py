@@ -146,6 +146,13 @@ class Case:
         return self.script.name in FULL
 
     @property
+    def accelerator(self) -> str | None:
+        """What its machine must have; None: the host's own."""
+        known = recipe.load(self.kernel)
+        kernel = image.kernel(known)
+        return accel.counting(known, kernel, "icount") if self.counted else None
+
+    @property
     def command(self) -> list[str]:
         """How a machine runs it."""
         interpreter = "python3" if self.script.suffix == ".py" else "bash"
@@ -187,14 +194,6 @@ def _cases() -> list[Any]:
     ]
 
 
-def _accelerator(case: Case) -> str:
-    """The host's own, or what it was told; where it emulates, the case decides."""
-    known = recipe.load(case.kernel)
-    choice = accel.choose(known, image.kernel(known)).name
-    asked = "ACCEL" in os.environ
-    return "icount" if case.counted and choice == "tcg" and not asked else choice
-
-
 @pytest.fixture(scope="module")
 def verdict_on(
     request: pytest.FixtureRequest, artefacts: Callable[[str], Path]
@@ -216,7 +215,7 @@ def verdict_on(
             image = ["--full"] * case.full
             machine = ("--kernel", case.kernel, *image, "--share", build)
             limit_s = OWN_LIMIT_S if case.own else LIMIT_S
-            batch = Batch(machine, HOLDERS, limit_s, _accelerator(case))
+            batch = Batch(machine, HOLDERS, limit_s, case.accelerator)
             found = batch.verdicts([one.command for one in cases])
             known.update(zip(cases, found, strict=True))
         return known[case]

@@ -65,34 +65,48 @@ exclude() { # what the tracer and the module do to each other before that
 	printf '%-36s %-6s refused\n' "$probe" "$mode"
 }
 
-for probe in "kprobe:$function" "fentry:vmlinux:$function" "fexit:vmlinux:$function"; do
-	for mode in sleep defer spin; do
-		if [[ $probe != kprobe:* && $oldest != 6.0 ]]; then
-			exclude
-			continue
-		fi
-		# A BPF trampoline matters to those that send the caller elsewhere.
-		[[ $probe == kprobe:* || $mode != spin ]] || continue
-		load
-		trace "$probe"
-		echo 1 >"$params/enabled"
-		five 5 "armed after the tracer"
-		echo 0 >"$params/enabled"
-		five 0 "disarmed"
-		echo 1 >"$params/enabled"
-		five 5 "armed again"
-		untrace
-		# A deferred bio passes again, submitted by the worker: not dd's.
-		[[ $traced -ge 5 ]] || fail "$probe, $mode: the tracer saw $traced of 15"
-		five 5 "the tracer left"
+in_each_mode() { # WANT WHAT: of five reads, so many are delayed
+	for mode in "${modes[@]}"; do
+		echo "$mode" >"$params/mode"
+		five "$1" "$2"
+	done
+}
 
-		trace "$probe"
-		five 5 "armed before the tracer"
-		rmmod biodelay
-		dd if="$disk" of=/dev/null bs=4k count=5 iflag=direct 2>/dev/null
-		untrace
-		[[ $traced -ge 5 ]] || fail "$probe, $mode: the tracer, left alone, saw $traced"
-		printf '%-36s %-6s ok\n' "$probe" "$mode"
+share() { # a tracer that comes second and leaves first, and one that does neither
+	load
+	trace "$probe"
+	echo 1 >"$params/enabled"
+	in_each_mode 5 "armed after the tracer"
+	echo 0 >"$params/enabled"
+	in_each_mode 0 "disarmed"
+	echo 1 >"$params/enabled"
+	in_each_mode 5 "armed again"
+	untrace
+	# A deferred bio passes again, submitted by the worker: not dd's.
+	[[ $traced -ge $((5 * ${#modes[@]})) ]] ||
+		fail "$probe: the tracer saw $traced of ${#modes[@]} times 15"
+	in_each_mode 5 "the tracer left"
+
+	trace "$probe"
+	in_each_mode 5 "armed before the tracer"
+	rmmod biodelay
+	dd if="$disk" of=/dev/null bs=4k count=5 iflag=direct 2>/dev/null
+	untrace
+	[[ $traced -ge 5 ]] || fail "$probe: the tracer, left alone, saw $traced"
+	printf '%-36s %s ok\n' "$probe" "${modes[*]}"
+}
+
+for probe in "kprobe:$function" "fentry:vmlinux:$function" "fexit:vmlinux:$function"; do
+	modes=(sleep defer spin)
+	# A BPF trampoline matters to those that send the caller elsewhere.
+	[[ $probe == kprobe:* ]] || modes=(sleep defer)
+	if [[ $probe == kprobe:* || $oldest == 6.0 ]]; then
+		mode=${modes[0]}
+		share
+		continue
+	fi
+	for mode in "${modes[@]}" spin; do
+		exclude
 	done
 done
 

@@ -16,7 +16,7 @@ WORDS = {
         "SCENARIO=journal-bufer": "journal-buffer",
         "ENGINE=dtrace": "unknown ENGINE 'dtrace': use stap, bpftrace, both",
         "INJECTOR=dm-dela": "argument --injector: invalid choice: 'dm-dela'",
-        "ACCEL=hvf": "ACCEL=hvf: use kvm, tcg, icount",
+        "ACCEL=hvf": "ACCEL=hvf: use kvm, tcg, icount, icount-warp",
     },
     "compare": {
         "PROFILE=dying-ssd": "profile 'dying-ssd' is not known",

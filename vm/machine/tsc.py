@@ -47,7 +47,7 @@ def kernel_option(recipe: Recipe, accel: str) -> str:
     """`tsc_early_khz=N` for that accelerator; nothing where the guest may find out."""
     if accel == "kvm":
         return ""
-    khz = ICOUNT_KHZ if accel == "icount" else _host_khz(recipe)
+    khz = ICOUNT_KHZ if accel.startswith("icount") else _host_khz(recipe)
     return f"tsc_early_khz={khz}"
 
 
