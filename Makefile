@@ -33,7 +33,7 @@ test: ## set up, run every test this machine can run
 	@lab/test
 
 test-scenarios: ## every scenario on every kernel with both engines, to its chain
-	@WRITESTALL_EVERY_KERNEL=1 lab/test -- tests/lab/test_scenarios.py
+	@WRITESTALL_EVERY_KERNEL=1 lab/test --side-by-side -- tests/lab/test_scenarios.py
 
 soak: ## 500 cycles of loading and unloading biodelay under load, on every kernel
 	@WRITESTALL_SOAK=1 lab/test -- tests/guest -k survives-cycles-under-load

@@ -52,7 +52,8 @@ def _phases(asked: argparse.Namespace) -> Iterator[list[str]]:
     """
     quick = ["-n", "auto", *(f"--ignore=tests/{name}" for name in NEEDS_MACHINE)]
     if asked.pytest:
-        yield [*(quick if asked.quick else ("-n", "0")), *asked.pytest]
+        workers = str(_at_once()) if asked.side_by_side else "0"
+        yield [*(quick if asked.quick else ("-n", workers)), *asked.pytest]
         return
     yield quick
     if not asked.quick:
@@ -70,6 +71,9 @@ def main() -> int:
     )
     parser.add_argument(
         "--junit", type=Path, metavar="DIR", help="keep the results there"
+    )
+    parser.add_argument(
+        "--side-by-side", action="store_true", help="as many machines as this host has"
     )
     parser.add_argument("pytest", nargs="*", help="what to hand to pytest, behind --")
     options = parser.parse_args()

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from lab_runs import make, make_lab
-from machine import recipe
+from machine import accel, image, recipe
 from support import EVERY, KERNELS, PROJECT
 
 ALL = sorted(path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml"))
-# One of each: a page, the journal, another file system, an application, the queue,
-# memory, nothing at all. The default scenario has test_lab.py to itself.
+# One of each: a page, the journal, other file systems, an application, the queue,
+# memory, nothing at all. journal-buffer, fio and appenders have tests of their own.
 SOME = [
     "btrfs-commit",
     "fsync-storm",
@@ -28,7 +28,13 @@ SOME = [
     "page-lock",
     "queue-full",
     "stable-page",
+    "xfs-ilock",
 ]
+
+
+def accelerator(kernel: str) -> str:
+    known = recipe.load(kernel)
+    return accel.counting(known, image.kernel(known), "icount")
 
 
 @pytest.mark.parametrize("kernel", KERNELS if EVERY else [recipe.load().kernel])
@@ -36,7 +42,13 @@ SOME = [
 def test_its_chain_appears(scenario: str, kernel: str, tmp_path: Path) -> None:
     every = "both" if recipe.load(kernel).bpftrace else "stap"
     engine = every if EVERY else "stap"
-    lab = make_lab(tmp_path, SCENARIO=scenario, KERNEL=kernel, ENGINE=engine)
+    lab = make_lab(
+        tmp_path,
+        SCENARIO=scenario,
+        KERNEL=kernel,
+        ENGINE=engine,
+        ACCEL=accelerator(kernel),
+    )
     assert lab.done.returncode == 0, lab.done.stdout + lab.done.stderr[-3000:]
     assert lab.json("manifest.json")["status"] == "complete"
 
@@ -44,7 +56,8 @@ def test_its_chain_appears(scenario: str, kernel: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(not EVERY, reason="five runs: make test-scenarios has the time")
 def test_each_remedy_of_gc_log_is_one_and_stands_in_the_table(tmp_path: Path) -> None:
     """The stop of all threads from one write, and what is left of it in each."""
-    variants = make(tmp_path, "variants", SCENARIO="gc-log")
+    counted = accelerator(recipe.load().kernel)
+    variants = make(tmp_path, "variants", SCENARIO="gc-log", ACCEL=counted)
     assert variants.done.returncode == 0, variants.done.stderr[-3000:]
     rows = {row["variant"]: row for row in variants.rows("variants.json")}
     assert list(rows) == ["plain", "tmpfs", "no-journal", "xfs", "async"]
