@@ -328,14 +328,6 @@ unsigned long biodelay_hook_missed(void);
 asmlinkage void biodelay_entry(void);
 
 /* hold.c: a claimed bio to a sleeping submitter and a record */
-int biodelay_holds_init(unsigned int count);
-void biodelay_holds_exit(void);
-struct biodelay_hold *biodelay_hold_claim(struct biodelay_rule *rule,
-					  const struct biodelay_spec *spec,
-					  struct bio *bio);
-void biodelay_spin(struct biodelay_rule *rule, const struct biodelay_spec *spec,
-		   const struct bio *bio);
-bool biodelay_hold_passes(void);
 extern atomic_t biodelay_tabled;
 
 /** biodelay_holds_any() - whether a task may be on a detour; takes no lock */
@@ -344,6 +336,14 @@ static inline bool biodelay_holds_any(void)
 	return atomic_read(&biodelay_tabled);
 }
 
+int biodelay_holds_init(unsigned int count);
+void biodelay_holds_exit(void);
+struct biodelay_hold *biodelay_hold_claim(struct biodelay_rule *rule,
+					  const struct biodelay_spec *spec,
+					  struct bio *bio);
+void biodelay_spin(struct biodelay_rule *rule, const struct biodelay_spec *spec,
+		   const struct bio *bio);
+bool biodelay_hold_passes(void);
 void biodelay_hold_release(struct biodelay_hold *hold,
 			   struct task_struct *task);
 void biodelay_hold_forget(struct biodelay_hold *hold);

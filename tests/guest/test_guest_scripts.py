@@ -203,6 +203,7 @@ def verdict_on(
         case
         for item in request.session.items
         if isinstance(item, pytest.Function) and item.path == request.path
+        if not item.get_closest_marker("skip")
         for case in item.callspec.params.values()
         if isinstance(case, Case)
     ]
