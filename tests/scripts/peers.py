@@ -40,7 +40,8 @@ class AbsentError(Exception):
 class Tracer:
     """A command that traces until SIGINT, and how it shows that it did.
 
-    `shows` must be in what it printed; `reads` prints what went to SPOOL instead.
+    `shows` must be in what it printed; `reads` prints what went to SPOOL instead, and
+    `undo` takes back what it leaves in force.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Tracer:
     shows: str = STALLED
     package: str = ""
     reads: tuple[str, ...] = ()
+    undo: tuple[str, ...] = ()
 
 
 def ours(modules: Path) -> list[Tracer]:
@@ -90,10 +92,15 @@ PEERS = (
     ),
     Tracer(
         "trace-cmd function_graph",
-        ("trace-cmd", *"record -p function_graph -g vfs_write".split(), *TO_SPOOL),
+        # At most so many KiB for each CPU: /tmp is memory, and a full one aborts it.
+        (
+            *"trace-cmd record -p function_graph -g vfs_write -m 65536".split(),
+            *TO_SPOOL,
+        ),
         shows="vfs_write",
         package="trace-cmd",
         reads=("trace-cmd", "report", "-i", str(SPOOL)),
+        undo=("trace-cmd", "reset"),  # else every function is traced on
     ),
     Tracer(
         "perf trace",
@@ -137,6 +144,8 @@ def traced(tracer: Tracer, disk: lab.Disk, found: dict[str, Any]) -> Iterator[No
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(timeout=lab.ARMED_WITHIN_S)
+        if tracer.undo:
+            lab.run(*tracer.undo)
     text = printed(tracer, told)
     found["names_file"] = STALLED in text
     if tracer.shows not in text:
