@@ -34,7 +34,7 @@ def main() -> int:
     try:
         lab.prepare(progress, kernel)
         # No disk of the host has a part in it: idle time may be jumped over.
-        lab.measure_by("icount-warp", kernel)
+        lab.measure_by(kernel, "icount-warp")
         with progress.stage() as log:
             built = artefacts.build(kernel, (EMPTY_PROBE,))
             records = lab.Records(folder / "console.log", machine, LIMIT_S)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from driver import artefacts, cells, setup
-from driver.lab import whole
+from driver.lab import measure_by, whole
 from driver.progress import StageLog, watched
 from driver.project import PROJECT
 from machine.errors import UserError
@@ -93,6 +93,7 @@ def cell() -> int:
     if asked.cell not in cells.left(folder):
         return 0
     parts = str(artefacts.build(asked.kernel))
+    measure_by(asked.kernel)
     where = (folder, asked.kernel, asked.engine)
     name = asked.cell.replace("/", "-")
     command = cells.machine(where, name, [asked.cell], parts)

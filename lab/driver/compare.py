@@ -18,7 +18,15 @@ from pathlib import Path
 
 from driver import cells, cluster, crash, doctor
 from driver.cluster import Cluster
-from driver.lab import PREPARING, answer, choose_engine, prepare, told, whole
+from driver.lab import (
+    PREPARING,
+    answer,
+    choose_engine,
+    measure_by,
+    prepare,
+    told,
+    whole,
+)
 from driver.progress import Progress, Stage, StageError, StageLog
 from driver.project import OUT, accel, cache, qemu, recipe
 from machine.errors import UserError
@@ -168,9 +176,10 @@ def main() -> int:
     folder = request.folder
     try:
         python, artefacts = prepare(progress, request.kernel, request.extras)
+        clock = measure_by(request.kernel)
         with progress.stage() as log:
             folder.mkdir(parents=True, exist_ok=True)
-            inputs = f"{Path(artefacts).name} {request.engine}"
+            inputs = f"{Path(artefacts).name} {request.engine} {clock}"
             given = ("--inputs", inputs, *request.planned)
             log.note = answer("repro/plan", str(folder), *given)
         with progress.stage() as log:

@@ -24,6 +24,8 @@ DEFAULT_INJECTOR = "biodelay"
 NOTHING_TO_JUDGE_BY = 3
 # A run may take its workload's time and this much for all else under TCG.
 RUN_LIMIT_S = 600
+# What compares has machines whose clock no busy host disturbs (vm/machine/qemu.py).
+COUNTING = "icount"
 FULL = "--full"  # the image with the tools that only measurements need
 AGAIN = "run it again with V=1 to see everything; make doctor names what is missing"
 # What every target does before its first machine boots: prepare().
@@ -227,10 +229,14 @@ def prepare(
     return python, run_tools(progress, machine_parts((kernel,), *image))
 
 
-def measure_by(name: str, kernel: str) -> None:
-    """From here on, machines that would be emulated have this accelerator."""
+def measure_by(kernel: str, name: str = COUNTING) -> str:
+    """From here on, machines that would be emulated have this accelerator.
+
+    Returns the one they have.
+    """
     known = recipe.load(kernel)
     os.environ["ACCEL"] = accel.counting(known, image.kernel(known), name)
+    return os.environ["ACCEL"]
 
 
 def told(log: StageLog, python: Path, *arguments: str) -> CompletedProcess[str]:

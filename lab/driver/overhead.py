@@ -39,7 +39,7 @@ def measured(stage: Stage, command: list[str]) -> Data:
     kernel = recipe.load(os.environ.get("KERNEL")).kernel
     progress = Progress((*PREPARING, stage), cache.root() / "logs")
     _, built = lab.prepare(progress, kernel, (), FULL)
-    lab.measure_by("icount", kernel)
+    lab.measure_by(kernel)
     folder = OUT / f"{time.strftime('%Y%m%d-%H%M%S')}-{stage.name}"
     folder.mkdir(parents=True)
     records = Records(folder / "console.log", folder / "machine.json", LIMIT_S)

@@ -67,6 +67,7 @@ def main() -> int:
     folder, status = OUT / f"{request.run_name}-variants", 0
     try:
         python, built = lab.prepare(progress, request.kernel)
+        lab.measure_by(request.kernel)
         lab.aside(folder).mkdir(parents=True)
         with progress.stage() as log:
             _run_all(log, request, _names(request.scenario), folder, built)

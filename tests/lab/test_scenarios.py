@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lab_runs import make, make_lab
-from machine import accel, image, recipe
+from machine import recipe
 from support import EVERY, KERNELS, PROJECT
 
 ALL = sorted(path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml"))
@@ -32,23 +32,20 @@ SOME = [
 ]
 
 
-def accelerator(kernel: str) -> str:
-    known = recipe.load(kernel)
-    return accel.counting(known, image.kernel(known), "icount")
-
-
-@pytest.mark.parametrize("kernel", KERNELS if EVERY else [recipe.load().kernel])
-@pytest.mark.parametrize("scenario", ALL if EVERY else SOME)
+# What stands before the `::` of an id is what one worker gets, one after the other
+# (pytest-xdist, --dist loadscope).
+@pytest.mark.parametrize(
+    ("scenario", "kernel"),
+    [
+        pytest.param(scenario, kernel, id=f"{scenario}::{kernel}")
+        for scenario in (ALL if EVERY else SOME)
+        for kernel in (KERNELS if EVERY else [recipe.load().kernel])
+    ],
+)
 def test_its_chain_appears(scenario: str, kernel: str, tmp_path: Path) -> None:
     every = "both" if recipe.load(kernel).bpftrace else "stap"
     engine = every if EVERY else "stap"
-    lab = make_lab(
-        tmp_path,
-        SCENARIO=scenario,
-        KERNEL=kernel,
-        ENGINE=engine,
-        ACCEL=accelerator(kernel),
-    )
+    lab = make_lab(tmp_path, SCENARIO=scenario, KERNEL=kernel, ENGINE=engine)
     assert lab.done.returncode == 0, lab.done.stdout + lab.done.stderr[-3000:]
     assert lab.json("manifest.json")["status"] == "complete"
 
@@ -56,8 +53,7 @@ def test_its_chain_appears(scenario: str, kernel: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(not EVERY, reason="five runs: make test-scenarios has the time")
 def test_each_remedy_of_gc_log_is_one_and_stands_in_the_table(tmp_path: Path) -> None:
     """The stop of all threads from one write, and what is left of it in each."""
-    counted = accelerator(recipe.load().kernel)
-    variants = make(tmp_path, "variants", SCENARIO="gc-log", ACCEL=counted)
+    variants = make(tmp_path, "variants", SCENARIO="gc-log")
     assert variants.done.returncode == 0, variants.done.stderr[-3000:]
     rows = {row["variant"]: row for row in variants.rows("variants.json")}
     assert list(rows) == ["plain", "tmpfs", "no-journal", "xfs", "async"]
