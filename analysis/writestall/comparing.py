@@ -29,6 +29,12 @@ def add_commands(add: Add) -> None:
     compare.add_argument(
         "--by", choices=BY, default="p99.9", help="what decides, of requests (p99.9)"
     )
+    compare.add_argument(
+        "--load",
+        type=int,
+        metavar="PERCENT",
+        help="compare at this load (the highest that every option held)",
+    )
     compare.add_argument("--json", action="store_true", help="print JSON")
     compare.add_argument("--html", type=Path, metavar="FILE", help="write a page too")
     compare.add_argument(
@@ -46,7 +52,8 @@ def _compare(args: argparse.Namespace) -> int:
     from writestall.rundir import json_bytes
 
     slo_ns = standing.parse_slo(args.slo)
-    answer = standing.answer(comparison.open_comparison(args.run), slo_ns, args.by)
+    opened = comparison.open_comparison(args.run, args.load)
+    answer = standing.answer(opened, slo_ns, args.by)
     text = "".join(f"{printable(line)}\n" for line in standing_text.lines(answer))
     record = json_bytes(standing_text.as_json(answer))
     if args.html:

@@ -16,6 +16,7 @@ from typing import Any
 from writestall import durability, model, rundir
 from writestall.durability import Kept
 from writestall.errors import WritestallError
+from writestall.flame import Steps
 from writestall.hlog import Log, read_log
 from writestall.rundir import RunDir
 from writestall.units import percent
@@ -24,6 +25,11 @@ FORMAT = 1
 # A client that is late by itself for more of the time than this measures itself: it
 # says how long it was, delays that are as long as a stall alone being counted.
 MOST_LATE = 0.005
+# An option holds a load when it does as much of it; of the rest it was still behind
+# when the time was over.
+HELD = 0.99
+# Percent of what the workload asks for, where nobody says.
+WANTED_LOAD = 100
 
 
 @dataclass(slots=True)
@@ -43,6 +49,7 @@ class Run:
     stall_ns: int | None = None
     by_class: Counter[str] = field(default_factory=Counter)
     by_root: Counter[str] = field(default_factory=Counter)
+    steps: Steps = field(default_factory=Steps)
     notes: list[str] = field(default_factory=list)
     kernel: str | None = None
     began_ns: int | None = None
@@ -50,13 +57,17 @@ class Run:
 
 @dataclass(slots=True)
 class Option:
-    """A file system with its options, and its runs in the order of rounds."""
+    """A file system with its options, and its runs in the order of rounds.
+
+    `steps` are the stacks of all stalled writes of the runs that count.
+    """
 
     name: str
     what: str
     filesystem: dict[str, Any]
     caveat: str | None
     runs: list[Run]
+    steps: Steps = field(default_factory=Steps)
 
     @property
     def counted(self) -> list[Run]:
@@ -65,37 +76,101 @@ class Option:
 
 
 @dataclass(slots=True)
+class Level:
+    """All options at one load, in percent of what the workload asks for."""
+
+    load: int
+    options: list[Option]
+
+    @property
+    def counted(self) -> list[Run]:
+        """The runs that count, of all options."""
+        return [run for option in self.options for run in option.counted]
+
+    @property
+    def wanted_per_s(self) -> float:
+        """Requests a second that were asked for; 0 where no run counts."""
+        runs = self.counted
+        time_s = sum(run.duration_s for run in runs)
+        return sum(run.requests.count for run in runs) / time_s if time_s else 0.0
+
+    @property
+    def beyond(self) -> dict[str, float]:
+        """Options beyond their breaking point, with the share they did of the load."""
+        shares = {
+            option.name: _share_done(option.counted)
+            for option in self.options
+            if option.counted
+        }
+        return {name: share for name, share in shares.items() if share < HELD}
+
+
+def _share_done(runs: list[Run]) -> float:
+    # A write that never began is in no log of calls.
+    wanted = sum(run.requests.count for run in runs)
+    return sum(run.writes.count for run in runs) / wanted
+
+
+@dataclass(slots=True)
 class Comparison:
-    """All of it. `machines` are the verdicts of the machines that ran it, `kept` what
-    options had left when one was cut."""
+    """All of it, and the level at which options are compared. `machines` are the
+    verdicts of the machines that ran it, `kept` what options had left when one was
+    cut."""
 
     path: Path
     plan: dict[str, Any]
-    options: list[Option]
+    levels: list[Level]
+    level: Level
     machines: list[dict[str, Any]]
     kept: list[Kept]
 
+    @property
+    def options(self) -> list[Option]:
+        """The options as they are compared."""
+        return self.level.options
 
-def open_comparison(path: Path) -> Comparison:
-    """Reads a comparison's folder; raises WritestallError where it is none."""
+
+def open_comparison(path: Path, load: int | None = None) -> Comparison:
+    """Reads a comparison's folder; raises WritestallError where it is none.
+
+    Without a `load`, options are compared at the highest that all of them held.
+    """
     plan = _plan(path)
-    options = [
-        Option(
-            row["name"],
-            row["what"],
-            row["filesystem"],
-            row.get("caveat"),
-            [
-                _run(path / row["name"] / str(number), number)
-                for number in range(1, plan["rounds"] + 1)
-            ],
-        )
-        for row in plan["options"]
-    ]
-    if not any(option.counted for option in options):
-        raise WritestallError(f"{path}: no run counts; {_first_reason(options)}")
-    kept = durability.read(path, [option.name for option in options])
-    return Comparison(path, plan, options, _machines(path), kept)
+    levels = [_level(path, plan, percent) for percent in plan["loads"]]
+    counted = [level for level in levels if level.counted]
+    if not counted:
+        reason = _first_reason(levels[0].options)
+        raise WritestallError(f"{path}: no run counts; {reason}")
+    kept = durability.read(path, [row["name"] for row in plan["options"]])
+    return Comparison(path, plan, levels, _chosen(counted, load), _machines(path), kept)
+
+
+def _level(path: Path, plan: dict[str, Any], load: int) -> Level:
+    options = []
+    for row in plan["options"]:
+        runs = [
+            _run(path / cell["name"], cell["round"])
+            for cell in plan["cells"]
+            if (cell["option"], cell["load"]) == (row["name"], load)
+        ]
+        about = (row["name"], row["what"], row["filesystem"], row.get("caveat"))
+        option = Option(*about, runs)
+        for run in option.counted:
+            option.steps.join(run.steps)
+        options.append(option)
+    return Level(load, options)
+
+
+def _chosen(levels: list[Level], load: int | None) -> Level:
+    """The level of that load, or the highest held, or the lowest there is."""
+    if load is None:
+        held = [level for level in levels if not level.beyond]
+        return held[-1] if held else levels[0]
+    for level in levels:
+        if level.load == load:
+            return level
+    known = ", ".join(str(level.load) for level in levels)
+    raise WritestallError(f"--load {load}: runs that count have {known}")
 
 
 def _plan(path: Path) -> dict[str, Any]:
@@ -109,7 +184,9 @@ def _plan(path: Path) -> dict[str, Any]:
         for row in plan["options"]:
             _ = row["name"], row["what"], row["filesystem"]
         _ = plan["rounds"], plan["duration_s"], plan["profile"]["name"]
-        _ = plan["workload"]["name"]
+        _ = plan["workload"]["name"], list(plan["loads"])
+        for cell in plan["cells"]:
+            _ = cell["name"], cell["option"], cell["load"], cell["round"]
     except OSError as error:
         raise WritestallError(f"{file}: {error.strerror}; not a comparison") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -163,6 +240,7 @@ def _explain(run: Run, opened: RunDir) -> None:
         return
     run.stall_ns = answer.stall_ns
     run.by_class.update(answer.ns_by_class)
+    run.steps = answer.gathered(Steps)
     run.by_root.update({str(root): ns for root, ns in answer.all_roots.items()})
     if lost := answer.stream.lost_events:
         run.notes.append(f"{lost} events lost")

@@ -169,8 +169,13 @@ class Steps:
 
 def flame(answer: Answer) -> Flame:
     """The graph of all stalled writes."""
+    return drawn(answer.gathered(Steps))
+
+
+def drawn(steps: Steps) -> Flame:
+    """The graph of what was gathered, of a run or of several."""
     root = _Node("stalled writes")
-    for comm, step in answer.gathered(Steps).tasks.items():
+    for comm, step in steps.tasks.items():
         root.ns += step.ns
         top = root.child(comm)
         top.ns = step.ns

@@ -45,6 +45,11 @@ class Log:
     start_ns: int | None
     intervals: list[Interval]
 
+    @property
+    def count(self) -> int:
+        """How many latencies it holds."""
+        return sum(sum(interval.counts.values()) for interval in self.intervals)
+
 
 # The writer's own comment; StartTime is wall-clock time and cut to ms.
 _START = re.compile(r"#\[.*start is CLOCK_MONOTONIC (\d+) ns\]")

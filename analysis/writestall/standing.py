@@ -71,6 +71,11 @@ class Standing:
         """How many of its runs count."""
         return len(self.option.counted)
 
+    @property
+    def calm(self) -> bool:
+        """Whether runs that a tracer watched saw no write stall."""
+        return "stall_s_per_hour" in self.numbers and self.cause is None
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from writestall import durability
+from writestall import durability, palette
 from writestall import standing_view as view
 from writestall.beside import beside
+from writestall.flames import flames
 from writestall.render import render
 from writestall.standing import COLUMNS, REQUEST, WRITE, Answer
 from writestall.units import ms
@@ -26,6 +27,8 @@ def _context(answer: Answer) -> dict[str, Any]:
     """All that the template prints."""
     plan, kept = answer.comparison.plan, answer.comparison.kept
     counted = [row.option for row in answer.standings if row.runs]
+    graphs = flames(answer.standings)
+    seen = {frame.kind for graph in graphs for frame in graph.flame.frames}
     groups = [
         (title, len([column for column in COLUMNS if column.group == group]))
         for group, title in GROUPS
@@ -42,7 +45,14 @@ def _context(answer: Answer) -> dict[str, Any]:
         "baseline": view.baseline(answer),
         "against": view.against(answer, view.baseline(answer)),
         "pairs": [view.versus(answer, pair) for pair in answer.pairs],
+        "loads": view.loads(answer),
+        "load_headings": view.LOAD_HEADINGS,
+        "chosen_load": view.chosen_load(answer),
         "heat": beside(counted, plan["duration_s"], answer.slo_ns),
+        "flames": graphs,
+        "calm": [row.option.name for row in answer.standings if row.calm],
+        "kinds": palette.KINDS.values(),
+        "legend": palette.legend(seen),
         "slo": ms(answer.slo_ns),
         "facts": view.facts(answer),
         "kept": kept,

@@ -25,6 +25,7 @@ def lines(answer: Answer) -> Iterator[str]:
     """The whole report."""
     yield view.headline(answer)
     yield ""
+    yield from _loads(answer)
     rows = [row for row in view.rows(answer) if row.counts]
     for title, group in TABLES:
         columns = [column for column in COLUMNS if column.group == group]
@@ -41,6 +42,16 @@ def lines(answer: Answer) -> Iterator[str]:
         yield f"{name}: {value}"
     yield ""
     yield from (f"note: {doubt}" for doubt in view.doubts(answer))
+
+
+def _loads(answer: Answer) -> Iterator[str]:
+    """Which load each option holds, where there are several."""
+    if levels := view.loads(answer):
+        cells = [list(view.LOAD_HEADINGS)]
+        cells += [[one.percent, one.wanted, one.held, one.beyond] for one in levels]
+        yield from _left_aligned(cells)
+        yield view.chosen_load(answer)
+        yield ""
 
 
 def _table(title: str, columns: list[Column], rows: list[Row]) -> Iterator[str]:
@@ -71,6 +82,10 @@ def _aligned(cells: list[list[str]]) -> Iterator[str]:
 def _causes(rows: list[Row]) -> Iterator[str]:
     cells = [["stalls", "runs", "waited most for", "comes down to"]]
     cells += [[row.name, row.runs, row.cause, row.root] for row in rows]
+    yield from _left_aligned(cells)
+
+
+def _left_aligned(cells: list[list[str]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for line in cells:
         padded = (w.ljust(width) for w, width in zip(line, widths, strict=True))
@@ -107,6 +122,16 @@ def as_json(answer: Answer) -> dict[str, Any]:
         "headline": view.headline(answer),
         "slo_ns": answer.slo_ns,
         "by": answer.by.key,
+        "load": answer.comparison.level.load,
+        "loads": [
+            {
+                "load": level.load,
+                "wanted_per_s": level.wanted_per_s,
+                "options": [option.name for option in level.options if option.counted],
+                "beyond": level.beyond,
+            }
+            for level in answer.comparison.levels
+        ],
         "facts": dict(view.facts(answer)),
         "profile": answer.comparison.plan["profile"],
         "workload": answer.comparison.plan["workload"],

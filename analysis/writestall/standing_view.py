@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from writestall import durability, resample
-from writestall.comparison import Option
+from writestall.comparison import WANTED_LOAD, Level, Option
 from writestall.resample import Estimate
 from writestall.standing import COLUMNS, Answer, Column, Pair, Standing
-from writestall.units import many, ms
+from writestall.units import many, ms, percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,16 @@ class Versus:
     clear: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A level of load in words: who held it, and who was beyond it."""
+
+    percent: str
+    wanted: str
+    held: str
+    beyond: str
+
+
 def amount(value: float, unit: str) -> str:
     """A number in its unit, three digits or so."""
     if unit == "ns":
@@ -83,8 +93,7 @@ def _row(standing: Standing) -> Row:
         option.what,
         f"{standing.runs} of {len(option.runs)}",
         [number(standing.numbers.get(col.key), col.unit) for col in COLUMNS],
-        standing.cause
-        or ("no stall" if "stall_s_per_hour" in standing.numbers else "-"),
+        standing.cause or ("no stall" if standing.calm else "-"),
         standing.root or "-",
         bool(standing.runs),
     )
@@ -104,7 +113,10 @@ def headline(answer: Answer) -> str:
     known = [row for row in answer.standings if row.numbers]
     best, key, unit = known[0], answer.by.key, answer.by.unit
     value = number(best.numbers[key], unit)
-    told_best = f"{best.option.name} has the lowest {told(answer.by)}: {value.value}"
+    load = answer.comparison.level.load
+    at = f" at {load} % of the load" if load != WANTED_LOAD else ""
+    told_by = f"{told(answer.by)}{at}"
+    told_best = f"{best.option.name} has the lowest {told_by}: {value.value}"
     if value.interval:
         told_best += f" ({value.interval})"
     if len(known) == 1:
@@ -113,13 +125,41 @@ def headline(answer: Answer) -> str:
         return f"{told_best}; with a run of each no difference can be clear."
     ties, others = answer.ties, len(known) - 1
     if not ties:
-        return f"{told_best}; each of the {others} others is clearly worse."
+        all_others = f"each of the {others} others" if others > 1 else "the other one"
+        return f"{told_best}; {all_others} is clearly worse."
     if len(ties) == others:
         return f"{told_best}; of no other one is it clear that it is worse."
     return (
         f"{told_best}; {others - len(ties)} of the {others} others are clearly worse,"
         f" not so {', '.join(ties)}."
     )
+
+
+LOAD_HEADINGS = ("load", "requests/s", "held by", "beyond their breaking point")
+
+
+def loads(answer: Answer) -> list[Load]:
+    """Each level of load in words; none where there is a single one."""
+    levels = answer.comparison.levels
+    return [_load(level) for level in levels] if len(levels) > 1 else []
+
+
+def _load(level: Level) -> Load:
+    beyond = [f"{name} (did {percent(share)})" for name, share in level.beyond.items()]
+    known = sum(1 for option in level.options if option.counted)
+    return Load(
+        f"{level.load} %",
+        amount(level.wanted_per_s, "/s"),
+        f"{known - len(beyond)} of {known}",
+        ", ".join(beyond) or "-",
+    )
+
+
+def chosen_load(answer: Answer) -> str:
+    """Which of the levels the numbers are of, and why that."""
+    level = answer.comparison.level
+    held = "some option did not hold" if level.beyond else "every option held"
+    return f"What follows is at {level.load} %, a load that {held}."
 
 
 def versus(answer: Answer, pair: Pair) -> Versus:
@@ -155,6 +195,12 @@ def doubts(answer: Answer) -> Iterator[str]:
     options = answer.comparison.options
     for option in options:
         yield from (f"{option.name} round {told}" for told in _of_runs(option))
+    for name, share in answer.comparison.level.beyond.items():
+        yield (
+            f"{name} did {percent(share)} of what was wanted: it is beyond its breaking"
+            " point, and its latencies grow with the length of the run (LOAD=50,100"
+            " make compare compares where every option holds the load)"
+        )
     for option in options:
         if option.caveat:
             yield f"{option.name} {option.caveat}"
@@ -207,6 +253,7 @@ def facts(answer: Answer) -> list[tuple[str, str]]:
         "workload": f"{work['name']}: {work.get('purpose', '')}",
         "runs": f"{plan['rounds']} rounds of {plan['duration_s']} s each, shuffled",
         "seed": plan.get("seed"),
+        "load": f"{comparison.level.load} % of the workload's",
         "file systems": f"aged, {aged} % full once" if aged else "fresh",
         "objective": ms(answer.slo_ns),
     }

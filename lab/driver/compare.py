@@ -51,6 +51,7 @@ PLANNED = {
     "ROUNDS": "--rounds",
     "DURATION": "--duration-s",
     "AGED": "--aged",
+    "LOAD": "--load",
     "SEED": "--seed",
 }
 

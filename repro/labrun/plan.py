@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """plan: a disk, a workload and file systems to the cells of a comparison.
 
-A cell is one option in one round. Each round runs every option once, in an order of
-its own, and gives all of them the same seed: the same disk and the same writers, so
-that what differs within a round is the option, and what drifts hits all alike.
+A cell is one option at one load in one round. Each round runs all of them once, in an
+order of its own, and gives all of them the same seed: the same disk and the same
+writers, so that what differs within a round is the option, and what drifts hits all
+alike. A load is a share of what the workload asks for: options are not to be compared
+where one of them is beyond its breaking point.
 A finished cell stays: a plan made again with the same inputs goes on where it was.
 """
 
@@ -26,6 +28,7 @@ FORMAT = 1
 FILE = "plan.json"
 # Rules and writers of one run count their seeds up from the run's.
 SEEDS_A_ROUND = 1_000
+WANTED_LOAD = 100  # percent of what the workload asks for
 OF_THE_WORKLOAD = ("workload", "sysctl", "queue", "memory", "trace", "kernel")
 NOTHING_EXPECTED = {
     "chain": [],
@@ -47,6 +50,7 @@ class Wanted:
     seed: int
     aged_percent: int
     inputs: str
+    loads: tuple[int, ...] = (WANTED_LOAD,)
 
 
 @dataclass(frozen=True)
@@ -54,18 +58,24 @@ class Cell:
     """One run to be: its scenario's file and text, and its folder."""
 
     option: str
+    load: int
     round: int
     text: str
 
     @property
+    def series(self) -> str:
+        """What its runs of all rounds have in common."""
+        return self.option + (f"@{self.load}" if self.load != WANTED_LOAD else "")
+
+    @property
     def name(self) -> str:
         """Its folder below the comparison's."""
-        return f"{self.option}/{self.round}"
+        return f"{self.series}/{self.round}"
 
     @property
     def scenario(self) -> str:
         """Its scenario's file below the comparison's folder."""
-        return f"scenarios/{self.round}/{self.option}.toml"
+        return f"scenarios/{self.round}/{self.series}.toml"
 
 
 def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
@@ -77,12 +87,13 @@ def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
     by_name = {table["name"]: table for table in tables}
     cells = []
     for number in range(1, wanted.rounds + 1):
-        order = list(chosen)
+        order = [(option, load) for load in wanted.loads for option in chosen]
         random.Random(f"{wanted.seed}/{number}").shuffle(order)
-        for option in order:
-            table = _scenario(wanted, option, by_name, disk_table, work_table, number)
+        for option, load in order:
+            work_there = work_table | {"workload": _at(load, work_table["workload"])}
+            table = _scenario(wanted, option, by_name, disk_table, work_there, number)
             told = f"# {wanted.inputs}\n{_toml_file(table)}"
-            cell = Cell(option.name, number, told)
+            cell = Cell(option.name, load, number, told)
             scenario.parse(told, cell.scenario, option.name)
             cells.append(cell)
     plan = {
@@ -91,6 +102,7 @@ def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
         "workload": {"name": work.name, "purpose": work.purpose}
         | {key: work_table[key] for key in OF_THE_WORKLOAD if key in work_table},
         "rounds": wanted.rounds,
+        "loads": list(wanted.loads),
         "duration_s": wanted.duration_s,
         "seed": wanted.seed,
         "aged_percent": wanted.aged_percent,
@@ -99,9 +111,26 @@ def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
             by_name[option.name] | {"caveat": _caveat(option, wanted.duration_s)}
             for option in chosen
         ],
-        "cells": [{"option": cell.option, "round": cell.round} for cell in cells],
+        "cells": [
+            {"option": cell.option, "load": cell.load, "round": cell.round}
+            | {"name": cell.name, "scenario": cell.scenario}
+            for cell in cells
+        ],
     }
     return plan, cells
+
+
+def _at(load: int, workloads: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The workloads with as much less, or more, time between what they do."""
+    return [
+        {
+            key: max(1, round(value * WANTED_LOAD / load))
+            if key.endswith("interval_us")
+            else value
+            for key, value in work.items()
+        }
+        for work in workloads
+    ]
 
 
 def _caveat(option: Option, duration_s: int) -> str | None:
@@ -184,10 +213,9 @@ def unfinished(folder: Path) -> list[tuple[str, Path, Path]]:
         raise RefusedError(f"{folder / FILE}: {error}; make the plan first") from None
     found = []
     for row in plan["cells"]:
-        cell = Cell(row["option"], row["round"], "")
-        run = folder / cell.name
+        run = folder / row["name"]
         if _status(run) != "complete":
-            found.append((cell.name, folder / cell.scenario, run))
+            found.append((row["name"], folder / row["scenario"], run))
     return found
 
 

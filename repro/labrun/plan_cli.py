@@ -15,6 +15,11 @@ from labrun.progress import say
 DEFAULT_WORKLOAD = "appenders"
 
 
+def _loads(text: str) -> tuple[int, ...]:
+    """`50,100` to loads in percent, the lowest first, each once."""
+    return tuple(sorted({whole(1, 10_000)(word) for word in text.split(",")}))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = OneLineParser(
         prog="repro/plan",
@@ -29,6 +34,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--duration-s", metavar="S", type=whole(1, 86_400), default=12)
     add("--seed", metavar="N", type=whole(0, 2**31), default=1)
     add("--aged", metavar="PERCENT", type=whole(0, 90), default=0)
+    loads = "percent of the workload's own load, by commas (100)"
+    add("--load", metavar="A,B", type=_loads, default=_loads("100"), help=loads)
     add("--inputs", metavar="TEXT", default="", help="what else the results rest on")
     add("--left", action="store_true", help="list the runs DIR still lacks, and stop")
     add("--list", action="store_true", help="list disks and options, and stop")
@@ -54,6 +61,7 @@ def _plan(options: argparse.Namespace) -> None:
         seed=options.seed,
         aged_percent=options.aged,
         inputs=options.inputs,
+        loads=options.load,
     )
     made, cells = plan.make(wanted)
     if options.folder is None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -21,12 +21,16 @@ DURATION_S = 4
 
 @dataclass
 class Made:
-    """One run: latencies in ms, one list for each second; what went wrong with it."""
+    """One run: latencies in ms, one list for each second; what went wrong with it.
+
+    Of each second's requests the last `undone` never began.
+    """
 
     seconds: Sequence[Sequence[float]]
     late_ns: int = 0
     more: dict[str, Any] = field(default_factory=dict)
     stalled: bool = False
+    undone: int = 0
 
 
 def hlog(seconds: Sequence[Sequence[float]]) -> str:
@@ -59,18 +63,40 @@ def _run(path: Path, made: Made) -> None:
     }
     build.run_dir(path, events, client=client, **manifest)
     (path / "writer.hlog").write_text(hlog(made.seconds))
-    halves = [[ms / 2 for ms in second] for second in made.seconds]
+    done = [second[: len(second) - made.undone] for second in made.seconds]
+    halves = [[ms / 2 for ms in second] for second in done]
     (path / "writer-service.hlog").write_text(hlog(halves))
 
 
-def comparison(path: Path, options: dict[str, Sequence[Made | None]]) -> Path:
-    """A comparison's folder; a run that is None was never begun."""
+Options = Mapping[str, Sequence[Made | None]]
+
+
+def comparison(
+    path: Path, options: Options, more: Mapping[int, Options] | None = None
+) -> Path:
+    """A comparison's folder; a run that is None was never begun.
+
+    `options` are those at the wanted load, `more` those at others, by percent.
+    """
+    levels = {**(more or {}), 100: options}
     rounds = max(len(runs) for runs in options.values())
+    rows = [
+        (load, name, number, made)
+        for load, row in levels.items()
+        for name, runs in row.items()
+        for number, made in enumerate([*runs, *[None] * (rounds - len(runs))], 1)
+    ]
+    cells = [
+        {"option": name, "load": load, "round": at, "name": f"{name}@{load}/{at}"}
+        for load, name, at, _ in rows
+    ]
     plan = {
         "format": 1,
         "profile": {"name": "slow", "purpose": "Slow.", "provenance": "Made up."},
         "workload": {"name": "work", "purpose": "Works."},
         "rounds": rounds,
+        "loads": sorted(levels),
+        "cells": cells,
         "duration_s": DURATION_S,
         "seed": 1,
         "aged_percent": 0,
@@ -88,10 +114,9 @@ def comparison(path: Path, options: dict[str, Sequence[Made | None]]) -> Path:
     (path / "plan.json").write_text(json.dumps(plan))
     machine = {"accel": "tcg", "qemu": "10.0.13", "complaints": []}
     (path / "machines/1.json").write_text(json.dumps(machine))
-    for name, runs in options.items():
-        for number, made in enumerate(runs, 1):
-            if made is not None:
-                _run(path / name / str(number), made)
+    for cell, (*_, made) in zip(cells, rows, strict=True):
+        if made is not None:
+            _run(path / str(cell["name"]), made)
     return path
 
 

@@ -52,6 +52,33 @@ def test_the_table_has_every_option_the_best_first(page: webpage.Element) -> Non
     assert "0 of 4" in rows[2].words
 
 
+def test_what_stalled_has_a_flame_graph_of_all_its_runs(page: webpage.Element) -> None:
+    (graph,) = (
+        one
+        for one in page.all("svg")
+        if one.attributes.get("aria-label", "").startswith("flame graph")
+    )
+    assert graph.attributes["aria-label"] == "flame graph of slow"
+    boxes = [one.words for one in graph.all("title")]
+    # build.cascade() stalls for 1 s, once in each of four runs.
+    assert boxes[0] == "stalled writes: 4000 ms, 100.0 %"
+    assert any(box.startswith("do_get_write_access: ") for box in boxes)
+    assert "No write stalled on quick." in page.words
+    assert page.words.count("4000 ms of stalls in 4 runs") == 1
+
+
+def test_several_loads_have_a_table(page: webpage.Element, tmp_path: Path) -> None:
+    assert not list(page.all("table", id="loads"))
+    behind = [steady(*[1.0] * 100, undone=12)]
+    half = {50: {"slow": [steady(*[1.0] * 50)]}}
+    path = comparison(tmp_path / "loads", {"slow": behind}, half)
+    file = tmp_path / "loads.html"
+    assert main(["compare-options", str(path), "--html", str(file)]) == 0
+    table = webpage.parsed(file.read_text("utf-8")).one("table", id="loads")
+    rows = [[cell.words for cell in row.all("td")] for row in table.all("tr")]
+    assert rows[1:] == [["50.0", "1 of 1", "-"], ["100", "0 of 1", "slow (did 88.0 %)"]]
+
+
 def test_the_page_asks_for_nothing(page: webpage.Element) -> None:
     for element in page.everything():
         assert element.tag not in ("link", "img", "iframe", "object", "base")

@@ -30,7 +30,7 @@ LAYERS = """
     tables to_folded to_csv to_hlog to_prometheus to_perfetto to_parquet export
     hist heatmap term whatif picture proof term_whatif outputs
     axes latency heat timeline flame curve views doubts commits story render page
-    durability comparison resample standing standing_view standing_text beside
+    durability comparison resample standing standing_view standing_text beside flames
     standing_page comparing
     shell cli __main__
 """.split()

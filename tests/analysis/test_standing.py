@@ -51,7 +51,7 @@ def test_the_best_one_comes_first_and_the_difference_is_clear(two: Path) -> None
     assert found.ties == []
     said = standing_view.headline(found)
     assert said.startswith("quick has the lowest p99.9 of requests: 8.0")
-    assert said.endswith("each of the 1 others is clearly worse.")
+    assert said.endswith("the other one is clearly worse.")
 
 
 def test_the_cause_is_what_most_stall_time_went_to(two: Path) -> None:
@@ -153,6 +153,48 @@ def test_what_a_cut_left_and_cannot_be_read_is_not_shown(two: Path, bad: str) ->
     cut(two, "slow", lost_synced=0)
     (two / "crash/quick.json").write_text(bad)
     assert [one.option for one in open_comparison(two).kept] == ["slow"]
+
+
+def test_options_are_compared_where_all_hold_the_load(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    half = [steady(*[1.0] * 50) for _ in range(4)]
+    behind = [steady(*[1.0 + at] * 100, undone=12) for at in range(4)]
+    wanted = {"slow": behind, "quick": QUICK}
+    path = comparison(tmp_path / "c", wanted, {50: {"slow": half, "quick": half}})
+    assert main(["compare-options", str(path), "--write"]) == 0
+    said = capsys.readouterr().out
+    assert said.splitlines()[2:6] == [
+        "load   requests/s  held by  beyond their breaking point",
+        "50 %   50.0        2 of 2   -",
+        "100 %  100         1 of 2   slow (did 88.0 %)",
+        "What follows is at 50 %, a load that every option held.",
+    ]
+    assert "p99.9 of requests at 50 % of the load: 1.00 ms" in said
+    assert "breaking point, and" not in said
+    found = json.loads((path / "compare.json").read_text())
+    assert found["load"] == 50
+    assert [row["beyond"] for row in found["loads"]] == [
+        {},
+        {"slow": pytest.approx(0.88)},
+    ]
+    assert main(["compare-options", str(path), "--load", "100"]) == 0
+    said = capsys.readouterr().out
+    assert "What follows is at 100 %, a load that some option did not hold." in said
+    assert "slow did 88.0 % of what was wanted: it is beyond its breaking point" in said
+    assert main(["compare-options", str(path), "--load", "70"]) == 2
+    assert "--load 70: runs that count have 50, 100" in capsys.readouterr().err
+
+
+def test_where_no_load_is_held_the_lowest_is_compared(tmp_path: Path) -> None:
+    behind = [steady(*[1.0] * 100, undone=12)]
+    path = comparison(tmp_path / "c", {"slow": behind}, {50: {"slow": behind}})
+    assert open_comparison(path).level.load == 50
+
+
+def test_one_load_has_no_table_of_its_own(two: Path) -> None:
+    assert standing_view.loads(answer(two)) == []
+    assert not [line for line in standing_view.doubts(answer(two)) if "point" in line]
 
 
 @pytest.mark.parametrize(("by", "best"), [("throughput", None), ("p50", "one")])

@@ -25,6 +25,7 @@ WORDS = {
         "SLO=65": "SLO=65: want a time with its unit, like 65ms or 1.5s",
         "ROUNDS=many": "--rounds: 'many': want 1 to 1000",
         "KERNEL=9.9": "unknown kernel '9.9'",
+        "LOAD=50,much": "--load: 'much': want 1 to 10000",
         "CUT=-1": "CUT=-1: want a whole number",
         "JOBS=0": "JOBS=0: want a whole number above 0",
         "EXECUTOR=slrum": "EXECUTOR=slrum: want one of local, slurm, cluster-",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -89,6 +90,22 @@ def test_words_choose_options_or_whole_file_systems(
 ) -> None:
     chosen = matrix.choose(matrix.options()[0], words)
     assert [option.name for option in chosen] == options
+
+
+def test_a_load_is_a_share_of_what_the_workload_asks_for() -> None:
+    loaded = dataclasses.replace(wanted("xfs-default", "tmpfs"), loads=(50, 100))
+    made, cells = plan.make(loaded)
+    assert made["loads"] == [50, 100]
+    assert {cell.name for cell in cells if cell.round == 2} == {
+        *("tmpfs/2", "tmpfs@50/2", "xfs-default/2", "xfs-default@50/2")
+    }
+    for cell in cells:
+        (work,) = scenario.parse(cell.text, "x", cell.option).workload
+        assert work.interval_us == {50: 8_000, 100: 4_000}[cell.load]
+    # What was run without the other load stays as it is.
+    alone = plan.make(wanted("xfs-default", "tmpfs"))[1]
+    assert {one.text for one in alone} <= {one.text for one in cells}
+    assert {one.name for one in alone} <= {one.name for one in cells}
 
 
 def test_an_option_that_commits_too_rarely_is_said_to() -> None:
