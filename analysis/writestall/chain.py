@@ -105,6 +105,7 @@ class Explainer:
         self._lines = lines = Timelines(stream.blocks)
         self._floor_ns = stream.begin.floor_ns if stream.begin else 1_000_000
         self._lossy = stream.lost_events > 0
+        self._queue = lines.overlaps(lambda case: case.cls == c.LOG_SPACE)
         self._submitters = lines.overlaps(lambda case: case.submitter)
         # Who has the I/O in its hands that a wait of this class is for, if not any.
         self._with_io = dict.fromkeys(_JOURNAL_WAITS, lines.overlaps(_is_journals_io))
@@ -285,8 +286,31 @@ class Explainer:
                 ids = (wait.id, self._lines.ids[later])
                 answer = replace(other, why=why, evidence=ids)
             if answer.explained_ns >= enough_ns:
+                return answer
+        for earlier in self._ahead(wait):
+            other = self._ask(wait, self._lines.case(earlier), walk, INFERRED)
+            if other.explained_ns > answer.explained_ns:
+                ids = (wait.id, self._lines.ids[earlier])
+                answer = replace(other, why=_AHEAD, evidence=ids)
+            if answer.explained_ns >= enough_ns:
                 break
         return answer
+
+    # Room in the log is given in the order of asking, and by whoever frees some, also
+    # by one who returns what it had not used: what held up the queue's first held up
+    # all (fs/xfs/xfs_log.c, xlog_grant_head_wait() and xlog_grant_head_wake()).
+    def _ahead(self, wait: _Wait) -> list[int]:
+        if wait.case.cls != c.LOG_SPACE:
+            return []
+        lines, queue = self._lines, self._queue.find(wait.start_ns, wait.end_ns)
+        ahead = [
+            sleep
+            for sleep in queue
+            if lines.start_ns(sleep) < lines.start_ns(wait.sleep)
+            and lines.wake_ns(sleep) <= wait.end_ns
+            and lines.case(sleep).how == e.TASK
+        ]
+        return ahead[: -MAX_AGAIN - 1 : -1]
 
     # Sleeps that follow at once on the same stack: the wake-up before did not help.
     def _again(self, wait: _Wait) -> Iterator[int]:
@@ -339,6 +363,7 @@ class Explainer:
         return _awake(holder, start_ns, dur_ns, why, known)
 
 
+_AHEAD = "it ended the wait of one that stood before it in the queue"
 _WITH_IO = "asleep with the I/O in its hands"
 _UNKNOWN_ENDINGS = {
     e.UNKNOWN: "who ended the wait is not known",

@@ -279,6 +279,32 @@ def test_a_wake_up_that_did_not_help(tmp_path: Path) -> None:
     assert len(first.evidence) == 2
 
 
+@pytest.mark.parametrize(
+    ("begins_ms", "ends_ms", "cause", "holder"),
+    [
+        (0, 290, "device_io", JBD2[0]),
+        (20, 290, "running", 99),
+        (0, 310, "running", 99),
+    ],
+)
+def test_room_in_the_log_comes_in_the_order_of_asking(
+    tmp_path: Path, begins_ms: int, ends_ms: int, cause: str, holder: int
+) -> None:
+    """Its waker only returned some; one that stood before it, and was woken before it,
+    had waited for the disk. One that asked later, or still waits, tells nothing."""
+    ev = Events()
+    ev.block(253, 0, ends_ms, "jbd2_submit", IRQ, ctx="softirq", comm=JBD2[1])
+    ev.block(301, begins_ms, ends_ms - begins_ms, "xfs_log_space", JBD2)
+    ev.block(300, 10, 290, "xfs_log_space", (99, "kworker"))
+    ev.write(300, 10, 290, 290)
+    chain = one_chain(tmp_path, ev.end())
+    found = ways(chain)
+    assert max(found, key=found.__getitem__) == ("log_space", cause)
+    assert_adds_up(chain)
+    assert chain.parts[0].holder is not None
+    assert chain.parts[0].holder.tid == holder
+
+
 def test_several_wakers_each_answer_for_their_time(tmp_path: Path) -> None:
     """Two waits of one write, two holders."""
     ev = Events()
