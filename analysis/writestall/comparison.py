@@ -223,7 +223,7 @@ def _run(path: Path, number: int) -> Run:
         return run
     run.requests = read_log(path / "writer.hlog")
     run.writes = read_log(path / "writer-service.hlog")
-    if not run.requests.intervals or not run.writes.intervals:
+    if not run.requests.count or not run.writes.intervals:
         run.why_not = "its latencies cannot be read"
         return run
     _explain(run, opened)

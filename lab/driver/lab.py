@@ -44,7 +44,8 @@ STAGES = (
     Stage("explain", AGAIN),
     Stage(
         "check",
-        "the answer and the injector's record disagree: do not trust the answer",
+        "the answer and the injector's record disagree: do not trust the answer;"
+        " where other work keeps an emulated machine from its CPUs, ACCEL=icount helps",
     ),
 )
 

@@ -47,8 +47,7 @@ def _phases(asked: argparse.Namespace) -> Iterator[list[str]]:
     """Arguments of each pytest to run.
 
     The quick tests go side by side, and before any machine: some hold a client to
-    its schedule. Tests that share a machine stay in one worker. What measures
-    comes last, alone.
+    its schedule. Tests that share a machine stay in one worker.
     """
     quick = ["-n", "auto", *(f"--ignore=tests/{name}" for name in NEEDS_MACHINE)]
     if asked.pytest:
@@ -59,8 +58,7 @@ def _phases(asked: argparse.Namespace) -> Iterator[list[str]]:
     if not asked.quick:
         folders = [f"tests/{name}" for name in NEEDS_MACHINE]
         many = ["-n", str(_at_once()), "--dist", "loadscope", "--no-loadscope-reorder"]
-        yield [*many, "-m", "not alone", *folders]
-        yield ["-n", "0", "-m", "alone", *folders]
+        yield [*many, *folders]
 
 
 def main() -> int:

@@ -88,6 +88,7 @@ def test_what_is_not_clear_says_how_many_runs_would_do(tmp_path: Path) -> None:
         (steady(1.0, more={"status": "running"}), "cut_off"),
         (steady(1.0, late_ns=DURATION_S * 2 * 10**9 // 50), "keep its schedule: late"),
         (Made([]), "latencies cannot be read"),
+        (steady(), "latencies cannot be read"),
     ],
 )
 def test_a_run_that_does_not_count_says_why(

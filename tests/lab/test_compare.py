@@ -12,8 +12,6 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from lab_runs import marked
 from support import PROJECT
 
@@ -118,7 +116,6 @@ def test_an_interrupted_comparison_goes_on_where_it_was(tmp_path: Path) -> None:
     assert (folder / "compare.html").read_text().startswith("<!DOCTYPE html>")
 
 
-@pytest.mark.alone  # for it needs two machines, whose clients keep their schedule
 def test_cells_run_side_by_side(tmp_path: Path) -> None:
     folder = tmp_path / "compare/small"
     done = _compared(tmp_path, "JOBS=2")
