@@ -41,17 +41,27 @@ static void serve(struct broker *broker, struct request *request)
 	pthread_mutex_unlock(&partition->mutex);
 }
 
+/* Waits until it arrives; NULL: there is none left, or no time. */
+static struct request *next_request(struct broker *broker)
+{
+	int64_t seq = broker->taken++;
+	struct request *request;
+
+	if (seq >= broker->schedule.planned)
+		return NULL;
+	request = &broker->requests[seq];
+	request->free_ns = now_ns();
+	return wait_for(&broker->schedule, seq) ? request : NULL;
+}
+
 /* The first write that fails ends the run: what came after would measure it. */
 static void *serve_requests(void *argument)
 {
 	struct broker *broker = argument;
+	struct request *request;
 	int32_t tid = gettid();
-	int64_t seq;
 
-	while ((seq = broker->taken++) < broker->schedule.planned &&
-	       wait_for(&broker->schedule, seq)) {
-		struct request *request = &broker->requests[seq];
-
+	while ((request = next_request(broker))) {
 		request->tid = tid;
 		serve(broker, request);
 		if (request->ret < 0)

@@ -14,6 +14,7 @@ struct options {
 
 /* Its latency counts from intended_ns(); all are CLOCK_MONOTONIC. */
 struct request {
+	int64_t free_ns;	/* its thread has nothing else to do */
 	int64_t dequeued_ns;	/* a thread takes it; 0: never begun */
 	int64_t locked_ns;	/* its partition is that thread's alone */
 	int64_t written_ns;

@@ -29,6 +29,32 @@ static int64_t service_ns(const void *owner, int64_t seq)
 		request->written_ns - request->locked_ns : -1;
 }
 
+/*
+ * How long after its arrival a free thread began it. Only what lasts as long
+ * as a slow write counts.
+ */
+static int64_t own_delay_ns(const struct broker *broker, int64_t seq)
+{
+	const struct request *request = &broker->requests[seq];
+	int64_t ready_ns = intended_ns(&broker->schedule, seq);
+	int64_t delay_ns;
+
+	if (request->free_ns > ready_ns)
+		ready_ns = request->free_ns;
+	delay_ns = request->dequeued_ns - ready_ns;
+	return delay_ns < broker->options->common.slow_ns ? 0 : delay_ns;
+}
+
+static int64_t late_ns(const struct broker *broker)
+{
+	int64_t sum_ns = 0;
+
+	for (int64_t seq = 0; seq < broker->schedule.planned; seq++)
+		if (broker->requests[seq].dequeued_ns)
+			sum_ns += own_delay_ns(broker, seq);
+	return sum_ns;
+}
+
 static void print_request(FILE *file, const struct broker *broker, int64_t seq)
 {
 	const struct request *request = &broker->requests[seq];
@@ -84,6 +110,7 @@ static void write_slow_log(const struct broker *broker, int64_t start_ns,
 {
 	const struct options *options = broker->options;
 	const char *path = options->common.slow_log;
+	char *more;
 	FILE *file;
 
 	if (!path)
@@ -97,7 +124,9 @@ static void write_slow_log(const struct broker *broker, int64_t start_ns,
 		options->partitions, options->common.slow_ns);
 	for (int64_t seq = 0; seq < broker->schedule.planned; seq++)
 		print_both(file, broker, seq);
-	print_end(file, broker->schedule.stopped_ns, totals, "");
+	more = join(",\"late_ns\":%" PRId64, late_ns(broker));
+	print_end(file, broker->schedule.stopped_ns, totals, more);
+	free(more);
 	close_log(file, path);
 }
 

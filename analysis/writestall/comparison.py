@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from writestall import durability, model, rundir
@@ -25,8 +26,8 @@ FORMAT = 1
 # A client that is late by itself for more of the time than this measures itself: it
 # says how long it was, delays that are as long as a stall alone being counted.
 MOST_LATE = 0.005
-# An option holds a load when it does as much of it; of the rest it was still behind
-# when the time was over.
+# An option holds a load when most of its runs do as much of it. One may have ended amid
+# a stall; what falls behind in most of them does not keep up.
 HELD = 0.99
 # Percent of what the workload asks for, where nobody says.
 WANTED_LOAD = 100
@@ -96,19 +97,17 @@ class Level:
 
     @property
     def beyond(self) -> dict[str, float]:
-        """Options beyond their breaking point, with the share they did of the load."""
+        """Options beyond their breaking point, and how much of the load they did: the
+        median of their runs."""
+        # A write that never began is in no log of calls.
         shares = {
-            option.name: _share_done(option.counted)
+            option.name: median(
+                run.writes.count / run.requests.count for run in option.counted
+            )
             for option in self.options
             if option.counted
         }
         return {name: share for name, share in shares.items() if share < HELD}
-
-
-def _share_done(runs: list[Run]) -> float:
-    # A write that never began is in no log of calls.
-    wanted = sum(run.requests.count for run in runs)
-    return sum(run.writes.count for run in runs) / wanted
 
 
 @dataclass(slots=True)
@@ -251,7 +250,8 @@ def _schedule(run: Run) -> None:
     try:
         lines = (run.path / "writer.jsonl").read_text("utf-8", "replace").splitlines()
         first, last = json.loads(lines[0]), json.loads(lines[-1])
-        share = last["late_ns"] / (first["writers"] * run.duration_s * 1e9)
+        threads = first["writers"] if "writers" in first else first["threads"]
+        share = last["late_ns"] / (threads * run.duration_s * 1e9)
     except (OSError, ValueError, LookupError, TypeError, ZeroDivisionError):
         run.notes.append("the client does not say whether it kept its schedule")
         return

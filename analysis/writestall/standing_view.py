@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from writestall import durability, resample
-from writestall.comparison import WANTED_LOAD, Level, Option
+from writestall.comparison import WANTED_LOAD, Comparison, Level, Option
 from writestall.resample import Estimate
 from writestall.standing import COLUMNS, Answer, Column, Pair, Standing
 from writestall.units import many, ms, percent
@@ -193,8 +193,11 @@ def baseline(answer: Answer) -> str:
 def doubts(answer: Answer) -> Iterator[str]:
     """What the numbers do not say, and which runs do not count."""
     options = answer.comparison.options
+    shared = _shared_notes(options)
+    yield from (f"every run: {note}" for note in sorted(shared))
     for option in options:
-        yield from (f"{option.name} round {told}" for told in _of_runs(option))
+        yield from (f"{option.name} round {told}" for told in _of_runs(option, shared))
+    yield from _elsewhere(answer.comparison)
     for name, share in answer.comparison.level.beyond.items():
         yield (
             f"{name} did {percent(share)} of what was wanted: it is beyond its breaking"
@@ -212,11 +215,29 @@ def doubts(answer: Answer) -> Iterator[str]:
         yield durability.NOT_SHOWN
 
 
-def _of_runs(option: Option) -> Iterator[str]:
+def _elsewhere(comparison: Comparison) -> Iterator[str]:
+    """Runs at other loads that do not count, which the numbers do not show."""
+    for level in comparison.levels:
+        runs = [run for option in level.options for run in option.runs]
+        why_not = [run.why_not for run in runs if run.why_not]
+        if why_not and level is not comparison.level:
+            yield (
+                f"at {level.load} % of the load {len(why_not)} of"
+                f" {many(len(runs), 'run')} do not count: {why_not[0]}"
+            )
+
+
+def _shared_notes(options: list[Option]) -> set[str]:
+    """What is true of every run that counts; nothing where there is only one."""
+    notes = [set(run.notes) for option in options for run in option.counted]
+    return set.intersection(*notes) if len(notes) > 1 else set()
+
+
+def _of_runs(option: Option, shared: set[str]) -> Iterator[str]:
     for run in option.runs:
         if run.why_not:
             yield f"{run.round} does not count: {run.why_not}"
-        yield from (f"{run.round}: {note}" for note in run.notes)
+        yield from (f"{run.round}: {note}" for note in run.notes if note not in shared)
 
 
 def _too_few(fewest: int) -> Iterator[str]:

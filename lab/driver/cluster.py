@@ -81,7 +81,7 @@ def cell() -> int:
     )
     add = parser.add_argument
     add("folder", metavar="DIR", type=Path, help="the comparison's folder")
-    add("cell", metavar="OPTION[@LOAD]/ROUND")
+    add("cell", metavar="OPTION[-at-LOAD]/ROUND")
     add("--kernel", metavar="NAME", required=True)
     add("--engine", metavar="NAME", required=True)
     asked = parser.parse_args()

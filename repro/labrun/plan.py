@@ -16,7 +16,7 @@ import random
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,7 @@ class Cell:
     @property
     def series(self) -> str:
         """What its runs of all rounds have in common."""
-        return self.option + (f"@{self.load}" if self.load != WANTED_LOAD else "")
+        return self.option + (f"-at-{self.load}" if self.load != WANTED_LOAD else "")
 
     @property
     def name(self) -> str:
@@ -92,10 +92,11 @@ def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
         for option, load in order:
             work_there = work_table | {"workload": _at(load, work_table["workload"])}
             table = _scenario(wanted, option, by_name, disk_table, work_there, number)
+            cell = Cell(option.name, load, number, "")
+            table |= {"name": cell.series}
             told = f"# {wanted.inputs}\n{_toml_file(table)}"
-            cell = Cell(option.name, load, number, told)
-            scenario.parse(told, cell.scenario, option.name)
-            cells.append(cell)
+            scenario.parse(told, cell.scenario, Path(cell.scenario).stem)
+            cells.append(replace(cell, text=told))
     plan = {
         "format": FORMAT,
         "profile": disk_table,

@@ -172,6 +172,16 @@ STACKS: dict[str, list[str]] = {
         "xfs_buf_ioend@xfs",
         "process_one_work",
     ),
+    "xfs_iowait": frames(
+        *_SLEEP,
+        "schedule_timeout",
+        "wait_for_completion",
+        "xfs_buf_iowait@xfs",
+        "__xfs_buf_submit@xfs",
+        "xfs_buf_read_map@xfs",
+        "process_one_work",
+    ),
+    "work_completes": frames("complete", "process_one_work", "worker_thread"),
     "mystery": frames(*_SLEEP, "brand_new_wait", "vfs_write", "do_syscall_64"),
 }
 

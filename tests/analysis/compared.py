@@ -87,7 +87,7 @@ def comparison(
         for number, made in enumerate([*runs, *[None] * (rounds - len(runs))], 1)
     ]
     cells = [
-        {"option": name, "load": load, "round": at, "name": f"{name}@{load}/{at}"}
+        {"option": name, "load": load, "round": at, "name": f"{name}-at-{load}/{at}"}
         for load, name, at, _ in rows
     ]
     plan = {

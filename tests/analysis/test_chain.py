@@ -8,58 +8,12 @@ from pathlib import Path
 import build
 import pytest
 from build import Events
+from chains import IRQ, JBD2, MS, assert_adds_up, explained, one_chain, ways
 
 from writestall import classes as c
 from writestall.merge import unqueued
-from writestall.model import Answer, answer, convoys
-from writestall.parts import INFERRED, SEEN, Chain, Part
-from writestall.rundir import open_run
-
-MS = build.MS
-JBD2 = (253, "jbd2/vdb-8")
-IRQ = (0, "swapper/0")
-
-
-def explained(tmp_path: Path, events: Events) -> Answer:
-    """The answer to one stream."""
-    return answer(open_run(build.run_dir(tmp_path / "run", events)), None)
-
-
-def one_chain(tmp_path: Path, events: Events) -> Chain:
-    """The chain of a stream with one write; its parts must add up."""
-    (chain,) = explained(tmp_path, events).chains
-    assert_adds_up(chain)
-    return chain
-
-
-def assert_adds_up(chain: Chain) -> None:
-    """Every level sums to the one above, in whole ns."""
-    assert sum(part.dur_ns for part in chain.parts) == chain.write.dur_ns
-
-    def down(part: Part) -> None:
-        if part.parts:
-            assert sum(inner.dur_ns for inner in part.parts) == part.dur_ns
-        for inner in part.parts:
-            down(inner)
-
-    for part in chain.parts:
-        down(part)
-
-
-def ways(chain: Chain) -> dict[tuple[str, ...], int]:
-    """ns by the way from the write to each root."""
-    sums: dict[tuple[str, ...], int] = {}
-
-    def down(part: Part, above: tuple[str, ...]) -> None:
-        way = (*above, part.cls)
-        if not part.parts:
-            sums[way] = sums.get(way, 0) + part.dur_ns
-        for inner in part.parts:
-            down(inner, way)
-
-    for part in chain.parts:
-        down(part, ())
-    return sums
+from writestall.model import convoys
+from writestall.parts import INFERRED
 
 
 def test_the_original_cascade(tmp_path: Path) -> None:
@@ -88,74 +42,6 @@ def test_a_holder_that_began_before_the_write_is_clipped(tmp_path: Path) -> None
         ("journal_buffer", "running"): MS // 2,
     }
     assert chain.explained_ns == chain.write.dur_ns
-
-
-def test_a_completion_interrupt_ends_at_the_device(tmp_path: Path) -> None:
-    """A page under writeback, let go by the end of its I/O, is the disk's time."""
-    ev = Events()
-    ev.block(300, 0, 80, "page_writeback", IRQ, "completion", ctx="softirq")
-    ev.write(300, 0, 80, 80)
-    chain = one_chain(tmp_path, ev.end())
-    assert ways(chain) == {("page_writeback", "device_io"): 80 * MS}
-    assert chain.parts[0].link == SEEN
-
-
-def test_a_submitter_asleep_with_the_bio_is_found(tmp_path: Path) -> None:
-    """The I/O ended fast once sent: the time was its submitter's, asleep on the way."""
-    ev = Events()
-    ev.block(253, -5, 304, "jbd2_submit", IRQ, ctx="softirq", comm=JBD2[1])
-    ev.block(300, 0, 300, "page_writeback", IRQ, "completion", ctx="hardirq")
-    ev.write(300, 0, 300, 300)
-    chain = one_chain(tmp_path, ev.end())
-    (wait,) = chain.parts
-    assert wait.holder is not None and wait.holder.tid == 253
-    assert wait.link == INFERRED
-    leaves = [(leaf.cls, leaf.task.tid, leaf.dur_ns) for leaf in wait.parts]
-    assert leaves == [("device_io", 253, 299 * MS), ("device_io", 253, MS)]
-
-
-def test_the_journals_shadow_ends_by_interrupt(tmp_path: Path) -> None:
-    """BH_Shadow clears when the log block is written (fs/jbd2/commit.c,
-    journal_end_buffer_io_sync()): the writer never sees jbd2, which held the bios."""
-    ev = Events()
-    for at in (0, 300.4, 600.8):
-        ev.block(253, at, 300, "jbd2_hidden", IRQ, ctx="hardirq", comm=JBD2[1])
-    ev.block(300, 10, 893, "journal_buffer", IRQ, "shadow_ends", ctx="hardirq")
-    ev.write(300, 10, 893, 893)
-    result = explained(tmp_path, ev.end())
-    (chain,) = result.chains
-    assert ways(chain) == {
-        ("journal_buffer", "device_io"): 892_200_000,
-        ("journal_buffer", "running"): 800_000,
-    }
-    assert chain.parts[0].holder is not None
-    assert chain.parts[0].holder.comm == "jbd2/vdb-8"
-    assert chain.explained_ns == chain.write.dur_ns
-    assert str(next(iter(result.roots([chain])))) == "vdb slow for jbd2"
-
-
-def test_an_unknown_module_in_iowait_is_the_way_down(tmp_path: Path) -> None:
-    """Below the journal and in iowait, it has the bio; elsewhere it only waits."""
-    from writestall.classify import FOREIGN, classify
-
-    tail = ("keeps+0x1 [unheard_of]", "jbd2_journal_commit_transaction+0x2 [jbd2]")
-    iowait = ("schedule+0x1", "io_schedule+0x2")
-    assert classify((*iowait, *tail)).rule is FOREIGN
-    elsewhere = classify((*iowait, tail[0], "vfs_write+0x3"))
-    assert elsewhere.cls == c.DEVICE_IO and elsewhere.rule is not FOREIGN
-    assert classify(("schedule+0x1", tail[0], "vfs_write+0x3")).cls == c.OTHER
-
-
-def test_a_submitter_is_the_device_whoever_wakes_it(tmp_path: Path) -> None:
-    """jbd2 asleep below submit_bh is the disk's time, though a task woke it."""
-    for waker in ((9, "rmmod"), IRQ):
-        ev = Events()
-        ctx = "task" if waker[0] else "softirq"
-        ev.block(253, 0, 100, "jbd2_submit", waker, ctx=ctx, comm=JBD2[1])
-        ev.block(300, 0, 100, "journal_buffer", JBD2, "jbd2_wakes")
-        ev.write(300, 0, 100, 100)
-        chain = one_chain(tmp_path / str(waker[0]), ev.end())
-        assert ways(chain) == {("journal_buffer", "device_io"): 100 * MS}
 
 
 def test_throttling_is_its_own_root(tmp_path: Path) -> None:
@@ -208,16 +94,6 @@ def test_a_holder_without_events_is_unexplained(tmp_path: Path) -> None:
     chain = one_chain(tmp_path, ev.end())
     assert ways(chain) == {("page_lock", "running"): 200 * MS}
     assert chain.explained_ns == 0
-
-
-def test_a_work_behind_an_io_stands_for_it(tmp_path: Path) -> None:
-    """XFS ends a buffer's I/O in a work: until then the worker had nothing to do."""
-    ev = Events()
-    ev.block(300, 0, 200, "xfs_log_space", (77, "kworker/1:2"), "xfs_buffer_ends")
-    ev.write(300, 0, 200, 200)
-    chain = one_chain(tmp_path, ev.end())
-    assert ways(chain) == {("log_space", "device_io"): 200 * MS}
-    assert chain.explained_ns == 200 * MS
 
 
 def test_an_unknown_stack_woken_by_an_interrupt(tmp_path: Path) -> None:

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import build
+from chains import assert_adds_up
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_chain import assert_adds_up
 
 from writestall.blocks import Blocks
 from writestall.chain import Explainer

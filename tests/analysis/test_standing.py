@@ -187,6 +187,25 @@ def test_options_are_compared_where_all_hold_the_load(
     assert "--load 70: runs that count have 50, 100" in capsys.readouterr().err
 
 
+def test_what_does_not_count_at_another_load_is_said(tmp_path: Path) -> None:
+    path = comparison(tmp_path / "c", {"quick": QUICK}, {50: {"quick": [QUICK[0]]}})
+    doubts = list(standing_view.doubts(answer(path)))
+    assert "at 50 % of the load 3 of 4 runs do not count: not run" in doubts
+
+
+def test_a_run_that_ends_amid_a_stall_is_not_beyond_the_load(tmp_path: Path) -> None:
+    one = [*QUICK[:3], steady(*[1.0] * 100, undone=12)]
+    path = comparison(tmp_path / "c", {"quick": one})
+    assert open_comparison(path).level.beyond == {}
+
+
+def test_what_is_true_of_every_run_is_said_once(two: Path) -> None:
+    for file in two.glob("*/*/writer.jsonl"):
+        file.write_text(file.read_text().replace("late_ns", "early_ns"))
+    doubts = [one for one in standing_view.doubts(answer(two)) if "schedule" in one]
+    assert doubts == ["every run: the client does not say whether it kept its schedule"]
+
+
 def test_where_no_load_is_held_the_lowest_is_compared(tmp_path: Path) -> None:
     behind = [steady(*[1.0] * 100, undone=12)]
     path = comparison(tmp_path / "c", {"slow": behind}, {50: {"slow": behind}})

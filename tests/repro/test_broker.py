@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from clients import (
     of_kind,
     refused,
     slow_pipe,
+    start,
     write,
 )
 
@@ -50,6 +52,32 @@ def test_every_request_adds_up_to_the_ns(broker: Path, tmp_path: Path) -> None:
         assert all(part >= 0 for part in parts)
         assert sum(parts) == request["dur_ns"]
         assert request["t_ns"] == begin["t_ns"] + request["seq"] * 2 * MS
+
+
+def test_threads_that_are_late_themselves_say_so(broker: Path, tmp_path: Path) -> None:
+    """All eight stand still for half a second; the backlog is no more of their own."""
+    logs = ("--slow-log", tmp_path / "w.jsonl")
+    schedule = ("--duration-s", 3, "--interval-us", 10_000)
+    client = start(broker, "--path", tmp_path / "orders", *schedule, *logs)
+    time.sleep(0.7)
+    client.send_signal(signal.SIGSTOP)
+    time.sleep(0.5)
+    client.send_signal(signal.SIGCONT)
+    client.communicate(timeout=20)
+    late_ns = lines(tmp_path / "w.jsonl")[-1]["late_ns"]
+    assert 8 * 400 * MS < late_ns < 8 * 1500 * MS
+
+
+def test_waiting_for_a_lock_is_not_being_late(broker: Path, tmp_path: Path) -> None:
+    """Writes of 16 MiB wanted every 10 us: each waits for those before it."""
+    rows = run(
+        broker,
+        tmp_path,
+        *("--bytes", 16 << 20, "--interval-us", 10, "--slow-us", 1000),
+        *("--duration-s", 1, "--partitions", 1, "--threads", 2),
+    )
+    assert rows[-1]["missed"] > 0
+    assert rows[-1]["late_ns"] < 200 * MS
 
 
 def test_each_partition_has_a_folder_and_all_its_bytes(

@@ -97,10 +97,10 @@ def test_a_load_is_a_share_of_what_the_workload_asks_for() -> None:
     made, cells = plan.make(loaded)
     assert made["loads"] == [50, 100]
     assert {cell.name for cell in cells if cell.round == 2} == {
-        *("tmpfs/2", "tmpfs@50/2", "xfs-default/2", "xfs-default@50/2")
+        *("tmpfs/2", "tmpfs-at-50/2", "xfs-default/2", "xfs-default-at-50/2")
     }
     for cell in cells:
-        (work,) = scenario.parse(cell.text, "x", cell.option).workload
+        (work,) = scenario.parse(cell.text, "x", Path(cell.scenario).stem).workload
         assert work.interval_us == {50: 8_000, 100: 4_000}[cell.load]
     # What was run without the other load stays as it is.
     alone = plan.make(wanted("xfs-default", "tmpfs"))[1]
