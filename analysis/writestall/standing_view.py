@@ -198,11 +198,13 @@ def doubts(answer: Answer) -> Iterator[str]:
     for option in options:
         yield from (f"{option.name} round {told}" for told in _of_runs(option, shared))
     yield from _elsewhere(answer.comparison)
+    loads = [str(level.load) for level in answer.comparison.levels]
+    less = max(1, answer.comparison.levels[0].load // 2)
     for name, share in answer.comparison.level.beyond.items():
         yield (
             f"{name} did {percent(share)} of what was wanted: it is beyond its breaking"
-            " point, and its latencies grow with the length of the run (LOAD=50,100"
-            " make compare compares where every option holds the load)"
+            " point, and its latencies grow with the length of the run;"
+            f" LOAD={less},{','.join(loads)} make compare tries less"
         )
     for option in options:
         if option.caveat:

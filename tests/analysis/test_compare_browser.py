@@ -51,6 +51,7 @@ def test_it_fits_the_screen(
     box = tab.page.locator("#answer").bounding_box()
     assert box and box["y"] < 200
     assert len(tab.visible(".map")) == 2
+    assert len(tab.visible(".graph")) == 1  # of the one on which writes stalled
     keep(tab, f"compare-{width}-{'dark' if dark else 'light'}", tmp_path)
 
 
