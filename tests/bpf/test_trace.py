@@ -130,7 +130,6 @@ def test_an_end_that_is_missing_is_said(
 def test_a_mistake_of_its_own_leaves_nothing_running(tmp_path: Path) -> None:
     then = 'row("value", data={"ev": "no such event"})'
     trace = start(tmp_path, {"SIGUSR1": [], "SIGINT": []}, then)
-    trace.until_armed()
     _, said = trace.process.communicate(timeout=30)
     assert trace.process.returncode == 1
     assert "KeyError" in said

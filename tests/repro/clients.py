@@ -57,6 +57,23 @@ def end_by(
     assert running.returncode == 128 + number
 
 
+def _states(pid: int) -> set[str]:
+    """What its threads do, by the letters of proc_pid_stat(5)."""
+    stats = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/stat")]
+    return {stat.rpartition(")")[2].split()[0] for stat in stats}
+
+
+def hold_still(running: subprocess.Popen[str], hold_s: float) -> float:
+    """Stop all its threads for so long; the seconds they stood."""
+    running.send_signal(signal.SIGSTOP)
+    while _states(running.pid) != {"T"}:  # each stops when it next has a CPU
+        time.sleep(0.001)
+    stood_s = time.monotonic()
+    time.sleep(hold_s)
+    running.send_signal(signal.SIGCONT)
+    return time.monotonic() - stood_s
+
+
 def lines(path: Path) -> list[Row]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 

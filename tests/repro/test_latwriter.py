@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from clients import count, histograms, lines, start, write
+from clients import count, histograms, hold_still, lines, start, write
 
 
 def test_every_scheduled_write_is_made_and_counted(
@@ -80,11 +80,7 @@ def test_a_stall_counts_for_the_writes_it_kept_from_starting(
         *("--slow-us", 0),
     )
     time.sleep(1)
-    stopped_s = time.monotonic()
-    writer.send_signal(signal.SIGSTOP)  # a stall between two calls, on command
-    time.sleep(1)
-    writer.send_signal(signal.SIGCONT)
-    held_ms = (time.monotonic() - stopped_s) * 1000
+    held_ms = hold_still(writer, 1) * 1000  # a stall between two calls, on command
     writer.communicate(timeout=60)
     assert writer.returncode == 0
     late = sum(
@@ -202,9 +198,7 @@ def test_a_client_that_is_late_itself_says_so(latwriter: Path, tmp_path: Path) -
     schedule = ("--duration-s", 2, "--interval-us", 20_000)
     writer = start(latwriter, "--path", tmp_path / "x", *schedule, *logs)
     time.sleep(0.7)
-    writer.send_signal(signal.SIGSTOP)
-    time.sleep(0.5)
-    writer.send_signal(signal.SIGCONT)
+    hold_still(writer, 0.5)
     writer.communicate(timeout=20)
     late_ns = lines(tmp_path / "w.jsonl")[-1]["late_ns"]
     # Once, not for each write that the pause held up.

@@ -12,6 +12,7 @@ import pytest
 from clients import (
     count,
     end_by,
+    hold_still,
     keeps_the_contract,
     lines,
     longest_ns,
@@ -91,9 +92,7 @@ def test_a_stopped_program_asks_for_no_stop_it_slept_through(
         *("--hlog", tmp_path / "w.hlog", "--slow-log", tmp_path / "w.jsonl"),
     )
     time.sleep(1)
-    running.send_signal(signal.SIGSTOP)
-    time.sleep(1)
-    running.send_signal(signal.SIGCONT)
+    hold_still(running, 1)
     running.communicate(timeout=60)
     assert running.returncode == 0
     # 60 times on the schedule, 20 of them while it stood still.
