@@ -51,16 +51,25 @@ settings() {
 	echo -1 >/proc/sys/kernel/hung_task_warnings
 }
 
+begin() { # TERMINAL: go to the folder where the job starts, or say there why not
+	local folder
+	folder=$(</run/job/cwd)
+	cd "$folder" && return
+	echo "vm: no folder $folder in the machine to start in: name another by --cwd" \
+		>"$1"
+	return 125
+}
+
 run_command() {
 	local -a argv
 	mapfile -d '' -t argv </run/job/argv
-	cd "$(</run/job/cwd)" || return 125
+	begin "$(port stderr)" || return
 	setsid --wait "${argv[@]}" \
 		</dev/null >"$(port stdout)" 2>"$(port stderr)"
 }
 
 run_shell() {
-	cd "$(</run/job/cwd)" || return 125
+	begin /dev/hvc0 || return
 	# A console that nobody holds open forgets its size, so its shell sets it.
 	# The status of a person's last command is no verdict on the machine.
 	setsid --wait --ctty \

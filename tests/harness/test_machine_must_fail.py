@@ -220,7 +220,9 @@ def _alive(pid: int) -> bool:
     ("arguments", "said"),
     [
         (["-k", "9.9", "--", "true"], "unknown kernel '9.9': this recipe has"),
-        (["--share", "/nowhere:/mnt", "--", "true"], "/nowhere is not a folder"),
+        (["--share", "/nowhere:/mnt/x", "--", "true"], "/nowhere is not a folder"),
+        (["--share", "/tmp:/mnt", "--", "true"], "hide the machine's own /mnt/writ"),
+        (["--share", "/tmp:/usr/../", "--", "true"], "hide the machine's own /bin"),
         (["--disk", "3X", "--", "true"], "'3X' is no size: write 512M or 2G"),
         ([], "give a command behind --, or --shell"),
     ],
@@ -232,6 +234,14 @@ def test_bad_arguments_get_one_line_and_no_machine(
     assert done.returncode == errors.EXIT_SETUP
     assert said in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_command_that_has_nowhere_to_start_says_so(machine: Run) -> None:
+    done = machine("--cwd", "/nowhere", "--", "true")
+    assert done.returncode == errors.EXIT_SETUP
+    assert "no folder /nowhere in the machine to start in: name another by --cwd" in (
+        done.stderr
+    )
 
 
 def test_each_command_of_a_batch_gets_its_own_verdict() -> None:

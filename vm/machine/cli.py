@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -32,11 +33,23 @@ def size(text: str) -> int:
     return int(found[1]) * UNITS[found[2]]
 
 
+# What a machine runs on: a share there, or above, would take it away.
+OF_THE_MACHINE = [
+    Path("/", name)
+    for name in f"bin dev etc lib proc run sbin sys usr {run.GUEST_PROJECT}".split()
+]
+
+
 def share(text: str) -> qemu.Share:
     """HOSTDIR:GUESTDIR[:ro]."""
     found = re.fullmatch(r"([^:,]+):(/[^:,\s]*)(:ro)?", text)
     if not found:
         raise argparse.ArgumentTypeError(f"{text!r} is not HOSTDIR:GUESTDIR[:ro]")
+    guests = Path(os.path.normpath(found[2]))
+    if hidden := [path for path in OF_THE_MACHINE if path.is_relative_to(guests)]:
+        raise argparse.ArgumentTypeError(
+            f"{found[2]} would hide the machine's own {hidden[0]}: share at /mnt/NAME"
+        )
     return qemu.Share(folder(found[1]), found[2], bool(found[3]))
 
 
