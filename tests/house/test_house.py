@@ -156,8 +156,8 @@ def test_the_explainer_never_opens_the_injectors_record() -> None:
             "bpf/stalled_writes.bt",
             r"^(\w+:[\w:]+)",
             {
-                "rawtracepoint:sched_switch",
-                "rawtracepoint:sched_waking",
+                "rawtracepoint:vmlinux:sched_switch",
+                "rawtracepoint:vmlinux:sched_waking",
                 "self:signal:SIGUSR1",
             },
         ),
