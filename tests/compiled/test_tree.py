@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_tree: the build tree that SystemTap is handed has what our scripts need, and
+none of the headers that it would compile for nothing.
+
+That modules compile with it, and trace, all that load one show.
+"""
+
+from __future__ import annotations
+
+import re
+
+from machine import image, recipe
+from support import PROJECT, tool
+
+TRACEPOINT = re.compile(r'kernel\.trace\("(\w+)"\)')
+# Prints its name twice, once when it is there, then what it holds.
+TWICE = """set -eu
+export SYSTEMTAP_DIR=/tmp/systemtap
+/mnt/stap/tree {release}
+tree=$(/mnt/stap/tree {release})
+echo "$tree"
+cd "$tree"
+ls ..
+test -z "$(find . -xtype l)"
+cat include/trace/events/*.h
+test include/generated -ef /lib/modules/{release}/build/include/generated
+"""
+ONE_FOLDER = """set -eu
+mkdir -p /lib/modules/9.9/build/include/trace/events
+/mnt/stap/tree 9.9
+ln -s build /lib/modules/9.9/source
+/mnt/stap/tree 9.9
+"""
+
+
+def _inside(kernel: str, script: str) -> list[str]:
+    """What a script prints in the image's root."""
+    enter = ("vm/enter", "-k", kernel, f"{PROJECT}/stap:/mnt/stap:ro")
+    done = tool(*enter, "--", "bash", "-c", script)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_has_the_headers_of_our_tracepoints_only(kernel: str) -> None:
+    release = image.kernel(recipe.load(kernel)).release
+    first, second, alone, *lines = _inside(kernel, TWICE.format(release=release))
+    assert first == second == f"/tmp/systemtap/trees/{alone}"
+    headers = "\n".join(lines)
+    scripts = "".join(path.read_text() for path in (PROJECT / "stap").glob("*.stp"))
+    wanted = set(TRACEPOINT.findall(scripts))
+    assert wanted == {name for name in wanted if re.search(rf"\b{name}\b", headers)}
+    # Each header says once whose it is; the kernel has more than a hundred.
+    systems = re.findall(r"^#define TRACE_SYSTEM (\w+)", headers, re.MULTILINE)
+    assert sorted(systems) == ["jbd2", "raw_syscalls", "sched"]
+
+
+def test_headers_in_one_folder_are_left_where_they_are(kernel: str) -> None:
+    assert _inside(kernel, ONE_FOLDER) == ["9.9", "9.9"]
