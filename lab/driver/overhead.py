@@ -64,8 +64,12 @@ def spread(values: Iterable[float]) -> str:
 def tracer_row(name: str, told: Data) -> list[str]:
     """A line of the table of shares."""
     what = f"{name} {told['version']}".strip()
-    if "reason" in told:
-        return [what, "", f"not measured: {told['reason']}", "", ""]
+    silent, rounds = told.get("silent", 0), len(told["rounds"])
+    if "reason" in told or not rounds:
+        why = told.get("reason", "it told of no write that was stalled before it")
+        return [what, "", f"not measured: {why}", "", ""]
+    if silent:
+        what += f"; {silent} of {silent + rounds} stalled writes not told, left out"
     shares = [
         spread(r["traced"][kind] / r["untraced"][kind] for r in told["rounds"])
         for kind in KINDS

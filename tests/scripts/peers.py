@@ -36,12 +36,17 @@ class AbsentError(Exception):
     """Why a tracer cannot be measured here, in one line."""
 
 
+class SilentError(AbsentError):
+    """It traced, and told nothing of the write that was stalled before its eyes."""
+
+
 @dataclass(frozen=True)
 class Tracer:
     """A command that traces until SIGINT, and how it shows that it did.
 
     `shows` must be in what it printed; `reads` prints what went to SPOOL instead, and
-    `undo` takes back what it leaves in force.
+    `undo` takes back what it leaves in force. One that sleeps while it is being armed
+    is awaited by `makes`, a file.
     """
 
     name: str
@@ -50,6 +55,7 @@ class Tracer:
     package: str = ""
     reads: tuple[str, ...] = ()
     undo: tuple[str, ...] = ()
+    makes: Path | None = None
 
 
 def ours(modules: Path) -> list[Tracer]:
@@ -101,10 +107,12 @@ PEERS = (
         package="trace-cmd",
         reads=("trace-cmd", "report", "-i", str(SPOOL)),
         undo=("trace-cmd", "reset"),  # else every function is traced on
+        makes=SPOOL.with_name(f"{SPOOL.name}.cpu0"),
     ),
     Tracer(
         "perf trace",
         ("perf", "trace", "-a", "-e", CALLS, "--duration", str(STALL_MS), *TO_SPOOL),
+        shows="write(fd:",
         package="linux-perf",
         reads=("cat", str(SPOOL)),
     ),
@@ -137,6 +145,9 @@ def traced(tracer: Tracer, disk: lab.Disk, found: dict[str, Any]) -> Iterator[No
             stderr=sink,
         )
     try:
+        makes = tracer.makes
+        if makes:
+            lab.until(lambda: makes.exists() or process.poll() is not None)
         wait_idle(process, told)
         lab.stalled_child(disk, stalled_write, HOLD_S)
         wait_idle(process, told)
@@ -149,7 +160,7 @@ def traced(tracer: Tracer, disk: lab.Disk, found: dict[str, Any]) -> Iterator[No
     text = printed(tracer, told)
     found["names_file"] = STALLED in text
     if tracer.shows not in text:
-        raise AbsentError(f"told nothing of a write stalled before it: {last(told)}")
+        raise SilentError(f"told nothing of a write stalled before it: {last(told)}")
 
 
 def stalled_write() -> None:
