@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from subprocess import CompletedProcess
 from driver import doctor, setup
 from driver.progress import Progress, Stage, StageError, StageLog
 from driver.project import OUT, PROJECT, accel, cache, image, recipe
+from machine.commands import ends_with_us
 from machine.errors import UserError
 
 ENGINES = ("stap", "bpftrace", "both")
@@ -158,7 +160,7 @@ def machine_command(
     machine += ["--console", str(records.console), "--result", str(records.result)]
     # A task that biodelay holds is held on purpose; so is who waits for it.
     machine += ["--excuse", r"\[biodelay\]"]
-    return ["setpriv", "--pdeathsig", "TERM", "--", *machine, "--", *command]
+    return ends_with_us(signal.SIGTERM, [*machine, "--", *command])
 
 
 def run_command(

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import lzma
 import os
+import signal
 import struct
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import support  # noqa: F401 (puts vm/ on the path)
-from machine import cache, mirror, vmlinux, watch
+from machine import cache, commands, mirror, vmlinux, watch
 from machine.errors import UserError
 
 DEB822 = """# a comment
@@ -175,3 +177,14 @@ def test_hung_tasks_count_unless_somebody_is_held_on_purpose() -> None:
     assert len(watch.complaints(HUNG)) == 1
     assert len(watch.complaints(HUNG, r"\[other\]")) == 1
     assert watch.complaints(HUNG, r"\[biodelay\]") == []
+
+
+@pytest.mark.parametrize(("parent", "said"), [([], "ran\n"), (["sh", "-c"], "")])
+def test_a_command_whose_parent_ended_before_it_began_does_not_begin(
+    parent: list[str], said: str
+) -> None:
+    """To it the kernel would never tell that end: it would run for ever."""
+    command = commands.ends_with_us(signal.SIGKILL, ["echo", "ran"])
+    between = [*parent, '"$@"; exit $?', "sh"] if parent else []
+    done = subprocess.run([*between, *command], capture_output=True, text=True)
+    assert (done.stdout, done.returncode == 0) == (said, bool(said))

@@ -11,11 +11,23 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 GRACE_S = 20.0  # for a child that was told to end, before it is killed
+# sh's $0 is the process it must be a child of, "$@" what it becomes.
+IF_CHILD_OF = '[ "$PPID" = "$0" ] && exec "$@"'
 
 
 def search_path() -> str:
     """PATH and the sbin folders, which Debian leaves out of ordinary users' PATH."""
     return os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
+
+
+def ends_with_us(end: signal.Signals, command: Sequence[str]) -> list[str]:
+    """The command that the kernel sends `end` when this process, its parent, ends.
+
+    Of a parent that had ended before it was asked for, the signal never tells
+    (prctl(2), PR_SET_PDEATHSIG): so there is a look at who the parent is, after it.
+    """
+    asked = ["setpriv", "--pdeathsig", end.name.removeprefix("SIG"), "--"]
+    return [*asked, "sh", "-c", IF_CHILD_OF, str(os.getpid()), *command]
 
 
 @contextlib.contextmanager

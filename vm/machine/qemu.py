@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from machine import image
+from machine.commands import ends_with_us
 from machine.errors import UserError
 from machine.recipe import Recipe
 
@@ -141,8 +143,8 @@ def _shares(machine: Machine) -> list[str]:
 
 def command(recipe: Recipe, machine: Machine) -> list[str]:
     """The whole QEMU command line, ended by the kernel when we die."""
-    return [
-        *("setpriv", "--pdeathsig", "KILL", "--", *binary(recipe)),
+    arguments = [
+        *binary(recipe),
         *("-nodefaults", "-no-reboot", "-display", "none", "-nic", "none"),
         *("-M", "q35,usb=off,vmport=off,graphics=off"),
         *ACCEL[machine.accel],
@@ -153,3 +155,4 @@ def command(recipe: Recipe, machine: Machine) -> list[str]:
         *_channels(machine),
         *_shares(machine),
     ]
+    return ends_with_us(signal.SIGKILL, arguments)
