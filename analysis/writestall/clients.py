@@ -2,7 +2,8 @@
 """clients: turns an application's record and the chains into what stopped it.
 
 A pause's write is the one its own thread made while all others stood still; a lock's
-holder is the request that wrote under that lock meanwhile. Both are joined to the
+holder is the request that wrote under that lock meanwhile; and one that found no free
+thread stood behind the request that wrote for most of that time. Each is joined to the
 traced write, and so to its chain, by thread and time.
 """
 
@@ -41,12 +42,15 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """A slow request, who held its partition's lock, and the chain behind it all.
+    """A slow request, what it waited for, and the chain of the write behind it all.
 
-    The chain is that of the holder's write, or of its own where that took longer.
+    ahead   where queueing took most, whose write kept its thread for most of that
+    holder  the one that held its partition's lock
+    chain   of the write behind what took most of it: that of one of these, its own
     """
 
     request: Request
+    ahead: Request | None
     holder: Request | None
     chain: Chain | None
 
@@ -114,6 +118,11 @@ def _held(request: Request) -> Window:
     return locked_ns, locked_ns + request.write_ns
 
 
+def _queued(request: Request) -> Window:
+    """While no thread had taken it."""
+    return request.t_ns, request.t_ns + request.queue_ns
+
+
 def _waited(request: Request) -> Window:
     """While it waited for that lock."""
     begin_ns = request.t_ns + request.queue_ns
@@ -132,16 +141,15 @@ def worst_delays(answer: Answer) -> list[Delay]:
 
 
 def delay(answer: Answer, request: Request) -> Delay:
-    """A request with its lock's holder and the chain of the write behind it."""
-    others = (
-        other
-        for other in _application(answer).requests
-        if other.partition == request.partition and other is not request
-    )
-    holder = _most_common(others, _waited(request), _held)
-    slow = holder if holder and holder.write_ns > request.write_ns else request
-    chain = _chain_of(answer, slow.tid, _held(slow))
-    return Delay(request, holder, chain)
+    """A request with those it waited for and the chain of the write behind it."""
+    others = [row for row in _application(answer).requests if row is not request]
+    same = (row for row in others if row.partition == request.partition)
+    holder = _most_common(same, _waited(request), _held)
+    longest, ahead = longest_part(request), None
+    if longest == QUEUE:
+        ahead = _most_common(others, _queued(request), _held)
+    slow = {QUEUE: ahead, LOCK: holder}.get(longest) or request
+    return Delay(request, ahead, holder, _chain_of(answer, slow.tid, _held(slow)))
 
 
 def counts(answer: Answer) -> dict[str, int]:
@@ -220,7 +228,7 @@ def _pauses(answer: Answer, app: Application) -> dict[str, Any]:
 
 
 def _delay_json(row: Delay) -> dict[str, Any]:
-    request, holder = row.request, row.holder
+    request, ahead, holder = row.request, row.ahead, row.holder
     return {
         "seq": request.seq,
         "partition": request.partition,
@@ -228,6 +236,9 @@ def _delay_json(row: Delay) -> dict[str, Any]:
         "queue_ns": request.queue_ns,
         "lock_ns": request.lock_ns,
         "write_ns": request.write_ns,
+        "ahead_seq": ahead.seq if ahead else None,
+        "ahead_tid": ahead.tid if ahead else None,
+        "ahead_write_ns": ahead.write_ns if ahead else None,
         "holder_seq": holder.seq if holder else None,
         "holder_tid": holder.tid if holder else None,
         "holder_write_ns": holder.write_ns if holder else None,

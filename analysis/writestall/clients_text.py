@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from writestall import clients
 from writestall.application import SAFEPOINT, Application
 from writestall.clients import LOCK, QUEUE, WRITE, Delay, Stop
+from writestall.events import Request
 from writestall.hlog import Latencies
 from writestall.model import Answer
 from writestall.parts import Chain
@@ -109,19 +110,25 @@ def _requests(answer: Answer, app: Application) -> Iterator[str]:
 
 
 def _delay(answer: Answer, row: Delay) -> Iterator[str]:
-    request, holder = row.request, row.holder
+    request = row.request
     head = (
         f"request {request.seq} to partition {request.partition} "
         f"took {ms(request.dur_ns)}"
     )
     yield f"{head:<{LEFT_COLUMN}}  thread {request.tid}"
-    held = "lock"
-    if holder:
-        held += (
-            f"  held by request {holder.seq}, thread {holder.tid}: "
-            f"its write(2) took {ms(holder.write_ns)}"
-        )
     parts = [request.queue_ns, request.lock_ns, request.write_ns]
-    words = ["queue", held, f"write(2) {request.path or '?'}"]
+    words = [
+        f"queue{_by('behind', row.ahead)}",
+        f"lock{_by('held by', row.holder)}",
+        f"write(2) {request.path or '?'}",
+    ]
     yield from _parts(request.dur_ns, parts, words)
     yield from _behind(answer, row.chain)
+
+
+def _by(how: str, other: Request | None) -> str:
+    """Whose write it was that kept a thread or a lock."""
+    if other is None:
+        return ""
+    took = f"its write(2) took {ms(other.write_ns)}"
+    return f"  {how} request {other.seq}, thread {other.tid}: {took}"

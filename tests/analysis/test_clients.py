@@ -187,7 +187,10 @@ def longest_part(row: Row) -> str:
 def test_a_lock_wait_names_the_request_that_held_it(
     tmp_path: Path, capsys: Capture
 ) -> None:
-    """And through its write's thread the chain down to the disk."""
+    """A wait for a thread names the one whose write kept a thread for most of it.
+
+    And through that write's thread there is the chain down to the disk.
+    """
     found = summary(convoy(tmp_path / "run"), capsys)
     assert found["slow_requests"] == {"write": 3, "queue": 2, "lock": 1}
     by_part = {longest_part(row): row for row in found["worst"]}
@@ -195,7 +198,9 @@ def test_a_lock_wait_names_the_request_that_held_it(
     assert (locked["seq"], locked["holder_seq"], locked["holder_tid"]) == (2, 1, 300)
     assert locked["holder_write_ns"] == 1000 * MS
     assert locked["event"] == by_part["write"]["event"] == 8
-    assert (by_part["queue"]["seq"], by_part["queue"]["event"]) == (3, None)
+    queued = by_part["queue"]
+    assert (queued["seq"], queued["ahead_seq"], queued["ahead_tid"]) == (3, 1, 300)
+    assert (queued["holder_seq"], queued["event"]) == (None, 8)
     for row in found["worst"]:
         parts = row["queue_ns"] + row["lock_ns"] + row["write_ns"]
         assert parts == row["dur_ns"]
@@ -213,7 +218,9 @@ def test_the_terminal_shows_requests_beside_writes(
     assert "50.0 %  write: its own write(2)" in tail
     held = "lock  held by request 1, thread 300: its write(2) took 1000 ms"
     assert f"+- 989 ms {held}" in tail
-    assert tail.count("root: vdb slow for jbd2") == 2
+    ahead = "queue  behind request 1, thread 300: its write(2) took 1000 ms"
+    assert f"+- 979 ms {ahead}" in tail
+    assert tail.count("root: vdb slow for jbd2") == 3
 
 
 @pytest.mark.parametrize(
