@@ -47,8 +47,7 @@ PARTS = (
         "stap",
         "stap",
         "export SYSTEMTAP_DIR=/mnt/stap-cache; for script in *.stp; do"
-        " ./build ${{script%.stp}} -k {release} -o ../result/stap"
-        " || test $? = 3; done",
+        " ./build ${{script%.stp}} -k {release} -o ../result/stap; done",
     ),
 )
 # Sources come in and results go out as tar streams: what else a compiler leaves goes

@@ -47,6 +47,7 @@ class Need:
         return self.packages[manager if len(self.packages) > 1 else 0]
 
 
+UIDMAP = ("uidmap", "shadow-utils", "shadow")
 KEYRINGS = [
     f"/usr/share/keyrings/debian-archive-keyring.{end}" for end in ("gpg", "pgp")
 ]
@@ -69,7 +70,7 @@ NEEDS = (
         "newuidmap",
         "lets a user build the image",
         on_path("newuidmap"),
-        ("uidmap", "shadow-utils", "shadow"),
+        UIDMAP,
         rootless_only=True,
     ),
     Need(
@@ -83,6 +84,13 @@ NEEDS = (
         "checks scripts",
         on_path("shellcheck"),
         ("shellcheck", "ShellCheck", "shellcheck"),
+        group="test",
+    ),
+    Need(
+        "newuidmap",
+        "lets root try what a user does",
+        on_path("newuidmap"),
+        UIDMAP,
         group="test",
     ),
     Need("sparse", "checks kernel C", on_path("sparse"), ("sparse",), group="test"),

@@ -32,19 +32,18 @@ OWN_LIMIT_S = 1500
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder of guest scripts, what each is called with, whether that needs
-    bpftrace, and whether an emulated machine's clock may count instructions."""
+    """A folder of guest scripts, what each is called with, and whether an emulated
+    machine's clock may count instructions."""
 
     path: str
     arguments: tuple[str, ...]
-    bpftrace: bool = True
     counted: bool = True
 
 
 # The injector is for CPUs that really run at once; what the others hold against each
 # other are clocks, which a host that takes a CPU away tells apart by that.
 FOLDERS = (
-    Folder("tests/kmod", (f"{BUILD}/biodelay.ko", "/dev/vdb"), False, False),
+    Folder("tests/kmod", (f"{BUILD}/biodelay.ko", "/dev/vdb"), False),
     Folder("tests/scripts", ("--modules", f"{BUILD}/stap")),
     Folder("tests/repro/guest", ("--build", BUILD)),
 )
@@ -87,8 +86,12 @@ OWN_MACHINE = {"survives-arming-under-load.py", "undoes-every-step.py"}
 FULL = {"agrees-with-witnesses.py"}
 # What the counts of the others show as well, for the table of docs/kernel-support.md.
 FOR_THE_TABLE = {"each-script-works-or-refuses.py"}
-# What serves where only one of the engines does; the others hold both to their word.
-ONE_ENGINE = {"drills-down-to-the-lock.py", "each-script-works-or-refuses.py"}
+# What needs bpftrace; the others take the engines that serve their kernel.
+NEEDS_BPFTRACE = {
+    "agrees-with-witnesses.py",
+    "engines-agree.py",
+    "survives-a-killed-tracer.sh",
+}
 IS_TEST = re.compile(r'^(?:# |""")This test will ', re.MULTILINE)
 # What holds tasks on purpose, so that hung tasks behind it are no complaint.
 HOLDERS = r"\[biodelay\]|\[dm_mod\]|dm_"
@@ -162,10 +165,12 @@ class Case:
         return [interpreter, script, *self.arguments]
 
 
-def _marks(script: Path, folder: Folder, kernel: str) -> list[pytest.MarkDecorator]:
+def _marks(
+    script: Path, kernel: str, more: tuple[str, ...]
+) -> list[pytest.MarkDecorator]:
     marks = []
-    both = folder.bpftrace and script.name not in ONE_ENGINE
-    if both and not recipe.load(kernel).bpftrace:
+    needed = script.name in NEEDS_BPFTRACE or "bpftrace" in more
+    if needed and not recipe.load(kernel).bpftrace:
         reason = f"bpftrace does not serve for kernel {kernel}"
         marks.append(pytest.mark.skip(reason=reason))
     if script.name in FULL and not EVERY:
@@ -185,7 +190,7 @@ def _cases() -> list[Any]:
         pytest.param(
             case,
             id=f"{case.worker}::{'-'.join((script.name, *which, *more[-1:]))}",
-            marks=_marks(script, folder, kernel),
+            marks=_marks(script, kernel, more),
         )
         for script, folder in _scripts()
         for kernel in _kernels(script)

@@ -34,7 +34,7 @@ def held_write() -> tuple[int, int]:
 def test(options: argparse.Namespace) -> None:
     limit = ("--stall-us", str(STALL_US))
     with lab.tracing(
-        options.modules, lab.ENGINES, *limit, script="slow_writes"
+        options.modules, lab.serving(), *limit, script="slow_writes"
     ) as tracers:
         pid, size = held_write()
         for tracer in tracers:

@@ -93,7 +93,7 @@ def read_late(engine: str, modules: Path) -> None:
 
 def test(options: argparse.Namespace) -> None:
     with lab.disk():
-        for engine in options.engine or lab.ENGINES:
+        for engine in options.engine or lab.serving():
             read_late(engine, options.modules)
 
 

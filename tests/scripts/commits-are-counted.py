@@ -68,7 +68,9 @@ def check(tracer: lab.Tracer, events: list[lab.Event], count: int, dev: str) -> 
 def test(options: argparse.Namespace) -> None:
     with (
         lab.disk() as disk,
-        lab.tracing(options.modules, lab.ENGINES, script="journal_commits") as tracers,
+        lab.tracing(
+            options.modules, lab.serving(), script="journal_commits"
+        ) as tracers,
     ):
         before = settle()
         first_ns = time.monotonic_ns()

@@ -71,7 +71,7 @@ def kill(engine: str, options: argparse.Namespace, disk: lab.Disk) -> None:
 
 def test(options: argparse.Namespace) -> None:
     with lab.disk() as disk:
-        for engine in lab.ENGINES:
+        for engine in lab.serving():
             kill(engine, options, disk)
 
 

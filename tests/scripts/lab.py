@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,7 @@ DISK = Path("/dev/vdb")
 MOUNT = Path("/mnt/lab")
 DEVICE = Path("/dev/mapper/lab")
 ENGINES = ("stap", "bpftrace")
+KERNELS = PROJECT / "vm/kernels.toml"
 LAUNCHERS = {"stap": "stap/trace", "bpftrace": "bpf/trace"}
 ARMED_WITHIN_S = 180
 PAGE = 4096
@@ -48,6 +50,13 @@ def run(*command: str | Path) -> str:
     )
     expect(done.returncode == 0, f"{command} failed: {done.stderr.strip()}")
     return done.stdout
+
+
+def serving() -> tuple[str, ...]:
+    """The engines whose scripts the running kernel does not make refuse."""
+    known = tomllib.loads(KERNELS.read_text())["kernel"]
+    kernel = known.get(".".join(os.uname().release.split(".")[:2]), {})
+    return ENGINES if kernel.get("bpftrace", True) else ENGINES[:1]
 
 
 class Disk:

@@ -58,7 +58,7 @@ def test(options: argparse.Namespace) -> None:
         os.close(fd)
         limit = ("--floor-us", str(FLOOR_US))
         with lab.tracing(
-            options.modules, lab.ENGINES, *limit, script="page_locks"
+            options.modules, lab.serving(), *limit, script="page_locks"
         ) as tracers:
             with disk.stalled():
                 pid = lab.child(lambda: wait_for_page(path))

@@ -39,7 +39,7 @@ def write_named(path: bytes, comm: bytes) -> None:
 def test(options: argparse.Namespace) -> None:
     with (
         lab.disk() as disk,
-        lab.tracing(options.modules, lab.ENGINES, "--stall-us", "50000") as tracers,
+        lab.tracing(options.modules, lab.serving(), "--stall-us", "50000") as tracers,
     ):
         folder = os.fsencode(lab.MOUNT) + b"/" + FOLDER
         Path(os.fsdecode(folder)).mkdir()

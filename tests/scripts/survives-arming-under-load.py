@@ -40,7 +40,7 @@ def test(options: argparse.Namespace) -> None:
     with lab.disk():
         writers = [lab.child(partial(write_for_ever, name)) for name in ("one", "two")]
         try:
-            for engine in options.engine or lab.ENGINES:
+            for engine in options.engine or lab.serving():
                 cycles(engine, options)
             alive = [lab.state_of(pid) for pid in writers]
             lab.expect("Z" not in alive, f"the writers are {alive}")
