@@ -20,8 +20,9 @@ from typing import IO
 import lab
 
 SCRIPT = "slow_writes"
-# Of a process that waits for room in a pipe (fs/pipe.c): 6.12's name, 7.2's.
-WAITS_FOR_ROOM = {"pipe_write", "anon_pipe_write"}
+# Top of the stack of a process that waits for room in a pipe (fs/pipe.c): 6.12's name,
+# 7.2's. Its wchan would be "0" on 5.10.
+WAITS_FOR_ROOM = ("[<0>] pipe_write+", "[<0>] anon_pipe_write+")
 
 
 def write_on(path: Path) -> None:
@@ -58,8 +59,8 @@ def launched(engine: str, modules: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 def waits(pid: int) -> bool:
     """Whether a thread of the process waits for room in a pipe."""
-    threads = Path(f"/proc/{pid}/task").glob("*/wchan")
-    return any(path.read_text() in WAITS_FOR_ROOM for path in threads)
+    stacks = Path(f"/proc/{pid}/task").glob("*/stack")
+    return any(path.read_text().startswith(WAITS_FOR_ROOM) for path in stacks)
 
 
 def stuck(pid: int) -> bool:

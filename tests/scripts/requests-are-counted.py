@@ -122,7 +122,8 @@ CASES = (
     write("io_uring_writev", aio.WRITEV),
     write("io_uring_write_fixed", aio.WRITE_FIXED),
     write("io_uring_write", aio.WRITE, offset=None, flags=os.O_DSYNC),
-    Case("io_uring_fsync", uring(aio.FSYNC), "io_fsync", None, None),
+    # 5.10 has io_fsync() inlined there.
+    Case("io_uring_fsync", uring(aio.FSYNC), "io_issue_sqe", None, None),
     inline(aio.WRITE),
     inline(aio.WRITEV),
     Case("aio_write", submitted(aio.PWRITE), "io_submit_one"),

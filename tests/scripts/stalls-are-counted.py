@@ -103,8 +103,8 @@ def check(tracer: lab.Tracer, disk: lab.Disk, pids: dict[str, int], slow: int) -
         lab.expect(got == want, f"{who} {call}: {got}, not {want}")
         took_s = event["dur_ns"] / 1e9
         lab.expect(took_s >= HOLD_S, f"{who} {call} took {took_s} s only")
-        stack = " ".join(event["kstack"])
-        lab.expect("do_syscall_64" in stack, f"{who} {call}: stack {stack}")
+        entered = event["kstack"][-1:]
+        lab.expect("entry_SYSCALL_64" in str(entered), f"{who} {call}: {entered}")
         lab.expect(bool(event["ustack"]), f"{who} {call}: no user stack")
         CHECKS[tracer.script](event, f"{who} {call}")
 
