@@ -165,6 +165,9 @@ class Expect:
     stalled_writes_max: int | None = key(
         "writes that stall at most, of any length", None, minimum=0, maximum=10**9
     )
+    dm_delay_chain: tuple[str, ...] = key(
+        "instead of `chain`, where dm-delay slows the disk", (), choices=CLASSES
+    )
     writer_untouched: bool = key("no rule may match the writer itself", True)
     pause_ms_min: int | None = key(
         "length of the longest pause at least",

@@ -312,6 +312,22 @@ def test_expect_misses(tmp_path: Path, capsys: Capture, expect: dict[str, Any]) 
     assert status == 1 and len(lines) == 1
 
 
+def test_expect_of_a_disk_that_dm_delay_slows(tmp_path: Path) -> None:
+    """It has a chain of its own, where it is told one."""
+    expect = {
+        "chain": ["dirty_throttle"],
+        "dm_delay_chain": ["page_lock", "journal_buffer"],
+        "stalled_writes_min": 1,
+        "stall_ms_min": 900,
+    }
+    scenario = {"name": "made-up", "expect": expect}
+    for name, status in (("dm-delay", 0), ("biodelay", 1)):
+        told = {"name": name}
+        path = tmp_path / name
+        build.run_dir(path, build.cascade(), scenario=scenario, injector=told)
+        assert main(["expect", str(path)]) == status
+
+
 def test_expect_without_a_table(tmp_path: Path, capsys: Capture) -> None:
     """A manifest without the table is bad input, not a pass."""
     run = build.run_dir(tmp_path / "run", build.cascade(), scenario={"name": "x"})

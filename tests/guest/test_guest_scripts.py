@@ -251,3 +251,4 @@ def test_in_the_guest(
     for found in FOUND.findall(verdict.output):
         record_property("support", found)
     assert verdict.good, str(verdict)
+    print(verdict.output)  # -rP shows it

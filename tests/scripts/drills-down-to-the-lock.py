@@ -110,7 +110,7 @@ def test(options: argparse.Namespace) -> None:
         check_given(options.modules)
         check_auto(options.modules)
         check_refusal(options.modules)
-    with lab.disk("mkfs.xfs -q -f"):
+    with lab.disk(lab.xfs()):
         check_auto(options.modules)
 
 

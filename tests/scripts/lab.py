@@ -52,10 +52,16 @@ def run(*command: str | Path) -> str:
     return done.stdout
 
 
+def release() -> tuple[int, int]:
+    """The running kernel's version: (6, 12)."""
+    major, minor = os.uname().release.split(".")[:2]
+    return int(major), int(minor)
+
+
 def serving() -> tuple[str, ...]:
     """The engines whose scripts the running kernel does not make refuse."""
     known = tomllib.loads(KERNELS.read_text())["kernel"]
-    kernel = known.get(".".join(os.uname().release.split(".")[:2]), {})
+    kernel = known.get("{}.{}".format(*release()), {})
     return ENGINES if kernel.get("bpftrace", True) else ENGINES[:1]
 
 
@@ -74,6 +80,12 @@ class Disk:
             yield
         finally:
             run("dmsetup", "resume", "lab")
+
+
+def xfs() -> str:
+    """mkfs.xfs with what a kernel of this age can mount, where it is told."""
+    options = Path("/usr/share/xfsprogs/mkfs/lts_{}.{}.conf".format(*release()))
+    return f"mkfs.xfs -q -f{f' -c options={options}' if options.exists() else ''}"
 
 
 @contextmanager

@@ -99,6 +99,12 @@ class Case:
     has_file: bool = True
 
     @property
+    def seen(self) -> bool:
+        """Before 6.0 a worker's request is in no header."""
+        by_worker = self.call.startswith("io_uring_") and self.has_fd
+        return lab.release() >= (6, 0) or not by_worker
+
+    @property
     def syncs(self) -> bool:
         return "sync" in self.call
 
@@ -206,9 +212,10 @@ def check(tracer: lab.Tracer, disk: lab.Disk, wanted: list[dict[str, object]]) -
     ]
     who = tracer.engine
     found = [event["call"] for event in events]
-    calls = [want["call"] for want in wanted]
+    rows = [row for row in zip(wanted, CASES, strict=True) if row[1].seen]
+    calls = [case.call for _, case in rows]
     lab.expect(found == calls, f"{who} found {found}, not {calls}")
-    for want, case, event in zip(wanted, CASES, events, strict=True):
+    for (want, case), event in zip(rows, events, strict=True):
         got = {name: event[name] for name in want}
         lab.expect(got == want, f"{who}: {got}, not {want}")
         frames = " ".join(event["kstack"])
