@@ -24,7 +24,9 @@ from machine.errors import UserError
 DOCUMENT = "kernel-support"
 ENGINES = ("stap", "bpftrace")
 # How pytest names a test in a guest: tests/guest/test_guest_scripts.py, Case.machine.
-CASE = re.compile(r"test_in_the_guest\[scripts on (?P<kernel>[^:]+)::(?P<test>.+)\]")
+CASE = re.compile(
+    r"test_in_the_guest\[scripts on (?P<kernel>[^: ]+)[^:]*::(?P<test>.+)\]"
+)
 Row = dict[str, Any]
 
 
