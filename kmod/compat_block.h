@@ -155,6 +155,36 @@ static inline bool biodelay_has_foreign_holder(struct block_device *bdev)
 }
 
 /*
+ * The file system on a device, kept until biodelay_super_put(); NULL: none, or
+ * one that does not tell (btrfs). It holds the device itself from 6.6
+ * (2ea6f68932f7, "fs: use the super_block as holder when mounting file
+ * systems"), and bd_end_claim() waits for the lock. Before, bd_super points to
+ * it and is cleared first (fs/super.c, kill_block_super()); the memory goes a
+ * grace period later (destroy_super_rcu(); kfree_rcu() in 4.4).
+ */
+static inline struct super_block *biodelay_super_get(struct block_device *bdev)
+{
+#if defined(HAVE_BD_SUPER)
+	rcu_read_lock();
+	return READ_ONCE(bdev->bd_super);
+#elif defined(HAVE_FS_HOLDER_OPS)
+	mutex_lock(&bdev->bd_holder_lock);
+	return bdev->bd_holder_ops == &fs_holder_ops ? bdev->bd_holder : NULL;
+#else
+	return NULL;
+#endif
+}
+
+static inline void biodelay_super_put(struct block_device *bdev)
+{
+#if defined(HAVE_BD_SUPER)
+	rcu_read_unlock();
+#elif defined(HAVE_FS_HOLDER_OPS)
+	mutex_unlock(&bdev->bd_holder_lock);
+#endif
+}
+
+/*
  * Swap devices carry the mark of swap files since 5.4 (1638045c3677, "mm: set
  * S_SWAPFILE on blockdev swap devices"), which no interface tells. Before, swap
  * is what claims a device, is no file system of one disk, and links itself to

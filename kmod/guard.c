@@ -26,6 +26,26 @@ static bool is_claimed(dev_t dev)
 	return is;
 }
 
+/* Swap keeps its files open: their inodes are in memory, with its mark. */
+static bool holds_swap_file(struct block_device *bdev)
+{
+	struct super_block *sb = biodelay_super_get(bdev);
+	struct inode *inode;
+	bool holds = false;
+
+	if (sb) {
+		spin_lock(&sb->s_inode_list_lock);
+		list_for_each_entry(inode, &sb->s_inodes, i_sb_list) {
+			holds = IS_SWAPFILE(inode);
+			if (holds)
+				break;
+		}
+		spin_unlock(&sb->s_inode_list_lock);
+	}
+	biodelay_super_put(bdev);
+	return holds;
+}
+
 static bool is_swap(dev_t dev)
 {
 	struct biodelay_look look;
@@ -33,7 +53,7 @@ static bool is_swap(dev_t dev)
 
 	if (biodelay_look_at(dev, &look))
 		return false;
-	is = biodelay_is_swap(&look);
+	is = biodelay_is_swap(&look) || holds_swap_file(look.bdev);
 	biodelay_look_away(&look);
 	return is;
 }

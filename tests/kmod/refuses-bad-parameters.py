@@ -13,6 +13,8 @@ import platform
 import re
 import subprocess
 import sys
+import tempfile
+from functools import partial
 from pathlib import Path
 
 MODULE, DISK = sys.argv[1:3]
@@ -60,6 +62,14 @@ MISTAKES = (
 )
 COMPLAINTS = re.compile(
     r"BUG|WARNING|Oops|Call Trace|lockup|stall|hung|I/O error"  # as in lib.sh
+)
+SWAP_BYTES = 4 << 20
+# XFS as this kernel can mount it, where mkfs.xfs is told.
+RELEASE = ".".join(platform.release().split(".")[:2])
+XFS = Path(f"/usr/share/xfsprogs/mkfs/lts_{RELEASE}.conf")
+MKFS = (
+    ("mkfs.ext4", "-q", "-F"),
+    ("mkfs.xfs", "-q", "-f", *(("-c", f"options={XFS}") if XFS.exists() else ())),
 )
 SWAPPING = ("ETXTBSY", "has active swap", *GOOD)
 
@@ -113,13 +123,33 @@ def refused(log: Log, want: str, words: str, *parameters: str) -> None:
     print(f"{got:16} {' '.join(parameters)}")
 
 
-def refused_while_swapping(log: Log) -> None:
-    subprocess.run(["mkswap", DISK], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["swapon", DISK], check=True)
+def refused_while_swapping(log: Log, target: str) -> None:
+    subprocess.run(["mkswap", target], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["swapon", target], check=True)
     try:
         refused(log, *SWAPPING)
     finally:
-        subprocess.run(["swapoff", DISK], check=True)
+        subprocess.run(["swapoff", target], check=True)
+
+
+def refused_while_swapping_to_a_file(log: Log, mkfs: tuple[str, ...]) -> None:
+    """Refused while the file is swap, and neither before nor behind that."""
+    subprocess.run([*mkfs, DISK], check=True)
+    with tempfile.TemporaryDirectory() as mount:
+        subprocess.run(["mount", DISK, mount], check=True)
+        try:
+            file = Path(mount, "swap")
+            file.write_bytes(bytes(SWAP_BYTES))
+            file.chmod(0o600)
+            for part in (taken, partial(refused_while_swapping, log, str(file)), taken):
+                part()
+        finally:
+            subprocess.run(["umount", mount], check=True)
+
+
+def taken() -> None:
+    assert load(*GOOD) == "0", "refused without swap"
+    unload()
 
 
 def arming_refused() -> None:
@@ -145,7 +175,10 @@ def main() -> None:
     log.lines()
     for mistake in MISTAKES:
         refused(log, *mistake)
-    refused_while_swapping(log)
+    refused_while_swapping(log, DISK)
+    for mkfs in MKFS:
+        refused_while_swapping_to_a_file(log, mkfs)
+    log.lines()
     arming_refused()
     forced = load(ON_ROOT, f"force={ROOT_DISK}", "delay_us=1")
     assert forced == "0", f"refused although forced by name: {forced}"
