@@ -80,6 +80,7 @@ class Request:
     kernel: str
     engine: str
     injector: str
+    mode: str
 
     @staticmethod
     def from_environment(default: str = "journal-buffer") -> Request:
@@ -89,11 +90,12 @@ class Request:
         accel.remembered()  # refuses an unknown ACCEL
         scenario = os.environ.get("SCENARIO") or default
         injector = os.environ.get("INJECTOR") or DEFAULT_INJECTOR
-        answer("repro/run", "--check", scenario, "--injector", injector)
+        mode = os.environ.get("MODE") or ""
+        answer("repro/run", "--check", scenario, *_injecting(injector, mode))
         room = doctor.cache_room()
         if not room.good:
             raise UserError(f"too little {room.what}: {room.reason}; {room.remedy}")
-        return Request(scenario, known.kernel, engine, injector)
+        return Request(scenario, known.kernel, engine, injector, mode)
 
     @property
     def run_name(self) -> str:
@@ -101,6 +103,7 @@ class Request:
         path, _, variant = self.scenario.partition(":")
         words = [Path(path).stem, variant, self.kernel, self.engine]
         words += [self.injector] * (self.injector != DEFAULT_INJECTOR)
+        words += [self.mode]
         return "-".join([stamp, *filter(None, words)])
 
 
@@ -130,8 +133,14 @@ class Records:
 def run_arguments(request: Request) -> list[str]:
     """What every repro/run in the machine is told."""
     common = ["--disk", "/dev/vdb", "--journal-disk", "/dev/sda"]
-    common += ["--engine", request.engine, "--injector", request.injector]
+    common += ["--engine", request.engine]
+    common += _injecting(request.injector, request.mode)
     return [*common, "--build", "/mnt/build"]
+
+
+def _injecting(injector: str, mode: str) -> list[str]:
+    """What slows the disk; an empty mode is the scenario's own."""
+    return ["--injector", injector, *(["--mode", mode] if mode else [])]
 
 
 def inside(request: Request, run: Path) -> list[str]:
@@ -275,6 +284,15 @@ def _to_be_checked(run: Path) -> bool:
     return wanted and manifest["injector"] is not None
 
 
+def _judged(log: StageLog, python: Path, run: Path, request: Request) -> str:
+    """The verdict's last line; a chain is promised for the scenario's own mode."""
+    verdict = "" if request.mode else analyse(log, python, run, "expect")
+    if _to_be_checked(run):
+        good = NOTHING_TO_JUDGE_BY
+        verdict = analyse(log, python, run, "check", good=good)
+    return verdict.strip().splitlines()[-1]
+
+
 def main() -> int:
     """Run all stages; print the answer and where the rest of it is."""
     request = Request.from_environment()
@@ -295,11 +313,7 @@ def main() -> int:
             answer = analyse(log, python, run, "explain")
             analyse(log, python, run, "report")
         with progress.stage() as log:
-            verdict = analyse(log, python, run, "expect")
-            if _to_be_checked(run):
-                good = NOTHING_TO_JUDGE_BY
-                verdict = analyse(log, python, run, "check", good=good)
-            log.note = verdict.strip().splitlines()[-1]
+            log.note = _judged(log, python, run, request)
     except StageError as failed:
         return failed.status
     (run / "report.txt").write_text(answer)

@@ -16,6 +16,7 @@ from labrun import (
     decide,
     dryrun,
     experiment,
+    modes,
     scenario,
     series,
     tracer,
@@ -30,6 +31,7 @@ from labrun.errors import (
     StoppedError,
 )
 from labrun.progress import MODES, Progress, say
+from labrun.rule import MODES as HOLDING
 from labrun.run import Run
 from labrun.stop import Stop
 
@@ -94,6 +96,11 @@ def _parser() -> argparse.ArgumentParser:
         help=f"what slows the disks ({ways.DEFAULT})",
     )
     add(
+        "--mode",
+        choices=HOLDING,
+        help="how biodelay holds bios, whatever the scenario's rules say",
+    )
+    add(
         "--build",
         metavar="DIR",
         type=Path,
@@ -156,11 +163,13 @@ def _new_folder(out: Path | None, name: str) -> Path:
 def _run(options: argparse.Namespace) -> int:
     stop = Stop()
     stop.install()
+    if options.mode and (options.plan or options.injector != ways.DEFAULT):
+        raise RefusedError(f"--mode goes with a SCENARIO and {ways.DEFAULT} alone")
     if options.plan:
         return series.run(options, stop)
     name, variant = variants.split(options.scenario)
     whole, table = scenario.load(scenario.find(name))
-    found = variants.chosen(whole, variant)
+    found = modes.applied(variants.chosen(whole, variant), options.mode)
     if options.list_variants:
         print("\n".join(map(partial(variants.label, name), variants.names(whole))))
         return EXIT_COMPLETE
@@ -170,11 +179,11 @@ def _run(options: argparse.Namespace) -> int:
         return EXIT_COMPLETE
     if options.dry_run:
         dryrun.show(found, options, decide.built(options))
-    table = variants.as_read(table, variant)
+    table = modes.as_read(variants.as_read(table, variant), options.mode)
     settings = decide.settings(found, table, options, stop)
     if options.dry_run:
         return EXIT_COMPLETE
-    label = "-".join(filter(None, (found.name, variant)))
+    label = "-".join(filter(None, (found.name, variant, options.mode)))
     run = Run(_new_folder(options.out, label), Progress(options.progress), stop)
     status = experiment.carry_out(run, settings)
     reason = f" ({run.manifest['reason']})" if run.manifest["reason"] else ""

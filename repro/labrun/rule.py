@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from labrun import delays
 from labrun.schema import key
 
+MODES = ("sleep", "defer", "spin")
 FLAGS = ("SYNC", "META", "PRIO", "FUA", "PREFLUSH", "RAHEAD")
 # Distributions that biodelay knows itself, in ns; the others are tables of ours.
 NATIVE = re.compile(r"uniform \d+ \d+|bimodal \d+ \d+ \d+|table( \d+:\d+)+")
@@ -56,7 +57,7 @@ class Inject:
         "flags of which a bio has one; empty: no matter", (), choices=FLAGS
     )
     flags_none: tuple[str, ...] = key("flags a bio has none of", (), choices=FLAGS)
-    mode: str = key("way of holding", "sleep", choices=("sleep", "defer", "spin"))
+    mode: str = key("way of holding", "sleep", choices=MODES)
     lanes: int = key(
         "bios served at once, the others queue; 0: no limit", 0, minimum=0, maximum=64
     )

@@ -61,6 +61,14 @@ def make(out: Path, target: str, **variables: str) -> Lab:
     return Lab(done, out / ("latest" if target == "lab" else f"latest-{target}"))
 
 
+def analysed(
+    command: str, run: Path, *options: str
+) -> subprocess.CompletedProcess[str]:
+    """A command of writestall on a run."""
+    words = [str(PROJECT / "lab/writestall"), command, *options, str(run)]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
 def marked(mark: str) -> list[str]:
     """Command lines of the processes that carry the mark in their environment."""
     found = []

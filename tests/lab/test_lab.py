@@ -10,17 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from lab_runs import Lab, make_lab
+from lab_runs import Lab, analysed, make_lab
 from support import KERNELS, PROJECT
 
 AWAKE_MS = "250"
-
-
-def analysed(
-    command: str, run: Path, *options: str
-) -> subprocess.CompletedProcess[str]:
-    words = [str(PROJECT / "lab/writestall"), command, *options, str(run)]
-    return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module", params=KERNELS)

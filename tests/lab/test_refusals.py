@@ -16,6 +16,7 @@ WORDS = {
         "SCENARIO=journal-bufer": "journal-buffer",
         "ENGINE=dtrace": "unknown ENGINE 'dtrace': use stap, bpftrace, both",
         "INJECTOR=dm-dela": "argument --injector: invalid choice: 'dm-dela'",
+        "MODE=differ": "argument --mode: invalid choice: 'differ'",
         "ACCEL=hvf": "ACCEL=hvf: use kvm, tcg, icount, icount-warp",
     },
     "compare": {

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_modes: a scenario's bios held another way than it says, or one line why not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from test_scenario import GOOD, parse, run
+
+from labrun import modes, scenario
+from labrun.rule import MODES
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_all_rules_have_the_mode_and_nothing_else_changes(mode: str) -> None:
+    found = parse(GOOD)
+    changed = modes.applied(found, mode)
+    assert {rule.mode for rule in changed.inject} == {mode}
+    assert modes.applied(changed, found.inject[0].mode) == found
+
+
+def test_the_manifest_tells_the_mode_that_was_in_force(tmp_path: Path) -> None:
+    file = tmp_path / "tiny.toml"
+    file.write_text(GOOD)
+    table = modes.as_read(scenario.table_of(GOOD, str(file)), "defer")
+    assert [rule["mode"] for rule in table["inject"]] == ["defer"]
+    assert modes.as_read(table, None) == table
+
+
+def test_dry_run_sets_it() -> None:
+    words = ["--dry-run", "--disk", "/dev/null"]
+    own, other = (
+        run("page-lock", *words, *more).stdout for more in ((), ("--mode", "defer"))
+    )
+    set_it = "sh -c 'echo defer >/sys/kernel/config/biodelay/rule0/mode'"
+    assert set_it not in own.splitlines()
+    assert set_it in other.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["page-lock", "--mode", "differ"], "invalid choice: 'differ'"),
+        (["healthy", "--mode", "defer"], "--mode defer: healthy holds no bio"),
+        (
+            ["page-lock", "--mode", "defer", "--injector", "dm-delay"],
+            "--mode goes with a SCENARIO and biodelay alone",
+        ),
+        (["--plan", "x", "--mode", "defer"], "--mode goes with a SCENARIO and"),
+    ],
+)
+def test_a_mode_that_cannot_be_is_refused(words: list[str], said: str) -> None:
+    refused = run(*words, "--check")
+    assert refused.returncode == 2
+    assert len(refused.stderr.splitlines()) == 1
+    assert said in refused.stderr
