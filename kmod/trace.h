@@ -7,6 +7,7 @@
 #define BIODELAY_TRACE_H
 
 #include <linux/tracepoint.h>
+#include "record.h"
 
 /* Fires when the delay is over, just before the bio goes down. */
 TRACE_EVENT(bio_delay,

@@ -85,7 +85,7 @@ NOT_COUNTED = {"survives-arming-under-load.py"}
 # it would keep that one busy when all the rest is done.
 OWN_MACHINE = {"survives-arming-under-load.py", "undoes-every-step.py"}
 # What needs the tools of vm/packages-full.txt, and with them the full image.
-FULL = {"agrees-with-witnesses.py"}
+FULL = {"agrees-with-witnesses.py", "tracepoint-is-read-by-tracers.sh"}
 # What the counts of the others show as well, for the table of docs/kernel-support.md.
 FOR_THE_TABLE = {"each-script-works-or-refuses.py"}
 # What needs bpftrace; the others take the engines that serve their kernel.
@@ -94,6 +94,7 @@ NEEDS_BPFTRACE = {
     "bare-scripts-run.py",
     "engines-agree.py",
     "survives-a-killed-tracer.sh",
+    "tracepoint-is-read-by-tracers.sh",
 }
 IS_TEST = re.compile(r'^(?:# |""")This test will ', re.MULTILINE)
 # What holds tasks on purpose, so that hung tasks behind it are no complaint.
