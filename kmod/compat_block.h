@@ -30,6 +30,23 @@ static inline u8 bdev_partno(const struct block_device *bdev)
 }
 #endif
 
+/*
+ * bdevname() left in 6.0 (900d156bac2b, "block: remove bdevname"); %pg prints
+ * the same, but since 4.5 alone (1031bc589228, "lib/vsprintf: add %*pg format
+ * specifier").
+ */
+static inline void biodelay_name(struct block_device *bdev, char *name,
+				 size_t size)
+{
+#ifdef HAVE_BDEVNAME
+	char buffer[BDEVNAME_SIZE];
+
+	snprintf(name, size, "%s", bdevname(bdev, buffer));
+#else
+	snprintf(name, size, "%pg", bdev);
+#endif
+}
+
 /* 5.11: 4e7b5671c6a8, "block: remove i_bdev", gives lookup_bdev() a dev_t */
 static inline int biodelay_look_up(const char *path, dev_t *dev)
 {
