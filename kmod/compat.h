@@ -36,6 +36,7 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 #include <linux/version.h>
 #include <linux/vmalloc.h>
@@ -228,7 +229,19 @@ typedef unsigned int __poll_t;
 #define EPOLLRDNORM POLLRDNORM
 #endif
 
-/* Memory and files */
+/* Memory, words and files */
+
+/*
+ * Before 4.16 it has to be asked whether all fitted (08a77676f9c5, "string:
+ * drop __must_check from strscpy() and restore strscpy() usages in cgroup").
+ */
+#ifdef HAVE_MUST_CHECK_STRSCPY
+#define strscpy(to, from, size) \
+({ \
+	ssize_t copied_ = strscpy(to, from, size); \
+	copied_; \
+})
+#endif
 
 /*
  * 4.6: a118084432d6, "vfs: add d_real_inode() helper". Before, an overlay had
