@@ -8,6 +8,7 @@
 #include <linux/fs.h>
 #include <linux/iocontext.h>
 #include <linux/ioprio.h>
+#include <linux/kallsyms.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/version.h>
@@ -202,6 +203,19 @@ static inline void biodelay_super_put(struct block_device *bdev)
 }
 
 /*
+ * Who claims a partition claims its disk, too, in the name of bd_may_claim()
+ * (bd_finish_claiming() in fs/block_dev.c), which is not exported.
+ */
+static inline bool biodelay_is_claimed(const struct block_device *bdev)
+{
+	const void *holder = READ_ONCE(bdev->bd_holder);
+	char name[KSYM_SYMBOL_LEN];
+
+	sprint_symbol_no_offset(name, (unsigned long)holder);
+	return holder && strcmp(name, "bd_may_claim");
+}
+
+/*
  * Swap devices carry the mark of swap files since 5.4 (1638045c3677, "mm: set
  * S_SWAPFILE on blockdev swap devices"), which no interface tells. Before, swap
  * is what claims a device, is no file system of one disk, and links itself to
@@ -213,7 +227,7 @@ static inline bool biodelay_is_swap(const struct biodelay_look *look)
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 4, 0)
 	return IS_SWAPFILE(look->inode);
 #else
-	return look->bdev->bd_holder && !look->bdev->bd_super &&
+	return biodelay_is_claimed(look->bdev) && !look->bdev->bd_super &&
 	       list_empty(&look->bdev->bd_holder_disks);
 #endif
 }
