@@ -52,6 +52,19 @@
 #include <linux/sched/task_stack.h>
 #include <uapi/linux/sched/types.h>
 #endif
+/*
+ * Nobody can ask for CONFIG_GLOB: libata brings it along and, since 4.10
+ * (60f1d5e3bac4, "ftrace: Support full glob matching"), tracing does. What is
+ * always there knows * and ? alone.
+ */
+#if IS_ENABLED(CONFIG_GLOB)
+#include <linux/glob.h>
+#define BIODELAY_GLOBS "every [ closed"
+#else
+#include <linux/parser.h>
+#define glob_match match_wildcard
+#define BIODELAY_GLOBS "* and ? alone: no CONFIG_GLOB here"
+#endif
 /* 6.4: "kernel.h: split the hexadecimal related helpers to hex.h" */
 #ifdef HAVE_HEX_HEADER
 #include <linux/hex.h>
