@@ -91,9 +91,11 @@ static inline int biodelay_look_at(dev_t dev, struct biodelay_look *look)
 #else
 	struct block_device *opened = blkdev_get_by_dev(dev, FMODE_READ, NULL);
 #endif
+	/* Not by IS_ERR(): gcc 9 takes the long for what may be 0 as an int. */
+	int err = PTR_ERR_OR_ZERO(opened);
 
-	if (IS_ERR(opened))
-		return PTR_ERR(opened);
+	if (err)
+		return err;
 	look->opened = opened;
 #if defined(HAVE_BDEV_FILE_OPEN_BY_DEV)
 	look->bdev = file_bdev(opened);
