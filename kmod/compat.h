@@ -36,6 +36,7 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 #include <linux/version.h>
 #include <linux/vmalloc.h>
@@ -50,6 +51,19 @@
 #include <linux/sched/task.h>
 #include <linux/sched/task_stack.h>
 #include <uapi/linux/sched/types.h>
+#endif
+/*
+ * Nobody can ask for CONFIG_GLOB: libata brings it along and, since 4.10
+ * (60f1d5e3bac4, "ftrace: Support full glob matching"), tracing does. What is
+ * always there knows * and ? alone.
+ */
+#if IS_ENABLED(CONFIG_GLOB)
+#include <linux/glob.h>
+#define BIODELAY_GLOBS "every [ closed"
+#else
+#include <linux/parser.h>
+#define glob_match match_wildcard
+#define BIODELAY_GLOBS "* and ? alone: no CONFIG_GLOB here"
 #endif
 /* 6.4: "kernel.h: split the hexadecimal related helpers to hex.h" */
 #ifdef HAVE_HEX_HEADER
@@ -228,7 +242,19 @@ typedef unsigned int __poll_t;
 #define EPOLLRDNORM POLLRDNORM
 #endif
 
-/* Memory and files */
+/* Memory, words and files */
+
+/*
+ * Before 4.16 it has to be asked whether all fitted (08a77676f9c5, "string:
+ * drop __must_check from strscpy() and restore strscpy() usages in cgroup").
+ */
+#ifdef HAVE_MUST_CHECK_STRSCPY
+#define strscpy(to, from, size) \
+({ \
+	ssize_t copied_ = strscpy(to, from, size); \
+	copied_; \
+})
+#endif
 
 /*
  * 4.6: a118084432d6, "vfs: add d_real_inode() helper". Before, an overlay had

@@ -8,6 +8,7 @@
 #include <linux/fs.h>
 #include <linux/iocontext.h>
 #include <linux/ioprio.h>
+#include <linux/kallsyms.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/version.h>
@@ -29,6 +30,23 @@ static inline u8 bdev_partno(const struct block_device *bdev)
 #endif
 }
 #endif
+
+/*
+ * bdevname() left in 6.0 (900d156bac2b, "block: remove bdevname"); %pg prints
+ * the same, but since 4.5 alone (1031bc589228, "lib/vsprintf: add %*pg format
+ * specifier").
+ */
+static inline void biodelay_name(struct block_device *bdev, char *name,
+				 size_t size)
+{
+#ifdef HAVE_BDEVNAME
+	char buffer[BDEVNAME_SIZE];
+
+	snprintf(name, size, "%s", bdevname(bdev, buffer));
+#else
+	snprintf(name, size, "%pg", bdev);
+#endif
+}
 
 /* 5.11: 4e7b5671c6a8, "block: remove i_bdev", gives lookup_bdev() a dev_t */
 static inline int biodelay_look_up(const char *path, dev_t *dev)
@@ -73,9 +91,11 @@ static inline int biodelay_look_at(dev_t dev, struct biodelay_look *look)
 #else
 	struct block_device *opened = blkdev_get_by_dev(dev, FMODE_READ, NULL);
 #endif
+	/* Not by IS_ERR(): gcc 9 takes the long for what may be 0 as an int. */
+	int err = PTR_ERR_OR_ZERO(opened);
 
-	if (IS_ERR(opened))
-		return PTR_ERR(opened);
+	if (err)
+		return err;
 	look->opened = opened;
 #if defined(HAVE_BDEV_FILE_OPEN_BY_DEV)
 	look->bdev = file_bdev(opened);
@@ -185,6 +205,19 @@ static inline void biodelay_super_put(struct block_device *bdev)
 }
 
 /*
+ * Who claims a partition claims its disk, too, in the name of bd_may_claim()
+ * (bd_finish_claiming() in fs/block_dev.c), which is not exported.
+ */
+static inline bool biodelay_is_claimed(const struct block_device *bdev)
+{
+	const void *holder = READ_ONCE(bdev->bd_holder);
+	char name[KSYM_SYMBOL_LEN];
+
+	sprint_symbol_no_offset(name, (unsigned long)holder);
+	return holder && strcmp(name, "bd_may_claim");
+}
+
+/*
  * Swap devices carry the mark of swap files since 5.4 (1638045c3677, "mm: set
  * S_SWAPFILE on blockdev swap devices"), which no interface tells. Before, swap
  * is what claims a device, is no file system of one disk, and links itself to
@@ -196,7 +229,7 @@ static inline bool biodelay_is_swap(const struct biodelay_look *look)
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 4, 0)
 	return IS_SWAPFILE(look->inode);
 #else
-	return look->bdev->bd_holder && !look->bdev->bd_super &&
+	return biodelay_is_claimed(look->bdev) && !look->bdev->bd_super &&
 	       list_empty(&look->bdev->bd_holder_disks);
 #endif
 }

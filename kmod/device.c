@@ -68,7 +68,7 @@ int biodelay_device_find(struct biodelay_device *device, const char *name)
 	found.partno = bdev_partno(look.bdev);
 	found.start = get_start_sect(look.bdev);
 	found.zoned = bdev_is_zoned(look.bdev);
-	snprintf(found.name, sizeof(found.name), "%pg", look.bdev);
+	biodelay_name(look.bdev, found.name, sizeof(found.name));
 	biodelay_look_away(&look);
 	*device = found;
 	return 0;

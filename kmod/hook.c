@@ -135,6 +135,23 @@ static void hook_post(struct kprobe *probe, struct pt_regs *regs,
 }
 NOKPROBE_SYMBOL(hook_post);
 
+/* Join the probes of the block layer's entry, switched off. */
+static int join(kprobe_post_handler_t post_handler)
+{
+	int err;
+
+	hook_probe.symbol_name = __stringify(BIODELAY_PROBED);
+	hook_probe.addr = NULL; /* one of the two names the place */
+	hook_probe.flags = KPROBE_FLAG_DISABLED;
+	hook_probe.pre_handler = hook_pre;
+	hook_probe.post_handler = post_handler;
+	err = register_kprobe(&hook_probe);
+	if (err)
+		pr_err("cannot probe %s: error %d\n", hook_probe.symbol_name,
+		       err);
+	return err;
+}
+
 /**
  * biodelay_hook_init() - put a switched-off probe on the block layer's entry
  *
@@ -144,30 +161,30 @@ NOKPROBE_SYMBOL(hook_post);
  * and the freed probe stays). So join without, look whether we are alone, and
  * only then have one. Who joins later finds it there.
  *
+ * Without ftrace (CONFIG_KPROBES_ON_FTRACE) a probe that is alone may be on a
+ * list, too: as the one child of what may be optimised into a jump
+ * (try_to_optimize_kprobe()), which asks for a post_handler when it is made.
+ *
  * Context: may sleep.
  * Return: 0; -EBUSY when another probe is there, or register_kprobe()'s error.
  */
 int biodelay_hook_init(void)
 {
-	int err;
+	int err = join(NULL);
 
-	hook_probe.symbol_name = __stringify(BIODELAY_PROBED);
-	hook_probe.pre_handler = hook_pre;
-	hook_probe.flags = KPROBE_FLAG_DISABLED;
-	err = register_kprobe(&hook_probe);
-	if (err) {
-		pr_err("cannot probe %s: error %d\n", hook_probe.symbol_name,
-		       err);
+	if (err)
 		return err;
+	if (list_empty(&hook_probe.list)) {
+		hook_probe.post_handler = hook_post;
+		return 0;
 	}
-	if (!list_empty(&hook_probe.list)) {
-		pr_err("another probe is on %s: load biodelay before the tracer\n",
-		       hook_probe.symbol_name);
-		unregister_kprobe(&hook_probe);
-		return -EBUSY;
-	}
-	hook_probe.post_handler = hook_post;
-	return 0;
+	err = list_is_singular(&hook_probe.list) ? 0 : -EBUSY;
+	unregister_kprobe(&hook_probe);
+	if (!err)
+		return join(hook_post);
+	pr_err("another probe is on %s: load biodelay before the tracer\n",
+	       hook_probe.symbol_name);
+	return err;
 }
 
 /**

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* match.c: a bio and its submitter to whether a spec means them */
-#include <linux/glob.h>
 #include <linux/kallsyms.h>
 #include <linux/sched.h>
 #include <linux/workqueue.h>

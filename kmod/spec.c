@@ -66,10 +66,12 @@ static int show_force(const struct attr *attr,
 
 /*
  * glob_match() takes any pattern; these never match what was meant: a bracket
- * that is never closed, a trailing backslash.
+ * that is never closed, a trailing backslash; either, without CONFIG_GLOB.
  */
 static bool glob_is_whole(const char *glob)
 {
+	if (!IS_ENABLED(CONFIG_GLOB))
+		return !strpbrk(glob, "[\\");
 	for (; *glob; glob++) {
 		if (*glob == '\\' && !*++glob)
 			return false;
@@ -88,8 +90,8 @@ static int set_submitter(const struct attr *attr, struct biodelay_spec *spec,
 {
 	if (!*words || strlen(words) >= sizeof(spec->submitter) ||
 	    !glob_is_whole(words)) {
-		pr_err("submitter='%s': not a glob of 1 to %zu characters, every [ closed\n",
-		       words, sizeof(spec->submitter) - 1);
+		pr_err("submitter='%s': not a glob of 1 to %zu characters, %s\n",
+		       words, sizeof(spec->submitter) - 1, BIODELAY_GLOBS);
 		return -EINVAL;
 	}
 	if (!strpbrk(words, "*?[\\") && strlen(words) >= TASK_COMM_LEN) {

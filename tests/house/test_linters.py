@@ -70,9 +70,9 @@ NOT_MEANT = {
     # Older kernels: a release where no interface tells, names of later types.
     "compat.h": {
         *("CONSTANT_COMPARISON", "LINUX_VERSION_CODE", "MACRO_ARG_REUSE"),
-        "NEW_TYPEDEFS",
+        *("DEPRECATED_API", "NEW_TYPEDEFS"),
     },
-    "compat_block.h": {"NEW_TYPEDEFS"},
+    "compat_block.h": {"CONSTANT_COMPARISON", "LINUX_VERSION_CODE", "NEW_TYPEDEFS"},
     "rule.c": {"ALLOC_WITH_SIZEOF"},  # kvmalloc_obj() is of 7.0
     "hook.c": {"LINE_SPACING"},  # NOKPROBE_SYMBOL() stands behind its function
     "record.c": {"SPLIT_STRING"},  # a line of JSON, no message to be searched for
