@@ -13,7 +13,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from writestall import classes as c
-from writestall.classify import Verdict, classify_frames, first_caller, role_of
+from writestall.classify import (
+    Verdict,
+    classify_frames,
+    first_caller,
+    role_of,
+    says_who,
+)
 from writestall.klog import LoggedTask
 
 TOLD, LIKELY, POSSIBLE = "told", "likely", "possible"
@@ -262,13 +268,27 @@ _IDLE = re.compile(
     r"|do_sys_poll|do_select|pipe_(read|wait\w*)|n_tty_read|sigsuspend|do_sigtimedwait"
     r"|inet_csk_accept|skb_wait_for_more_packets|sk_wait_data|unix_stream_\w+"
     r"|do_syslog|signalfd_read\w*|eventfd_read|inotify_read|io_cqring_wait"
+    r"|ext4_lazyinit_thread|gc_thread_func|issue_(discard|flush|checkpoint)_thread"
+    r"|xfssyncd|xfsbufd|gfs2_(logd|quotad)|jfs_(lazycommit|sync)|jfsIOWait|dmcrypt_write"
+    r"|nilfs_(segctor|log_write)_thread|bdi_(writeback_(thread|task)|sync_supers)"
+    r"|__pdflush|svc_recv|nfsd|lockd|scsi_error_handler|oom_reaper|rcu_gp_kthread"
+)
+
+
+# Functions on the stacks of CPUs that are made to show what they do, and of those that
+# do nothing (lib/nmi_backtrace.c, kernel/hung_task.c, kernel/sched/idle.c).
+_RUNS = re.compile(
+    r"nmi_cpu_backtrace|nmi_trigger_\w+|arch_trigger_\w+|check_hung_\w+|watchdog_timer_fn"
+    r"|cpu_startup_entry|do_idle|cpu_idle|start_secondary"
 )
 
 
 def _idle(task: LoggedTask) -> bool:
-    """True for a stack without a state whose task just waits for work."""
+    """True for a stack without a state whose task just waits for work, or runs."""
     if task.state is not None or not task.frames:
         return False
+    if any(_RUNS.fullmatch(frame.symbol) for frame in task.frames):
+        return True
     return bool(_IDLE.fullmatch(first_caller(task.frames)))
 
 
@@ -277,7 +297,8 @@ def _classified(task: LoggedTask) -> Stuck:
     if role == c.ROLE_OTHER and task.workqueue:
         role = role_of((), f"kworker/{task.workqueue}")
     verdict = classify_frames(task.frames)
-    if verdict.rule is None:
+    # Where the kernel is sure of who called whom, the rest of the stack says nothing.
+    if verdict.rule is None and not says_who(task.frames):
         doubtful = classify_frames(task.guesses)
         if doubtful.rule is not None:
             return Stuck(task, doubtful, role, guessed=True)
