@@ -43,12 +43,12 @@ class LoggedTask:
 
 
 # `symbol+0x1a/0x30 [module 0123abcd]`, `? ` before it where it is a guess. crash(8)
-# prints `#1 [ffff...] symbol at ffff...` instead.
+# prints `#1 [ffff...] symbol at ffff... [module]` instead, `bt -s` with `symbol+26`.
 _FRAME = re.compile(
     r"(?P<guess>\?\s{1,4})?(?<![\w.$])(?P<symbol>[A-Za-z_][\w.$]{0,120})"
     r"(?:\+0x(?P<offset>[0-9a-f]{1,8})(?:/0x(?P<size>[0-9a-f]{1,8}))?"
     r"(?:\s{1,4}\[(?P<module>[\w-]{1,64})(?:\s[0-9a-f]{8,64})?\])?"
-    r"| at [0-9a-f]{8,16}$)",
+    r"|(?:\+\d{1,8})? at [0-9a-f]{8,16}(?:\s{1,4}\[(?P<module2>[\w-]{1,64})\])?$)",
     re.IGNORECASE,
 )
 # The same by scripts/decode_stacktrace.sh, `symbol (fs/file.c:12 fs/file.h:3) module`,
@@ -76,7 +76,7 @@ _NO_FRAMES = re.compile(
 # What syslog, journald, dmesg and mail put in front.
 _PREFIX = re.compile(
     r"[>\s|]{0,16}(?:.{0,160}?\bkernel:)?\s{0,8}(?:<\d{1,3}>)?"
-    r"(?:\s{0,8}\[[ \d.:a-zA-Z-]{1,32}\]){0,3}\s{0,8}"
+    r"(?:\s{0,8}\[[ \d.:a-zA-Z+-]{1,32}\]){0,3}\s{0,8}"
 )
 _HUNG = re.compile(
     r"INFO: task (?P<comm>.{1,32}):(?P<pid>\d{1,10}) (?:<writer> )?blocked"
@@ -244,7 +244,8 @@ class _Reader:
         for match in found:
             if len(self._task.guesses) >= MAX_FRAMES:
                 return
-            known = frame(match["symbol"], match["module"])
+            told = match.groupdict()
+            known = frame(match["symbol"], told["module"] or told.get("module2"))
             if not match["guess"]:
                 self._task.frames.append(known)
             elif _is_pointer(match):

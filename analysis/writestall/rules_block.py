@@ -209,9 +209,12 @@ RULES: tuple[Rule, ...] = (
             "*_biowait",
             "lbmIOWait",
             "zio_wait",
+            "bch2_nocow_write",
+            "bch2_dio_write_loop",
         ),
         "fs/buffer.c __wait_on_buffer(): BH_Lock is held for the time of the I/O; "
-        "fs/direct-io.c, fs/iomap/direct-io.c: the caller waits for its own bios",
+        "fs/direct-io.c, fs/iomap/direct-io.c, fs/bcachefs/io_write.c (6.7 to 6.17): "
+        "the caller waits for its own bios",
         not_callers=("jbd2_log_do_checkpoint", "log_do_checkpoint", "do_get_*_access"),
         first=True,
     ),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from writestall.frames import Frame
 from writestall.klog import LoggedTask, read_log
 from writestall.logchain import explain_log
 
@@ -153,3 +154,48 @@ def test_running_tasks_are_not_stuck() -> None:
         )
     )
     assert answer.tasks == () and answer.at_ease == 2
+
+
+def test_crash() -> None:
+    """crash(8), `foreach UN bt -s`: addresses behind the functions, then the module."""
+    found = explain_log(
+        tasks(
+            'PID: 501    TASK: ffff8801ff7f2ae0  CPU: 2   COMMAND: "kworker/u4:1"\n'
+            " #0 [ffff8801ff7f3c68] schedule+70 at ffffffff8150d5c2\n"
+            " #1 [ffff8801ff7f3d30] schedule_timeout+40 at ffffffff8150e4f5\n"
+            " #2 [ffff8801ff7f3d68] down+73 at ffffffff8109d1c9\n"
+            " #3 [ffff8801ff7f3d88] xfs_buf_lock+5 at ffffffffa02f9f8b [xfs]\n"
+            " #4 [ffff8801ff7f3da8] xfs_buf_get_map+5 at ffffffffa02f9f8c [xfs]\n"
+            " #5 [ffff8801ff7f3dc8] xfs_buf_read_map+5 at ffffffffa02f9f8d [xfs]\n"
+            " #6 [ffff8801ff7f3de8] xfs_vm_writepages+5 at ffffffffa02f9f8e [xfs]\n"
+            " #7 [ffff8801ff7f3e58] wb_writeback+30 at ffffffff811d78a8\n\n"
+            'PID: 502    TASK: ffff8801ff7f5ae0  CPU: 0   COMMAND: "dd"\n'
+            " #0 [ffff8801ff7f6c68] schedule at ffffffff8150d5c2\n"
+            " #1 [ffff8801ff7f6d30] xlog_grant_log_space at ffffffffa02e54f5 [xfs]\n"
+            " #2 [ffff8801ff7f6de0] xfs_log_reserve at ffffffffa02e7db8 [xfs]\n"
+            " #3 [ffff8801ff7f6e58] xfs_file_aio_write at ffffffffa02f9f8b [xfs]\n"
+            " #4 [ffff8801ff7f6ee8] system_call_fastpath at ffffffff8100b0f2\n"
+            "    RIP: 00007f3d3b0db620  RSP: 00007fff5a1f0dd8  RFLAGS: 00010246\n"
+        )
+    ).tasks
+    assert [(it.task.pid, it.role, it.verdict.cls) for it in found] == [
+        (501, "writeback", "fs_lock"),
+        (502, "writer", "log_space"),
+    ]
+    assert found[0].task.frames[4] == Frame("xfs_buf_get_map", "xfs")
+
+
+def test_the_times_of_dmesg_reltime() -> None:
+    """util-linux, dmesg --reltime: what passed since the line before, with a plus."""
+    (task,) = tasks(
+        "[Nov 3 10:00] Showing what is stuck\n"
+        "[  +0.000071] dd              D ffff88045f214580     0  77   1 0x00000000\n"
+        "[  +0.000002] Call Trace:\n"
+        "[  +5.000009] io_schedule (kernel/sched/core.c:7)\n"
+        "[  +0.000001] blk_mq_get_tag (block/blk-mq-tag.c:7)\n"
+    )
+    assert (task.comm, task.pid, names(task)) == (
+        "dd",
+        77,
+        "io_schedule blk_mq_get_tag",
+    )

@@ -236,6 +236,12 @@ def test_ways_to_wait(cls: str, role: str, stack: str) -> None:
         ),
         ("schedule wait_extent_bit async_cow_start btrfs_work_helper", "writeback"),
         ("schedule ext4_da_write_begin", "writer"),
+        ("schedule __lock_page write_cache_pages zpl_writepages", "other"),
+        ("schedule zfs_range_lock zpl_write_common_iovec", "writer"),
+        (
+            "schedule get_request writeback_sb_inodes wb_writeback",
+            "writeback",
+        ),
     ],
 )
 def test_roles_by_functions(stack: str, role: str) -> None:
