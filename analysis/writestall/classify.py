@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 
 from writestall import classes as c
 from writestall.frames import Frame, parse_stack
-from writestall.rule import IO, MODULES, SLEEPS, Rule
+from writestall.rule import FS_MODULES, IO, LOCK, MODULES, SLEEPS, Rule
 from writestall.rules import OVERRIDES, RULES
 from writestall.rules_roles import COMMS
 from writestall.rules_roles import RULES as ROLES
@@ -61,11 +61,27 @@ def _any(names: tuple[str, ...], frames: Sequence[Frame]) -> bool:
     return any(_matches(names, frame.symbol) for frame in frames)
 
 
-def _holds(rule: Rule, frames: Sequence[Frame], at: int) -> bool:
-    """True when a rule's conditions hold for the frame at this index."""
-    if rule.wait and not any(
-        _sleep_of(frame.symbol) in rule.wait for frame in frames[: at + 1]
-    ):
+def _sleeps(kinds: tuple[str, ...], frames: Sequence[Frame]) -> bool:
+    """True when one of these frames is such a kind of sleep."""
+    return any(_sleep_of(frame.symbol) in kinds for frame in frames)
+
+
+def _waits(rule: Rule, frames: Sequence[Frame], at: int, alien: bool) -> bool:
+    """True when a task sleeps below this frame in a way that the rule speaks about."""
+    if rule.wait and not _sleeps(rule.wait, frames[: at + 1]):
+        # Where no function of sleeping is shown, the innermost frame is the sleeper.
+        return rule.bare and at == 0 and not alien
+    if rule.not_wait and _sleeps(rule.not_wait, frames[:at]):
+        return False
+    return not rule.first or (not alien and _first_caller(frames) >= at)
+
+
+def _holds(rule: Rule, frames: Sequence[Frame], at: int, alien: bool) -> bool:
+    """True when a rule's conditions hold for the frame at this index.
+
+    `alien`: a module that no rule knows chose to wait.
+    """
+    if not _waits(rule, frames, at, alien):
         return False
     outer = frames[at + 1 :]
     if rule.callers and not _any(rule.callers, outer):
@@ -101,6 +117,23 @@ IOWAIT = Rule(
 )
 
 
+# A file system whose functions no rule names.
+OWN_LOCK = Rule(
+    c.FS_LOCK,
+    (),
+    "kernel/locking/: a lock that a function of a file system's module takes itself",
+)
+
+
+def _own_lock(frames: Sequence[Frame], first: int) -> bool:
+    """True when a file system's module takes the lock that is waited for."""
+    return (
+        first < len(frames)
+        and frames[first].module in FS_MODULES
+        and _sleeps((LOCK,), frames[:first])
+    )
+
+
 def _foreign(frames: Sequence[Frame]) -> Frame | None:
     """The caller on a bio's way down into a module no rule knows, if it sleeps there.
 
@@ -111,7 +144,7 @@ def _foreign(frames: Sequence[Frame]) -> Frame | None:
         return None
     # /proc/PID/stack shows no function of sleeping (kernel/stacktrace.c leaves out
     # what lies in .sched.text): then the place alone must do.
-    if at and not any(_sleep_of(frame.symbol) == IO for frame in frames[:at]):
+    if at and not _sleeps((IO,), frames[:at]):
         return None
     caller = next((frame for frame in frames[at:] if _is_known(frame)), None)
     return caller if caller and _DOWNWARDS.fullmatch(caller.symbol) else None
@@ -126,12 +159,17 @@ def classify_frames(frames: Sequence[Frame]) -> Verdict:
                 return Verdict(rule.answer, _path(known, at), rule)
     if foreign := _foreign(frames):
         return Verdict(c.DEVICE_IO, _path(known, known.index(foreign)), FOREIGN)
+    who = _first_caller(frames)
+    alien = who < len(frames) and not _is_known(frames[who])
     for at, frame in enumerate(known):
         for rule in _rules_of(frame.symbol):
-            if _holds(rule, known, at):
+            if _holds(rule, known, at, alien):
                 return Verdict(rule.answer, _path(known, at), rule)
-    path = _path(known, _first_caller(known))
-    if any(_sleep_of(frame.symbol) == IO for frame in known):
+    first = _first_caller(known)
+    path = _path(known, first)
+    if not alien and _own_lock(known, first):
+        return Verdict(c.FS_LOCK, path, OWN_LOCK)
+    if _sleeps((IO,), known):
         return Verdict(c.DEVICE_IO, path, IOWAIT)
     return Verdict(c.OTHER, path)
 
@@ -150,13 +188,21 @@ def first_caller(frames: Sequence[Frame]) -> str:
     return frames[min(at, len(frames) - 1)].symbol if frames else ""
 
 
+def says_who(frames: Sequence[Frame]) -> bool:
+    """True when a function that is none of sleeping is among the known frames."""
+    known = _known(frames)
+    return _first_caller(known) < len(known)
+
+
 _SCHEDULE = re.compile(
-    r"_*switch_to\w*|wait_woken|_*schedule|schedule_preempt_disabled|bit_wait\w*"
-    r"|_*wait_on_bit\w*|out_of_line_wait_on_bit\w*|preempt_schedule\w*|_*cond_resched"
+    r"_*switch_to\w*|context_switch|wait_woken|_*schedule|__schedule_loop|_*cond_resched"
+    r"|schedule_(preempt_disabled|rtlock\w*)|bit_wait\w*|_*wait_on_bit\w*"
+    r"|out_of_line_wait_on_\w+|__wait_on_atomic_t|preempt_schedule\w*"
 )
 # Functions of file systems and their journals, for the path that is shown.
 _FS = re.compile(
-    r"_*(ext[234]|jbd2?|xfs|xlog|btrfs|f2fs|nfs4?|fuse|ceph|ocfs2|gfs2|cifs)_\w+"
+    r"_*(ext[234]|jbd2?|xfs|xlog|btrfs|f2fs|nfs[34]?|fuse|ceph|ocfs2|gfs2|cifs|nilfs"
+    r"|reiserfs|jfs|ubifs|fat|exfat|ntfs|ovl|zfs|zpl|bch2|udf|hfs(plus)?)_\w+"
     r"|journal_\w+|do_get_write_access|add_transaction_credits|start_this_handle"
 )
 # Functions that hand bios down; what they call is the block layer or a driver.
@@ -202,7 +248,10 @@ def role_of(frames: Sequence[Frame], comm: str | None) -> str:
     """writer, writeback, journal or other: from the functions, else from the name."""
     known = _known(frames)
     for rule in ROLES:
-        if _any(rule.names, known):
+        if _any(rule.names, known) and (
+            (not rule.callers or _any(rule.callers, known))
+            and not (rule.not_callers and _any(rule.not_callers, known))
+        ):
             return rule.answer
     for role_, pattern in _COMMS:
         if comm and pattern.fullmatch(comm):

@@ -2,10 +2,11 @@
 """frames: turns the text of one stack frame into a symbol and a module.
 
 Compilers split and clone functions; the suffixes they add name the same source
-function: `.isra.N`, `.constprop.N`, `.part.N`, `.cold`, `.llvm.N`, `.lto_priv.N`
-(GCC manual, "Optimize Options": -fipa-sra, -fipa-cp, -fpartial-inlining; gcc/cgraph
-clone names). The kernel itself strips them for the same reason: kernel/kallsyms.c,
-cleanup_symbol_name() (commit 6eb4bd92c1ce, "kallsyms: strip LTO suffixes").
+function: `.isra.N`, `.constprop.N`, `.part.N`, `.cold`, `.llvm.N`, `.lto_priv.N`,
+in old kernels `.clone.N` (GCC manual, "Optimize Options": -fipa-sra, -fipa-cp,
+-fpartial-inlining; gcc/cgraph clone names). The kernel itself strips them for the
+same reason: kernel/kallsyms.c, cleanup_symbol_name() (commit 6eb4bd92c1ce,
+"kallsyms: strip LTO suffixes").
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-_SUFFIX = re.compile(r"(\.(isra|constprop|part|cold|llvm|lto_priv)\b[.\d]*)+$")
+_SUFFIX = re.compile(r"(\.(isra|clone|constprop|part|cold|llvm|lto_priv)\b[.\d]*)+$")
 # `name`, then `+0xoff` and perhaps `/0xsize`, then ` [module]`. Modules may carry a
 # build id behind the name (kernel/module/kallsyms.c, commit 9294523e3768, 5.14).
 _FRAME = re.compile(

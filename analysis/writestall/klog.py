@@ -43,13 +43,31 @@ class LoggedTask:
 
 
 # `symbol+0x1a/0x30 [module 0123abcd]`, `? ` before it where it is a guess. crash(8)
-# prints `#1 [ffff...] symbol at ffff...` instead.
+# prints `#1 [ffff...] symbol at ffff... [module]` instead, `bt -s` with `symbol+26`.
 _FRAME = re.compile(
     r"(?P<guess>\?\s{1,4})?(?<![\w.$])(?P<symbol>[A-Za-z_][\w.$]{0,120})"
-    r"(?:\+0x[0-9a-f]{1,8}(?:/0x[0-9a-f]{1,8})?(?:\s{1,4}\[(?P<module>[\w-]{1,64})"
-    r"(?:\s[0-9a-f]{8,64})?\])?| at [0-9a-f]{8,16}$)",
+    r"(?:\+0x(?P<offset>[0-9a-f]{1,8})(?:/0x(?P<size>[0-9a-f]{1,8}))?"
+    r"(?:\s{1,4}\[(?P<module>[\w-]{1,64})(?:\s[0-9a-f]{8,64})?\])?"
+    r"|(?:\+\d{1,8})? at [0-9a-f]{8,16}(?:\s{1,4}\[(?P<module2>[\w-]{1,64})\])?$)",
     re.IGNORECASE,
 )
+# The same by scripts/decode_stacktrace.sh, `symbol (fs/file.c:12 fs/file.h:3) module`,
+# and by syzkaller, which names inlined functions too: `symbol fs/file.c:12 [inline]`.
+_DECODED = re.compile(
+    r"\s{0,16}(?P<guess>\?\s{1,4})?(?P<symbol>[A-Za-z_][\w.$]{0,120})"
+    r"(?: \((?:[\w./+-]{1,120}:\d{1,6}|\?\?:\?).{0,400}\)"
+    r"(?: \[?(?P<module>[\w-]{1,64})\]?)?"
+    r"| [\w./+-]{1,120}:-?\d{1,6} \[inline\])\s{0,16}$"
+)
+# Where stacks begin: nothing calls these. arch/x86/entry/entry_64.S,
+# arch/arm64/kernel/entry.S, arch/arm/kernel/entry-common.S.
+_BOTTOM = re.compile(
+    r"ret_from_(?:fork|kernel_thread)\w*|child_rip|kernel_thread_helper"
+    r"|entry_SYSCALL_64\w*|system_call_fastpath|el0_sync|el0_svc|el0t_64_sync"
+    r"|ret_fast_syscall"
+)
+# /proc/PID/stack ends so before 5.2: ULONG_MAX (kernel/stacktrace.c).
+_END = re.compile(r"\b0xf{8}(?:f{8})?$")
 # Lines with symbols that are no frames: registers, locks held (lockdep), faults.
 _NO_FRAMES = re.compile(
     r"\b(?:[RE]?IP|PC|LR|pc|lr|epc|NIP) ?(?::|is at)|\bat: |^\s*#\d+:|Code:"
@@ -58,7 +76,7 @@ _NO_FRAMES = re.compile(
 # What syslog, journald, dmesg and mail put in front.
 _PREFIX = re.compile(
     r"[>\s|]{0,16}(?:.{0,160}?\bkernel:)?\s{0,8}(?:<\d{1,3}>)?"
-    r"(?:\s{0,8}\[[ \d.:a-zA-Z-]{1,32}\]){0,3}\s{0,8}"
+    r"(?:\s{0,8}\[[ \d.:a-zA-Z+-]{1,32}\]){0,3}\s{0,8}"
 )
 _HUNG = re.compile(
     r"INFO: task (?P<comm>.{1,32}):(?P<pid>\d{1,10}) (?:<writer> )?blocked"
@@ -68,10 +86,12 @@ _OWNER = re.compile(
     r"owned by (?:reader )?task .{1,32}:(?P<owner>\d{1,10})"
 )
 _SHOWN = re.compile(r"\btask:(?P<comm>.{1,20}?)\s{1,16}state:(?P<state>[A-Za-z])\b")
+# Free stack of four or five digits (CONFIG_DEBUG_STACK_USAGE) leaves no space for one.
 _SHOWN_OLD = re.compile(
-    r"^(?P<comm>\S.{0,19}?)\s{1,16}(?P<state>[RSDTtXZPIKWN]) "
-    r"(?:\s{0,16}[0-9a-f]{8,16}\b| running)?\s{1,16}\d{1,7}\s{1,12}"
+    r"^(?P<comm>\S.{0,19}?)\s{1,16}(?P<state>[RSDTtXZPIKWN])"
+    r"(?:(?: \s{0,16}[0-9a-f]{8,16}\b|  running)?\s{1,16}\d{1,7}\s{1,12}"
     r"(?P<pid>\d{1,10})\s{1,12}\d{1,10}\b"
+    r"|\d{1,7}\s{1,12}(?P<pid2>\d{1,10})\s{1,12}\d{1,10} 0x)"
 )
 # The same, cut by a mailer behind the state.
 _SHOWN_CUT = re.compile(r"^(?P<comm>\S.{0,19}?)\s{2,16}D$")
@@ -81,13 +101,36 @@ _PID_CUT = re.compile(
 )
 _PROC = re.compile(r"/proc/(?P<pid>\d{1,10})(?:/task/(?P<tid>\d{1,10}))?/stack")
 _CRASH = re.compile(r"^PID: (?P<pid>\d+).{0,80}COMMAND: \"(?P<comm>[^\"]{1,20})\"")
-_CPU = re.compile(r"\bPID: (?P<pid>\d{1,10}) (?:UID: \d+ )?Comm: (?P<comm>\S{1,20})")
+_CPU = re.compile(
+    r"\bP(?:ID|id): (?P<pid>\d{1,10}),? (?:UID: \d{1,10} )?[Cc]omm: (?P<comm>\S{1,20})"
+)
 _WORKQUEUE = re.compile(r"\bWorkqueue: (?P<work>.{1,120})")
 # `sysrq w` and `t` begin a new picture of the whole machine.
 _NEW_SHOT = re.compile(r"Show (?:Blocked )?State\b", re.IGNORECASE)
 # CONFIG_PRINTK_CALLER tells lines of two CPUs apart that print at once.
 _CALLER = re.compile(r"\]\[\s{0,8}(?P<caller>[TC]\d{1,10})\]")
 _TRACE = re.compile(r"\bCall [Tt]race:|\bBacktrace:|^\s*Stack:")
+
+
+def _found(body: str) -> list[re.Match[str]]:
+    """The frames of a line."""
+    if _NO_FRAMES.search(body):
+        return []
+    if match := _DECODED.match(body):
+        return [match]
+    return list(_FRAME.finditer(body))
+
+
+def _is_pointer(match: re.Match[str]) -> bool:
+    """True for a guess that is no return address but a pointer to a function.
+
+    Nothing returns to a function's first byte: it is the callback of a wait, mostly. It
+    is printed as `f+0x0`, since 2.6.39 as the end of the function before it, as in
+    `e+0x70/0x70` (Documentation/core-api/printk-formats.rst, %pB).
+    """
+    told = match.groupdict()
+    offset, size = told.get("offset"), told.get("size")
+    return offset is not None and int(offset, 16) in (0, int(size or "0", 16))
 
 
 class _Reader:
@@ -116,9 +159,11 @@ class _Reader:
         if self._head(number, body) or self._past_end(body):
             return
         body = self._proc(number, body)
-        frames = [] if _NO_FRAMES.search(body) else list(_FRAME.finditer(body))
+        frames = _found(body)
         if frames:
             self._frames(number, frames)
+        elif _END.search(body):
+            self._close()
         elif not text.strip(" >|\t"):
             self._blank()
         else:
@@ -167,7 +212,7 @@ class _Reader:
             match = pattern.search(body)
             if match:
                 told = match.groupdict()
-                pid, state = told.get("pid"), told.get("state")
+                pid, state = told.get("pid") or told.get("pid2"), told.get("state")
                 if pid is None and (more := _PID.search(body, match.end())):
                     pid = more["pid"]
                 self._open(
@@ -188,16 +233,24 @@ class _Reader:
         return body[match.end() :]
 
     def _frames(self, number: int, found: list[re.Match[str]]) -> None:
+        # Stacks of /proc run on where nobody wrote a name between them.
+        if self._task and self._task.frames and not found[0]["guess"]:
+            last = self._task.frames[-1].symbol
+            if _BOTTOM.fullmatch(last) and not _BOTTOM.match(found[0]["symbol"]):
+                self._close()
         if self._task is None:
             self._task = LoggedTask(number)
         self._gap = 0
         for match in found:
             if len(self._task.guesses) >= MAX_FRAMES:
                 return
-            known = frame(match["symbol"], match["module"])
-            self._task.guesses.append(known)
+            told = match.groupdict()
+            known = frame(match["symbol"], told["module"] or told.get("module2"))
             if not match["guess"]:
                 self._task.frames.append(known)
+            elif _is_pointer(match):
+                continue
+            self._task.guesses.append(known)
 
     def _blank(self) -> None:
         if self._task and self._task.guesses:

@@ -13,7 +13,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from writestall import classes as c
-from writestall.classify import Verdict, classify_frames, first_caller, role_of
+from writestall.classify import (
+    Verdict,
+    classify_frames,
+    first_caller,
+    role_of,
+    says_who,
+)
 from writestall.klog import LoggedTask
 
 TOLD, LIKELY, POSSIBLE = "told", "likely", "possible"
@@ -88,20 +94,27 @@ class LogAnswer:
 class _Holder:
     """Who may end a wait of some class: a task of one of these roles that shows one of
     these functions and is in no wait of `not_in`. `by`: only waiters of these roles,
-    that do not show `not_by`."""
+    that show `of` and do not show `not_by`. `peers`: one of the waiter's own role and
+    class may be it. `same_fs`: both stacks show the same file system; without it they
+    may not show two that differ, but for `any_fs`."""
 
     roles: tuple[str, ...]
     why: str
     shows: re.Pattern[str] | None = None
     confidence: str = LIKELY
     by: tuple[str, ...] = ANYONE
+    of: re.Pattern[str] | None = None
     not_by: re.Pattern[str] | None = None
     not_in: tuple[str, ...] = ()
+    peers: bool = False
     same_fs: bool = False
+    any_fs: bool = False
 
     def asks(self, waiter: Stuck) -> bool:
         """True when this line is about such a waiter."""
         if waiter.role not in self.by:
+            return False
+        if self.of is not None and not waiter.shows(self.of):
             return False
         return self.not_by is None or not waiter.shows(self.not_by)
 
@@ -112,13 +125,15 @@ class _Holder:
         if task.verdict.cls in self.not_in:
             return False
         # Two of one role in one kind of wait queue up behind a third.
-        if (task.role, task.verdict.cls) == (waiter.role, waiter.verdict.cls) and not (
-            self.not_by
-        ):
+        same = (task.role, task.verdict.cls) == (waiter.role, waiter.verdict.cls)
+        if same and not self.peers:
             return False
         if self.shows is not None and not task.shows(self.shows):
             return False
-        return not self.same_fs or bool(_fs_of(waiter) & _fs_of(task))
+        theirs, its = _fs_of(waiter), _fs_of(task)
+        if self.same_fs or (theirs and its and not self.any_fs):
+            return bool(theirs & its)
+        return True
 
 
 _NOT_JOURNAL = (c.WRITER, c.WRITEBACK, c.ROLE_OTHER)
@@ -146,7 +161,17 @@ _COMMITS = re.compile(
 _CIL_PUSH = re.compile(r"xlog_cil_push_work")
 _LOG_ENDS = re.compile(r"xlog_ioend_work")
 _XFSAILD = re.compile(r"xfsaild")
-_FS_OF = re.compile(r"_*(ext[234]|xfs|btrfs|f2fs|nfs4?|ceph|ocfs2|gfs2|cifs)_\w+")
+_FLUSHER = re.compile(r"writeback_sb_inodes|wb_workfn|wb_do_writeback")
+_ALL_INODES = re.compile(
+    r"wb_wait_for_completion|bdi_sched_wait|\w*writeback_inodes_sb\w*"
+)
+_DELAYED_REFS = re.compile(r"btrfs_async_run_delayed_refs")
+_FREEZES = re.compile(r"freeze_super|freeze_bdev")
+_STARTS_WRITE = re.compile(r"percpu_rwsem_wait|_*percpu_down_read|_*sb_start_\w*")
+_FS_OF = re.compile(
+    r"_*(ext[234]|xfs|btrfs|f2fs|nfs|ceph|ocfs2|gfs2|cifs|nilfs|reiserfs|jfs|ubifs|fat"
+    r"|exfat|ntfs|fuse|bch2|zfs)4?_\w+"
+)
 
 
 def _fs_of(stuck: Stuck) -> set[str]:
@@ -199,8 +224,17 @@ _HOLDERS: dict[str, tuple[_Holder, ...]] = {
     c.PAGE_WRITEBACK: (
         _Holder((c.WRITEBACK,), "its work ends the writeback", _END_IO),
         _Holder((c.WRITEBACK,), "it sends pages to the disk", _WRITEPAGES, POSSIBLE),
+        _Holder(
+            (c.WRITEBACK,),
+            "it writes the file system's inodes",
+            _FLUSHER,
+            POSSIBLE,
+            of=_ALL_INODES,
+        ),
     ),
-    c.DIRTY_THROTTLE: (_Holder((c.WRITEBACK,), "it cleans the dirty pages"),),
+    c.DIRTY_THROTTLE: (
+        _Holder((c.WRITEBACK,), "it cleans the dirty pages", any_fs=True),
+    ),
     c.INODE_LOCK: (
         _Holder(
             (c.WRITER, c.ROLE_OTHER),
@@ -209,21 +243,47 @@ _HOLDERS: dict[str, tuple[_Holder, ...]] = {
             POSSIBLE,
         ),
     ),
+    # A file system's inner locks are taken inside the inode's lock and inside a handle
+    # (fs/ext4/inode.c), so who still waits for one of these holds none of them.
     c.FS_LOCK: (
+        _Holder(ANYONE, "it freezes the file system", _FREEZES, of=_STARTS_WRITE),
         _Holder(
-            ANYONE, "it sleeps in the same file system", None, POSSIBLE, same_fs=True
+            ANYONE,
+            "it sleeps in the same file system",
+            None,
+            POSSIBLE,
+            not_by=_STARTS_WRITE,
+            not_in=(
+                c.DIRTY_THROTTLE,
+                c.INODE_LOCK,
+                c.JOURNAL_TRANSACTION,
+                c.JOURNAL_SPACE,
+            ),
+            same_fs=True,
         ),
     ),
+    # Delayed references are run by a worker, no commit (fs/btrfs/extent-tree.c).
     c.FS_TRANSACTION: (
-        _Holder((c.JOURNAL,), "it commits the transaction", by=_NOT_JOURNAL),
-        _Holder(ANYONE, "it commits the transaction", _COMMITS),
+        _Holder(
+            (c.JOURNAL,),
+            "it commits the transaction",
+            by=_NOT_JOURNAL,
+            not_by=_DELAYED_REFS,
+        ),
+        _Holder(ANYONE, "it commits the transaction", _COMMITS, not_by=_DELAYED_REFS),
     ),
     c.LOG_SPACE: (
-        _Holder((c.JOURNAL,), "it writes the log", _LOG_ENDS, not_by=_LOG_ENDS),
-        _Holder((c.JOURNAL,), "it pushes the log", _CIL_PUSH, not_by=_CIL_PUSH),
+        _Holder(
+            (c.JOURNAL,), "it writes the log", _LOG_ENDS, not_by=_LOG_ENDS, peers=True
+        ),
+        _Holder(
+            (c.JOURNAL,), "it pushes the log", _CIL_PUSH, not_by=_CIL_PUSH, peers=True
+        ),
         _Holder((c.JOURNAL,), "it moves the log's tail", _XFSAILD, by=_NOT_JOURNAL),
     ),
-    c.RAID_OR_DM: (_Holder(ANYONE, "it works for the stacked device", _STACKED),),
+    c.RAID_OR_DM: (
+        _Holder(ANYONE, "it works for the stacked device", _STACKED, any_fs=True),
+    ),
 }
 
 
@@ -262,13 +322,27 @@ _IDLE = re.compile(
     r"|do_sys_poll|do_select|pipe_(read|wait\w*)|n_tty_read|sigsuspend|do_sigtimedwait"
     r"|inet_csk_accept|skb_wait_for_more_packets|sk_wait_data|unix_stream_\w+"
     r"|do_syslog|signalfd_read\w*|eventfd_read|inotify_read|io_cqring_wait"
+    r"|ext4_lazyinit_thread|gc_thread_func|issue_(discard|flush|checkpoint)_thread"
+    r"|xfssyncd|xfsbufd|gfs2_(logd|quotad)|jfs_(lazycommit|sync)|jfsIOWait|dmcrypt_write"
+    r"|nilfs_(segctor|log_write)_thread|bdi_(writeback_(thread|task)|sync_supers)"
+    r"|__pdflush|svc_recv|nfsd|lockd|scsi_error_handler|oom_reaper|rcu_gp_kthread"
+)
+
+
+# Functions on the stacks of CPUs that are made to show what they do, and of those that
+# do nothing (lib/nmi_backtrace.c, kernel/hung_task.c, kernel/sched/idle.c).
+_RUNS = re.compile(
+    r"nmi_cpu_backtrace|nmi_trigger_\w+|arch_trigger_\w+|check_hung_\w+|watchdog_timer_fn"
+    r"|cpu_startup_entry|do_idle|cpu_idle|start_secondary"
 )
 
 
 def _idle(task: LoggedTask) -> bool:
-    """True for a stack without a state whose task just waits for work."""
+    """True for a stack without a state whose task just waits for work, or runs."""
     if task.state is not None or not task.frames:
         return False
+    if any(_RUNS.fullmatch(frame.symbol) for frame in task.frames):
+        return True
     return bool(_IDLE.fullmatch(first_caller(task.frames)))
 
 
@@ -277,7 +351,8 @@ def _classified(task: LoggedTask) -> Stuck:
     if role == c.ROLE_OTHER and task.workqueue:
         role = role_of((), f"kworker/{task.workqueue}")
     verdict = classify_frames(task.frames)
-    if verdict.rule is None:
+    # Where the kernel is sure of who called whom, the rest of the stack says nothing.
+    if verdict.rule is None and not says_who(task.frames):
         doubtful = classify_frames(task.guesses)
         if doubtful.rule is not None:
             return Stuck(task, doubtful, role, guessed=True)
@@ -295,6 +370,8 @@ def _link(waiter: Stuck, tasks: tuple[Stuck, ...]) -> Link | None:
         if not holder.asks(waiter):
             continue
         fitting = [task for task in tasks if holder.fits(waiter, task)]
+        # Who waits for the same kind of thing is rather another in the queue.
+        fitting.sort(key=lambda task: task.verdict.cls == waiter.verdict.cls)
         if fitting:
             doubt = len(fitting) > 1 or waiter.guessed or fitting[0].guessed
             confidence = POSSIBLE if doubt else holder.confidence

@@ -32,6 +32,13 @@ _DOES = {
 }
 
 
+def _does(stuck: Stuck) -> str:
+    """What a task does, for the sentence."""
+    if (stuck.role, stuck.verdict.cls) == (c.JOURNAL, c.JOURNAL_TRANSACTION):
+        return "waits until every handle of its transaction has stopped"
+    return _DOES[stuck.verdict.cls]
+
+
 def report(answer: LogAnswer, where: str) -> Iterator[str]:
     """The sentence, the ways from writer to root, and every stack's class."""
     yield sentence(answer, where)
@@ -59,7 +66,7 @@ def sentence(answer: LogAnswer, where: str) -> str:
     who = f"{root.name} ({root.role})"
     if answer.circles(end):
         return f"{tasks} in {where}: {followers} of them in a circle through {who}?"
-    does = _DOES[root.verdict.cls]
+    does = _does(root)
     if followers == 1:
         return f"{tasks} in {where}: {who} {does}."
     return f"{tasks} in {where}: {followers} of them come down to {who}, which {does}."

@@ -6,8 +6,14 @@ and whose conditions hold, decides (classify.py). A rule's conditions:
 
 - `wait`: one of these kinds of sleep is this frame or further in (SLEEPS below):
   `down_write` under `ext4_map_blocks` is a lock, `io_schedule` under it is a read;
+- `not_wait`: none of these is;
 - `callers`: one of these functions is further out;
-- `not_callers`: none of them is.
+- `not_callers`: none of them is;
+- `first`: no other function stands between the sleep and this frame, so the lock that
+  is waited for was taken here;
+- `bare`: holds also where the stack shows no function of sleeping and this frame is
+  the innermost. /proc/PID/stack is such a stack (kernel/stacktrace.c leaves out what
+  lies in .sched.text), and these functions sleep for nothing but what `wait` says.
 
 Names are kernel functions without compiler suffixes; `*` matches any text, `[234]` one
 of these digits. Old names stand beside new ones, so that the tables read stacks of
@@ -30,21 +36,35 @@ class Rule:
     wait: tuple[str, ...] = ()
     callers: tuple[str, ...] = ()
     not_callers: tuple[str, ...] = ()
+    not_wait: tuple[str, ...] = ()
+    first: bool = False
+    bare: bool = False
 
 
 # Modules whose functions the rules know. A frame of any other module is an unknown
 # frame, whatever it calls itself.
-MODULES = frozenset(
+# The first are file systems: what their own functions lock is the file system's.
+FS_MODULES = frozenset(
     """
-    ext2 ext3 ext4 jbd jbd2 mbcache fscrypto xfs btrfs f2fs nilfs2 jfs reiserfs udf fat
-    vfat exfat ntfs3 nfs nfsv3 nfsv4 nfs_layout_nfsv41_files nfsd sunrpc lockd fuse
-    overlay ceph libceph rbd cifs gfs2 dlm ocfs2 ocfs2_dlm ocfs2_stackglue zfs spl vxfs
-    bcachefs md_mod raid0 raid1 raid10 raid456 raid5 raid6 linear multipath dm_mod
-    dm_crypt dm_thin_pool dm_persistent_data dm_bufio dm_snapshot dm_mirror
-    dm_region_hash dm_log dm_raid dm_cache dm_delay dm_writecache dm_integrity dm_verity
-    dm_zoned dm_multipath dm_log_writes dm_bio_prison bcache drbd loop nbd zram
-    virtio_blk virtio_scsi virtio_ring virtio scsi_mod sd_mod libata nvme nvme_core
-    nvme_fabrics nvme_tcp null_blk xen_blkfront mmc_core mmc_block usb_storage quota_v2
+    ext2 ext3 ext4 jbd jbd2 ldiskfs mbcache fscrypto xfs btrfs f2fs nilfs2 jfs reiserfs
+    udf isofs fat vfat msdos exfat ntfs ntfs3 hfs hfsplus ubifs jffs2 minix ufs sysv nfs
+    nfsv2 nfsv3 nfsv4 nfs_layout_nfsv41_files netfs fscache cachefiles fuse virtiofs
+    overlay ecryptfs orangefs ceph cifs smb3 9p afs coda gfs2 dlm ocfs2 ocfs2_dlm
+    ocfs2_dlmfs ocfs2_nodemanager ocfs2_stackglue ocfs2_stack_o2cb ocfs2_stack_user
+    erofs squashfs zfs vxfs bcachefs quota_v1 quota_v2 quota_tree
+    """.split()
+)
+MODULES = FS_MODULES | frozenset(
+    """
+    nfsd sunrpc lockd libceph rbd ksmbd 9pnet spl md_mod md_cluster raid0 raid1 raid10
+    raid456 raid5 raid6 linear multipath faulty dm_mod dm_crypt dm_thin_pool
+    dm_persistent_data dm_bufio dm_snapshot dm_mirror dm_region_hash dm_log dm_raid
+    dm_cache dm_cache_smq dm_clone dm_era dm_delay dm_writecache dm_integrity dm_verity
+    dm_zoned dm_multipath dm_round_robin dm_log_writes dm_log_userspace dm_bio_prison
+    dm_unstripe dm_switch dm_flakey dm_vdo kvdo bcache drbd loop nbd rnbd_client zram
+    aoe virtio_blk virtio_scsi virtio_ring virtio scsi_mod sd_mod sr_mod libata nvme
+    nvme_core nvme_fabrics nvme_tcp nvme_rdma nvme_fc null_blk xen_blkfront mmc_core
+    mmc_block usb_storage uas bfq
     """.split()
 )
 
@@ -59,7 +79,8 @@ LOCK, PAGE, BUFFER, IO, TIMER, EVENT = (
 )
 SLEEPS: dict[str, tuple[str, ...]] = {
     # kernel/locking/rwsem.c, mutex.c, semaphore.c, percpu-rwsem.c; lib/rwsem.c and
-    # arch call_rwsem_* before 5.2; kernel/mutex.c and semaphore.c before 3.10.
+    # arch call_rwsem_* before 5.2; kernel/mutex.c and semaphore.c before 3.10;
+    # fs/bcachefs/six.c.
     LOCK: (
         "rwsem_*",
         "call_rwsem_*",
@@ -77,11 +98,15 @@ SLEEPS: dict[str, tuple[str, ...]] = {
         "mutex_lock*",
         "__mutex_lock*",
         "ww_mutex_lock*",
+        "__ww_mutex_lock*",
         "rt_mutex_*",
         "__rt_mutex_*",
         "rtlock_*",
+        "rt_spin_lock*",
         "rwbase_*",
         "percpu_rwsem_wait",
+        "six_lock_*",
+        "__six_lock_*",
         "percpu_down_*",
         "__percpu_down_read*",
     ),
@@ -105,11 +130,19 @@ SLEEPS: dict[str, tuple[str, ...]] = {
     # kernel/sched/core.c: a sleep that counts as iowait; bit_wait_io since 3.17.
     IO: ("io_schedule*", "bit_wait_io*"),
     TIMER: ("schedule_timeout*", "schedule_hrtimeout*", "msleep*", "usleep_range*"),
+    # kernel/sched/completion.c; lib/closure.c (bcache, bcachefs); condition variables,
+    # OpenZFS module/os/linux/spl/spl-condvar.c.
     EVENT: (
         "wait_for_completion*",
         "wait_for_common*",
         "__wait_for_common",
         "do_wait_for_common",
+        "__closure_sync*",
+        "closure_sync*",
+        "cv_wait_*",
+        "cv_timedwait*",
+        "__cv_wait*",
+        "__cv_timedwait*",
     ),
 }
 
@@ -123,6 +156,18 @@ FSYNC = (
     "*_sync_fs",
     "sync_filesystem*",
     "generic_write_sync",
+    "*_commit_metadata",
+)
+# Work of threads of the kernel.
+WORK = (
+    "process_one_work",
+    "worker_thread",
+    "rescuer_thread",
+    "xfsaild",
+    "xfssyncd",
+    "pdflush",
+    "bdi_sync_supers",
+    "bdi_writeback_*",
 )
 # Readers: what they find locked is under a read's I/O (mm/filemap.c, filemap_read();
 # fs/btrfs/extent_io.c, read_extent_buffer_pages()).
@@ -143,6 +188,11 @@ WRITEBACK_WAITS = (
     "wait_on_page_writeback*",
     "folio_wait_stable",
     "wait_for_stable_page",
+    "folio_wait_private_2*",
+    "folio_wait_fscache*",
+    "wait_on_page_private_2*",
+    "wait_on_page_fscache*",
+    "*wait_on_page_writeback*",
     "__filemap_fdatawait_range",
     "filemap_fdatawait*",
 )

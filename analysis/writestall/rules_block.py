@@ -47,6 +47,12 @@ RULES: tuple[Rule, ...] = (
             "blk_mq_make_request",
             "blk_sq_make_request",
             "blk_queue_bio",
+            "blk_mq_quiesce_*",
+            "blk_mq_wait_quiesce_done",
+            "blk_drain_queue",
+            "__blk_drain_queue",
+            "elv_quiesce_start",
+            "elv_drain_elevator",
         ),
         "block/blk-mq-tag.c, blk-core.c, blk-rq-qos.c, blk-iocost.c, blk-iolatency.c, "
         "blk-wbt.c, blk-throttle.c: the queue lets nobody in yet",
@@ -101,6 +107,9 @@ RULES: tuple[Rule, ...] = (
             "_drbd_*",
             "__drbd_*",
             "al_begin_io*",
+            "inc_ap_bio",
+            "vdo_*",
+            "uds_*",
         ),
         "drivers/md, drivers/block/drbd: the stacked device itself keeps the bio",
     ),
@@ -122,6 +131,8 @@ RULES: tuple[Rule, ...] = (
             "__submit_bh*",
             "ll_rw_block",
             "write_dirty_buffer",
+            "bio_await*",
+            "blk_wait_io",
             "__sync_dirty_buffer",
             "sync_dirty_buffer",
             "blkdev_issue_*",
@@ -133,6 +144,15 @@ RULES: tuple[Rule, ...] = (
             "blk_mq_run_hw_queue*",
             "__blk_mq_run_hw_queue",
             "blk_mq_flush_plug_list",
+        ),
+        "block/blk-core.c submit_bio(): asleep on the way down by no queue limit named "
+        "above, so the disk or its driver keeps the submitter; submit_bio_wait(), "
+        "blkdev_issue_flush() and blk_execute_rq() wait for the I/O itself",
+        not_callers=("loop_set_status*", "loop_configure", "__loop_clr_fd"),
+    ),
+    Rule(
+        c.DEVICE_IO,
+        (
             "scsi_*",
             "__scsi_*",
             "nvme_*",
@@ -141,11 +161,22 @@ RULES: tuple[Rule, ...] = (
             "virtio_queue_rq",
             "loop_*",
             "lo_rw_aio",
+            "mmc_wait_for_*",
+            "__mmc_claim_host",
+            "mmc_blk_*",
+            "ata_exec_internal*",
         ),
-        "block/blk-core.c submit_bio(): asleep on the way down by no queue limit named "
-        "above, so the disk or its driver keeps the submitter; submit_bio_wait(), "
-        "blkdev_issue_flush() and blk_execute_rq() wait for the I/O itself",
+        "drivers/scsi, nvme, mmc, ata, block: a driver waits for its disk; a lock of "
+        "its own is one of its set-up",
+        not_wait=(LOCK,),
         not_callers=("loop_set_status*", "loop_configure", "__loop_clr_fd"),
+    ),
+    Rule(
+        c.INODE_LOCK,
+        ("*blockdev_direct_IO*", "dio_*"),
+        "fs/direct-io.c __blockdev_direct_IO(): takes i_rwsem for a read (DIO_LOCKING)",
+        wait=(LOCK,),
+        first=True,
     ),
     Rule(
         c.DEVICE_IO,
@@ -172,12 +203,20 @@ RULES: tuple[Rule, ...] = (
             "iomap_read_*sync",
             "read_pages",
             "swap_read*",
+            "wait_on_sync_kiocb",
+            "wait_for_all_aios",
+            "exit_aio",
             "*_biowait",
+            "lbmIOWait",
             "zio_wait",
+            "bch2_nocow_write",
+            "bch2_dio_write_loop",
         ),
         "fs/buffer.c __wait_on_buffer(): BH_Lock is held for the time of the I/O; "
-        "fs/direct-io.c, fs/iomap/direct-io.c: the caller waits for its own bios",
+        "fs/direct-io.c, fs/iomap/direct-io.c, fs/bcachefs/io_write.c (6.7 to 6.17): "
+        "the caller waits for its own bios",
         not_callers=("jbd2_log_do_checkpoint", "log_do_checkpoint", "do_get_*_access"),
+        first=True,
     ),
     Rule(
         c.BLOCK_QUEUE,

@@ -4,79 +4,55 @@
 from __future__ import annotations
 
 from writestall import classes as c
-from writestall.rule import EVENT, FSYNC, IO, LOCK, PAGE, Rule
-
-# File operations that take the inode's own lock (i_rwsem; i_mutex before 4.7).
-_FILE_OPERATIONS = (
-    "*_write_iter",
-    "*_read_iter",
-    "*_file_aio_write",
-    "*_file_write",
-    "*_file_buffered_write",
-    "*_file_buffered_aio_write",
-    "*_file_dio_*write*",
-    "*_file_llseek*",
-    "*_file_fsync",
-    "*_sync_file",
-    "*_fallocate",
-    "vfs_fsync*",
-    "do_truncate",
-    "do_sys_ftruncate",
-    "notify_change",
-    "chown_common",
-    "chmod_common",
-    "utimes_common",
-    "vfs_utimes",
-    "vfs_setxattr",
-    "vfs_removexattr",
-    "iterate_dir",
-    "vfs_readdir",
-    "lookup_slow",
-    "__lookup_slow",
-    "do_lookup",
-    "walk_component",
-    "do_last",
-    "open_last_lookups",
-    "path_openat",
-    "link_path_walk",
-    "filename_create",
-    "start_dirop",
-    "lock_rename*",
-    "vfs_unlink",
-    "do_unlinkat",
-    "do_rmdir",
-    "vfs_rmdir",
-    "vfs_rename",
-    "lock_two_nondirectories",
-    "btrfs_inode_lock",
-    "btrfs_buffered_write",
-    "btrfs_direct_write",
-    "nfs_start_io_*",
-    "ceph_start_io_*",
-)
+from writestall.rule import EVENT, FSYNC, IO, LOCK, PAGE, TIMER, WORK, Rule
 
 # Below these, outside a node's and a block's own locks, a checkpoint's are taken.
 _F2FS_MAP = ("f2fs_map_blocks", "f2fs_map_lock", "f2fs_get_block_locked")
 
+# Functions of XFS that wait for its log, and those that wait for something pinned in
+# it, which the log's write unpins.
+_LOG = ("xlog_*", "xfs_log_*", "_xfs_log_*", "__xfs_log_*")
+_PINNED = (
+    "xfs_iunpin*",
+    "__xfs_iunpin*",
+    "xfs_buf_wait_unpin",
+    "xfs_qm_dqunpin_wait",
+    "xfs_dqunpin_wait",
+)
 RULES: tuple[Rule, ...] = (
     # XFS.
     Rule(
         c.LOG_SPACE,
-        ("xlog_grant_head_*", "xfs_log_reserve", "xfs_log_regrant"),
-        "fs/xfs/xfs_log.c xlog_grant_head_wait(): below fsync too, which allocates "
-        "blocks for what it writes and needs space in the log for that",
-    ),
-    Rule(
-        c.JOURNAL_COMMIT_WAIT,
-        ("xlog_*", "xfs_log_force*", "_xfs_log_force*", "__xfs_log_force*"),
-        "fs/xfs/xfs_log.c xlog_wait_on_iclog(): below fsync, the log's write",
-        callers=FSYNC,
+        (
+            "xlog_grant_*",
+            "xlog_regrant_*",
+            "xfs_log_reserve",
+            "xfs_log_regrant",
+            "xlog_cil_push_background",
+        ),
+        "fs/xfs/xfs_log.c xlog_grant_head_wait() (xlog_grant_log_space() before 3.4): "
+        "below fsync too, which allocates blocks for what it writes and needs space in "
+        "the log for that; xfs_log_cil.c: too much of the log waits to be written",
     ),
     Rule(
         c.LOG_SPACE,
-        ("xlog_*", "xfs_log_*", "_xfs_log_*", "__xfs_log_*", "xfs_ail_push_all_sync"),
-        "fs/xfs/xfs_log.c xlog_grant_head_wait(): sleeps until the log's tail moves; "
-        "xfsaild and the CIL push wait in xlog_* to move it",
+        (*_LOG, *_PINNED),
+        "fs/xfs/xfs_log.c xlog_state_get_iclog_space(), xlog_wait_on_iclog(): xfsaild "
+        "and the works of the log write it to make room in it",
+        callers=WORK,
+        not_callers=FSYNC,
+    ),
+    Rule(
+        c.LOG_SPACE,
+        ("xfs_ail_push_all_sync", "xlog_state_get_iclog_space", "xlog_write*"),
+        "fs/xfs/xfs_trans_ail.c, xfs_log.c: until the log is empty, or has a buffer",
+        not_callers=FSYNC,
+    ),
+    Rule(
+        c.JOURNAL_COMMIT_WAIT,
+        (*_LOG, *_PINNED),
+        "fs/xfs/xfs_log.c xfs_log_force(): sleeps until the log is on disk, for fsync, "
+        "or to unpin what a task wants to change (xfs_inode_item.c, xfs_buf.c)",
     ),
     Rule(
         c.INODE_LOCK,
@@ -84,8 +60,9 @@ RULES: tuple[Rule, ...] = (
         "fs/xfs/xfs_file.c: xfs_ilock() of a file operation takes the IOLOCK, which is "
         "i_rwsem since 4.10 (commit 65523218124d)",
         wait=(LOCK,),
-        callers=("xfs_file_*", "xfs_vn_setattr*", "xfs_setattr_size"),
+        callers=("xfs_file_*", "xfs_vn_setattr*", "xfs_setattr_size", "xfs_write"),
         not_callers=("*_get_blocks", "*iomap_begin*", "iomap_*", "xfs_*_update_time"),
+        bare=True,
     ),
     Rule(
         c.DEVICE_IO,
@@ -96,9 +73,20 @@ RULES: tuple[Rule, ...] = (
             "_xfs_buf_read",
             "xfs_buf_delwri_submit*",
             "xfs_bwrite",
+            "xfs_iowait",
+            "xfs_buftarg_*",
+            "xfs_wait_buftarg",
         ),
-        "fs/xfs/xfs_buf.c xfs_buf_iowait(): sleeps until the buffer's I/O is over",
-        wait=(EVENT,),
+        "fs/xfs/xfs_buf.c xfs_buf_iowait() (xfs_iowait() in 2.6.32): sleeps until the "
+        "buffer's I/O is over; xfs_buftarg_wait() until that of all of them is",
+        wait=(EVENT, TIMER),
+        bare=True,
+    ),
+    Rule(
+        c.PAGE_WRITEBACK,
+        ("xfs_flush_inodes*", "xfs_ioend_wait", "vn_iowait"),
+        "fs/xfs/xfs_super.c xfs_flush_inodes() has all inodes written by a work; "
+        "xfs_aops.c xfs_ioend_wait() (before 3.2) waits for pages' ends",
     ),
     # btrfs.
     Rule(
@@ -108,6 +96,7 @@ RULES: tuple[Rule, ...] = (
             "*wait_on_extent_buffer_writeback",
             "btrfs_start_ordered_extent*",
             "btrfs_wait_ordered_*",
+            "btrfs_run_ordered_extent_work",
         ),
         "fs/btrfs/extent_io.c EXTENT_BUFFER_WRITEBACK is a tree block's PG_writeback; "
         "fs/btrfs/ordered-data.c: an ordered extent is data under writeback",
@@ -126,6 +115,7 @@ RULES: tuple[Rule, ...] = (
             "btrfs_lock_extent*",
             "wait_extent_bit",
             "lock_and_cleanup_extent_if_need",
+            "btrfs_drew_*",
         ),
         "fs/btrfs/locking.c: a tree block's lock; extent-io-tree.c: a range's lock",
     ),
@@ -148,6 +138,10 @@ RULES: tuple[Rule, ...] = (
             "btrfs_reserve_*",
             "btrfs_throttle_*",
             "btrfs_async_run_delayed_*",
+            "btrfs_balance_delayed_items",
+            "btrfs_scrub_pause",
+            "start_log_trans",
+            "transaction_kthread",
         ),
         "fs/btrfs/transaction.c, tree-log.c, space-info.c: a transaction, its commit, "
         "or the space that only a commit frees",
@@ -167,8 +161,11 @@ RULES: tuple[Rule, ...] = (
             "block_operations",
             "do_checkpoint",
             "write_checkpoint",
+            "__write_checkpoint_sync",
+            "__checkpoint_and_complete_reqs",
+            "issue_checkpoint_thread",
         ),
-        "fs/f2fs/checkpoint.c: cp_rwsem and the checkpoint's own waits",
+        "fs/f2fs/checkpoint.c: cp_rwsem, gc_lock and the checkpoint's own waits",
         not_callers=("__filemap_fdatawait_range",),
     ),
     Rule(
@@ -177,6 +174,7 @@ RULES: tuple[Rule, ...] = (
         "fs/f2fs/data.c f2fs_map_lock(): cp_rwsem, or node_change where blocks are "
         "only reserved; block_operations() of a checkpoint holds both against it",
         wait=(LOCK,),
+        bare=True,
     ),
     Rule(
         c.FS_TRANSACTION,
@@ -187,6 +185,31 @@ RULES: tuple[Rule, ...] = (
         callers=(*_F2FS_MAP, "f2fs_lock_op", "block_operations"),
         not_callers=("f2fs_get_dnode_of_data", "*f2fs_get_node_info", "*_data_block"),
     ),
+    Rule(
+        c.FS_TRANSACTION,
+        (
+            "f2fs_create",
+            "f2fs_link",
+            "f2fs_unlink",
+            "f2fs_symlink",
+            "f2fs_mkdir",
+            "f2fs_mknod",
+            "f2fs_rename*",
+            "f2fs_cross_rename",
+            "f2fs_new_inode",
+            "f2fs_do_truncate_blocks",
+            "f2fs_convert_inline_inode",
+        ),
+        "fs/f2fs/f2fs.h f2fs_lock_op(), inlined into these: cp_rwsem",
+        wait=(LOCK,),
+        first=True,
+        bare=True,
+    ),
+    Rule(
+        c.DEVICE_IO,
+        ("nilfs_segbuf_wait*", "nilfs_wait_on_logs"),
+        "fs/nilfs2/segbuf.c nilfs_segbuf_wait(): until the segment's bios are done",
+    ),
     # File systems with transactions of their own.
     Rule(
         c.FS_TRANSACTION,
@@ -194,38 +217,63 @@ RULES: tuple[Rule, ...] = (
             "nilfs_transaction_*",
             "nilfs_segctor_*",
             "nilfs_construct_*",
+            "nilfs_flush_segment",
             "do_journal_begin_r",
             "journal_begin",
             "queue_log_writer",
+            "let_transaction_grow",
             "txBegin",
             "txBeginAnon",
+            "txLockAlloc",
             "ocfs2_start_trans",
             "gfs2_trans_begin",
             "__gfs2_trans_begin",
             "txg_wait_*",
             "dmu_tx_wait",
             "dmu_tx_assign",
+            "ubifs_run_commit",
+            "ubifs_bg_thread",
+            "bch2_trans_commit*",
+            "__bch2_trans_commit",
+            "bch2_btree_update_start",
         ),
         "fs/nilfs2/segment.c, fs/reiserfs/journal.c, fs/jfs/jfs_txnmgr.c, "
-        "fs/ocfs2/journal.c, fs/gfs2/trans.c, OpenZFS module/zfs/txg.c",
+        "fs/ocfs2/journal.c, fs/gfs2/trans.c, fs/ubifs/commit.c, "
+        "fs/bcachefs/btree_trans_commit.c, OpenZFS module/zfs/txg.c",
+        not_callers=("txg_sync_thread",),
     ),
     Rule(
         c.JOURNAL_COMMIT_WAIT,
-        ("zil_commit*", "lmGroupCommit", "gfs2_log_flush", "wait_for_journal_commit"),
-        "OpenZFS module/zfs/zil.c, fs/jfs/jfs_logmgr.c, fs/gfs2/log.c: sleeps until "
-        "the log is on disk",
+        (
+            "zil_commit*",
+            "lmGroupCommit",
+            "jfs_flush_journal",
+            "gfs2_log_flush",
+            "wait_for_journal_commit",
+            "bch2_journal_flush*",
+            "bch2_journal_meta",
+        ),
+        "OpenZFS module/zfs/zil.c, fs/jfs/jfs_logmgr.c, fs/gfs2/log.c, "
+        "fs/bcachefs/journal.c: sleeps until the log is on disk",
+        not_callers=("txg_sync_thread",),
     ),
     Rule(
         c.LOG_SPACE,
-        ("gfs2_log_reserve", "gfs2_log_try_reserve"),
-        "fs/gfs2/log.c: sleeps until log blocks are free",
+        ("gfs2_log_reserve", "gfs2_log_try_reserve", "bch2_journal_res_get*"),
+        "fs/gfs2/log.c, fs/bcachefs/journal.c: sleeps until log blocks are free",
     ),
     # The network file systems' pages.
     Rule(
         c.PAGE_WRITEBACK,
-        ("nfs_wait_on_request", "nfs_lock_and_join_requests", "nfs_wb_*"),
+        (
+            "nfs_wait_on_request*",
+            "nfs_lock_and_join_requests",
+            "nfs_page_group_lock*",
+            "nfs_wb_*",
+        ),
         "fs/nfs/pagelist.c nfs_wait_on_request(): the page's write is on the wire",
         wait=(PAGE, IO),
+        bare=True,
     ),
     Rule(
         c.PAGE_WRITEBACK,
@@ -233,31 +281,8 @@ RULES: tuple[Rule, ...] = (
         "fs/nfs/write.c wait_on_commit(): until the server has it on disk",
     ),
     Rule(
-        c.FS_LOCK,
-        ("zfs_rangelock_*",),
-        "OpenZFS module/zfs/zfs_rlock.c: a lock on a range of a file",
-    ),
-    # Locks: of a file operation the inode's, of anything else the file system's own.
-    Rule(
-        c.INODE_LOCK,
-        _FILE_OPERATIONS,
-        "include/linux/fs.h inode_lock(): i_rwsem since 4.7 (commit 9902af79c01a), "
-        "i_mutex before; taken by the file operation itself",
-        wait=(LOCK,),
-    ),
-    Rule(
-        c.FS_LOCK,
-        tuple(
-            f"{mark}{fs}_*"
-            for fs in (
-                "ext[234] xfs btrfs f2fs jbd2 mb_cache nfs nfs4 fuse ceph ocfs2 gfs2 "
-                "cifs ovl nilfs dquot reiserfs jfs fat exfat udf".split()
-            )
-            for mark in ("", "_", "__")
-        ),
-        "a rwsem, mutex or semaphore taken by a function of the file system that is no "
-        "file operation: i_data_sem in fs/ext4/inode.c ext4_map_blocks(), the ILOCK in "
-        "fs/xfs/xfs_inode.c, a buffer's semaphore in fs/xfs/xfs_buf.c",
-        wait=(LOCK,),
+        c.DEVICE_IO,
+        ("ceph_osdc_wait_request", "wait_request_timeout"),
+        "fs/ceph/file.c: ceph_osdc_wait_request() until the store has done the I/O",
     ),
 )

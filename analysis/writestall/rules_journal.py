@@ -32,9 +32,12 @@ RULES: tuple[Rule, ...] = (
             "jbd2_fc_wait_bufs",
             "ext4_fc_commit",
             "ext4_fc_perform_commit",
+            "jbd2_journal_destroy",
+            "journal_destroy",
         ),
         "fs/jbd2/journal.c jbd2_log_wait_commit(): sleeps on j_wait_done_commit until "
-        "the transaction is on disk; fs/ext4/fast_commit.c does so for a fast commit",
+        "the transaction is on disk, jbd2_journal_destroy() until the thread is gone; "
+        "fs/ext4/fast_commit.c waits so for a fast commit",
     ),
     Rule(
         c.JOURNAL_SPACE,
@@ -72,15 +75,21 @@ RULES: tuple[Rule, ...] = (
             "jbd2_journal_wait_updates",
             "jbd2_journal_stop",
             "journal_stop",
+            "ext4_fc_start_*",
+            "ext4_fc_track_inode",
+            "ext4_fc_wait_*",
+            "ext4_fc_del",
         ),
         "fs/jbd2/transaction.c start_this_handle(): sleeps while the running "
-        "transaction is locked for its commit or has no credits left",
+        "transaction is locked for its commit or has no credits left; "
+        "fs/ext4/fast_commit.c: an update waits for the fast commit under way",
     ),
     Rule(
         c.JOURNAL_SPACE,
         _COMMIT,
         "fs/jbd2/commit.c takes j_checkpoint_mutex to move the log's tail",
         wait=(LOCK,),
+        first=True,
     ),
     Rule(
         c.DEVICE_IO,
@@ -94,5 +103,6 @@ RULES: tuple[Rule, ...] = (
         "fs/jbd2/commit.c: with no function of waiting further in, the commit sleeps "
         "on j_wait_updates until the running handles have stopped (a function of its "
         "own, jbd2_journal_wait_updates(), since 5.17)",
+        first=True,
     ),
 )

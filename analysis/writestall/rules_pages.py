@@ -24,7 +24,13 @@ OVERRIDES: tuple[Rule, ...] = (
             "zone_reclaim",
             "balance_pgdat",
             "try_to_compact_pages",
-            "kcompactd_do_work",
+            "compact_zone*",
+            "kcompactd*",
+            "alloc_contig_*",
+            "__alloc_contig_*",
+            "cma_alloc",
+            "reclaim_pages",
+            "shrink_all_memory",
         ),
         "mm/vmscan.c, mm/memcontrol.c, mm/compaction.c: a task that could not get "
         "memory reclaims it; what it waits for in there is somebody else's page",
@@ -51,6 +57,9 @@ RULES: tuple[Rule, ...] = (
             "mempool_alloc*",
             "mem_cgroup_oom*",
             "out_of_memory",
+            "pagefault_out_of_memory",
+            "lru_add_drain_all",
+            "__lru_add_drain_all",
         ),
         "mm/vmscan.c reclaim_throttle() (since 5.16), mm/backing-dev.c "
         "congestion_wait() before it, mm/mempool.c: the allocator waits for memory",
@@ -67,9 +76,21 @@ RULES: tuple[Rule, ...] = (
         c.PAGE_WRITEBACK,
         (
             "*_wait_on_page_writeback*",
+            "*_wait_on_folio_writeback*",
+            "f2fs_folio_wait_writeback",
+            "f2fs_wait_on_*_writeback*",
+            "fuse_set_nowrite",
+            "fuse_sync_writes",
+            "ext4_ioend_wait",
+            "ext4_unwritten_wait",
+            "ext4_flush_unwritten_io",
+            "ext4_flush_completed_IO",
             "wb_wait_for_completion",
             "wb_wait_completion",
             "bdi_sched_wait",
+            "bdi_wait_on_work_*",
+            "bdi_sync_writeback",
+            "inode_sleep_on_writeback",
             "sync_inodes_sb",
             "__writeback_inodes_sb_nr",
             "writeback_inodes_sb*",
@@ -78,13 +99,22 @@ RULES: tuple[Rule, ...] = (
         ),
         "fs/fs-writeback.c sync_inodes_sb() waits until the flusher has written, and "
         "inode_wait_for_writeback() until I_SYNC clears; fs/f2fs/segment.c, "
-        "fs/fuse/file.c have waits of their own for a page",
+        "fs/fuse/file.c, fs/ext4/page-io.c have waits of their own for a page; "
+        "mm/filemap.c folio_wait_private_2(): a page on its way to the cache",
     ),
     Rule(
         c.PAGE_LOCK,
-        ("__lock_page*", "__folio_lock*", "lock_page*", "folio_lock*"),
+        (
+            "__lock_page*",
+            "__folio_lock*",
+            "lock_page*",
+            "folio_lock*",
+            "put_and_wait_on_page_locked",
+            "migration_entry_wait*",
+            "softleaf_entry_wait_*",
+        ),
         "mm/filemap.c __folio_lock() (since 5.16; __lock_page() before) sleeps until "
-        "PG_locked clears",
+        "PG_locked clears; migration_entry_wait() until the page has moved",
     ),
     Rule(
         c.PAGE_WRITEBACK,
@@ -114,9 +144,16 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.FS_LOCK,
-        ("filemap_invalidate_lock*",),
+        (
+            "filemap_invalidate_lock*",
+            "page_cache_ra_*",
+            "force_page_cache_ra",
+            "filemap_create_folio",
+            "filemap_fault",
+        ),
         "include/linux/fs.h: mapping->invalidate_lock (since 5.15, "
-        "commit 730633f0b7f9)",
+        "commit 730633f0b7f9), which whoever reads pages in takes",
         wait=(LOCK,),
+        first=True,
     ),
 )

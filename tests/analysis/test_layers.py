@@ -19,7 +19,7 @@ PACKAGE = Path(writestall.__file__).parent
 LAYERS = """
     errors files workers units buckets events classes palette looks
     blocks decode lines parse records truth frames rule
-    rules_pages rules_journal rules_block rules_fs rules_roles rules
+    rules_pages rules_journal rules_locks rules_block rules_fs rules_roles rules
     classify endings hlog rundir
     klog parts cases spans
     chain merge application

@@ -283,6 +283,8 @@ def test_every_rule_gives_its_source(rule: object) -> None:
         ("ext4_map_blocks.part.0+0x1a/0x30 [ext4]", "ext4_map_blocks", "ext4"),
         ("submit_bio+0x5", "submit_bio", None),
         ("f.isra.0.cold+0x5", "f", None),
+        # One suffix for every clone, as in kernels 2.6.3x.
+        ("nfs_write_rpc.clone.2+0x30/0x90 [nfs]", "nfs_write_rpc", "nfs"),
         (
             "wait_for_commit+0x11f/0x1d0 [btrfs 6037d5c3ca04912456b1]",
             "wait_for_commit",

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will read stacks in the forms of other machines, tools and old releases."""
+
+from __future__ import annotations
+
+from writestall.frames import Frame
+from writestall.klog import LoggedTask, read_log
+from writestall.logchain import explain_log
+
+
+def tasks(text: str) -> list[LoggedTask]:
+    """All stacks of a text."""
+    return read_log(text.splitlines())
+
+
+def names(task: LoggedTask) -> str:
+    """Its firm frames, innermost first."""
+    return " ".join(frame.symbol for frame in task.frames)
+
+
+def test_decoded_stacks() -> None:
+    """scripts/decode_stacktrace.sh: files and lines instead of offsets."""
+    (task,) = tasks(
+        "Apr 01 10:00:00 host kernel: task:xfsaild/vdb   state:D stack:0  pid:77\n"
+        "Apr 01 10:00:00 host kernel: Call Trace:\n"
+        "Apr 01 10:00:00 host kernel: __schedule (kernel/sched/core.c:11 a/b.h:3)\n"
+        "Apr 01 10:00:00 host kernel: ? __pfx_wbt_inflight_cb (block/blk-wbt.c:5)\n"
+        "Apr 01 10:00:00 host kernel: rq_qos_wait (block/blk-rq-qos.c:2 "
+        "(discriminator 4))\n"
+        "Apr 01 10:00:00 host kernel: xfsaild (fs/xfs/xfs_trans_ail.c:7) xfs\n"
+        "Apr 01 10:00:00 host kernel: kthread (??:?)\n"
+    )
+    assert names(task) == "__schedule rq_qos_wait xfsaild kthread"
+    assert (task.comm, task.pid, task.frames[2].module) == ("xfsaild/vdb", 77, "xfs")
+    assert len(task.guesses) == 5
+    assert tasks("see do_fsync (fs/sync.c:208), which sleeps\n") == []
+
+
+def test_inlined_functions() -> None:
+    """syzkaller names them, and a file and a line behind each frame."""
+    (task,) = tasks(
+        "task:syz.1.2         state:D stack:27208 pid:61    tgid:60    ppid:5\n"
+        "Call Trace:\n <TASK>\n"
+        " context_switch kernel/sched/core.c:53 [inline]\n"
+        " __schedule+0x16f3/0x4c20 kernel/sched/core.c:69\n"
+        " down_write+0x1a/0x20 kernel/locking/rwsem.c:1\n"
+        " inode_lock include/linux/fs.h:-1 [inline]\n"
+        " fat_file_fsync+0x3d/0x180 fs/fat/file.c:19\n"
+        " </TASK>\n"
+    )
+    assert names(task) == (
+        "context_switch __schedule down_write inode_lock fat_file_fsync"
+    )
+    assert explain_log([task]).tasks[0].verdict.cls == "inode_lock"
+
+
+def test_arm() -> None:
+    """arch/arm: each line names the caller of the line before."""
+    (task,) = tasks(
+        "kworker/u8:2    D    0   163      2 0x00000000\n"
+        "[<808a5ecc>] (__schedule) from [<808a6544>] (schedule+0x50/0xa8)\n"
+        "[<808a6544>] (schedule) from [<7f50b754>] (wait_for_commit+0x12/0x15 "
+        "[btrfs])\n"
+        "[<7f50b754>] (wait_for_commit [btrfs]) from [<8013d8a4>] "
+        "(kthread+0x13/0x160)\n"
+    )
+    assert names(task) == "schedule wait_for_commit kthread"
+    assert (task.comm, task.pid) == ("kworker/u8:2", 163)
+
+
+def test_free_stack_in_the_head() -> None:
+    """CONFIG_DEBUG_STACK_USAGE before 5.11: four digits or five, and no space left."""
+    frame = " do_get_write_access+0x1c6/0x38d [jbd2]\n"
+    for head in (
+        "mount           D 8448  7722   7490 0x00040008\n",
+        "mount           D12824  7722      2 0x00000080\n",
+        "mount           D 0000000100010c14  2512  7722      2 0x00000000\n",
+    ):
+        (task,) = tasks(head + "Call Trace:\n" + frame)
+        assert (task.comm, task.state, task.pid) == ("mount", "D", 7722), head
+    (task,) = tasks("at address D12 34 56 7\n" + frame)
+    assert task.comm is None
+
+
+def test_stacks_of_proc_that_run_on() -> None:
+    """No name between them: ULONG_MAX ends one before 5.2, the entry code since."""
+    old = (
+        "20761 [<ffffffffa0305fdd>] xlog_grant_head_wait+0xdd/0x1a0 [xfs]\n"
+        "[<ffffffff81168f9c>] sys_open+0x1c/0x20\n"
+        "[<ffffffffffffffff>] 0xffffffffffffffff\n"
+        "20762 [<ffffffffa0305fdd>] sleep_on_page+0x9/0xd\n"
+    )
+    assert [names(task) for task in tasks(old)] == [
+        "xlog_grant_head_wait sys_open",
+        "sleep_on_page",
+    ]
+    new = (
+        "[<0>] raise_barrier+0xce/0x1c0\n[<0>] kthread+0xbe/0xf0\n"
+        "[<0>] ret_from_fork+0x34/0x50\n[<0>] ret_from_fork_asm+0x1a/0x30\n"
+        "[<0>] wait_barrier+0x1de/0x220\n[<0>] do_syscall_64+0x3b/0x90\n"
+        "[<0>] entry_SYSCALL_64_after_hwframe+0x46/0xb0\n"
+        "[<0>] rq_qos_wait+0x30/0xf8\n[<0>] el0_svc+0x30/0xf8\n"
+        "[<0>] el0t_64_sync_handler+0x12/0x13\n[<0>] el0t_64_sync+0x12/0x13\n"
+        "[<0>] msleep+0x30/0xf8\n"
+    )
+    assert [names(task).split()[0] for task in tasks(new)] == [
+        "raise_barrier",
+        "wait_barrier",
+        "rq_qos_wait",
+        "msleep",
+    ]
+
+
+def test_pointers_to_functions_are_no_guesses() -> None:
+    """`f+0x0` and `e+0x70/0x70` are addresses of callbacks, nobody returns there."""
+    (task,) = tasks(
+        "jbd2/sda2-8     D 0000000000000000     0   982      2 0x00000000\n"
+        "Call Trace:\n"
+        " [<ffffffff810810f0>] ? __lock_page+0x70/0x70\n"
+        " [<ffffffff813d5174>] ? io_schedule+0x84/0xd0\n"
+        " [<ffffffff810810f9>] ? sleep_on_page+0x9/0x10\n"
+        " [<ffffffff810812eb>] ? wait_on_page_bit+0x6b/0x80\n"
+        " [<ffffffff81052a20>] ? autoremove_wake_function+0x0/0x38\n"
+        " [<ffffffff81081f2a>] ? filemap_fdatawait_range+0xfa/0x180\n"
+        " [<ffffffff81176276>] ? jbd2_journal_commit_transaction+0x796/0x1270\n"
+    )
+    shown = [frame.symbol for frame in task.guesses]
+    assert shown[0] == "io_schedule" and "autoremove_wake_function" not in shown
+    (stuck,) = explain_log([task]).tasks
+    assert (stuck.verdict.cls, stuck.guessed) == ("page_writeback", True)
+
+
+def test_guesses_do_not_overrule_what_is_known() -> None:
+    """A stack the kernel unwound tells nothing by what else lay on it."""
+    (stuck,) = explain_log(
+        tasks(
+            "task:tar             state:D stack:0     pid:6    ppid:2\nCall Trace:\n"
+            " __schedule+0x3cc/0x1420\n schedule+0x29/0xd0\n"
+            " unheard_of_wait+0x7e/0x160\n ? mempool_alloc+0x54/0x180\n"
+            " do_syscall_64+0x75/0x120\n"
+        )
+    ).tasks
+    assert (stuck.verdict.cls, stuck.guessed) == ("other", False)
+
+
+def test_running_tasks_are_not_stuck() -> None:
+    """khungtaskd makes all CPUs show what they run; an idle one shows its loop."""
+    answer = explain_log(
+        tasks(
+            "CPU: 1 PID: 31 Comm: khungtaskd Not tainted 6.9.0 #1\nCall Trace:\n"
+            " nmi_cpu_backtrace+0x9/0x10\n watchdog+0xf7/0x120\n kthread+0x2f/0x3a\n\n"
+            "CPU: 0 PID: 0 Comm: swapper/0 Not tainted 6.9.0 #1\nCall Trace:\n"
+            " default_idle+0x9/0x10\n do_idle+0x1f/0x2c\n cpu_startup_entry+0x4/0x6\n"
+        )
+    )
+    assert answer.tasks == () and answer.at_ease == 2
+
+
+def test_crash() -> None:
+    """crash(8), `foreach UN bt -s`: addresses behind the functions, then the module."""
+    found = explain_log(
+        tasks(
+            'PID: 501    TASK: ffff8801ff7f2ae0  CPU: 2   COMMAND: "kworker/u4:1"\n'
+            " #0 [ffff8801ff7f3c68] schedule+70 at ffffffff8150d5c2\n"
+            " #1 [ffff8801ff7f3d30] schedule_timeout+40 at ffffffff8150e4f5\n"
+            " #2 [ffff8801ff7f3d68] down+73 at ffffffff8109d1c9\n"
+            " #3 [ffff8801ff7f3d88] xfs_buf_lock+5 at ffffffffa02f9f8b [xfs]\n"
+            " #4 [ffff8801ff7f3da8] xfs_buf_get_map+5 at ffffffffa02f9f8c [xfs]\n"
+            " #5 [ffff8801ff7f3dc8] xfs_buf_read_map+5 at ffffffffa02f9f8d [xfs]\n"
+            " #6 [ffff8801ff7f3de8] xfs_vm_writepages+5 at ffffffffa02f9f8e [xfs]\n"
+            " #7 [ffff8801ff7f3e58] wb_writeback+30 at ffffffff811d78a8\n\n"
+            'PID: 502    TASK: ffff8801ff7f5ae0  CPU: 0   COMMAND: "dd"\n'
+            " #0 [ffff8801ff7f6c68] schedule at ffffffff8150d5c2\n"
+            " #1 [ffff8801ff7f6d30] xlog_grant_log_space at ffffffffa02e54f5 [xfs]\n"
+            " #2 [ffff8801ff7f6de0] xfs_log_reserve at ffffffffa02e7db8 [xfs]\n"
+            " #3 [ffff8801ff7f6e58] xfs_file_aio_write at ffffffffa02f9f8b [xfs]\n"
+            " #4 [ffff8801ff7f6ee8] system_call_fastpath at ffffffff8100b0f2\n"
+            "    RIP: 00007f3d3b0db620  RSP: 00007fff5a1f0dd8  RFLAGS: 00010246\n"
+        )
+    ).tasks
+    assert [(it.task.pid, it.role, it.verdict.cls) for it in found] == [
+        (501, "writeback", "fs_lock"),
+        (502, "writer", "log_space"),
+    ]
+    assert found[0].task.frames[4] == Frame("xfs_buf_get_map", "xfs")
+
+
+def test_the_times_of_dmesg_reltime() -> None:
+    """util-linux, dmesg --reltime: what passed since the line before, with a plus."""
+    (task,) = tasks(
+        "[Nov 3 10:00] Showing what is stuck\n"
+        "[  +0.000071] dd              D ffff88045f214580     0  77   1 0x00000000\n"
+        "[  +0.000002] Call Trace:\n"
+        "[  +5.000009] io_schedule (kernel/sched/core.c:7)\n"
+        "[  +0.000001] blk_mq_get_tag (block/blk-mq-tag.c:7)\n"
+    )
+    assert (task.comm, task.pid, names(task)) == (
+        "dd",
+        77,
+        "io_schedule blk_mq_get_tag",
+    )

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will name holders that can be the holder, and no others."""
+
+from __future__ import annotations
+
+from writestall.frames import frame
+from writestall.klog import LoggedTask
+from writestall.logchain import LIKELY, POSSIBLE, LogAnswer, explain_log
+from writestall.logtext import sentence
+
+FSYNC_F2FS = "schedule wait_for_completion f2fs_issue_checkpoint f2fs_sync_fs do_fsync"
+CHECKPOINT = (
+    "schedule down_write __write_checkpoint_sync issue_checkpoint_thread kthread"
+)
+FROZEN = "schedule percpu_rwsem_wait __percpu_down_read vfs_write ksys_write"
+FREEZE = "schedule percpu_down_write freeze_super do_vfs_ioctl"
+FLUSH_XFS = "io_schedule rq_qos_wait submit_bio xfs_vm_writepages wb_workfn"
+FLUSH_EXT4 = "io_schedule rq_qos_wait submit_bio ext4_writepages wb_workfn"
+PAGE_EXT4 = "io_schedule __folio_lock ext4_da_write_begin vfs_write ksys_write"
+ILOCK_EXT4 = "schedule down_write ext4_da_get_block_prep ext4_da_write_begin vfs_write"
+HANDLE_EXT4 = (
+    "schedule start_this_handle jbd2__journal_start ext4_dirty_inode vfs_write"
+)
+DELAYED = "schedule wait_for_completion btrfs_async_run_delayed_refs finish_ordered_fn"
+ORDERED = (
+    "schedule btrfs_start_ordered_extent btrfs_commit_transaction transaction_kthread"
+)
+UBIFS_INODE = "schedule mutex_lock ubifs_write_inode writeback_sb_inodes wb_workfn"
+UBIFS_SPACE = (
+    "schedule wb_wait_for_completion ubifs_budget_space vfs_rename do_renameat2"
+)
+UPDATES = (
+    "schedule jbd2_journal_wait_updates jbd2_journal_commit_transaction kjournald2"
+)
+
+
+def answer(*stacks: str) -> LogAnswer:
+    """What is said of tasks that stood at once, in this order."""
+    found = []
+    for number, stack in enumerate(stacks, 1):
+        frames = [frame(symbol, None) for symbol in stack.split()]
+        found.append(LoggedTask(number, f"task{number}", number, "D", None, frames))
+    return explain_log(found)
+
+
+def test_a_frozen_file_system_waits_for_its_freezer() -> None:
+    """Not for whoever else sleeps in it."""
+    said = answer(FROZEN, FREEZE, FROZEN)
+    assert {at: link.holder.task.pid for at, link in said.links.items()} == {0: 2, 2: 2}
+    assert said.links[0].confidence == LIKELY
+    assert answer(FROZEN, FLUSH_EXT4).links == {}
+
+
+def test_another_file_system_holds_nothing_of_this_one() -> None:
+    """A page of ext4 is not locked by the flusher of XFS."""
+    said = answer(PAGE_EXT4, FLUSH_XFS, FLUSH_EXT4)
+    assert said.links[0].holder.task.pid == 3
+    assert answer(PAGE_EXT4, FLUSH_XFS).links == {}
+
+
+def test_who_waits_for_a_handle_holds_no_inner_lock() -> None:
+    """i_data_sem is taken inside a handle, so the waiter for one has none yet."""
+    assert answer(ILOCK_EXT4, HANDLE_EXT4).links == {}
+    assert answer(ILOCK_EXT4, FLUSH_EXT4).links[0].confidence == POSSIBLE
+
+
+def test_delayed_references_wait_for_no_commit() -> None:
+    """The commit waits for the worker here; the other way round would be a circle."""
+    said = answer(DELAYED, ORDERED)
+    assert 0 not in said.links and said.links[1].holder.task.pid == 1
+
+
+def test_a_checkpoint_holds_up_an_fsync() -> None:
+    """Both waits are of one class; the thread's own goes on to nobody."""
+    said = answer(FSYNC_F2FS, CHECKPOINT)
+    assert said.links[0].holder.task.pid == 2 and 1 not in said.links
+
+
+def test_a_flusher_and_who_waits_for_it() -> None:
+    """It needs the lock of the one that waits for all inodes: a circle, and said so."""
+    said = answer(UBIFS_INODE, UBIFS_SPACE)
+    assert said.circles(0) and "circle" in sentence(said, "log")
+    assert {link.confidence for link in said.links.values()} == {POSSIBLE}
+
+
+def test_the_sentence_for_a_commit_that_waits_for_handles() -> None:
+    """It says what a commit waits for, not that it waits for a transaction."""
+    said = answer(HANDLE_EXT4, UPDATES)
+    assert "waits until every handle of its transaction has stopped" in sentence(
+        said, "log"
+    )
