@@ -17,6 +17,9 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+import lab
+
 MODULE, DISK = sys.argv[1:3]
 NAME = Path(DISK).name
 ROOT_DISK = "vda"  # of vm/'s machines
@@ -64,13 +67,7 @@ COMPLAINTS = re.compile(
     r"BUG|WARNING|Oops|Call Trace|lockup|stall|hung|I/O error"  # as in lib.sh
 )
 SWAP_BYTES = 4 << 20
-# XFS as this kernel can mount it, where mkfs.xfs is told.
-RELEASE = ".".join(platform.release().split(".")[:2])
-XFS = Path(f"/usr/share/xfsprogs/mkfs/lts_{RELEASE}.conf")
-MKFS = (
-    ("mkfs.ext4", "-q", "-F"),
-    ("mkfs.xfs", "-q", "-f", *(("-c", f"options={XFS}") if XFS.exists() else ())),
-)
+MKFS = ("mkfs.ext4 -q -F", lab.xfs())
 SWAPPING = ("ETXTBSY", "has active swap", *GOOD)
 
 
@@ -132,9 +129,9 @@ def refused_while_swapping(log: Log, target: str) -> None:
         subprocess.run(["swapoff", target], check=True)
 
 
-def refused_while_swapping_to_a_file(log: Log, mkfs: tuple[str, ...]) -> None:
+def refused_while_swapping_to_a_file(log: Log, mkfs: str) -> None:
     """Refused while the file is swap, and neither before nor behind that."""
-    subprocess.run([*mkfs, DISK], check=True)
+    subprocess.run([*mkfs.split(), DISK], check=True)
     with tempfile.TemporaryDirectory() as mount:
         subprocess.run(["mount", DISK, mount], check=True)
         try:

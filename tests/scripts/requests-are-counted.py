@@ -123,13 +123,14 @@ def worker_sync(call: str, op: int) -> Case:
     return Case(call, submitted(op), "aio_fsync_work", None, None, has_fd=False)
 
 
+# 5.10 has io_fsync() inlined in its caller.
+FSYNC_BELOW = "io_fsync" if lab.release() >= (6, 0) else "io_issue_sqe"
 CASES = (
     write("io_uring_write", aio.WRITE),
     write("io_uring_writev", aio.WRITEV),
     write("io_uring_write_fixed", aio.WRITE_FIXED),
     write("io_uring_write", aio.WRITE, offset=None, flags=os.O_DSYNC),
-    # 5.10 has io_fsync() inlined there.
-    Case("io_uring_fsync", uring(aio.FSYNC), "io_issue_sqe", None, None),
+    Case("io_uring_fsync", uring(aio.FSYNC), FSYNC_BELOW, None, None),
     inline(aio.WRITE),
     inline(aio.WRITEV),
     Case("aio_write", submitted(aio.PWRITE), "io_submit_one"),
