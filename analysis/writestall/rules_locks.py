@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""rules_locks: rules for locks of inodes and of file systems, in RAM or in a "
-"cluster."""
+"""rules_locks: rules for locks of inodes and file systems, a cluster's included."""
 
 from __future__ import annotations
 
@@ -170,8 +169,7 @@ RULES: tuple[Rule, ...] = (
         c.INODE_LOCK,
         ("__fdget_pos", "fdget_pos", "__f_unlock_pos"),
         "fs/file.c __fdget_pos() (since 3.14): f_pos_lock, of the open file, is "
-        "another "
-        "thread's for the whole of its read() or write()",
+        "another thread's for the whole of its read() or write()",
         wait=(LOCK,),
         bare=True,
     ),
