@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,9 +25,8 @@ from drill.errors import DrillError
 
 Event = dict[str, Any]
 TRACE = Path(__file__).resolve().parents[1] / "trace"
-ARMED_WITHIN_S = 600
+ARMED_WITHIN_S = 1800  # compiled on the spot, with debuginfo on an emulated machine
 ENOUGH_CALLS = 3
-ENOUGH_SHARE = 0.95
 MAX_ROUNDS = 5
 MAX_FUNCTIONS = 255  # IN_FUNCTIONS of tapset/inside.stp, the root not counted
 
@@ -57,10 +56,16 @@ class Round:
 
 @dataclass(frozen=True)
 class Tracer:
-    """How each round is traced: the root and options of stap/trace."""
+    """How each round is traced: the root, options of stap/trace, a module if given."""
 
     root: str
     options: tuple[str, ...]
+    module: Path | None = None
+
+    def compiling(self, arguments: list[str]) -> Tracer:
+        """The same with a module of its own, for the arguments of these functions."""
+        more = (*self.options, "--arguments", ",".join(arguments))
+        return replace(self, options=more, module=None)
 
     def watch(self, workload: Workload, functions: tuple[str, ...]) -> Round:
         """Trace the workload once; its events."""
@@ -69,6 +74,8 @@ class Tracer:
             command = [str(TRACE), "drilldown", "--pid", str(workload.pid)]
             command += ["--functions", ",".join((self.root, *functions))]
             command += ["--output", str(output), *self.options]
+            if self.module:
+                command += ["--module", str(self.module)]
             with subprocess.Popen(command, process_group=0) as process:
                 try:
                     _wait_armed(process, output)
@@ -101,17 +108,6 @@ def _slow_calls(output: Path) -> int:
 
 def _events(output: Path) -> list[Event]:
     return [json.loads(line) for line in _text(output).splitlines()]
-
-
-def _main_paths(slept: Counter[sleeps.Path]) -> list[sleeps.Path]:
-    """The paths that make up nearly all of the sleep, longest first."""
-    chosen, sum_ns = [], 0
-    for path, ns in slept.most_common():
-        if sum_ns >= ENOUGH_SHARE * slept.total():
-            break
-        chosen.append(path)
-        sum_ns += ns
-    return chosen
 
 
 def _wanted(text: Text, paths: list[sleeps.Path], root: str) -> tuple[str, ...]:
@@ -151,10 +147,10 @@ def auto(
         last = tracer.watch(start(), wanted)
         rounds.append(last)
         slept = sleeps.paths(last.events, tracer.root)
-        enough = len(rounds) > 1 and _seen_share(slept, wanted) >= ENOUGH_SHARE
+        enough = len(rounds) > 1 and _seen_share(slept, wanted) >= sleeps.ENOUGH_SHARE
         if not last.calls or enough:
             break
-        more = _wanted(text, _main_paths(slept), tracer.root)
+        more = _wanted(text, sleeps.main(slept), tracer.root)
         if len(rounds) > 1 and set(more) <= set(wanted):
             break
         wanted = tuple(dict.fromkeys((*more, *wanted)))[:MAX_FUNCTIONS]

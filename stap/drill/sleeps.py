@@ -12,6 +12,7 @@ from typing import Any
 Event = dict[str, Any]
 Path = tuple[str, ...]
 
+ENOUGH_SHARE = 0.95
 # Frames that only put the task to sleep, on behalf of the one that called them
 # (kernel/sched/core.c, kernel/time/sleep_timeout.c, kernel/sched/wait_bit.c).
 PUT_TO_SLEEP = re.compile(
@@ -21,21 +22,31 @@ PUT_TO_SLEEP = re.compile(
 )
 
 
-def _names(kstack: list[str]) -> list[str]:
-    """Function names, outermost first; what has no symbol is left out."""
-    names = [frame.split("+0x")[0] for frame in reversed(kstack)]
-    return [name for name in names if not name.startswith("0x")]
+def _name(frame: str) -> str:
+    return frame.split("+0x")[0]
 
 
-def path(kstack: list[str], root: str) -> Path:
-    """From the root (left out) to the function that sleeps; () if not below it."""
-    names = _names(kstack)
+def below(kstack: Iterable[str], root: str) -> Path:
+    """Frames from the root to the function that sleeps; () if not below it.
+
+    What has no symbol is left out.
+    """
+    frames = [frame for frame in kstack if not frame.startswith("0x")][::-1]
+    names = [_name(frame) for frame in frames]
     if root not in names:
         return ()
-    below = names[names.index(root) + 1 :]
-    while below and PUT_TO_SLEEP.fullmatch(below[-1]):
-        below.pop()
-    return tuple(below)
+    while names[-1] != root and PUT_TO_SLEEP.fullmatch(names[-1]):
+        names.pop()
+    return tuple(frames[names.index(root) : len(names)])
+
+
+def _path(stack: Path) -> Path:
+    return tuple(_name(frame) for frame in stack[1:])
+
+
+def path(kstack: Iterable[str], root: str) -> Path:
+    """From the root (left out) to the function that sleeps; () if not below it."""
+    return _path(below(kstack, root))
 
 
 def _calls_by_task(calls: Iterable[Event]) -> dict[int, list[tuple[int, int]]]:
@@ -46,8 +57,8 @@ def _calls_by_task(calls: Iterable[Event]) -> dict[int, list[tuple[int, int]]]:
     return {tid: sorted(spans) for tid, spans in found.items()}
 
 
-def paths(events: Iterable[Event], root: str) -> Counter[Path]:
-    """How long slow calls slept on each path, in ns."""
+def stacks(events: Iterable[Event], root: str) -> Counter[Path]:
+    """How long slow calls slept with each stack below the root, in ns."""
     events = list(events)
     spans = _calls_by_task(event for event in events if event["ev"] == "call")
     slept: Counter[Path] = Counter()
@@ -57,5 +68,24 @@ def paths(events: Iterable[Event], root: str) -> Counter[Path]:
         own = spans.get(event["tid"], [])
         place = bisect_right(own, (event["t_ns"], 1 << 63)) - 1
         if place >= 0 and event["t_ns"] < own[place][1]:
-            slept[path(event["kstack"], root)] += event["dur_ns"]
+            slept[below(event["kstack"], root)] += event["dur_ns"]
     return slept
+
+
+def paths(events: Iterable[Event], root: str) -> Counter[Path]:
+    """How long slow calls slept on each path, in ns."""
+    slept: Counter[Path] = Counter()
+    for stack, ns in stacks(events, root).items():
+        slept[_path(stack)] += ns
+    return slept
+
+
+def main(slept: Counter[Path]) -> list[Path]:
+    """The paths that make up nearly all of the sleep, longest first."""
+    chosen, sum_ns = [], 0
+    for one, ns in slept.most_common():
+        if sum_ns >= ENOUGH_SHARE * slept.total():
+            break
+        chosen.append(one)
+        sum_ns += ns
+    return chosen

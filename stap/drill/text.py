@@ -68,7 +68,7 @@ def _lost(last: Round) -> Iterator[str]:
         yield f"lost: {left_out} calls of probed functions, no room in the tree"
 
 
-def answer(rounds: list[Round], root: str) -> str:
+def answer(rounds: list[Round], root: str, arguments: str = "") -> str:
     """The whole answer of the last round."""
     last = rounds[-1]
     whole_ns = sum(call["dur_ns"] for call in last.calls)
@@ -81,5 +81,6 @@ def answer(rounds: list[Round], root: str) -> str:
         tree(merged(last.calls, root)),
         "\n".join(_waits(last, root)),
         "\n".join(_slowest(last.calls)),
+        arguments,
     ]
     return "\n\n".join(part for part in parts if part)

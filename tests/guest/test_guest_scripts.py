@@ -83,7 +83,16 @@ if os.environ.get("WRITESTALL_SOAK"):
 NOT_COUNTED = {"survives-arming-under-load.py"}
 # What has a machine of its own, for it takes minutes: beside the others on one machine
 # it would keep that one busy when all the rest is done.
-OWN_MACHINE = {"survives-arming-under-load.py", "undoes-every-step.py"}
+OWN_MACHINE = {
+    "says-the-arguments.py",
+    "survives-arming-under-load.py",
+    "undoes-every-step.py",
+}
+# What needs the kernel's debuginfo, 1 GB and 6.8 GB unpacked: this host's, or that of
+# another place like /usr/lib/debug. A compiler that reads it takes more memory.
+NEEDS_DEBUGINFO = {"says-the-arguments.py"}
+DEBUG = Path(os.environ.get("WRITESTALL_DEBUGINFO", "/usr/lib/debug"))
+DEBUG_MACHINE = ("--memory", "4G", "--share", f"{DEBUG}:/usr/lib/debug:ro")
 # What needs the tools of vm/packages-full.txt, and with them the full image.
 FULL = {"agrees-with-witnesses.py", "tracepoint-is-read-by-tracers.sh"}
 # What the counts of the others show as well, for the table of docs/kernel-support.md.
@@ -170,6 +179,18 @@ class Case:
         return [interpreter, script, *self.arguments]
 
 
+def _lacking_debuginfo(name: str) -> str:
+    """Why there is none of a kernel; nothing where there is."""
+    known = recipe.load(name)
+    release = image.kernel(known).release if image.built_tree(known) else name
+    if (DEBUG / "lib/modules" / release / "vmlinux").exists():
+        return ""
+    return (
+        f"no debuginfo of {release} in {DEBUG}: linux-image-{release}-dbg has it;"
+        " WRITESTALL_DEBUGINFO names another place"
+    )
+
+
 def _marks(
     script: Path, kernel: str, more: tuple[str, ...]
 ) -> list[pytest.MarkDecorator]:
@@ -178,6 +199,8 @@ def _marks(
     if needed and not recipe.load(kernel).bpftrace:
         reason = f"bpftrace does not serve for kernel {kernel}"
         marks.append(pytest.mark.skip(reason=reason))
+    if script.name in NEEDS_DEBUGINFO and (lacking := _lacking_debuginfo(kernel)):
+        marks.append(pytest.mark.skip(reason=lacking))
     if script.name in FULL and not EVERY:
         reason = "needs the full image's tools: set WRITESTALL_EVERY_KERNEL=1"
         marks.append(pytest.mark.skip(reason=reason))
@@ -231,7 +254,8 @@ def verdict_on(
             cases = [one for one in selected if one.machine == case.machine]
             build = f"{artefacts(case.kernel)}:{BUILD}:ro"
             image = ["--full"] * case.full
-            machine = ("--kernel", case.kernel, *image, "--share", build)
+            more = DEBUG_MACHINE if case.script.name in NEEDS_DEBUGINFO else ()
+            machine = ("--kernel", case.kernel, *image, "--share", build, *more)
             limit_s = OWN_LIMIT_S if case.own else LIMIT_S
             batch = Batch(machine, HOLDERS, limit_s, case.accelerator)
             found = batch.verdicts([one.command for one in cases])

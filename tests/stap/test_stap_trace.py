@@ -68,3 +68,15 @@ def test_a_signal_that_interrupts_no_read_ends_it(tmp_path: Path) -> None:
 def test_a_full_disk_ends_it(tmp_path: Path) -> None:
     _, said = start(tmp_path, Path("/dev/full")).communicate(timeout=30)
     assert "No space left on device" in said.splitlines()[-1]
+
+
+def test_arguments_are_compiled_in(tmp_path: Path) -> None:
+    module = tmp_path / "drilldown.ko"
+    module.touch()
+    command = [sys.executable, "-c", LAUNCHER, str(PROJECT / "stap/trace")]
+    command += ["drilldown", "--functions", "vfs_write", "--arguments", "f"]
+    command += ["--module", str(module)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    said = "stap/trace: --arguments is compiled in: leave out --module\n"
+    assert done.stderr == said
