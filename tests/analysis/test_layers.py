@@ -17,8 +17,8 @@ PACKAGE = Path(writestall.__file__).parent
 # Each layer may import those before it; modules of one line may not import each other
 # unless the order of the line allows it.
 LAYERS = """
-    errors files workers units buckets events classes palette looks
-    blocks decode lines parse records truth frames rule
+    errors files workers machine units buckets events classes palette looks
+    blocks decode lines scan scanner parse records truth frames rule
     rules_pages rules_journal rules_locks rules_block rules_fs rules_roles rules
     classify endings hlog rundir
     klog parts cases spans
@@ -36,7 +36,7 @@ LAYERS = """
 """.split()
 EXTERNAL = {"msgspec", "hdrh", "rich", "jinja2", "markupsafe"}
 EXTERNAL |= {"perfetto", "pyarrow", "matplotlib", "shtab", "argparse_manpage"}
-EXTERNAL |= {"numpy", "scipy"}
+EXTERNAL |= {"numpy", "scipy", "numba"}
 
 
 def _imports(path: Path) -> set[str]:
