@@ -20,8 +20,8 @@ from writestall.files import save_joined
 from writestall.merge import merged
 from writestall.model import Answer
 from writestall.parts import Chain, Part, Task
-from writestall.sums import Sums
 from writestall.survey import Source
+from writestall.tally import Asked
 
 
 class _Part(Struct, gc=False):
@@ -56,7 +56,7 @@ def chains_json(answer: Answer, chains: Iterable[Chain]) -> dict[str, Any]:
 
 
 def keep_chains(answer: Answer, path: Path) -> None:
-    """Writes them all, a line each, while the answer's sums are gathered."""
+    """Writes them all, a line each, while the answer's sums are counted."""
     head = msgspec.json.encode(chains_json(answer, ())).removesuffix(b"]}")
     pid = os.getpid()
 
@@ -64,8 +64,9 @@ def keep_chains(answer: Answer, path: Path) -> None:
         def pieces() -> _Pieces:
             return _Pieces(answer, draft, head if os.getpid() == pid else b"")
 
-        answer.survey(Sums, pieces)
-        paths = answer.gathered(pieces).paths
+        (found,) = answer.survey(Asked(), [pieces])
+        assert isinstance(found, _Pieces)
+        paths = found.paths
         with paths[-1].open("ab") as file:
             file.write(b"\n]}\n")
         return paths
