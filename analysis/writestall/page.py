@@ -23,6 +23,7 @@ from writestall.parse import Stream
 from writestall.render import render
 from writestall.rundir import RunDir
 from writestall.story import stories
+from writestall.tally import Asked
 from writestall.text import losses, sentence
 from writestall.units import ms, percent
 from writestall.views import views
@@ -48,6 +49,12 @@ def unreadable(run: RunDir) -> Answer:
     answer = Answer(run, "none", Stream(""), [], notes=list(run.notes))
     answer.latencies, _ = read_latencies(run.path / LOGS["corrected"])
     return answer
+
+
+def asked(answer: Answer) -> Asked:
+    """What is to be counted of all chains for the page."""
+    log = read_log(answer.run.path / LOGS["corrected"], [])
+    return grid_of(answer, log).asked
 
 
 def page(answer: Answer, failure: str | None = None) -> str:

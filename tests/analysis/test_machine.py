@@ -46,8 +46,7 @@ def fast(patch: pytest.MonkeyPatch) -> None:
 
 def answered(run: Path, capsys: Capture) -> list[str]:
     """What is printed of a run, and left in its folder."""
-    assert main(["explain", str(run), "--top", "9"]) == 0
-    assert main(["report", str(run)]) == 0
+    assert main(["explain", str(run), "--report", "--top", "9"]) == 0
     files = [(run / name).read_text() for name in FILES]
     return [capsys.readouterr().out, *files]
 
