@@ -46,7 +46,7 @@ gold: ## record the golden answers of tests/data anew (RUN= keeps runs there fir
 	@GOLD=1 lab/test --quick -- tests/analysis/test_gold.py
 
 bench-analysis: ## what explain, report and check cost at 10^4 to 10^7 events (SIZES=)
-	@PYTHONPATH=analysis "$$(lab/setup)" tests/analysis/bench.py $(SIZES)
+	@PYTHONPATH=analysis "$$(lab/setup --tests)" tests/analysis/bench.py $(SIZES)
 
 bench-tracers: ## what each tracer leaves of the throughput of writes (ROUNDS=, KERNEL=)
 	@lab/bench-tracers

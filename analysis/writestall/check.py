@@ -24,6 +24,7 @@ from writestall.parts import Chain, Part
 from writestall.roots import Roots, largest_first
 from writestall.rundir import RunDir
 from writestall.survey import Source
+from writestall.tally import Asked
 from writestall.truth import BioDelay, read_truth
 
 Window = tuple[int, int]
@@ -153,7 +154,9 @@ def check(answer: Answer) -> Verdict:
         verdict.notes.append(f"{path.name}: the injector lost {lost} records")
     verdict.violations += _strays(answer, records.rows)
     truth = _Truth(records.rows)
-    verdict.take(answer.gathered(lambda: Judged(truth)))
+    (judged,) = answer.survey(Asked(), [lambda: Judged(truth)])
+    assert isinstance(judged, Judged)
+    verdict.take(judged)
     return verdict
 
 

@@ -9,6 +9,7 @@ modules it does not use.
 from __future__ import annotations
 
 import argparse
+import gc
 import io
 import os
 import sys
@@ -22,6 +23,7 @@ from writestall.errors import WritestallError
 from writestall.export import load
 from writestall.units import printable
 
+REPORT = "report.html"
 ANSWERED, FAILED, BAD_INPUT, UNJUDGED = 0, 1, 2, 3
 
 
@@ -55,14 +57,34 @@ def _explain_log(args: argparse.Namespace) -> int:
 
 
 def _explain_run(args: argparse.Namespace) -> int:
-    from writestall import clients, clients_text, files, jsonout, model, rundir, text
+    from writestall import (
+        clients,
+        clients_text,
+        files,
+        jsonout,
+        model,
+        rundir,
+        tally,
+        text,
+    )
 
     run = rundir.open_run(args.run)
-    answer = model.answer(run, args.engine, args.all)
+    try:
+        answer = model.answer(run, args.engine, args.all)
+    except WritestallError:
+        # Its page says what is wrong, too.
+        if args.report:
+            return _report(args)
+        raise
     count = len(answer.writes)
     if args.write is not None and not 1 <= args.write <= count:
         raise WritestallError(f"--write {args.write}: this run has 1 to {count}")
-    unwritten = _kept(lambda: jsonout.keep_chains(answer, run.path / "chains.json"))
+    asked, path = tally.Asked(), run.path / "chains.json"
+    if args.report:
+        from writestall import page
+
+        asked = page.asked(answer)
+    unwritten = _kept(lambda: jsonout.keep_chains(answer, path, asked))
     summary = answer.summary() | clients.summary(answer)
     told = rundir.json_bytes(summary)
     unwritten = unwritten or _kept(lambda: files.save(run.path / "summary.json", told))
@@ -73,6 +95,10 @@ def _explain_run(args: argparse.Namespace) -> int:
     else:
         seen = clients_text.lines(answer, args.top)
         _print_lines(text.report(answer, args.top, args.write, seen))
+    if args.report:
+        shown = page.page(answer).encode()
+        target = run.path / REPORT
+        unwritten = unwritten or _kept(lambda: files.save(target, shown))
     if unwritten:
         sys.stdout.flush()
         raise unwritten
@@ -98,7 +124,7 @@ def _report(args: argparse.Namespace) -> int:
     except WritestallError as error:
         # Somebody opens the page: it must say what is wrong, as the terminal does.
         answer, failure = page.unreadable(run), error
-    path = args.output or run.path / "report.html"
+    path = args.output or run.path / REPORT
     text = page.page(answer, str(failure) if failure else None)
     files.save(path, text.encode())
     if failure:
@@ -209,6 +235,12 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument(
         "--top", type=_positive, default=5, metavar="K", help="chains shown (5)"
     )
+    explain.add_argument(
+        "--report",
+        action="store_true",
+        help="the page of `report`, too, in one go",
+    )
+    explain.set_defaults(output=None)
     report = _command(
         commands,
         "report",
@@ -319,6 +351,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     args = _parser().parse_args(argv)
+    # Events and chains form no cycles; to look for some is a fifth of a long run.
+    collecting = gc.isenabled()
+    gc.disable()
     try:
         status: int = args.call(args)
         sys.stdout.flush()
@@ -329,4 +364,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader has seen enough; keep the interpreter from flushing again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ANSWERED
+    finally:
+        if collecting:
+            gc.enable()
     return status

@@ -17,7 +17,7 @@ from typing import Any
 from writestall import durability, model, rundir
 from writestall.durability import Kept
 from writestall.errors import WritestallError
-from writestall.flame import Steps
+from writestall.flame import Steps, steps
 from writestall.hlog import Log, read_log
 from writestall.rundir import RunDir
 from writestall.units import percent
@@ -239,7 +239,7 @@ def _explain(run: Run, opened: RunDir) -> None:
         return
     run.stall_ns = answer.stall_ns
     run.by_class.update(answer.ns_by_class)
-    run.steps = answer.gathered(Steps)
+    run.steps = steps(answer)
     run.by_root.update({str(root): ns for root, ns in answer.all_roots.items()})
     if lost := answer.stream.lost_events:
         run.notes.append(f"{lost} events lost")

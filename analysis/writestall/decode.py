@@ -8,7 +8,7 @@ who woke it) need not be decoded again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -47,7 +47,7 @@ class _NoTimes(msgspec.Struct):
 
 
 class Decoder:
-    """One stream's lines to events."""
+    """One stream's lines to events; `learns` is told of each kind's rest."""
 
     def __init__(self) -> None:
         self.blocks = Blocks()
@@ -57,6 +57,7 @@ class Decoder:
         self._stacks: dict[Stack, Stack] = {}
         self._words: dict[str | None, str | None] = {}
         self._known: dict[bytes, int] = {}
+        self.learns: Callable[[bytes, int], None] | None = None
 
     def known(self, lines: Sequence[bytes], number: int) -> Iterable[tuple[int, bytes]]:
         """Takes in the blocks of a known kind; returns the other lines, numbered.
@@ -121,3 +122,5 @@ class Decoder:
         with suppress(*UNREADABLE):
             if self._no_times(b"{" + rest[1:]) == _NoTimes():
                 self._known[rest] = kind
+                if self.learns:
+                    self.learns(rest, kind)

@@ -11,30 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from writestall import axes, palette
-from writestall import classes as c
-from writestall.frames import parse_stack
-from writestall.merge import unqueued
+from writestall import axes, palette, tally
+from writestall.columns import NAMES
 from writestall.model import Answer
-from writestall.parts import WAIT, Chain, Part
-from writestall.survey import Source
+from writestall.sums import Sums
 from writestall.units import ms, percent
 
 # Narrower than this share of the whole is less than a pixel: left out, in sum told.
 LEAST_SHARE = 0.001
 MOST_DEPTH = 96
 ROW_PX = 18
-# Every sleep ends in the first two, every system call or kernel thread begins with
-# some of the others: they tell nothing apart. arch/x86/entry/, kernel/kthread.c
-# kthread(), kernel/workqueue.c worker_thread() and process_one_work().
-_EVERYWHERE = frozenset(
-    """
-    __schedule schedule
-    entry_SYSCALL_64_after_hwframe entry_SYSCALL_64 do_syscall_64 x64_sys_call
-    ret_from_fork ret_from_fork_asm kthread worker_thread process_one_work
-    process_scheduled_works
-    """.split()
-)
 
 
 @dataclass(slots=True)
@@ -120,46 +106,27 @@ class Flame:
 class Steps:
     """What the graph is drawn from: each task's name, and what stands on it."""
 
-    def __init__(self) -> None:
+    def __init__(self, sums: Sums | None = None) -> None:
         self.tasks: dict[str, _Step] = {}
-        # Functions of a stack, outermost first.
-        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
+        if sums:
+            self._stand(sums)
 
-    def add(self, chain: Chain, source: Source) -> None:
-        """Takes a chain in."""
-        first = self.tasks.setdefault(chain.task.comm, _Step())
-        first.ns += chain.write.dur_ns
-        for part in chain.parts:
-            self._stand(first, chain, unqueued(part), source)
-
-    def _stand(self, step: _Step, chain: Chain, part: Part, source: Source) -> None:
-        cap = _cap(source, chain, part)
-        key = (self._functions(part, source), cap, part.cls)
-        below = step.inner.get(key)
-        if below is None:
-            below = step.inner[key] = _Step()
-        below.ns += part.dur_ns
-        for inner in part.parts:
-            self._stand(below, chain, inner, source)
-
-    def _functions(self, part: Part, source: Source) -> tuple[str, ...]:
-        """The functions of a part; none where it is no wait of its own."""
-        # A wait's own I/O has no path: its stack stands above it already.
-        if part.kind != WAIT or not part.path:
-            return ()
-        block = source.blocks.like(part.evidence[0]) if part.evidence else None
-        if block is None or block.tid != part.task.tid:
-            return part.path
-        known = self._names.get(block.kstack)
-        if known is None:
-            symbols = (frame.symbol for frame in reversed(parse_stack(block.kstack)))
-            known = tuple(name for name in symbols if name not in _EVERYWHERE)
-            self._names[block.kstack] = known
-        return known
-
-    def close(self) -> None:
-        """The stacks are not asked for again."""
-        self._names.clear()
+    def _stand(self, sums: Sums) -> None:
+        words, names = sums.ledger.words.values, sums.ledger.names.values
+        steps: dict[int, _Step] = {}
+        stacks: dict[int, tuple[_Step, tuple[str, ...]]] = {}
+        for _, at, _, comm, ns in sums.rows(tally.Q_TASK):
+            steps[at] = self.tasks.setdefault(words[comm], _Step())
+            steps[at].ns += ns
+        # A box stands behind the stack that it is on, and that behind its own box.
+        for question, at, of, answer, ns in sums.rows(tally.Q_NAMES, tally.Q_BOX):
+            if question == tally.Q_NAMES:
+                stacks[at] = steps[of], names[answer]
+                continue
+            below, stack = stacks[of]
+            cls, cap = _box(answer, words)
+            steps[at] = below.inner.setdefault((stack, cap, cls), _Step())
+            steps[at].ns += ns
 
     def join(self, other: Steps) -> None:
         """Takes in those of later chains."""
@@ -167,15 +134,20 @@ class Steps:
             self.tasks.setdefault(comm, _Step()).join(step)
 
 
+def steps(answer: Answer) -> Steps:
+    """Those of all stalled writes."""
+    return Steps(answer.details)
+
+
 def flame(answer: Answer) -> Flame:
     """The graph of all stalled writes."""
-    return drawn(answer.gathered(Steps))
+    return drawn(steps(answer))
 
 
-def drawn(steps: Steps) -> Flame:
+def drawn(found: Steps) -> Flame:
     """The graph of what was gathered, of a run or of several."""
     root = _Node("stalled writes")
-    for comm, step in steps.tasks.items():
+    for comm, step in found.tasks.items():
         root.ns += step.ns
         top = root.child(comm)
         top.ns = step.ns
@@ -185,13 +157,13 @@ def drawn(steps: Steps) -> Flame:
     return Flame(rows, depth, root.ns, _left_out(root, root.ns))
 
 
-def _cap(source: Source, chain: Chain, part: Part) -> str:
-    """The box of a wait: its class, and who held it or which disk it was."""
-    if part.holder:
-        return f"{part.cls}, held by {part.holder.comm}"
-    if part.kind == WAIT and part.cls == c.DEVICE_IO and not part.parts:
-        return f"{part.cls} {source.roots.leaf(chain, part).device or ''}".strip()
-    return part.cls
+def _box(number: int, words: list[str]) -> tuple[str, str]:
+    """A box's class, and what stands in it: who held it, or which disk it was."""
+    rest, word = divmod(number, tally.WORD)
+    cls = NAMES[rest // tally.FORMS]
+    caps = {tally.HELD_BY: f"{cls}, held by {words[word]}"}
+    caps[tally.ON_DISK] = f"{cls} {words[word]}".strip()
+    return cls, caps.get(rest % tally.FORMS, cls)
 
 
 def _shown(node: _Node, total_ns: int) -> list[_Node]:

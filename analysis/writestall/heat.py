@@ -11,14 +11,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from writestall import axes
+from writestall import axes, tally
 from writestall import classes as c
+from writestall.columns import NAMES
 from writestall.events import Write
 from writestall.latency import LatencyLog
 from writestall.model import Answer
-from writestall.parts import Chain
 from writestall.roots import Root
-from writestall.survey import Source
+from writestall.sums import Sums
+from writestall.tally import Asked
 from writestall.units import many, ms, percent
 
 MOST_COLUMNS = 48
@@ -85,38 +86,37 @@ class Grid:
     def _at_s(self, write: Write) -> float:
         return max(0, write.t_ns - self.start_ns) / SECOND_NS
 
-    def causes(self) -> Causes:
-        """Gathers what stall time was waited for, cell by cell."""
-        return Causes(self)
+    @property
+    def asked(self) -> Asked:
+        """What is to be counted for the map, and for the rest of the page."""
+        return Asked(1, self.start_ns, self.column_s)
 
 
 @dataclass(slots=True)
-class Causes:
-    """Stall time in ns by class and by root, in each cell."""
+class _Stalled:
+    """The stalled writes of a cell: how many, and their time in ns by cause."""
 
-    grid: Grid
-    classes: dict[Place, Counter[str]] = field(default_factory=dict)
-    roots: dict[Place, Counter[Root]] = field(default_factory=dict)
+    count: int = 0
+    ns: int = 0
+    classes: Counter[str] = field(default_factory=Counter)
+    roots: Counter[Root] = field(default_factory=Counter)
 
-    def add(self, chain: Chain, source: Source) -> None:
-        """Takes a chain in."""
-        place = self.grid.place(chain.write)
-        classes = self.classes.setdefault(place, Counter())
-        for part in chain.parts:
-            classes[part.cls] += part.dur_ns
-        roots = self.roots.setdefault(place, Counter())
-        for root, ns in source.roots.of(chain).items():
-            roots[root] += ns
 
-    def close(self) -> None:
-        """Nothing is left to do."""
-
-    def join(self, other: Causes) -> None:
-        """Takes in those of later chains."""
-        for place, classes in other.classes.items():
-            self.classes.setdefault(place, Counter()).update(classes)
-        for place, roots in other.roots.items():
-            self.roots.setdefault(place, Counter()).update(roots)
+def _stalled(sums: Sums) -> dict[Place, _Stalled]:
+    """What was counted in each cell."""
+    found: dict[Place, _Stalled] = {}
+    questions = (tally.Q_CELL, tally.Q_CELL_CLASS, tally.Q_CELL_ROOT)
+    for question, _, cell, answer, amount in sums.rows(*questions):
+        stalled = found.setdefault(divmod(cell, tally.ROWS), _Stalled())
+        if question == tally.Q_CELL_CLASS:
+            stalled.classes[NAMES[answer]] += amount
+        elif question == tally.Q_CELL_ROOT:
+            stalled.roots[sums.root(answer)] += amount
+        elif answer == tally.STALLS:
+            stalled.count = amount
+        else:
+            stalled.ns = amount
+    return found
 
 
 @dataclass(slots=True)
@@ -227,16 +227,11 @@ def heat(answer: Answer, log: LatencyLog | None, grid: Grid) -> Heat:
         column = grid.column(span.start_s)
         for row, count in span.counts.items():
             cells.setdefault((column, row), Cell(column, row)).writes += count
-    for _, write in answer.writes:
-        place = grid.place(write)
-        cell = cells.setdefault(place, Cell(*place))
-        cell.stalls += 1
-        cell.stall_ns += write.dur_ns
     _shade(list(cells.values()))
-    causes = answer.gathered(grid.causes)
-    for place, stalled in cells.items():
-        if stalled.stalls:
-            _blame(stalled, causes.classes[place], causes.roots[place])
+    for place, stalled in _stalled(answer.counted_in(grid.asked)).items():
+        cell = cells.setdefault(place, Cell(*place))
+        cell.stalls, cell.stall_ns = stalled.count, stalled.ns
+        _blame(cell, stalled.classes, stalled.roots)
     rows = [row for _, row in cells]
     shown = range(min(rows, default=0), max(rows, default=-1) + 1)
     columns = int(grid.last_s // grid.column_s) + 1

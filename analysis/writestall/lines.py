@@ -19,7 +19,7 @@ from writestall.errors import WritestallError
 
 # An event line is a few KiB: 48 frames twice, and a path.
 MAX_LINE_BYTES = 1 << 20
-CHUNK_BYTES = 1 << 17
+CHUNK_BYTES, MOST_TEXT_BYTES = 1 << 17, 1 << 21
 # What is worth a process of its own to read it.
 WORTH_A_PROCESS_BYTES = 32 << 20
 WHOLE = slice(0, 1 << 62)
@@ -52,6 +52,35 @@ def chunks(path: Path, piece: slice = WHOLE) -> Iterator[list[bytes]]:
                 while at > stop:
                     at -= len(lines.pop())
                 yield lines
+    except OSError as error:
+        raise WritestallError(f"{path}: {error.strerror}") from None
+
+
+def texts(path: Path, piece: slice = WHOLE) -> Iterator[memoryview]:
+    """A file's bytes, many lines at a time; each text is gone when the next one comes.
+
+    They grow: what is learned from the first lines makes the others cheap.
+    """
+    buffer, held, at = bytearray(CHUNK_BYTES), 0, piece.start
+    try:
+        with path.open("rb", 0) as file:
+            file.seek(at)
+            while at < piece.stop:
+                free = memoryview(buffer)[held:][: piece.stop - at]
+                got = file.readinto(free)
+                if not got:
+                    break
+                at, held = at + got, held + got
+                whole = buffer.rfind(b"\n", 0, held) + 1
+                if whole:
+                    yield memoryview(buffer)[:whole]
+                rest = buffer[whole:held]
+                if len(buffer) < MOST_TEXT_BYTES or not whole:
+                    buffer = bytearray(2 * len(buffer))
+                buffer[: len(rest)] = rest
+                held = len(rest)
+            if held:
+                yield memoryview(buffer)[:held]
     except OSError as error:
         raise WritestallError(f"{path}: {error.strerror}") from None
 

@@ -6,10 +6,10 @@ Nothing here prints, and nothing behind it computes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, overload
 
 from writestall.application import Application, read_application
 from writestall.chain import Explainer
@@ -22,9 +22,8 @@ from writestall.roots import Root, Roots, largest_first
 from writestall.rundir import RunDir
 from writestall.sums import Sums
 from writestall.survey import Chains, Source, Tally, survey
+from writestall.tally import Asked
 from writestall.units import many
-
-S = TypeVar("S", bound=Tally)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +47,8 @@ class Answer:
     latencies: Latencies | None = None
     application: Application | None = None
     notes: list[str] = field(default_factory=list)
+    _asked: Asked | None = None
+    _sums: Sums | None = None
 
     @cached_property
     def chains(self) -> Chains:
@@ -63,27 +64,37 @@ class Answer:
     def _source(self) -> Source:
         return Source(self.stream.blocks, Roots(self.run))
 
-    @cached_property
-    def _gathered(self) -> dict[Callable[[], Any], Any]:
-        return {}
+    def survey(
+        self,
+        asked: Asked,
+        makes: Sequence[Callable[[], Tally]] = (),
+        most: int | None = None,
+    ) -> list[Tally]:
+        """Counts what is asked of all chains, the slowest first, on one way through;
+        returns what each of `makes` gathers of the first `most` of them."""
+        found = survey(self.slowest, self._source, asked, makes, most)
+        self._asked = asked
+        self._sums = Sums(found.counted, self.chains.explainer.ledger)
+        return found.tallies
 
-    def survey(self, *makes: Callable[[], Tally]) -> None:
-        """Gathers answers to several questions on one way through all chains."""
-        wanted = [make for make in makes if make not in self._gathered]
-        if wanted:
-            found = survey(self.slowest, self._source, wanted)
-            self._gathered.update(zip(wanted, found, strict=True))
+    def counted_in(self, asked: Asked) -> Sums:
+        """What is told of all chains together, all that is asked among it."""
+        if self._asked not in (asked, asked._replace(details=1)):
+            self.survey(asked)
+        return self.sums
 
-    def gathered(self, make: Callable[[], S]) -> S:
-        """The answer to one question: what `make` makes, with all chains in it."""
-        self.survey(make)
-        found: S = self._gathered[make]
-        return found
+    @property
+    def details(self) -> Sums:
+        """The same with what a page tells beside the sums."""
+        return self.counted_in((self._asked or Asked())._replace(details=1))
 
     @property
     def sums(self) -> Sums:
         """What is told of all chains together."""
-        return self.gathered(Sums)
+        if self._sums is None:
+            self.survey(Asked())
+        assert self._sums is not None
+        return self._sums
 
     @property
     def counted(self) -> str:
@@ -99,6 +110,11 @@ class Answer:
     def longest_ns(self) -> int:
         """The slowest one's duration; 0 without any."""
         return max((write.dur_ns for _, write in self.writes), default=0)
+
+    @cached_property
+    def convoys(self) -> Convoys:
+        """The writes by what they waited for together."""
+        return Convoys(self)
 
     @property
     def share_explained(self) -> float:
@@ -215,9 +231,26 @@ def _told(problems: list[Problem], folder: str = "") -> list[str]:
     return [f"{folder}{place}: {first.text}{more}; left out"]
 
 
-def convoys(answer: Answer) -> list[Convoy]:
-    """Groups writes that wait for the same root event at once; slowest first."""
-    groups: dict[int, list[tuple[int, Write]]] = {}
-    for key, row in zip(answer.sums.behind, answer.slowest.writes, strict=True):
-        groups.setdefault(key, []).append(row)
-    return [Convoy(answer.chains.of(rows)) for rows in groups.values()]
+class Convoys(Sequence[Convoy]):
+    """Writes grouped by the root event they waited for at once; slowest first."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._chains = answer.chains
+        groups: dict[int, list[tuple[int, Write]]] = {}
+        for key, row in zip(answer.sums.behind, answer.slowest.writes, strict=True):
+            groups.setdefault(key, []).append(row)
+        self._groups = list(groups.values())
+        # The places of the groups by what their writes share.
+        self.places = {key: at for at, key in enumerate(groups)}
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    @overload
+    def __getitem__(self, at: int) -> Convoy: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Convoy]: ...
+    def __getitem__(self, at: int | slice) -> Convoy | list[Convoy]:
+        if isinstance(at, slice):
+            return [Convoy(self._chains.of(rows)) for rows in self._groups[at]]
+        return Convoy(self._chains.of(self._groups[at]))

@@ -12,8 +12,8 @@ from markupsafe import Markup
 from writestall import axes, clients_text, palette
 from writestall.commits import PHASES, commits
 from writestall.curve import curve
-from writestall.doubts import Guesses, doubts
-from writestall.flame import Steps, flame
+from writestall.doubts import doubts
+from writestall.flame import flame
 from writestall.heat import grid_of, heat
 from writestall.hlog import read_latencies
 from writestall.latency import LatencyLog, read_log
@@ -23,7 +23,7 @@ from writestall.parse import Stream
 from writestall.render import render
 from writestall.rundir import RunDir
 from writestall.story import stories
-from writestall.sums import Sums
+from writestall.tally import Asked
 from writestall.text import losses, sentence
 from writestall.units import ms, percent
 from writestall.views import views
@@ -51,6 +51,12 @@ def unreadable(run: RunDir) -> Answer:
     return answer
 
 
+def asked(answer: Answer) -> Asked:
+    """What is to be counted of all chains for the page."""
+    log = read_log(answer.run.path / LOGS["corrected"], [])
+    return grid_of(answer, log).asked
+
+
 def page(answer: Answer, failure: str | None = None) -> str:
     """The whole page; `failure` says why there is no answer, where there is none."""
     context = _context(answer)
@@ -68,7 +74,7 @@ def _context(answer: Answer) -> dict[str, Any]:
     logs = {key: log for key, log in found.items() if log}
     grid = grid_of(answer, logs.get("corrected"))
     start_ns = grid.start_ns
-    answer.survey(Sums, grid.causes, Steps, Guesses)
+    answer.counted_in(grid.asked)
     summary = answer.summary()
     cells = heat(answer, logs.get("corrected"), grid)
     told, record = stories(answer, cells)

@@ -6,17 +6,24 @@ Only a file that cannot be opened, or holds not one event, is an error.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from writestall import workers
+from writestall import machine, workers
 from writestall.blocks import Blocks
 from writestall.decode import Decoder
 from writestall.errors import WritestallError
 from writestall.events import Begin, Commit, End, Lost, Write
-from writestall.lines import Problem, chunks, kind_of, pieces, read
+from writestall.lines import Numbered, Problem, chunks, kind_of, pieces, read, texts
 
+if TYPE_CHECKING:
+    from writestall.scanner import Scanner
+
+# With two stacks of twenty functions each.
+BYTES_PER_EVENT = 1000
 KNOWN_EVENTS = frozenset(("begin", "block", "write", "commit", "lost", "end"))
 
 
@@ -49,7 +56,11 @@ def read_stream(path: Path) -> Stream:
     Blocks and writes come back sorted by time; events that stand twice are kept once.
     Raises WritestallError when the file cannot be opened or holds no event at all.
     """
-    first, *others = workers.each(partial(_read_piece, path), pieces(path))
+    places = pieces(path)
+    if len(places) > 1 and _is_long(path):
+        # Machine code is loaded once, not by each process.
+        _scanner(Decoder())
+    first, *others = workers.each(partial(_read_piece, path), places)
     for other in others:
         first.join(other)
     stream = first.stream
@@ -113,11 +124,43 @@ def _read_piece(path: Path, piece: slice) -> _Piece:
         return kind_of(line) not in (None, *KNOWN_EVENTS)
 
     count = 0
-    for lines in chunks(path, piece):
-        rest = decoder.known(lines, count + 1)
-        stream.problems += read(path.name, rest, on_line, on_other)
-        count += len(lines)
+    for others, lines in _others(path, piece, decoder):
+        stream.problems += read(path.name, others, on_line, on_other)
+        count += lines
     return _Piece(stream, count, sorted(stream.blocks.sort()))
+
+
+def _others(
+    path: Path, piece: slice, decoder: Decoder
+) -> Iterator[tuple[Numbered, int]]:
+    """Has the sleeps of known kinds taken in, many lines at a time.
+
+    Gives the other lines, numbered, and how many lines there were.
+    """
+    first = 1
+    if not _is_long(path):
+        for lines in chunks(path, piece):
+            yield decoder.known(lines, first), len(lines)
+            first += len(lines)
+        return
+    scanner = _scanner(decoder)
+    for text in texts(path, piece):
+        others, count = scanner.known(text, first)
+        yield others, count
+        first += count
+
+
+def _is_long(path: Path) -> bool:
+    return machine.worth(path.stat().st_size // BYTES_PER_EVENT)
+
+
+def _scanner(decoder: Decoder) -> Scanner:
+    # numpy takes longer to load than a short run to explain.
+    from writestall.scanner import Scanner
+
+    scanner = Scanner(decoder.blocks)
+    decoder.learns = scanner.learn
+    return scanner
 
 
 def _sort(rows: list[tuple[int, Write]]) -> list[tuple[int, int, int]]:

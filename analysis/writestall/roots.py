@@ -11,8 +11,10 @@ from typing import Any
 from msgspec import Struct
 
 from writestall import classes as c
-from writestall.parts import Chain, Part
+from writestall.parts import Chain, Part, Task
 from writestall.rundir import RunDir
+
+THE_WRITER = "the writer"
 
 
 class Root(Struct, frozen=True, gc=False, cache_hash=True):
@@ -83,12 +85,14 @@ class Roots:
         if cls == c.UNEXPLAINED:
             return Root(cls, "")
         device = self._device_of(chain, leaf) if cls == c.DEVICE_IO else None
-        return Root(cls, leaf.owner or _who(chain, leaf), device)
+        own = leaf.task.tid == chain.write.tid
+        return Root(cls, leaf.owner or (THE_WRITER if own else who(leaf.task)), device)
 
     def _device_of(self, chain: Chain, leaf: Part) -> str:
-        if disk := _journal_disk(leaf.task.comm):
-            return disk
-        dev = chain.write.dev
+        return journal_disk(leaf.task.comm) or self.disk(chain.write.dev)
+
+    def disk(self, dev: str | None) -> str:
+        """The disk of files with that number."""
         if dev in self._carried:
             return self._carried[dev]
         return f"disk {dev}" if dev else "the disk"
@@ -111,7 +115,7 @@ def _carried(run: RunDir) -> dict[str | None, str]:
 
 
 @lru_cache(maxsize=4096)
-def _journal_disk(comm: str) -> str | None:
+def journal_disk(comm: str) -> str | None:
     """The disk of a journal's thread, by its name, which holds 15 characters.
 
     jbd2 names its thread after the disk: fs/jbd2/journal.c, jbd2_stats and kjournald2's
@@ -121,14 +125,11 @@ def _journal_disk(comm: str) -> str | None:
     return match[1] if match and len(comm) < 15 else None
 
 
-def _who(chain: Chain, leaf: Part) -> str:
-    if leaf.task.tid == chain.write.tid:
-        return "the writer"
-    if leaf.task.role == c.JOURNAL and leaf.task.comm.startswith("jbd2/"):
+def who(task: Task) -> str:
+    """Who a task is that a write waited for."""
+    if task.role == c.JOURNAL and task.comm.startswith("jbd2/"):
         return "jbd2"
-    if leaf.task.role == c.WRITEBACK:
-        return "writeback"
-    return leaf.task.comm
+    return "writeback" if task.role == c.WRITEBACK else task.comm
 
 
 def largest_first(rows: Iterable[tuple[Any, int]]) -> dict[Any, int]:

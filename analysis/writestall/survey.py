@@ -16,18 +16,23 @@ from typing import Any, Protocol, overload
 from writestall import workers
 from writestall.blocks import Blocks
 from writestall.chain import Explainer
+from writestall.columns import W_SLEEPS, WRITE
 from writestall.events import Write
 from writestall.parts import Chain
 from writestall.roots import Roots
+from writestall.sums import Counted, count
+from writestall.tally import Asked
 
 # Chains that stay when they are made: about 5 kB each.
 MOST_KEPT = 10_000
-# Chains that are worth a process of their own.
-WORTH_A_PROCESS = 5_000
+# Chains that are worth a process of their own; that are only counted, by machine code.
+WORTH_A_PROCESS, WORTH_ONE_FAST = 5_000, 100_000
 
 
 class Chains(Sequence[Chain]):
     """The chains of some writes; each is made when it is asked for."""
+
+    __slots__ = ("_kept", "explainer", "writes")
 
     def __init__(
         self,
@@ -36,7 +41,7 @@ class Chains(Sequence[Chain]):
         kept: dict[int, Chain] | None = None,
     ) -> None:
         self.writes = writes
-        self._explainer = explainer
+        self.explainer = explainer
         self._kept = {} if kept is None else kept
 
     def __len__(self) -> int:
@@ -56,13 +61,13 @@ class Chains(Sequence[Chain]):
 
     def of(self, writes: Sequence[tuple[int, Write]]) -> Chains:
         """The chains of others of the run's writes."""
-        return Chains(self._explainer, writes, self._kept)
+        return Chains(self.explainer, writes, self._kept)
 
     def _made(self, row: tuple[int, Write]) -> Chain:
         id, write = row
         known = self._kept.get(id)
         if known is None:
-            known = self._explainer.chain(id, write)
+            known = self.explainer.chain(id, write)
             if len(self._kept) < MOST_KEPT:
                 self._kept[id] = known
         return known
@@ -89,32 +94,60 @@ class Tally(Protocol):
         """Takes in what was gathered of the chains behind its own."""
 
 
-def survey(
-    chains: Chains, source: Source, makes: Sequence[Callable[[], Tally]]
-) -> list[Tally]:
-    """What each of `makes` gathers of all chains, which come in their order."""
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What was found on one way through: sums, and what each of `makes` gathered."""
 
-    def part(places: slice) -> list[Tally]:
+    counted: Counted
+    tallies: list[Tally]
+
+    def join(self, other: Survey) -> None:
+        """Takes in what was found of the chains behind its own."""
+        self.counted.join(other.counted)
+        for tally, more in zip(self.tallies, other.tallies, strict=True):
+            tally.join(more)
+
+
+def survey(
+    chains: Chains,
+    source: Source,
+    asked: Asked,
+    makes: Sequence[Callable[[], Tally]] = (),
+    most: int | None = None,
+) -> Survey:
+    """Counts all chains, and has the first `most` gathered, in their order."""
+    ledger = chains.explainer.ledger
+    writes = ledger.writes(chains.writes, source.roots)
+    # What all processes use is made before there are several.
+    count(ledger, writes[:0], asked)
+    if makes and chains:
+        chains.explainer.chain(*chains.writes[0])
+
+    def part(places: tuple[slice, slice]) -> Survey:
+        own = slice(places[0].start * WRITE, places[0].stop * WRITE)
         tallies = [make() for make in makes]
-        for chain in chains[places]:
+        for chain in chains[places[1]] if makes else ():
             for tally in tallies:
                 tally.add(chain, source)
         for tally in tallies:
             tally.close()
-        return tallies
+        return Survey(count(ledger, writes[own], asked), tallies)
 
     # A chain has about as many parts as its write slept.
-    costs = [8 + (write.sleeps or 0) for _, write in chains.writes]
-    first, *others = workers.each(part, _places(costs))
+    costs = [8 + sleeps for sleeps in writes[W_SLEEPS::WRITE]]
+    worth = WORTH_A_PROCESS if makes or not ledger.fast else WORTH_ONE_FAST
+    processes = workers.count(len(costs), worth)
+    parts = zip(
+        _places(costs, processes), _places(costs[:most], processes), strict=True
+    )
+    first, *others = workers.each(part, [*parts])
     for other in others:
-        for tally, more in zip(first, other, strict=True):
-            tally.join(more)
+        first.join(other)
     return first
 
 
-def _places(costs: Sequence[int]) -> list[slice]:
-    """As many stretches as there are to be processes, about equal in cost."""
-    count = workers.count(len(costs), WORTH_A_PROCESS)
+def _places(costs: Sequence[int], count: int) -> list[slice]:
+    """So many stretches, about equal in cost."""
     sums = list(accumulate(costs, initial=0))
     edges = [bisect_left(sums, sums[-1] * at / count) for at in range(count)]
     return [slice(*ends) for ends in zip(edges, [*edges[1:], len(costs)], strict=True)]

@@ -12,7 +12,7 @@ from typing import Any
 
 from writestall import classes as c
 from writestall.classify import classify, role
-from writestall.model import Answer, convoys
+from writestall.model import Answer
 from writestall.parts import WAIT, Chain, Part
 from writestall.units import utf8
 
@@ -45,7 +45,7 @@ def writes(answer: Answer) -> Iterator[Row]:
     run = run_name(answer)
     convoy_of = {
         id: convoy.chains.writes[0][0]
-        for convoy in convoys(answer)
+        for convoy in answer.convoys
         for id, _ in convoy.chains.writes
     }
     for chain in answer.chains:

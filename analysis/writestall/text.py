@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from writestall import classes as c
 from writestall.hlog import Latencies
 from writestall.merge import merged, unqueued
-from writestall.model import Answer, Convoy, convoys
+from writestall.model import Answer, Convoy
 from writestall.parts import INFERRED, WAIT, Chain, Part, Task
 from writestall.roots import Root
 from writestall.survey import Chains
@@ -29,7 +29,7 @@ def report(
     yield from losses(answer)
     yield sentence(answer)
     yield from (f"note: {note}" for note in answer.notes)
-    groups = convoys(answer)
+    groups: Sequence[Convoy] = answer.convoys
     if only is not None:
         groups = [Convoy(answer.slowest[only - 1 : only])]
         top = 1

@@ -310,8 +310,7 @@ def main() -> int:
                 point_latest(run)
             log.note = str(run)
         with progress.stage() as log:
-            answer = analyse(log, python, run, "explain")
-            analyse(log, python, run, "report")
+            answer = analyse(log, python, run, "explain", "--report")
         with progress.stage() as log:
             log.note = _judged(log, python, run, request)
     except StageError as failed:

@@ -46,8 +46,8 @@ def _explain_all(log: StageLog, python: Path, folder: Path) -> str:
     """Every run's own answer and page; their table goes to variants.txt."""
     misses = []
     for run in sorted(path.parent for path in folder.glob("*/manifest.json")):
-        (run / "report.txt").write_text(lab.analyse(log, python, run, "explain"))
-        lab.analyse(log, python, run, "report")
+        answer = lab.analyse(log, python, run, "explain", "--report")
+        (run / "report.txt").write_text(answer)
         try:
             lab.analyse(log, python, run, "expect")
         except UserError as error:

@@ -12,7 +12,6 @@ from chains import IRQ, JBD2, MS, assert_adds_up, explained, one_chain, ways
 
 from writestall import classes as c
 from writestall.merge import unqueued
-from writestall.model import convoys
 from writestall.parts import INFERRED
 
 
@@ -130,8 +129,8 @@ def test_a_convoy_is_shown_once(tmp_path: Path) -> None:
     for chain in result.chains:
         assert_adds_up(chain)
         assert chain.explained_ns >= 0.99 * chain.write.dur_ns
-    assert sum(len(group.chains) for group in convoys(result)) == 20
-    assert len(convoys(result)) == 2  # the first, and the nineteen behind it
+    assert sum(len(group.chains) for group in result.convoys) == 20
+    assert len(result.convoys) == 2  # the first, and the nineteen behind it
     assert set(map(str, result.roots(result.chains))) >= {"vdb slow for jbd2"}
     last = max(result.chains, key=lambda chain: chain.write.tid)
     shown = unqueued(last.parts[0])

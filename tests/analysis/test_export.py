@@ -208,7 +208,7 @@ _LIBRARIES = """
 import sys
 from writestall.cli import main
 status = main(sys.argv[1:])
-heavy = {"rich", "perfetto", "google", "pyarrow", "matplotlib", "numpy"}
+heavy = {"rich", "perfetto", "google", "pyarrow", "matplotlib", "numpy", "numba"}
 print(sorted(heavy & set(sys.modules)), file=sys.stderr)
 sys.exit(status)
 """

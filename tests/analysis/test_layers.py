@@ -17,26 +17,27 @@ PACKAGE = Path(writestall.__file__).parent
 # Each layer may import those before it; modules of one line may not import each other
 # unless the order of the line allows it.
 LAYERS = """
-    errors files workers units buckets events classes palette looks
-    blocks decode lines parse records truth frames rule
+    errors files workers machine units buckets axes events classes palette looks
+    blocks decode lines scan scanner parse records truth frames rule
     rules_pages rules_journal rules_locks rules_block rules_fs rules_roles rules
     classify endings hlog rundir
-    klog parts cases spans
+    klog parts cases roots
+    columns search leaf walk tally ledger
     chain merge application
-    roots survey sums model clients
+    sums survey model clients
     check compare expect variants
     logchain
     text clients_text jsonout logtext
     tables to_folded to_csv to_hlog to_prometheus to_perfetto to_parquet export
     hist heatmap term whatif picture proof term_whatif outputs
-    axes latency heat timeline flame curve views doubts commits story render page
+    latency heat timeline flame curve views doubts commits story render page
     durability comparison resample standing standing_view standing_text beside flames
     standing_page comparing
     shell cli __main__
 """.split()
 EXTERNAL = {"msgspec", "hdrh", "rich", "jinja2", "markupsafe"}
 EXTERNAL |= {"perfetto", "pyarrow", "matplotlib", "shtab", "argparse_manpage"}
-EXTERNAL |= {"numpy", "scipy"}
+EXTERNAL |= {"numpy", "scipy", "numba"}
 
 
 def _imports(path: Path) -> set[str]:

@@ -128,7 +128,8 @@ def test_the_explainer_never_opens_the_injectors_record() -> None:
     }
     explainers = {
         "chain.py",
-        "spans.py",
+        "walk.py",
+        "ledger.py",
         "classify.py",
         "rules.py",
         "parse.py",
