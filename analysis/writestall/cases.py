@@ -19,6 +19,7 @@ class Case(Struct, frozen=True, gc=False):
     cls, path  what it waited for, as in classify.Verdict
     how        what ended it (endings.py)
     submitter  it slept on the way down into the disk, its bio in its hands
+    serves     and the bio was for a stacked disk, whose worker it is
     waker      who ended it, where that was a task
     completes  whoever ended it was ending an I/O
     releases   its stack shows it letting go of what was waited for
@@ -30,6 +31,7 @@ class Case(Struct, frozen=True, gc=False):
     path: tuple[str, ...]
     how: str
     submitter: bool
+    serves: bool
     waker: Task | None
     completes: bool
     releases: bool
@@ -45,12 +47,14 @@ def case_of(block: Block) -> Case:
     if how == e.TASK and block.waker_tid is not None:
         comm = block.waker_comm or "?"
         waker = Task(block.waker_tid, comm, role(block.waker_kstack, comm))
+    submitter = e.is_submitter(block, verdict)
     return Case(
         Task(block.tid, block.comm or "?", own),
         verdict.cls,
         verdict.path,
         how,
-        e.is_submitter(block, verdict),
+        submitter,
+        e.serves(block, submitter),
         waker,
         e.completes_io(block),
         e.releases(block),

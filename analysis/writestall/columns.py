@@ -47,8 +47,8 @@ P_LINK, P_WHY, P_SLEEP, P_ALSO, P_KNOWN, P_OWNER, P_SIZE, P_LAST = range(8, 16)
 P_LIFTED, P_STEP, PART = 16, 17, 18
 LINK_SEEN, LINK_INFERRED = 0, 1
 # Sets of sleeps: who has an I/O in its hands; the journal's, also where it waits for
-# what it has sent; a flusher's; and who waits for room in the log.
-SUBMITTERS, JOURNAL, FLUSHERS, LOG_QUEUE, SETS = range(5)
+# what it has sent; a flusher's; a stacked disk's; and who waits for room in the log.
+SUBMITTERS, JOURNAL, FLUSHERS, SERVERS, LOG_QUEUE, SETS = range(6)
 # Why, by its number. COMPLETED + a task: that one completed it.
 WHY = (
     "",

@@ -48,6 +48,13 @@ _RELEASE = re.compile(
     r"|up_(read|write)|_*up|rwsem_wake\w*|_*mutex_unlock\w*|wake_up_bit"
     r"|_*wake_up(_common)?(_lock)?|wake_q\w*|complete(_all)?|_*wake_up_\w+"
 )
+# Workers that send what came to a stacked disk to the disk below: drivers/block/loop.c
+# (loop_queue_work() before 5.15, loop_thread() before 4.0), drivers/md/dm-crypt.c,
+# dm-delay.c, raid1.c, raid10.c, raid5.c.
+_SERVER = re.compile(
+    r"loop_(process|queue)_work|loop_thread|dmcrypt_write|kcryptd_\w+"
+    r"|flush_(delayed|expired)_bios\w*|flush_worker_fn|raid(1|10|5)d|raid5_do_work"
+)
 
 
 @lru_cache(maxsize=65536)
@@ -100,3 +107,8 @@ def is_submitter(block: Block, verdict: Verdict) -> bool:
     if verdict.cls != c.DEVICE_IO:
         return False
     return verdict.rule is FOREIGN or _shows(SUBMIT, block.kstack)
+
+
+def serves(block: Block, submitter: bool) -> bool:
+    """True for a stacked disk's worker, asleep with a bio for the disk below."""
+    return submitter and _shows(_SERVER, block.kstack)

@@ -55,6 +55,7 @@ _SETS: tuple[Callable[[Case], bool], ...] = (
     lambda case: case.submitter,
     lambda case: case.task.role == c.JOURNAL and case.cls == c.DEVICE_IO,
     lambda case: case.submitter and case.task.role == c.WRITEBACK,
+    lambda case: case.serves,
     lambda case: case.cls == c.LOG_SPACE,
 )
 

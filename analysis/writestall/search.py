@@ -30,6 +30,7 @@ from writestall.columns import (
     LOG_QUEUE,
     NONE,
     NUMBERS,
+    SERVERS,
     SUBMITTERS,
     T_FIRST,
     T_STOP,
@@ -54,6 +55,7 @@ _JOURNAL_WAITS = (c.JOURNAL_BUFFER, c.JOURNAL_TRANSACTION, c.JOURNAL_COMMIT_WAIT
 _IO_OF = tuple(
     JOURNAL if name in _JOURNAL_WAITS
     else FLUSHERS if name == c.DIRTY_THROTTLE
+    else SERVERS if name == c.DEVICE_IO
     else SUBMITTERS
     for name in NUMBERS
 )  # fmt: skip
@@ -156,9 +158,10 @@ def with_io(
     or for any part of a pause, whose rest stays its own.
 
     For the journal's I/O that is the journal, also where it waits for what it has
-    sent; for any other, a task asleep with a bio that it has not sent; a flusher,
-    where a writer is throttled. One that ends before the window rules out all those up
-    to the nearest that lasts longer, so that only few are looked at.
+    sent; for a device's, a stacked one's worker; for any other, a task asleep with a
+    bio that it has not sent; a flusher, where a writer is throttled. One that ends
+    before the window rules out all those up to the nearest that lasts longer, so that
+    only few are looked at.
     """
     of = _IO_OF[cls]
     at, first, before = _before(t, of, end_ns), t.edges[of], NONE

@@ -98,6 +98,11 @@ _PAUSES = frozenset(
 # Ended by an interrupt that names no completion, these still ended with an I/O: what
 # they wait for is let go by a process, or by the end of an I/O, and by nothing else.
 _ENDED_BY_IO = frozenset(c.WAIT_CLASSES) - {c.OTHER, c.DIRTY_THROTTLE, c.MEMORY}
+# What these wait for is let go by the end of an I/O: who ended it in a work of its own,
+# or as another's interrupt, had no lock. mm/filemap.c, folio_end_writeback();
+# fs/jbd2/commit.c, journal_end_buffer_io_sync().
+_FOR_AN_IO = frozenset((c.PAGE_WRITEBACK, c.JOURNAL_BUFFER, c.DEVICE_IO))
+_IS_FOR_AN_IO = tuple(name in _FOR_AN_IO for name in NUMBERS)
 _IS_PAUSE = tuple(name in _PAUSES for name in NUMBERS)
 _IS_IO = tuple(name in _ENDED_BY_IO for name in NUMBERS)
 # No step makes more parts.
@@ -190,11 +195,7 @@ def _asleep(
     s.parts[at + P_WHY] = _WHY_OF[way]
     if way in (_DEVICE, _CUT) and how != _COMPLETION:
         s.parts[at + P_LINK] = LINK_INFERRED
-    holder = NONE
-    if way == _HELD:
-        holder = t.cases[case + C_WAKER]
-    elif _is_for_an_io(way, cls):
-        holder = with_io(t, s.covers, cls, task, start_ns, end_ns)
+    way, holder = _asked(t, s, case, way, task, start_ns, end_ns)
     if holder != NONE:
         top += FRAME
         _push(t, frames, top, way, at, sleep, start_ns, end_ns, holder)
@@ -203,11 +204,26 @@ def _asleep(
     return end, top
 
 
-def _is_for_an_io(way: int, cls: int) -> bool:
+def _asked(
+    t: Tables, s: Scratch, case: int, way: int, task: int, start_ns: int, end_ns: int
+) -> tuple[int, int]:
+    """How a wait goes on, and by whom: NONE where nobody is to be asked.
+
+    Who completed an I/O did not hold it up, if another task had it in its hands.
+    """
+    if _is_for_an_io(t, case, way):
+        holder = with_io(t, s.covers, t.cases[case + C_CLS], task, start_ns, end_ns)
+        if holder != NONE:
+            return _DEVICE if way == _HELD else way, holder
+    return way, t.cases[case + C_WAKER] if way == _HELD else NONE
+
+
+def _is_for_an_io(t: Tables, case: int, way: int) -> bool:
     """Whether another task may have had the I/O in its hands."""
-    return (way == _DEVICE and cls != _DEVICE_IO) or (
-        way == _PAUSED and cls == _THROTTLE
-    )
+    cls = t.cases[case + C_CLS]
+    if way == _HELD:
+        return t.cases[case + C_COMPLETES] != 0 and _IS_FOR_AN_IO[cls]
+    return way == _DEVICE or (way == _PAUSED and cls == _THROTTLE)
 
 
 # What ended a wait decides how it goes on.

@@ -107,3 +107,35 @@ def test_a_work_behind_an_io_stands_for_it(tmp_path: Path) -> None:
     chain = one_chain(tmp_path, ev.end())
     assert ways(chain) == {("log_space", "device_io"): 200 * MS}
     assert chain.explained_ns == 200 * MS
+
+
+def test_who_completed_an_io_is_not_who_held_it_up(tmp_path: Path) -> None:
+    """XFS ends writeback in a work; the flusher was asleep with the bio till then."""
+    ev = Events()
+    flusher = "kworker/u8:3"
+    ev.block(77, -5, 304.9, "jbd2_submit", IRQ, ctx="softirq", comm=flusher)
+    worker = (64, "kworker/0:2")
+    ev.block(300, 0, 300, "page_writeback", worker, "xfs_writeback_ends")
+    ev.write(300, 0, 300, 300)
+    chain = one_chain(tmp_path, ev.end())
+    (wait,) = chain.parts
+    assert wait.holder is not None and wait.holder.tid == 77
+    assert wait.link == INFERRED
+    leaves = [(leaf.cls, leaf.task.tid, leaf.dur_ns) for leaf in wait.parts]
+    assert leaves == [("device_io", 77, 299_900_000), ("device_io", 77, 100_000)]
+
+
+def test_a_stacked_disk_waits_for_the_one_below(tmp_path: Path) -> None:
+    """loop's worker is asleep with what the writer waits for; a flusher with bios of
+    its own has nothing to do with a disk that answers by itself."""
+    found = {}
+    for stack in ("loop_sends", "jbd2_submit"):
+        ev = Events()
+        ev.block(12, 10, 280, stack, IRQ, ctx="hardirq", comm="kworker/u8:0")
+        ev.block(300, 0, 300, "own_io", IRQ, "completion", ctx="softirq")
+        ev.write(300, 0, 300, 300)
+        (wait,) = one_chain(tmp_path / stack, ev.end()).parts
+        assert wait.cls == "device_io"
+        found[stack] = [(leaf.task.tid, leaf.dur_ns) for leaf in wait.leaves()]
+    assert found["jbd2_submit"] == [(300, 300 * MS)]
+    assert (12, 280 * MS) in found["loop_sends"]
