@@ -88,6 +88,14 @@ RULES: tuple[Rule, ...] = (
         wait=(PAGE, IO),
     ),
     Rule(
+        c.FS_LOCK,
+        ("sync_inodes_sb", "wait_sb_inodes"),
+        "fs/fs-writeback.c: wb_switch_rwsem and s_sync_lock, which keep one sync of a "
+        "file system waiting for another",
+        wait=(LOCK,),
+        first=True,
+    ),
+    Rule(
         c.PAGE_WRITEBACK,
         (
             "*_wait_on_page_writeback*",

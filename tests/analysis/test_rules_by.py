@@ -57,6 +57,13 @@ WAYS = [
     # mm/filemap.c: down_read() of the invalidate_lock, which lies in .sched.text.
     ("fs_lock", "filemap_fault __do_fault do_read_fault do_fault handle_mm_fault"),
     ("page_lock", "folio_wait_bit_common filemap_fault __do_fault handle_mm_fault"),
+    # fs/fs-writeback.c: a second sync of a file system waits for the first.
+    ("fs_lock", f"{WRITE} sync_inodes_sb sync_filesystem ovl_sync_fs iterate_supers"),
+    ("fs_lock", "schedule __mutex_lock wait_sb_inodes sync_inodes_sb iterate_supers"),
+    (
+        "page_writeback",
+        "schedule wb_wait_for_completion sync_inodes_sb sync_filesystem ovl_sync_fs",
+    ),
     # mm/vmscan.c: balance_pgdat() and do_try_to_free_pages() inlined.
     (
         "memory",
