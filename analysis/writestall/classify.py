@@ -84,6 +84,8 @@ def _holds(rule: Rule, frames: Sequence[Frame], at: int, alien: bool) -> bool:
     if not _waits(rule, frames, at, alien):
         return False
     outer = frames[at + 1 :]
+    if rule.by and not _any(rule.by, outer[:1]):
+        return False
     if rule.callers and not _any(rule.callers, outer):
         return False
     return not (rule.not_callers and _any(rule.not_callers, outer))

@@ -8,6 +8,8 @@ and whose conditions hold, decides (classify.py). A rule's conditions:
   `down_write` under `ext4_map_blocks` is a lock, `io_schedule` under it is a read;
 - `not_wait`: none of these is;
 - `callers`: one of these functions is further out;
+- `by`: the next function further out is one of these: who takes a lock through a
+  function of its own says which lock it is;
 - `not_callers`: none of them is;
 - `first`: no other function stands between the sleep and this frame, so the lock that
   is waited for was taken here;
@@ -35,6 +37,7 @@ class Rule:
     why: str
     wait: tuple[str, ...] = ()
     callers: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
     not_callers: tuple[str, ...] = ()
     not_wait: tuple[str, ...] = ()
     first: bool = False

@@ -19,6 +19,19 @@ _PINNED = (
     "xfs_qm_dqunpin_wait",
     "xfs_dqunpin_wait",
 )
+# Those of XFS's functions that take the IOLOCK, and what they take it through.
+_XFS_FILE_OPERATIONS = (
+    "xfs_file_*",
+    "xfs_ilock_iocb*",
+    "xfs_rw_ilock",
+    "xfs_vn_setattr*",
+    "xfs_setattr_size",
+    "xfs_write",
+    "xfs_read",
+    "xfs_change_file_space",
+    "xfs_ioc_space",
+    "xfs_reflink_*prep*",
+)
 RULES: tuple[Rule, ...] = (
     # XFS.
     Rule(
@@ -33,6 +46,20 @@ RULES: tuple[Rule, ...] = (
         "fs/xfs/xfs_log.c xlog_grant_head_wait() (xlog_grant_log_space() before 3.4): "
         "below fsync too, which allocates blocks for what it writes and needs space in "
         "the log for that; xfs_log_cil.c: too much of the log waits to be written",
+    ),
+    Rule(
+        c.FS_LOCK,
+        ("xfs_log_commit_cil", "xlog_cil_commit"),
+        "fs/xfs/xfs_log_cil.c xlog_cil_commit() (xfs_log_commit_cil() before 5.14): "
+        "xc_ctx_lock, which the work that pushes the log holds",
+        wait=(LOCK,),
+    ),
+    Rule(
+        c.LOG_SPACE,
+        ("xfs_log_commit_cil", "xlog_cil_commit"),
+        "fs/xfs/xfs_log_cil.c: else it sleeps in xlog_cil_push_background() (since "
+        "5.7), inlined",
+        first=True,
     ),
     Rule(
         c.LOG_SPACE,
@@ -55,13 +82,22 @@ RULES: tuple[Rule, ...] = (
         "or to unpin what a task wants to change (xfs_inode_item.c, xfs_buf.c)",
     ),
     Rule(
-        c.INODE_LOCK,
-        ("xfs_ilock*", "xfs_rw_ilock", "xfs_ilock_iocb*"),
-        "fs/xfs/xfs_file.c: xfs_ilock() of a file operation takes the IOLOCK, which is "
-        "i_rwsem since 4.10 (commit 65523218124d)",
+        c.FS_LOCK,
+        ("xfs_ilock",),
+        "fs/xfs/xfs_file.c xfs_file_fsync() (until 5.10, xfs_fsync_seq() since): looks "
+        "under the ILOCK whether the inode is in the log; so do ioctls",
         wait=(LOCK,),
-        callers=("xfs_file_*", "xfs_vn_setattr*", "xfs_setattr_size", "xfs_write"),
-        not_callers=("*_get_blocks", "*iomap_begin*", "iomap_*", "xfs_*_update_time"),
+        by=("xfs_file_fsync", "xfs_file_*ioctl"),
+        bare=True,
+    ),
+    Rule(
+        c.INODE_LOCK,
+        ("xfs_ilock", "xfs_rw_ilock"),
+        "fs/xfs/xfs_file.c: xfs_ilock() called by a file operation itself takes the "
+        "IOLOCK, which is i_rwsem since 4.10 (commit 65523218124d); called by anything "
+        "below one (xfs_trans_alloc_inode(), xfs_update_prealloc_flags()) the ILOCK",
+        wait=(LOCK,),
+        by=_XFS_FILE_OPERATIONS,
         bare=True,
     ),
     Rule(
@@ -184,6 +220,24 @@ RULES: tuple[Rule, ...] = (
         wait=(LOCK,),
         callers=(*_F2FS_MAP, "f2fs_lock_op", "block_operations"),
         not_callers=("f2fs_get_dnode_of_data", "*f2fs_get_node_info", "*_data_block"),
+    ),
+    Rule(
+        c.FS_TRANSACTION,
+        ("f2fs_down_*",),
+        "fs/f2fs/f2fs.h f2fs_down_write() (since 5.18), inlined from there: these take "
+        "gc_lock, cp_global_sem or cp_rwsem themselves",
+        wait=(LOCK,),
+        by=(
+            "f2fs_issue_checkpoint",
+            "f2fs_write_checkpoint",
+            "f2fs_balance_fs*",
+            "f2fs_lock_all",
+            "f2fs_sync_fs",
+            "f2fs_do_sync_file",
+            "gc_thread_func",
+            "issue_checkpoint_thread",
+            "__write_checkpoint_sync",
+        ),
     ),
     Rule(
         c.FS_TRANSACTION,

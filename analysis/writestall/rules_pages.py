@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from writestall import classes as c
-from writestall.rule import LOCK, PAGE, READS, WRITEBACK_WAITS, Rule
+from writestall.rule import IO, LOCK, PAGE, READS, WRITEBACK_WAITS, Rule
 
 # A wait anywhere inside these has one meaning, whatever lies further in.
 OVERRIDES: tuple[Rule, ...] = (
@@ -34,6 +34,21 @@ OVERRIDES: tuple[Rule, ...] = (
         ),
         "mm/vmscan.c, mm/memcontrol.c, mm/compaction.c: a task that could not get "
         "memory reclaims it; what it waits for in there is somebody else's page",
+    ),
+    Rule(
+        c.MEMORY,
+        (
+            "kswapd",
+            "shrink_zone*",
+            "shrink_node*",
+            "shrink_lruvec",
+            "shrink_list",
+            "shrink_inactive_list",
+            "shrink_page_list",
+            "shrink_folio_list",
+        ),
+        "mm/vmscan.c: the same where balance_pgdat() is inlined or a log was cut off "
+        "before it. Not shrink_slab(), which echo 2 >drop_caches calls too",
     ),
     Rule(
         c.DIRTY_THROTTLE,
@@ -70,7 +85,15 @@ RULES: tuple[Rule, ...] = (
         "mm/page-writeback.c folio_wait_writeback() sleeps until PG_writeback clears; "
         "folio_wait_stable() is the same wait where the device needs stable pages; "
         "mm/filemap.c __filemap_fdatawait_range() waits for nothing else",
-        wait=(PAGE,),
+        wait=(PAGE, IO),
+    ),
+    Rule(
+        c.FS_LOCK,
+        ("sync_inodes_sb", "wait_sb_inodes"),
+        "fs/fs-writeback.c: wb_switch_rwsem and s_sync_lock, which keep one sync of a "
+        "file system waiting for another",
+        wait=(LOCK,),
+        first=True,
     ),
     Rule(
         c.PAGE_WRITEBACK,
@@ -122,7 +145,7 @@ RULES: tuple[Rule, ...] = (
         "mm/filemap.c before 5.16: locking a page goes through __lock_page(), so a "
         "plain wait_on_page_bit() is wait_on_page_writeback(), inlined from "
         "include/linux/pagemap.h, unless a reader waits for PG_locked",
-        not_callers=(*READS, "invalidate_inode_pages2_range"),
+        not_callers=READS,
     ),
     Rule(
         c.PAGE_LOCK,
@@ -155,5 +178,6 @@ RULES: tuple[Rule, ...] = (
         "commit 730633f0b7f9), which whoever reads pages in takes",
         wait=(LOCK,),
         first=True,
+        bare=True,
     ),
 )

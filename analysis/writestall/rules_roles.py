@@ -112,8 +112,9 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.WRITEBACK,
-        ("flush_space",),
-        "fs/btrfs/space-info.c flush_space(): a worker that makes room by writing",
+        ("flush_space", "cifs_writev_complete", "cifs_writev_requeue"),
+        "fs/btrfs/space-info.c flush_space(): a worker that makes room by writing; "
+        "fs/smb/client/cifssmb.c: one that ends or repeats the write of pages",
         callers=("process_one_work",),
     ),
     Rule(
@@ -189,6 +190,13 @@ RULES: tuple[Rule, ...] = (
         "fs/read_write.c, fs/sync.c, fs/aio.c, io_uring/rw.c, mm/memory.c "
         "do_page_mkwrite(), fs/nfsd/vfs.c: calls that write or wait for what is "
         "written; fs/open.c filp_flush() (filp_close() before 6.6): a network file's",
+    ),
+    Rule(
+        c.WRITEBACK,
+        ("writeback_sb_inodes", "__writeback_inodes_wb"),
+        "fs/fs-writeback.c: called by the flusher alone since 3.2, so it also where a "
+        "log is cut off before wb_workfn()",
+        not_callers=("balance_dirty_pages*",),
     ),
 )
 # By name, where the functions say nothing: what these threads and work queues are

@@ -68,6 +68,22 @@ def test_arm() -> None:
     assert (task.comm, task.pid) == ("kworker/u8:2", 163)
 
 
+def test_powerpc_with_dots() -> None:
+    """ELFv1 (arch/powerpc/include/asm/ppc_asm.h, _GLOBAL): code has a dotted name."""
+    (task,) = tasks(
+        "Call Trace:\n"
+        "[c00000000135b2d0] [c00000000028f614] .__schedule+0x80/0x7d4 (unreliable)\n"
+        "[c00000000135b3d0] [c000000000283a8c] .schedule+0x118/0x294\n"
+        "[c00000000135b4b0] [c000000000283d34] .get_request_wait+0x12c/0x174\n"
+        "[c00000000135b580] [d000000000205a44] .xfs_buf_iorequest+0x3c/0x4c [xfs]\n"
+        "[c00000000135b750] [c0000000001ff8fc] .kthread+0x24/0x38\n"
+    )
+    assert names(task) == (
+        "__schedule schedule get_request_wait xfs_buf_iorequest kthread"
+    )
+    assert task.frames[3].module == "xfs"
+
+
 def test_free_stack_in_the_head() -> None:
     """CONFIG_DEBUG_STACK_USAGE before 5.11: four digits or five, and no space left."""
     frame = " do_get_write_access+0x1c6/0x38d [jbd2]\n"
