@@ -12,10 +12,34 @@ static unsigned int hook_users; /* armed rules, under the lock of rule.c */
 static enum { HOOK_STAYS, HOOK_LEAVES, HOOK_GONE } hook_fate;
 
 /*
+ * A breakpoint is entered as an NMI, for it might be in one (0d00449c7a28, "x86:
+ * Replace ist_enter() with nmi_enter()", 5.8). Ours is where bios are submitted,
+ * which no NMI does, and who asks has to be told: current_work() answers tasks
+ * alone, and lockdep reports each lock that is taken here and elsewhere, as an
+ * NMI might wait for it in vain. Interrupts stay off.
+ *
+ * Return: what nmi_resume() has to put back.
+ */
+static unsigned int nmi_suspend(void)
+{
+	unsigned int count = in_nmi() ? NMI_OFFSET + HARDIRQ_OFFSET : 0;
+
+	__preempt_count_sub(count);
+	return count;
+}
+NOKPROBE_SYMBOL(nmi_suspend);
+
+static void nmi_resume(unsigned int count)
+{
+	__preempt_count_add(count);
+}
+NOKPROBE_SYMBOL(nmi_resume);
+
+/*
  * Whether the probed call came from a task: interrupts have stacks of their own.
- * preempt_count() would not tell: a probe by breakpoint is entered as an NMI, as
- * an interrupt or as neither, depending on the kernel (exc_int3(), ist_enter()
- * in arch/x86/kernel/traps.c).
+ * preempt_count() would not tell: before 5.8 a probe by breakpoint is entered as
+ * an interrupt or as nothing, depending on the kernel (ist_enter() in
+ * arch/x86/kernel/traps.c).
  */
 static bool hook_in_task(struct pt_regs *regs)
 {
@@ -92,10 +116,10 @@ static bool (*const take[BIODELAY_MODES])(struct biodelay_rule *rule,
 };
 
 /*
- * Runs with preemption off, in whatever context submitted the bio. Returns 1,
- * here and from those it calls, when the caller was sent elsewhere.
+ * Runs in whatever context submitted the bio, with preemption or interrupts off.
+ * Returns 1 when the caller was sent elsewhere.
  */
-static int hook_pre(struct kprobe *probe, struct pt_regs *regs)
+static int hook_call(struct pt_regs *regs)
 {
 	struct bio *bio = (struct bio *)BIODELAY_ARGUMENT(regs);
 	const struct biodelay_spec *spec;
@@ -121,6 +145,16 @@ static int hook_pre(struct kprobe *probe, struct pt_regs *regs)
 	}
 	return spec->mode != BIODELAY_SPIN;
 }
+NOKPROBE_SYMBOL(hook_call);
+
+static int hook_pre(struct kprobe *probe, struct pt_regs *regs)
+{
+	unsigned int count = nmi_suspend();
+	int redirected = hook_call(regs);
+
+	nmi_resume(count);
+	return redirected;
+}
 NOKPROBE_SYMBOL(hook_pre);
 
 /*
@@ -142,6 +176,7 @@ static int join(kprobe_post_handler_t post_handler)
 
 	hook_probe.symbol_name = __stringify(BIODELAY_PROBED);
 	hook_probe.addr = NULL; /* one of the two names the place */
+	hook_probe.offset = BIODELAY_OFFSET;
 	hook_probe.flags = KPROBE_FLAG_DISABLED;
 	hook_probe.pre_handler = hook_pre;
 	hook_probe.post_handler = post_handler;

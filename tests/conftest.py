@@ -40,7 +40,7 @@ def artefacts() -> Callable[[str], Path]:
 
     def build(name: str) -> Path:
         if name not in made:
-            done = tool("lab/build", "-k", name)
+            done = tool("lab/build", "--tests", "-k", name)
             assert done.returncode == 0, done.stderr[-2000:]
             made[name] = Path(done.stdout.strip().splitlines()[-1])
         return made[name]

@@ -50,6 +50,15 @@ PARTS = (
         " ./build ${{script%.stp}} -k {release} -o ../result/stap; done",
     ),
 )
+# The module as kernels without a function tracer call it (kmod/hook.c).
+FOR_TESTS = (
+    Part(
+        "breakpoint",
+        "kmod",
+        "make -s BREAKPOINT=1 KDIR=/lib/modules/{release}/build"
+        " && mkdir ../result/breakpoint && cp biodelay.ko ../result/breakpoint",
+    ),
+)
 # Sources come in and results go out as tar streams: what else a compiler leaves goes
 # with the layer in memory that it worked in (vm/enter.sh).
 BUILD = """set -e

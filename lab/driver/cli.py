@@ -33,7 +33,9 @@ def _build() -> int:
         prog="lab/build", description="Compile for one kernel."
     )
     parser.add_argument("-k", "--kernel", metavar="NAME")
-    print(artefacts.build(parser.parse_args().kernel))
+    parser.add_argument("--tests", action="store_true", help="what the tests need, too")
+    asked = parser.parse_args()
+    print(artefacts.build(asked.kernel, artefacts.FOR_TESTS if asked.tests else ()))
     return 0
 
 

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# This test will run the scripts that show what the probe's handler decides and does
+# once more, with a module that probes by breakpoint, as every one does on a kernel
+# without a function tracer (kmod/Kbuild, BREAKPOINT).
+# shellcheck source=tests/kmod/lib.sh
+source "$(dirname "$0")/lib.sh"
+module=${module%/*}/breakpoint/${module##*/}
+
+insmod "$module"
+probe=$(grep ' submit_bio_noacct+' /sys/kernel/debug/kprobes/list)
+[[ $probe != *FTRACE* ]] || fail "probes through the tracer: $probe"
+rmmod biodelay
+
+for script in selects-only-what-was-named defer-lets-the-submitter-go-on \
+	rmmod-while-delaying unload-loses-no-deferred-bio survives-probes-switched-off; do
+	echo "$script"
+	bash "$here/$script.sh" "$module" "$disk" || fail "$script"
+done
