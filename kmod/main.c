@@ -50,9 +50,19 @@ static int param_get(char *page, const struct kernel_param *kp)
 	return biodelay_rule_show(param_rule, given->attr, page);
 }
 
+/* What waited in vain for init: before or in it, loading failed. */
+static void param_free(void *arg)
+{
+	struct given *given = arg;
+
+	kfree(given->early);
+	given->early = NULL;
+}
+
 static const struct kernel_param_ops attr_ops = {
 	.set = param_set,
 	.get = param_get,
+	.free = param_free,
 };
 
 #define DEFINE_GIVEN(name, description) \
@@ -78,8 +88,7 @@ static int apply_params(struct biodelay_rule *rule)
 		if (given->early && !err)
 			err = biodelay_rule_set(rule, given->attr,
 						given->early);
-		kfree(given->early);
-		given->early = NULL;
+		param_free(given);
 	}
 	return err;
 }
