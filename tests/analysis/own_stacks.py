@@ -56,7 +56,7 @@ def _seen(run: Path) -> Iterator[Row]:
     for path in sorted((run / "events").glob("*.jsonl*")):
         for block in _blocks(path):
             if block.kstack and not any(map(SHARED.match, block.kstack)):
-                row = {"kernel": kernel, "scenarios": [scenario]}
+                row: Row = {"kernel": kernel, "scenarios": [scenario]}
                 row |= {"comm": block.comm, "kstack": block.kstack}
                 yield answer(row)
 

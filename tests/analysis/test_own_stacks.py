@@ -30,7 +30,7 @@ def test_the_rules_say_what_they_said(kept: list[Row]) -> None:
 
 
 def test_each_scenario_of_both_kernels_is_there(kept: list[Row]) -> None:
-    seen = defaultdict(set)
+    seen: dict[str, set[str]] = defaultdict(set)
     for row in kept:
         seen[row["kernel"]] |= set(row["scenarios"])
     every = {path.stem for path in SCENARIOS.glob("*.toml")}
