@@ -75,6 +75,11 @@ cgroups=/tmp/cgroups
 mkdir --parents "$cgroups"
 mount -t cgroup2 cgroup2 "$cgroups"
 mkdir "$cgroups/slow"
+leave_cgroups() { # as they were found: the next script makes its own
+	rmdir "$cgroups/slow" || true
+	umount "$cgroups" || true
+}
+trap 'leave_cgroups; cleanup' EXIT
 
 devices() {
 	with device="$disk_name"
