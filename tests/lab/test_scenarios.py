@@ -111,8 +111,13 @@ def test_its_causes_are_right_in_the_other_mode(
 ) -> None:
     lab = make_lab(tmp_path, SCENARIO=scenario, KERNEL=kernel, MODE=mode)
     assert lab.done.returncode == 0, lab.done.stdout + lab.done.stderr[-3000:]
-    rules = lab.json("manifest.json")["scenario"]["inject"]
-    assert {rule["mode"] for rule in rules} == {mode}
+    manifest = lab.json("manifest.json")
+    assert {rule["mode"] for rule in manifest["scenario"]["inject"]} == {mode}
+    # Some stall nothing that way; an injector that does nothing would look the same.
+    # In sleep mode it may not hold xfsaild, which reclaims memory, and counts that.
+    counters = manifest["injector"]["counters"]
+    refused = counters["refused_reclaim"]
+    assert counters["delayed"] > 0 or 0 < refused == counters["matched"]
     hold_to_the_truth(lab)
 
 
