@@ -2,10 +2,10 @@
 # Makefile: a target's name to the program that does it; no logic of its own
 #
 # Variables: SCENARIO, KERNEL, ENGINE (stap, bpftrace, both), INJECTOR (biodelay,
-# dm-delay), MODE (sleep, defer, spin), ACCEL (kvm, tcg, icount, icount-warp), V=1 (show
-# everything), SIZES (of make bench-analysis), WRITESTALL_CACHE, WRITESTALL_MIRROR. make
-# compare has more: PROFILE, WORKLOAD, FS, ROUNDS, DURATION, LOAD, SLO, AGED, SEED, NAME,
-# JOBS, EXECUTOR, CUT (docs/compare.md).
+# dm-delay, scsi_debug), MODE (sleep, defer, spin), ACCEL (kvm, tcg, icount,
+# icount-warp), V=1 (show everything), SIZES (of make bench-analysis), WRITESTALL_CACHE,
+# WRITESTALL_MIRROR. make compare has more: PROFILE, WORKLOAD, FS, ROUNDS, DURATION,
+# LOAD, SLO, AGED, SEED, NAME, JOBS, EXECUTOR, CUT (docs/compare.md).
 
 export SCENARIO KERNEL ENGINE INJECTOR MODE ACCEL V
 export PROFILE WORKLOAD FS ROUNDS DURATION LOAD SLO AGED SEED NAME JOBS EXECUTOR CUT STALLS

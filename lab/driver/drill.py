@@ -36,10 +36,10 @@ def main() -> int:
     run = OUT / f"{request.run_name}-drilldown"
     try:
         _, artefacts = lab.prepare(progress, request.kernel)
-        lab.aside(run).mkdir(parents=True)
+        brought = lab.begin(request, run)
         run.mkdir()
         with progress.stage() as log:
-            inside = _command(request, f"/mnt/out/{run.name}/drilldown.txt")
+            inside = _command(brought, f"/mnt/out/{run.name}/drilldown.txt")
             try:
                 log.run(lab.run_command(request, run, artefacts, inside, LIMIT_S))
             finally:

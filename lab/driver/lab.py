@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -193,6 +194,21 @@ def aside(run: Path) -> Path:
     return run.with_name(f".{run.name}")
 
 
+def begin(request: Request, run: Path) -> Request:
+    """Make aside(run); the same request with the scenario's name as the machine has it.
+
+    The machine sees the checkout and out/: a scenario of any other place is copied to
+    the run's own files.
+    """
+    aside(run).mkdir(parents=True)
+    path, colon, variant = request.scenario.partition(":")
+    if not path.endswith(".toml"):
+        return request
+    copied = shutil.copy(path, aside(run))
+    there = f"/mnt/out/{aside(run).name}/{Path(copied).name}"
+    return replace(request, scenario=f"{there}{colon}{variant}")
+
+
 def add_machine(run: Path) -> None:
     """Put the machine's own files into the run, its verdict in the manifest."""
     run.mkdir(exist_ok=True)
@@ -304,10 +320,10 @@ def main() -> int:
     run = OUT / request.run_name
     try:
         python, artefacts = prepare(progress, request.kernel)
-        aside(run).mkdir(parents=True)
+        brought = begin(request, run)
         with progress.stage() as log:
             try:
-                command = inside(request, run)
+                command = inside(brought, run)
                 log.run(run_command(request, run, artefacts, command, RUN_LIMIT_S))
             finally:
                 add_machine(run)

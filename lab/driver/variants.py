@@ -68,9 +68,13 @@ def main() -> int:
     try:
         python, built = lab.prepare(progress, request.kernel)
         lab.measure_by(request.kernel)
-        lab.aside(folder).mkdir(parents=True)
+        brought = lab.begin(request, folder)
+        names = [
+            name.replace(request.scenario, brought.scenario, 1)
+            for name in _names(request.scenario)
+        ]
         with progress.stage() as log:
-            _run_all(log, request, _names(request.scenario), folder, built)
+            _run_all(log, request, names, folder, built)
         with progress.stage() as log:
             log.note = _explain_all(log, python, folder)
     except StageError as failed:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from labrun import disk, dmtable
-from labrun.disk import SYS_BLOCK, Disks
+from labrun.disk import Disks
 from labrun.dmtable import PREFIX, Slow, delay_ms, slowed
 from labrun.errors import StepError
 from labrun.injector import Injector, Steps
@@ -94,40 +94,21 @@ class DmDelay(Injector):
                     _tools(one.remove_argvs())
 
     def _describe(self, run: Run, disks: Disks) -> None:
-        run.manifest["injector"] = {
-            "name": self.name,
-            "version": _version(),
-            "rules": self.rules(),
-            "record": None,
-            "counters": None,
-        }
-        for key, old, new in (
-            ("device", self.disks.scratch, disks.scratch),
-            ("journal_device", self.disks.journal, disks.journal),
-        ):
-            if new is not None and new is not old:
-                run.manifest[key] = new.as_json()
+        self.describe(run, _version(), self.rules(), disks)
         if disks.scratch is not self.disks.scratch:
             run.manifest["backing_device"] = self.disks.scratch.as_json()
 
     @contextmanager
     def armed(self, run: Run) -> Iterator[None]:
-        before = _passed(self._made)
+        before = disk.passed(self._made)
         try:
             with run.step("arm"):
                 self._reload(True)
             yield
         finally:
             with run.undo("disarm") as step:
-                counts = {
-                    name: count - before[name]
-                    for name, count in _passed(self._made).items()
-                }
-                run.manifest["injector"]["counters"] = counts
+                step.detail = self.count(run, before, disk.passed(self._made))
                 self._reload(False)
-                step.detail = ", ".join(
-                    f"{name} {count}" for name, count in counts.items()
-                )
 
     def _reload(self, armed: bool) -> None:
         for one in self.slow():
@@ -137,15 +118,6 @@ class DmDelay(Injector):
 def _tools(argvs: list[list[str]]) -> None:
     for argv in argvs:
         tool(argv)
-
-
-def _passed(devices: list[str]) -> dict[str, int]:
-    """Reads and writes that each has ended so far (Documentation/block/stat.rst)."""
-    return {
-        f"{device} {kind}": int((SYS_BLOCK / device / "stat").read_text().split()[at])
-        for device in devices
-        for kind, at in {"reads": 0, "writes": 4}.items()
-    }
 
 
 def _version() -> str:

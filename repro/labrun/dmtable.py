@@ -5,7 +5,8 @@ dm-delay knows three delays of a whole disk, in whole ms: of reads, of writes an
 since commit cda6b5ab7f59 ("dm delay: add flush as a third class of IO"), of whatever
 asks for a flush (drivers/md/dm-delay.c, delay_map(): REQ_PREFLUSH). So a rule loses
 whom it means and whether the submitter is held: all are delayed, and none is held.
-What else a rule asks for is refused.
+What else a rule asks for is refused, unless it says what dm-delay shall do instead
+(`dm_delay_ms`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from labrun.disk import Disk
-from labrun.rule import Inject
+from labrun.rule import Inject, defaults, differing, lost
 from labrun.scenario import Scenario
 
 PREFIX = "writestall-"
@@ -23,7 +24,7 @@ SECTOR_BYTES = 512  # device-mapper's unit, whatever the disk's
 MS_US = 1_000
 CLASSES = ("read", "write", "flush")
 # What tells bios apart or shapes delays: dm-delay has nothing like it.
-CANNOT = (
+CANNOT = defaults(
     "flags_none",
     "lanes",
     "probability",
@@ -50,8 +51,8 @@ def delay_ms(rule: Inject) -> int:
 
 def mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
     """Keys of a rule that ask for what it cannot do, and why."""
-    for key in CANNOT:
-        if getattr(rule, key) != getattr(Inject(), key):
+    if rule.dm_delay_ms is None:
+        for key in differing(rule, CANNOT):
             yield key, "dm-delay delays all alike"
     if rule.mode == "spin":
         yield "mode", "dm-delay burns no CPU"
@@ -83,16 +84,11 @@ def refusals(scenario: Scenario) -> Iterator[str]:
 
 def translated(rule: Inject, disk: str) -> dict[str, str | int]:
     """What stands in the manifest for a rule of that disk: its translation and loss."""
-    lost = (
-        f"{key}={getattr(rule, key)}"
-        for key, always in ALWAYS.items()
-        if getattr(rule, key) != always
-    )
     return {
         "device": disk,
         "classes": ",".join(slowed(rule)),
         "delay_ms": delay_ms(rule),
-        "lost": " ".join(lost),
+        "lost": lost(rule, ALWAYS | CANNOT),
     }
 
 

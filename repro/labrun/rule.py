@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from labrun import delays
 from labrun.schema import key
 
+INJECTORS = ("biodelay", "dm-delay", "scsi_debug")
 MODES = ("sleep", "defer", "spin")
 FLAGS = ("SYNC", "META", "PRIO", "FUA", "PREFLUSH", "RAHEAD")
 # Distributions that biodelay knows itself, in ns; the others are tables of ours.
@@ -31,7 +32,7 @@ class Inject:
         characters=delays.MAX_BYTES,
     )
     dm_delay_ms: int | None = key(
-        "instead, where dm-delay slows the whole disk",
+        "instead of all that shapes delays, where dm-delay slows the whole disk",
         None,
         unit="ms",
         minimum=1,
@@ -88,6 +89,27 @@ class Inject:
     burst_period_ms: int = key(
         "length of a period", 0, unit="ms", minimum=0, maximum=HOUR_MS
     )
+
+
+def differing(rule: Inject, usual: Mapping[str, object]) -> Iterator[str]:
+    """Those of the keys of `usual` for which the rule has another value."""
+    for name, value in usual.items():
+        if getattr(rule, name) != value:
+            yield name
+
+
+def lost(rule: Inject, always: Mapping[str, object]) -> str:
+    """What an injector that always does so makes of no account, for the manifest."""
+    words = {name: getattr(rule, name) for name in differing(rule, always)}
+    return " ".join(
+        f"{name}={','.join(value) if isinstance(value, tuple) else value}"
+        for name, value in words.items()
+    )
+
+
+def defaults(*names: str) -> dict[str, object]:
+    """Keys to what stands there where a rule says nothing."""
+    return {name: getattr(Inject(), name) for name in names}
 
 
 def mistakes(rule: Inject) -> Iterator[tuple[str, str]]:

@@ -25,7 +25,7 @@ from labrun.kinds import (
     name_key,
     slow_key,
 )
-from labrun.rule import Inject
+from labrun.rule import INJECTORS, Inject
 from labrun.schema import key
 
 SCENARIOS = TREE / "repro/scenarios"
@@ -165,8 +165,10 @@ class Expect:
     stalled_writes_max: int | None = key(
         "writes that stall at most, of any length", None, minimum=0, maximum=10**9
     )
-    dm_delay_chain: tuple[str, ...] = key(
-        "instead of `chain`, where dm-delay slows the disk", (), choices=CLASSES
+    unheld_chain: tuple[str, ...] = key(
+        "instead of `chain`, where an injector holds no task: dm-delay, scsi_debug",
+        (),
+        choices=CLASSES,
     )
     writer_untouched: bool = key("no rule may match the writer itself", True)
     pause_ms_min: int | None = key(
@@ -238,6 +240,11 @@ class Scenario:
     expect: Expect = key("what must be seen")
     inject: tuple[Inject, ...] = key(
         "rules of the injector, first match wins", (), maximum=16
+    )
+    injectors: tuple[str, ...] = key(
+        "those that make its chain, where they can do its rules; others are refused",
+        INJECTORS,
+        choices=INJECTORS,
     )
     sysctl: dict[str, str | int] = key(
         "settings during the run, put back afterwards",

@@ -8,17 +8,25 @@ from labrun.dmdelay import DmDelay
 from labrun.errors import RefusedError
 from labrun.injector import Injector
 from labrun.scenario import Scenario
+from labrun.scsidebug import ScsiDebug
 
 DEFAULT = Biodelay.name
-WAYS: dict[str, type[Injector]] = {way.name: way for way in (Biodelay, DmDelay)}
+WAYS: dict[str, type[Injector]] = {
+    way.name: way for way in (Biodelay, DmDelay, ScsiDebug)
+}
 
 
 def chosen(scenario: Scenario, name: str) -> type[Injector]:
     """The way of that name, or none for a scenario without rules.
 
-    Raises RefusedError where the rules ask for what it cannot do.
+    Raises RefusedError where the rules ask for what it cannot do, or where it does
+    that and the scenario's chain is known not to come of it.
     """
     way = WAYS[name] if scenario.inject else Injector
-    if lines := list(way.refusals(scenario)):
+    lines = list(way.refusals(scenario))
+    if not lines and name not in scenario.injectors:
+        others = " or ".join(scenario.injectors)
+        lines = [f"{scenario.name}: {name} does not make its chain; take {others}"]
+    if lines:
         raise RefusedError(*lines)
     return way

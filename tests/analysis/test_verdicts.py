@@ -312,16 +312,16 @@ def test_expect_misses(tmp_path: Path, capsys: Capture, expect: dict[str, Any]) 
     assert status == 1 and len(lines) == 1
 
 
-def test_expect_of_a_disk_that_dm_delay_slows(tmp_path: Path) -> None:
+def test_expect_of_an_injector_that_holds_nobody(tmp_path: Path) -> None:
     """It has a chain of its own, where it is told one."""
     expect = {
         "chain": ["dirty_throttle"],
-        "dm_delay_chain": ["page_lock", "journal_buffer"],
+        "unheld_chain": ["page_lock", "journal_buffer"],
         "stalled_writes_min": 1,
         "stall_ms_min": 900,
     }
     scenario = {"name": "made-up", "expect": expect}
-    for name, status in (("dm-delay", 0), ("biodelay", 1)):
+    for name, status in (("dm-delay", 0), ("scsi_debug", 0), ("biodelay", 1)):
         told = {"name": name}
         path = tmp_path / name
         build.run_dir(path, build.cascade(), scenario=scenario, injector=told)

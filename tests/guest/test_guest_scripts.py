@@ -70,7 +70,10 @@ VARIANTS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("--cycles", str(-(-50 // len(KERNELS))), "--engine", engine)
         for engine in ("stap", "bpftrace")
     ),
-    "undoes-every-step.py": ((), *[("--injector", "dm-delay")] * EVERY),
+    "undoes-every-step.py": (
+        (),
+        *[("--injector", name) for name in ("dm-delay", "scsi_debug") if EVERY],
+    ),
 }
 # `make soak`: 500 cycles, on CPUs that run at once, and by a clock that no host
 # disturbs, where an unload has its bound, in ms. An emulated machine takes 2 to 5 s

@@ -6,34 +6,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from test_scenario import GOOD, parse, run
+from ruled import DISKS, INSTEAD, RULE, ruled
+from test_scenario import GOOD, run
 
 from labrun import ways
-from labrun.disk import Disk, Disks
 from labrun.dmdelay import DmDelay
 from labrun.dmtable import CANNOT
 from labrun.errors import RefusedError
 from labrun.injector import Injector
 from labrun.rule import Inject
-from labrun.scenario import Scenario
-
-RULE = 'submitter = "jbd2/*"\ndelay_us = 300_000\n'
-DISKS = Disks(
-    Disk("/dev/vdb", "vdb", "254:16", 1 << 30), Disk("/dev/sda", "sda", "8:0", 1 << 20)
-)
-INSTEAD = "; take --injector biodelay"
-
-
-def ruled(*rules: str) -> Scenario:
-    """A scenario with these rules in place of its own."""
-    text = GOOD.replace('"ext4"', '"ext4"\nexternal_journal = true')
-    text = text.replace("[expect]", "[expect]\nwriter_untouched = false")
-    assert f"[[inject]]\n{RULE}" in text
-    return parse(
-        text.replace(
-            f"[[inject]]\n{RULE}", "\n".join(f"[[inject]]\n{rule}" for rule in rules)
-        )
-    )
 
 
 def made(*rules: str) -> DmDelay:
@@ -128,11 +109,16 @@ def test_a_delay_it_cannot_count_is_refused(rule: str, line: str) -> None:
 
 
 def test_a_delay_of_its_own_stands_for_any() -> None:
-    """Whatever the rule tells biodelay."""
-    rule = 'submitter = "jbd2/*"\ndelay = "lognormal 8ms 0.8"\ndm_delay_ms = 9\n'
+    """Whatever shape the rule tells biodelay: the manifest says that it is lost."""
+    rule = (
+        'submitter = "jbd2/*"\ndelay = "lognormal 8ms 0.8"\nlanes = 1\n'
+        'correlation = 300\nmode = "defer"\ndm_delay_ms = 9\n'
+    )
     assert not list(DmDelay.refusals(ruled(rule)))
     (slow,) = made(rule).slow()
     assert slow.delays_ms == {"read": 9, "write": 9, "flush": 9}
+    (row,) = made(rule).rules()
+    assert row["lost"] == "submitter=jbd2/* lanes=1 correlation=300"
 
 
 def test_two_delays_for_one_class_are_refused() -> None:
@@ -161,7 +147,9 @@ def test_dry_run_puts_the_file_system_on_the_slow_device() -> None:
     assert not any("biodelay" in line for line in lines)
 
 
-def test_check_refuses_it_too() -> None:
-    refused = run("appenders", "--check", "--injector", "dm-delay")
+def test_check_refuses_it_too(tmp_path: Path) -> None:
+    spinning = tmp_path / "x.toml"
+    spinning.write_text(GOOD.replace(RULE, f'{RULE}mode = "spin"\n'))
+    refused = run(str(spinning), "--check", "--injector", "dm-delay")
     assert refused.returncode == 2
-    assert "appenders: inject[0].lanes: dm-delay" in refused.stderr
+    assert "x: inject[0].mode: dm-delay burns no CPU" in refused.stderr

@@ -65,6 +65,8 @@ def default(field: dataclasses.Field[Any]) -> str:
         return "**required**"
     if field.default in (None, ()):
         return {None: "none", (): "empty"}[field.default]
+    if field.default == schema.key_of(field).choices:
+        return "all"
     if isinstance(field.default, bool):
         return f"`{str(field.default).lower()}`"
     return f"`{field.default}`"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 SYSCTLS = ("dirty_writeback_centisecs", "dirty_expire_centisecs")
 PROCESSES = re.compile(rb"latwriter|stapio|staprun|bpftrace")
-MODULES = re.compile(r"^(biodelay|stap_|stalled_writes)", re.MULTILINE)
+MODULES = re.compile(r"^(biodelay|scsi_debug|stap_|stalled_writes)", re.MULTILINE)
 
 
 def settings():
