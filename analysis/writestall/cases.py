@@ -56,7 +56,7 @@ def case_of(block: Block) -> Case:
         submitter,
         e.serves(block, submitter),
         waker,
-        e.completes_io(block),
+        e.completes_io(block, verdict),
         e.releases(block),
         parse_stack(block.kstack),
     )

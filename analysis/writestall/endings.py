@@ -11,6 +11,7 @@ from writestall.classify import FOREIGN, Verdict
 from writestall.events import Block
 from writestall.frames import parse_stack
 from writestall.rules_block import SUBMIT
+from writestall.rules_fs import XFS_BUFFER
 
 TASK, COMPLETION, TIMER, INTERRUPT, UNKNOWN = (
     "task",
@@ -33,10 +34,6 @@ _COMPLETION = re.compile(
     r"|virtblk_done|nvme_(irq|pci_complete\w*)|submit_bio_wait_endio"
     r"|xfs_buf_ioend\w*|xlog_ioend_work"
 )
-# Waits that nothing but the end of their I/O ends, whatever is left of its stack: a
-# buffer's b_iowait is for xfs_buf_ioend(), which calls complete() last and is itself
-# called last, by its work (fs/xfs/xfs_buf.c): both tail calls leave no frame.
-_FOR_AN_IO = re.compile(r"xfs_buf_iowait")
 # kernel/time/timer.c call_timer_fn(), hrtimer.c __hrtimer_run_queues().
 _TIMER = re.compile(
     r"process_timeout|hrtimer_wakeup|call_timer_fn|_*run_timers\w*|_*hrtimer_run_\w+"
@@ -88,10 +85,14 @@ def ending(block: Block) -> str:
     return _sign(block.waker_kstack)
 
 
-def completes_io(block: Block) -> bool:
-    """True when the waker, whatever its context, was ending an I/O."""
-    ends = _sign(block.waker_kstack) == COMPLETION
-    return ends or _shows(_FOR_AN_IO, block.kstack)
+def completes_io(block: Block, verdict: Verdict) -> bool:
+    """True when the waker, whatever its context, was ending an I/O.
+
+    Nothing else ends a wait for an XFS buffer, whatever is left of the waker's stack:
+    b_iowait is for xfs_buf_ioend(), which calls complete() last and is itself called
+    last, by its work (fs/xfs/xfs_buf.c): both tail calls leave no frame.
+    """
+    return _sign(block.waker_kstack) == COMPLETION or verdict.rule is XFS_BUFFER
 
 
 def releases(block: Block) -> bool:

@@ -32,6 +32,25 @@ _XFS_FILE_OPERATIONS = (
     "xfs_ioc_space",
     "xfs_reflink_*prep*",
 )
+XFS_BUFFER = Rule(
+    c.DEVICE_IO,
+    (
+        "xfs_buf_iowait",
+        "xfs_buf_submit*",
+        "__xfs_buf_submit*",
+        "_xfs_buf_read",
+        "xfs_buf_delwri_submit*",
+        "xfs_bwrite",
+        "xfs_iowait",
+        "xfs_buftarg_*",
+        "xfs_wait_buftarg",
+    ),
+    "fs/xfs/xfs_buf.c xfs_buf_iowait() (xfs_iowait() in 2.6.32): sleeps until the "
+    "buffer's I/O is over; xfs_buftarg_wait() until that of all of them is",
+    wait=(EVENT, TIMER),
+    bare=True,
+)
+
 RULES: tuple[Rule, ...] = (
     # XFS.
     Rule(
@@ -100,24 +119,7 @@ RULES: tuple[Rule, ...] = (
         by=_XFS_FILE_OPERATIONS,
         bare=True,
     ),
-    Rule(
-        c.DEVICE_IO,
-        (
-            "xfs_buf_iowait",
-            "xfs_buf_submit*",
-            "__xfs_buf_submit*",
-            "_xfs_buf_read",
-            "xfs_buf_delwri_submit*",
-            "xfs_bwrite",
-            "xfs_iowait",
-            "xfs_buftarg_*",
-            "xfs_wait_buftarg",
-        ),
-        "fs/xfs/xfs_buf.c xfs_buf_iowait() (xfs_iowait() in 2.6.32): sleeps until the "
-        "buffer's I/O is over; xfs_buftarg_wait() until that of all of them is",
-        wait=(EVENT, TIMER),
-        bare=True,
-    ),
+    XFS_BUFFER,
     Rule(
         c.PAGE_WRITEBACK,
         ("xfs_flush_inodes*", "xfs_ioend_wait", "vn_iowait"),

@@ -38,6 +38,13 @@ class Inject:
         minimum=1,
         maximum=30_000,
     )
+    scsi_debug_ms: int | None = key(
+        "instead of all that shapes delays but lanes, where the disk is scsi_debug's",
+        None,
+        unit="ms",
+        minimum=1,
+        maximum=999,
+    )
     disk: str = key(
         "disk that is slow: that of --disk, or the journal's own",
         "scratch",

@@ -7,7 +7,8 @@ takes so many at a time (drivers/scsi/scsi_debug.c, schedule_resp(), `ndelay` an
 becomes of a held submitter it keeps: who sleeps with one bio sends the next one after
 it, and so the disk takes one at a time; there it is the disk that others wait for.
 A flush takes 1/20 s, whatever else is asked for (scsi_debug_queuecommand(),
-F_SYNC_DELAY). What else a rule asks for is refused.
+F_SYNC_DELAY). What else a rule asks for is refused, unless it says what the disk shall
+do instead (`scsi_debug_ms`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ SIZE_MIB = 512
 # Of commands at a time (SDEBUG_CANQUEUE), and of ndelay (ndelay_store()).
 MAX_QUEUE = 192
 BELOW_US = 1_000_000
-US_NS = 1_000
+MS_US, US_NS = 1_000, 1_000
 CLASSES = ("read", "write")
 # What tells bios apart or shapes delays, of which it knows nothing.
 CANNOT = defaults(
@@ -58,19 +59,27 @@ class Slow:
 def slow(rule: Inject) -> Slow:
     """The disk that a rule asks for."""
     in_turn = 1 if rule.mode == "sleep" else MAX_QUEUE
-    return Slow(rule.disk, rule.delay_us or 0, rule.lanes or in_turn)
+    return Slow(rule.disk, delay_us(rule), rule.lanes or in_turn)
+
+
+def delay_us(rule: Inject) -> int:
+    """Of each command."""
+    if rule.scsi_debug_ms is not None:
+        return rule.scsi_debug_ms * MS_US
+    return rule.delay_us or 0
 
 
 def mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
     """Keys of a rule that ask for what it cannot do, and why."""
-    for key in differing(rule, CANNOT):
-        yield key, "scsi_debug delays all alike"
+    if rule.scsi_debug_ms is None:
+        for key in differing(rule, CANNOT):
+            yield key, "scsi_debug delays all alike"
     if rule.mode == "spin":
         yield "mode", "scsi_debug burns no CPU"
     for name in rule.ops:
         if name not in CLASSES:
             yield "ops", f"scsi_debug cannot choose {name}"
-    if (rule.delay_us or 0) >= BELOW_US:
+    if delay_us(rule) >= BELOW_US:
         yield "delay_us", f"scsi_debug delays by less than {BELOW_US} us"
 
 
@@ -92,5 +101,5 @@ def translated(rule: Inject, disk: str) -> dict[str, str | int]:
         "device": disk,
         "delay_us": wanted.delay_us,
         "max_queue": wanted.max_queue,
-        "lost": lost(rule, ALWAYS),
+        "lost": lost(rule, ALWAYS | CANNOT),
     }

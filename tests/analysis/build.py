@@ -205,6 +205,16 @@ STACKS: dict[str, list[str]] = {
         "xfs_buf_read_map@xfs",
         "process_one_work",
     ),
+    # As 6.12 has it, with xfs_buf_iowait() and wait_for_completion() inlined.
+    "xfs_iowait_inlined": frames(
+        *_SLEEP,
+        "schedule_timeout",
+        "__wait_for_common",
+        "__xfs_buf_submit@xfs",
+        "xfs_buf_read_map@xfs",
+        "xfs_trans_read_buf_map@xfs",
+        "xfs_alloc_read_agfl@xfs",
+    ),
     "work_completes": frames("complete", "process_one_work", "worker_thread"),
     "mystery": frames(*_SLEEP, "brand_new_wait", "vfs_write", "do_syscall_64"),
 }

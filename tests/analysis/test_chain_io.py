@@ -82,13 +82,14 @@ def test_a_submitter_is_the_device_whoever_wakes_it(tmp_path: Path) -> None:
 
 def test_what_only_its_io_ends_needs_no_name_of_it(tmp_path: Path) -> None:
     """Tail calls leave complete() below the workqueue; the wait tells what for."""
-    ev = Events()
     worker, flusher = (46, "kworker/1:1"), (77, "kworker/u8:3")
-    ev.block(77, 0, 190, "xfs_iowait", worker, "work_completes", comm=flusher[1])
-    ev.block(300, 0, 190.1, "inode_lock", flusher, "rwsem_up")
-    ev.write(300, 0, 190.1, 190.1)
-    chain = one_chain(tmp_path, ev.end())
-    assert ways(chain)[("inode_lock", "device_io")] == 190 * MS
+    for wait in ("xfs_iowait", "xfs_iowait_inlined"):
+        ev = Events()
+        ev.block(77, 0, 190, wait, worker, "work_completes", comm=flusher[1])
+        ev.block(300, 0, 190.1, "inode_lock", flusher, "rwsem_up")
+        ev.write(300, 0, 190.1, 190.1)
+        chain = one_chain(tmp_path / wait, ev.end())
+        assert ways(chain)[("inode_lock", "device_io")] == 190 * MS
     # So it is not with any wait that a work ends.
     ev = Events()
     ev.block(77, 0, 190, "mystery", worker, "work_completes", comm=flusher[1])

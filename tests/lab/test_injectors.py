@@ -46,7 +46,7 @@ def test_every_injector_makes_the_same_stalls(kernel: str, tmp_path: Path) -> No
     ("scenario", "injector", "why"),
     [
         ("page-lock", "dm-delay", "does not make its chain; take biodelay or"),
-        ("appenders", "scsi_debug", "delays all alike; take --injector biodelay"),
+        ("flush-fua", "scsi_debug", "delays all alike; take --injector biodelay"),
     ],
     ids=["chain", "rule"],
 )

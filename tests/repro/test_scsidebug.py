@@ -93,6 +93,19 @@ def test_a_delay_it_cannot_make_is_refused(rule: str, line: str) -> None:
     assert list(ScsiDebug.refusals(ruled(rule))) == [f"x: {line}{INSTEAD}"]
 
 
+def test_a_delay_of_its_own_stands_for_any() -> None:
+    """Whatever shape the rule tells biodelay: the manifest says that it is lost."""
+    rule = (
+        'submitter = "jbd2/*"\ndelay = "lognormal 8ms 0.8"\nlanes = 2\n'
+        "correlation = 300\nscsi_debug_ms = 9\n"
+    )
+    assert not list(ScsiDebug.refusals(ruled(rule)))
+    assert made(rule).slow == Slow("scratch", 9_000, 2)
+    (row,) = made(rule).scsi_rules("sdc")
+    lost = "submitter=jbd2/* mode=sleep delay=lognormal 8ms 0.8 correlation=300"
+    assert row["lost"] == lost
+
+
 @pytest.mark.parametrize(
     "other", ['disk = "journal"', 'mode = "defer"', "delay_us = 200_000"]
 )
@@ -123,7 +136,7 @@ def test_dry_run_puts_the_file_system_on_its_disk() -> None:
     assert lines[0] == "modprobe scsi_debug dev_size_mb=512 delay=0 max_queue=1"
     assert lines[1] == "mkfs.ext4 -q /dev/SCSI_DEBUG_DISK"
     ndelay = "/sys/bus/pseudo/drivers/scsi_debug/ndelay"
-    assert f"sh -c 'echo 300000000 >{ndelay}'" in lines
+    assert f"sh -c 'echo 500000000 >{ndelay}'" in lines
     assert not any("biodelay" in line for line in lines)
 
 
