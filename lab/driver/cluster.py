@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from driver import artefacts, cells, setup
+from driver import artefacts, cells, scheduler, setup
 from driver.lab import measure_by, whole
 from driver.progress import StageLog, watched
 from driver.project import PROJECT
@@ -38,6 +38,7 @@ class Cluster:
 
     jobs: str
     executor: str
+    options: tuple[str, ...]
 
     @staticmethod
     def from_environment() -> Cluster | None:
@@ -48,7 +49,9 @@ class Cluster:
             raise UserError(f"EXECUTOR={executor}: want one of {known}")
         jobs = whole("JOBS", 1)
         asked = os.environ.get("JOBS") or os.environ.get("EXECUTOR")
-        return Cluster(jobs, executor) if asked else None
+        if not asked:
+            return None
+        return Cluster(jobs, executor, scheduler.options(executor))
 
     @property
     def extras(self) -> tuple[str, ...]:
@@ -56,22 +59,43 @@ class Cluster:
         return (*BESIDE, *EXECUTORS[self.executor])
 
 
+def _command(where: tuple[Path, str, str], spread: Cluster) -> list[str]:
+    """Snakemake, on the comparison's folder."""
+    folder, kernel, engine = where
+    command = [str(setup.python(spread.extras)), "-m", "snakemake"]
+    command += ["--snakefile", str(SNAKEFILE), "--directory", str(folder)]
+    command += ["--executor", spread.executor, "--jobs", spread.jobs]
+    command += spread.options
+    command += ["--keep-going", "--retries", TRIES_AGAIN, "--rerun-triggers", "mtime"]
+    # What a power cut left, a lock and half a table, keeps nobody from going on.
+    command += ["--nolock", "--rerun-incomplete"]
+    return [*command, "--config", f"kernel={kernel}", f"engine={engine}"]
+
+
+def _consoles(folder: Path) -> dict[Path, int]:
+    """Each machine's console there is, and when it last said something."""
+    found = (folder / "machines").glob("*.console.log")
+    return {path: path.stat().st_mtime_ns for path in found}
+
+
 def run(log: StageLog, where: tuple[Path, str, str], spread: Cluster) -> None:
     """Run each cell that is left on a machine of its own; those that fail stay left.
 
     `where` is the comparison's folder, kernel and engine.
     """
-    folder, kernel, engine = where
-    command = [str(setup.python(spread.extras)), "-m", "snakemake"]
-    command += ["--snakefile", str(SNAKEFILE), "--directory", str(folder)]
-    command += ["--executor", spread.executor, "--jobs", spread.jobs]
-    command += ["--keep-going", "--retries", TRIES_AGAIN, "--rerun-triggers", "mtime"]
-    # What a power cut left, a lock and half a table, keeps nobody from going on.
-    command += ["--nolock", "--rerun-incomplete"]
-    command += ["--config", f"kernel={kernel}", f"engine={engine}"]
-    # The manifests, and the machines' own verdicts, say what failed.
-    with suppress(UserError):
-        log.run(command)
+    folder = where[0]
+    before = _consoles(folder)
+    try:
+        # SIGINT has Snakemake cancel its jobs; with SIGTERM it waits for them.
+        log.run(_command(where, spread), end=signal.SIGINT)
+    except KeyboardInterrupt:
+        scheduler.cancel(spread.executor, log.path.read_text(errors="replace"))
+        raise
+    except UserError:
+        # The manifests, and the machines' own verdicts, say what failed; where no
+        # machine was begun, Snakemake's words do.
+        if _consoles(folder) == before:
+            raise
 
 
 def cell() -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -29,15 +30,19 @@ class Stage:
     remedy: str
 
 
-def watched(commands: Sequence[list[str]], output: IO[str] | IO[bytes]) -> int:
+def watched(
+    commands: Sequence[list[str]],
+    output: IO[str] | IO[bytes],
+    end: signal.Signals = signal.SIGTERM,
+) -> int:
     """Run commands beside each other, all to their ends; 0 if each ended with that.
 
-    When we are interrupted, they end in order first.
+    When we are interrupted, they are sent `end` and end in order first.
     """
     options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT}
     with contextlib.ExitStack() as stack:
         children = [
-            stack.enter_context(started(command, stdout=output, **options))
+            stack.enter_context(started(command, end, stdout=output, **options))
             for command in commands
         ]
         return next(filter(None, [child.wait() for child in children]), 0)
@@ -120,24 +125,27 @@ class StageLog:
         self.status = 0
         path.write_text("")
 
-    def run(self, *commands: list[str]) -> None:
-        """Run commands beside each other; what they print is logged (V=1: shown)."""
+    def run(self, *commands: list[str], end: signal.Signals = signal.SIGTERM) -> None:
+        """Run commands beside each other; what they print is logged (V=1: shown).
+
+        `end` is what tells them to end when we are interrupted.
+        """
         with self.path.open("a") as log:
             for command in commands:
                 log.write(f"$ {' '.join(command)}\n")
             log.flush()
             if self.verbose:
-                self.status = self._tee(commands)
+                self.status = self._tee(commands, end)
             else:
-                self.status = watched(commands, log)
+                self.status = watched(commands, log, end)
         if self.status:
             raise UserError(f"failed with status {self.status}")
 
-    def _tee(self, commands: Sequence[list[str]]) -> int:
+    def _tee(self, commands: Sequence[list[str]], end: signal.Signals) -> int:
         tee = ["tee", "--append", str(self.path)]
         with subprocess.Popen(tee, stdin=subprocess.PIPE, stdout=2) as copier:
             assert copier.stdin is not None
-            status = watched(commands, copier.stdin)
+            status = watched(commands, copier.stdin, end)
             copier.stdin.close()
         return status
 

@@ -18,6 +18,8 @@ from support import PROJECT
 LIMIT_S = 300
 END_S = 60
 CELLS = {"tmpfs/1", "ext4-external-journal/1"}
+# A scheduler's place is taken by a shell, which begins each job in the background.
+BACKGROUND = PROJECT / "tests/lab/background"
 
 
 def _environment(out: Path, **more: str) -> dict[str, str]:
@@ -41,7 +43,7 @@ def _complete(folder: Path) -> set[str]:
     }
 
 
-def _interrupted(out: Path, tmp: Path) -> str:
+def _interrupted(out: Path, tmp: Path, **more: str) -> str:
     """Start it, press Ctrl-C while its second run is under way; the finished cell."""
     mark, mounts = f"MARK_{uuid.uuid4().hex}", Path("/proc/mounts").read_text()
     folder, log = out / "compare/small", tmp / "stderr"
@@ -49,7 +51,7 @@ def _interrupted(out: Path, tmp: Path) -> str:
         log.open("w") as stderr,
         subprocess.Popen(
             [str(PROJECT / "lab/compare")],
-            env=_environment(out, TMPDIR=str(tmp), **{mark: "1"}),
+            env=_environment(out, TMPDIR=str(tmp), **{mark: "1"}, **more),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=stderr,
@@ -75,11 +77,11 @@ def _interrupted(out: Path, tmp: Path) -> str:
     return finished
 
 
-def _compared(out: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def _compared(out: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         ["make", "compare", *words],
         cwd=PROJECT,
-        env=_environment(out),
+        env=_environment(out, **more),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -116,15 +118,34 @@ def test_an_interrupted_comparison_goes_on_where_it_was(tmp_path: Path) -> None:
     assert (folder / "compare.html").read_text().startswith("<!DOCTYPE html>")
 
 
-def test_cells_run_side_by_side(tmp_path: Path) -> None:
-    folder = tmp_path / "compare/small"
-    done = _compared(tmp_path, "JOBS=2")
+def _check_cells(folder: Path, printed: str) -> None:
+    """Each cell has a machine of its own and tables, and all of them one report."""
     assert _complete(folder) == CELLS
     for cell in CELLS:
         assert (folder / cell / "tables").is_dir(), cell
         machine = folder / "machines" / f"{cell.replace('/', '-')}.json"
         assert json.loads(machine.read_text())["status"] == 0
-    assert done.stdout.strip() == (folder / "compare.txt").read_text().strip()
+    assert printed.strip() == (folder / "compare.txt").read_text().strip()
+
+
+def test_cells_run_side_by_side(tmp_path: Path) -> None:
+    folder = tmp_path / "compare/small"
+    done = _compared(tmp_path, "JOBS=2")
+    _check_cells(folder, done.stdout)
     before = {cell: _manifest(folder, cell)["clock"] for cell in CELLS}
     assert "0 of 2 runs of 2 s to do" in _compared(tmp_path, "JOBS=2").stderr
     assert {cell: _manifest(folder, cell)["clock"] for cell in CELLS} == before
+
+
+def test_an_interrupted_scheduler_goes_on_where_it_was(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    folder = out / "compare/small"
+    asked = {"EXECUTOR": "cluster-generic", "SNAKEMAKE_PROFILE": str(BACKGROUND)}
+    finished = _interrupted(out, tmp_path, JOBS="1", **asked)
+    before = _manifest(folder, finished)["clock"]
+    done = _compared(out, JOBS="1", TMPDIR=str(tmp_path), **asked)
+    assert "1 of 2 runs of 2 s to do" in done.stderr
+    _check_cells(folder, done.stdout)
+    assert _manifest(folder, finished)["clock"] == before
+    # Both cells, and the interrupted one again: by that scheduler, not beside it.
+    assert len((tmp_path / "submitted").read_text().split()) == 3

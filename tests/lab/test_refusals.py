@@ -4,6 +4,7 @@ that names it, at once, and nothing begun."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ WORDS = {
         "CUT=-1": "CUT=-1: want a whole number",
         "JOBS=0": "JOBS=0: want a whole number above 0",
         "EXECUTOR=slrum": "EXECUTOR=slrum: want one of local, slurm, cluster-",
+        "EXECUTOR=cluster-generic": "want cluster-generic-submit-cmd and cluster-",
     },
     "crash": {
         "FS=ext4,zfs": "file system or option 'zfs' is not known",
@@ -47,10 +49,23 @@ def test_a_bad_word_gets_one_line_at_once(
     tmp_path: Path, target: str, word: str, said: str
 ) -> None:
     name, _, value = word.partition("=")
-    done = make(tmp_path, target, **{name: value}).done
+    _check_refused(tmp_path, target, said, SNAKEMAKE_PROFILE="", **{name: value})
+
+
+def test_no_scheduler_gets_one_line_at_once(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("path")
+    (path / "python3").symlink_to(sys.executable)
+    asked = {"EXECUTOR": "slurm", "PATH": str(path)}
+    _check_refused(tmp_path, "compare", "EXECUTOR=slurm: no sbatch", **asked)
+
+
+def _check_refused(out: Path, target: str, said: str, **variables: str) -> None:
+    done = make(out, target, **variables).done
     lines = done.stderr.splitlines()
     ours = [line for line in lines if not line.startswith("make")]
     assert done.returncode != 0
     assert len(ours) == 1, ours
     assert said in ours[0]
-    assert not list(tmp_path.iterdir()), "something was begun"
+    assert not list(out.iterdir()), "something was begun"

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will let `make compare` meet clusters that answer and clusters that do
+not, all of them files in a folder, and see what Snakemake would be told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from driver import scheduler
+from machine.errors import UserError
+
+PRINTED = """SLURM run ID: ours
+Submitted job 4 with external jobid '17'.
+Submitted job 3 with external jobid '18'.
+Finished jobid: 4 (Rule: cell)
+Submitted group job 2 with external jobid 'nineteen'.
+Error in rule cell:
+Submitted job 3 with external jobid '20'.
+"""
+PROFILE = """# ours
+cluster-generic-submit-cmd:
+  sbatch --parsable
+    --mem={resources.mem_mb}
+"""
+
+
+@pytest.fixture
+def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is all of PATH."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("SNAKEMAKE_PROFILE", raising=False)
+    return tmp_path
+
+
+def _program(folder: Path, name: str, does: str) -> None:
+    """A command there, that does this and writes down what it was told."""
+    path = folder / name
+    path.write_text(f'#!/bin/sh\necho "$@" >>{folder}/told-{name}\n{does}\n')
+    path.chmod(0o755)
+
+
+def _slurm(folder: Path, age_s: int, accounting: bool) -> None:
+    for name in ("sbatch", "squeue", "scancel"):
+        _program(folder, name, "exit 0")
+    _program(folder, "scontrol", f'echo "MinJobAge               = {age_s} sec"')
+    _program(folder, "sacct", f"exit {int(not accounting)}")
+
+
+def _profile(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    profile = folder / "profile"
+    profile.mkdir()
+    (profile / "config.yaml").write_text(text)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("SNAKEMAKE_PROFILE", "profile")
+    return profile
+
+
+def test_accounting_is_asked_where_it_answers(there: Path) -> None:
+    _slurm(there, 30, accounting=True)
+    assert scheduler.options("slurm") == ()
+
+
+def test_without_accounting_the_queue_is_asked(there: Path) -> None:
+    _slurm(there, 300, accounting=False)
+    assert scheduler.options("slurm") == ("--slurm-status-command", "squeue")
+
+
+def test_a_cluster_that_forgets_too_soon_is_refused(there: Path) -> None:
+    _slurm(there, 30, accounting=False)
+    with pytest.raises(UserError, match=r"MinJobAge=30 .* set it to 120 or more"):
+        scheduler.options("slurm")
+
+
+def test_no_slurm_is_refused(there: Path) -> None:
+    with pytest.raises(UserError, match=r"no sbatch, .* on PATH; start it on"):
+        scheduler.options("slurm")
+    _slurm(there, 300, accounting=True)
+    _program(there, "scontrol", "echo 'Unable to contact slurm controller' >&2; exit 1")
+    with pytest.raises(UserError, match=r"no cluster \(Unable to contact"):
+        scheduler.options("slurm")
+
+
+def test_what_nothing_could_cancel_is_refused(
+    there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UserError, match="want cluster-generic-submit-cmd and cluster-"):
+        scheduler.options("cluster-generic")
+    profile = _profile(there, PROFILE, monkeypatch)
+    with pytest.raises(UserError, match="want cluster-generic-cancel-cmd in a profile"):
+        scheduler.options("cluster-generic")
+    (profile / "config.v9+.yaml").write_text(
+        PROFILE + "cluster-generic-cancel-cmd: scancel\n"
+    )
+    assert scheduler.options("cluster-generic") == ()
+    monkeypatch.setenv("SNAKEMAKE_PROFILE", "nowhere")
+    with pytest.raises(UserError, match="SNAKEMAKE_PROFILE=nowhere: want a folder"):
+        scheduler.options("local")
+
+
+def test_what_snakemake_left_in_the_queue_is_cancelled(
+    there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _slurm(there, 300, accounting=True)
+    scheduler.cancel("slurm", PRINTED)
+    assert (there / "told-scancel").read_text() == "--name ours\n"
+    profile = _profile(there, PROFILE + "cluster-generic-cancel-cmd: end", monkeypatch)
+    assert scheduler.options("cluster-generic") == ()
+    _program(profile, "end", "exit 0")
+    scheduler.cancel("cluster-generic", PRINTED)
+    assert (profile / "told-end").read_text() == "20 nineteen\n"
+    scheduler.cancel("local", PRINTED)
+    assert (there / "told-scancel").read_text() == "--name ours\n"
