@@ -19,9 +19,9 @@ NOT_SHOWN = (
     " (CUT=45 make compare): data=writeback, no journal and tmpfs pay with that."
 )
 HOW = (
-    "Each option's machine was reset once amid its writes, on a healthy disk, and"
-    " another one recovered the file system. What fsync(2) had confirmed must be there;"
-    " of what nobody synced nothing was promised. tmpfs keeps nothing."
+    "Each option's machine was reset once amid its writes, its disk as slow as above,"
+    " and another one recovered the file system. What fsync(2) had confirmed must be"
+    " there; of what nobody synced nothing was promised. tmpfs keeps nothing."
 )
 HEADINGS = (
     *("fsynced", "lost though fsynced", "torn beside them"),

@@ -15,6 +15,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from driver import cells, cluster, crash, doctor
 from driver.cluster import Cluster
@@ -130,26 +131,43 @@ def _told(folder: Path, failed: int) -> str:
 def _cuts(log: StageLog, request: Request, artefacts: str) -> str:
     """Show what each option with a disk keeps in a cut; what came of it, in a line.
 
-    What an earlier call showed with the same programs for as long stays.
+    The disk is the comparison's own, as its first round has it. What an earlier call
+    showed with the same programs, disk and time stays.
     """
     if not int(request.cut_s):
         return "left out, as CUT=0 asks"
     folder = request.folder / "crash"
     folder.mkdir(exist_ok=True)
-    inputs, known = f"{artefacts} {request.cut_s}\n", folder / "inputs"
+    plan = json.loads((request.folder / "plan.json").read_text())
+    disk = json.dumps([plan["profile"], plan["workload"].get("sysctl")])
+    inputs, known = f"{artefacts} {request.cut_s} {disk}\n", folder / "inputs"
     if not known.exists() or known.read_text() != inputs:
         for old in folder.glob("*.json"):
             old.unlink()
         known.write_text(inputs)
-    cut = crash.Cut(folder, request.kernel, artefacts, request.cut_s)
-    options = json.loads((request.folder / "plan.json").read_text())["options"]
-    names = [row["name"] for row in options if row["filesystem"]["type"] != "tmpfs"]
+    scenarios = _first_round(request.folder, plan)
+    cut = crash.Cut(folder, request.kernel, artefacts, request.cut_s, scenarios)
+    names = list(scenarios)
     for name in names:
         if not (folder / f"{name}.json").exists():
             with suppress(UserError):
                 cut.kept(log, name)
     shown = [name for name in names if (folder / f"{name}.json").exists()]
     return f"{len(shown)} of {len(names)} options shown"
+
+
+def _first_round(folder: Path, plan: dict[str, Any]) -> dict[str, Path]:
+    """Each option that has a disk, and a scenario of its first round."""
+    of_all = {
+        cell["option"]: folder / cell["scenario"]
+        for cell in plan["cells"]
+        if cell["round"] == 1
+    }
+    return {
+        row["name"]: of_all[row["name"]]
+        for row in plan["options"]
+        if row["filesystem"]["type"] != "tmpfs"
+    }
 
 
 def _note_host(path: Path) -> None:

@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +44,15 @@ Data = dict[str, Any]
 class Cut:
     """Where the results go, the kernel, its compiled parts, and seconds of writing.
 
-    What an option kept is `OPTION.json` there.
+    What an option kept is `OPTION.json` there. Where it has a scenario, the disk is as
+    slow as that says.
     """
 
     folder: Path
     kernel: str
     built: str
     seconds: str
+    scenarios: dict[str, Path] = field(default_factory=dict)
 
     def machine(self, phase: str, option: str, disks: str) -> list[str]:
         """The command of one phase on one option."""
@@ -61,9 +63,13 @@ class Cut:
         inside += ["--journal-disk", "/dev/sda", "--seconds", self.seconds]
         inside += ["--promises", f"/mnt/out/{option}.promises"]
         inside += ["--kept", f"/mnt/out/{option}.json", "--cut-this-machine"]
-        stay = ("--disks", disks)
+        more = ["--disks", disks]
+        if path := self.scenarios.get(option):
+            more += ["--share", f"{path.parent}:/mnt/scenarios:ro"]
+            inside += ["--scenario", f"/mnt/scenarios/{path.name}"]
+            inside += ["--build", "/mnt/build"]
         return lab.machine_command(
-            self.kernel, self.folder, self.built, records, inside, *stay
+            self.kernel, self.folder, self.built, records, inside, *more
         )
 
     def kept(self, log: StageLog, option: str) -> Data:

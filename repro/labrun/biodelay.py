@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -108,7 +108,14 @@ class Biodelay(Injector):
                 ["sh", "-c", f"echo {shlex.quote(text)} >{folder(number) / key}"]
                 for key, text in rule.items()
             ]
-        return commands
+        return commands + [
+            ["sh", "-c", f"echo 1 >{folder(number) / 'enabled'}"]
+            for number in self._from_last()
+        ]
+
+    def _from_last(self) -> Iterable[int]:
+        """The first match wins, so the first is armed last: none acts alone."""
+        return reversed(range(len(self.scenario.inject)))
 
     def _insmod(self) -> list[str]:
         # The rules come as folders.
@@ -151,16 +158,14 @@ class Biodelay(Injector):
 
     @contextmanager
     def armed(self, run: Run) -> Iterator[None]:
-        count = len(self.scenario.inject)
         try:
             with run.step("arm"), kernel.explained(NAME):
-                # The first match wins, so the first is armed last: none acts alone.
-                for number in reversed(range(count)):
+                for number in self._from_last():
                     _set(folder(number) / "enabled", "1")
             yield
         finally:
             with run.undo("disarm"):
-                for number in range(count):
+                for number in range(len(self.scenario.inject)):
                     _set(folder(number) / "enabled", "0")
 
     def drain(self) -> None:

@@ -6,8 +6,9 @@ itself without a word to anybody (sysrq b: drivers/tty/sysrq.c, sysrq_handle_reb
 What was promised by then stands in a file of the host's. `check`, in the next machine,
 lets the file system recover as a boot would, and compares.
 
-The disk keeps what it completed: one that loses its own cache as well may lose more,
-where a file system does not flush it.
+The disk is as healthy as the machine's, or slow as a scenario says, whose sysctls then
+hold as well. It keeps what it completed: one that loses its own cache as well may lose
+more, where a file system does not flush it.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from labrun import disk, filesystem, ledger, matrix
+from labrun import disk, filesystem, ledger, matrix, scenario, tuning
+from labrun.biodelay import Biodelay
 from labrun.cli import OneLineParser, whole
+from labrun.disk import Disks
 from labrun.errors import (
     EXIT_COMPLETE,
     EXIT_FAILED,
@@ -35,6 +38,7 @@ from labrun.ledger import Promise
 from labrun.matrix import Option
 from labrun.process import tool
 from labrun.progress import say
+from labrun.scenario import Scenario
 
 FILES = ("plain", "synced")
 INTERVAL_S = 0.005
@@ -55,6 +59,8 @@ def _parser() -> argparse.ArgumentParser:
     add("options", metavar="A,B", nargs="?", default="", help="of repro/matrix.toml")
     add("--disk", metavar="DEV", help="scratch disk; what it carries is lost")
     add("--journal-disk", metavar="DEV", help="a second one, where one is needed")
+    add("--scenario", metavar="FILE", type=Path, help="its slow disk, its sysctls")
+    add("--build", metavar="DIR", type=Path, help="where biodelay.ko is")
     add("--promises", metavar="FILE", type=Path, help="where they survive the cut")
     add("--kept", metavar="FILE", type=Path, help="where check tells what is left")
     add("--seconds", metavar="S", type=whole(1, 3600), default=10, help="until then")
@@ -86,8 +92,7 @@ def _write(option: Option, asked: argparse.Namespace) -> None:
     """Append until the machine is gone."""
     if not asked.cut_this_machine:
         raise RefusedError("write resets this machine: say --cut-this-machine")
-    for path in filter(None, (asked.disk, asked.journal_disk)):
-        disk.inspect(path, wipe=False)
+    found, disks = _slow(asked), _disks(asked)
     for argv in filesystem.mkfs_argvs(
         option.filesystem, asked.disk, asked.journal_disk
     ):
@@ -97,10 +102,35 @@ def _write(option: Option, asked: argparse.Namespace) -> None:
         files = [os.open(target / name, flags, 0o600) for name in FILES]
         os.sync()
         promises = os.open(asked.promises, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        if found:
+            _slow_down(found, disks, asked.build)
         if os.fork() == 0:
             time.sleep(asked.seconds)
             RESET.write_text("b")
         _append(files, promises)
+
+
+def _slow(asked: argparse.Namespace) -> Scenario | None:
+    """The scenario that says how slow the disk is, if any."""
+    if not asked.scenario:
+        return None
+    if not asked.build:
+        raise RefusedError("--scenario wants --build, where biodelay.ko is")
+    return scenario.load(asked.scenario)[0]
+
+
+def _disks(asked: argparse.Namespace) -> Disks:
+    """Those given, on which nothing is."""
+    journal = asked.journal_disk and disk.inspect(asked.journal_disk, wipe=False)
+    return Disks(disk.inspect(asked.disk, wipe=False), journal or None)
+
+
+def _slow_down(found: Scenario, disks: Disks, built: Path) -> None:
+    """Nothing of it is undone: this machine has no future."""
+    for key, value in found.sysctl.items():
+        tuning.sysctl_path(key).write_text(str(value))
+    for argv in Biodelay(found, disks, built, False).load_commands():
+        tool(argv)
 
 
 def _append(files: list[int], promises: int) -> None:
@@ -125,6 +155,8 @@ def _check(option: Option, asked: argparse.Namespace) -> None:
     written, synced, t_ns = ledger.PROMISED.unpack(promised)
     promises = (Promise(written, 0, t_ns), Promise(written, synced, t_ns))
     found: dict[str, object] = {"option": option.name, "what": option.what}
+    slow = _slow(asked)
+    found["disk"] = slow.purpose if slow else "as the machine has it"
     found["fsck"] = _fsck(option, asked.disk)
     with _mounted(option, asked.disk) as target:
         for name, promise in zip(FILES, promises, strict=True):

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import build
 from chains import assert_adds_up
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_stacks import STACKS
 
 from writestall.blocks import Blocks
 from writestall.chain import Explainer
@@ -15,7 +15,7 @@ from writestall.merge import merged, unqueued
 from writestall.parse import Stream
 from writestall.units import shares
 
-stacks = st.sampled_from([tuple(stack) for stack in build.STACKS.values()] + [()])
+stacks = st.sampled_from([tuple(stack) for stack in STACKS.values()] + [()])
 tids = st.integers(1, 5)
 times = st.integers(0, 10_000_000)
 blocks = st.builds(
@@ -101,10 +101,10 @@ def test_a_circle_of_many_ends_soon() -> None:
             t_ns=at * 1_000_000,
             dur_ns=900_000_000,
             tid=tid,
-            kstack=tuple(build.STACKS["inode_lock"]),
+            kstack=tuple(STACKS["inode_lock"]),
             waker_tid=(tid * 7 + at) % 50 + 1,
             waker_ctx="task",
-            waker_kstack=tuple(build.STACKS["rwsem_up"]),
+            waker_kstack=tuple(STACKS["rwsem_up"]),
         )
         for tid in range(1, 51)
         for at in range(0, 4000, 1000)

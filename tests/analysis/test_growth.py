@@ -15,9 +15,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import build
 import pytest
 import replay
+from made_stacks import STACKS
 
 import writestall
 from writestall.cli import main
@@ -56,7 +56,7 @@ def with_a_long_sleep(run: Path) -> None:
     begin, end = json.loads(lines[0]), json.loads(lines[-1])
     long = {"ev": "block", "t_ns": begin["t_ns"], "tid": 7, "comm": "kworker/u8:7"}
     long["dur_ns"] = end["t_ns"] - begin["t_ns"]
-    long["kstack"] = build.STACKS["flusher_submit"]
+    long["kstack"] = STACKS["flusher_submit"]
     lines.insert(1, json.dumps(long).encode() + b"\n")
     path.write_bytes(b"".join(lines))
 

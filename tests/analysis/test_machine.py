@@ -7,13 +7,13 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import build
 import pytest
 import replay
 import test_gold
 import test_repeated_lines as repeated
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from made_stacks import STACKS
 from test_chain_properties import blocks, stream_of, writes
 from test_processes import share, told
 
@@ -125,7 +125,7 @@ def test_times_too_long_for_its_numbers(plain: pytest.MonkeyPatch) -> None:
     """Two of the longest add up beyond 64 bits: Python takes them."""
     fast(plain)
     most_ns = 2**62
-    stack = tuple(build.STACKS["journal_buffer"])
+    stack = tuple(STACKS["journal_buffer"])
     long = Block(most_ns, most_ns, 1, most_ns, kstack=stack)
     write = Write(0, most_ns, 1, sleeps=1)
     explainer = Explainer(stream_of([long], [write], 1, 0))

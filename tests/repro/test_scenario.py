@@ -381,7 +381,8 @@ def test_dry_run_prints_every_command_and_touches_nothing(tmp_path: Path) -> Non
         "latwriter",
     ]
     assert rule[0] == "mkdir /sys/kernel/config/biodelay/rule0"
-    assert rule[-1].endswith("echo 300000 >/sys/kernel/config/biodelay/rule0/delay_us'")
+    assert rule[-2].endswith("echo 300000 >/sys/kernel/config/biodelay/rule0/delay_us'")
+    assert rule[-1] == "sh -c 'echo 1 >/sys/kernel/config/biodelay/rule0/enabled'"
     assert shown.returncode == 2  # nothing is built in tmp_path
     assert f"{tmp_path}/latwriter is missing" in shown.stderr
 
