@@ -32,8 +32,8 @@ FORESEEN = "/dev/SCSI_DEBUG_DISK"
 # biodelay holds a bio before it could be merged.
 NOMERGES = "2"
 APPEARS_S = 30.0
-# As long as a command is under way, no delay can be changed: delay_store(), EBUSY.
-IDLE_S = 120.0
+# As long as a command is under way, the driver takes no delay: ndelay_store(), EBUSY.
+IDLE_S = 30.0
 UNLOAD_S = 30.0
 POLL_S = 0.05
 
@@ -131,17 +131,15 @@ class ScsiDebug(Injector):
         before = disk.passed(self._made)
         try:
             with run.step("arm", f"{self._ndelay} ns each"):
-                _set("ndelay", self._ndelay)
+                until(lambda: (DRIVER / "ndelay").write_text(self._ndelay), IDLE_S)
             yield
         finally:
             with run.undo("disarm") as step:
                 step.detail = self.count(run, before, disk.passed(self._made))
-                _set("delay", "0")
-
-
-def _set(name: str, value: str) -> None:
-    """Write a file of the driver as soon as no command is under way."""
-    until(lambda: (DRIVER / name).write_text(value), IDLE_S)
+                # The module's parameters are taken at any time, and hold for what
+                # begins from now on; what has begun goes on for its own.
+                for name in ("ndelay", "delay"):
+                    (LOADED / "parameters" / name).write_text("0")
 
 
 def _unload() -> None:
