@@ -47,8 +47,9 @@ STAGES = (
     Stage("explain", AGAIN),
     Stage(
         "check",
-        "the answer and the injector's record disagree: do not trust the answer;"
-        " where other work keeps an emulated machine from its CPUs, ACCEL=icount helps",
+        "the run does not show what its scenario promises, or the injector's record"
+        " says otherwise than the answer: do not trust it; where other work keeps an"
+        " emulated machine from its CPUs, ACCEL=icount helps",
     ),
 )
 
