@@ -3,8 +3,8 @@
 
 The only module that speaks to scsi_debug, by its module parameters and the files of
 its driver (drivers/scsi/scsi_debug.c). Its disk takes the place of the one that the
-rules name, which is left alone. It keeps no record of what it delays; what passed
-while it was slow is counted.
+rules name, to which nothing is done but what --wipe asks for. It keeps no record of
+what it delays; what passed while it was slow is counted.
 """
 
 from __future__ import annotations
