@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from support import KERNELS, Run, tool
 # Hosts are shared: how long an example took says nothing of the code.
 settings.register_profile("shared host", deadline=None)
 settings.load_profile("shared host")
+# Who is begun in the background by a shell without job control is to ignore SIGINT, and
+# so are all it begins itself (POSIX, "Asynchronous Lists"): tests press Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
