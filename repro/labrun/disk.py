@@ -79,15 +79,6 @@ def identify(path: str) -> Disk:
     return Disk(path, name, dev, sectors * 512)  # sysfs counts 512-byte sectors
 
 
-def passed(names: list[str]) -> dict[str, int]:
-    """Reads and writes that each has ended so far (Documentation/block/stat.rst)."""
-    return {
-        f"{name} {kind}": int((SYS_BLOCK / name / "stat").read_text().split()[at])
-        for name in names
-        for kind, at in {"reads": 0, "writes": 4}.items()
-    }
-
-
 def _family(disk: Disk) -> dict[str, str]:
     """MAJ:MIN to name of the disk and its partitions."""
     home = SYS_BLOCK / disk.name

@@ -14,24 +14,20 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from labrun import disk, dmtable
+from labrun.below import Below
 from labrun.disk import Disks
-from labrun.dmtable import PREFIX, Slow, delay_ms, slowed
+from labrun.dmtable import NAME, PREFIX, Slow, delay_ms, slowed
 from labrun.errors import StepError
-from labrun.injector import Injector, Steps
 from labrun.process import tool
 from labrun.run import Run
 from labrun.scenario import Scenario
 
 
-class DmDelay(Injector):
+class DmDelay(Below):
     """Every disk that a rule names, slow as a whole."""
 
-    name = "dm-delay"
+    name = NAME
     tools = ("dmsetup",)
-    steps = Steps(
-        stack=("stack",), arm=("arm",), disarm=("disarm",), unstack=("unstack",)
-    )
-    _made: list[str]  # names of the devices, as /sys has them
 
     @staticmethod
     def refusals(scenario: Scenario) -> Iterator[str]:
@@ -98,17 +94,12 @@ class DmDelay(Injector):
         if disks.scratch is not self.disks.scratch:
             run.manifest["backing_device"] = self.disks.scratch.as_json()
 
-    @contextmanager
-    def armed(self, run: Run) -> Iterator[None]:
-        before = disk.passed(self._made)
-        try:
-            with run.step("arm"):
-                self._reload(True)
-            yield
-        finally:
-            with run.undo("disarm") as step:
-                step.detail = self.count(run, before, disk.passed(self._made))
-                self._reload(False)
+    def slow_down(self) -> str:
+        self._reload(True)
+        return ""
+
+    def speed_up(self) -> None:
+        self._reload(False)
 
     def _reload(self, armed: bool) -> None:
         for one in self.slow():

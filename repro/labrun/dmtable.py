@@ -15,13 +15,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from labrun.disk import Disk
-from labrun.rule import Inject, defaults, differing, lost
+from labrun.rule import Inject
 from labrun.scenario import Scenario
+from labrun.translation import (
+    MS_US,
+    UNHELD,
+    UNSEEN,
+    defaults,
+    lost,
+    misfits,
+    refusal,
+)
 
 PREFIX = "writestall-"
 FOLDER = "/dev/mapper"
 SECTOR_BYTES = 512  # device-mapper's unit, whatever the disk's
-MS_US = 1_000
+NAME = "dm-delay"
 CLASSES = ("read", "write", "flush")
 # What tells bios apart or shapes delays: dm-delay has nothing like it.
 CANNOT = defaults(
@@ -32,9 +41,6 @@ CANNOT = defaults(
     "space_bytes",
     "burst_on_ms",
 )
-# What it does, whatever a rule says; where that differs, the manifest names it.
-ALWAYS = {"submitter": "*", "kind": "anyone", "mode": "defer"}
-INSTEAD = "take --injector biodelay"
 
 
 def slowed(rule: Inject) -> tuple[str, ...]:
@@ -51,14 +57,7 @@ def delay_ms(rule: Inject) -> int:
 
 def mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
     """Keys of a rule that ask for what it cannot do, and why."""
-    if rule.dm_delay_ms is None:
-        for key in differing(rule, CANNOT):
-            yield key, "dm-delay delays all alike"
-    if rule.mode == "spin":
-        yield "mode", "dm-delay burns no CPU"
-    for name in rule.ops:
-        if name not in CLASSES:
-            yield "ops", f"dm-delay cannot choose {name}"
+    yield from misfits(rule, NAME, {} if rule.dm_delay_ms else CANNOT, CLASSES)
     # A bio with both is split: first a flush, then the data (drivers/md/dm.c).
     if rule.flags_any and set(rule.flags_any) - {"FUA"} != {"PREFLUSH"}:
         yield "flags_any", "dm-delay can choose PREFLUSH alone"
@@ -74,12 +73,12 @@ def refusals(scenario: Scenario) -> Iterator[str]:
     taken: dict[tuple[str, str], int] = {}
     for number, rule in enumerate(scenario.inject):
         for key, why in mistakes(rule):
-            yield f"{scenario.name}: inject[{number}].{key}: {why}; {INSTEAD}"
+            yield refusal(scenario, number, why, key)
         for name in slowed(rule):
             first = taken.setdefault((rule.disk, name), number)
             if first != number:
                 why = f"dm-delay has one delay for {name}, that of inject[{first}]"
-                yield f"{scenario.name}: inject[{number}]: {why}; {INSTEAD}"
+                yield refusal(scenario, number, why)
 
 
 def translated(rule: Inject, disk: str) -> dict[str, str | int]:
@@ -88,7 +87,7 @@ def translated(rule: Inject, disk: str) -> dict[str, str | int]:
         "device": disk,
         "classes": ",".join(slowed(rule)),
         "delay_ms": delay_ms(rule),
-        "lost": lost(rule, ALWAYS | CANNOT),
+        "lost": lost(rule, UNSEEN | UNHELD | CANNOT),
     }
 
 

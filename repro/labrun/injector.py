@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from labrun.disk import Disks
 from labrun.run import Run
@@ -87,31 +87,6 @@ class Injector:
     def armed(self, run: Run) -> Iterator[None]:
         """Delays happen inside, and nowhere else."""
         yield
-
-    def describe(
-        self, run: Run, version: str, rules: list[dict[str, Any]], disks: Disks
-    ) -> None:
-        """Note one that keeps no record, and the disks that it put in place of ours."""
-        run.manifest["injector"] = {
-            "name": self.name,
-            "version": version,
-            "rules": rules,
-            "record": None,
-            "counters": None,
-        }
-        for key, old, new in (
-            ("device", self.disks.scratch, disks.scratch),
-            ("journal_device", self.disks.journal, disks.journal),
-        ):
-            if new is not None and new is not old:
-                run.manifest[key] = new.as_json()
-
-    @staticmethod
-    def count(run: Run, before: dict[str, int], after: dict[str, int]) -> str:
-        """Note what was counted between two moments; the same for people."""
-        counts = {name: count - before[name] for name, count in after.items()}
-        run.manifest["injector"]["counters"] = counts
-        return ", ".join(f"{name} {count}" for name, count in counts.items())
 
     def drain(self) -> None:
         """Called every second: carry over what was recorded so far."""

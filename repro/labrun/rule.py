@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from labrun import delays
@@ -96,27 +96,6 @@ class Inject:
     burst_period_ms: int = key(
         "length of a period", 0, unit="ms", minimum=0, maximum=HOUR_MS
     )
-
-
-def differing(rule: Inject, usual: Mapping[str, object]) -> Iterator[str]:
-    """Those of the keys of `usual` for which the rule has another value."""
-    for name, value in usual.items():
-        if getattr(rule, name) != value:
-            yield name
-
-
-def lost(rule: Inject, always: Mapping[str, object]) -> str:
-    """What an injector that always does so makes of no account, for the manifest."""
-    words = {name: getattr(rule, name) for name in differing(rule, always)}
-    return " ".join(
-        f"{name}={','.join(value) if isinstance(value, tuple) else value}"
-        for name, value in words.items()
-    )
-
-
-def defaults(*names: str) -> dict[str, object]:
-    """Keys to what stands there where a rule says nothing."""
-    return {name: getattr(Inject(), name) for name in names}
 
 
 def mistakes(rule: Inject) -> Iterator[tuple[str, str]]:

@@ -16,9 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from labrun import disk, scsitable
+from labrun.below import Below
 from labrun.disk import SYS_BLOCK, Disk, Disks
 from labrun.errors import StepError
-from labrun.injector import Injector, Steps
 from labrun.process import tool, wait_until
 from labrun.run import Run
 from labrun.scenario import Scenario
@@ -38,15 +38,11 @@ UNLOAD_S = 30.0
 POLL_S = 0.05
 
 
-class ScsiDebug(Injector):
+class ScsiDebug(Below):
     """A disk of its own in place of the one that the rules name."""
 
     name = MODULE
     tools = ("modprobe",)
-    steps = Steps(
-        stack=("stack",), arm=("arm",), disarm=("disarm",), unstack=("unstack",)
-    )
-    _made: list[str]  # the disk's name in /sys
 
     @staticmethod
     def refusals(scenario: Scenario) -> Iterator[str]:
@@ -126,20 +122,16 @@ class ScsiDebug(Injector):
         (SYS_BLOCK / home.name / "queue/nomerges").write_text(NOMERGES)
         return disk.identify(f"/dev/{home.name}")
 
-    @contextmanager
-    def armed(self, run: Run) -> Iterator[None]:
-        before = disk.passed(self._made)
-        try:
-            with run.step("arm", f"{self._ndelay} ns each"):
-                until(lambda: (DRIVER / "ndelay").write_text(self._ndelay), IDLE_S)
-            yield
-        finally:
-            with run.undo("disarm") as step:
-                step.detail = self.count(run, before, disk.passed(self._made))
-                # The module's parameters are taken at any time, and hold for what
-                # begins from now on; what has begun goes on for its own.
-                for name in ("ndelay", "delay"):
-                    (LOADED / "parameters" / name).write_text("0")
+    def slow_down(self) -> str:
+        until(lambda: (DRIVER / "ndelay").write_text(self._ndelay), IDLE_S)
+        return f"{self._ndelay} ns each"
+
+    def speed_up(self) -> None:
+        """The module's parameters are taken at any time, and hold for what begins from
+        now on; what has begun goes on for its own.
+        """
+        for name in ("ndelay", "delay"):
+            (LOADED / "parameters" / name).write_text("0")
 
 
 def _unload() -> None:

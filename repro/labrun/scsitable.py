@@ -16,15 +16,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from labrun.rule import Inject, defaults, differing, lost
+from labrun.rule import Inject
 from labrun.scenario import Scenario
+from labrun.translation import (
+    MS_US,
+    UNHELD,
+    UNSEEN,
+    defaults,
+    lost,
+    misfits,
+    refusal,
+)
 
 MODULE = "scsi_debug"
 SIZE_MIB = 512
 # Of commands at a time (SDEBUG_CANQUEUE), and of ndelay (ndelay_store()).
 MAX_QUEUE = 192
 BELOW_US = 1_000_000
-MS_US, US_NS = 1_000, 1_000
+US_NS = 1_000
 CLASSES = ("read", "write")
 # What tells bios apart or shapes delays, of which it knows nothing.
 CANNOT = defaults(
@@ -36,9 +45,7 @@ CANNOT = defaults(
     "space_bytes",
     "burst_on_ms",
 )
-# What it does, whatever a rule says; where that differs, the manifest names it.
-ALWAYS = {"submitter": "*", "kind": "anyone", "ops": (), "mode": "defer"}
-INSTEAD = "take --injector biodelay"
+ALWAYS = UNSEEN | {"ops": ()} | UNHELD
 
 
 @dataclass(frozen=True)
@@ -71,14 +78,7 @@ def delay_us(rule: Inject) -> int:
 
 def mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
     """Keys of a rule that ask for what it cannot do, and why."""
-    if rule.scsi_debug_ms is None:
-        for key in differing(rule, CANNOT):
-            yield key, "scsi_debug delays all alike"
-    if rule.mode == "spin":
-        yield "mode", "scsi_debug burns no CPU"
-    for name in rule.ops:
-        if name not in CLASSES:
-            yield "ops", f"scsi_debug cannot choose {name}"
+    yield from misfits(rule, MODULE, {} if rule.scsi_debug_ms else CANNOT, CLASSES)
     if delay_us(rule) >= BELOW_US:
         yield "delay_us", f"scsi_debug delays by less than {BELOW_US} us"
 
@@ -88,10 +88,10 @@ def refusals(scenario: Scenario) -> Iterator[str]:
     first, *_ = scenario.inject
     for number, rule in enumerate(scenario.inject):
         for key, why in mistakes(rule):
-            yield f"{scenario.name}: inject[{number}].{key}: {why}; {INSTEAD}"
+            yield refusal(scenario, number, why, key)
         if slow(rule) != slow(first):
             why = "scsi_debug is one disk with one delay, those of inject[0]"
-            yield f"{scenario.name}: inject[{number}]: {why}; {INSTEAD}"
+            yield refusal(scenario, number, why)
 
 
 def translated(rule: Inject, disk: str) -> dict[str, str | int]:

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from lab_runs import Lab, analysed, make, make_lab
 from labrun import scenario as scenarios
@@ -72,17 +73,21 @@ def other_mode(scenario: str) -> str | None:
     return ("defer" if "sleep" in modes else "sleep") if modes else None
 
 
-# What stands before the `::` of an id is what one worker gets, one after the other
-# (pytest-xdist, --dist loadscope).
+def case(scenario: str, kernel: str, *words: str) -> ParameterSet:
+    """A scenario on a kernel; `words` stand between them.
+
+    What stands before the `::` of an id is what one worker gets, one after the other
+    (pytest-xdist, --dist loadscope).
+    """
+    name = "-".join([scenario, *words])
+    marks = known_on(scenario, kernel)
+    return pytest.param(scenario, *words, kernel, id=f"{name}::{kernel}", marks=marks)
+
+
 @pytest.mark.parametrize(
     ("scenario", "kernel"),
     [
-        pytest.param(
-            scenario,
-            kernel,
-            id=f"{scenario}::{kernel}",
-            marks=known_on(scenario, kernel),
-        )
+        case(scenario, kernel)
         for scenario in (ALL if EVERY else SOME)
         for kernel in (KERNELS if EVERY else [recipe.load().kernel])
     ],
@@ -99,13 +104,7 @@ def test_its_chain_appears(scenario: str, kernel: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("scenario", "injector", "kernel"),
     [
-        pytest.param(
-            scenario,
-            injector,
-            kernel,
-            id=f"{scenario}-{injector}::{kernel}",
-            marks=known_on(scenario, kernel),
-        )
+        case(scenario, kernel, injector)
         for scenario in (ALL if EVERY else ["page-lock"])
         for injector in by_others(scenario)
         for kernel in (KERNELS if EVERY else [recipe.load().kernel])
@@ -118,7 +117,7 @@ def test_its_chain_appears_by_another_injector(
     assert lab.done.returncode == 0, lab.done.stdout + lab.done.stderr[-3000:]
     told = lab.json("manifest.json")["injector"]
     assert told["name"] == injector
-    # It was there, and slow, when the writes came.
+    # What the writes came to went through it.
     assert sum(told["counters"].values()) > 0
     assert not (lab.run / "truth.jsonl").exists()
     assert f"{injector} keeps no record of what it delayed" in lab.done.stderr
@@ -137,13 +136,7 @@ def hold_to_the_truth(lab: Lab) -> None:
 @pytest.mark.parametrize(
     ("scenario", "mode", "kernel"),
     [
-        pytest.param(
-            scenario,
-            mode,
-            kernel,
-            id=f"{scenario}-{mode}::{kernel}",
-            marks=known_on(scenario, kernel),
-        )
+        case(scenario, kernel, mode)
         for scenario in ALL
         if (mode := other_mode(scenario))
         for kernel in KERNELS
