@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bench_page: what the injector's benchmark measured to tables and verdicts.
+"""injector_page: render the injector's benchmark as tables and verdicts.
 
-A delay's error is the latency a write had, less the delay that was asked for, less
-the median latency of the same disk without any. What is promised of it is a Claim.
+A delay's error is the latency of a write, less the delay asked for, less the median
+latency of the same disk without a delay. A Claim bounds it.
 """
 
 from __future__ import annotations

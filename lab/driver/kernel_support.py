@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""support: verdicts of the tests in a guest to which script works on which kernel.
+"""kernel_support: record which script works on which kernel, from the guest tests.
 
-docs/kernel-support.json has a row for each script, engine and kernel, as the last
-test of it said, and one for each test of the scripts; docs/kernel-support.md and
+docs/kernel-support.json has a row for each script, engine and kernel with the result
+of its last test, and one for each test of the scripts; docs/kernel-support.md and
 `make doctor` show them.
 """
 
@@ -18,7 +18,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 from driver import pages
-from driver.project import PROJECT, recipe
+from driver.project import PROJECT
+from machine import recipe
 from machine.errors import UserError
 
 DOCUMENT = "kernel-support"
@@ -37,7 +38,7 @@ def scripts() -> list[str]:
 
 
 def recorded(junit: Path, date: str) -> Iterator[Row]:
-    """What pytest's file says: a row for each test of scripts and what it found."""
+    """The rows of a JUnit file: one for each test of scripts and each of its results."""
     for case in ElementTree.parse(junit).iter("testcase"):
         told = CASE.fullmatch(case.get("name", ""))
         if not told or case.find("skipped") is not None:
@@ -51,13 +52,13 @@ def recorded(junit: Path, date: str) -> Iterator[Row]:
 
 
 def key(row: Row) -> tuple[str, ...]:
-    """What a later row takes the place of."""
+    """The key of a row: a later row with the same one replaces it."""
     names = ("test", "script", "engine", "kernel")
     return tuple(row.get(name, "") for name in names)
 
 
 def cell(row: Row | None, refusals: list[str]) -> str:
-    """How a script did, in a word; a refusal gets a number."""
+    """The result in a word; a refusal gets a number."""
     if row is None:
         return "not tried"
     if "fails" in row:
@@ -113,7 +114,7 @@ def parts(data: dict[str, Any]) -> dict[str, str]:
 
 
 def plain() -> str:
-    """The table of scripts to a terminal, with what refuses says."""
+    """The table of scripts as text, with the refusals."""
     head, lines, refusals = matrix(pages.load(DOCUMENT).get("rows", []))
     widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
     text = "Scripts by kernel, as last tested (docs/kernel-support.md):\n"
@@ -123,16 +124,19 @@ def plain() -> str:
     return text + "".join(f"  ({i}) {said}\n" for i, said in enumerate(refusals, 1))
 
 
-def main() -> int:
-    """Record what pytest's files say and show it."""
-    parser = argparse.ArgumentParser(
-        prog="lab/support", description="Record which script works on which kernel."
-    )
-    parser.add_argument("folder", type=Path, help="pytest's files: lab/test --junit")
-    folder = parser.parse_args().folder
-    files = sorted(folder.glob("*.xml"))
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the folder of results."""
+    what = "results of writestall test --junit DIR"
+    parser.add_argument("folder", metavar="DIR", type=Path, help=what)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Record the results, and write the document."""
+    files = sorted(args.folder.glob("*.xml"))
     if not files:
-        raise UserError(f"{folder} has no results: make one with lab/test --junit")
+        raise UserError(
+            f"{args.folder} has no results: make some with writestall test --junit DIR"
+        )
     rows = {key(row): row for row in pages.load(DOCUMENT).get("rows", [])}
     for file in files:
         date = time.strftime("%Y-%m-%d", time.gmtime(file.stat().st_mtime))

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_programs: no help, unknown option or stray word makes a program do its work."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support import PROJECT
+
+LIMIT_S = 60
+# Started instead of the real ones, and heard of: what would change this host.
+CHANGERS = "apt-get sudo mmdebstrap unshare setpriv make stap bpftrace insmod".split()
+STUB = """#!/bin/sh
+echo "$0 $*" >>"$STARTED"
+exit 1
+"""
+
+
+def _programs() -> list[str]:
+    """Every program of the tree that a person starts.
+
+    Exempt by rule: what lies below tests/ (a test is started by pytest or in a guest),
+    and `*.sh`, which other programs of the tree start with arguments of their own.
+    """
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    return [
+        name
+        for name in sorted(listed)
+        if os.access(PROJECT / name, os.X_OK)
+        and (PROJECT / name).is_file()
+        and not name.startswith("tests/")
+        and not name.endswith(".sh")
+    ]
+
+
+PROGRAMS = _programs()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder with a cache, stubs of what changes a host, and nothing else."""
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache/tree-0123").write_text("must survive")
+    (tmp_path / "bin").mkdir()
+    for name in CHANGERS:
+        (tmp_path / "bin" / name).write_text(STUB)
+        (tmp_path / "bin" / name).chmod(0o755)
+    return tmp_path
+
+
+def _call(place: Path, words: list[str]) -> subprocess.CompletedProcess[str]:
+    """Call a program; nothing is built, deleted or started by it."""
+    environment = os.environ | {
+        "PATH": f"{place / 'bin'}:{os.environ['PATH']}",
+        "STARTED": str(place / "started"),
+        "WRITESTALL_CACHE": str(place / "cache"),
+    }
+    done = subprocess.run(
+        [str(PROJECT / words[0]), *words[1:]],
+        cwd=place,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    started = place / "started"
+    assert not started.exists(), f"it started {started.read_text()}"
+    assert sorted(path.name for path in place.iterdir()) == ["bin", "cache"]
+    assert [path.name for path in (place / "cache").iterdir()] == ["tree-0123"]
+    return done
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_help_is_usage_and_nothing_else(program: str, place: Path) -> None:
+    done = _call(place, [*program.split(), "--help"])
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "usage: " in done.stdout.lower()
+
+
+@pytest.mark.parametrize("word", ["--nonsense", "stray-word"])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_mistake_is_one_line_and_no_work(
+    program: str, word: str, place: Path
+) -> None:
+    done = _call(place, [*program.split(), word])
+    assert done.returncode != 0
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1, done.stderr
