@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from writestall.cli import main
-from writestall.klog import LoggedTask, read_log
-from writestall.logchain import LIKELY, POSSIBLE, TOLD, explain_log
+from writestall.cli.main import main
+from writestall.log.links import LIKELY, POSSIBLE, TOLD, explain_log
+from writestall.log.reading import LoggedTask, read_log
 
 Capture = pytest.CaptureFixture[str]
 

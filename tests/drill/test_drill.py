@@ -15,7 +15,7 @@ from drill import callees, sleeps, text
 from drill.locks import LOCKS, lock
 from drill.rounds import Round
 from drill.tree import merged, one_line
-from writestall.classify import classify
+from writestall.classify.stack import classify
 
 RECURSION = {
     "ev": "call",
