@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "repro"))
 from labrun import tuning
 from labrun.progress import Progress
 from labrun.run import Run

@@ -22,9 +22,7 @@ from pathlib import Path
 
 from traces_of_a_run import leftovers, settings
 
-TREE = Path(__file__).resolve().parents[3]
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(TREE / "repro"))
 from labrun import cli  # noqa: E402
 
 DISK = "/dev/vdb"
