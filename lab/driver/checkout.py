@@ -32,7 +32,7 @@ def call(name: str, module: str, args: argparse.Namespace) -> int:
 
 
 def enter_venv(name: str, extras: tuple[str, ...], words: list[str]) -> None:
-    """Run the command again in the Python that has its libraries, unless we are in it."""
+    """Run the command again in the Python that has its libraries."""
     try:
         python = setup.python(extras)
     except UserError as error:

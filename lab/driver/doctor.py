@@ -52,9 +52,7 @@ def cache_room() -> Finding:
     built = image.built_tree(recipe.load())
     good = free >= (CACHE_BYTES // 8 if built else CACHE_BYTES)
     reason = f"{free >> 30} GiB free for {place}"
-    remedy = (
-        f"free {CACHE_BYTES >> 30} GiB, or set WRITESTALL_CACHE to another folder"
-    )
+    remedy = f"free {CACHE_BYTES >> 30} GiB, or set WRITESTALL_CACHE to another folder"
     return Finding("disk space", good, reason, remedy)
 
 

@@ -38,7 +38,7 @@ def scripts() -> list[str]:
 
 
 def recorded(junit: Path, date: str) -> Iterator[Row]:
-    """The rows of a JUnit file: one for each test of scripts and each of its results."""
+    """The rows of a JUnit file: one for each test of scripts and each result."""
     for case in ElementTree.parse(junit).iter("testcase"):
         told = CASE.fullmatch(case.get("name", ""))
         if not told or case.find("skipped") is not None:

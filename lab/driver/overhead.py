@@ -89,7 +89,7 @@ def bench_part(data: Data) -> str:
 
 
 def soak_part(soaks: dict[str, Data]) -> str:
-    """A table for each engine: the stalls that each tracer reported, lost, its memory."""
+    """A table for each engine: each tracer's stalls reported and lost, its memory."""
     held = [f"MiB at {share:.0%}" for share in SHOWN]
     head = ["tracer", "stalls", "told", "lost", *held, "kernel's part, MiB"]
     text = ""

@@ -69,8 +69,8 @@ def _slurm() -> tuple[str, ...]:
         return ()
     if age_s < LEAST_JOB_AGE_S:
         raise UserError(
-            f"--executor slurm: no accounting answers sacct, and MinJobAge={age_s} is too"
-            f" short for squeue; set it to {LEAST_JOB_AGE_S} or more in slurm.conf"
+            f"--executor slurm: no accounting answers sacct, and MinJobAge={age_s} is"
+            f" too short for squeue; set it to {LEAST_JOB_AGE_S} or more in slurm.conf"
         )
     return ("--slurm-status-command", "squeue")
 

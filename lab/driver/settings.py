@@ -13,7 +13,7 @@ from driver.project import PROJECT
 from machine import accel, image, qemu, recipe
 from machine.errors import UserError
 
-# Measurements run on machines whose clock a busy host does not disturb (machine/qemu.py).
+# Measurements run where a busy host does not disturb the clock (machine/qemu.py).
 COUNTING = "icount"
 
 

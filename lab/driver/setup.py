@@ -60,7 +60,7 @@ def packages(groups: tuple[str, ...]) -> str:
     )
     still = [need for need in needs.missing(groups) if need in wanted]
     if still:
-        raise UserError(_refusal(still, "the packages did not provide what was missing"))
+        raise UserError(_refusal(still, "the packages lack what was missing"))
     return f"installed {', '.join(names)}"
 
 

@@ -52,7 +52,8 @@ def _explain_all(log: StageLog, python: Path, folder: Path) -> str:
             runs.analyse(log, python, run, "expect")
         except UserError as error:
             misses.append(f"{run.name}: {error}")
-    (folder / TABLE).write_text(runs.analyse(log, python, folder, "variants"))
+    table = runs.analyse(log, python, folder, "compare-variants")
+    (folder / TABLE).write_text(table)
     if misses:
         raise UserError("; ".join(misses))
     return f"a folder per variant in {folder}"
@@ -81,5 +82,5 @@ def main(args: argparse.Namespace) -> int:
         status = failed.status
     if (table := folder / TABLE).exists():  # even when a variant failed
         print(f"\n{table.read_text().rstrip()}\n")
-        print(f"table:  {table}, also in {out / LATEST}; variants.json holds it as data")
+        print(f"table:  {table}, also in {out / LATEST}; as data in variants.json")
     return status

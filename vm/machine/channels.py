@@ -39,7 +39,7 @@ class Channels:
                 try:
                     while chunk:
                         chunk = chunk[os.write(target, chunk) :]
-                except OSError:  # our reader is gone; keep reading, or the guest would block
+                except OSError:  # our reader is gone; keep reading for the guest
                     target = None
         self.heard[port] = kept
 

@@ -89,7 +89,8 @@ def _run_parser() -> Parser:
     parser = _parser(
         "run",
         "Run one command in a throwaway machine and return its status.",
-        usage="vm/vm run [OPTION]... -- COMMAND...\n       vm/vm run [OPTION]... --shell",
+        usage="vm/vm run [OPTION]... -- COMMAND...\n"
+        "       vm/vm run [OPTION]... --shell",
         epilog="Statuses of the machine itself: 122 the kernel complained, 123 the"
         " machine was lost, 124 the time limit passed, 125 no machine was started."
         " Example: vm/vm run -k 7.2 -- uname -r",

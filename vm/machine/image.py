@@ -44,7 +44,7 @@ def _logged(command: list[str]) -> None:
         ) as child:
             status = child.wait()
     except FileNotFoundError as error:
-        raise UserError(f"{error.filename} is missing: run ./writestall setup") from None
+        raise UserError(f"{error.filename} is missing: ./writestall setup") from None
     if status:
         raise UserError(
             f"{command[0]} failed with status {status}: see its last lines above"

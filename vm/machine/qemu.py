@@ -22,8 +22,8 @@ KERNEL_OPTIONS = (
     " random.trust_cpu=on panic=-1 oops=panic"
 )
 # TCG executes `rep movsb` byte by byte, and the kernel prefers it where the CPU says it
-# is fast (arch/x86/lib/copy_user_64.S, clear_page_64.S); stac and clac around every copy
-# to user space end a translated block; la57 adds a fifth page-table level.
+# is fast (arch/x86/lib/copy_user_64.S, clear_page_64.S); stac and clac around every
+# copy to user space end a translated block; la57 adds a fifth page-table level.
 SLOW_UNDER_TCG = ("la57", "erms", "fsrm", "fsrs", "smap")
 TCG_CPU = ",".join(("max", *(f"{feature}=off" for feature in SLOW_UNDER_TCG)))
 # icount: the guest's clock counts executed instructions, one per nanosecond, so time

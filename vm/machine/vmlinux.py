@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """vmlinux: unpack a Debian kernel to the ELF file, which QEMU boots faster.
 
-An emulated machine needs seconds to unpack its own kernel. QEMU enters an ELF kernel by its PVH note (hw/i386/x86-common.c,
-CONFIG_PVH, kernels since 5.0); one without that note is booted packed.
+An emulated machine needs seconds to unpack its own kernel. QEMU enters an ELF kernel by
+its PVH note (hw/i386/x86-common.c, CONFIG_PVH, kernels since 5.0); one without that
+note is booted packed.
 """
 
 from __future__ import annotations

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""completion: print the completion of all commands for a shell."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from writestall.cli import options, parser
+from writestall.export.formats import load
+
+SHELLS = ("bash", "zsh", "tcsh")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the shell."""
+    what = f"one of {', '.join(SHELLS)}"
+    parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=what)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Print a script for the shell to read."""
+    made = load("cli.shell_files", "shtab")
+    sys.stdout.write(made.completion(parser.whole_parser(), args.shell))
+    return options.ANSWERED
