@@ -62,7 +62,7 @@ NEEDS = (
     ),
     Need("mke2fs", "makes the root disk", on_path("mke2fs"), ("e2fsprogs",)),
     Need("zstd", "unpacks kernels and their modules", on_path("zstd"), ("zstd",)),
-    Need("setpriv", "ends QEMU when its parent ends", on_path("setpriv"), ("util-linux",)),
+    Need("setpriv", "ends QEMU with its parent", on_path("setpriv"), ("util-linux",)),
     Need(
         "unshare", "compiles in the image's root", on_path("unshare"), ("util-linux",)
     ),
