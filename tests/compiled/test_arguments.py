@@ -20,7 +20,7 @@ def _build(kernel: str, word: str, root: str = "") -> subprocess.CompletedProces
         f" SYSTEMTAP_DIR=/tmp /mnt/stap/build drilldown -k {release} -o /tmp/made"
         f" --arguments '{word}'; status=$?; ls -A /tmp; exit $status"
     )
-    enter = ("vm/enter", "-k", kernel, f"{PROJECT}/stap:/mnt/stap:ro")
+    enter = ("vm/vm", "enter", "-k", kernel, f"{PROJECT}/stap:/mnt/stap:ro")
     return tool(*enter, "--", "bash", "-c", script)
 
 

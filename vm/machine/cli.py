@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from machine import accel, errors, image, qemu, recipe, run, signals
 from machine.errors import UserError
@@ -61,7 +61,7 @@ def folder(text: str) -> Path:
     return path
 
 
-def _parser(name: str, description: str, **more: str) -> Parser:
+def _parser(name: str, description: str, **more: Any) -> Parser:
     """The parser of one command, with the options that all have."""
     parser = Parser(
         prog=f"vm/vm {name}", description=description, allow_abbrev=False, **more
