@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from machine import cli as vm
 from support import PROJECT
+from writestall.cli.commands import COMMANDS
+from writestall.cli.main import main
 
 LIMIT_S = 60
 # Started instead of the real ones, and heard of: what would change this host.
@@ -21,7 +24,7 @@ exit 1
 
 
 def _programs() -> list[str]:
-    """Every program of the tree that a person starts.
+    """Every program of the tree that a person starts, and every command of these.
 
     Exempt by rule: what lies below tests/ (a test is started by pytest or in a guest),
     and `*.sh`, which other programs of the tree start with arguments of their own.
@@ -33,7 +36,7 @@ def _programs() -> list[str]:
         text=True,
         check=True,
     ).stdout.splitlines()
-    return [
+    programs = [
         name
         for name in sorted(listed)
         if os.access(PROJECT / name, os.X_OK)
@@ -41,6 +44,8 @@ def _programs() -> list[str]:
         and not name.startswith("tests/")
         and not name.endswith(".sh")
     ]
+    programs += [f"writestall {name}" for name in COMMANDS]
+    return programs + [f"vm/vm {name}" for name in vm.COMMANDS]
 
 
 PROGRAMS = _programs()
@@ -87,6 +92,8 @@ def test_help_is_usage_and_nothing_else(program: str, place: Path) -> None:
     done = _call(place, [*program.split(), "--help"])
     assert (done.returncode, done.stderr) == (0, "")
     assert "usage: " in done.stdout.lower()
+    if program.startswith(("writestall", "vm/vm")):
+        assert f"xample: {program} " in f"{done.stdout} "
 
 
 @pytest.mark.parametrize("word", ["--nonsense", "stray-word"])
@@ -98,3 +105,31 @@ def test_a_mistake_is_one_line_and_no_work(
     assert done.returncode != 0
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    {
+        "explian": "unknown command 'explian'; did you mean explain?",
+        "lab --kernle": "unknown option --kernle; did you mean --kernel?",
+        "lab --engine=bpftrase": "unknown 'bpftrase'; did you mean bpftrace?",
+        "export . --to perfeto": "unknown 'perfeto'; did you mean perfetto?",
+        "hist . --nothing": "unknown option --nothing; see writestall hist --help",
+    }.items(),
+)
+def test_an_unknown_word_is_answered_with_the_nearest_one(
+    words: str, said: str, place: Path
+) -> None:
+    done = _call(place, ["writestall", *words.split()])
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_a_command_names_what_it_needs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["lab", "page-lock"]) == 2
+    assert "lab: needs a checkout of writestall" in capsys.readouterr().err
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert main(["trace", "stalled_writes"], checkout=True) == 2
+    assert "trace: needs root; run it with sudo" in capsys.readouterr().err

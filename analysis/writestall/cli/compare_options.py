@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the folder, the objective and where the answer goes."""
     add = parser.add_argument
     what = "folder of a comparison, made by writestall compare"
-    add("folder", type=Path, metavar="DIR", help=what)
+    add("folder", type=options.existing, metavar="DIR", help=what)
     add("--slo", default="65ms", metavar="TIME", help="objective of a request (65ms)")
     by = "what decides, of requests (p99.9)"
     add("--by", choices=BY, default="p99.9", help=by)

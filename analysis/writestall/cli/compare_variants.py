@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from pathlib import Path
 
 from writestall.cli import options
 from writestall.common.errors import WritestallError
@@ -16,7 +15,7 @@ from writestall.common.files import save
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the folder."""
     what = "folder of runs, made by writestall variants"
-    parser.add_argument("folder", type=Path, metavar="DIR", help=what)
+    parser.add_argument("folder", type=options.existing, metavar="DIR", help=what)
     options.add_json(parser)
 
 

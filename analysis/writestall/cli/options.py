@@ -19,9 +19,17 @@ ANSWERED, FAILED, BAD_INPUT, UNJUDGED = 0, 1, 2, 3
 PICTURES = (".svg", ".png")
 
 
+def existing(text: str) -> Path:
+    """An argument type: a path that exists; checked before any library is needed."""
+    if not (path := Path(text)).exists():
+        raise WritestallError(f"{text}: no such run or folder")
+    return path
+
+
 def add_run(parser: argparse.ArgumentParser, **more: Any) -> None:
     """Add RUN."""
-    parser.add_argument("run", type=Path, metavar="RUN", help="run directory", **more)
+    about = {"type": existing, "metavar": "RUN", "help": "run directory"}
+    parser.add_argument("run", **about, **more)
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:

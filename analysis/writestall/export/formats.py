@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from writestall.chain.answers import Answer
 from writestall.common.errors import WritestallError
 from writestall.common.files import save, save_folder
+
+if TYPE_CHECKING:
+    from writestall.chain.answers import Answer
 
 
 @dataclass(frozen=True, slots=True)
