@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""partitions: add COUNT partitions of 1 MiB to DISK in the kernel alone, or delete them.
+"""partitions: add COUNT partitions of 1 MiB to DISK (not on it), or delete them.
 
 Arguments: add|delete DISK COUNT.
 """
