@@ -50,13 +50,20 @@ PARTS = (
         " ./build ${{script%.stp}} -k {release} -o ../result/stap; done",
     ),
 )
-# The module as kernels without a function tracer call it (kmod/hook.c).
+# The module as kernels without a function tracer call it (kmod/hook.c), and with a
+# pause between claiming a bio and deferring it (kmod/Kbuild).
 FOR_TESTS = (
     Part(
         "breakpoint",
         "kmod",
         "make -s BREAKPOINT=1 KDIR=/lib/modules/{release}/build"
         " && mkdir ../result/breakpoint && cp biodelay.ko ../result/breakpoint",
+    ),
+    Part(
+        "pause",
+        "kmod",
+        "make -s PAUSE_MS=500 KDIR=/lib/modules/{release}/build"
+        " && mkdir ../result/pause && cp biodelay.ko ../result/pause",
     ),
 )
 # Sources come in and results go out as tar streams: what else a compiler leaves goes
