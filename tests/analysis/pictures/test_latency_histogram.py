@@ -16,12 +16,10 @@ from hlog_text import HEADER, interval
 from pseudo_terminal import COLOUR, SGR, on_a_terminal
 from refusals import refused
 from writestall.chain import answers
-from writestall.classify.styles import LOOKS
 from writestall.cli.main import main
 from writestall.common.buckets import EDGES_NS, bucket_of, label
 from writestall.events import run_directory
 from writestall.events.hlog import DIGITS, HIGHEST_NS, counts_of
-from writestall.export.tables import AMOUNTS
 from writestall.pictures import distribution
 
 Capture = pytest.CaptureFixture[str]
@@ -69,14 +67,6 @@ def test_counts_are_those_of_the_histogram() -> None:
         for item in histogram.get_recorded_iterator()
     }
     assert counts_of(histogram) == slow and sum(slow.values()) == 24
-
-
-def test_every_class_has_a_look_of_its_own() -> None:
-    """Whatever time is spent on can be drawn, and told apart without its colour."""
-    assert set(LOOKS) == {*AMOUNTS}
-    assert len({look.letter for look in LOOKS.values()}) == len(LOOKS)
-    drawn = {(look.colour, look.hatch) for look in LOOKS.values()}
-    assert len(drawn) == len(LOOKS)
 
 
 def test_the_table(tmp_path: Path, capsys: Capture) -> None:

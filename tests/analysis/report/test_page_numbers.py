@@ -18,7 +18,6 @@ import build
 import webpage
 from golden_runs import NAMES, unpacked
 from webpage import Element
-from writestall.classify.meanings import KINDS
 from writestall.cli.main import main
 from writestall.common.units import ms, percent
 
@@ -169,12 +168,6 @@ def test_an_io_that_nobody_holds_is_told_once(tmp_path: Path) -> None:
     names = [box.one("text").words for box in page.all("svg", class_="box")]
     assert names[-2:] == ["page_writeback", "device_io vdb"]
     assert names.count("folio_wait_writeback") == 1
-
-
-def test_no_two_kinds_look_alike() -> None:
-    """Colour and pattern together tell them apart."""
-    looks = [(kind.family, kind.pattern) for kind in KINDS.values()]
-    assert len(looks) == len(set(looks))
 
 
 def test_a_run_without_stalls_says_so(tmp_path: Path) -> None:
