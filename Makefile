@@ -42,11 +42,11 @@ check: ## the quick tests and linters, no VM
 	@lab/test --quick
 
 gold: ## record the golden answers of tests/data anew (RUN= keeps runs there first)
-	@$(if $(RUN),tests/analysis/gold.py $(RUN))
-	@GOLD=1 lab/test --quick -- tests/analysis/test_gold.py
+	@$(if $(RUN),tests/analysis/golden/keep_run.py $(RUN))
+	@GOLD=1 lab/test --quick -- tests/analysis/golden
 
 bench-analysis: ## what explain, report and check cost at 10^4 to 10^7 events (SIZES=)
-	@PYTHONPATH=analysis "$$(lab/setup --tests)" tests/analysis/bench.py $(SIZES)
+	@PYTHONPATH=analysis:tests/analysis/helpers "$$(lab/setup --tests)" tests/analysis/speed/bench.py $(SIZES)
 
 bench-tracers: ## what each tracer leaves of the throughput of writes (ROUNDS=, KERNEL=)
 	@lab/bench-tracers
