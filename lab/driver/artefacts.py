@@ -19,7 +19,7 @@ from machine.errors import UserError
 from machine.image import Kernel
 from machine.run import GUEST_PROJECT
 
-IN_GUEST = ("bpf", "stap", "repro", "tests/scripts", "tests/repro/guest")
+IN_GUEST = ("trace", "repro", "tests/scripts", "tests/repro/guest")
 SOURCES = {".c", ".h", ".S", ".stp", ".bt", ""}
 
 
@@ -34,6 +34,7 @@ class Part:
     name: str
     source: str
     command: str
+    tools: tuple[str, ...] = ()  # files of other folders, which stand beside source/
 
 
 PARTS = (
@@ -47,7 +48,8 @@ PARTS = (
         "stap",
         "stap",
         "export SYSTEMTAP_DIR=/mnt/stap-cache; for script in *.stp; do"
-        " ./build ${{script%.stp}} -k {release} -o ../result/stap; done",
+        " ../trace/build ./$script -k {release} -o ../result/stap; done",
+        ("trace/build", "trace/build-tree"),
     ),
 )
 # The module as kernels without a function tracer call it (kmod/hook.c).
@@ -82,18 +84,20 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _key(part: Part, kernel: Kernel) -> str:
-    files = _files(PROJECT / part.source)
+    files = [*_files(PROJECT / part.source), *(PROJECT / name for name in part.tools)]
     names = [str(path.relative_to(PROJECT)) for path in files]
     return cache.digest(kernel.tree.name, kernel.release, part.command, *names, *files)
 
 
 def _sources(part: Part) -> bytes:
-    """A tar of source/."""
+    """Return a tar of source/ and the tools."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as tar:
         for path in _files(PROJECT / part.source):
             name = path.relative_to(PROJECT / part.source)
             tar.add(path, arcname=f"source/{name}")
+        for tool in part.tools:
+            tar.add(PROJECT / tool, arcname=tool)
     return stream.getvalue()
 
 

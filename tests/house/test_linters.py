@@ -44,6 +44,7 @@ def test_ruff_format() -> None:
         ("vm/machine",),
         ("lab/driver",),
         ("repro/labrun",),
+        ("trace/launcher", "trace/drill"),
     ],
     ids=" ".join,
 )

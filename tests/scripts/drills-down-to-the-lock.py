@@ -19,7 +19,7 @@ HOLD_S = 0.7
 STALL_US = 500_000
 WRITES = 13
 STALLED = (3, 5, 11)
-DRILLDOWN = lab.PROJECT / "stap/drilldown"
+DRILLDOWN = lab.PROJECT / "trace/drilldown"
 # mm/filemap.c, with folios and before there were any
 SLEEPERS = ("folio_wait_bit_common", "wait_on_page_bit_common")
 FUNCTIONS = ("vfs_write", "ext4_file_write_iter", "file_write_and_wait_range")
@@ -40,7 +40,8 @@ def write_and_stall() -> None:
 def drilldown(modules: Path, *how: str) -> str:
     """The drill-down of this script's own writes; what it printed."""
     module = modules / "drilldown.ko"
-    command = [DRILLDOWN, *how, "--stall-us", str(STALL_US), "--module", module]
+    command = [str(DRILLDOWN), *how, "--stall-us", str(STALL_US)]
+    command += ["--module", str(module)]
     return lab.run(*command, "--", sys.executable, __file__, "--as-writer")
 
 

@@ -72,8 +72,7 @@ class Watched:
         self.last: lab.Event = {}
         self.process_kib: list[int] = []
         self.kernel_kib: list[int] = []
-        launcher = str(lab.PROJECT / lab.LAUNCHERS[engine])
-        command = [launcher, script, "--stall-us", str(STALL_US)]
+        command = [*lab.launcher(engine), script, "--stall-us", str(STALL_US)]
         command += ["--module", str(modules / f"{script}.ko")]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE)
         self._reader = threading.Thread(target=self._read)
@@ -86,6 +85,10 @@ class Watched:
             path = event.get("path") or ""
             self.stalls += event["ev"] == "write" and path.startswith(f"lab/{NAME}")
             self.lost += event.get("count", 0) if event["ev"] == "lost" else 0
+
+    def begun_or_ended(self) -> bool:
+        """Return whether its first line is there, or it is gone."""
+        return bool(self.last) or self.process.poll() is not None
 
     def sample(self) -> None:
         """Note what its processes and its part of the kernel hold."""
@@ -183,7 +186,7 @@ def main() -> int:
         watched = [Watched(options.engine, s, options.modules) for s in SCRIPTS]
         try:
             for one in watched:
-                lab.until(lambda one=one: one.last or one.process.poll() is not None)
+                lab.until(one.begun_or_ended)
             begun_s = time.monotonic()
             soak(options, watched)
             took_s = time.monotonic() - begun_s

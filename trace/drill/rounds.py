@@ -21,10 +21,11 @@ from typing import Any, Protocol
 
 from drill import sleeps
 from drill.callees import Text
-from drill.errors import DrillError
+from launcher import TREE
+from launcher.errors import TraceError
 
 Event = dict[str, Any]
-TRACE = Path(__file__).resolve().parents[1] / "trace"
+TRACE = TREE / "trace/trace"
 ARMED_WITHIN_S = 1800  # compiled on the spot, with debuginfo on an emulated machine
 ENOUGH_CALLS = 3
 MAX_ROUNDS = 5
@@ -56,7 +57,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Tracer:
-    """How each round is traced: the root, options of stap/trace, a module if given."""
+    """How each round is traced: the root, options of trace/trace, a module if given."""
 
     root: str
     options: tuple[str, ...]
@@ -71,7 +72,8 @@ class Tracer:
         """Trace the workload once; its events."""
         with tempfile.TemporaryDirectory(prefix="writestall-") as folder:
             output = Path(folder) / "events.jsonl"
-            command = [str(TRACE), "drilldown", "--pid", str(workload.pid)]
+            command = [str(TRACE), "--engine", "stap", "drilldown"]
+            command += ["--pid", str(workload.pid)]
             command += ["--functions", ",".join((self.root, *functions))]
             command += ["--output", str(output), *self.options]
             if self.module:
@@ -84,7 +86,7 @@ class Tracer:
                     workload.end()
                     process.send_signal(signal.SIGINT)
             if process.returncode:
-                raise DrillError("the tracer failed: the reason stands above")
+                raise TraceError("the tracer failed: the reason stands above")
             return Round(functions, _events(output))
 
 
@@ -92,9 +94,9 @@ def _wait_armed(process: subprocess.Popen[bytes], output: Path) -> None:
     deadline_s = time.monotonic() + ARMED_WITHIN_S
     while not _text(output):
         if process.poll() is not None:
-            raise DrillError("the tracer did not start: the reason stands above")
+            raise TraceError("the tracer did not start: the reason stands above")
         if time.monotonic() > deadline_s:
-            raise DrillError(f"the tracer was not ready within {ARMED_WITHIN_S} s")
+            raise TraceError(f"the tracer was not ready within {ARMED_WITHIN_S} s")
         time.sleep(0.05)
 
 

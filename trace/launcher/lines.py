@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""lines: a tracer's pipe to its lines, signals attended to between them."""
+"""lines: read the lines of a tracer's pipe, and handle signals between them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import IO
 
 
 class Lines:
-    """What a pipe holds, line by line.
+    """The lines of a pipe.
 
     A signal that comes just before a read(2), or to another thread, does not interrupt
-    it, and its Python handler would wait for the next line. So what is waited for is
-    the pipe or a signal (signal.set_wakeup_fd() in Python's documentation).
+    it, and its Python handler would wait for the next line. So wait for the pipe or a
+    signal (signal.set_wakeup_fd() in Python's documentation).
     """
 
     def __init__(self, pipe: IO[bytes]) -> None:
@@ -24,19 +24,20 @@ class Lines:
         signal.set_wakeup_fd(tells, warn_on_full_buffer=False)
 
     def wait(self, patience_s: float | None = None) -> bool:
-        """Return at the next data, signal or the end of patience; False: closed."""
-        ready, _, _ = select.select([self._pipe, self._hears], [], [], patience_s)
+        """Return at the next data or signal, or after patience_s; False: closed."""
+        both = [self._pipe.fileno(), self._hears]
+        ready, _, _ = select.select(both, [], [], patience_s)
         if self._hears in ready:
             os.read(self._hears, 512)
-        return self._pipe not in ready or self._read()
+        return self._pipe.fileno() not in ready or self._read()
 
     def empty(self) -> None:
-        """Leave nothing in the pipe."""
+        """Read all that is in the pipe."""
         while select.select([self._pipe], [], [], 0)[0] and self._read():
             pass
 
     def take(self) -> list[bytes]:
-        """Every complete line so far, without its end."""
+        """Return every complete line so far, without its newline."""
         *whole, self._held = self._held.split(b"\n")
         return whole
 

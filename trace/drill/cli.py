@@ -1,6 +1,5 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""drilldown: a process or a command to the function in which its slow calls sleep."""
+"""cli: parse the command line of `drilldown` and run its rounds."""
 
 from __future__ import annotations
 
@@ -8,20 +7,17 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import NoReturn
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from drill import arguments, rounds, text  # noqa: E402
-from drill.debuginfo import Debuginfo  # noqa: E402
-from drill.errors import DrillError  # noqa: E402
-from drill.workload import Command, Process, must_exist  # noqa: E402
+from drill import arguments, rounds, text
+from drill.debuginfo import Debuginfo
+from drill.workload import Command, Process, must_exist
+from launcher.errors import Parser, TraceError
 
 EXAMPLES = """examples:
-  stap/drilldown --auto -p 4711
-  stap/drilldown --auto --stall-us 50000 -- ./writer /data/file
-  stap/drilldown --auto --arguments -p 4711
-  stap/drilldown --functions ext4_da_write_begin,__filemap_get_folio -p 4711
+  trace/drilldown --auto -p 4711
+  trace/drilldown --auto --stall-us 50000 -- ./writer /data/file
+  trace/drilldown --auto --arguments -p 4711
+  trace/drilldown --functions ext4_da_write_begin,__filemap_get_folio -p 4711
 
 With -p a round lasts until three slow calls were seen, or --round-s. A command is
 run once in every round, from its start to its end. --arguments takes one round more,
@@ -29,42 +25,32 @@ and the kernel's debuginfo (Debian: linux-image-RELEASE-dbg).
 """
 
 
-class Parser(argparse.ArgumentParser):
-    """A mistake is one line."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}; try --help\n")
-
-
-def command_line(words: list[str]) -> argparse.Namespace:
-    """The command line; the threshold in microseconds, rounds in seconds."""
-    parser = Parser(
-        prog="stap/drilldown",
+def parser(prog: str = "trace/drilldown") -> argparse.ArgumentParser:
+    """Return the parser; the threshold is in microseconds, rounds in seconds."""
+    made = Parser(
+        prog=prog,
         description="Say where inside a slow call the time goes, and on which lock.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add = parser.add_argument
-    what = parser.add_mutually_exclusive_group(required=True)
+    add = made.add_argument
+    what = made.add_mutually_exclusive_group(required=True)
     what.add_argument("--auto", action="store_true", help="find the functions, too")
     what.add_argument("--functions", metavar="F1,F2", help="probe these, one round")
     add("--arguments", action="store_true", help="and what they were called with")
     add("--root", default="vfs_write", metavar="F", help="whose calls (vfs_write)")
     add("--stall-us", type=int, metavar="US", help="shortest slow call (100000)")
     add("--round-s", type=float, default=60, metavar="S", help="longest round (60)")
-    add("--module", type=Path, metavar="KO", help="as made by stap/build")
+    add("--module", type=Path, metavar="KO", help="as made by trace/build")
     add("-p", "--pid", type=int, metavar="PID", help="a process and its children")
     add("command", nargs="*", metavar="-- COMMAND", help="run and watch this")
-    options = parser.parse_args(words)
-    if (options.pid is None) == (not options.command):
-        parser.error("give a process, -p PID, or a command, -- COMMAND")
-    return options
+    return made
 
 
 def drill(options: argparse.Namespace) -> str:
-    """The rounds' answer; raises DrillError when one fails or nothing was slow."""
+    """The rounds' answer; raises TraceError when one fails or nothing was slow."""
     if os.geteuid():
-        raise DrillError("SystemTap needs root: run it with sudo")
+        raise TraceError("SystemTap needs root: run it with sudo")
     debuginfo = Debuginfo() if options.arguments else None
     if options.pid is not None:
         must_exist(options.pid)
@@ -89,29 +75,28 @@ def drill(options: argparse.Namespace) -> str:
         else:
             tell("no slow call in this round, so no arguments")
     if not found[-1].calls:
-        raise DrillError(f"no slow call of {options.root}: try a smaller --stall-us")
+        raise TraceError(f"no slow call of {options.root}: try a smaller --stall-us")
     told = arguments.told(found[-1].events, options.root, debuginfo)
     return text.answer(found, options.root, told)
 
 
 def tell(line: str) -> None:
     """Progress goes to stderr."""
-    print(f"stap/drilldown: {line}", file=sys.stderr, flush=True)
+    print(f"drilldown: {line}", file=sys.stderr, flush=True)
 
 
-def main(words: list[str]) -> int:
-    """Drill down; a mistake or a failure becomes one line and a status."""
-    options = command_line(words)
+def main(argv: list[str], prog: str = "trace/drilldown") -> int:
+    """Drill down; report a mistake or a failure in one line and a status."""
+    made = parser(prog)
+    options = made.parse_args(argv)
+    if (options.pid is None) == (not options.command):
+        made.error("give a process, -p PID, or a command, -- COMMAND")
     try:
         print(drill(options))
-    except (DrillError, OSError) as error:
+    except (TraceError, OSError) as error:
         tell(str(error))
         return 1
     except KeyboardInterrupt:
         tell("interrupted")
         return 130
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""variables: options that the engines share, to the scripts' own variables."""
+"""options: map the options that both engines share to the scripts' variables."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import re
 import stat
 from pathlib import Path
 
+from launcher.errors import TraceError
+
 COMM_BYTES = 15  # TASK_COMM_LEN less its end (include/linux/sched.h)
 MOUNTS = Path("/proc/self/mountinfo")
-SPEAKS = "slow_writes"  # each of its lines is a call, which -v puts into words
+PRINTS_TEXT = "slow_writes"  # each of its lines is a call, which -v renders as text
 
-
-# Which option a variable comes from.
+# The option that sets a variable.
 OPTIONS = {
     "floor_us": "--floor-us",
     "stall_us": "--stall-us",
@@ -25,37 +26,33 @@ OPTIONS = {
 }
 
 
-class OptionError(Exception):
-    """What is wrong with an option and what helps, in one line."""
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Thresholds, and what chooses calls; sleeps are shown all the same."""
+    """Add thresholds and filters; filters choose calls, sleeps are always shown."""
     add = parser.add_argument
     add("--floor-us", type=int, metavar="US", help="shortest sleep shown (1000)")
     add("--stall-us", type=int, metavar="US", help="shortest stall (100000)")
-    add("--pid", type=int, metavar="PID", help="calls of it and what it starts")
+    add("--pid", type=int, metavar="PID", help="calls of it and its children")
     add("--comm", metavar="NAME", help="calls of tasks of that name")
     add("--device", metavar="DEV", help="calls on its file system: 254:16, /dev/vdb")
     add("--path", type=Path, metavar="PATH", help="calls on it, or below that folder")
-    add("-v", dest="words", action="store_true", help="lines for people, not JSON")
+    add("-v", dest="text", action="store_true", help="print text, not JSON")
     add("--output", type=Path, metavar="FILE", help="instead of stdout")
 
 
 def variables(options: argparse.Namespace, script: Path) -> dict[str, int | str]:
-    """Values for a script's variables; what it does not have, it refuses."""
-    if options.words and script.stem != SPEAKS:
-        raise OptionError(f"{script.stem} has no -v; {SPEAKS} has")
+    """Return values for a script's variables; refuse options it does not have."""
+    if options.text and script.stem != PRINTS_TEXT:
+        raise TraceError(f"{script.stem} has no -v; {PRINTS_TEXT} has")
     given = _thresholds(options) | _chosen(options)
     source = _source(script)
     for name in given:
         if not re.search(rf'^global {name}\b|getopt\("{name}"', source, re.M):
-            raise OptionError(f"{script.stem} has no {OPTIONS[name]}")
+            raise TraceError(f"{script.stem} has no {OPTIONS[name]}")
     return given
 
 
 def _source(script: Path) -> str:
-    """The text of a script and of what a bpftrace script imports."""
+    """Return the text of a script and of what a bpftrace script imports."""
     text = script.read_text()
     imported = re.findall(r'^import "(.*)";', text, re.M)
     return text + "".join((script.parent / name).read_text() for name in imported)
@@ -66,7 +63,7 @@ def _thresholds(options: argparse.Namespace) -> dict[str, int | str]:
     for name in ("floor_us", "stall_us"):
         value = getattr(options, name)
         if value is not None and value < 0:
-            raise OptionError(f"{OPTIONS[name]} {value}: give 0 or more")
+            raise TraceError(f"{OPTIONS[name]} {value}: give 0 or more")
         if value is not None:
             given[name] = value
     return given
@@ -76,11 +73,11 @@ def _chosen(options: argparse.Namespace) -> dict[str, int | str]:
     chosen: dict[str, int | str] = {}
     if options.pid is not None:
         if options.pid < 1:
-            raise OptionError(f"--pid {options.pid}: give 1 or more")
+            raise TraceError(f"--pid {options.pid}: give 1 or more")
         chosen["only_pid"] = options.pid
     if options.comm is not None:
         if not 1 <= len(options.comm.encode()) <= COMM_BYTES:
-            raise OptionError(
+            raise TraceError(
                 f"--comm {options.comm}: a name has 1 to {COMM_BYTES} bytes"
             )
         chosen["only_comm"] = options.comm
@@ -92,7 +89,7 @@ def _chosen(options: argparse.Namespace) -> dict[str, int | str]:
 
 
 def _number(major: int, minor: int) -> int:
-    """A dev_t as the kernel has it inside: linux/kdev_t.h."""
+    """Return a dev_t in the kernel's internal format: linux/kdev_t.h."""
     return major << 20 | minor
 
 
@@ -101,32 +98,32 @@ def _device(text: str) -> int:
     if found:
         return _number(int(found[1]), int(found[2]))
     try:
-        told = Path(text).stat()
+        status = Path(text).stat()
     except OSError as error:
-        raise OptionError(f"--device {text}: {error.strerror}") from error
-    if not stat.S_ISBLK(told.st_mode):
-        raise OptionError(f"--device {text}: no block device; give one, or MAJ:MIN")
-    return _number(os.major(told.st_rdev), os.minor(told.st_rdev))
+        raise TraceError(f"--device {text}: {error.strerror}") from error
+    if not stat.S_ISBLK(status.st_mode):
+        raise TraceError(f"--device {text}: no block device; give one, or MAJ:MIN")
+    return _number(os.major(status.st_rdev), os.minor(status.st_rdev))
 
 
 def _inode(path: Path, device: int | str | None) -> dict[str, int | str]:
-    """Number of an inode and device of its file system.
+    """Return an inode's number and the device of its file system.
 
-    stat(2) does not tell that device where a file system has several (btrfs).
+    On btrfs st_dev of stat(2) is not that device.
     """
     try:
         whole = path.resolve(strict=True)
         inode = whole.stat().st_ino
     except OSError as error:
-        raise OptionError(f"--path {path}: {error.strerror}") from error
+        raise TraceError(f"--path {path}: {error.strerror}") from error
     on = _mounted(whole)
     if device not in (None, on):
-        raise OptionError(f"--path {path} is not on --device")
+        raise TraceError(f"--path {path} is not on --device")
     return {"only_dev": on, "only_ino": inode}
 
 
 def _mounted(path: Path) -> int:
-    """Device of the file system that holds a path (proc(5), mountinfo)."""
+    """Return the device of the file system that holds a path (proc(5), mountinfo)."""
     devices: dict[str, str] = {}
     for line in MOUNTS.read_text(errors="surrogateescape").splitlines():
         _, _, device, _, point = line.split()[:5]
@@ -135,4 +132,4 @@ def _mounted(path: Path) -> int:
         if str(folder) in devices:
             major, minor = devices[str(folder)].split(":")
             return _number(int(major), int(minor))
-    raise OptionError(f"--path {path}: no file system is mounted there")
+    raise TraceError(f"--path {path}: no file system is mounted there")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""words: event lines of slow calls to lines for people."""
+"""plain_text: render the events of slow calls as text, for trace -v."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from datetime import datetime
 from typing import IO, Any
 
 
-class Words:
-    """A place for event lines that keeps a line for people of each."""
+class PlainText:
+    """A sink that takes event lines and writes each as a line of text."""
 
     def __init__(self, sink: IO[bytes]) -> None:
         self._sink = sink
         self._epoch_ns = time.time_ns() - time.monotonic_ns()
 
     def write(self, line: bytes) -> None:
-        """Put one event, a complete line of JSON, into words."""
+        """Write one event, a complete line of JSON, as text."""
         event = json.loads(line)
-        text = WORDS[event["ev"]](event, self._epoch_ns)
+        text = LINES[event["ev"]](event, self._epoch_ns)
         self._sink.write(_printable(text).encode() + b"\n")
 
     def flush(self) -> None:
         self._sink.flush()
 
 
-Sink = IO[bytes] | Words
+Sink = IO[bytes] | PlainText
 
 
 @contextmanager
 def output(options: argparse.Namespace) -> Iterator[Sink]:
-    """Where event lines go: --output or stdout, in words if -v asks for them."""
+    """Yield the sink for event lines: --output or stdout, as text with -v."""
     if not options.output:
-        yield Words(sys.stdout.buffer) if options.words else sys.stdout.buffer
+        yield PlainText(sys.stdout.buffer) if options.text else sys.stdout.buffer
         return
     with options.output.open("wb") as file:
-        yield Words(file) if options.words else file
+        yield PlainText(file) if options.text else file
 
 
 def _printable(text: str) -> str:
-    """Names are their users' text: what a terminal would obey is escaped."""
+    """Escape what a terminal would interpret: file names are untrusted text."""
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
 
 
@@ -55,7 +55,7 @@ def _begin(event: dict[str, Any], _: int) -> str:
 
 
 def _call(event: dict[str, Any], epoch_ns: int) -> str:
-    """When, what, on which file, how long, by whom; both stacks, innermost first."""
+    """Render time, call, file, duration and task; both stacks, innermost first."""
     began_s = (event["t_ns"] + epoch_ns) / 1e9
     clock = datetime.fromtimestamp(began_s).strftime("%H:%M:%S.%f")
     size = "" if event["bytes"] is None else f" {event['bytes']} B"
@@ -75,7 +75,7 @@ def _returned(value: int | None) -> str:
 
 
 def _stack(frames: list[str]) -> str:
-    """Frames as one chain of callers; offsets and addresses stay in the JSON."""
+    """Join frames to one chain of callers; offsets stay in the JSON."""
     return " < ".join(frame.partition("+")[0] for frame in frames) or "?"
 
 
@@ -87,4 +87,4 @@ def _end(event: dict[str, Any], _: int) -> str:
     return f"{event['events']} calls, {event['lost']} lost"
 
 
-WORDS = {"begin": _begin, "write": _call, "lost": _lost, "end": _end}
+LINES = {"begin": _begin, "write": _call, "lost": _lost, "end": _end}

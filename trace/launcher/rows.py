@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""rows: what the bpftrace scripts print to the events of docs/events.md."""
+"""rows: map the rows of the bpftrace scripts to the events of docs/events.md."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from symbols import KernelSymbols, user_stack
+from launcher.symbols import KernelSymbols, user_stack
 
 Row = dict[str, Any]
 Event = dict[str, Any]
@@ -234,7 +234,7 @@ class Rows:
     ) -> None:
         self._script = script
         self._engine_version = engine_version
-        self._symbols = symbols
+        self.symbols = symbols
         self._clock = clock
         self._armed_ns: int | None = None
         self._limits: Row | None = None
@@ -275,7 +275,7 @@ class Rows:
             flat = _complete(data)
             fields = FIELDS[data["ev"]].items()
             event = {"ev": data["ev"]} | {
-                name: read(flat[name], self._symbols) for name, read in fields
+                name: read(flat[name], self.symbols) for name, read in fields
             }
             if _writes(event):
                 self._printed += 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold -v's lines to the events that they put into words."""
+"""This test will check the text that trace -v prints for each event."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from support import module
+from launcher.plain_text import PlainText, output
 
 CALL = {
     "ev": "write",
@@ -31,13 +31,10 @@ CALL = {
 }
 
 
-WORDS = module("stap/words.py")  # the engines share the file
-
-
 def said(**event: Any) -> str:
     """What becomes of an event, without its line's end."""
     out = io.BytesIO()
-    WORDS.Words(out).write(json.dumps(event).encode() + b"\n")
+    PlainText(out).write(json.dumps(event).encode() + b"\n")
     text = out.getvalue().decode()
     assert text.endswith("\n")
     assert text.count("\n") == 1
@@ -96,8 +93,8 @@ def test_the_other_lines_have_words_too() -> None:
 
 
 def test_it_goes_where_the_options_say(tmp_path: Path) -> None:
-    options = argparse.Namespace(words=True, output=tmp_path / "slow")
-    with WORDS.output(options) as sink:
+    options = argparse.Namespace(text=True, output=tmp_path / "slow")
+    with output(options) as sink:
         sink.write(b'{"ev":"end","events":0,"lost":0}\n')
         sink.flush()
     assert options.output.read_text() == "0 calls, 0 lost\n"

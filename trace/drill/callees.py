@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from drill.errors import DrillError
+from launcher.errors import TraceError
 
 KALLSYMS = Path("/proc/kallsyms")
 KCORE = Path("/proc/kcore")
@@ -46,7 +46,7 @@ class Text:
                 self._address[name] = int(address, 16)
         self._starts = sorted(self._name)
         if not self._starts or not self._starts[-1]:
-            raise DrillError("the kernel hides its addresses: run it as root")
+            raise TraceError("the kernel hides its addresses: run it as root")
         self._traceable = _traceable()
 
     def known(self, function: str) -> bool:
@@ -89,7 +89,7 @@ def _traceable() -> set[str]:
     try:
         return {line.split()[0] for line in TRACEABLE.read_text().splitlines()}
     except OSError as error:
-        raise DrillError(
+        raise TraceError(
             f"{TRACEABLE}: {error.strerror}; mount tracefs, or name --functions"
         ) from error
 
@@ -145,5 +145,5 @@ def targets(code: bytes, start: int, machine: str | None = None) -> Iterator[int
     """Addresses that code, which begins at `start`, may call or jump to."""
     machine = machine or os.uname().machine
     if machine not in _TARGETS:
-        raise DrillError(f"no calls can be read on {machine}: name --functions")
+        raise TraceError(f"no calls can be read on {machine}: name --functions")
     return _TARGETS[machine](code, start)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold the launchers' shared options to the values the scripts get."""
+"""This test will check the values that the launcher's options give to the scripts."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from support import PROJECT, module
+from launcher import options
+from launcher.errors import TraceError
+from support import PROJECT
 
-VARIABLES = module("bpf/variables.py")
 SCRIPT = PROJECT / "bpf/stalled_writes.bt"
 
 
 def values(*words: str, script: Path = SCRIPT) -> dict[str, int | str]:
     parser = argparse.ArgumentParser()
-    VARIABLES.add_arguments(parser)
-    given = VARIABLES.variables(parser.parse_args(words), script)
-    return dict(given)
+    options.add_arguments(parser)
+    return options.variables(parser.parse_args(words), script)
 
 
 def refusal(*words: str, script: Path = SCRIPT) -> str:
-    with pytest.raises(VARIABLES.OptionError) as raised:
+    with pytest.raises(TraceError) as raised:
         values(*words, script=script)
     return str(raised.value)
 
@@ -64,7 +64,7 @@ def test_a_mount_point_with_a_blank_is_found(
         "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
         f"21 20 0:44 / {escaped} rw - btrfs /dev/sdb rw\n"
     )
-    monkeypatch.setattr(VARIABLES, "MOUNTS", mounts)
+    monkeypatch.setattr(options, "MOUNTS", mounts)
     assert values("--path", str(folder))["only_dev"] == 44
     assert values("--path", str(tmp_path))["only_dev"] == (8 << 20) | 1
     said = refusal("--path", str(folder), "--device", "8:1")
@@ -93,8 +93,3 @@ def test_what_a_script_does_not_have_it_refuses() -> None:
     assert refusal("-v", script=script) == "journal_commits has no -v; slow_writes has"
     script = PROJECT / "stap/drilldown.stp"
     assert refusal("--comm", "x", script=script) == "drilldown has no --comm"
-
-
-def test_both_launchers_have_the_same() -> None:
-    assert (PROJECT / "stap/variables.py").resolve() == PROJECT / "bpf/variables.py"
-    assert module("stap/variables.py").OPTIONS == VARIABLES.OPTIONS

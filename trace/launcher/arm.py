@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""arm: names of functions to the probes of the loaded drill-down module.
+"""arm: register the probes of the loaded drill-down module.
 
 The module registers a kretprobe for each name that is written to its parameter
 (tapset/inside.stp). A name with `?` behind it may be refused.
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from drill.errors import DrillError
+from launcher.errors import TraceError
 
 PARAMETERS = Path("/sys/module/drilldown/parameters")
 LOADED_WITHIN_S = 60
@@ -28,9 +28,9 @@ def _wait_loaded(alive: Callable[[], bool]) -> None:
     deadline_s = time.monotonic() + LOADED_WITHIN_S
     while not (PARAMETERS / "ready").exists():
         if not alive():
-            raise DrillError("drilldown was not loaded: the reason stands above")
+            raise TraceError("drilldown was not loaded: the reason stands above")
         if time.monotonic() > deadline_s:
-            raise DrillError(f"drilldown was not loaded within {LOADED_WITHIN_S} s")
+            raise TraceError(f"drilldown was not loaded within {LOADED_WITHIN_S} s")
         time.sleep(0.02)
 
 
@@ -41,7 +41,7 @@ def _probe(name: str) -> None:
         if not name.endswith("?"):
             number = error.errno or 0
             why = REASONS.get(number, error.strerror)
-            raise DrillError(f"cannot probe {name}: {why}") from error
+            raise TraceError(f"cannot probe {name}: {why}") from error
 
 
 def arm(functions: Iterable[str], alive: Callable[[], bool]) -> None:

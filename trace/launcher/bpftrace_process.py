@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""engine: bpftrace at work: its lines, and the signals it is sent between them."""
+"""bpftrace_process: read the lines of a running bpftrace and send it signals."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 
-from lines import Lines
+from launcher.lines import Lines
 
-# How bpftrace is brought to its end: what it is sent, and how many seconds that may
+# How bpftrace is ended: the signals that it is sent, and the seconds that each may
 # take before the next is tried. The scripts answer SIGUSR1 with their `end` row.
 Step = tuple[signal.Signals, float]
 ASKING: tuple[Step, ...] = ((signal.SIGUSR1, 5.0),) * 3
@@ -18,7 +18,7 @@ ENDING: tuple[Step, ...] = ((signal.SIGINT, 30.0), (signal.SIGKILL, 30.0))
 KILLING: tuple[Step, ...] = ENDING[-1:]
 
 
-class Engine:
+class BpftraceProcess:
     """A running bpftrace.
 
     Its handlers are installed without SA_RESTART (src/run_bpftrace.cpp): a signal that
@@ -34,12 +34,12 @@ class Engine:
         self._due_s: float | None = None  # when the next step is, by time.monotonic()
 
     def end_by(self, steps: Sequence[Step]) -> None:
-        """Take the first step soon, each other when the one before had its time."""
+        """Take the first step now, each of the others after its predecessor's time."""
         self._steps = iter(steps)
         self._due_s = time.monotonic()
 
     def lines(self) -> Iterator[bytes]:
-        """Each complete line, until bpftrace has closed its output."""
+        """Yield each complete line, until bpftrace has closed its output."""
         open_still = True
         while open_still:
             self._take_step()

@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will turn bpftrace's rows into events: what is called what, in both
-engines, and what is no write at all."""
+"""This test will check the events made of bpftrace's rows: the names of calls, which
+both engines share, and which calls are not writes."""
 
 from __future__ import annotations
 
 import json
 import re
-import sys
 from typing import Any, cast
 
 import pytest
 
+from launcher.rows import CALLS, Rows
+from launcher.symbols import KernelSymbols
 from support import PROJECT
-
-sys.path.insert(0, str(PROJECT / "bpf"))
-from rows import CALLS, Rows
-from symbols import KernelSymbols
 
 SCHEMA = PROJECT / "docs/events.schema.json"
 LIMITS = {"ev": "limits", "floor_ns": 0, "stall_ns": 0}
@@ -58,7 +55,7 @@ def test_io_uring_enter_is_a_write_where_it_sleeps_in_one(
 ) -> None:
     rows = Rows("stalled_writes", "0", cast(KernelSymbols, Symbols()), lambda: 0)
     call: dict[str, Any] = {"ev": "write", "call": 426, "kstack": stack}
-    made = [{"type": "attached_probes"}]
+    made: list[dict[str, Any]] = [{"type": "attached_probes"}]
     data = (LIMITS, call | CALL, {"ev": "end", "events": 1})
     made += [{"type": "value", "data": one} for one in data]
     found = [event for row in made for event in rows.events(row)]

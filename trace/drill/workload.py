@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from drill.errors import DrillError
+from launcher.errors import TraceError
 
 POLL_S = 0.1
 END_S = 30
@@ -19,9 +19,9 @@ STOPPED = ["sh", "-c", 'kill -STOP $$; exec "$@"', "drilldown"]
 
 
 def must_exist(pid: int) -> None:
-    """Raises DrillError where there is no such process."""
+    """Raises TraceError where there is no such process."""
     if not Path(f"/proc/{pid}").exists():
-        raise DrillError(f"no process {pid}: ps -e lists those there are")
+        raise TraceError(f"no process {pid}: ps -e lists those there are")
 
 
 class Command:

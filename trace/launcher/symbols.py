@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""symbols: bpftrace's stacks to frames as the event contract writes them."""
+"""symbols: resolve bpftrace's stacks to frames in the event contract's format."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pathlib import Path
 ADDRESS, KIND, NAME = slice(16), 17, slice(19, None)
 FRAMES = 48  # a stack shows at most so many
 USER_FRAME = re.compile(r"([0-9a-f]+) (.*)\+(\d+) \((.*)\)")
-# What runs a program, innermost first: the program and its trampoline, nameless
-# or not, bpf_trace_run4 (kernel/trace/bpf_trace.c), and with two tracers on one
-# tracepoint its list walker.
+# The tracer's own frames, innermost first: the program and its trampoline, with a
+# name or without, bpf_trace_run4 (kernel/trace/bpf_trace.c), and with two tracers on
+# one tracepoint the function that calls each of them.
 OWN = re.compile(
     r"0x|bpf_prog_|bpf_trampoline_|bpf_trace_run\d|__traceiter_|__bpf_trace_"
 )
@@ -32,7 +32,7 @@ class KernelSymbols:
         self._known: dict[int, str] = {}
 
     def load(self) -> None:
-        """Read the table now, before a frame needs it: it takes half a second or so."""
+        """Read the table before the first frame needs it: it takes half a second."""
         self._load(self._loaded_modules())
 
     def _loaded_modules(self) -> str:
@@ -65,7 +65,7 @@ class KernelSymbols:
         return f"{name}+0x{offset:x}" + (f" {module}" if module else "")
 
     def frame(self, address: int) -> str:
-        """`symbol+0xoff [module]`, or the bare address."""
+        """Return `symbol+0xoff [module]`, or the bare address."""
         if address not in self._known:
             modules = self._loaded_modules()
             if modules != self._modules:
@@ -74,7 +74,7 @@ class KernelSymbols:
         return self._known[address]
 
     def kernel_stack(self, text: str) -> list[str]:
-        """Frames, innermost first, of a stack printed by kstack(perf)."""
+        """Return the frames, innermost first, of a stack printed by kstack(perf)."""
         frames = [
             self.frame(int(line.split()[0], 16))
             for line in text.split("\n")
@@ -87,7 +87,7 @@ class KernelSymbols:
 
 
 def user_stack(text: str) -> list[str]:
-    """`symbol+0xoff [file]` or a bare address, of a stack printed by ustack(perf)."""
+    """Return `symbol+0xoff [file]` or bare addresses, for what ustack(perf) printed."""
     frames = []
     for line in text.split("\n"):
         words = line.split()

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from drill.errors import DrillError
+from launcher.errors import TraceError
 
 DEBUG = Path("/usr/lib/debug/lib/modules")
 FRAME = re.compile(r"([^+ ]+)\+0x([0-9a-f]+)(?: \[([^\]]+)\])?")
@@ -33,7 +33,7 @@ class Place:
 
     @property
     def word(self) -> str:
-        """As stap/build --arguments takes it."""
+        """As trace/build --arguments takes it."""
         module = f"{self.module}:" if self.module else ""
         return f"{module}{self.function}{f'@{self.line}' if self.line else ''}"
 
@@ -59,13 +59,13 @@ def levels(answer: str, frame: str) -> list[Place]:
 
 
 class Debuginfo:
-    """The running kernel's; raises DrillError where it is not installed."""
+    """The running kernel's; raises TraceError where it is not installed."""
 
     def __init__(self) -> None:
         release = os.uname().release
         self._folder = DEBUG / release
         if not (self._folder / "vmlinux").exists():
-            raise DrillError(
+            raise TraceError(
                 f"no debuginfo of kernel {release}: install linux-image-{release}-dbg"
             )
         kernel = self._folder / "kernel"

@@ -25,7 +25,7 @@ def _on_stack(frames: Iterable[str], known: dict[str, list[Place]]) -> list[Plac
 
 
 def wanted(events: list[Event], root: str, debuginfo: Debuginfo) -> list[str]:
-    """What stap/build --arguments is to take: innermost of all main stacks first."""
+    """What trace/build --arguments is to take: innermost of all main stacks first."""
     stacks = sleeps.main(sleeps.stacks(events, root))
     known = debuginfo.places(frame for stack in stacks for frame in stack)
     levels = zip_longest(*(_on_stack(stack, known) for stack in stacks))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold bpf/trace to an end in order, or to saying that there was none,
-whatever the bpftrace below it does: a stand-in plays the ones that no machine shows
-on demand."""
+"""This test will end the launcher of bpftrace in order, or have it report that it could
+not, whatever bpftrace does: a stand-in plays the cases that no machine shows on
+demand."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from launcher import bpftrace
+from launcher.errors import TraceError
 from support import PROJECT
 
 # Prints the rows of a bpftrace that has armed, then lives by its orders: the answers
@@ -49,13 +51,13 @@ while True:
 # The launcher with its patience in tenths of a second, root or not.
 LAUNCHER = """
 import os, sys
-from importlib.machinery import SourceFileLoader
-trace = SourceFileLoader("trace", sys.argv[1]).load_module()
+from launcher import bpftrace, cli
 shorter = lambda steps: tuple((number, 0.2) for number, _ in steps)
 for name in ("ASKING", "ENDING", "KILLING"):
-    setattr(trace, name, shorter(getattr(trace, name)))
+    setattr(bpftrace, name, shorter(getattr(bpftrace, name)))
 os.geteuid = lambda: 0
-sys.exit(trace.main(sys.argv[2:]))
+bpftrace.check = lambda options: None  # the host's kernel
+sys.exit(cli.main(["--engine", "bpftrace", *sys.argv[1:]]))
 """
 
 
@@ -84,10 +86,14 @@ def start(folder: Path, answers: dict[str, list[str]], then: str = "") -> Trace:
     stand_in.write_text(text)
     stand_in.chmod(0o755)
     output = folder / "events.jsonl"
-    command = [sys.executable, "-c", LAUNCHER, str(PROJECT / "bpf/trace")]
+    command = [sys.executable, "-c", LAUNCHER]
     process = subprocess.Popen(
         [*command, "stalled_writes", "--output", str(output)],
-        env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"},
+        env=os.environ
+        | {
+            "PATH": f"{folder}:{os.environ['PATH']}",
+            "PYTHONPATH": str(PROJECT / "trace"),
+        },
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -149,18 +155,10 @@ def test_a_mistake_of_its_own_leaves_nothing_running(tmp_path: Path) -> None:
 def test_a_script_is_refused_where_it_would_not_serve(
     script: str, release: str, refused: bool
 ) -> None:
-    code = (
-        "import sys; from importlib.machinery import SourceFileLoader\n"
-        "trace = SourceFileLoader('trace', sys.argv[1]).load_module()\n"
-        "try: trace.check_kernel(*sys.argv[2:])\n"
-        "except trace.TraceError as error: print(error)\n"
-    )
-    launcher = str(PROJECT / "bpf/trace")
-    said = subprocess.run(
-        [sys.executable, "-c", code, launcher, script, release],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    assert said.endswith(f"this is {release}; use stap/trace {script}\n") == refused
-    assert bool(said) == refused
+    try:
+        bpftrace.check_kernel(script, release)
+    except TraceError as error:
+        assert refused
+        assert str(error).endswith(f"this is {release}; use --engine stap")
+    else:
+        assert not refused

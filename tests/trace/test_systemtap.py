@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold stap/trace to an end in order whatever moment a signal chooses,
-and to leaving nothing running: a stand-in plays staprun."""
+"""This test will end the launcher of SystemTap at any moment by a signal, in order and
+with nothing left running: a stand-in plays staprun."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ while True:
 # the first one's read: as one does not that comes just before it.
 LAUNCHER = """
 import os, signal, sys, threading
-from importlib.machinery import SourceFileLoader
-trace = SourceFileLoader("trace", sys.argv[1]).load_module()
+from launcher import cli
 os.geteuid = lambda: 0
 threading.Thread(target=threading.Event().wait, daemon=True).start()
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-sys.exit(trace.main(sys.argv[2:]))
+sys.exit(cli.main(sys.argv[1:]))
 """
+
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(PROJECT / "trace")}
 
 
 def start(folder: Path, output: Path) -> subprocess.Popen[str]:
@@ -46,11 +47,11 @@ def start(folder: Path, output: Path) -> subprocess.Popen[str]:
     stand_in.chmod(0o755)
     module = folder / "slow_writes.ko"
     module.touch()
-    command = [sys.executable, "-c", LAUNCHER, str(PROJECT / "stap/trace")]
+    command = [sys.executable, "-c", LAUNCHER]
     command += ["slow_writes", "--module", str(module), "--output", str(output)]
-    path = f"{folder}:{os.environ['PATH']}"
+    path = {"PATH": f"{folder}:{os.environ['PATH']}"}
     return subprocess.Popen(
-        command, env=os.environ | {"PATH": path}, stderr=subprocess.PIPE, text=True
+        command, env=ENVIRONMENT | path, stderr=subprocess.PIPE, text=True
     )
 
 
@@ -73,10 +74,12 @@ def test_a_full_disk_ends_it(tmp_path: Path) -> None:
 def test_arguments_are_compiled_in(tmp_path: Path) -> None:
     module = tmp_path / "drilldown.ko"
     module.touch()
-    command = [sys.executable, "-c", LAUNCHER, str(PROJECT / "stap/trace")]
+    command = [sys.executable, "-c", LAUNCHER]
     command += ["drilldown", "--functions", "vfs_write", "--arguments", "f"]
     command += ["--module", str(module)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=ENVIRONMENT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1
-    said = "stap/trace: --arguments is compiled in: leave out --module\n"
+    said = "trace: --arguments is compiled in: leave out --module\n"
     assert done.stderr == said
