@@ -60,6 +60,18 @@ FOR_TESTS = (
         "make -s BREAKPOINT=1 KDIR=/lib/modules/{release}/build"
         " && mkdir ../result/breakpoint && cp biodelay.ko ../result/breakpoint",
     ),
+    # Passes 1 to 4 of the commands in the scripts' headers, in a tree of their own.
+    Part(
+        "plain",
+        "stap",
+        "export SYSTEMTAP_DIR=/mnt/stap-cache; cd ..; ln -s source stap;"
+        " export SYSTEMTAP_RELEASE=$(trace/build-tree {release} source);"
+        " for script in stap/*.stp; do"
+        " words=$(python3 tests/scripts/plain.py $script {release});"
+        " made=$(stap -p4 $words); folder=result/plain/$(basename $script .stp);"
+        " mkdir --parents $folder; cp $made $folder; done",
+        ("trace/build-tree", "tests/scripts/plain.py"),
+    ),
 )
 # Sources come in and results go out as tar streams: what else a compiler leaves goes
 # with the layer in memory that it worked in (vm/enter.sh).

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from launcher.rows import CALLS, Rows
+from launcher.rows import CALLS, FIELDS, Rows
 from launcher.symbols import KernelSymbols
 from support import PROJECT
 
@@ -62,3 +62,32 @@ def test_io_uring_enter_is_a_write_where_it_sleeps_in_one(
     writes = [event for event in found if event["ev"] == "write"]
     assert [event["call"] for event in writes] == ["io_uring_enter"] * events
     assert found[-1] == {"ev": "end", "t_ns": 0, "events": events, "lost": 0}
+
+
+@pytest.mark.parametrize("event", FIELDS)
+def test_a_row_has_the_fields_of_the_contract(event: str) -> None:
+    schema = json.loads(SCHEMA.read_text())["$defs"][event]
+    assert ["ev", *FIELDS[event]] == list(schema["properties"])
+
+
+def told_by_the_page() -> dict[str, set[str]]:
+    """Each event's fields in the tables of docs/events.md, their heads' included."""
+    told: dict[str, set[str]] = {}
+    head: set[str] = set()
+    page = (PROJECT / "docs/events.md").read_text()
+    for event, cell in re.findall(r"^\| `(\w+)` \|.*\|(.*)\|$", page, re.MULTILINE):
+        fields = set(re.findall(r"`(\w+)`", cell))
+        if event == "ev":
+            head = fields
+        else:
+            told[event] = head | fields
+    return told
+
+
+def test_the_page_names_the_fields_of_the_contract() -> None:
+    schemas = json.loads(SCHEMA.read_text())["$defs"]
+    told = told_by_the_page()
+    events = {name for name, s in schemas.items() if "ev" in s.get("properties", {})}
+    assert told.keys() == events
+    for event in events:
+        assert set(schemas[event]["properties"]) <= told[event], event

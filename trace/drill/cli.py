@@ -11,7 +11,7 @@ from pathlib import Path
 from drill import arguments, rounds, text
 from drill.debuginfo import Debuginfo
 from drill.workload import Command, Process, must_exist
-from launcher.errors import Parser, TraceError
+from launcher.errors import Parser, TraceError, check_architecture
 
 EXAMPLES = """examples:
   trace/drilldown --auto -p 4711
@@ -49,6 +49,7 @@ def parser(prog: str = "trace/drilldown") -> argparse.ArgumentParser:
 
 def drill(options: argparse.Namespace) -> str:
     """The rounds' answer; raises TraceError when one fails or nothing was slow."""
+    check_architecture()
     if os.geteuid():
         raise TraceError("SystemTap needs root: run it with sudo")
     debuginfo = Debuginfo() if options.arguments else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""sleeps: stacks of slow calls' sleeps to the paths from the root to who sleeps."""
+"""sleeps: find the paths from the root to the functions in which slow calls sleep."""
 
 from __future__ import annotations
 
@@ -57,34 +57,42 @@ def _calls_by_task(calls: Iterable[Event]) -> dict[int, list[tuple[int, int]]]:
     return {tid: sorted(spans) for tid, spans in found.items()}
 
 
-def stacks(events: Iterable[Event], root: str) -> Counter[Path]:
-    """How long slow calls slept with each stack below the root, in ns."""
+def slept(events: Iterable[Event]) -> Counter[Path]:
+    """Return how long slow calls slept with each kernel stack, in ns."""
     events = list(events)
     spans = _calls_by_task(event for event in events if event["ev"] == "call")
-    slept: Counter[Path] = Counter()
+    found: Counter[Path] = Counter()
     for event in events:
         if event["ev"] != "block":
             continue
         own = spans.get(event["tid"], [])
         place = bisect_right(own, (event["t_ns"], 1 << 63)) - 1
         if place >= 0 and event["t_ns"] < own[place][1]:
-            slept[below(event["kstack"], root)] += event["dur_ns"]
-    return slept
+            found[tuple(event["kstack"])] += event["dur_ns"]
+    return found
+
+
+def stacks(events: Iterable[Event], root: str) -> Counter[Path]:
+    """Return how long slow calls slept with each stack below the root, in ns."""
+    found: Counter[Path] = Counter()
+    for kstack, ns in slept(events).items():
+        found[below(kstack, root)] += ns
+    return found
 
 
 def paths(events: Iterable[Event], root: str) -> Counter[Path]:
     """How long slow calls slept on each path, in ns."""
-    slept: Counter[Path] = Counter()
+    found: Counter[Path] = Counter()
     for stack, ns in stacks(events, root).items():
-        slept[_path(stack)] += ns
-    return slept
+        found[_path(stack)] += ns
+    return found
 
 
-def main(slept: Counter[Path]) -> list[Path]:
+def main(found: Counter[Path]) -> list[Path]:
     """The paths that make up nearly all of the sleep, longest first."""
     chosen, sum_ns = [], 0
-    for one, ns in slept.most_common():
-        if sum_ns >= ENOUGH_SHARE * slept.total():
+    for one, ns in found.most_common():
+        if sum_ns >= ENOUGH_SHARE * found.total():
             break
         chosen.append(one)
         sum_ns += ns

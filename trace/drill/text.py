@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""text: rounds to an answer: a tree whose times add up, locks, one line a call."""
+"""text: render the answer: a tree whose times add up, waits, one line a call."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from drill import sleeps
-from drill.locks import lock
 from drill.rounds import Event, Round
 from drill.tree import Node, merged, one_line
+from drill.waits import wait
 
 SMALL = 0.01  # share of the whole below which a function has no row of its own
 NAMED = 0.001  # and of a call below which its one line does not name it
@@ -16,7 +16,7 @@ MAX_LINES = 10
 
 
 def _rows(node: Node, whole_ns: int, depth: int) -> Iterator[str]:
-    """The node's row and its children's. A time is the own one below it, and theirs.
+    """Yield the rows of a node and its children.
 
     A function's own time holds that of what it called and has no row.
     """
@@ -36,18 +36,18 @@ def tree(root: Node) -> str:
 
 
 def _waits(last: Round, root: str) -> Iterator[str]:
-    """Where it sleeps, and on what: one line for each path worth one."""
-    slept = sleeps.paths(last.events, root)
+    """Yield where it sleeps, and on what: two lines for each path worth them."""
     by_end: dict[tuple[str, str], int] = {}
-    for path, ns in slept.items():
-        found = lock(path)
-        what = f"{found.what} ({found.cls})" if found else "no lock that is known"
+    for kstack, ns in sleeps.slept(last.events).items():
+        path = sleeps.path(kstack, root)
         end = " < ".join(reversed(path[-3:])) if path else "a place outside it"
-        by_end[end, what] = by_end.get((end, what), 0) + ns
+        place = end, wait(kstack)
+        by_end[place] = by_end.get(place, 0) + ns
     whole_ns = sum(call["dur_ns"] for call in last.calls)
     for (end, what), ns in sorted(by_end.items(), key=lambda item: -item[1]):
         if ns >= SMALL * whole_ns:
-            yield f"asleep {100 * ns / whole_ns:.1f} % in {end}\n  waits for {what}"
+            yield f"asleep {100 * ns / whole_ns:.1f} % in {end}"
+            yield from [f"  {what}"] * bool(what)
 
 
 def _slowest(calls: list[Event]) -> Iterator[str]:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from launcher import bpftrace, systemtap
-from launcher.errors import Parser, TraceError
+from launcher.errors import Parser, TraceError, check_architecture
 from launcher.options import add_arguments
 from launcher.plain_text import output
 
@@ -48,6 +48,7 @@ def main(argv: list[str], prog: str = "trace/trace") -> int:
     options = parser(prog).parse_args(argv)
     engine = ENGINES[options.engine]
     try:
+        check_architecture()
         engine.check(options)
         if os.geteuid():
             raise TraceError(f"{options.engine} needs root: run it with sudo")

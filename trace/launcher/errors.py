@@ -4,11 +4,22 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import NoReturn
 
 
 class TraceError(Exception):
     """What went wrong and what helps, in one line."""
+
+
+def check_architecture() -> None:
+    """Refuse a processor whose registers and system calls the scripts do not know."""
+    machine = os.uname().machine
+    if machine != "x86_64":
+        raise TraceError(
+            f"this processor is {machine}, and the scripts know the registers and"
+            " system calls of x86_64 alone; use them there"
+        )
 
 
 class Parser(argparse.ArgumentParser):
