@@ -132,11 +132,10 @@ def test_calls_are_read_from_arm64_code() -> None:
 
 
 @given(st.binary(max_size=64))
-def test_any_code_has_as_many_targets_as_calls(code: bytes) -> None:
-    start = 0xFFFFFFFF81000000
-    calls = sum(byte in (0xE8, 0xE9) for byte in code[:-4])
-    assert len(list(callees.targets(code, start, "x86_64"))) == calls
-    branches = sum(byte >> 2 in (0x25, 0x05) for byte in code[3::4])
-    found = list(callees.targets(code, start, "aarch64"))
-    assert len(found) == branches
-    assert all(target % 4 == 0 for target in found)
+def test_a_call_is_found_behind_any_code(code: bytes) -> None:
+    code += bytes(-len(code) % 4)
+    start, end = 0x81000000, 0x81000000 + len(code)
+    x86 = code + b"\xe8" + struct.pack("<i", 0x100)
+    arm64 = code + struct.pack("<I", 0x94000004)  # bl +16
+    assert end + 5 + 0x100 in callees.targets(x86, start, "x86_64")
+    assert end + 16 in callees.targets(arm64, start, "aarch64")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from labrun import kinds, scenario, schema
+from labrun import kinds, rule, scenario, schema
 from support import PROJECT
 
 DOCUMENT = (PROJECT / "docs/scenario-format.md").read_text()
@@ -19,7 +19,7 @@ SECTIONS = {
     "`[kernel]`": scenario.KernelRange,
     "`[filesystem]`": scenario.FileSystem,
     "`[memory]`": scenario.Memory,
-    "`[[inject]]`": scenario.Inject,
+    "`[[inject]]`": rule.Inject,
     "`[[workload]]`": scenario.Workload,
     "`[[workload]]`, kind safepoint": kinds.Safepoint,
     "`[[workload]]`, kind broker": kinds.Broker,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 try:
-    from writestall.classify import classify
+    from writestall.classify.stack import classify
 except ModuleNotFoundError:
     CLASSIFIES = False
 else:
