@@ -19,7 +19,7 @@ from machine.errors import UserError
 from machine.image import Kernel
 from machine.run import GUEST_PROJECT
 
-IN_GUEST = ("bpf", "stap", "repro", "tests/scripts", "tests/repro/guest")
+IN_GUEST = ("trace", "repro", "tests/scripts", "tests/repro/guest")
 SOURCES = {".c", ".h", ".S", ".stp", ".bt", ""}
 
 
@@ -34,6 +34,7 @@ class Part:
     name: str
     source: str
     command: str
+    tools: tuple[str, ...] = ()  # files of other folders, which stand beside source/
 
 
 PARTS = (
@@ -47,7 +48,8 @@ PARTS = (
         "stap",
         "stap",
         "export SYSTEMTAP_DIR=/mnt/stap-cache; for script in *.stp; do"
-        " ./build ${{script%.stp}} -k {release} -o ../result/stap; done",
+        " ../trace/build ./$script -k {release} -o ../result/stap; done",
+        ("trace/build", "trace/build-tree"),
     ),
 )
 # The module as kernels without a function tracer call it (kmod/hook.c), and with a
@@ -64,6 +66,18 @@ FOR_TESTS = (
         "kmod",
         "make -s PAUSE_MS=500 KDIR=/lib/modules/{release}/build"
         " && mkdir ../result/pause && cp biodelay.ko ../result/pause",
+    ),
+    # Passes 1 to 4 of the commands in the scripts' headers, in a tree of their own.
+    Part(
+        "plain",
+        "stap",
+        "export SYSTEMTAP_DIR=/mnt/stap-cache; cd ..; ln -s source stap;"
+        " export SYSTEMTAP_RELEASE=$(trace/build-tree {release} source);"
+        " for script in stap/*.stp; do"
+        " words=$(python3 tests/scripts/plain.py $script {release});"
+        " made=$(stap -p4 $words); folder=result/plain/$(basename $script .stp);"
+        " mkdir --parents $folder; cp $made $folder; done",
+        ("trace/build-tree", "tests/scripts/plain.py"),
     ),
 )
 # Sources come in and results go out as tar streams: what else a compiler leaves goes
@@ -89,18 +103,20 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _key(part: Part, kernel: Kernel) -> str:
-    files = _files(PROJECT / part.source)
+    files = [*_files(PROJECT / part.source), *(PROJECT / name for name in part.tools)]
     names = [str(path.relative_to(PROJECT)) for path in files]
     return cache.digest(kernel.tree.name, kernel.release, part.command, *names, *files)
 
 
 def _sources(part: Part) -> bytes:
-    """A tar of source/."""
+    """Return a tar of source/ and the tools."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as tar:
         for path in _files(PROJECT / part.source):
             name = path.relative_to(PROJECT / part.source)
             tar.add(path, arcname=f"source/{name}")
+        for tool in part.tools:
+            tar.add(PROJECT / tool, arcname=tool)
     return stream.getvalue()
 
 

@@ -24,7 +24,14 @@ def _command(request: lab.Request, answer: str) -> list[str]:
     untraced = lab.run_arguments(replace(request, engine="none"))
     scenario = ["repro/run", request.scenario, "--wipe", *untraced]
     once = f"{shlex.join(scenario)} --out $(mktemp --directory)/run"
-    drilldown = ["stap/drilldown", "--auto", "--stall-us", str(STALL_US)]
+    drilldown = [
+        "env",
+        "PYTHONPATH=analysis",
+        "trace/drilldown",
+        "--auto",
+        "--stall-us",
+        str(STALL_US),
+    ]
     drilldown += ["--module", "/mnt/build/stap/drilldown.ko", "--", "sh", "-c", once]
     return ["sh", "-c", f"{shlex.join(drilldown)} >{shlex.quote(answer)}"]
 

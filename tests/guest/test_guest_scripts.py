@@ -58,6 +58,7 @@ ON_EVERY_KERNEL = {
     "engines-agree.py",
     "fsync-waits-for-what-is-deferred.sh",
     "page-locks-are-counted.py",
+    "plain-commands-run.py",
     "requests-are-counted.py",
     "rmmod-while-delaying.sh",
     "stalls-are-counted.py",
@@ -106,7 +107,6 @@ FOR_THE_TABLE = {"each-script-works-or-refuses.py"}
 # What needs bpftrace; the others take the engines that serve their kernel.
 NEEDS_BPFTRACE = {
     "agrees-with-witnesses.py",
-    "bare-scripts-run.py",
     "engines-agree.py",
     "survives-a-killed-tracer.sh",
     "tracepoint-is-read-by-tracers.sh",
