@@ -48,8 +48,8 @@ check: ## the quick tests and linters, no VM
 	@./writestall test --quick
 
 gold: ## record the golden answers of tests/data anew (RUN= keeps runs there first)
-	@$(if $(RUN),tests/analysis/gold.py $(RUN))
-	@GOLD=1 ./writestall test --quick -- tests/analysis/test_gold.py
+	@$(if $(RUN),tests/analysis/golden/keep_run.py $(RUN))
+	@GOLD=1 ./writestall test --quick -- tests/analysis/golden
 
 bench-analysis: ## what explain, report and check cost at 10^4 to 10^7 events (SIZES=)
 	@./writestall bench-analysis $(SIZES)

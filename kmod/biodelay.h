@@ -28,56 +28,6 @@
 
 #define BIODELAY_PPB 1000000000U
 
-enum biodelay_mode {
-	BIODELAY_SLEEP,
-	BIODELAY_DEFER,
-	BIODELAY_SPIN,
-	BIODELAY_MODES
-};
-
-enum biodelay_op {
-	BIODELAY_READ,
-	BIODELAY_WRITE,
-	BIODELAY_FLUSH,
-	BIODELAY_DISCARD,
-	BIODELAY_ZEROES,
-	BIODELAY_OTHER,
-	BIODELAY_OPS
-};
-
-enum biodelay_flag {
-	BIODELAY_SYNC,
-	BIODELAY_META,
-	BIODELAY_PRIO,
-	BIODELAY_FUA,
-	BIODELAY_PREFLUSH,
-	BIODELAY_RAHEAD,
-	BIODELAY_FLAGS
-};
-
-enum biodelay_kind {
-	BIODELAY_ANYONE,
-	BIODELAY_USER,
-	BIODELAY_KTHREAD,
-	BIODELAY_WRITEBACK,
-	BIODELAY_KINDS
-};
-
-/* What is counted for each rule; refusals say why a matched bio passed. */
-enum biodelay_count {
-	BIODELAY_SEEN,
-	BIODELAY_MATCHED,
-	BIODELAY_SKIPPED,
-	BIODELAY_DELAYED,
-	BIODELAY_REFUSED_NOWAIT,
-	BIODELAY_REFUSED_ATOMIC,
-	BIODELAY_REFUSED_RECLAIM,
-	BIODELAY_REFUSED_POLLED,
-	BIODELAY_REFUSED_FULL,
-	BIODELAY_TOTAL_DELAY_NS,
-	BIODELAY_COUNTS
-};
-
 /**
  * struct biodelay_device - a block device a rule names, and no reference to it
  * @dev: number of the disk or partition
@@ -253,19 +203,6 @@ struct biodelay_hold {
 	bool passing;
 	struct biodelay_record record;
 };
-
-/* names.c: enums to words and back */
-extern const char *const biodelay_op_names[BIODELAY_OPS];
-extern const char *const biodelay_mode_names[BIODELAY_MODES];
-extern const char *const biodelay_flag_names[BIODELAY_FLAGS];
-extern const char *const biodelay_kind_names[BIODELAY_KINDS];
-int biodelay_name_index(const char *const names[], int count, const char *word);
-int biodelay_mask_parse(const char *const names[], int count, char *words,
-			u32 *mask);
-int biodelay_mask_print(const char *const names[], int count, u32 mask,
-			const char *quote, char *out, size_t size);
-enum biodelay_op biodelay_op_of(const struct bio *bio);
-u8 biodelay_flags_of(const struct bio *bio);
 
 /* spec.c: an attribute's words to a field of a spec and back */
 void biodelay_spec_init(struct biodelay_spec *spec);

@@ -49,7 +49,7 @@ static inline void biodelay_name(struct block_device *bdev, char *name,
 }
 
 /* 5.11: 4e7b5671c6a8, "block: remove i_bdev", gives lookup_bdev() a dev_t */
-static inline int biodelay_look_up(const char *path, dev_t *dev)
+static inline int biodelay_bdev_lookup(const char *path, dev_t *dev)
 {
 #ifdef HAVE_LOOKUP_DEV_T
 	return lookup_bdev(path, dev);
@@ -65,19 +65,19 @@ static inline int biodelay_look_up(const char *path, dev_t *dev)
 }
 
 /*
- * A block device opened for a look: no claim, so nobody is kept out by it.
+ * A block device, opened without a claim, so that nobody else is refused.
  * What opens one became a file in 6.9 (f3a608827d1f, "bdev: open block device
  * as files"), a handle in 6.7 (e719b4d15674, "block: Provide bdev_open_*
  * functions"); its mode got a type of its own in 6.5 (05bdb9965305, "block:
  * replace fmode_t with a block-specific type for block open flags").
  */
-struct biodelay_look {
+struct biodelay_bdev {
 	struct block_device *bdev;
 	struct inode *inode;
 	void *opened;
 };
 
-static inline int biodelay_look_at(dev_t dev, struct biodelay_look *look)
+static inline int biodelay_bdev_open(dev_t dev, struct biodelay_bdev *found)
 {
 #if defined(HAVE_BDEV_FILE_OPEN_BY_DEV)
 	struct file *opened =
@@ -96,37 +96,37 @@ static inline int biodelay_look_at(dev_t dev, struct biodelay_look *look)
 
 	if (err)
 		return err;
-	look->opened = opened;
+	found->opened = opened;
 #if defined(HAVE_BDEV_FILE_OPEN_BY_DEV)
-	look->bdev = file_bdev(opened);
-	look->inode = opened->f_mapping->host;
+	found->bdev = file_bdev(opened);
+	found->inode = opened->f_mapping->host;
 #elif defined(HAVE_BDEV_OPEN_BY_DEV)
-	look->bdev = opened->bdev;
-	look->inode = opened->bdev->bd_inode;
+	found->bdev = opened->bdev;
+	found->inode = opened->bdev->bd_inode;
 #else
-	look->bdev = opened;
-	look->inode = opened->bd_inode;
+	found->bdev = opened;
+	found->inode = opened->bd_inode;
 #endif
 	return 0;
 }
 
-static inline void biodelay_look_away(struct biodelay_look *look)
+static inline void biodelay_bdev_close(struct biodelay_bdev *found)
 {
 #if defined(HAVE_BDEV_FILE_OPEN_BY_DEV)
-	bdev_fput(look->opened);
+	bdev_fput(found->opened);
 #elif defined(HAVE_BDEV_OPEN_BY_DEV)
-	bdev_release(look->opened);
+	bdev_release(found->opened);
 #elif defined(HAVE_BLK_OPEN_READ)
-	blkdev_put(look->bdev, NULL);
+	blkdev_put(found->bdev, NULL);
 #else
-	blkdev_put(look->bdev, FMODE_READ);
+	blkdev_put(found->bdev, FMODE_READ);
 #endif
 }
 
 /*
- * A disk and its partitions, as many as there is @room for. Partitions are
- * block devices from 5.11 (0d02129e76ed, "block: merge struct block_device and
- * struct hd_struct"), in an xarray from 5.12 (a33df75c6328, "block: use an
+ * A disk and its partitions; -E2BIG where there is no @room for all. Partitions
+ * are block devices from 5.11 (0d02129e76ed, "block: merge struct block_device
+ * and struct hd_struct"), in an xarray from 5.12 (a33df75c6328, "block: use an
  * xarray for disk->part_tbl"); 5.11 itself is not served.
  */
 static inline int biodelay_parts(struct gendisk *disk, dev_t *parts, int room)
@@ -137,8 +137,8 @@ static inline int biodelay_parts(struct gendisk *disk, dev_t *parts, int room)
 	struct hd_struct *part;
 
 	disk_part_iter_init(&iter, disk, DISK_PITER_INCL_PART0);
-	while (count < room && (part = disk_part_iter_next(&iter)))
-		parts[count++] = part_devt(part);
+	while ((part = disk_part_iter_next(&iter)) && count++ < room)
+		parts[count - 1] = part_devt(part);
 	disk_part_iter_exit(&iter);
 #else
 	struct block_device *part;
@@ -146,11 +146,11 @@ static inline int biodelay_parts(struct gendisk *disk, dev_t *parts, int room)
 
 	rcu_read_lock();
 	xa_for_each(&disk->part_tbl, number, part)
-		if (count < room)
-			parts[count++] = part->bd_dev;
+		if (count++ < room)
+			parts[count - 1] = part->bd_dev;
 	rcu_read_unlock();
 #endif
-	return count;
+	return count <= room ? count : -E2BIG;
 }
 
 /* 4.10: 797476b88b05, "block: Add 'zoned' queue limit" */
@@ -160,19 +160,6 @@ static inline bool bdev_is_zoned(struct block_device *bdev)
 	return false;
 }
 #endif
-
-/*
- * fs_holder_ops came in 6.6 (7ecd0b6f5100, "fs: export fs_holder_ops");
- * before, every claim counts.
- */
-static inline bool biodelay_has_foreign_holder(struct block_device *bdev)
-{
-#ifdef HAVE_FS_HOLDER_OPS
-	return bdev->bd_holder && bdev->bd_holder_ops != &fs_holder_ops;
-#else
-	return bdev->bd_holder;
-#endif
-}
 
 /*
  * The file system on a device, kept until biodelay_super_put(); NULL: none, or
@@ -224,13 +211,13 @@ static inline bool biodelay_is_claimed(const struct block_device *bdev)
  * nothing in sysfs, as device-mapper and md do: others that are so (btrfs) are
  * taken for swap, too, and have to be forced.
  */
-static inline bool biodelay_is_swap(const struct biodelay_look *look)
+static inline bool biodelay_is_swap(const struct biodelay_bdev *opened)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 4, 0)
-	return IS_SWAPFILE(look->inode);
+	return IS_SWAPFILE(opened->inode);
 #else
-	return biodelay_is_claimed(look->bdev) && !look->bdev->bd_super &&
-	       list_empty(&look->bdev->bd_holder_disks);
+	return biodelay_is_claimed(opened->bdev) && !opened->bdev->bd_super &&
+	       list_empty(&opened->bdev->bd_holder_disks);
 #endif
 }
 

@@ -92,12 +92,16 @@ void biodelay_defer(struct biodelay_hold *hold)
 {
 	struct biodelay_queue *queue = &hold->rule->queue;
 	unsigned long flags;
+	bool first;
 
 	hold->due.expires = ns_to_ktime(hold->record.t_ns +
 					hold->record.requested_ns);
 	raw_spin_lock_irqsave(&queue->lock, flags);
-	if (timerqueue_add(&queue->due, &hold->due))
-		hrtimer_start(&queue->timer, hold->due.expires,
+	first = timerqueue_add(&queue->due, &hold->due);
+	/* A bio claimed before the flush, but queued after it, is due at once. */
+	if (first || queue->flushing)
+		hrtimer_start(&queue->timer,
+			      queue->flushing ? 0 : hold->due.expires,
 			      HRTIMER_MODE_ABS);
 	raw_spin_unlock_irqrestore(&queue->lock, flags);
 }

@@ -30,7 +30,7 @@ static int find(const char *name, dev_t *dev)
 	path = kasprintf(GFP_KERNEL, "%s%s", *name == '/' ? "" : "/dev/", name);
 	if (!path)
 		return -ENOMEM;
-	err = biodelay_look_up(path, dev);
+	err = biodelay_bdev_lookup(path, dev);
 	kfree(path);
 	return err;
 }
@@ -50,7 +50,7 @@ static int find(const char *name, dev_t *dev)
 int biodelay_device_find(struct biodelay_device *device, const char *name)
 {
 	struct biodelay_device found = { };
-	struct biodelay_look look;
+	struct biodelay_bdev opened;
 	int err = find(name, &found.dev);
 
 	if (err == -ENOTBLK) {
@@ -58,18 +58,18 @@ int biodelay_device_find(struct biodelay_device *device, const char *name)
 		return err;
 	}
 	if (!err)
-		err = biodelay_look_at(found.dev, &look);
+		err = biodelay_bdev_open(found.dev, &opened);
 	if (err) {
 		pr_err("device='%s': no such block device (error %d); lsblk lists them\n",
 		       name, err);
 		return -ENODEV;
 	}
-	found.disk = disk_devt(look.bdev->bd_disk);
-	found.partno = bdev_partno(look.bdev);
-	found.start = get_start_sect(look.bdev);
-	found.zoned = bdev_is_zoned(look.bdev);
-	biodelay_name(look.bdev, found.name, sizeof(found.name));
-	biodelay_look_away(&look);
+	found.disk = disk_devt(opened.bdev->bd_disk);
+	found.partno = bdev_partno(opened.bdev);
+	found.start = get_start_sect(opened.bdev);
+	found.zoned = bdev_is_zoned(opened.bdev);
+	biodelay_name(opened.bdev, found.name, sizeof(found.name));
+	biodelay_bdev_close(&opened);
 	*device = found;
 	return 0;
 }

@@ -6,30 +6,38 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/fs_struct.h>
+#include <linux/magic.h>
+#include <linux/major.h>
 #include <linux/mm_types.h>
 #include <linux/pid.h>
+#include <linux/slab.h>
+#include <linux/swap.h>
 #include "biodelay.h"
 
-/*
- * Whether something other than a file system has claimed a device: a stacked
- * device, or what cannot be told from one.
- */
-static bool is_claimed(dev_t dev)
-{
-	struct biodelay_look look;
-	bool is;
+typedef bool (*bdev_test_t)(const struct biodelay_bdev *opened);
 
-	if (biodelay_look_at(dev, &look))
-		return false;
-	is = biodelay_has_foreign_holder(look.bdev);
-	biodelay_look_away(&look);
-	return is;
+static bool is_claimed(const struct biodelay_bdev *opened)
+{
+	return biodelay_is_claimed(opened->bdev);
+}
+
+/*
+ * Whether a device is claimed by something else than a file system of its own:
+ * by device-mapper, md or a file system of several devices (btrfs).
+ */
+static bool is_part_of_more(const struct biodelay_bdev *opened)
+{
+	struct super_block *sb = biodelay_super_get(opened->bdev);
+	bool alone = sb && sb->s_bdev == opened->bdev;
+
+	biodelay_super_put(opened->bdev);
+	return !alone && is_claimed(opened);
 }
 
 /* Swap keeps its files open: their inodes are in memory, with its mark. */
-static bool holds_swap_file(struct block_device *bdev)
+static bool holds_swap_file(const struct biodelay_bdev *opened)
 {
-	struct super_block *sb = biodelay_super_get(bdev);
+	struct super_block *sb = biodelay_super_get(opened->bdev);
 	struct inode *inode;
 	bool holds = false;
 
@@ -42,68 +50,84 @@ static bool holds_swap_file(struct block_device *bdev)
 		}
 		spin_unlock(&sb->s_inode_list_lock);
 	}
-	biodelay_super_put(bdev);
+	biodelay_super_put(opened->bdev);
 	return holds;
 }
 
-static bool is_swap(dev_t dev)
+/* Where a device is part of more, the swap may be on that. */
+static bool may_be_swap(const struct biodelay_bdev *opened)
 {
-	struct biodelay_look look;
+	return biodelay_is_swap(opened) || holds_swap_file(opened) ||
+	       (get_nr_swap_pages() && is_part_of_more(opened));
+}
+
+/* Also true where it cannot be told: a device that cannot be opened. */
+static bool may_be(dev_t dev, bdev_test_t test)
+{
+	struct biodelay_bdev opened;
 	bool is;
 
-	if (biodelay_look_at(dev, &look))
-		return false;
-	is = biodelay_is_swap(&look) || holds_swap_file(look.bdev);
-	biodelay_look_away(&look);
+	if (biodelay_bdev_open(dev, &opened))
+		return true;
+	is = test(&opened);
+	biodelay_bdev_close(&opened);
 	return is;
 }
 
-static dev_t disk_of(dev_t dev)
+/* Whether a disk or one of its partitions is so, or may be. */
+static bool any_part(dev_t disk, bdev_test_t test)
 {
-	struct biodelay_look look;
-	dev_t disk;
-
-	if (biodelay_look_at(dev, &look))
-		return 0;
-	disk = disk_devt(look.bdev->bd_disk);
-	biodelay_look_away(&look);
-	return disk;
-}
-
-/* Whether a disk or one of its partitions is so. */
-static bool any_part(dev_t disk, bool (*is)(dev_t dev))
-{
-	struct biodelay_look look;
-	bool any = false;
-	dev_t part[64];
+	dev_t *parts = kmalloc_array(DISK_MAX_PARTS, sizeof(*parts),
+				     GFP_KERNEL);
+	struct biodelay_bdev opened;
+	bool any = true;
 	int count;
 
-	if (biodelay_look_at(disk, &look))
-		return false;
-	count = biodelay_parts(look.bdev->bd_disk, part, ARRAY_SIZE(part));
-	biodelay_look_away(&look);
-	while (count--)
-		any |= is(part[count]);
+	if (!parts || biodelay_bdev_open(disk, &opened))
+		goto free;
+	count = biodelay_parts(opened.bdev->bd_disk, parts, DISK_MAX_PARTS);
+	biodelay_bdev_close(&opened);
+	any = count < 0;
+	while (!any && count--)
+		any = may_be(parts[count], test);
+free:
+	kfree(parts);
 	return any;
 }
 
+static bool has_no_disk(const struct super_block *sb)
+{
+	switch (sb->s_magic) {
+	case NFS_SUPER_MAGIC:
+	case OVERLAYFS_SUPER_MAGIC:
+	case RAMFS_MAGIC:
+	case TMPFS_MAGIC:
+	case V9FS_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /*
- * Whether a file lies on a disk. Below a stacked device (device-mapper, md) it
- * may lie on any disk that something has claimed; which one, only that
- * something knows.
+ * Whether a file lies on a disk, or may. A file system of several devices has
+ * no s_bdev; it, and a stacked device (device-mapper, md), may use any disk
+ * that is part of more, and a loop device any disk that is in use.
  */
-static bool lies_on(const struct path *path, dev_t disk)
+static bool may_lie_on(const struct path *path, dev_t disk)
 {
 	struct dentry *dentry = path->dentry;
 	struct inode *inode = d_is_reg(dentry) ? d_real_inode(dentry)
 					       : d_inode(dentry);
 	struct block_device *bdev = inode->i_sb->s_bdev;
 
-	if (!bdev)
+	if (has_no_disk(inode->i_sb))
 		return false;
-	return disk_devt(bdev->bd_disk) == disk ||
-	       (biodelay_is_stacked(bdev->bd_disk) &&
-		any_part(disk, is_claimed));
+	if (!bdev || biodelay_is_stacked(bdev->bd_disk))
+		return any_part(disk, is_part_of_more);
+	if (MAJOR(bdev->bd_dev) == LOOP_MAJOR)
+		return any_part(disk, is_claimed);
+	return disk_devt(bdev->bd_disk) == disk;
 }
 
 static bool get_exe(struct task_struct *task, struct path *path)
@@ -151,7 +175,7 @@ static bool lives_on(struct task_struct *task, dev_t disk)
 	for (i = 0; i < ARRAY_SIZE(get); i++) {
 		if (!get[i](task, &path))
 			continue;
-		lives |= lies_on(&path, disk);
+		lives |= may_lie_on(&path, disk);
 		path_put(&path);
 	}
 	return lives;
@@ -197,8 +221,10 @@ static bool is_module_disk(dev_t disk)
 	bool is = false;
 
 	iterate_fd(current->files, 0, collect_module_file, &files);
+	if (files.count == ARRAY_SIZE(files.path)) /* there may be more */
+		is = true;
 	while (files.count--) {
-		is |= lies_on(&files.path[files.count], disk);
+		is |= may_lie_on(&files.path[files.count], disk);
 		path_put(&files.path[files.count]);
 	}
 	return is;
@@ -206,7 +232,17 @@ static bool is_module_disk(dev_t disk)
 
 static bool has_swap(dev_t disk)
 {
-	return any_part(disk, is_swap);
+	return any_part(disk, may_be_swap);
+}
+
+static bool is_there(const struct biodelay_bdev *opened)
+{
+	return false;
+}
+
+static bool cannot_be_opened(dev_t disk)
+{
+	return may_be(disk, is_there);
 }
 
 /**
@@ -229,8 +265,9 @@ int biodelay_guard_machine(bool allow_bare_metal)
  * @force: its name again, when it is meant; or NULL
  *
  * Context: may sleep; in the task that loads the module or arms the rule.
- * Return: 0; -EPERM for the disk of the root file system, -EBUSY for the one
- * the module is loaded from, -ETXTBSY for one with active swap.
+ * Return: 0; -ENODEV for a disk that cannot be opened, -EPERM for the disk of
+ * the root file system, -EBUSY for the one the module is loaded from, -ETXTBSY
+ * for one with active swap, or where it cannot be told that it is not that.
  */
 int biodelay_guard_device(const struct biodelay_device *device,
 			  const char *force)
@@ -240,19 +277,19 @@ int biodelay_guard_device(const struct biodelay_device *device,
 		int err;
 		const char *what;
 	} guards[] = {
-		{ is_root_disk, -EPERM, "is the root file system's disk" },
-		{ is_module_disk, -EBUSY, "is the disk this module is on" },
-		{ has_swap, -ETXTBSY, "has active swap" },
+		{ cannot_be_opened, -ENODEV, "cannot be opened" },
+		{ is_root_disk, -EPERM, "has, or may have, the root file system" },
+		{ is_module_disk, -EBUSY, "has, or may have, this module's file" },
+		{ has_swap, -ETXTBSY, "has, or may have, active swap" },
 	};
-	dev_t disk = disk_of(device->dev);
 	size_t i;
 
 	if (force && !strcmp(force, device->name))
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(guards); i++) {
-		if (!guards[i].is(disk))
+		if (!guards[i].is(device->disk))
 			continue;
-		pr_err("device %s %s: say force=%s if it shall be slowed\n",
+		pr_err("device %s %s: refused; set force=%s to override\n",
 		       device->name, guards[i].what, device->name);
 		return guards[i].err;
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* hook.c: a call of submit_bio_noacct() to a detour through biodelay_entry() */
 #include <linux/bio.h>
+#include <linux/delay.h>
 #include <linux/interrupt.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
@@ -91,6 +92,8 @@ static bool take_defer(struct biodelay_rule *rule,
 
 	if (!hold)
 		return false;
+	if (BIODELAY_PAUSE_MS) /* in a test's build: the rule is disarmed here */
+		mdelay(BIODELAY_PAUSE_MS);
 	biodelay_keep_submitter(bio);
 	biodelay_defer(hold);
 	BIODELAY_ARGUMENT(regs) = '\0';

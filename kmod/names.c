@@ -5,59 +5,51 @@
 #include <linux/string.h>
 #include "biodelay.h"
 
-const char *const biodelay_op_names[BIODELAY_OPS] = {
-	[BIODELAY_READ] = "read",
-	[BIODELAY_WRITE] = "write",
-	[BIODELAY_FLUSH] = "flush",
-	[BIODELAY_DISCARD] = "discard",
-	[BIODELAY_ZEROES] = "zeroes",
-	[BIODELAY_OTHER] = "other",
+#define NAME(symbol, name) [BIODELAY_##symbol] = name,
+
+const char *const biodelay_mode_names[] = {
+	BIODELAY_MODE_LIST(NAME, NAME)
+	NULL
 };
 
-const char *const biodelay_mode_names[BIODELAY_MODES] = {
-	[BIODELAY_SLEEP] = "sleep",
-	[BIODELAY_DEFER] = "defer",
-	[BIODELAY_SPIN] = "spin",
+const char *const biodelay_op_names[] = {
+	BIODELAY_OP_LIST(NAME, NAME)
+	NULL
 };
 
-const char *const biodelay_flag_names[BIODELAY_FLAGS] = {
-	[BIODELAY_SYNC] = "SYNC",
-	[BIODELAY_META] = "META",
-	[BIODELAY_PRIO] = "PRIO",
-	[BIODELAY_FUA] = "FUA",
-	[BIODELAY_PREFLUSH] = "PREFLUSH",
-	[BIODELAY_RAHEAD] = "RAHEAD",
+const char *const biodelay_flag_names[] = {
+	BIODELAY_FLAG_LIST(NAME, NAME)
+	NULL
 };
 
-const char *const biodelay_kind_names[BIODELAY_KINDS] = {
-	[BIODELAY_ANYONE] = "anyone",
-	[BIODELAY_USER] = "user",
-	[BIODELAY_KTHREAD] = "kthread",
-	[BIODELAY_WRITEBACK] = "writeback",
+const char *const biodelay_kind_names[] = {
+	BIODELAY_KIND_LIST(NAME, NAME)
+	NULL
 };
+
+const char *const biodelay_count_names[] = {
+	BIODELAY_COUNT_LIST(NAME, NAME)
+	NULL
+};
+
+#define BIT_OF(flag, name) [BIODELAY_##flag] = REQ_##flag,
 
 static const blk_opf_t flag_bits[BIODELAY_FLAGS] = {
-	[BIODELAY_SYNC] = REQ_SYNC,
-	[BIODELAY_META] = REQ_META,
-	[BIODELAY_PRIO] = REQ_PRIO,
-	[BIODELAY_FUA] = REQ_FUA,
-	[BIODELAY_PREFLUSH] = REQ_PREFLUSH,
-	[BIODELAY_RAHEAD] = REQ_RAHEAD,
+	BIODELAY_FLAG_LIST(BIT_OF, BIT_OF)
 };
 
 /**
  * biodelay_name_index() - a word's place among names
  * @names: the names
- * @count: how many
  * @word: the word
  *
  * Return: its index, or -1.
  */
-int biodelay_name_index(const char *const names[], int count, const char *word)
+int biodelay_name_index(const char *const names[], const char *word)
 {
 	int i;
 
-	for (i = 0; i < count; i++)
+	for (i = 0; names[i]; i++)
 		if (!strcmp(names[i], word))
 			return i;
 	return -1;
@@ -66,21 +58,19 @@ int biodelay_name_index(const char *const names[], int count, const char *word)
 /**
  * biodelay_mask_parse() - a comma-separated list of names to a mask
  * @names: the names, bit 0's first
- * @count: how many
  * @words: the list; cut up on the way
  * @mask: set on success
  *
  * Return: 0, or -EBADRQC for a word that is none of them.
  */
-int biodelay_mask_parse(const char *const names[], int count, char *words,
-			u32 *mask)
+int biodelay_mask_parse(const char *const names[], char *words, u32 *mask)
 {
 	u32 parsed = 0;
 	char *word;
 	int i;
 
 	while ((word = strsep(&words, ","))) {
-		i = biodelay_name_index(names, count, word);
+		i = biodelay_name_index(names, word);
 		if (i < 0)
 			return -EBADRQC;
 		parsed |= BIT(i);
@@ -92,7 +82,6 @@ int biodelay_mask_parse(const char *const names[], int count, char *words,
 /**
  * biodelay_mask_print() - a mask to a comma-separated list of names
  * @names: the names, bit 0's first
- * @count: how many
  * @mask: the mask
  * @quote: put on both sides of each name
  * @out: where to
@@ -100,13 +89,13 @@ int biodelay_mask_parse(const char *const names[], int count, char *words,
  *
  * Return: characters printed.
  */
-int biodelay_mask_print(const char *const names[], int count, u32 mask,
-			const char *quote, char *out, size_t size)
+int biodelay_mask_print(const char *const names[], u32 mask, const char *quote,
+			char *out, size_t size)
 {
 	int i, n = 0;
 
 	*out = '\0';
-	for (i = 0; i < count; i++)
+	for (i = 0; names[i]; i++)
 		if (mask & BIT(i))
 			n += scnprintf(out + n, size - n, "%s%s%s%s",
 				       n ? "," : "", quote, names[i], quote);

@@ -138,8 +138,8 @@ static int format_line(char *out, const struct biodelay_record *r)
 
 	json_escape(comm, r->comm);
 	json_escape(rule, r->rule);
-	biodelay_mask_print(biodelay_flag_names, BIODELAY_FLAGS, r->flags, "\"",
-			    flags, sizeof(flags));
+	biodelay_mask_print(biodelay_flag_names, r->flags, "\"", flags,
+			    sizeof(flags));
 	return scnprintf(out, LINE_MAX_BYTES,
 			 "{\"ev\":\"bio_delay\",\"t_ns\":%llu,\"dur_ns\":%llu,"
 			 "\"requested_ns\":%llu,\"rule\":\"%s\",\"mode\":\"%s\","

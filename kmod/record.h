@@ -6,6 +6,7 @@
 #include <linux/fs.h>
 #include <linux/sched.h>
 #include <linux/types.h>
+#include "names.h"
 
 #define BIODELAY_NAME_LEN 32 /* of rules, devices; NUL included */
 

@@ -241,13 +241,17 @@ static int set_enabled(struct biodelay_rule *rule, const char *value)
 	return 0;
 }
 
-/* A device is refused when it is named; an armed rule stays one that may be. */
+/*
+ * An armed rule stays one that may be armed. The guard opens partitions and
+ * walks inodes: it runs where its answer may change, not at every heartbeat.
+ */
 static int check_change(const struct biodelay_rule *rule,
 			const struct biodelay_spec *spec, const char *attr)
 {
 	int err = rule->armed ? biodelay_spec_check(spec) : 0;
 
-	if (!err && (rule->armed || !strcmp(attr, "device")))
+	if (!err && (!strcmp(attr, "device") ||
+		     (rule->armed && !strcmp(attr, "force"))))
 		err = guard_disk(spec);
 	return err;
 }

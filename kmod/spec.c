@@ -21,7 +21,6 @@ struct attr {
 	u64 low;
 	u64 high;
 	const char *const *names;
-	int count;
 	int err;
 };
 
@@ -113,8 +112,7 @@ static int refuse_word(const struct attr *attr)
 {
 	char names[128];
 
-	biodelay_mask_print(attr->names, attr->count, U32_MAX, "", names,
-			    sizeof(names));
+	biodelay_mask_print(attr->names, U32_MAX, "", names, sizeof(names));
 	pr_err("%s: known are %s\n", attr->name, names);
 	return attr->err;
 }
@@ -126,7 +124,7 @@ static int set_mask(const struct attr *attr, struct biodelay_spec *spec,
 
 	if (!*words && !attr->low) /* none is fine */
 		*mask = 0;
-	else if (biodelay_mask_parse(attr->names, attr->count, words, mask))
+	else if (biodelay_mask_parse(attr->names, words, mask))
 		return refuse_word(attr);
 	return 0;
 }
@@ -134,15 +132,14 @@ static int set_mask(const struct attr *attr, struct biodelay_spec *spec,
 static int show_mask(const struct attr *attr, const struct biodelay_spec *spec,
 		     char *page)
 {
-	return biodelay_mask_print(attr->names, attr->count,
-				   *(u32 *)field(attr, spec), "", page,
-				   PAGE_SIZE);
+	return biodelay_mask_print(attr->names, *(u32 *)field(attr, spec), "",
+				   page, PAGE_SIZE);
 }
 
 static int set_choice(const struct attr *attr, struct biodelay_spec *spec,
 		      char *words)
 {
-	int choice = biodelay_name_index(attr->names, attr->count, words);
+	int choice = biodelay_name_index(attr->names, words);
 
 	if (choice < 0)
 		return refuse_word(attr);
@@ -301,7 +298,7 @@ static int show_delay_us(const struct attr *attr,
 
 #define WORDS(field_, how, names_, low_, err_) \
 	{ #field_, set_##how, show_##how, FIELD(field_), .low = low_, \
-	  .names = names_, .count = ARRAY_SIZE(names_), .err = err_ }
+	  .names = names_, .err = err_ }
 
 static const struct attr attrs[] = {
 	OWN(device),

@@ -7,19 +7,6 @@
 
 static struct dentry *folder;
 
-static const char *const count_names[BIODELAY_COUNTS] = {
-	[BIODELAY_SEEN] = "seen",
-	[BIODELAY_MATCHED] = "matched",
-	[BIODELAY_SKIPPED] = "skipped",
-	[BIODELAY_DELAYED] = "delayed",
-	[BIODELAY_REFUSED_NOWAIT] = "refused_nowait",
-	[BIODELAY_REFUSED_ATOMIC] = "refused_atomic",
-	[BIODELAY_REFUSED_RECLAIM] = "refused_reclaim",
-	[BIODELAY_REFUSED_POLLED] = "refused_polled",
-	[BIODELAY_REFUSED_FULL] = "refused_full",
-	[BIODELAY_TOTAL_DELAY_NS] = "total_delay_ns",
-};
-
 struct totals {
 	unsigned int rules;
 	unsigned int armed;
@@ -52,7 +39,7 @@ static void show_rule(struct biodelay_rule *rule,
 		   MINOR(spec->device.dev));
 	seq_printf(seq, "%s.mode %s\n", name, biodelay_mode_names[spec->mode]);
 	for (i = 0; i < BIODELAY_COUNTS; i++)
-		seq_printf(seq, "%s.%s %llu\n", name, count_names[i],
+		seq_printf(seq, "%s.%s %llu\n", name, biodelay_count_names[i],
 			   biodelay_rule_count(rule, i));
 	seq_printf(seq, "%s.in_flight %d\n", name,
 		   atomic_read(&rule->in_flight));
@@ -70,7 +57,7 @@ static int status_show(struct seq_file *seq, void *unused)
 	seq_printf(seq, "rules %u\n", totals.rules);
 	seq_printf(seq, "armed %u\n", totals.armed);
 	for (i = 0; i < BIODELAY_COUNTS; i++)
-		seq_printf(seq, "%s %llu\n", count_names[i], totals.counts[i]);
+		seq_printf(seq, "%s %llu\n", biodelay_count_names[i], totals.counts[i]);
 	seq_printf(seq, "in_flight %d\n", totals.in_flight);
 	seq_printf(seq, "missed %lu\n", biodelay_hook_missed());
 	seq_printf(seq, "records %llu\n", written);

@@ -9,6 +9,17 @@
 #include <linux/tracepoint.h>
 #include "record.h"
 
+/* Symbols of enums as the numbers that perf and trace-cmd need, and as names. */
+#define BIODELAY_TRACE_ENUM(symbol, name) TRACE_DEFINE_ENUM(BIODELAY_##symbol);
+#define BIODELAY_NAMED(symbol, name) { BIODELAY_##symbol, name },
+#define BIODELAY_NAMED_LAST(symbol, name) { BIODELAY_##symbol, name }
+#define BIODELAY_NAMED_BIT(symbol, name) { 1 << BIODELAY_##symbol, name },
+#define BIODELAY_NAMED_BIT_LAST(symbol, name) { 1 << BIODELAY_##symbol, name }
+
+BIODELAY_MODE_LIST(BIODELAY_TRACE_ENUM, BIODELAY_TRACE_ENUM)
+BIODELAY_OP_LIST(BIODELAY_TRACE_ENUM, BIODELAY_TRACE_ENUM)
+BIODELAY_FLAG_LIST(BIODELAY_TRACE_ENUM, BIODELAY_TRACE_ENUM)
+
 /* Fires when the delay is over, just before the bio goes down. */
 TRACE_EVENT(bio_delay,
 	TP_PROTO(const struct biodelay_record *record),
@@ -43,24 +54,15 @@ TRACE_EVENT(bio_delay,
 	),
 	TP_printk("rule=%s mode=%s dev=%u:%u sector=%llu bytes=%u op=%s flags=%s comm=%s tid=%d requested_ns=%llu dur_ns=%llu t_ns=%llu",
 		__entry->rule,
-		__print_symbolic(__entry->mode, { BIODELAY_SLEEP, "sleep" },
-				 { BIODELAY_DEFER, "defer" },
-				 { BIODELAY_SPIN, "spin" }),
+		__print_symbolic(__entry->mode,
+			BIODELAY_MODE_LIST(BIODELAY_NAMED, BIODELAY_NAMED_LAST)),
 		MAJOR(__entry->dev), MINOR(__entry->dev), __entry->sector,
 		__entry->bytes,
-		__print_symbolic(__entry->op, { BIODELAY_READ, "read" },
-				 { BIODELAY_WRITE, "write" },
-				 { BIODELAY_FLUSH, "flush" },
-				 { BIODELAY_DISCARD, "discard" },
-				 { BIODELAY_ZEROES, "zeroes" },
-				 { BIODELAY_OTHER, "other" }),
+		__print_symbolic(__entry->op,
+			BIODELAY_OP_LIST(BIODELAY_NAMED, BIODELAY_NAMED_LAST)),
 		__print_flags(__entry->flags, ",",
-			      { 1 << BIODELAY_SYNC, "SYNC" },
-			      { 1 << BIODELAY_META, "META" },
-			      { 1 << BIODELAY_PRIO, "PRIO" },
-			      { 1 << BIODELAY_FUA, "FUA" },
-			      { 1 << BIODELAY_PREFLUSH, "PREFLUSH" },
-			      { 1 << BIODELAY_RAHEAD, "RAHEAD" }),
+			BIODELAY_FLAG_LIST(BIODELAY_NAMED_BIT,
+					   BIODELAY_NAMED_BIT_LAST)),
 		__entry->comm, __entry->tid, __entry->requested_ns,
 		__entry->dur_ns, __entry->t_ns)
 );

@@ -20,7 +20,7 @@ from machine.errors import UserError
 from machine.image import Kernel
 from machine.run import GUEST_PROJECT
 
-IN_GUEST = ("bpf", "stap", "repro", "tests/scripts", "tests/repro/guest")
+IN_GUEST = ("trace", "repro", "tests/scripts", "tests/repro/guest")
 SOURCES = {".c", ".h", ".S", ".stp", ".bt", ""}
 
 
@@ -35,6 +35,7 @@ class Part:
     name: str
     source: str
     command: str
+    tools: tuple[str, ...] = ()  # files of other folders, which stand beside source/
 
 
 PARTS = (
@@ -48,16 +49,36 @@ PARTS = (
         "stap",
         "stap",
         "export SYSTEMTAP_DIR=/mnt/stap-cache; for script in *.stp; do"
-        " ./build ${{script%.stp}} -k {release} -o ../result/stap; done",
+        " ../trace/build ./$script -k {release} -o ../result/stap; done",
+        ("trace/build", "trace/build-tree"),
     ),
 )
-# The module as built for kernels without a function tracer (kmod/hook.c).
+# The module as built for kernels without a function tracer (kmod/hook.c), and with a
+# pause between claiming a bio and deferring it (kmod/Kbuild).
 FOR_TESTS = (
     Part(
         "breakpoint",
         "kmod",
         "make -s BREAKPOINT=1 KDIR=/lib/modules/{release}/build"
         " && mkdir ../result/breakpoint && cp biodelay.ko ../result/breakpoint",
+    ),
+    Part(
+        "pause",
+        "kmod",
+        "make -s PAUSE_MS=500 KDIR=/lib/modules/{release}/build"
+        " && mkdir ../result/pause && cp biodelay.ko ../result/pause",
+    ),
+    # Passes 1 to 4 of the commands in the scripts' headers, in a tree of their own.
+    Part(
+        "plain",
+        "stap",
+        "export SYSTEMTAP_DIR=/mnt/stap-cache; cd ..; ln -s source stap;"
+        " export SYSTEMTAP_RELEASE=$(trace/build-tree {release} source);"
+        " for script in stap/*.stp; do"
+        " words=$(python3 tests/scripts/plain.py $script {release});"
+        " made=$(stap -p4 $words); folder=result/plain/$(basename $script .stp);"
+        " mkdir --parents $folder; cp $made $folder; done",
+        ("trace/build-tree", "tests/scripts/plain.py"),
     ),
 )
 # Sources go in and results come out as tar streams; the compiler works in a layer in
@@ -83,18 +104,20 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _key(part: Part, kernel: Kernel) -> str:
-    files = _files(PROJECT / part.source)
+    files = [*_files(PROJECT / part.source), *(PROJECT / name for name in part.tools)]
     names = [str(path.relative_to(PROJECT)) for path in files]
     return cache.digest(kernel.tree.name, kernel.release, part.command, *names, *files)
 
 
 def _sources(part: Part) -> bytes:
-    """A tar of source/."""
+    """Return a tar of source/ and the tools."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as tar:
         for path in _files(PROJECT / part.source):
             name = path.relative_to(PROJECT / part.source)
             tar.add(path, arcname=f"source/{name}")
+        for tool in part.tools:
+            tar.add(PROJECT / tool, arcname=tool)
     return stream.getvalue()
 
 

@@ -11,7 +11,6 @@ from driver import runs
 from driver.machines import PREPARING, prepare
 from driver.progress import Progress, Stage, StageError
 
-PROGRAM = "stap/drilldown"
 STAGES = (
     *PREPARING,
     Stage("drill down", "see the reason above; a smaller --stall-us finds more"),
@@ -31,7 +30,8 @@ def _command(request: runs.Request, answer: str) -> list[str]:
     untraced = replace(request, engine="none").run_arguments
     scenario = ["repro/run", request.scenario, "--wipe", *untraced]
     once = f"{shlex.join(scenario)} --out $(mktemp --directory)/run"
-    drilldown = [PROGRAM, "--auto", "--stall-us", str(STALL_US)]
+    drilldown = ["env", "PYTHONPATH=analysis", "trace/drilldown", "--auto"]
+    drilldown += ["--stall-us", str(STALL_US)]
     drilldown += ["--module", "/mnt/build/stap/drilldown.ko", "--", "sh", "-c", once]
     return ["sh", "-c", f"{shlex.join(drilldown)} >{shlex.quote(answer)}"]
 

@@ -8,28 +8,19 @@ import os
 
 from driver.project import tool
 
-LAUNCHERS = {"stap": "stap/trace", "bpftrace": "bpf/trace"}
+ENGINES = ("stap", "bpftrace")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the engine, and the script with its own options."""
-    parser.add_argument(
-        "--engine",
-        choices=LAUNCHERS,
-        default="stap",
-        metavar="NAME",
-        help="stap or bpftrace (stap)",
-    )
+    engine = "stap or bpftrace (stap)"
+    parser.add_argument("--engine", choices=ENGINES, default="stap", help=engine)
     parser.add_argument("script", metavar="SCRIPT", help="like stalled_writes")
-    parser.add_argument(
-        "options",
-        nargs=argparse.REMAINDER,
-        metavar="...",
-        help="the script's options: writestall trace SCRIPT --help",
-    )
+    more = "the script's options: writestall trace SCRIPT --help lists them"
+    parser.add_argument("options", nargs=argparse.REMAINDER, metavar="...", help=more)
 
 
 def main(args: argparse.Namespace) -> int:
-    """Become the engine's launcher, so that it gets our signals."""
-    command = tool(LAUNCHERS[args.engine], args.script, *args.options)
+    """Become the launcher, so that it gets our signals."""
+    command = tool("trace/trace", "--engine", args.engine, args.script, *args.options)
     os.execv(command[0], command)

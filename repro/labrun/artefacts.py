@@ -59,7 +59,7 @@ def _biodelay(target: Path) -> list[list[str]]:
 
 
 def _script(target: Path) -> list[list[str]]:
-    return [[str(TREE / "stap/build"), target.stem, "-o", str(target.parent)]]
+    return [[str(TREE / "trace/build"), target.stem, "-o", str(target.parent)]]
 
 
 # How each part is made for the running kernel.

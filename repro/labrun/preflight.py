@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from labrun import TREE, memory, tracer, tuning
+from labrun import memory, tracer, tuning
 from labrun.injector import Injector
 from labrun.kernel import version
 from labrun.scenario import Scenario
@@ -83,10 +83,8 @@ def _tools(
     for name in needed:
         if shutil.which(name) is None:
             yield f"{name} is missing; install {PACKAGES[name]}"
-    for name in engines:
-        wrapper = TREE / tracer.ENGINES[name].wrapper
-        if not os.access(wrapper, os.X_OK):
-            yield f"{wrapper} is missing; take the whole tree"
+    if engines and not os.access(tracer.LAUNCHER, os.X_OK):
+        yield f"{tracer.LAUNCHER} is missing; take the whole tree"
 
 
 def _sysctls(scenario: Scenario) -> Iterator[str]:

@@ -16,6 +16,7 @@ from labrun.errors import StepError
 from labrun.run import Run
 from labrun.scenario import Trace
 
+LAUNCHER = TREE / "trace/trace"
 SCRIPT = "stalled_writes"
 # Compiling and attaching takes bpftrace seconds, under TCG many.
 BEGIN_TIMEOUT_S = 120
@@ -25,16 +26,15 @@ LAST_LINE_BYTES = 65536
 
 @dataclass(frozen=True)
 class Engine:
-    """A tracing engine: its wrapper, and the compiled script it needs, if any."""
+    """A tracing engine, and the compiled script it needs, if any."""
 
     name: str
-    wrapper: str
     module: str | None
 
 
 ENGINES = {
-    "stap": Engine("stap", "stap/trace", f"stap/{SCRIPT}.ko"),
-    "bpftrace": Engine("bpftrace", "bpf/trace", None),
+    "stap": Engine("stap", f"stap/{SCRIPT}.ko"),
+    "bpftrace": Engine("bpftrace", None),
 }
 CHOICES = {
     "stap": ("stap",),
@@ -48,7 +48,9 @@ def argv(engine: Engine, build: Path, trace: Trace, output: Path) -> list[str]:
     """The command that traces into a file until SIGINT."""
     module = ["--module", str(build / engine.module)] if engine.module else []
     return [
-        str(TREE / engine.wrapper),
+        str(LAUNCHER),
+        "--engine",
+        engine.name,
         SCRIPT,
         *module,
         "--floor-us",

@@ -8,9 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import build
 import pytest
 
+import build
 import writestall
 
 PACKAGE = Path(writestall.__file__).parent

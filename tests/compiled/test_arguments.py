@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_arguments: stap/build --arguments without debuginfo, and with none of its words.
+"""test_arguments: trace/build --arguments without debuginfo, and with wrong words.
 
 In the image's root, which has no debuginfo. What it compiles where there is some,
 tests/scripts/says-the-arguments.py shows.
@@ -17,10 +17,10 @@ def _build(kernel: str, word: str, root: str = "") -> subprocess.CompletedProces
     release = image.kernel(recipe.load(kernel)).release
     script = (
         f"{root.format(release=release)}"
-        f" SYSTEMTAP_DIR=/tmp /mnt/stap/build drilldown -k {release} -o /tmp/made"
-        f" --arguments '{word}'; status=$?; ls -A /tmp; exit $status"
+        f" SYSTEMTAP_DIR=/tmp /mnt/project/trace/build drilldown -k {release}"
+        f" -o /tmp/made --arguments '{word}'; status=$?; ls -A /tmp; exit $status"
     )
-    enter = ("vm/vm", "enter", "-k", kernel, f"{PROJECT}/stap:/mnt/stap:ro")
+    enter = ("vm/vm", "enter", "-k", kernel, f"{PROJECT}:/mnt/project:ro")
     return tool(*enter, "--", "bash", "-c", script)
 
 
@@ -29,7 +29,7 @@ def test_without_debuginfo_it_names_the_package(kernel: str) -> None:
     done = _build(kernel, "do_get_write_access")
     reason = f"no debuginfo of kernel {release}: install linux-image-{release}-dbg"
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"stap/build: {reason}\n"
+    assert done.stderr == f"trace/build: {reason}\n"
 
 
 # As if it were installed.
@@ -42,5 +42,6 @@ def test_what_is_no_function_is_named(kernel: str) -> None:
     for word in ("$(reboot)", "f@fs/inode.c", "a:b:c", 'f"', "f@a.c:7x"):
         done = _build(kernel, f"f?,{word}", INSTALLED)
         assert done.returncode == 1
-        assert done.stderr.startswith(f"stap/build: --arguments {word}: write F, M:F, ")
+        said = f"trace/build: --arguments {word}: write F, M:F, "
+        assert done.stderr.startswith(said)
         assert done.stderr.count("\n") == 1

@@ -82,6 +82,22 @@ def test_sparse_does_not_complain(make: Make) -> None:
     assert not COMPLAINT.findall(said)
 
 
+@pytest.mark.parametrize("header", ["attrs.h", "names.h", "record.h", "trace.h"])
+def test_a_header_compiles_alone(kernel: str, tmp_path: Path, header: str) -> None:
+    """With what it includes itself, and the code that a tracepoint's header makes."""
+    shutil.copytree(SOURCE, tmp_path / "kmod")
+    alone = tmp_path / "kmod/alone.c"
+    alone.write_text(f'#define CREATE_TRACE_POINTS\n#include "{header}"\n')
+    release = image.kernel(recipe.load(kernel)).release
+    command = (
+        f"make -C /lib/modules/{release}/build M=/mnt/build/kmod"
+        " KCFLAGS=-I/mnt/build/kmod alone.o 2>&1"
+    )
+    enter = ("vm/vm", "enter", "-k", kernel, f"{tmp_path}:/mnt/build")
+    done = tool(*enter, "--", "bash", "-c", command)
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
 def test_dkms_is_told_the_module_s_own_version() -> None:
     told = re.search(
         r'define BIODELAY_VERSION "(.*)"', (SOURCE / "biodelay.h").read_text()

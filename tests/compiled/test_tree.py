@@ -16,8 +16,8 @@ TRACEPOINT = re.compile(r'kernel\.trace\("(\w+)"\)')
 # Prints its name twice, once when it is there, then what it holds.
 TWICE = """set -eu
 export SYSTEMTAP_DIR=/tmp/systemtap
-/mnt/stap/tree {release}
-tree=$(/mnt/stap/tree {release})
+/mnt/project/trace/build-tree {release}
+tree=$(/mnt/project/trace/build-tree {release})
 echo "$tree"
 cd "$tree"
 ls ..
@@ -27,15 +27,15 @@ test include/generated -ef /lib/modules/{release}/build/include/generated
 """
 ONE_FOLDER = """set -eu
 mkdir -p /lib/modules/9.9/build/include/trace/events
-/mnt/stap/tree 9.9
+/mnt/project/trace/build-tree 9.9
 ln -s build /lib/modules/9.9/source
-/mnt/stap/tree 9.9
+/mnt/project/trace/build-tree 9.9
 """
 
 
 def _inside(kernel: str, script: str) -> list[str]:
     """What a script prints in the image's root."""
-    enter = ("vm/vm", "enter", "-k", kernel, f"{PROJECT}/stap:/mnt/stap:ro")
+    enter = ("vm/vm", "enter", "-k", kernel, f"{PROJECT}:/mnt/project:ro")
     done = tool(*enter, "--", "bash", "-c", script)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()

@@ -5,6 +5,7 @@ SystemTap said, and the lack of debuginfo to one line before anything is compile
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -160,27 +161,27 @@ def test_the_event_is_the_contract_s() -> None:
 # The program as root, its kernel without debuginfo; it starts no other.
 REFUSED = """
 import os, subprocess, sys
-from importlib.machinery import SourceFileLoader
-program = SourceFileLoader("drilldown", sys.argv[1]).load_module()
+from drill import cli, debuginfo
 os.geteuid = lambda: 0
 subprocess.Popen = None
-from drill import debuginfo
-debuginfo.DEBUG = debuginfo.Path(sys.argv[2])
-sys.exit(program.main(["--auto", "--arguments", *sys.argv[3:]]))
+debuginfo.DEBUG = debuginfo.Path(sys.argv[1])
+sys.exit(cli.main(["--auto", "--arguments", *sys.argv[2:]]))
 """
 
 
 def refused(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", REFUSED, str(PROJECT / "stap/drilldown")]
-    command += [str(folder), *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", REFUSED, str(folder), *words]
+    path = {"PYTHONPATH": str(PROJECT / "trace")}
+    return subprocess.run(
+        command, env=os.environ | path, capture_output=True, text=True, check=False
+    )
 
 
 def test_without_debuginfo_it_names_the_package(tmp_path: Path) -> None:
     for how in (("-p", "1"), ("--", "true")):
         done = refused(tmp_path, *how)
         assert done.returncode == 1
-        assert done.stderr.startswith("stap/drilldown: no debuginfo of kernel ")
+        assert done.stderr.startswith("drilldown: no debuginfo of kernel ")
         assert done.stderr.count("\n") == 1
         assert done.stderr.endswith("-dbg\n")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold the drill-down's parts to what they say: trees that add up,
-paths, calls read from machine code, and the same classes as the explainer's."""
+"""This test will check the parts of the drill-down: trees that add up, paths, calls
+read from machine code, and the classes of waits."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drill import callees, sleeps, text
-from drill.locks import LOCKS, lock
+from drill import callees, sleeps, text, waits
 from drill.rounds import Round
 from drill.tree import merged, one_line
-from writestall.classify.stack import classify
 
 RECURSION = {
     "ev": "call",
@@ -108,39 +106,17 @@ def test_the_answer_names_the_lock() -> None:
     answer = text.answer([Round(()), last], "vfs_write")
     assert "rounds: 2" in answer
     assert "asleep 44.4 % in folio_wait_bit_common < __filemap_get_folio" in answer
-    assert "the folio's lock, PG_locked (page_lock)" in answer
+    assert "\n  page_lock: mm/filemap.c" in answer
     assert "gclog/7 lab/gc.log: vfs_write took 9000 us" in answer
 
 
-# Where tasks sleep that wait for something of a class, else in io_schedule(), as
-# btrfs's functions do; and where they come from, else from vfs_write().
-SLEEPS_IN = {
-    "fs_lock": "rwsem_down_write_slowpath",
-    "inode_lock": "rwsem_down_write_slowpath",
-    "page_lock": "folio_wait_bit_common",
-    "page_writeback": "folio_wait_bit_common",
-}
-COMES_FROM = {"journal_commit_wait": "xfs_file_fsync"}
-
-
-@pytest.mark.parametrize(
-    ("cls", "function"), [(row.cls, name) for row in LOCKS for name in row.functions]
-)
-def test_its_classes_are_the_explainers(cls: str, function: str) -> None:
-    inner = "io_schedule"
-    if not function.startswith("btrfs_"):
-        inner = SLEEPS_IN.get(cls, inner)
-    found = lock((function, inner))
-    assert found and found.cls == cls
-    caller = COMES_FROM.get(cls, "vfs_write")
-    stack = (f"{inner}+0x10", f"{function}+0x20", f"{caller}+0xf0")
-    assert classify(stack).cls == cls
-
-
-def test_the_innermost_function_decides() -> None:
-    found = lock(("ext4_da_map_blocks", "do_get_write_access", "bit_wait"))
-    assert found and found.cls == "journal_buffer"
-    assert lock(("nobody_knows_this",)) is None
+def test_without_the_rules_the_stack_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waits, "CLASSIFIES", False)
+    last = Round(("f",), [RECURSION, _block(*SLEEPER, "vfs_write")])
+    last.events[1]["dur_ns"] = 4_000_000
+    answer = text.answer([last], "vfs_write")
+    assert "in folio_wait_bit_common < __filemap_get_folio\n\n" in answer
+    assert "page_lock" not in answer
 
 
 def test_calls_are_read_from_x86_code() -> None:

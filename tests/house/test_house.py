@@ -26,12 +26,11 @@ MAY_IMPORT = {
     "lab": {"machine", "driver"},
     "repro": {"labrun"},
     "analysis": {"writestall"},
-    "stap": set(),
-    "bpf": {"events"},
+    "trace": {"launcher", "drill", "writestall"},
     "kmod": set(),
 }
 KERNEL_SIDE = {".c", ".h", ".S", ".stp", ".bt"}
-OURS = {"machine", "driver", "labrun", "writestall"}
+OURS = {"machine", "driver", "labrun", "writestall", "launcher", "drill"}
 
 
 TEXTS = [path for path in FILES if b"\0" not in path.read_bytes()]

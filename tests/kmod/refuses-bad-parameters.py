@@ -30,7 +30,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 GOOD = (f"device={NAME}", "delay_us=1000")
 ON_ROOT = f"device={ROOT_DISK}"
 HERE = f"device={NAME}"
-NO_DEVICE, ROOTS = "no such block device", "root file system's disk"
+NO_DEVICE, ROOTS = "no such block device", "the root file system: refused"
 NO_GLOB, OPS = "not a glob", "ops: known are"
 NO_NUMBER, RANGE = "not a whole number", "must be 1 to 30000000"
 
@@ -67,7 +67,7 @@ COMPLAINTS = re.compile(
 )
 SWAP_BYTES = 4 << 20
 MKFS = ("mkfs.ext4 -q -F", lab.xfs())
-SWAPPING = ("ETXTBSY", "has active swap", *GOOD)
+SWAPPING = ("ETXTBSY", "active swap: refused", *GOOD)
 
 
 def load(*parameters: str) -> str:

@@ -46,7 +46,7 @@ def writer(path: Path) -> Iterator[None]:
 @contextmanager
 def launched(engine: str, modules: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A tracer of every write, its lines in a pipe."""
-    command = [str(lab.PROJECT / lab.LAUNCHERS[engine]), SCRIPT, "--stall-us", "0"]
+    command = [*lab.launcher(engine), SCRIPT, "--stall-us", "0"]
     command += ["--module", str(modules / f"{SCRIPT}.ko")]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         try:

@@ -19,7 +19,7 @@ HOLD_S = 0.7
 STALL_US = 500_000
 WRITES = 13
 STALLED = (3, 5, 11)
-DRILLDOWN = lab.PROJECT / "stap/drilldown"
+DRILLDOWN = lab.PROJECT / "trace/drilldown"
 # mm/filemap.c, with folios and before there were any
 SLEEPERS = ("folio_wait_bit_common", "wait_on_page_bit_common")
 FUNCTIONS = ("vfs_write", "ext4_file_write_iter", "file_write_and_wait_range")
@@ -40,7 +40,8 @@ def write_and_stall() -> None:
 def drilldown(modules: Path, *how: str) -> str:
     """The drill-down of this script's own writes; what it printed."""
     module = modules / "drilldown.ko"
-    command = [str(DRILLDOWN), *how, "--stall-us", str(STALL_US)]
+    command = ["env", f"PYTHONPATH={lab.PROJECT}/analysis", str(DRILLDOWN)]
+    command += [*how, "--stall-us", str(STALL_US)]
     command += ["--module", str(module)]
     return lab.run(*command, "--", sys.executable, __file__, "--as-writer")
 
@@ -83,7 +84,7 @@ def check_given(modules: Path) -> None:
 def check_auto(modules: Path) -> None:
     answer = drilldown(modules, "--auto")
     check_tree(answer)
-    lab.expect("(page_writeback)" in answer, f"no class in: {answer}")
+    lab.expect("\n  page_writeback: " in answer, f"no class in: {answer}")
     own_ms = {row[1]: row[4] for row in tree(answer)}
     slept_ms = sum(own_ms.get(name, 0.0) for name in SLEEPERS)
     share = slept_ms / sum(own_ms.values())

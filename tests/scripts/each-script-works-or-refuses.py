@@ -14,48 +14,18 @@ import os
 import sys
 from pathlib import Path
 
+import cases
+
 import lab
 
-# What a script tells of, of all that happens here, and the options it needs.
-TELLS = {
-    "drilldown": ("call", ("--functions", "vfs_write")),
-    "journal_commits": ("commit", ()),
-    "page_locks": ("page_lock", ()),
-    "slow_writes": ("write", ()),
-    "stalled_writes": ("write", ()),
-}
-PAGE = 4096
-HOLD_S = 0.3
+# The options a script needs.
+NEEDS = {"drilldown": ("--functions", "vfs_write")}
 
 
 def scripts() -> list[str]:
     """Those of either engine."""
     found = [*lab.PROJECT.glob("stap/*.stp"), *lab.PROJECT.glob("bpf/*.bt")]
     return sorted({path.stem for path in found})
-
-
-def write() -> None:
-    """A write that needs the disk."""
-    fd = os.open(lab.MOUNT / "written", os.O_WRONLY | os.O_CREAT | os.O_DSYNC)
-    os.write(fd, b"x" * 200)
-
-
-def read() -> None:
-    """A page that is not in memory: its reader waits for the page's lock."""
-    os.pread(os.open(lab.MOUNT / "read", os.O_RDONLY | os.O_NOATIME), 1, 0)
-
-
-def happen(disk: lab.Disk) -> None:
-    """A stalled write, a wait for a page and a commit, in that order."""
-    path = lab.MOUNT / "read"
-    path.write_bytes(b"y" * PAGE)
-    os.sync()
-    with path.open() as file:
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-    for body in (write, read):
-        lab.stalled_child(disk, body, HOLD_S)
-    path.unlink()
-    os.sync()
 
 
 def refusal(tracer: lab.Tracer) -> str:
@@ -70,13 +40,13 @@ def refusal(tracer: lab.Tracer) -> str:
 
 def verdict(disk: lab.Disk, engine: str, script: str, modules: Path) -> str:
     """How a script refuses; nothing where it works."""
-    kind, options = TELLS[script]
-    tracer = lab.Tracer(engine, script, modules, *options)
+    kind = cases.REPORTS[script]
+    tracer = lab.Tracer(engine, script, modules, *NEEDS.get(script, ()))
     try:
         lab.until(lambda: tracer.lines() > 0 or tracer.process.poll() is not None)
         if tracer.process.poll() is not None:
             return refusal(tracer)
-        happen(disk)
+        cases.happen(disk)
         kinds = {event["ev"] for event in tracer.stop()}
     finally:
         tracer.end()

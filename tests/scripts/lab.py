@@ -27,7 +27,7 @@ MOUNT = Path("/mnt/lab")
 DEVICE = Path("/dev/mapper/lab")
 ENGINES = ("stap", "bpftrace")
 KERNELS = PROJECT / "vm/kernels.toml"
-LAUNCHERS = {"stap": "stap/trace", "bpftrace": "bpf/trace"}
+LAUNCHER = PROJECT / "trace/trace"
 ARMED_WITHIN_S = 180
 PAGE = 4096
 Event = dict[str, Any]
@@ -118,6 +118,11 @@ def unread(name: str, pages: int = 64) -> Path:
     return path
 
 
+def launcher(engine: str) -> list[str]:
+    """Return the command that traces with an engine, without a script."""
+    return [str(LAUNCHER), "--engine", engine]
+
+
 class Tracer:
     """One engine's launcher at work, its lines in a file."""
 
@@ -127,7 +132,7 @@ class Tracer:
         self.output = Path(f"/tmp/{engine}-{script}-{os.getpid()}.jsonl")
         self.messages = self.output.with_suffix(".log")
         module = ["--module", str(modules / f"{script}.ko")]
-        command = [str(PROJECT / LAUNCHERS[engine]), script, *options]
+        command = [*launcher(engine), script, *options]
         self.output.unlink(missing_ok=True)
         self.process = subprocess.Popen(
             [*command, *(module if engine == "stap" else []), "--output", self.output],

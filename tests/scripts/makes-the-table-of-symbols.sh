@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # This test will make SystemTap find a function that it did not find, by the table
-# that stap/symbols makes, and see that undoing it leaves nothing behind.
+# that trace/system-map makes, and see that undoing it leaves nothing behind.
 set -eu
-tool=$(dirname "$0")/../../stap/symbols
+tool=$(dirname "$0")/../../trace/system-map
 map=/usr/lib/debug/boot/System.map-$(uname -r)
 
 die() {

@@ -63,11 +63,11 @@ def ours(modules: Path) -> list[Tracer]:
     return [
         Tracer(
             f"{script} ({engine})",
-            (f"{lab.PROJECT}/{launcher}", script, "--module", f"{modules}/{script}.ko"),
+            (*lab.launcher(engine), script, "--module", f"{modules}/{script}.ko"),
             shows=STALLED if script.endswith("_writes") else '"ev":"end"',
         )
         for script in SCRIPTS
-        for engine, launcher in lab.LAUNCHERS.items()
+        for engine in lab.ENGINES
     ]
 
 

@@ -72,8 +72,7 @@ class Watched:
         self.last: lab.Event = {}
         self.process_kib: list[int] = []
         self.kernel_kib: list[int] = []
-        launcher = str(lab.PROJECT / lab.LAUNCHERS[engine])
-        command = [launcher, script, "--stall-us", str(STALL_US)]
+        command = [*lab.launcher(engine), script, "--stall-us", str(STALL_US)]
         command += ["--module", str(modules / f"{script}.ko")]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE)
         self._reader = threading.Thread(target=self._read)

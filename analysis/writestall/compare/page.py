@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from writestall.classify import meanings
+from writestall.classify import styles
 from writestall.common.units import ms
 from writestall.compare import durability
 from writestall.compare import wording as view
@@ -52,8 +52,8 @@ def _context(answer: Answer) -> dict[str, Any]:
         "heat": beside(counted, plan["duration_s"], answer.slo_ns),
         "flames": graphs,
         "calm": [row.option.name for row in answer.standings if row.calm],
-        "kinds": meanings.KINDS.values(),
-        "legend": meanings.legend(seen),
+        "kinds": styles.STYLES.values(),
+        "legend": styles.legend(seen),
         "slo": ms(answer.slo_ns),
         "facts": view.facts(answer),
         "kept": kept,

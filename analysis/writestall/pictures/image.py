@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from writestall.chain.answers import Answer
-from writestall.classify.styles import LOOKS, Look
+from writestall.classify.styles import ORDER, STYLES, Style
 from writestall.common.buckets import EDGES_NS, S, label
 from writestall.common.errors import WritestallError
 from writestall.common.units import ms, printable
@@ -117,27 +117,26 @@ def _stacks(axes: Any, found: Histogram) -> None:
     """Bars of the stalled writes, one colour and hatching per class."""
     bottoms = [0] * len(found.rows)
     classes = dict.fromkeys(cls for row in found.rows for cls in row.stalled)
-    for cls in sorted(classes, key=list(LOOKS).index):
+    for cls in sorted(classes, key=ORDER.__getitem__):
         counts = [row.stalled.get(cls, 0) for row in found.rows]
-        look = LOOKS[cls]
+        style = STYLES[cls]
         bars = axes.bar(
             range(len(counts)),
             counts,
             bottom=bottoms,
             width=0.9,
-            label=f"{look.letter} {cls} ({sum(counts)})",
-            color=look.colour,
+            label=f"{style.letter} {cls} ({sum(counts)})",
+            color=style.colour,
             edgecolor="black",
             linewidth=0.6,
-            hatch=look.hatch,
+            hatch=style.hatch,
         )
         # A segment too low for its letter is told by the legend's order alone.
         top = max(sum(row.stalled.values()) for row in found.rows)
-        letters = [look.letter if count > 0.07 * top else "" for count in counts]
+        letters = [style.letter if count > 0.07 * top else "" for count in counts]
         # The hatching must not run through its letter.
-        box = {"boxstyle": "round,pad=0.25", "fc": look.colour, "ec": "none"}
-        style = {"label_type": "center", "bbox": box}
-        axes.bar_label(bars, letters, **style, **_letter(look))
+        box = {"boxstyle": "round,pad=0.25", "fc": style.colour, "ec": "none"}
+        axes.bar_label(bars, letters, label_type="center", bbox=box, **_letter(style))
         bottoms = [low + count for low, count in zip(bottoms, counts, strict=True)]
     if classes:
         axes.legend(title="waited longest for", loc="upper left", frameon=False)
@@ -203,25 +202,25 @@ def _markers(axes: Any, found: HeatMap) -> None:
             x_s = (column + share) * found.step_ns / S
             points.setdefault(cls, []).append((x_s, bucket - found.lowest + 0.5))
             counts[cls] = counts.get(cls, 0) + count
-    for cls in sorted(points, key=list(LOOKS).index):
-        look = LOOKS[cls]
+    for cls in sorted(points, key=ORDER.__getitem__):
+        style = STYLES[cls]
         axes.scatter(
             *zip(*points[cls], strict=True),
             s=110,
-            color=look.colour,
+            color=style.colour,
             edgecolors="white",
             linewidths=1,
-            label=f"{look.letter} {cls} ({counts[cls]})",
+            label=f"{style.letter} {cls} ({counts[cls]})",
             zorder=3,
         )
         for x_s, y in points[cls]:
-            style = {"ha": "center", "va": "center_baseline", "zorder": 4}
-            axes.text(x_s, y, look.letter, **style, **_letter(look))
+            place = {"ha": "center", "va": "center_baseline", "zorder": 4}
+            axes.text(x_s, y, style.letter, **place, **_letter(style))
 
 
-def _letter(look: Look) -> dict[str, Any]:
+def _letter(style: Style) -> dict[str, Any]:
     """How its letter is written on a class's colour, so that it can be read."""
-    red, green, blue = to_rgb(look.colour)
+    red, green, blue = to_rgb(style.colour)
     # Relative luminance, roughly (ITU-R BT.709); white is read on the darker ones.
     dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.5
     ink = "white" if dark else "black"

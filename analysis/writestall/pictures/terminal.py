@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from writestall.chain.answers import Answer
-from writestall.classify.styles import LOOKS
+from writestall.classify.styles import STYLES
 from writestall.common.buckets import EDGES_NS, S, label
 from writestall.common.units import many, ms, printable
 from writestall.export.tables import run_name
@@ -109,7 +109,7 @@ def bar(count: int, most: int) -> str:
 def _counts(stalled: Mapping[str, int]) -> Text:
     """`3 journal_buffer, 1 page_lock`, each in its colour."""
     rows = sorted(stalled.items(), key=lambda row: -row[1])
-    parts = [Text(f"{count} {cls}", style=LOOKS[cls].colour) for cls, count in rows]
+    parts = [Text(f"{count} {cls}", style=STYLES[cls].colour) for cls, count in rows]
     return Text(", ").join(parts)
 
 
@@ -145,9 +145,9 @@ def _cell(cell: Cell | None, wide: int) -> Text:
     if not cell.stalled:
         return Text(shade * wide, style="dim")
     cls = max(cell.stalled, key=lambda cls: cell.stalled[cls])
-    look = LOOKS[cls]
+    style = STYLES[cls]
     text = Text((shade * wide)[: wide // 2], style="dim")
-    text.append(look.letter, style=f"bold {look.colour}")
+    text.append(style.letter, style=f"bold {style.colour}")
     return text.append((shade * wide)[wide // 2 + 1 :], style="dim")
 
 
@@ -182,6 +182,6 @@ def _legend(answer: Answer, found: HeatMap) -> Iterator[Text]:
             sums[cls] = sums.get(cls, 0) + count
     parts = []
     for cls, count in sorted(sums.items(), key=lambda row: -row[1]):
-        look = LOOKS[cls]
-        parts.append(Text(f"{look.letter} {cls} ({count})", style=look.colour))
+        style = STYLES[cls]
+        parts.append(Text(f"{style.letter} {cls} ({count})", style=style.colour))
     yield Text("stalled, by what each waited for longest: ") + Text("  ").join(parts)

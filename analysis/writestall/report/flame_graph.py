@@ -15,7 +15,7 @@ from writestall.chain import tally
 from writestall.chain.answers import Answer
 from writestall.chain.columns import NAMES
 from writestall.chain.sums import Sums
-from writestall.classify import meanings
+from writestall.classify import styles
 from writestall.common import scales
 from writestall.common.units import ms, percent
 
@@ -87,7 +87,7 @@ class Frame:
     @property
     def marked(self) -> bool:
         """Whether a pattern lies behind its name."""
-        return bool(self.kind) and meanings.is_marked(self.kind)
+        return bool(self.kind) and styles.is_marked(self.kind)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from writestall.chain.answers import Answer
 from writestall.chain.tally import Asked
-from writestall.classify import meanings
+from writestall.classify import styles
 from writestall.common import scales
 from writestall.common.units import ms, percent
 from writestall.events.hlog import read_latencies
@@ -107,13 +107,13 @@ def _context(answer: Answer) -> dict[str, Any]:
         "roots": _shares(roots, kinds, answer.stall_ns),
         "flame": graph,
         "commits": beside,
-        "phases": meanings.legend(set(PHASES)) if beside else [],
+        "phases": styles.legend(set(PHASES)) if beside else [],
         "views": both,
         "doubts": doubts(answer),
         "notes": answer.notes,
         "gaps": gaps + (both.notes if both else []),
-        "legend": meanings.legend(names),
-        "kinds": meanings.KINDS.values(),
+        "legend": styles.legend(names),
+        "kinds": styles.STYLES.values(),
         "row_label": scales.row_label,
         "ns_share": percent,
     }

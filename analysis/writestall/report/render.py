@@ -17,6 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from writestall import __version__
+from writestall.classify.styles import palette_css
 from writestall.common.units import many, ms, printable
 
 PARTS = Path(__file__).parent / "templates"
@@ -26,7 +27,7 @@ def render(
     template: str, context: Mapping[str, Any], styles: tuple[str, ...], script: str
 ) -> str:
     """The whole page, its styles and its script in it."""
-    style = Markup("").join(_inline(name) for name in styles)
+    style = Markup(palette_css() + "".join(map(_inline, styles)))
     run = _inline(script)
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; "

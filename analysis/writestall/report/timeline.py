@@ -15,7 +15,7 @@ from writestall.chain.answers import Answer
 from writestall.chain.merge import unqueued
 from writestall.chain.parts import INFERRED, WAIT, Chain, Part, Task
 from writestall.classify import classes as c
-from writestall.classify import meanings
+from writestall.classify import styles
 from writestall.common import scales
 from writestall.common.units import ms
 
@@ -50,7 +50,7 @@ class Bar:
     @property
     def marked(self) -> bool:
         """Whether a pattern lies behind its label."""
-        return meanings.is_marked(self.kind)
+        return styles.is_marked(self.kind)
 
 
 @dataclass(frozen=True, slots=True)

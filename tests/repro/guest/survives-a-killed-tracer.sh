@@ -30,9 +30,9 @@ killed() {
 	expect_nothing_left "$engine"
 }
 
-# What bpf/trace and stap/trace start is theirs; their own death must do too.
-killed stap 'stap/trace' "$@"
+# The launcher and the engine's own process: the death of either ends the run.
+killed stap 'trace/trace --engine stap' "$@"
 killed stap 'stapio' "$@"
-killed bpftrace 'bpf/trace' "$@"
+killed bpftrace 'trace/trace --engine bpftrace' "$@"
 killed bpftrace '^(/[^ ]*/)?bpftrace' "$@"
 verdict

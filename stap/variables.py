@@ -1,1 +1,0 @@
-../bpf/variables.py

@@ -1,1 +1,0 @@
-../bpf/words.py

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will have several processes share the work: the answers are the same."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import build
+import replay
+from writestall.cli.main import main
+from writestall.common import workers
+from writestall.events.stream import Stream, read_stream
+from writestall.export import chains_json
+
+Capture = pytest.CaptureFixture[str]
+BROKEN = [b"\n", b"garbage\n", b'{"ev":"block","t_ns":1}\n']
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three hundred stalls, more or less."""
+    return replay.make(tmp_path_factory.mktemp("long") / "run", 3000)
+
+
+def share(monkeypatch: pytest.MonkeyPatch, processes: int) -> None:
+    """Has so many processes work, however little there is to do."""
+    monkeypatch.setattr(workers, "count", lambda work, worth: processes)
+
+
+def told(stream: Stream) -> list[Any]:
+    """All that a stream holds."""
+    blocks = stream.blocks
+    of_task = {tid: [blocks.ids[at] for at in own] for tid, own in blocks.tasks.items()}
+    likes = [blocks.like(id) for id in blocks.ids]
+    events = [stream.begin, stream.end, stream.commits, stream.lost]
+    return [[*blocks], of_task, likes, stream.writes, events, stream.problems]
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_a_file_read_in_pieces(
+    shuffled: bool, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Broken lines, lines that stand twice and lines out of order among them."""
+    chance = random.Random(20261122)
+    content = (run / "events" / f"{replay.ENGINE}.jsonl").read_bytes()
+    lines = content.splitlines(keepends=True)
+    for _ in range(60):
+        line = chance.choice([*BROKEN, chance.choice(lines)])
+        lines.insert(chance.randrange(len(lines)), line)
+    if shuffled:
+        chance.shuffle(lines)
+    path = tmp_path / "stap.jsonl"
+    path.write_bytes(b"".join(lines))
+    whole = told(read_stream(path))
+    assert whole[-1]
+    for processes in (2, 3):
+        share(monkeypatch, processes)
+        assert told(read_stream(path)) == whole
+
+
+def test_a_file_of_fewer_lines_than_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some have nothing to read."""
+    run = build.run_dir(tmp_path / "run", build.Events().end())
+    path = run / "events" / "stap.jsonl"
+    whole = told(read_stream(path))
+    share(monkeypatch, 4)
+    assert told(read_stream(path)) == whole
+
+
+@pytest.mark.parametrize(
+    ("command", "left"),
+    [
+        (["explain", "--top", "5"], "chains.json"),
+        (["report"], "report.html"),
+        (["check", "--json"], None),
+    ],
+)
+def test_commands_answer_the_same(
+    command: list[str],
+    left: str | None,
+    run: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capture,
+) -> None:
+    """What is printed, and what is left in the run directory."""
+    answers = []
+    for processes in (1, 2, 3):
+        share(monkeypatch, processes)
+        main([*command, str(run)])
+        answers.append((capsys.readouterr().out, left and (run / left).read_bytes()))
+    assert answers[0] == answers[1] == answers[2]
+    assert not list(run.glob(".*"))
+
+
+def test_one_that_is_killed(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """The command ends with a line that says so, and leaves nothing behind."""
+    before = os.getpid()
+
+    def killed(*_: object) -> None:
+        if os.getpid() != before:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    share(monkeypatch, 2)
+    monkeypatch.setattr(chains_json, "_chain", killed)
+    assert main(["explain", str(run)]) == 2
+    assert "was killed: out of memory?" in capsys.readouterr().err
+    assert not list(run.glob(".*"))
+
+
+def test_answers_stand_in_their_places() -> None:
+    """In the order of the parts, whichever process was the first."""
+    parts = list(range(5))
+    assert workers.each(lambda part: part * part, parts) == [n * n for n in parts]

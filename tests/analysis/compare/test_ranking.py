@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will compare options whose latencies are known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from comparisons import DURATION_S, MS, QUICK, SLOW, Made, comparison, cut, steady
+from writestall.cli.main import main
+from writestall.compare import durability, ranking, wording
+from writestall.compare.folder import open_comparison
+from writestall.compare.ranking import Answer
+
+SLO_NS = 65 * MS
+
+
+def answer(path: Path, by: str = "p99.9") -> Answer:
+    return ranking.answer(open_comparison(path), SLO_NS, by)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Path:
+    return comparison(tmp_path / "c", {"slow": SLOW, "quick": QUICK})
+
+
+def test_the_numbers_are_those_of_the_latencies(two: Path) -> None:
+    found = {row.option.name: row.numbers for row in answer(two).standings}
+    slow = found["slow"]
+    assert slow["request_p50_ns"].value == pytest.approx(1.15 * MS, rel=0.05)
+    assert slow["request_p99.9_ns"].value == pytest.approx(903 * MS, rel=0.01)
+    assert slow["request_max_ns"].value == pytest.approx(903 * MS, rel=0.01)
+    assert slow["write_max_ns"].value == pytest.approx(451.5 * MS, rel=0.01)
+    assert slow["over_slo_share"].value == pytest.approx(0.01)
+    assert slow["throughput_per_s"].value == pytest.approx(100)
+    # build.cascade() stalls for 1 s.
+    assert slow["stall_s_per_hour"].value == pytest.approx(3600 / DURATION_S, rel=0.01)
+    assert found["quick"]["stall_s_per_hour"].value == 0
+    assert found["quick"]["over_slo_share"].value == 0
+
+
+def test_the_best_one_comes_first_and_the_difference_is_clear(two: Path) -> None:
+    found = answer(two)
+    assert [row.option.name for row in found.standings] == ["quick", "slow"]
+    (pair,) = found.pairs
+    assert (pair.better, pair.worse, pair.clear) == ("quick", "slow", True)
+    assert found.ties == []
+    said = wording.headline(found)
+    assert said.startswith("quick has the lowest p99.9 of requests: 8.0")
+    assert said.endswith("the other one is clearly worse.")
+
+
+def test_the_cause_is_what_most_stall_time_went_to(two: Path) -> None:
+    causes = {row.name: (row.cause, row.root) for row in wording.rows(answer(two))}
+    assert causes["slow"][0].startswith("journal_buffer ")
+    assert causes["slow"][1].startswith("vdb slow for jbd2 ")
+    assert causes["quick"] == ("no stall", "-")
+
+
+def test_equal_options_are_not_told_apart(tmp_path: Path) -> None:
+    path = comparison(tmp_path / "c", {"one": QUICK, "other": list(reversed(QUICK))})
+    found = answer(path)
+    assert found.ties == ["other"]
+    (pair,) = found.pairs
+    assert (pair.clear, pair.needed) == (False, None)
+    said = wording.headline(found)
+    assert said.endswith("of no other one is it clear that it is worse.")
+
+
+def test_what_is_not_clear_says_how_many_runs_would_do(tmp_path: Path) -> None:
+    near = [steady(*[1.0] * 99, 5.0 + 1.5 * at) for at in range(4)]
+    found = answer(comparison(tmp_path / "c", {"quick": QUICK, "near": near}))
+    (row,) = wording.against(found, "quick")
+    assert row.verdict.startswith("not clear; about ") and "runs each" in row.verdict
+
+
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        (None, "not run"),
+        (steady(1.0, more={"status": "failed", "reason": "mount: no"}), "mount: no"),
+        (steady(1.0, more={"status": "running"}), "cut_off"),
+        (steady(1.0, late_ns=DURATION_S * 2 * 10**9 // 50), "keep its schedule: late"),
+        (Made([]), "latencies cannot be read"),
+        (steady(), "latencies cannot be read"),
+    ],
+)
+def test_a_run_that_does_not_count_says_why(
+    tmp_path: Path, bad: Made | None, why: str
+) -> None:
+    path = comparison(
+        tmp_path / "c", {"quick": [*QUICK, bad], "slow": [*SLOW, SLOW[0]]}
+    )
+    found = answer(path)
+    quick = found.standings[0]
+    assert (quick.option.name, quick.runs) == ("quick", 4)
+    (doubt,) = [line for line in wording.doubts(found) if "does not count" in line]
+    assert doubt.startswith("quick round 5 does not count: ") and why in doubt
+
+
+def test_an_option_without_a_run_comes_last_and_is_no_loser(tmp_path: Path) -> None:
+    path = comparison(
+        tmp_path / "c", {"gone": [None] * 4, "slow": SLOW, "quick": QUICK}
+    )
+    found = answer(path)
+    assert [row.option.name for row in found.standings] == ["quick", "slow", "gone"]
+    assert "gone" not in wording.headline(found)
+    assert len(found.pairs) == 1
+
+
+def test_few_runs_promise_little_and_the_report_says_so(tmp_path: Path) -> None:
+    path = comparison(tmp_path / "c", {"slow": SLOW[:3], "quick": QUICK[:3]})
+    found = answer(path)
+    doubts = " ".join(wording.doubts(found))
+    assert "they promise 75 % at most, not 95 %" in doubts
+    assert "fewer than 4 runs a side" in doubts
+    assert not found.pairs[0].clear
+
+
+def test_what_a_choice_costs_in_a_crash_is_said_to_be_missing(two: Path) -> None:
+    assert durability.NOT_SHOWN in list(wording.doubts(answer(two)))
+
+
+def test_what_a_cut_left_stands_in_text_and_json(
+    two: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut(two, "slow", lost_synced=0)
+    cut(two, "quick", lost_synced=7)
+    (two / "crash/gone.json").write_text("{")
+    assert main(["compare-options", str(two), "--write"]) == 0
+    text = capsys.readouterr().out
+    assert durability.NOT_SHOWN not in text
+    assert "fsync(2) had confirmed it: quick lost 7 of 90 records." in text
+    rows = [line.split() for line in text.splitlines() if "12.5 s" in line]
+    same = ["95", "11", "1", "12.5", "s"]
+    assert rows == [["slow", "90", "0", "0", *same], ["quick", "90", "7", "7", *same]]
+    found = json.loads((two / "compare.json").read_text())["durability"]
+    assert [row["option"] for row in found] == ["slow", "quick"]
+    assert found[1]["synced"]["lost_synced"] == 7
+
+
+@pytest.mark.parametrize(
+    "bad", ["", "{}", "[]", '{"plain": {}, "synced": {}}', "[" * 9]
+)
+def test_what_a_cut_left_and_cannot_be_read_is_not_shown(two: Path, bad: str) -> None:
+    cut(two, "slow", lost_synced=0)
+    (two / "crash/quick.json").write_text(bad)
+    assert [one.option for one in open_comparison(two).kept] == ["slow"]
+
+
+def test_options_are_compared_where_all_hold_the_load(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    half = [steady(*[1.0] * 50) for _ in range(4)]
+    behind = [steady(*[1.0 + at] * 100, undone=12) for at in range(4)]
+    wanted = {"slow": behind, "quick": QUICK}
+    path = comparison(tmp_path / "c", wanted, {50: {"slow": half, "quick": half}})
+    assert main(["compare-options", str(path), "--write"]) == 0
+    said = capsys.readouterr().out
+    assert said.splitlines()[2:6] == [
+        "load   requests/s  held by  beyond their breaking point",
+        "50 %   50.0        2 of 2   -",
+        "100 %  100         1 of 2   slow (did 88.0 %)",
+        "What follows is at 50 %, a load that every option held.",
+    ]
+    assert "p99.9 of requests at 50 % of the load: 1.00 ms" in said
+    assert "breaking point, and" not in said
+    found = json.loads((path / "compare.json").read_text())
+    assert found["load"] == 50
+    assert [row["beyond"] for row in found["loads"]] == [
+        {},
+        {"slow": pytest.approx(0.88)},
+    ]
+    assert main(["compare-options", str(path), "--load", "100"]) == 0
+    said = capsys.readouterr().out
+    assert "What follows is at 100 %, a load that some option did not hold." in said
+    assert "slow did 88.0 % of what was wanted: it is beyond its breaking point" in said
+    assert main(["compare-options", str(path), "--load", "70"]) == 2
+    assert "--load 70: runs that count have 50, 100" in capsys.readouterr().err
+
+
+def test_what_does_not_count_at_another_load_is_said(tmp_path: Path) -> None:
+    path = comparison(tmp_path / "c", {"quick": QUICK}, {50: {"quick": [QUICK[0]]}})
+    doubts = list(wording.doubts(answer(path)))
+    assert "at 50 % of the load 3 of 4 runs do not count: not run" in doubts
+
+
+def test_a_run_that_ends_amid_a_stall_is_not_beyond_the_load(tmp_path: Path) -> None:
+    one = [*QUICK[:3], steady(*[1.0] * 100, undone=12)]
+    path = comparison(tmp_path / "c", {"quick": one})
+    assert open_comparison(path).level.beyond == {}
+
+
+def test_what_is_true_of_every_run_is_said_once(two: Path) -> None:
+    for file in two.glob("*/*/writer.jsonl"):
+        file.write_text(file.read_text().replace("late_ns", "early_ns"))
+    doubts = [one for one in wording.doubts(answer(two)) if "schedule" in one]
+    assert doubts == ["every run: the client does not say whether it kept its schedule"]
+
+
+def test_where_no_load_is_held_the_lowest_is_compared(tmp_path: Path) -> None:
+    behind = [steady(*[1.0] * 100, undone=12)]
+    path = comparison(tmp_path / "c", {"slow": behind}, {50: {"slow": behind}})
+    assert open_comparison(path).level.load == 50
+
+
+def test_one_load_has_no_table_of_its_own(two: Path) -> None:
+    assert wording.loads(answer(two)) == []
+    assert not [line for line in wording.doubts(answer(two)) if "point" in line]
+
+
+@pytest.mark.parametrize(("by", "best"), [("throughput", None), ("p50", "one")])
+def test_another_number_may_decide(tmp_path: Path, by: str, best: str | None) -> None:
+    one = [steady(1.0, 1.0, 900.0) for _ in range(4)]
+    other = [steady(2.0, 2.0, 3.0) for _ in range(4)]
+    path = comparison(tmp_path / "c", {"one": one, "other": other})
+    if best is None:
+        with pytest.raises(SystemExit):
+            main(["compare-options", str(path), "--by", by])
+    else:
+        assert answer(path, by).standings[0].option.name == best
+        assert answer(path).standings[0].option.name == "other"
+
+
+def test_by_has_the_choices_that_the_command_line_offers() -> None:
+    from writestall.cli.compare_options import BY
+
+    assert set(ranking.CHOICES) == set(BY)
+
+
+@pytest.mark.parametrize(
+    ("slo", "ns"), [("65ms", 65 * MS), ("1.5s", 1500 * MS), ("200us", MS // 5)]
+)
+def test_an_objective_has_a_unit(slo: str, ns: int) -> None:
+    assert ranking.parse_slo(slo) == ns
+
+
+@pytest.mark.parametrize("slo", ["65", "65 ms", "ms", "-1ms", "1e3ms", "0ms", "65min"])
+def test_a_bad_objective_gets_one_line(
+    two: Path, slo: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare-options", str(two), f"--slo={slo}"]) == 2
+    said = capsys.readouterr().err
+    assert said == (
+        f"writestall: --slo {slo}: want a time with its unit, like 65ms or 1.5s\n"
+    )
+
+
+@pytest.mark.parametrize("plan", [None, "", "[]", "{}", '{"format": 9}', "[" * 10_000])
+def test_a_folder_that_is_no_comparison_gets_one_line(
+    tmp_path: Path, plan: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if plan is not None:
+        (tmp_path / "plan.json").write_text(plan)
+    assert main(["compare-options", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"writestall: {tmp_path}/plan.json: ")
+    assert said.count("\n") == 1
+
+
+def test_a_comparison_in_which_nothing_counts_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = comparison(tmp_path / "c", {"gone": [None, None]})
+    assert main(["compare-options", str(path)]) == 2
+    assert "no run counts; gone round 1: not run" in capsys.readouterr().err
+
+
+def test_text_and_json_have_the_same_numbers(
+    two: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare-options", str(two), "--write"]) == 0
+    text = capsys.readouterr().out
+    assert (two / "compare.txt").read_text() == text
+    assert text.splitlines()[0].startswith("quick has the lowest p99.9 of requests")
+    found = json.loads((two / "compare.json").read_text())
+    assert [row["name"] for row in found["options"]] == ["quick", "slow"]
+    worst = found["options"][1]["numbers"]["request_max_ns"]
+    assert f"{worst['value'] / MS:.0f} ms" in text
+    assert found["pairs"][0]["clear"] is True
+    assert found["facts"]["accelerator"] == "tcg"
+    assert "accelerator: tcg" in text

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will explain recorded runs of our own guests and compare every line.
+
+tests/data/runs, applications and scenarios (one of each): run directories as
+repro/run left them, records compressed (keep_run.py keeps them). `make gold` records
+the answers anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import webpage
+from golden_runs import HOMES, NAMES, RUNS, unpacked
+from writestall.cli.main import main
+
+Capture = pytest.CaptureFixture[str]
+RECORD = os.environ.get("GOLD") == "1"
+
+
+@pytest.fixture(params=sorted(HOMES))
+def run(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Each recorded run in turn."""
+    return unpacked(request.param, tmp_path)
+
+
+def compare(run: Path, name: str, found: str) -> None:
+    """Holds text against the recorded one, or records it."""
+    gold = HOMES[run.name] / name
+    if RECORD:
+        gold.write_text(found)
+    assert found == gold.read_text()
+
+
+def test_answers_are_as_recorded(run: Path, capsys: Capture) -> None:
+    """Text and summary, to the last digit."""
+    assert main(["explain", str(run), "--top", "9"]) == 0
+    compare(run, "explain.gold.txt", capsys.readouterr().out)
+    summary = (run / "summary.json").read_text()
+    compare(run, "summary.gold.json", summary)
+    told = json.loads(summary)
+    assert not told["stalls"] or told["share_explained"] >= 0.98
+
+
+def test_the_page_reads_as_recorded(run: Path) -> None:
+    """All of its text, in the order of the page."""
+    compare(run, "page.gold.txt", "\n".join(webpage.lines(webpage.read(run))) + "\n")
+
+
+def test_the_injected_truth_agrees(run: Path, capsys: Capture) -> None:
+    """Every root is right, and the run shows what its scenario promises."""
+    for engine in ("stap", "bpftrace"):
+        if not (run / "events" / f"{engine}.jsonl").exists():
+            continue
+        assert main(["expect", str(run), "--engine", engine]) == 0
+        capsys.readouterr()
+        if not (run / "truth.jsonl").exists():
+            assert '"inject"' not in (run / "manifest.json").read_text()
+            continue
+        assert main(["check", str(run), "--engine", engine, "--json"]) == 0
+        row = json.loads(capsys.readouterr().out)
+        assert row["root_right_share"] >= 0.99
+
+
+def test_both_engines_tell_the_same(capsys: Capture, tmp_path: Path) -> None:
+    """Where both traced one run, they saw the same stalls within 1 ms or 1 %."""
+    both = [name for name in NAMES if len(list((RUNS / name).glob("events/*"))) == 2]
+    assert both
+    for name in both:
+        path = unpacked(name, tmp_path)
+        # A guest short of CPUs: the writer was preempted for 15 ms on its way out.
+        assert main(["compare-engines", str(path), "--awake-ms", "20"]) == 0
+        assert capsys.readouterr().out.startswith("agree: 4 stalled writes")

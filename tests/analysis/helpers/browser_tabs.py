@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""browser_tabs: open pages in a headless browser, and record what they do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from playwright.sync_api import Browser, Locator, Page
+
+WIDTHS = (375, 900, 1600)
+CHROMIUM = shutil.which("chromium")
+
+
+@dataclass
+class Tab:
+    """A page that is open, what it said and what it asked for."""
+
+    page: Page
+    said: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+    def number(self, script: str) -> float:
+        """A number that the page computes."""
+        return float(self.page.evaluate(script))
+
+    def visible(self, selector: str) -> list[Locator]:
+        """Elements that can be seen."""
+        return [one for one in self.page.locator(selector).all() if one.is_visible()]
+
+
+def open_tab(
+    browser: Browser, tabs: list[Tab], path: Path, width: int = 1600, dark: bool = False
+) -> Tab:
+    """Opens a page from disk."""
+    context = browser.new_context(
+        viewport={"width": width, "height": 900},
+        color_scheme="dark" if dark else "light",
+    )
+    tab = Tab(context.new_page())
+    tab.page.on("console", lambda message: tab.said.append(message.text))
+    tab.page.on("pageerror", lambda error: tab.said.append(str(error)))
+    tab.page.on("dialog", lambda dialog: tab.said.append(dialog.message))
+    tab.page.on("request", lambda request: tab.asked.append(request.url))
+    tab.page.goto(path.as_uri())
+    tabs.append(tab)
+    return tab
+
+
+def keep(tab: Tab, name: str, folder: Path) -> None:
+    """A screenshot of the whole page; it must show something."""
+    shots = Path(os.environ.get("REPORT_SHOTS") or folder)
+    shot = tab.page.screenshot(path=shots / f"{name}.png", full_page=True)
+    assert len(shot) > 20_000
+
+
+def reach(tab: Tab, selector: str) -> None:
+    """Presses Tab until the element has the keyboard, as somebody without mouse."""
+    for _ in range(40):
+        tab.page.keyboard.press("Tab")
+        if tab.page.evaluate(f"document.activeElement.matches({selector!r})"):
+            return
+    raise AssertionError(f"{selector} cannot be reached with Tab")

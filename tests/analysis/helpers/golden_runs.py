@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""golden_runs: find the recorded runs of tests/data, and unpack a copy of one."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from pathlib import Path
+
+from support import PROJECT
+
+RUNS = PROJECT / "tests/data/runs"
+NAMES = sorted(path.name for path in RUNS.iterdir())
+# Runs whose client is no latwriter: what is told of its writes is told of others.
+APPLICATIONS = RUNS.with_name("applications")
+SCENARIOS = RUNS.with_name("scenarios")
+HOMES = {
+    path.name: path
+    for home in (RUNS, APPLICATIONS, SCENARIOS)
+    for path in home.iterdir()
+}
+
+
+def unpacked(name: str, folder: Path) -> Path:
+    """A copy of a recorded run, all its records unpacked."""
+    path = folder / name
+    shutil.copytree(HOMES[name], path)
+    for packed in path.rglob("*.gz"):
+        packed.with_suffix("").write_bytes(gzip.decompress(packed.read_bytes()))
+        packed.unlink()
+    return path

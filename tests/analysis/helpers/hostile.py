@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""hostile: make a run whose names are an attack, and check what a page is made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import build
+from webpage import Element
+
+NAMES = (
+    "</script><script>window.pwned=1</script>",
+    '"><img src=x onerror="window.pwned=1">',
+    "<svg/onload=window.pwned=1>",
+    "{{ 7 * 7 }}{% raw %}",
+    "'-->]]></style></title><!--",
+    "&lt;b&gt; &#x3c;script&#x3e;",
+    "javascript:window.pwned=1",
+    "new\nline\ttab\x1b[31m\u2028\u2029\u202egnp.exe",
+)
+# All that a page of ours is made of.
+TAGS = set(
+    """html head meta title style body header main footer section h1 h2 p dl dt dd div
+    ul li b span code pre details summary button label input output table caption thead
+    tbody tr th td script svg defs marker pattern path circle rect line polyline g text
+    tspan""".split()
+)
+
+
+def hostile_run(path: Path, name: str) -> Path:
+    """A run whose every name is this one."""
+    events = build.Events()
+    irq = (0, "swapper/0")
+    events.block(253, 0, 990, "jbd2_submit", irq, ctx="softirq", comm=name)
+    events.block(300, 0, 990, "journal_buffer", (253, name), "jbd2_wakes", comm=name)
+    events.write(300, 0, 1000, 990, path=name, comm=name, call=name)
+    events.lost(1, why=name)
+    client = {
+        "ev": "client_write",
+        "t_ns": build.START_NS,
+        "dur_ns": 1000 * build.MS,
+        "tid": 300,
+        "path": name,
+    }
+    return build.run_dir(
+        path,
+        events.end(),
+        client=[client],
+        status="failed",
+        reason=name,
+        kernel=name,
+        device={"name": name, "dev": "254:16"},
+        scenario={"name": name},
+        filesystem={"type": name, "mount_options": name},
+    )
+
+
+def held_to_our_own(page: Element) -> None:
+    """No element, handler or address that is not ours."""
+    for element in page.everything():
+        assert element.tag in TAGS, element.tag
+        for name, value in element.attributes.items():
+            assert not name.startswith("on"), name
+            assert name not in ("src", "href", "style", "srcset", "action")
+            assert "javascript:" not in value or name in ("aria-label",), (name, value)
+    scripts = [script.attributes.get("type") for script in page.all("script")]
+    assert scripts == ["application/json", None]

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will open report pages in a real headless browser and use them.
+
+At three widths, with the mouse and with the keyboard alone, in light and dark, on
+paper. REPORT_SHOTS=FOLDER in the environment keeps the screenshots for people to see.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator
+
+import webpage
+from browser_tabs import WIDTHS, Tab, keep, open_tab, reach
+from golden_runs import unpacked
+from hostile import NAMES, hostile_run
+
+RUNS = ("convoy-6.12", "journal-buffer-7.2")
+# WCAG 2.2, 1.4.3: the least contrast of text.
+LEAST_CONTRAST = 4.5
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The recorded runs' pages, and one of hostile names."""
+    folder = tmp_path_factory.mktemp("pages")
+    made = {name: webpage.made(unpacked(name, folder)) for name in RUNS}
+    hostile = hostile_run(folder / "hostile", "".join(NAMES))
+    return made | {"hostile": webpage.made(hostile)}
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", [*RUNS, "hostile"])
+def test_it_fits_the_screen(
+    browser: Browser,
+    opened: list[Tab],
+    pages: dict[str, Path],
+    tmp_path: Path,
+    name: str,
+    width: int,
+    dark: bool,
+) -> None:
+    """Nothing sticks out sideways, and the answer is the first thing seen."""
+    tab = open_tab(browser, opened, pages[name], width, dark)
+    assert tab.number("document.documentElement.scrollWidth") <= width
+    answer = tab.page.locator("#answer")
+    box = answer.bounding_box()
+    assert answer.is_visible() and box and box["y"] < 450
+    assert "stalled, worst" in answer.inner_text()
+    keep(tab, f"{name}-{width}-{'dark' if dark else 'light'}", tmp_path)
+
+
+def test_a_cell_shows_its_chains(
+    browser: Browser, opened: list[Tab], pages: dict[str, Path]
+) -> None:
+    """A click picks the chains of the cell, and of no other; a button undoes it."""
+    tab = open_tab(browser, opened, pages["convoy-6.12"])
+    everything = len(tab.visible(".story"))
+    cell = tab.page.locator("#heat .cell[data-class='inode_lock']").first
+    key = cell.get_attribute("data-cell")
+    cell.click()
+    assert cell.get_attribute("aria-pressed") == "true"
+    shown = tab.visible(".story")
+    assert 0 < len(shown) < everything
+    for story in shown:
+        assert key in (story.get_attribute("data-cells") or "").split()
+    tree = tab.page.locator(".story[open] .tree")
+    assert tree.is_visible() and "inode_lock" in tree.inner_text()
+    rows = tab.visible("#members tbody tr")
+    assert str(len(rows)) == cell.locator("text").text_content()
+    tab.page.locator("#all").click()
+    assert len(tab.visible(".story")) == everything
+    assert not tab.visible("#members")
+
+
+def test_the_map_can_show_roots(
+    browser: Browser, opened: list[Tab], pages: dict[str, Path]
+) -> None:
+    """The other colour is what the waits come down to."""
+    tab = open_tab(browser, opened, pages["convoy-6.12"])
+    fill = tab.page.locator("#heat .cell rect").first
+    assert fill.get_attribute("fill") == "url(#k-journal_buffer)"
+    tab.page.get_by_label("root", exact=True).check()
+    assert fill.get_attribute("fill") == "url(#k-device_io)"
+
+
+def focused(tab: Tab, name: str) -> str:
+    """An attribute of the element that has the keyboard."""
+    return str(tab.page.evaluate(f"document.activeElement.getAttribute('{name}')"))
+
+
+def column(cell: str) -> int:
+    """Where on the time axis a cell is."""
+    return int(cell.split("-")[0])
+
+
+def test_the_map_by_keyboard(
+    browser: Browser, opened: list[Tab], pages: dict[str, Path]
+) -> None:
+    """Tab to the map, arrows to a cell, Enter for its chains, Escape for all."""
+    tab = open_tab(browser, opened, pages["convoy-6.12"])
+    everything = len(tab.visible(".story"))
+    reach(tab, "#heat .cell")
+    first = focused(tab, "data-cell")
+    tab.page.keyboard.press("ArrowRight")
+    second = focused(tab, "data-cell")
+    assert column(second) > column(first)
+    tab.page.keyboard.press("Enter")
+    assert focused(tab, "aria-pressed") == "true"
+    assert len(tab.visible(".story")) < everything
+    tab.page.keyboard.press("Escape")
+    assert len(tab.visible(".story")) == everything
+    tab.page.keyboard.press("ArrowLeft")
+    assert column(focused(tab, "data-cell")) == column(first)
+
+
+def width_of(tab: Tab, box: Locator) -> float:
+    """A flame graph box's share of the graph's width."""
+    # Not the box itself: that reaches as far as its text, which is cut off.
+    own = box.locator("rect").bounding_box()
+    whole = tab.page.locator("#flame").bounding_box()
+    assert own and whole
+    return own["width"] / whole["width"]
+
+
+def test_the_flame_graph_zooms(
+    browser: Browser, opened: list[Tab], pages: dict[str, Path]
+) -> None:
+    """A click widens a box to the whole and hides its neighbours; so back."""
+    tab = open_tab(browser, opened, pages["convoy-6.12"])
+    before = len(tab.visible("#flame .box"))
+    box = tab.page.locator("#flame .box", has_text="ext4_dirty_inode").last
+    assert width_of(tab, box) < 0.5
+    box.click()
+    assert width_of(tab, box) > 0.99
+    assert len(tab.visible("#flame .box")) < before
+    assert "ext4_dirty_inode" in tab.page.locator("#box").inner_text()
+    tab.page.locator("#unzoom").click()
+    assert width_of(tab, box) < 0.5
+    assert len(tab.visible("#flame .box")) == before
+
+
+def test_the_flame_graph_is_searched(
+    browser: Browser, opened: list[Tab], pages: dict[str, Path]
+) -> None:
+    """Boxes are marked, and their time told, nested ones counted once."""
+    tab = open_tab(browser, opened, pages["convoy-6.12"])
+    tab.page.locator("#find").fill("do_get_write_access")
+    hits = tab.page.locator("#flame .box.hit")
+    names = {hits.nth(at).locator("text").text_content() for at in range(hits.count())}
+    assert names == {"do_get_write_access"}
+    found = tab.page.locator("#found").inner_text()
+    assert found.startswith(f"{hits.count()} boxes, 9")
+    tab.page.locator("#find").fill("stalled writes")
+    assert (
+        tab.page.locator("#found").inner_text() == "1 boxes, 100.0 % of the stall time"
+    )
+    tab.page.locator("#find").fill("")
+    assert hits.count() == 0
+
+
+def test_the_flame_graph_by_keyboard(
+    browser: Browser, opened: list[Tab], pages: dict[str, Path]
+) -> None:
+    """Down into the stack, Enter to zoom, Escape back."""
+    tab = open_tab(browser, opened, pages["convoy-6.12"])
+    tab.page.locator("#find").focus()
+    reach(tab, "#flame .box")
+    for _ in range(5):
+        tab.page.keyboard.press("ArrowDown")
+    assert float(focused(tab, "y")) == 5 * 18
+    tab.page.keyboard.press("ArrowRight")
+    aside = focused(tab, "aria-label")
+    tab.page.keyboard.press("ArrowLeft")
+    assert focused(tab, "aria-label") != aside
+    tab.page.keyboard.press("Enter")
+    assert focused(tab, "width") == "100%"
+    tab.page.keyboard.press("Escape")
+    assert focused(tab, "width") != "100%"
+    tab.page.keyboard.press("ArrowUp")
+    assert float(focused(tab, "y")) == 4 * 18
+
+
+def test_chains_open_by_keyboard(
+    browser: Browser, opened: list[Tab], pages: dict[str, Path]
+) -> None:
+    """Each chain is a disclosure of the browser's own."""
+    tab = open_tab(browser, opened, pages["journal-buffer-7.2"])
+    reach(tab, "#story-1 summary")
+    tab.page.keyboard.press("Enter")
+    assert tab.page.locator("#story-1 .timeline").is_visible()
+    assert tab.page.locator("#story-1 .tree").is_visible()
+
+
+def test_text_of_pictures_can_be_copied(
+    browser: Browser, opened: list[Tab], pages: dict[str, Path]
+) -> None:
+    """What is selected has the numbers of tables, trees and pictures."""
+    tab = open_tab(browser, opened, pages["convoy-6.12"])
+    tab.page.keyboard.press("Control+a")
+    copied = str(tab.page.evaluate("String(getSelection())"))
+    for words in ("27 writes stalled", "21134 ms", "journal_buffer 1211 ms", "99.9 %"):
+        assert words in copied
+    assert "inode_lock, held by latwriter" in copied
+
+
+def test_it_prints(browser: Browser, opened: list[Tab], pages: dict[str, Path]) -> None:
+    """On paper: dark on light, the three slowest chains, no buttons."""
+    tab = open_tab(browser, opened, pages["convoy-6.12"], 794, dark=True)
+    assert tab.page.pdf().startswith(b"%PDF")
+    tab.page.emulate_media(media="print")
+    assert len(tab.visible(".story[open] .tree")) == 3
+    assert not tab.visible("button")
+    assert contrast(tab, "#answer") > 15
+    assert tab.number("document.documentElement.scrollWidth") <= 794
+
+
+_LUMINANCE = """(selector) => {
+  const own = document.querySelector(selector);
+  const level = (text) => text.match(/[\\d.]+/g).slice(0, 3)
+    .map((value) => value / 255)
+    .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, c, at) => sum + c * [0.2126, 0.7152, 0.0722][at], 0);
+  const style = getComputedStyle(own);
+  const ink = own instanceof SVGElement ? style.fill : style.color;
+  const paper = getComputedStyle(document.body).backgroundColor;
+  const [low, high] = [level(ink), level(paper)].sort((a, b) => a - b);
+  return (high + 0.05) / (low + 0.05);
+}"""
+
+
+def contrast(tab: Tab, selector: str) -> float:
+    """An element's text against the page, as WCAG 2.2 defines it."""
+    return float(tab.page.evaluate(_LUMINANCE, selector))
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_text_can_be_read(
+    browser: Browser, opened: list[Tab], pages: dict[str, Path], dark: bool
+) -> None:
+    """Main text, small print and axes have the contrast that they need."""
+    tab = open_tab(browser, opened, pages["hostile"], dark=dark)
+    for selector in ("#answer", ".how", "caption", "text.axis", "dt", ".lost"):
+        assert contrast(tab, selector) >= LEAST_CONTRAST, selector
+
+
+def test_nothing_hostile_runs(
+    browser: Browser, opened: list[Tab], pages: dict[str, Path]
+) -> None:
+    """Names that are scripts stay names, also where the page writes them itself."""
+    tab = open_tab(browser, opened, pages["hostile"])
+    tab.page.locator("#heat .cell").first.click()
+    assert "<script>" in tab.page.locator("#members").inner_text()
+    tab.page.locator("#flame .box rect").last.click()
+    tab.page.locator("#find").fill("<img")
+    assert tab.page.evaluate("'pwned' in window") is False
+    assert tab.page.locator("img").count() == 0
+    assert tab.page.locator("script").count() == 2
+
+
+def test_the_policy_is_in_force(
+    browser: Browser, opened: list[Tab], pages: dict[str, Path]
+) -> None:
+    """A script that got in all the same would not run."""
+    tab = open_tab(browser, opened, pages["hostile"])
+    tab.page.evaluate("""() => {
+      const script = document.createElement("script");
+      script.textContent = "window.pwned = 1";
+      document.body.append(script);
+    }""")
+    assert tab.page.evaluate("'pwned' in window") is False
+    assert any("Content Security Policy" in line for line in tab.said)
+    tab.said.clear()

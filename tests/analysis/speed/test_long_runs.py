@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will explain runs with more stalls than their files are to hold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import replay
+from writestall.cli.main import main
+from writestall.export import chains_json
+
+Capture = pytest.CaptureFixture[str]
+FILES = ("chains.json", "summary.json", "report.html")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Some fifty stalls."""
+    return replay.make(tmp_path / "run", 500)
+
+
+def told(run: Path) -> dict[str, Any]:
+    """What chains.json holds."""
+    found: dict[str, Any] = json.loads((run / "chains.json").read_text())
+    return found
+
+
+def test_the_slowest_are_kept_and_the_others_counted(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """The same chains in the same order, and all are counted in the summary."""
+    assert main(["explain", str(run)]) == 0
+    whole, expected = told(run), capsys.readouterr().out
+    assert "left_out" not in whole
+    monkeypatch.setattr(chains_json, "MOST_CHAINS", 7)
+    assert main(["explain", str(run)]) == 0
+    assert capsys.readouterr().out == expected
+    short = told(run)
+    assert short["chains"] == whole["chains"][:7]
+    assert short["left_out"] == len(whole["chains"]) - 7
+
+
+def test_those_left_out_are_still_told(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """By their number, as chains too."""
+    monkeypatch.setattr(chains_json, "MOST_CHAINS", 7)
+    assert main(["explain", str(run), "--write", "30", "--json"]) == 0
+    (chain,) = json.loads(capsys.readouterr().out)["chains"]
+    assert chain["event"] not in {row["event"] for row in told(run)["chains"]}
+    assert sum(part["dur_ns"] for part in chain["parts"]) == chain["dur_ns"]
+
+
+def test_one_command_leaves_what_two_leave(run: Path, capsys: Capture) -> None:
+    """`explain --report`: the same text, and the same files."""
+    main(["explain", str(run)])
+    expected = capsys.readouterr().out
+    main(["report", str(run)])
+    files = [(run / name).read_bytes() for name in FILES]
+    for name in FILES:
+        (run / name).unlink()
+    capsys.readouterr()
+    assert main(["explain", str(run), "--report"]) == 0
+    assert capsys.readouterr().out == expected
+    assert [(run / name).read_bytes() for name in FILES] == files
+
+
+def test_a_page_says_why_there_is_no_answer(run: Path, capsys: Capture) -> None:
+    """Also where it was asked for beside the answer."""
+    (run / "events" / f"{replay.ENGINE}.jsonl").write_text("nothing\n")
+    assert main(["explain", str(run), "--report"]) == 2
+    assert "no event could be read" in capsys.readouterr().err
+    assert "no event could be read" in (run / "report.html").read_text()

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will end the launcher of SystemTap at any moment by a signal, in order and
+with nothing left running: a stand-in plays staprun."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from support import PROJECT
+
+# Arms at once, and ends in order when it is told to.
+STAND_IN = """#!{python}
+import os, signal
+
+def end(number, frame):
+    os.write(1, b'{{"ev":"end"}}\\n')
+    os._exit(0)
+
+signal.signal(signal.SIGINT, end)
+signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+os.write(1, b'{{"ev":"begin"}}\\n')
+while True:
+    signal.pause()
+"""
+
+# The launcher, root or not. Signals go to a second thread, so that none interrupts
+# the first one's read: as one does not that comes just before it.
+LAUNCHER = """
+import os, signal, sys, threading
+from launcher import cli
+os.geteuid = lambda: 0
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(PROJECT / "trace")}
+
+
+def start(folder: Path, output: Path) -> subprocess.Popen[str]:
+    stand_in = folder / "staprun"
+    stand_in.write_text(STAND_IN.format(python=sys.executable))
+    stand_in.chmod(0o755)
+    module = folder / "slow_writes.ko"
+    module.touch()
+    command = [sys.executable, "-c", LAUNCHER]
+    command += ["slow_writes", "--module", str(module), "--output", str(output)]
+    path = {"PATH": f"{folder}:{os.environ['PATH']}"}
+    return subprocess.Popen(
+        command, env=ENVIRONMENT | path, stderr=subprocess.PIPE, text=True
+    )
+
+
+def test_a_signal_that_interrupts_no_read_ends_it(tmp_path: Path) -> None:
+    output = tmp_path / "events.jsonl"
+    process = start(tmp_path, output)
+    while not (output.exists() and output.read_bytes().count(b"\n")):
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 0, said
+    assert output.read_text().splitlines() == ['{"ev":"begin"}', '{"ev":"end"}']
+
+
+def test_a_full_disk_ends_it(tmp_path: Path) -> None:
+    _, said = start(tmp_path, Path("/dev/full")).communicate(timeout=30)
+    assert "No space left on device" in said.splitlines()[-1]
+
+
+def test_arguments_are_compiled_in(tmp_path: Path) -> None:
+    module = tmp_path / "drilldown.ko"
+    module.touch()
+    command = [sys.executable, "-c", LAUNCHER]
+    command += ["drilldown", "--functions", "vfs_write", "--arguments", "f"]
+    command += ["--module", str(module)]
+    done = subprocess.run(
+        command, env=ENVIRONMENT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    said = "trace: --arguments is compiled in: leave out --module\n"
+    assert done.stderr == said

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""arguments: `arguments` events to the calls that stood on the stack of a sleep."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain, zip_longest
+from typing import Any
+
+from drill import sleeps
+from drill.debuginfo import Debuginfo, Place
+
+Event = dict[str, Any]
+
+MAX_CALLS = 3  # whose arguments are shown
+MAX_FUNCTIONS = 24  # AR_FUNCTIONS of tapset/arguments.stp
+VALUE = re.compile(r"(\w+)=(\S+)")
+NEXT = re.compile(r" (\w+)=")  # members begin with a dot
+
+
+def _on_stack(frames: Iterable[str], known: dict[str, list[Place]]) -> list[Place]:
+    """All places of frames, outermost frame first, to the innermost place first."""
+    return [place for frame in reversed([*frames]) for place in known[frame]]
+
+
+def wanted(events: list[Event], root: str, debuginfo: Debuginfo) -> list[str]:
+    """What trace/build --arguments is to take: innermost of all main stacks first."""
+    stacks = sleeps.main(sleeps.stacks(events, root))
+    known = debuginfo.places(frame for stack in stacks for frame in stack)
+    levels = zip_longest(*(_on_stack(stack, known) for stack in stacks))
+    places = dict.fromkeys(place for place in chain(*levels) if place)
+    words = [place.word for place in places if place.function != root]
+    return [f"{word}?" for word in words[:MAX_FUNCTIONS]]
+
+
+def _behind(members: str, name: str, names: set[str]) -> str:
+    """What stands behind a parameter's name, to the next one's or the end."""
+    begin = re.search(rf"(?:^| ){name}=", members)
+    if not begin:
+        return ""
+    after = NEXT.finditer(members, begin.end())
+    ends = (found.start() for found in after if found[1] in names)
+    return members[begin.end() : next(ends, len(members))]
+
+
+def _closed(structure: str) -> str:
+    """With the braces that were cut off."""
+    missing = structure.count("{") - structure.count("}")
+    return structure + "..." * (structure[-1] != "}") + "}" * missing
+
+
+def merged(values: str, members: str, seen: set[str]) -> str:
+    """Each value once: a number in decimal, a pointer with the structure behind it.
+
+    `values` has all parameters, pointers as such; `members` is cut off, shows what
+    stands behind pointers, and takes one to a number for that number. A structure
+    that was `seen` is not shown again.
+    """
+    told = VALUE.findall(values)
+    names = {name for name, _ in told}
+    shown = []
+    for name, value in told:
+        behind = _behind(members, name, names)
+        if behind.startswith("{") and value not in seen:
+            seen.add(value)
+            value = f"{value} {_closed(behind)}"
+        elif behind.isdecimal() and int(behind) < 1 << 63:  # no address
+            value = behind if f"{int(behind):#x}" == value else value
+        shown.append(f"{name}={value}")
+    return ", ".join(shown)
+
+
+def _rows(event: Event, places: list[Place] | None) -> Iterator[str]:
+    """One line for each function whose arguments are known, innermost first."""
+    functions = {row["function"]: row for row in event["functions"]}
+    seen: set[str] = set()
+    if places is None:
+        places = [Place(name) for name in functions]
+    for place in places:
+        row = functions.get(place.function)
+        if row:
+            inlined = "  (inlined)" if place.line else ""
+            text = merged(row["values"], row["members"], seen)
+            yield f"  {place.function}({text}){inlined}"
+
+
+def told(events: list[Event], root: str, debuginfo: Debuginfo | None) -> str:
+    """The arguments of the slowest calls, as their longest sleep found them.
+
+    Without debuginfo nobody tells who stood on the stack: then all that were called.
+    """
+    calls = {(e["tid"], e["t_ns"]): e for e in events if e["ev"] == "call"}
+    blocks = {(e["tid"], e["t_ns"]): e for e in events if e["ev"] == "block"}
+    slow = sorted(
+        (event for event in events if event["ev"] == "arguments"),
+        key=lambda event: -event["dur_ns"],
+    )
+    parts = []
+    for event in slow[:MAX_CALLS]:
+        block = blocks.get((event["tid"], event["asleep_t_ns"]))
+        if not block:  # lost, and counted as that
+            continue
+        places = None
+        if debuginfo:
+            frames = sleeps.below(block["kstack"], root)
+            places = _on_stack(frames, debuginfo.places(frames))
+        path = calls.get((event["tid"], event["t_ns"]), {}).get("path")
+        took = f"{block['dur_ns'] / 1e6:.1f} of {event['dur_ns'] / 1e6:.1f} ms"
+        head = f"{event['comm']}/{event['tid']} {path}: asleep {took} in"
+        parts.append("\n".join((head, *_rows(event, places))))
+    return "\n\n".join(parts)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""callees: functions of the running kernel to those that their code calls.
+
+The calls are read from the kernel's own text (/proc/kcore, an ELF core file): a
+relative call or jump whose target is the first byte of a function. Calls through
+pointers are not to be seen there; those that slept stand on the stacks.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from launcher.errors import TraceError
+
+KALLSYMS = Path("/proc/kallsyms")
+KCORE = Path("/proc/kcore")
+TRACEABLE = Path("/sys/kernel/tracing/available_filter_functions")
+MAX_CODE_BYTES = 64 * 1024
+PT_LOAD = 1
+# Called at every turn, and never what a slow call waits in: a probe would cost more
+# than it tells.
+TRIVIAL = re.compile(r"_raw_|__?rcu_|preempt_|__?might_|__kmalloc|kmem_cache_|kfree\b")
+
+
+class Text:
+    """The running kernel's functions and their code. Root's alone to read."""
+
+    def __init__(self) -> None:
+        self._address: dict[str, int] = {}
+        self._name: dict[int, str] = {}
+        seen: set[str] = set()
+        for line in KALLSYMS.read_text().splitlines():
+            address, kind, name = line.split()[:3]
+            if kind not in "tTwW":
+                continue
+            self._name.setdefault(int(address, 16), name)
+            if name in seen:  # by its name, which one is not to be told
+                self._address.pop(name, None)
+            else:
+                seen.add(name)
+                self._address[name] = int(address, 16)
+        self._starts = sorted(self._name)
+        if not self._starts or not self._starts[-1]:
+            raise TraceError("the kernel hides its addresses: run it as root")
+        self._traceable = _traceable()
+
+    def known(self, function: str) -> bool:
+        """True for a name that only one function has."""
+        return function in self._address
+
+    def traceable(self, function: str) -> bool:
+        """True for one that ftrace may patch as well: its probe is cheap and safe.
+
+        `inline` functions are not, even where they stand alone
+        (include/linux/compiler_types.h).
+        """
+        return self.known(function) and function in self._traceable
+
+    def callees(self, functions: Iterable[str]) -> Iterator[str]:
+        """What these functions' code calls and can be probed, nearest first."""
+        found: dict[str, None] = {}
+        with KCORE.open("rb") as kcore:
+            segments = list(_segments(kcore.fileno()))
+            for function in functions:
+                if function in self._address:
+                    for name in self._called(kcore.fileno(), segments, function):
+                        found.setdefault(name)
+        return iter(found)
+
+    def _called(
+        self, kcore: int, segments: list[tuple[int, int, int]], function: str
+    ) -> Iterator[str]:
+        start = self._address[function]
+        place = bisect_right(self._starts, start)
+        end = self._starts[place] if place < len(self._starts) else start
+        for target in targets(_code(kcore, segments, start, end), start):
+            name = self._name.get(target)
+            other = name and target != start and self.traceable(name)
+            if name and other and not TRIVIAL.match(name):
+                yield name
+
+
+def _traceable() -> set[str]:
+    try:
+        return {line.split()[0] for line in TRACEABLE.read_text().splitlines()}
+    except OSError as error:
+        raise TraceError(
+            f"{TRACEABLE}: {error.strerror}; mount tracefs, or name --functions"
+        ) from error
+
+
+def _segments(kcore: int) -> Iterator[tuple[int, int, int]]:
+    """Address, size in bytes and place in the file of each mapped part (elf(5))."""
+    header = os.pread(kcore, 64, 0)
+    table, size, count = (
+        *struct.unpack_from("<Q", header, 32),
+        *struct.unpack_from("<HH", header, 54),
+    )
+    for i in range(count):
+        entry = struct.unpack("<IIQQQQQQ", os.pread(kcore, 56, table + i * size))
+        if entry[0] == PT_LOAD:
+            yield entry[3], entry[5], entry[2]
+
+
+def _code(
+    kcore: int, segments: list[tuple[int, int, int]], start: int, end: int
+) -> bytes:
+    size = min(end - start, MAX_CODE_BYTES)
+    for address, length, place in segments:
+        if address <= start and start + size <= address + length:
+            return os.pread(kcore, size, place + start - address)
+    return b""
+
+
+def _targets_x86(code: bytes, start: int) -> Iterator[int]:
+    """Of `call rel32` (e8) and `jmp rel32` (e9), wherever the bytes could be one.
+
+    Instructions are not decoded: a byte inside another one passes for a call only
+    where it happens to point at a function's first byte.
+    """
+    for at in range(len(code) - 4):
+        if code[at] in (0xE8, 0xE9):
+            (distance,) = struct.unpack_from("<i", code, at + 1)
+            yield start + at + 5 + distance
+
+
+def _targets_arm64(code: bytes, start: int) -> Iterator[int]:
+    """Of `bl` (0x25) and `b` (0x05): a signed number of words in 26 bits."""
+    for at in range(0, len(code) - 3, 4):
+        (word,) = struct.unpack_from("<I", code, at)
+        if word >> 26 in (0x25, 0x05):
+            words = (word & 0x3FFFFFF) - ((word & 0x2000000) << 1)
+            yield start + at + words * 4
+
+
+_TARGETS = {"x86_64": _targets_x86, "aarch64": _targets_arm64}
+
+
+def targets(code: bytes, start: int, machine: str | None = None) -> Iterator[int]:
+    """Addresses that code, which begins at `start`, may call or jump to."""
+    machine = machine or os.uname().machine
+    if machine not in _TARGETS:
+        raise TraceError(f"no calls can be read on {machine}: name --functions")
+    return _TARGETS[machine](code, start)

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""cli: parse the command line of `drilldown` and run its rounds."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from drill import arguments, rounds, text
+from drill.debuginfo import Debuginfo
+from drill.workload import Command, Process, must_exist
+from launcher.errors import Parser, TraceError, check_architecture
+
+EXAMPLES = """examples:
+  trace/drilldown --auto -p 4711
+  trace/drilldown --auto --stall-us 50000 -- ./writer /data/file
+  trace/drilldown --auto --arguments -p 4711
+  trace/drilldown --functions ext4_da_write_begin,__filemap_get_folio -p 4711
+
+With -p a round lasts until three slow calls were seen, or --round-s. A command is
+run once in every round, from its start to its end. --arguments takes one round more,
+and the kernel's debuginfo (Debian: linux-image-RELEASE-dbg).
+"""
+
+
+def parser(prog: str = "trace/drilldown") -> argparse.ArgumentParser:
+    """Return the parser; the threshold is in microseconds, rounds in seconds."""
+    made = Parser(
+        prog=prog,
+        description="Say where inside a slow call the time goes, and on which lock.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = made.add_argument
+    what = made.add_mutually_exclusive_group(required=True)
+    what.add_argument("--auto", action="store_true", help="find the functions, too")
+    what.add_argument("--functions", metavar="F1,F2", help="probe these, one round")
+    add("--arguments", action="store_true", help="and what they were called with")
+    add("--root", default="vfs_write", metavar="F", help="whose calls (vfs_write)")
+    add("--stall-us", type=int, metavar="US", help="shortest slow call (100000)")
+    add("--round-s", type=float, default=60, metavar="S", help="longest round (60)")
+    add("--module", type=Path, metavar="KO", help="as made by trace/build")
+    add("-p", "--pid", type=int, metavar="PID", help="a process and its children")
+    add("command", nargs="*", metavar="-- COMMAND", help="run and watch this")
+    return made
+
+
+def drill(options: argparse.Namespace) -> str:
+    """The rounds' answer; raises TraceError when one fails or nothing was slow."""
+    check_architecture()
+    if os.geteuid():
+        raise TraceError("SystemTap needs root: run it with sudo")
+    debuginfo = Debuginfo() if options.arguments else None
+    if options.pid is not None:
+        must_exist(options.pid)
+    passed = () if options.stall_us is None else ("--stall-us", str(options.stall_us))
+    tracer = rounds.Tracer(options.root, passed, options.module)
+
+    def start() -> rounds.Workload:
+        if options.command:
+            return Command(options.command)
+        return Process(options.pid, options.round_s)
+
+    if options.auto:
+        found = rounds.auto(tracer, start, tell)
+    else:
+        found = [tracer.watch(start(), tuple(options.functions.split(",")))]
+    if debuginfo and found[-1].calls:
+        wanted = arguments.wanted(found[-1].events, options.root, debuginfo)
+        tell(f"round {len(found) + 1}: arguments of {len(wanted)} functions")
+        last = tracer.compiling(wanted).watch(start(), found[-1].functions)
+        if last.calls:
+            found.append(last)
+        else:
+            tell("no slow call in this round, so no arguments")
+    if not found[-1].calls:
+        raise TraceError(f"no slow call of {options.root}: try a smaller --stall-us")
+    told = arguments.told(found[-1].events, options.root, debuginfo)
+    return text.answer(found, options.root, told)
+
+
+def tell(line: str) -> None:
+    """Progress goes to stderr."""
+    print(f"drilldown: {line}", file=sys.stderr, flush=True)
+
+
+def main(argv: list[str], prog: str = "trace/drilldown") -> int:
+    """Drill down; report a mistake or a failure in one line and a status."""
+    made = parser(prog)
+    options = made.parse_args(argv)
+    if (options.pid is None) == (not options.command):
+        made.error("give a process, -p PID, or a command, -- COMMAND")
+    try:
+        print(drill(options))
+    except (TraceError, OSError) as error:
+        tell(str(error))
+        return 1
+    except KeyboardInterrupt:
+        tell("interrupted")
+        return 130
+    return 0

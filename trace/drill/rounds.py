@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""rounds: a root function to the functions on the way to who sleeps below it.
+
+Round one probes the root alone and takes the stacks of its slow calls' sleeps. Each
+further round probes the functions on those paths and what they call, for exact
+times, until the sleepers of nearly all sleep stand among the probed ones.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from drill import sleeps
+from drill.callees import Text
+from launcher import TREE
+from launcher.errors import TraceError
+
+Event = dict[str, Any]
+TRACE = TREE / "trace/trace"
+ARMED_WITHIN_S = 1800  # compiled on the spot, with debuginfo on an emulated machine
+ENOUGH_CALLS = 3
+MAX_ROUNDS = 5
+MAX_FUNCTIONS = 255  # IN_FUNCTIONS of tapset/inside.stp, the root not counted
+
+
+class Workload(Protocol):
+    """What makes the slow calls of one round."""
+
+    pid: int
+
+    def run(self, enough: Callable[[], bool]) -> None: ...
+
+    def end(self) -> None: ...
+
+
+@dataclass
+class Round:
+    """What one round probed and saw."""
+
+    functions: tuple[str, ...]
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def calls(self) -> list[Event]:
+        """The slow calls of the root."""
+        return [event for event in self.events if event["ev"] == "call"]
+
+
+@dataclass(frozen=True)
+class Tracer:
+    """How each round is traced: the root, options of trace/trace, a module if given."""
+
+    root: str
+    options: tuple[str, ...]
+    module: Path | None = None
+
+    def compiling(self, arguments: list[str]) -> Tracer:
+        """The same with a module of its own, for the arguments of these functions."""
+        more = (*self.options, "--arguments", ",".join(arguments))
+        return replace(self, options=more, module=None)
+
+    def watch(self, workload: Workload, functions: tuple[str, ...]) -> Round:
+        """Trace the workload once; its events."""
+        with tempfile.TemporaryDirectory(prefix="writestall-") as folder:
+            output = Path(folder) / "events.jsonl"
+            command = [str(TRACE), "--engine", "stap", "drilldown"]
+            command += ["--pid", str(workload.pid)]
+            command += ["--functions", ",".join((self.root, *functions))]
+            command += ["--output", str(output), *self.options]
+            if self.module:
+                command += ["--module", str(self.module)]
+            with subprocess.Popen(command, process_group=0) as process:
+                try:
+                    _wait_armed(process, output)
+                    workload.run(lambda: _slow_calls(output) >= ENOUGH_CALLS)
+                finally:
+                    workload.end()
+                    process.send_signal(signal.SIGINT)
+            if process.returncode:
+                raise TraceError("the tracer failed: the reason stands above")
+            return Round(functions, _events(output))
+
+
+def _wait_armed(process: subprocess.Popen[bytes], output: Path) -> None:
+    deadline_s = time.monotonic() + ARMED_WITHIN_S
+    while not _text(output):
+        if process.poll() is not None:
+            raise TraceError("the tracer did not start: the reason stands above")
+        if time.monotonic() > deadline_s:
+            raise TraceError(f"the tracer was not ready within {ARMED_WITHIN_S} s")
+        time.sleep(0.05)
+
+
+def _text(output: Path) -> str:
+    return output.read_text() if output.exists() else ""
+
+
+def _slow_calls(output: Path) -> int:
+    return _text(output).count('{"ev":"call"')
+
+
+def _events(output: Path) -> list[Event]:
+    return [json.loads(line) for line in _text(output).splitlines()]
+
+
+def _wanted(text: Text, paths: list[sleeps.Path], root: str) -> tuple[str, ...]:
+    """Functions on the paths, then what they call; innermost callers first.
+
+    `?` as in SystemTap marks those that may turn out to refuse a probe.
+    """
+    on_path = dict.fromkeys(function for path in paths for function in path)
+    wanted = [
+        name if text.traceable(name) else f"{name}?"
+        for name in on_path
+        if text.known(name)
+    ]
+    left_out = {*on_path, root}
+    for name in text.callees((*reversed(on_path), root)):
+        if name not in left_out and not sleeps.PUT_TO_SLEEP.fullmatch(name):
+            wanted.append(f"{name}?")
+    return tuple(wanted[:MAX_FUNCTIONS])
+
+
+def _seen_share(slept: Counter[sleeps.Path], functions: tuple[str, ...]) -> float:
+    """Share of the sleep whose innermost path function that can be is probed."""
+    known = {name.rstrip("?") for name in functions}
+    ns = sum(ns for path, ns in slept.items() if path and path[-1] in known)
+    return ns / slept.total() if slept else 1.0
+
+
+def auto(
+    tracer: Tracer, start: Callable[[], Workload], tell: Callable[[str], None]
+) -> list[Round]:
+    """All rounds, the last one the answer; `tell` gets one line for each."""
+    rounds: list[Round] = []
+    wanted: tuple[str, ...] = ()
+    text = Text()
+    while len(rounds) < MAX_ROUNDS:
+        tell(f"round {len(rounds) + 1}: {len(wanted) + 1} functions")
+        last = tracer.watch(start(), wanted)
+        rounds.append(last)
+        slept = sleeps.paths(last.events, tracer.root)
+        enough = len(rounds) > 1 and _seen_share(slept, wanted) >= sleeps.ENOUGH_SHARE
+        if not last.calls or enough:
+            break
+        more = _wanted(text, sleeps.main(slept), tracer.root)
+        if len(rounds) > 1 and set(more) <= set(wanted):
+            break
+        wanted = tuple(dict.fromkeys((*more, *wanted)))[:MAX_FUNCTIONS]
+    return rounds

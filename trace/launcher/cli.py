@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""cli: parse the command line of `trace` and run the engine that it names."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from launcher import bpftrace, systemtap
+from launcher.errors import Parser, TraceError, check_architecture
+from launcher.options import add_arguments
+from launcher.plain_text import output
+
+ENGINES = {"stap": systemtap, "bpftrace": bpftrace}
+SCRIPTS = sorted({*systemtap.SCRIPTS, *bpftrace.SCRIPTS})
+
+EXAMPLES = """examples:
+  trace/trace stalled_writes
+  trace/trace --engine bpftrace stalled_writes --stall-us 50000 --device /dev/sda
+  trace/trace slow_writes -v --path /var/lib/kafka
+"""
+
+
+def parser(prog: str = "trace/trace") -> argparse.ArgumentParser:
+    """Return the parser; thresholds are in microseconds."""
+    made = Parser(
+        prog=prog,
+        description="Print a script's events as JSON lines until SIGINT.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = made.add_argument
+    add("--engine", choices=ENGINES, default="stap", help="tracing engine (stap)")
+    add("script", choices=SCRIPTS, metavar="SCRIPT", help=", ".join(SCRIPTS))
+    add_arguments(made)
+    stap = made.add_argument_group("with --engine stap")
+    add = stap.add_argument
+    add("--functions", metavar="F,F", help="drilldown: the root, then those below it")
+    add("--arguments", metavar="F,F", help="drilldown: as in trace/build --help")
+    add("--module", type=Path, metavar="KO", help="compiled by trace/build")
+    return made
+
+
+def main(argv: list[str], prog: str = "trace/trace") -> int:
+    """Trace; report a mistake or the death of the tracer in one line, status 1."""
+    options = parser(prog).parse_args(argv)
+    engine = ENGINES[options.engine]
+    try:
+        check_architecture()
+        engine.check(options)
+        if os.geteuid():
+            raise TraceError(f"{options.engine} needs root: run it with sudo")
+        with output(options) as sink:
+            engine.trace(options, sink)
+    except (TraceError, OSError) as error:
+        print(f"trace: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:  # before the tracer was there to be stopped
+        print("trace: interrupted", file=sys.stderr)
+        return 130
+    return 0

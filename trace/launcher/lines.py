@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""lines: read the lines of a tracer's pipe, and handle signals between them."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from typing import IO
+
+
+class Lines:
+    """The lines of a pipe.
+
+    A signal that comes just before a read(2), or to another thread, does not interrupt
+    it, and its Python handler would wait for the next line. So wait for the pipe or a
+    signal (signal.set_wakeup_fd() in Python's documentation).
+    """
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self._pipe = pipe
+        self._held = b""  # read, not yet taken
+        self._hears, tells = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(tells, warn_on_full_buffer=False)
+
+    def wait(self, patience_s: float | None = None) -> bool:
+        """Return at the next data or signal, or after patience_s; False: closed."""
+        both = [self._pipe.fileno(), self._hears]
+        ready, _, _ = select.select(both, [], [], patience_s)
+        if self._hears in ready:
+            os.read(self._hears, 512)
+        return self._pipe.fileno() not in ready or self._read()
+
+    def empty(self) -> None:
+        """Read all that is in the pipe."""
+        while select.select([self._pipe], [], [], 0)[0] and self._read():
+            pass
+
+    def take(self) -> list[bytes]:
+        """Return every complete line so far, without its newline."""
+        *whole, self._held = self._held.split(b"\n")
+        return whole
+
+    def _read(self) -> bool:
+        data = os.read(self._pipe.fileno(), 1 << 20)
+        self._held += data
+        return bool(data)

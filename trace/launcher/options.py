@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""options: map the options that both engines share to the scripts' variables."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import stat
+from pathlib import Path
+
+from launcher.errors import TraceError
+
+COMM_BYTES = 15  # TASK_COMM_LEN less its end (include/linux/sched.h)
+MOUNTS = Path("/proc/self/mountinfo")
+PRINTS_TEXT = "slow_writes"  # each of its lines is a call, which -v renders as text
+
+# The option that sets a variable.
+OPTIONS = {
+    "floor_us": "--floor-us",
+    "stall_us": "--stall-us",
+    "only_pid": "--pid",
+    "only_comm": "--comm",
+    "only_dev": "--device",
+    "only_ino": "--path",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add thresholds and filters; filters choose calls, sleeps are always shown."""
+    add = parser.add_argument
+    add("--floor-us", type=int, metavar="US", help="shortest sleep shown (1000)")
+    add("--stall-us", type=int, metavar="US", help="shortest stall (100000)")
+    add("--pid", type=int, metavar="PID", help="calls of it and its children")
+    add("--comm", metavar="NAME", help="calls of tasks of that name")
+    add("--device", metavar="DEV", help="calls on its file system: 254:16, /dev/vdb")
+    add("--path", type=Path, metavar="PATH", help="calls on it, or below that folder")
+    add("-v", dest="text", action="store_true", help="print text, not JSON")
+    add("--output", type=Path, metavar="FILE", help="instead of stdout")
+
+
+def variables(options: argparse.Namespace, script: Path) -> dict[str, int | str]:
+    """Return values for a script's variables; refuse options it does not have."""
+    if options.text and script.stem != PRINTS_TEXT:
+        raise TraceError(f"{script.stem} has no -v; {PRINTS_TEXT} has")
+    given = _thresholds(options) | _chosen(options)
+    source = _source(script)
+    for name in given:
+        if not re.search(rf'^global {name}\b|getopt\("{name}"', source, re.M):
+            raise TraceError(f"{script.stem} has no {OPTIONS[name]}")
+    return given
+
+
+def _source(script: Path) -> str:
+    """Return the text of a script and of what a bpftrace script imports."""
+    text = script.read_text()
+    imported = re.findall(r'^import "(.*)";', text, re.M)
+    return text + "".join((script.parent / name).read_text() for name in imported)
+
+
+def _thresholds(options: argparse.Namespace) -> dict[str, int | str]:
+    given: dict[str, int | str] = {}
+    for name in ("floor_us", "stall_us"):
+        value = getattr(options, name)
+        if value is not None and value < 0:
+            raise TraceError(f"{OPTIONS[name]} {value}: give 0 or more")
+        if value is not None:
+            given[name] = value
+    return given
+
+
+def _chosen(options: argparse.Namespace) -> dict[str, int | str]:
+    chosen: dict[str, int | str] = {}
+    if options.pid is not None:
+        if options.pid < 1:
+            raise TraceError(f"--pid {options.pid}: give 1 or more")
+        chosen["only_pid"] = options.pid
+    if options.comm is not None:
+        if not 1 <= len(options.comm.encode()) <= COMM_BYTES:
+            raise TraceError(
+                f"--comm {options.comm}: a name has 1 to {COMM_BYTES} bytes"
+            )
+        chosen["only_comm"] = options.comm
+    if options.device is not None:
+        chosen["only_dev"] = _device(options.device)
+    if options.path is not None:
+        chosen |= _inode(options.path, chosen.get("only_dev"))
+    return chosen
+
+
+def _number(major: int, minor: int) -> int:
+    """Return a dev_t in the kernel's internal format: linux/kdev_t.h."""
+    return major << 20 | minor
+
+
+def _device(text: str) -> int:
+    found = re.fullmatch(r"(\d+):(\d+)", text)
+    if found:
+        return _number(int(found[1]), int(found[2]))
+    try:
+        status = Path(text).stat()
+    except OSError as error:
+        raise TraceError(f"--device {text}: {error.strerror}") from error
+    if not stat.S_ISBLK(status.st_mode):
+        raise TraceError(f"--device {text}: no block device; give one, or MAJ:MIN")
+    return _number(os.major(status.st_rdev), os.minor(status.st_rdev))
+
+
+def _inode(path: Path, device: int | str | None) -> dict[str, int | str]:
+    """Return an inode's number and the device of its file system.
+
+    On btrfs st_dev of stat(2) is not that device.
+    """
+    try:
+        whole = path.resolve(strict=True)
+        inode = whole.stat().st_ino
+    except OSError as error:
+        raise TraceError(f"--path {path}: {error.strerror}") from error
+    on = _mounted(whole)
+    if device not in (None, on):
+        raise TraceError(f"--path {path} is not on --device")
+    return {"only_dev": on, "only_ino": inode}
+
+
+def _mounted(path: Path) -> int:
+    """Return the device of the file system that holds a path (proc(5), mountinfo)."""
+    devices: dict[str, str] = {}
+    for line in MOUNTS.read_text(errors="surrogateescape").splitlines():
+        _, _, device, _, point = line.split()[:5]
+        devices[re.sub(r"\\(\d{3})", lambda m: chr(int(m[1], 8)), point)] = device
+    for folder in (path, *path.parents):
+        if str(folder) in devices:
+            major, minor = devices[str(folder)].split(":")
+            return _number(int(major), int(minor))
+    raise TraceError(f"--path {path}: no file system is mounted there")

@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""rows: map the rows of the bpftrace scripts to the events of docs/events.md."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from launcher.symbols import KernelSymbols, user_stack
+
+Row = dict[str, Any]
+Event = dict[str, Any]
+Field = Callable[[Any, KernelSymbols], Any]
+
+# x86-64's system calls (arch/x86/entry/syscalls/syscall_64.tbl); 1000 and an
+# IORING_OP_ (linux/io_uring.h); 2000 and an IOCB_CMD_ (linux/aio_abi.h), or nothing
+# where io_submit(2) was given several kinds.
+CALLS = {
+    1: "write",
+    18: "pwrite64",
+    20: "writev",
+    74: "fsync",
+    75: "fdatasync",
+    296: "pwritev",
+    328: "pwritev2",
+    426: "io_uring_enter",
+    1002: "io_uring_writev",
+    1003: "io_uring_fsync",
+    1005: "io_uring_write_fixed",
+    1023: "io_uring_write",
+    1061: "io_uring_writev_fixed",
+    2000: "io_submit",
+    2001: "aio_write",
+    2002: "aio_fsync",
+    2003: "aio_fdatasync",
+    2008: "aio_writev",
+}
+# What page_locks says by numbers: PG_locked, PG_writeback; journals.bt's phases.
+BITS = {0: "lock"}
+PHASES = (None, "running", "locking", "flushing", "logging", "finishing")
+UNKNOWN = -1  # how a script says that it could not know a number
+
+
+def _number(value: Any, _: KernelSymbols) -> int:
+    return int(value)  # above int64 bpftrace prints a string
+
+
+class Exact(int):
+    """A number that is known even where it looks like UNKNOWN."""
+
+
+def _known(value: Any, _: KernelSymbols) -> int | None:
+    if isinstance(value, Exact):
+        return int(value)
+    return None if int(value) == UNKNOWN else int(value)
+
+
+def _text(value: Any, _: KernelSymbols) -> str:
+    return str(value)
+
+
+def _text_if_any(value: Any, _: KernelSymbols) -> str | None:
+    return str(value) or None
+
+
+def _kernel(value: Any, symbols: KernelSymbols) -> list[str]:
+    return symbols.kernel_stack(value)
+
+
+def _user(value: Any, _: KernelSymbols) -> list[str]:
+    return user_stack(value)
+
+
+def _bit(value: Any, _: KernelSymbols) -> str:
+    return BITS.get(int(value), "writeback")
+
+
+def _phase(value: Any, _: KernelSymbols) -> str | None:
+    return PHASES[int(value)]
+
+
+def _call(value: Any, _: KernelSymbols) -> str:
+    return CALLS[int(value)]
+
+
+def _device(value: Any, _: KernelSymbols) -> str | None:
+    # dev_t inside the kernel: 12 bits major, 20 bits minor (linux/kdev_t.h)
+    return f"{int(value) >> 20}:{int(value) & 0xFFFFF}" if value else None
+
+
+# The fields of each event behind `ev`, in order, and how to read them.
+FIELDS: dict[str, dict[str, Field]] = {
+    "block": {
+        "t_ns": _number,
+        "dur_ns": _number,
+        "runq_ns": _number,
+        "tid": _number,
+        "pid": _number,
+        "comm": _text,
+        "kstack": _kernel,
+        "waker_tid": _number,
+        "waker_comm": _text,
+        "waker_ctx": _text_if_any,
+        "waker_kstack": _kernel,
+    },
+    "write": {
+        "t_ns": _number,
+        "dur_ns": _number,
+        "tid": _number,
+        "pid": _number,
+        "comm": _text,
+        "call": _call,
+        "fd": _known,
+        "dev": _device,
+        "ino": _known,
+        "path": _text_if_any,
+        "offset": _known,
+        "bytes": _known,
+        "ret": _known,
+        "sleeps": _known,
+        "slept_ns": _known,
+        "kstack": _kernel,
+        "ustack": _user,
+    },
+    "commit": {
+        "t_ns": _number,
+        "dur_ns": _number,
+        "tid": _number,
+        "pid": _number,
+        "comm": _text,
+        "dev": _device,
+        "transaction": _number,
+        "locking_ns": _number,
+        "flushing_ns": _number,
+        "logging_ns": _number,
+        "finishing_ns": _number,
+        "handles": _number,
+        "blocks": _number,
+        "blocks_logged": _number,
+    },
+    "page_lock": {
+        "t_ns": _number,
+        "dur_ns": _number,
+        "tid": _number,
+        "pid": _number,
+        "comm": _text,
+        "what": _bit,
+        "dev": _device,
+        "ino": _known,
+        "index": _known,
+        "pages": _known,
+        "transaction": _known,
+        "phase": _phase,
+        "kstack": _kernel,
+        "waker_tid": _number,
+        "waker_comm": _text,
+        "waker_ctx": _text,
+        "waker_transaction": _known,
+        "waker_phase": _phase,
+        "waker_kstack": _kernel,
+        "waker_sleeps": _known,
+        "waker_slept_ns": _known,
+        "waker_longest_ns": _known,
+        "waker_longest_kstack": _kernel,
+    },
+}
+
+
+def _complete_write(row: Row) -> Row:
+    derived: Row = {"dur_ns": int(row["end_ns"]) - int(row["t_ns"])}
+    if "exact_ret" in row:  # seen on return: a negative errno too
+        derived["ret"] = Exact(row["exact_ret"])
+    if row["name"]:
+        return derived | {"path": f"{row['parent']}/{row['name']}"}
+    # no file behind the descriptor
+    return derived | {"path": "", "ino": UNKNOWN, "offset": UNKNOWN}
+
+
+def _complete_commit(row: Row) -> Row:
+    times = [row[t] for t in ("t_ns", "flushing", "logging", "logged", "ended_ns")]
+    phases = ("locking_ns", "flushing_ns", "logging_ns", "finishing_ns")
+    derived = {
+        name: end - begin
+        for name, begin, end in zip(phases, times, times[1:], strict=False)
+    }
+    return derived | {"dur_ns": times[-1] - times[0]}
+
+
+def _complete_page_lock(row: Row) -> Row:
+    derived: Row = {"dur_ns": int(row["ended_ns"]) - int(row["t_ns"])}
+    if row["waker_ctx"] != "task":  # what an interrupt's victim slept on is nothing
+        names = ("waker_sleeps", "waker_slept_ns", "waker_longest_ns")
+        derived |= dict.fromkeys(names, UNKNOWN)
+    return derived
+
+
+# The fields that follow from others.
+DERIVED: dict[str, Callable[[Row], Row]] = {
+    "write": _complete_write,
+    "commit": _complete_commit,
+    "page_lock": _complete_page_lock,
+}
+
+
+def _complete(row: Row) -> Row:
+    """A flat row, with the fields that follow from others."""
+    flat: Row = {}
+    for name, value in row.items():
+        flat.update(value if isinstance(value, dict) else {name: value})
+    derive = DERIVED.get(row["ev"])
+    return flat | derive(flat) if derive else flat
+
+
+def _writes(event: Event) -> bool:
+    """False for an io_uring_enter(2) that did not fall asleep in a write or a sync.
+
+    It tries what it submits itself first; which request that is, nothing tells.
+    """
+    return event.get("call") != "io_uring_enter" or any(
+        frame.startswith(("io_write+", "io_fsync+")) for frame in event["kstack"]
+    )
+
+
+class Rows:
+    """One run's rows, in the order bpftrace printed them."""
+
+    def __init__(
+        self,
+        script: str,
+        engine_version: str,
+        symbols: KernelSymbols,
+        clock: Callable[[], int],
+    ) -> None:
+        self._script = script
+        self._engine_version = engine_version
+        self.symbols = symbols
+        self._clock = clock
+        self._armed_ns: int | None = None
+        self._limits: Row | None = None
+        self._printed = 0
+        self._left_out = 0
+        self._lost = 0
+        self._unstored = 0
+        self.begun = False
+        self.ended = False
+
+    def events(self, row: Row) -> Iterator[Event]:
+        """The events that one row of `bpftrace -f json` makes."""
+        if self.ended:  # it came after the script was told to stop
+            return
+        if row["type"] == "attached_probes":
+            self._armed_ns = self._clock()
+            yield from self._begin()
+        elif row["type"] == "lost_events":
+            yield self._lose(int(row["data"]["events"]), "the reader was too slow")
+        elif row["type"] == "helper_error":  # a map or the stack store is full
+            self._unstored += 1
+        elif row["type"] == "value":
+            yield from self._report_unstored()
+            yield from self._value(row["data"])
+
+    def _report_unstored(self) -> Iterator[Event]:
+        if self._unstored:
+            yield self._lose(self._unstored, "more sleeping tasks than map entries")
+            self._unstored = 0
+
+    def _value(self, data: Row) -> Iterator[Event]:
+        if data["ev"] == "limits":
+            self._limits = data
+            yield from self._begin()
+        elif data["ev"] == "end":
+            yield from self._end(int(data["events"]))
+        else:
+            flat = _complete(data)
+            fields = FIELDS[data["ev"]].items()
+            event = {"ev": data["ev"]} | {
+                name: read(flat[name], self.symbols) for name, read in fields
+            }
+            if _writes(event):
+                self._printed += 1
+                yield event
+            else:
+                self._left_out += 1
+
+    def _begin(self) -> Iterator[Event]:
+        if self._armed_ns is None or self._limits is None:
+            return
+        self.begun = True
+        yield {
+            "ev": "begin",
+            "t_ns": self._armed_ns,
+            "engine": "bpftrace",
+            "engine_version": self._engine_version,
+            "script": self._script,
+            "kernel": os.uname().release,
+            "floor_ns": int(self._limits["floor_ns"]),
+            "stall_ns": int(self._limits["stall_ns"]),
+        }
+
+    def _lose(self, count: int, why: str) -> Event:
+        self._lost += count
+        self._printed += 1
+        return {
+            "ev": "lost",
+            "t_ns": self._clock(),
+            "count": count,
+            "what": "events",
+            "why": why,
+        }
+
+    def _end(self, made: int) -> Iterator[Event]:
+        if not self.begun:
+            return
+        missing = made - self._printed - self._left_out - self._lost
+        if missing > 0:
+            yield self._lose(missing, "made but never printed")
+        self.ended = True
+        yield {
+            "ev": "end",
+            "t_ns": self._clock(),
+            "events": self._printed,
+            "lost": self._lost,
+        }

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""systemtap: compile a SystemTap script, run it and copy its events."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from launcher import TREE
+from launcher.arm import arm
+from launcher.errors import TraceError
+from launcher.lines import Lines
+from launcher.options import variables
+from launcher.plain_text import Sink
+
+FOLDER = TREE / "stap"
+SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.stp"))
+BUILD = TREE / "trace/build"
+END = b'{"ev":"end"'
+BUFFER_MIB = "4"  # per processor, of printed lines; the runtime's default is 16
+
+# The functions that a script probes, by any one of their names
+# (tapset/pagelocks.stp).
+SYMBOLS = Path("/proc/kallsyms")
+NEEDS = {"page_locks": ("folio_wait_bit_common", "wait_on_page_bit_common")}
+# What a script does not see before a kernel version: tapset/requests.stp.
+UNSEEN = {"stalled_writes": ((6, 0), "writes of io_uring's workers, blocks apart")}
+
+
+def check(options: argparse.Namespace) -> None:
+    """Refuse, before anything is compiled, what SystemTap cannot run here."""
+    name = options.script
+    if (name == "drilldown") != bool(options.functions):
+        raise TraceError("--functions belongs to drilldown, which needs it")
+    if options.arguments and options.module:
+        raise TraceError("--arguments is compiled in: leave out --module")
+    functions = NEEDS.get(name)
+    if not functions:
+        return
+    with SYMBOLS.open() as lines:
+        found = any(line.split()[2] in functions for line in lines)
+    if not found:
+        raise TraceError(
+            f"{name} needs a probe on {' or '.join(functions)}, and this kernel has"
+            f" no such function; use stalled_writes, whose stacks show such waits"
+        )
+
+
+def parameters(options: argparse.Namespace) -> list[str]:
+    """Return the module's parameters."""
+    given = variables(options, FOLDER / f"{options.script}.stp")
+    # the kernel splits them at blanks (kernel/params.c, next_arg())
+    return [
+        f'{name}="{value}"' if " " in str(value) else f"{name}={value}"
+        for name, value in given.items()
+    ]
+
+
+def unseen(name: str, release: str) -> str:
+    """Return what the script does not see on a kernel of that release, a clause."""
+    since, what = UNSEEN.get(name, ((0, 0), ""))
+    version = tuple(int(number) for number in re.findall(r"\d+", release)[:2])
+    if version >= since:
+        return ""
+    return " (not seen before Linux {}.{}: {})".format(*since, what)
+
+
+def module(options: argparse.Namespace, folder: str) -> Path:
+    """Return the module given, or compile one in the folder."""
+    name = options.script
+    if options.module:
+        if not options.module.is_file():
+            raise TraceError(f"no module {options.module}: make it with trace/build")
+        if options.module.stem != name:
+            raise TraceError(f"{options.module.name} is not {name}.ko")
+        return Path(options.module).resolve()
+    print(f"trace: stap compiles {name}", file=sys.stderr, flush=True)
+    command = [str(BUILD), name, "-o", folder]
+    command += ["--arguments", options.arguments] if options.arguments else []
+    if subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode:
+        raise TraceError(f"{name} was not built: the reason stands above")
+    return Path(folder) / f"{name}.ko"
+
+
+def relay(lines: Lines, sink: Sink) -> bytes:
+    """Copy complete lines, each flushed at once; return the last one."""
+    last = b""
+    open_still = True
+    while open_still:
+        open_still = lines.wait()
+        for last in lines.take():
+            sink.write(last + b"\n")
+            sink.flush()
+    return last
+
+
+def unload(ko: Path) -> None:
+    """Remove a module whose reader is gone, and its probes with it."""
+    if Path("/sys/module", ko.stem).exists():
+        subprocess.run(["staprun", "-d", ko.stem], capture_output=True, check=False)
+
+
+def run(ko: Path, words: list[str], functions: list[str], sink: Sink) -> None:
+    """Run the module until it has printed `end`.
+
+    `words` are its parameters, `functions` those that it is to probe.
+
+    staprun gets its own process group, so that Ctrl-C reaches it once, from
+    here: a second signal would cut its orderly stop short.
+    """
+    command = ["staprun", "-b", BUFFER_MIB, str(ko), *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, process_group=0) as process:
+        stopped = False
+
+        def stop(_signum: int, _frame: object) -> None:
+            nonlocal stopped
+            if not stopped:
+                stopped = True
+                process.send_signal(signal.SIGINT)
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, stop)
+        release = os.uname().release
+        print(
+            f"trace: stap runs {ko.stem} on {release};"
+            f" stop with Ctrl-C or: kill {os.getpid()}{unseen(ko.stem, release)}",
+            file=sys.stderr,
+            flush=True,
+        )
+        assert process.stdout
+        try:
+            if functions:
+                arm(functions, lambda: process.poll() is None)
+            last = relay(Lines(process.stdout), sink)
+        except BaseException:  # a full disk, for example: nobody reads it any more
+            process.stdout.close()
+            process.send_signal(signal.SIGINT)
+            process.wait()
+            unload(ko)
+            raise
+    if not last:
+        raise TraceError(f"{ko.stem} never armed: the reason stands above")
+    if not last.startswith(END):
+        unload(ko)
+        raise TraceError(f"{ko.stem} died: its output is cut off, without `end`")
+
+
+def trace(options: argparse.Namespace, sink: Sink) -> None:
+    """Compile the script, unless its module is given, and run it."""
+    given = parameters(options)
+    functions = options.functions.split(",") if options.functions else []
+    with tempfile.TemporaryDirectory(prefix="writestall-") as folder:
+        run(module(options, folder), given, functions, sink)
