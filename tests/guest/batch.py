@@ -52,7 +52,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Batch:
-    """What all machines of a batch have: arguments of vm/vm run, its --excuse, how long a
+    """What all machines of a batch have: options of vm/vm run, its --excuse, how long a
     command may take, and the accelerator."""
 
     machine: tuple[str, ...]
