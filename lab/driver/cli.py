@@ -47,7 +47,7 @@ def _setup() -> int:
     tests = parser.parse_args().tests
     groups = ("lab", "test") if tests else ("lab",)
     print(f"set-up: {setup.packages(groups)}", file=sys.stderr)
-    print(setup.python(("export", "compare", "large", "test") if tests else ()))
+    print(setup.python(("export", "compare", "test") if tests else ()))
     return 0
 
 

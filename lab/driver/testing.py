@@ -78,7 +78,7 @@ def main() -> int:
     parser.add_argument("pytest", nargs="*", help="what to hand to pytest, behind --")
     options = parser.parse_args()
     setup.packages(("lab", "test"))
-    python = setup.python(("export", "compare", "large", "test"))
+    python = setup.python(("export", "compare", "test"))
     environment = os.environ | {
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONPATH": str(PROJECT / "analysis"),  # for `python -m writestall`

@@ -59,7 +59,7 @@ def _explain_log(args: argparse.Namespace) -> int:
 
 
 def _explain_run(args: argparse.Namespace) -> int:
-    from writestall.chain import answers, clients, tally
+    from writestall.chain import answers, clients
     from writestall.common import files
     from writestall.events import run_directory
     from writestall.export import chains_json
@@ -76,12 +76,12 @@ def _explain_run(args: argparse.Namespace) -> int:
     count = len(answer.writes)
     if args.write is not None and not 1 <= args.write <= count:
         raise WritestallError(f"--write {args.write}: this run has 1 to {count}")
-    asked, path = tally.Asked(), run.path / "chains.json"
+    path, questions = run.path / "chains.json", []
     if args.report:
         from writestall.report import page
 
-        asked = page.asked(answer)
-    unwritten = _kept(lambda: chains_json.keep_chains(answer, path, asked))
+        questions = page.questions(answer)
+    unwritten = _kept(lambda: chains_json.keep_chains(answer, path, questions))
     summary = answer.summary() | clients.summary(answer)
     told = run_directory.json_bytes(summary)
     unwritten = unwritten or _kept(lambda: files.save(run.path / "summary.json", told))
