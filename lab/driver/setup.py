@@ -17,7 +17,7 @@ from driver.project import PROJECT
 from machine import cache
 from machine.errors import UserError
 
-ANALYSIS = ("export", "compare", "large")  # every extra of the analysis
+ANALYSIS = ("export", "compare")  # every extra of the analysis
 MANAGERS = ("apt", "dnf", "pacman")
 APT = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]
 

@@ -20,7 +20,7 @@ ROOMS = """
 """.split()
 EXTERNAL = {"msgspec", "hdrh", "rich", "jinja2", "markupsafe"}
 EXTERNAL |= {"perfetto", "pyarrow", "matplotlib", "shtab", "argparse_manpage"}
-EXTERNAL |= {"numpy", "scipy", "numba"}
+EXTERNAL |= {"numpy", "scipy"}
 
 
 def _imports(path: Path) -> set[str]:

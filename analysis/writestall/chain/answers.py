@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""answers: turns chains into the numbers of an answer: roots, shares, convoys.
+"""answers: compute the numbers of an answer from its chains: roots, shares, convoys.
 
 Nothing here prints, and nothing behind it computes.
 """
@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, cast, overload
 
+from writestall.chain.collect import C, Chains, Collector, Question, Source, collect
 from writestall.chain.explainer import Explainer
 from writestall.chain.parts import Chain, Part
 from writestall.chain.roots import Root, Roots, largest_first
-from writestall.chain.sums import Sums
-from writestall.chain.survey import Chains, Source, Tally, survey
-from writestall.chain.tally import Asked
+from writestall.chain.totals import Totals
 from writestall.common.units import many
 from writestall.events.application import Application, read_application
 from writestall.events.contract import Write
@@ -24,6 +23,8 @@ from writestall.events.hlog import Latencies, read_latencies
 from writestall.events.lines import Problem
 from writestall.events.run_directory import RunDir
 from writestall.events.stream import Stream, read_stream
+
+TOTALS = Question(Totals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,6 @@ class Answer:
     latencies: Latencies | None = None
     application: Application | None = None
     notes: list[str] = field(default_factory=list)
-    _asked: Asked | None = None
-    _sums: Sums | None = None
 
     @cached_property
     def chains(self) -> Chains:
@@ -64,37 +63,37 @@ class Answer:
     def _source(self) -> Source:
         return Source(self.stream.blocks, Roots(self.run))
 
-    def survey(
+    @cached_property
+    def _gathered(self) -> dict[Question[Any], Collector]:
+        return {}
+
+    def collect(
         self,
-        asked: Asked,
-        makes: Sequence[Callable[[], Tally]] = (),
-        most: int | None = None,
-    ) -> list[Tally]:
-        """Counts what is asked of all chains, the slowest first, on one way through;
-        returns what each of `makes` gathers of the first `most` of them."""
-        found = survey(self.slowest, self._source, asked, makes, most)
-        self._asked = asked
-        self._sums = Sums(found.counted, self.chains.explainer.ledger)
-        return found.tallies
+        *questions: Question[Any],
+        keep: Callable[[], C] | None = None,
+        most: int = 0,
+    ) -> C | None:
+        """Gathers answers to several questions from all chains, the slowest first.
 
-    def counted_in(self, asked: Asked) -> Sums:
-        """What is told of all chains together, all that is asked among it."""
-        if self._asked not in (asked, asked._replace(details=1)):
-            self.survey(asked)
-        return self.sums
+        Returns what `keep` gathers from the first `most` of them.
+        """
+        questions = tuple(row for row in questions if row not in self._gathered)
+        makes = [question.ask for question in questions]
+        found = collect(self.slowest, self._source, makes, keep, most)
+        kept = found.pop() if keep else None
+        self._gathered.update(zip(questions, found, strict=True))
+        return cast(C | None, kept)
+
+    def gathered(self, question: Question[C]) -> C:
+        """The answer to one question, from all chains."""
+        if question not in self._gathered:
+            self.collect(question)
+        return cast(C, self._gathered[question])
 
     @property
-    def details(self) -> Sums:
-        """The same with what a page tells beside the sums."""
-        return self.counted_in((self._asked or Asked())._replace(details=1))
-
-    @property
-    def sums(self) -> Sums:
-        """What is told of all chains together."""
-        if self._sums is None:
-            self.survey(Asked())
-        assert self._sums is not None
-        return self._sums
+    def totals(self) -> Totals:
+        """What all chains come to together."""
+        return self.gathered(TOTALS)
 
     @property
     def counted(self) -> str:
@@ -119,7 +118,7 @@ class Answer:
     @property
     def share_explained(self) -> float:
         """Explained stall time, 0 to 1; 1 where nothing stalled."""
-        return self.sums.explained_ns / self.stall_ns if self.stall_ns else 1.0
+        return self.totals.explained_ns / self.stall_ns if self.stall_ns else 1.0
 
     def root_of(self, chain: Chain, leaf: Part) -> Root:
         """What a leaf comes down to."""
@@ -128,7 +127,7 @@ class Answer:
     @property
     def ns_by_class(self) -> dict[str, int]:
         """Stall time by what the writes themselves waited for, largest first."""
-        return largest_first(self.sums.by_class.items())
+        return largest_first(self.totals.by_class.items())
 
     def roots(self, chains: Iterable[Chain]) -> dict[Root, int]:
         """Stall time by root, largest first."""
@@ -138,7 +137,7 @@ class Answer:
     @property
     def all_roots(self) -> dict[Root, int]:
         """The roots of all chains."""
-        return largest_first(self.sums.by_root.items())
+        return largest_first(self.totals.by_root.items())
 
     def summary(self) -> dict[str, Any]:
         """`summary.json`: design and docs/run-directory.md name the fields."""
@@ -237,7 +236,7 @@ class Convoys(Sequence[Convoy]):
     def __init__(self, answer: Answer) -> None:
         self._chains = answer.chains
         groups: dict[int, list[tuple[int, Write]]] = {}
-        for key, row in zip(answer.sums.behind, answer.slowest.writes, strict=True):
+        for key, row in zip(answer.totals.behind, answer.slowest.writes, strict=True):
             groups.setdefault(key, []).append(row)
         self._groups = list(groups.values())
         # The places of the groups by what their writes share.

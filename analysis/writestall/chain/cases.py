@@ -1,15 +1,38 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""cases: turns a kind of sleep into what its stacks say, once for all its sleeps."""
+"""cases: what the stacks of one kind of sleep say, found once for all its sleeps."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
 from writestall.chain.parts import Task
+from writestall.classify import classes as c
 from writestall.classify import endings as e
 from writestall.classify.frames import Frame, parse_stack
 from writestall.classify.stack import classify, role
 from writestall.events.contract import Block
+
+# How a wait goes on, by what ended it (docs/how-causes-are-inferred.md, step 3).
+SUBMITTER, HOLDER, PAUSE, DEVICE, INTERRUPT, UNKNOWN = (
+    "submitter",
+    "holder",
+    "pause",
+    "device",
+    "interrupt",
+    "unknown",
+)
+# Ended by a timer, these are their own root: the kernel pauses the task on purpose,
+# or the disk's driver keeps it.
+_PAUSES = frozenset(
+    (c.DIRTY_THROTTLE, c.MEMORY, c.BLOCK_QUEUE, c.DEVICE_IO, c.RAID_OR_DM)
+)
+# Ended by an interrupt that names no completion, these still ended with an I/O: what
+# they wait for is let go by a process, or by the end of an I/O, and by nothing else.
+_ENDED_BY_IO = frozenset(c.WAIT_CLASSES) - {c.OTHER, c.DIRTY_THROTTLE, c.MEMORY}
+# What these wait for is let go by the end of an I/O: who ended it in a work of its own,
+# or as another's interrupt, had no lock. mm/filemap.c, folio_end_writeback();
+# fs/jbd2/commit.c, journal_end_buffer_io_sync().
+_FOR_AN_IO = frozenset((c.PAGE_WRITEBACK, c.JOURNAL_BUFFER, c.DEVICE_IO))
 
 
 class Case(Struct, frozen=True, gc=False):
@@ -18,6 +41,8 @@ class Case(Struct, frozen=True, gc=False):
     task       who slept
     cls, path  what it waited for, as in classify.Verdict
     how        what ended it (endings.py)
+    goes_on    how the wait goes on: SUBMITTER, HOLDER, ...
+    for_an_io  another task may have had the I/O in its hands that it waited for
     submitter  it slept on the way down into the disk, its bio in its hands
     serves     and the bio was for a stacked disk, whose worker it is
     waker      who ended it, where that was a task
@@ -30,6 +55,8 @@ class Case(Struct, frozen=True, gc=False):
     cls: str
     path: tuple[str, ...]
     how: str
+    goes_on: str
+    for_an_io: bool
     submitter: bool
     serves: bool
     waker: Task | None
@@ -39,7 +66,7 @@ class Case(Struct, frozen=True, gc=False):
 
 
 def case_of(block: Block) -> Case:
-    """What a kind's Block says."""
+    """The case of a kind of sleep, given as a Block."""
     verdict = classify(block.kstack)
     own = role(block.kstack, block.comm)
     how = e.ending(block)
@@ -48,15 +75,44 @@ def case_of(block: Block) -> Case:
         comm = block.waker_comm or "?"
         waker = Task(block.waker_tid, comm, role(block.waker_kstack, comm))
     submitter = e.is_submitter(block, verdict)
+    completes = e.completes_io(block, verdict)
+    goes_on = _goes_on(verdict.cls, how, submitter)
     return Case(
         Task(block.tid, block.comm or "?", own),
         verdict.cls,
         verdict.path,
         how,
+        goes_on,
+        _is_for_an_io(verdict.cls, goes_on, completes),
         submitter,
         e.serves(block, submitter),
         waker,
-        e.completes_io(block, verdict),
+        completes,
         e.releases(block),
         parse_stack(block.kstack),
     )
+
+
+def _goes_on(cls: str, how: str, submitter: bool) -> str:
+    """How a wait goes on, by its class and what ended it."""
+    if submitter:
+        return SUBMITTER
+    if how == e.TASK:
+        return HOLDER
+    if how == e.TIMER and cls in _PAUSES:
+        return PAUSE
+    if how == e.COMPLETION or (how != e.UNKNOWN and cls in _ENDED_BY_IO):
+        return DEVICE
+    if cls == c.DEVICE_IO and how != e.UNKNOWN:
+        return INTERRUPT
+    return UNKNOWN
+
+
+def _is_for_an_io(cls: str, goes_on: str, completes: bool) -> bool:
+    """Whether another task may have had the I/O in its hands.
+
+    Who completed an I/O did not hold it up, if another task had it in its hands.
+    """
+    if goes_on == HOLDER:
+        return completes and cls in _FOR_AN_IO
+    return goes_on == DEVICE or (goes_on == PAUSE and cls == c.DIRTY_THROTTLE)

@@ -1,99 +1,264 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""explainer: turns the numbers of a write's parts into the tree that they stand for."""
+"""explainer: follow a stalled write to who waited for whom, down to the root.
+
+docs/how-causes-are-inferred.md has the algorithm and what "explained" means. Every
+window is tiled, so that the parts add up to the ns, always.
+"""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Iterator
 
-from writestall.chain import walk
-from writestall.chain.columns import (
-    COVER,
-    LINK_INFERRED,
-    NAMES,
-    NONE,
-    OWNERS,
-    P_LAST,
-    P_SIZE,
-    PART,
-    SHORT,
-    W_TASK,
-    WHY,
-    Column,
-    Scratch,
-)  # fmt: skip
-from writestall.chain.ledger import FEW_PARTS, Ledger
-from writestall.chain.parts import INFERRED, SEEN, Chain, Part
-from writestall.common import machine_code
-from writestall.events.contract import Write
+from msgspec.structs import replace
+
+from writestall.chain import cases
+from writestall.chain.cases import Case
+from writestall.chain.io_holders import IoHolders
+from writestall.chain.parts import INFERRED, SEEN, WAIT, Chain, Part, Task
+from writestall.chain.timelines import ASLEEP, NO_SLEEP, RUNQUEUE, Timelines
+from writestall.chain.waits import Wait, in_runqueue, io_work, running, unexplained
+from writestall.classify import classes as c
+from writestall.classify import endings as e
+from writestall.classify.stack import role
+from writestall.events.contract import Stack, Write
 from writestall.events.stream import Stream
+
+MAX_DEPTH = 48
+MAX_PARTS = 100_000
+# Alternatives to a waker are asked only where it explains less than this share.
+GOOD_ENOUGH = 0.9
+# So many next sleeps, or ones ahead in the queue, are asked.
+MAX_AGAIN = 8
+
+_WITH_IO = "asleep with the I/O in its hands"
+_ENDED_IT = "it ended the wait"
+_NO_HELP = "the wake-up did not help; this one ended the next wait for it"
+_AHEAD = "it ended the wait of one that stood before it in the queue"
+_WHY = {
+    e.COMPLETION: "ended by the completion of an I/O",
+    e.TIMER: "ended by a timer",
+    e.INTERRUPT: "ended by an interrupt",
+    e.UNKNOWN: "who ended the wait is not known",
+}
 
 
 class Explainer:
     """Answers for one stream of events."""
 
     def __init__(self, stream: Stream) -> None:
-        floor_ns = stream.begin.floor_ns if stream.begin else 1_000_000
-        self.ledger = Ledger(stream.blocks, floor_ns, stream.lost_events > 0)
-        self._walk = machine_code.code(walk) if self.ledger.fast else walk
-        self._scratch: Scratch | None = None
+        self._timelines = timelines = Timelines(stream.blocks)
+        self._floor_ns = stream.begin.floor_ns if stream.begin else 1_000_000
+        self._lossy = stream.lost_events > 0
+        self._io_holders = IoHolders(timelines)
+        self._log_queue = timelines.overlaps(lambda case: case.cls == c.LOG_SPACE)
+        self._writers: dict[tuple[int, str | None, Stack], Task] = {}
+        # Of the chain being made: the sleeps on the way down, and how many waits it
+        # may still follow.
+        self._way: list[int] = []
+        self._budget = 0
 
     def chain(self, id: int, write: Write) -> Chain:
         """The chain of one write; `id` is its event's line number."""
-        ledger = self.ledger
-        record = ledger.writes([(id, write)])
-        parts = _Parts(ledger, self._parts(ledger.given(record)))
-        task = ledger.tasks.values[record[W_TASK]]
-        return Chain(id, write, task, parts.between(0, len(parts.numbers)))
+        task, self._budget = self._writer(write), MAX_PARTS
+        parts: list[Part] = []
+        awake_ns = asleep_ns = 0
+        end_ns = write.t_ns + write.dur_ns
+        for span in self._timelines.spans(task.tid, write.t_ns, end_ns):
+            doing, start_ns, stop_ns, sleep = span
+            if sleep == NO_SLEEP:
+                awake_ns += stop_ns - start_ns
+                continue
+            if doing == ASLEEP:
+                asleep_ns += stop_ns - start_ns
+            parts.append(self._sleep(task, doing, sleep, start_ns, stop_ns))
+        parts += self._rest(write, task, awake_ns, asleep_ns)
+        return Chain(id, write, task, tuple(parts))
 
-    def _parts(self, record: Column) -> list[int]:
-        """The numbers of a write's parts."""
-        tables = self.ledger.tables()
-        scratch, end = self._scratch, walk.FULL
-        if scratch is None or len(scratch.covers) < COVER * self.ledger.threads:
-            scratch = self.ledger.scratch(FEW_PARTS)
-        while (end := self._walk.follow(tables, scratch, record, 0)) == walk.FULL:
-            scratch = self.ledger.scratch(2 * len(scratch.parts) // PART)
-        self._scratch = scratch
-        made: Any = scratch.parts[:end]
-        return cast(list[int], made.tolist())
+    def _writer(self, write: Write) -> Task:
+        key = (write.tid, write.comm, write.kstack)
+        known = self._writers.get(key)
+        if known is None:
+            known = Task(write.tid, write.comm or "?", role(write.kstack, write.comm))
+            self._writers[key] = known
+        return known
 
+    def _rest(
+        self, write: Write, task: Task, awake_ns: int, asleep_ns: int
+    ) -> Iterator[Part]:
+        """The write's time in no wait: sleeps too short or lost, and running.
 
-class _Parts:
-    """Numbers of parts, and the parts that they stand for."""
+        The tracer counted every sleep of the call; what the blocks do not cover is
+        short sleeps, as far as their number can hold it, else it was lost.
+        """
+        end_ns = write.t_ns + write.dur_ns
+        missing_ns = min(max((write.slept_ns or 0) - asleep_ns, 0), awake_ns)
+        lost_ns, rest_ns = missing_ns, awake_ns - missing_ns
+        if missing_ns:
+            blocks = len(self._timelines.sleeps(task.tid, write.t_ns, end_ns))
+            most_ns = max((write.sleeps or 0) - blocks, 0) * self._floor_ns
+            short_ns = min(missing_ns, most_ns)
+            lost_ns -= short_ns
+            if short_ns:
+                kind = c.SHORT_SLEEPS
+                why = f"sleeps shorter than {self._floor_ns / 1e6:g} ms, in sum"
+                yield Part(kind, c.OTHER, short_ns, task, why=why, explained=False)
+        if self._lossy or write.slept_ns is None:
+            lost_ns, rest_ns = lost_ns + rest_ns, 0
+        if lost_ns:
+            yield unexplained(task, lost_ns, None, "no event tells what it did")
+        if rest_ns:
+            why = "in no sleep: on a CPU, or preempted"
+            yield running(task, rest_ns, None, why, True)
 
-    def __init__(self, ledger: Ledger, numbers: list[int]) -> None:
-        self.numbers = numbers
-        self._ids, self._paths = ledger.blocks.ids, ledger.paths.values
-        self._ledger, self._tasks = ledger, ledger.tasks.values
+    def _doings(self, holder: Task, wait: Wait, completes: bool = False) -> list[Part]:
+        """What a task did during a wait, as parts that tile it."""
+        parts: list[Part] = []
+        self._way.append(wait.sleep)
+        spans = self._timelines.spans(holder.tid, wait.start_ns, wait.end_ns)
+        for doing, start_ns, end_ns, sleep in spans:
+            if sleep != NO_SLEEP:
+                parts.append(self._sleep(holder, doing, sleep, start_ns, end_ns))
+            elif completes:
+                parts.append(io_work(holder, start_ns, end_ns))
+            else:
+                parts.append(self._gap(holder, start_ns, end_ns))
+        self._way.pop()
+        return parts
 
-    def between(self, at: int, end: int) -> tuple[Part, ...]:
-        """The parts that stand there, each with those below it."""
-        found = []
-        while at < end:
-            next = at + self.numbers[at + P_SIZE]
-            found.append(self._part(at, next))
-            at = next
-        return tuple(found)
+    def _gap(self, holder: Task, start_ns: int, end_ns: int) -> Part:
+        """A holder's time between its sleeps.
 
-    def _part(self, at: int, end: int) -> Part:
-        (
-            kind, cls, path, task, holder, start_ns, dur_ns, explained_ns, link, why,
-            sleep, also, known, owner, _,
-        ) = self.numbers[at : at + P_LAST]  # fmt: skip
-        evidence = () if sleep == NONE else (self._ids[sleep],)
-        return Part(
-            NAMES[kind],
-            NAMES[cls],
-            dur_ns,
-            self._tasks[task],
-            None if start_ns == NONE else start_ns,
-            INFERRED if link == LINK_INFERRED else SEEN,
-            WHY[why] if why < SHORT else self._ledger.why(why),
-            self._paths[path],
-            None if holder == NONE else self._tasks[holder],
-            evidence if also == NONE else (*evidence, self._ids[also]),
-            known == 1,
-            self.between(at + PART, end) if at + PART < end else (),
-            explained_ns,
-            owner=OWNERS[owner],
-        )
+        A short gap between known sleeps is its own work; what a task did in a long
+        one, no event tells.
+        """
+        dur_ns = end_ns - start_ns
+        known = dur_ns < self._floor_ns and not self._lossy
+        why = "between its sleeps" if known else "in no sleep that was traced"
+        return running(holder, dur_ns, start_ns, why, known)
+
+    def _sleep(
+        self, task: Task, doing: str, sleep: int, start_ns: int, end_ns: int
+    ) -> Part:
+        """A span of a task in which it slept, or waited for a CPU behind that."""
+        id = self._timelines.id(sleep)
+        if doing == RUNQUEUE:
+            return in_runqueue(task, start_ns, end_ns, id)
+        wait = Wait(sleep, id, self._timelines.case(sleep), task, start_ns, end_ns)
+        self._budget -= 1
+        if sleep in self._way:
+            return wait.unknown("waits for itself: a circle of wake-ups")
+        if self._budget < 0 or len(self._way) >= MAX_DEPTH:
+            return wait.unknown("the chain is too long to follow")
+        return self._ended(wait)
+
+    def _ended(self, wait: Wait) -> Part:
+        """How the wait ended says how it goes on."""
+        case = wait.case
+        if case.for_an_io:
+            holder = self._io_holders.find(wait)
+            if holder is not None:
+                return self._with_io(wait, holder)
+        match case.goes_on:
+            case cases.SUBMITTER:
+                return wait.root("asleep on the bio's way down")
+            case cases.HOLDER:
+                return self._held(wait)
+            case cases.PAUSE:
+                return wait.root(_WHY[e.TIMER])
+            case cases.DEVICE:
+                link = SEEN if case.how == e.COMPLETION else INFERRED
+                return wait.device(_WHY[e.COMPLETION], link)
+            case cases.INTERRUPT:
+                return wait.root(_WHY[e.INTERRUPT], INFERRED)
+        return wait.unknown(_WHY[case.how])
+
+    def _with_io(self, wait: Wait, holder: Task) -> Part:
+        """A wait for an I/O that a task had in its hands."""
+        parts = self._doings(holder, wait)
+        if wait.case.goes_on == cases.PAUSE:
+            parts = [self._paused(wait, part) for part in parts]
+        elif parts[-1].kind == c.RUNNING:
+            # What came after the holder's last sleep is the I/O itself.
+            last = parts[-1]
+            parts[-1] = replace(
+                last, kind=WAIT, cls=c.DEVICE_IO, why=_WHY[e.COMPLETION],
+                evidence=(wait.id,), explained=True, explained_ns=last.dur_ns,
+            )  # fmt: skip
+        return wait.over(parts, holder, INFERRED, _WITH_IO)
+
+    def _paused(self, wait: Wait, part: Part) -> Part:
+        """A part of a pause: what the flusher does not explain stays the pause's."""
+        if part.explained:
+            return part
+        return replace(
+            wait.root(_WHY[e.TIMER]), path=(), start_ns=part.start_ns,
+            dur_ns=part.dur_ns, explained_ns=part.dur_ns,
+        )  # fmt: skip
+
+    def _held(self, wait: Wait) -> Part:
+        """A wait that a task ended: it, or another waker, is asked what it did
+        meanwhile; the best explained answer counts.
+        """
+        case, enough_ns = wait.case, GOOD_ENOUGH * wait.dur_ns
+        link = SEEN if case.releases else INFERRED
+        best = self._asked(wait, case, link, _ENDED_IT)
+        if best.explained_ns >= enough_ns:
+            return best
+        for sleep, why in self._other_wakers(wait):
+            by, also = self._timelines.case(sleep), (self._timelines.id(sleep),)
+            answer = self._asked(wait, by, INFERRED, why, also)
+            if answer.explained_ns > best.explained_ns:
+                best = answer
+                if best.explained_ns >= enough_ns:
+                    break
+        return best
+
+    def _asked(
+        self, wait: Wait, by: Case, link: str, why: str, also: tuple[int, ...] = ()
+    ) -> Part:
+        """The wait, with what a waker did during it as its parts."""
+        holder = by.waker
+        assert holder is not None
+        parts = self._doings(holder, wait, by.completes)
+        if by.completes and wait.case.cls == c.DEVICE_IO and len(parts) == 1:
+            why = why if also else f"its I/O was completed by {holder.comm}"
+            return replace(wait.root(why), evidence=(wait.id, *also))
+        return wait.over(parts, holder, link, why, also)
+
+    def _other_wakers(self, wait: Wait) -> Iterator[tuple[int, str]]:
+        """Sleeps whose wakers are asked, too, and why."""
+        for sleep in self._again(wait):
+            yield sleep, _NO_HELP
+        if wait.case.cls == c.LOG_SPACE:
+            for sleep in self._ahead(wait):
+                yield sleep, _AHEAD
+
+    def _again(self, wait: Wait) -> Iterator[int]:
+        """Sleeps that follow at once on the same stack: the wake-up did not help."""
+        timelines, before = self._timelines, wait.sleep
+        for after in timelines.following(before, MAX_AGAIN):
+            apart_ns = timelines.start_ns(after) - timelines.run_ns(before)
+            case = timelines.case(after)
+            if apart_ns >= self._floor_ns or case.stack != wait.case.stack:
+                return
+            before = after
+            if case.how == e.TASK:
+                yield after
+
+    def _ahead(self, wait: Wait) -> Iterator[int]:
+        """Sleeps of those who stood before it in the queue for room in the log.
+
+        Room is given in the order of asking, and by whoever frees some, also by one who
+        returns what it had not used: what held up the queue's first held up all
+        (fs/xfs/xfs_log.c, xlog_grant_head_wait() and xlog_grant_head_wake()).
+        """
+        timelines, left = self._timelines, MAX_AGAIN
+        asked_ns = timelines.start_ns(wait.sleep)
+        for earlier in self._log_queue.find(wait.start_ns, wait.end_ns):
+            before = timelines.start_ns(earlier) < asked_ns
+            woken = timelines.wake_ns(earlier) <= wait.end_ns
+            if before and woken and timelines.case(earlier).how == e.TASK:
+                yield earlier
+                left -= 1
+            if not left:
+                return

@@ -75,6 +75,17 @@ def _merge(group: list[Part]) -> Part:
     )  # fmt: skip
 
 
+def is_handed_on(part: Part, inner: Part) -> bool:
+    """Whether the holder of a lock waited for the same lock in the same function."""
+    return (
+        inner.cls == part.cls
+        and inner.holder is not None
+        and part.holder is not None
+        and inner.kind == part.kind
+        and inner.path == part.path
+    )
+
+
 def unqueued(part: Part) -> Part:
     """A lock handed along a queue as one wait, for the last holder in it.
 
@@ -86,8 +97,7 @@ def unqueued(part: Part) -> Part:
     holder, queue, longest_ns = part.holder, 0, 0
     parts: list[Part] = []
     for inner in map(unqueued, part.parts):
-        same = (inner.kind, inner.cls, inner.path) == (part.kind, part.cls, part.path)
-        if same and inner.holder and part.holder:
+        if is_handed_on(part, inner):
             parts += inner.parts
             if inner.dur_ns > longest_ns:
                 longest_ns, holder, queue = inner.dur_ns, inner.holder, inner.queue + 1

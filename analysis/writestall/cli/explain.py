@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from writestall.cli import options
 from writestall.cli.parser import positive
@@ -13,7 +13,7 @@ from writestall.common.errors import WritestallError
 
 if TYPE_CHECKING:
     from writestall.chain.answers import Answer
-    from writestall.chain.tally import Asked
+    from writestall.chain.collect import Question
 
 REPORT = "report.html"
 
@@ -64,7 +64,6 @@ def _log(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from writestall.chain import tally
     from writestall.cli import report
 
     try:
@@ -77,12 +76,12 @@ def _run(args: argparse.Namespace) -> int:
     count = len(answer.writes)
     if args.write is not None and not 1 <= args.write <= count:
         raise WritestallError(f"--write {args.write}: this run has 1 to {count}")
-    asked = tally.Asked()
+    questions: list[Question[Any]] = []
     if args.report:
         from writestall.report import page
 
-        asked = page.asked(answer)
-    unwritten = _print(args, answer, asked)
+        questions = page.questions(answer)
+    unwritten = _print(args, answer, questions)
     if args.report:
         target = answer.run.path / REPORT
         unwritten = unwritten or _error_of(lambda: report.save_page(answer, target))
@@ -92,7 +91,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _print(
-    args: argparse.Namespace, answer: Answer, asked: Asked
+    args: argparse.Namespace, answer: Answer, questions: list[Question[Any]]
 ) -> WritestallError | None:
     """Print the answer and write it beside its events; return what went wrong there."""
     from writestall.chain import clients
@@ -103,7 +102,7 @@ def _print(
 
     path = answer.run.path
     unwritten = _error_of(
-        lambda: chains_json.keep_chains(answer, path / "chains.json", asked)
+        lambda: chains_json.keep_chains(answer, path / "chains.json", questions)
     )
     summary = answer.summary() | clients.summary(answer)
     unwritten = unwritten or _error_of(

@@ -22,7 +22,7 @@ from writestall.compare.durability import Kept
 from writestall.events import run_directory
 from writestall.events.hlog import Log, read_log
 from writestall.events.run_directory import RunDir
-from writestall.report.flame_graph import Steps, steps
+from writestall.report.flame_graph import STEPS, Steps
 
 FORMAT = 1
 # A client that is late by itself for more of the time than this measures itself: it
@@ -241,7 +241,7 @@ def _explain(run: Run, opened: RunDir) -> None:
         return
     run.stall_ns = answer.stall_ns
     run.by_class.update(answer.ns_by_class)
-    run.steps = steps(answer)
+    run.steps = answer.gathered(STEPS)
     run.by_root.update({str(root): ns for root, ns in answer.all_roots.items()})
     if lost := answer.stream.lost_events:
         run.notes.append(f"{lost} events lost")

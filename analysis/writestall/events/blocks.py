@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""blocks: keeps the sleeps of a stream as columns of numbers.
+"""blocks: keep the sleeps of a stream as columns of numbers.
 
 A run has millions of sleeps of few kinds: who slept where and who woke it stands in
 many lines. What differs are times and line numbers, and these take 36 bytes each.
@@ -14,11 +14,12 @@ from operator import lt
 
 from msgspec.structs import replace
 
-from writestall.common import machine_code
 from writestall.events.contract import Block
 
 UNKNOWN = -1
 _COLUMNS = ("ids", "kinds", "t_ns", "dur_ns", "runq_ns")
+# A sleep left out: start in ns, line number, and that of the one that was kept.
+Twice = tuple[int, int, int]
 
 
 class Blocks:
@@ -38,7 +39,8 @@ class Blocks:
         self._kinds: dict[Block, int] = {}
         self._by_id = array("I")
         for id, block in rows:
-            self.add(id, block)
+            kind = self.kind_of(block)
+            self.add(id, kind, block.t_ns, block.dur_ns, block.runq_ns)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -57,17 +59,19 @@ class Blocks:
             runq_ns=None if runq_ns == UNKNOWN else runq_ns,
         )
 
-    def add(self, id: int, block: Block) -> int:
-        """Takes an event in; returns the number of its kind."""
-        kind = self._kind(replace(block, t_ns=0, dur_ns=0, runq_ns=0))
+    def add(
+        self, id: int, kind: int, t_ns: int, dur_ns: int, runq_ns: int | None
+    ) -> None:
+        """Takes a sleep of a kind in."""
         self.ids.append(id)
         self.kinds.append(kind)
-        self.t_ns.append(block.t_ns)
-        self.dur_ns.append(block.dur_ns)
-        self.runq_ns.append(UNKNOWN if block.runq_ns is None else block.runq_ns)
-        return kind
+        self.t_ns.append(t_ns)
+        self.dur_ns.append(dur_ns)
+        self.runq_ns.append(UNKNOWN if runq_ns is None else runq_ns)
 
-    def _kind(self, like: Block) -> int:
+    def kind_of(self, block: Block) -> int:
+        """The number of a block's kind, a new one where it is the first of it."""
+        like = replace(block, t_ns=0, dur_ns=0, runq_ns=0)
         kind = self._kinds.setdefault(like, len(self.likes))
         if kind == len(self.likes):
             self.likes.append(like)
@@ -82,19 +86,16 @@ class Blocks:
         kind_ = self._by_id[id] if id < len(self._by_id) else 0
         return self.likes[kind_ - 1] if kind_ else None
 
-    def sort(self) -> list[tuple[int, int, int]]:
-        """Orders the sleeps by task and time, and leaves out those that stand twice.
-
-        Returns these: start in ns, line number, and that of the one that was kept.
+    def sort(self) -> list[Twice]:
+        """Orders the sleeps by task and time, leaves out those that stand twice, and
+        returns these.
         """
-        if machine_code.worth(len(self)):
-            return self._sort_fast()
         places: dict[int, array[int]] = {}
         of_kind = [places.setdefault(like.tid, array("I")) for like in self.likes]
         adders = [own.append for own in of_kind]
         for at, kind in enumerate(self.kinds):
             adders[kind](at)
-        twice: list[tuple[int, int, int]] = []
+        twice: list[Twice] = []
         first = 0
         for tid, own in places.items():
             places[tid] = own = self._in_order(own, twice)
@@ -108,41 +109,10 @@ class Blocks:
             setattr(self, name, ordered)
         return twice
 
-    def _sort_fast(self) -> list[tuple[int, int, int]]:
-        """The same, by numpy."""
-        import numpy as np
-
-        threads: dict[int, int] = {}
-        of_kind = [threads.setdefault(like.tid, len(threads)) for like in self.likes]
-        thread = np.array(of_kind, _small(len(threads)))[machine_code.view(self.kinds)]
-        ids, t_ns = machine_code.view(self.ids), machine_code.view(self.t_ns)
-        order = np.argsort(thread, kind="stable")
-        later = np.diff(t_ns[order]) > 0
-        own = np.diff(thread[order].astype("int64")) == 0
-        twice: list[tuple[int, int, int]] = []
-        if not (later | ~own).all():
-            order = np.lexsort((ids, t_ns, thread))
-            own = np.diff(thread[order].astype("int64")) == 0
-            again = np.append(False, own & (np.diff(t_ns[order]) == 0))
-            # Of equal ones the first stays.
-            first = np.maximum.accumulate(np.where(again, 0, np.arange(len(order))))
-            rows = zip(order[again], order[first[again]], strict=True)
-            twice = [(int(t_ns[a]), int(ids[a]), int(ids[b])) for a, b in rows]
-            order = order[~again]
-        ends = np.cumsum(np.bincount(thread[order], minlength=len(threads))).tolist()
-        self.tasks = dict(zip(threads, map(range, [0, *ends], ends), strict=False))
-        for name in _COLUMNS:
-            column = getattr(self, name)
-            ordered = machine_code.view(column)[order].tobytes()
-            setattr(self, name, array(column.typecode, ordered))
-        return twice
-
-    def _in_order(
-        self, own: array[int], twice: list[tuple[int, int, int]]
-    ) -> array[int]:
+    def _in_order(self, own: array[int], twice: list[Twice]) -> array[int]:
         """One task's places by time; mostly they are so already."""
         t_ns, ids = self.t_ns, self.ids
-        starts = [t_ns[at] for at in own]
+        starts = array("q", map(t_ns.__getitem__, own))
         if all(map(lt, starts, islice(starts, 1, None))):
             return own
         kept = array("I")
@@ -153,25 +123,14 @@ class Blocks:
                 kept.append(at)
         return kept
 
-    def _renumber(self, kinds: list[int], lines: int) -> None:
-        """Its kinds, and its lines behind so many, as another one counts them."""
-        import numpy as np
-
-        view = machine_code.view
-        self.kinds = array("I", np.array(kinds, "I")[view(self.kinds)].tobytes())
-        self.ids = array("I", (view(self.ids) + np.uint32(lines)).tobytes())
-
-    def join(self, other: Blocks, lines: int) -> list[tuple[int, int, int]]:
+    def join(self, other: Blocks, lines: int) -> list[Twice]:
         """Takes in what a file holds behind its first `lines`, both being sorted.
 
         Returns what sort() does.
         """
-        kinds = [self._kind(like) for like in other.likes]
-        if machine_code.worth(len(other)):
-            other._renumber(kinds, lines)
-        else:
-            other.kinds = array("I", [kinds[kind] for kind in other.kinds])
-            other.ids = array("I", [id + lines for id in other.ids])
+        kinds = [self.kind_of(like) for like in other.likes]
+        other.kinds = array("I", map(kinds.__getitem__, other.kinds))
+        other.ids = array("I", map(lines.__add__, other.ids))
         nothing = range(0)
         rows = [
             (tid, self.tasks.get(tid, nothing), other.tasks.get(tid, nothing))
@@ -193,8 +152,3 @@ class Blocks:
             self.tasks[tid] = range(at, at + len(own) + len(more))
             at += len(own) + len(more)
         return [] if in_order else self.sort()
-
-
-def _small(count: int) -> str:
-    """A type of number for as many: numpy sorts the smallest in one go."""
-    return "uint16" if count < 1 << 16 else "int64"

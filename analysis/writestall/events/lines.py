@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""lines: turns a file into numbered lines, and says which of them could not be read.
+"""lines: read a file as numbered lines, and say which of them could not be read.
 
 A broken line never stops the rest: it is counted and named (file:line).
 """
@@ -19,7 +19,7 @@ from writestall.events.decode import UNREADABLE
 
 # An event line is a few KiB: 48 frames twice, and a path.
 MAX_LINE_BYTES = 1 << 20
-CHUNK_BYTES, MOST_TEXT_BYTES = 1 << 17, 1 << 21
+CHUNK_BYTES = 1 << 17
 # What is worth a process of its own to read it.
 WORTH_A_PROCESS_BYTES = 32 << 20
 WHOLE = slice(0, 1 << 62)
@@ -37,7 +37,7 @@ class Problem:
         return f"{self.file}:{self.line}: {self.text}"
 
 
-def chunks(path: Path, piece: slice = WHOLE) -> Iterator[list[bytes]]:
+def _chunks(path: Path, piece: slice) -> Iterator[list[bytes]]:
     """Lines, many at a time; OSError becomes one clear line.
 
     A piece begins and ends where lines do.
@@ -52,35 +52,6 @@ def chunks(path: Path, piece: slice = WHOLE) -> Iterator[list[bytes]]:
                 while at > stop:
                     at -= len(lines.pop())
                 yield lines
-    except OSError as error:
-        raise WritestallError(f"{path}: {error.strerror}") from None
-
-
-def texts(path: Path, piece: slice = WHOLE) -> Iterator[memoryview]:
-    """A file's bytes, many lines at a time; each text is gone when the next one comes.
-
-    They grow: what is learned from the first lines makes the others cheap.
-    """
-    buffer, held, at = bytearray(CHUNK_BYTES), 0, piece.start
-    try:
-        with path.open("rb", 0) as file:
-            file.seek(at)
-            while at < piece.stop:
-                free = memoryview(buffer)[held:][: piece.stop - at]
-                got = file.readinto(free)
-                if not got:
-                    break
-                at, held = at + got, held + got
-                whole = buffer.rfind(b"\n", 0, held) + 1
-                if whole:
-                    yield memoryview(buffer)[:whole]
-                rest = buffer[whole:held]
-                if len(buffer) < MOST_TEXT_BYTES or not whole:
-                    buffer = bytearray(2 * len(buffer))
-                buffer[: len(rest)] = rest
-                held = len(rest)
-            if held:
-                yield memoryview(buffer)[:held]
     except OSError as error:
         raise WritestallError(f"{path}: {error.strerror}") from None
 
@@ -105,9 +76,9 @@ def pieces(path: Path) -> list[slice]:
 Numbered = Iterable[tuple[int, bytes]]
 
 
-def numbered(path: Path) -> Numbered:
-    """Every line of a file with its number, from 1."""
-    return enumerate(chain.from_iterable(chunks(path)), 1)
+def numbered(path: Path, piece: slice = WHOLE) -> Numbered:
+    """Every line of a file, or of a piece of it, with its number, from 1."""
+    return enumerate(chain.from_iterable(_chunks(path, piece)), 1)
 
 
 def _why(error: Exception) -> str:

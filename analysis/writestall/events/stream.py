@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""stream: turns a tracer's JSON Lines into typed events and what could not be read.
+"""stream: read a tracer's JSON Lines as typed events, and say what is no event.
 
 Only a file that cannot be opened, or holds not one event, is an error.
 """
@@ -10,28 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from writestall.common import machine_code, workers
+from writestall.common import workers
 from writestall.common.errors import WritestallError
-from writestall.events.blocks import Blocks
+from writestall.events.blocks import Blocks, Twice
 from writestall.events.contract import Begin, Commit, End, Lost, Write
 from writestall.events.decode import Decoder
-from writestall.events.lines import (
-    Numbered,
-    Problem,
-    chunks,
-    kind_of,
-    pieces,
-    read,
-    texts,
-)
+from writestall.events.lines import Numbered, Problem, kind_of, numbered, pieces, read
 
-if TYPE_CHECKING:
-    from writestall.events.scanner import Scanner
-
-# With two stacks of twenty functions each.
-BYTES_PER_EVENT = 1000
 KNOWN_EVENTS = frozenset(("begin", "block", "write", "commit", "lost", "end"))
 
 
@@ -64,11 +50,7 @@ def read_stream(path: Path) -> Stream:
     Blocks and writes come back sorted by time; events that stand twice are kept once.
     Raises WritestallError when the file cannot be opened or holds no event at all.
     """
-    places = pieces(path)
-    if len(places) > 1 and _is_long(path):
-        # Machine code is loaded once, not by each process.
-        _scanner(Decoder())
-    first, *others = workers.each(partial(_read_piece, path), places)
+    first, *others = workers.each(partial(_read_piece, path), pieces(path))
     for other in others:
         first.join(other)
     stream = first.stream
@@ -92,7 +74,7 @@ class _Piece:
 
     stream: Stream
     lines: int
-    twice: list[tuple[int, int, int]]
+    twice: list[Twice]
 
     def join(self, next: _Piece) -> None:
         """Takes in the piece that follows."""
@@ -131,47 +113,24 @@ def _read_piece(path: Path, piece: slice) -> _Piece:
         # A kind that a later version prints is no mistake of this one's file.
         return kind_of(line) not in (None, *KNOWN_EVENTS)
 
-    count = 0
-    for others, lines in _others(path, piece, decoder):
-        stream.problems += read(path.name, others, on_line, on_other)
-        count += lines
-    return _Piece(stream, count, sorted(stream.blocks.sort()))
+    lines = _Counted(numbered(path, piece))
+    stream.problems = read(path.name, lines, on_line, on_other)
+    return _Piece(stream, lines.count, sorted(stream.blocks.sort()))
 
 
-def _others(
-    path: Path, piece: slice, decoder: Decoder
-) -> Iterator[tuple[Numbered, int]]:
-    """Has the sleeps of known kinds taken in, many lines at a time.
+class _Counted:
+    """Numbered lines, and how many there were."""
 
-    Gives the other lines, numbered, and how many lines there were.
-    """
-    first = 1
-    if not _is_long(path):
-        for lines in chunks(path, piece):
-            yield decoder.known(lines, first), len(lines)
-            first += len(lines)
-        return
-    scanner = _scanner(decoder)
-    for text in texts(path, piece):
-        others, count = scanner.known(text, first)
-        yield others, count
-        first += count
+    def __init__(self, lines: Numbered) -> None:
+        self._lines, self.count = lines, 0
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        for number, line in self._lines:
+            self.count = number
+            yield number, line
 
 
-def _is_long(path: Path) -> bool:
-    return machine_code.worth(path.stat().st_size // BYTES_PER_EVENT)
-
-
-def _scanner(decoder: Decoder) -> Scanner:
-    # numpy takes longer to load than a short run to explain.
-    from writestall.events.scanner import Scanner
-
-    scanner = Scanner(decoder.blocks)
-    decoder.learns = scanner.learn
-    return scanner
-
-
-def _sort(rows: list[tuple[int, Write]]) -> list[tuple[int, int, int]]:
+def _sort(rows: list[tuple[int, Write]]) -> list[Twice]:
     """Orders rows by time; leaves out, and returns, those that stand twice.
 
     As Blocks.sort() does: start in ns, line number, and that of the one kept.

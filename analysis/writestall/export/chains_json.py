@@ -16,11 +16,10 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 
 from writestall import __version__
-from writestall.chain.answers import Answer
+from writestall.chain.answers import TOTALS, Answer
+from writestall.chain.collect import Question, Source
 from writestall.chain.merge import merged
 from writestall.chain.parts import Chain, Part, Task
-from writestall.chain.survey import Source
-from writestall.chain.tally import Asked
 from writestall.common.files import save_joined
 
 # Of longer runs the file has the slowest writes' chains alone: one of all would be half
@@ -63,8 +62,10 @@ def chains_json(
     }
 
 
-def keep_chains(answer: Answer, path: Path, asked: Asked) -> None:
-    """Writes the slowest, a line each, while what is asked is counted of all."""
+def keep_chains(
+    answer: Answer, path: Path, questions: Iterable[Question[Any]] = ()
+) -> None:
+    """Writes the slowest, a line each, while the questions are asked of all."""
     left_out = max(len(answer.writes) - MOST_CHAINS, 0)
     head = msgspec.json.encode(chains_json(answer, (), left_out)).removesuffix(b"]}")
     pid = os.getpid()
@@ -73,8 +74,8 @@ def keep_chains(answer: Answer, path: Path, asked: Asked) -> None:
         def pieces() -> _Pieces:
             return _Pieces(answer, draft, head if os.getpid() == pid else b"")
 
-        (found,) = answer.survey(asked, [pieces], MOST_CHAINS)
-        assert isinstance(found, _Pieces)
+        found = answer.collect(TOTALS, *questions, keep=pieces, most=MOST_CHAINS)
+        assert found is not None
         paths = found.paths
         with paths[-1].open("ab") as file:
             file.write(b"\n]}\n")

@@ -8,7 +8,6 @@ others, the slowest of each cell are one line each, with the command that tells 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain as chained
 from typing import Any
@@ -43,12 +42,14 @@ class Story:
 
 def stories(answer: Answer, heat: Heat) -> tuple[list[Story], dict[str, Any]]:
     """The stories, slowest first, and the record of all stalled writes by cell."""
-    groups, sums = answer.convoys, answer.sums
+    groups, totals = answer.convoys, answer.totals
     places: dict[str, list[int]] = {}
-    for at in _first_of(sums.cells, MOST_ROWS):
-        write = answer.slowest.writes[at][1]
-        places.setdefault(heat.grid.key(write), []).append(at)
-    group_of = {at: groups.places[sums.behind[at]] for at in chained(*places.values())}
+    for at, (_, write) in enumerate(answer.slowest.writes):
+        rows = places.setdefault(heat.grid.key(write), [])
+        if len(rows) < MOST_ROWS:
+            rows.append(at)
+    shown = chained(*places.values())
+    group_of = {at: groups.places[totals.behind[at]] for at in shown}
     slowest = {key: group_of[rows[0]] for key, rows in places.items()}
     chosen = _chosen(heat.cells, slowest, len(groups))
     told = [
@@ -62,23 +63,13 @@ def stories(answer: Answer, heat: Heat) -> tuple[list[Story], dict[str, Any]]:
         cells[key] = []
         for at in rows:
             write = answer.slowest.writes[at][1]
-            root, ns = sums.main_root(at)
+            root, ns = totals.main_root(at)
             words = (write.path or "?", _task(write), _share(root, ns, write))
             known = (names.setdefault(printable(word), len(names)) for word in words)
             told_at = story_of.get(group_of[at], -1)
             times = (ms(write.dur_ns), _at(write, heat.grid))
             cells[key].append([*times, *known, at + 1, told_at])
     return told, {"names": list(names), "cells": cells, "most": MOST_ROWS}
-
-
-def _first_of(cells: Iterable[int], most: int) -> Iterator[int]:
-    """The places of the first writes of each cell."""
-    counts: dict[int, int] = {}
-    for at, cell in enumerate(cells):
-        count = counts.get(cell, 0)
-        if count < most:
-            counts[cell] = count + 1
-            yield at
 
 
 def _chosen(cells: list[Cell], slowest: dict[str, int], count: int) -> list[int]:

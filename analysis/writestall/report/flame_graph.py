@@ -11,18 +11,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from writestall.chain import tally
 from writestall.chain.answers import Answer
-from writestall.chain.columns import NAMES
-from writestall.chain.sums import Sums
+from writestall.chain.collect import Question, Source
+from writestall.chain.merge import is_handed_on
+from writestall.chain.parts import WAIT, Chain, Part, Task
+from writestall.chain.roots import journal_disk
+from writestall.classify import classes as c
 from writestall.classify import styles
+from writestall.classify.frames import parse_stack
 from writestall.common import scales
 from writestall.common.units import ms, percent
+from writestall.events.contract import Stack
 
 # Narrower than this share of the whole is less than a pixel: left out, in sum told.
 LEAST_SHARE = 0.001
 MOST_DEPTH = 96
 ROW_PX = 18
+# Every sleep ends in the first two, every system call or kernel thread begins with
+# some of the others: they tell nothing apart. arch/x86/entry/, kernel/kthread.c
+# kthread(), kernel/workqueue.c worker_thread() and process_one_work().
+_EVERYWHERE = frozenset(
+    """
+    __schedule schedule
+    entry_SYSCALL_64_after_hwframe entry_SYSCALL_64 do_syscall_64 x64_sys_call
+    ret_from_fork ret_from_fork_asm kthread worker_thread process_one_work
+    process_scheduled_works
+    """.split()
+)
 
 
 @dataclass(slots=True)
@@ -106,29 +121,54 @@ class Flame:
 
 
 class Steps:
-    """What the graph is drawn from: each task's name, and what stands on it."""
+    """A collector: each task's name, and what stands on it."""
 
-    def __init__(self, sums: Sums | None = None) -> None:
+    def __init__(self) -> None:
         self.tasks: dict[str, _Step] = {}
-        if sums:
-            self._stand(sums)
+        # By its stack the functions of a sleep, outermost first.
+        self._names: dict[Stack, tuple[str, ...]] = {}
 
-    def _stand(self, sums: Sums) -> None:
-        words, names = sums.ledger.words.values, sums.ledger.names.values
-        steps: dict[int, _Step] = {}
-        stacks: dict[int, tuple[_Step, tuple[str, ...]]] = {}
-        for _, at, _, comm, ns in sums.rows(tally.Q_TASK):
-            steps[at] = self.tasks.setdefault(words[comm], _Step())
-            steps[at].ns += ns
-        # A box stands behind the stack that it is on, and that behind its own box.
-        for question, at, of, answer, ns in sums.rows(tally.Q_NAMES, tally.Q_BOX):
-            if question == tally.Q_NAMES:
-                stacks[at] = steps[of], names[answer]
-                continue
-            below, stack = stacks[of]
-            cls, cap = _box(answer, words)
-            steps[at] = below.inner.setdefault((stack, cap, cls), _Step())
-            steps[at].ns += ns
+    def add(self, chain: Chain, source: Source) -> None:
+        """Takes a chain in."""
+        first = self.tasks.setdefault(chain.task.comm, _Step())
+        first.ns += chain.write.dur_ns
+        disk = source.roots.disk(chain.write.dev)
+        for part in chain.parts:
+            self._stand(first, part, disk, source)
+
+    def _stand(self, step: _Step, part: Part, disk: str, source: Source) -> None:
+        """Stands a part, and what is below it, on a step."""
+        key = (self._functions(part, source), _cap(part, disk), part.cls)
+        below = step.inner.get(key)
+        if below is None:
+            below = step.inner[key] = _Step()
+        below.ns += part.dur_ns
+        self._stand_inner(below, part, disk, source)
+
+    def _stand_inner(self, step: _Step, part: Part, disk: str, source: Source) -> None:
+        for inner in part.parts:
+            if is_handed_on(part, inner):
+                self._stand_inner(step, inner, disk, source)
+            else:
+                self._stand(step, inner, disk, source)
+
+    def _functions(self, part: Part, source: Source) -> tuple[str, ...]:
+        """The functions of a part; none where it is no wait of its own."""
+        # A wait's own I/O has no path: its stack stands above it already.
+        if part.kind != WAIT or not part.path:
+            return ()
+        block = source.blocks.like(part.evidence[0])
+        assert block is not None
+        known = self._names.get(block.kstack)
+        if known is None:
+            symbols = (frame.symbol for frame in reversed(parse_stack(block.kstack)))
+            known = tuple(name for name in symbols if name not in _EVERYWHERE)
+            self._names[block.kstack] = known
+        return known
+
+    def close(self) -> None:
+        """The stacks are not asked for again."""
+        self._names.clear()
 
     def join(self, other: Steps) -> None:
         """Takes in those of later chains."""
@@ -136,14 +176,31 @@ class Steps:
             self.tasks.setdefault(comm, _Step()).join(step)
 
 
-def steps(answer: Answer) -> Steps:
-    """Those of all stalled writes."""
-    return Steps(answer.details)
+STEPS = Question(Steps)
+
+
+def _cap(part: Part, disk: str) -> str:
+    """What stands in a box: a class, and who held it or which disk it was."""
+    if part.parts:
+        holder = _last_holder(part)
+        return f"{part.cls}, held by {holder.comm}" if holder else part.cls
+    if part.cls == c.DEVICE_IO:
+        return f"{part.cls} {journal_disk(part.task.comm) or disk}".strip()
+    return part.cls
+
+
+def _last_holder(part: Part) -> Task | None:
+    """The last holder of a lock that was handed along a queue, as of unqueued()."""
+    holder, longest_ns = part.holder, 0
+    for inner in part.parts:
+        if is_handed_on(part, inner) and inner.dur_ns > longest_ns:
+            holder, longest_ns = _last_holder(inner), inner.dur_ns
+    return holder
 
 
 def flame(answer: Answer) -> Flame:
     """The graph of all stalled writes."""
-    return drawn(steps(answer))
+    return drawn(answer.gathered(STEPS))
 
 
 def drawn(found: Steps) -> Flame:
@@ -157,15 +214,6 @@ def drawn(found: Steps) -> Flame:
     rows = list(_boxes(root, root.ns, 0, 0)) if root.ns else []
     depth = max((row.depth for row in rows), default=-1) + 1
     return Flame(rows, depth, root.ns, _left_out(root, root.ns))
-
-
-def _box(number: int, words: list[str]) -> tuple[str, str]:
-    """A box's class, and what stands in it: who held it, or which disk it was."""
-    rest, word = divmod(number, tally.WORD)
-    cls = NAMES[rest // tally.FORMS]
-    caps = {tally.HELD_BY: f"{cls}, held by {words[word]}"}
-    caps[tally.ON_DISK] = f"{cls} {words[word]}".strip()
-    return cls, caps.get(rest % tally.FORMS, cls)
 
 
 def _shown(node: _Node, total_ns: int) -> list[_Node]:

@@ -11,12 +11,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from writestall.chain import tally
 from writestall.chain.answers import Answer
-from writestall.chain.columns import NAMES
+from writestall.chain.collect import Question, Source
+from writestall.chain.parts import Chain
 from writestall.chain.roots import Root
-from writestall.chain.sums import Sums
-from writestall.chain.tally import Asked
 from writestall.classify import classes as c
 from writestall.common import scales
 from writestall.common.units import many, ms, percent
@@ -88,9 +86,9 @@ class Grid:
         return max(0, write.t_ns - self.start_ns) / SECOND_NS
 
     @property
-    def asked(self) -> Asked:
-        """What is to be counted for the map, and for the rest of the page."""
-        return Asked(1, self.start_ns, self.column_s)
+    def causes(self) -> Question[_Causes]:
+        """What stall time was waited for, cell by cell."""
+        return Question(_Causes, (self,))
 
 
 @dataclass(slots=True)
@@ -103,21 +101,41 @@ class _Stalled:
     roots: Counter[Root] = field(default_factory=Counter)
 
 
-def _stalled(sums: Sums) -> dict[Place, _Stalled]:
-    """What was counted in each cell."""
-    found: dict[Place, _Stalled] = {}
-    questions = (tally.Q_CELL, tally.Q_CELL_CLASS, tally.Q_CELL_ROOT)
-    for question, _, cell, answer, amount in sums.rows(*questions):
-        stalled = found.setdefault(divmod(cell, tally.ROWS), _Stalled())
-        if question == tally.Q_CELL_CLASS:
-            stalled.classes[NAMES[answer]] += amount
-        elif question == tally.Q_CELL_ROOT:
-            stalled.roots[sums.root(answer)] += amount
-        elif answer == tally.STALLS:
-            stalled.count = amount
-        else:
-            stalled.ns = amount
-    return found
+@dataclass(slots=True)
+class _Causes:
+    """A collector: the stalled writes of each cell."""
+
+    grid: Grid
+    cells: dict[Place, _Stalled] = field(default_factory=dict)
+
+    def add(self, chain: Chain, source: Source) -> None:
+        """Takes a chain in."""
+        write = chain.write
+        cell = self._cell(self.grid.place(write))
+        cell.count += 1
+        cell.ns += write.dur_ns
+        for part in chain.parts:
+            cell.classes[part.cls] += part.dur_ns
+        for root, ns in source.roots.of(chain).items():
+            cell.roots[root] += ns
+
+    def _cell(self, place: Place) -> _Stalled:
+        cell = self.cells.get(place)
+        if cell is None:
+            cell = self.cells[place] = _Stalled()
+        return cell
+
+    def close(self) -> None:
+        """Nothing is left to do."""
+
+    def join(self, other: _Causes) -> None:
+        """Takes in those of later chains."""
+        for place, more in other.cells.items():
+            cell = self._cell(place)
+            cell.count += more.count
+            cell.ns += more.ns
+            cell.classes.update(more.classes)
+            cell.roots.update(more.roots)
 
 
 @dataclass(slots=True)
@@ -231,7 +249,7 @@ def heat(answer: Answer, log: LatencyLog | None, grid: Grid) -> Heat:
         for row, count in span.counts.items():
             cells.setdefault((column, row), Cell(column, row)).writes += count
     _shade(list(cells.values()))
-    for place, stalled in _stalled(answer.counted_in(grid.asked)).items():
+    for place, stalled in answer.gathered(grid.causes).cells.items():
         cell = cells.setdefault(place, Cell(*place))
         cell.stalls, cell.stall_ns = stalled.count, stalled.ns
         _blame(cell, stalled.classes, stalled.roots)

@@ -9,8 +9,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from writestall.chain.answers import Answer
-from writestall.chain.tally import Asked
+from writestall.chain.answers import TOTALS, Answer
+from writestall.chain.collect import Question
 from writestall.classify import styles
 from writestall.common import scales
 from writestall.common.units import ms, percent
@@ -19,10 +19,10 @@ from writestall.events.lines import Problem
 from writestall.events.run_directory import RunDir
 from writestall.events.stream import Stream
 from writestall.report import application_text
-from writestall.report.caveats import doubts
+from writestall.report.caveats import LINKS, doubts
 from writestall.report.commits import PHASES, commits
 from writestall.report.convoys import stories
-from writestall.report.flame_graph import flame
+from writestall.report.flame_graph import STEPS, flame
 from writestall.report.heat_map import grid_of, heat
 from writestall.report.latency import LatencyLog, read_log
 from writestall.report.percentiles import curve
@@ -53,10 +53,10 @@ def unreadable(run: RunDir) -> Answer:
     return answer
 
 
-def asked(answer: Answer) -> Asked:
-    """What is to be counted of all chains for the page."""
+def questions(answer: Answer) -> list[Question[Any]]:
+    """What is asked of all chains for the page."""
     log = read_log(answer.run.path / LOGS["corrected"], [])
-    return grid_of(answer, log).asked
+    return [TOTALS, LINKS, STEPS, grid_of(answer, log).causes]
 
 
 def page(answer: Answer, failure: str | None = None) -> str:
@@ -76,7 +76,7 @@ def _context(answer: Answer) -> dict[str, Any]:
     logs = {key: log for key, log in found.items() if log}
     grid = grid_of(answer, logs.get("corrected"))
     start_ns = grid.start_ns
-    answer.counted_in(grid.asked)
+    answer.collect(TOTALS, LINKS, STEPS, grid.causes)
     summary = answer.summary()
     cells = heat(answer, logs.get("corrected"), grid)
     told, record = stories(answer, cells)

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from writestall.chain.answers import Answer, Convoy
+from writestall.chain.collect import Chains
 from writestall.chain.merge import merged, unqueued
 from writestall.chain.parts import INFERRED, WAIT, Chain, Part, Task
 from writestall.chain.roots import Root
-from writestall.chain.survey import Chains
 from writestall.classify import classes as c
 from writestall.common.units import many, ms, percent, shares
 from writestall.events.hlog import Latencies

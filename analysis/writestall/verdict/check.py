@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from writestall.chain.answers import Answer
+from writestall.chain.collect import Question, Source
 from writestall.chain.parts import Chain, Part
 from writestall.chain.roots import Roots, largest_first
-from writestall.chain.survey import Source
-from writestall.chain.tally import Asked
 from writestall.classify import classes as c
 from writestall.common.errors import WritestallError
 from writestall.events.run_directory import RunDir
@@ -154,9 +153,7 @@ def check(answer: Answer) -> Verdict:
         verdict.notes.append(f"{path.name}: the injector lost {lost} records")
     verdict.violations += _strays(answer, records.rows)
     truth = _Truth(records.rows)
-    (judged,) = answer.survey(Asked(), [lambda: Judged(truth)])
-    assert isinstance(judged, Judged)
-    verdict.take(judged)
+    verdict.take(answer.gathered(Question(Judged, (truth,))))
     return verdict
 
 

@@ -52,6 +52,16 @@ def test_shown_numbers_add_up(amounts: list[int], want: int) -> None:
             assert abs(units - amount * want / total) < 1.000001
 
 
+def test_times_beyond_64_bits() -> None:
+    """Two of the longest times add up beyond them."""
+    most_ns = 2**62
+    long = Block(most_ns, most_ns, 1, most_ns, kstack=tuple(STACKS["journal_buffer"]))
+    write = Write(0, most_ns, 1, sleeps=1)
+    chain = Explainer(stream_of([long], [write], 1, 0)).chain(1000, write)
+    assert_adds_up(chain)
+    assert chain.write.dur_ns == most_ns
+
+
 def test_a_circle_of_many_ends_soon() -> None:
     """Fifty tasks that all wake each other in turns do not multiply."""
     found = [

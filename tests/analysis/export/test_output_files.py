@@ -208,7 +208,7 @@ _LIBRARIES = """
 import sys
 from writestall.cli.main import main
 status = main(sys.argv[1:])
-heavy = {"rich", "perfetto", "google", "pyarrow", "matplotlib", "numpy", "numba"}
+heavy = {"rich", "perfetto", "google", "pyarrow", "matplotlib", "numpy"}
 print(sorted(heavy & set(sys.modules)), file=sys.stderr)
 sys.exit(status)
 """

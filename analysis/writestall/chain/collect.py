@@ -1,38 +1,37 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""survey: goes through all chains once, in several processes where there are many.
+"""collect: make all chains once, in several processes where there are many.
 
 A run has more chains than memory should hold, and each is made from the events within
-a fraction of a millisecond: they are made, looked at by everybody who asks, and let go.
+a fraction of a millisecond: they are made, shown to each collector, and let go.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, Protocol, overload
+from typing import Any, Generic, Protocol, TypeVar, overload
 
-from writestall.chain.columns import W_SLEEPS, WRITE
 from writestall.chain.explainer import Explainer
 from writestall.chain.parts import Chain
 from writestall.chain.roots import Roots
-from writestall.chain.sums import Counted, count
-from writestall.chain.tally import Asked
 from writestall.common import workers
 from writestall.events.blocks import Blocks
 from writestall.events.contract import Write
 
 # Chains that stay when they are made: about 5 kB each.
 MOST_KEPT = 10_000
-# Chains that are worth a process of their own; that are only counted, by machine code.
-WORTH_A_PROCESS, WORTH_ONE_FAST = 5_000, 100_000
+# Chains that are worth a process of their own.
+WORTH_A_PROCESS = 5_000
+# What a chain costs beside its parts, and what it costs to keep it, in parts.
+CHAIN_COSTS, KEEPING_COSTS = 8, 16
 
 
 class Chains(Sequence[Chain]):
     """The chains of some writes; each is made when it is asked for."""
 
-    __slots__ = ("_kept", "explainer", "writes")
+    __slots__ = ("_explainer", "_kept", "writes")
 
     def __init__(
         self,
@@ -41,7 +40,7 @@ class Chains(Sequence[Chain]):
         kept: dict[int, Chain] | None = None,
     ) -> None:
         self.writes = writes
-        self.explainer = explainer
+        self._explainer = explainer
         self._kept = {} if kept is None else kept
 
     def __len__(self) -> int:
@@ -61,13 +60,13 @@ class Chains(Sequence[Chain]):
 
     def of(self, writes: Sequence[tuple[int, Write]]) -> Chains:
         """The chains of others of the run's writes."""
-        return Chains(self.explainer, writes, self._kept)
+        return Chains(self._explainer, writes, self._kept)
 
     def _made(self, row: tuple[int, Write]) -> Chain:
         id, write = row
         known = self._kept.get(id)
         if known is None:
-            known = self.explainer.chain(id, write)
+            known = self._explainer.chain(id, write)
             if len(self._kept) < MOST_KEPT:
                 self._kept[id] = known
         return known
@@ -81,7 +80,7 @@ class Source:
     roots: Roots
 
 
-class Tally(Protocol):
+class Collector(Protocol):
     """What one question's answer is gathered in, chain by chain."""
 
     def add(self, chain: Chain, source: Source) -> None:
@@ -94,55 +93,55 @@ class Tally(Protocol):
         """Takes in what was gathered of the chains behind its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
-    """What was found on one way through: sums, and what each of `makes` gathered."""
-
-    counted: Counted
-    tallies: list[Tally]
-
-    def join(self, other: Survey) -> None:
-        """Takes in what was found of the chains behind its own."""
-        self.counted.join(other.counted)
-        for tally, more in zip(self.tallies, other.tallies, strict=True):
-            tally.join(more)
+C = TypeVar("C", bound=Collector)
 
 
-def survey(
+@dataclass(frozen=True)
+class Question(Generic[C]):
+    """What is asked of all chains: the collector of its answer, and what that takes."""
+
+    collector: Callable[..., C]
+    given: tuple[Hashable, ...] = ()
+
+    def ask(self) -> C:
+        """A collector with nothing in it."""
+        return self.collector(*self.given)
+
+
+def collect(
     chains: Chains,
     source: Source,
-    asked: Asked,
-    makes: Sequence[Callable[[], Tally]] = (),
-    most: int | None = None,
-) -> Survey:
-    """Counts all chains, and has the first `most` gathered, in their order."""
-    ledger = chains.explainer.ledger
-    writes = ledger.writes(chains.writes, source.roots)
-    # What all processes use is made before there are several.
-    count(ledger, writes[:0], asked)
-    if makes and chains:
-        chains.explainer.chain(*chains.writes[0])
+    makes: Sequence[Callable[[], Collector]],
+    keep: Callable[[], Collector] | None = None,
+    most: int = 0,
+) -> list[Collector]:
+    """Has all chains gathered, in their order, and the first `most` kept, too.
 
-    def part(places: tuple[slice, slice]) -> Survey:
-        own = slice(places[0].start * WRITE, places[0].stop * WRITE)
-        tallies = [make() for make in makes]
-        for chain in chains[places[1]] if makes else ():
-            for tally in tallies:
-                tally.add(chain, source)
-        for tally in tallies:
-            tally.close()
-        return Survey(count(ledger, writes[own], asked), tallies)
+    Returns what each of `makes` gathered, and what `keep` did.
+    """
+
+    def part(places: slice) -> list[Collector]:
+        found = [make() for make in makes]
+        kept = keep() if keep else None
+        for at, chain in enumerate(chains[places], places.start):
+            for collector in found:
+                collector.add(chain, source)
+            if kept and at < most:
+                kept.add(chain, source)
+        found += [kept] if kept else []
+        for collector in found:
+            collector.close()
+        return found
 
     # A chain has about as many parts as its write slept.
-    costs = [8 + sleeps for sleeps in writes[W_SLEEPS::WRITE]]
-    worth = WORTH_A_PROCESS if makes or not ledger.fast else WORTH_ONE_FAST
-    processes = workers.count(len(costs), worth)
-    parts = zip(
-        _places(costs, processes), _places(costs[:most], processes), strict=True
-    )
-    first, *others = workers.each(part, [*parts])
+    costs = [CHAIN_COSTS + (write.sleeps or 0) for _, write in chains.writes]
+    if keep:
+        costs[:most] = [cost + KEEPING_COSTS for cost in costs[:most]]
+    count = workers.count(len(costs), WORTH_A_PROCESS)
+    first, *others = workers.each(part, _places(costs, count))
     for other in others:
-        first.join(other)
+        for collector, more in zip(first, other, strict=True):
+            collector.join(more)
     return first
 
 

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""waits: the parts that a wait, or time in no wait, becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from writestall.chain.cases import Case
+from writestall.chain.parts import INFERRED, SEEN, WAIT, Part, Task
+from writestall.classify import classes as c
+
+# Whose I/O it is that a wait of this class ends with, where no task is seen with it.
+_OWNERS = {
+    c.JOURNAL_BUFFER: "jbd2",
+    c.JOURNAL_TRANSACTION: "jbd2",
+    c.JOURNAL_COMMIT_WAIT: "the journal",
+    c.PAGE_WRITEBACK: "writeback",
+}
+WOKEN = "woken, waiting for a CPU"
+
+
+class Wait(Struct, frozen=True, gc=False):
+    """The part of a sleep that lies in the window that is asked about."""
+
+    sleep: int
+    id: int
+    case: Case
+    task: Task
+    start_ns: int
+    end_ns: int
+
+    @property
+    def dur_ns(self) -> int:
+        """Its length in ns."""
+        return self.end_ns - self.start_ns
+
+    def root(self, why: str, link: str = SEEN) -> Part:
+        """The wait as a root: its cause is known."""
+        case, dur_ns = self.case, self.end_ns - self.start_ns
+        return Part(
+            WAIT, case.cls, dur_ns, self.task, self.start_ns, link, why, case.path,
+            None, (self.id,), True, (), dur_ns,
+        )  # fmt: skip
+
+    def over(
+        self,
+        parts: Sequence[Part],
+        holder: Task | None = None,
+        link: str = SEEN,
+        why: str = "",
+        also: tuple[int, ...] = (),
+    ) -> Part:
+        """The wait, with what its holder did meanwhile as its parts.
+
+        also  the id of an event that tells of it beside its own
+        """
+        case, explained_ns = self.case, 0
+        for part in parts:
+            explained_ns += part.explained_ns
+        return Part(
+            WAIT, case.cls, self.end_ns - self.start_ns, self.task, self.start_ns, link,
+            why, case.path, holder, (self.id, *also), True, tuple(parts), explained_ns,
+        )  # fmt: skip
+
+    def unknown(self, why: str) -> Part:
+        """A wait whose class is known and whose cause is not."""
+        return self.over((unexplained(self.task, self.dur_ns, self.start_ns, why),))
+
+    def device(self, why: str, link: str) -> Part:
+        """A wait that an I/O ended which no task is seen with: the device's time."""
+        cls, dur_ns = self.case.cls, self.end_ns - self.start_ns
+        if cls == c.DEVICE_IO:
+            return self.root(why, link)
+        io = Part(
+            WAIT, c.DEVICE_IO, dur_ns, self.task, self.start_ns, link, why, (),
+            None, (self.id,), True, (), dur_ns, 1, _OWNERS.get(cls, ""),
+        )  # fmt: skip
+        return self.over((io,))
+
+
+def in_runqueue(task: Task, start_ns: int, end_ns: int, id: int) -> Part:
+    """A task's time from a wake-up to running again."""
+    kind, dur_ns = c.RUNQUEUE, end_ns - start_ns
+    return Part(
+        kind, kind, dur_ns, task, start_ns, SEEN, WOKEN, (), None, (id,), True, (),
+        dur_ns,
+    )  # fmt: skip
+
+
+def unexplained(task: Task, dur_ns: int, start_ns: int | None, why: str) -> Part:
+    """Time of which nothing tells what it was."""
+    kind = c.UNEXPLAINED
+    return Part(kind, kind, dur_ns, task, start_ns, INFERRED, why, explained=False)
+
+
+def running(
+    task: Task, dur_ns: int, start_ns: int | None, why: str, known: bool
+) -> Part:
+    """Time in no sleep."""
+    kind, explained_ns = c.RUNNING, dur_ns if known else 0
+    return Part(
+        kind, kind, dur_ns, task, start_ns, INFERRED, why, (), None, (), known, (),
+        explained_ns,
+    )  # fmt: skip
+
+
+def io_work(task: Task, start_ns: int, end_ns: int) -> Part:
+    """A task's time before its work, which began when an I/O ended: the device's."""
+    why, dur_ns = "its work began with the end of an I/O", end_ns - start_ns
+    return Part(
+        WAIT, c.DEVICE_IO, dur_ns, task, start_ns, INFERRED, why, explained_ns=dur_ns
+    )
