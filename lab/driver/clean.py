@@ -8,10 +8,6 @@ import argparse
 from machine import cache, image
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """There are no options."""
-
-
 def main(args: argparse.Namespace) -> int:
     """Delete the image, the kernels, the compiled parts and the venvs."""
     for path in cache.root().glob("*-*"):

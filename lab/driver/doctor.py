@@ -131,10 +131,6 @@ def _machine() -> Iterator[Finding]:
             yield Finding(f"kernel {name}", False, reason, remedy, blocks=False)
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """There are no options."""
-
-
 def main(args: argparse.Namespace) -> int:
     """Print the list; return 1 when something keeps `make lab` from working."""
     findings = [*_host(), *_tools(), *_network(), *_machine()]

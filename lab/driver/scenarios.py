@@ -8,10 +8,6 @@ import argparse
 from driver.project import answer
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """There are no options."""
-
-
 def main(args: argparse.Namespace) -> int:
     """Print the list of repro/run."""
     print(answer("repro/run", "--list"))

@@ -9,7 +9,6 @@ that was running.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import subprocess

@@ -8,18 +8,12 @@ import argparse
 from writestall.cli import options
 
 
-def _share(text: str) -> float:
-    value = float(text)
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError("want a share from 0 to 1")
-    return value
-
-
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add RUN and the least share."""
     options.add_run(parser)
+    share = options.number(1, "a share from 0 to 1")
     what = "least share of roots, precision and recall, 0 to 1 (0.95)"
-    parser.add_argument("--min", type=_share, default=0.95, metavar="X", help=what)
+    parser.add_argument("--min", type=share, default=0.95, metavar="X", help=what)
     options.add_json(parser)
     options.add_engine(parser)
 

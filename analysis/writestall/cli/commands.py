@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """commands: the table of all commands, by groups as `writestall --help` prints them.
 
-A command's module has arguments(parser) and main(args). Those of `driver` are in lab/
-of a checkout; the others are installed with the package.
+A command's module has main(args), and arguments(parser) where it takes any. Those of
+`driver` are in lab/ of a checkout; the others are installed with the package.
 """
 
 from __future__ import annotations

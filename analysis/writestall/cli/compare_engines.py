@@ -8,20 +8,12 @@ import argparse
 from writestall.cli import options
 
 
-def _milliseconds(text: str) -> float:
-    value = float(text)
-    if not 0 <= value <= 1e9:
-        raise argparse.ArgumentTypeError("want milliseconds, 0 or more")
-    return value
-
-
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add RUN and the tolerance."""
     options.add_run(parser)
     what = "what the client may be awake beside its sleeps, where CPUs are short (0)"
-    parser.add_argument(
-        "--awake-ms", type=_milliseconds, default=0.0, metavar="MS", help=what
-    )
+    ms = options.number(1e9, "milliseconds, 0 or more")
+    parser.add_argument("--awake-ms", type=ms, default=0.0, metavar="MS", help=what)
 
 
 def main(args: argparse.Namespace) -> int:

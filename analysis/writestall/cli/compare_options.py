@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Print the ranking."""
-    load("compare.statistics", "scipy", "compare")
+    load("writestall.compare.statistics", "scipy", "compare")
     from writestall.compare import folder, page, ranking, text
     from writestall.events.run_directory import json_bytes
 

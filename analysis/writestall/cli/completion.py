@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from writestall.cli import options, parser
 from writestall.export.formats import load
@@ -20,6 +19,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Print a script for the shell to read."""
-    made = load("cli.shell_files", "shtab")
-    sys.stdout.write(made.completion(parser.whole_parser(), args.shell))
+    shtab = load("shtab", "shtab")
+    print(shtab.complete(parser.whole_parser(), shell=args.shell), end="")
     return options.ANSWERED

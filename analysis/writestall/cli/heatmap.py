@@ -27,7 +27,7 @@ def main(args: argparse.Namespace) -> int:
     columns = PICTURE_COLUMNS if suffix else terminal.columns()
     found = time_grid.heat_map(answer, columns)
     if suffix:
-        picture = load("pictures.image", "matplotlib")
+        picture = load("writestall.pictures.image", "matplotlib")
         save(args.output, picture.heat_map(answer, found, suffix))
     else:
         terminal.show(terminal.heat_map(answer, found))

@@ -30,7 +30,7 @@ def _measured(args: argparse.Namespace) -> int:
     answer = options.read_answer(args)
     found = distribution.histogram(answer)
     if suffix:
-        picture = load("pictures.image", "matplotlib")
+        picture = load("writestall.pictures.image", "matplotlib")
         save(args.output, picture.histogram(answer, found, suffix))
     else:
         terminal.show(terminal.histogram(answer, found))
@@ -49,7 +49,7 @@ def _what_if(args: argparse.Namespace) -> int:
     answer = options.read_answer(args)
     found = removal.what_if(answer, cls)
     if suffix:
-        picture = load("pictures.image", "matplotlib")
+        picture = load("writestall.pictures.image", "matplotlib")
         save(args.output, picture.what_if(answer, found, suffix))
     else:
         proofs = proof.proofs(cls, answer.run.get("filesystem", "type"))

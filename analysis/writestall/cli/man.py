@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""man: print writestall(1) as roff."""
+"""man: print writestall(1) as roff; its text is that of `--help`."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 
+from writestall import __version__
 from writestall.cli import options, parser
 from writestall.export.formats import load
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """There are no options."""
-
-
 def main(args: argparse.Namespace) -> int:
-    """Print the man page, made of what `--help` prints."""
-    made = load("cli.shell_files", "argparse-manpage")
-    sys.stdout.write(made.man_page(parser.whole_parser()))
+    """Print the page."""
+    manpage = load("argparse_manpage.manpage", "argparse-manpage")
+    data = {"project_name": "writestall", "version": __version__}
+    print(manpage.Manpage(parser.whole_parser(), data))
     return options.ANSWERED

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +26,21 @@ def existing(text: str) -> Path:
     return path
 
 
+def number(most: float, what: str) -> Callable[[str], float]:
+    """An argument type: a number from 0 to `most`."""
+
+    def read(text: str) -> float:
+        if not 0 <= (value := float(text)) <= most:
+            raise argparse.ArgumentTypeError(f"want {what}")
+        return value
+
+    return read
+
+
 def add_run(parser: argparse.ArgumentParser, **more: Any) -> None:
     """Add RUN."""
-    about = {"type": existing, "metavar": "RUN", "help": "run directory"}
-    parser.add_argument("run", **about, **more)
+    more |= {"metavar": "RUN", "help": "run directory"}
+    parser.add_argument("run", type=existing, **more)
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:

@@ -60,7 +60,9 @@ def _describe(command: Command) -> dict[str, Any]:
 
 
 def _fill(parser: Parser, command: Command) -> None:
-    importlib.import_module(command.module).arguments(parser)
+    module = importlib.import_module(command.module)
+    if hasattr(module, "arguments"):
+        module.arguments(parser)
     if command.tail:
         what = f"after --: {command.tail}..."
         parser.epilog = f"{what}   {parser.epilog}"

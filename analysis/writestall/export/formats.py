@@ -66,7 +66,8 @@ def export(answer: Answer, name: str, target: Path | None) -> str | None:
         raise WritestallError(f"--to {name}: name {what} with -o")
     if not answer.writes and not wanted.empty:
         raise WritestallError(f"{answer.run.path}: no write stalled, nothing to export")
-    make = getattr(load(f"export.{wanted.module}", wanted.library), wanted.call)
+    module = f"writestall.export.{wanted.module}"
+    make = getattr(load(module, wanted.library), wanted.call)
     if wanted.kind == FOLDER:
         assert target is not None
         save_folder(target, lambda folder: make(answer, folder))
@@ -79,9 +80,9 @@ def export(answer: Answer, name: str, target: Path | None) -> str | None:
 
 
 def load(module: str, library: str, extra: str = "export") -> Any:
-    """A module of this package that needs a library; raises where that is missing."""
+    """A module that needs a library, or is it; raises where that is missing."""
     try:
-        return import_module(f"writestall.{module}")
+        return import_module(module)
     except ModuleNotFoundError as error:
         raise WritestallError(
             f"this needs {library} ({error.name} is missing): "
