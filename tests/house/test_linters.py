@@ -46,11 +46,14 @@ def _mypy(files: list[Path], cache: Path) -> list[Done]:
     """Run mypy over each group of files; the later ones find the first one's cache.
 
     Each imports as it would when run: from its own folder first, then from any other.
+    Programs of a group are modules of their names; one alone may import its namesake.
     """
     command = [sys.executable, "-m", "mypy", "--config-file", str(CONFIG)]
     folders = ":".join(dict.fromkeys(str(import_root(path)) for path in files))
+    command += ["--cache-dir", str(cache)]
+    named = "--scripts-are-modules"
     return [
-        _run(*command, "--cache-dir", str(cache), *map(str, group), MYPYPATH=folders)
+        _run(*command, *[named][: len(group) - 1], *map(str, group), MYPYPATH=folders)
         for group in groups(files)
     ]
 
