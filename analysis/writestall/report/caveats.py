@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""caveats: turns an answer into what it does not know: losses, gaps and guesses."""
+"""caveats: count what an answer does not know: losses, gaps and guesses."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from writestall.chain.answers import Answer
 
 
 @dataclass(frozen=True, slots=True)
-class Doubts:
-    """Times in ns; `links` are waits for a task, by how their holder is known."""
+class Caveats:
+    """What limits an answer; `links` are waits for a task. Times in ns."""
 
     links: int
     guessed_links: int
@@ -22,14 +22,14 @@ class Doubts:
     reasons: list[tuple[str, int]]
 
 
-def doubts(answer: Answer) -> Doubts:
-    """Counts the waits whose holder is inferred, and time without a cause by why."""
+def caveats(answer: Answer) -> Caveats:
+    """Count the waits whose holder is inferred, and unexplained time by reason."""
     sums = answer.details
     words, reasons = sums.ledger.words.values, Counter[str]()
     for *_, number, ns in sums.rows(tally.Q_REASON):
         comm, why = divmod(number, tally.REASONS)
         reasons[f"{words[comm]}: {sums.ledger.why(why)}"] += ns
-    return Doubts(
+    return Caveats(
         sums.totals[tally.LINKS],
         sums.totals[tally.GUESSED_LINKS],
         sums.totals[tally.HELD],
