@@ -319,8 +319,8 @@ def test_ten_thousand_stalls_fit_three_megabytes(tmp_path: Path) -> None:
     record = json.loads(page.one("script", type="application/json").text)
     cells = {cell.attributes["data-cell"] for cell in page.all("g", class_="cell")}
     assert cells == set(record["cells"])
-    stories = {row[-1] for told in record["cells"].values() for row in told}
-    assert stories == set(range(-1, len(list(page.all("details")))))
+    views = {row[-1] for cells in record["cells"].values() for row in cells}
+    assert views == set(range(-1, len(list(page.all("details")))))
 
 
 def test_the_page_goes_where_it_is_wanted(tmp_path: Path, capsys: Capture) -> None:

@@ -207,7 +207,7 @@ def test_no_picture_without_a_schedule(
 def test_nothing_stalled(tmp_path: Path, capsys: Capture) -> None:
     """One line."""
     run = build.run_dir(tmp_path / "run", build.Events().end())
-    assert "nothing to undo" in refused(
+    assert "nothing to remove" in refused(
         ["hist", str(run), "--what-if", "page_lock=0"], capsys
     )
 

@@ -8,8 +8,8 @@ import re
 from writestall.classify import classes as c
 from writestall.classify.rules.form import LOCK, Rule
 
-# Asleep below these, a task still has its bio in its hands (block/blk-core.c,
-# fs/buffer.c); in submit_bio_wait() and the like it has let go and waits for the end.
+# A task that sleeps below these has not yet submitted its bio (block/blk-core.c,
+# fs/buffer.c); in submit_bio_wait() and the like it waits for the bio's end.
 SUBMIT = re.compile(
     r"submit_bio(_noacct\w*)?|__submit_bio\w*|generic_make_request\w*"
     r"|direct_make_request|_*submit_bh\w*"
