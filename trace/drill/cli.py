@@ -92,6 +92,8 @@ def main(argv: list[str], prog: str = "trace/drilldown") -> int:
     options = made.parse_args(argv)
     if (options.pid is None) == (not options.command):
         made.error("give a process, -p PID, or a command, -- COMMAND")
+    if options.command and "--" not in argv:
+        made.error(f"write -- in front of the command: -- {options.command[0]}")
     try:
         print(drill(options))
     except (TraceError, OSError) as error:
