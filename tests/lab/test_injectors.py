@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from lab_runs import Lab, make_lab
-from labrun.ways import WAYS
+from labrun.injectors.registry import WAYS
 from machine import recipe
 from support import EVERY, KERNELS, PROJECT
 

@@ -20,9 +20,9 @@ from _pytest.mark import ParameterSet
 
 from lab_runs import Lab, analysed, make, make_lab
 from labrun import scenario as scenarios
-from labrun import ways
 from labrun.errors import RefusedError
-from labrun.kernel import version
+from labrun.injectors import registry
+from labrun.setup.kernel import version
 from machine import recipe
 from support import EVERY, KERNELS, PROJECT
 
@@ -60,9 +60,9 @@ def by_others(scenario: str) -> list[str]:
     """The other injectors that make its chain."""
     found = loaded(scenario)
     names = []
-    for name in ways.WAYS:
+    for name in registry.WAYS:
         with suppress(RefusedError):
-            if ways.chosen(found, name).name == name != ways.DEFAULT:
+            if registry.chosen(found, name).name == name != registry.DEFAULT:
                 names.append(name)
     return names
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from test_scenario import GOOD, parse
 
-from labrun.disk import Disk, Disks
-from labrun.scenario import Scenario
+from labrun.scenario.keys import Scenario
+from labrun.setup.disk import Disk, Disks
 
 RULE = 'submitter = "jbd2/*"\ndelay_us = 300_000\n'
 DISKS = Disks(

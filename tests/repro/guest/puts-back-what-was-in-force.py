@@ -9,9 +9,9 @@ from itertools import product
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "repro"))
-from labrun import tuning
 from labrun.progress import Progress
-from labrun.run import Run
+from labrun.setup import tuning
+from labrun.steps import Run
 from labrun.stop import Stop
 
 BEFORE = {"vm.dirty_bytes": 300 << 20, "vm.dirty_ratio": 17}

@@ -24,7 +24,7 @@ from traces_of_a_run import leftovers, settings
 TREE = Path(__file__).resolve().parents[3]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(TREE / "repro"))
-from labrun import cli  # noqa: E402
+from labrun.run import cli  # noqa: E402
 
 DISK = "/dev/vdb"
 LOOKED_AT_BYTES = 4 << 20
