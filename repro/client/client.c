@@ -198,6 +198,13 @@ int open_file(const char *path, int flags)
 	return fd;
 }
 
+int64_t appended_at(int fd, int32_t ret)
+{
+	int64_t at = lseek(fd, 0, SEEK_CUR);	/* a pipe has none */
+
+	return at < 0 ? 0 : at - (ret > 0 ? ret : 0);
+}
+
 char *short_path(const char *path)
 {
 	char *full = realpath(path, NULL);

@@ -17,8 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "client/jsonl.h"
-
 const char program_name[] = "latwriter";
 
 static void timed_write(struct writer *writer, struct sample *sample)

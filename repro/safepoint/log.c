@@ -5,8 +5,6 @@
 
 #include <unistd.h>
 
-#include "client/jsonl.h"
-
 /* The first write that fails ends the run: what came after would measure it. */
 static void write_line(struct application *app)
 {

@@ -15,8 +15,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "client/jsonl.h"
-
 const char program_name[] = "safepoint";
 
 /* The mutex is held. */
