@@ -1,20 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""delays: a formula or a recorded disk to biodelay's words for `delay`.
+"""delays: tables of biodelay's `delay` from formulas.
 
-    delay-table normal MEAN STDDEV          cut at 0
-    delay-table lognormal MEDIAN SIGMA      SIGMA of the logarithm, no unit
-    delay-table pareto MINIMUM ALPHA        ALPHA: 1.16 is 80:20, lower is heavier
-    delay-table fio LOG                     fio's --write_lat_log
-    delay-table blkparse LOG                blkparse's text: issue (D) to completion (C)
-    delay-table biosnoop LOG                biosnoop's text, its last column in ms
-    delay-table numbers LOG                 one number a line, in --unit
-
-Durations are numbers with a unit: 300us, 1.5ms, 2s, 800ns. The result goes to
-an attribute:  delay-table lognormal 1ms 0.8 > /sys/kernel/config/biodelay/R/delay
-
-The kernel draws by inverting the distribution, evenly between the points of a
-table. Points are therefore closer together in the tail, where a straight line
-would miss the most: down to a share of 1e-6 above the last but one.
+The kernel draws by inverting the distribution and interpolates linearly between the
+points of a table. Points are therefore closer together in the tail, where a straight
+line would miss the most: down to a share of 1e-6 above the last but one.
 """
 
 from __future__ import annotations
@@ -22,9 +11,10 @@ from __future__ import annotations
 import argparse
 import math
 import re
-import sys
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable
+
+from labrun.errors import RefusedError
+from labrun.progress import say
 
 PPB = 1_000_000_000
 MAX_NS = 30_000_000_000
@@ -34,10 +24,6 @@ UNITS_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 
 Quantile = Callable[[float], float]
 Number = Callable[[str], float]
-
-
-class InputError(Exception):
-    """Bad input; the message names the thing and the remedy."""
 
 
 def duration_ns(text: str) -> float:
@@ -105,55 +91,6 @@ def recorded(samples_ns: list[float]) -> Quantile:
     return quantile
 
 
-def fio_samples(lines: Iterable[str]) -> Iterable[float]:
-    """The second column of fio's latency logs: ns (HOWTO, "Log File Formats")."""
-    for line in lines:
-        yield float(line.split(",")[1])
-
-
-def number_samples(scale: float) -> Callable[[Iterable[str]], Iterable[float]]:
-    """One number a line."""
-    return lambda lines: (float(line) * scale for line in lines if line.strip())
-
-
-def biosnoop_samples(lines: Iterable[str]) -> Iterable[float]:
-    """The last column, LAT(ms), below the head line."""
-    for line in lines:
-        words = line.split()
-        if words and not words[-1].startswith("LAT"):
-            yield float(words[-1]) * UNITS_NS["ms"]
-
-
-def blkparse_samples(lines: Iterable[str]) -> Iterable[float]:
-    """Issue to completion by device and sector, in blkparse's default format."""
-    issued: dict[tuple[str, str], float] = {}
-    for line in lines:
-        words = line.split()
-        if len(words) < 8 or words[5] not in ("D", "C"):
-            continue
-        key, seconds = (words[0], words[7]), float(words[3])
-        if words[5] == "D":
-            issued[key] = seconds
-        elif key in issued:
-            yield (seconds - issued.pop(key)) * UNITS_NS["s"]
-
-
-def read_samples(
-    path: Path, parse: Callable[[Iterable[str]], Iterable[float]]
-) -> list[float]:
-    """A log's delays in ns."""
-    try:
-        with path.open(encoding="utf-8") as lines:
-            samples = list(parse(lines))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
-    except (ValueError, IndexError) as error:
-        raise InputError(f"{path}: not such a log: {error}") from None
-    if len(samples) < 2:
-        raise InputError(f"{path}: {len(samples)} delays in it, 2 or more are needed")
-    return samples
-
-
 def points(quantile: Quantile, exact_ends: bool) -> list[tuple[int, int]]:
     """The table: (ppb, ns), rising, from 0 to 1e9 ppb."""
     ends = (0.0, 1.0) if exact_ends else (1e-9, 1 - 1e-7)
@@ -169,7 +106,7 @@ def words(table: list[tuple[int, int]]) -> str:
     if table[-1][1] > MAX_NS:
         whole = max((ppb for ppb, ns in table if ns <= MAX_NS), default=0)
         share = (PPB - whole) / PPB
-        print(f"delay-table: the longest {share:.2g} cut to 30s", file=sys.stderr)
+        say(f"delay-table: the longest {share:.2g} cut to 30s")
     text = "table " + " ".join(f"{ppb}:{min(ns, MAX_NS)}" for ppb, ns in table)
     assert len(text) <= MAX_BYTES, len(text)
     return text
@@ -184,63 +121,16 @@ FORMULAS: dict[str, tuple[str, str, Number, Callable[[float, float], Quantile]]]
 
 
 def formula(text: str) -> str:
-    """`lognormal 8ms 0.8` as biodelay takes it; raises InputError."""
+    """`lognormal 8ms 0.8` as biodelay takes it; raises RefusedError."""
     kind, *numbers = text.split()
     if kind not in FORMULAS or len(numbers) != 2:
         known = ", ".join(
             f"{name} {first} {second}" for name, (first, second, *_) in FORMULAS.items()
         )
-        raise InputError(f"want one of: {known}")
+        raise RefusedError(f"want one of: {known}")
     _, _, second, quantile = FORMULAS[kind]
     try:
         made = quantile(duration_ns(numbers[0]), second(numbers[1]))
     except argparse.ArgumentTypeError as error:
-        raise InputError(str(error)) from None
+        raise RefusedError(str(error)) from None
     return words(points(made, exact_ends=False))
-
-
-def arguments(argv: list[str] | None) -> argparse.Namespace:
-    """The command line."""
-    head, _, rest = (__doc__ or "").partition("\n\n")
-    parser = argparse.ArgumentParser(
-        prog="delay-table",
-        description=head,
-        epilog=rest,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
-    for kind, (first, second, second_type, _) in FORMULAS.items():
-        one = kinds.add_parser(kind)
-        one.add_argument("first", type=duration_ns, metavar=first)
-        one.add_argument("second", type=second_type, metavar=second)
-    for kind in ("fio", "blkparse", "biosnoop", "numbers"):
-        log = kinds.add_parser(kind)
-        log.add_argument("log", type=Path)
-        if kind == "numbers":
-            log.add_argument("--unit", choices=UNITS_NS, default="ns")
-    return parser.parse_args(argv)
-
-
-def table_of(chosen: argparse.Namespace) -> list[tuple[int, int]]:
-    """What was asked for, as a table."""
-    if chosen.kind in FORMULAS:
-        quantile = FORMULAS[chosen.kind][-1](chosen.first, chosen.second)
-        return points(quantile, exact_ends=False)
-    parsers = {
-        "fio": fio_samples,
-        "blkparse": blkparse_samples,
-        "biosnoop": biosnoop_samples,
-        "numbers": number_samples(UNITS_NS[getattr(chosen, "unit", "ns")]),
-    }
-    samples = read_samples(chosen.log, parsers[chosen.kind])
-    return points(recorded(samples), exact_ends=True)
-
-
-def main(argv: list[str] | None = None) -> int:
-    """0, or 2 with one line about the mistake."""
-    try:
-        print(words(table_of(arguments(argv))))
-    except InputError as error:
-        print(f"delay-table: {error}", file=sys.stderr)
-        return 2
-    return 0

@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from labrun.errors import RefusedError
 from labrun.scenario import delays
 from labrun.scenario.schema import key
 
-INJECTORS = ("biodelay", "dm-delay", "scsi_debug")
+INJECTORS = BIODELAY, DM_DELAY, SCSI_DEBUG = "biodelay", "dm-delay", "scsi_debug"
+DEFAULT_INJECTOR = BIODELAY
 MODES = ("sleep", "defer", "spin")
 FLAGS = ("SYNC", "META", "PRIO", "FUA", "PREFLUSH", "RAHEAD")
 # Distributions that biodelay knows itself, in ns; the others are tables of ours.
@@ -107,7 +109,7 @@ def mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
     if rule.delay is not None and not NATIVE.fullmatch(rule.delay):
         try:
             delays.formula(rule.delay)
-        except delays.InputError as error:
+        except RefusedError as error:
             yield "delay", str(error)
     if rule.burst_on_ms > rule.burst_period_ms:
         yield "burst_on_ms", f"longer than burst_period_ms, {rule.burst_period_ms}"
