@@ -25,7 +25,8 @@ class Lines:
 
     def wait(self, patience_s: float | None = None) -> bool:
         """Return at the next data, signal or the end of patience; False: closed."""
-        ready, _, _ = select.select([self._pipe, self._hears], [], [], patience_s)
+        watched: list[IO[bytes] | int] = [self._pipe, self._hears]
+        ready, _, _ = select.select(watched, [], [], patience_s)
         if self._hears in ready:
             os.read(self._hears, 512)
         return self._pipe not in ready or self._read()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""support: paths and programs of the project to what every test calls."""
+"""support: find the project and its kernels, run its programs, for every test."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from machine import recipe
+
 PROJECT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(PROJECT / folder) for folder in ("vm", "lab")]
-
-from machine import recipe  # noqa: E402
-
 KERNELS = recipe.tested()
 EVERY = os.environ.get("WRITESTALL_EVERY_KERNEL") == "1"
 Run = Callable[..., subprocess.CompletedProcess[str]]

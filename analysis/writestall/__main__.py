@@ -3,6 +3,6 @@
 
 import sys
 
-from writestall.cli import main
+from writestall.cli.main import main
 
 sys.exit(main())

@@ -5,22 +5,31 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from labrun.errors import EXIT_FAILED, EXIT_REFUSED, RefusedError, StepError
+from labrun.errors import (
+    EXIT_FAILED,
+    EXIT_REFUSED,
+    RefusedError,
+    StepError,
+    StoppedError,
+)
 from labrun.progress import say
 
 
 class Parser(argparse.ArgumentParser):
     """Reports a mistake in one line; takes no abbreviated option."""
 
-    def __init__(self, prog: str, description: str = "", epilog: str = "") -> None:
+    def __init__(
+        self, prog: str, description: str = "", epilog: str = "", **more: Any
+    ) -> None:
         super().__init__(
             prog=prog,
             description=description,
             epilog=epilog,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
+            **more,
         )
 
     def error(self, message: str) -> NoReturn:
@@ -54,6 +63,8 @@ def carry_out(
         lines, status = refused.lines, EXIT_REFUSED
     except (StepError, OSError) as failed:
         lines, status = (str(failed),), EXIT_FAILED
+    except StoppedError as stopped:  # before the first step: nothing to undo
+        lines, status = (str(stopped),), 128 + stopped.signal_number
     for line in lines:
         say(f"{parser.prog}: {line}")
     return status

@@ -8,9 +8,9 @@ from pathlib import Path
 import build
 from build import Events
 
-from writestall.model import Answer, answer
-from writestall.parts import Chain, Part
-from writestall.rundir import open_run
+from writestall.chain.answers import Answer, answer
+from writestall.chain.parts import Chain, Part
+from writestall.events.run_directory import open_run
 
 MS = build.MS
 JBD2 = (253, "jbd2/vdb-8")

@@ -13,7 +13,7 @@ from typing import Any
 import build
 from hdrh.histogram import HdrHistogram
 
-from writestall.hlog import DIGITS, HIGHEST_NS
+from writestall.events.hlog import DIGITS, HIGHEST_NS
 
 MS = 1_000_000
 DURATION_S = 4

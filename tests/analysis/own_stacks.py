@@ -18,10 +18,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from writestall.classify import classify, role
-from writestall.events import Block
-from writestall.frames import parse_stack
-from writestall.parse import read_stream
+from writestall.classify.frames import parse_stack
+from writestall.classify.stack import classify, role
+from writestall.events.contract import Block
+from writestall.events.stream import read_stream
 
 FILE = Path(__file__).parents[1] / "data" / "stacks.jsonl.gz"
 # The machine's own folders, shared with the host, are no part of a scenario.

@@ -10,9 +10,9 @@ import pytest
 from build import Events
 from chains import IRQ, JBD2, MS, assert_adds_up, explained, one_chain, ways
 
-from writestall import classes as c
-from writestall.merge import unqueued
-from writestall.parts import INFERRED
+from writestall.chain.merge import unqueued
+from writestall.chain.parts import INFERRED
+from writestall.classify import classes as c
 
 
 def test_the_original_cascade(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_runqueue_of_a_holder_counts(tmp_path: Path) -> None:
 
 def test_frames_of_an_unknown_module_decide_nothing(tmp_path: Path) -> None:
     """A module may call its function submit_bio: it is still an unknown frame."""
-    from writestall.classify import classify
+    from writestall.classify.stack import classify
 
     known = ("schedule+0x1", "submit_bio+0x2", "kthread+0x3")
     unknown = ("schedule+0x1", "submit_bio+0x2 [unheard_of]", "kthread+0x3")

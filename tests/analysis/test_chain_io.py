@@ -8,8 +8,8 @@ from pathlib import Path
 from build import Events
 from chains import IRQ, JBD2, MS, explained, one_chain, ways
 
-from writestall import classes as c
-from writestall.parts import INFERRED, SEEN
+from writestall.chain.parts import INFERRED, SEEN
+from writestall.classify import classes as c
 
 
 def test_a_completion_interrupt_ends_at_the_device(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_the_journals_shadow_ends_by_interrupt(tmp_path: Path) -> None:
 
 def test_an_unknown_module_in_iowait_is_the_way_down(tmp_path: Path) -> None:
     """Below the journal and in iowait, it has the bio; elsewhere it only waits."""
-    from writestall.classify import FOREIGN, classify
+    from writestall.classify.stack import FOREIGN, classify
 
     tail = ("keeps+0x1 [unheard_of]", "jbd2_journal_commit_transaction+0x2 [jbd2]")
     iowait = ("schedule+0x1", "io_schedule+0x2")

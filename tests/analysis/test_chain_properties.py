@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_stacks import STACKS
 
-from writestall.blocks import Blocks
-from writestall.chain import Explainer
-from writestall.events import Begin, Block, Lost, Write
-from writestall.merge import merged, unqueued
-from writestall.parse import Stream
-from writestall.units import shares
+from writestall.chain.explainer import Explainer
+from writestall.chain.merge import merged, unqueued
+from writestall.common.units import shares
+from writestall.events.blocks import Blocks
+from writestall.events.contract import Begin, Block, Lost, Write
+from writestall.events.stream import Stream
 
 stacks = st.sampled_from([tuple(stack) for stack in STACKS.values()] + [()])
 tids = st.integers(1, 5)

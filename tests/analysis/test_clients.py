@@ -11,7 +11,7 @@ import build
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from writestall.cli import main
+from writestall.cli.main import main
 
 Capture = pytest.CaptureFixture[str]
 Row = dict[str, Any]

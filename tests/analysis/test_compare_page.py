@@ -13,9 +13,9 @@ from compared import DURATION_S, Made, comparison, cut, steady
 from test_report_hostile import NAMES
 from test_standing import QUICK, SLOW
 
-from writestall.beside import beside
-from writestall.cli import main
-from writestall.comparison import open_comparison
+from writestall.cli.main import main
+from writestall.compare.folder import open_comparison
+from writestall.compare.side_by_side import beside
 
 SLO_NS = 65_000_000
 

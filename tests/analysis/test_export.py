@@ -12,8 +12,8 @@ import build
 import pytest
 from test_input import refused
 
-from writestall.cli import main
-from writestall.export import FOLDER, FORMATS, TEXT
+from writestall.cli.main import main
+from writestall.export.formats import FOLDER, FORMATS, TEXT
 
 Capture = pytest.CaptureFixture[str]
 NEEDS_A_STALL = [name for name, row in FORMATS.items() if not row.empty]
@@ -192,10 +192,10 @@ def test_a_full_disk_leaves_nothing(
 
     old = tmp_path / "out"
     if FORMATS[name].kind == FOLDER:
-        monkeypatch.setattr("writestall.to_parquet._write", full)
+        monkeypatch.setattr("writestall.export.to_parquet._write", full)
     else:
         old.write_text("old")
-        monkeypatch.setattr("writestall.files._fill", full)
+        monkeypatch.setattr("writestall.common.files._fill", full)
     line = refused(["export", str(run), "--to", name, "-o", str(old)], capsys)
     assert "out: No space left on device" in line
     is_folder = FORMATS[name].kind == FOLDER
@@ -206,7 +206,7 @@ def test_a_full_disk_leaves_nothing(
 
 _LIBRARIES = """
 import sys
-from writestall.cli import main
+from writestall.cli.main import main
 status = main(sys.argv[1:])
 heavy = {"rich", "perfetto", "google", "pyarrow", "matplotlib", "numpy", "numba"}
 print(sorted(heavy & set(sys.modules)), file=sys.stderr)
@@ -239,7 +239,10 @@ def test_a_missing_library_is_named(
 ) -> None:
     """One line with the remedy."""
     for name in list(sys.modules):
-        if name == "writestall.to_parquet" or name.partition(".")[0] == "pyarrow":
+        if (
+            name == "writestall.export.to_parquet"
+            or name.partition(".")[0] == "pyarrow"
+        ):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     argv = ["export", str(run), "--to", "parquet", "-o", str(tmp_path / "out")]

@@ -15,8 +15,8 @@ import pytest
 from test_gold import NAMES, unpacked
 
 from support import PROJECT
-from writestall.cli import main
-from writestall.tables import AMOUNTS
+from writestall.cli.main import main
+from writestall.export.tables import AMOUNTS
 
 TABLES = ("writes", "links", "blocks")
 Rows = list[dict[str, Any]]
@@ -114,7 +114,7 @@ def test_more_rows_than_one_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Row groups follow each other; nothing is lost between them."""
-    monkeypatch.setattr("writestall.to_parquet.ROWS", 2)
+    monkeypatch.setattr("writestall.export.to_parquet.ROWS", 2)
     run = build.run_dir(tmp_path / "run", build.cascade())
     tables = exported(run, tmp_path / "out")
     assert pq.ParquetFile(tmp_path / "out" / "blocks.parquet").num_row_groups == 3

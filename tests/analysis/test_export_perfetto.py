@@ -18,7 +18,7 @@ import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as proto
 from test_gold import NAMES, unpacked
 
-from writestall.cli import main
+from writestall.cli.main import main
 
 
 @dataclass

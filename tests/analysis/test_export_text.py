@@ -17,8 +17,8 @@ from prometheus_client import parser
 from prometheus_client.openmetrics import parser as openmetrics
 from test_gold import NAMES, unpacked
 
-from writestall.cli import main
-from writestall.hlog import DIGITS, HIGHEST_NS
+from writestall.cli.main import main
+from writestall.events.hlog import DIGITS, HIGHEST_NS
 
 Capture = pytest.CaptureFixture[str]
 # The parsers carry no types.

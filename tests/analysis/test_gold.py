@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import webpage
 
-from writestall.cli import main
+from writestall.cli.main import main
 
 Capture = pytest.CaptureFixture[str]
 RUNS = Path(__file__).parents[1] / "data" / "runs"

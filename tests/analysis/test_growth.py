@@ -20,7 +20,7 @@ import replay
 from made_stacks import STACKS
 
 import writestall
-from writestall.cli import main
+from writestall.cli.main import main
 
 PACKAGE = str(Path(writestall.__file__).parent)
 SMALL, TIMES = 2_000, 5

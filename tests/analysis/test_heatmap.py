@@ -12,17 +12,21 @@ from test_gold import NAMES, unpacked
 from test_hlog import interval
 from test_input import refused
 
-from writestall import heatmap, model, rundir
-from writestall.buckets import S, bucket_of
-from writestall.cli import main
+from writestall.chain import answers
+from writestall.cli.main import main
+from writestall.common.buckets import S, bucket_of
+from writestall.events import run_directory
+from writestall.pictures import time_grid
 
 Capture = pytest.CaptureFixture[str]
 START = f"#[latwriter: ns; start is CLOCK_MONOTONIC {build.START_NS} ns]\n"
 
 
-def found(run: Path, columns: int) -> heatmap.HeatMap:
+def found(run: Path, columns: int) -> time_grid.HeatMap:
     """A run's map."""
-    return heatmap.heat_map(model.answer(rundir.open_run(run), None), columns)
+    return time_grid.heat_map(
+        answers.answer(run_directory.open_run(run), None), columns
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -77,7 +81,7 @@ def test_a_terminal_without_utf8(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     """Shades are ASCII where nothing else can be printed."""
-    monkeypatch.setattr("writestall.term._is_utf8", lambda: False)
+    monkeypatch.setattr("writestall.pictures.terminal._is_utf8", lambda: False)
     run = two_stalls(tmp_path / "run")
     for command in ("heatmap", "hist"):
         assert main([command, str(run)]) == 0

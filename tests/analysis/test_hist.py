@@ -15,19 +15,21 @@ from test_gold import NAMES, unpacked
 from test_hlog import HEADER, interval
 from test_input import refused
 
-from writestall import hist, model, rundir
-from writestall.buckets import EDGES_NS, bucket_of, label
-from writestall.cli import main
-from writestall.hlog import DIGITS, HIGHEST_NS, counts_of
-from writestall.looks import LOOKS
-from writestall.tables import AMOUNTS
+from writestall.chain import answers
+from writestall.classify.styles import LOOKS
+from writestall.cli.main import main
+from writestall.common.buckets import EDGES_NS, bucket_of, label
+from writestall.events import run_directory
+from writestall.events.hlog import DIGITS, HIGHEST_NS, counts_of
+from writestall.export.tables import AMOUNTS
+from writestall.pictures import distribution
 
 Capture = pytest.CaptureFixture[str]
 
 
-def found(run: Path) -> hist.Histogram:
+def found(run: Path) -> distribution.Histogram:
     """A run's histogram."""
-    return hist.histogram(model.answer(rundir.open_run(run), None))
+    return distribution.histogram(answers.answer(run_directory.open_run(run), None))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hdrh.histogram import HdrHistogram
 
-from writestall.hlog import DIGITS, HIGHEST_NS, read_latencies
+from writestall.events.hlog import DIGITS, HIGHEST_NS, read_latencies
 
 HEADER = '#[Histogram log format version 1.3]\n"StartTimestamp","Interval_Length"\n'
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import build
 import pytest
 
-from writestall.cli import main
+from writestall.cli.main import main
 
 Capture = pytest.CaptureFixture[str]
 

@@ -7,15 +7,17 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from writestall.cli import main
-from writestall.klog import LoggedTask, read_log
-from writestall.logchain import LIKELY, POSSIBLE, TOLD, explain_log
+from writestall.cli.main import main
+from writestall.log import reading
+from writestall.log.links import LIKELY, POSSIBLE, TOLD, explain_log
+from writestall.log.reading import LoggedTask, read_log
 
 Capture = pytest.CaptureFixture[str]
 
@@ -305,20 +307,48 @@ def test_text_without_frames_has_no_tasks(text: str) -> None:
     assert all(" at " in text for _ in tasks)
 
 
-@pytest.mark.parametrize(
-    "line",
+def cpu_s(line: str, lines: int) -> float:
+    """Least CPU time of three readings of a log that ends in WRITER, which is found."""
+    log, took_s = [*[line] * lines, *WRITER.splitlines()], []
+    for _ in range(3):
+        begun_s = time.process_time()
+        *_, task = read_log(log)
+        took_s.append(time.process_time() - begun_s)
+        assert (task.comm, task.pid) == ("logger", 321)
+    return min(took_s)
+
+
+LONG = pytest.mark.parametrize(
+    ("head", "repeated", "tail"),
     [
-        "a" * 2_000_000,
-        "[" * 1_000_000,
-        "x+0x1 " * 300_000,
-        " D " * 300_000,
-        "INFO: task " * 200_000,
-        "task:" + " " * 1_000_000 + "state:D",
-        "kernel:" * 200_000,
-        "? " * 500_000,
-        "0x" * 500_000 + " at ",
+        ("", "a", ""),
+        ("", "[", ""),
+        ("", "x+0x1 ", ""),
+        ("", " D ", ""),
+        ("", "INFO: task ", ""),
+        ("task:", " ", "state:D"),
+        ("", "kernel:", ""),
+        ("", "? ", ""),
+        ("", "0x", " at "),
     ],
 )
-def test_long_lines_take_no_time(line: str) -> None:
-    """Nothing is tried again and again: 500 such lines would do, one surely does."""
-    list(read_log([line] * 50))
+
+
+@LONG
+def test_time_grows_with_a_lines_length_and_not_with_its_square(
+    head: str, repeated: str, tail: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eight times as long takes eight times as long; a square would be 64."""
+    monkeypatch.setattr(reading, "MAX_LINE_CHARS", 1 << 20)
+    times = 4096 // len(repeated)
+    short_s = cpu_s(head + repeated * times + tail, 4)
+    assert cpu_s(head + repeated * times * 8 + tail, 4) <= 24 * short_s
+
+
+@LONG
+def test_what_is_behind_the_longest_line_costs_nothing(
+    head: str, repeated: str, tail: str
+) -> None:
+    times = reading.MAX_LINE_CHARS // len(repeated)
+    cut_s = cpu_s(head + repeated * times + tail, 8)
+    assert cpu_s(head + repeated * times * 250 + tail, 8) <= 4 * cut_s

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from writestall.frames import Frame
-from writestall.klog import LoggedTask, read_log
-from writestall.logchain import explain_log
+from writestall.classify.frames import Frame
+from writestall.log.links import explain_log
+from writestall.log.reading import LoggedTask, read_log
 
 
 def tasks(text: str) -> list[LoggedTask]:

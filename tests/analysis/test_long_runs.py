@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import replay
 
-from writestall import jsonout
-from writestall.cli import main
+from writestall.cli.main import main
+from writestall.export import chains_json
 
 Capture = pytest.CaptureFixture[str]
 FILES = ("chains.json", "summary.json", "report.html")
@@ -36,7 +36,7 @@ def test_the_slowest_are_kept_and_the_others_counted(
     assert main(["explain", str(run)]) == 0
     whole, expected = told(run), capsys.readouterr().out
     assert "left_out" not in whole
-    monkeypatch.setattr(jsonout, "MOST_CHAINS", 7)
+    monkeypatch.setattr(chains_json, "MOST_CHAINS", 7)
     assert main(["explain", str(run)]) == 0
     assert capsys.readouterr().out == expected
     short = told(run)
@@ -48,7 +48,7 @@ def test_those_left_out_are_still_told(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     """By their number, as chains too."""
-    monkeypatch.setattr(jsonout, "MOST_CHAINS", 7)
+    monkeypatch.setattr(chains_json, "MOST_CHAINS", 7)
     assert main(["explain", str(run), "--write", "30", "--json"]) == 0
     (chain,) = json.loads(capsys.readouterr().out)["chains"]
     assert chain["event"] not in {row["event"] for row in told(run)["chains"]}

@@ -17,13 +17,14 @@ from made_stacks import STACKS
 from test_chain_properties import blocks, stream_of, writes
 from test_processes import share, told
 
-from writestall import machine, sums, tally
-from writestall.chain import Explainer
-from writestall.cli import main
-from writestall.events import Block, Write
-from writestall.parse import read_stream
-from writestall.sums import Counted
-from writestall.tally import Asked
+from writestall.chain import sums, tally
+from writestall.chain.explainer import Explainer
+from writestall.chain.sums import Counted
+from writestall.chain.tally import Asked
+from writestall.cli.main import main
+from writestall.common import machine_code
+from writestall.events.contract import Block, Write
+from writestall.events.stream import read_stream
 
 pytest.importorskip("numba")
 Capture = pytest.CaptureFixture[str]
@@ -35,13 +36,13 @@ SLOW = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 def plain(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     """Has no code made at first; `fast` has it made for any run."""
     with monkeypatch.context() as patch:
-        patch.setattr(machine, "WORTH_EVENTS", 1 << 62)
+        patch.setattr(machine_code, "WORTH_EVENTS", 1 << 62)
         yield patch
 
 
 def fast(patch: pytest.MonkeyPatch) -> None:
     """Has machine code made, however short the run."""
-    patch.setattr(machine, "WORTH_EVENTS", 0)
+    patch.setattr(machine_code, "WORTH_EVENTS", 0)
 
 
 def answered(run: Path, capsys: Capture) -> list[str]:
@@ -97,7 +98,7 @@ def test_whatever_the_events(
     asked: Asked,
 ) -> None:
     """Chains, and sums in their order, of events no kernel would print."""
-    plain.setattr(machine, "WORTH_EVENTS", 1 << 62)
+    plain.setattr(machine_code, "WORTH_EVENTS", 1 << 62)
     stream = stream_of(found, calls, floor_ns, lost)
     slow = Explainer(stream)
     fast(plain)
@@ -112,7 +113,7 @@ def test_whatever_the_events(
 @given(st.lists(repeated.LINES, max_size=40))
 def test_lines_that_repeat(plain: pytest.MonkeyPatch, lines: list[str]) -> None:
     """The same sleeps and the same complaints."""
-    plain.setattr(machine, "WORTH_EVENTS", 1 << 62)
+    plain.setattr(machine_code, "WORTH_EVENTS", 1 << 62)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "stap.jsonl"
         path.write_text("\n".join([repeated.BEGIN, *lines]))
@@ -148,5 +149,5 @@ def test_a_folder_that_keeps_no_code(plain: pytest.MonkeyPatch, tmp_path: Path) 
     """It is made each time."""
     refuses = tmp_path / "file"
     refuses.touch()
-    assert not machine._is_writable(refuses / "code")
-    assert machine._is_writable(tmp_path / "code")
+    assert not machine_code._is_writable(refuses / "code")
+    assert machine_code._is_writable(tmp_path / "code")

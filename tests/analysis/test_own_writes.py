@@ -9,8 +9,8 @@ from typing import Any
 import build
 import pytest
 
-from writestall.model import answer
-from writestall.rundir import open_run
+from writestall.chain.answers import answer
+from writestall.events.run_directory import open_run
 
 DISK = {"name": "vdb", "dev": "254:16", "size_bytes": 1 << 30}
 NOTE = "1 stalled write to other disks left out; explain --all shows them"

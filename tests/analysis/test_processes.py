@@ -13,9 +13,10 @@ import build
 import pytest
 import replay
 
-from writestall import jsonout, workers
-from writestall.cli import main
-from writestall.parse import Stream, read_stream
+from writestall.cli.main import main
+from writestall.common import workers
+from writestall.events.stream import Stream, read_stream
+from writestall.export import chains_json
 
 Capture = pytest.CaptureFixture[str]
 BROKEN = [b"\n", b"garbage\n", b'{"ev":"block","t_ns":1}\n']
@@ -110,7 +111,7 @@ def test_one_that_is_killed(
             os.kill(os.getpid(), signal.SIGKILL)
 
     share(monkeypatch, 2)
-    monkeypatch.setattr(jsonout, "_chain", killed)
+    monkeypatch.setattr(chains_json, "_chain", killed)
     assert main(["explain", str(run)]) == 2
     assert "was killed: out of memory?" in capsys.readouterr().err
     assert not list(run.glob(".*"))

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from writestall.klog import read_log
-from writestall.logchain import LogAnswer, explain_log
+from writestall.log.links import LogAnswer, explain_log
+from writestall.log.reading import read_log
 
 LOGS = Path(__file__).parents[1] / "data" / "logs"
 

@@ -10,8 +10,8 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from writestall.events import Block, Event
-from writestall.parse import read_stream
+from writestall.events.contract import Block, Event
+from writestall.events.stream import read_stream
 
 BEGIN = '{"ev":"begin","t_ns":1,"engine":"stap"}'
 # Times; numbers as JSON does not have them, and beyond what a time may be.

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from webpage import Element
 
-from writestall.cli import main
+from writestall.cli.main import main
 
 NAMES = (
     "</script><script>window.pwned=1</script>",

@@ -18,9 +18,9 @@ from hdrh.histogram import HdrHistogram
 from test_gold import NAMES, unpacked
 from webpage import Element
 
-from writestall.cli import main
-from writestall.palette import KINDS
-from writestall.units import ms, percent
+from writestall.classify.meanings import KINDS
+from writestall.cli.main import main
+from writestall.common.units import ms, percent
 
 Capture = pytest.CaptureFixture[str]
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from test_chain_properties import blocks, stream_of, writes
 from test_report_hostile import held_to_our_own
 
-from writestall.events import Block, Write
-from writestall.flame import Flame, flame
-from writestall.model import Answer
-from writestall.page import page
-from writestall.rundir import RunDir
-from writestall.timeline import timeline
+from writestall.chain.answers import Answer
+from writestall.events.contract import Block, Write
+from writestall.events.run_directory import RunDir
+from writestall.report.flame_graph import Flame, flame
+from writestall.report.page import page
+from writestall.report.timeline import timeline
 
 # Places are rounded to a thousandth of a percent.
 NEAR = 0.01

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from writestall import resample
-from writestall.resample import Array
+from writestall.compare import statistics
+from writestall.compare.statistics import Array
 
 EDGES = np.linspace(0, 20, 201)
 
@@ -36,7 +36,7 @@ def test_a_quantile_is_a_value_that_enough_do_not_exceed(
 ) -> None:
     values = np.unique(latencies)
     counts = np.array([latencies.count(value) for value in values], dtype=np.float64)
-    found = resample.quantile(values.astype(np.float64), share)(counts)
+    found = statistics.quantile(values.astype(np.float64), share)(counts)
     ordered = sorted(latencies)
     assert found == ordered[max(0, int(np.ceil(share * len(ordered) - 1e-9)) - 1)]
 
@@ -47,8 +47,8 @@ def test_an_interval_holds_its_value_and_stays_within_the_runs(
     count: int, seed: int
 ) -> None:
     rows = runs(np.random.default_rng(seed), count, 10)
-    statistic = resample.quantile(EDGES[1:], 0.9)
-    found = resample.estimate(rows, statistic)
+    statistic = statistics.quantile(EDGES[1:], 0.9)
+    found = statistics.estimate(rows, statistic)
     assert found.low is not None and found.high is not None
     assert found.low <= found.high
     own = [float(statistic(row)) for row in rows]
@@ -57,7 +57,7 @@ def test_an_interval_holds_its_value_and_stays_within_the_runs(
 
 
 def test_a_single_run_has_no_interval() -> None:
-    found = resample.estimate(np.array([[0.0, 3.0]]), resample.ratio)
+    found = statistics.estimate(np.array([[0.0, 3.0]]), statistics.ratio)
     assert (found.value, found.low, found.high) == (0.0, None, None)
 
 
@@ -67,35 +67,35 @@ def test_a_single_run_has_no_interval() -> None:
 def test_intervals_cover_what_they_promise(
     count: int, least: float, most: float
 ) -> None:
-    """Few runs promise less: resample.most_coverage() says how much at most."""
+    """Few runs promise less: statistics.most_coverage() says how much at most."""
     draw, covered, trials = np.random.default_rng(7), 0, 120
     for _ in range(trials):
-        found = resample.estimate(
-            runs(draw, count, 10), resample.quantile(EDGES[1:], 0.5)
+        found = statistics.estimate(
+            runs(draw, count, 10), statistics.quantile(EDGES[1:], 0.5)
         )
         assert found.low is not None and found.high is not None
         covered += found.low - 0.1 <= 10 <= found.high
     assert least <= covered / trials <= most
-    assert covered / trials <= resample.most_coverage(count) + 0.06
+    assert covered / trials <= statistics.most_coverage(count) + 0.06
 
 
 def test_a_known_difference_is_found() -> None:
     draw = np.random.default_rng(3)
     found = [
-        resample.difference(draw.normal(10, 1, 5), draw.normal(14, 1, 5)).p
+        statistics.difference(draw.normal(10, 1, 5), draw.normal(14, 1, 5)).p
         for _ in range(60)
     ]
-    assert np.mean(np.array(found) < resample.ALPHA) > 0.9
+    assert np.mean(np.array(found) < statistics.ALPHA) > 0.9
 
 
 def test_no_difference_is_seldom_found() -> None:
     draw, trials = np.random.default_rng(4), 200
     found = [
-        resample.difference(draw.lognormal(2, 1, 5), draw.lognormal(2, 1, 5)).p
+        statistics.difference(draw.lognormal(2, 1, 5), draw.lognormal(2, 1, 5)).p
         for _ in range(trials)
     ]
-    error = np.sqrt(resample.ALPHA * (1 - resample.ALPHA) / trials)
-    assert np.mean(np.array(found) < resample.ALPHA) <= resample.ALPHA + 3 * error
+    error = np.sqrt(statistics.ALPHA * (1 - statistics.ALPHA) / trials)
+    assert np.mean(np.array(found) < statistics.ALPHA) <= statistics.ALPHA + 3 * error
 
 
 def test_many_equal_options_are_hardly_ever_told_apart() -> None:
@@ -103,24 +103,29 @@ def test_many_equal_options_are_hardly_ever_told_apart() -> None:
     for _ in range(20):
         options = [draw.normal(10, 1, 4) for _ in range(8)]
         p = [
-            resample.difference(a, b).p for a in options for b in options if a is not b
+            statistics.difference(a, b).p
+            for a in options
+            for b in options
+            if a is not b
         ]
-        clear += int((resample.adjusted(np.array(p)) < resample.ALPHA).any())
+        clear += int((statistics.adjusted(np.array(p)) < statistics.ALPHA).any())
     assert clear <= 4
 
 
 def test_three_runs_a_side_are_too_few_for_any_difference() -> None:
-    found = resample.difference(np.array([1.0, 2, 3]), np.array([1e6, 2e6, 3e6]))
-    assert found.p > resample.ALPHA
-    four = resample.difference(np.array([1.0, 2, 3, 2]), np.array([1e6, 2e6, 3e6, 2e6]))
-    assert four.p < resample.ALPHA
+    found = statistics.difference(np.array([1.0, 2, 3]), np.array([1e6, 2e6, 3e6]))
+    assert found.p > statistics.ALPHA
+    four = statistics.difference(
+        np.array([1.0, 2, 3, 2]), np.array([1e6, 2e6, 3e6, 2e6])
+    )
+    assert four.p < statistics.ALPHA
 
 
 def test_equal_values_are_never_a_difference() -> None:
     for same in (np.zeros(4), np.full(4, 7.0)):
-        found = resample.difference(same, same)
+        found = statistics.difference(same, same)
         assert (found.estimate.value, found.p) == (0.0, 1.0)
-        assert resample.needed(same, same) is None
+        assert statistics.needed(same, same) is None
 
 
 @pytest.mark.parametrize(("gap", "least", "most"), [(4.0, 4, 6), (1.0, 9, 32)])
@@ -128,7 +133,7 @@ def test_so_many_runs_are_needed(gap: float, least: int, most: int) -> None:
     """Welch's own tables: 80 % at a gap of one standard deviation wants 17 a side."""
     draw = np.random.default_rng(6)
     found = [
-        resample.needed(draw.normal(10, 1, 8), draw.normal(10 + gap, 1, 8))
+        statistics.needed(draw.normal(10, 1, 8), draw.normal(10 + gap, 1, 8))
         for _ in range(9)
     ]
     middle = sorted(found, key=lambda size: size or 99)[len(found) // 2]
@@ -137,9 +142,9 @@ def test_so_many_runs_are_needed(gap: float, least: int, most: int) -> None:
 
 def test_the_same_runs_give_the_same_answer() -> None:
     first, second = np.array([1.0, 5, 2, 8]), np.array([2.0, 9, 3, 7])
-    assert resample.difference(first, second) == resample.difference(first, second)
+    assert statistics.difference(first, second) == statistics.difference(first, second)
 
 
 @given(st.integers(1, 40))
 def test_more_runs_promise_more(count: int) -> None:
-    assert resample.most_coverage(count) < resample.most_coverage(count + 1) <= 1
+    assert statistics.most_coverage(count) < statistics.most_coverage(count + 1) <= 1

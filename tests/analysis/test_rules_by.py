@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import pytest
 
-from writestall.classify import classify_frames, role_of
-from writestall.frames import frame
+from writestall.classify.frames import frame
+from writestall.classify.stack import classify_frames, role_of
 
 READ = "schedule rwsem_down_read_slowpath down_read"
 WRITE = "schedule rwsem_down_write_slowpath down_write"

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import pytest
 
-from writestall.classify import classify_frames, role_of
-from writestall.frames import frame
-from writestall.rule import FS_MODULES, MODULES
+from writestall.classify.frames import frame
+from writestall.classify.rules.form import FS_MODULES, MODULES
+from writestall.classify.stack import classify_frames, role_of
 
 # Class, role by functions alone, call chain.
 WAYS = [

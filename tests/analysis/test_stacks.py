@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from writestall.klog import read_log
-from writestall.logchain import Stuck, explain_log
+from writestall.log.links import Stuck, explain_log
+from writestall.log.reading import read_log
 
 BESIDE = Path(__file__).parents[3] / "shared" / "stacks.jsonl"
 STACKS = Path(os.environ.get("WRITESTALL_STACKS", BESIDE))

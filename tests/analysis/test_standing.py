@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from compared import DURATION_S, MS, Made, comparison, cut, steady
 
-from writestall import durability, standing, standing_view
-from writestall.cli import main
-from writestall.comparison import open_comparison
-from writestall.standing import Answer
+from writestall.cli.main import main
+from writestall.compare import durability, ranking, wording
+from writestall.compare.folder import open_comparison
+from writestall.compare.ranking import Answer
 
 QUICK = [steady(*[1.0 + at / 10] * 99, 5.0 + at) for at in range(4)]
 SLOW = [steady(*[1.0 + at / 10] * 99, 900.0 + at, stalled=True) for at in range(4)]
@@ -20,7 +20,7 @@ SLO_NS = 65 * MS
 
 
 def answer(path: Path, by: str = "p99.9") -> Answer:
-    return standing.answer(open_comparison(path), SLO_NS, by)
+    return ranking.answer(open_comparison(path), SLO_NS, by)
 
 
 @pytest.fixture
@@ -49,15 +49,13 @@ def test_the_best_one_comes_first_and_the_difference_is_clear(two: Path) -> None
     (pair,) = found.pairs
     assert (pair.better, pair.worse, pair.clear) == ("quick", "slow", True)
     assert found.ties == []
-    said = standing_view.headline(found)
+    said = wording.headline(found)
     assert said.startswith("quick has the lowest p99.9 of requests: 8.0")
     assert said.endswith("the other one is clearly worse.")
 
 
 def test_the_cause_is_what_most_stall_time_went_to(two: Path) -> None:
-    causes = {
-        row.name: (row.cause, row.root) for row in standing_view.rows(answer(two))
-    }
+    causes = {row.name: (row.cause, row.root) for row in wording.rows(answer(two))}
     assert causes["slow"][0].startswith("journal_buffer ")
     assert causes["slow"][1].startswith("vdb slow for jbd2 ")
     assert causes["quick"] == ("no stall", "-")
@@ -69,14 +67,14 @@ def test_equal_options_are_not_told_apart(tmp_path: Path) -> None:
     assert found.ties == ["other"]
     (pair,) = found.pairs
     assert (pair.clear, pair.needed) == (False, None)
-    said = standing_view.headline(found)
+    said = wording.headline(found)
     assert said.endswith("of no other one is it clear that it is worse.")
 
 
 def test_what_is_not_clear_says_how_many_runs_would_do(tmp_path: Path) -> None:
     near = [steady(*[1.0] * 99, 5.0 + 1.5 * at) for at in range(4)]
     found = answer(comparison(tmp_path / "c", {"quick": QUICK, "near": near}))
-    (row,) = standing_view.against(found, "quick")
+    (row,) = wording.against(found, "quick")
     assert row.verdict.startswith("not clear; about ") and "runs each" in row.verdict
 
 
@@ -100,9 +98,7 @@ def test_a_run_that_does_not_count_says_why(
     found = answer(path)
     quick = found.standings[0]
     assert (quick.option.name, quick.runs) == ("quick", 4)
-    (doubt,) = [
-        line for line in standing_view.doubts(found) if "does not count" in line
-    ]
+    (doubt,) = [line for line in wording.doubts(found) if "does not count" in line]
     assert doubt.startswith("quick round 5 does not count: ") and why in doubt
 
 
@@ -112,21 +108,21 @@ def test_an_option_without_a_run_comes_last_and_is_no_loser(tmp_path: Path) -> N
     )
     found = answer(path)
     assert [row.option.name for row in found.standings] == ["quick", "slow", "gone"]
-    assert "gone" not in standing_view.headline(found)
+    assert "gone" not in wording.headline(found)
     assert len(found.pairs) == 1
 
 
 def test_few_runs_promise_little_and_the_report_says_so(tmp_path: Path) -> None:
     path = comparison(tmp_path / "c", {"slow": SLOW[:3], "quick": QUICK[:3]})
     found = answer(path)
-    doubts = " ".join(standing_view.doubts(found))
+    doubts = " ".join(wording.doubts(found))
     assert "they promise 75 % at most, not 95 %" in doubts
     assert "fewer than 4 runs a side" in doubts
     assert not found.pairs[0].clear
 
 
 def test_what_a_choice_costs_in_a_crash_is_said_to_be_missing(two: Path) -> None:
-    assert durability.NOT_SHOWN in list(standing_view.doubts(answer(two)))
+    assert durability.NOT_SHOWN in list(wording.doubts(answer(two)))
 
 
 def test_what_a_cut_left_stands_in_text_and_json(
@@ -189,7 +185,7 @@ def test_options_are_compared_where_all_hold_the_load(
 
 def test_what_does_not_count_at_another_load_is_said(tmp_path: Path) -> None:
     path = comparison(tmp_path / "c", {"quick": QUICK}, {50: {"quick": [QUICK[0]]}})
-    doubts = list(standing_view.doubts(answer(path)))
+    doubts = list(wording.doubts(answer(path)))
     assert "at 50 % of the load 3 of 4 runs do not count: not run" in doubts
 
 
@@ -202,7 +198,7 @@ def test_a_run_that_ends_amid_a_stall_is_not_beyond_the_load(tmp_path: Path) -> 
 def test_what_is_true_of_every_run_is_said_once(two: Path) -> None:
     for file in two.glob("*/*/writer.jsonl"):
         file.write_text(file.read_text().replace("late_ns", "early_ns"))
-    doubts = [one for one in standing_view.doubts(answer(two)) if "schedule" in one]
+    doubts = [one for one in wording.doubts(answer(two)) if "schedule" in one]
     assert doubts == ["every run: the client does not say whether it kept its schedule"]
 
 
@@ -213,8 +209,8 @@ def test_where_no_load_is_held_the_lowest_is_compared(tmp_path: Path) -> None:
 
 
 def test_one_load_has_no_table_of_its_own(two: Path) -> None:
-    assert standing_view.loads(answer(two)) == []
-    assert not [line for line in standing_view.doubts(answer(two)) if "point" in line]
+    assert wording.loads(answer(two)) == []
+    assert not [line for line in wording.doubts(answer(two)) if "point" in line]
 
 
 @pytest.mark.parametrize(("by", "best"), [("throughput", None), ("p50", "one")])
@@ -231,16 +227,16 @@ def test_another_number_may_decide(tmp_path: Path, by: str, best: str | None) ->
 
 
 def test_by_has_the_choices_that_the_command_line_offers() -> None:
-    from writestall.comparing import BY
+    from writestall.cli.comparison import BY
 
-    assert set(standing.CHOICES) == set(BY)
+    assert set(ranking.CHOICES) == set(BY)
 
 
 @pytest.mark.parametrize(
     ("slo", "ns"), [("65ms", 65 * MS), ("1.5s", 1500 * MS), ("200us", MS // 5)]
 )
 def test_an_objective_has_a_unit(slo: str, ns: int) -> None:
-    assert standing.parse_slo(slo) == ns
+    assert ranking.parse_slo(slo) == ns
 
 
 @pytest.mark.parametrize("slo", ["65", "65 ms", "ms", "-1ms", "1e3ms", "0ms", "65min"])

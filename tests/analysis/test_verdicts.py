@@ -10,7 +10,7 @@ from typing import Any
 import build
 import pytest
 
-from writestall.cli import main
+from writestall.cli.main import main
 
 Capture = pytest.CaptureFixture[str]
 TRUTH = [

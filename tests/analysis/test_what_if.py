@@ -17,19 +17,21 @@ from test_input import refused
 
 from labrun.scenario import reading
 from support import PROJECT
-from writestall import model, rundir, whatif
-from writestall.buckets import EDGES_NS, label
-from writestall.cli import main
-from writestall.proof import PROOFS, proofs
+from writestall.chain import answers
+from writestall.cli.main import main
+from writestall.common.buckets import EDGES_NS, label
+from writestall.events import run_directory
+from writestall.whatif import removal
+from writestall.whatif.proof import PROOFS, proofs
 
 Capture = pytest.CaptureFixture[str]
 MS = build.MS
 SVG_TEXT = "{http://www.w3.org/2000/svg}text"
 
 
-def what_if(run: Path, cls: str) -> whatif.WhatIf:
+def what_if(run: Path, cls: str) -> removal.WhatIf:
     """A run without a class."""
-    return whatif.what_if(model.answer(rundir.open_run(run), None), cls)
+    return removal.what_if(answers.answer(run_directory.open_run(run), None), cls)
 
 
 @pytest.fixture
@@ -75,7 +77,7 @@ def test_recorded_runs(name: str, tmp_path: Path) -> None:
     told = json.loads((run / "summary.json").read_text())
     chains = json.loads((run / "chains.json").read_text())["chains"]
     for cls in [*told["stall_ns_by_class"], "device_io"]:
-        if cls not in whatif.CLASSES:
+        if cls not in removal.CLASSES:
             continue
         found = what_if(run, cls)
         then = [json_without(chain["parts"], cls) for chain in chains]
@@ -221,7 +223,7 @@ def test_a_proof_fits_the_file_system() -> None:
 
 def test_every_class_has_a_proof_or_a_reason() -> None:
     """fs_lock and other stand for too many things for one change to take away."""
-    assert {row.cls for row in PROOFS} == {*whatif.CLASSES} - {"fs_lock", "other"}
+    assert {row.cls for row in PROOFS} == {*removal.CLASSES} - {"fs_lock", "other"}
 
 
 @pytest.mark.parametrize("row", PROOFS, ids=lambda row: f"{row.cls}-{row.table}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 
-from writestall.cli import main
+from writestall.cli.main import main
 
 VOID = {"meta", "input"}
 UNREAD = {"script", "style"}

@@ -58,7 +58,7 @@ def test_io_uring_enter_is_a_write_where_it_sleeps_in_one(
 ) -> None:
     rows = Rows("stalled_writes", "0", cast(KernelSymbols, Symbols()), lambda: 0)
     call: dict[str, Any] = {"ev": "write", "call": 426, "kstack": stack}
-    made = [{"type": "attached_probes"}]
+    made: list[dict[str, Any]] = [{"type": "attached_probes"}]
     data = (LIMITS, call | CALL, {"ev": "end", "events": 1})
     made += [{"type": "value", "data": one} for one in data]
     found = [event for row in made for event in rows.events(row)]

@@ -152,7 +152,9 @@ def test_without_debuginfo_all_are_said_that_a_module_was_made_for() -> None:
 
 def test_the_event_is_the_contract_s() -> None:
     schema = json.loads((PROJECT / "docs/events.schema.json").read_text())
-    Draft202012Validator(schema).validate(MADE)
+    contract = Draft202012Validator(schema)
+    assert contract.is_valid(MADE)
+    assert not contract.is_valid(MADE | {"functions": None})
 
 
 # The program as root, its kernel without debuginfo; it starts no other.

@@ -15,7 +15,7 @@ from drill import callees, sleeps, text
 from drill.locks import LOCKS, lock
 from drill.rounds import Round
 from drill.tree import merged, one_line
-from writestall.classify import classify
+from writestall.classify.stack import classify
 
 RECURSION = {
     "ev": "call",
@@ -156,6 +156,10 @@ def test_calls_are_read_from_arm64_code() -> None:
 
 
 @given(st.binary(max_size=64))
-def test_no_code_makes_the_reader_fail(code: bytes) -> None:
-    for machine in ("x86_64", "aarch64"):
-        list(callees.targets(code, 0xFFFFFFFF81000000, machine))
+def test_a_call_is_found_behind_any_code(code: bytes) -> None:
+    code += bytes(-len(code) % 4)
+    start, end = 0x81000000, 0x81000000 + len(code)
+    x86 = code + b"\xe8" + struct.pack("<i", 0x100)
+    arm64 = code + struct.pack("<I", 0x94000004)  # bl +16
+    assert end + 5 + 0x100 in callees.targets(x86, start, "x86_64")
+    assert end + 16 in callees.targets(arm64, start, "aarch64")

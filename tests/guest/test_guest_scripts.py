@@ -25,6 +25,8 @@ from support import EVERY, KERNELS, PROJECT
 
 TESTS = PROJECT / "tests"
 BUILD = "/mnt/build"
+# What scripts import beside the modules of their own folder.
+IMPORTED = f"PYTHONPATH={GUEST_PROJECT}/repro:{GUEST_PROJECT}/tests/scripts"
 # Of one script; those that have a machine of their own take minutes on a quiet host.
 LIMIT_S = 600
 OWN_LIMIT_S = 1500
@@ -179,7 +181,7 @@ class Case:
         """How a machine runs it."""
         interpreter = "python3" if self.script.suffix == ".py" else "bash"
         script = f"{GUEST_PROJECT}/{self.script.relative_to(PROJECT)}"
-        return [interpreter, script, *self.arguments]
+        return ["env", IMPORTED, interpreter, script, *self.arguments]
 
 
 def _lacking_debuginfo(name: str) -> str:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_house: the tree's own rules to a failure for each file that breaks one."""
+"""test_house: check each file against the rules of the tree."""
 
 from __future__ import annotations
 
 import ast
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
+from tree import FILES, python_files
 
 from support import PROJECT
 
@@ -34,17 +34,6 @@ KERNEL_SIDE = {".c", ".h", ".S", ".stp", ".bt"}
 OURS = {"machine", "driver", "labrun", "writestall"}
 
 
-def _tracked() -> list[Path]:
-    """Files of the tree: tracked, or new and not ignored."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(
-        command, cwd=PROJECT, capture_output=True, text=True, check=True
-    )
-    files = [PROJECT / line for line in listed.stdout.splitlines()]
-    return sorted({path for path in files if path.is_file() and not path.is_symlink()})
-
-
-FILES = _tracked()
 TEXTS = [path for path in FILES if b"\0" not in path.read_bytes()]
 
 
@@ -86,9 +75,8 @@ def _imports(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("folder", MAY_IMPORT)
 def test_folders_meet_only_where_they_may(folder: str) -> None:
-    files = [path for path in FILES if _name(path).startswith(f"{folder}/")]
-    for path in files:
-        if path.suffix == ".py":
+    for path in python_files(FILES):
+        if _name(path).startswith(f"{folder}/"):
             strangers = _imports(path) & (OURS - MAY_IMPORT[folder])
             assert not strangers, f"{_name(path)} imports {strangers}"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_linters: every linter the project holds itself to, one test each."""
+"""test_linters: run each linter over every file that it is for."""
 
 from __future__ import annotations
 
@@ -11,49 +11,89 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_house import FILES
+from tree import FILES, groups, import_root, python_files, tracked
 
 from support import PROJECT
 
-PYTHON = [
-    p for p in FILES if p.suffix == ".py" or p.name in ("program", "run", "trace")
-]
+PYTHON = python_files(FILES)
+CONFIG = PROJECT / "pyproject.toml"
+Done = subprocess.CompletedProcess[str]
 SHEBANG = re.compile(rb"#!.*\b(?:ba)?sh$")
 SHELL = [p for p in FILES if SHEBANG.match(p.read_bytes()[:64].partition(b"\n")[0])]
 
 
-def _passes(*command: str) -> None:
-    done = subprocess.run(
-        command, cwd=PROJECT, capture_output=True, text=True, check=False
+def _run(*command: str, **environment: str) -> Done:
+    return subprocess.run(
+        command,
+        cwd=PROJECT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
+
+
+def _green(done: Done) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def _ruff(files: list[Path], *words: str) -> Done:
+    """Run ruff over files that it would not find by their names."""
+    return _run(sys.executable, "-m", "ruff", *words, "--no-cache", *map(str, files))
+
+
+def _mypy(files: list[Path], cache: Path) -> list[Done]:
+    """Run mypy over each group of files; the later ones find the first one's cache.
+
+    Each imports as it would when run: from its own folder first, then from any other.
+    """
+    command = [sys.executable, "-m", "mypy", "--config-file", str(CONFIG)]
+    folders = ":".join(dict.fromkeys(str(import_root(path)) for path in files))
+    return [
+        _run(*command, "--cache-dir", str(cache), *map(str, group), MYPYPATH=folders)
+        for group in groups(files)
+    ]
+
+
 def test_ruff() -> None:
-    _passes(sys.executable, "-m", "ruff", "check", "--no-cache", ".")
+    _green(_ruff(PYTHON, "check"))
 
 
 def test_ruff_format() -> None:
-    _passes(sys.executable, "-m", "ruff", "format", "--no-cache", "--check", ".")
+    _green(_ruff(PYTHON, "format", "--check"))
 
 
-@pytest.mark.parametrize(
-    "paths",
-    [
-        ("analysis", "tests/analysis"),
-        ("vm/machine",),
-        ("lab/driver",),
-        ("repro/labrun",),
-    ],
-    ids=" ".join,
-)
-def test_mypy(paths: tuple[str, ...]) -> None:
-    _passes(sys.executable, "-m", "mypy", "--strict", "--cache-dir", os.devnull, *paths)
+def test_mypy(tmp_path: Path) -> None:
+    for done in _mypy(PYTHON, tmp_path):
+        _green(done)
+
+
+ILL_TYPED = "#!/usr/bin/env python3\nimport os\n\nnumber: int = '{}'\n"
+
+
+def test_a_new_file_is_linted_and_typed_wherever_it_lies(tmp_path: Path) -> None:
+    """Without an extension, with a hyphen, and where its name is taken."""
+    names = ("bin/program", "bin/with-hyphen.py", "other/program", "other/program.py")
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(ILL_TYPED.format(name))
+    (tmp_path / "bin/shell").write_text("#!/bin/sh\n")
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    files = python_files(tracked(tmp_path))
+    assert [str(path.relative_to(tmp_path)) for path in files] == sorted(names)
+    ours = ("--config", str(CONFIG))
+    linted = _ruff(files, "check", *ours, "--output-format=concise").stdout
+    formatted = _ruff(files, "format", "--check", *ours).stdout
+    typed = "".join(done.stdout for done in _mypy(files, tmp_path / "cache"))
+    for path in files:
+        assert f"{path}:2:8: F401" in linted
+        assert f"--> {path}:" in formatted
+        assert f"{path}:4: error: Incompatible types in assignment" in typed
 
 
 def test_shellcheck() -> None:
     assert SHELL
-    _passes("shellcheck", "--exclude=SC1091", *map(str, SHELL))
+    _green(_run("shellcheck", "--exclude=SC1091", *map(str, SHELL)))
 
 
 # What checkpatch says of code that is not a patch for the newest kernel, or of
@@ -114,4 +154,4 @@ def test_vagrantfile_is_valid() -> None:
         ["vagrant", "plugin", "list"], capture_output=True, text=True, check=False
     )
     without = [] if "vagrant-libvirt" in plugins.stdout else ["--ignore-provider"]
-    _passes("vagrant", "validate", *without)
+    _green(_run("vagrant", "validate", *without))

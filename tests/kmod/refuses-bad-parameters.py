@@ -17,7 +17,6 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
 import lab
 
 MODULE, DISK = sys.argv[1:3]

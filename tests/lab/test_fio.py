@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lab_runs import make_lab
-from test_lab import AWAKE_MS, analysed
+from lab_runs import analysed, make_lab
+from test_lab import AWAKE_MS
 
 
 def test_fios_view_is_joined_with_the_kernels(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def _main_class(lab: Lab) -> str:
 def test_every_injector_makes_the_same_stalls(kernel: str, tmp_path: Path) -> None:
     """Of a scenario of one's own, outside the checkout, which the run takes along."""
     found = {}
-    own = shutil.copy(PROJECT / "repro/scenarios/journal-buffer.toml", tmp_path)
+    own = str(shutil.copy(PROJECT / "repro/scenarios/journal-buffer.toml", tmp_path))
     for name in WAYS:
         lab = make_lab(tmp_path / name, SCENARIO=own, KERNEL=kernel, INJECTOR=name)
         assert lab.done.returncode == 0, lab.done.stdout + lab.done.stderr[-3000:]

@@ -19,10 +19,10 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from lab_runs import Lab, analysed, make, make_lab
-from labrun import scenario as scenarios
 from labrun.errors import RefusedError
 from labrun.injectors import registry
-from labrun.setup.kernel import version
+from labrun.scenario import reading
+from labrun.scenario.keys import Scenario, version
 from machine import recipe
 from support import EVERY, KERNELS, PROJECT
 
@@ -50,9 +50,9 @@ def known_on(scenario: str, kernel: str) -> list[pytest.MarkDecorator]:
     return [pytest.mark.skip(reason=f"{scenario} is known from Linux {first} on")]
 
 
-def loaded(name: str) -> scenarios.Scenario:
+def loaded(name: str) -> Scenario:
     """A scenario of the tree."""
-    found, _ = scenarios.load(scenarios.find(name))
+    found, _ = reading.load(reading.find(name))
     return found
 
 

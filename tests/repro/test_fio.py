@@ -11,9 +11,9 @@ import pytest
 from clients import count, lines, longest_ns, of_kind
 from test_scenario import GOOD, parse, refusal
 
+from labrun.errors import StepError
 from labrun.scenario import kinds
 from labrun.workloads import fio_client, fio_log
-from labrun.workloads.fio_log import FioError
 
 MS = 1_000_000
 INTERVAL_US = 2_000
@@ -65,7 +65,7 @@ def asked(folder: Path) -> argparse.Namespace:
     words |= {"hlog": folder / "w.hlog", "hlog-service": folder / "s.hlog"}
     words |= {"slow-log": folder / "w.jsonl", "bytes": 200, "seed": 1}
     words |= {"interval-us": INTERVAL_US, "duration-s": 1, "slow-us": 50_000}
-    return fio_client.arguments(
+    return fio_client.parser().parse_args(
         [word for name, value in words.items() for word in (f"--{name}", str(value))]
     )
 
@@ -120,7 +120,7 @@ def test_the_record_is_that_of_any_client(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_said_in_one_line(
     tmp_path: Path, output: str, text: str, message: str
 ) -> None:
-    with pytest.raises(FioError) as caught:
+    with pytest.raises(StepError) as caught:
         fio_log.read(output, logs(tmp_path, text, ""), INTERVAL_US)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -130,7 +130,9 @@ def test_a_variant_changes_what_it_names_and_nothing_else() -> None:
     assert variants.names(whole) == [None, "tmpfs"]
     assert variants.chosen(whole, None) is whole
     found = variants.chosen(whole, "tmpfs")
-    assert found.workload[0] == dataclasses.replace(whole.workload[0], on_tmpfs=True)
+    client = whole.workload[0]
+    assert isinstance(client, kinds.Safepoint)
+    assert found.workload[0] == dataclasses.replace(client, on_tmpfs=True)
     assert found.expect.chain == ()
     assert (found.filesystem, found.inject) == (whole.filesystem, whole.inject)
     table = variants.as_read(tomllib.loads(APPLICATION), "tmpfs")

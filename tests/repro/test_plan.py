@@ -194,7 +194,7 @@ def test_a_bad_disk_gets_one_line(tmp_path: Path, text: str, message: str) -> No
         (("--workload", "append"), "scenario 'append' is not known"),
         (("--rounds", "0"), "--rounds: '0': want 1 to 1000"),
         (("--left", "/nonexistent"), "/nonexistent/plan.json: "),
-        (("/proc/nowhere",), "/proc/nowhere"),
+        (("--out", "/proc/nowhere"), "/proc/nowhere"),
     ],
 )
 def test_bad_words_get_one_line(arguments: tuple[str, ...], message: str) -> None:

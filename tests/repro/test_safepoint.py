@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from clients import (
@@ -28,7 +29,7 @@ MS = 1_000_000
 
 def run(
     program: Path, folder: Path, *arguments: object, seconds: int = 2
-) -> list[dict]:
+) -> list[dict[str, Any]]:
     """Every pause as a line, besides the other logs."""
     rows, _ = write(
         program,

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from labrun.errors import RefusedError
 from labrun.scenario import keys, reading
+from labrun.scenario.keys import Workload
 from support import PROJECT
 
 GOOD = """
@@ -60,7 +61,9 @@ def test_a_scenario_with_only_the_required_keys_has_the_documented_defaults() ->
     found = parse(GOOD)
     assert found.inject[0].mode == "sleep"
     assert found.inject[0].ops == ()
-    assert found.workload[0].writers == 1
+    (workload,) = found.workload
+    assert isinstance(workload, Workload)
+    assert workload.writers == 1
     assert found.trace.floor_us == 1_000
     assert found.sysctl == {}
     assert found.seed == 1

@@ -14,9 +14,10 @@ import signal
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import lab
 
@@ -43,7 +44,7 @@ class Witness:
         seen: list[int] = [0]
 
         def settled() -> bool:
-            lab.expect(self.process.poll() is None, f"{self.process.args} ended")
+            lab.expect(self.process.poll() is None, f"{self.process.args!r} ended")
             seen.append(self._links())
             return seen[-1] > 0 and len(set(seen[-100:])) == 1
 
@@ -139,7 +140,7 @@ def close(a_ns: int, b_ns: int) -> bool:
     return abs(a_ns - b_ns) <= max(MARGIN_NS, max(a_ns, b_ns) // 100)
 
 
-def agree(who: str, ours: dict[object, int], theirs: dict[object, int]) -> None:
+def agree(who: str, ours: Mapping[Any, int], theirs: Mapping[Any, int]) -> None:
     """The same keys, and durations as close as the margin."""
     lab.expect(ours.keys() == theirs.keys(), f"{who}: {ours}, not {theirs}")
     far = {

@@ -9,6 +9,7 @@ import ctypes
 import mmap
 import struct
 from dataclasses import dataclass, field
+from typing import Any
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 IO_SETUP, IO_GETEVENTS, IO_SUBMIT = 206, 208, 209
@@ -35,7 +36,7 @@ def vector(parts: list[bytes]) -> tuple[ctypes.Array[ctypes.c_ulong], list[objec
     return (ctypes.c_ulong * len(words))(*words), [*buffers]
 
 
-def address(thing: object) -> int:
+def address(thing: Any) -> int:
     """Of a ctypes object."""
     return ctypes.addressof(thing)
 

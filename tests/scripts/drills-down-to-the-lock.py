@@ -40,7 +40,8 @@ def write_and_stall() -> None:
 def drilldown(modules: Path, *how: str) -> str:
     """The drill-down of this script's own writes; what it printed."""
     module = modules / "drilldown.ko"
-    command = [DRILLDOWN, *how, "--stall-us", str(STALL_US), "--module", module]
+    command = [str(DRILLDOWN), *how, "--stall-us", str(STALL_US)]
+    command += ["--module", str(module)]
     return lab.run(*command, "--", sys.executable, __file__, "--as-writer")
 
 

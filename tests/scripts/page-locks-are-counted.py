@@ -10,7 +10,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -81,7 +81,7 @@ def named(body: Callable[[], None]) -> None:
 
 
 def stalled(
-    disk: lab.Disk, hold_s: float, bodies: list[Callable[[], None]]
+    disk: lab.Disk, hold_s: float, bodies: Sequence[Callable[[], None]]
 ) -> tuple[list[int], int]:
     """Children one after the other, blocked, then held; their pids, and the ns."""
     pids = []
@@ -234,7 +234,7 @@ def test(options: argparse.Namespace) -> None:
             options.modules, lab.serving(), *limit, script="page_locks"
         ) as tracers,
     ):
-        waits = [wait for make, *where in ROUNDS for wait in make(disk, *where)]
+        waits = [wait for make, at, hold_s in ROUNDS for wait in make(disk, at, hold_s)]
         lab.expect(len(waits) == WAITS, f"{len(waits)} waits were made, not {WAITS}")
         want = {(w.tid, w.tid, w.what, disk.dev, w.ino, w.index, 1): w for w in waits}
         founds = [by_identity(tracer, disk) for tracer in tracers]
@@ -247,8 +247,8 @@ def test(options: argparse.Namespace) -> None:
                 check(wait, found[key], who)
         one, *others = founds
         for other in others:
-            for key, event in one.items():
-                agree(event, other[key])
+            for identity, event in one.items():
+                agree(event, other[identity])
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import asynchronous as aio
 
@@ -78,8 +79,8 @@ def from_the_disk(op: int) -> Request:
         iov = (ctypes.c_ulong * 2)(
             aio.address(ctypes.c_char.from_buffer(data)), lab.PAGE
         )
-        where = (aio.address(iov), 1) if op == aio.WRITEV else tuple(iov)
-        done = ring.do(op, fd, *where, lab.PAGE)
+        at, length = (aio.address(iov), 1) if op == aio.WRITEV else iov
+        done = ring.do(op, fd, at, length, lab.PAGE)
         lab.expect(done == lab.PAGE, f"{op} returned {done}")
 
     return do
@@ -109,13 +110,18 @@ class Case:
         return "sync" in self.call
 
 
-def write(call: str, op: int, **more: object) -> Case:
+def write(call: str, op: int, **more: Any) -> Case:
     return Case(call, uring(op), "io_write", **more)
 
 
 def inline(op: int) -> Case:
     do = from_the_disk(op)
-    unknown = {"offset": None, "bytes": None, "has_fd": False, "has_file": False}
+    unknown: dict[str, Any] = {
+        "offset": None,
+        "bytes": None,
+        "has_fd": False,
+        "has_file": False,
+    }
     return Case("io_uring_enter", do, "io_write", **unknown, flags=os.O_DIRECT)
 
 

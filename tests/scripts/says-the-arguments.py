@@ -23,8 +23,8 @@ DRILLS = lab.PROJECT / "tests/scripts/drills-down-to-the-lock.py"
 
 def answer(modules: Path) -> list[str]:
     """What the drill-down of that test's writer said, the arguments only."""
-    command = [lab.PROJECT / "stap/drilldown", "--auto", "--arguments"]
-    command += ["--stall-us", str(STALL_US), "--module", modules / "drilldown.ko"]
+    command = [str(lab.PROJECT / "stap/drilldown"), "--auto", "--arguments"]
+    command += ["--stall-us", str(STALL_US), "--module", f"{modules}/drilldown.ko"]
     said = lab.run(*command, "--", sys.executable, DRILLS, "--as-writer")
     print(said)
     lab.expect("lost:" not in said, said)

@@ -87,6 +87,10 @@ class Watched:
             self.stalls += event["ev"] == "write" and path.startswith(f"lab/{NAME}")
             self.lost += event.get("count", 0) if event["ev"] == "lost" else 0
 
+    def begun_or_ended(self) -> bool:
+        """Return whether its first line is there, or it is gone."""
+        return bool(self.last) or self.process.poll() is not None
+
     def sample(self) -> None:
         """Note what its processes and its part of the kernel hold."""
         family = [self.process.pid, *lab.descendants(self.process.pid)]
@@ -183,7 +187,7 @@ def main() -> int:
         watched = [Watched(options.engine, s, options.modules) for s in SCRIPTS]
         try:
             for one in watched:
-                lab.until(lambda one=one: one.last or one.process.poll() is not None)
+                lab.until(one.begun_or_ended)
             begun_s = time.monotonic()
             soak(options, watched)
             took_s = time.monotonic() - begun_s

@@ -5,6 +5,7 @@ the data to the scripts, engines and kernels there are."""
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -25,7 +26,7 @@ JUNIT = """<testsuites><testsuite>
 
 
 @pytest.mark.parametrize("made", [overhead, support], ids=lambda m: m.DOCUMENT)
-def test_a_document_is_what_its_data_say(made) -> None:
+def test_a_document_is_what_its_data_say(made: ModuleType) -> None:
     text = (pages.DOCS / f"{made.DOCUMENT}.md").read_text()
     data = pages.load(made.DOCUMENT)
     assert pages.filled(text, made.parts(data)) == text

@@ -82,9 +82,12 @@ def test_an_interrupted_build_is_not_mistaken_for_a_finished_one(place: Path) ->
     with pytest.raises(KeyboardInterrupt):
         cache.build("thing", "k", interrupted)
     assert not (place / "thing-k").exists()
-    done = cache.build(
-        "thing", "k", lambda part: (part.mkdir(), (part / "all").touch())[0]
-    )
+
+    def whole(part: Path) -> None:
+        part.mkdir()
+        (part / "all").touch()
+
+    done = cache.build("thing", "k", whole)
     assert [file.name for file in done.iterdir()] == ["all"]
 
 

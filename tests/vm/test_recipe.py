@@ -48,8 +48,8 @@ def test_the_images_are_kept_apart_and_neither_knows_of_the_others_parts(
 ) -> None:
     """What is on demand can change without a default image built anew."""
 
-    def keys() -> tuple[str, str]:
-        return tuple(image._tree_key(recipe.load(full=full)) for full in (False, True))
+    def keys() -> list[str]:
+        return [image._tree_key(recipe.load(full=full)) for full in (False, True)]
 
     before = keys()
     assert before[0] != before[1]

@@ -1,32 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""plan_cli: repro/plan's command line to a plan in a folder, or to lists."""
+"""cli: parse the command line of repro/plan and run it."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
+from labrun.command_line import Parser, carry_out, whole
 from labrun.comparison import matrix, plan
 from labrun.comparison.plan import Wanted
-from labrun.errors import EXIT_COMPLETE, EXIT_REFUSED, RefusedError
-from labrun.progress import say
-from labrun.run.cli import OneLineParser, whole
+from labrun.errors import EXIT_COMPLETE, RefusedError
 
 DEFAULT_WORKLOAD = "appenders"
 
 
 def _loads(text: str) -> tuple[int, ...]:
-    """`50,100` to loads in percent, the lowest first, each once."""
+    """Parse `50,100` into loads in percent, sorted, without duplicates."""
     return tuple(sorted({whole(1, 10_000)(word) for word in text.split(",")}))
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = OneLineParser(
-        prog="repro/plan",
-        description="Plan a comparison of file systems on one disk with one workload.",
+def _parser() -> Parser:
+    parser = Parser(
+        "repro/plan", "Plan a comparison of file systems on one disk with one workload."
     )
     add = parser.add_argument
-    add("folder", nargs="?", metavar="DIR", type=Path, help="the comparison's folder")
+    add("--out", metavar="DIR", type=Path, help="write the plan to this folder")
     add("--profile", metavar="DISK", default=matrix.DEFAULT_PROFILE)
     add("--workload", metavar="SCENARIO", default=DEFAULT_WORKLOAD)
     add("--fs", metavar="A,B", default="", help="file systems or options (all)")
@@ -34,11 +32,16 @@ def _parser() -> argparse.ArgumentParser:
     add("--duration-s", metavar="S", type=whole(1, 86_400), default=12)
     add("--seed", metavar="N", type=whole(0, 2**31), default=1)
     add("--aged", metavar="PERCENT", type=whole(0, 90), default=0)
-    loads = "percent of the workload's own load, by commas (100)"
+    loads = "percent of the workload's own load, comma-separated (100)"
     add("--load", metavar="A,B", type=_loads, default=_loads("100"), help=loads)
-    add("--inputs", metavar="TEXT", default="", help="what else the results rest on")
-    add("--left", action="store_true", help="list the runs DIR still lacks, and stop")
-    add("--list", action="store_true", help="list disks and options, and stop")
+    add("--inputs", metavar="TEXT", default="", help="what else the results depend on")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument(
+        "--left", metavar="DIR", type=Path, help="list the runs still to do, and exit"
+    )
+    only.add_argument(
+        "--list", action="store_true", help="list disks and options, and exit"
+    )
     return parser
 
 
@@ -64,30 +67,28 @@ def _plan(options: argparse.Namespace) -> None:
         loads=options.load,
     )
     made, cells = plan.make(wanted)
-    if options.folder is None:
-        print(f"{len(cells)} runs of {options.duration_s} s; DIR is where they go")
+    if options.out is None:
+        print(f"{len(cells)} runs of {options.duration_s} s; --out DIR writes the plan")
         return
     try:
-        plan.write(options.folder, made, cells)
+        plan.write(options.out, made, cells)
     except OSError as error:
         raise RefusedError(f"{error.filename}: {error.strerror}") from None
-    left = len(plan.unfinished(options.folder))
+    left = len(plan.unfinished(options.out))
     print(f"{left} of {len(cells)} runs of {options.duration_s} s to do")
 
 
-def main() -> int:
-    """Plan; bad input becomes one line on stderr."""
-    try:
-        options = _parser().parse_args()
-        if options.list:
-            _list()
-        elif options.left and options.folder:
-            for name, *_ in plan.unfinished(options.folder):
-                print(name)
-        else:
-            _plan(options)
-    except RefusedError as refused:
-        for line in refused.lines:
-            say(f"repro/plan: {line}")
-        return EXIT_REFUSED
+def _command(options: argparse.Namespace) -> int:
+    if options.list:
+        _list()
+    elif options.left:
+        for name, *_ in plan.unfinished(options.left):
+            print(name)
+    else:
+        _plan(options)
     return EXIT_COMPLETE
+
+
+def main() -> int:
+    """Run the command line; return the exit status."""
+    return carry_out(_parser(), _command)

@@ -23,21 +23,14 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
+from labrun.command_line import Parser, carry_out, whole
 from labrun.comparison import matrix
 from labrun.comparison.matrix import Option
 from labrun.crash import records
 from labrun.crash.records import Promise
-from labrun.errors import (
-    EXIT_COMPLETE,
-    EXIT_FAILED,
-    EXIT_REFUSED,
-    RefusedError,
-    StepError,
-)
+from labrun.errors import EXIT_COMPLETE, RefusedError, StepError
 from labrun.injectors.biodelay import Biodelay
 from labrun.process import tool
-from labrun.progress import say
-from labrun.run.cli import OneLineParser, whole
 from labrun.scenario import reading
 from labrun.scenario.keys import Scenario
 from labrun.setup import disk, filesystem, tuning
@@ -52,10 +45,9 @@ RESET = Path("/proc/sysrq-trigger")
 FSCK = {"ext4": ["e2fsck", "-p"], "f2fs": ["fsck.f2fs", "-a"]}
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = OneLineParser(
-        prog="repro/crash",
-        description="Show what a file system keeps when its machine is cut.",
+def _parser() -> Parser:
+    parser = Parser(
+        "repro/crash", "Show what a file system keeps when its machine is reset."
     )
     add = parser.add_argument
     add("phase", choices=("list", "write", "check"))
@@ -182,22 +174,17 @@ def _fsck(option: Option, path: str) -> str | None:
         return str(failed)
 
 
-def main() -> int:
-    """Run one phase on one option, or list them."""
-    try:
-        asked = _parser().parse_args()
-        options = chosen(asked.options)
-        if asked.phase == "list":
-            print("\n".join(option.name for option in options))
-            return EXIT_COMPLETE
-        if len(options) != 1 or not (asked.disk and asked.promises and asked.kept):
-            raise RefusedError("name one option, --disk, --promises and --kept")
-        (_write if asked.phase == "write" else _check)(options[0], asked)
-    except RefusedError as refused:
-        for line in refused.lines:
-            say(f"repro/crash: {line}")
-        return EXIT_REFUSED
-    except (StepError, OSError) as failed:
-        say(f"repro/crash: {failed}")
-        return EXIT_FAILED
+def _command(asked: argparse.Namespace) -> int:
+    options = chosen(asked.options)
+    if asked.phase == "list":
+        print("\n".join(option.name for option in options))
+        return EXIT_COMPLETE
+    if len(options) != 1 or not (asked.disk and asked.promises and asked.kept):
+        raise RefusedError("name one option, --disk, --promises and --kept")
+    (_write if asked.phase == "write" else _check)(options[0], asked)
     return EXIT_COMPLETE
+
+
+def main() -> int:
+    """Run one phase on one option, or list the options; return the exit status."""
+    return carry_out(_parser(), _command)

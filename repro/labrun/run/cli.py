@@ -1,24 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""cli: repro/run's command line to an exit status."""
+"""cli: parse the command line of repro/run and run it."""
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import NoReturn
 
 from labrun import TREE
-from labrun.errors import (
-    EXIT_COMPLETE,
-    EXIT_REFUSED,
-    EXIT_STATUSES,
-    RefusedError,
-    StoppedError,
-)
+from labrun.command_line import Parser, carry_out, whole
+from labrun.errors import EXIT_COMPLETE, EXIT_STATUSES, RefusedError
 from labrun.injectors import registry
 from labrun.progress import MODES, Progress, say
 from labrun.run import dry_run, series, settings, stages, tracer
@@ -30,34 +23,14 @@ from labrun.stop import Stop
 MAX_DURATION_S = 86_400
 
 
-def whole(low: int, high: int) -> Callable[[str], int]:
-    """A reader of whole numbers in a range, for argparse."""
-
-    def read(text: str) -> int:
-        good = text.isascii() and text.isdigit() and len(text) < 20
-        if not good or not low <= int(text) <= high:
-            raise argparse.ArgumentTypeError(f"{text!r}: want {low} to {high}")
-        return int(text)
-
-    return read
-
-
-class OneLineParser(argparse.ArgumentParser):
-    """Tells a mistake in one line, as everything else does."""
-
-    def error(self, message: str) -> NoReturn:
-        raise RefusedError(f"{message}; see --help")
-
-
 def _parser() -> argparse.ArgumentParser:
     statuses = "\n".join(
         f"  {status:3}  {meaning}" for status, meaning in EXIT_STATUSES
     )
-    parser = OneLineParser(
-        prog="repro/run",
-        description="Run one scenario on this machine; leave a run directory.",
-        epilog=f"exit status:\n{statuses}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = Parser(
+        "repro/run",
+        "Run one scenario on this machine and write a run directory.",
+        f"exit status:\n{statuses}",
     )
     add = parser.add_argument
     add(
@@ -160,10 +133,10 @@ def _run(options: argparse.Namespace) -> int:
     if options.plan:
         return series.run(options, stop)
     name, variant = variants.split(options.scenario)
-    whole, table = reading.load(reading.find(name))
-    found = modes.applied(variants.chosen(whole, variant), options.mode)
+    every, table = reading.load(reading.find(name))
+    found = modes.applied(variants.chosen(every, variant), options.mode)
     if options.list_variants:
-        print("\n".join(map(partial(variants.label, name), variants.names(whole))))
+        print("\n".join(map(partial(variants.label, name), variants.names(every))))
         return EXIT_COMPLETE
     registry.chosen(found, options.injector)  # may refuse what the rules ask for
     if options.check:
@@ -183,17 +156,12 @@ def _run(options: argparse.Namespace) -> int:
     return status
 
 
+def _command(options: argparse.Namespace) -> int:
+    if not options.list and (options.scenario is None) == (options.plan is None):
+        raise RefusedError("name a scenario; --list shows them")
+    return _list() if options.list else _run(options)
+
+
 def main() -> int:
-    """Run the command line; bad input becomes one line each on stderr."""
-    try:
-        options = _parser().parse_args()
-        if not options.list and (options.scenario is None) == (options.plan is None):
-            raise RefusedError("name a scenario; --list shows them")
-        return _list() if options.list else _run(options)
-    except RefusedError as refused:
-        for line in refused.lines:
-            say(f"repro/run: {line}")
-        return EXIT_REFUSED
-    except StoppedError as stopped:  # before the first step: nothing to undo
-        say(f"repro/run: {stopped}")
-        return 128 + stopped.signal_number
+    """Run the command line; return the exit status."""
+    return carry_out(_parser(), _command)

@@ -11,9 +11,8 @@ from pathlib import Path
 from labrun import TREE
 from labrun.injectors.interface import Injector
 from labrun.run import tracer
-from labrun.scenario.keys import Scenario
+from labrun.scenario.keys import Scenario, version
 from labrun.setup import memory, tuning
-from labrun.setup.kernel import version
 
 PACKAGES = {
     "mkfs.ext4": "e2fsprogs",

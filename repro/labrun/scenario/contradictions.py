@@ -5,15 +5,11 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from labrun.scenario import rule, variants
+from labrun.scenario.keys import Expect, Scenario, version
 from labrun.scenario.kinds import FIO_JOBS, SECOND_US, Fio
 from labrun.scenario.schema import did_you_mean
-from labrun.setup.kernel import version
-
-if TYPE_CHECKING:
-    from labrun.scenario.keys import Expect, Scenario
 
 Found = Iterator[tuple[str, str]]
 # What `expect` can ask of one kind of client alone.

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from labrun.scenario.kinds import (
@@ -45,6 +46,12 @@ VERSION_HELP = "a kernel release like 6.12"
 # Options are handed to mkfs and mount as they are: no shell is in between.
 SYSCTL = r"[a-z0-9_]+(\.[a-z0-9_-]+)+"
 QUEUE = r"[a-z_]+"
+
+
+def version(text: str) -> tuple[int, int]:
+    """Return (6, 12) for 6.12, 6.12+ or 6.12.107+deb13-amd64."""
+    major, minor = re.findall(r"\d+", text)[:2]
+    return int(major), int(minor)
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from labrun.errors import RefusedError
-
-if TYPE_CHECKING:
-    from labrun.scenario.keys import Scenario
+from labrun.scenario.keys import Scenario
 
 
 def applied(scenario: Scenario, mode: str | None) -> Scenario:

@@ -7,13 +7,11 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from labrun.errors import RefusedError
 from labrun.scenario import schema
-
-if TYPE_CHECKING:
-    from labrun.scenario.keys import Scenario, Variant
+from labrun.scenario.keys import Scenario, Variant
 
 # The scenario itself, in a table of its variants.
 PLAIN = "plain"

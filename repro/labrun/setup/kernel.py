@@ -27,12 +27,6 @@ SPLATS = re.compile(
 )
 
 
-def version(text: str) -> tuple[int, int]:
-    """(6, 12) of 6.12, 6.12+ or 6.12.107+deb13-amd64."""
-    major, minor = re.findall(r"\d+", text)[:2]
-    return int(major), int(minor)
-
-
 def save_symbols(run: Run) -> None:
     """kallsyms.gz, the injector's symbols in it; written before anybody traces."""
     with run.step("kallsyms"):

@@ -12,30 +12,31 @@ import argparse
 import json
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from labrun.command_line import Parser, carry_out
+from labrun.errors import EXIT_COMPLETE, StepError
+from labrun.progress import say
 from labrun.workloads import fio_log, hdr
-from labrun.workloads.fio_log import Call, FioError, Job
+from labrun.workloads.fio_log import Call, Job
 
 SECOND_US = 1_000_000
 SECOND_NS = 1_000_000_000
 MONOTONIC = time.CLOCK_MONOTONIC
-FAILED = 1
 
 
-def arguments(argv: list[str] | None) -> argparse.Namespace:
-    """The command line: latwriter's words, and the job."""
-    parser = argparse.ArgumentParser(prog="fio-client", description=__doc__)
+def parser() -> Parser:
+    """The options of latwriter, and the job."""
+    options = Parser("fio-client", "Run a fio job as a client: fio writes, we record.")
     for name in ("job", "path", "hlog", "hlog-service", "slow-log"):
-        parser.add_argument(f"--{name}", type=Path, required=True, metavar="FILE")
+        options.add_argument(f"--{name}", type=Path, required=True, metavar="FILE")
     for name in ("bytes", "interval-us", "duration-s", "slow-us", "seed"):
-        parser.add_argument(f"--{name}", type=int, required=True, metavar="N")
-    return parser.parse_args(argv)
+        options.add_argument(f"--{name}", type=int, required=True, metavar="N")
+    return options
 
 
 def stem(asked: argparse.Namespace) -> Path:
@@ -168,25 +169,24 @@ def save(jobs: list[Job], asked: argparse.Namespace) -> str:
     )
 
 
-def main(argv: list[str] | None = None) -> int:
-    """0, 128 and the signal's number, or 1 with one line about what went wrong."""
-    asked = arguments(argv)
+def _run(asked: argparse.Namespace) -> int:
     status, caught = carried_out(list(map(str, command(asked))))
-    try:
-        said = Path(f"{stem(asked)}.out").read_text(errors="replace")
-        if status and not caught:
-            raise FioError(f"fio: exit {status}; {fio_log.complaint(said)}")
-        logs = sorted(
-            stem(asked).parent.glob(f"{stem(asked).name}_clat.*.log"), key=_number
-        )
-        jobs = fio_log.read(said, logs, asked.interval_us)
-        if not any(job.calls for job in jobs):
-            raise FioError("fio wrote nothing")
-        print(f"fio-client: {save(jobs, asked)}", file=sys.stderr)
-    except (FioError, OSError) as error:
-        print(f"fio-client: {error}", file=sys.stderr)
-        return FAILED
-    return 128 + caught if caught else 0
+    said = Path(f"{stem(asked)}.out").read_text(errors="replace")
+    if status and not caught:
+        raise StepError(f"fio: exit {status}; {fio_log.complaint(said)}")
+    logs = sorted(
+        stem(asked).parent.glob(f"{stem(asked).name}_clat.*.log"), key=_number
+    )
+    jobs = fio_log.read(said, logs, asked.interval_us)
+    if not any(job.calls for job in jobs):
+        raise StepError("fio wrote nothing")
+    say(f"fio-client: {save(jobs, asked)}")
+    return 128 + caught if caught else EXIT_COMPLETE
+
+
+def main() -> int:
+    """Run fio; return the exit status, 128 and the signal's number for a signal."""
+    return carry_out(parser(), _run)
 
 
 def _number(path: Path) -> int:

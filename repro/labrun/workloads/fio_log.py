@@ -17,16 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from labrun.errors import StepError
+
 WRITE = 1
 MS_NS = 1_000_000
 US_NS = 1_000
 # The system call that an engine writes with (fio's engines/sync.c).
 CALLS = {"sync": "write", "psync": "pwrite64"}
 PID = re.compile(r"^[^\s{].*\(groupid=\d+, jobs=1\): .*\bpid=(\d+):", re.MULTILINE)
-
-
-class FioError(Exception):
-    """What fio left cannot be read; one line."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ def read(said: str, logs: list[Path], interval_us: int) -> list[Job]:
     told = _json(said)
     pids = [int(pid) for pid in PID.findall(said)]
     if not len(pids) == len(logs) == len(told["jobs"]):
-        raise FioError(
+        raise StepError(
             f"fio names {len(pids)} processes, {len(told['jobs'])} jobs and wrote"
             f" {len(logs)} logs; want as many of each: no group_reporting, no threads"
         )
@@ -69,7 +67,7 @@ def read(said: str, logs: list[Path], interval_us: int) -> list[Job]:
         options = told.get("global options", {}) | row.get("job options", {})
         engine = options.get("ioengine", "psync")
         if engine not in CALLS:
-            raise FioError(f"ioengine {engine}: want {' or '.join(CALLS)}")
+            raise StepError(f"ioengine {engine}: want {' or '.join(CALLS)}")
         epoch_ns = row["job_start"] * MS_NS
         calls = _calls(path, epoch_ns, interval_us * US_NS)
         jobs.append(Job(pid, CALLS[engine], calls))
@@ -83,7 +81,7 @@ def _json(said: str) -> dict[str, Any]:
         found = json.loads(said[start : end + 3])
         return dict(found, jobs=list(found["jobs"]))
     except (ValueError, LookupError, TypeError):
-        raise FioError(f"no JSON of fio's; {complaint(said)}") from None
+        raise StepError(f"no JSON of fio's; {complaint(said)}") from None
 
 
 def complaint(said: str) -> str:
@@ -98,7 +96,7 @@ def _calls(path: Path, epoch_ns: int, interval_ns: int) -> tuple[Call, ...]:
         try:
             _, dur_ns, direction, size, offset, _, issue_ns = map(int, line.split(","))
         except ValueError:
-            raise FioError(f"{path.name}:{number}: not such a line: {line}") from None
+            raise StepError(f"{path.name}:{number}: not such a line: {line}") from None
         if direction == WRITE:
             seq = len(found)
             intended_ns = epoch_ns + seq * interval_ns

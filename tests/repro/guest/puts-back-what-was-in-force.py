@@ -5,10 +5,10 @@ when the other is set, as a run does, and find in force what was in force before
 
 import sys
 import tempfile
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "repro"))
 from labrun.progress import Progress
 from labrun.setup import tuning
 from labrun.steps import Run
@@ -23,12 +23,12 @@ SET = (
 )
 
 
-def both():
+def both() -> dict[str, int]:
     """What the kernel says now."""
     return {name: int(tuning.sysctl_path(name).read_text()) for name in BEFORE}
 
 
-def tried(run, in_force, settings):
+def tried(run: Run, in_force: str, settings: dict[str, int]) -> Iterator[str]:
     """Mistakes, as lines, where `in_force` holds and a run has `settings`."""
     tuning.sysctl_path(in_force).write_text(f"{BEFORE[in_force]}\n")
     before = both()
@@ -42,7 +42,7 @@ def tried(run, in_force, settings):
         yield f"{case}: left {both()}, not {before}"
 
 
-def main():
+def main() -> bool:
     run = Run(Path(tempfile.mkdtemp(prefix="test-")), Progress("none"), Stop())
     place, value = tuning.in_force(tuning.sysctl_path("vm.dirty_ratio"))
     found = [line for pair in product(BEFORE, SET) for line in tried(run, *pair)]

@@ -17,13 +17,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from traces_of_a_run import leftovers, settings
 
-TREE = Path(__file__).resolve().parents[3]
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(TREE / "repro"))
 from labrun.run import cli  # noqa: E402
 
 DISK = "/dev/vdb"
@@ -32,16 +31,16 @@ SECTORS = 1 << 20  # of each partition
 LINUX = 0x83
 
 
-def do(*command):
+def do(*command: str | Path) -> None:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
-def contents():
+def contents() -> bytes:
     with Path(DISK).open("rb") as disk:
         return disk.read(LOOKED_AT_BYTES)
 
 
-def run(*words):
+def run(*words: str | Path) -> tuple[int, str]:
     """repro/run with these words: its status and what it printed."""
     reads, writes = os.pipe()
     child = os.fork()
@@ -62,7 +61,7 @@ def run(*words):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), text
 
 
-def refused(what, pattern, *words):
+def refused(what: str, pattern: str, *words: str | Path) -> None:
     """One line, status 2, nothing changed."""
     before, was_set, out = contents(), settings(), FOLDER / "run"
     status, text = run("--out", out, *words)
@@ -75,14 +74,14 @@ def refused(what, pattern, *words):
     assert not leftovers(was_set), f"{what}: {leftovers(was_set)}"
 
 
-def refused_always(what, pattern):
+def refused_always(what: str, pattern: str) -> None:
     """With --wipe as without."""
     refused(what, pattern, "--disk", DISK)
     refused(f"{what} --wipe", pattern, "--disk", DISK, "--wipe")
 
 
 @contextlib.contextmanager
-def mounted(device):
+def mounted(device: str) -> Iterator[Path]:
     folder = FOLDER / "mnt"
     folder.mkdir()
     do("mount", "-o", "ro,noload", device, folder)
@@ -93,7 +92,7 @@ def mounted(device):
         folder.rmdir()
 
 
-def no_disks():
+def no_disks() -> None:
     refused("no disk", "--disk is missing")
     refused("absent", "/dev/absent: No such file", "--disk", "/dev/absent")
     refused("a file", "is no block device", "--disk", "/etc/passwd")
@@ -102,7 +101,7 @@ def no_disks():
     refused("no duration", "--duration-s: *want 1 to", *words)
 
 
-def file_systems():
+def file_systems() -> None:
     do("mkfs.ext4", "-q", DISK)
     wanted = "carries data (ext4); --wipe destroys it"
     refused("a file system", wanted, "--disk", DISK)
@@ -111,7 +110,7 @@ def file_systems():
     do("wipefs", "--all", "--quiet", DISK)
 
 
-def swap():
+def swap() -> None:
     do("mkswap", "--quiet", DISK)
     refused("unused swap", "carries data (swap)", "--disk", DISK)
     do("swapon", DISK)
@@ -122,7 +121,7 @@ def swap():
     do("wipefs", "--all", "--quiet", DISK)
 
 
-def write_table(*first_sectors):
+def write_table(*first_sectors: int) -> None:
     """A DOS partition table by hand (block/partitions/msdos.c)."""
     entry = struct.Struct("<x3xB3xII")
     table = b"".join(entry.pack(LINUX, first, SECTORS) for first in first_sectors)
@@ -134,7 +133,7 @@ def write_table(*first_sectors):
     do("blockdev", "--rereadpt", DISK)
 
 
-def partitions():
+def partitions() -> None:
     write_table(2048, 2048 + SECTORS)
     wanted = "carries data (dos, partitions vdb1, vdb2)"
     refused("partitions", wanted, "--disk", DISK)
@@ -145,7 +144,7 @@ def partitions():
     do("blockdev", "--rereadpt", DISK)
 
 
-def holders():
+def holders() -> None:
     do("dmsetup", "create", "held", "--table", f"0 65536 linear {DISK} 0")
     try:
         refused_always("device-mapper", "vdb is held by dm-0")
@@ -163,7 +162,7 @@ def holders():
         do("blockdev", "--setrw", DISK)
 
 
-def folders():
+def folders() -> None:
     full = FOLDER / "full"
     full.mkdir()
     (full / "precious").touch()
@@ -174,7 +173,7 @@ def folders():
         refused(f"--out {place}", why, "--disk", DISK, "--out", place)
 
 
-def wiped():
+def wiped() -> None:
     """What is refused without --wipe is run with it."""
     do("mkfs.ext4", "-q", DISK)
     was_set, out = settings(), FOLDER / "wiped"

@@ -5,19 +5,20 @@ import re
 import tempfile
 from pathlib import Path
 
+Settings = tuple[list[str], list[str]]  # values of SYSCTLS, files of swap
 SYSCTLS = ("dirty_writeback_centisecs", "dirty_expire_centisecs")
 PROCESSES = re.compile(rb"latwriter|stapio|staprun|bpftrace")
 MODULES = re.compile(r"^(biodelay|scsi_debug|stap_|stalled_writes)", re.MULTILINE)
 
 
-def settings():
+def settings() -> Settings:
     """What a scenario changes and puts back: its sysctls, and what is swapped to."""
     sysctls = [Path("/proc/sys/vm", name).read_text() for name in SYSCTLS]
     _, *swaps = Path("/proc/swaps").read_text().splitlines()
     return sysctls, [line.split()[0] for line in swaps]
 
 
-def processes():
+def processes() -> list[bytes]:
     """Command lines of what a run starts."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
@@ -31,10 +32,10 @@ def processes():
     return found
 
 
-def leftovers(before):
+def leftovers(before: Settings) -> list[object]:
     """What is left, where settings() were `before`; nothing is good."""
     mounts = Path("/proc/mounts").read_text().splitlines()
-    found = [line for line in mounts if "writestall-mnt-" in line]
+    found: list[object] = [line for line in mounts if "writestall-mnt-" in line]
     found += MODULES.findall(Path("/proc/modules").read_text())
     found += processes()
     for folder in (tempfile.gettempdir(), "/dev/shm"):

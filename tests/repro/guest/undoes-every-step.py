@@ -13,9 +13,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from traces_of_a_run import leftovers, settings
+from traces_of_a_run import Settings, leftovers, settings
 
 TREE = Path(__file__).resolve().parents[3]
 DISK, JOURNAL = "/dev/vdb", "/dev/sda"
@@ -72,30 +74,33 @@ stall_ms_min = 0
 """
 
 
-def write_scenario(folder, name):
+def write_scenario(folder: Path, name: str) -> None:
     """The scenario's file, in the folder that its runs get."""
     text = f'name = "{name}"\n{REST}{SCENARIOS[name]}'
     (folder / f"{name}.toml").write_text(text)
 
 
-def start(out, arguments):
+def start(out: Path, arguments: list[str]) -> subprocess.Popen[str]:
     """A run of a few seconds that reports its progress."""
     (scenario,) = out.parent.glob("*.toml")
-    command = [TREE / "repro/run", scenario, "--disk", DISK, "--journal-disk", JOURNAL]
-    command += ["--wipe", "--progress", "json", "--out", out, *arguments]
+    command = [str(TREE / "repro/run"), str(scenario), "--disk", DISK]
+    command += ["--journal-disk", JOURNAL, "--wipe", "--progress", "json"]
+    command += ["--out", str(out), *arguments]
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
 
-def progress(run):
+def progress(run: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
     """The JSON lines a run prints; other lines are passed on."""
-    for line in run.stderr:
+    for line in run.stderr or ():
         if line.startswith("{"):
             yield json.loads(line)
         else:
             print("   ", line.rstrip())
 
 
-def run_until(step, number, out, arguments, delay_s=0.0):
+def run_until(
+    step: str, number: int, out: Path, arguments: list[str], delay_s: float = 0.0
+) -> int:
     """Signal a run when a step begins; its exit status."""
     run = start(out, arguments)
     for line in progress(run):
@@ -105,7 +110,14 @@ def run_until(step, number, out, arguments, delay_s=0.0):
     return run.wait(timeout=END_S)
 
 
-def check(name, undoing, status, wanted, out, before):
+def check(
+    name: str,
+    undoing: list[str],
+    status: int,
+    wanted: int,
+    out: Path,
+    before: Settings,
+) -> int:
     """Mistakes in how a signalled run ended, as lines."""
     manifest = json.loads((out / "manifest.json").read_text())
     wanted_word = {0: "complete"}.get(wanted, "cut_off")
@@ -127,18 +139,20 @@ def check(name, undoing, status, wanted, out, before):
     return len(found)
 
 
-def complete_run(folder, arguments):
+def complete_run(folder: Path, arguments: list[str]) -> list[str]:
     """The plan of a run that nobody disturbs; it must be what was done."""
     run = start(folder / "undisturbed", arguments)
     lines = list(progress(run))
     assert run.wait(timeout=END_S) == 0, "the undisturbed run failed"
-    plan = next(line["plan"] for line in lines if "plan" in line)
+    plan: list[str] = next(line["plan"] for line in lines if "plan" in line)
     done = [line["step"] for line in lines if line.get("status") == "ok"]
     assert plan == done, f"planned {plan}, done {done}"
     return plan
 
 
-def disturbed(folder, name, tried, before, arguments):
+def disturbed(
+    folder: Path, name: str, tried: set[str], before: Settings, arguments: list[str]
+) -> tuple[int, set[str]]:
     """A scenario's runs, one for each step not tried that a signal then ends; the
     number of mistakes, and the steps tried now."""
     write_scenario(folder, name)
@@ -159,8 +173,8 @@ def disturbed(folder, name, tried, before, arguments):
     return failures, tried | set(plan)
 
 
-def main():
-    before, failures, tried = settings(), 0, set()
+def main() -> bool:
+    before, failures, tried = settings(), 0, set[str]()
     for name in SCENARIOS:
         folder = Path(tempfile.mkdtemp(prefix="test-"))
         found, tried = disturbed(folder, name, tried, before, sys.argv[1:])

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""chain: follow each stalled write to its cause."""

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""answers: turns chains into the numbers of an answer: roots, shares, convoys.
+
+Nothing here prints, and nothing behind it computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, overload
+
+from writestall.chain.explainer import Explainer
+from writestall.chain.parts import Chain, Part
+from writestall.chain.roots import Root, Roots, largest_first
+from writestall.chain.sums import Sums
+from writestall.chain.survey import Chains, Source, Tally, survey
+from writestall.chain.tally import Asked
+from writestall.common.units import many
+from writestall.events.application import Application, read_application
+from writestall.events.contract import Write
+from writestall.events.hlog import Latencies, read_latencies
+from writestall.events.lines import Problem
+from writestall.events.run_directory import RunDir
+from writestall.events.stream import Stream, read_stream
+
+
+@dataclass(frozen=True, slots=True)
+class Convoy:
+    """Writes that waited for the same thing at the same time; the slowest is first."""
+
+    chains: Chains
+
+
+@dataclass
+class Answer:
+    """All that is known about a run's stalled writes; durations in ns.
+
+    `writes` are the stalled ones, with their events' line numbers, by time.
+    """
+
+    run: RunDir
+    engine: str
+    stream: Stream
+    writes: list[tuple[int, Write]]
+    latencies: Latencies | None = None
+    application: Application | None = None
+    notes: list[str] = field(default_factory=list)
+    _asked: Asked | None = None
+    _sums: Sums | None = None
+
+    @cached_property
+    def chains(self) -> Chains:
+        """The writes' chains, by time."""
+        return Chains(Explainer(self.stream), self.writes)
+
+    @cached_property
+    def slowest(self) -> Chains:
+        """The same as --write counts them: the slowest is 1."""
+        return self.chains.of(sorted(self.writes, key=lambda row: -row[1].dur_ns))
+
+    @cached_property
+    def _source(self) -> Source:
+        return Source(self.stream.blocks, Roots(self.run))
+
+    def survey(
+        self,
+        asked: Asked,
+        makes: Sequence[Callable[[], Tally]] = (),
+        most: int | None = None,
+    ) -> list[Tally]:
+        """Counts what is asked of all chains, the slowest first, on one way through;
+        returns what each of `makes` gathers of the first `most` of them."""
+        found = survey(self.slowest, self._source, asked, makes, most)
+        self._asked = asked
+        self._sums = Sums(found.counted, self.chains.explainer.ledger)
+        return found.tallies
+
+    def counted_in(self, asked: Asked) -> Sums:
+        """What is told of all chains together, all that is asked among it."""
+        if self._asked not in (asked, asked._replace(details=1)):
+            self.survey(asked)
+        return self.sums
+
+    @property
+    def details(self) -> Sums:
+        """The same with what a page tells beside the sums."""
+        return self.counted_in((self._asked or Asked())._replace(details=1))
+
+    @property
+    def sums(self) -> Sums:
+        """What is told of all chains together."""
+        if self._sums is None:
+            self.survey(Asked())
+        assert self._sums is not None
+        return self._sums
+
+    @property
+    def counted(self) -> str:
+        """What `latencies` are of."""
+        return self.application.counted if self.application else "writes"
+
+    @cached_property
+    def stall_ns(self) -> int:
+        """The stalled writes' durations in sum."""
+        return sum(write.dur_ns for _, write in self.writes)
+
+    @property
+    def longest_ns(self) -> int:
+        """The slowest one's duration; 0 without any."""
+        return max((write.dur_ns for _, write in self.writes), default=0)
+
+    @cached_property
+    def convoys(self) -> Convoys:
+        """The writes by what they waited for together."""
+        return Convoys(self)
+
+    @property
+    def share_explained(self) -> float:
+        """Explained stall time, 0 to 1; 1 where nothing stalled."""
+        return self.sums.explained_ns / self.stall_ns if self.stall_ns else 1.0
+
+    def root_of(self, chain: Chain, leaf: Part) -> Root:
+        """What a leaf comes down to."""
+        return self._source.roots.leaf(chain, leaf)
+
+    @property
+    def ns_by_class(self) -> dict[str, int]:
+        """Stall time by what the writes themselves waited for, largest first."""
+        return largest_first(self.sums.by_class.items())
+
+    def roots(self, chains: Iterable[Chain]) -> dict[Root, int]:
+        """Stall time by root, largest first."""
+        of = self._source.roots.of
+        return largest_first(row for chain in chains for row in of(chain).items())
+
+    @property
+    def all_roots(self) -> dict[Root, int]:
+        """The roots of all chains."""
+        return largest_first(self.sums.by_root.items())
+
+    def summary(self) -> dict[str, Any]:
+        """`summary.json`: design and docs/run-directory.md name the fields."""
+        latencies = self.latencies
+        window = self.stream.begin
+        return {
+            "writes": latencies.writes if latencies else None,
+            "stalls": len(self.writes),
+            "p50_ns": latencies.p50_ns if latencies else None,
+            "p99_ns": latencies.p99_ns if latencies else None,
+            "p999_ns": latencies.p999_ns if latencies else None,
+            "max_ns": latencies.max_ns if latencies else None,
+            "stall_ns": self.stall_ns,
+            "longest_stall_ns": self.longest_ns,
+            "stall_ns_by_class": self.ns_by_class,
+            "stall_ns_by_root": {str(root): ns for root, ns in self.all_roots.items()},
+            "share_explained": round(self.share_explained, 6),
+            "lost_events": self.stream.lost_events,
+            "broken_lines": len(self.stream.problems),
+            "engine": self.engine,
+            "kernel": self.run.get("kernel") or (window.kernel if window else None),
+            "scenario": _scenario_name(self.run),
+            "notes": self.notes,
+        }
+
+
+def _scenario_name(run: RunDir) -> str | None:
+    scenario = run.get("scenario")
+    name = scenario.get("name") if isinstance(scenario, dict) else scenario
+    return name if isinstance(name, str) else None
+
+
+def answer(run: RunDir, wanted_engine: str | None, every: bool = False) -> Answer:
+    """Explains a run's stalled writes, those to its own disk unless `every` is wanted.
+
+    Raises WritestallError where there is nothing to explain.
+    """
+    engine = run.pick_engine(wanted_engine)
+    stream = read_stream(run.events(engine))
+    notes = run.notes + _gaps(stream)
+    writes = stream.writes if every else own_writes(run, stream, notes)
+    found = Answer(run, engine, stream, writes, notes=notes)
+    found.latencies, problems = read_latencies(run.path / "writer.hlog")
+    found.notes += _told(problems)
+    found.application = read_application(run)
+    if found.application:
+        found.notes += _told(found.application.problems)
+    return found
+
+
+# File systems whose files have their disk's number (fs/super.c, setup_bdev_super());
+# of others a manifest tells it since it has `filesystem.dev`.
+DISKS_NUMBER = ("ext4", "xfs", "f2fs")
+
+
+def own_writes(
+    run: RunDir, stream: Stream, notes: list[str]
+) -> list[tuple[int, Write]]:
+    """Writes to the run's file system; all of them where its number is not known."""
+    dev = run.get("filesystem", "dev")
+    numbered = bool(dev) or run.get("filesystem", "type") in DISKS_NUMBER
+    dev = dev or run.get("device", "dev")
+    own = [row for row in stream.writes if row[1].dev in (None, dev)]
+    others = len(stream.writes) - len(own)
+    if not others or not (own or numbered):
+        return stream.writes
+    stalls = many(others, "stalled write")
+    notes.append(f"{stalls} to other disks left out; explain --all shows them")
+    return own
+
+
+def _gaps(stream: Stream) -> list[str]:
+    """What is missing from a tracer's stream, one line each."""
+    name = f"events/{stream.file}"
+    notes = []
+    if stream.begin is None:
+        notes.append(f"{name}: no begin line: when tracing began is not known")
+    if stream.end is None:
+        notes.append(f"{name}: no end line: the tracer was cut off")
+    return notes + _told(stream.problems, "events/")
+
+
+def _told(problems: list[Problem], folder: str = "") -> list[str]:
+    """Problems as notes: the first, and how many more."""
+    if not problems:
+        return []
+    more = f" ({len(problems) - 1} more like it)" if len(problems) > 1 else ""
+    first = problems[0]
+    place = f"{first.file}:{first.line}" if first.line else first.file
+    return [f"{folder}{place}: {first.text}{more}; left out"]
+
+
+class Convoys(Sequence[Convoy]):
+    """Writes grouped by the root event they waited for at once; slowest first."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._chains = answer.chains
+        groups: dict[int, list[tuple[int, Write]]] = {}
+        for key, row in zip(answer.sums.behind, answer.slowest.writes, strict=True):
+            groups.setdefault(key, []).append(row)
+        self._groups = list(groups.values())
+        # The places of the groups by what their writes share.
+        self.places = {key: at for at, key in enumerate(groups)}
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    @overload
+    def __getitem__(self, at: int) -> Convoy: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Convoy]: ...
+    def __getitem__(self, at: int | slice) -> Convoy | list[Convoy]:
+        if isinstance(at, slice):
+            return [Convoy(self._chains.of(rows)) for rows in self._groups[at]]
+        return Convoy(self._chains.of(self._groups[at]))

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""merge: turns a chain's parts into fewer that say as much, and still add up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import attrgetter
+from typing import Any
+
+from msgspec.structs import replace
+
+from writestall.chain.parts import INFERRED, WAIT, Part
+
+
+# Parts that say the same are shown as one.
+def merged(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """Parts with equal meaning summed up, largest first, on this level and below."""
+    groups: dict[tuple[Any, ...], list[Part]] = {}
+    for part in parts:
+        holder = part.holder.tid if part.holder else None
+        kind, rest = part.kind, bool(part.parts)
+        key: tuple[Any, ...]
+        if kind == WAIT:
+            key = (
+                kind, part.cls, part.path, holder, part.explained, rest, part.task.tid
+            )  # fmt: skip
+        else:
+            key = (kind, part.cls, part.path, holder, part.explained, part.why, None)
+        group = groups.get(key)
+        if group is None:
+            groups[key] = [part]
+        else:
+            group.append(part)
+    sums = [
+        _merge(group) if len(group) > 1 else _merged_below(group[0])
+        for group in groups.values()
+    ]
+    if len(sums) > 1:
+        sums.sort(key=_length, reverse=True)
+    return tuple(sums)
+
+
+_length = attrgetter("dur_ns")
+
+
+def _merged_below(part: Part) -> Part:
+    return replace(part, parts=merged(part.parts)) if part.parts else part
+
+
+def _merge(group: list[Part]) -> Part:
+    first = group[0]
+    dur_ns = explained_ns = waits = queue = 0
+    link, start_ns = first.link, first.start_ns
+    evidence: list[int] = []
+    below: list[Part] = []
+    for part in group:
+        if part.dur_ns > first.dur_ns:
+            first = part
+        dur_ns += part.dur_ns
+        explained_ns += part.explained_ns
+        waits += part.waits
+        if part.queue > queue:
+            queue = part.queue
+        if part.link == INFERRED:
+            link = INFERRED
+        begin_ns = part.start_ns
+        if begin_ns is not None and (start_ns is None or begin_ns < start_ns):
+            start_ns = begin_ns
+        evidence += part.evidence
+        below += part.parts
+    return Part(
+        first.kind, first.cls, dur_ns, first.task, start_ns, link, first.why,
+        first.path, first.holder, tuple(dict.fromkeys(evidence)), first.explained,
+        merged(below) if below else (), explained_ns, waits, first.owner, queue,
+    )  # fmt: skip
+
+
+def unqueued(part: Part) -> Part:
+    """A lock handed along a queue as one wait, for the last holder in it.
+
+    The writer waited for the one before it, that one for the next, all in the same
+    function: their other doings become parts of the one wait, and it still adds up.
+    """
+    if not part.parts:
+        return part
+    holder, queue, longest_ns = part.holder, 0, 0
+    parts: list[Part] = []
+    for inner in map(unqueued, part.parts):
+        same = (inner.kind, inner.cls, inner.path) == (part.kind, part.cls, part.path)
+        if same and inner.holder and part.holder:
+            parts += inner.parts
+            if inner.dur_ns > longest_ns:
+                longest_ns, holder, queue = inner.dur_ns, inner.holder, inner.queue + 1
+        else:
+            parts.append(inner)
+    return replace(part, holder=holder, parts=tuple(parts), queue=queue)

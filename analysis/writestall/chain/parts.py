@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""parts: the record of where time went: a tree whose parts add up, in whole ns.
+
+Structs, as events are: a run has millions of parts, and C makes and copies them.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from writestall.classify import classes as c
+from writestall.events.contract import Write
+
+WAIT = "wait"
+SEEN, INFERRED = "seen", "inferred"
+
+
+class Task(Struct, frozen=True, gc=False, cache_hash=True):
+    """Whose time it is: thread id, name and role (classes.py)."""
+
+    tid: int
+    comm: str
+    role: str = c.ROLE_OTHER
+
+
+class Part(Struct, frozen=True, gc=False):
+    """A stretch of a task's time, or an amount of it.
+
+    kind       wait, running, runqueue, short_sleeps or unexplained
+    cls        class of waiting; the kind itself where it is no wait
+    start_ns   CLOCK_MONOTONIC; None for an amount that has no one place
+    task       whose time; `holder` is who it waited for, where that is a task
+    link       seen or inferred, and `why` in words; `evidence` are event ids
+    parts      what the holder did meanwhile; they add up to dur_ns. A part without
+               parts is a root: `explained` says whether its cause is known
+    explained_ns  how much of it is explained: of a root all or nothing, else the sum
+               of its parts'
+    queue      tasks the lock was handed along by before its last holder had it, where
+               merge.unqueued() made one part of their waits
+    owner      whose I/O a device's time is, where not the task's own
+    """
+
+    kind: str
+    cls: str
+    dur_ns: int
+    task: Task
+    start_ns: int | None = None
+    link: str = SEEN
+    why: str = ""
+    path: tuple[str, ...] = ()
+    holder: Task | None = None
+    evidence: tuple[int, ...] = ()
+    explained: bool = True
+    parts: tuple[Part, ...] = ()
+    explained_ns: int = 0
+    waits: int = 1
+    owner: str = ""
+    queue: int = 0
+
+    def leaves(self) -> list[Part]:
+        """The roots below this part, itself when nothing is."""
+        found: list[Part] = []
+        _gather((self,), found)
+        return found
+
+
+class Chain(Struct, frozen=True, gc=False):
+    """One stalled write and where its time went; the parts add up to its duration."""
+
+    id: int
+    write: Write
+    task: Task
+    parts: tuple[Part, ...]
+
+    def leaves(self) -> list[Part]:
+        """The roots of the whole write."""
+        found: list[Part] = []
+        _gather(self.parts, found)
+        return found
+
+    @property
+    def explained_ns(self) -> int:
+        """How much of the write is explained, in ns."""
+        return sum([part.explained_ns for part in self.parts])
+
+
+def _gather(parts: tuple[Part, ...], found: list[Part]) -> None:
+    for part in parts:
+        if part.parts:
+            _gather(part.parts, found)
+        else:
+            found.append(part)

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""roots: turns the ends of a chain's ways into what they come down to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from msgspec import Struct
+
+from writestall.chain.parts import Chain, Part, Task
+from writestall.classify import classes as c
+from writestall.events.run_directory import RunDir
+
+THE_WRITER = "the writer"
+
+
+class Root(Struct, frozen=True, gc=False, cache_hash=True):
+    """What a leaf of a chain comes down to.
+
+    `who` is jbd2, writeback, the writer or a task's name; `device` a disk's name.
+    """
+
+    cls: str
+    who: str
+    device: str | None = None
+
+    def __str__(self) -> str:
+        return _root_text(self)
+
+
+_ROOT_TEXTS = {
+    c.DEVICE_IO: "{device} slow for {who}",
+    c.RUNQUEUE: "no CPU for {who}",
+    c.RUNNING: "{who} on a CPU",
+    c.DIRTY_THROTTLE: "dirty throttling of {who}",
+    c.MEMORY: "no memory for {who}",
+    c.UNEXPLAINED: "unexplained",
+    c.OTHER: "short sleeps of {who}",
+}
+
+
+@lru_cache(maxsize=4096)
+def _root_text(root: Root) -> str:
+    text = _ROOT_TEXTS.get(root.cls, "{cls} of {who}")
+    return text.format(cls=root.cls, who=root.who, device=root.device)
+
+
+class Roots:
+    """The roots of one run's chains."""
+
+    def __init__(self, run: RunDir) -> None:
+        self._carried = _carried(run)
+        self._known: dict[tuple[Any, ...], Root] = {}
+        # The chain that was asked about last, and the answer: several ask in a row.
+        self._last: tuple[Chain | None, dict[Root, int]] = (None, {})
+
+    def leaf(self, chain: Chain, leaf: Part) -> Root:
+        """What a leaf comes down to."""
+        write, task = chain.write, leaf.task
+        own = task.tid == write.tid
+        key = (write.dev, leaf.cls, leaf.kind, leaf.explained, leaf.owner, task, own)
+        root = self._known.get(key)
+        if root is None:
+            root = self._known[key] = self._leaf(chain, leaf)
+        return root
+
+    def of(self, chain: Chain) -> dict[Root, int]:
+        """A chain's roots in ns, each once, in the order of its leaves."""
+        last, sums = self._last
+        if last is not chain:
+            sums = {}
+            for leaf in chain.leaves():
+                root = self.leaf(chain, leaf)
+                sums[root] = sums.get(root, 0) + leaf.dur_ns
+            self._last = (chain, sums)
+        return sums
+
+    def _leaf(self, chain: Chain, leaf: Part) -> Root:
+        cls = leaf.cls if leaf.explained else c.UNEXPLAINED
+        if leaf.kind == c.SHORT_SLEEPS:
+            cls = c.OTHER
+        if cls == c.UNEXPLAINED:
+            return Root(cls, "")
+        device = self._device_of(chain, leaf) if cls == c.DEVICE_IO else None
+        own = leaf.task.tid == chain.write.tid
+        return Root(cls, leaf.owner or (THE_WRITER if own else who(leaf.task)), device)
+
+    def _device_of(self, chain: Chain, leaf: Part) -> str:
+        return journal_disk(leaf.task.comm) or self.disk(chain.write.dev)
+
+    def disk(self, dev: str | None) -> str:
+        """The disk of files with that number."""
+        if dev in self._carried:
+            return self._carried[dev]
+        return f"disk {dev}" if dev else "the disk"
+
+
+def _carried(run: RunDir) -> dict[str | None, str]:
+    """The run's disk's name by each number its files may be told with.
+
+    A file system has its disk's number, or an anonymous one, as btrfs and tmpfs do
+    (fs/super.c, set_anon_super()); a tmpfs is on the disk that is its swap, or on none.
+    """
+    name = run.get("device", "name")
+    if not isinstance(name, str):
+        return {}
+    on_no_disk = run.get("filesystem", "type") == "tmpfs" and not run.get("memory")
+    numbers = {None, run.get("device", "dev")}
+    if not on_no_disk:
+        numbers.add(run.get("filesystem", "dev"))
+    return dict.fromkeys(numbers, name)
+
+
+@lru_cache(maxsize=4096)
+def journal_disk(comm: str) -> str | None:
+    """The disk of a journal's thread, by its name, which holds 15 characters.
+
+    jbd2 names its thread after the disk: fs/jbd2/journal.c, jbd2_stats and kjournald2's
+    "jbd2/%s" with "-8" for the inode of the journal.
+    """
+    match = re.fullmatch(r"jbd2/(.+?)(-\d+)?", comm)
+    return match[1] if match and len(comm) < 15 else None
+
+
+def who(task: Task) -> str:
+    """Who a task is that a write waited for."""
+    if task.role == c.JOURNAL and task.comm.startswith("jbd2/"):
+        return "jbd2"
+    return "writeback" if task.role == c.WRITEBACK else task.comm
+
+
+def largest_first(rows: Iterable[tuple[Any, int]]) -> dict[Any, int]:
+    """Amounts summed up by key, largest first."""
+    sums: dict[Any, int] = {}
+    for key, ns in rows:
+        sums[key] = sums.get(key, 0) + ns
+    return dict(sorted(sums.items(), key=lambda row: -row[1]))

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""endings: turns who woke a sleeper into what ended the wait."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from writestall.classify import classes as c
+from writestall.classify.frames import parse_stack
+from writestall.classify.rules.block import SUBMIT
+from writestall.classify.rules.file_systems import XFS_BUFFER
+from writestall.classify.stack import FOREIGN, Verdict
+from writestall.events.contract import Block
+
+TASK, COMPLETION, TIMER, INTERRUPT, UNKNOWN = (
+    "task",
+    "completion",
+    "timer",
+    "interrupt",
+    "unknown",
+)
+
+# Functions a driver or the block layer ends an I/O with: block/bio.c bio_endio(),
+# block/blk-mq.c blk_update_request(), fs/buffer.c end_buffer_*(), mm/filemap.c
+# folio_end_writeback() (end_page_writeback() before 5.16). XFS ends its buffers and
+# its log's in works of their own, which their bios' ends queue (fs/xfs/xfs_buf.c
+# xfs_buf_bio_end_io(), fs/xfs/xfs_log.c xlog_bio_end_io()).
+_COMPLETION = re.compile(
+    r"_*bio_endio|bio_end_io\w*|blk_update_request|blk_mq_(end|complete)_\w+"
+    r"|_*blk_mq_(end|complete)_request\w*|blk_done_softirq|blk_complete_reqs"
+    r"|_*end_buffer_\w+|end_bio_\w+|folio_end_writeback\w*|end_page_writeback"
+    r"|\w+_end_(b?io|ioend)\w*|\w+_endio\w*|scsi_(io_completion|end_request|done)\w*"
+    r"|virtblk_done|nvme_(irq|pci_complete\w*)|submit_bio_wait_endio"
+    r"|xfs_buf_ioend\w*|xlog_ioend_work"
+)
+# kernel/time/timer.c call_timer_fn(), hrtimer.c __hrtimer_run_queues().
+_TIMER = re.compile(
+    r"process_timeout|hrtimer_wakeup|call_timer_fn|_*run_timers\w*|_*hrtimer_run_\w+"
+)
+# What a lock, a bit or a wait queue is let go with: mm/filemap.c, fs/buffer.c,
+# kernel/locking, kernel/sched/wait*.c, fs/jbd2/commit.c.
+_RELEASE = re.compile(
+    r"_*(folio_)?unlock(_page|_buffer)?|folio_unlock|folio_wake_bit|wake_up_page_bit"
+    r"|up_(read|write)|_*up|rwsem_wake\w*|_*mutex_unlock\w*|wake_up_bit"
+    r"|_*wake_up(_common)?(_lock)?|wake_q\w*|complete(_all)?|_*wake_up_\w+"
+)
+# Workers that send what came to a stacked disk to the disk below: drivers/block/loop.c
+# (loop_queue_work() before 5.15, loop_thread() before 4.0), drivers/md/dm-crypt.c,
+# dm-delay.c, raid1.c, raid10.c, raid5.c.
+_SERVER = re.compile(
+    r"loop_(process|queue)_work|loop_thread|dmcrypt_write|kcryptd_\w+"
+    r"|flush_(delayed|expired)_bios\w*|flush_worker_fn|raid(1|10|5)d|raid5_do_work"
+)
+
+
+@lru_cache(maxsize=65536)
+def _symbols(stack: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(frame.symbol for frame in parse_stack(stack))
+
+
+@lru_cache(maxsize=65536)
+def _shows(pattern: re.Pattern[str], stack: tuple[str, ...]) -> bool:
+    return any(pattern.fullmatch(symbol) for symbol in _symbols(stack))
+
+
+# The innermost sign counts: further out stand whatever was interrupted, and other
+# work of the same interrupt.
+@lru_cache(maxsize=65536)
+def _sign(stack: tuple[str, ...]) -> str:
+    for symbol in _symbols(stack):
+        if _COMPLETION.fullmatch(symbol):
+            return COMPLETION
+        if _TIMER.fullmatch(symbol):
+            return TIMER
+    return INTERRUPT
+
+
+def ending(block: Block) -> str:
+    """What ended a sleep: a task, an I/O's completion, a timer, another interrupt."""
+    if block.waker_ctx is None:
+        return UNKNOWN
+    if block.waker_ctx == "task":
+        return TASK if block.waker_tid else UNKNOWN
+    return _sign(block.waker_kstack)
+
+
+def completes_io(block: Block, verdict: Verdict) -> bool:
+    """True when the waker, whatever its context, was ending an I/O.
+
+    Nothing else ends a wait for an XFS buffer, whatever is left of the waker's stack:
+    b_iowait is for xfs_buf_ioend(), which calls complete() last and is itself called
+    last, by its work (fs/xfs/xfs_buf.c): both tail calls leave no frame.
+    """
+    return _sign(block.waker_kstack) == COMPLETION or verdict.rule is XFS_BUFFER
+
+
+def releases(block: Block) -> bool:
+    """True when the waker's stack shows it letting go of what was waited for."""
+    return _shows(_RELEASE, block.waker_kstack)
+
+
+def is_submitter(block: Block, verdict: Verdict) -> bool:
+    """True for a task asleep on the way down into the disk, its bio in its hands.
+
+    Such a sleep belongs to the device, whoever ends it (a timer, a driver's thread).
+    """
+    if verdict.cls != c.DEVICE_IO:
+        return False
+    return verdict.rule is FOREIGN or _shows(SUBMIT, block.kstack)
+
+
+def serves(block: Block, submitter: bool) -> bool:
+    """True for a stacked disk's worker, asleep with a bio for the disk below."""
+    return submitter and _shows(_SERVER, block.kstack)

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""rules: the tables of rules in the order they are asked (rule.py tells the form)."""
+
+from __future__ import annotations
+
+from writestall.classify.rules import block, file_systems, journal, locks, pages
+
+OVERRIDES = pages.OVERRIDES
+RULES = pages.RULES + journal.RULES + block.RULES + file_systems.RULES + locks.RULES

@@ -1,0 +1,353 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""file_systems: rules for waits in file systems, their journal in jbd2 excepted."""
+
+from __future__ import annotations
+
+from writestall.classify import classes as c
+from writestall.classify.rules.form import (
+    EVENT,
+    FSYNC,
+    IO,
+    LOCK,
+    PAGE,
+    TIMER,
+    WORK,
+    Rule,
+)
+
+# Below these, outside a node's and a block's own locks, a checkpoint's are taken.
+_F2FS_MAP = ("f2fs_map_blocks", "f2fs_map_lock", "f2fs_get_block_locked")
+
+# Functions of XFS that wait for its log, and those that wait for something pinned in
+# it, which the log's write unpins.
+_LOG = ("xlog_*", "xfs_log_*", "_xfs_log_*", "__xfs_log_*")
+_PINNED = (
+    "xfs_iunpin*",
+    "__xfs_iunpin*",
+    "xfs_buf_wait_unpin",
+    "xfs_qm_dqunpin_wait",
+    "xfs_dqunpin_wait",
+)
+# Those of XFS's functions that take the IOLOCK, and what they take it through.
+_XFS_FILE_OPERATIONS = (
+    "xfs_file_*",
+    "xfs_ilock_iocb*",
+    "xfs_rw_ilock",
+    "xfs_vn_setattr*",
+    "xfs_setattr_size",
+    "xfs_write",
+    "xfs_read",
+    "xfs_change_file_space",
+    "xfs_ioc_space",
+    "xfs_reflink_*prep*",
+)
+XFS_BUFFER = Rule(
+    c.DEVICE_IO,
+    (
+        "xfs_buf_iowait",
+        "xfs_buf_submit*",
+        "__xfs_buf_submit*",
+        "_xfs_buf_read",
+        "xfs_buf_delwri_submit*",
+        "xfs_bwrite",
+        "xfs_iowait",
+        "xfs_buftarg_*",
+        "xfs_wait_buftarg",
+    ),
+    "fs/xfs/xfs_buf.c xfs_buf_iowait() (xfs_iowait() in 2.6.32): sleeps until the "
+    "buffer's I/O is over; xfs_buftarg_wait() until that of all of them is",
+    wait=(EVENT, TIMER),
+    bare=True,
+)
+
+RULES: tuple[Rule, ...] = (
+    # XFS.
+    Rule(
+        c.LOG_SPACE,
+        (
+            "xlog_grant_*",
+            "xlog_regrant_*",
+            "xfs_log_reserve",
+            "xfs_log_regrant",
+            "xlog_cil_push_background",
+        ),
+        "fs/xfs/xfs_log.c xlog_grant_head_wait() (xlog_grant_log_space() before 3.4): "
+        "below fsync too, which allocates blocks for what it writes and needs space in "
+        "the log for that; xfs_log_cil.c: too much of the log waits to be written",
+    ),
+    Rule(
+        c.FS_LOCK,
+        ("xfs_log_commit_cil", "xlog_cil_commit"),
+        "fs/xfs/xfs_log_cil.c xlog_cil_commit() (xfs_log_commit_cil() before 5.14): "
+        "xc_ctx_lock, which the work that pushes the log holds",
+        wait=(LOCK,),
+    ),
+    Rule(
+        c.LOG_SPACE,
+        ("xfs_log_commit_cil", "xlog_cil_commit"),
+        "fs/xfs/xfs_log_cil.c: else it sleeps in xlog_cil_push_background() (since "
+        "5.7), inlined",
+        first=True,
+    ),
+    Rule(
+        c.LOG_SPACE,
+        (*_LOG, *_PINNED),
+        "fs/xfs/xfs_log.c xlog_state_get_iclog_space(), xlog_wait_on_iclog(): xfsaild "
+        "and the works of the log write it to make room in it",
+        callers=WORK,
+        not_callers=FSYNC,
+    ),
+    Rule(
+        c.LOG_SPACE,
+        ("xfs_ail_push_all_sync", "xlog_state_get_iclog_space", "xlog_write*"),
+        "fs/xfs/xfs_trans_ail.c, xfs_log.c: until the log is empty, or has a buffer",
+        not_callers=FSYNC,
+    ),
+    Rule(
+        c.JOURNAL_COMMIT_WAIT,
+        (*_LOG, *_PINNED),
+        "fs/xfs/xfs_log.c xfs_log_force(): sleeps until the log is on disk, for fsync, "
+        "or to unpin what a task wants to change (xfs_inode_item.c, xfs_buf.c)",
+    ),
+    Rule(
+        c.FS_LOCK,
+        ("xfs_ilock",),
+        "fs/xfs/xfs_file.c xfs_file_fsync() (until 5.10, xfs_fsync_seq() since): looks "
+        "under the ILOCK whether the inode is in the log; so do ioctls",
+        wait=(LOCK,),
+        by=("xfs_file_fsync", "xfs_file_*ioctl"),
+        bare=True,
+    ),
+    Rule(
+        c.INODE_LOCK,
+        ("xfs_ilock", "xfs_rw_ilock"),
+        "fs/xfs/xfs_file.c: xfs_ilock() called by a file operation itself takes the "
+        "IOLOCK, which is i_rwsem since 4.10 (commit 65523218124d); called by anything "
+        "below one (xfs_trans_alloc_inode(), xfs_update_prealloc_flags()) the ILOCK",
+        wait=(LOCK,),
+        by=_XFS_FILE_OPERATIONS,
+        bare=True,
+    ),
+    XFS_BUFFER,
+    Rule(
+        c.PAGE_WRITEBACK,
+        ("xfs_flush_inodes*", "xfs_ioend_wait", "vn_iowait"),
+        "fs/xfs/xfs_super.c xfs_flush_inodes() has all inodes written by a work; "
+        "xfs_aops.c xfs_ioend_wait() (before 3.2) waits for pages' ends",
+    ),
+    # btrfs.
+    Rule(
+        c.PAGE_WRITEBACK,
+        (
+            "lock_extent_buffer_for_io",
+            "*wait_on_extent_buffer_writeback",
+            "btrfs_start_ordered_extent*",
+            "btrfs_wait_ordered_*",
+            "btrfs_run_ordered_extent_work",
+        ),
+        "fs/btrfs/extent_io.c EXTENT_BUFFER_WRITEBACK is a tree block's PG_writeback; "
+        "fs/btrfs/ordered-data.c: an ordered extent is data under writeback",
+    ),
+    Rule(
+        c.FS_LOCK,
+        (
+            "btrfs_tree_lock*",
+            "btrfs_tree_read_lock*",
+            "__btrfs_tree_*lock*",
+            "btrfs_lock_root_node",
+            "btrfs_read_lock_root_node",
+            "lock_extent",
+            "lock_extent_bits",
+            "__lock_extent",
+            "btrfs_lock_extent*",
+            "wait_extent_bit",
+            "lock_and_cleanup_extent_if_need",
+            "btrfs_drew_*",
+        ),
+        "fs/btrfs/locking.c: a tree block's lock; extent-io-tree.c: a range's lock",
+    ),
+    Rule(
+        c.FS_TRANSACTION,
+        (
+            "start_transaction",
+            "btrfs_*_transaction*",
+            "join_transaction",
+            "wait_current_trans*",
+            "wait_for_commit",
+            "wait_for_writer",
+            "btrfs_wait_for_commit",
+            "btrfs_sync_log",
+            "wait_log_commit",
+            "__reserve_bytes",
+            "reserve_metadata_bytes",
+            "handle_reserve_ticket",
+            "wait_reserve_ticket",
+            "btrfs_reserve_*",
+            "btrfs_throttle_*",
+            "btrfs_async_run_delayed_*",
+            "btrfs_balance_delayed_items",
+            "btrfs_scrub_pause",
+            "start_log_trans",
+            "transaction_kthread",
+        ),
+        "fs/btrfs/transaction.c, tree-log.c, space-info.c: a transaction, its commit, "
+        "or the space that only a commit frees",
+    ),
+    # f2fs.
+    Rule(
+        c.FS_TRANSACTION,
+        (
+            "f2fs_balance_fs*",
+            "f2fs_issue_checkpoint",
+            "f2fs_write_checkpoint",
+            "f2fs_sync_fs",
+            "f2fs_lock_op",
+            "f2fs_do_sync_file",
+            "f2fs_wait_on_all_pages*",
+            "f2fs_gc",
+            "block_operations",
+            "do_checkpoint",
+            "write_checkpoint",
+            "__write_checkpoint_sync",
+            "__checkpoint_and_complete_reqs",
+            "issue_checkpoint_thread",
+        ),
+        "fs/f2fs/checkpoint.c: cp_rwsem, gc_lock and the checkpoint's own waits",
+        not_callers=("__filemap_fdatawait_range",),
+    ),
+    Rule(
+        c.FS_TRANSACTION,
+        _F2FS_MAP,
+        "fs/f2fs/data.c f2fs_map_lock(): cp_rwsem, or node_change where blocks are "
+        "only reserved; block_operations() of a checkpoint holds both against it",
+        wait=(LOCK,),
+        bare=True,
+    ),
+    Rule(
+        c.FS_TRANSACTION,
+        ("f2fs_down_*",),
+        "fs/f2fs/checkpoint.c f2fs_down_read_trace() (7.x): the same locks, taken "
+        "through a function; below a node's or a block's own they are others",
+        wait=(LOCK,),
+        callers=(*_F2FS_MAP, "f2fs_lock_op", "block_operations"),
+        not_callers=("f2fs_get_dnode_of_data", "*f2fs_get_node_info", "*_data_block"),
+    ),
+    Rule(
+        c.FS_TRANSACTION,
+        ("f2fs_down_*",),
+        "fs/f2fs/f2fs.h f2fs_down_write() (since 5.18), inlined from there: these take "
+        "gc_lock, cp_global_sem or cp_rwsem themselves",
+        wait=(LOCK,),
+        by=(
+            "f2fs_issue_checkpoint",
+            "f2fs_write_checkpoint",
+            "f2fs_balance_fs*",
+            "f2fs_lock_all",
+            "f2fs_sync_fs",
+            "f2fs_do_sync_file",
+            "gc_thread_func",
+            "issue_checkpoint_thread",
+            "__write_checkpoint_sync",
+        ),
+    ),
+    Rule(
+        c.FS_TRANSACTION,
+        (
+            "f2fs_create",
+            "f2fs_link",
+            "f2fs_unlink",
+            "f2fs_symlink",
+            "f2fs_mkdir",
+            "f2fs_mknod",
+            "f2fs_rename*",
+            "f2fs_cross_rename",
+            "f2fs_new_inode",
+            "f2fs_do_truncate_blocks",
+            "f2fs_convert_inline_inode",
+        ),
+        "fs/f2fs/f2fs.h f2fs_lock_op(), inlined into these: cp_rwsem",
+        wait=(LOCK,),
+        first=True,
+        bare=True,
+    ),
+    Rule(
+        c.DEVICE_IO,
+        ("nilfs_segbuf_wait*", "nilfs_wait_on_logs"),
+        "fs/nilfs2/segbuf.c nilfs_segbuf_wait(): until the segment's bios are done",
+    ),
+    # File systems with transactions of their own.
+    Rule(
+        c.FS_TRANSACTION,
+        (
+            "nilfs_transaction_*",
+            "nilfs_segctor_*",
+            "nilfs_construct_*",
+            "nilfs_flush_segment",
+            "do_journal_begin_r",
+            "journal_begin",
+            "queue_log_writer",
+            "let_transaction_grow",
+            "txBegin",
+            "txBeginAnon",
+            "txLockAlloc",
+            "ocfs2_start_trans",
+            "gfs2_trans_begin",
+            "__gfs2_trans_begin",
+            "txg_wait_*",
+            "dmu_tx_wait",
+            "dmu_tx_assign",
+            "ubifs_run_commit",
+            "ubifs_bg_thread",
+            "bch2_trans_commit*",
+            "__bch2_trans_commit",
+            "bch2_btree_update_start",
+        ),
+        "fs/nilfs2/segment.c, fs/reiserfs/journal.c, fs/jfs/jfs_txnmgr.c, "
+        "fs/ocfs2/journal.c, fs/gfs2/trans.c, fs/ubifs/commit.c, "
+        "fs/bcachefs/btree_trans_commit.c, OpenZFS module/zfs/txg.c",
+        not_callers=("txg_sync_thread",),
+    ),
+    Rule(
+        c.JOURNAL_COMMIT_WAIT,
+        (
+            "zil_commit*",
+            "lmGroupCommit",
+            "jfs_flush_journal",
+            "gfs2_log_flush",
+            "wait_for_journal_commit",
+            "bch2_journal_flush*",
+            "bch2_journal_meta",
+        ),
+        "OpenZFS module/zfs/zil.c, fs/jfs/jfs_logmgr.c, fs/gfs2/log.c, "
+        "fs/bcachefs/journal.c: sleeps until the log is on disk",
+        not_callers=("txg_sync_thread",),
+    ),
+    Rule(
+        c.LOG_SPACE,
+        ("gfs2_log_reserve", "gfs2_log_try_reserve", "bch2_journal_res_get*"),
+        "fs/gfs2/log.c, fs/bcachefs/journal.c: sleeps until log blocks are free",
+    ),
+    # The network file systems' pages.
+    Rule(
+        c.PAGE_WRITEBACK,
+        (
+            "nfs_wait_on_request*",
+            "nfs_lock_and_join_requests",
+            "nfs_page_group_lock*",
+            "nfs_wb_*",
+        ),
+        "fs/nfs/pagelist.c nfs_wait_on_request(): the page's write is on the wire",
+        wait=(PAGE, IO),
+        bare=True,
+    ),
+    Rule(
+        c.PAGE_WRITEBACK,
+        ("wait_on_commit", "__nfs_commit_inode", "nfs_commit_inode"),
+        "fs/nfs/write.c wait_on_commit(): until the server has it on disk",
+    ),
+    Rule(
+        c.DEVICE_IO,
+        ("ceph_osdc_wait_request", "wait_request_timeout"),
+        "fs/ceph/file.c: ceph_osdc_wait_request() until the store has done the I/O",
+    ),
+)

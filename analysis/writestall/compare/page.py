@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""page: turns a comparison's answer into `compare.html`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from writestall.classify import meanings
+from writestall.common.units import ms
+from writestall.compare import durability
+from writestall.compare import wording as view
+from writestall.compare.flame_graphs import flames
+from writestall.compare.ranking import COLUMNS, REQUEST, WRITE, Answer
+from writestall.compare.side_by_side import beside
+from writestall.report.render import render
+
+GROUPS = ((REQUEST, "requests"), (WRITE, "writes"), ("", "in all"))
+
+
+def page(answer: Answer) -> str:
+    """The whole page."""
+    return render(
+        "compare.html", _context(answer), ("page.css", "compare.css"), "compare.js"
+    )
+
+
+def _context(answer: Answer) -> dict[str, Any]:
+    """All that the template prints."""
+    plan, kept = answer.comparison.plan, answer.comparison.kept
+    counted = [row.option for row in answer.standings if row.runs]
+    graphs = flames(answer.standings)
+    seen = {frame.kind for graph in graphs for frame in graph.flame.frames}
+    groups = [
+        (title, len([column for column in COLUMNS if column.group == group]))
+        for group, title in GROUPS
+    ]
+    return {
+        "headline": view.headline(answer),
+        "by": view.told(answer.by),
+        "profile": plan["profile"],
+        "workload": plan["workload"],
+        "columns": COLUMNS,
+        "groups": groups,
+        "chosen": COLUMNS.index(answer.by),
+        "rows": view.rows(answer),
+        "baseline": view.baseline(answer),
+        "against": view.against(answer, view.baseline(answer)),
+        "pairs": [view.versus(answer, pair) for pair in answer.pairs],
+        "loads": view.loads(answer),
+        "load_headings": view.LOAD_HEADINGS,
+        "chosen_load": view.chosen_load(answer),
+        "heat": beside(counted, plan["duration_s"], answer.slo_ns),
+        "flames": graphs,
+        "calm": [row.option.name for row in answer.standings if row.calm],
+        "kinds": meanings.KINDS.values(),
+        "legend": meanings.legend(seen),
+        "slo": ms(answer.slo_ns),
+        "facts": view.facts(answer),
+        "kept": kept,
+        "kept_headings": durability.HEADINGS,
+        "kept_how": durability.HOW,
+        "kept_verdict": durability.verdict(kept) if kept else "",
+        "doubts": list(view.doubts(answer)),
+        "how": view.HOW,
+    }

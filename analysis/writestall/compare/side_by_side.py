@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""side_by_side: heat maps of the options on one common scale."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from writestall.common import scales
+from writestall.common.units import many, ms
+from writestall.compare.folder import Option
+
+MOST_COLUMNS = 30
+ROW_PX = 11
+SHADES = 4
+SECOND_NS = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A stretch of time and latency. x and width in percent, y in px; `over` where one
+    of its requests missed the objective."""
+
+    x: float
+    y: int
+    width: float
+    shade: int
+    over: bool
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """One option's map; `note` says what stands below its name."""
+
+    name: str
+    note: str
+    cells: list[Cell]
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Maps that share rows, columns and shades. Labels of rows and places in px."""
+
+    maps: list[Map]
+    labels: list[tuple[int, str]]
+    ticks: list[tuple[float, str]]
+    height: int
+    slo_y: float | None
+    row_px: int = ROW_PX
+
+    @property
+    def full_height(self) -> int:
+        """Px of a map and the axis below it."""
+        return self.height + 22
+
+
+@dataclass(slots=True)
+class _Grid:
+    """Requests by column and row, of all of an option's runs."""
+
+    counts: Counter[tuple[int, int]]
+    over: Counter[tuple[int, int]]
+
+
+def _grid(option: Option, column_s: int, slo_ns: int) -> _Grid:
+    grid = _Grid(Counter(), Counter())
+    for run in option.counted:
+        for interval in run.requests.intervals:
+            column = interval.start_ns // (column_s * SECOND_NS)
+            for ns, count in interval.counts.items():
+                place = (column, scales.row_of(ns))
+                grid.counts[place] += count
+                grid.over[place] += count if ns > slo_ns else 0
+    return grid
+
+
+def beside(options: Sequence[Option], duration_s: int, slo_ns: int) -> Beside:
+    """The maps, in the order given; a shade is a number of requests a run."""
+    column_s = scales.step(duration_s, MOST_COLUMNS)
+    columns = -(-duration_s // column_s)
+    grids = [_grid(option, column_s, slo_ns) for option in options]
+    rows = [row for grid in grids for _, row in grid.counts]
+    top, bottom = max(rows, default=0), min(rows, default=0)
+    most = max(
+        (
+            count / len(option.counted)
+            for option, grid in zip(options, grids, strict=True)
+            for count in grid.counts.values()
+        ),
+        default=1,
+    )
+
+    def cell(place: tuple[int, int], grid: _Grid, runs: int) -> Cell:
+        column, row = place
+        count, over = grid.counts[place], grid.over[place]
+        missed = f", {over} of them over {ms(slo_ns)}" if over else ""
+        return Cell(
+            scales.share(column, columns),
+            (top - row) * ROW_PX,
+            scales.share(1, columns),
+            _shade(count / runs, most),
+            over > 0,
+            f"{column * column_s} to {(column + 1) * column_s} s, "
+            f"{scales.row_label(row)} to {scales.row_label(row + 1)}: "
+            f"{many(count, 'request')} in {many(runs, 'run')}{missed}",
+        )
+
+    maps = [
+        Map(
+            option.name,
+            many(len(option.counted), "run"),
+            [cell(place, grid, len(option.counted)) for place in sorted(grid.counts)],
+        )
+        for option, grid in zip(options, grids, strict=True)
+    ]
+    height = (top - bottom + 1) * ROW_PX
+    labels = [
+        ((top - row + 1) * ROW_PX, scales.row_label(row))
+        for row in range(bottom, top + 1)
+        if row % 3 == 0
+    ]
+    ticks = [
+        (scales.share(at, duration_s), f"{at} s") for at in scales.ticks(duration_s, 3)
+    ]
+    return Beside(maps, labels, ticks, height, _line(slo_ns, top, height))
+
+
+def _shade(count: float, most: float) -> int:
+    """1 to SHADES by factors: one request beside a thousand is still to be seen."""
+    return max(1, round(SHADES * math.log1p(count) / math.log1p(most)))
+
+
+def _line(slo_ns: int, top: int, height: int) -> float | None:
+    """Where the objective lies, px from above; None outside the map."""
+    row = scales.row_of(slo_ns)
+    low, high = (
+        scales.EDGES_NS[row],
+        scales.EDGES_NS[min(row + 1, len(scales.EDGES_NS) - 1)],
+    )
+    part = math.log(slo_ns / low) / math.log(high / low) if high > low else 0.0
+    y = (top - row + 1 - part) * ROW_PX
+    return round(y, 1) if 0 < y < height else None

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""events: read the event contract and the run directory."""

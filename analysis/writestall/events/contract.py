@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""contract: turns the event contract (docs/events.md) into typed records.
+
+Field names, units and meaning are those of docs/events.md: `_ns` is nanoseconds,
+`t_ns` CLOCK_MONOTONIC at the start of the thing, stacks innermost frame first. What a
+tracer could not know is None; an unreadable stack is empty.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+# CLOCK_MONOTONIC and durations in ns: not negative, within a signed 64-bit integer.
+Ns = Annotated[int, Meta(ge=0, le=2**62)]
+Stack = tuple[str, ...]
+# How a Write's `call` begins if it is no system call.
+REQUESTS = ("io_uring_write", "io_uring_fsync", "aio_")
+
+
+class Begin(Struct, tag_field="ev", tag="begin", frozen=True, gc=False):
+    """Tracer start: printed once every probe is armed."""
+
+    t_ns: Ns
+    engine: str
+    engine_version: str | None = None
+    script: str | None = None
+    kernel: str | None = None
+    floor_ns: Ns = 1_000_000
+    stall_ns: Ns = 0
+
+
+class Block(Struct, tag_field="ev", tag="block", frozen=True, gc=False):
+    """One uninterruptible sleep of one task, and who ended it."""
+
+    t_ns: Ns
+    dur_ns: Ns
+    tid: int
+    runq_ns: Ns | None = 0
+    pid: int | None = None
+    comm: str | None = None
+    kstack: Stack = ()
+    waker_tid: int | None = None
+    waker_comm: str | None = None
+    waker_ctx: str | None = None
+    waker_kstack: Stack = ()
+
+
+class Write(Struct, tag_field="ev", tag="write", frozen=True, gc=False):
+    """One write(2)-family call or request that stalled, from first sleep to last."""
+
+    t_ns: Ns
+    dur_ns: Ns
+    tid: int
+    pid: int | None = None
+    comm: str | None = None
+    call: str | None = None
+    fd: int | None = None
+    dev: str | None = None
+    ino: int | None = None
+    path: str | None = None
+    offset: int | None = None
+    bytes: int | None = None
+    ret: int | None = None
+    sleeps: int | None = None
+    slept_ns: Ns | None = None
+    kstack: Stack = ()
+    ustack: Stack = ()
+
+    @property
+    def name(self) -> str:
+        """What was called: `fsync(2)`, or a request, `io_uring_write`."""
+        call = self.call or "write"
+        return call if call.startswith(REQUESTS) else f"{call}(2)"
+
+
+class Commit(Struct, tag_field="ev", tag="commit", frozen=True, gc=False):
+    """One commit of jbd2; the four phases add up to its duration."""
+
+    t_ns: Ns
+    dur_ns: Ns
+    tid: int | None = None
+    comm: str | None = None
+    dev: str | None = None
+    transaction: int | None = None
+    locking_ns: Ns = 0
+    flushing_ns: Ns = 0
+    logging_ns: Ns = 0
+    finishing_ns: Ns = 0
+    handles: int | None = None
+    blocks: int | None = None
+    blocks_logged: int | None = None
+
+
+class Lost(Struct, tag_field="ev", tag="lost", frozen=True, gc=False):
+    """A lossy moment: how many of what (`events`, `stacks`, `probes`), and why."""
+
+    count: Annotated[int, Meta(ge=0)]
+    t_ns: Ns | None = None
+    what: str | None = None
+    why: str | None = None
+
+
+class End(Struct, tag_field="ev", tag="end", frozen=True, gc=False):
+    """Orderly stop of a tracer."""
+
+    t_ns: Ns | None = None
+    events: int | None = None
+    lost: int | None = None
+
+
+Event = Begin | Block | Write | Commit | Lost | End
+
+
+class ClientWrite(Struct, tag_field="ev", tag="client_write", frozen=True, gc=False):
+    """One slow write as the client itself measured it (`writer.jsonl`)."""
+
+    t_ns: Ns
+    dur_ns: Ns
+    tid: int
+    seq: int | None = None
+    intended_ns: Ns | None = None
+    path: str | None = None
+    offset: int | None = None
+    bytes: int | None = None
+    ret: int | None = None
+
+
+class Pause(Struct, tag_field="ev", tag="pause", frozen=True, gc=False):
+    """One stop of all of an application's threads; the three parts add up to it."""
+
+    t_ns: Ns
+    dur_ns: Ns
+    tid: int
+    seq: int | None = None
+    reach_ns: Ns = 0
+    log_ns: Ns = 0
+    release_ns: Ns = 0
+    threads: int = 0
+    shortest_ns: Ns = 0
+
+
+class Request(Struct, tag_field="ev", tag="request", frozen=True, gc=False):
+    """One request, from when it was wanted; the three parts add up to it."""
+
+    t_ns: Ns
+    dur_ns: Ns
+    tid: int
+    partition: int
+    queue_ns: Ns
+    lock_ns: Ns
+    write_ns: Ns
+    seq: int | None = None
+    path: str | None = None
+    offset: int | None = None
+    bytes: int | None = None
+    ret: int | None = None

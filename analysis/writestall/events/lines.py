@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""lines: turns a file into numbered lines, and says which of them could not be read.
+
+A broken line never stops the rest: it is counted and named (file:line).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from pathlib import Path
+
+import msgspec
+
+from writestall.common import workers
+from writestall.common.errors import WritestallError
+from writestall.events.decode import UNREADABLE
+
+# An event line is a few KiB: 48 frames twice, and a path.
+MAX_LINE_BYTES = 1 << 20
+CHUNK_BYTES, MOST_TEXT_BYTES = 1 << 17, 1 << 21
+# What is worth a process of its own to read it.
+WORTH_A_PROCESS_BYTES = 32 << 20
+WHOLE = slice(0, 1 << 62)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that could not be read: `line` is 1-based, 0 for the whole file."""
+
+    file: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.text}"
+
+
+def chunks(path: Path, piece: slice = WHOLE) -> Iterator[list[bytes]]:
+    """Lines, many at a time; OSError becomes one clear line.
+
+    A piece begins and ends where lines do.
+    """
+    try:
+        with path.open("rb", CHUNK_BYTES) as file:
+            at, stop = piece.start, piece.stop
+            if at:
+                file.seek(at)
+            while at < stop and (lines := file.readlines(CHUNK_BYTES)):
+                at += sum(map(len, lines))
+                while at > stop:
+                    at -= len(lines.pop())
+                yield lines
+    except OSError as error:
+        raise WritestallError(f"{path}: {error.strerror}") from None
+
+
+def texts(path: Path, piece: slice = WHOLE) -> Iterator[memoryview]:
+    """A file's bytes, many lines at a time; each text is gone when the next one comes.
+
+    They grow: what is learned from the first lines makes the others cheap.
+    """
+    buffer, held, at = bytearray(CHUNK_BYTES), 0, piece.start
+    try:
+        with path.open("rb", 0) as file:
+            file.seek(at)
+            while at < piece.stop:
+                free = memoryview(buffer)[held:][: piece.stop - at]
+                got = file.readinto(free)
+                if not got:
+                    break
+                at, held = at + got, held + got
+                whole = buffer.rfind(b"\n", 0, held) + 1
+                if whole:
+                    yield memoryview(buffer)[:whole]
+                rest = buffer[whole:held]
+                if len(buffer) < MOST_TEXT_BYTES or not whole:
+                    buffer = bytearray(2 * len(buffer))
+                buffer[: len(rest)] = rest
+                held = len(rest)
+            if held:
+                yield memoryview(buffer)[:held]
+    except OSError as error:
+        raise WritestallError(f"{path}: {error.strerror}") from None
+
+
+def pieces(path: Path) -> list[slice]:
+    """A file in pieces, one for each process that is to read it."""
+    try:
+        size = path.stat().st_size
+        edges, count = [0], workers.count(size, WORTH_A_PROCESS_BYTES)
+        if count == 1:
+            return [WHOLE]
+        with path.open("rb") as file:
+            for at in range(1, count):
+                file.seek(size * at // count)
+                file.readline()
+                edges.append(file.tell())
+    except OSError as error:
+        raise WritestallError(f"{path}: {error.strerror}") from None
+    return [slice(*ends) for ends in pairwise([*edges, WHOLE.stop])]
+
+
+Numbered = Iterable[tuple[int, bytes]]
+
+
+def numbered(path: Path) -> Numbered:
+    """Every line of a file with its number, from 1."""
+    return enumerate(chain.from_iterable(chunks(path)), 1)
+
+
+def _why(error: Exception) -> str:
+    """One line of what msgspec or the recursion limit had to say."""
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return str(error).splitlines()[0]
+
+
+def read(
+    name: str,
+    lines: Numbered,
+    on_line: Callable[[int, bytes], object],
+    on_other: Callable[[bytes], bool],
+) -> list[Problem]:
+    """Feeds each line that is not blank to on_line; returns what it could not decode.
+
+    on_other says whether a line that failed is one of another known kind.
+    """
+    problems = []
+    for number, line in lines:
+        if line.isspace():
+            continue
+        if len(line) > MAX_LINE_BYTES:
+            problems.append(Problem(name, number, "line longer than 1 MiB"))
+            continue
+        try:
+            on_line(number, line)
+        except UNREADABLE as error:
+            if not on_other(line):
+                problems.append(Problem(name, number, _why(error)))
+    return problems
+
+
+class _Kind(msgspec.Struct):
+    """Just enough of a line to tell which event it is."""
+
+    ev: str
+
+
+_kind = msgspec.json.Decoder(_Kind)
+
+
+def kind_of(line: bytes) -> str | None:
+    """The `ev` of a well-formed line, None where there is none."""
+    try:
+        return _kind.decode(line).ev
+    except UNREADABLE:
+        return None

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""rows: turns the JSON Lines of a client or an injector into rows of one kind."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+import msgspec
+import msgspec.inspect
+
+from writestall.events.contract import ClientWrite
+from writestall.events.lines import MAX_LINE_BYTES, Problem, kind_of, numbered, read
+
+# Kinds of lines that one client's record may hold, beside `begin` and `end`.
+CLIENT_KINDS = frozenset(("client_write", "pause", "request"))
+
+
+class Timed(Protocol):
+    """A record with a start."""
+
+    @property
+    def t_ns(self) -> int: ...
+
+
+R = TypeVar("R", bound=Timed)
+
+
+@dataclass(slots=True)
+class Records(Generic[R]):
+    """Rows of one kind by start time, and the lines around them that are there."""
+
+    rows: list[R] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    begin: dict[str, object] | None = None
+    end: dict[str, object] | None = None
+
+
+def read_records(path: Path, record: type[R]) -> Records[R]:
+    """Reads one kind of record between its `begin` and `end` lines."""
+    found: Records[R] = Records()
+    info = msgspec.inspect.type_info(record)
+    assert isinstance(info, msgspec.inspect.StructType)
+    others = {"begin", "end", *CLIENT_KINDS} - {info.tag}
+
+    def on_other(line: bytes) -> bool:
+        kind = kind_of(line)
+        if kind == "begin":
+            found.begin = msgspec.json.decode(line)
+        if kind == "end":
+            found.end = msgspec.json.decode(line)
+        return kind in others
+
+    decode = msgspec.json.Decoder(record).decode
+    found.problems = read(
+        path.name,
+        numbered(path),
+        lambda _, line: found.rows.append(decode(line)),
+        on_other,
+    )
+    found.rows.sort(key=lambda row: row.t_ns)
+    return found
+
+
+def read_first(path: Path) -> dict[str, object]:
+    """A record's `begin` line; empty where no file is there or it begins otherwise."""
+    with contextlib.suppress(OSError, msgspec.MsgspecError, RecursionError):
+        with path.open("rb") as file:
+            line = file.readline(MAX_LINE_BYTES)
+        if kind_of(line) == "begin":
+            return dict(msgspec.json.decode(line))
+    return {}
+
+
+def read_client(path: Path) -> Records[ClientWrite]:
+    """Reads `writer.jsonl`: the slow writes as the client saw them."""
+    return read_records(path, ClientWrite)

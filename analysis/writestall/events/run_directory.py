@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""run_directory: read the manifest and files of docs/run-directory.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from writestall.common.errors import WritestallError
+
+ENGINES = ("stap", "bpftrace")
+MANIFEST_FORMAT = 1
+
+
+@dataclass(slots=True)
+class RunDir:
+    """One run. `manifest` is empty when it could not be read; `notes` says why."""
+
+    path: Path
+    manifest: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def get(self, *keys: str) -> Any:
+        """A value of the manifest by its keys from the top; None where it is absent."""
+        value: Any = self.manifest
+        for key in keys:
+            value = value.get(key) if isinstance(value, dict) else None
+        return value
+
+    def realtime_ns(self, t_ns: int) -> int | None:
+        """CLOCK_MONOTONIC as time since the epoch, as the run's two clocks stood."""
+        here = self.get("clock", "monotonic_ns")
+        there = self.get("clock", "realtime_ns")
+        if isinstance(here, int) and isinstance(there, int):
+            return there + t_ns - here
+        return None
+
+    def engines(self) -> list[str]:
+        """Engines whose events are there."""
+        return [name for name in ENGINES if self.events(name).is_file()]
+
+    def events(self, engine: str) -> Path:
+        """The event file of an engine, there or not."""
+        return self.path / "events" / f"{engine}.jsonl"
+
+    def pick_engine(self, wanted: str | None) -> str:
+        """The wanted engine, else the first that left events; raises without any."""
+        there = self.engines()
+        if wanted in there or (wanted is None and there):
+            return wanted or there[0]
+        want = f"{wanted}.jsonl" if wanted else "stap.jsonl or bpftrace.jsonl"
+        have = f"there is {there[0]}" if there else "was a tracer started?"
+        raise WritestallError(f"{self.path / 'events'}: no {want}; {have}")
+
+
+def open_run(path: Path) -> RunDir:
+    """Opens a run directory; raises WritestallError where there is none.
+
+    A manifest that is missing or broken is a note: the events still speak.
+    """
+    if not path.exists():
+        raise WritestallError(f"{path}: no such run")
+    if not path.is_dir():
+        raise WritestallError(f"{path}: not a run directory (it is a file)")
+    run = RunDir(path)
+    manifest = path / "manifest.json"
+    if not manifest.exists() and not run.engines():
+        raise WritestallError(
+            f"{path}: not a run directory (no manifest.json, no events/*.jsonl)"
+        )
+    try:
+        run.manifest = _load(manifest)
+    except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
+        run.notes.append(f"manifest.json: {_reason(error)}; names and versions unknown")
+    if run.manifest:
+        _note_status(run)
+    return run
+
+
+def _load(path: Path) -> dict[str, Any]:
+    value = msgspec.json.decode(path.read_bytes())
+    if not isinstance(value, dict):
+        raise ValueError("not a table")
+    return value
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or "unreadable"
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return str(error)
+
+
+def _note_status(run: RunDir) -> None:
+    if run.get("format") != MANIFEST_FORMAT:
+        run.notes.append(
+            f"manifest.json: format {run.get('format')!r}, this version reads "
+            f"{MANIFEST_FORMAT}; read as far as it goes"
+        )
+    status = run.get("status")
+    if status == "running":
+        status = "cut_off"
+    if status != "complete":
+        why = run.get("reason") or "no reason given"
+        run.notes.append(f"the run is {status}, not complete: {why}")
+
+
+def json_bytes(value: object) -> bytes:
+    """A value as JSON for people, too: two-space indented, one line end."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""export: write an answer in the formats of other programs."""

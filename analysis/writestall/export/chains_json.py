@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""chains_json: turns an answer into `chains.json` (docs/run-directory.md).
+
+The file of a long run is as large as its events: it is made chain by chain.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from itertools import count
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType, field
+
+from writestall import __version__
+from writestall.chain.answers import Answer
+from writestall.chain.merge import merged
+from writestall.chain.parts import Chain, Part, Task
+from writestall.chain.survey import Source
+from writestall.chain.tally import Asked
+from writestall.common.files import save_joined
+
+# Of longer runs the file has the slowest writes' chains alone: one of all would be half
+# as large as the events. `explain --write` and `export` still know each.
+MOST_CHAINS = 100_000
+
+
+class _Part(Struct, gc=False):
+    """A part: one with `parts` is no root, and a root says whether it is explained."""
+
+    kind: str
+    cls: str = field(name="class")
+    dur_ns: int
+    t_ns: int | None
+    task: Task
+    waits: int
+    path: tuple[str, ...]
+    holder: Task | None
+    link: str
+    why: str
+    evidence: tuple[int, ...]
+    parts: list[_Part] | UnsetType
+    explained: bool | UnsetType
+
+
+def chains_json(
+    answer: Answer, chains: Iterable[Chain], left_out: int = 0
+) -> dict[str, Any]:
+    """Some of the chains. Event ids are line numbers of the engine's file."""
+    lack = {"left_out": left_out} if left_out else {}
+    return {
+        "format": 1,
+        "writestall": __version__,
+        "engine": answer.engine,
+        "events": f"events/{answer.stream.file}",
+        "lost_events": answer.stream.lost_events,
+        "notes": answer.notes,
+        **lack,
+        "chains": [_chain(answer, chain) for chain in chains],
+    }
+
+
+def keep_chains(answer: Answer, path: Path, asked: Asked) -> None:
+    """Writes the slowest, a line each, while what is asked is counted of all."""
+    left_out = max(len(answer.writes) - MOST_CHAINS, 0)
+    head = msgspec.json.encode(chains_json(answer, (), left_out)).removesuffix(b"]}")
+    pid = os.getpid()
+
+    def fill(draft: Path) -> list[Path]:
+        def pieces() -> _Pieces:
+            return _Pieces(answer, draft, head if os.getpid() == pid else b"")
+
+        (found,) = answer.survey(asked, [pieces], MOST_CHAINS)
+        assert isinstance(found, _Pieces)
+        paths = found.paths
+        with paths[-1].open("ab") as file:
+            file.write(b"\n]}\n")
+        return paths
+
+    save_joined(path, fill)
+
+
+_numbers = count()
+
+
+class _Pieces:
+    """Files whose bytes, one after the other, are the chains in their order."""
+
+    def __init__(self, answer: Answer, draft: Path, head: bytes) -> None:
+        # One process may be asked for several.
+        path = draft.with_name(f"{draft.name}.{os.getpid()}.{next(_numbers)}")
+        self.paths = [path]
+        self._open: tuple[Answer, IO[bytes]] | None = (answer, path.open("wb"))
+        self._open[1].write(head)
+        self._between = b"\n" if head else b",\n"
+
+    def add(self, chain: Chain, _: Source) -> None:
+        """Writes a chain."""
+        assert self._open is not None
+        answer, file = self._open
+        file.write(self._between + msgspec.json.encode(_chain(answer, chain)))
+        self._between = b",\n"
+
+    def close(self) -> None:
+        """Closes its own file."""
+        assert self._open is not None
+        self._open[1].close()
+        self._open = None
+
+    def join(self, other: _Pieces) -> None:
+        """The other's files follow."""
+        self.paths += other.paths
+
+
+def _chain(answer: Answer, chain: Chain) -> dict[str, Any]:
+    write = chain.write
+    roots = answer.roots([chain])
+    return {
+        "event": chain.id,
+        "t_ns": write.t_ns,
+        "dur_ns": write.dur_ns,
+        "task": chain.task,
+        "call": write.call,
+        "path": write.path,
+        "dev": write.dev,
+        "ino": write.ino,
+        "offset": write.offset,
+        "bytes": write.bytes,
+        "explained_ns": chain.explained_ns,
+        "root": str(next(iter(roots), "")),
+        "ns_by_root": {str(root): ns for root, ns in roots.items()},
+        "parts": [_part(part) for part in merged(chain.parts)],
+    }
+
+
+def _part(part: Part) -> _Part:
+    inner = [_part(part) for part in part.parts]
+    return _Part(
+        part.kind,
+        part.cls,
+        part.dur_ns,
+        part.start_ns,
+        part.task,
+        part.waits,
+        part.path,
+        part.holder,
+        part.link,
+        part.why,
+        part.evidence,
+        inner or UNSET,
+        UNSET if inner else part.explained,
+    )

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""to_folded: turns an answer into folded stacks, as flamegraph.pl reads them.
+
+`comm;call;frames, outermost first;class microseconds`, equal stacks summed up.
+"""
+
+from __future__ import annotations
+
+from writestall.chain.answers import Answer
+from writestall.chain.parts import Chain, Part
+from writestall.classify.frames import parse_stack
+from writestall.common.units import printable, shares
+from writestall.events.blocks import Blocks
+
+
+def folded(answer: Answer) -> str:
+    """One line per stack, sorted; the weights add up to the stall time in us."""
+    blocks = answer.stream.blocks
+    sums: dict[str, int] = {}
+    for chain in answer.chains:
+        for part in chain.parts:
+            stack = _stack(chain, part, blocks)
+            sums[stack] = sums.get(stack, 0) + part.dur_ns
+    # Rounded so that the lines add up; a line of 0 us would be no frame at all.
+    want_us = round(answer.stall_ns / 1000)
+    dealt_us = shares(answer.stall_ns, list(sums.values()), want_us)
+    rows = zip(sums, dealt_us, strict=True)
+    return "".join(f"{stack} {us}\n" for stack, us in sorted(rows) if us)
+
+
+def _stack(chain: Chain, part: Part, blocks: Blocks) -> str:
+    write = chain.write
+    block = blocks.like(part.evidence[0]) if part.evidence else None
+    kstack = block.kstack if block else ()
+    user = [_user_frame(frame) for frame in reversed(write.ustack)]
+    kernel = [frame.symbol for frame in reversed(parse_stack(kstack))]
+    names = [chain.task.comm, *user, write.call or "write", *kernel, part.cls]
+    return ";".join(map(_frame, names))
+
+
+def _user_frame(text: str) -> str:
+    """`fflush+0x1a [libc.so]` -> `fflush`; addresses differ from run to run."""
+    return "[unknown]" if text.startswith("0x") else text.partition("+0x")[0]
+
+
+def _frame(name: str) -> str:
+    """A frame's name without what the format itself means: `;` and line ends."""
+    return printable(name).replace(";", ":") or "?"

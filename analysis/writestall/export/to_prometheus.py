@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""to_prometheus: turns an answer into OpenMetrics text for a node_exporter textfile.
+
+node_exporter reads these files with the older Prometheus text parser, which knows no
+`info` type and wants a counter's TYPE with its suffix; what is here is valid in both.
+It refuses time stamps, so there are none. A run is over: its sums are gauges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from writestall.chain.answers import Answer
+from writestall.common.buckets import MS, S
+from writestall.export.tables import run_name
+
+Labels = dict[str, str]
+# Upper edges of the histogram, in ns: 10 ms to 50 s.
+BUCKETS_NS = tuple(step * 10**p * MS for p in range(1, 5) for step in (1, 2, 5))
+_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One metric: its HELP, TYPE and UNIT, and the samples with their labels."""
+
+    name: str
+    kind: str
+    unit: str
+    help: str
+    samples: tuple[tuple[str, Labels, float], ...]
+
+    def lines(self, every: Labels) -> Iterator[str]:
+        """Its text; `every` are labels all samples carry."""
+        yield f"# TYPE {self.name} {self.kind}"
+        if self.unit:
+            yield f"# UNIT {self.name} {self.unit}"
+        yield f"# HELP {self.name} {self.help}"
+        for suffix, labels, value in self.samples:
+            told = ",".join(
+                f'{key}="{text.translate(_ESCAPES)}"'
+                for key, text in (every | labels).items()
+            )
+            yield f"{self.name}{suffix}{{{told}}} {value}"
+
+
+def metrics(answer: Answer) -> str:
+    """The exposition, `# EOF` last. A run without a stall has its zeros."""
+    every = {"run": run_name(answer)}
+    lines = (line for family in _families(answer) for line in family.lines(every))
+    return "".join(f"{line}\n" for line in (*lines, "# EOF"))
+
+
+def _families(answer: Answer) -> Iterator[Family]:
+    summary = answer.summary()
+    yield _info(summary)
+    yield _histogram(answer)
+    yield _seconds(
+        "writestall_stalled_by_class_seconds",
+        "Stall time of a run by what the writes themselves waited for.",
+        "class",
+        answer.ns_by_class.items(),
+    )
+    yield _seconds(
+        "writestall_stalled_by_root_seconds",
+        "Stall time of a run by what the chains of holders come down to.",
+        "root",
+        summary["stall_ns_by_root"].items(),
+    )
+    yield Family(
+        "writestall_explained_ratio",
+        "gauge",
+        "ratio",
+        "Share of a run's stall time that is explained, 0 to 1.",
+        (("", {}, float(summary["share_explained"])),),
+    )
+    yield _count(
+        "writestall_lost_events", "Events the tracer lost.", summary["lost_events"]
+    )
+    if answer.latencies:
+        yield from _client(answer)
+
+
+def _client(answer: Answer) -> Iterator[Family]:
+    latencies = answer.latencies
+    assert latencies is not None
+    yield _count("writestall_writes", "Writes the client made.", latencies.writes)
+    quantiles = (
+        ("0.5", latencies.p50_ns),
+        ("0.99", latencies.p99_ns),
+        ("0.999", latencies.p999_ns),
+        ("1.0", latencies.max_ns),
+    )
+    yield _seconds(
+        "writestall_write_latency_seconds",
+        "Latency of the client's writes from their intended start.",
+        "quantile",
+        quantiles,
+    )
+
+
+def _info(summary: dict[str, object]) -> Family:
+    names = ("scenario", "kernel", "engine")
+    labels = {name: str(summary[name] or "") for name in names}
+    about = "What a run was; always 1."
+    return Family("writestall_run_info", "gauge", "", about, (("", labels, 1),))
+
+
+def _count(name: str, about: str, count: int) -> Family:
+    return Family(name, "gauge", "", about, (("", {}, count),))
+
+
+def _seconds(
+    name: str, about: str, label: str, rows: Iterable[tuple[str, int]]
+) -> Family:
+    samples = tuple(("", {label: key}, ns / S) for key, ns in rows)
+    return Family(name, "gauge", "seconds", about, samples)
+
+
+def _histogram(answer: Answer) -> Family:
+    durations_ns = [write.dur_ns for _, write in answer.writes]
+    samples: list[tuple[str, Labels, float]] = [
+        ("_bucket", {"le": f"{edge_ns / S}"}, sum(ns <= edge_ns for ns in durations_ns))
+        for edge_ns in BUCKETS_NS
+    ]
+    samples += [
+        ("_bucket", {"le": "+Inf"}, len(durations_ns)),
+        ("_count", {}, len(durations_ns)),
+        ("_sum", {}, answer.stall_ns / S),
+    ]
+    about = "Durations of a run's stalled writes."
+    return Family(
+        "writestall_stall_seconds", "histogram", "seconds", about, tuple(samples)
+    )

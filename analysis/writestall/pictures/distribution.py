@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""distribution: count a run's latencies, with the causes of the stalls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from writestall.chain.answers import Answer
+from writestall.common.buckets import EDGES_NS, bucket_of
+from writestall.common.errors import WritestallError
+from writestall.events.hlog import read_log
+from writestall.export.tables import main_class
+
+
+@dataclass(slots=True)
+class Row:
+    """One bucket, up to and with `edge_ns`.
+
+    `writes` are all of the client's, from the intended start: those kept from starting
+    count too. `stalled` are calls by what each waited for longest.
+    """
+
+    edge_ns: int
+    writes: int = 0
+    stalled: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Rows from the first bucket that holds anything to the last, gaps included."""
+
+    rows: tuple[Row, ...]
+    has_writes: bool
+
+
+def histogram(answer: Answer) -> Histogram:
+    """Counts a run's writes and stalls; raises where there are neither."""
+    rows = [Row(edge_ns) for edge_ns in EDGES_NS]
+    for interval in read_log(answer.run.path / "writer.hlog").intervals:
+        for ns, count in interval.counts.items():
+            rows[bucket_of(ns)].writes += count
+    for chain in answer.chains:
+        stalled = rows[bucket_of(chain.write.dur_ns)].stalled
+        cls = main_class(chain)
+        stalled[cls] = stalled.get(cls, 0) + 1
+    used = [at for at, row in enumerate(rows) if row.writes or row.stalled]
+    if not used:
+        raise WritestallError(
+            f"{answer.run.path}: no write stalled, and writer.hlog holds none"
+        )
+    shown = tuple(rows[used[0] : used[-1] + 1])
+    return Histogram(shown, any(row.writes for row in shown))
+
+
+def beside(found: Histogram, then: Sequence[int]) -> list[tuple[int, int, int]]:
+    """A bucket's edge in ns, its writes, and `then`'s, which have one for each edge;
+    from the first that holds any to the last.
+    """
+    before = {row.edge_ns: row.writes for row in found.rows}
+    rows = [
+        (edge_ns, before.get(edge_ns, 0), count)
+        for edge_ns, count in zip(EDGES_NS, then, strict=True)
+    ]
+    used = [at for at, (_, *counts) in enumerate(rows) if any(counts)]
+    return rows[used[0] : used[-1] + 1]

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""terminal: turns histograms and heat maps into a terminal's lines.
+
+Everything can be read without colours: a letter or a name stands beside each. rich
+knows what the terminal can do, NO_COLOR and pipes included; nothing that comes from a
+run is taken for markup or obeyed by the terminal.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from writestall.chain.answers import Answer
+from writestall.classify.styles import LOOKS
+from writestall.common.buckets import EDGES_NS, S, label
+from writestall.common.units import many, ms, printable
+from writestall.export.tables import run_name
+from writestall.pictures.distribution import Histogram
+from writestall.pictures.time_grid import Cell, HeatMap
+
+BAR = 16
+# Where nobody looks there is no width to fit.
+UNSEEN_WIDTH = 100
+_SHADES = {True: "\u2591\u2592\u2593\u2588", False: ".:+#"}
+_BLOCKS = {True: "\u2588", False: "#"}
+
+
+def show(lines: Iterable[RenderableType]) -> None:
+    """Prints to standard output, in colours if that is a terminal that wants them."""
+    console = _console()
+    for line in lines:
+        console.print(line)
+
+
+def width() -> int:
+    """How many characters fit in a line."""
+    return _console().width
+
+
+def _console() -> Console:
+    sized = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(
+        markup=False,
+        highlight=False,
+        emoji=False,
+        soft_wrap=True,
+        width=None if sized else UNSEEN_WIDTH,
+    )
+
+
+def _is_utf8() -> bool:
+    return (sys.stdout.encoding or "").lower().startswith("utf")
+
+
+def title(answer: Answer) -> Iterator[Text]:
+    """What the run is, and what must be known before its numbers are believed."""
+    summary = answer.summary()
+    counted = f"{summary['writes']} {answer.counted}, " if summary["writes"] else ""
+    told = (
+        f"{run_name(answer)}: {counted}{many(summary['stalls'], 'stalled write')}, "
+        f"{ms(summary['stall_ns'])} in sum; kernel {summary['kernel'] or '?'}"
+    )
+    if summary["lost_events"]:
+        yield Text(f"LOST: {summary['lost_events']} events; what follows has gaps")
+    yield Text(printable(told), style="bold")
+    yield from (Text(printable(f"note: {note}")) for note in answer.notes)
+
+
+def plain_table(*columns: tuple[str, str]) -> Table:
+    """A table without lines; a column is its name and `left` or `right`."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name, justify in columns:
+        left = justify == "left"
+        table.add_column(name, justify="left" if left else "right", no_wrap=True)
+    return table
+
+
+def histogram(answer: Answer, found: Histogram) -> Iterator[RenderableType]:
+    """One row per bucket: its writes as a bar on a log scale, its stalls by name."""
+    yield from title(answer)
+    most = max((row.writes for row in found.rows), default=0)
+    columns = [("up to", "right"), ("writes", "right"), ("(log scale)", "left")]
+    shown = columns if found.has_writes else columns[:1]
+    table = plain_table(*shown, ("stalled, and what each waited for longest", "left"))
+    table.columns[-1].no_wrap = False
+    for row in found.rows:
+        cells = [Text(label(row.edge_ns))]
+        if found.has_writes:
+            cells += [Text(str(row.writes)), Text(bar(row.writes, most), style="dim")]
+        table.add_row(*cells, _counts(row.stalled))
+    yield table
+
+
+def bar(count: int, most: int) -> str:
+    """A bar whose length goes with the logarithm: 1 is seen, and so is the most."""
+    if not count:
+        return ""
+    share = math.log1p(count) / math.log1p(most)
+    return _BLOCKS[_is_utf8()] * max(1, round(BAR * share))
+
+
+def _counts(stalled: Mapping[str, int]) -> Text:
+    """`3 journal_buffer, 1 page_lock`, each in its colour."""
+    rows = sorted(stalled.items(), key=lambda row: -row[1])
+    parts = [Text(f"{count} {cls}", style=LOOKS[cls].colour) for cls, count in rows]
+    return Text(", ").join(parts)
+
+
+def heat_map(answer: Answer, found: HeatMap) -> Iterator[RenderableType]:
+    """Latency upwards, time to the right; shades are writes, letters are stalls."""
+    yield from title(answer)
+    wide = max(1, min(3, _room() // found.columns))
+    for bucket in range(found.highest, found.lowest - 1, -1):
+        line = Text(f"{label(EDGES_NS[bucket]):>7} |")
+        for column in range(found.columns):
+            line.append_text(_cell(found.cells.get((column, bucket)), wide))
+        yield line
+    yield Text(" " * 8 + "+" + "-" * (wide * found.columns))
+    yield Text(" " * 9 + _ticks(found, wide))
+    yield Text("")
+    yield from _legend(answer, found)
+
+
+def columns() -> int:
+    """How many columns of a heat map the terminal has room for."""
+    return max(10, _room())
+
+
+def _room() -> int:
+    return width() - 10
+
+
+def _cell(cell: Cell | None, wide: int) -> Text:
+    if cell is None:
+        return Text(" " * wide)
+    # One in three characters is the letter; where only one fits, the stall counts.
+    shade = _shade(cell.writes)
+    if not cell.stalled:
+        return Text(shade * wide, style="dim")
+    cls = max(cell.stalled, key=lambda cls: cell.stalled[cls])
+    look = LOOKS[cls]
+    text = Text((shade * wide)[: wide // 2], style="dim")
+    text.append(look.letter, style=f"bold {look.colour}")
+    return text.append((shade * wide)[wide // 2 + 1 :], style="dim")
+
+
+def _shade(writes: int) -> str:
+    """Darker for each power of ten: 1, 10, 100, 1000 and more."""
+    if not writes:
+        return " "
+    shades = _SHADES[_is_utf8()]
+    return shades[min(int(math.log10(writes)), len(shades) - 1)]
+
+
+def _ticks(found: HeatMap, wide: int) -> str:
+    """Seconds below the axis, as many as do not touch."""
+    step_s = found.step_ns // S
+    line = ""
+    for column in range(found.columns):
+        mark = f"{column * step_s} s"
+        if column * wide >= len(line) + (2 if line else 0) and column % 5 == 0:
+            line = line.ljust(column * wide) + mark
+    return line
+
+
+def _legend(answer: Answer, found: HeatMap) -> Iterator[Text]:
+    if any(cell.writes for cell in found.cells.values()):
+        shades = _SHADES[_is_utf8()]
+        steps = "  ".join(f"{shade} {10**at}" for at, shade in enumerate(shades))
+        yield Text(f"writes from their intended start: {steps} and more in a cell")
+    yield Text(f"a cell is {found.step_ns // S} s wide")
+    sums: dict[str, int] = {}
+    for cell in found.cells.values():
+        for cls, count in cell.stalled.items():
+            sums[cls] = sums.get(cls, 0) + count
+    parts = []
+    for cls, count in sorted(sums.items(), key=lambda row: -row[1]):
+        look = LOOKS[cls]
+        parts.append(Text(f"{look.letter} {cls} ({count})", style=look.colour))
+    yield Text("stalled, by what each waited for longest: ") + Text("  ").join(parts)

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""terminal_what_if: print a what-if, the run that proves it last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from writestall.chain.answers import Answer
+from writestall.common.buckets import label
+from writestall.common.units import ms
+from writestall.pictures.distribution import Histogram, beside, histogram
+from writestall.pictures.terminal import bar, plain_table, title
+from writestall.whatif.proof import Proof
+from writestall.whatif.removal import QUANTILES, WhatIf
+
+
+def what_if(
+    answer: Answer, found: WhatIf, proofs: list[Proof]
+) -> Iterator[RenderableType]:
+    """Numbers as they were and would have been, and the run that proves it."""
+    yield from title(answer)
+    yield Text(f"if {found.cls} had taken no time, and nothing had taken its place:")
+    yield Text("")
+    columns = [("", "left"), ("as it was", "right"), ("then", "right")]
+    table = plain_table(*columns, ("as it was, by the model", "right"))
+    stalls, then = found.stalls
+    limit = f" of {ms(found.stall_ns)} or more" if found.stall_ns else ""
+    table.add_row(f"stalls{limit}", str(stalls), str(then))
+    for name, pair in (("in sum", found.sums_ns), ("longest", found.longest_ns)):
+        table.add_row(name, *(ms(ns) for ns in pair))
+    for row in _percentile_rows(found):
+        table.add_row(*row)
+    yield table
+    yield Text("")
+    if found.percentiles is not None:
+        yield _distribution(histogram(answer), found.percentiles.then_writes)
+        yield Text("")
+    if found.sums_ns[0] == found.sums_ns[1]:
+        yield Text(f"no stalled write had {found.cls} on its way")
+    else:
+        yield from _proof_lines(found.cls, proofs)
+
+
+def _percentile_rows(found: WhatIf) -> Iterator[tuple[str, ...]]:
+    """All writes from their intended start, and how far the model can be believed."""
+    told = found.percentiles
+    if told is None:
+        yield ("all writes: no schedule in writer.jsonl, or no writer.hlog", "-", "-")
+        return
+    for at, quantile in enumerate(QUANTILES):
+        name = "max" if quantile == 100 else f"p{quantile:g}"
+        columns = (told.measured_ns[at], told.then_ns[at], told.model_ns[at])
+        yield (f"{name} of all writes", *(ms(ns) for ns in columns))
+
+
+def _distribution(found: Histogram, then: tuple[int, ...]) -> Table:
+    """All writes by latency, as they were measured and as they would have been."""
+    rows = beside(found, then)
+    most = max(max(counts) for _, *counts in rows)
+    scale = ("(log scale)", "left")
+    table = plain_table(
+        ("up to", "right"), ("as it was", "right"), scale, ("then", "right"), scale
+    )
+    for edge_ns, *counts in rows:
+        cells = [Text(label(edge_ns))]
+        for count in counts:
+            cells += [Text(str(count)), Text(bar(count, most), style="dim")]
+        table.add_row(*cells)
+    return table
+
+
+def _proof_lines(cls: str, proofs: list[Proof]) -> Iterator[Text]:
+    if not proofs:
+        yield Text(f"no run is known that takes {cls} away and nothing else")
+    for proof in proofs:
+        if proof.lines:
+            yield Text(
+                f"the run that proves it: the same scenario with [{proof.table}]"
+            )
+            yield from (Text(f"    {line}") for line in proof.lines)
+        else:
+            yield Text(f"the run that proves it: {proof.also}")
+        yield Text(f"why: {proof.why}")
+        if proof.lines and proof.also:
+            yield Text(f"but: {proof.also}")

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""application_text: turns what stopped an application into lines for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from writestall.chain import clients
+from writestall.chain.answers import Answer
+from writestall.chain.clients import LOCK, QUEUE, WRITE, Delay, Stop
+from writestall.chain.parts import Chain
+from writestall.common.units import many, ms, percent, shares
+from writestall.events.application import SAFEPOINT, Application
+from writestall.events.contract import Request
+from writestall.events.hlog import Latencies
+from writestall.report.text import LEFT_COLUMN, latency_line, main_root
+
+MS = 1_000_000
+# What each part of a request is to somebody who reads of it first.
+_PARTS = {
+    QUEUE: "no request thread was free",
+    LOCK: "another request held its partition's lock",
+    WRITE: "its own write(2)",
+}
+
+
+def lines(answer: Answer, top: int) -> Iterator[str]:
+    """What the application saw; nothing where none kept a record."""
+    app = answer.application
+    if app is None:
+        return
+    yield ""
+    if app.program == SAFEPOINT:
+        yield from _pauses(answer, app, top)
+    else:
+        yield from _requests(answer, app)
+
+
+def _row(name: str, latencies: Latencies | None, note: str = "") -> str:
+    if latencies is None:
+        return f"{name}: not recorded"
+    return latency_line(name, latencies, note)
+
+
+def _pauses(answer: Answer, app: Application, top: int) -> Iterator[str]:
+    yield "the application: all threads stop while one line is logged"
+    yield _row("pauses", app.pauses_all)
+    yield _row("write(2) to the log", app.service)
+    # Those with a write worth a chain; of others the first alone.
+    stops = clients.stops(answer)
+    for stop in [row for row in stops if row.chain][:top] or stops[:1]:
+        yield from _stop(answer, app, stop)
+
+
+def _stop(answer: Answer, app: Application, stop: Stop) -> Iterator[str]:
+    pause = stop.pause
+    stood = (
+        f"{many(pause.threads, 'thread')} stood still, each for "
+        f"{ms(pause.shortest_ns)} or more"
+    )
+    yield f"pause of {ms(pause.dur_ns):<{LEFT_COLUMN - 9}}  {stood}"
+    parts = [pause.reach_ns, pause.log_ns, pause.release_ns]
+    words = ["until the last thread stood", _logged(app, stop), "until all were let go"]
+    yield from _parts(pause.dur_ns, parts, words)
+    if stop.write:
+        yield from _behind(answer, stop.chain)
+
+
+def _logged(app: Application, stop: Stop) -> str:
+    if stop.write:
+        covered = percent(stop.covered_ns, stop.pause.dur_ns)
+        return f"write(2) {stop.write.path or '?'}, {covered} of the pause"
+    return "handing the line on" if app.asynchronous else "write(2) to the log"
+
+
+def _parts(total_ns: int, parts: Sequence[int], words: Sequence[str]) -> Iterator[str]:
+    """Parts that add up to the whole, in whole ms where that is enough."""
+    unit_ns = MS if total_ns >= 100 * MS else MS // 100
+    dealt = shares(sum(parts), parts, round(total_ns / unit_ns))
+    for units, word in zip(dealt, words, strict=True):
+        if units:
+            digits = 0 if unit_ns == MS else 2
+            yield f"+- {units * unit_ns / MS:.{digits}f} ms {word}"
+
+
+def _behind(answer: Answer, chain: Chain | None) -> Iterator[str]:
+    """The chain of the write that did it."""
+    if chain is None:
+        yield "   no chain: that write was not traced as stalled"
+        return
+    number = [id for id, _ in answer.slowest.writes].index(chain.id) + 1
+    root, ns = main_root(answer.roots([chain]))
+    yield (
+        f"   root: {root!s} ({percent(ns, chain.write.dur_ns)} of "
+        f"{ms(chain.write.dur_ns)}); --write {number} shows its chain"
+    )
+
+
+def _requests(answer: Answer, app: Application) -> Iterator[str]:
+    yield "the application: requests append under one lock per partition"
+    yield _row("requests", answer.latencies, "   (from when each was wanted)")
+    yield _row("write(2)", app.service)
+    slow = clients.counts(answer)
+    total = sum(slow.values())
+    yield f"slow requests {total} ({ms(app.slow_ns)} and more), by what took most:"
+    for name, count in slow.items():
+        yield f"  {count:>7}  {percent(count, total):>7}  {name}: {_PARTS[name]}"
+    for row in clients.worst_delays(answer):
+        yield from _delay(answer, row)
+
+
+def _delay(answer: Answer, row: Delay) -> Iterator[str]:
+    request = row.request
+    head = (
+        f"request {request.seq} to partition {request.partition} "
+        f"took {ms(request.dur_ns)}"
+    )
+    yield f"{head:<{LEFT_COLUMN}}  thread {request.tid}"
+    parts = [request.queue_ns, request.lock_ns, request.write_ns]
+    words = [
+        f"queue{_by('behind', row.ahead)}",
+        f"lock{_by('held by', row.holder)}",
+        f"write(2) {request.path or '?'}",
+    ]
+    yield from _parts(request.dur_ns, parts, words)
+    yield from _behind(answer, row.chain)
+
+
+def _by(how: str, other: Request | None) -> str:
+    """Whose write it was that kept a thread or a lock."""
+    if other is None:
+        return ""
+    took = f"its write(2) took {ms(other.write_ns)}"
+    return f"  {how} request {other.seq}, thread {other.tid}: {took}"

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""commits: turns jbd2's commits and the stalled writes into one picture of both.
+
+Commits are events of `journal_commits`: in the explained stream, or in a file of their
+own beside it in `events/`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+
+from writestall.chain.answers import Answer
+from writestall.common import scales
+from writestall.common.errors import WritestallError
+from writestall.common.units import ms
+from writestall.events.contract import Commit, Write
+from writestall.events.run_directory import ENGINES
+from writestall.events.stream import read_stream
+
+PHASES = ("locking", "flushing", "logging", "finishing")
+MOST_ROWS = 20
+MOST_MARKS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A stretch of time; places are percent of the axis."""
+
+    x: float
+    width: float
+    kind: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A commit, and the stalled writes it shares time with."""
+
+    commit: Commit
+    at_s: float
+    phases: tuple[int, ...]
+    stalls: int
+    common_ns: int
+
+
+@dataclass(slots=True)
+class Commits:
+    """Both on one axis; `rows` are the longest commits, by time."""
+
+    count: int
+    rows: list[Row]
+    commits: list[Mark] = field(default_factory=list)
+    stalls: list[Mark] = field(default_factory=list)
+    ticks: list[tuple[float, str]] = field(default_factory=list)
+
+
+def commits(answer: Answer, start_ns: int, gaps: list[str]) -> Commits | None:
+    """The picture; None in a run without commit events, what hinders goes to gaps."""
+    found = sorted(_read(answer, gaps), key=lambda row: row.t_ns)
+    dev = answer.run.get("device", "dev")
+    found = [row for row in found if dev is None or row.dev in (None, dev)]
+    if not found:
+        return None
+    writes = [write for _, write in answer.writes]
+    longest = sorted(found, key=lambda row: -row.dur_ns)
+    shown = sorted(longest[:MOST_ROWS], key=lambda row: row.t_ns)
+    rows = [_row(commit, writes, start_ns) for commit in shown]
+    ends = [row.t_ns + row.dur_ns for row in found]
+    ends += [write.t_ns + write.dur_ns for write in writes]
+    whole_ns = max(1, max(ends) - start_ns)
+    picture = Commits(len(found), rows)
+    for commit in longest[:MOST_MARKS]:
+        picture.commits += _marks(commit, start_ns, whole_ns)
+    for chain in answer.slowest[:MOST_MARKS]:
+        write = chain.write
+        main = max(chain.parts, key=lambda part: part.dur_ns, default=None)
+        x, width = _place(write.t_ns, write.dur_ns, start_ns, whole_ns)
+        title = f"{chain.task.comm}/{write.tid} stalled for {ms(write.dur_ns)}"
+        picture.stalls.append(Mark(x, width, main.cls if main else "other", title))
+    whole_s = whole_ns / 1e9
+    picture.ticks = [
+        (scales.share(at, whole_s), f"{at} s") for at in scales.ticks(whole_s, 10)
+    ]
+    return picture
+
+
+def _read(answer: Answer, gaps: list[str]) -> list[Commit]:
+    found = list(answer.stream.commits)
+    folder = answer.run.path / "events"
+    for path in sorted(folder.glob("*.jsonl")) if not found else ():
+        if path.stem not in ENGINES:
+            try:
+                found += read_stream(path).commits
+            except WritestallError as error:
+                gaps.append(str(error))
+    return found
+
+
+def _phases(commit: Commit) -> tuple[int, ...]:
+    return (
+        commit.locking_ns,
+        commit.flushing_ns,
+        commit.logging_ns,
+        commit.finishing_ns,
+    )
+
+
+def _row(commit: Commit, writes: list[Write], start_ns: int) -> Row:
+    end_ns = commit.t_ns + commit.dur_ns
+    before = bisect_left(writes, end_ns, key=lambda write: write.t_ns)
+    common = []
+    for write in writes[:before]:
+        first = max(write.t_ns, commit.t_ns)
+        last = min(write.t_ns + write.dur_ns, end_ns)
+        if last > first:
+            common.append(last - first)
+    at_s = (commit.t_ns - start_ns) / 1e9
+    return Row(commit, at_s, _phases(commit), len(common), sum(common))
+
+
+def _place(t_ns: int, dur_ns: int, start_ns: int, whole_ns: int) -> tuple[float, float]:
+    """Where a stretch stands; what began before the axis is cut there."""
+    first = max(t_ns, start_ns)
+    last = max(first, t_ns + dur_ns)
+    return scales.share(first - start_ns, whole_ns), scales.share(
+        last - first, whole_ns
+    )
+
+
+def _marks(commit: Commit, start_ns: int, whole_ns: int) -> list[Mark]:
+    """A commit as its phases, one after the other."""
+    marks, at_ns = [], commit.t_ns
+    for name, ns in zip(PHASES, _phases(commit), strict=True):
+        x, width = _place(at_ns, ns, start_ns, whole_ns)
+        number = commit.transaction if commit.transaction is not None else "?"
+        title = f"transaction {number}: {name} {ms(ns)} of {ms(commit.dur_ns)}"
+        if ns:
+            marks.append(Mark(x, width, name, title))
+        at_ns += ns
+    return marks

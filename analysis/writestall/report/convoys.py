@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""convoys: choose the chains that a page shows at length, and list the rest.
+
+A convoy is one story. A page holds so many at most: the slowest, and that of the
+slowest write of each cell of the heat map, those with most stall time first. Of the
+others, the slowest of each cell are one line each, with the command that tells them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain as chained
+from typing import Any
+
+from writestall.chain.answers import Answer, Convoy
+from writestall.chain.roots import Root
+from writestall.common.units import ms, percent, printable
+from writestall.events.contract import Write
+from writestall.report.heat_map import SECOND_NS, Cell, Grid, Heat
+from writestall.report.text import chain_lines, main_root
+from writestall.report.timeline import Timeline, timeline
+
+MOST_STORIES, SLOWEST = 160, 40
+# Lines of a cell; the page says how many more there are.
+MOST_ROWS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """One convoy's slowest write, as text and picture; `cells` are of all in it."""
+
+    id: str
+    at: str
+    took: str
+    task: str
+    path: str
+    root: str
+    cells: str
+    tree: list[str]
+    picture: Timeline
+
+
+def stories(answer: Answer, heat: Heat) -> tuple[list[Story], dict[str, Any]]:
+    """The stories, slowest first, and the record of all stalled writes by cell."""
+    groups, sums = answer.convoys, answer.sums
+    places: dict[str, list[int]] = {}
+    for at in _first_of(sums.cells, MOST_ROWS):
+        write = answer.slowest.writes[at][1]
+        places.setdefault(heat.grid.key(write), []).append(at)
+    group_of = {at: groups.places[sums.behind[at]] for at in chained(*places.values())}
+    slowest = {key: group_of[rows[0]] for key, rows in places.items()}
+    chosen = _chosen(heat.cells, slowest, len(groups))
+    told = [
+        _story(answer, groups[at], number, heat.grid)
+        for number, at in enumerate(chosen)
+    ]
+    story_of = {group: number for number, group in enumerate(chosen)}
+    names: dict[str, int] = {}
+    cells: dict[str, list[list[str | int]]] = {}
+    for key, rows in places.items():
+        cells[key] = []
+        for at in rows:
+            write = answer.slowest.writes[at][1]
+            root, ns = sums.main_root(at)
+            words = (write.path or "?", _task(write), _share(root, ns, write))
+            known = (names.setdefault(printable(word), len(names)) for word in words)
+            told_at = story_of.get(group_of[at], -1)
+            times = (ms(write.dur_ns), _at(write, heat.grid))
+            cells[key].append([*times, *known, at + 1, told_at])
+    return told, {"names": list(names), "cells": cells, "most": MOST_ROWS}
+
+
+def _first_of(cells: Iterable[int], most: int) -> Iterator[int]:
+    """The places of the first writes of each cell."""
+    counts: dict[int, int] = {}
+    for at, cell in enumerate(cells):
+        count = counts.get(cell, 0)
+        if count < most:
+            counts[cell] = count + 1
+            yield at
+
+
+def _chosen(cells: list[Cell], slowest: dict[str, int], count: int) -> list[int]:
+    """Convoys that get a story, by their place among all, slowest first.
+
+    `slowest` is that of each cell's slowest write.
+    """
+    chosen = set(range(min(count, SLOWEST)))
+    for cell in sorted(cells, key=lambda cell: -cell.stall_ns):
+        if cell.stalls and len(chosen) < MOST_STORIES:
+            chosen.add(slowest[cell.key])
+    return sorted(chosen)
+
+
+def _story(answer: Answer, convoy: Convoy, number: int, grid: Grid) -> Story:
+    chain = convoy.chains[0]
+    write = chain.write
+    cells = dict.fromkeys(grid.key(member) for _, member in convoy.chains.writes)
+    return Story(
+        id=f"story-{number}",
+        at=_at(write, grid),
+        took=ms(write.dur_ns),
+        task=_task(write),
+        path=write.path or "?",
+        root=_share(*main_root(answer.roots([chain])), write),
+        cells=" ".join(cells),
+        tree=list(chain_lines(answer, convoy)),
+        picture=timeline(answer, chain),
+    )
+
+
+def _at(write: Write, grid: Grid) -> str:
+    return f"{(write.t_ns - grid.start_ns) / SECOND_NS:.2f} s"
+
+
+def _task(write: Write) -> str:
+    return f"{write.comm or '?'}/{write.tid}"
+
+
+def _share(root: Root, ns: int, write: Write) -> str:
+    return f"{root!s} {percent(ns, write.dur_ns)}"

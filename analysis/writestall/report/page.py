@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""page: turns an answer into `report.html`; templates print what was computed here."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from writestall.chain.answers import Answer
+from writestall.chain.tally import Asked
+from writestall.classify import meanings
+from writestall.common import scales
+from writestall.common.units import ms, percent
+from writestall.events.hlog import read_latencies
+from writestall.events.lines import Problem
+from writestall.events.run_directory import RunDir
+from writestall.events.stream import Stream
+from writestall.report import application_text
+from writestall.report.caveats import doubts
+from writestall.report.commits import PHASES, commits
+from writestall.report.convoys import stories
+from writestall.report.flame_graph import flame
+from writestall.report.heat_map import grid_of, heat
+from writestall.report.latency import LatencyLog, read_log
+from writestall.report.percentiles import curve
+from writestall.report.render import render
+from writestall.report.slow_writes import views
+from writestall.report.text import losses, sentence
+
+# Of an application's pauses, those that are told.
+MOST_PAUSES = 5
+LOGS = {"corrected": "writer.hlog", "uncorrected": "writer-service.hlog"}
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One row of a table of shares; `kind` is how it looks."""
+
+    name: str
+    kind: str
+    took: str
+    percent: str
+    width: float
+
+
+def unreadable(run: RunDir) -> Answer:
+    """The answer for a run whose events cannot be read: none."""
+    answer = Answer(run, "none", Stream(""), [], notes=list(run.notes))
+    answer.latencies, _ = read_latencies(run.path / LOGS["corrected"])
+    return answer
+
+
+def asked(answer: Answer) -> Asked:
+    """What is to be counted of all chains for the page."""
+    log = read_log(answer.run.path / LOGS["corrected"], [])
+    return grid_of(answer, log).asked
+
+
+def page(answer: Answer, failure: str | None = None) -> str:
+    """The whole page; `failure` says why there is no answer, where there is none."""
+    context = _context(answer)
+    context["known"] = failure is None
+    context["headline"] = (
+        f"Nothing to explain: {failure}" if failure else sentence(answer)
+    )
+    return render("page.html", context, ("page.css",), "page.js")
+
+
+def _context(answer: Answer) -> dict[str, Any]:
+    """All that the templates print."""
+    problems: list[Problem] = []
+    found = {key: read_log(answer.run.path / n, problems) for key, n in LOGS.items()}
+    logs = {key: log for key, log in found.items() if log}
+    grid = grid_of(answer, logs.get("corrected"))
+    start_ns = grid.start_ns
+    answer.counted_in(grid.asked)
+    summary = answer.summary()
+    cells = heat(answer, logs.get("corrected"), grid)
+    told, record = stories(answer, cells)
+    graph = flame(answer)
+    both = views(answer, start_ns)
+    gaps = _gaps(answer, logs, problems)
+    beside = commits(answer, start_ns, gaps)
+    classes = _shares(answer.ns_by_class, {}, answer.stall_ns)
+    roots = answer.all_roots
+    kinds = {root: root.cls for root in roots}
+    names = {row.kind for row in classes} | set(kinds.values())
+    names |= {frame.kind for frame in graph.frames} | {
+        bar.kind for story in told for bar in story.picture.bars
+    }
+    return {
+        "summary": summary,
+        "counted": answer.counted,
+        "explained": percent(answer.share_explained),
+        "losses": list(losses(answer)),
+        "facts": _facts(answer, summary),
+        "heat": cells,
+        "stories": told,
+        "record": _json(record),
+        "total": len(answer.writes),
+        "curve": curve(logs),
+        "application": list(application_text.lines(answer, MOST_PAUSES)),
+        "classes": classes,
+        "roots": _shares(roots, kinds, answer.stall_ns),
+        "flame": graph,
+        "commits": beside,
+        "phases": meanings.legend(set(PHASES)) if beside else [],
+        "views": both,
+        "doubts": doubts(answer),
+        "notes": answer.notes,
+        "gaps": gaps + (both.notes if both else []),
+        "legend": meanings.legend(names),
+        "kinds": meanings.KINDS.values(),
+        "row_label": scales.row_label,
+        "ns_share": percent,
+    }
+
+
+def _shares(sums: dict[Any, int], kinds: dict[Any, str], total: int) -> list[Share]:
+    """Sums as rows, largest first, as the text has them."""
+    return [
+        Share(
+            str(name),
+            kinds.get(name, str(name)),
+            ms(ns),
+            percent(ns, total),
+            scales.share(ns, total),
+        )
+        for name, ns in sums.items()
+    ]
+
+
+def _gaps(
+    answer: Answer, logs: dict[str, LatencyLog], problems: list[Problem]
+) -> list[str]:
+    """What the curves and the map lack, beyond the answer's own notes."""
+    first = LOGS["corrected"]
+    gaps = [f"{p.file}: {p.text}" for p in problems[:4] if p.file != first]
+    others = sorted(path.name for path in answer.run.path.glob("writer-*.hlog"))
+    gaps += [
+        f"{name}: another workload's, not in the curves"
+        for name in others
+        if name not in LOGS.values()
+        and not name.endswith(("-service.hlog", "-pause.hlog"))
+    ]
+    return gaps + [f"no {key} latency curve" for key in LOGS if key not in logs]
+
+
+def _facts(answer: Answer, summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """What ran, in a few words each; what is not known is left out."""
+    run = answer.run
+    begin = answer.stream.begin
+    tracer = f"{answer.engine} {begin.engine_version or ''}" if begin else answer.engine
+    facts = {
+        "scenario": summary["scenario"],
+        "kernel": summary["kernel"],
+        "architecture": run.get("arch"),
+        "file system": run.get("filesystem", "type"),
+        "mount options": run.get("filesystem", "mount_options"),
+        "disk": run.get("device", "name"),
+        "tracer": tracer,
+        "floor": ms(begin.floor_ns) if begin else None,
+        "stall from": ms(begin.stall_ns) if begin else None,
+        "status": run.get("status"),
+        "run": run.path.resolve().name,
+    }
+    return [(name, str(value)) for name, value in facts.items() if value]
+
+
+def _json(value: object) -> Markup:
+    """JSON that can end no script element: no `<`, `>`, `&`, nothing beyond ASCII."""
+    text = json.dumps(value, separators=(",", ":"))
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""text: turns an answer into lines for a terminal, the sentence first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from writestall.chain.answers import Answer, Convoy
+from writestall.chain.merge import merged, unqueued
+from writestall.chain.parts import INFERRED, WAIT, Chain, Part, Task
+from writestall.chain.roots import Root
+from writestall.chain.survey import Chains
+from writestall.classify import classes as c
+from writestall.common.units import many, ms, percent, shares
+from writestall.events.hlog import Latencies
+
+LEFT_COLUMN = 74
+CONVOY_NAMES = 3
+
+
+def report(
+    answer: Answer, top: int, only: int | None = None, more: Iterable[str] = ()
+) -> Iterator[str]:
+    """The whole answer; `only` picks one write by its number in the list.
+
+    `more` stands between the chains and the summary.
+    """
+    yield from losses(answer)
+    yield sentence(answer)
+    yield from (f"note: {note}" for note in answer.notes)
+    groups: Sequence[Convoy] = answer.convoys
+    if only is not None:
+        groups = [Convoy(answer.slowest[only - 1 : only])]
+        top = 1
+    for convoy in groups[:top]:
+        yield ""
+        yield from chain_lines(answer, convoy)
+    if len(groups) > top:
+        yield ""
+        yield f"{len(groups) - top} more chains: --top {len(groups)} shows all"
+    yield from more
+    yield ""
+    yield from summary_lines(answer)
+
+
+def losses(answer: Answer) -> Iterator[str]:
+    """What the tracers lost, in one line; none where they lost nothing."""
+    lost = [item for item in answer.stream.lost if item.count]
+    if not lost:
+        if answer.stream.lost_events:
+            yield f"LOST: {answer.stream.lost_events} events; chains have gaps"
+        return
+    sums: dict[str, int] = {}
+    for item in lost:
+        key = f"{item.what or 'events'} ({item.why or 'no reason given'})"
+        sums[key] = sums.get(key, 0) + item.count
+    told = ", ".join(f"{count} {what}" for what, count in sums.items())
+    yield f"LOST: {told}; what follows was built on the rest"
+
+
+def sentence(answer: Answer) -> str:
+    """The answer in one sentence."""
+    count = len(answer.writes)
+    if not count:
+        limit = answer.stream.begin.stall_ns if answer.stream.begin else 0
+        slowest = answer.latencies.max_ns if answer.latencies else None
+        told = f"; the slowest took {ms(slowest)}" if slowest is not None else ""
+        return f"No write stalled for {ms(limit)} or more{told}."
+    root, ns = main_root(answer.all_roots)
+    return (
+        f"{many(count, 'write')} stalled, worst {ms(answer.longest_ns)}; "
+        f"{percent(ns, answer.stall_ns)} of that time {_phrase(root)}."
+    )
+
+
+def main_root(roots: dict[Root, int]) -> tuple[Root, int]:
+    """What most of the roots' time comes down to; of no time, nothing does."""
+    return next(iter(roots.items()), (Root(c.UNEXPLAINED, ""), 0))
+
+
+def _phrase(root: Root) -> str:
+    """A root as the end of a sentence."""
+    who, device = root.who, root.device or ""
+    through = {"jbd2": " through jbd2's commit", "the writer": " by the write itself"}
+    phrases = {
+        c.DEVICE_IO: f"was spent waiting for {device}"
+        + through.get(root.who, f" through {who}"),
+        c.RUNQUEUE: f"was spent by {who} waiting for a CPU",
+        c.RUNNING: f"was spent by {who} on a CPU",
+        c.DIRTY_THROTTLE: "was spent in dirty throttling",
+        c.MEMORY: "was spent waiting for memory",
+        c.UNEXPLAINED: "is unexplained",
+        c.OTHER: "was spent in sleeps too short to trace",
+    }
+    return phrases.get(root.cls, f"was spent in {root.cls} by {who}")
+
+
+def chain_lines(answer: Answer, convoy: Convoy) -> Iterator[str]:
+    """One write's tree, and the writes that waited with it."""
+    chain = convoy.chains[0]
+    write = chain.write
+    # One unit for the whole tree, so that its numbers add up.
+    unit_ns = 1_000_000 if write.dur_ns >= 100_000_000 else 10_000
+    total = round(write.dur_ns / unit_ns)
+    size = f" {write.bytes} B" if write.bytes is not None else ""
+    head = f"{write.name} {write.path or '?'}{size} took {_amount(total, unit_ns)}"
+    yield f"{head:<{LEFT_COLUMN}}  {_name(chain.task)}"
+    parts = merged(unqueued(part) for part in chain.parts)
+    yield from _Tree(answer, chain, unit_ns).lines(parts, total, of=write.tid)
+    root, ns = main_root(answer.roots([chain]))
+    yield (
+        f"explained {percent(chain.explained_ns, write.dur_ns)}   "
+        f"root: {root!s} ({percent(ns, write.dur_ns)})"
+    )
+    yield from _company(convoy.chains[1:])
+
+
+def _company(others: Chains) -> Iterator[str]:
+    if not others:
+        return
+    names = [
+        f"{_name(chain.task)} {ms(chain.write.dur_ns)}"
+        for chain in others[:CONVOY_NAMES]
+    ]
+    more = len(others) - len(names)
+    names += [f"{more} more"] if more else []
+    count = many(len(others), "more write")
+    yield f"{count} behind the same root: {', '.join(names)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """The lines below one write; `unit_ns` is one for all of them."""
+
+    answer: Answer
+    chain: Chain
+    unit_ns: int
+
+    def lines(
+        self, parts: tuple[Part, ...], total: int, indent: str = "", of: int = -1
+    ) -> Iterator[str]:
+        """Merged parts whose numbers add up to `total` units; those of 0 are hidden.
+
+        `of` is the thread whose time it is, as the line above has said.
+        """
+        total_ns = sum(part.dur_ns for part in parts)
+        dealt = shares(total_ns, [part.dur_ns for part in parts], total)
+        rows = [
+            (part, units) for part, units in zip(parts, dealt, strict=True) if units
+        ]
+        for at, (part, units) in enumerate(rows):
+            words = _words(self.answer, self.chain, part)
+            left = f"{indent}+- {_amount(units, self.unit_ns)} {words}"
+            right = _right(part, of)
+            yield f"{left:<{LEFT_COLUMN}}  {right}" if right else left
+            inner = indent + ("|  " if at + 1 < len(rows) else "   ")
+            holder = part.holder.tid if part.holder else of
+            yield from self.lines(part.parts, units, inner, holder)
+
+
+def _amount(units: int, unit_ns: int) -> str:
+    if unit_ns == 1_000_000:
+        return f"{units} ms"
+    return f"{units * unit_ns / 1e6:.2f} ms"
+
+
+def _words(answer: Answer, chain: Chain, part: Part) -> str:
+    """What a part is: class, disk and count of waits where it is a root, functions."""
+    words = [part.kind if part.kind != WAIT else part.cls]
+    if part.cls == c.DEVICE_IO and not part.parts:
+        disk = answer.root_of(chain, part).device or "?"
+        words.append(f"{disk}, {part.waits} waits" if part.waits > 1 else disk)
+    if part.path:
+        words.append(" > ".join(name for name in part.path[-2:]))
+    if part.kind not in (WAIT, c.RUNQUEUE):
+        words.append(part.why)
+    return "  ".join(words)
+
+
+def _right(part: Part, of: int) -> str:
+    """Who held what a part waited for, or whose root it is if not the holder's."""
+    guess = " (inferred)" if part.link == INFERRED else ""
+    if part.holder:
+        queue = f", {part.queue} in the queue before" if part.queue else ""
+        return f"held by {_name(part.holder)}{queue}{guess}"
+    if part.kind == WAIT and not part.parts and part.task.tid != of:
+        return f"{_name(part.task)}{guess}"
+    return guess.strip()
+
+
+def _name(task: Task) -> str:
+    return f"{task.comm}/{task.tid}"
+
+
+def latency_line(name: str, latencies: Latencies, note: str = "") -> str:
+    """How many there were, and their percentiles."""
+    return (
+        f"{name} {latencies.writes}   p50 {ms(latencies.p50_ns)}   "
+        f"p99 {ms(latencies.p99_ns)}   p99.9 {ms(latencies.p999_ns)}   "
+        f"max {ms(latencies.max_ns)}{note}"
+    )
+
+
+def summary_lines(answer: Answer) -> Iterator[str]:
+    """The table below the chains."""
+    latencies = answer.latencies
+    if latencies:
+        yield latency_line(answer.counted, latencies, "   (from the intended start)")
+    yield (
+        f"stalls {len(answer.writes)}   {ms(answer.stall_ns)} in sum   "
+        f"explained {percent(answer.share_explained)}"
+    )
+    if not answer.writes:
+        return
+    yield from _shares("waited for", answer.ns_by_class, answer.stall_ns)
+    roots = {str(root): ns for root, ns in answer.all_roots.items()}
+    yield from _shares("root", roots, answer.stall_ns)
+    lost = answer.stream.lost_events
+    summary = answer.summary()
+    yield (
+        f"lost events {lost}   engine {answer.engine}   "
+        f"kernel {summary['kernel'] or '?'!s}   "
+        f"scenario {summary['scenario'] or '?'!s}"
+    )
+
+
+def _shares(title: str, sums: dict[str, int], total_ns: int) -> Iterator[str]:
+    yield f"{title}:"
+    for name, ns in sums.items():
+        yield f"  {ms(ns):>10}  {percent(ns, total_ns):>7}  {name}"

@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""check: turns an answer and the injector's record into how right the answer is.
+
+docs/how-causes-are-inferred.md, "How the answer is checked", defines each number.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from itertools import accumulate
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from writestall.chain.answers import Answer
+from writestall.chain.parts import Chain, Part
+from writestall.chain.roots import Roots, largest_first
+from writestall.chain.survey import Source
+from writestall.chain.tally import Asked
+from writestall.classify import classes as c
+from writestall.common.errors import WritestallError
+from writestall.events.run_directory import RunDir
+from writestall.verdict.truth import BioDelay, read_truth
+
+Window = tuple[int, int]
+RECORD = "truth.jsonl"
+# In these modes the submitter itself is kept, so the root must be that very task.
+SUBMITTER_KEPT = frozenset(("sleep", "spin"))
+# The injected delay is the cause of a write when it covers this share of it.
+CAUSE_SHARE = 0.5
+
+
+@dataclass(slots=True)
+class Verdict:
+    """How right an answer is; shares are 0 to 1, None where there is nothing to judge.
+
+    `errors_ns` has as many entries as `stalls`; `wrong` are the writes with another
+    root, as (t_ns, line). `violations` are things that must not have happened.
+    """
+
+    stalls: int = 0
+    roots_right: int = 0
+    attributed_ns: int = 0
+    injected_ns: int = 0
+    right_ns: int = 0
+    errors_ns: array[int] = field(default_factory=lambda: array("q"))
+    wrong: list[tuple[int, str]] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def root_right_share(self) -> float | None:
+        """Stalled writes whose main root is the injected one, or rightly is not."""
+        return _share(self.roots_right, self.stalls)
+
+    @property
+    def precision(self) -> float | None:
+        """Of the time put down to the device, how much a delay was in force."""
+        return _share(self.right_ns, self.attributed_ns)
+
+    @property
+    def recall(self) -> float | None:
+        """Of the stall time with a delay in force, how much was put down to it."""
+        return _share(self.right_ns, self.injected_ns)
+
+    def take(self, other: Verdict) -> None:
+        """Takes in the numbers of other chains."""
+        self.stalls += other.stalls
+        self.roots_right += other.roots_right
+        self.attributed_ns += other.attributed_ns
+        self.injected_ns += other.injected_ns
+        self.right_ns += other.right_ns
+        self.errors_ns += other.errors_ns
+        self.wrong += other.wrong
+
+    @property
+    def wrong_lines(self) -> list[str]:
+        """The writes with a wrong root, by time."""
+        return [line for _, line in sorted(self.wrong)]
+
+    def as_json(self) -> dict[str, Any]:
+        """What `check --json` prints."""
+        mean_ns = sum(self.errors_ns) // len(self.errors_ns) if self.errors_ns else None
+        return {
+            "stalls": self.stalls,
+            "root_right_share": _rounded(self.root_right_share),
+            "precision": _rounded(self.precision),
+            "recall": _rounded(self.recall),
+            "attribution_error_ns": mean_ns,
+            "attribution_error_max_ns": max(self.errors_ns, default=None),
+            "attributed_ns": self.attributed_ns,
+            "injected_ns": self.injected_ns,
+            "right_ns": self.right_ns,
+            "wrong": self.wrong_lines,
+            "violations": self.violations,
+            "notes": self.notes,
+        }
+
+    def failures(self, least: float) -> list[str]:
+        """Why the check fails, one line each; empty when it passes."""
+        if not self.stalls:
+            return [*self.violations, "no stalled write to check"]
+        shares = {
+            "root_right_share": self.root_right_share,
+            "precision": self.precision,
+            "recall": self.recall,
+        }
+        low = [
+            f"{name} {'unknown' if share is None else format(share, '.4f')} < {least:g}"
+            for name, share in shares.items()
+            if share is None or share < least
+        ]
+        return self.violations + low
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _rounded(share: float | None) -> float | None:
+    return None if share is None else round(share, 6)
+
+
+def unjudged(run: RunDir) -> str | None:
+    """Why a run's answer cannot be judged, where its injector keeps no record by
+    the manifest's own word: that is neither right nor wrong.
+    """
+    injector = run.get("injector")
+    if not isinstance(injector, dict) or injector.get("record", RECORD) is not None:
+        return None
+    return (
+        f"not checked: {run.path}: {injector.get('name')} keeps no record of what it "
+        "delayed, so there is none to compare the answer with"
+    )
+
+
+def check(answer: Answer) -> Verdict:
+    """Judges an answer by the run's `truth.jsonl`; raises where there is none."""
+    path = answer.run.path / RECORD
+    if not path.exists():
+        raise WritestallError(f"{path}: missing; was the injector armed in this run?")
+    records = read_truth(path)
+    verdict = Verdict()
+    verdict.notes += [str(problem) for problem in records.problems[:3]]
+    lost = (records.end or {}).get("lost")
+    if records.end is None:
+        verdict.notes.append(f"{path.name}: no end line: the record was cut off")
+    elif lost:
+        verdict.notes.append(f"{path.name}: the injector lost {lost} records")
+    verdict.violations += _strays(answer, records.rows)
+    truth = _Truth(records.rows)
+    (judged,) = answer.survey(Asked(), [lambda: Judged(truth)])
+    assert isinstance(judged, Judged)
+    verdict.take(judged)
+    return verdict
+
+
+def _strays(answer: Answer, rows: Sequence[BioDelay]) -> Iterator[str]:
+    """Delays that no rule of the scenario asked for."""
+    rules = answer.run.get("scenario", "inject")
+    if not isinstance(rules, list):
+        yield "manifest.json: no scenario.inject: who was to be delayed is not known"
+        return
+    rules = [rule for rule in rules if isinstance(rule, dict)]
+    wanted = [str(rule.get("submitter", "*")) for rule in rules]
+    for comm, count in Counter(row.comm or "?" for row in rows).items():
+        if not any(fnmatchcase(comm, pattern) for pattern in wanted):
+            yield f"{count} bios of {comm!r} were delayed, wanted only {wanted}"
+    devices = {_device_of(answer, rule.get("disk")) for rule in rules}
+    for dev, count in Counter(row.dev for row in rows).items():
+        if None not in devices and dev and dev not in devices:
+            only = ", ".join(sorted(filter(None, devices)))
+            yield f"{count} bios of device {dev} were delayed, wanted only {only}"
+
+
+def _device_of(answer: Answer, disk: str | None) -> str | None:
+    """MAJ:MIN of the disk that a rule names (docs/scenario-format.md)."""
+    get = answer.run.get
+    if disk == "journal":
+        dev = get("journal_device", "dev")
+    else:
+        dev = get("backing_device", "dev") or get("device", "dev")
+    return dev if isinstance(dev, str) else None
+
+
+class _Cover:
+    """Time that windows cover, each moment once; asked for by search, not by sum."""
+
+    def __init__(self, windows: Iterable[Window]) -> None:
+        merged: list[Window] = []
+        for start, end in sorted(windows):
+            if merged and start <= merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+            else:
+                merged.append((start, end))
+        self._windows = merged
+        lengths = (end - start for start, end in merged)
+        self._before = list(accumulate(lengths, initial=0))
+
+    def common_ns(self, window: Window) -> int:
+        """How much of a window they cover."""
+        start, end = window
+        return max(0, self._until_ns(end) - self._until_ns(start))
+
+    def _until_ns(self, t_ns: int) -> int:
+        """How much they cover before a moment."""
+        at = bisect_right(self._windows, t_ns, key=_start) - 1
+        if at < 0:
+            return 0
+        start, end = self._windows[at]
+        return self._before[at] + min(t_ns, end) - start
+
+
+_start = itemgetter(0)
+
+
+class _Truth:
+    """Delays by submitter and in all."""
+
+    def __init__(self, rows: Sequence[BioDelay]) -> None:
+        self.kept = all(row.mode in SUBMITTER_KEPT for row in rows)
+        self.every = _Cover(map(_window, rows))
+        windows: dict[int | None, list[Window]] = {}
+        for row in rows:
+            windows.setdefault(row.tid, []).append(_window(row))
+        self.by_tid = {tid: _Cover(own) for tid, own in windows.items()}
+
+    def of_ns(self, leaf: Part, window: Window) -> int:
+        """How much of a window the delays cover that would make this leaf right."""
+        if not self.kept:
+            return self.every.common_ns(window)
+        own = self.by_tid.get(leaf.task.tid)
+        return own.common_ns(window) if own else 0
+
+    def main_submitter(self, window: Window) -> int | None:
+        """Whose delays cover most of a window."""
+        covers = {tid: own.common_ns(window) for tid, own in self.by_tid.items()}
+        return max(covers, key=lambda tid: covers[tid], default=None)
+
+
+def _window(row: BioDelay) -> Window:
+    return row.t_ns, row.t_ns + row.dur_ns
+
+
+class Judged(Verdict):
+    """The numbers of all chains, each held against the injector's record."""
+
+    def __init__(self, truth: _Truth) -> None:
+        super().__init__()
+        self._truth: _Truth | None = truth
+
+    def add(self, chain: Chain, source: Source) -> None:
+        """Adds one write's numbers."""
+        truth = self._truth
+        assert truth is not None
+        write = chain.write
+        window = (write.t_ns, write.t_ns + write.dur_ns)
+        injected_ns = truth.every.common_ns(window)
+        attributed_ns = right_ns = 0
+        for leaf in chain.leaves():
+            if leaf.start_ns is None:
+                continue
+            end_ns = leaf.start_ns + leaf.dur_ns
+            common_ns = truth.of_ns(leaf, (leaf.start_ns, end_ns))
+            if leaf.kind == c.RUNQUEUE and truth.kept:
+                # The injector counts until its task runs again; that is not the delay.
+                injected_ns -= common_ns
+            elif leaf.cls == c.DEVICE_IO and leaf.explained:
+                attributed_ns += leaf.dur_ns
+                right_ns += common_ns
+        self.stalls += 1
+        self.attributed_ns += attributed_ns
+        self.injected_ns += injected_ns
+        self.right_ns += right_ns
+        self.errors_ns.append(abs(attributed_ns - injected_ns))
+        caused = injected_ns >= CAUSE_SHARE * write.dur_ns
+        if _is_right(chain, source.roots, truth, caused):
+            self.roots_right += 1
+            return
+        root = next(iter(largest_first(source.roots.of(chain).items())), "nothing")
+        line = (
+            f"event {chain.id}: {write.dur_ns / 1e6:.0f} ms, delayed for "
+            f"{injected_ns / 1e6:.0f} ms of it, root found: {root}"
+        )
+        self.wrong.append((write.t_ns, line))
+
+    def close(self) -> None:
+        """The record is not asked again."""
+        self._truth = None
+
+    def join(self, other: Verdict) -> None:
+        """Takes in the numbers of other chains."""
+        self.take(other)
+
+
+def _is_right(chain: Chain, roots: Roots, truth: _Truth, caused: bool) -> bool:
+    """Whether the main root is the delayed task where a delay was the cause, and is
+    none where it was not."""
+    blamed = _blamed_tid(chain, roots)
+    if not caused:
+        return blamed is None or (truth.kept and blamed not in truth.by_tid)
+    if not truth.kept:
+        return blamed is not None
+    write = chain.write
+    window = (write.t_ns, write.t_ns + write.dur_ns)
+    return blamed is not None and blamed == truth.main_submitter(window)
+
+
+def _blamed_tid(chain: Chain, roots: Roots) -> int | None:
+    """The task of the main root where that is the device, else None."""
+    main = next(iter(largest_first(roots.of(chain).items())), None)
+    if main is None or main.cls != c.DEVICE_IO:
+        return None
+    sums: Counter[int] = Counter()
+    for leaf in chain.leaves():
+        if roots.leaf(chain, leaf) == main:
+            sums[leaf.task.tid] += leaf.dur_ns
+    return sums.most_common(1)[0][0]
+
+
+def lines(verdict: Verdict, path: Path, least: float) -> Iterator[str]:
+    """The verdict for a person."""
+    row = verdict.as_json()
+    failures = verdict.failures(least)
+    yield f"{'FAILED' if failures else 'agrees'}: {path}, at least {least:g} wanted"
+    for name in ("stalls", "root_right_share", "precision", "recall"):
+        yield f"  {name:<22} {row[name]}"
+    for name in ("attribution_error_ns", "attribution_error_max_ns"):
+        value = row[name]
+        yield f"  {name:<22} {value}" + (f" ({value / 1e6:.2f} ms)" if value else "")
+    yield from (f"  {line}" for line in failures + verdict.wrong_lines[:10])
+    yield from (f"  note: {note}" for note in verdict.notes)

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""engines: turns two engines' events of one run, and the client's, into differences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from writestall.chain.answers import own_writes
+from writestall.common.errors import WritestallError
+from writestall.events.contract import ClientWrite, Write
+from writestall.events.rows import read_client
+from writestall.events.run_directory import ENGINES, RunDir
+from writestall.events.stream import Stream, read_stream
+
+LEAST_NS = 1_000_000
+SHARE = 0.01
+
+
+def tolerance_ns(dur_ns: int) -> int:
+    """How far two measurements of one write may be apart: 1 ms or 1 %."""
+    return max(LEAST_NS, int(SHARE * dur_ns))
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What was compared; `misses` is empty when all agree."""
+
+    pairs: int = 0
+    client_pairs: int = 0
+    largest_ns: int = 0
+    outside: int = 0
+    misses: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def compare(run: RunDir, awake_ns: int = 0) -> Comparison:
+    """Compares both engines of a run, and each with the client's record.
+
+    `awake_ns` is the time a client's write may have been awake beside its sleeps, where
+    no tracer looks: more than the tolerance only on a machine short of CPUs.
+    """
+    missing = [name for name in ENGINES if name not in run.engines()]
+    if missing:
+        raise WritestallError(
+            f"{run.path / 'events'}: {missing[0]}.jsonl is missing; "
+            "run the scenario with both engines"
+        )
+    streams = {name: read_stream(run.events(name)) for name in ENGINES}
+    result = Comparison()
+    for name, stream in streams.items():
+        notes: list[str] = []
+        stream.writes = own_writes(run, stream, notes)
+        result.notes += [f"{name}: {note}" for note in notes]
+    first, second = (streams[name] for name in ENGINES)
+    window = _common_window(first, second)
+    _pair_engines(first, second, window, result)
+    _pair_client(run, streams, awake_ns, result)
+    if not result.pairs:
+        result.misses.append("no stalled write was seen by both engines")
+    return result
+
+
+def _common_window(*streams: Stream) -> tuple[int, int]:
+    """The time in which every engine was armed."""
+    starts = [s.begin.t_ns for s in streams if s.begin]
+    ends = [s.end.t_ns for s in streams if s.end and s.end.t_ns]
+    return max(starts, default=0), min(ends, default=2**62)
+
+
+def _overlap_ns(a: Write | ClientWrite, b: Write | ClientWrite) -> int:
+    return min(a.t_ns + a.dur_ns, b.t_ns + b.dur_ns) - max(a.t_ns, b.t_ns)
+
+
+def match(write: Write, others: Sequence[Write | ClientWrite]) -> int | None:
+    """The index of the same task's call that shares most time with this one."""
+    best, best_ns = None, 0
+    for at, other in enumerate(others):
+        if other.tid == write.tid and (ns := _overlap_ns(write, other)) > best_ns:
+            best, best_ns = at, ns
+    return best
+
+
+def _told(write: Write | ClientWrite, by: str) -> str:
+    ms = write.dur_ns / 1e6
+    return f"{by}: {write.tid} at {write.t_ns / 1e9:.3f} s, {ms:.2f} ms"
+
+
+def _pair_engines(
+    first: Stream, second: Stream, window: tuple[int, int], result: Comparison
+) -> None:
+    """Matches the writes of two streams one to one, by task and time."""
+    names = list(ENGINES)
+    rest = [write for _, write in second.writes]
+    for _, write in first.writes:
+        at = match(write, rest)
+        if at is None:
+            _alone(write, names[0], names[1], second, window, result)
+            continue
+        other = rest.pop(at)
+        apart_ns = abs(write.dur_ns - other.dur_ns)
+        result.pairs += 1
+        result.largest_ns = max(result.largest_ns, apart_ns)
+        if apart_ns > tolerance_ns(write.dur_ns):
+            told = _told(other, names[1])
+            result.misses.append(
+                f"{_told(write, names[0])}; {told}: {apart_ns / 1e6:.2f} ms apart"
+            )
+    for write in rest:
+        _alone(write, names[1], names[0], first, window, result)
+
+
+# One engine alone saw it: fine outside the time both were armed, or where it lies so
+# close to the other's limit that the two may differ about it.
+def _alone(
+    write: Write,
+    by: str,
+    not_by: str,
+    other: Stream,
+    window: tuple[int, int],
+    result: Comparison,
+) -> None:
+    limit_ns = other.begin.stall_ns if other.begin else 0
+    slept_ns = write.slept_ns or write.dur_ns
+    inside = window[0] <= write.t_ns and write.t_ns + write.dur_ns <= window[1]
+    if not inside or slept_ns - limit_ns <= tolerance_ns(slept_ns):
+        result.outside += 1
+        return
+    result.misses.append(f"{_told(write, by)}: not seen by {not_by}")
+
+
+def _pair_client(
+    run: RunDir, streams: dict[str, Stream], awake_ns: int, result: Comparison
+) -> None:
+    """Holds each engine's writes of the client's tasks against its own record."""
+    path = run.path / "writer.jsonl"
+    if not path.exists():
+        result.misses.append("writer.jsonl is missing: the client's view is not known")
+        return
+    records = read_client(path)
+    result.notes += [str(problem) for problem in records.problems[:3]]
+    for name, stream in streams.items():
+        _pair_one(name, stream, records.rows, awake_ns, result)
+    if not result.client_pairs:
+        result.misses.append("no stalled write was seen by the client")
+
+
+# A tracer sees a call from its first sleep to its last (docs/events.md): the client's
+# time may be longer by what the task was awake before and after, never shorter.
+def _pair_one(
+    name: str,
+    stream: Stream,
+    rows: list[ClientWrite],
+    awake_ns: int,
+    result: Comparison,
+) -> None:
+    tids = {row.tid for row in rows}
+    seen = set()
+    for _, write in stream.writes:
+        if write.tid not in tids or write.call in ("fsync", "fdatasync"):
+            continue
+        at = match(write, rows)
+        if at is None:
+            result.misses.append(f"{_told(write, name)}: not seen by the client")
+            continue
+        seen.add(at)
+        result.client_pairs += 1
+        longer_ns = rows[at].dur_ns - write.dur_ns
+        near_ns = tolerance_ns(write.dur_ns)
+        if not -near_ns <= longer_ns <= near_ns + awake_ns:
+            early_ns = write.t_ns - rows[at].t_ns
+            result.misses.append(
+                f"{_told(write, name)}; {_told(rows[at], 'client')}: "
+                f"{longer_ns / 1e6:.2f} ms longer, {early_ns / 1e6:.2f} ms of it "
+                "before the first sleep"
+            )
+    start_ns, end_ns = _common_window(stream)
+    limit_ns = stream.begin.stall_ns if stream.begin else 0
+    for at, row in enumerate(rows):
+        armed = start_ns <= row.t_ns and row.t_ns + row.dur_ns <= end_ns
+        slept_ns = row.dur_ns - tolerance_ns(row.dur_ns) - awake_ns
+        if armed and at not in seen and slept_ns > limit_ns:
+            result.misses.append(f"{_told(row, 'client')}: not seen by {name}")
+
+
+def lines(result: Comparison) -> Iterator[str]:
+    """The comparison for a person."""
+    yield (
+        f"{'DIFFER' if result.misses else 'agree'}: {result.pairs} stalled writes seen "
+        f"by both engines, at most {result.largest_ns / 1e6:.2f} ms apart; "
+        f"{result.client_pairs} held against the client's record"
+    )
+    if result.outside:
+        yield f"  {result.outside} outside the common time or at the limit: left out"
+    yield from (f"  {miss}" for miss in result.misses)
+    yield from (f"  note: {note}" for note in result.notes)

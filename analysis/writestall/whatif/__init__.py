@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""whatif: compute what a class of waiting costs."""

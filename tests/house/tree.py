@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""tree: list the files of a tree, and its Python files in groups of unique names."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+from support import PROJECT
+
+PYTHON_SHEBANG = re.compile(rb"#!.*\bpython")
+
+
+def tracked(tree: Path) -> list[Path]:
+    """Files of a git tree: tracked, or new and not ignored."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(
+        command, cwd=tree, capture_output=True, text=True, check=True
+    )
+    files = [tree / line for line in listed.stdout.splitlines()]
+    return sorted({path for path in files if path.is_file() and not path.is_symlink()})
+
+
+def python_files(files: list[Path]) -> list[Path]:
+    """Those of the files which Python runs: by extension or by their first line."""
+    return [
+        path
+        for path in files
+        if path.suffix == ".py" or PYTHON_SHEBANG.match(path.read_bytes()[:64])
+    ]
+
+
+def import_root(path: Path) -> Path:
+    """The folder from which a file is imported: that of its outermost package."""
+    folder = path.parent
+    while (folder / "__init__.py").exists():
+        folder = folder.parent
+    return folder
+
+
+def groups(files: list[Path]) -> list[list[Path]]:
+    """Split Python files so that no group has two modules of one name.
+
+    mypy reads each group in one process. The files of a folder stay together, but for
+    a program and a module of the same name.
+    """
+    made: list[dict[Path, Path]] = []
+    folders: dict[tuple[Path, bool], dict[Path, Path]] = {}
+    for path in files:
+        root = import_root(path)
+        name = path.relative_to(root).with_suffix("")
+        folders.setdefault((root, path.suffix == ".py"), {})[name] = path
+    for modules in folders.values():
+        group = next((one for one in made if not one.keys() & modules), None)
+        if group is None:
+            made.append(dict(modules))
+        else:
+            group |= modules
+    return [list(group.values()) for group in made]
+
+
+FILES = tracked(PROJECT)
