@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from labrun.scenario import keys, kinds, reading, schema
+from labrun.scenario import keys, kinds, reading, rule, schema
 from support import PROJECT
 
 DOCUMENT = (PROJECT / "docs/scenario-format.md").read_text()
@@ -19,7 +19,7 @@ SECTIONS = {
     "`[kernel]`": keys.KernelRange,
     "`[filesystem]`": keys.FileSystem,
     "`[memory]`": keys.Memory,
-    "`[[inject]]`": keys.Inject,
+    "`[[inject]]`": rule.Inject,
     "`[[workload]]`": keys.Workload,
     "`[[workload]]`, kind safepoint": kinds.Safepoint,
     "`[[workload]]`, kind broker": kinds.Broker,
