@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// client.c: words, clocks, stops and schedules of the workload programs
+// client.c: messages, clocks, signals and schedules of the workload programs
 
 #include "client.h"
 

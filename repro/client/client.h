@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* client.h: what workload programs share: words, clocks, stops, schedules */
+/* client.h: what the workload programs share */
 #ifndef CLIENT_H
 #define CLIENT_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// hlog.c: values on a schedule to an HdrHistogram log, one interval a second
+// hlog.c: write an HdrHistogram log with one interval a second
 
 #include "hlog.h"
 #include "jsonl.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* hlog.h: values on a schedule to an HdrHistogram log */
+/* hlog.h: write scheduled values to an HdrHistogram log */
 #ifndef HLOG_H
 #define HLOG_H
 

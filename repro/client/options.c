@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// options.c: a command line to options, by a program's table and the common one
+// options.c: parse a command line by the table of a program and the common one
 
 #include "options.h"
 

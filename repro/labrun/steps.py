@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""run: steps done and undone to a run directory whose manifest says so."""
+"""steps: do and undo the steps of a run, and note each in its manifest."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ FORMAT = 1
 
 
 class Step:
-    """A step in progress; what is left in `detail` goes to the manifest."""
+    """A step in progress; the manifest gets the final value of `detail`."""
 
     def __init__(self, detail: str) -> None:
         self.detail = detail
         self.skipped = False
 
     def skip(self, why: str) -> None:
-        """There was nothing to do."""
+        """Note that there was nothing to do."""
         self.skipped = True
         self.detail = why
 
@@ -34,8 +34,8 @@ class Step:
 class Run:
     """One run: its folders, its manifest, its steps.
 
-    `out` is the run directory, `folder` where files that grow during the run are
-    written, to be carried to `out` (staging.py).
+    `out` is the run directory. Files that grow during the run are written to `folder`
+    and copied to `out` (setup/staging.py).
     """
 
     def __init__(self, out: Path, progress: Progress, stop: Stop) -> None:
@@ -65,7 +65,7 @@ class Run:
         self.save()
 
     def save(self) -> None:
-        """Write the manifest so that a reader sees the old or the new one."""
+        """Replace the manifest atomically."""
         text = json.dumps(self.manifest | {"steps": self.steps}, indent=2)
         new = self.out / "manifest.json.new"
         with new.open("w", encoding="utf-8") as file:
@@ -76,7 +76,7 @@ class Run:
 
     @contextmanager
     def step(self, name: str, detail: str = "") -> Iterator[Step]:
-        """Do something; a failure ends the run, as a signal before it does."""
+        """Do a step; a failure ends the run, and so does a signal before it."""
         self.stop.check()
         step, start_ns = Step(detail), time.monotonic_ns()
         self.progress.begin(name)
@@ -91,7 +91,7 @@ class Run:
 
     @contextmanager
     def undo(self, name: str, detail: str = "") -> Iterator[Step]:
-        """Undo something; a failure is noted and the other undoing goes on."""
+        """Undo a step; a failure is noted, and the others are still undone."""
         step, start_ns = Step(detail), time.monotonic_ns()
         self.progress.begin(name)
         status = "ok"
@@ -121,19 +121,19 @@ class Run:
         self.save()
 
     def fail(self, reason: str, status: str = "failed") -> None:
-        """Note why the run is not complete; the first reason stands."""
+        """Note why the run is not complete; keep the first reason."""
         if self.manifest["reason"] is None:
             self.manifest["reason"] = reason
             self.manifest["status"] = status
 
     def _also_failed(self, reason: str) -> None:
-        """Undoing failed: worse than any reason before, which is kept too."""
+        """Note that undoing failed; keep the earlier reason too."""
         before = self.manifest["reason"]
         self.manifest["reason"] = f"{before}; {reason}" if before else reason
         self.manifest["status"] = "failed"
 
     def finish(self) -> None:
-        """Complete, unless something noted otherwise."""
+        """Mark the run as complete if nothing failed."""
         if self.manifest["reason"] is None:
             self.manifest["status"] = "complete"
         try:
@@ -143,7 +143,7 @@ class Run:
 
 
 def describe(error: Exception) -> str:
-    """One line for a person."""
+    """Return the error in one line."""
     if isinstance(error, OSError) and error.strerror:
         return (
             f"{error.filename}: {error.strerror}" if error.filename else error.strerror

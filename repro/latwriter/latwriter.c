@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// latwriter.c: a schedule of intended writes to the latency of each of them
+// latwriter.c: write on a schedule and measure the latency of each write
 
 /*
  * Open loop: the schedule does not wait for the file. A write that ends late

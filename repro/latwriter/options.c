@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// latwriter_options.c: the command line to struct options
+// options.c: parse the command line of latwriter
 
 #include "latwriter.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// safepoint_log.c: a pause's line to the log, at once or by a thread of its own
+// log.c: write the line of a pause, at once or by a thread of its own
 
 #include "safepoint.h"
 

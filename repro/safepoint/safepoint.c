@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// safepoint.c: threads stopped together while a line is logged to their pauses
+// safepoint.c: stop all threads on a schedule and log a line while they are stopped
 
 /*
  * What a JVM does: threads look for a stop between short units of work, one

@@ -60,7 +60,7 @@ def by_others(scenario: str) -> list[str]:
     """The other injectors that make its chain."""
     found = loaded(scenario)
     names = []
-    for name in registry.WAYS:
+    for name in registry.REGISTRY:
         with suppress(RefusedError):
             if registry.chosen(found, name).name == name != registry.DEFAULT:
                 names.append(name)

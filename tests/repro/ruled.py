@@ -12,7 +12,7 @@ RULE = 'submitter = "jbd2/*"\ndelay_us = 300_000\n'
 DISKS = Disks(
     Disk("/dev/vdb", "vdb", "254:16", 1 << 30), Disk("/dev/sda", "sda", "8:0", 1 << 20)
 )
-INSTEAD = "; take --injector biodelay"
+INSTEAD = "; use --injector biodelay"
 
 
 def ruled(*rules: str) -> Scenario:

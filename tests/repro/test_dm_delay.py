@@ -64,22 +64,22 @@ def test_the_manifest_says_what_of_a_rule_is_lost() -> None:
 
 # What stands in a rule, and the line that refuses it.
 REFUSED = [
-    ("lanes = 2", "inject[0].lanes: dm-delay delays all alike"),
-    ("probability = 5", "inject[0].probability: dm-delay delays all alike"),
-    ("correlation = 5", "inject[0].correlation: dm-delay delays all alike"),
-    ("space_bytes = 5", "inject[0].space_bytes: dm-delay delays all alike"),
+    ("lanes = 2", "inject[0].lanes: dm-delay delays every bio alike"),
+    ("probability = 5", "inject[0].probability: dm-delay delays every bio alike"),
+    ("correlation = 5", "inject[0].correlation: dm-delay delays every bio alike"),
+    ("space_bytes = 5", "inject[0].space_bytes: dm-delay delays every bio alike"),
     (
         "burst_on_ms = 1\nburst_period_ms = 2",
-        "inject[0].burst_on_ms: dm-delay delays all alike",
+        "inject[0].burst_on_ms: dm-delay delays every bio alike",
     ),
-    ('flags_none = ["META"]', "inject[0].flags_none: dm-delay delays all alike"),
-    ('flags_any = ["FUA"]', "inject[0].flags_any: dm-delay can choose PREFLUSH alone"),
+    ('flags_none = ["META"]', "inject[0].flags_none: dm-delay delays every bio alike"),
+    ('flags_any = ["FUA"]', "inject[0].flags_any: dm-delay can select PREFLUSH only"),
     (
         'flags_any = ["PREFLUSH", "META"]',
-        "inject[0].flags_any: dm-delay can choose PREFLUSH alone",
+        "inject[0].flags_any: dm-delay can select PREFLUSH only",
     ),
-    ('ops = ["discard"]', "inject[0].ops: dm-delay cannot choose discard"),
-    ('mode = "spin"', "inject[0].mode: dm-delay burns no CPU"),
+    ('ops = ["discard"]', "inject[0].ops: dm-delay cannot select discard"),
+    ('mode = "spin"', "inject[0].mode: dm-delay cannot busy-wait"),
 ]
 
 
@@ -102,7 +102,7 @@ def test_what_it_cannot_do_is_refused_by_name(words: str, line: str) -> None:
         ),
         (
             RULE.replace("delay_us = 300_000", 'delay = "lognormal 8ms 0.8"'),
-            "inject[0].delay: dm-delay delays all alike",
+            "inject[0].delay: dm-delay delays every bio alike",
         ),
     ],
 )
@@ -154,4 +154,4 @@ def test_check_refuses_it_too(tmp_path: Path) -> None:
     spinning.write_text(GOOD.replace(RULE, f'{RULE}mode = "spin"\n'))
     refused = run(str(spinning), "--check", "--injector", "dm-delay")
     assert refused.returncode == 2
-    assert "x: inject[0].mode: dm-delay burns no CPU" in refused.stderr
+    assert "x: inject[0].mode: dm-delay cannot busy-wait" in refused.stderr

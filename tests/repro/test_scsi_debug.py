@@ -55,17 +55,17 @@ def test_the_manifest_says_what_of_a_rule_is_lost() -> None:
 
 # What stands in a rule, and the line that refuses it.
 REFUSED = [
-    ("probability = 5", "inject[0].probability: scsi_debug delays all alike"),
-    ("correlation = 5", "inject[0].correlation: scsi_debug delays all alike"),
-    ("space_bytes = 5", "inject[0].space_bytes: scsi_debug delays all alike"),
+    ("probability = 5", "inject[0].probability: scsi_debug delays every bio alike"),
+    ("correlation = 5", "inject[0].correlation: scsi_debug delays every bio alike"),
+    ("space_bytes = 5", "inject[0].space_bytes: scsi_debug delays every bio alike"),
     (
         "burst_on_ms = 1\nburst_period_ms = 2",
-        "inject[0].burst_on_ms: scsi_debug delays all alike",
+        "inject[0].burst_on_ms: scsi_debug delays every bio alike",
     ),
-    ('flags_none = ["META"]', "inject[0].flags_none: scsi_debug delays all alike"),
-    ('flags_any = ["PREFLUSH"]', "inject[0].flags_any: scsi_debug delays all alike"),
-    ('ops = ["flush"]', "inject[0].ops: scsi_debug cannot choose flush"),
-    ('mode = "spin"', "inject[0].mode: scsi_debug burns no CPU"),
+    ('flags_none = ["META"]', "inject[0].flags_none: scsi_debug delays every bio alike"),
+    ('flags_any = ["PREFLUSH"]', "inject[0].flags_any: scsi_debug delays every bio alike"),
+    ('ops = ["flush"]', "inject[0].ops: scsi_debug cannot select flush"),
+    ('mode = "spin"', "inject[0].mode: scsi_debug cannot busy-wait"),
 ]
 
 
@@ -85,7 +85,7 @@ def test_what_it_cannot_do_is_refused_by_name(words: str, line: str) -> None:
         ),
         (
             RULE.replace("delay_us = 300_000", 'delay = "lognormal 8ms 0.8"'),
-            "inject[0].delay: scsi_debug delays all alike",
+            "inject[0].delay: scsi_debug delays every bio alike",
         ),
     ],
 )
@@ -121,13 +121,13 @@ def test_an_injector_that_does_not_make_the_chain_is_refused() -> None:
     refused = run("page-lock", "--check", "--injector", "dm-delay")
     assert refused.returncode == 2
     assert refused.stderr == (
-        "repro/run: page-lock: dm-delay does not make its chain; take biodelay or"
+        "repro/run: page-lock: dm-delay does not cause its chain; use biodelay or"
         " scsi_debug\n"
     )
 
 
 def test_every_injector_has_its_name_in_the_format() -> None:
-    assert tuple(registry.WAYS) == INJECTORS
+    assert tuple(registry.REGISTRY) == INJECTORS
 
 
 def test_dry_run_puts_the_file_system_on_its_disk() -> None:
@@ -149,7 +149,7 @@ def test_a_module_that_others_use_and_little_memory_are_problems(
     (tmp_path / "scsi_debug").mkdir()
     monkeypatch.setattr(scsi_debug, "_available_mib", lambda: 1023)
     others, memory = ScsiDebug.problems()
-    assert others == "scsi_debug is loaded already, for others; modprobe -r scsi_debug"
+    assert others == "scsi_debug is already loaded; modprobe -r scsi_debug"
     assert "512 MiB of memory, of which 1023 MiB are free" in memory
 
 

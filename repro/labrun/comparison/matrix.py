@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""matrix: disks (profiles/*.toml) and file systems (matrix.toml) to checked records."""
+"""matrix: read disks (profiles/*.toml) and file systems (matrix.toml)."""
 
 # ruff: noqa: RUF009 -- key() makes a dataclass field, as dataclasses.field() does.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""plan: a disk, a workload and file systems to the cells of a comparison.
+"""plan: write the cells of a comparison of file systems.
 
 A cell is one option at one load in one round. Each round runs all of them once, in an
 order of its own, and gives all of them the same seed: the same disk and the same

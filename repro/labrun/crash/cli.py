@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""crash: a file system, and a machine that is cut, to what of its files is left.
+"""cli: compare what a file system keeps after a reset with what it had promised.
 
 `write` appends records to two files, one of them fsynced, until the machine resets
 itself without a word to anybody (sysrq b: drivers/tty/sysrq.c, sysrq_handle_reboot()).

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ledger: a file of numbered records, and what was promised of it, to what it kept.
+"""records: make numbered records, and count those that a file kept.
 
 A record's place in the file is its number, and its filling follows from its head: so
 each says of itself whether it is whole and where it belongs.

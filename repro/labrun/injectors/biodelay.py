@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""biodelay: a scenario's rules to biodelay.ko's parameters, and its record back.
+"""biodelay: configure biodelay.ko from a scenario's rules and save its record.
 
-The only module that knows how biodelay is spoken to (kmod/README.md).
+The only module that uses biodelay's files (kmod/README.md).
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ READ_BYTES = 1 << 16
 
 
 def folder(number: int) -> Path:
-    """A rule's folder in configfs."""
+    """Return a rule's folder in configfs."""
     return RULES / f"rule{number}"
 
 
 def rules(scenario: Scenario, disk: str, journal: str | None) -> list[dict[str, str]]:
-    """The attributes of each of a scenario's rules, first match wins."""
+    """Return the attributes of each rule; the first match wins."""
     names = {"scratch": disk, "journal": journal or ""}
     return [
         attributes(rule, number, names[rule.disk], scenario.seed + number)
@@ -48,21 +48,21 @@ def rules(scenario: Scenario, disk: str, journal: str | None) -> list[dict[str, 
 
 
 class Record:
-    """The module's record on its way to truth.jsonl."""
+    """Copies the module's record to truth.jsonl."""
 
     def __init__(self, truth: BinaryIO) -> None:
         self._truth = truth
         self._records = 0
 
     def drain(self) -> None:
-        """Move what was recorded so far to truth.jsonl."""
+        """Append the record so far to truth.jsonl."""
         with RECORD.open("rb", buffering=0) as record:
             while lines := record.read(READ_BYTES):
                 self._truth.write(lines)
                 self._records += lines.count(b"\n")
 
     def close(self) -> str:
-        """The record's last line; says how many it holds, and fails on lost ones."""
+        """Append the last line; raise StepError if records were lost."""
         self.drain()
         lost = int(status()["records_lost"])
         line = {"ev": "end", "records": self._records, "lost": lost}
@@ -73,7 +73,7 @@ class Record:
 
 
 class Biodelay(Injector):
-    """A loaded biodelay with the scenario's rules."""
+    """Loads biodelay with the scenario's rules."""
 
     name = NAME
     module = MODULE
@@ -86,7 +86,7 @@ class Biodelay(Injector):
     @staticmethod
     def problems() -> Iterator[str]:
         if kernel.loaded(NAME):
-            yield f"{NAME} is loaded already; rmmod {NAME}"
+            yield f"{NAME} is already loaded; rmmod {NAME}"
         if not DEBUGFS.is_mount():
             yield f"debugfs is not mounted; mount -t debugfs debugfs {DEBUGFS}"
         if not CONFIGFS.is_mount():
@@ -96,7 +96,7 @@ class Biodelay(Injector):
             )
 
     def rules(self) -> list[dict[str, str]]:
-        """The attributes of each of the scenario's rules, first match wins."""
+        """Return the attributes of each rule; the first match wins."""
         journal = self.disks.journal.name if self.disks.journal else None
         return rules(self.scenario, self.disks.scratch.name, journal)
 
@@ -114,19 +114,19 @@ class Biodelay(Injector):
         ]
 
     def _from_last(self) -> Iterable[int]:
-        """The first match wins, so the first is armed last: none acts alone."""
+        """Arm the first rule last: the first match wins, so none acts alone."""
         return reversed(range(len(self.scenario.inject)))
 
     def _insmod(self) -> list[str]:
-        # The rules come as folders.
+        # The rules are folders in configfs.
         parameters = ["allow_bare_metal=1"] if self.bare_metal else []
         return ["insmod", str(self.built / MODULE), *parameters]
 
     @contextmanager
     def loaded(self, run: Run) -> Iterator[None]:
-        """Unloaded with its record kept."""
+        """Load it; unload it at the end and keep its record."""
         if kernel.loaded(NAME):
-            raise StepError(f"{NAME} is loaded already: rmmod {NAME}")
+            raise StepError(f"{NAME} is already loaded: rmmod {NAME}")
         rules = self.rules()
         with (run.folder / TRUTH).open("wb", buffering=0) as truth:
             self._record = Record(truth)
@@ -173,7 +173,7 @@ class Biodelay(Injector):
 
 
 def status() -> dict[str, int | str]:
-    """The status file's `key value` lines."""
+    """Parse the `key value` lines of the status file."""
     found: dict[str, int | str] = {}
     for line in STATUS.read_text().splitlines():
         name, _, value = line.partition(" ")
@@ -182,13 +182,13 @@ def status() -> dict[str, int | str]:
 
 
 def _short(rule: dict[str, str]) -> str:
-    """A rule in one line; a table of delays would fill a screen."""
+    """Return a rule in one line, with long tables of delays cut."""
     words = (f"{name}={text}" for name, text in rule.items())
     return " ".join(word if len(word) < 60 else f"{word[:57]}..." for word in words)
 
 
 def _make(rules: list[dict[str, str]]) -> None:
-    """A folder of configfs for each rule."""
+    """Make a folder in configfs for each rule."""
     for number, rule in enumerate(rules):
         folder(number).mkdir()
         for name, text in rule.items():
@@ -196,7 +196,7 @@ def _make(rules: list[dict[str, str]]) -> None:
 
 
 def _unload() -> None:
-    """Remove what _make() made, and the module; its folders keep it loaded."""
+    """Remove the folders in configfs, which pin the module, and unload it."""
     for made in sorted(RULES.glob("rule*")):
         made.rmdir()
     tool(["rmmod", NAME])

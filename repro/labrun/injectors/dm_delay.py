@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""dmdelay: a scenario's disks to device-mapper devices that are slow as a whole.
+"""dm_delay: inject delays with device-mapper devices over the disks of a scenario.
 
-The only module that speaks to dm-delay, by dmsetup(8)
+The only module that calls dmsetup(8)
 (Documentation/admin-guide/device-mapper/delay.rst). The device is put below the file
-system before that is made. It keeps no record of what it delays; what passed while it
-was slow is counted.
+system before that is made. dm-delay keeps no record of what it delays; reads and writes
+are counted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import replace
 from labrun.errors import StepError
 from labrun.injectors import dm_table
 from labrun.injectors.dm_table import NAME, PREFIX, Slow, delay_ms, slowed
-from labrun.injectors.whole_disk import Below
+from labrun.injectors.whole_disk import WholeDisk
 from labrun.process import tool
 from labrun.scenario.keys import Scenario
 from labrun.setup import disk
@@ -24,8 +24,8 @@ from labrun.setup.disk import Disks
 from labrun.steps import Run
 
 
-class DmDelay(Below):
-    """Every disk that a rule names, slow as a whole."""
+class DmDelay(WholeDisk):
+    """Delays every disk that a rule names."""
 
     name = NAME
     tools = ("dmsetup",)
@@ -35,7 +35,7 @@ class DmDelay(Below):
         yield from dm_table.refusals(scenario)
 
     def slow(self) -> list[Slow]:
-        """The devices that the rules ask for."""
+        """Return the devices that the rules need."""
         made: dict[str, Slow] = {}
         for rule in self.scenario.inject:
             below = self.disks.named(rule.disk)
@@ -45,14 +45,14 @@ class DmDelay(Below):
         return list(made.values())
 
     def rules(self) -> list[dict[str, str | int]]:
-        """What stands in the manifest for each rule."""
+        """Return the manifest's entry of each rule."""
         return [
             dm_table.translated(rule, self.disks.named(rule.disk).name)
             for rule in self.scenario.inject
         ]
 
     def carriers(self) -> Disks:
-        """The same disks, under the names of what will be put over them."""
+        """Return the disks under the names of the devices over them."""
         disks = self.disks
         for one in self.slow():
             above = replace(one.below, path=one.path)
@@ -86,7 +86,7 @@ class DmDelay(Below):
         finally:
             with run.undo("unstack") as step:
                 if not made:
-                    step.skip("none was made")
+                    step.skip("no device was created")
                 for one in reversed(made):
                     _tools(one.remove_argvs())
 
@@ -113,7 +113,7 @@ def _tools(argvs: list[list[str]]) -> None:
 
 
 def _version() -> str:
-    """The target's version, as `dmsetup targets` has it."""
+    """Return the version of the target, from `dmsetup targets`."""
     for line in tool(["dmsetup", "targets"]).splitlines():
         target, _, version = line.partition(" ")
         if target == "delay":

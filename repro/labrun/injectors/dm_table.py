@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""dmtable: a scenario's rules to dm-delay's tables, or to what it cannot do.
+"""dm_table: translate rules to tables of dm-delay, or refuse them.
 
 dm-delay knows three delays of a whole disk, in whole ms: of reads, of writes and,
 since commit cda6b5ab7f59 ("dm delay: add flush as a third class of IO"), of whatever
-asks for a flush (drivers/md/dm-delay.c, delay_map(): REQ_PREFLUSH). So a rule loses
-whom it means and whether the submitter is held: all are delayed, and none is held.
-What else a rule asks for is refused, unless it says what dm-delay shall do instead
-(`dm_delay_ms`).
+asks for a flush (drivers/md/dm-delay.c, delay_map(): REQ_PREFLUSH). It ignores
+the keys of a rule that select submitters, and `mode`: it delays the bios of every
+submitter and holds no task. Other keys are refused, unless the rule has a delay for
+dm-delay of its own (`dm_delay_ms`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FOLDER = "/dev/mapper"
 SECTOR_BYTES = 512  # device-mapper's unit, whatever the disk's
 NAME = "dm-delay"
 CLASSES = ("read", "write", "flush")
-# What tells bios apart or shapes delays: dm-delay has nothing like it.
+# Keys that dm-delay does not support.
 CANNOT = defaults(
     "flags_none",
     "lanes",
@@ -44,32 +44,32 @@ CANNOT = defaults(
 
 
 def slowed(rule: Inject) -> tuple[str, ...]:
-    """Which of dm-delay's classes a rule means."""
+    """Return the classes of dm-delay that a rule selects."""
     if rule.flags_any:
         return ("flush",)
     return tuple(name for name in CLASSES if name in (rule.ops or CLASSES))
 
 
 def delay_ms(rule: Inject) -> int:
-    """Of each bio of those classes."""
+    """Return the delay of a bio of those classes."""
     return rule.dm_delay_ms or (rule.delay_us or 0) // MS_US
 
 
 def mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
-    """Keys of a rule that ask for what it cannot do, and why."""
+    """List the keys of a rule that dm-delay cannot do, and why."""
     yield from misfits(rule, NAME, {} if rule.dm_delay_ms else CANNOT, CLASSES)
     # A bio with both is split: first a flush, then the data (drivers/md/dm.c).
     if rule.flags_any and set(rule.flags_any) - {"FUA"} != {"PREFLUSH"}:
-        yield "flags_any", "dm-delay can choose PREFLUSH alone"
+        yield "flags_any", "dm-delay can select PREFLUSH only"
     if rule.dm_delay_ms is None:
         if rule.delay is not None:
-            yield "delay", "dm-delay delays all alike"
+            yield "delay", "dm-delay delays every bio alike"
         if (rule.delay_us or 0) % MS_US:
             yield "delay_us", f"dm-delay counts whole ms, not {rule.delay_us} us"
 
 
 def refusals(scenario: Scenario) -> Iterator[str]:
-    """Keys that it cannot do, and a second delay for the same class."""
+    """List keys that it cannot do, and second delays for one class."""
     taken: dict[tuple[str, str], int] = {}
     for number, rule in enumerate(scenario.inject):
         for key, why in mistakes(rule):
@@ -82,7 +82,7 @@ def refusals(scenario: Scenario) -> Iterator[str]:
 
 
 def translated(rule: Inject, disk: str) -> dict[str, str | int]:
-    """What stands in the manifest for a rule of that disk: its translation and loss."""
+    """Return the manifest's entry of a rule: its translation, and the ignored keys."""
     return {
         "device": disk,
         "classes": ",".join(slowed(rule)),
@@ -101,11 +101,11 @@ class Slow:
 
     @property
     def path(self) -> str:
-        """Where its node is."""
+        """The path of its node."""
         return f"{FOLDER}/{self.name}"
 
     def table(self, armed: bool) -> str:
-        """The line that dmsetup(8) takes; not armed, it passes all on at once."""
+        """Return the table for dmsetup(8); with delays of 0 when not armed."""
         sectors = self.below.size_bytes // SECTOR_BYTES or "SECTORS"  # --dry-run
         parts = [
             f"{self.below.path} 0 {self.delays_ms.get(name, 0) * armed}"
@@ -114,8 +114,9 @@ class Slow:
         return f"0 {sectors} delay {' '.join(parts)}"
 
     def create_argvs(self) -> list[list[str]]:
-        """Not armed. No udev has to be there, and none may interfere: the node in
-        FOLDER is made, and taken away, by mknodes.
+        """Return the commands that create it, not armed.
+
+        Without udev, which may be absent: mknodes makes and removes its node.
         """
         udev = ["--noudevrules", "--noudevsync"]
         return [
@@ -124,15 +125,17 @@ class Slow:
         ]
 
     def remove_argvs(self) -> list[list[str]]:
-        """The mirror image."""
+        """Return the commands that remove it."""
         return [
             ["dmsetup", "remove", "--retry", "--noudevsync", self.name],
             ["dmsetup", "mknodes", self.name],
         ]
 
     def reload_argvs(self, armed: bool) -> list[list[str]]:
-        """Another table in place of the one in force, which lets go of what it has
-        (drivers/md/dm-delay.c, delay_presuspend()); the file system is not frozen.
+        """Return the commands that replace its table.
+
+        The old one submits what it holds (drivers/md/dm-delay.c, delay_presuspend());
+        the file system is not frozen.
         """
         return [
             ["dmsetup", "load", self.name, "--table", self.table(armed)],

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""injector: what a run asks, stage by stage, of whatever slows its disks.
+"""interface: the methods that a run calls on its injector, stage by stage.
 
-This one slows nothing and keeps no record: it serves a scenario without rules.
-A way to slow disks is a class that overrides what it has something to do at, and a
-row of ways.py.
+The class Injector adds no delay and keeps no record: it is used for a scenario without
+rules. An injector is a subclass that overrides the stages it takes part in, and a row
+of registry.py.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from labrun.steps import Run
 
 @dataclass(frozen=True)
 class Steps:
-    """The names of the steps that each stage of a run that goes well has."""
+    """The names of the steps in each stage of a complete run."""
 
     stack: tuple[str, ...] = ()
     load: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Steps:
 
 
 class Injector:
-    """Slows nothing.
+    """Adds no delay.
 
     module  file name of the compiled part it needs, if any
     tools   programs it calls
@@ -53,40 +53,40 @@ class Injector:
 
     @staticmethod
     def refusals(scenario: Scenario) -> Iterator[str]:
-        """What it cannot do of a scenario's rules, one line each."""
+        """List what it cannot do of a scenario's rules, a line each."""
         yield from ()
 
     @staticmethod
     def problems() -> Iterator[str]:
-        """What this machine lacks for it, one line each, remedy at the end."""
+        """List what this machine lacks for it, a line each with its remedy."""
         yield from ()
 
     def carriers(self) -> Disks:
-        """What carries the file systems once it is stacked, as far as foreseen."""
+        """Return the disks of the file systems after stacked(), for --dry-run."""
         return self.disks
 
     def stack_commands(self) -> list[list[str]]:
-        """What stacking stands for, as a person would type it."""
+        """List the commands of stacked(), as typed in a shell."""
         return []
 
     def load_commands(self) -> list[list[str]]:
-        """The same of loading and arming."""
+        """List the commands of loaded() and armed()."""
         return []
 
     @contextmanager
     def stacked(self, run: Run) -> Iterator[Disks]:
-        """Before the file systems are made: what is to carry them."""
+        """Set up the disks of the file systems, before these are made."""
         yield self.disks
 
     @contextmanager
     def loaded(self, run: Run) -> Iterator[None]:
-        """Before anything traces: all set up, and nothing slow yet."""
+        """Set up without delays, before the tracers start."""
         yield
 
     @contextmanager
     def armed(self, run: Run) -> Iterator[None]:
-        """Delays happen inside, and nowhere else."""
+        """Delay inside, and only there."""
         yield
 
     def drain(self) -> None:
-        """Called every second: carry over what was recorded so far."""
+        """Save the record so far; called every second."""

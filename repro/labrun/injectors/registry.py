@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ways: an injector's name to the way it slows a disk."""
+"""registry: look up an injector by name."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from labrun.injectors.dm_delay import DmDelay
 from labrun.injectors.interface import Injector
 from labrun.injectors.scsi_debug import ScsiDebug
 from labrun.scenario.keys import Scenario
+from labrun.scenario.rule import DEFAULT_INJECTOR
 
-DEFAULT = Biodelay.name
-WAYS: dict[str, type[Injector]] = {
-    way.name: way for way in (Biodelay, DmDelay, ScsiDebug)
+DEFAULT = DEFAULT_INJECTOR
+REGISTRY: dict[str, type[Injector]] = {
+    injector.name: injector for injector in (Biodelay, DmDelay, ScsiDebug)
 }
 
 
 def chosen(scenario: Scenario, name: str) -> type[Injector]:
-    """The way of that name, or none for a scenario without rules.
+    """Return the injector of that name; Injector for a scenario without rules.
 
-    Raises RefusedError where the rules ask for what it cannot do, or where it does
-    that and the scenario's chain is known not to come of it.
+    Raises RefusedError if it cannot do what the rules ask for, or if it is known not
+    to cause the scenario's chain.
     """
-    way = WAYS[name] if scenario.inject else Injector
-    lines = list(way.refusals(scenario))
+    injector = REGISTRY[name] if scenario.inject else Injector
+    lines = list(injector.refusals(scenario))
     if not lines and name not in scenario.injectors:
         others = " or ".join(scenario.injectors)
-        lines = [f"{scenario.name}: {name} does not make its chain; take {others}"]
+        lines = [f"{scenario.name}: {name} does not cause its chain; use {others}"]
     if lines:
         raise RefusedError(*lines)
-    return way
+    return injector

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""scsidebug: a scenario's disk to one in memory whose every command takes a while.
+"""scsi_debug: inject delays with a disk in memory, each of whose commands takes time.
 
-The only module that speaks to scsi_debug, by its module parameters and the files of
-its driver (drivers/scsi/scsi_debug.c). Its disk takes the place of the one that the
-rules name, to which nothing is done but what --wipe asks for. It keeps no record of
-what it delays; what passed while it was slow is counted.
+The only module that uses the module parameters and the sysfs files of scsi_debug
+(drivers/scsi/scsi_debug.c). Its disk replaces the one that the rules name, which is not
+changed except by --wipe. scsi_debug keeps no record of what it delays; reads and writes
+are counted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from labrun.errors import StepError
 from labrun.injectors import scsi_table
 from labrun.injectors.scsi_table import MODULE, SIZE_MIB, US_NS, Slow, slow, translated
-from labrun.injectors.whole_disk import Below
+from labrun.injectors.whole_disk import WholeDisk
 from labrun.process import tool, wait_until
 from labrun.scenario.keys import Scenario
 from labrun.setup import disk
@@ -29,18 +29,18 @@ DRIVER = Path("/sys/bus/pseudo/drivers", MODULE)
 FOUND = "adapter*/host*/target*/*/block/*"
 LOADED = Path("/sys/module", MODULE)
 FORESEEN = "/dev/SCSI_DEBUG_DISK"
-# Of a request queue: no merging at all (Documentation/block/queue-sysfs.rst), for
-# biodelay holds a bio before it could be merged.
+# No merging in the request queue (Documentation/block/queue-sysfs.rst): biodelay, too,
+# holds a bio before it can be merged.
 NOMERGES = "2"
 APPEARS_S = 30.0
-# As long as a command is under way, the driver takes no delay: ndelay_store(), EBUSY.
+# While a command is in flight, the driver refuses a new delay: ndelay_store(), EBUSY.
 IDLE_S = 30.0
 UNLOAD_S = 30.0
 POLL_S = 0.05
 
 
-class ScsiDebug(Below):
-    """A disk of its own in place of the one that the rules name."""
+class ScsiDebug(WholeDisk):
+    """Replaces the disk that the rules name."""
 
     name = MODULE
     tools = ("modprobe",)
@@ -52,17 +52,17 @@ class ScsiDebug(Below):
     @staticmethod
     def problems() -> Iterator[str]:
         if LOADED.exists():
-            yield f"{MODULE} is loaded already, for others; modprobe -r {MODULE}"
+            yield f"{MODULE} is already loaded; modprobe -r {MODULE}"
         free_mib = _available_mib()
         if free_mib < 2 * SIZE_MIB:
             yield (
-                f"{MODULE}'s disk takes {SIZE_MIB} MiB of memory, of which"
-                f" {free_mib} MiB are free; have twice as much"
+                f"{MODULE}'s disk needs {SIZE_MIB} MiB of memory, of which"
+                f" {free_mib} MiB are free; twice as much is required"
             )
 
     @property
     def slow(self) -> Slow:
-        """All rules ask for the same: refusals() has seen to it."""
+        """The disk of all rules, which refusals() has checked to be one."""
         return slow(self.scenario.inject[0])
 
     @property
@@ -106,11 +106,11 @@ class ScsiDebug(Below):
                     step.skip("not loaded")
 
     def scsi_rules(self, name: str) -> list[dict[str, str | int]]:
-        """What stands in the manifest for each rule, once its disk has a name."""
+        """Return the manifest's entry of each rule for the disk of that name."""
         return [translated(rule, name) for rule in self.scenario.inject]
 
     def _appeared(self, run: Run) -> Disk:
-        """The disk, once the kernel has found it; requests of it are not merged."""
+        """Wait for the disk; turn merging off."""
 
         def there() -> bool:
             return any(
@@ -119,29 +119,30 @@ class ScsiDebug(Below):
             )
 
         wait_until(there, APPEARS_S, run.stop, f"{MODULE}'s disk")
-        (home,) = DRIVER.glob(FOUND)
-        (SYS_BLOCK / home.name / "queue/nomerges").write_text(NOMERGES)
-        return disk.identify(f"/dev/{home.name}")
+        (found,) = DRIVER.glob(FOUND)
+        (SYS_BLOCK / found.name / "queue/nomerges").write_text(NOMERGES)
+        return disk.identify(f"/dev/{found.name}")
 
     def slow_down(self) -> str:
         until(lambda: (DRIVER / "ndelay").write_text(self._ndelay), IDLE_S)
         return f"{self._ndelay} ns each"
 
     def speed_up(self) -> None:
-        """The module's parameters are taken at any time, and hold for what begins from
-        now on; what has begun goes on for its own.
+        """Set the module parameters, which can be written at any time.
+
+        They apply to new commands; those in flight keep their delay.
         """
         for name in ("ndelay", "delay"):
             (LOADED / "parameters" / name).write_text("0")
 
 
 def _unload() -> None:
-    """Whoever looks at a disk that goes away (udev) lets go of it soon."""
+    """Retry while udev has the disk open."""
     until(lambda: tool(["modprobe", "-r", MODULE]), UNLOAD_S)
 
 
 def until(act: Callable[[], object], limit_s: float) -> None:
-    """Try again what fails, but not beyond the limit."""
+    """Retry until it succeeds or the time limit is over."""
     deadline_s = time.monotonic() + limit_s
     while time.monotonic() < deadline_s:
         with suppress(OSError, StepError):
@@ -152,7 +153,7 @@ def until(act: Callable[[], object], limit_s: float) -> None:
 
 
 def _available_mib() -> int:
-    """MemAvailable of /proc/meminfo."""
+    """Return MemAvailable of /proc/meminfo."""
     for line in Path("/proc/meminfo").read_text().splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) >> 10

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""scsitable: a scenario's rules to scsi_debug's parameters, or to what it cannot do.
+"""scsi_table: translate rules to parameters of scsi_debug, or refuse them.
 
-scsi_debug is a disk in memory that ends each command so many ns after it began, and
-takes so many at a time (drivers/scsi/scsi_debug.c, schedule_resp(), `ndelay` and
-`max_queue`). So a rule loses whom it means and what is done: all are delayed. What
-becomes of a held submitter it keeps: who sleeps with one bio sends the next one after
-it, and so the disk takes one at a time; there it is the disk that others wait for.
-A flush takes 1/20 s, whatever else is asked for (scsi_debug_queuecommand(),
-F_SYNC_DELAY). What else a rule asks for is refused, unless it says what the disk shall
-do instead (`scsi_debug_ms`).
+scsi_debug is a disk in memory that completes each command `ndelay` ns after it began
+and accepts `max_queue` commands at a time (drivers/scsi/scsi_debug.c, schedule_resp()).
+It ignores the keys of a rule that select submitters and operations: it delays every
+command. Mode `sleep` becomes a queue of one command: a submitter that sleeps with one
+bio sends the next one after it; here others wait for the disk. A flush takes 1/20 s
+(scsi_debug_queuecommand(), F_SYNC_DELAY). Other keys are refused, unless the rule has a
+delay for scsi_debug of its own (`scsi_debug_ms`).
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ MAX_QUEUE = 192
 BELOW_US = 1_000_000
 US_NS = 1_000
 CLASSES = ("read", "write")
-# What tells bios apart or shapes delays, of which it knows nothing.
+# Keys that scsi_debug does not support.
 CANNOT = defaults(
     "delay",
     "flags_any",
@@ -50,7 +49,7 @@ ALWAYS = UNSEEN | {"ops": ()} | UNHELD
 
 @dataclass(frozen=True)
 class Slow:
-    """The one disk that it can be: in place of which, how slow, how many at a time."""
+    """The disk: which one it replaces, its delay, its queue length."""
 
     disk: str
     delay_us: int
@@ -58,33 +57,33 @@ class Slow:
 
     @property
     def load_argv(self) -> list[str]:
-        """Quick at first."""
+        """The command that loads it, without a delay."""
         size = f"dev_size_mb={SIZE_MIB}"
         return ["modprobe", MODULE, size, "delay=0", f"max_queue={self.max_queue}"]
 
 
 def slow(rule: Inject) -> Slow:
-    """The disk that a rule asks for."""
+    """Return the disk that a rule needs."""
     in_turn = 1 if rule.mode == "sleep" else MAX_QUEUE
     return Slow(rule.disk, delay_us(rule), rule.lanes or in_turn)
 
 
 def delay_us(rule: Inject) -> int:
-    """Of each command."""
+    """Return the delay of each command."""
     if rule.scsi_debug_ms is not None:
         return rule.scsi_debug_ms * MS_US
     return rule.delay_us or 0
 
 
 def mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
-    """Keys of a rule that ask for what it cannot do, and why."""
+    """List the keys of a rule that scsi_debug cannot do, and why."""
     yield from misfits(rule, MODULE, {} if rule.scsi_debug_ms else CANNOT, CLASSES)
     if delay_us(rule) >= BELOW_US:
         yield "delay_us", f"scsi_debug delays by less than {BELOW_US} us"
 
 
 def refusals(scenario: Scenario) -> Iterator[str]:
-    """Keys that it cannot do, and rules that ask for two different disks."""
+    """List keys that it cannot do, and rules that need a second disk."""
     first, *_ = scenario.inject
     for number, rule in enumerate(scenario.inject):
         for key, why in mistakes(rule):
@@ -95,7 +94,7 @@ def refusals(scenario: Scenario) -> Iterator[str]:
 
 
 def translated(rule: Inject, disk: str) -> dict[str, str | int]:
-    """What stands in the manifest for a rule of that disk: its translation and loss."""
+    """Return the manifest's entry of a rule: its translation, and the ignored keys."""
     wanted = slow(rule)
     return {
         "device": disk,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""translation: a rule to what a disk that is slow for all makes of it, or cannot.
+"""translation: what dm-delay and scsi_debug have in common when they read a rule.
 
-dm-delay and scsi_debug see bios on their way into a disk, whoever submitted them, and
-hold no task; dmtable.py and scsitable.py say what each of them can do beside that.
+Both delay the bios of a disk whoever submitted them, and hold no task. dm_table.py and
+scsi_table.py have the rest.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from labrun.scenario.keys import Scenario
 from labrun.scenario.rule import Inject
 
 MS_US = 1_000
-# What is so, whatever a rule says; where that differs, the manifest names it.
+# Both ignore these keys; the manifest names those that a rule sets.
 UNSEEN: dict[str, object] = {"submitter": "*", "kind": "anyone"}
 UNHELD: dict[str, object] = {"mode": "defer"}
 
 
 def defaults(*names: str) -> dict[str, object]:
-    """Keys to what stands there where a rule says nothing."""
+    """Return the default values of these keys."""
     return {name: getattr(Inject(), name) for name in names}
 
 
 def differing(rule: Inject, usual: Mapping[str, object]) -> Iterator[str]:
-    """Those of the keys of `usual` for which the rule has another value."""
+    """List the keys of `usual` that have another value in the rule."""
     for name, value in usual.items():
         if getattr(rule, name) != value:
             yield name
 
 
 def lost(rule: Inject, always: Mapping[str, object]) -> str:
-    """What an injector that always does so makes of no account, for the manifest."""
+    """Return the settings that an injector ignores, for the manifest."""
     words = {name: getattr(rule, name) for name in differing(rule, always)}
     return " ".join(
         f"{name}={','.join(value) if isinstance(value, tuple) else value}"
@@ -42,20 +42,20 @@ def lost(rule: Inject, always: Mapping[str, object]) -> str:
 def misfits(
     rule: Inject, injector: str, cannot: Mapping[str, object], classes: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """Keys of a rule that ask for what it cannot do, and why.
+    """List the keys of a rule that the injector cannot do, and why.
 
-    `cannot` has the keys it knows nothing of, `classes` the operations it can choose.
+    `cannot` has the keys it does not support, `classes` the operations it can select.
     """
     for key in differing(rule, cannot):
-        yield key, f"{injector} delays all alike"
+        yield key, f"{injector} delays every bio alike"
     if rule.mode == "spin":
-        yield "mode", f"{injector} burns no CPU"
+        yield "mode", f"{injector} cannot busy-wait"
     for name in rule.ops:
         if name not in classes:
-            yield "ops", f"{injector} cannot choose {name}"
+            yield "ops", f"{injector} cannot select {name}"
 
 
 def refusal(scenario: Scenario, number: int, why: str, key: str = "") -> str:
-    """The line that refuses a rule, or one of its keys."""
+    """Return the message that refuses a rule, or one of its keys."""
     at = f"inject[{number}]{key and f'.{key}'}"
-    return f"{scenario.name}: {at}: {why}; take --injector biodelay"
+    return f"{scenario.name}: {at}: {why}; use --injector biodelay"

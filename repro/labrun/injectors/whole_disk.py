@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""below: devices that carry file systems to disks that are slow while armed.
+"""whole_disk: the base of injectors that put a slow device under the file system.
 
-What dm-delay and scsi_debug have in common: they are put below the file systems before
-these are made, keep no record of what they delay, and what passed is counted.
+dm-delay and scsi_debug are set up before the file systems are made, and keep no record
+of what they delay. Their reads and writes are counted instead.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from labrun.setup.disk import SYS_BLOCK, Disks
 from labrun.steps import Run
 
 
-class Below(Injector):
-    """One of that kind names its devices in stacked(), as /sys has them."""
+class WholeDisk(Injector):
+    """A subclass sets _made in stacked(): the names of its devices in /sys."""
 
     steps = Steps(
         stack=("stack",), arm=("arm",), disarm=("disarm",), unstack=("unstack",)
@@ -25,17 +25,17 @@ class Below(Injector):
     _made: list[str]
 
     def slow_down(self) -> str:
-        """From now on delay; says how much, as far as that is worth a word."""
+        """Start to delay; return a note for the manifest, which may be empty."""
         raise NotImplementedError
 
     def speed_up(self) -> None:
-        """From now on pass all on at once."""
+        """Stop to delay."""
         raise NotImplementedError
 
     def describe(
         self, run: Run, version: str, rules: list[dict[str, Any]], disks: Disks
     ) -> None:
-        """Note the injector, and the disks that it put in place of ours."""
+        """Note the injector, and the disks that replace those of the command line."""
         run.manifest["injector"] = {
             "name": self.name,
             "version": version,
@@ -66,7 +66,7 @@ class Below(Injector):
                 self.speed_up()
 
     def _passed(self) -> dict[str, int]:
-        """Reads and writes each has ended so far (Documentation/block/stat.rst)."""
+        """Count completed reads and writes (Documentation/block/stat.rst)."""
         return {
             f"{name} {kind}": int((SYS_BLOCK / name / "stat").read_text().split()[at])
             for name in self._made

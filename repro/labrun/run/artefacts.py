@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""artefacts: a build folder to the compiled parts a run needs."""
+"""artefacts: find the compiled parts of a run, and build those that are missing."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ BUILD_TIMEOUT_S = 1800  # SystemTap's first compilation takes minutes
 
 @dataclass(frozen=True)
 class Artefacts:
-    """A folder with the workload programs, biodelay.ko, stap/stalled_writes.ko."""
+    """A folder for the workload programs, biodelay.ko and stap/stalled_writes.ko."""
 
     folder: Path
 
     def missing(
         self, scenario: Scenario, engines: tuple[str, ...], injector: str | None
     ) -> list[Path]:
-        """What this scenario needs and the folder does not have; `injector` is its
-        injector's module, if it has one.
+        """List the files that the scenario needs and the folder lacks; `injector` is
+        the module of its injector, if it has one.
         """
         modules = [tracer.ENGINES[name].module for name in engines]
         kinds = dict.fromkeys(work.kind for work in scenario.workload)
@@ -43,7 +43,7 @@ class Artefacts:
 
 
 def default_folder() -> Path:
-    """build/KERNEL_RELEASE in the tree."""
+    """Return build/KERNEL_RELEASE in the tree."""
     return TREE / "build" / os.uname().release
 
 
@@ -65,7 +65,7 @@ def _script(target: Path) -> list[list[str]]:
     return [[str(TREE / "stap/build"), target.stem, "-o", str(target.parent)]]
 
 
-# How each part is made for the running kernel.
+# The commands that build each part for the running kernel.
 RECIPES: dict[str, Callable[[Path], list[list[str]]]] = {
     **dict.fromkeys(clients.OPTIONS.keys() - clients.SCRIPTS, _program),
     biodelay.MODULE: _biodelay,
@@ -74,7 +74,7 @@ RECIPES: dict[str, Callable[[Path], list[list[str]]]] = {
 
 
 def make(paths: list[Path], stop: Stop, say: Callable[[str], None]) -> None:
-    """Build what is missing in place. Raises RefusedError with the reason."""
+    """Build the missing files in place. Raises RefusedError with the reason."""
     for path in paths:
         say(f"building {path}")
         try:
@@ -83,5 +83,5 @@ def make(paths: list[Path], stop: Stop, say: Callable[[str], None]) -> None:
                 tool(command, BUILD_TIMEOUT_S, stop)
         except (StepError, OSError) as error:
             raise RefusedError(
-                f"{path.name} was not built: {error}; or name a folder with --build"
+                f"{path.name} was not built: {error}; or use --build"
             ) from None

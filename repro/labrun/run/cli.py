@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--engine", choices=tracer.CHOICES, default="stap", help="who traces (stap)")
     add(
         "--injector",
-        choices=registry.WAYS,
+        choices=registry.REGISTRY,
         default=registry.DEFAULT,
         help=f"what slows the disks ({registry.DEFAULT})",
     )
@@ -145,12 +145,12 @@ def _run(options: argparse.Namespace) -> int:
     if options.dry_run:
         dry_run.show(found, options, settings.built(options))
     table = modes.as_read(variants.as_read(table, variant), options.mode)
-    decided = settings.decide(found, table, options, stop)
+    prepared = settings.prepare(found, table, options, stop)
     if options.dry_run:
         return EXIT_COMPLETE
     label = "-".join(filter(None, (found.name, variant, options.mode)))
     run = Run(_new_folder(options.out, label), Progress(options.progress), stop)
-    status = stages.carry_out(run, decided)
+    status = stages.carry_out(run, prepared)
     reason = f" ({run.manifest['reason']})" if run.manifest["reason"] else ""
     say(f"repro/run: {run.manifest['status']}{reason}: {run.out}")
     return status

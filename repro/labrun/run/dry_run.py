@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""dryrun: a scenario and the command line to the commands a run stands for."""
+"""dry_run: print the commands that a run would execute."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Command = list[str]
 
 
 def show(found: Scenario, options: argparse.Namespace, built: Artefacts) -> None:
-    """Print the commands, in order, as a person would type them."""
+    """Print the commands in order, as typed in a shell."""
     disks = Disks(
         _named(options.disk or "DISK"), _named(options.journal_disk or "JOURNAL_DISK")
     )
-    way = registry.chosen(found, options.injector)
-    injector = way(found, disks, built.folder, options.allow_bare_metal)
+    injector_class = registry.chosen(found, options.injector)
+    injector = injector_class(found, disks, built.folder, options.allow_bare_metal)
     if options.wipe:
         print(shlex.join(["wipefs", "--all", disks.scratch.path]))
     for command in [
@@ -39,7 +39,7 @@ def show(found: Scenario, options: argparse.Namespace, built: Artefacts) -> None
 
 
 def _named(path: str) -> Disk:
-    """A disk of which no more than its path need be known."""
+    """Return a disk of which only the path is known."""
     return Disk(path, Path(path).name, "", 0)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""preflight: a machine to the reasons why it cannot run a scenario, all at once."""
+"""preflight: list everything that keeps this machine from running a scenario."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ ENGINE_TOOLS = {"stap": "staprun", "bpftrace": "bpftrace"}
 
 def problems(
     scenario: Scenario,
-    way: type[Injector],
+    injector: type[Injector],
     engines: tuple[str, ...],
     missing: list[Path],
 ) -> list[str]:
-    """One line each, remedy at the end; empty when the machine is fit."""
+    """List the problems, a line each with its remedy at the end."""
     return [
         *_privilege(),
         *_kernel(scenario),
-        *_tools(scenario, way, engines),
+        *_tools(scenario, injector, engines),
         *_sysctls(scenario),
         *memory.problems(scenario.memory),
-        *way.problems(),
+        *injector.problems(),
         *(f"{path} is missing; build it or name another --build" for path in missing),
     ]
 
 
 def _privilege() -> Iterator[str]:
     if os.geteuid() != 0:
-        yield "mounting and loading need root; use sudo"
+        yield "mounting and loading modules need root; use sudo"
 
 
 def _kernel(scenario: Scenario) -> Iterator[str]:
@@ -72,13 +72,13 @@ def _kernel(scenario: Scenario) -> Iterator[str]:
 
 
 def _tools(
-    scenario: Scenario, way: type[Injector], engines: tuple[str, ...]
+    scenario: Scenario, injector: type[Injector], engines: tuple[str, ...]
 ) -> Iterator[str]:
     kind = scenario.filesystem.type
     needed = ["mount", "umount", "wipefs"] + [f"mkfs.{kind}"] * (kind != "tmpfs")
     needed += ["modprobe", "losetup"] if scenario.filesystem.loop else []
     needed += memory.TOOLS if scenario.memory else ()
-    needed += way.tools
+    needed += injector.tools
     needed += ["fio"] if any(work.kind == "fio" for work in scenario.workload) else []
     needed += [ENGINE_TOOLS[name] for name in engines]
     for name in needed:
@@ -87,10 +87,10 @@ def _tools(
     for name in engines:
         wrapper = TREE / tracer.ENGINES[name].wrapper
         if not os.access(wrapper, os.X_OK):
-            yield f"{wrapper} is missing; take the whole tree"
+            yield f"{wrapper} is missing; use a complete checkout"
 
 
 def _sysctls(scenario: Scenario) -> Iterator[str]:
     for name in scenario.sysctl:
         if not tuning.sysctl_path(name).is_file():
-            yield f"sysctl {name} is unknown here; take it out of the scenario"
+            yield f"sysctl {name} does not exist here; remove it from the scenario"

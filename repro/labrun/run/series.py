@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""series: a plan's cells that are not finished to their run directories.
+"""series: run the unfinished cells of a plan.
 
-Ends at the first that fails: what it left behind must meet no other. Whoever
-started the series starts it again, on another machine, without that one.
+Ends at the first that fails, because the next ones would find what it left behind. The
+caller starts the series again without that cell, on another machine.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from labrun.stop import Stop
 
 
 def run(options: argparse.Namespace, stop: Stop) -> int:
-    """Run them in order; the first status that is not 0, else 0."""
+    """Run them in order; return the first status that is not 0, else 0."""
     left, only = plan.unfinished(options.plan), options.only
     cells = [row for row in left if row[0] in only or not only]
     for number, (name, file, out) in enumerate(cells, 1):
         stop.check()
         say(f"{number} of {len(cells)}: {name}")
         found, table = reading.load(file)
-        decided = settings.decide(found, table, options, stop)
+        prepared = settings.prepare(found, table, options, stop)
         if out.exists():
-            shutil.rmtree(out)  # what an interrupted machine left
+            shutil.rmtree(out)  # left by an interrupted machine
         one = Run(out.resolve(), Progress(options.progress), stop)
-        status = stages.carry_out(one, decided)
+        status = stages.carry_out(one, prepared)
         if status != EXIT_COMPLETE:
             say(f"{name}: {one.manifest['status']} ({one.manifest['reason']})")
             return status

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""decide: a scenario and the command line to everything a run needs, or a refusal."""
+"""settings: check the machine and the disks, and build what is missing."""
 
 from __future__ import annotations
 
@@ -19,22 +19,24 @@ from labrun.stop import Stop
 
 
 def built(options: argparse.Namespace) -> Artefacts:
-    """Where the compiled parts are, or will be."""
+    """Return the folder of the compiled parts; it may not exist yet."""
     return Artefacts((options.build or default_folder()).resolve())
 
 
-def decide(
+def prepare(
     found: Scenario, table: dict[str, Any], options: argparse.Namespace, stop: Stop
 ) -> Settings:
-    """The decided run; builds what is missing. Raises RefusedError.
+    """Return the settings of the run; build what is missing. Raises RefusedError.
 
-    `table` is the scenario as read. With --dry-run nothing is built.
+    `table` is the scenario's TOML table. With --dry-run nothing is built.
     """
     parts, engines = built(options), tracer.CHOICES[options.engine]
-    way = registry.chosen(found, options.injector)
-    missing = parts.missing(found, engines, way.module)
+    injector = registry.chosen(found, options.injector)
+    missing = parts.missing(found, engines, injector.module)
     makeable = options.build is None and not options.dry_run
-    if lines := preflight.problems(found, way, engines, [] if makeable else missing):
+    if lines := preflight.problems(
+        found, injector, engines, [] if makeable else missing
+    ):
         raise RefusedError(*lines)
     disks = Disks(_checked_disk(options), _journal_disk(found, options))
     if not options.dry_run:
@@ -43,7 +45,7 @@ def decide(
         scenario=found,
         scenario_table=table,
         disks=disks,
-        injector=way(found, disks, parts.folder, options.allow_bare_metal),
+        injector=injector(found, disks, parts.folder, options.allow_bare_metal),
         wipe=options.wipe,
         engines=engines,
         artefacts=parts,
@@ -65,5 +67,5 @@ def _journal_disk(found: Scenario, options: argparse.Namespace) -> Disk | None:
             f"--journal-disk is missing: {found.name} needs a second scratch disk"
         )
     if options.journal_disk == options.disk:
-        raise RefusedError("--journal-disk: give another disk than --disk")
+        raise RefusedError("--journal-disk: want another disk than --disk")
     return disk.inspect(options.journal_disk, options.wipe)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""experiment: a checked scenario, a disk and artefacts to a run directory.
+"""stages: run the stages of a scenario in order and undo them in reverse.
 
-perform() is the whole order of things. Each context manager does one thing on
-the way in and undoes it on the way out, so leaving mirrors entering.
+perform() has all stages in order. Each context manager does one thing on entry and
+undoes it on exit, so they are undone in reverse order.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from labrun.workloads import clients
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that was decided before anything is touched."""
+    """Everything that is known before the first step."""
 
     scenario: Scenario
-    scenario_table: dict[str, Any]  # as its file has it
+    scenario_table: dict[str, Any]  # as in its file
     disks: Disks
     injector: Injector
     wipe: bool
@@ -39,7 +39,7 @@ class Settings:
 
 
 def plan(settings: Settings) -> list[str]:
-    """The names of the steps of a run that goes well, in order."""
+    """Return the names of the steps of a complete run, in order."""
     scenario, steps = settings.scenario, settings.injector.steps
     return [
         *(["wipe"] * (1 + bool(settings.disks.journal)) if settings.wipe else []),
@@ -71,7 +71,7 @@ def plan(settings: Settings) -> list[str]:
 
 
 def perform(run: Run, settings: Settings) -> None:
-    """Set up, write, undo. Raises StepError or StoppedError after undoing."""
+    """Set up, run the writers, undo. Raises StepError or StoppedError after undoing."""
     scenario, built, inject = settings.scenario, settings.artefacts, settings.injector
     with ExitStack() as stack:
         enter = stack.enter_context
@@ -110,7 +110,7 @@ def perform(run: Run, settings: Settings) -> None:
 
 
 def describe_machine(run: Run, settings: Settings) -> None:
-    """The manifest's facts that are known before the first step."""
+    """Note in the manifest what is known before the first step."""
     journal = settings.disks.journal
     run.manifest |= {
         "scenario": settings.scenario_table,
@@ -134,7 +134,7 @@ def describe_machine(run: Run, settings: Settings) -> None:
 
 
 def carry_out(run: Run, settings: Settings) -> int:
-    """perform() to a finished manifest and an exit status."""
+    """Run perform() and finish the manifest; return the exit status."""
     status = EXIT_FAILED
     run.progress.plan(plan(settings))
     describe_machine(run, settings)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""tracer: an engine's name to its events in the run directory."""
+"""tracer: start, check and stop the tracers of a run."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CHOICES = {
 
 
 def argv(engine: Engine, build: Path, trace: Trace, output: Path) -> list[str]:
-    """The command that traces into a file until SIGINT."""
+    """Return the command that traces to a file until SIGINT."""
     module = ["--module", str(build / engine.module)] if engine.module else []
     return [
         str(TREE / engine.wrapper),
@@ -80,35 +80,35 @@ class Tracer:
         }
 
     def start(self, command: list[str]) -> None:
-        """Start it; armed only once begun() says so."""
+        """Start it; it is armed once begun() returns True."""
         with self.log.open("wb") as log:
             self.process = process.start(command, log)
 
     def begun(self) -> bool:
-        """True once the begin line is there; StepError when it ended instead."""
+        """Return whether the begin line is there; raise StepError if it has ended."""
         line = _first_line(self.output)
         if line is None:
             self.check()
             return False
         begin = _parse(line)
         if begin.get("ev") != "begin":
-            raise StepError(f"{self.engine.name}: the first line is no begin")
+            raise StepError(f"{self.engine.name}: the first line is not a begin event")
         self.entry["version"] = begin.get("engine_version")
         self.armed = True
         return True
 
     def check(self) -> None:
-        """StepError when it is not running any more."""
+        """Raise StepError if it has ended."""
         assert self.process is not None
         if self.process.poll() is not None:
             self.reported = True
             how = process.ending(self.process.returncode)
             raise StepError(
-                f"tracer {self.engine.name} ended early: {how}; {self._last_words()}"
+                f"tracer {self.engine.name} ended early: {how}; {self._said()}"
             )
 
     def finish(self) -> str:
-        """Stop it in order; StepError when it or its stream did not end well."""
+        """Stop it; raise StepError if it failed or its stream has no end line."""
         assert self.process is not None
         process.end(self.process, END_TIMEOUT_S)
         status = self.entry["exit_status"] = self.process.returncode
@@ -117,20 +117,20 @@ class Tracer:
             return "ended early" if self.reported else "stopped before it was armed"
         if status or end.get("ev") != "end":
             how = process.ending(status) if status else "its stream has no end line"
-            raise StepError(f"tracer {self.engine.name}: {how}; {self._last_words()}")
+            raise StepError(f"tracer {self.engine.name}: {how}; {self._said()}")
         self.entry["events"], self.entry["lost"] = end.get("events"), end.get("lost")
         return f"{end.get('events')} events, {end.get('lost')} lost"
 
-    def _last_words(self) -> str:
+    def _said(self) -> str:
         lines = self.log.read_text(errors="replace").strip().splitlines()
-        return f"its last words: {lines[-1]}" if lines else f"see {self.log.name}"
+        return f"it printed: {lines[-1]}" if lines else f"see {self.log.name}"
 
 
 @contextmanager
 def tracing(
     run: Run, engines: tuple[str, ...], build: Path, trace: Trace
 ) -> Iterator[list[Tracer]]:
-    """The tracers, armed; stopped in reverse order."""
+    """Start the tracers and wait until they are armed; stop them in reverse order."""
     run.events.mkdir()
     tracers = [Tracer(run, ENGINES[name]) for name in engines]
     run.manifest["tracers"] = [tracer.entry for tracer in tracers]
@@ -152,7 +152,7 @@ def tracing(
 
 
 def _first_line(path: Path) -> bytes | None:
-    """The first complete line, None where there is none yet."""
+    """Return the first complete line, or None."""
     if not path.exists():
         return None
     with path.open("rb") as file:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""contradictions: a scenario to places whose values, each fine alone, do not fit."""
+"""contradictions: find values of a scenario that exclude each other."""
 
 from __future__ import annotations
 

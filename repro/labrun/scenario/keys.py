@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""keys: what a scenario file may say: a frozen record for each table."""
+"""keys: the tables of a scenario file, a frozen record each."""
 
 # ruff: noqa: RUF009 -- key() makes a dataclass field, as dataclasses.field() does.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""kinds: the applications a workload can be, beside latwriter: what each may be told.
+"""kinds: the workloads other than latwriter, and the keys of each.
 
 A record's `kind` is its program's name, which is also what the kernel calls its
 threads.

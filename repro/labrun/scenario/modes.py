@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""modes: a scenario and a way to hold bios to it with all its rules that way."""
+"""modes: apply --mode to every rule of a scenario."""
 
 from __future__ import annotations
 

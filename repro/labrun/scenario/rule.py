@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""rule: one [[inject]] of a scenario to the words biodelay's attributes take."""
+"""rule: check one [[inject]] table and list biodelay's attributes for it."""
 
 from __future__ import annotations
 

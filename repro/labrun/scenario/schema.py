@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""schema: a TOML table to a frozen record, or one line that names the mistake.
+"""schema: parse a TOML table into a frozen record, or name the mistake in one line.
 
 A record's fields are the table of what a scenario may say: `key()` gives each
 its unit, range and choices, and the loader, its messages and the test of

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""variants: a scenario and a variant's name to the scenario with that one change.
+"""variants: apply a variant to its scenario.
 
 `gc-log:xfs` names the variant xfs of gc-log; without a colon nothing is changed.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""aging: a fresh file system to one that has lived: full of small holes.
+"""aging: fill a new file system with small files and delete every other one.
 
 Files of many sizes are written side by side until the file system is as full as
 asked for, then every other one is deleted: free space is in pieces, and the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""disk: a path to a scratch disk that nothing and nobody uses."""
+"""disk: inspect a scratch disk and refuse one that is in use."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""filesystem: a scratch disk to a mounted file system, and back."""
+"""filesystem: make and mount a file system on the scratch disk, and unmount it."""
 
 from __future__ import annotations
 

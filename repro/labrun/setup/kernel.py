@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""kernel: the running kernel to its symbols and its log of the run."""
+"""kernel: save the symbols and the log of the running kernel."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""loop: a scratch disk to what carries the file system: itself, or a loop device.
+"""loop: put a loop device over the scratch disk.
 
 biodelay catches a bio before the disk gives it a request, so nothing that it delays
 takes one of that disk's. A loop device's worker hands down to the disk what already

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""memory: a limit to a cgroup of the writers' own, and the disk it swaps to.
+"""memory: limit the writers' memory with a cgroup and swap to the scratch disk.
 
 A task that takes the last memory of its cgroup must free some of it first: direct
 reclaim (mm/memcontrol.c, try_charge_memcg()). What a tmpfs holds can go to swap alone.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""staging: a run's growing files in memory to the run directory, line by line.
+"""staging: copy the growing files of a run from memory to the run directory.
 
 Writing to a share or a busy disk sleeps, uninterruptibly: a tracer whose own
 output goes there traces itself, prints that, and so on. So everybody writes to

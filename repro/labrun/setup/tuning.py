@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""tuning: files of the kernel's that hold one value, for the length of a run."""
+"""tuning: set sysctls and queue attributes, and restore them after the run."""
 
 from __future__ import annotations
 

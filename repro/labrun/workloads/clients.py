@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""workload: a scenario's writers to their records in the run directory."""
+"""clients: run the programs of a scenario until they end."""
 
 from __future__ import annotations
 

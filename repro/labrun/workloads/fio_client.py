@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""fioclient: a fio job to a client of the lab: the same options, the same record.
+"""fio_client: run a fio job with the options and the record of the other clients.
 
 fio keeps to the schedule (rate_iops, linear: what a stall held up is made up for), so
 the time from each write's place on it can be told. The job file says how to write;

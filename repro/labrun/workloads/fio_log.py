@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""fiolog: what fio says of its jobs to the record that every client leaves.
+"""fio_log: parse the output and the latency logs of fio.
 
 fio's completion latency log has a line per I/O: completion in ms, latency in ns,
 direction (1 writes), bytes, offset, priority, issue in ns since the job's epoch

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""hdr: durations by second to an HdrHistogram log, with the standard library alone.
+"""hdr: write an HdrHistogram log with the standard library alone.
 
 The format is HdrHistogram's own: its log, version 1.2 (HistogramLogWriter), and its
 compressed V2 encoding of counts. The histograms are those of client/hlog.c: 1 ns to
