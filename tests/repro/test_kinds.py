@@ -9,8 +9,8 @@ import tomllib
 import pytest
 from test_scenario import GOOD, parse, refusal
 
-from labrun import kinds, variants
 from labrun.errors import RefusedError
+from labrun.scenario import kinds, variants
 
 SAFEPOINT = """
 [[workload]]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from test_scenario import GOOD, parse, refusal, run
 
-from labrun import memory
+from labrun.setup import memory
 
 LIMIT = "[memory]\nlimit_bytes = 16_777_216\n[kernel]"
 ON_LOOP = '"tmpfs"\nloop = true'

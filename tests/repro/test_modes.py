@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from test_scenario import GOOD, parse, run
 
-from labrun import modes, scenario
-from labrun.rule import MODES
+from labrun.scenario import modes, reading
+from labrun.scenario.rule import MODES
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -23,7 +23,7 @@ def test_all_rules_have_the_mode_and_nothing_else_changes(mode: str) -> None:
 def test_the_manifest_tells_the_mode_that_was_in_force(tmp_path: Path) -> None:
     file = tmp_path / "tiny.toml"
     file.write_text(GOOD)
-    table = modes.as_read(scenario.table_of(GOOD, str(file)), "defer")
+    table = modes.as_read(reading.table_of(GOOD, str(file)), "defer")
     assert [rule["mode"] for rule in table["inject"]] == ["defer"]
     assert modes.as_read(table, None) == table
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from test_scenario import GOOD, parse, refusal, run
 
-from labrun import biodelay
-from labrun.rule import Inject, attributes
+from labrun.injectors import biodelay
+from labrun.scenario.rule import Inject, attributes
 from support import PROJECT
 
 BAD = [

@@ -14,7 +14,7 @@ import pytest
 import build
 from golden_runs import NAMES, unpacked
 from hlog_text import HEADER, interval
-from labrun import scenario
+from labrun.scenario import reading
 from refusals import refused
 from support import PROJECT
 from writestall.chain import answers
@@ -241,4 +241,4 @@ def test_the_lab_accepts_the_change(row: Any) -> None:
         names = [line.partition("=")[0] for line in row.lines]
         kept = [ln for ln in text.splitlines() if not ln.startswith(tuple(names))]
         text = "\n".join(kept).replace(header, f"{header}\n{lines}")
-    assert scenario.parse(text, "test", name).name == name
+    assert reading.parse(text, "test", name).name == name

@@ -23,7 +23,7 @@ from pathlib import Path
 from traces_of_a_run import leftovers, settings
 
 sys.dont_write_bytecode = True
-from labrun import cli  # noqa: E402
+from labrun.run import cli  # noqa: E402
 
 DISK = "/dev/vdb"
 LOOKED_AT_BYTES = 4 << 20
