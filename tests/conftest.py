@@ -27,8 +27,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def machine() -> Run:
-    """vm/run: machine("-k", "6.12", "--", "uname", "-r")."""
-    return lambda *arguments, **options: tool("vm/run", *arguments, **options)
+    """vm/vm run: machine("-k", "6.12", "--", "uname", "-r")."""
+    return lambda *arguments, **options: tool("vm/vm", "run", *arguments, **options)
 
 
 @pytest.fixture(scope="session", params=KERNELS)
@@ -44,7 +44,7 @@ def artefacts() -> Callable[[str], Path]:
 
     def build(name: str) -> Path:
         if name not in made:
-            done = tool("lab/build", "--tests", "-k", name)
+            done = tool("writestall", "build", "--tests", "-k", name)
             assert done.returncode == 0, done.stderr[-2000:]
             made[name] = Path(done.stdout.strip().splitlines()[-1])
         return made[name]

@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""driver: make targets to set-up, machine, run and answer, stage by stage."""
+"""driver: the commands of ./writestall that need the checkout, a module each.
+
+A command has arguments(parser) and main(args); analysis/writestall/cli lists them all.
+"""

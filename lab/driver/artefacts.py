@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""artefacts: sources and a kernel to the compiled files a run needs."""
+"""artefacts: compile what a run needs for one kernel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from driver.project import PROJECT, cache, image, recipe
+from driver.project import PROJECT, tool
+from machine import cache, image, recipe
 from machine.commands import started
 from machine.errors import UserError
 from machine.image import Kernel
@@ -52,7 +53,7 @@ PARTS = (
         ("trace/build", "trace/build-tree"),
     ),
 )
-# The module as kernels without a function tracer call it (kmod/hook.c), and with a
+# The module as built for kernels without a function tracer (kmod/hook.c), and with a
 # pause between claiming a bio and deferring it (kmod/Kbuild).
 FOR_TESTS = (
     Part(
@@ -80,8 +81,8 @@ FOR_TESTS = (
         ("trace/build-tree", "tests/scripts/plain.py"),
     ),
 )
-# Sources come in and results go out as tar streams: what else a compiler leaves goes
-# with the layer in memory that it worked in (vm/enter.sh).
+# Sources go in and results come out as tar streams; the compiler works in a layer in
+# memory, which is discarded (vm/enter.sh).
 BUILD = """set -e
 mkdir --parents /tmp/build/result/stap
 cd /tmp/build
@@ -125,7 +126,7 @@ def _compile(part: Part, kernel: Kernel, result: Path) -> None:
     stap_cache = cache.root() / "stap-cache"
     stap_cache.mkdir(exist_ok=True)
     command = part.command.format(release=kernel.release)
-    enter = [str(PROJECT / "vm/enter"), "-k", kernel.name]
+    enter = tool("vm/vm", "enter", "-k", kernel.name)
     bind = f"{stap_cache}:/mnt/stap-cache"
     inside = [*enter, bind, "--", "bash", "-c", BUILD.format(command=command)]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
@@ -138,15 +139,15 @@ def _compile(part: Part, kernel: Kernel, result: Path) -> None:
 
 
 def _bytecode(kernel: Kernel) -> None:
-    """Compile the Python that runs in a guest with the guest's Python, here: there it
-    took each start of repro/run 3.4 of 5.1 s.
+    """Compile the Python that runs in a guest, with the guest's Python.
 
-    It lies beside the sources, where a Python of that version looks for it (PEP 3147);
-    one that finds none there compiles each time.
+    In the guest, each start of repro/run spent 3.4 of 5.1 s on it. The bytecode is in
+    __pycache__, where a Python of that version looks for it (PEP 3147).
     """
     if not os.access(PROJECT, os.W_OK):
         return
-    enter = [str(PROJECT / "vm/enter"), "-k", kernel.name, f"{PROJECT}:{GUEST_PROJECT}"]
+    bind = f"{PROJECT}:{GUEST_PROJECT}"
+    enter = tool("vm/vm", "enter", "-k", kernel.name, bind)
     folders = [f"{GUEST_PROJECT}/{name}" for name in IN_GUEST]
     compileall = ["python3", "-m", "compileall", "-q", *folders]
     subprocess.run([*enter, "--", *compileall], check=False, stdout=2)
@@ -154,7 +155,7 @@ def _bytecode(kernel: Kernel) -> None:
 
 def build(kernel_name: str | None, more: tuple[Part, ...] = ()) -> Path:
     """A folder with biodelay.ko, the workload programs and stap/*.ko for one kernel,
-    and with what `more` parts make."""
+    and the results of `more` parts."""
     known = recipe.load(kernel_name)
     kernel = image.kernel(known)
     made = [

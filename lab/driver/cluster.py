@@ -1,27 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""cluster: a comparison's cells to runs on many machines at a time, by Snakemake.
+"""cluster: run a comparison's cells on several machines at a time, with Snakemake.
 
-Here or on a cluster: repro/Snakefile is the workflow, EXECUTOR says who carries its
-jobs out. The nodes see the checkout, the cache and the comparison at the same paths.
+repro/Snakefile is the workflow; --executor says what runs its jobs, here or on a
+cluster. The nodes see the checkout, the cache and the comparison at the same paths.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import signal
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from driver import artefacts, cells, scheduler, setup
-from driver.lab import measure_by, whole
-from driver.progress import StageLog, watched
+from driver import scheduler, setup
+from driver.cells import Planned
+from driver.progress import StageLog
 from driver.project import PROJECT
 from machine.errors import UserError
 
 SNAKEFILE = PROJECT / "repro/Snakefile"
-# Snakemake's executor, and what of pyproject.toml brings it.
+# Snakemake's executors, and the extras of pyproject.toml that provide them.
 EXECUTORS = {
     "local": ("cluster",),
     "slurm": ("cluster", "slurm"),
@@ -29,29 +26,24 @@ EXECUTORS = {
 }
 # compare-options and export run in the same Python.
 BESIDE = ("compare", "export")
-TRIES_AGAIN = "1"
+RETRIES = "1"
 
 
 @dataclass(frozen=True)
 class Cluster:
     """How many runs at a time, and on what."""
 
-    jobs: str
+    jobs: int
     executor: str
     options: tuple[str, ...]
 
     @staticmethod
-    def from_environment() -> Cluster | None:
-        """Read JOBS and EXECUTOR; None where neither is set: one machine for all."""
-        executor = os.environ.get("EXECUTOR") or "local"
-        if executor not in EXECUTORS:
-            known = ", ".join(EXECUTORS)
-            raise UserError(f"EXECUTOR={executor}: want one of {known}")
-        jobs = whole("JOBS", 1)
-        asked = os.environ.get("JOBS") or os.environ.get("EXECUTOR")
-        if not asked:
+    def wanted(jobs: int | None, executor: str | None) -> Cluster | None:
+        """None where neither option was given: one machine runs all cells."""
+        if not jobs and not executor:
             return None
-        return Cluster(jobs, executor, scheduler.options(executor))
+        name = executor or "local"
+        return Cluster(jobs or 1, name, scheduler.options(name))
 
     @property
     def extras(self) -> tuple[str, ...]:
@@ -59,35 +51,33 @@ class Cluster:
         return (*BESIDE, *EXECUTORS[self.executor])
 
 
-def _command(where: tuple[Path, str, str], spread: Cluster) -> list[str]:
+def _command(planned: Planned, spread: Cluster) -> list[str]:
     """Snakemake, on the comparison's folder."""
-    folder, kernel, engine = where
+    settings = planned.settings
     command = [str(setup.python(spread.extras)), "-m", "snakemake"]
-    command += ["--snakefile", str(SNAKEFILE), "--directory", str(folder)]
-    command += ["--executor", spread.executor, "--jobs", spread.jobs]
+    command += ["--snakefile", str(SNAKEFILE), "--directory", str(planned.folder)]
+    command += ["--executor", spread.executor, "--jobs", str(spread.jobs)]
     command += spread.options
-    command += ["--keep-going", "--retries", TRIES_AGAIN, "--rerun-triggers", "mtime"]
-    # What a power cut left, a lock and half a table, keeps nobody from going on.
+    command += ["--keep-going", "--retries", RETRIES, "--rerun-triggers", "mtime"]
+    # Go on after a power cut, which leaves a lock and incomplete tables.
     command += ["--nolock", "--rerun-incomplete"]
-    return [*command, "--config", f"kernel={kernel}", f"engine={engine}"]
+    command += ["--config", f"kernel={settings.kernel}", f"accel={settings.accel}"]
+    return [*command, f"engine={planned.engine}"]
 
 
 def _consoles(folder: Path) -> dict[Path, int]:
-    """Each machine's console there is, and when it last said something."""
+    """Each machine's console, and when it last grew."""
     found = (folder / "machines").glob("*.console.log")
     return {path: path.stat().st_mtime_ns for path in found}
 
 
-def run(log: StageLog, where: tuple[Path, str, str], spread: Cluster) -> None:
-    """Run each cell that is left on a machine of its own; those that fail stay left.
-
-    `where` is the comparison's folder, kernel and engine.
-    """
-    folder = where[0]
+def run(log: StageLog, planned: Planned, spread: Cluster) -> None:
+    """Run each cell that is left on a machine of its own; those that fail stay left."""
+    folder = planned.folder
     before = _consoles(folder)
     try:
         # SIGINT has Snakemake cancel its jobs; with SIGTERM it waits for them.
-        log.run(_command(where, spread), end=signal.SIGINT)
+        log.run(_command(planned, spread), end=signal.SIGINT)
     except KeyboardInterrupt:
         scheduler.cancel(spread.executor, log.path.read_text(errors="replace"))
         raise
@@ -96,29 +86,3 @@ def run(log: StageLog, where: tuple[Path, str, str], spread: Cluster) -> None:
         # machine was begun, Snakemake's words do.
         if _consoles(folder) == before:
             raise
-
-
-def cell() -> int:
-    """Run one cell of a comparison, unless it is complete; 1 when it still is not."""
-    parser = argparse.ArgumentParser(
-        prog="lab/cell", description="Run one cell of a planned comparison."
-    )
-    add = parser.add_argument
-    add("folder", metavar="DIR", type=Path, help="the comparison's folder")
-    add("cell", metavar="OPTION[-at-LOAD]/ROUND")
-    add("--kernel", metavar="NAME", required=True)
-    add("--engine", metavar="NAME", required=True)
-    asked = parser.parse_args()
-    folder = asked.folder.resolve()
-    option, _, number = asked.cell.rpartition("/")
-    scenario = folder / "scenarios" / number / f"{option}.toml"
-    if not scenario.exists():
-        raise UserError(f"{asked.cell}: no cell of that plan, {scenario} is missing")
-    if asked.cell not in cells.left(folder):
-        return 0
-    parts = str(artefacts.build(asked.kernel))
-    measure_by(asked.kernel)
-    where = (folder, asked.kernel, asked.engine)
-    name = asked.cell.replace("/", "-")
-    command = cells.machine(where, name, [asked.cell], parts)
-    return watched([command], sys.stdout.buffer) or asked.cell in cells.left(folder)

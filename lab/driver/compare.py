@@ -1,141 +1,164 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""compare: file systems, a disk and a workload to a report, resumable.
+"""compare: compare file systems on one disk with one workload; resumable.
 
-All runs share a machine while all goes well: booting takes an emulated one half as
-long as a run does. What fails ends its machine, and the next one goes on behind it.
+All runs share a machine until one fails: booting takes an emulated machine half as
+long as a run. A failure ends its machine, and the next machine goes on after it.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import os
 import re
 import sys
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from driver import cells, cluster, crash, doctor
+from driver import cluster, crash, runs, settings
+from driver.cells import Planned
 from driver.cluster import Cluster
-from driver.lab import (
-    PREPARING,
-    answer,
-    choose_engine,
-    measure_by,
-    prepare,
-    told,
-    whole,
-)
+from driver.machines import PREPARING, prepare
 from driver.progress import Progress, Stage, StageError, StageLog
-from driver.project import OUT, accel, cache, qemu, recipe
+from driver.project import answer
+from driver.settings import Settings, whole
+from machine import accel, qemu, recipe
 from machine.errors import UserError
 
-# A run that failed is tried once more, on a fresh machine; an option whose first
-# run failed twice does not work here, and its other rounds are left alone.
+# A run that failed is tried once more, on a fresh machine; an option whose first run
+# failed twice does not work here, and its other rounds are skipped.
 MOST_TRIES = 2
-COMPARE_STAGES = (
+STAGES = (
     *PREPARING,
     Stage("plan", "correct what the line names"),
-    Stage("runs", "make compare again goes on where it was; machines/ has consoles"),
+    Stage("runs", "the same command resumes; machines/ has the consoles"),
     Stage("cuts", "crash/ has each machine's console"),
-    Stage("report", "run it again with V=1 to see everything"),
+    Stage("report", "run it again with --verbose (make: V=1)"),
 )
 ENGINES = ("stap", "bpftrace")
 SLO = re.compile(r"\d+(\.\d+)?(us|ms|s)")
-# Environment variable, repro/plan's option.
+# Option, repro/plan's option, metavar and help.
 PLANNED = {
-    "PROFILE": "--profile",
-    "WORKLOAD": "--workload",
-    "FS": "--fs",
-    "ROUNDS": "--rounds",
-    "DURATION": "--duration-s",
-    "AGED": "--aged",
-    "LOAD": "--load",
-    "SEED": "--seed",
+    "profile": ("--profile", "DISK", "a disk of repro/profiles (dying-hdd)"),
+    "workload": ("--workload", "SCENARIO", "a scenario (appenders)"),
+    "fs": ("--fs", "A,B", "file systems or options of repro/matrix.toml (all)"),
+    "rounds": ("--rounds", "N", "of each option (3)"),
+    "duration": ("--duration-s", "S", "of a run, seconds (12)"),
+    "aged": ("--aged", "PERCENT", "fill the file systems so far first (0)"),
+    "load": ("--load", "A,B", "percent of the workload's own load (100)"),
+    "seed": ("--seed", "N", "of the order of runs (1)"),
 }
 
 
 @dataclass(frozen=True)
 class Request:
-    """What `make compare` was asked for, as environment variables say it."""
+    """The disk, the workload, the options, and how they are compared."""
 
-    kernel: str
+    settings: Settings
     engine: str
     slo: str
-    cut_s: str
-    planned: tuple[str, ...]
+    cut_s: int
+    planned: tuple[str, ...]  # repro/plan's options
     folder: Path
     cluster: Cluster | None
 
     @property
     def extras(self) -> tuple[str, ...]:
-        """Groups of pyproject.toml that its Python needs."""
+        """The extras of pyproject.toml that its Python needs."""
         return self.cluster.extras if self.cluster else ("compare",)
 
-    @staticmethod
-    def from_environment() -> Request:
-        """Read the variables; refuse what does not exist, at once."""
-        known = recipe.load(os.environ.get("KERNEL"))
-        engine = choose_engine(known, ENGINES)
-        accel.remembered()  # refuses an unknown ACCEL
-        words = {name: os.environ.get(name) or "" for name in PLANNED}
-        pairs = [(PLANNED[name], word) for name, word in words.items() if word]
-        planned = tuple(word for pair in pairs for word in pair)
-        answer("repro/plan", *planned)
-        disk = Path(words["PROFILE"] or "dying-hdd").stem
-        work = Path(words["WORKLOAD"] or "appenders").stem
-        name = os.environ.get("NAME") or f"{disk}-{work}-{known.kernel}"
-        room = doctor.cache_room()
-        if not room.good:
-            raise UserError(f"too little {room.what}: {room.reason}; {room.remedy}")
-        slo = os.environ.get("SLO") or "65ms"
-        if not SLO.fullmatch(slo):
-            raise UserError(f"SLO={slo}: want a time with its unit, like 65ms or 1.5s")
-        cut_s = whole("CUT", crash.SECONDS, least=0)
-        folder = OUT / "compare" / name
-        spread = Cluster.from_environment()
-        return Request(known.kernel, engine, slo, cut_s, planned, folder, spread)
+
+def _slo(text: str) -> str:
+    if not SLO.fullmatch(text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: want a time with its unit, like 65ms or 1.5s"
+        )
+    return text
 
 
-def _left(folder: Path, skip: set[str]) -> list[str]:
-    """The cells that are neither complete nor given up, in the order of running."""
-    return [name for name in cells.left(folder) if name not in skip]
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add = parser.add_argument
+    for name, (_, metavar, text) in PLANNED.items():
+        add(f"--{name}", metavar=metavar, help=text)
+    slo = "objective of a request's latency (65ms)"
+    add("--slo", type=_slo, default="65ms", metavar="TIME", help=slo)
+    add(
+        "--cut",
+        type=whole(0),
+        default=crash.SECONDS,
+        metavar="S",
+        help=f"write for so long, cut the machine, count what is lost; 0: do not"
+        f" ({crash.SECONDS})",
+    )
+    name = "of the folder below out/compare (PROFILE-WORKLOAD-KERNEL)"
+    add("--name", metavar="NAME", help=name)
+    add("--jobs", type=whole(), metavar="N", help="machines at a time (1)")
+    add(
+        "--executor",
+        choices=cluster.EXECUTORS,
+        metavar="NAME",
+        help=f"{', '.join(cluster.EXECUTORS)}: what runs the jobs",
+    )
+    settings.add_engine(parser, ENGINES)
+    settings.arguments(parser)
+
+
+def read(args: argparse.Namespace) -> Request:
+    """The request; refuse at once what does not exist."""
+    shared = settings.read(args)
+    settings.check_engine(args.engine, shared.kernel)
+    given = [(row[0], getattr(args, name)) for name, row in PLANNED.items()]
+    planned = tuple(word for pair in given if pair[1] for word in pair)
+    answer("repro/plan", *planned)
+    disk = Path(args.profile or "dying-hdd").stem
+    work = Path(args.workload or "appenders").stem
+    name = args.name or f"{disk}-{work}-{shared.kernel}"
+    settings.check_room()
+    spread = Cluster.wanted(args.jobs, args.executor)
+    folder = shared.out / "compare" / name
+    return Request(shared, args.engine, args.slo, args.cut, planned, folder, spread)
+
+
+def _left(planned: Planned, skip: set[str]) -> list[str]:
+    """The cells that are neither complete nor skipped, in the order of running."""
+    return [name for name in planned.left() if name not in skip]
 
 
 def _runs(log: StageLog, request: Request, artefacts: str) -> str:
-    """Machines until nothing is left to run; what came of it, in a line."""
+    """Boot machines until nothing is left to run; return a line about the result."""
     folder = request.folder
-    where = (folder, request.kernel, request.engine)
+    planned = Planned(folder, request.settings, request.engine)
     if request.cluster:
-        cluster.run(log, where, request.cluster)
-        return _told(folder, len(cells.left(folder)))
+        cluster.run(log, planned, request.cluster)
+        return _result(folder, len(planned.left()))
     tries: Counter[str] = Counter()
     skip: set[str] = set()
-    while left := _left(folder, skip):
+    while left := _left(planned, skip):
         number = 1 + len(list((folder / "machines").glob("*.console.log")))
-        command = cells.machine(where, str(number), left, artefacts)
+        command = planned.machine(str(number), left, artefacts)
         # The manifests, and the machine's own verdict, say what failed.
         with suppress(UserError):
             log.run(command)
-        if still := _left(folder, skip):
+        if still := _left(planned, skip):
             _give_up(still, tries, skip)
-    return _told(folder, len(skip))
+    return _result(folder, len(skip))
 
 
-def _told(folder: Path, failed: int) -> str:
+def _result(folder: Path, failed: int) -> str:
     return f"{folder}" + (f"; {failed} runs failed" if failed else "")
 
 
 def _cuts(log: StageLog, request: Request, artefacts: str) -> str:
-    """Show what each option with a disk keeps in a cut; what came of it, in a line.
+    """Cut a machine for each option with a disk; return a line about the result.
 
-    The disk is the comparison's own, as its first round has it. What an earlier call
-    showed with the same programs, disk and time stays.
+    The disk is the comparison's own, as its first round has it. Results of an earlier
+    call with the same programs, disk and time stay.
     """
-    if not int(request.cut_s):
-        return "left out, as CUT=0 asks"
+    if not request.cut_s:
+        return "skipped: --cut 0"
     folder = request.folder / "crash"
     folder.mkdir(exist_ok=True)
     plan = json.loads((request.folder / "plan.json").read_text())
@@ -146,14 +169,14 @@ def _cuts(log: StageLog, request: Request, artefacts: str) -> str:
             old.unlink()
         known.write_text(inputs)
     scenarios = _first_round(request.folder, plan)
-    cut = crash.Cut(folder, request.kernel, artefacts, request.cut_s, scenarios)
+    cut = crash.Cut(folder, request.settings, artefacts, request.cut_s, scenarios)
     names = list(scenarios)
     for name in names:
         if not (folder / f"{name}.json").exists():
             with suppress(UserError):
                 cut.kept(log, name)
     shown = [name for name in names if (folder / f"{name}.json").exists()]
-    return f"{len(shown)} of {len(names)} options shown"
+    return f"{len(shown)} of {len(names)} options done"
 
 
 def _first_round(folder: Path, plan: dict[str, Any]) -> dict[str, Path]:
@@ -170,9 +193,9 @@ def _first_round(folder: Path, plan: dict[str, Any]) -> dict[str, Path]:
     }
 
 
-def _note_host(path: Path) -> None:
-    """What all machines are; one that is interrupted leaves no verdict of its own."""
-    choice = accel.remembered()
+def _note_host(path: Path, settings: Settings) -> None:
+    """Record what all machines are: an interrupted one leaves no verdict."""
+    choice = accel.remembered(settings.accel)
     known = {"qemu": qemu.version(recipe.load())}
     if choice:
         known |= {"accel": choice.name, "accel_reason": choice.reason}
@@ -180,7 +203,7 @@ def _note_host(path: Path) -> None:
 
 
 def _give_up(still: list[str], tries: Counter[str], skip: set[str]) -> None:
-    """Count the failure of the first that is left; after two, its option's as well."""
+    """Count a failure of the first cell that is left; after two, skip its option."""
     first = still[0]
     tries[first] += 1
     if tries[first] >= MOST_TRIES:
@@ -188,14 +211,15 @@ def _give_up(still: list[str], tries: Counter[str], skip: set[str]) -> None:
         skip |= {name for name in still if name.rpartition("/")[0] == option}
 
 
-def main() -> int:
+def main(args: argparse.Namespace) -> int:
     """Plan, run what is not finished, report."""
-    request = Request.from_environment()
-    progress = Progress(COMPARE_STAGES, cache.root() / "logs")
+    request = read(args)
+    progress = Progress(STAGES, request.settings.verbose)
     folder = request.folder
     try:
-        python, artefacts = prepare(progress, request.kernel, request.extras)
-        clock = measure_by(request.kernel)
+        python, artefacts = prepare(progress, request.settings, request.extras)
+        request = replace(request, settings=request.settings.measuring())
+        clock = request.settings.accel
         with progress.stage() as log:
             folder.mkdir(parents=True, exist_ok=True)
             inputs = f"{Path(artefacts).name} {request.engine} {clock}"
@@ -203,7 +227,7 @@ def main() -> int:
             log.note = f"{answer('repro/plan', '--out', str(folder), *given)}, {clock}"
         with progress.stage() as log:
             (folder / "machines").mkdir(exist_ok=True)
-            _note_host(folder / "machines/host.json")
+            _note_host(folder / "machines/host.json", request.settings)
             log.note = _runs(log, request, artefacts)
         with progress.stage() as log:
             log.note = _cuts(log, request, artefacts)
@@ -221,7 +245,7 @@ def main() -> int:
 def _report(log: StageLog, python: Path, request: Request) -> str:
     """The report in its three forms; the text."""
     where = (str(request.folder), "--slo", request.slo, "--write")
-    done = told(log, python, "compare-options", *where)
+    done = runs.told(log, python, "compare-options", *where)
     if done.returncode:
         lines = done.stderr.strip().splitlines()
         raise UserError(lines[-1] if lines else "compare-options failed")

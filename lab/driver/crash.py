@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""crash: file systems to what each keeps when its machine is cut, in one table.
+"""crash: cut a machine while it writes, and show what each file system kept.
 
-Two machines for each: one that resets itself amid its writes, one that finds the disks
-which the first left behind (repro/labrun/crash/cli.py).
+Two machines for each: the first resets itself while it writes, the second checks the
+disks that the first left (repro/labrun/crash/cli.py).
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import os
 import tempfile
 import time
 from collections.abc import Iterable
@@ -17,10 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from driver import lab, pages
-from driver.lab import PREPARING, Records
+from driver import pages, settings
+from driver.machines import PREPARING, Records, machine_command, prepare
 from driver.progress import Progress, Stage, StageError, StageLog
-from driver.project import OUT, cache, recipe
+from driver.project import answer
+from driver.settings import Settings, whole
 from machine.errors import EXIT_LOST, UserError
 
 STAGES = (
@@ -42,25 +43,25 @@ Data = dict[str, Any]
 
 @dataclass(frozen=True)
 class Cut:
-    """Where the results go, the kernel, its compiled parts, and seconds of writing.
+    """Where the results go, the machines, their compiled parts, seconds of writing.
 
-    What an option kept is `OPTION.json` there. Where it has a scenario, the disk is as
-    slow as that says.
+    OPTION.json there says what an option kept. A scenario makes the disk as slow as it
+    says.
     """
 
     folder: Path
-    kernel: str
+    settings: Settings
     built: str
-    seconds: str
+    seconds: int
     scenarios: dict[str, Path] = field(default_factory=dict)
 
     def machine(self, phase: str, option: str, disks: str) -> list[str]:
         """The command of one phase on one option."""
         name = self.folder / f"{option}.{phase}"
-        limit_s = int(self.seconds) + BESIDE_S
+        limit_s = self.seconds + BESIDE_S
         records = Records(Path(f"{name}.log"), Path(f"{name}.verdict"), limit_s)
         inside = ["repro/crash", phase, option, "--disk", "/dev/vdb"]
-        inside += ["--journal-disk", "/dev/sda", "--seconds", self.seconds]
+        inside += ["--journal-disk", "/dev/sda", "--seconds", str(self.seconds)]
         inside += ["--promises", f"/mnt/out/{option}.promises"]
         inside += ["--kept", f"/mnt/out/{option}.json", "--cut-this-machine"]
         more = ["--disks", disks]
@@ -68,12 +69,12 @@ class Cut:
             more += ["--share", f"{path.parent}:/mnt/scenarios:ro"]
             inside += ["--scenario", f"/mnt/scenarios/{path.name}"]
             inside += ["--build", "/mnt/build"]
-        return lab.machine_command(
-            self.kernel, self.folder, self.built, records, inside, *more
+        return machine_command(
+            self.settings, self.folder, self.built, records, inside, *more
         )
 
     def kept(self, log: StageLog, option: str) -> Data:
-        """Cut a machine, then see what the next one finds."""
+        """Cut a machine, then check in the next one what is left."""
         with tempfile.TemporaryDirectory(prefix="writestall-") as disks:
             with suppress(UserError):
                 log.run(self.machine("write", option, disks))
@@ -104,18 +105,28 @@ def table(found: Iterable[Data]) -> str:
     return pages.table(HEAD, map(_row, found))
 
 
-def main() -> int:
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add = parser.add_argument
+    fs = "file systems or options of repro/matrix.toml (all that have a disk)"
+    add("--fs", default="", metavar="A,B", help=fs)
+    seconds = f"of writing ({SECONDS})"
+    add("--duration", type=whole(), default=SECONDS, metavar="S", help=seconds)
+    settings.arguments(parser)
+
+
+def main(args: argparse.Namespace) -> int:
     """Cut a machine for each option; print the table."""
-    options = lab.answer("repro/crash", "list", os.environ.get("FS") or "").split()
-    kernel = recipe.load(os.environ.get("KERNEL")).kernel
-    seconds = lab.whole("DURATION", SECONDS)
-    progress = Progress(STAGES, cache.root() / "logs")
-    folder = OUT / f"{time.strftime('%Y%m%d-%H%M%S')}-crash-{kernel}"
+    shared = settings.read(args)
+    options = answer("repro/crash", "list", args.fs).split()
+    progress = Progress(STAGES, shared.verbose)
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    folder = shared.out / f"{stamp}-crash-{shared.kernel}"
     try:
-        _, built = lab.prepare(progress, kernel)
+        _, built = prepare(progress, shared)
         folder.mkdir(parents=True)
         with progress.stage() as log:
-            cut = Cut(folder, kernel, built, seconds)
+            cut = Cut(folder, shared, built, args.duration)
             found = [cut.kept(log, option) for option in options]
             log.note = str(folder)
     except StageError as failed:

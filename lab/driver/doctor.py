@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""doctor: this machine to a yes/no list with reasons and remedies."""
+"""doctor: list what this host can do and what is missing, with remedies."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import shutil
@@ -12,22 +13,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from driver import needs, support
-from driver.project import accel, cache, image, mirror, qemu, recipe
+from driver import kernel_support, needs
+from machine import accel, cache, image, mirror, qemu, recipe
 from machine.commands import search_path
 from machine.errors import UserError
 
-# Trees, root disk, compiled parts and SystemTap's cache, with room to replace
-# one image by the next: measured 5.3 GB, rounded up.
+# Trees, root disk, compiled parts and SystemTap's cache, with room to build a new
+# image before the old one is deleted: measured 5.3 GB, rounded up.
 CACHE_BYTES = 8 << 30
 MEMORY_BYTES = 4 << 30
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One row: what, whether it is so, why, and what to do if it is not.
+    """One row: what was checked, the result, the reason, and a remedy.
 
-    A finding that does not `block` is news, not an obstacle.
+    Only a finding that `blocks` keeps `make lab` from working.
     """
 
     what: str
@@ -38,22 +39,20 @@ class Finding:
 
 
 def _existing(path: Path) -> Path:
-    """The nearest folder above path that exists: where its disk is."""
+    """The nearest existing folder above path, which is on the same disk."""
     while not path.exists():
         path = path.parent
     return path
 
 
 def cache_room() -> Finding:
-    """Whether the cache's disk has room; a cache that is there counts."""
+    """Whether the cache's disk has room; a built image counts."""
     place = cache.root()
     free = shutil.disk_usage(_existing(place)).free
     built = image.built_tree(recipe.load())
     good = free >= (CACHE_BYTES // 8 if built else CACHE_BYTES)
     reason = f"{free >> 30} GiB free for {place}"
-    remedy = (
-        f"free {CACHE_BYTES >> 30} GiB, or name another place with WRITESTALL_CACHE"
-    )
+    remedy = f"free {CACHE_BYTES >> 30} GiB, or set WRITESTALL_CACHE to another folder"
     return Finding("disk space", good, reason, remedy)
 
 
@@ -75,10 +74,10 @@ def _host() -> Iterator[Finding]:
 
 
 def _version(command: str) -> str:
-    """The first line of COMMAND --version, or just that it is there."""
+    """The first line of COMMAND --version, or its path."""
     path = shutil.which(command, path=search_path())
     if not path:
-        return "there"
+        return "found"
     done = subprocess.run(
         [path, "--version"], capture_output=True, text=True, check=False
     )
@@ -108,9 +107,9 @@ def _network() -> Iterator[Finding]:
 def _accelerator() -> Finding:
     choice = accel.remembered()
     if choice is None:
-        there = "/dev/kvm opens; whether a kernel runs under it is not known yet"
+        there = "/dev/kvm opens; whether a kernel runs under it was not tried yet"
         return Finding("KVM", False, there, "the first run tries it", blocks=False)
-    remedy = "none needed: QEMU's TCG runs everything, some four times slower"
+    remedy = "none needed: QEMU's TCG runs everything, about four times slower"
     return Finding("KVM", choice.name == "kvm", choice.reason, remedy, blocks=False)
 
 
@@ -132,8 +131,8 @@ def _machine() -> Iterator[Finding]:
             yield Finding(f"kernel {name}", False, reason, remedy, blocks=False)
 
 
-def main() -> int:
-    """Print the list; 1 when something stands in the way of `make lab`."""
+def main(args: argparse.Namespace) -> int:
+    """Print the list; return 1 when something keeps `make lab` from working."""
     findings = [*_host(), *_tools(), *_network(), *_machine()]
     for row in findings:
         answer = "yes" if row.good else "no"
@@ -144,5 +143,5 @@ def main() -> int:
         print(f"\nIn the way of make lab: {', '.join(obstacles)}")
     else:
         print("\nNothing is in the way of make lab.")
-    print(f"\n{support.plain()}", end="")
+    print(f"\n{kernel_support.plain()}", end="")
     return 1 if obstacles else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""needs: what the host must have to the packages that bring it."""
+"""needs: what the host must have, and the packages that provide it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Need:
     """One thing; `packages` names it for apt, dnf and pacman in that
     order, once where they agree.
 
-    What is `optional` is left out where the distribution has no such package.
+    An `optional` need is skipped where the distribution has no such package.
     """
 
     name: str
@@ -88,7 +88,7 @@ NEEDS = (
     ),
     Need(
         "newuidmap",
-        "lets root try what a user does",
+        "lets root test what a user does",
         on_path("newuidmap"),
         UIDMAP,
         group="test",
@@ -96,7 +96,7 @@ NEEDS = (
     Need("sparse", "checks kernel C", on_path("sparse"), ("sparse",), group="test"),
     Need(
         "chromium",
-        "looks at the report page",
+        "tests the report page",
         on_path("chromium"),
         ("chromium",),
         group="test",

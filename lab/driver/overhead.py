@@ -1,28 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""overhead: what the tracers cost and hold, measured in a machine, to a document.
+"""overhead: measure tracers in a machine, and record it in docs/overhead.md.
 
-docs/overhead.json has the last measurement of each kind, docs/overhead.md shows it.
+docs/overhead.json has the last measurement of each kind.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import time
 from collections.abc import Iterable
 from typing import Any
 
-from driver import lab, pages
-from driver.lab import FULL, PREPARING, Records
-from driver.progress import Progress, Stage, StageError
-from driver.project import OUT, cache, recipe
+from driver import pages
+from driver.machines import FULL, PREPARING, Records, machine_command, prepare
+from driver.progress import Progress, Stage
+from driver.settings import Settings
 
 DOCUMENT = "overhead"
-ENGINES = ("stap", "bpftrace")
 LIMIT_S = 7200
-BENCH = Stage("bench-tracers", "the last lines above say which tracer it was at")
-SOAK = Stage("soak-tracers", "the last line above says what was lost, or grew")
 # Points of a soak at which the memory is shown, as shares of its duration.
 SHOWN = (0.2, 0.4, 0.6, 0.8, 1.0)
 # Rates of tests/scripts/bench-tracers.py, and the columns of their shares.
@@ -31,23 +27,22 @@ UNMEASURED = "Not measured yet.\n"
 Data = dict[str, Any]
 
 
-def measured(stage: Stage, command: list[str]) -> Data:
-    """What a guest program wrote to its --output, and the machine it ran in.
+def measure(settings: Settings, stage: Stage, command: list[str]) -> Data:
+    """Run a guest program; return what it wrote to its --output, and the machine.
 
-    The environment says on which kernel; console and results stay below out/.
+    Console and results stay below out/.
     """
-    kernel = recipe.load(os.environ.get("KERNEL")).kernel
-    progress = Progress((*PREPARING, stage), cache.root() / "logs")
-    _, built = lab.prepare(progress, kernel, (), FULL)
-    lab.measure_by(kernel)
-    folder = OUT / f"{time.strftime('%Y%m%d-%H%M%S')}-{stage.name}"
+    progress = Progress((*PREPARING, stage), settings.verbose)
+    _, built = prepare(progress, settings, (), FULL)
+    settings = settings.measuring()
+    folder = settings.out / f"{time.strftime('%Y%m%d-%H%M%S')}-{stage.name}"
     folder.mkdir(parents=True)
     records = Records(folder / "console.log", folder / "machine.json", LIMIT_S)
     inside = [*command, "--modules", "/mnt/build/stap"]
     inside += ["--output", "/mnt/out/result.json"]
     with progress.stage() as log:
         log.note = str(folder)
-        log.run(lab.machine_command(kernel, folder, built, records, inside, FULL))
+        log.run(machine_command(settings, folder, built, records, inside, FULL))
     data: Data = json.loads((folder / "result.json").read_text())
     machine = json.loads(records.result.read_text())
     about = {name: machine[name] for name in ("accel", "qemu")}
@@ -66,10 +61,10 @@ def tracer_row(name: str, told: Data) -> list[str]:
     what = f"{name} {told['version']}".strip()
     silent, rounds = told.get("silent", 0), len(told["rounds"])
     if "reason" in told or not rounds:
-        why = told.get("reason", "it told of no write that was stalled before it")
+        why = told.get("reason", "it reported no write that was stalled before it")
         return [what, "", f"not measured: {why}", "", ""]
     if silent:
-        what += f"; {silent} of {silent + rounds} stalled writes not told, left out"
+        what += f"; {silent} of {silent + rounds} stalled writes not reported, left out"
     shares = [
         spread(r["traced"][kind] / r["untraced"][kind] for r in told["rounds"])
         for kind in KINDS
@@ -94,7 +89,7 @@ def bench_part(data: Data) -> str:
 
 
 def soak_part(soaks: dict[str, Data]) -> str:
-    """A table of what each tracer told, lost and held, for each engine."""
+    """A table for each engine: each tracer's stalls reported and lost, its memory."""
     held = [f"MiB at {share:.0%}" for share in SHOWN]
     head = ["tracer", "stalls", "told", "lost", *held, "kernel's part, MiB"]
     text = ""
@@ -112,7 +107,7 @@ def soak_part(soaks: dict[str, Data]) -> str:
 
 
 def at(samples: list[int], share: float) -> int:
-    """The sample at that share of the way."""
+    """The sample at that share of the list."""
     return samples[round((len(samples) - 1) * share)]
 
 
@@ -129,32 +124,13 @@ def parts(data: Data) -> dict[str, str]:
     }
 
 
-def bench() -> int:
-    """Measure all tracers; ROUNDS."""
-    command = ["python3", "tests/scripts/bench-tracers.py"]
-    command += ["--rounds", lab.whole("ROUNDS", 5)]
-    try:
-        found = measured(BENCH, command)
-    except StageError as failed:
-        return failed.status
-    data = pages.load(DOCUMENT) | {"bench": found}
-    pages.store(DOCUMENT, data, parts(data))
-    print(bench_part(found))
-    return 0
+def recorded(kind: str) -> Data:
+    """The last measurement of a kind."""
+    data: Data = pages.load(DOCUMENT).get(kind, {})
+    return data
 
 
-def soak() -> int:
-    """Let one engine's tracers watch; ENGINE, STALLS, DURATION in seconds."""
-    engine = lab.choose_engine(recipe.load(os.environ.get("KERNEL")), ENGINES)
-    command = ["python3", "tests/scripts/soak-tracers.py", "--engine", engine]
-    command += ["--stalls", lab.whole("STALLS", 100_000)]
-    command += ["--seconds", lab.whole("DURATION", 1800)]
-    try:
-        found = measured(SOAK, command)
-    except StageError as failed:
-        return failed.status
-    data = pages.load(DOCUMENT)
-    data = data | {"soak": data.get("soak", {}) | {engine: found}}
+def record(found: Data) -> None:
+    """Record measurements by their kinds, and write the document."""
+    data = pages.load(DOCUMENT) | found
     pages.store(DOCUMENT, data, parts(data))
-    print(soak_part({engine: found}))
-    return 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""pages: tables made of measured data to their places in a document.
+"""pages: write tables of measured data into a document.
 
-The data lies beside the document, DOCUMENT.json; a place stands between the lines
-`<!-- NAME: made by PROGRAM -->` and `<!-- end of NAME -->`.
+DOCUMENT.json holds the data; a table goes between the lines
+`<!-- NAME: made by PROGRAM -->` and `<!-- end of NAME -->` of DOCUMENT.md.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ DOCS = PROJECT / "docs"
 
 
 def load(document: str) -> dict[str, Any]:
-    """The data of docs/DOCUMENT.md; empty where nothing was recorded yet."""
+    """The data of docs/DOCUMENT.md; empty where nothing was recorded."""
     path = DOCS / f"{document}.json"
     data: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
     return data
 
 
 def store(document: str, data: dict[str, Any], parts: Mapping[str, str]) -> None:
-    """Keep the data, and put what was made of it into the document."""
+    """Save the data, and write its tables into the document."""
     path = DOCS / f"{document}.md"
     text = filled(path.read_text(), parts)
     (DOCS / f"{document}.json").write_text(json.dumps(data, indent=1) + "\n")
@@ -33,7 +33,7 @@ def store(document: str, data: dict[str, Any], parts: Mapping[str, str]) -> None
 
 
 def filled(text: str, parts: Mapping[str, str]) -> str:
-    """A document with these parts in their places, each of which it must have."""
+    """The document with these parts; it must have a place for each."""
     for name, part in parts.items():
         place = rf"(<!-- {name}: [^\n]*-->\n).*?(<!-- end of {name} -->)"
         found = list(re.finditer(place, text, re.DOTALL))
@@ -44,6 +44,6 @@ def filled(text: str, parts: Mapping[str, str]) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Markdown."""
+    """A table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

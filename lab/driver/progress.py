@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""progress: stages to one line each: what runs, how long it took, what is left."""
+"""progress: print a line per stage: what runs, how long it took, what is left."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from machine import cache
 from machine.commands import started
 from machine.errors import UserError
 
@@ -24,7 +24,7 @@ TICK_S = 1.0
 
 @dataclass(frozen=True)
 class Stage:
-    """A step of a target: its name, and what to do when it fails."""
+    """A step of a command: its name, and what to do when it fails."""
 
     name: str
     remedy: str
@@ -35,9 +35,9 @@ def watched(
     output: IO[str] | IO[bytes],
     end: signal.Signals = signal.SIGTERM,
 ) -> int:
-    """Run commands beside each other, all to their ends; 0 if each ended with that.
+    """Run commands at the same time; return 0 or the first other status.
 
-    When we are interrupted, they are sent `end` and end in order first.
+    When this process is interrupted, it sends them `end` and waits for them.
     """
     options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT}
     with contextlib.ExitStack() as stack:
@@ -49,7 +49,7 @@ def watched(
 
 
 class StageError(Exception):
-    """A stage ended badly; the report is already on the terminal."""
+    """A stage failed; its report was printed."""
 
     def __init__(self, status: int) -> None:
         super().__init__(status)
@@ -57,15 +57,15 @@ class StageError(Exception):
 
 
 class Progress:
-    """Runs stages in the order they were announced, each with a log file."""
+    """Run stages in order, each with a log file."""
 
-    def __init__(self, stages: tuple[Stage, ...], logs: Path) -> None:
+    def __init__(self, stages: tuple[Stage, ...], verbose: bool = False) -> None:
         self.stages = stages
-        self.logs = logs
-        self.verbose = os.environ.get("V") == "1"
+        self.logs = cache.root() / "logs"
+        self.verbose = verbose
         self._live = sys.stderr.isatty() and not self.verbose
         self._done = 0
-        logs.mkdir(parents=True, exist_ok=True)
+        self.logs.mkdir(parents=True, exist_ok=True)
 
     def _line(self, mark: str, detail: str, seconds: float) -> str:
         stage = self.stages[self._done]
@@ -84,7 +84,7 @@ class Progress:
 
     @contextlib.contextmanager
     def stage(self) -> Iterator[StageLog]:
-        """Run the body as the next stage; its failure ends the whole target."""
+        """Run the body as the next stage; its failure ends the command."""
         stage = self.stages[self._done]
         log = StageLog(self.logs / f"{stage.name.replace(' ', '-')}.log", self.verbose)
         start, over = time.monotonic(), threading.Event()
@@ -116,7 +116,7 @@ class Progress:
 
 
 class StageLog:
-    """What a stage's commands print: into a file, and shown when it matters."""
+    """What a stage's commands print: kept in a file, shown on failure."""
 
     def __init__(self, path: Path, verbose: bool) -> None:
         self.path = path
@@ -126,9 +126,9 @@ class StageLog:
         path.write_text("")
 
     def run(self, *commands: list[str], end: signal.Signals = signal.SIGTERM) -> None:
-        """Run commands beside each other; what they print is logged (V=1: shown).
+        """Run commands at the same time; log what they print, and show it if verbose.
 
-        `end` is what tells them to end when we are interrupted.
+        `end` is the signal that ends them when this process is interrupted.
         """
         with self.path.open("a") as log:
             for command in commands:
@@ -150,12 +150,12 @@ class StageLog:
         return status
 
     def last_line(self) -> str:
-        """The last line its commands printed, for the stage's own line."""
+        """The last line that its commands printed."""
         lines = self.path.read_text(errors="replace").split("\n")
         return next((line for line in reversed(lines) if line.strip()), "")
 
     def show_end(self, remedy: str) -> None:
-        """After a failure: the end of the log, where it is, what to do."""
+        """After a failure, print the end of the log, its path and what to do."""
         lines = self.path.read_text(errors="replace").splitlines()
         if not self.verbose:
             for line in lines[-TAIL_LINES:]:

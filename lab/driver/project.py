@@ -1,16 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""project: where things are; the one place that reaches into vm/."""
+"""project: where the checkout is, and how its other programs are called."""
 
 from __future__ import annotations
 
-import os
+import subprocess
 import sys
 from pathlib import Path
 
+from machine.errors import UserError
+
 PROJECT = Path(__file__).resolve().parents[2]
-OUT = Path(os.environ.get("WRITESTALL_OUT") or PROJECT / "out").absolute()
-sys.path.insert(0, str(PROJECT / "vm"))
 
-from machine import accel, cache, image, mirror, qemu, recipe  # noqa: E402
 
-__all__ = ["OUT", "PROJECT", "accel", "cache", "image", "mirror", "qemu", "recipe"]
+def tool(path: str, *arguments: str) -> list[str]:
+    """The command line of one of the project's own programs."""
+    return [sys.executable, str(PROJECT / path), *arguments]
+
+
+def answer(path: str, *arguments: str) -> str:
+    """What one of our programs prints; its refusal is raised in its own words."""
+    command = tool(path, *arguments)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UserError((done.stderr.strip().splitlines() or [f"{path} failed"])[-1])
+    return done.stdout.strip()

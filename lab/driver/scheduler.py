@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""scheduler: an executor's name to what Snakemake is told of it, or why it cannot be.
+"""scheduler: the options of Snakemake for an executor; refuse one that cannot work.
 
-What is lacking is said before anything is begun: Snakemake says it late, or waits.
+The check comes before anything begins: Snakemake reports it late, or waits.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _job_age_s() -> int:
     if done.returncode:
         why = (done.stderr.strip().splitlines() or ["it failed"])[-1]
         raise UserError(
-            f"EXECUTOR=slurm: scontrol finds no cluster ({why});"
+            f"--executor slurm: scontrol finds no cluster ({why});"
             " start it where sinfo lists the nodes"
         )
     age = re.search(r"^MinJobAge\s*=\s*(\d+)", done.stdout, re.MULTILINE)
@@ -61,7 +61,7 @@ def _slurm() -> tuple[str, ...]:
     lacking = [name for name in SLURM_TOOLS if not shutil.which(name)]
     if lacking:
         raise UserError(
-            f"EXECUTOR=slurm: no {', '.join(lacking)} on PATH; start it on a machine"
+            f"--executor slurm: no {', '.join(lacking)} on PATH; start it on a machine"
             " that submits jobs, or install Slurm's commands (Debian: slurm-client)"
         )
     age_s = _job_age_s()
@@ -69,8 +69,8 @@ def _slurm() -> tuple[str, ...]:
         return ()
     if age_s < LEAST_JOB_AGE_S:
         raise UserError(
-            f"EXECUTOR=slurm: no accounting answers sacct, and MinJobAge={age_s} is too"
-            f" short for squeue; set it to {LEAST_JOB_AGE_S} or more in slurm.conf"
+            f"--executor slurm: no accounting answers sacct, and MinJobAge={age_s} is"
+            f" too short for squeue; set it to {LEAST_JOB_AGE_S} or more in slurm.conf"
         )
     return ("--slurm-status-command", "squeue")
 
@@ -109,7 +109,7 @@ def _cluster_generic() -> tuple[str, ...]:
     lacking = [key for key in (SUBMIT, CANCEL) if _value(key) is None]
     if lacking:
         raise UserError(
-            f"EXECUTOR=cluster-generic: want {' and '.join(lacking)} in a profile of"
+            f"--executor cluster-generic: want {' and '.join(lacking)} in a profile of"
             " Snakemake's, named by SNAKEMAKE_PROFILE (docs/compare.md shows one)"
         )
     return ()
@@ -127,13 +127,13 @@ SCHEDULERS: dict[str, Callable[[], tuple[str, ...]]] = {
 
 
 def options(executor: str) -> tuple[str, ...]:
-    """What Snakemake is told beside the executor's name; refuses what is lacking."""
+    """Snakemake's options besides the executor's name; refuse what cannot work."""
     _profile()
     return SCHEDULERS[executor]()
 
 
 def _unfinished(printed: str) -> list[str]:
-    """What the scheduler calls the jobs that were submitted and have not ended well."""
+    """The scheduler's names of the jobs that were submitted and did not finish."""
     jobs: dict[str, str] = {}
     for begun, name, ended in JOBS.findall(printed):
         if ended:

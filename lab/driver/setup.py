@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""setup: missing needs to installed packages, told before it is done."""
+"""setup: install what this host lacks, and say so first."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -12,15 +13,17 @@ import venv
 from pathlib import Path
 
 from driver import needs
-from driver.project import PROJECT, cache
+from driver.project import PROJECT
+from machine import cache
 from machine.errors import UserError
 
+ANALYSIS = ("export", "compare")  # every extra of the analysis
 MANAGERS = ("apt", "dnf", "pacman")
 APT = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]
 
 
 def _refusal(lacking: list[needs.Need], why: str) -> str:
-    """What to install by hand, for each package manager."""
+    """A message: the packages to install by hand, per package manager."""
     lists = []
     for i, manager in enumerate(MANAGERS):
         names = " ".join(dict.fromkeys(need.package(i) for need in lacking))
@@ -57,7 +60,7 @@ def packages(groups: tuple[str, ...]) -> str:
     )
     still = [need for need in needs.missing(groups) if need in wanted]
     if still:
-        raise UserError(_refusal(still, "the packages did not bring what was missing"))
+        raise UserError(_refusal(still, "the packages lack what was missing"))
     return f"installed {', '.join(names)}"
 
 
@@ -67,7 +70,7 @@ def _run_apt(command: list[str], lacking: list[needs.Need]) -> None:
 
 
 def _available(need: needs.Need) -> bool:
-    """Whether this release of Debian has the package; says so if it has not."""
+    """Whether this release of Debian has the package; report it if not."""
     show = ["apt-cache", "show", need.package(0)]
     there = subprocess.run(show, capture_output=True, check=False).returncode == 0
     if not there:
@@ -76,7 +79,7 @@ def _available(need: needs.Need) -> bool:
 
 
 def _requirements(groups: tuple[str, ...]) -> list[str]:
-    """What pyproject.toml asks for, the extras of these groups included."""
+    """The requirements in pyproject.toml, with the extras of these groups."""
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     extras = project.get("optional-dependencies", {})
     wanted = list(project.get("dependencies", []))
@@ -88,8 +91,8 @@ def _requirements(groups: tuple[str, ...]) -> list[str]:
 def python(groups: tuple[str, ...]) -> Path:
     """The Python that has the analysis' libraries: a venv in the cache.
 
-    Only `python -m` works in it: the scripts pip writes name the folder the
-    venv was made in, which was renamed when it was finished.
+    Use `python -m` only: the scripts of pip name the folder in which the venv was
+    made, which is renamed when the build ends.
     """
     wanted = _requirements(groups)
 
@@ -97,7 +100,7 @@ def python(groups: tuple[str, ...]) -> Path:
         venv.create(part, with_pip=True)
         pip = [str(part / "bin/python"), "-m", "pip", "install", "--quiet", *wanted]
         if wanted and subprocess.run(pip, stdout=2, check=False).returncode:
-            raise UserError("pip could not install what pyproject.toml asks for")
+            raise UserError("pip could not install the requirements in pyproject.toml")
 
     key = cache.digest(sys.version, sys.prefix, *wanted)
     return cache.build("venv", key, build) / "bin/python"
@@ -107,3 +110,17 @@ def writestall(python: Path, *arguments: str) -> list[str]:
     """The command line of the analysis, run from its sources."""
     path = f"PYTHONPATH={PROJECT / 'analysis'}"
     return ["env", path, str(python), "-m", "writestall", *arguments]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    what = "also what the tests need"
+    parser.add_argument("--tests", action="store_true", help=what)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Install what is missing; print the Python of the analysis."""
+    groups = ("lab", "test") if args.tests else ("lab",)
+    print(f"set-up: {packages(groups)}", file=sys.stderr)
+    print(python((*ANALYSIS, "test") if args.tests else ()))
+    return 0

@@ -20,7 +20,7 @@ def _build(kernel: str, word: str, root: str = "") -> subprocess.CompletedProces
         f" SYSTEMTAP_DIR=/tmp /mnt/project/trace/build drilldown -k {release}"
         f" -o /tmp/made --arguments '{word}'; status=$?; ls -A /tmp; exit $status"
     )
-    enter = ("vm/enter", "-k", kernel, f"{PROJECT}:/mnt/project:ro")
+    enter = ("vm/vm", "enter", "-k", kernel, f"{PROJECT}:/mnt/project:ro")
     return tool(*enter, "--", "bash", "-c", script)
 
 

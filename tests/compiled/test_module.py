@@ -59,7 +59,7 @@ def make(kernel: str, tmp_path: Path) -> Make:
     def run(*variables: str) -> str:
         words = " ".join(f"'{variable}'" for variable in variables)
         command = f"cd /mnt/build/kmod && {dkms['MAKE']} {words} 2>&1"
-        enter = ("vm/enter", "-k", kernel, f"{tmp_path}:/mnt/build")
+        enter = ("vm/vm", "enter", "-k", kernel, f"{tmp_path}:/mnt/build")
         done = tool(*enter, "--", "bash", "-c", command)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr
         made = tmp_path / "kmod" / f"{dkms['BUILT_MODULE_NAME']}.ko"
@@ -93,7 +93,7 @@ def test_a_header_compiles_alone(kernel: str, tmp_path: Path, header: str) -> No
         f"make -C /lib/modules/{release}/build M=/mnt/build/kmod"
         " KCFLAGS=-I/mnt/build/kmod alone.o 2>&1"
     )
-    enter = ("vm/enter", "-k", kernel, f"{tmp_path}:/mnt/build")
+    enter = ("vm/vm", "enter", "-k", kernel, f"{tmp_path}:/mnt/build")
     done = tool(*enter, "--", "bash", "-c", command)
     assert done.returncode == 0, done.stdout[-3000:]
 

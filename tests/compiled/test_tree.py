@@ -35,7 +35,7 @@ ln -s build /lib/modules/9.9/source
 
 def _inside(kernel: str, script: str) -> list[str]:
     """What a script prints in the image's root."""
-    enter = ("vm/enter", "-k", kernel, f"{PROJECT}:/mnt/project:ro")
+    enter = ("vm/vm", "enter", "-k", kernel, f"{PROJECT}:/mnt/project:ro")
     done = tool(*enter, "--", "bash", "-c", script)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()

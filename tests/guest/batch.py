@@ -9,7 +9,6 @@ that was running.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import subprocess
@@ -52,7 +51,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Batch:
-    """What all machines of a batch have: vm/run's arguments, its --excuse, how long a
+    """What all machines of a batch have: options of vm/vm run, its --excuse, how long a
     command may take, and the accelerator."""
 
     machine: tuple[str, ...]
@@ -72,19 +71,18 @@ class Batch:
         with tempfile.TemporaryDirectory(prefix="writestall-") as name:
             folder = Path(name)
             console, words = folder / "console", map(shlex.join, commands)
-            argv = [sys.executable, str(PROJECT / "vm/run"), *self.machine]
+            argv = [sys.executable, str(PROJECT / "vm/vm"), "run", *self.machine]
+            argv += ["--accel", self.accelerator] if self.accelerator else []
             argv += ["--excuse", self.excused, "--console", str(console)]
             # _follow() ends a machine that makes no progress.
             argv += ["--share", f"{folder}:{VERDICTS}", "--timeout", "86400"]
             argv += ["--", "bash", EACH, VERDICTS, str(self.limit_s), *words]
-            forced = {"ACCEL": self.accelerator} if self.accelerator else {}
             with (folder / "machine").open("w") as told:
                 process = subprocess.Popen(
                     argv,
                     stdin=subprocess.DEVNULL,
                     stdout=told,
                     stderr=told,
-                    env=os.environ | forced,
                 )
                 _follow(process, folder, self.limit_s + 120)
             found = _read(folder, self.excused)

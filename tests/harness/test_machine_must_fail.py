@@ -33,7 +33,7 @@ def splat(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(file, folder)
     release = image.kernel(recipe.load()).release
     build = f"make -s -C /lib/modules/{release}/build M=/mnt/splat modules"
-    done = tool("vm/enter", f"{folder}:/mnt/splat", "--", "bash", "-c", build)
+    done = tool("vm/vm", "enter", f"{folder}:/mnt/splat", "--", "bash", "-c", build)
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -175,7 +175,7 @@ def test_only_a_qemu_that_broke_before_the_command_is_started_again(
 ) -> None:
     """Once the command began, a second start would hide what happened to it."""
     result = tmp_path / "result.json"
-    command = [sys.executable, str(PROJECT / "vm/run"), "--result", str(result)]
+    command = [sys.executable, str(PROJECT / "vm/vm"), "run", "--result", str(result)]
     command += ["--", "sh", "-c", "echo begun; sleep 5; exit 5"]
     # One that broke by itself would count: none was seen to on one host thread.
     one_thread = os.environ | {"ACCEL": "icount"}
@@ -192,7 +192,7 @@ def test_only_a_qemu_that_broke_before_the_command_is_started_again(
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_qemu_dies_with_its_parent(how: signal.Signals, tmp_path: Path) -> None:
-    command = [sys.executable, str(PROJECT / "vm/run"), "--", "sleep", "1000"]
+    command = [sys.executable, str(PROJECT / "vm/vm"), "run", "--", "sleep", "1000"]
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     with subprocess.Popen(
         command, env=environment, stderr=subprocess.DEVNULL
@@ -202,7 +202,7 @@ def test_qemu_dies_with_its_parent(how: signal.Signals, tmp_path: Path) -> None:
         assert runner.wait(20) != 0
     deadline = time.monotonic() + 20
     while _alive(qemu):
-        assert time.monotonic() < deadline, "QEMU outlived vm/run"
+        assert time.monotonic() < deadline, "QEMU outlived vm/vm run"
         time.sleep(0.1)
     if how != signal.SIGKILL:
         assert not list(tmp_path.iterdir()), "scratch files were left behind"

@@ -49,9 +49,9 @@ def make(out: Path, target: str, **variables: str) -> Lab:
     words = [f"{name}={value}" for name, value in variables.items()]
     ours = {name: text for name, text in os.environ.items() if "MAKE" not in name}
     done = subprocess.run(
-        ["make", target, *words],
+        ["make", target, f"OUT={out}", *words],
         cwd=PROJECT,
-        env=ours | {"WRITESTALL_OUT": str(out)},
+        env=ours,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -65,7 +65,7 @@ def analysed(
     command: str, run: Path, *options: str
 ) -> subprocess.CompletedProcess[str]:
     """A command of writestall on a run."""
-    words = [str(PROJECT / "lab/writestall"), command, *options, str(run)]
+    words = [str(PROJECT / "writestall"), command, *options, str(run)]
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 

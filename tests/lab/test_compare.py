@@ -22,12 +22,14 @@ CELLS = {"tmpfs/1", "ext4-external-journal/1"}
 BACKGROUND = PROJECT / "tests/lab/background"
 
 
-def _environment(out: Path, **more: str) -> dict[str, str]:
-    """Two options, one round of 2 s."""
-    ours = {name: text for name, text in os.environ.items() if "MAKE" not in name}
-    asked = {"FS": "tmpfs,ext4-external-journal", "ROUNDS": "1", "DURATION": "2"}
-    asked |= {"NAME": "small", "CUT": "0"}
-    return ours | asked | {"WRITESTALL_OUT": str(out)} | more
+# Two options, one round of 2 s.
+SMALL = ("--fs", "tmpfs,ext4-external-journal", "--rounds", "1", "--duration", "2")
+
+
+def _command(out: Path, *options: str) -> list[str]:
+    """The small comparison; no machine is cut unless `options` say so."""
+    words = ["compare", *SMALL, "--name", "small", "--cut", "0", "--out", str(out)]
+    return [str(PROJECT / "writestall"), *words, *options]
 
 
 def _manifest(folder: Path, cell: str) -> dict[str, Any]:
@@ -43,15 +45,15 @@ def _complete(folder: Path) -> set[str]:
     }
 
 
-def _interrupted(out: Path, tmp: Path, **more: str) -> str:
+def _interrupted(out: Path, tmp: Path, *options: str, **more: str) -> str:
     """Start it, press Ctrl-C while its second run is under way; the finished cell."""
     mark, mounts = f"MARK_{uuid.uuid4().hex}", Path("/proc/mounts").read_text()
     folder, log = out / "compare/small", tmp / "stderr"
     with (
         log.open("w") as stderr,
         subprocess.Popen(
-            [str(PROJECT / "lab/compare")],
-            env=_environment(out, TMPDIR=str(tmp), **{mark: "1"}, **more),
+            _command(out, *options),
+            env=os.environ | {"TMPDIR": str(tmp), mark: "1"} | more,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=stderr,
@@ -77,11 +79,12 @@ def _interrupted(out: Path, tmp: Path, **more: str) -> str:
     return finished
 
 
-def _compared(out: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+def _compared(
+    out: Path, *options: str, **more: str
+) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        ["make", "compare", *words],
-        cwd=PROJECT,
-        env=_environment(out, **more),
+        _command(out, *options),
+        env=os.environ | more,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -97,7 +100,7 @@ def test_an_interrupted_comparison_goes_on_where_it_was(tmp_path: Path) -> None:
     folder = out / "compare/small"
     finished = _interrupted(out, tmp_path)
     before = _manifest(folder, finished)["clock"]
-    done = _compared(out, "CUT=8")
+    done = _compared(out, "--cut", "8")
     assert "1 of 2 runs of 2 s to do" in done.stderr
     assert _complete(folder) == CELLS
     assert _manifest(folder, finished)["clock"] == before
@@ -134,20 +137,21 @@ def _check_cells(folder: Path, printed: str) -> None:
 
 def test_cells_run_side_by_side(tmp_path: Path) -> None:
     folder = tmp_path / "compare/small"
-    done = _compared(tmp_path, "JOBS=2")
+    done = _compared(tmp_path, "--jobs", "2")
     _check_cells(folder, done.stdout)
     before = {cell: _manifest(folder, cell)["clock"] for cell in CELLS}
-    assert "0 of 2 runs of 2 s to do" in _compared(tmp_path, "JOBS=2").stderr
+    assert "0 of 2 runs of 2 s to do" in _compared(tmp_path, "--jobs", "2").stderr
     assert {cell: _manifest(folder, cell)["clock"] for cell in CELLS} == before
 
 
 def test_an_interrupted_scheduler_goes_on_where_it_was(tmp_path: Path) -> None:
     out = tmp_path / "out"
     folder = out / "compare/small"
-    asked = {"EXECUTOR": "cluster-generic", "SNAKEMAKE_PROFILE": str(BACKGROUND)}
-    finished = _interrupted(out, tmp_path, JOBS="1", **asked)
+    asked = ("--jobs", "1", "--executor", "cluster-generic")
+    profile = {"SNAKEMAKE_PROFILE": str(BACKGROUND)}
+    finished = _interrupted(out, tmp_path, *asked, **profile)
     before = _manifest(folder, finished)["clock"]
-    done = _compared(out, JOBS="1", TMPDIR=str(tmp_path), **asked)
+    done = _compared(out, *asked, TMPDIR=str(tmp_path), **profile)
     assert "1 of 2 runs of 2 s to do" in done.stderr
     _check_cells(folder, done.stdout)
     assert _manifest(folder, finished)["clock"] == before

@@ -5,7 +5,6 @@ promised, and that of the rest nothing was promised."""
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 
@@ -14,12 +13,10 @@ from support import PROJECT
 LIMIT_S = 300
 
 
-def _crash(out: Path, **words: str) -> subprocess.CompletedProcess[str]:
-    ours = {name: text for name, text in os.environ.items() if "MAKE" not in name}
+def _crash(out: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["lab/crash"],
+        ["./writestall", "crash", "--out", str(out), *words],
         cwd=PROJECT,
-        env=ours | {"WRITESTALL_OUT": str(out)} | words,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -29,7 +26,7 @@ def _crash(out: Path, **words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_what_was_synced_outlives_its_machine(tmp_path: Path) -> None:
-    done = _crash(tmp_path, FS="ext4-default", DURATION="8")
+    done = _crash(tmp_path, "--fs", "ext4-default", "--duration", "8")
     assert done.returncode == 0, done.stderr[-3000:]
     (folder,) = tmp_path.iterdir()
     ((option,),) = [json.loads((folder / "crash.json").read_text())]

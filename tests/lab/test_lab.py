@@ -101,7 +101,7 @@ def test_too_little_space_is_said_before_anything_is_built(tmp_path: Path) -> No
         pytest.skip("mounting a small tmpfs needs root")
     script = (
         f"mount -t tmpfs -o size=16M tmpfs {tmp_path} && cd {PROJECT} &&"
-        f" WRITESTALL_CACHE={tmp_path} exec lab/run"
+        f" WRITESTALL_CACHE={tmp_path} exec ./writestall lab"
     )
     done = subprocess.run(
         ["unshare", "--mount", "sh", "-c", script],

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will give each target of the lab a word it does not know, and get one line
-that names it, at once, and nothing begun."""
+"""This test will give make targets a value that is not known, and get one line that
+names it, at once, with nothing started."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ WORDS = {
     "lab": {
         "KERNEL=9.9": "unknown kernel '9.9': this recipe has",
         "SCENARIO=journal-bufer": "journal-buffer",
-        "ENGINE=dtrace": "unknown ENGINE 'dtrace': use stap, bpftrace, both",
+        "ENGINE=dtrace": "argument --engine: unknown 'dtrace'; did you mean bpftrace?",
         "INJECTOR=dm-dela": "argument --injector: invalid choice: 'dm-dela'",
         "MODE=differ": "argument --mode: invalid choice: 'differ'",
-        "ACCEL=hvf": "ACCEL=hvf: use kvm, tcg, icount, icount-warp",
+        "ACCEL=hvf": "--accel: unknown 'hvf'; use kvm, tcg, icount, icount-warp",
     },
     "compare": {
         "PROFILE=dying-ssd": "profile 'dying-ssd' is not known",
         "FS=ext4,zfs": "file system or option 'zfs' is not known",
         "WORKLOAD=brocker": "scenario 'brocker' is not known",
-        "SLO=65": "SLO=65: want a time with its unit, like 65ms or 1.5s",
+        "SLO=65": "argument --slo: '65': want a time with its unit, like 65ms or 1.5s",
         "ROUNDS=many": "--rounds: 'many': want 1 to 1000",
         "KERNEL=9.9": "unknown kernel '9.9'",
         "LOAD=50,much": "--load: 'much': want 1 to 10000",
-        "CUT=-1": "CUT=-1: want a whole number",
-        "JOBS=0": "JOBS=0: want a whole number above 0",
-        "EXECUTOR=slrum": "EXECUTOR=slrum: want one of local, slurm, cluster-",
+        "CUT=-1": "argument --cut: '-1': want a whole number",
+        "JOBS=0": "--jobs: '0': want a whole number, 1 or more",
+        "EXECUTOR=slrum": "--executor: unknown 'slrum'; did you mean slurm?",
         "EXECUTOR=cluster-generic": "want cluster-generic-submit-cmd and cluster-",
     },
     "crash": {
         "FS=ext4,zfs": "file system or option 'zfs' is not known",
-        "DURATION=long": "DURATION=long: want a whole number above 0",
+        "DURATION=long": "--duration: 'long': want a whole number, 1 or more",
         "KERNEL=9.9": "unknown kernel '9.9'",
     },
 }
@@ -58,7 +58,7 @@ def test_no_scheduler_gets_one_line_at_once(
     path = tmp_path_factory.mktemp("path")
     (path / "python3").symlink_to(sys.executable)
     asked = {"EXECUTOR": "slurm", "PATH": str(path)}
-    _check_refused(tmp_path, "compare", "EXECUTOR=slurm: no sbatch", **asked)
+    _check_refused(tmp_path, "compare", "--executor slurm: no sbatch", **asked)
 
 
 def _check_refused(out: Path, target: str, said: str, **variables: str) -> None:
@@ -68,4 +68,4 @@ def _check_refused(out: Path, target: str, said: str, **variables: str) -> None:
     assert done.returncode != 0
     assert len(ours) == 1, ours
     assert said in ours[0]
-    assert not list(out.iterdir()), "something was begun"
+    assert not list(out.iterdir()), "something was started"

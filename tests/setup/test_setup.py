@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shutil
@@ -75,7 +76,7 @@ def test_every_need_has_a_package_for_every_manager() -> None:
 
 def doctor(**variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(PROJECT / "lab/doctor")],
+        [str(PROJECT / "writestall"), "doctor"],
         env=os.environ | variables,
         capture_output=True,
         text=True,
@@ -105,7 +106,7 @@ def test_doctor_finds_the_obstacle(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(needs, "missing", lambda groups: [NEED])
-    assert doctor_module.main() == 1
+    assert doctor_module.main(argparse.Namespace()) == 1
     printed = capsys.readouterr().out
     assert f"In the way of make lab: {NEED.name}" in printed
     assert f"no  {NEED.name}" in printed
@@ -118,11 +119,10 @@ def test_an_engine_the_kernel_cannot_have_is_refused_with_one_it_can() -> None:
     assert without, "bpftrace serves every kernel: this test holds nothing"
     for name in without:
         done = subprocess.run(
-            [str(PROJECT / "lab/run")],
-            env=os.environ | {"KERNEL": name, "ENGINE": "both"},
+            [PROJECT / "writestall", "lab", "--kernel", name, "--engine", "both"],
             capture_output=True,
             text=True,
             check=False,
         )
         assert done.returncode == 2
-        assert re.fullmatch(f".*kernel {name}: use ENGINE=stap\n", done.stderr)
+        assert re.fullmatch(f".*kernel {name}: use --engine stap\n", done.stderr)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""accel: this machine's /dev/kvm to the word kvm or tcg, by trying."""
+"""accel: choose kvm or tcg by trying /dev/kvm, and remember the answer."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from machine import cache, initramfs, qemu
-from machine.errors import UserError
 from machine.image import Kernel
 from machine.recipe import Recipe
 
 KVM = Path("/dev/kvm")
-# A kernel and a busybox need about a second under KVM. A host whose KVM cannot
-# run them hangs for ever, in the firmware, at full load.
+# A kernel and a busybox need about a second under KVM. Where KVM cannot run them,
+# the guest hangs in the firmware at full load and never ends.
 PROBE_LIMIT_S = 20
 ALIVE = "writestall probe alive"
 
@@ -32,7 +31,7 @@ class Choice:
 
 
 def _memory_file() -> Path:
-    """Where the answer is kept: one file per host kernel and processor."""
+    """The file that holds the answer: one per host kernel and processor."""
     cpu = next(
         (line for line in Path("/proc/cpuinfo").read_text().splitlines()
          if line.startswith("model name")),
@@ -41,12 +40,10 @@ def _memory_file() -> Path:
     return cache.root() / f"accel-{cache.digest(*platform.uname(), cpu)}.json"
 
 
-def remembered() -> Choice | None:
+def remembered(forced: str | None = None) -> Choice | None:
     """The choice without trying anything; None when it would take a try."""
-    if forced := os.environ.get("ACCEL"):
-        if forced not in qemu.ACCEL:
-            raise UserError(f"ACCEL={forced}: use {', '.join(qemu.ACCEL)}")
-        return Choice(forced, "ACCEL says so")
+    if forced:
+        return Choice(forced, "chosen by --accel")
     if not KVM.exists():
         return Choice("tcg", f"{KVM} does not exist")
     if not os.access(KVM, os.R_OK | os.W_OK):
@@ -58,7 +55,7 @@ def remembered() -> Choice | None:
 
 
 def _try_kvm(recipe: Recipe, kernel: Kernel) -> Choice:
-    """Boot the tiny machine under KVM and see whether it speaks."""
+    """Boot a tiny guest under KVM and check that it prints its line."""
     with tempfile.TemporaryDirectory(prefix="writestall-") as folder:
         console, initrd = Path(folder) / "console", Path(folder) / "initrd"
         job = initramfs.archive({"job/probe": b""})
@@ -87,9 +84,9 @@ def _try_kvm(recipe: Recipe, kernel: Kernel) -> Choice:
     return Choice("tcg", f"a tiny kernel did not run under KVM: {ended}")
 
 
-def choose(recipe: Recipe, kernel: Kernel) -> Choice:
-    """kvm or tcg, from $ACCEL, memory, or a try that is then remembered."""
-    known = remembered()
+def choose(recipe: Recipe, kernel: Kernel, forced: str | None = None) -> Choice:
+    """The forced accelerator, else kvm or tcg, remembered or tried and then kept."""
+    known = remembered(forced)
     if known:
         return known
     choice = _try_kvm(recipe, kernel)
@@ -98,9 +95,12 @@ def choose(recipe: Recipe, kernel: Kernel) -> Choice:
     return choice
 
 
-def counting(recipe: Recipe, kernel: Kernel, name: str) -> str:
-    """The accelerator `name` instead of emulation by the host's clock, which holds two
-    times against each other only on a quiet host; $ACCEL overrules it."""
-    choice = choose(recipe, kernel)
-    told = os.environ.get("ACCEL")  # empty where make had none to hand on
-    return name if choice.name == "tcg" and not told else choice.name
+def counting(
+    recipe: Recipe, kernel: Kernel, name: str, forced: str | None = None
+) -> str:
+    """The accelerator for a measurement: `name` where `choose` would take tcg.
+
+    With tcg the guest's clock is the host's, and a busy host distorts what is timed.
+    """
+    choice = choose(recipe, kernel, forced)
+    return name if choice.name == "tcg" and not forced else choice.name

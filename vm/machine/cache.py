@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""cache: the inputs of a build to the folder that holds its finished result."""
+"""cache: keep finished builds, named after a digest of their inputs."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ def build(
     *,
     as_owner: list[str] | None = None,
 ) -> Path:
-    """Return cache/NAME-KEY, made by builder(tmp) unless it is there already.
+    """Return cache/NAME-KEY; run builder(tmp) unless it exists.
 
-    The result appears by one rename, so what exists is finished. An
-    interrupted build leaves a `.part` that the next one clears away.
+    One rename publishes the result, so what exists is complete. An interrupted build
+    leaves a `.part`, which the next build removes.
     """
     done = place(name, key)
     if done.exists():
@@ -97,9 +97,9 @@ def build(
 
 
 def prune(name: str, keep: Path, as_owner: list[str] | None = None) -> None:
-    """Delete results of the same name that nobody used for UNUSED_S.
+    """Delete results of the same name that were not used for UNUSED_S.
 
-    Another checkout may be running from an older one this very moment.
+    Another checkout may be using an older result now.
     """
     for lock in root().glob(f"{name}-*.lock"):
         old = lock.with_suffix("")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""channels: a guest's output ports to this process's streams and strings."""
+"""channels: read a guest's output ports; forward or keep their bytes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ CHUNK_BYTES = 1 << 16
 
 
 class Channels:
-    """One pipe per port, drained by one thread each until the guest is gone.
+    """One pipe per port, each read by a thread until QEMU closes it.
 
-    `fds` are the write ends for QEMU, which accepts only write-only ones that
-    are not its standard streams. `forward` maps a port to a descriptor that
-    gets its bytes at once; what other ports said is in `heard`.
+    `fds` are the write ends for QEMU, which accepts only write-only ones that are not
+    its standard streams. `forward` maps a port to the descriptor that its bytes are
+    written to; the bytes of other ports are in `heard`.
     """
 
     def __init__(self, ports: tuple[str, ...], forward: dict[str, int]) -> None:
@@ -39,7 +39,7 @@ class Channels:
                 try:
                     while chunk:
                         chunk = chunk[os.write(target, chunk) :]
-                except OSError:  # our reader went away: the guest goes on
+                except OSError:  # our reader is gone; keep reading for the guest
                     target = None
         self.heard[port] = kept
 
@@ -49,7 +49,7 @@ class Channels:
         return self
 
     def close_ours(self) -> None:
-        """Drop our copies of the write ends, so that QEMU's end is the end."""
+        """Close our copies of the write ends, so that EOF comes when QEMU exits."""
         while self.fds:
             os.close(self.fds.popitem()[1])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""cli: command lines of vm/run, build and enter to calls and exit statuses."""
+"""cli: parse the command lines of vm/vm build, enter and run, and call them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from machine import accel, errors, image, qemu, recipe, run, signals
 from machine.errors import UserError
@@ -19,21 +19,21 @@ UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, but a mistake gets one line and a status no command uses."""
+    """Report a mistake in one line, with a status that no command uses."""
 
     def error(self, message: str) -> NoReturn:
-        raise UserError(f"{message} (see vm/{self.prog.rpartition('/')[2]} --help)")
+        raise UserError(f"{message} (see {self.prog} --help)")
 
 
 def size(text: str) -> int:
     """512M, 2G, 65536: a size in bytes."""
     found = re.fullmatch(r"(\d+)([KMGT]?)", text)
     if not found or int(found[1]) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size: write 512M or 2G")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size: write 512M or 2G")
     return int(found[1]) * UNITS[found[2]]
 
 
-# What a machine runs on: a share there, or above, would take it away.
+# What the guest needs to run: a share there, or above, would hide it.
 OF_THE_MACHINE = [
     Path("/", name)
     for name in f"bin dev etc lib proc run sbin sys usr {run.GUEST_PROJECT}".split()
@@ -54,14 +54,18 @@ def share(text: str) -> qemu.Share:
 
 
 def folder(text: str) -> Path:
-    """A folder that is there."""
+    """An existing folder."""
     path = Path(text).absolute()
     if not path.is_dir():
         raise argparse.ArgumentTypeError(f"{path} is not a folder")
     return path
 
 
-def _add_image_options(parser: Parser) -> None:
+def _parser(name: str, description: str, **more: Any) -> Parser:
+    """The parser of one command, with the options that all have."""
+    parser = Parser(
+        prog=f"vm/vm {name}", description=description, allow_abbrev=False, **more
+    )
     add = parser.add_argument
     add("-k", "--kernel", metavar="NAME", help="a kernel of vm/kernels.toml")
     add(
@@ -69,16 +73,29 @@ def _add_image_options(parser: Parser) -> None:
         action="store_true",
         help="the full image, with the tools of vm/packages-full.txt",
     )
+    return parser
+
+
+def _add_accel(parser: Parser) -> None:
+    parser.add_argument(
+        "--accel",
+        metavar="NAME",
+        choices=qemu.ACCEL,
+        help=f"{', '.join(qemu.ACCEL)} (kvm where it works, else tcg)",
+    )
 
 
 def _run_parser() -> Parser:
-    parser = Parser(
-        prog="vm/run",
-        description="Run one command in a throwaway machine and return its status.",
+    parser = _parser(
+        "run",
+        "Run one command in a throwaway machine and return its status.",
+        usage="vm/vm run [OPTION]... -- COMMAND...\n"
+        "       vm/vm run [OPTION]... --shell",
         epilog="Statuses of the machine itself: 122 the kernel complained, 123 the"
-        " machine was lost, 124 the time limit passed, 125 no machine was started.",
+        " machine was lost, 124 the time limit passed, 125 no machine was started."
+        " Example: vm/vm run -k 7.2 -- uname -r",
     )
-    _add_image_options(parser)
+    _add_accel(parser)
     add = parser.add_argument
     add("--share", metavar="HOST:GUEST[:ro]", type=share, action="append", default=[])
     add(
@@ -112,20 +129,20 @@ def _run_parser() -> Parser:
         type=Path,
         help="write the machine's verdict as JSON",
     )
-    add("--excuse", metavar="REGEX", help="frames whose hung tasks are held on purpose")
+    add("--excuse", metavar="REGEX", help="accept hung tasks that sleep in such frames")
     add("--shell", action="store_true", help="an interactive shell, no command")
-    add("command", nargs="*", metavar="COMMAND", help="behind --")
     return parser
 
 
-def _run(arguments: list[str]) -> int:
+def _run(words: list[str], command: list[str]) -> int:
     parser = _run_parser()
-    options = parser.parse_args(arguments)
-    if bool(options.command) == options.shell:
-        parser.error("give a command behind --, or --shell")
+    options = parser.parse_args(words)
+    if bool(command) == options.shell:
+        parser.error("give a command after --, or --shell")
     job = run.Job(
-        argv=tuple(options.command),
+        argv=tuple(command),
         kernel=options.kernel,
+        accel=options.accel,
         full_image=options.full,
         shares=tuple(options.share),
         disk_bytes=options.disk,
@@ -149,58 +166,87 @@ def _kernel_list(known: recipe.Recipe) -> str:
     return "\n".join(f"{row.name} {row.release}" for row in rows)
 
 
-def _accel_line(known: recipe.Recipe) -> str:
-    choice = accel.choose(known, image.kernel(known))
+def _accel_line(known: recipe.Recipe, forced: str | None) -> str:
+    choice = accel.choose(known, image.kernel(known), forced)
     return f"{choice.name}: {choice.reason}"
 
 
-# What `vm/build` can make; each prints where it is, and is quick when it is.
+# The parts that `vm/vm build` builds, unless they exist; each prints where it is.
 TARGETS: dict[str, Callable[[recipe.Recipe], str]] = {
     "qemu": lambda known: f"{image.tools(known)} (QEMU {qemu.version(known)})",
     "tree": lambda known: str(image.tree(known)),
     "disk": lambda known: str(image.disk(known)),
     "kernels": _kernel_list,
     "release": lambda known: image.kernel(known).release,
-    "accel": _accel_line,
 }
 
 
-def _build(arguments: list[str]) -> int:
-    parser = Parser(prog="vm/build", description="Build parts of the machine.")
-    _add_image_options(parser)
-    parser.add_argument("target", choices=TARGETS, nargs="+")
-    options = parser.parse_args(arguments)
+def _build(words: list[str], command: list[str]) -> int:
+    parser = _parser(
+        "build",
+        "Build parts of the machine, unless they exist; print where they are.",
+        epilog="Example: vm/vm build -k 6.12 qemu tree disk",
+    )
+    _add_accel(parser)
+    targets = (*TARGETS, "accel")
+    parser.add_argument(
+        "target", choices=targets, nargs="+", metavar="PART", help=", ".join(targets)
+    )
+    options = parser.parse_args([*words, *command])
     known = recipe.load(options.kernel, full=options.full)
     for target in options.target:
-        print(TARGETS[target](known), flush=True)
+        build = TARGETS.get(target)
+        print(build(known) if build else _accel_line(known, options.accel), flush=True)
     return 0
 
 
-def _enter(arguments: list[str]) -> int:
-    """Run a command in an image's root; what it writes there goes with it."""
-    parser = Parser(prog="vm/enter", description="Run a command in an image's root.")
-    _add_image_options(parser)
+def _enter(words: list[str], command: list[str]) -> int:
+    parser = _parser(
+        "enter",
+        "Run a command in the image's root; discard what it writes there.",
+        usage="vm/vm enter [OPTION]... [HOST:DIR[:ro]]... -- COMMAND...",
+        epilog="Example: vm/vm enter /tmp/work:/mnt/work -- ls /mnt/work",
+    )
     parser.add_argument("bind", metavar="HOST:DIR[:ro]", nargs="*")
-    at = arguments.index("--") if "--" in arguments else len(arguments)
-    options, command = parser.parse_args(arguments[:at]), arguments[at:]
-    if not command[1:]:
-        parser.error("give a command behind --")
+    options = parser.parse_args(words)
+    if not command:
+        parser.error("give a command after --")
     home = image.tree(recipe.load(options.kernel, full=options.full))
     enter = [*image.as_owner(), str(recipe.VM / "enter.sh"), str(home)]
-    return subprocess.run([*enter, *options.bind, *command], check=False).returncode
+    command = [*enter, *options.bind, "--", *command]
+    return subprocess.run(command, check=False).returncode
 
 
-PROGRAMS = {"run": _run, "build": _build, "enter": _enter}
+COMMANDS = {"build": _build, "enter": _enter, "run": _run}
+USAGE = """usage: vm/vm build|enter|run ...
+
+  build  build parts of the machine: QEMU, the image, the kernels
+  enter  run a command in the image's root, without a machine
+  run    run a command or a shell in a throwaway machine
+
+See vm/vm COMMAND --help. Example: vm/vm run -k 7.2 -- uname -r"""
 
 
-def main(program: str) -> int:
-    """Run one of the programs; mistakes become one line and EXIT_SETUP."""
+def _call(words: list[str]) -> int:
+    """Call the command that the first word names; the guest's follows `--`."""
+    at = words.index("--") if "--" in words else len(words)
+    if words[:1] in (["-h"], ["--help"]):
+        print(USAGE)
+        return 0
+    if not words or words[0] not in COMMANDS:
+        given = f"unknown command {words[0]!r}" if words else "no command"
+        raise UserError(f"{given}; use {', '.join(COMMANDS)} (see vm/vm --help)")
+    return COMMANDS[words[0]](words[1:at], words[at + 1 :])
+
+
+def main(words: list[str]) -> int:
+    """Call one command; report a mistake in one line, with EXIT_SETUP."""
     signals.end_in_order()
     try:
-        return PROGRAMS[program](sys.argv[1:])
+        return _call(words)
     except (UserError, OSError) as error:
-        print(f"vm/{program}: {error}", file=sys.stderr)
+        print(f"vm/vm: {error}", file=sys.stderr)
         return errors.EXIT_SETUP
     except KeyboardInterrupt:
-        print(f"vm/{program}: interrupted", file=sys.stderr)
+        print("vm/vm: interrupted", file=sys.stderr)
         return signals.INTERRUPTED

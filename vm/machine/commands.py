@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""commands: a command of this host to its end, in order also when it is cut short."""
+"""commands: run a host command so that it ends cleanly when we are interrupted."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-GRACE_S = 20.0  # for a child that was told to end, before it is killed
-# sh's $0 is the process it must be a child of, "$@" what it becomes.
+GRACE_S = 20.0  # between the signal and SIGKILL
+# sh's $0 is the pid its parent must have, "$@" the command.
 IF_CHILD_OF = '[ "$PPID" = "$0" ] && exec "$@"'
 
 
@@ -21,10 +21,10 @@ def search_path() -> str:
 
 
 def ends_with_us(end: signal.Signals, command: Sequence[str]) -> list[str]:
-    """The command that the kernel sends `end` when this process, its parent, ends.
+    """Wrap the command so that the kernel sends it `end` when this process exits.
 
-    Of a parent that had ended before it was asked for, the signal never tells
-    (prctl(2), PR_SET_PDEATHSIG): so there is a look at who the parent is, after it.
+    A parent that exited before prctl(PR_SET_PDEATHSIG) sends no signal (prctl(2)), so
+    the wrapper checks its parent after that call.
     """
     asked = ["setpriv", "--pdeathsig", end.name.removeprefix("SIG"), "--"]
     return [*asked, "sh", "-c", IF_CHILD_OF, str(os.getpid()), *command]
@@ -34,23 +34,23 @@ def ends_with_us(end: signal.Signals, command: Sequence[str]) -> list[str]:
 def started(
     command: Sequence[str], end: signal.Signals = signal.SIGTERM, **popen: Any
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A child for the body to wait for; when that is interrupted, it ends in order.
+    """Start a child for the body to wait for; terminate it if the body is interrupted.
 
-    subprocess.run() would kill it at once, and leave its own children running. It has
-    a process group, and all of that is told: mmdebstrap's first process, for one,
-    leaves it to the second to hear.
+    subprocess.run() would kill it at once and leave its children running. The child
+    has a process group of its own, and the signal goes to the whole group: of
+    mmdebstrap's two processes, only the second handles it.
     """
     with subprocess.Popen(command, process_group=0, **popen) as child:
         try:
             yield child
         except BaseException:
-            _tell(child, end)
+            _signal(child, end)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(GRACE_S)
-            _tell(child, signal.SIGKILL)
+            _signal(child, signal.SIGKILL)
             raise
 
 
-def _tell(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def _signal(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, number)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""image: the recipe to a QEMU of our own, a userland tree and a root disk."""
+"""image: build QEMU, the userland tree and the root disk."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from machine.commands import search_path, started
 from machine.errors import UserError
 from machine.recipe import VM, Recipe
 
-# Room left on the root disk. Guests write to an overlay in memory, so this
-# only keeps mke2fs from running out of inode tables and slack.
+# Free space on the root disk: what mke2fs needs for inode tables and slack. Guests
+# write to an overlay in memory.
 DISK_SLACK_BYTES = 256 << 20
 QEMU_PACKAGES = "qemu-system-x86,seabios"
 DPKG_OPTIONS = [
@@ -24,8 +24,9 @@ DPKG_OPTIONS = [
 ]
 
 
-# mmdebstrap's own namespace makes somebody else of its root, whom a home of mode 0700
-# keeps out of the cache (HOME_MODE in Debian 13's /etc/login.defs): ours makes it us.
+# In mmdebstrap's own namespace, root is a subordinate user, whom a home of mode 0700
+# keeps out of the cache (HOME_MODE in Debian 13's /etc/login.defs). In ours, root is
+# the calling user.
 NAMESPACE = ("unshare", "--user", "--map-root-user", "--map-auto", "--mount")
 
 
@@ -35,7 +36,7 @@ def as_owner() -> list[str]:
 
 
 def _logged(command: list[str]) -> None:
-    """Run a build step; its output goes where ours goes."""
+    """Run a build step; its output goes to our stderr."""
     environment = os.environ | {"PATH": search_path()}
     try:
         with started(
@@ -43,10 +44,10 @@ def _logged(command: list[str]) -> None:
         ) as child:
             status = child.wait()
     except FileNotFoundError as error:
-        raise UserError(f"{error.filename} is missing: run `make setup`") from None
+        raise UserError(f"{error.filename} is missing: ./writestall setup") from None
     if status:
         raise UserError(
-            f"{command[0]} failed with status {status}: its last lines stand above"
+            f"{command[0]} failed with status {status}: see its last lines above"
         )
 
 
@@ -69,12 +70,12 @@ def _tools_key(recipe: Recipe) -> str:
 
 
 def built_tools(recipe: Recipe) -> bool:
-    """Whether tools() is there already."""
+    """Whether tools() was built."""
     return cache.place("qemu", _tools_key(recipe)).exists()
 
 
 def tools(recipe: Recipe) -> Path:
-    """The tree that holds our QEMU and what it needs, and nothing else."""
+    """The tree that holds our QEMU and its libraries, and nothing else."""
 
     def build(part: Path) -> None:
         extra = ["--variant=extract", f"--include={QEMU_PACKAGES}"]
@@ -89,18 +90,18 @@ def _pairs(recipe: Recipe) -> str:
 
 
 def _tree_key(recipe: Recipe) -> str:
-    # The mirror's contents are no input: `make clean` fetches newer packages.
+    # The mirror's contents are not an input: `make clean` fetches newer packages.
     words = (recipe.userland_suite, _pairs(recipe), *recipe.packages, *DPKG_OPTIONS)
     return cache.digest(VM / "install-kernels.sh", *words)
 
 
 def built_tree(recipe: Recipe) -> bool:
-    """Whether tree() is there already."""
+    """Whether tree() was built."""
     return cache.place("tree", _tree_key(recipe)).exists()
 
 
 def tree(recipe: Recipe) -> Path:
-    """The userland with the recipe's kernels, as a folder: to compile in."""
+    """The userland with the recipe's kernels, as a folder to compile in."""
     hook = str(VM / "install-kernels.sh")
 
     def build(part: Path) -> None:
@@ -116,7 +117,7 @@ def tree(recipe: Recipe) -> Path:
 
 
 def disk(recipe: Recipe) -> Path:
-    """The same userland as a read-only ext4 root disk: to boot."""
+    """The same userland as a read-only ext4 root disk to boot."""
     source = tree(recipe)
 
     def build(part: Path) -> None:

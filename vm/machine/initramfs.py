@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""initramfs: a kernel's modules and our two scripts to the archive it boots."""
+"""initramfs: pack a kernel's modules and our init into an initramfs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from machine.errors import UserError
 from machine.image import Kernel
 from machine.recipe import VM
 
-# Modules, each with what modules.dep says it needs; built-in ones are skipped.
-# `bus` is what the other two stand on; `root` is what it takes to reach the root
-# disk, in the order of loading; `rest` (ports, shared folders, the SCSI disk, configfs)
-# loads beside it.
+# Modules, loaded with their dependencies from modules.dep; built-in ones are skipped.
+# The other two groups need `bus`; `root` reaches the root disk, in the order of
+# loading; `rest` (ports, shared folders, the SCSI disk, configfs) loads in parallel.
 MODULES = {
     "bus": ("virtio_pci",),
     "root": ("crc32c_generic", "virtio_blk", "ext4", "overlay"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""mirror: this machine's own APT configuration to the one mmdebstrap uses."""
+"""mirror: read this host's APT configuration for mmdebstrap."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from machine.errors import UserError
 
 APT = Path("/etc/apt")
 KEYRINGS = ("debian-archive-keyring.pgp", "debian-archive-keyring.gpg")
-# Updates and security live in archives of their own and carry no base suite.
+# Updates and security are archives of their own, without a base suite.
 NOT_A_BASE_SUITE = re.compile(r"-(security|updates|backports|debug)|/")
 
 

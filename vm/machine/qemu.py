@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""qemu: a description of a machine to a running QEMU that dies with us."""
+"""qemu: build the QEMU command line for a machine."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from machine.commands import ends_with_us
 from machine.errors import UserError
 from machine.recipe import Recipe
 
-# quiet and the TSC and timer options are what makes 3 s of boot out of 8;
-# nokaslr lets one symbol table serve every boot of a kernel. A panic resets,
-# which -no-reboot turns into the end of QEMU.
+# quiet and the TSC and timer options shorten the boot from 8 s to 3 s. With nokaslr,
+# one symbol table serves every boot of a kernel. A panic resets the machine, and
+# -no-reboot makes QEMU exit then.
 KERNEL_OPTIONS = (
     "console=ttyS0 quiet nokaslr tsc=reliable no_timer_check"
     " random.trust_cpu=on panic=-1 oops=panic"
 )
-# TCG carries out `rep movsb` byte by byte, and the kernel prefers it where the CPU
-# calls it fast (arch/x86/lib/copy_user_64.S, clear_page_64.S); stac and clac around
-# every copy to user space end a translated block; la57 is a fifth table to walk.
+# TCG executes `rep movsb` byte by byte, and the kernel prefers it where the CPU says it
+# is fast (arch/x86/lib/copy_user_64.S, clear_page_64.S); stac and clac around every
+# copy to user space end a translated block; la57 adds a fifth page-table level.
 SLOW_UNDER_TCG = ("la57", "erms", "fsrm", "fsrs", "smap")
 TCG_CPU = ",".join(("max", *(f"{feature}=off" for feature in SLOW_UNDER_TCG)))
-# icount: TCG whose clock tells the instructions executed, one a nanosecond, while any
-# are; a processor that the host takes away takes no time there. One host thread runs
-# all CPUs (QEMU, docs/devel/tcg-icount.rst). icount-warp: and idle time is jumped over,
-# to the next timer; for what waits for no disk of the host, which has no part in that.
+# icount: the guest's clock counts executed instructions, one per nanosecond, so time
+# in which the host runs other work does not pass in the guest. One host thread runs all
+# CPUs (QEMU, docs/devel/tcg-icount.rst). icount-warp also skips idle time, to the next
+# timer: only for guests that wait for no disk of the host, whose time it would skip.
 ICOUNT = ("-accel", "tcg,thread=single", "-cpu", TCG_CPU, "-icount")
 ACCEL = {
     "kvm": ("-accel", "kvm", "-cpu", "host"),
@@ -142,7 +142,7 @@ def _shares(machine: Machine) -> list[str]:
 
 
 def command(recipe: Recipe, machine: Machine) -> list[str]:
-    """The whole QEMU command line, ended by the kernel when we die."""
+    """The whole QEMU command line; the kernel kills QEMU when we exit."""
     arguments = [
         *binary(recipe),
         *("-nodefaults", "-no-reboot", "-display", "none", "-nic", "none"),

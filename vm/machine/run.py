@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""run: a command to its exit status in a throwaway machine.
+"""run: run a command in a throwaway machine and return its exit status.
 
-QEMU by our own hand and not virtme-ng, for the boot: docs/measured.md.
+Why we start QEMU ourselves and do not use virtme-ng: docs/measured.md.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from machine import accel, errors, image, initramfs, qemu, recipe, tsc, vmlinux,
 from machine.channels import Channels
 
 GUEST_PROJECT = "/mnt/writestall"
-BEGUN = "begun\n"  # what guest.sh says before it starts the command
-# TCG breaks about one boot of fifty: QEMU 10 aborts while the guest moves its PCI
-# windows (seen: iotlb_to_section and msix_table_mmio_write assertions), or the
-# guest trips over text it patches (seen: `Oops: int3` 3 s into a boot of 7.2).
+BEGUN = "begun\n"  # what guest.sh prints before it starts the command
+# About one boot of fifty fails under TCG: QEMU 10 aborts while the guest moves its
+# PCI windows (seen: iotlb_to_section and msix_table_mmio_write assertions), or the
+# guest faults in text it patches (seen: `Oops: int3` 3 s into a boot of 7.2).
 MOST_STARTS = 3
 
 
@@ -32,10 +32,11 @@ class Job:
 
     argv: tuple[str, ...]
     kernel: str | None = None
+    accel: str | None = None  # None: accel.choose() decides
     full_image: bool = False
     shares: tuple[qemu.Share, ...] = ()
     disk_bytes: int = 2 << 30
-    disks: Path | None = None  # where the scratch disks stay; None: nowhere
+    disks: Path | None = None  # where to keep the scratch disks; None: do not
     memory_bytes: int = 2 << 30
     cpus: int = 2
     timeout_s: float | None = 600
@@ -48,7 +49,7 @@ class Job:
 
 @dataclass
 class Result:
-    """What became of the machine; written as JSON where the caller wants it."""
+    """How the machine ended; save() writes it as JSON."""
 
     outcome: str = "lost"  # ended, splat, lost, timeout
     status: int | None = None
@@ -58,7 +59,7 @@ class Result:
     accel_reason: str = ""
     qemu: str = ""
     kernel: str = ""
-    starts: int = 0  # more than 1: it broke before the command began
+    starts: int = 0  # more than 1: it failed before the command began
 
     @property
     def exit_status(self) -> int:
@@ -97,7 +98,7 @@ def _sparse(folder: Path, name: str, size_bytes: int) -> Path:
 
 
 def _read_verdict(text: str) -> dict[str, float] | None:
-    """The guest's last word, None when it never came or came in pieces."""
+    """The guest's verdict; None when it is missing or incomplete."""
     try:
         verdict = json.loads(text.removeprefix(BEGUN))
         return {"status": verdict["status"], "boot_s": verdict["boot_s"]}
@@ -106,7 +107,7 @@ def _read_verdict(text: str) -> dict[str, float] | None:
 
 
 def _judge(result: Result, verdict: str, console: str, job: Job) -> None:
-    """Fill in the outcome: the console decides over the command's word."""
+    """Fill in the outcome; a kernel complaint overrides the command's status."""
     result.complaints = watch.complaints(console, job.excused_frames)
     said = _read_verdict(verdict)
     if said is None:
@@ -117,7 +118,7 @@ def _judge(result: Result, verdict: str, console: str, job: Job) -> None:
 
 
 def _wait(command: list[str], job: Job, channels: Channels) -> int | None:
-    """Run QEMU to its end; its status, None when the time limit ended it."""
+    """Run QEMU until it exits; its status, None when the time limit passed."""
     stdin = None if job.interactive else subprocess.DEVNULL
     fds = list(channels.fds.values())
     with subprocess.Popen(command, stdin=stdin, pass_fds=fds) as process:
@@ -131,10 +132,10 @@ def _wait(command: list[str], job: Job, channels: Channels) -> int | None:
 
 
 def run(job: Job) -> Result:
-    """Boot, run the job's command, and return what the machine says of it."""
+    """Boot, run the job's command, and return the result."""
     known = recipe.load(job.kernel, full=job.full_image)
     kernel = image.kernel(known)
-    choice = accel.choose(known, kernel)
+    choice = accel.choose(known, kernel, job.accel)
     result = Result(
         accel=choice.name,
         accel_reason=choice.reason,
@@ -153,8 +154,8 @@ def _start(
 ) -> bool:
     """One machine from power-on to its end; fills in the result.
 
-    True when the machine broke before the guest began the command: nothing of
-    the job has run then, so it may be started again.
+    True when the machine failed before the guest began the command: nothing of the
+    job has run, so it may be started again.
     """
     with ExitStack() as stack:
         folder = Path(
@@ -195,7 +196,7 @@ def _start(
 
 
 def report(result: Result, console: Path) -> None:
-    """Say on stderr, in few lines, why the machine is not to be believed."""
+    """Print on stderr why the run is a failure."""
     words = {
         "splat": "the command ended, but the kernel complained",
         "lost": "the machine was lost before its verdict",

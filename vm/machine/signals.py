@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""signals: SIGTERM and SIGHUP to the exception that Ctrl-C already is."""
+"""signals: raise KeyboardInterrupt on SIGTERM and SIGHUP, as Ctrl-C does."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def end_in_order() -> None:
-    """From now on, being told to end unwinds the stack and cleans up."""
+    """From now on, these signals unwind the stack, so that cleanup runs."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)

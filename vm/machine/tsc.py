@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""tsc: this host's cycle counter to the kernel option that tells its rate.
+"""tsc: measure this host's cycle counter and pass its rate to the guest's kernel.
 
 Under TCG the guest's rdtsc is the host's (accel/tcg, cpu_get_host_ticks()), and
-the guest learns its rate by calibrating against the PIT while it boots
-(arch/x86/kernel/tsc.c). On a busy host that reading fails by any factor: a guest
-was seen whose clock ran nine times too fast, with soft lockups that were none.
+the guest calibrates it against the PIT while it boots (arch/x86/kernel/tsc.c). On a
+busy host the result can be wrong by any factor: one guest's clock ran nine times too
+fast, and it reported soft lockups that were none.
 `tsc_early_khz` (Documentation/admin-guide/kernel-parameters.txt) skips it.
 """
 
@@ -24,7 +24,7 @@ PLAUSIBLE_KHZ = range(500_000, 10_000_000)
 
 
 def _measure(recipe: Recipe, part: Path) -> None:
-    """Compile the meter in the image's root, run it here, keep what it says."""
+    """Compile the program in the image's root, run it here, keep what it prints."""
     source = VM / "tsc_khz.c"
     enter = [*image.as_owner(), str(VM / "enter.sh"), str(image.tree(recipe))]
     program = subprocess.run(
@@ -44,7 +44,7 @@ def _measure(recipe: Recipe, part: Path) -> None:
 
 
 def kernel_option(recipe: Recipe, accel: str) -> str:
-    """`tsc_early_khz=N` for that accelerator; nothing where the guest may find out."""
+    """`tsc_early_khz=N` for that accelerator; nothing under KVM."""
     if accel == "kvm":
         return ""
     khz = ICOUNT_KHZ if accel.startswith("icount") else _host_khz(recipe)

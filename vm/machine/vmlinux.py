@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""vmlinux: a kernel as Debian packs it to the ELF file that QEMU starts at once.
+"""vmlinux: unpack a Debian kernel to the ELF file, which QEMU boots faster.
 
-An emulated machine needs seconds to unpack its own kernel; this host needs a
-moment, once. QEMU enters an ELF kernel by its PVH note (hw/i386/x86-common.c,
-CONFIG_PVH, kernels since 5.0); one without that note is booted as it came.
+An emulated machine needs seconds to unpack its own kernel. QEMU enters an ELF kernel by
+its PVH note (hw/i386/x86-common.c, CONFIG_PVH, kernels since 5.0); one without that
+note is booted packed.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _xen_notes(elf: bytes, at: int, length: int) -> set[int]:
 
 
 def build(kernel: Kernel) -> Path:
-    """What QEMU is to boot: the unpacked kernel, cached, or the packed one."""
+    """The kernel to boot: unpacked, or packed where it has no PVH note."""
 
     def write(part: Path) -> None:
         packed = kernel.vmlinuz.read_bytes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""watch: a kernel's console to the complaints that make a run a failure."""
+"""watch: find the kernel messages that make a run a failure."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ def complaints(console: str, excused_frames: str | None = None) -> list[str]:
     """The complaining lines of a console, in order.
 
     Hung tasks count unless one of them sleeps in a frame that matches
-    `excused_frames`: then somebody is being held on purpose and the others
-    may well wait for him.
+    `excused_frames`: it is delayed on purpose, and others may wait for it.
     """
     lines = [STAMP.sub("", line).strip() for line in console.splitlines()]
     bad = [

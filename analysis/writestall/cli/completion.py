@@ -1,26 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""completion: turns the command line's own description into completion and a man page.
-
-Both come from what `--help` prints, so that there is one text.
-"""
+"""completion: print the completion of all commands for a shell."""
 
 from __future__ import annotations
 
 import argparse
 
-import shtab
-from argparse_manpage.manpage import Manpage
+from writestall.cli import options, parser
+from writestall.export.formats import load
 
-from writestall import __version__
-
-
-def completion(parser: argparse.ArgumentParser, shell: str) -> str:
-    """A script that bash, zsh or tcsh reads."""
-    text: str = shtab.complete(parser, shell=shell)
-    return text
+SHELLS = ("bash", "zsh", "tcsh")
 
 
-def man_page(parser: argparse.ArgumentParser) -> str:
-    """A page for man(1), section 1, as roff."""
-    data = {"project_name": parser.prog, "version": __version__}
-    return f"{Manpage(parser, data)}\n"
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the shell."""
+    what = f"one of {', '.join(SHELLS)}"
+    parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=what)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Print a script for the shell to read."""
+    shtab = load("shtab", "shtab")
+    print(shtab.complete(parser.whole_parser(), shell=args.shell), end="")
+    return options.ANSWERED

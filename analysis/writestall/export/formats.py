@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from writestall.chain.answers import Answer
 from writestall.common.errors import WritestallError
 from writestall.common.files import save, save_folder
+
+if TYPE_CHECKING:
+    from writestall.chain.answers import Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,8 @@ def export(answer: Answer, name: str, target: Path | None) -> str | None:
         raise WritestallError(f"--to {name}: name {what} with -o")
     if not answer.writes and not wanted.empty:
         raise WritestallError(f"{answer.run.path}: no write stalled, nothing to export")
-    make = getattr(load(f"export.{wanted.module}", wanted.library), wanted.call)
+    module = f"writestall.export.{wanted.module}"
+    make = getattr(load(module, wanted.library), wanted.call)
     if wanted.kind == FOLDER:
         assert target is not None
         save_folder(target, lambda folder: make(answer, folder))
@@ -77,9 +80,9 @@ def export(answer: Answer, name: str, target: Path | None) -> str | None:
 
 
 def load(module: str, library: str, extra: str = "export") -> Any:
-    """Import a module of this package; raise if its library is missing."""
+    """Import a module that needs a library, or the library; raise if it is missing."""
     try:
-        return import_module(f"writestall.{module}")
+        return import_module(module)
     except ModuleNotFoundError as error:
         raise WritestallError(
             f"this needs {library} ({error.name} is missing): "

@@ -297,7 +297,7 @@ def variants_of(folder: Path) -> Path:
 def test_variants_stand_in_one_table(tmp_path: Path, capsys: Capture) -> None:
     """In the order of the runs; one that failed says so."""
     folder = variants_of(tmp_path / "runs")
-    assert main(["variants", str(folder)]) == 0
+    assert main(["compare-variants", str(folder)]) == 0
     head, plain, xfs = capsys.readouterr().out.splitlines()
     assert head.split()[:5] == ["variant", "pauses", "p50", "max", "most"]
     assert plain.split()[:2] == ["plain", "3"]
@@ -305,7 +305,7 @@ def test_variants_stand_in_one_table(tmp_path: Path, capsys: Capture) -> None:
     assert xfs.startswith("xfs (failed)")
     rows = json.loads((folder / "variants.json").read_text())
     assert [row["variant"] for row in rows] == ["plain", "xfs"]
-    assert main(["variants", str(folder), "--json"]) == 0
+    assert main(["compare-variants", str(folder), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == rows
 
 
@@ -313,7 +313,7 @@ def test_variants_of_nothing(tmp_path: Path, capsys: Capture) -> None:
     """A folder without runs, or with latwriter's alone, is bad input."""
     build.run_dir(tmp_path / "runs/x", build.cascade())
     for folder in (tmp_path, tmp_path / "runs"):
-        assert main(["variants", str(folder)]) == 2
+        assert main(["compare-variants", str(folder)]) == 2
         assert "no run of an application below it" in capsys.readouterr().err
 
 

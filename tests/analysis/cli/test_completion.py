@@ -12,13 +12,13 @@ COMMANDS = ("explain", "report", "check", "export", "hist", "heatmap", "expect")
 
 
 def _shell(*arguments: str) -> str:
-    command = [sys.executable, "-m", "writestall", "shell", *arguments]
+    command = [sys.executable, "-m", "writestall", *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def test_bash_completes_commands_and_options() -> None:
     """bash itself reads the script and completes with it."""
-    script = _shell("--completion", "bash")
+    script = _shell("completion", "bash")
     asked = """
     COMP_WORDS=(writestall {words}) COMP_CWORD={place} COMP_LINE= COMP_POINT=0
     complete -p writestall >/dev/null || exit 1
@@ -37,12 +37,12 @@ def _bash(text: str) -> str:
 
 @pytest.mark.parametrize("shell", ["zsh", "tcsh"])
 def test_other_shells_get_every_command(shell: str) -> None:
-    script = _shell("--completion", shell)
+    script = _shell("completion", shell)
     assert all(name in script for name in COMMANDS)
 
 
 def test_the_man_page_has_every_command_and_no_mistake_of_roff() -> None:
-    page = _shell("--man")
+    page = _shell("man")
     assert page.startswith(".TH WRITESTALL")
     text = page.replace("\\", "")
     assert all(f"writestall {name}" in text for name in COMMANDS)

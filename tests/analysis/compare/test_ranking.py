@@ -235,7 +235,7 @@ def test_another_number_may_decide(tmp_path: Path, by: str, best: str | None) ->
 
 
 def test_by_has_the_choices_that_the_command_line_offers() -> None:
-    from writestall.cli.comparison import BY
+    from writestall.cli.compare_options import BY
 
     assert set(ranking.CHOICES) == set(BY)
 

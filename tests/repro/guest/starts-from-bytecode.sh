@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # This test will see that a guest's Python compiles nothing of what it imports: it
-# finds the bytecode that lab/build made, unchanged since.
+# finds the bytecode that writestall build made, unchanged since.
 set -eu
 
 tree=$(realpath "$(dirname "$0")/../../..")

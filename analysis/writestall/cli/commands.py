@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""commands: the table of all commands, by groups as `writestall --help` prints them.
+
+A command's module has main(args), and arguments(parser) where it takes any. Those of
+`driver` are in lab/ of a checkout; the others are installed with the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command, its module, and what it needs.
+
+    `extras` are the groups of pyproject.toml whose libraries it imports; None: it
+    imports none, not even those of the package. `tail` names what may follow `--`.
+    """
+
+    name: str
+    help: str
+    example: str
+    module: str
+    extras: tuple[str, ...] | None = None
+    root: bool = False
+    tail: str = ""
+
+    @property
+    def checkout(self) -> bool:
+        """Whether only a checkout has it."""
+        return self.module.startswith("driver.")
+
+
+def _lab(name: str, text: str, words: str = "", tail: str = "") -> Command:
+    """A command of lab/driver."""
+    module = f"driver.{name.replace('-', '_')}"
+    return Command(name, text, f"{name} {words}".strip(), module, tail=tail)
+
+
+def _run(name: str, text: str, words: str, *extras: str) -> Command:
+    """A command of the analysis; its example is for a run in out/latest."""
+    module = f"writestall.cli.{name.replace('-', '_')}"
+    return Command(name, text, f"{name} {words}", module, extras)
+
+
+TRACE = "run a tracing script on this host until Ctrl-C"
+GROUPS: dict[str, tuple[Command, ...]] = {
+    "Make write(2) stall in a throwaway VM": (
+        _lab(
+            "lab",
+            "run a scenario in a VM and explain its stalls",
+            "page-lock --kernel 7.2 --engine both --mode defer",
+        ),
+        _lab("variants", "run a scenario and its variants, to one table", "gc-log"),
+        _lab(
+            "drilldown", "find the function and lock that writes sleep in", "page-lock"
+        ),
+        _lab(
+            "compare",
+            "compare file systems and their options on one disk",
+            "--profile dying-hdd --fs ext4,xfs --rounds 3",
+        ),
+        _lab("crash", "cut a machine and show what file systems kept", "--fs ext4,xfs"),
+        _lab("scenarios", "list the scenarios"),
+        _lab("vm", "open a shell in a VM, or run a command", "--kernel 7.2", "COMMAND"),
+    ),
+    "Read a run": (
+        _run("explain", "explain a run's slowest writes", "out/latest --top 3"),
+        _run("report", "write the answer as an HTML page", "out/latest -o stalls.html"),
+        _run("hist", "show the distribution of latencies", "out/latest", "export"),
+        _run("heatmap", "show time by latency", "out/latest -o run.svg", "export"),
+        _run(
+            "export",
+            "convert a run to another program's format",
+            "out/latest --to perfetto -o run.pftrace",
+            "export",
+        ),
+        _run("check", "compare the answer with the injector's record", "out/latest"),
+        _run("expect", "check that a run shows its scenario's chain", "out/latest"),
+        _run("compare-engines", "compare what both engines saw of a run", "out/latest"),
+        _run(
+            "compare-variants",
+            "print the table of a folder of variants",
+            "out/latest-variants",
+        ),
+        _run(
+            "compare-options",
+            "rank the options of a comparison",
+            "out/compare/dying-hdd-appenders-6.12 --slo 65ms",
+            "compare",
+        ),
+    ),
+    "Trace a host": (
+        Command("trace", TRACE, "trace stalled_writes", "driver.trace", root=True),
+    ),
+    "Set up, test and measure": (
+        _lab("doctor", "list what this host can do and what is missing"),
+        _lab("setup", "install what the lab needs", "--tests"),
+        _lab("build", "compile for one kernel", "--kernel 6.12"),
+        _lab("test", "run the tests", "-- tests/guest -k page", "PYTEST-ARGUMENT"),
+        _lab("clean", "delete the cache: image, kernels, compiled parts"),
+        _lab("bench-injector", "compare biodelay with dm-delay and scsi_debug"),
+        _lab("bench-tracers", "measure what tracers cost in throughput"),
+        _lab("soak-tracers", "measure what tracers lose and hold", "--engine bpftrace"),
+        _lab("bench-analysis", "measure what explain costs", "10000 100000"),
+        _lab("kernel-support", "record which script works where", "out/junit"),
+        _lab(
+            "cell",
+            "run one cell of a planned comparison",
+            "out/compare/NAME xfs/1 --kernel 6.12",
+        ),
+    ),
+    "Shell": (
+        _run("completion", "print completion for a shell", "bash", "export"),
+        _run("man", "print the man page", "| man -l -", "export"),
+    ),
+}
+COMMANDS = {row.name: row for rows in GROUPS.values() for row in rows}
+
+
+def overview() -> Iterable[str]:
+    """The list that `writestall --help` prints."""
+    yield "usage: writestall COMMAND [OPTION]..."
+    yield ""
+    yield "Say why write(2) stalled: which lock, held by whom, waiting for what."
+    for title, rows in GROUPS.items():
+        yield f"\n{title}:"
+        yield from (f"  {row.name:<18}{row.help}" for row in rows)
+    yield "\nSee writestall COMMAND --help. Example: writestall explain out/latest"

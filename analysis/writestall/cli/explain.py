@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""explain: print the chains of a run's slowest writes, or who waits in a kernel log."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from writestall.cli import options
+from writestall.cli.parser import positive
+from writestall.common.errors import WritestallError
+
+if TYPE_CHECKING:
+    from writestall.chain.answers import Answer
+    from writestall.chain.collect import Question
+
+REPORT = "report.html"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add RUN or --log, and what is shown of it."""
+    options.add_run(parser, nargs="?")
+    add = parser.add_argument
+    log = "explain a kernel log with stacks of stuck tasks instead (-: standard input)"
+    add("--log", metavar="FILE", help=log)
+    add("--write", type=positive, metavar="N", help="show only the Nth slowest write")
+    add("--top", type=positive, default=5, metavar="K", help="show K chains (5)")
+    page = f"also write the page {REPORT} into the run"
+    add("--report", action="store_true", help=page)
+    options.add_all(parser)
+    options.add_json(parser)
+    options.add_engine(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Explain a run or a log."""
+    if (args.run is None) == (args.log is None):
+        raise WritestallError("explain: want a RUN or --log FILE, one of them")
+    return _run(args) if args.log is None else _log(args)
+
+
+def _log(args: argparse.Namespace) -> int:
+    from writestall.log import links, reading, text
+
+    where = "standard input" if args.log == "-" else args.log
+    try:
+        # Any bytes are taken: a log is what somebody pasted.
+        name = 0 if args.log == "-" else args.log
+        with open(name, encoding="utf-8", errors="replace") as lines:  # noqa: PTH123
+            answer = links.explain_log(reading.read_log(lines))
+    except OSError as error:
+        raise WritestallError(f"{where}: {error.strerror}") from None
+    if not answer.tasks:
+        raise WritestallError(
+            f"{where}: no stack of a stuck task found; paste hung-task reports, the "
+            "output of sysrq w, or /proc/PID/stack"
+        )
+    if args.json:
+        options.print_json(text.log_json(answer))
+    else:
+        options.print_lines(text.report(answer, where))
+    return options.ANSWERED
+
+
+def _run(args: argparse.Namespace) -> int:
+    from writestall.cli import report
+
+    try:
+        answer = options.read_answer(args)
+    except WritestallError:
+        # The page names the error too.
+        if args.report:
+            return report.write(args, None)
+        raise
+    count = len(answer.writes)
+    if args.write is not None and not 1 <= args.write <= count:
+        raise WritestallError(f"--write {args.write}: this run has 1 to {count}")
+    questions: list[Question[Any]] = []
+    if args.report:
+        from writestall.report import page
+
+        questions = page.questions(answer)
+    unwritten = _print(args, answer, questions)
+    if args.report:
+        target = answer.run.path / REPORT
+        unwritten = unwritten or _error_of(lambda: report.save_page(answer, target))
+    if unwritten:
+        raise unwritten
+    return options.ANSWERED
+
+
+def _print(
+    args: argparse.Namespace, answer: Answer, questions: list[Question[Any]]
+) -> WritestallError | None:
+    """Print the answer and write it beside its events; return what went wrong there."""
+    from writestall.chain import clients
+    from writestall.common import files
+    from writestall.events.run_directory import json_bytes
+    from writestall.export import chains_json
+    from writestall.report import application_text, text
+
+    path = answer.run.path
+    unwritten = _error_of(
+        lambda: chains_json.keep_chains(answer, path / "chains.json", questions)
+    )
+    summary = answer.summary() | clients.summary(answer)
+    unwritten = unwritten or _error_of(
+        lambda: files.save(path / "summary.json", json_bytes(summary))
+    )
+    if args.json:
+        at = (args.write or 1) - 1
+        chosen = answer.slowest[at : at + (1 if args.write else args.top)]
+        chains = chains_json.chains_json(answer, chosen)
+        options.print_json({"summary": summary, **chains})
+    else:
+        seen = application_text.lines(answer, args.top)
+        options.print_lines(text.report(answer, args.top, args.write, seen))
+    return unwritten
+
+
+def _error_of(save: Callable[[], None]) -> WritestallError | None:
+    """Save; return the error: a folder that refuses must not hide the answer."""
+    try:
+        save()
+    except WritestallError as error:
+        return error
+    return None

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""heatmap: show a run's writes by time and latency, and what the stalls waited for."""
+
+from __future__ import annotations
+
+import argparse
+
+from writestall.cli import options
+from writestall.common.files import save
+from writestall.export.formats import load
+
+# Columns of a picture: as many as its letters can be told apart in.
+PICTURE_COLUMNS = 120
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add RUN and the picture."""
+    options.add_picture(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Print or draw the heat map."""
+    from writestall.pictures import terminal, time_grid
+
+    suffix = options.picture_suffix(args)
+    answer = options.read_answer(args)
+    columns = PICTURE_COLUMNS if suffix else terminal.columns()
+    found = time_grid.heat_map(answer, columns)
+    if suffix:
+        picture = load("writestall.pictures.image", "matplotlib")
+        save(args.output, picture.heat_map(answer, found, suffix))
+    else:
+        terminal.show(terminal.heat_map(answer, found))
+    return options.ANSWERED

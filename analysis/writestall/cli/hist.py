@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""hist: show the distribution of a run's latencies, and what the stalls waited for."""
+
+from __future__ import annotations
+
+import argparse
+
+from writestall.cli import options
+from writestall.common.errors import WritestallError
+from writestall.common.files import save
+from writestall.export.formats import load
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add RUN and the picture."""
+    options.add_picture(parser)
+    what = "show the distribution if waits of this class had taken no time"
+    parser.add_argument("--what-if", metavar="CLASS=0", help=what)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Print or draw the distribution."""
+    return _measured(args) if args.what_if is None else _what_if(args)
+
+
+def _measured(args: argparse.Namespace) -> int:
+    from writestall.pictures import distribution, terminal
+
+    suffix = options.picture_suffix(args)
+    answer = options.read_answer(args)
+    found = distribution.histogram(answer)
+    if suffix:
+        picture = load("writestall.pictures.image", "matplotlib")
+        save(args.output, picture.histogram(answer, found, suffix))
+    else:
+        terminal.show(terminal.histogram(answer, found))
+    return options.ANSWERED
+
+
+def _what_if(args: argparse.Namespace) -> int:
+    from writestall.pictures import terminal, terminal_what_if
+    from writestall.whatif import proof, removal
+
+    suffix = options.picture_suffix(args)
+    cls, _, left = args.what_if.partition("=")
+    if cls not in removal.CLASSES or left != "0":
+        known = ", ".join(removal.CLASSES)
+        raise WritestallError(f"--what-if {args.what_if}: want CLASS=0 of {known}")
+    answer = options.read_answer(args)
+    found = removal.what_if(answer, cls)
+    if suffix:
+        picture = load("writestall.pictures.image", "matplotlib")
+        save(args.output, picture.what_if(answer, found, suffix))
+    else:
+        proofs = proof.proofs(cls, answer.run.get("filesystem", "type"))
+        terminal.show(terminal_what_if.what_if(answer, found, proofs))
+    return options.ANSWERED

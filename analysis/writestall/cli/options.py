@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""options: the arguments that several commands share, and how they print."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from writestall.common.errors import WritestallError
+from writestall.common.units import printable
+
+if TYPE_CHECKING:
+    from writestall.chain.answers import Answer
+
+ANSWERED, FAILED, BAD_INPUT, UNJUDGED = 0, 1, 2, 3
+PICTURES = (".svg", ".png")
+
+
+def existing(text: str) -> Path:
+    """An argument type: a path that exists; checked before any library is needed."""
+    if not (path := Path(text)).exists():
+        raise WritestallError(f"{text}: no such run or folder")
+    return path
+
+
+def number(most: float, what: str) -> Callable[[str], float]:
+    """An argument type: a number from 0 to `most`."""
+
+    def read(text: str) -> float:
+        if not 0 <= (value := float(text)) <= most:
+            raise argparse.ArgumentTypeError(f"want {what}")
+        return value
+
+    return read
+
+
+def add_run(parser: argparse.ArgumentParser, **more: Any) -> None:
+    """Add RUN."""
+    more |= {"metavar": "RUN", "help": "run directory"}
+    parser.add_argument("run", type=existing, **more)
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """Add --engine."""
+    what = "whose events (stap where both are there)"
+    parser.add_argument("--engine", choices=("stap", "bpftrace"), help=what)
+
+
+def add_all(parser: argparse.ArgumentParser) -> None:
+    """Add --all."""
+    what = "include writes to other disks than the run's"
+    parser.add_argument("--all", action="store_true", help=what)
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add --json."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def add_output(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add --output."""
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=what)
+
+
+def add_picture(parser: argparse.ArgumentParser) -> None:
+    """Add what the commands that draw a run take."""
+    add_run(parser)
+    add_output(parser, "write a picture instead, .svg or .png")
+    add_all(parser)
+    add_engine(parser)
+
+
+def picture_suffix(args: argparse.Namespace) -> str:
+    """`.svg`, `.png`, or nothing where no picture is asked for; refuse other names."""
+    if args.output is None:
+        return ""
+    suffix: str = args.output.suffix.lower()
+    if suffix not in PICTURES:
+        raise WritestallError(f"{args.output}: want a name in {' or '.join(PICTURES)}")
+    return suffix
+
+
+def read_answer(args: argparse.Namespace) -> Answer:
+    """The answer to a run, as RUN, --engine and --all choose it."""
+    from writestall.chain import answers
+    from writestall.events import run_directory
+
+    run = run_directory.open_run(args.run)
+    return answers.answer(run, args.engine, getattr(args, "all", False))
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines whose names come from users: no terminal control gets out."""
+    sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON."""
+    from writestall.events.run_directory import json_bytes
+
+    sys.stdout.write(json_bytes(value).decode())

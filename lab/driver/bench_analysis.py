@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""bench_analysis: measure what explain, report and check cost, by number of events."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+
+from driver import setup
+from driver.project import PROJECT
+from driver.settings import whole
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the sizes."""
+    sizes = "numbers of events (10^4 to 10^7)"
+    parser.add_argument("sizes", nargs="*", type=whole(), metavar="N", help=sizes)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the benchmark in the analysis' Python."""
+    python = setup.python((*setup.ANALYSIS, "test"))
+    bench = [str(python), "tests/analysis/speed/bench.py", *map(str, args.sizes)]
+    path = os.environ | {"PYTHONPATH": "analysis:tests/analysis/helpers"}
+    return subprocess.run(bench, cwd=PROJECT, env=path, check=False).returncode

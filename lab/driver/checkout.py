@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""checkout: call a command of the checkout, or enter the venv of the analysis."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from pathlib import Path
+
+from driver import setup
+from driver.project import PROJECT
+from machine import signals
+from machine.errors import UserError
+
+MISTAKE = 2
+
+
+def call(name: str, module: str, args: argparse.Namespace) -> int:
+    """Call a command; SIGTERM and SIGHUP end it as Ctrl-C does."""
+    signals.end_in_order()
+    try:
+        status: int = importlib.import_module(module).main(args)
+    except UserError as error:
+        print(f"writestall {name}: {error}", file=sys.stderr)
+        return MISTAKE
+    except KeyboardInterrupt:
+        print(f"\nwritestall {name}: interrupted; nothing runs on", file=sys.stderr)
+        return signals.INTERRUPTED
+    return status
+
+
+def enter_venv(name: str, extras: tuple[str, ...], words: list[str]) -> None:
+    """Run the command again in the Python that has its libraries."""
+    try:
+        python = setup.python(extras)
+    except UserError as error:
+        sys.exit(f"writestall {name}: {error}")
+    if Path(sys.executable) != python:
+        os.execv(python, [str(python), str(PROJECT / "writestall"), *words])

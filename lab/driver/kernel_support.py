@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""kernel_support: record which script works on which kernel, from the guest tests.
+
+docs/kernel-support.json has a row for each script, engine and kernel with the result
+of its last test, and one for each test of the scripts; docs/kernel-support.md and
+`make doctor` show them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from driver import pages
+from driver.project import PROJECT
+from machine import recipe
+from machine.errors import UserError
+
+DOCUMENT = "kernel-support"
+ENGINES = ("stap", "bpftrace")
+# How pytest names a test in a guest: tests/guest/test_guest_scripts.py, Case.machine.
+CASE = re.compile(
+    r"test_in_the_guest\[scripts on (?P<kernel>[^: ]+)[^:]*::(?P<test>.+)\]"
+)
+Row = dict[str, Any]
+
+
+def scripts() -> list[str]:
+    """Every script, of whichever engine."""
+    found = [*PROJECT.glob("stap/*.stp"), *PROJECT.glob("bpf/*.bt")]
+    return sorted({path.stem for path in found})
+
+
+def recorded(junit: Path, date: str) -> Iterator[Row]:
+    """The rows of a JUnit file: one for each test of scripts and each result."""
+    for case in ElementTree.parse(junit).iter("testcase"):
+        told = CASE.fullmatch(case.get("name", ""))
+        if not told or case.find("skipped") is not None:
+            continue
+        bad = case.find("failure") is not None or case.find("error") is not None
+        yield {**told.groupdict(), "passed": not bad, "date": date}
+        for found in case.iter("property"):
+            if found.get("name") == "support":
+                row = json.loads(found.get("value", ""))
+                yield {**row, "kernel": told["kernel"], "date": date}
+
+
+def key(row: Row) -> tuple[str, ...]:
+    """The key of a row: a later row with the same one replaces it."""
+    names = ("test", "script", "engine", "kernel")
+    return tuple(row.get(name, "") for name in names)
+
+
+def cell(row: Row | None, refusals: list[str]) -> str:
+    """The result in a word; a refusal gets a number."""
+    if row is None:
+        return "not tried"
+    if "fails" in row:
+        return "fails"
+    if not row["refuses"]:
+        return "works"
+    if row["refuses"] not in refusals:
+        refusals.append(row["refuses"])
+    return f"refuses ({refusals.index(row['refuses']) + 1})"
+
+
+def matrix(rows: list[Row]) -> tuple[list[str], list[list[str]], list[str]]:
+    """Head, lines and refusals of the table of scripts."""
+    kernels = list(recipe.load(full=True).kernels)
+    there = {key(row): row for row in rows}
+    refusals: list[str] = []
+    lines = [
+        [script, engine]
+        + [cell(there.get(("", script, engine, k)), refusals) for k in kernels]
+        for script in scripts()
+        for engine in ENGINES
+    ]
+    return ["script", "engine", *kernels], lines, refusals
+
+
+def tests(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
+    """Head and lines of the table of tests."""
+    kernels = list(recipe.load(full=True).kernels)
+    words = {True: "passed", False: "**failed**", None: ""}
+    there = {(row["test"], row["kernel"]): row for row in rows if "test" in row}
+    lines = [
+        [test, *(words[there.get((test, k), {}).get("passed")] for k in kernels)]
+        for test in sorted({test for test, _ in there})
+    ]
+    return ["test", *kernels], lines
+
+
+def parts(data: dict[str, Any]) -> dict[str, str]:
+    """The parts of the document."""
+    rows = data.get("rows", [])
+    head, lines, refusals = matrix(rows)
+    said = "".join(f"{i}. `{line}`\n" for i, line in enumerate(refusals, 1))
+    releases = {row["kernel"]: row["release"] for row in rows if "release" in row}
+    dates = {k: [r["date"] for r in rows if r["kernel"] == k] for k in releases}
+    kernels = [
+        [k, releases[k], min(dates[k]), max(dates[k])] for k in head[2:] if k in dates
+    ]
+    return {
+        "kernels": pages.table(("kernel", "release", "from", "to"), kernels),
+        "scripts": pages.table(head, lines) + (f"\n{said}" if said else ""),
+        "tests": pages.table(*tests(rows)),
+    }
+
+
+def plain() -> str:
+    """The table of scripts as text, with the refusals."""
+    head, lines, refusals = matrix(pages.load(DOCUMENT).get("rows", []))
+    widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
+    text = "Scripts by kernel, as last tested (docs/kernel-support.md):\n"
+    for line in (head, *lines):
+        cells = (word.ljust(width) for word, width in zip(line, widths, strict=True))
+        text += f"  {'  '.join(cells)}".rstrip() + "\n"
+    return text + "".join(f"  ({i}) {said}\n" for i, said in enumerate(refusals, 1))
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the folder of results."""
+    what = "results of writestall test --junit DIR"
+    parser.add_argument("folder", metavar="DIR", type=Path, help=what)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Record the results, and write the document."""
+    files = sorted(args.folder.glob("*.xml"))
+    if not files:
+        raise UserError(
+            f"{args.folder} has no results: make some with writestall test --junit DIR"
+        )
+    rows = {key(row): row for row in pages.load(DOCUMENT).get("rows", [])}
+    for file in files:
+        date = time.strftime("%Y-%m-%d", time.gmtime(file.stat().st_mtime))
+        rows |= {key(row): row for row in recorded(file, date)}
+    data = {"rows": [rows[name] for name in sorted(rows)]}
+    pages.store(DOCUMENT, data, parts(data))
+    return 0

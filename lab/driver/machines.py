@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""machines: prepare a machine's parts, and run a command in it."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from driver import setup
+from driver.progress import Progress, Stage
+from driver.project import tool
+from driver.settings import Settings
+from machine.commands import ends_with_us
+
+FULL = "--full"  # the image with the tools that only measurements need
+# The stages before the first machine boots: prepare().
+PREPARING = (
+    Stage("set-up", "install what it names, then run this again"),
+    Stage("qemu", "check that the Debian mirror can be reached: make doctor"),
+    Stage("image", "check the mirror and the disk space: make doctor"),
+    Stage("accelerator", "choose one with --accel tcg (make: ACCEL=tcg)"),
+    Stage("compile", "fix the first error in the log"),
+)
+# Calls of our own programs that run at the same time.
+Calls = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Records:
+    """Where a machine's console and verdict go, and its time limit."""
+
+    console: Path
+    result: Path
+    limit_s: int
+
+
+def machine_command(
+    settings: Settings,
+    out: Path,
+    artefacts: str,
+    records: Records,
+    command: list[str],
+    *more: str,
+) -> list[str]:
+    """The command line that runs a command in a machine and ends with this process.
+
+    The guest sees the folder `out` at /mnt/out and the compiled parts at /mnt/build;
+    `more` are options of vm/vm run.
+    """
+    machine = tool("vm/vm", "run", "--kernel", settings.kernel)
+    machine += [*settings.accel_options, *more, "--timeout", str(records.limit_s)]
+    machine += ["--share", f"{out}:/mnt/out"]
+    machine += ["--share", f"{artefacts}:/mnt/build:ro"]
+    machine += ["--console", str(records.console), "--result", str(records.result)]
+    # biodelay delays tasks on purpose, and others wait for them.
+    machine += ["--excuse", r"\[biodelay\]"]
+    return ends_with_us(signal.SIGTERM, [*machine, "--", *command])
+
+
+def run_tools(progress: Progress, stages: Iterable[Calls]) -> str:
+    """Run one stage after the other; return the last line of the last one."""
+    for calls in stages:
+        with progress.stage() as log:
+            log.run(*(tool(*call) for call in calls))
+            log.note = log.last_line()
+    return log.note
+
+
+def machine_parts(
+    kernels: Sequence[str], accel_options: Sequence[str] = (), *image: str
+) -> tuple[Calls, ...]:
+    """The calls of each stage of PREPARING after the set-up."""
+    parts = (*image, "tree", "disk", "kernels")
+    return (
+        (("vm/vm", "build", "qemu"),),
+        tuple(("vm/vm", "build", "-k", name, *parts) for name in kernels),
+        (("vm/vm", "build", *accel_options, "accel"),),
+        tuple(("writestall", "build", "--kernel", name) for name in kernels),
+    )
+
+
+def prepare(
+    progress: Progress, settings: Settings, extras: tuple[str, ...] = (), *image: str
+) -> tuple[Path, str]:
+    """Run the stages of PREPARING; return the analysis' Python and the artefacts."""
+    with progress.stage() as log:
+        log.note = setup.packages(("lab",))
+        python = setup.python(extras)
+    parts = machine_parts((settings.kernel,), settings.accel_options, *image)
+    return python, run_tools(progress, parts)

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""runs: the request for a run of a scenario, its run directory and its analysis."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from subprocess import CompletedProcess
+
+from driver import settings, setup
+from driver.machines import Records, machine_command
+from driver.progress import StageLog
+from driver.project import answer
+from driver.settings import Settings
+from machine.errors import UserError
+
+DEFAULT_INJECTOR = "biodelay"
+# A run may take its workload's time and this much for all else under TCG.
+RUN_LIMIT_S = 600
+
+
+@dataclass(frozen=True)
+class Request:
+    """A scenario, and how it is to run."""
+
+    settings: Settings
+    scenario: str
+    engine: str
+    injector: str
+    mode: str  # empty: the scenario's own
+
+    @property
+    def run_name(self) -> str:
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        path, _, variant = self.scenario.partition(":")
+        words = [Path(path).stem, variant, self.settings.kernel, self.engine]
+        words += [self.injector] * (self.injector != DEFAULT_INJECTOR)
+        words += [self.mode]
+        return "-".join([stamp, *filter(None, words)])
+
+    @property
+    def injecting(self) -> list[str]:
+        """The options of repro/run that choose the injector."""
+        mode = ["--mode", self.mode] if self.mode else []
+        return ["--injector", self.injector, *mode]
+
+    @property
+    def run_arguments(self) -> list[str]:
+        """The options of repro/run in the guest."""
+        common = ["--disk", "/dev/vdb", "--journal-disk", "/dev/sda"]
+        common += ["--engine", self.engine, *self.injecting]
+        return [*common, "--build", "/mnt/build"]
+
+
+def arguments(
+    parser: argparse.ArgumentParser, scenario: str, engines: Sequence[str]
+) -> None:
+    """Add what read() reads; `scenario` is the default one."""
+    add = parser.add_argument
+    where = "a name of `writestall scenarios`, NAME:VARIANT, or a file"
+    add("scenario", nargs="?", default=scenario, help=f"{where} ({scenario})")
+    settings.add_engine(parser, engines)
+    add(
+        "--injector",
+        default=DEFAULT_INJECTOR,
+        metavar="NAME",
+        help=f"biodelay, dm-delay or scsi_debug ({DEFAULT_INJECTOR})",
+    )
+    add(
+        "--mode",
+        default="",
+        metavar="NAME",
+        help="how biodelay delays a bio: sleep, defer or spin (the scenario's)",
+    )
+    settings.arguments(parser)
+
+
+def read(args: argparse.Namespace) -> Request:
+    """The request; refuse at once what does not exist or cannot be combined."""
+    shared = settings.read(args)
+    settings.check_engine(args.engine, shared.kernel)
+    request = Request(shared, args.scenario, args.engine, args.injector, args.mode)
+    answer("repro/run", "--check", request.scenario, *request.injecting)
+    settings.check_room()
+    return request
+
+
+def aside(run: Path) -> Path:
+    """Where the machine's console and verdict are until the run has ended."""
+    return run.with_name(f".{run.name}")
+
+
+def run_command(
+    request: Request, run: Path, artefacts: str, command: list[str], limit_s: int
+) -> list[str]:
+    """The machine of one run, with its own files in aside(run)."""
+    place = aside(run)
+    records = Records(place / "console.log", place / "machine.json", limit_s)
+    return machine_command(request.settings, run.parent, artefacts, records, command)
+
+
+def begin(request: Request, run: Path) -> Request:
+    """Make aside(run); return the request with the scenario's name in the guest.
+
+    The guest sees the checkout and out/: a scenario file of any other place is copied
+    to aside(run).
+    """
+    aside(run).mkdir(parents=True)
+    path, colon, variant = request.scenario.partition(":")
+    if not path.endswith(".toml"):
+        return request
+    copied = shutil.copy(path, aside(run))
+    there = f"/mnt/out/{aside(run).name}/{Path(copied).name}"
+    return replace(request, scenario=f"{there}{colon}{variant}")
+
+
+def end(run: Path, link: str = "latest") -> None:
+    """Move the machine's files into the run; make out/LINK name the run."""
+    run.mkdir(exist_ok=True)
+    for file in aside(run).iterdir():
+        file.replace(run / file.name)
+    aside(run).rmdir()
+    _add_verdict(run / "manifest.json", run / "machine.json")
+    new = run.parent / f".latest-{os.getpid()}"
+    new.symlink_to(run.name)
+    new.replace(run.parent / link)
+
+
+def _add_verdict(manifest: Path, machine: Path) -> None:
+    if manifest.exists() and machine.exists():
+        verdict = {"machine": json.loads(machine.read_text())}
+        part = manifest.with_name("manifest.json.part")
+        both = json.loads(manifest.read_text()) | verdict
+        part.write_text(json.dumps(both, indent=2) + "\n")
+        part.replace(manifest)
+
+
+def told(log: StageLog, python: Path, *words: str) -> CompletedProcess[str]:
+    """Run a writestall command, log what it prints; any status."""
+    done = subprocess.run(
+        setup.writestall(python, *words),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    with log.path.open("a") as file:
+        file.write(done.stdout + done.stderr)
+    return done
+
+
+def analyse(log: StageLog, python: Path, run: Path, *words: str, good: int = 0) -> str:
+    """Run a writestall command on the run; return what it printed.
+
+    `good` is a status besides 0 with which it may end.
+    """
+    done = told(log, python, *words, str(run))
+    if done.returncode not in (0, good):
+        raise UserError(f"{' '.join(words)} ended with status {done.returncode}")
+    return done.stdout

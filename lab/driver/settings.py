@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""settings: the options that most commands of the lab share."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from driver import doctor
+from driver.project import PROJECT
+from machine import accel, image, qemu, recipe
+from machine.errors import UserError
+
+# Measurements run where a busy host does not disturb the clock (machine/qemu.py).
+COUNTING = "icount"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Kernel, accelerator (None: kvm where it works, else tcg), output, verbosity."""
+
+    kernel: str
+    accel: str | None
+    out: Path
+    verbose: bool
+
+    @property
+    def accel_options(self) -> list[str]:
+        """The accelerator as an option of vm/vm."""
+        return ["--accel", self.accel] if self.accel else []
+
+    def measuring(self, name: str = COUNTING) -> Settings:
+        """The same with an accelerator for measurements, unless one was chosen."""
+        known = recipe.load(self.kernel)
+        chosen = accel.counting(known, image.kernel(known), name, self.accel)
+        return replace(self, accel=chosen)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add = parser.add_argument
+    add("--kernel", metavar="NAME", help="a kernel of vm/kernels.toml, like 7.2")
+    accels = ", ".join(qemu.ACCEL)
+    add(
+        "--accel",
+        choices=qemu.ACCEL,
+        metavar="NAME",
+        help=f"{accels}; icount helps on a busy host (kvm where it works, else tcg)",
+    )
+    add(
+        "--out",
+        type=Path,
+        default=PROJECT / "out",
+        metavar="DIR",
+        help="where results go (out)",
+    )
+    add("-v", "--verbose", action="store_true", help="show what each stage prints")
+
+
+def read(args: argparse.Namespace) -> Settings:
+    """The settings; refuse an unknown kernel."""
+    kernel = recipe.load(args.kernel).kernel
+    return Settings(kernel, args.accel, args.out.absolute(), args.verbose)
+
+
+def add_engine(parser: argparse.ArgumentParser, engines: Sequence[str]) -> None:
+    """Add --engine; the first is the default."""
+    parser.add_argument(
+        "--engine",
+        choices=engines,
+        default=engines[0],
+        metavar="NAME",
+        help=f"{', '.join(engines)} ({engines[0]})",
+    )
+
+
+def check_engine(engine: str, kernel: str) -> None:
+    """Refuse bpftrace on a kernel where it does not work."""
+    if engine != "stap" and not recipe.load(kernel).bpftrace:
+        raise UserError(f"bpftrace does not work on kernel {kernel}: use --engine stap")
+
+
+def check_room() -> None:
+    """Refuse a cache whose disk is too small."""
+    room = doctor.cache_room()
+    if not room.good:
+        raise UserError(f"too little {room.what}: {room.reason}; {room.remedy}")
+
+
+def whole(least: int = 1) -> Callable[[str], int]:
+    """An argument type: whole numbers from `least`."""
+
+    def number(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(
+                f"{text!r}: want a whole number, {least} or more"
+            )
+        return int(text)
+
+    return number

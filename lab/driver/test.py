@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test: run the tests with pytest in the project's venv."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from signal import SIGINT
+from xml.etree import ElementTree
+
+from driver import setup
+from driver.machines import PREPARING, machine_parts, run_tools
+from driver.progress import Progress, StageError
+from driver.project import PROJECT
+from machine import recipe
+from machine.commands import started
+
+# Folders under tests/ that boot machines or need their image: not in `make check`.
+NEEDS_MACHINE = ("compiled", "guest", "harness", "lab")
+EVERY_KERNEL = "WRITESTALL_EVERY_KERNEL"  # how tests/support.py learns of it
+COUNTED = ("tests", "failures", "errors", "skipped")
+MEMORY_BYTES = 4 << 30  # of the host, for a machine and its test
+
+
+def _prepare_machine(every_kernel: bool) -> Path:
+    """Build what the machine tests need before they are timed.
+
+    Return the folder of one kernel's compiled parts.
+    """
+    kernels = recipe.tested(every=every_kernel)
+    return Path(run_tools(Progress(PREPARING[1:]), machine_parts(kernels)))
+
+
+def _at_once() -> int:
+    """How many machines this host can run at a time.
+
+    An emulated machine of two CPUs uses two thirds of a host CPU: much of what is
+    tested is waiting.
+    """
+    memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    room = memory_bytes // MEMORY_BYTES
+    return max(1, min(len(os.sched_getaffinity(0)) * 3 // 2, room))
+
+
+def _phases(asked: argparse.Namespace) -> Iterator[list[str]]:
+    """The arguments of each pytest to run.
+
+    The quick tests run in parallel before any machine, because some check a client's
+    schedule. Tests that share a machine stay in one worker.
+    """
+    quick = ["-n", "auto", *(f"--ignore=tests/{name}" for name in NEEDS_MACHINE)]
+    if asked.tail:
+        workers = str(_at_once()) if asked.side_by_side else "0"
+        yield [*(quick if asked.quick else ("-n", workers)), *asked.tail]
+        return
+    yield quick
+    if not asked.quick:
+        folders = [f"tests/{name}" for name in NEEDS_MACHINE]
+        many = ["-n", str(_at_once()), "--dist", "loadscope", "--no-loadscope-reorder"]
+        yield [*many, *folders]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options; pytest's own follow `--`."""
+    add = parser.add_argument
+    add("--quick", action="store_true", help="linters and tests without a VM")
+    add("--junit", type=Path, metavar="DIR", help="keep the results there")
+    every = "also the kernels that are built on demand"
+    add("--every-kernel", action="store_true", help=every)
+    side = "as many machines as this host has room for"
+    add("--side-by-side", action="store_true", help=side)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Set up, build, test; return the status of the first pytest that failed."""
+    setup.packages(("lab", "test"))
+    python = setup.python((*setup.ANALYSIS, "test"))
+    environment = os.environ | {
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": str(PROJECT / "analysis"),  # for `python -m writestall`
+    }
+    if args.every_kernel:
+        environment[EVERY_KERNEL] = "1"
+    if not args.quick:
+        try:
+            # Static programs: their own tests run them on this host.
+            environment["WORKLOADS"] = str(_prepare_machine(args.every_kernel))
+        except StageError as failed:
+            return failed.status
+    with tempfile.TemporaryDirectory(prefix="writestall-") as name:
+        folder = (args.junit or Path(name)).absolute()
+        return _all_phases(python, environment, _phases(args), folder)
+
+
+def _all_phases(
+    python: Path,
+    environment: dict[str, str],
+    phases: Iterable[list[str]],
+    results: Path,
+) -> int:
+    """Run each pytest, then print the sum of their counts."""
+    statuses, counts = [], Counter[str]()
+    for number, arguments in enumerate(phases):
+        told = results / f"{number}.xml"
+        told.unlink(missing_ok=True)
+        command = [str(python), "-m", "pytest", *arguments, f"--junitxml={told}"]
+        # SIGINT, so that pytest prints its summary.
+        with started(command, SIGINT, cwd=PROJECT, env=environment) as pytest:
+            statuses.append(pytest.wait())
+        counts += _counts(told)
+    print("test:", ", ".join(f"{counts[word]} {word}" for word in COUNTED))
+    return next(filter(None, statuses), 0)
+
+
+def _counts(junit: Path) -> Counter[str]:
+    """How many tests ended how, from pytest's file; nothing where it is missing."""
+    if not junit.exists():
+        return Counter()
+    suites = ElementTree.parse(junit).iter("testsuite")
+    counts = Counter[str]()
+    for suite in suites:
+        counts += Counter({word: int(suite.get(word, 0)) for word in COUNTED})
+    return counts

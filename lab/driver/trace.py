@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""trace: run a tracing script on this host with one of the engines."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from driver.project import tool
+
+ENGINES = ("stap", "bpftrace")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the engine, and the script with its own options."""
+    engine = "stap or bpftrace (stap)"
+    parser.add_argument("--engine", choices=ENGINES, default="stap", help=engine)
+    parser.add_argument("script", metavar="SCRIPT", help="like stalled_writes")
+    more = "the script's options: writestall trace SCRIPT --help lists them"
+    parser.add_argument("options", nargs=argparse.REMAINDER, metavar="...", help=more)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Become the launcher, so that it gets our signals."""
+    command = tool("trace/trace", "--engine", args.engine, args.script, *args.options)
+    os.execv(command[0], command)
