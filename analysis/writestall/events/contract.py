@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""contract: turns the event contract (docs/events.md) into typed records.
+"""contract: the event contract (docs/events.md) as typed records.
 
 Field names, units and meaning are those of docs/events.md: `_ns` is nanoseconds,
 `t_ns` CLOCK_MONOTONIC at the start of the thing, stacks innermost frame first. What a
