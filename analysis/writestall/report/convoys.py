@@ -49,7 +49,7 @@ def convoy_views(answer: Answer, heat: Heat) -> tuple[list[ConvoyView], dict[str
         if len(rows) < MOST_ROWS:
             rows.append(at)
     shown = chained(*places.values())
-    group_of = {at: groups.places[totals.behind[at]] for at in shown}
+    group_of = {at: groups.places[totals.convoys[at]] for at in shown}
     slowest = {key: group_of[rows[0]] for key, rows in places.items()}
     chosen = _chosen(heat.cells, slowest, len(groups))
     views = [

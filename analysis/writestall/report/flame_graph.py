@@ -21,7 +21,6 @@ from writestall.classify import styles
 from writestall.classify.frames import parse_stack
 from writestall.common import scales
 from writestall.common.units import ms, percent
-from writestall.events.contract import Stack
 
 # Narrower than this share of the whole is less than a pixel: such boxes are left out,
 # and the page says how much time they have.
@@ -126,8 +125,8 @@ class Steps:
 
     def __init__(self) -> None:
         self.tasks: dict[str, _Step] = {}
-        # By its stack the functions of a sleep, outermost first.
-        self._names: dict[Stack, tuple[str, ...]] = {}
+        # The functions of a kind of sleep, outermost first.
+        self._names: dict[int, tuple[str, ...]] = {}
 
     def add(self, chain: Chain, source: Source) -> None:
         """Takes a chain in."""
@@ -158,13 +157,14 @@ class Steps:
         # A wait's own I/O has no path: its stack stands above it already.
         if part.kind != WAIT or not part.path:
             return ()
-        block = source.blocks.like(part.evidence[0])
-        assert block is not None
-        known = self._names.get(block.kstack)
+        kind = source.blocks.kind_at(part.evidence[0])
+        assert kind is not None
+        known = self._names.get(kind)
         if known is None:
-            symbols = (frame.symbol for frame in reversed(parse_stack(block.kstack)))
+            stack = parse_stack(source.blocks.likes[kind].kstack)
+            symbols = (frame.symbol for frame in reversed(stack))
             known = tuple(name for name in symbols if name not in _EVERYWHERE)
-            self._names[block.kstack] = known
+            self._names[kind] = known
         return known
 
     def close(self) -> None:
