@@ -32,7 +32,7 @@ def python_files(files: list[Path]) -> list[Path]:
 
 
 def import_root(path: Path) -> Path:
-    """The folder from which a file is imported, above its outermost package."""
+    """The import root of a file: the folder of its outermost package."""
     folder = path.parent
     while (folder / "__init__.py").exists():
         folder = folder.parent
@@ -42,8 +42,8 @@ def import_root(path: Path) -> Path:
 def groups(files: list[Path]) -> list[list[Path]]:
     """Split Python files so that no group has two modules of one name.
 
-    mypy checks each group in one process. The files of a folder are in one group, except
-    a script and a module of the same name.
+    mypy checks each group in one process. The files of a folder are in one group,
+    except a script and a module of the same name.
     """
     made: list[dict[Path, Path]] = []
     folders: dict[tuple[Path, bool], dict[Path, Path]] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold the report page's numbers to those of summary.json and the text.
+"""This test will compare the page's numbers with those of summary.json and the text.
 
 The page is parsed, not looked at: test_report_browser.py does that.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will take a class of waiting out of runs, and say which run proves it."""
+"""This test will remove a class of waiting from runs, and name the proving run."""
 
 from __future__ import annotations
 
