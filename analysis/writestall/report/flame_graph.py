@@ -107,7 +107,7 @@ class Flame:
 
 
 class Steps:
-    """What the graph is drawn from: each task's name, and what stands on it."""
+    """What the graph is drawn from: each task's name, and the steps on it."""
 
     def __init__(self, sums: Sums | None = None) -> None:
         self.tasks: dict[str, _Step] = {}
@@ -121,7 +121,7 @@ class Steps:
         for _, at, _, comm, ns in sums.rows(tally.Q_TASK):
             steps[at] = self.tasks.setdefault(words[comm], _Step())
             steps[at].ns += ns
-        # A box stands behind the stack that it is on, and that behind its own box.
+        # A box comes after the stack that it is on, and that after its own box.
         for question, at, of, answer, ns in sums.rows(tally.Q_NAMES, tally.Q_BOX):
             if question == tally.Q_NAMES:
                 stacks[at] = steps[of], names[answer]
@@ -161,7 +161,7 @@ def drawn(found: Steps) -> Flame:
 
 
 def _box(number: int, words: list[str]) -> tuple[str, str]:
-    """A box's class, and what stands in it: who held it, or which disk it was."""
+    """A box's class, and its text: the class and its holder or disk."""
     rest, word = divmod(number, tally.WORD)
     cls = NAMES[rest // tally.FORMS]
     caps = {tally.HELD_BY: f"{cls}, held by {words[word]}"}
