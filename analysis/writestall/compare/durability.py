@@ -24,7 +24,7 @@ HOW = (
     " there; there is no guarantee for other data. tmpfs keeps nothing."
 )
 HEADINGS = (
-    *("fsynced", "lost though fsynced", "torn beside them"),
+    *("fsynced", "lost though fsynced", "torn next to them"),
     *("never synced", "lost", "torn", "lost time"),
 )
 

@@ -196,7 +196,7 @@ def caveats(answer: Answer) -> Iterator[str]:
     shared = _shared_notes(options)
     yield from (f"every run: {note}" for note in sorted(shared))
     for option in options:
-        yield from (f"{option.name} round {told}" for told in _of_runs(option, shared))
+        yield from (f"{option.name} round {line}" for line in _of_runs(option, shared))
     yield from _elsewhere(answer.comparison)
     loads = [str(level.load) for level in answer.comparison.levels]
     less = max(1, answer.comparison.levels[0].load // 2)

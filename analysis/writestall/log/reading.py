@@ -26,7 +26,7 @@ MAX_GAP = 3
 class LoggedTask:
     """One stack of a log. `line` is where it begins, counted from 1.
 
-    `shot` counts the moments the log shows: stacks of one shot stood at once.
+    `shot` numbers the moments that the log shows: stacks of one shot are of one moment.
     `frames` are innermost first; `guesses` are those and the ones the kernel marked
     with `?`: addresses that lay on the stack and may be left over.
     """

@@ -200,7 +200,7 @@ def _markers(axes: Any, found: HeatMap) -> None:
     counts: dict[str, int] = {}
     for (column, bucket), cell in found.cells.items():
         for at, (cls, count) in enumerate(sorted(cell.stalled.items())):
-            # Classes that share a cell stand side by side.
+            # Classes that share a cell are drawn side by side.
             share = (at + 1) / (len(cell.stalled) + 1)
             x_s = (column + share) * found.step_ns / S
             points.setdefault(cls, []).append((x_s, bucket - found.lowest + 0.5))

@@ -40,7 +40,7 @@ def what_if(
         yield _distribution(histogram(answer), found.percentiles.then_writes)
         yield Text("")
     if found.sums_ns[0] == found.sums_ns[1]:
-        yield Text(f"no stalled write had {found.cls} on its way")
+        yield Text(f"no stalled write had {found.cls} in its chain")
     else:
         yield from _proof_lines(found.cls, proofs)
 

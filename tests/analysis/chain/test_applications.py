@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will join an application's record to the chains, and hold it to bounds."""
+"""This test will match an application's record with the chains, and check bounds."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will read a comparison's page as a reader and as an attacker would."""
+"""This test will read a comparison's page, also with hostile names in it."""
 
 from __future__ import annotations
 

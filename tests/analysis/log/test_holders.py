@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will name holders that can be the holder, and no others."""
+"""This test will check which tasks of a log can be a wait's holder."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will read kernel logs in every form people paste them, and no-logs too."""
+"""This test will parse kernel logs in all common formats, and text that is no log."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will explain kernel logs of our own guests, taken while writes stalled.
+"""This test will explain kernel logs that our guests wrote while writes stalled.
 
 tests/data/logs: `sysrq w` every 0.4 s with hung-task reports between, two CPUs printing
 at once; and /proc/PID/stack of jbd2 and the writer at the same moments.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will read stacks in the forms of other machines, tools and old releases."""
+"""This test will parse stacks of other architectures, tools and old releases."""
 
 from __future__ import annotations
 

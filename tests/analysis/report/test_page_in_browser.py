@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will open report pages in a real headless browser and use them.
+"""This test will open report pages in a headless browser and use them.
 
 At three widths, with the mouse and with the keyboard alone, in light and dark, on
 paper. REPORT_SHOTS=FOLDER in the environment keeps the screenshots for people to see.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold the report page's numbers to those of summary.json and the text.
+"""This test will compare the page's numbers with those of summary.json and the text.
 
 The page is parsed, not looked at: test_report_browser.py does that.
 """
@@ -62,7 +62,7 @@ def test_numbers_are_those_of_the_summary(run: Path) -> None:
         "p99.9": ms(known["p999_ns"]),
         "max": ms(known["max_ns"]),
         "stalls": str(known["stalls"]),
-        "stalled in sum": ms(known["stall_ns"]),
+        "total stall time": ms(known["stall_ns"]),
         "explained": percent(known["share_explained"]),
         "lost events": "0",
     }
@@ -256,7 +256,7 @@ def test_commits_stand_beside_stalls(tmp_path: Path, file: str) -> None:
 
 
 def test_client_and_kernel_are_compared(tmp_path: Path) -> None:
-    """A write both saw, one each alone, and a task that kept no record."""
+    """A write both saw, one each only one saw, and a task without a record."""
     client = [
         {
             "ev": "client_write",
@@ -280,7 +280,7 @@ def test_client_and_kernel_are_compared(tmp_path: Path) -> None:
     assert kernel[2:] == ["-", "not seen", "80.0 ms", "-"]
     assert alone[2:] == ["1008 ms", "1003 ms", "not seen", "-"]
     assert "1 slow write seen by both, at most 3.00 ms apart" in section.words
-    assert "1 more write of tasks that kept no record" in section.words
+    assert "1 more write of tasks without a record" in section.words
 
 
 def test_both_curves_are_drawn(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will make check, compare-engines and expect agree, and make them fail."""
+"""This test will make check, compare-engines and expect pass, and make them fail."""
 
 from __future__ import annotations
 

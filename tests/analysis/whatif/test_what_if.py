@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will take a class of waiting out of runs, and say which run proves it."""
+"""This test will remove a class of waiting from runs, and name the proving run."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_the_distribution_is_shown(run: Path, capsys: Capture) -> None:
 def test_a_class_on_no_way(run: Path, capsys: Capture) -> None:
     """Nothing to prove where nothing waited."""
     assert main(["hist", str(run), "--what-if", "raid_or_dm=0"]) == 0
-    assert "no stalled write had raid_or_dm on its way" in capsys.readouterr().out
+    assert "no stalled write had raid_or_dm in its chain" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("text", ["nonsense=0", "page_lock", "page_lock=5", "=0", ""])

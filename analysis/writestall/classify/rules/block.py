@@ -145,7 +145,7 @@ RULES: tuple[Rule, ...] = (
             "__blk_mq_run_hw_queue",
             "blk_mq_flush_plug_list",
         ),
-        "block/blk-core.c submit_bio(): asleep on the way down by no queue limit named "
+        "block/blk-core.c submit_bio(): asleep in submission by no queue limit named "
         "above, so the disk or its driver keeps the submitter; submit_bio_wait(), "
         "blkdev_issue_flush() and blk_execute_rq() wait for the I/O itself",
         not_callers=("loop_set_status*", "loop_configure", "__loop_clr_fd"),

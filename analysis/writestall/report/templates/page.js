@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// page: chosen cells to their chains, chosen boxes to a zoom, words to the boxes found
+// page: show the chains of a chosen cell; zoom into and search the flame graph
 "use strict";
 
 const byId = (id) => document.getElementById(id);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
-// Enter and the space bar press what stands in for a button.
+// Enter and the space bar activate elements with the role of a button.
 function press(element, action) {
   element.addEventListener("click", action);
   element.addEventListener("keydown", (event) => {
@@ -189,7 +189,7 @@ function flameGraph() {
   tell(zoomed);
 }
 
-// Paper has no clicks: the slowest three are printed, and what was opened.
+// Print the three slowest chains, and the opened ones.
 window.addEventListener("beforeprint", () => {
   for (const convoy of all("#convoys .convoy:not([hidden])").slice(0, 3)) convoy.open = true;
 });
