@@ -62,8 +62,14 @@ REFUSED = [
         "burst_on_ms = 1\nburst_period_ms = 2",
         "inject[0].burst_on_ms: scsi_debug delays every bio alike",
     ),
-    ('flags_none = ["META"]', "inject[0].flags_none: scsi_debug delays every bio alike"),
-    ('flags_any = ["PREFLUSH"]', "inject[0].flags_any: scsi_debug delays every bio alike"),
+    (
+        'flags_none = ["META"]',
+        "inject[0].flags_none: scsi_debug delays every bio alike",
+    ),
+    (
+        'flags_any = ["PREFLUSH"]',
+        "inject[0].flags_any: scsi_debug delays every bio alike",
+    ),
     ('ops = ["flush"]', "inject[0].ops: scsi_debug cannot select flush"),
     ('mode = "spin"', "inject[0].mode: scsi_debug cannot busy-wait"),
 ]
