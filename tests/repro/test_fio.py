@@ -110,11 +110,15 @@ def test_the_record_is_that_of_any_client(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("output", "text", "message"),
     [
-        ("fio: job file: No such file\n", "", "no JSON of fio's; fio: job file: No"),
+        (
+            "fio: job file: No such file\n",
+            "",
+            "no JSON in fio's output; fio: job file: No",
+        ),
         (said(pids=(1,)), "", "fio names 1 processes, 2 jobs and wrote 2 logs"),
         (said("libaio"), "", "ioengine libaio: want sync or psync"),
-        (said(), "5000, many, 1, 200, 0, 0, 0\n", "w-fio_clat.1.log:1: not such a"),
-        (said(), "5000, 5, 1, 200\n", "w-fio_clat.1.log:1: not such a line"),
+        (said(), "5000, many, 1, 200, 0, 0, 0\n", "w-fio_clat.1.log:1: not a line"),
+        (said(), "5000, 5, 1, 200\n", "w-fio_clat.1.log:1: not a line of fio's log"),
     ],
 )
 def test_what_cannot_be_read_is_said_in_one_line(
@@ -151,7 +155,7 @@ def test_a_scenario_names_a_job_file() -> None:
         (
             "interval_us = 2_000",
             "interval_us = 3_000",
-            "x.toml: workload[0].interval_us: fio counts whole writes a second",
+            "x.toml: workload[0].interval_us: want a whole number of writes a second",
         ),
     ],
 )

@@ -42,12 +42,12 @@ def test_dry_run_sets_it() -> None:
     ("words", "said"),
     [
         (["page-lock", "--mode", "differ"], "invalid choice: 'differ'"),
-        (["healthy", "--mode", "defer"], "--mode defer: healthy holds no bio"),
+        (["healthy", "--mode", "defer"], "--mode defer: healthy has no rules"),
         (
             ["page-lock", "--mode", "defer", "--injector", "dm-delay"],
-            "--mode goes with a SCENARIO and biodelay alone",
+            "--mode needs a SCENARIO and --injector biodelay",
         ),
-        (["--plan", "x", "--mode", "defer"], "--mode goes with a SCENARIO and"),
+        (["--plan", "x", "--mode", "defer"], "--mode needs a SCENARIO and --injector"),
     ],
 )
 def test_a_mode_that_cannot_be_is_refused(words: list[str], said: str) -> None:

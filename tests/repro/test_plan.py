@@ -142,7 +142,7 @@ def test_what_is_no_run_is_never_removed(tmp_path: Path) -> None:
     precious = tmp_path / "tmpfs/1/precious"
     precious.parent.mkdir(parents=True)
     precious.touch()
-    with pytest.raises(RefusedError, match="is no run of a comparison"):
+    with pytest.raises(RefusedError, match="is not a run of a comparison"):
         plan.write(tmp_path, *plan.make(wanted("tmpfs")))
     assert precious.exists()
 

@@ -105,7 +105,7 @@ BAD = [
     (
         "delay_us = 300_000",
         "",
-        "x.toml: inject[0].delay_us: missing: time a bio is held; or give delay",
+        "x.toml: inject[0].delay_us: missing: delay of a bio; or give delay",
     ),
     (
         'submitter = "jbd2/*"',

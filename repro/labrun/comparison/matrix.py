@@ -25,7 +25,7 @@ DEFAULT_PROFILE = "dying-hdd"
 
 @dataclass(frozen=True)
 class Profile:
-    """A disk: what it does to bios, whoever submits them, and how that is known."""
+    """A disk: its delays, for all submitters, and how they were found."""
 
     name: str = key(
         "the file's name without .toml", pattern=NAME, pattern_help=NAME_HELP
@@ -37,7 +37,7 @@ class Profile:
 
 @dataclass(frozen=True)
 class Option:
-    """A file system with its options: one column of a comparison."""
+    """A file system with its options: a row of a comparison."""
 
     name: str = key("name of the option", pattern=NAME, pattern_help=NAME_HELP)
     what: str = key("one line: what is different")
@@ -59,7 +59,7 @@ class Matrix:
 
 
 def profile(name_or_path: str) -> tuple[Profile, dict[str, Any]]:
-    """A profile of the tree, or of a path ending in .toml, and its table as read."""
+    """Read a profile by name or by a path ending in .toml; return it and its table."""
     path = Path(name_or_path)
     if path.suffix != ".toml":
         known = [found.stem for found in sorted(PROFILES.glob("*.toml"))]
@@ -78,18 +78,18 @@ def profile(name_or_path: str) -> tuple[Profile, dict[str, Any]]:
 
 
 def options(path: Path = MATRIX) -> tuple[list[Option], list[dict[str, Any]]]:
-    """All options, and their tables as read."""
+    """Read all options; return them and their tables."""
     table = reading.table_of(reading.read(path), str(path))
     found = schema.build(Matrix, table, "", str(path))
     names = [option.name for option in found.option]
     for number, name in enumerate(names):
         if name in names[:number]:
-            raise RefusedError(f"{path}: option[{number}].name: {name} is taken")
+            raise RefusedError(f"{path}: option[{number}].name: {name} is used twice")
     return list(found.option), table["option"]
 
 
 def choose(known: Sequence[Option], words: Sequence[str]) -> list[Option]:
-    """The options of these names and those of these file systems; none named: all."""
+    """Return the options with these names or file systems; all without a name."""
     names = [option.name for option in known]
     types = {option.filesystem.type for option in known}
     for word in words:

@@ -27,7 +27,7 @@ from labrun.scenario import reading
 
 FORMAT = 1
 FILE = "plan.json"
-# Rules and writers of one run count their seeds up from the run's.
+# Rules and writers of a run have seeds from the run's on.
 SEEDS_A_ROUND = 1_000
 WANTED_LOAD = 100  # percent of what the workload asks for
 OF_THE_WORKLOAD = ("workload", "sysctl", "queue", "memory", "trace", "kernel")
@@ -41,7 +41,7 @@ NOTHING_EXPECTED = {
 
 @dataclass(frozen=True)
 class Wanted:
-    """What was asked for; `inputs` says what else the results rest on."""
+    """The request; `inputs` names what else the results depend on."""
 
     profile: str
     workload: str
@@ -56,7 +56,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Cell:
-    """One run to be: its scenario's file and text, and its folder."""
+    """A planned run: its scenario's file and text, and its folder."""
 
     option: str
     load: int
@@ -65,22 +65,22 @@ class Cell:
 
     @property
     def series(self) -> str:
-        """What its runs of all rounds have in common."""
+        """The name of its runs in all rounds."""
         return self.option + (f"-at-{self.load}" if self.load != WANTED_LOAD else "")
 
     @property
     def name(self) -> str:
-        """Its folder below the comparison's."""
+        """Its folder in that of the comparison."""
         return f"{self.series}/{self.round}"
 
     @property
     def scenario(self) -> str:
-        """Its scenario's file below the comparison's folder."""
+        """Its scenario's file in the folder of the comparison."""
         return f"scenarios/{self.round}/{self.series}.toml"
 
 
 def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
-    """The plan as its file has it, and its cells in the order of running."""
+    """Return the plan as JSON and its cells in the order of the runs."""
     _, disk_table = matrix.profile(wanted.profile)
     work, work_table = reading.load(reading.find(wanted.workload))
     known, tables = matrix.options()
@@ -123,7 +123,7 @@ def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
 
 
 def _at(load: int, workloads: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The workloads with as much less, or more, time between what they do."""
+    """Return the workloads with their intervals scaled to the load."""
     return [
         {
             key: max(1, round(value * WANTED_LOAD / load))
@@ -152,7 +152,7 @@ def _scenario(
     work: dict[str, Any],
     number: int,
 ) -> dict[str, Any]:
-    """The TOML table of one cell."""
+    """Return the TOML table of a cell."""
     filesystem = dict(tables[option.name]["filesystem"])
     if wanted.aged_percent:
         filesystem["aged_percent"] = wanted.aged_percent
@@ -172,7 +172,7 @@ def _toml_file(table: dict[str, Any]) -> str:
 
 
 def _toml(value: Any) -> str:
-    """A value as TOML on one line; JSON's texts and numbers are TOML's, too."""
+    """Format a value as TOML in one line; JSON's strings and numbers are valid TOML."""
     if isinstance(value, dict):
         pairs = (f"{_key(key)} = {_toml(inner)}" for key, inner in value.items())
         return f"{{{', '.join(pairs)}}}"
@@ -186,7 +186,7 @@ def _key(name: str) -> str:
 
 
 def write(folder: Path, plan: dict[str, Any], cells: Sequence[Cell]) -> None:
-    """Put the plan into its folder; runs of other inputs make room for new ones."""
+    """Write the plan to its folder; remove runs of other inputs."""
     for cell in cells:
         path = folder / cell.scenario
         if not path.exists() or path.read_text() != cell.text:
@@ -199,16 +199,16 @@ def write(folder: Path, plan: dict[str, Any], cells: Sequence[Cell]) -> None:
 
 
 def _forget(run: Path) -> None:
-    """Remove a run directory, and nothing else that may stand there."""
+    """Remove a run directory; refuse anything else."""
     if not run.exists() or not any(run.iterdir()):
         return
     if not (run / "manifest.json").exists():
-        raise RefusedError(f"{run} is no run of a comparison; move it away")
+        raise RefusedError(f"{run} is not a run of a comparison; move it away")
     shutil.rmtree(run)
 
 
 def unfinished(folder: Path) -> list[tuple[str, Path, Path]]:
-    """Name, scenario and run directory of the cells still to run, in order."""
+    """List name, scenario and run directory of the cells to run, in order."""
     try:
         plan = json.loads((folder / FILE).read_text())
     except (OSError, ValueError) as error:

@@ -2,13 +2,13 @@
 """cli: compare what a file system keeps after a reset with what it had promised.
 
 `write` appends records to two files, one of them fsynced, until the machine resets
-itself without a word to anybody (sysrq b: drivers/tty/sysrq.c, sysrq_handle_reboot()).
-What was promised by then stands in a file of the host's. `check`, in the next machine,
-lets the file system recover as a boot would, and compares.
+itself without a sync (sysrq b: drivers/tty/sysrq.c, sysrq_handle_reboot()). A file on
+the host has what was acknowledged by then. `check`, in the next machine, lets the file
+system recover as at boot, and compares.
 
-The disk is as healthy as the machine's, or slow as a scenario says, whose sysctls then
-hold as well. It keeps what it completed: one that loses its own cache as well may lose
-more, where a file system does not flush it.
+The disk is the machine's, or is delayed by the rules of a scenario, whose sysctls are
+set too. It keeps every completed write: a disk that loses its own cache may lose more,
+if a file system does not flush it.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ FILES = ("plain", "synced")
 INTERVAL_S = 0.005
 SYNC_EVERY = 10  # records of the second file
 RESET = Path("/proc/sysrq-trigger")
-# What a boot runs before it mounts (systemd-fsck-root.service(8)); that of XFS and
-# btrfs does nothing: fsck.xfs(8), fsck.btrfs(8). Up to 1: errors were corrected.
+# What runs at boot before the mount (systemd-fsck-root.service(8)); fsck.xfs(8) and
+# fsck.btrfs(8) do nothing.
 FSCK = {"ext4": ["e2fsck", "-p"], "f2fs": ["fsck.f2fs", "-a"]}
 
 
@@ -51,24 +51,36 @@ def _parser() -> Parser:
     )
     add = parser.add_argument
     add("phase", choices=("list", "write", "check"))
-    add("options", metavar="A,B", nargs="?", default="", help="of repro/matrix.toml")
-    add("--disk", metavar="DEV", help="scratch disk; what it carries is lost")
-    add("--journal-disk", metavar="DEV", help="a second one, where one is needed")
-    add("--scenario", metavar="FILE", type=Path, help="its slow disk, its sysctls")
-    add("--build", metavar="DIR", type=Path, help="where biodelay.ko is")
-    add("--promises", metavar="FILE", type=Path, help="where they survive the cut")
-    add("--kept", metavar="FILE", type=Path, help="where check tells what is left")
-    add("--seconds", metavar="S", type=whole(1, 3600), default=10, help="until then")
+    add(
+        "options",
+        metavar="A,B",
+        nargs="?",
+        default="",
+        help="options of repro/matrix.toml",
+    )
+    add("--disk", metavar="DEV", help="scratch disk; its data is lost")
+    add("--journal-disk", metavar="DEV", help="second scratch disk, if needed")
+    add("--scenario", metavar="FILE", type=Path, help="use its rules and its sysctls")
+    add("--build", metavar="DIR", type=Path, help="folder of biodelay.ko")
+    add("--promises", metavar="FILE", type=Path, help="file that survives the reset")
+    add("--kept", metavar="FILE", type=Path, help="file for the result of check")
+    add(
+        "--seconds",
+        metavar="S",
+        type=whole(1, 3600),
+        default=10,
+        help="time to the reset (10)",
+    )
     add(
         "--cut-this-machine",
         action="store_true",
-        help="yes, reset it at once, with all that is unsaved on it",
+        help="reset this machine at once; unsaved data is lost",
     )
     return parser
 
 
 def chosen(words: str) -> list[Option]:
-    """The options of these names or file systems that have a disk; none named: all."""
+    """Return the options with these names or file systems, tmpfs left out."""
     known = [one for one in matrix.options()[0] if one.filesystem.type != "tmpfs"]
     return matrix.choose(known, [word for word in words.split(",") if word])
 
@@ -84,10 +96,10 @@ def _mounted(option: Option, path: str) -> Iterator[Path]:
 
 
 def _write(option: Option, asked: argparse.Namespace) -> None:
-    """Append until the machine is gone."""
+    """Append until the machine resets."""
     if not asked.cut_this_machine:
-        raise RefusedError("write resets this machine: say --cut-this-machine")
-    found, disks = _slow(asked), _disks(asked)
+        raise RefusedError("write resets this machine: give --cut-this-machine")
+    found, disks = _scenario(asked), _disks(asked)
     for argv in filesystem.mkfs_argvs(
         option.filesystem, asked.disk, asked.journal_disk
     ):
@@ -98,30 +110,30 @@ def _write(option: Option, asked: argparse.Namespace) -> None:
         os.sync()
         promises = os.open(asked.promises, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         if found:
-            _slow_down(found, disks, asked.build)
+            _delay(found, disks, asked.build)
         if os.fork() == 0:
             time.sleep(asked.seconds)
             RESET.write_text("b")
         _append(files, promises)
 
 
-def _slow(asked: argparse.Namespace) -> Scenario | None:
-    """The scenario that says how slow the disk is, if any."""
+def _scenario(asked: argparse.Namespace) -> Scenario | None:
+    """Return the scenario of --scenario, if any."""
     if not asked.scenario:
         return None
     if not asked.build:
-        raise RefusedError("--scenario wants --build, where biodelay.ko is")
+        raise RefusedError("--scenario needs --build, folder of biodelay.ko")
     return reading.load(asked.scenario)[0]
 
 
 def _disks(asked: argparse.Namespace) -> Disks:
-    """Those given, on which nothing is."""
+    """Return the disks; refuse those that carry data."""
     journal = asked.journal_disk and disk.inspect(asked.journal_disk, wipe=False)
     return Disks(disk.inspect(asked.disk, wipe=False), journal or None)
 
 
-def _slow_down(found: Scenario, disks: Disks, built: Path) -> None:
-    """Nothing of it is undone: this machine has no future."""
+def _delay(found: Scenario, disks: Disks, built: Path) -> None:
+    """Set up the delays; nothing is undone, since the machine resets."""
     for key, value in found.sysctl.items():
         tuning.sysctl_path(key).write_text(str(value))
     for argv in Biodelay(found, disks, built, False).load_commands():
@@ -145,13 +157,13 @@ def _append(files: list[int], promises: int) -> None:
 
 
 def _check(option: Option, asked: argparse.Namespace) -> None:
-    """Tell what is left, as JSON."""
+    """Write what the files kept, as JSON."""
     promised = asked.promises.read_bytes()
     written, synced, t_ns = records.PROMISED.unpack(promised)
     promises = (Promise(written, 0, t_ns), Promise(written, synced, t_ns))
     found: dict[str, object] = {"option": option.name, "what": option.what}
-    slow = _slow(asked)
-    found["disk"] = slow.purpose if slow else "as the machine has it"
+    scenario = _scenario(asked)
+    found["disk"] = scenario.purpose if scenario else "as the machine has it"
     found["fsck"] = _fsck(option, asked.disk)
     with _mounted(option, asked.disk) as target:
         for name, promise in zip(FILES, promises, strict=True):
@@ -164,7 +176,7 @@ def _check(option: Option, asked: argparse.Namespace) -> None:
 
 
 def _fsck(option: Option, path: str) -> str | None:
-    """The last line of what it said, or why it did not do; None: there is none."""
+    """Run fsck; return its last line or why it failed, None where there is no fsck."""
     argv = FSCK.get(option.filesystem.type)
     if argv is None:
         return None

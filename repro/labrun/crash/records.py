@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """records: make numbered records, and count those that a file kept.
 
-A record's place in the file is its number, and its filling follows from its head: so
-each says of itself whether it is whole and where it belongs.
+A record's number gives its offset in the file, and its content follows from its head:
+each can be checked by itself.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ PROMISED = struct.Struct("<3Q")  # written to each file, of these synced, t_ns
 
 
 def record(number: int, t_ns: int) -> bytes:
-    """The record of that number, written at that time."""
+    """Return the record of that number, written at that time."""
     head = HEAD.pack(MAGIC, number, t_ns)
     return head + hashlib.shake_128(head).digest(RECORD_BYTES - HEAD.size)
 
 
 def written_at(block: bytes, number: int) -> int | None:
-    """When the record of that number was written; None: this is not it, or torn."""
+    """Return when that record was written; None for another or a torn one."""
     if len(block) != RECORD_BYTES:
         return None
     _, _, t_ns = HEAD.unpack_from(block)
@@ -33,8 +33,8 @@ def written_at(block: bytes, number: int) -> int | None:
 
 @dataclass(frozen=True)
 class Promise:
-    """How many records the kernel took, how many of those fsync(2) confirmed, and when
-    the last one was taken."""
+    """Records that write(2) and fsync(2) acknowledged, and the time of the
+    last write."""
 
     written: int
     synced: int
@@ -43,10 +43,10 @@ class Promise:
 
 @dataclass(frozen=True)
 class Kept:
-    """What a file holds of what was promised, in records.
+    """The records that a file kept and lost.
 
-    `lost_ms` is how far back the file ends: from the last record that was taken to the
-    last before the first that is missing; None where not even the first one is there.
+    `lost_ms` is the time between the last write and the last record before the first
+    missing one; None if all are missing.
     """
 
     written: int
@@ -58,7 +58,7 @@ class Kept:
 
 
 def judge(data: bytes, promise: Promise) -> Kept:
-    """Compare a file with what was promised of it; an absent file is an empty one."""
+    """Compare a file with its promise; treat an absent file as empty."""
     blocks = [data[at : at + RECORD_BYTES] for at in range(0, len(data), RECORD_BYTES)]
     times = [written_at(block, number) for number, block in enumerate(blocks)]
     times += [None] * (promise.written - len(times))

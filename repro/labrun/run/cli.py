@@ -39,62 +39,72 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SCENARIO",
         help="a name of --list, or a .toml file; NAME:VARIANT for one of its variants",
     )
-    add("--plan", metavar="DIR", type=Path, help="all cells of a plan, no SCENARIO")
+    add(
+        "--plan",
+        metavar="DIR",
+        type=Path,
+        help="run the cells of a plan instead of a SCENARIO",
+    )
     add(
         "--only",
         metavar="CELL",
         action="append",
         default=[],
-        help="of the plan, this cell; may be given again (all)",
+        help="only this cell of the plan; repeatable (all)",
     )
-    add("--disk", metavar="DEV", help="scratch disk; what it carries is lost")
-    add(
-        "--journal-disk", metavar="DEV", help="second scratch disk, where one is needed"
-    )
-    add("--wipe", action="store_true", help="go on although the disk carries data")
+    add("--disk", metavar="DEV", help="scratch disk; its data is lost")
+    add("--journal-disk", metavar="DEV", help="second scratch disk, if needed")
+    add("--wipe", action="store_true", help="erase a disk that carries data")
     add("--out", metavar="DIR", type=Path, help="new run directory (out/TIME-SCENARIO)")
-    add("--engine", choices=tracer.CHOICES, default="stap", help="who traces (stap)")
+    add(
+        "--engine", choices=tracer.CHOICES, default="stap", help="tracing engine (stap)"
+    )
     add(
         "--injector",
         choices=registry.REGISTRY,
         default=registry.DEFAULT,
-        help=f"what slows the disks ({registry.DEFAULT})",
+        help=f"what delays the disks ({registry.DEFAULT})",
     )
     add(
         "--mode",
         choices=HOLDING,
-        help="how biodelay holds bios, whatever the scenario's rules say",
+        help="how biodelay delays bios, instead of the rules' own mode",
     )
     add(
         "--build",
         metavar="DIR",
         type=Path,
-        help="compiled parts (build/KERNEL_RELEASE, made there where missing)",
+        help="compiled parts (build/KERNEL_RELEASE, built if missing)",
     )
     add(
         "--duration-s",
         metavar="S",
         type=whole(1, MAX_DURATION_S),
-        help="instead of the scenario's own",
+        help="length of the workload (the scenario's)",
     )
     add(
         "--allow-bare-metal",
         action="store_true",
-        help="slow the disk although this is no virtual machine",
+        help="delay a disk of a machine that is not virtual",
     )
-    add("--progress", choices=MODES, default="text", help="steps on stderr, how (text)")
+    add(
+        "--progress",
+        choices=MODES,
+        default="text",
+        help="format of the steps on stderr (text)",
+    )
     only = parser.add_mutually_exclusive_group()
-    only.add_argument("--list", action="store_true", help="list the scenarios and stop")
+    only.add_argument("--list", action="store_true", help="list the scenarios and exit")
     only.add_argument(
         "--list-variants",
         action="store_true",
-        help="list the scenario and its variants by name and stop",
+        help="list the scenario and its variants by name and exit",
     )
     only.add_argument(
-        "--check", action="store_true", help="check the scenario file and stop"
+        "--check", action="store_true", help="check the scenario file and exit"
     )
     only.add_argument(
-        "--dry-run", action="store_true", help="print what would be done and stop"
+        "--dry-run", action="store_true", help="print the commands of the run and exit"
     )
     return parser
 
@@ -108,7 +118,7 @@ def _list() -> int:
 
 
 def _new_folder(out: Path | None, name: str) -> Path:
-    """The run directory to be: absent or empty. Raises RefusedError."""
+    """Make the run directory, or use an empty one. Raises RefusedError."""
     folder = out or TREE / "out" / f"{time.strftime('%Y%m%d-%H%M%S')}-{name}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -129,7 +139,7 @@ def _run(options: argparse.Namespace) -> int:
     stop = Stop()
     stop.install()
     if options.mode and (options.plan or options.injector != registry.DEFAULT):
-        raise RefusedError(f"--mode goes with a SCENARIO and {registry.DEFAULT} alone")
+        raise RefusedError(f"--mode needs a SCENARIO and --injector {registry.DEFAULT}")
     if options.plan:
         return series.run(options, stop)
     name, variant = variants.split(options.scenario)
@@ -138,7 +148,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.list_variants:
         print("\n".join(map(partial(variants.label, name), variants.names(every))))
         return EXIT_COMPLETE
-    registry.chosen(found, options.injector)  # may refuse what the rules ask for
+    registry.chosen(found, options.injector)  # may refuse the rules
     if options.check:
         print(f"{found.name}: {found.purpose}")
         return EXIT_COMPLETE

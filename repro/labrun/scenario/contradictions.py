@@ -12,17 +12,17 @@ from labrun.scenario.kinds import FIO_JOBS, SECOND_US, Fio
 from labrun.scenario.schema import did_you_mean
 
 Found = Iterator[tuple[str, str]]
-# What `expect` can ask of one kind of client alone.
+# Keys of `expect` for one kind of client.
 ASKS = {
     "safepoint": ("pause_ms_min", "logging_ms_max", "threads_stopped"),
     "broker": ("request_ms_min", "writes_p999_below_us"),
 }
-# What a variant can change in one kind of client alone.
+# Keys of a variant for one kind of client.
 CHANGES = {"safepoint": ("asynchronous", "on_tmpfs")}
 
 
 def contradictions(scenario: Scenario, stem: str) -> Found:
-    """Pairs of a place and what is wrong there."""
+    """List pairs of a place and the mistake there."""
     if scenario.name != stem:
         yield "name", f"want {stem!a}, the file's name"
     kernel = scenario.kernel
@@ -31,7 +31,7 @@ def contradictions(scenario: Scenario, stem: str) -> Found:
     yield from _workloads(scenario)
     filesystem = scenario.filesystem
     if filesystem.external_journal and filesystem.type != "ext4":
-        yield "filesystem.external_journal", "only ext4 can have one"
+        yield "filesystem.external_journal", "only ext4 has one"
     yield from _memory(scenario)
     for index, inject in enumerate(scenario.inject):
         for at, why in rule.mistakes(inject):
@@ -49,7 +49,7 @@ def _workloads(scenario: Scenario) -> Found:
     for index, workload in enumerate(scenario.workload):
         place = f"workload[{index}]"
         if workload.name in names[:index]:
-            yield f"{place}.name", f"{workload.name} is taken"
+            yield f"{place}.name", f"{workload.name} is used twice"
         if 0 < getattr(workload, "region_bytes", 0) < workload.write_bytes:
             yield f"{place}.region_bytes", "smaller than one write"
         if isinstance(workload, Fio):
@@ -61,23 +61,23 @@ def _fio(workload: Fio, place: str) -> Found:
         known = [path.stem for path in FIO_JOBS.glob("*.fio")]
         yield f"{place}.job", f"not known{did_you_mean(workload.job, known)}"
     if SECOND_US % workload.interval_us:
-        yield f"{place}.interval_us", "fio counts whole writes a second"
+        yield f"{place}.interval_us", "want a whole number of writes a second"
 
 
 def _memory(scenario: Scenario) -> Found:
     filesystem, memory = scenario.filesystem, scenario.memory
     if filesystem.loop and filesystem.type == "tmpfs" and not memory:
-        yield "filesystem.loop", "tmpfs is on no disk"
+        yield "filesystem.loop", "tmpfs has no disk"
     if memory and filesystem.type != "tmpfs":
-        yield "memory", f"{filesystem.type} has the disk; only beside tmpfs it swaps"
+        yield "memory", f"{filesystem.type} uses the disk; only tmpfs leaves it to swap"
     elif memory and scenario.inject and not filesystem.loop:
-        yield "filesystem.loop", "want true: no rule slows a disk that is swap itself"
+        yield "filesystem.loop", "want true: no rule delays a disk that is swap itself"
 
 
 def _disks(scenario: Scenario, filesystem: str) -> Found:
     for index, inject in enumerate(scenario.inject):
         if inject.disk == "journal" and not scenario.filesystem.external_journal:
-            why = f"the journal has none; set {filesystem}.external_journal = true"
+            why = f"the journal has no disk; set {filesystem}.external_journal = true"
             yield f"inject[{index}].disk", why
 
 
@@ -98,7 +98,7 @@ def _asks(scenario: Scenario, expect: Expect, place: str) -> Found:
     for kind, names in ASKS.items():
         for name in names:
             if kind != client and getattr(expect, name) is not None:
-                yield f"{place}.{name}", f"the first workload is no {kind}"
+                yield f"{place}.{name}", f"the first workload is not a {kind}"
 
 
 def _variants(scenario: Scenario) -> Found:
@@ -107,13 +107,13 @@ def _variants(scenario: Scenario) -> Found:
     for index, variant in enumerate(scenario.variant):
         place = f"variant[{index}]"
         if variant.name in taken:
-            yield f"{place}.name", f"{variant.name} is taken"
+            yield f"{place}.name", f"{variant.name} is used twice"
             continue
         taken.append(variant.name)
         for kind, names in CHANGES.items():
             for name in names:
                 if kind != client and getattr(variant, name):
-                    yield f"{place}.{name}", f"the first workload is no {kind}"
+                    yield f"{place}.{name}", f"the first workload is not a {kind}"
                     return
         yield from _asks(scenario, variant.expect, f"{place}.expect")
         applied = variants.applied(scenario, variant)

@@ -33,18 +33,18 @@ attribute:  delay-table lognormal 1ms 0.8 > /sys/kernel/config/biodelay/R/delay
 
 
 def fio_samples(lines: Iterable[str]) -> Iterable[float]:
-    """The second column of fio's latency logs: ns (HOWTO, "Log File Formats")."""
+    """Yield the second column of fio's latency logs: ns (HOWTO, "Log File Formats")."""
     for line in lines:
         yield float(line.split(",")[1])
 
 
 def number_samples(scale: float) -> Callable[[Iterable[str]], Iterable[float]]:
-    """One number a line."""
+    """Return a parser of one number a line."""
     return lambda lines: (float(line) * scale for line in lines if line.strip())
 
 
 def biosnoop_samples(lines: Iterable[str]) -> Iterable[float]:
-    """The last column, LAT(ms), below the head line."""
+    """Yield the last column, LAT(ms), below the header line."""
     for line in lines:
         words = line.split()
         if words and not words[-1].startswith("LAT"):
@@ -52,7 +52,7 @@ def biosnoop_samples(lines: Iterable[str]) -> Iterable[float]:
 
 
 def blkparse_samples(lines: Iterable[str]) -> Iterable[float]:
-    """Issue to completion by device and sector, in blkparse's default format."""
+    """Yield times from issue to completion, from blkparse's default format."""
     issued: dict[tuple[str, str], float] = {}
     for line in lines:
         words = line.split()
@@ -68,16 +68,16 @@ def blkparse_samples(lines: Iterable[str]) -> Iterable[float]:
 def read_samples(
     path: Path, parse: Callable[[Iterable[str]], Iterable[float]]
 ) -> list[float]:
-    """A log's delays in ns."""
+    """Return the delays of a log in ns."""
     try:
         with path.open(encoding="utf-8") as lines:
             samples = list(parse(lines))
     except OSError as error:
         raise RefusedError(f"{path}: {error.strerror}") from None
     except (ValueError, IndexError) as error:
-        raise RefusedError(f"{path}: not such a log: {error}") from None
+        raise RefusedError(f"{path}: not a log of this kind: {error}") from None
     if len(samples) < 2:
-        raise RefusedError(f"{path}: {len(samples)} delays in it, 2 or more are needed")
+        raise RefusedError(f"{path}: {len(samples)} delays, want 2 or more")
     return samples
 
 

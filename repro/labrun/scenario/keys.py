@@ -43,7 +43,7 @@ CLASSES = (
 )
 VERSION = r"\d{1,2}\.\d{1,3}"
 VERSION_HELP = "a kernel release like 6.12"
-# Options are handed to mkfs and mount as they are: no shell is in between.
+# Options go to mkfs and mount unchanged; there is no shell.
 SYSCTL = r"[a-z0-9_]+(\.[a-z0-9_-]+)+"
 QUEUE = r"[a-z_]+"
 
@@ -66,7 +66,7 @@ class KernelRange:
 
 @dataclass(frozen=True)
 class FileSystem:
-    """What is made on the scratch disk, and how it is mounted."""
+    """The file system on the scratch disk, and its mount options."""
 
     type: str = key("file system", choices=("ext4", "xfs", "btrfs", "f2fs", "tmpfs"))
     mkfs_options: tuple[str, ...] = key("arguments of mkfs.TYPE before the disk", ())
@@ -79,7 +79,7 @@ class FileSystem:
         "on a loop device over the disk, whose queue is the one of [queue]", False
     )
     aged_percent: int = key(
-        "fill it so far with small files first, then delete every other; 0: fresh",
+        "fill it with small files first, then delete every other one; 0: new",
         0,
         unit="%",
         minimum=0,
@@ -89,11 +89,11 @@ class FileSystem:
 
 @dataclass(frozen=True)
 class Memory:
-    """What the writers may have of the machine's."""
+    """The limit on the writers' memory."""
 
     limit_bytes: int = key(
-        "of all writers together; what is beyond it is swapped to the scratch disk,"
-        " which carries nothing else",
+        "of all writers together; the rest is swapped to the scratch disk, which"
+        " carries nothing else",
         unit="bytes",
         minimum=1 << 22,
         maximum=1 << 40,
@@ -102,7 +102,7 @@ class Memory:
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """One process of latwriter; the first one is the client that is measured."""
+    """One process of latwriter; the first workload is the measured client."""
 
     kind: str = kind_key("latwriter")
     name: str = name_key()
@@ -120,7 +120,7 @@ class Workload:
     fsync_every: int = key(
         "fsync after every Nth write; 0: never", 0, minimum=0, maximum=2**31 - 1
     )
-    slow_us: int = slow_key("calls of at least this length are recorded one by one")
+    slow_us: int = slow_key("calls of at least this length go to the slow log")
 
 
 AnyWorkload = Workload | Safepoint | Broker | Fio
@@ -128,17 +128,17 @@ AnyWorkload = Workload | Safepoint | Broker | Fio
 
 @dataclass(frozen=True)
 class Trace:
-    """From which length on the tracers print."""
+    """The thresholds of the tracers."""
 
     floor_us: int = key(
-        "shortest sleep worth a block event",
+        "shortest sleep that gives a block event",
         1_000,
         unit="us",
         minimum=1,
         maximum=60_000_000,
     )
     stall_us: int = key(
-        "least sleep in one call worth a write event",
+        "least sleep in one call that gives a write event",
         50_000,
         unit="us",
         minimum=1,
@@ -148,48 +148,51 @@ class Trace:
 
 @dataclass(frozen=True)
 class Expect:
-    """What the run must show; a run that does not is a failed test."""
+    """What the run must show."""
 
     chain: tuple[str, ...] = key(
         "classes that must follow each other in a chain", choices=CLASSES
     )
     stalled_writes_min: int = key(
-        "writes that stall at least", minimum=0, maximum=10**9
+        "least number of stalled writes", minimum=0, maximum=10**9
     )
     stall_ms_min: int = key(
-        "length each of them has at least", unit="ms", minimum=0, maximum=3_600_000
+        "least length of each of them", unit="ms", minimum=0, maximum=3_600_000
     )
     stalled_writes_max: int | None = key(
-        "writes that stall at most, of any length", None, minimum=0, maximum=10**9
+        "greatest number of stalled writes, of any length",
+        None,
+        minimum=0,
+        maximum=10**9,
     )
     unheld_chain: tuple[str, ...] = key(
-        "instead of `chain`, where an injector holds no task: dm-delay, scsi_debug",
+        "`chain` for injectors that hold no task: dm-delay, scsi_debug",
         (),
         choices=CLASSES,
     )
     writer_untouched: bool = key("no rule may match the writer itself", True)
     pause_ms_min: int | None = key(
-        "length of the longest pause at least",
+        "least length of the longest pause",
         None,
         unit="ms",
         minimum=0,
         maximum=3_600_000,
     )
     logging_ms_max: int | None = key(
-        "time a pause spends logging its line at most",
+        "greatest time that a pause spends on logging its line",
         None,
         unit="ms",
         minimum=0,
         maximum=3_600_000,
     )
     threads_stopped: int | None = key(
-        "threads that stood still in the longest pause at least",
+        "least number of threads stopped in the longest pause",
         None,
         minimum=0,
         maximum=1024,
     )
     request_ms_min: int | None = key(
-        "length of the slowest request at least",
+        "least length of the slowest request",
         None,
         unit="ms",
         minimum=0,
@@ -206,16 +209,16 @@ class Expect:
 
 @dataclass(frozen=True)
 class Variant:
-    """The scenario with something else in one place: a remedy, say."""
+    """The scenario with one change, such as a remedy."""
 
     name: str = key(
-        "stands behind the scenario's name and a colon",
+        "name after the scenario's name and a colon",
         pattern=NAME,
         pattern_help=NAME_HELP,
     )
     purpose: str = key("one sentence: what is different")
-    expect: Expect = key("what must be seen instead")
-    filesystem: FileSystem | None = key("what the disk carries instead", None)
+    expect: Expect = key("what the run must show instead")
+    filesystem: FileSystem | None = key("file system instead of the scenario's", None)
     asynchronous: bool = key("the first workload's log is asynchronous", False)
     on_tmpfs: bool = key("the first workload's log is on a tmpfs", False)
 
@@ -230,34 +233,34 @@ class Scenario:
     purpose: str = key("one sentence: what stalls, and why")
     duration_s: int = key("length of the workload", unit="s", minimum=1, maximum=86_400)
     kernel: KernelRange = key("kernels it is known on")
-    filesystem: FileSystem = key("what the disk carries")
+    filesystem: FileSystem = key("the file system on the disk")
     workload: tuple[AnyWorkload, ...] = key(
-        "processes that write, at once", minimum=1, maximum=16
+        "processes that write concurrently", minimum=1, maximum=16
     )
-    expect: Expect = key("what must be seen")
+    expect: Expect = key("what the run must show")
     inject: tuple[Inject, ...] = key(
         "rules of the injector, first match wins", (), maximum=16
     )
     injectors: tuple[str, ...] = key(
-        "those that make its chain, where they can do its rules; others are refused",
+        "those that cause its chain if they can do its rules; others are refused",
         INJECTORS,
         choices=INJECTORS,
     )
     sysctl: dict[str, str | int] = key(
-        "settings during the run, put back afterwards",
+        "settings during the run, restored afterwards",
         dict,
         pattern=SYSCTL,
         pattern_help="a sysctl's name like vm.dirty_expire_centisecs",
     )
     queue: dict[str, str | int] = key(
-        "attributes of the disk's queue, set before it is formatted, put back at last",
+        "attributes of the disk's queue, set before mkfs, restored at the end",
         dict,
         pattern=QUEUE,
         pattern_help="a file of /sys/block/DISK/queue",
     )
     memory: Memory | None = key("a limit on the writers' memory", None)
     trace: Trace = key("what the tracers print", Trace)
-    seed: int = key("of everything random", 1, minimum=0, maximum=2**63 - 1)
+    seed: int = key("seed of all random numbers", 1, minimum=0, maximum=2**63 - 1)
     variant: tuple[Variant, ...] = key(
         "what the scenario is compared with", (), maximum=16
     )

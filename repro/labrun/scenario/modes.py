@@ -11,20 +11,22 @@ from labrun.scenario.keys import Scenario
 
 
 def applied(scenario: Scenario, mode: str | None) -> Scenario:
-    """The scenario in that mode, in its rules' own where it is None.
+    """Return the scenario with that mode in every rule; None changes nothing.
 
-    Raises RefusedError where there are no rules.
+    Raises RefusedError if there are no rules.
     """
     if mode is None:
         return scenario
     if not scenario.inject:
-        raise RefusedError(f"--mode {mode}: {scenario.name} holds no bio; leave it out")
+        raise RefusedError(
+            f"--mode {mode}: {scenario.name} has no rules; remove --mode"
+        )
     rules = tuple(dataclasses.replace(rule, mode=mode) for rule in scenario.inject)
     return dataclasses.replace(scenario, inject=rules)
 
 
 def as_read(table: dict[str, Any], mode: str | None) -> dict[str, Any]:
-    """The scenario's own TOML table with the same change."""
+    """Return the scenario's TOML table with the same change."""
     if mode is None:
         return table
     return table | {"inject": [rule | {"mode": mode} for rule in table["inject"]]}

@@ -19,7 +19,7 @@ MAX_FILE_BYTES = 1 << 14
 
 
 def find(name_or_path: str) -> Path:
-    """The file of a scenario of the tree, or of any path ending in .toml."""
+    """Return the file of a scenario by name, or a path ending in .toml."""
     if name_or_path.endswith(".toml"):
         return Path(name_or_path)
     path = SCENARIOS / f"{name_or_path}.toml"
@@ -31,7 +31,7 @@ def find(name_or_path: str) -> Path:
 
 
 def load(path: Path) -> tuple[Scenario, dict[str, Any]]:
-    """The scenario and its file's table as read. Raises RefusedError."""
+    """Return the scenario and its TOML table. Raises RefusedError."""
     text = read(path)
     return parse(text, str(path), path.stem), table_of(text, str(path))
 
@@ -46,7 +46,7 @@ def read(path: Path) -> str:
         ) from None
     if len(content) > MAX_FILE_BYTES:
         raise RefusedError(
-            f"{path}: larger than a scenario may be ({MAX_FILE_BYTES} bytes)"
+            f"{path}: larger than {MAX_FILE_BYTES} bytes, the limit for a scenario"
         )
     try:
         return content.decode()
@@ -57,7 +57,7 @@ def read(path: Path) -> str:
 
 
 def parse(text: str, source: str, stem: str) -> Scenario:
-    """The scenario in a TOML text; `source` is named in messages."""
+    """Parse TOML text into a scenario; messages name `source`."""
     scenario = schema.build(Scenario, table_of(text, source), "", source)
     for place, mistake in contradictions(scenario, stem):
         raise RefusedError(f"{source}: {place}: {mistake}")
@@ -65,7 +65,7 @@ def parse(text: str, source: str, stem: str) -> Scenario:
 
 
 def table_of(text: str, source: str) -> dict[str, Any]:
-    """A TOML text as a table. Raises RefusedError."""
+    """Parse TOML text into a table. Raises RefusedError."""
     try:
         return tomllib.loads(text)
     except RecursionError:

@@ -15,64 +15,73 @@ INJECTORS = BIODELAY, DM_DELAY, SCSI_DEBUG = "biodelay", "dm-delay", "scsi_debug
 DEFAULT_INJECTOR = BIODELAY
 MODES = ("sleep", "defer", "spin")
 FLAGS = ("SYNC", "META", "PRIO", "FUA", "PREFLUSH", "RAHEAD")
-# Distributions that biodelay knows itself, in ns; the others are tables of ours.
+# Distributions that biodelay implements, in ns; the others become tables.
 NATIVE = re.compile(r"uniform \d+ \d+|bimodal \d+ \d+ \d+|table( \d+:\d+)+")
 HOUR_MS = 3_600_000
 
 
 @dataclass(frozen=True)
 class Inject:
-    """One rule: which bios wait, how, and how long."""
+    """A rule: which bios are delayed, how, and for how long."""
 
     delay_us: int | None = key(
-        "time a bio is held", None, unit="us", minimum=1, maximum=30_000_000
+        "delay of a bio", None, unit="us", minimum=1, maximum=30_000_000
     )
     delay: str | None = key(
-        "instead: a formula of repro/delay-table, `lognormal 8ms 0.8`, or biodelay's "
-        "own words, in ns",
+        "distribution instead: a formula of repro/delay-table, `lognormal 8ms 0.8`, or "
+        "biodelay's own syntax, in ns",
         None,
         characters=delays.MAX_BYTES,
     )
     dm_delay_ms: int | None = key(
-        "instead of all that shapes delays, where dm-delay slows the whole disk",
+        "delay of the whole disk with dm-delay, instead of the keys for delays",
         None,
         unit="ms",
         minimum=1,
         maximum=30_000,
     )
     scsi_debug_ms: int | None = key(
-        "instead of all that shapes delays but lanes, where the disk is scsi_debug's",
+        "delay with scsi_debug, instead of the keys for delays except lanes",
         None,
         unit="ms",
         minimum=1,
         maximum=999,
     )
     disk: str = key(
-        "disk that is slow: that of --disk, or the journal's own",
+        "delayed disk: that of --disk, or --journal-disk",
         "scratch",
         choices=("scratch", "journal"),
     )
     submitter: str = key("comm of the submitting task, a glob of * and ?", "*")
     kind: str = key(
-        "who submits",
+        "type of the submitter",
         "anyone",
         choices=("anyone", "user", "kthread", "writeback"),
     )
     ops: tuple[str, ...] = key(
-        "operations held; empty: all of them",
+        "operations to delay; empty: all",
         (),
         choices=("read", "write", "flush", "discard", "zeroes", "other"),
     )
     flags_any: tuple[str, ...] = key(
-        "flags of which a bio has one; empty: no matter", (), choices=FLAGS
+        "the bio has one of these flags; empty: any", (), choices=FLAGS
     )
-    flags_none: tuple[str, ...] = key("flags a bio has none of", (), choices=FLAGS)
-    mode: str = key("way of holding", "sleep", choices=MODES)
+    flags_none: tuple[str, ...] = key(
+        "the bio has none of these flags", (), choices=FLAGS
+    )
+    mode: str = key("how the bio is delayed", "sleep", choices=MODES)
     lanes: int = key(
-        "bios served at once, the others queue; 0: no limit", 0, minimum=0, maximum=64
+        "bios delayed at a time, the others queue; 0: no limit",
+        0,
+        minimum=0,
+        maximum=64,
     )
     probability: int = key(
-        "share of these bios that is held", 100, unit="%", minimum=1, maximum=100
+        "share of the matching bios that is delayed",
+        100,
+        unit="%",
+        minimum=1,
+        maximum=100,
     )
     correlation: int = key(
         "chance that a delay repeats the last one",
@@ -89,7 +98,7 @@ class Inject:
         maximum=1 << 40,
     )
     burst_on_ms: int = key(
-        "slow so long in each period; 0: always",
+        "time with delays in each period; 0: always",
         0,
         unit="ms",
         minimum=0,
@@ -101,11 +110,11 @@ class Inject:
 
 
 def mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
-    """Keys whose values, each fine alone, do not fit together, and why."""
+    """List keys whose values exclude each other, and why."""
     if rule.delay_us is None and rule.delay is None:
-        yield "delay_us", "missing: time a bio is held; or give delay"
+        yield "delay_us", "missing: delay of a bio; or give delay"
     if rule.delay_us is not None and rule.delay is not None:
-        yield "delay", "delay_us is there too; leave one out"
+        yield "delay", "delay_us is set too; remove one"
     if rule.delay is not None and not NATIVE.fullmatch(rule.delay):
         try:
             delays.formula(rule.delay)
@@ -123,7 +132,7 @@ def _delay(rule: Inject) -> dict[str, str]:
 
 
 def _words(rule: Inject) -> dict[str, str]:
-    """The attributes that choose bios and shape the delays."""
+    """Return the attributes that select bios and describe delays."""
     return {
         "submitter": rule.submitter,
         "kind": rule.kind,
@@ -140,9 +149,9 @@ def _words(rule: Inject) -> dict[str, str]:
 
 
 def attributes(rule: Inject, number: int, disk: str, seed: int) -> dict[str, str]:
-    """Attributes (kmod/README.md) by name, in the order of writing, not armed.
+    """Return attributes (kmod/README.md) by name, in the order of writing, not armed.
 
-    What a scenario leaves at its default is left at biodelay's, which is the same.
+    Defaults are left out: biodelay has the same.
     """
     default = _words(Inject())
     told = {name: text for name, text in _words(rule).items() if text != default[name]}

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """schema: parse a TOML table into a frozen record, or name the mistake in one line.
 
-A record's fields are the table of what a scenario may say: `key()` gives each
-its unit, range and choices, and the loader, its messages and the test of
-docs/scenario-format.md all read that one table.
+The fields of a record are the keys of a table: `key()` gives each its unit, range and
+choices, which the loader, its messages and the test of docs/scenario-format.md use.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True)
 class Key:
-    """What a value must be, beside its type.
+    """The limits of a value, in addition to its type.
 
     minimum and maximum bound a number, the length of a list, or every number of
-    it; `choices` and `pattern` bind a text or every text of a list.
+    it; `choices` and `pattern` restrict a text or every text of a list.
     """
 
     help: str
@@ -42,7 +41,7 @@ class Key:
 
 
 def key(help: str, default: Any = REQUIRED, **limits: Any) -> Any:
-    """A dataclass field that a scenario file may set."""
+    """Return a dataclass field that a scenario file may set."""
     metadata = {"key": Key(help, **limits)}
     if callable(default):
         return dataclasses.field(default_factory=default, metadata=metadata)
@@ -50,7 +49,7 @@ def key(help: str, default: Any = REQUIRED, **limits: Any) -> Any:
 
 
 def key_of(field: dataclasses.Field[Any]) -> Key:
-    """The limits of a record's field."""
+    """Return the limits of a record's field."""
     found: Key = field.metadata["key"]
     return found
 
@@ -59,7 +58,7 @@ TYPE_NAMES = {str: "text", int: "a whole number", bool: "true or false"}
 
 
 def build(record: type[Record], table: Any, where: str, source: str) -> Record:
-    """The record a TOML table describes.
+    """Build the record of a TOML table.
 
     `where` is the table's place (`inject[0]`, empty at the top), `source` the
     file's name. Raises RefusedError with one line: source, place, mistake, remedy.
@@ -88,7 +87,7 @@ def _join(where: str, name: str) -> str:
 
 
 def _mistake(source: str, place: str, what: str) -> RefusedError:
-    # A key is the file's author's text: what a terminal would obey is escaped.
+    # A key may contain control characters, which are escaped.
     printable = place if place.isprintable() else ascii(place)[1:-1]
     return RefusedError(
         f"{source}: {printable[:200]}: {what}" if place else f"{source}: {what}"
@@ -96,8 +95,8 @@ def _mistake(source: str, place: str, what: str) -> RefusedError:
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
-    """`, did you mean X?` where one is close, else the known ones."""
-    import difflib  # a slow machine needs a tenth of a second for it
+    """Return `, did you mean X?` if one is close, else the known ones."""
+    import difflib  # importing it takes a slow machine 0.1 s
 
     close = difflib.get_close_matches(name[:80], known, n=1, cutoff=0.5)
     if close:
@@ -110,7 +109,7 @@ def _unknown(name: str, known: list[str]) -> str:
 
 
 def _value(hint: Any, key: Key, value: Any, place: str, source: str) -> Any:
-    """The checked value of one key; tables and lists recurse."""
+    """Check and return the value of a key, tables and lists recursively."""
     if type(None) in typing.get_args(hint):  # optional: TOML has no null
         hint = typing.get_args(hint)[0]
     if record := _record_for(hint, value, place, source):
@@ -123,7 +122,7 @@ def _value(hint: Any, key: Key, value: Any, place: str, source: str) -> Any:
 
 
 def records(hint: Any) -> list[type[Any]]:
-    """The records a table may be: one, those of a union, or none for other values."""
+    """List the records of a type hint: one, those of a union, or none."""
     union = isinstance(hint, types.UnionType)
     return [
         one
@@ -133,9 +132,7 @@ def records(hint: Any) -> list[type[Any]]:
 
 
 def _record_for(hint: Any, value: Any, place: str, source: str) -> type[Any] | None:
-    """Of a union's records the one whose `kind` the table names; the first is meant
-    where it names none.
-    """
+    """Return the record of a union by the table's `kind`, the first without one."""
     known = records(hint)
     if len(known) < 2 or not isinstance(value, dict) or "kind" not in value:
         return known[0] if known else None
@@ -162,7 +159,7 @@ def _list(item: Any, key: Key, value: Any, place: str, source: str) -> tuple[Any
 
 
 def _free_table(key: Key, value: Any, place: str, source: str) -> dict[str, str | int]:
-    """A table whose keys match the pattern and whose values are texts or numbers."""
+    """Check a table whose keys match a pattern, with texts or numbers as values."""
     if not isinstance(value, dict):
         raise _mistake(source, place, f"want a table, got {_show(value)}")
     assert key.pattern is not None
@@ -210,7 +207,7 @@ def _check_text(key: Key, value: str, place: str, source: str) -> None:
 
 
 def _show(value: Any) -> str:
-    """A short, printable rendering of a value from the file."""
+    """Format a value in a short, printable form."""
     if isinstance(value, (dict, list)):
         return "a table" if isinstance(value, dict) else "a list"
     text = ascii(value) if isinstance(value, str) else _number_text(value)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """variants: apply a variant to its scenario.
 
-`gc-log:xfs` names the variant xfs of gc-log; without a colon nothing is changed.
+`gc-log:xfs` is the variant xfs of gc-log.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from labrun.scenario.keys import Scenario, Variant
 
 # The scenario itself, in a table of its variants.
 PLAIN = "plain"
-# What a variant says of the first workload.
+# Keys of a variant for the first workload.
 CLIENT = ("asynchronous", "on_tmpfs")
-# What a variant has instead of the scenario's own.
+# Keys that replace the scenario's own.
 INSTEAD = ("filesystem", "expect")
 
 
 def split(name: str) -> tuple[str, str | None]:
-    """The scenario's name or path, and the variant's name where there is one."""
+    """Split into the scenario's name or path and the variant's name, or None."""
     scenario, colon, variant = name.partition(":")
     return scenario, variant if colon else None
 
 
 def label(scenario: str, variant: str | None) -> str:
-    """What split() takes apart."""
+    """Join what split() splits."""
     return scenario if variant is None else f"{scenario}:{variant}"
 
 
 def names(scenario: Scenario) -> list[str | None]:
-    """The scenario itself and its variants, in order; None is the former."""
+    """List the variants in order, after None for the scenario itself."""
     return [None, *(variant.name for variant in scenario.variant)]
 
 
 def chosen(scenario: Scenario, name: str | None) -> Scenario:
-    """The scenario with a variant of its applied. Raises RefusedError."""
+    """Return the scenario with one of its variants. Raises RefusedError."""
     if name is None:
         return scenario
     by_name = {variant.name: variant for variant in scenario.variant}
@@ -50,7 +50,7 @@ def chosen(scenario: Scenario, name: str | None) -> Scenario:
 
 
 def applied(scenario: Scenario, variant: Variant) -> Scenario:
-    """The scenario with this one change."""
+    """Return the scenario with this change."""
     client: Any = scenario.workload[0]
     if changes := {name: True for name in CLIENT if getattr(variant, name)}:
         client = dataclasses.replace(client, **changes)
@@ -64,7 +64,7 @@ def applied(scenario: Scenario, variant: Variant) -> Scenario:
 
 
 def as_read(table: dict[str, Any], name: str | None) -> dict[str, Any]:
-    """A scenario's own TOML table with the same change; `variant` is its name."""
+    """Return the scenario's TOML table with the same change; `variant` is its name."""
     rest = {key: value for key, value in table.items() if key != "variant"}
     if name is None:
         return rest

@@ -17,12 +17,12 @@ from labrun.steps import Run
 
 FOLDERS = 16
 SIZES_BYTES = (4096, 16_384, 65_536, 262_144, 1_048_576)
-# Asking after each file would take longer than writing it.
-LOOK_EVERY = 32
+# statvfs(2) after each file would take longer than writing it.
+CHECK_EVERY = 32
 
 
 def age(run: Run, filesystem: FileSystem, beside: Path) -> None:
-    """Age the mounted file system in folders beside the workload's."""
+    """Age the mounted file system, in folders next to the workload's."""
     if not filesystem.aged_percent:
         return
     with run.step("age") as step:
@@ -37,12 +37,12 @@ def age(run: Run, filesystem: FileSystem, beside: Path) -> None:
 
 
 def _fill(run: Run, top: Path, percent: int) -> list[Path]:
-    """Write files until `percent` of the space is taken; the same ones each time."""
+    """Write files until `percent` of the space is used; the same files every time."""
     draw, data = random.Random(percent), os.urandom(max(SIZES_BYTES))
     for number in range(FOLDERS):
         (top / f"old-{number}").mkdir()
     made: list[Path] = []
-    while len(made) % LOOK_EVERY or _used_percent(top) < percent:
+    while len(made) % CHECK_EVERY or _used_percent(top) < percent:
         run.stop.check()
         path = top / f"old-{len(made) % FOLDERS}/{len(made)}"
         path.write_bytes(data[: draw.choice(SIZES_BYTES)])
@@ -51,7 +51,7 @@ def _fill(run: Run, top: Path, percent: int) -> list[Path]:
 
 
 def _used_percent(top: Path) -> float:
-    """Space taken; what is dirty may not count yet, so it is written back first."""
+    """Return the space in use; sync first, as dirty data may not be counted yet."""
     os.sync()
     space = os.statvfs(top)
     return 100 * (1 - space.f_bavail / space.f_blocks)

@@ -18,7 +18,7 @@ SYS_BLOCK = Path("/sys/class/block")
 
 @dataclass(frozen=True)
 class Disk:
-    """A block device: /dev/NAME, MAJ:MIN, its size."""
+    """A block device: path, name, MAJ:MIN, size."""
 
     path: str
     name: str
@@ -26,25 +26,25 @@ class Disk:
     size_bytes: int
 
     def as_json(self) -> dict[str, str | int]:
-        """What the manifest says of it."""
+        """Return its entry in the manifest."""
         return {"name": self.name, "dev": self.dev, "size_bytes": self.size_bytes}
 
 
 @dataclass(frozen=True)
 class Disks:
-    """The scratch disk, and the journal's own where there is one."""
+    """The scratch disk, and the journal's disk if there is one."""
 
     scratch: Disk
     journal: Disk | None
 
     def named(self, name: str) -> Disk:
-        """The one that a rule names: `scratch` or `journal`."""
+        """Return the disk of a rule: `scratch` or `journal`."""
         found = self.journal if name == "journal" else self.scratch
         assert found is not None, name
         return found
 
     def instead_of(self, old: Disk, new: Disk) -> Disks:
-        """The same with another in the place of one."""
+        """Return the disks with one of them replaced."""
         return Disks(
             new if self.scratch == old else self.scratch,
             new if self.journal == old else self.journal,
@@ -52,35 +52,35 @@ class Disks:
 
 
 def inspect(path: str, wipe: bool) -> Disk:
-    """The disk, or RefusedError: not a disk, in use, or (without `wipe`) not empty."""
+    """Return the disk; RefusedError if in use, no disk, or not empty without `wipe`."""
     disk = identify(path)
     for reason in _in_use(disk):
-        raise RefusedError(f"{path} is in use: {reason}; give a scratch disk")
+        raise RefusedError(f"{path} is in use: {reason}; name a scratch disk")
     if not wipe:
         _refuse_content(disk)
     return disk
 
 
 def identify(path: str) -> Disk:
-    """The writable block device of that path. Raises RefusedError."""
+    """Return the writable block device of that path. Raises RefusedError."""
     try:
         status = Path(path).stat()
     except OSError as error:
         raise RefusedError(f"{path}: {error.strerror}; lsblk lists the disks") from None
     if not stat.S_ISBLK(status.st_mode):
-        raise RefusedError(f"{path} is no block device; lsblk lists the disks")
+        raise RefusedError(f"{path} is not a block device; lsblk lists the disks")
     dev = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
     name = Path(f"/sys/dev/block/{dev}").resolve().name
     if (SYS_BLOCK / name / "ro").read_text().strip() != "0":
-        raise RefusedError(f"{path} is read-only; give a scratch disk")
+        raise RefusedError(f"{path} is read-only; name a scratch disk")
     sectors = int((SYS_BLOCK / name / "size").read_text())
     if sectors == 0:
-        raise RefusedError(f"{path} has no size; give a scratch disk")
+        raise RefusedError(f"{path} has no size; name a scratch disk")
     return Disk(path, name, dev, sectors * 512)  # sysfs counts 512-byte sectors
 
 
 def _family(disk: Disk) -> dict[str, str]:
-    """MAJ:MIN to name of the disk and its partitions."""
+    """Map MAJ:MIN to the name, for the disk and its partitions."""
     home = SYS_BLOCK / disk.name
     parts = sorted(part.parent for part in home.glob("*/partition"))
     return {
@@ -90,7 +90,7 @@ def _family(disk: Disk) -> dict[str, str]:
 
 
 def _in_use(disk: Disk) -> list[str]:
-    """Everything that says somebody needs this disk."""
+    """List every use of the disk."""
     family = _family(disk)
     found = []
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
@@ -110,7 +110,7 @@ def _in_use(disk: Disk) -> list[str]:
 
 
 def _member(source: str, family: dict[str, str]) -> str | None:
-    """The family member a device path leads to: btrfs mounts show no MAJ:MIN."""
+    """Return the member of a device path: btrfs mounts show no MAJ:MIN."""
     try:
         status = Path(source).stat()
     except OSError:
@@ -121,7 +121,7 @@ def _member(source: str, family: dict[str, str]) -> str | None:
 
 
 def _claimed(family: dict[str, str]) -> list[str]:
-    """O_EXCL without O_CREAT fails while anything holds a block device: open(2)."""
+    """List exclusive users: open(2) with O_EXCL and without O_CREAT fails."""
     found = []
     for dev, name in family.items():
         node = f"/dev/{name.replace('!', '/')}"
@@ -147,7 +147,7 @@ def _refuse_content(disk: Disk) -> None:
 
 
 def _signatures(disk: Disk) -> list[str]:
-    """What wipefs(8) finds: file systems, RAID members, partition tables."""
+    """List what wipefs(8) finds: file systems, RAID members, partition tables."""
     listing = tool(
         ["wipefs", "--no-act", "--noheadings", "--output", "TYPE", disk.path]
     )
@@ -155,7 +155,7 @@ def _signatures(disk: Disk) -> list[str]:
 
 
 def wipe(run: Run, disk: Disk) -> None:
-    """Erase the signatures, so that neither mkfs nor mount meets old ones."""
+    """Erase the signatures, so that mkfs and mount find none."""
     with run.step("wipe", disk.path):
         parts = [name for name in _family(disk).values() if name != disk.name]
         for name in parts:

@@ -16,17 +16,17 @@ from labrun.steps import Run
 
 MKFS_TIMEOUT_S = 600
 UMOUNT_TIMEOUT_S = 300
-# Tracers print a file as parent folder and name; a mount's top has no name.
+# Tracers print a file as parent folder and name; the root of a mount has no name.
 FOLDER = "lab"
 
-# Of both disks, so that they fit: mke2fs(8), -O journal_dev.
+# The block size of both disks, which must be equal: mke2fs(8), -O journal_dev.
 JOURNAL_BLOCK = ["-b", "4096"]
 
 
 def mkfs_argvs(
     filesystem: FileSystem, disk: str, journal: str | None
 ) -> list[list[str]]:
-    """mkfs of a type, its options, the disk; its journal's disk before; tmpfs: none.
+    """Return the mkfs commands: that of the journal's disk first; none for tmpfs.
 
     No force: signatures were looked for.
     """
@@ -44,7 +44,7 @@ def mkfs_argvs(
 
 
 def mount_argv(filesystem: FileSystem, disk: str, target: str) -> list[str]:
-    """mount(8) with the scenario's options."""
+    """Return the mount(8) command with the scenario's options."""
     options = (
         ["-o", ",".join(filesystem.mount_options)] if filesystem.mount_options else []
     )
@@ -53,7 +53,7 @@ def mount_argv(filesystem: FileSystem, disk: str, target: str) -> list[str]:
 
 
 def make(run: Run, filesystem: FileSystem, disk: Disk, journal: Disk | None) -> None:
-    """Make the file system; note it and its tool's version."""
+    """Make the file system; note it and the version of mkfs."""
     argvs = mkfs_argvs(filesystem, disk.path, journal.path if journal else None)
     told = "; ".join(" ".join(argv) for argv in argvs)
     with run.step("mkfs", told or f"none for {filesystem.type}"):
@@ -71,7 +71,7 @@ def make(run: Run, filesystem: FileSystem, disk: Disk, journal: Disk | None) -> 
 
 @contextmanager
 def mounted(run: Run, filesystem: FileSystem, disk: Disk) -> Iterator[Path]:
-    """The mounted file system's folder for the workload's files."""
+    """Mount it; yield the folder for the workload's files."""
     target = tempfile.mkdtemp(prefix="writestall-mnt-")
     argv = mount_argv(filesystem, disk.path, target)
     try:
@@ -92,7 +92,7 @@ def mounted(run: Run, filesystem: FileSystem, disk: Disk) -> Iterator[Path]:
 
 
 def _mounted_as(target: str) -> dict[str, str | None]:
-    """A mount point's device number and options, as the kernel tells them.
+    """A mount point's device number and options, from the kernel.
 
     The number is its superblock's (fs/proc_namespace.c, show_mountinfo()), which is
     what a tracer sees of a file; of btrfs, stat(2) tells each subvolume's own.
@@ -105,10 +105,10 @@ def _mounted_as(target: str) -> dict[str, str | None]:
 
 
 def _row(table: str, column: int, target: str) -> list[str]:
-    """A mount point's fields in a table of /proc/self; none where it is not there."""
+    """Return the fields of a mount point in a table of /proc/self, or []."""
     for line in Path("/proc/self", table).read_text().splitlines():
         fields = line.split(" ")
-        # Blanks stand there as octal escapes: proc(5).
+        # Blanks are octal escapes: proc(5).
         if fields[column].encode().decode("unicode_escape") == target:
             return fields
     return []

@@ -19,7 +19,7 @@ KALLSYMS = Path("/proc/kallsyms")
 # /dev/kmsg gives one record per read, none larger (CONSOLE_EXT_LOG_MAX).
 RECORD_BYTES = 8192
 
-# Lines after which nothing the run shows can be trusted.
+# Lines that invalidate the run.
 SPLATS = re.compile(
     r"\bBUG: |\bWARNING: |\bOops\b|general protection fault|kernel panic"
     r"|possible (circular|recursive) locking|rcu: INFO: rcu_|soft lockup"
@@ -28,11 +28,11 @@ SPLATS = re.compile(
 
 
 def save_symbols(run: Run) -> None:
-    """kallsyms.gz, the injector's symbols in it; written before anybody traces."""
+    """Write kallsyms.gz with the injector's symbols, before the tracers start."""
     with run.step("kallsyms"):
         target = run.out / "kallsyms.gz"
         try:
-            # Level 1: a slow machine needs seconds for more, to save a megabyte.
+            # Level 1: a higher one takes a slow machine seconds, to save a megabyte.
             with KALLSYMS.open("rb") as source, gzip.open(target, "wb", 1) as packed:
                 shutil.copyfileobj(source, packed, 1 << 20)
         except OSError:
@@ -48,7 +48,7 @@ class Log:
         os.lseek(self._descriptor, 0, os.SEEK_END)
 
     def close(self) -> list[str]:
-        """All of them, `[ 12.345678] text` each."""
+        """Return all of them, `[ 12.345678] text` each."""
         lines: list[str] = []
         with os.fdopen(self._descriptor):
             while True:
@@ -66,7 +66,7 @@ class Log:
 
 @contextmanager
 def log_saved(run: Run) -> Iterator[None]:
-    """kernel.log: the kernel's messages from entry to exit."""
+    """Write kernel.log: the kernel's messages from entry to exit."""
     with run.step("kernel-log"):
         log = Log()
     try:
@@ -84,7 +84,7 @@ def log_saved(run: Run) -> Iterator[None]:
 
 @contextmanager
 def explained(module: str) -> Iterator[None]:
-    """Let a failure of a module end in the module's own words."""
+    """Replace the reason of a failure by the module's message in the kernel log."""
     log = Log()
     try:
         yield
@@ -97,7 +97,7 @@ def explained(module: str) -> Iterator[None]:
 
 
 def _line(record: str) -> str:
-    """`[ 12.345678] text` of `priority,sequence,microseconds,flags;text` (dev-kmsg)."""
+    """Parse `priority,sequence,microseconds,flags;text` (dev-kmsg)."""
     prefix, _, text = record.partition(";")
     time_us = int(prefix.split(",")[2])
     return f"[{time_us / 1e6:12.6f}] {text.splitlines()[0] if text else ''}"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """loop: put a loop device over the scratch disk.
 
-biodelay catches a bio before the disk gives it a request, so nothing that it delays
-takes one of that disk's. A loop device's worker hands down to the disk what already
-has a request of the loop device's own (drivers/block/loop.c, lo_rw_aio()): there a
-slow disk fills the queue. Without direct I/O the page cache would be in between.
+biodelay delays a bio before it gets a request of the disk, so a delayed bio occupies
+none. The worker of a loop device submits bios for requests of the loop device itself
+(drivers/block/loop.c, lo_rw_aio()): there a slow disk fills the queue. Direct I/O keeps
+the page cache out.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ LOAD = ["modprobe", "loop"]
 
 
 def attach_argv(path: str) -> list[str]:
-    """losetup(8), which prints the device it chose."""
+    """Return the losetup(8) command, which prints the device."""
     return ["losetup", "--find", "--show", "--direct-io=on", path]
 
 
 @contextmanager
 def carrier(run: Run, filesystem: FileSystem, scratch: Disk) -> Iterator[Disk]:
-    """The disk, or a loop device over it that is gone afterwards."""
+    """Yield the disk, or a loop device over it, detached at the end."""
     if not filesystem.loop:
         yield scratch
         return
@@ -48,4 +48,4 @@ def carrier(run: Run, filesystem: FileSystem, scratch: Disk) -> Iterator[Disk]:
             if made:
                 tool(["losetup", "--detach", made])
             else:
-                step.skip("none was attached")
+                step.skip("no loop device was attached")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """memory: limit the writers' memory with a cgroup and swap to the scratch disk.
 
-A task that takes the last memory of its cgroup must free some of it first: direct
-reclaim (mm/memcontrol.c, try_charge_memcg()). What a tmpfs holds can go to swap alone.
+A task that reaches the limit of its cgroup must free memory first: direct reclaim
+(mm/memcontrol.c, try_charge_memcg()). Pages of a tmpfs can only be swapped out.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ CGROUPS = Path("/sys/fs/cgroup")
 CONTROLLERS = CGROUPS / "cgroup.controllers"
 OF_CHILDREN = CGROUPS / "cgroup.subtree_control"
 CONTROLLER = "memory"
-# Before any swap that the machine has: swapon(2), SWAP_FLAG_PREFER.
+# Used before the machine's other swap: swapon(2), SWAP_FLAG_PREFER.
 FIRST = ["--priority", "32767"]
-# What was swapped out comes back first, from a disk that may be slow.
+# swapoff(8) reads everything back, from a disk that may be slow.
 SWAPOFF_TIMEOUT_S = 300
 TOOLS = ("mkswap", "swapon", "swapoff")
 
 
 def problems(memory: Memory | None) -> Iterator[str]:
-    """What this machine lacks for a limit, one line each, remedy at the end."""
+    """List what this machine lacks for a limit, a line each with its remedy."""
     if memory and not (CONTROLLERS.is_file() and CONTROLLER in _words(CONTROLLERS)):
         yield (
             f"no cgroup v2 with a memory controller at {CGROUPS};"
@@ -39,13 +39,13 @@ def problems(memory: Memory | None) -> Iterator[str]:
 
 
 def swap_argvs(memory: Memory | None, disk: str) -> list[list[str]]:
-    """mkswap(8) and swapon(8); without a limit nothing is swapped."""
+    """Return the mkswap(8) and swapon(8) commands; none without a limit."""
     return [["mkswap", disk], ["swapon", *FIRST, disk]] if memory else []
 
 
 @contextmanager
 def swapping(run: Run, memory: Memory | None, disk: Disk) -> Iterator[None]:
-    """Swap on the disk, gone afterwards."""
+    """Swap to the disk; swapoff(8) at the end."""
     if memory is None:
         yield
         return
@@ -61,11 +61,11 @@ def swapping(run: Run, memory: Memory | None, disk: Disk) -> Iterator[None]:
             if on:
                 tool(["swapoff", disk.path], SWAPOFF_TIMEOUT_S)
             else:
-                step.skip("no swap was on")
+                step.skip("swap was not on")
 
 
 def limit_commands(memory: Memory | None) -> list[list[str]]:
-    """What limited() does, as a person would type it."""
+    """Return the commands of limited(), as typed in a shell."""
     if memory is None:
         return []
     group = CGROUPS / "writestall"
@@ -80,13 +80,13 @@ def limit_commands(memory: Memory | None) -> list[list[str]]:
 
 
 def _limits(memory: Memory) -> dict[str, str]:
-    """A cgroup's files, and what goes there: no memory holds what is swapped."""
+    """Map files of the cgroup to values; no zswap, which would keep swap in memory."""
     return {"memory.max": str(memory.limit_bytes), "memory.zswap.max": "0"}
 
 
 @contextmanager
 def limited(run: Run, memory: Memory | None) -> Iterator[Path | None]:
-    """The writers' cgroup, gone afterwards; None without a limit."""
+    """Yield the writers' cgroup, removed at the end; None without a limit."""
     if memory is None:
         yield None
         return
@@ -108,13 +108,13 @@ def limited(run: Run, memory: Memory | None) -> Iterator[Path | None]:
                 step.detail = ", ".join(counts)
                 group.rmdir()
             else:
-                step.skip("there was none")
+                step.skip("no cgroup was made")
             if not shared:
                 OF_CHILDREN.write_text(f"-{CONTROLLER}")
 
 
 def inside(group: Path | None, argv: Sequence[str]) -> list[str]:
-    """The command that joins a cgroup first and then is the one given."""
+    """Return a command that joins the cgroup and executes the one given."""
     if group is None:
         return list(argv)
     join = 'echo $$ >"$0" && exec "$@"'

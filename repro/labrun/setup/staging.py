@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """staging: copy the growing files of a run from memory to the run directory.
 
-Writing to a share or a busy disk sleeps, uninterruptibly: a tracer whose own
-output goes there traces itself, prints that, and so on. So everybody writes to
-memory, and one thread carries whole lines over once in a while: a machine that
-is lost leaves all but the last moment.
+Writing to a share or a busy disk sleeps, uninterruptibly: a tracer that writes there
+traces itself, prints that, and so on. So all programs write to memory, and one thread
+copies whole lines every second: if the machine is lost, only the last second is.
 """
 
 from __future__ import annotations
@@ -23,72 +22,72 @@ MEMORY = Path("/dev/shm")
 PERIOD_S = 1.0
 
 
-class Carrier:
-    """Appends to `target` what the files below `source` have grown by."""
+class Copier:
+    """Appends new data of the files in `source` to those in `target`."""
 
     def __init__(self, source: Path, target: Path) -> None:
         self._source = source
         self._target = target
-        self._carried: dict[Path, int] = {}
+        self._copied: dict[Path, int] = {}
 
-    def carry(self, whole_lines: bool) -> None:
-        """Bring `target` up to date; with `whole_lines` without a torn last one."""
+    def copy(self, whole_lines: bool) -> None:
+        """Update `target`; with `whole_lines`, without a partial last line."""
         for path in sorted(self._source.rglob("*")):
             name = path.relative_to(self._source)
             if path.is_dir():
                 (self._target / name).mkdir(exist_ok=True)
                 continue
             with path.open("rb") as file:
-                file.seek(self._carried.get(name, 0))
+                file.seek(self._copied.get(name, 0))
                 grown = file.read()
             if whole_lines:
                 grown = grown[: grown.rfind(b"\n") + 1]
-            if grown or name not in self._carried:
+            if grown or name not in self._copied:
                 with (self._target / name).open("ab") as file:
                     file.write(grown)
-                self._carried[name] = self._carried.get(name, 0) + len(grown)
+                self._copied[name] = self._copied.get(name, 0) + len(grown)
 
 
 class _Thread(threading.Thread):
-    """Carries every PERIOD_S until it is stopped or cannot."""
+    """Copies every PERIOD_S until it is stopped or fails."""
 
-    def __init__(self, carrier: Carrier) -> None:
-        super().__init__(name="carrier", daemon=True)
-        self._carrier = carrier
+    def __init__(self, copier: Copier) -> None:
+        super().__init__(name="copier", daemon=True)
+        self._copier = copier
         self._stopping = threading.Event()
 
     def run(self) -> None:
         while not self._stopping.wait(PERIOD_S):
             try:
-                self._carrier.carry(whole_lines=True)
+                self._copier.copy(whole_lines=True)
             except OSError:
-                return  # the last carrying meets it again, and tells
+                return  # the last copy fails again, and reports it
 
     def stop(self) -> None:
-        """No carrying is under way once this returns."""
+        """End the thread and wait for it."""
         self._stopping.set()
         self.join()
 
 
 @contextmanager
 def staged(run: Run) -> Iterator[None]:
-    """Let everything but the manifest and the symbols be written to memory."""
+    """Write everything but the manifest and the symbols to memory."""
     run.folder = Path(tempfile.mkdtemp(prefix="writestall-run-", dir=MEMORY))
-    carrier = Carrier(run.folder, run.out)
-    thread = _Thread(carrier)
+    copier = Copier(run.folder, run.out)
+    thread = _Thread(copier)
     thread.start()
     try:
         yield
     finally:
         with run.undo("collect", str(run.out)):
             thread.stop()
-            _carry_rest(carrier, run.folder)
+            _copy_rest(copier, run.folder)
 
 
-def _carry_rest(carrier: Carrier, source: Path) -> None:
-    """The last carrying; what could not be carried stays where it is."""
+def _copy_rest(copier: Copier, source: Path) -> None:
+    """Copy the rest; on failure, keep the files in memory."""
     try:
-        carrier.carry(whole_lines=False)
+        copier.copy(whole_lines=False)
     except OSError as error:
         raise StepError(f"{describe(error)}; the files are in {source}") from None
     shutil.rmtree(source)

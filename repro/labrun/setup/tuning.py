@@ -13,8 +13,8 @@ from labrun.steps import Run
 PROC_SYS = Path("/proc/sys")
 CLASS_BLOCK = Path("/sys/class/block")
 Settings = Mapping[str, str | int]
-# Setting the one clears the other, and 0 is what each reads then; a ratio may be 0,
-# so many bytes may not (mm/page-writeback.c, dirty_bytes_handler()).
+# Setting one clears the other to 0; a ratio may be set to 0, bytes may not
+# (mm/page-writeback.c, dirty_bytes_handler()).
 BYTES_OR_RATIO = tuple(
     (PROC_SYS / f"vm/{name}_bytes", PROC_SYS / f"vm/{name}_ratio")
     for name in ("dirty", "dirty_background")
@@ -22,12 +22,12 @@ BYTES_OR_RATIO = tuple(
 
 
 def sysctl_path(name: str) -> Path:
-    """vm.dirty_ratio is /proc/sys/vm/dirty_ratio."""
+    """Return /proc/sys/vm/dirty_ratio for vm.dirty_ratio."""
     return PROC_SYS / name.replace(".", "/")
 
 
 def queue_path(disk: str, name: str) -> Path:
-    """A whole disk's queue attribute (Documentation/ABI/stable/sysfs-block)."""
+    """Return a disk's queue attribute (Documentation/ABI/stable/sysfs-block)."""
     return CLASS_BLOCK / disk / "queue" / name
 
 
@@ -35,7 +35,7 @@ def queue_path(disk: str, name: str) -> Path:
 def applied(
     run: Run, kind: str, path_of: Callable[[str], Path], settings: Settings
 ) -> Iterator[None]:
-    """Set each, put back what was there; `kind` names the steps. None, no steps."""
+    """Set each and restore it; `kind` names the steps, none without settings."""
     if not settings:
         yield
         return
@@ -60,7 +60,7 @@ def applied(
 
 
 def in_force(path: Path) -> tuple[Path, str]:
-    """What to put back later, and where: of a pair, the one that is in force."""
+    """Return the file to restore and its value: of a pair, the one that is not 0."""
     for in_bytes, in_ratio in BYTES_OR_RATIO:
         if path in (in_bytes, in_ratio):
             path = in_ratio if _value(in_bytes) == "0" else in_bytes
@@ -79,7 +79,7 @@ def _set(path: Path, value: str | int) -> None:
 
 
 def _restore(before: dict[Path, str]) -> None:
-    """Put all back, the last one first; one that cannot be stops no other."""
+    """Restore all in reverse order, also after a failure."""
     failures: list[StepError] = []
     for path, value in reversed(before.items()):
         try:

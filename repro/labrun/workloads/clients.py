@@ -18,14 +18,14 @@ from labrun.setup import memory
 from labrun.setup.staging import MEMORY
 from labrun.steps import Run
 
-# A writer ends with its schedule, but a stall may hold its last write.
+# A writer ends with its schedule, but its last write may stall.
 GRACE_S = 300
 STOP_S = 60
 TICK_S = 1.0
 
 
 def record_stem(index: int, workload: AnyWorkload) -> str:
-    """The first workload is the client: writer.*; others writer-NAME.*."""
+    """Return writer for the first workload, the client, and writer-NAME for others."""
     return "writer" if index == 0 else f"writer-{workload.name}"
 
 
@@ -62,14 +62,14 @@ def _fio(workload: Fio, _: Path) -> list[Any]:
     return ["--job", workload.job_file]
 
 
-# What each program is told besides what all are told.
+# The options of each program besides the common ones.
 OPTIONS: dict[str, Callable[[Any, Path], list[Any]]] = {
     "latwriter": _latwriter,
     "safepoint": _safepoint,
     "broker": _broker,
     "fio": _fio,
 }
-# The programs that are not compiled.
+# Programs that are scripts.
 SCRIPTS = {"fio": TREE / "repro/fio-client"}
 
 
@@ -81,7 +81,7 @@ def argv(
     folder: Path,
     records: Path,
 ) -> list[str]:
-    """A program's command line; `records` is the stem of its logs' paths."""
+    """Return a program's command line; `records` is the stem of its logs."""
     words: list[Any] = [
         SCRIPTS.get(workload.kind, programs / workload.kind),
         *OPTIONS[workload.kind](workload, records),
@@ -110,7 +110,7 @@ def argv(
 
 @contextmanager
 def placed(scenario: Scenario, disk: Path) -> Iterator[Callable[[AnyWorkload], Path]]:
-    """Where a workload's file goes: a folder of the disk, or one of a tmpfs."""
+    """Yield a function that returns a workload's folder, on the disk or a tmpfs."""
     if not any(map(on_tmpfs, scenario.workload)):
         yield lambda _: disk
         return
@@ -121,7 +121,7 @@ def placed(scenario: Scenario, disk: Path) -> Iterator[Callable[[AnyWorkload], P
 
 
 def on_tmpfs(workload: AnyWorkload) -> bool:
-    """Whether it keeps off the scratch disk."""
+    """Whether its file is on a tmpfs."""
     return isinstance(workload, Safepoint) and workload.on_tmpfs
 
 
@@ -143,27 +143,27 @@ class Writer:
             self.process = process.start(memory.inside(group, command), log)
 
     def running(self) -> bool:
-        """False once it ended well; StepError when it did not."""
+        """Return False once it has ended; raise StepError if it failed."""
         if self.process.poll() is None:
             return True
         self.entry["exit_status"] = self.process.returncode
         if self.process.returncode:
             how = process.ending(self.process.returncode)
-            raise StepError(f"writer {self.name}: {how}; {self.last_words()}")
+            raise StepError(f"writer {self.name}: {how}; {self.last_line()}")
         return False
 
     def end(self) -> None:
-        """Stop it in order, then for sure."""
+        """End it with SIGINT, then kill it."""
         process.end(self.process, STOP_S)
         self.entry["exit_status"] = self.process.returncode
 
-    def last_words(self) -> str:
-        """What it said about itself: its counts, or what went wrong."""
+    def last_line(self) -> str:
+        """Return its counts, or its error."""
         lines = self._log.read_text(errors="replace").strip().splitlines()
         failure = next(
             (line for line in lines if ": write " in line or ": fsync " in line), None
         )
-        said = failure or (lines or ["it said nothing"])[-1]
+        said = failure or (lines or ["it printed nothing"])[-1]
         return said.removeprefix(f"{self._program}: ")
 
 
@@ -176,7 +176,7 @@ def write(
     group: Path | None,
     tick: Callable[[], None],
 ) -> None:
-    """Run all writers, in their cgroup, to their end; `tick` is called every second."""
+    """Run all writers in their cgroup until they end; call `tick` every second."""
     writers: list[Writer] = []
     with run.step("write") as step:
         window = {"start_ns": time.monotonic_ns(), "end_ns": 0}
@@ -196,7 +196,7 @@ def write(
             _note(run, writers)
             _wait(run, writers, duration_s, tick)
             step.detail = "; ".join(
-                f"{writer.name}: {writer.last_words()}" for writer in writers
+                f"{writer.name}: {writer.last_line()}" for writer in writers
             )
         finally:
             for writer in writers:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """fio_client: run a fio job with the options and the record of the other clients.
 
-fio keeps to the schedule (rate_iops, linear: what a stall held up is made up for), so
-the time from each write's place on it can be told. The job file says how to write;
-size, schedule, file and logs are given here.
+fio follows a schedule (rate_iops, linear: it catches up after a stall), so the latency
+of each write from its intended start is known. The job file has the pattern; size,
+schedule, file and logs are options.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def parser() -> Parser:
 
 
 def stem(asked: argparse.Namespace) -> Path:
-    """What the names of fio's own files begin with, beside the record."""
+    """Return the stem of fio's own files, next to the record."""
     hlog: Path = asked.hlog
     return hlog.with_name(f"{hlog.stem}-fio")
 
 
 def command(asked: argparse.Namespace) -> list[str]:
-    """fio's command line; options before a job file hold for all its jobs."""
+    """Return fio's command line; options before the job file apply to all jobs."""
     told = {
         "output": f"{stem(asked)}.out",
         "output-format": "normal,json",
@@ -70,22 +70,22 @@ def command(asked: argparse.Namespace) -> list[str]:
 
 
 def carried_out(argv: list[str]) -> tuple[int, int]:
-    """fio's status, and the number of the signal that was handed on to it, or 0."""
+    """Run fio; return its status and the number of a forwarded signal, or 0."""
     caught = 0
     with subprocess.Popen(argv, stdin=subprocess.DEVNULL) as fio:
 
-        def hand_on(number: int, _: FrameType | None) -> None:
+        def forward(number: int, _: FrameType | None) -> None:
             nonlocal caught
             caught = number
-            fio.send_signal(signal.SIGINT)  # it ends its jobs and reports
+            fio.send_signal(signal.SIGINT)  # fio ends its jobs and reports
 
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, hand_on)
+            signal.signal(number, forward)
         return fio.wait(), caught
 
 
 def rows(jobs: list[Job], asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """The lines of writer.jsonl (docs/events.md)."""
+    """Yield the lines of writer.jsonl (docs/events.md)."""
     calls = [call for job in jobs for call in job.calls]
     yield {
         "ev": "begin",
@@ -140,7 +140,7 @@ def _totals(jobs: list[Job], asked: argparse.Namespace) -> dict[str, int]:
 
 
 def _late_ns(job: Job) -> int:
-    """How long its writes began later than they could have, in sum."""
+    """Return the sum of the delays between a possible and the actual start."""
     late_ns = free_ns = 0
     for call in job.calls:
         late_ns += max(call.t_ns - max(call.intended_ns, free_ns), 0)
@@ -149,7 +149,7 @@ def _late_ns(job: Job) -> int:
 
 
 def save(jobs: list[Job], asked: argparse.Namespace) -> str:
-    """Write the record; its counts in one line."""
+    """Write the record; return its counts in one line."""
     calls = [call for job in jobs for call in job.calls]
     lines = list(rows(jobs, asked))
     start_ns = lines[0]["t_ns"]
@@ -190,5 +190,5 @@ def main() -> int:
 
 
 def _number(path: Path) -> int:
-    """The N of STEM_clat.N.log; by name, 10 would come before 2."""
+    """Return N of STEM_clat.N.log, for numeric order."""
     return int(path.suffixes[-2].removeprefix("."))

@@ -4,9 +4,8 @@
 fio's completion latency log has a line per I/O: completion in ms, latency in ns,
 direction (1 writes), bytes, offset, priority, issue in ns since the job's epoch
 (fio's HOWTO, "Log File Formats", with log_offset and log_issue_time). Its JSON has
-each job's epoch in ms of the clock it was told to take, CLOCK_MONOTONIC here, so that
-times are right to 1 ms, and durations to the ns. The process that wrote stands in its
-normal output alone.
+each job's epoch in ms of CLOCK_MONOTONIC, so that times are accurate to 1 ms, and
+durations to 1 ns. Only its normal output has the PIDs.
 """
 
 from __future__ import annotations
@@ -40,13 +39,13 @@ class Call:
 
     @property
     def latency_ns(self) -> int:
-        """From when it was to begin; fio may be early by a tick."""
+        """Latency from the intended start; fio may start a tick early."""
         return max(self.t_ns + self.dur_ns - self.intended_ns, self.dur_ns)
 
 
 @dataclass(frozen=True)
 class Job:
-    """One process of fio's and its writes, in order."""
+    """A process of fio and its writes, in order."""
 
     tid: int
     call: str
@@ -54,7 +53,7 @@ class Job:
 
 
 def read(said: str, logs: list[Path], interval_us: int) -> list[Job]:
-    """The jobs of a run: fio's output, and the log of each, in its order."""
+    """Parse fio's output and the log of each job, in order."""
     told = _json(said)
     pids = [int(pid) for pid in PID.findall(said)]
     if not len(pids) == len(logs) == len(told["jobs"]):
@@ -75,19 +74,19 @@ def read(said: str, logs: list[Path], interval_us: int) -> list[Job]:
 
 
 def _json(said: str) -> dict[str, Any]:
-    """fio prints its JSON between other lines."""
+    """Parse fio's JSON, which is between other lines."""
     start, end = said.find("\n{\n"), said.find("\n}\n")
     try:
         found = json.loads(said[start : end + 3])
         return dict(found, jobs=list(found["jobs"]))
     except (ValueError, LookupError, TypeError):
-        raise StepError(f"no JSON of fio's; {complaint(said)}") from None
+        raise StepError(f"no JSON in fio's output; {complaint(said)}") from None
 
 
 def complaint(said: str) -> str:
-    """The line of fio's output that says most of what went wrong."""
+    """Return the line of fio's output that describes the error."""
     lines = [line for line in said.splitlines() if line.startswith("fio: ")]
-    return (lines or said.strip().splitlines() or ["it said nothing"])[-1]
+    return (lines or said.strip().splitlines() or ["it printed nothing"])[-1]
 
 
 def _calls(path: Path, epoch_ns: int, interval_ns: int) -> tuple[Call, ...]:
@@ -96,7 +95,9 @@ def _calls(path: Path, epoch_ns: int, interval_ns: int) -> tuple[Call, ...]:
         try:
             _, dur_ns, direction, size, offset, _, issue_ns = map(int, line.split(","))
         except ValueError:
-            raise StepError(f"{path.name}:{number}: not such a line: {line}") from None
+            raise StepError(
+                f"{path.name}:{number}: not a line of fio's log: {line}"
+            ) from None
         if direction == WRITE:
             seq = len(found)
             intended_ns = epoch_ns + seq * interval_ns

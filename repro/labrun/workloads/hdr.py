@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 
 HIGHEST_NS = 24 * 3600 * 10**9
 DIGITS = 3
-# The first bucket tells twice 10^DIGITS values apart; each further one is half new.
+# The first bucket has 2 * 10^DIGITS values; half of each further one is new.
 BUCKET_BITS = (2_000 - 1).bit_length()
 HALF_BITS = BUCKET_BITS - 1
 V2, V2_COMPRESSED = 0x1C849313, 0x1C849314
@@ -24,13 +24,13 @@ NS = 1_000_000_000
 
 
 def place(value_ns: int) -> int:
-    """Where a value is counted."""
+    """Return the index of a value's count."""
     bucket = (value_ns | ((1 << BUCKET_BITS) - 1)).bit_length() - BUCKET_BITS
     return (bucket << HALF_BITS) + (value_ns >> bucket)
 
 
 def encoded(values_ns: Iterable[int]) -> str:
-    """A histogram of these values, as base64."""
+    """Encode a histogram of the values as base64."""
     counts = Counter(place(min(value_ns, HIGHEST_NS)) for value_ns in values_ns)
     payload = b"".join(map(_zigzag, _runs(counts)))
     head = struct.pack(">iiiiqqd", V2, len(payload), 0, DIGITS, 1, HIGHEST_NS, 1.0)
@@ -40,7 +40,7 @@ def encoded(values_ns: Iterable[int]) -> str:
 
 
 def _runs(counts: Counter[int]) -> Iterator[int]:
-    """Counts in order of place; a run of empty places is its length, negative."""
+    """Yield the counts by index; a run of zeros is its length, negative."""
     at = 0
     for index in sorted(counts):
         if index > at:
@@ -50,7 +50,7 @@ def _runs(counts: Counter[int]) -> Iterator[int]:
 
 
 def _zigzag(number: int) -> bytes:
-    """The number in 7-bit groups, its sign in the lowest bit."""
+    """Encode a number in 7-bit groups, its sign in the lowest bit."""
     rest = (number << 1) ^ (number >> 63)
     out = bytearray()
     while rest > 0x7F:
@@ -63,7 +63,7 @@ def _zigzag(number: int) -> bytes:
 def log(
     note: str, start_ns: int, realtime_ns: int, values: Iterable[tuple[int, int]]
 ) -> str:
-    """The log's text; `values` are (when, ns), `when` and start CLOCK_MONOTONIC ns."""
+    """Return the log; `values` are (when, ns), `when` and start CLOCK_MONOTONIC ns."""
     by_second: dict[int, list[int]] = {}
     for when_ns, value_ns in values:
         by_second.setdefault(max(when_ns - start_ns, 0) // NS, []).append(value_ns)
