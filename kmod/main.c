@@ -137,7 +137,7 @@ static int __init biodelay_init(void)
 	if (err)
 		goto exit_records;
 	err = -ENOMEM;
-	rule = biodelay_rule_new("param");
+	rule = biodelay_rule_new(BIODELAY_PARAM_RULE);
 	if (!rule)
 		goto exit_hook;
 	err = biodelay_status_init();
