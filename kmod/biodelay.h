@@ -17,6 +17,7 @@
 #include "record.h"
 
 #define BIODELAY_VERSION "2"
+#define BIODELAY_PARAM_RULE "param" /* the rule that the parameters make */
 #define BIODELAY_GLOB_LEN 64
 #define BIODELAY_MAX_LANES 64
 #define BIODELAY_MAX_POINTS 256

@@ -73,6 +73,11 @@ static struct config_item *make_folder(struct config_group *group,
 {
 	struct folder *folder;
 
+	if (!strcmp(name, BIODELAY_PARAM_RULE)) {
+		pr_err("rule '%s': the module's parameters are the rule of that name\n",
+		       name);
+		return ERR_PTR(-EEXIST);
+	}
 	if (strlen(name) >= BIODELAY_NAME_LEN) {
 		pr_err("rule '%s': a name has at most %d characters\n", name,
 		       BIODELAY_NAME_LEN - 1);

@@ -239,20 +239,24 @@ static u64 quantile_ns(const struct biodelay_quantiles *delay, u32 ppb)
 	       mul_u64_u32_shr(delay->at[high].ns - delay->at[low].ns, part, 32);
 }
 
-/* A bio waits for the first lane to be free and is then served there. */
+/*
+ * A bio waits for the first lane to be free and is then served there, until it
+ * is done or cut off after @most_ns.
+ */
 static u64 queue_ns(struct biodelay_draws *draws, u64 lanes, u64 service_ns,
-		    u64 now_ns)
+		    u64 now_ns, u64 most_ns)
 {
-	u64 *lane = &draws->lane_free_ns[0];
+	u64 *lane = &draws->lane_free_ns[0], start_ns;
 	u64 i;
 
 	if (!lanes)
-		return service_ns;
+		return min(service_ns, most_ns);
 	for (i = 1; i < lanes; i++)
 		if (draws->lane_free_ns[i] < *lane)
 			lane = &draws->lane_free_ns[i];
-	*lane = max(*lane, now_ns) + service_ns;
-	return *lane - now_ns;
+	start_ns = max(*lane, now_ns);
+	*lane = max(start_ns, min(start_ns + service_ns, now_ns + most_ns));
+	return min(*lane - now_ns, most_ns);
 }
 
 /**
@@ -278,7 +282,8 @@ u64 biodelay_draw_delay_ns(struct biodelay_rule *rule,
 		ns = quantile_ns(&spec->delay,
 				 draw(draws, spec->seed, BIODELAY_PPB));
 	draws->last_ns = ns;
-	ns = queue_ns(draws, spec->lanes, ns, now_ns);
+	ns = queue_ns(draws, spec->lanes, ns, now_ns,
+		      spec->max_delay_us * NSEC_PER_USEC);
 	raw_spin_unlock_irqrestore(&draws->lock, flags);
-	return min(ns, spec->max_delay_us * NSEC_PER_USEC);
+	return ns;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* main.c: the module's parameters to one rule of the name "param" */
+#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
@@ -77,11 +78,16 @@ BIODELAY_ATTRS(DEFINE_GIVEN)
 /* In the order of attrs.h, where enabled is last. */
 static struct given *const all_given[] = { BIODELAY_ATTRS(LIST_GIVEN) };
 
+/*
+ * sysfs has the parameters before the module is initialised: what is written
+ * meanwhile waits here for the lock, and is then written to the rule.
+ */
 static int apply_params(struct biodelay_rule *rule)
 {
 	size_t i;
 	int err = 0;
 
+	kernel_param_lock(THIS_MODULE);
 	for (i = 0; i < ARRAY_SIZE(all_given); i++) {
 		struct given *given = all_given[i];
 
@@ -90,6 +96,11 @@ static int apply_params(struct biodelay_rule *rule)
 						given->early);
 		param_free(given);
 	}
+	if (BIODELAY_PAUSE_MS) /* in a test's build: a parameter is written here */
+		msleep(BIODELAY_PAUSE_MS);
+	if (!err)
+		param_rule = rule;
+	kernel_param_unlock(THIS_MODULE);
 	return err;
 }
 
@@ -126,7 +137,7 @@ static int __init biodelay_init(void)
 	if (err)
 		goto exit_records;
 	err = -ENOMEM;
-	rule = biodelay_rule_new("param");
+	rule = biodelay_rule_new(BIODELAY_PARAM_RULE);
 	if (!rule)
 		goto exit_hook;
 	err = biodelay_status_init();
@@ -138,7 +149,6 @@ static int __init biodelay_init(void)
 	err = apply_params(rule);
 	if (err)
 		goto exit_configfs;
-	param_rule = rule;
 	return 0;
 
 exit_configfs:

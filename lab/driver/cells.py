@@ -25,7 +25,7 @@ class Planned:
 
     def left(self) -> list[str]:
         """The cells that are not complete, in the order of running."""
-        return answer("repro/plan", str(self.folder), "--left").split()
+        return answer("repro/plan", "--left", str(self.folder)).split()
 
     def machine(self, name: str, cells: list[str], artefacts: str) -> list[str]:
         """The command that boots a machine for some cells.

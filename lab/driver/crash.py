@@ -2,7 +2,7 @@
 """crash: cut a machine while it writes, and show what each file system kept.
 
 Two machines for each: the first resets itself while it writes, the second checks the
-disks that the first left (repro/labrun/crash.py).
+disks that the first left (repro/labrun/crash/cli.py).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* client.h: what workload programs share: words, clocks, stops, schedules */
+/* client.h: what the workload programs share */
 #ifndef CLIENT_H
 #define CLIENT_H
 
@@ -105,6 +105,16 @@ unsigned char *make_data(const struct common *common);
  * pipe holds not. Dies where the file cannot be had.
  */
 int open_file(const char *path, int flags);
+
+/* Slow, short or failed: worth a line and its offset. */
+static inline bool is_notable(const struct common *common, int64_t dur_ns,
+			      int32_t ret)
+{
+	return dur_ns >= common->slow_ns || ret != common->bytes;
+}
+
+/* Where an append of `ret` bytes (or of none) began; call it right after. */
+int64_t appended_at(int fd, int32_t ret);
 
 /* Parent folder and name, as a tracer prints a file; the file must be there. */
 char *short_path(const char *path);

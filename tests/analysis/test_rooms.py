@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold the package to its rooms: imports between them go one way."""
+"""This test will check that imports between the package's rooms go one way."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EXTERNAL |= {"numpy", "scipy"}
 
 
 def _imports(path: Path) -> set[str]:
-    """Modules of the package, and others, that a file imports anywhere."""
+    """All modules that a file imports."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -88,7 +88,7 @@ def test_the_explainer_cannot_reach_the_truth() -> None:
     assert not reached & {PACKAGE / "verdict/truth.py", PACKAGE / "verdict/check.py"}
 
 
-# Runs a command with every file it opens printed to stderr.
+# Run a command and print every file that it opens to stderr.
 _AUDIT = """
 import sys
 from writestall.cli.main import main

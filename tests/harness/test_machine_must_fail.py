@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_machine_must_fail: broken guests to failures that say what broke.
+"""This test will break guests, and check that each failure is reported.
 
 A harness that cannot fail proves nothing. Each test here breaks a machine for
 real and asserts that its verdict is the right kind of failure.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_assertions: find each test that asserts nothing."""
+"""test_assertions: check that every test can fail."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _asserts(tree: ast.AST, helpers: set[str]) -> bool:
 
 
 def _imported(path: Path) -> set[Path]:
-    """A test module and the ones that it imports, directly or not."""
+    """A test module and all modules that it imports, directly or not."""
     found, left = set[Path](), [path]
     while left:
         one = left.pop()
@@ -58,7 +58,7 @@ def _imported(path: Path) -> set[Path]:
 
 
 def _helpers(path: Path, tree: ast.Module) -> set[str]:
-    """Names of functions that assert, or call one that does, in reach of a module."""
+    """Names of a module's functions, imported ones included, that assert something."""
     bodies = defaultdict[str, list[ast.FunctionDef]](list)
     for module in [tree, *(PARSED[one] for one in _imported(path) - {path})]:
         for function in _functions(module):
@@ -72,7 +72,7 @@ def _helpers(path: Path, tree: ast.Module) -> set[str]:
 
 
 def without_assertion(path: Path, tree: ast.Module) -> list[str]:
-    """Names of the tests of a module that cannot fail by what they find."""
+    """Names of a module's tests that assert nothing."""
     helpers = _helpers(path, tree)
     tests = [one for one in _functions(tree) if one.name.startswith("test_")]
     return [test.name for test in tests if not _asserts(test, helpers)]
@@ -101,7 +101,7 @@ def test_of_errors():
 
 
 def _can_fail(path: Path) -> bool:
-    """Whether a script that runs in the guest has a status of its own making."""
+    """Whether a guest script can exit with a failure."""
     text = path.read_text()
     if path not in PARSED:
         return bool(CHECK.search(text) and re.search(r"^set -e|/lib\.sh", text, re.M))

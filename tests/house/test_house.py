@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tree import FILES, python_files
+from tree import FILES, TEXTS, python_files
 
 from support import PROJECT
 
@@ -16,11 +16,11 @@ MAX_LINES = 400
 # Data, prose and licences may be long, and JSON has no comments.
 FREE_FORM = {".json", ".jsonl", ".md", ".gz", ".hlog", ".log", ".txt"}
 NO_HEADER = {"LICENSE", "py.typed"}
-# Package archives by host: mirrors come from the machine, never from the tree.
+# Hosts of package archives: mirrors are configured on the machine, not in the tree.
 HOSTS = re.compile(
     r"\b(?:deb|security|snapshot)\.debian\.org|pypi\.org|ftp\.[a-z]+\.debian"
 )
-# What may import what of the project's own Python (docs: README's folder map).
+# Which of the project's Python packages each folder may import.
 MAY_IMPORT = {
     "vm": {"machine"},
     "lab": {"machine", "driver"},
@@ -31,9 +31,6 @@ MAY_IMPORT = {
 }
 KERNEL_SIDE = {".c", ".h", ".S", ".stp", ".bt"}
 OURS = {"machine", "driver", "labrun", "writestall", "launcher", "drill"}
-
-
-TEXTS = [path for path in FILES if b"\0" not in path.read_bytes()]
 
 
 def _name(path: Path) -> str:
@@ -49,7 +46,7 @@ def test_licence_line_comes_first(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=_name)
-def test_a_file_stays_readable(path: Path) -> None:
+def test_a_file_is_no_longer_than_allowed(path: Path) -> None:
     if path.suffix in FREE_FORM or path.name in NO_HEADER:
         return
     assert len(path.read_text(errors="replace").splitlines()) <= MAX_LINES
@@ -73,57 +70,49 @@ def _imports(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("folder", MAY_IMPORT)
-def test_folders_meet_only_where_they_may(folder: str) -> None:
+def test_folders_import_only_what_they_may(folder: str) -> None:
     for path in python_files(FILES):
         if _name(path).startswith(f"{folder}/"):
-            strangers = _imports(path) & (OURS - MAY_IMPORT[folder])
-            assert not strangers, f"{_name(path)} imports {strangers}"
+            foreign = _imports(path) & (OURS - MAY_IMPORT[folder])
+            assert not foreign, f"{_name(path)} imports {foreign}"
 
 
-# An include that leaves its folder: C and bpftrace by "../", SystemTap by @include.
+# An include from another folder: "../" in C and bpftrace, @include in SystemTap.
 REACHES_OUT = re.compile(r'^\s*#\s*include\s+"\.\./|@include', re.MULTILINE)
 
 
 @pytest.mark.parametrize("folder", ["kmod", "stap", "bpf"])
-def test_kernel_side_includes_no_neighbour(folder: str) -> None:
+def test_kernel_side_includes_no_other_folder(folder: str) -> None:
     for path in FILES:
         if _name(path).startswith(f"{folder}/") and path.suffix in KERNEL_SIDE:
             assert not REACHES_OUT.search(path.read_text()), _name(path)
 
 
-# A fork for the preprocessor that is no guard against a second inclusion.
-FORK = re.compile(
+# A preprocessor conditional that is not an include guard.
+CONDITIONAL = re.compile(
     r"^\s*#\s*(?:if|ifdef|ifndef|elif)\b(?!.*\bBIODELAY_(?:\w+_)?H\b)", re.M
 )
 
 
-def test_kernels_differ_in_compat_alone() -> None:
+def test_kernel_versions_matter_in_compat_only() -> None:
     sources = [p for p in FILES if p.parent == PROJECT / "kmod"]
-    forked = {
+    conditional = {
         path.name
         for path in sources
-        if path.suffix in KERNEL_SIDE and FORK.search(path.read_text())
+        if path.suffix in KERNEL_SIDE and CONDITIONAL.search(path.read_text())
     }
-    assert forked == {"compat.h", "compat_block.h"}
+    assert conditional == {"compat.h", "compat_block.h"}
 
 
-def test_the_explainer_never_opens_the_injectors_record() -> None:
-    """Only `check` may know the truth; otherwise every demo succeeds."""
+def test_only_check_reads_the_injectors_record() -> None:
+    """Only `check` may read truth.jsonl: `explain` must not know the answer."""
     package = PROJECT / "analysis/writestall"
     readers = {
         _name(p) for p in package.rglob("*.py") if "truth.jsonl" in p.read_text()
     }
-    explainers = {
-        "chain.py",
-        "walk.py",
-        "ledger.py",
-        "classify.py",
-        "rules.py",
-        "parse.py",
-        "model.py",
+    assert readers == {
+        f"analysis/writestall/verdict/{n}.py" for n in ("check", "truth")
     }
-    assert readers, "nobody reads truth.jsonl: this test looks in the wrong place"
-    assert not {name for name in readers if Path(name).name in explainers}
 
 
 @pytest.mark.parametrize(
@@ -151,7 +140,7 @@ def test_the_explainer_never_opens_the_injectors_record() -> None:
         ),
     ],
 )
-def test_no_probe_lies_on_the_write_path(
+def test_no_probe_is_on_the_write_path(
     script: str, probe: str, places: set[str]
 ) -> None:
     text = (PROJECT / script).read_text()

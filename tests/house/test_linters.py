@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_linters: run each linter over every file that it is for."""
+"""test_linters: run each linter over all files of its language."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def _green(done: Done) -> None:
 
 
 def _ruff(files: list[Path], *words: str) -> Done:
-    """Run ruff over files that it would not find by their names."""
+    """Run ruff over the files, extensionless ones included."""
     return _run(sys.executable, "-m", "ruff", *words, "--no-cache", *map(str, files))
 
 
 def _mypy(files: list[Path], cache: Path) -> list[Done]:
-    """Run mypy over each group of files; the later ones find the first one's cache.
+    """Run mypy over each group of files, with one cache.
 
-    Each imports as it would when run: from its own folder first, then from any other.
-    Programs of a group are modules of their names; one alone may import its namesake.
+    Imports are resolved as at run time: from the file's folder first. Scripts of a
+    group are modules of their names; a script alone may import a package of its name.
     """
     command = [sys.executable, "-m", "mypy", "--config-file", str(CONFIG)]
     folders = ":".join(dict.fromkeys(str(import_root(path)) for path in files))
@@ -74,8 +74,8 @@ def test_mypy(tmp_path: Path) -> None:
 ILL_TYPED = "#!/usr/bin/env python3\nimport os\n\nnumber: int = '{}'\n"
 
 
-def test_a_new_file_is_linted_and_typed_wherever_it_lies(tmp_path: Path) -> None:
-    """Without an extension, with a hyphen, and where its name is taken."""
+def test_a_new_file_is_linted_and_typed_in_any_folder(tmp_path: Path) -> None:
+    """Without an extension, with a hyphen, and with a name that exists elsewhere."""
     names = ("bin/program", "bin/with-hyphen.py", "other/program", "other/program.py")
     for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -99,10 +99,10 @@ def test_shellcheck() -> None:
     _green(_run("shellcheck", "--exclude=SC1091", *map(str, SHELL)))
 
 
-# What checkpatch says of code that is not a patch for the newest kernel, or of
-# idioms of the kernel's own: file, then types (checkpatch --list-types).
-NOT_MEANT = {
-    # A table of X(NAME, DESCRIPTION) makes lists of declarations, not expressions.
+# checkpatch types to ignore by file (checkpatch --list-types): for code that is not a
+# patch for the newest kernel, and for idioms of the kernel.
+IGNORED = {
+    # A table of X(NAME, DESCRIPTION) expands to declarations, not to expressions.
     "attrs.h": {"COMPLEX_MACRO", "MACRO_ARG_REUSE"},
     "configfs.c": {"COMPLEX_MACRO", "MACRO_ARG_UNUSED", "TRAILING_SEMICOLON"},
     "main.c": {
@@ -110,15 +110,15 @@ NOT_MEANT = {
         "TRAILING_SEMICOLON",
     },
     "spec.c": {"MACRO_ARG_REUSE"},
-    # Older kernels: a release where no interface tells, names of later types.
+    # Older kernels: version checks, and names of later types.
     "compat.h": {
         *("CONSTANT_COMPARISON", "LINUX_VERSION_CODE", "MACRO_ARG_REUSE"),
         *("DEPRECATED_API", "NEW_TYPEDEFS"),
     },
     "compat_block.h": {"CONSTANT_COMPARISON", "LINUX_VERSION_CODE", "NEW_TYPEDEFS"},
     "rule.c": {"ALLOC_WITH_SIZEOF"},  # kvmalloc_obj() is of 7.0
-    "hook.c": {"LINE_SPACING"},  # NOKPROBE_SYMBOL() stands behind its function
-    "record.c": {"SPLIT_STRING"},  # a line of JSON, no message to be searched for
+    "hook.c": {"LINE_SPACING"},  # NOKPROBE_SYMBOL() follows its function
+    "record.c": {"SPLIT_STRING"},  # a line of JSON, not a log message
     "trace.h": {"OPEN_ENDED_LINE", "PARENTHESIS_ALIGNMENT"},  # as all TRACE_EVENT()
 }
 CHECKPATCH = os.environ.get("CHECKPATCH") or next(
@@ -133,26 +133,24 @@ CHECKPATCH = os.environ.get("CHECKPATCH") or next(
 )
 def test_checkpatch(path: Path) -> None:
     if not CHECKPATCH:
-        pytest.skip("no checkpatch.pl: name a kernel's by CHECKPATCH=/...")
-    ways = ("--no-tree", "--strict", "--terse", "--show-types", "--no-summary")
+        pytest.skip("no checkpatch.pl: set CHECKPATCH to a kernel's")
+    options = ("--no-tree", "--strict", "--terse", "--show-types", "--no-summary")
     said = subprocess.run(
-        ["perl", CHECKPATCH, *ways, "--file", str(path)],
+        ["perl", CHECKPATCH, *options, "--file", str(path)],
         capture_output=True,
         text=True,
         check=False,
     )
     assert not said.stderr
-    ignored = NOT_MEANT.get(path.name, set())
+    ignored = IGNORED.get(path.name, set())
     lines = said.stdout.splitlines()
-    meant = [line for line in lines if line.split(":")[3] not in ignored]
-    assert not meant, "\n".join(meant)
+    found = [line for line in lines if line.split(":")[3] not in ignored]
+    assert not found, "\n".join(found)
 
 
 def test_vagrantfile_is_valid() -> None:
     if not shutil.which("vagrant"):
-        pytest.skip(
-            "no vagrant on this machine: make setup installs it where Debian has it"
-        )
+        pytest.skip("no vagrant: make setup installs it if Debian has it")
     plugins = subprocess.run(
         ["vagrant", "plugin", "list"], capture_output=True, text=True, check=False
     )

@@ -23,7 +23,7 @@ def tracked(tree: Path) -> list[Path]:
 
 
 def python_files(files: list[Path]) -> list[Path]:
-    """Those of the files which Python runs: by extension or by their first line."""
+    """The Python files, by extension or first line."""
     return [
         path
         for path in files
@@ -32,7 +32,7 @@ def python_files(files: list[Path]) -> list[Path]:
 
 
 def import_root(path: Path) -> Path:
-    """The folder from which a file is imported: that of its outermost package."""
+    """The import root of a file: the folder of its outermost package."""
     folder = path.parent
     while (folder / "__init__.py").exists():
         folder = folder.parent
@@ -42,8 +42,8 @@ def import_root(path: Path) -> Path:
 def groups(files: list[Path]) -> list[list[Path]]:
     """Split Python files so that no group has two modules of one name.
 
-    mypy reads each group in one process. The files of a folder stay together, but for
-    a program and a module or package of the same name.
+    mypy checks each group in one process. The files of a folder are in one group,
+    except a script and a module or package of the same name.
     """
     made: list[dict[Path, Path]] = []
     folders: dict[tuple[Path, bool], dict[Path, Path]] = {}
@@ -63,3 +63,4 @@ def groups(files: list[Path]) -> list[list[Path]]:
 
 
 FILES = tracked(PROJECT)
+TEXTS = [path for path in FILES if b"\0" not in path.read_bytes()]

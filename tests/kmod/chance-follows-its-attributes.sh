@@ -52,6 +52,19 @@ printf 'lanes: 1: %s ms, 2: %s ms, no limit: %s ms\n' "$one" "$two" "$all"
 ((one > 600 && one <= 800 && two > 300 && two <= 400 && all == 200)) ||
 	fail "lanes do not queue"
 
+# A cut delay books its lane only for the time that it took: behind three reads of 2 s,
+# each cut to 50 ms, one of 20 ms finds the lane free.
+rmdir "$rules/r"
+rule r device="$disk_name" ops=read delay=2000000000 max_delay_us=50000 lanes=1 enabled=1
+for number in 1 2 3; do
+	dd if="$disk" of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null
+done
+rule r delay=20000000
+record >/dev/null
+dd if="$disk" of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null
+after=$(record | sed 's/.*"requested_ns":\([0-9]*\).*/\1/')
+((after == 20000000)) || fail "behind cut delays a lane is booked: $after ns"
+
 rmdir "$rules/r"
 rule r device="$disk_name" ops=read delay=500000000 mode=defer max_inflight=2 enabled=1
 fio --name=r --filename="$disk" --rw=randread --bs=4k --direct=1 \

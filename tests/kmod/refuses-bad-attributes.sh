@@ -22,4 +22,7 @@ done
 if mkdir "$rules/a-name-that-is-longer-than-a-rule-may-have" 2>/dev/null; then
 	fail "took a name of more than 31 characters"
 fi
+if mkdir "$rules/param" 2>/dev/null; then
+	fail "made a second rule of the name param"
+fi
 quiet_kernel

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""asynchronous: io_uring and AIO, by their bare system calls, to the tests.
+"""asynchronous: use io_uring and AIO by their system calls.
 
 Numbers and layouts are those of x86-64 (include/uapi/linux/io_uring.h, aio_abi.h)."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""bench-tracers: what each tracer leaves of the throughput of 200-byte writes.
+"""bench-tracers: measure the throughput of 200-byte writes under each tracer.
 
 Runs inside a guest. Each round arms every tracer once, between two stretches without
 any, in another order each time. Writes JSON: of every round the writes per second
@@ -59,7 +59,7 @@ def between(before: Rate, after: Rate) -> Rate:
 def measure(
     program: Path, disk: lab.Disk, tracers: list[peers.Tracer], found: dict[str, Any]
 ) -> None:
-    """One round: adds each tracer's rates to what was found, or why there are none."""
+    """Add each tracer's rates of one round, or the reason why there are none."""
     before = rate(program)
     for tracer in tracers:
         told = found[tracer.name]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""cases: events for each tracing script to report, made on a disk that stalls."""
+"""cases: make an event for each tracing script on a disk that stalls."""
 
 from __future__ import annotations
 

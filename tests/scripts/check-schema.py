@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""check-schema: tracers' real output to the lines that break the event schema.
+"""check-schema: find lines of tracers' output that break the event schema.
 
 check-schema.py FILE.jsonl... Needs jsonschema; runs anywhere, no kernel needed."""
 

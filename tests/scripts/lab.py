@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""lab: a disk that stalls on command, and tracers, to the tests of the scripts.
+"""lab: provide a disk that stalls on command, and tracers.
 
 Runs inside a guest, as root, on its scratch disk /dev/vdb. A stall is
 `dmsetup suspend` below a file system: what needs the disk then sleeps until

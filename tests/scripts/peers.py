@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""peers: the tracers whose cost is measured, ours and those that answer like questions.
+"""peers: list the tracers whose cost is measured, ours and comparable ones.
 
 A tracer counts only if it told of a write that was stalled before its eyes, and only
 once it is idle: engines compile, and load symbols when they print their first stack.

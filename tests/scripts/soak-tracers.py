@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""soak-tracers: hours and stalls to what the tracers of an engine held and lost.
+"""soak-tracers: measure memory and losses of the tracers over many stalls.
 
 Runs inside a guest. Eight tasks write to a disk that takes 50 ms for each write, in
 step with a clock, while stalled_writes and slow_writes watch with a threshold below

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_injector_page: known latencies and rates to the verdicts on the injector."""
+"""This test will judge the injector by known latencies and rates."""
 
 from __future__ import annotations
 

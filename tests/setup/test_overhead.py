@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_overhead: a line of the table of shares says what was left out, and why."""
+"""This test will check which runs the table of overheads excludes, and why."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will let `make compare` meet clusters that answer and clusters that do
-not, all of them files in a folder, and see what Snakemake would be told."""
+"""This test will run `make compare` on simulated clusters, working and broken ones, and
+check the commands for Snakemake."""
 
 from __future__ import annotations
 

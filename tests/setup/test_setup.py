@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_setup: a host that lacks something to words a newcomer can act on."""
+"""This test will run setup on hosts that lack something, and read its messages."""
 
 from __future__ import annotations
 

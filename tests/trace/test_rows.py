@@ -30,8 +30,8 @@ class Symbols:
 
 def known_calls() -> set[str]:
     """What `call` may be in the contract."""
-    write = json.loads(SCHEMA.read_text())["$defs"]["write"]
-    return set(write["properties"]["call"]["enum"])
+    definitions = json.loads(SCHEMA.read_text())["$defs"]
+    return set(definitions["call_name"]["enum"])
 
 
 def test_both_engines_call_things_by_the_names_of_the_contract() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""arguments: `arguments` events to the calls that stood on the stack of a sleep."""
+"""arguments: render `arguments` events as the calls on the stack of a sleep."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ NEXT = re.compile(r" (\w+)=")  # members begin with a dot
 
 
 def _on_stack(frames: Iterable[str], known: dict[str, list[Place]]) -> list[Place]:
-    """All places of frames, outermost frame first, to the innermost place first."""
+    """Return the places of frames, innermost first; frames come outermost first."""
     return [place for frame in reversed([*frames]) for place in known[frame]]
 
 
 def wanted(events: list[Event], root: str, debuginfo: Debuginfo) -> list[str]:
-    """What trace/build --arguments is to take: innermost of all main stacks first."""
+    """Return the words for trace/build --arguments, innermost of all stacks first."""
     stacks = sleeps.main(sleeps.stacks(events, root))
     known = debuginfo.places(frame for stack in stacks for frame in stack)
     levels = zip_longest(*(_on_stack(stack, known) for stack in stacks))
@@ -35,7 +35,7 @@ def wanted(events: list[Event], root: str, debuginfo: Debuginfo) -> list[str]:
 
 
 def _behind(members: str, name: str, names: set[str]) -> str:
-    """What stands behind a parameter's name, to the next one's or the end."""
+    """Return the text between a parameter's name and the next one's."""
     begin = re.search(rf"(?:^| ){name}=", members)
     if not begin:
         return ""
@@ -45,16 +45,16 @@ def _behind(members: str, name: str, names: set[str]) -> str:
 
 
 def _closed(structure: str) -> str:
-    """With the braces that were cut off."""
+    """Close the braces that were cut off."""
     missing = structure.count("{") - structure.count("}")
     return structure + "..." * (structure[-1] != "}") + "}" * missing
 
 
 def merged(values: str, members: str, seen: set[str]) -> str:
-    """Each value once: a number in decimal, a pointer with the structure behind it.
+    """Render each value once: a number in decimal, a pointer with its structure.
 
     `values` has all parameters, pointers as such; `members` is cut off, shows what
-    stands behind pointers, and takes one to a number for that number. A structure
+    pointers point to, and a number for a pointer to one. A structure
     that was `seen` is not shown again.
     """
     told = VALUE.findall(values)
@@ -72,7 +72,7 @@ def merged(values: str, members: str, seen: set[str]) -> str:
 
 
 def _rows(event: Event, places: list[Place] | None) -> Iterator[str]:
-    """One line for each function whose arguments are known, innermost first."""
+    """Yield one line for each function with known arguments, innermost first."""
     functions = {row["function"]: row for row in event["functions"]}
     seen: set[str] = set()
     if places is None:
@@ -86,9 +86,9 @@ def _rows(event: Event, places: list[Place] | None) -> Iterator[str]:
 
 
 def told(events: list[Event], root: str, debuginfo: Debuginfo | None) -> str:
-    """The arguments of the slowest calls, as their longest sleep found them.
+    """Render the arguments of the slowest calls at their longest sleep.
 
-    Without debuginfo nobody tells who stood on the stack: then all that were called.
+    Without debuginfo the functions on the stack are unknown: then all are shown.
     """
     calls = {(e["tid"], e["t_ns"]): e for e in events if e["ev"] == "call"}
     blocks = {(e["tid"], e["t_ns"]): e for e in events if e["ev"] == "block"}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""callees: functions of the running kernel to those that their code calls.
+"""callees: find the functions that a function of the running kernel calls.
 
 The calls are read from the kernel's own text (/proc/kcore, an ELF core file): a
 relative call or jump whose target is the first byte of a function. Calls through
-pointers are not to be seen there; those that slept stand on the stacks.
+pointers are not seen there; those that slept are on the stacks.
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ KCORE = Path("/proc/kcore")
 TRACEABLE = Path("/sys/kernel/tracing/available_filter_functions")
 MAX_CODE_BYTES = 64 * 1024
 PT_LOAD = 1
-# Called at every turn, and never what a slow call waits in: a probe would cost more
-# than it tells.
+# Called very often, and never what a slow call waits in: not worth a probe.
 TRIVIAL = re.compile(r"_raw_|__?rcu_|preempt_|__?might_|__kmalloc|kmem_cache_|kfree\b")
 
 
 class Text:
-    """The running kernel's functions and their code. Root's alone to read."""
+    """The functions of the running kernel and their code; only root can read them."""
 
     def __init__(self) -> None:
         self._address: dict[str, int] = {}
@@ -39,7 +38,7 @@ class Text:
             if kind not in "tTwW":
                 continue
             self._name.setdefault(int(address, 16), name)
-            if name in seen:  # by its name, which one is not to be told
+            if name in seen:  # the name is ambiguous
                 self._address.pop(name, None)
             else:
                 seen.add(name)
@@ -50,11 +49,11 @@ class Text:
         self._traceable = _traceable()
 
     def known(self, function: str) -> bool:
-        """True for a name that only one function has."""
+        """Return True for a name that only one function has."""
         return function in self._address
 
     def traceable(self, function: str) -> bool:
-        """True for one that ftrace may patch as well: its probe is cheap and safe.
+        """Return True for a function that ftrace can patch: a probe is cheap and safe.
 
         `inline` functions are not, even where they stand alone
         (include/linux/compiler_types.h).
@@ -62,7 +61,7 @@ class Text:
         return self.known(function) and function in self._traceable
 
     def callees(self, functions: Iterable[str]) -> Iterator[str]:
-        """What these functions' code calls and can be probed, nearest first."""
+        """Yield the functions that these call and that can be probed, nearest first."""
         found: dict[str, None] = {}
         with KCORE.open("rb") as kcore:
             segments = list(_segments(kcore.fileno()))
@@ -95,7 +94,7 @@ def _traceable() -> set[str]:
 
 
 def _segments(kcore: int) -> Iterator[tuple[int, int, int]]:
-    """Address, size in bytes and place in the file of each mapped part (elf(5))."""
+    """Yield address, size in bytes and file offset of each mapped part (elf(5))."""
     header = os.pread(kcore, 64, 0)
     table, size, count = (
         *struct.unpack_from("<Q", header, 32),
@@ -118,7 +117,7 @@ def _code(
 
 
 def _targets_x86(code: bytes, start: int) -> Iterator[int]:
-    """Of `call rel32` (e8) and `jmp rel32` (e9), wherever the bytes could be one.
+    """Yield the targets of `call rel32` (e8) and `jmp rel32` (e9) at any byte.
 
     Instructions are not decoded: a byte inside another one passes for a call only
     where it happens to point at a function's first byte.
@@ -130,7 +129,7 @@ def _targets_x86(code: bytes, start: int) -> Iterator[int]:
 
 
 def _targets_arm64(code: bytes, start: int) -> Iterator[int]:
-    """Of `bl` (0x25) and `b` (0x05): a signed number of words in 26 bits."""
+    """Yield the targets of `bl` (0x25) and `b` (0x05): 26 bits, signed, in words."""
     for at in range(0, len(code) - 3, 4):
         (word,) = struct.unpack_from("<I", code, at)
         if word >> 26 in (0x25, 0x05):
@@ -142,7 +141,7 @@ _TARGETS = {"x86_64": _targets_x86, "aarch64": _targets_arm64}
 
 
 def targets(code: bytes, start: int, machine: str | None = None) -> Iterator[int]:
-    """Addresses that code, which begins at `start`, may call or jump to."""
+    """Return the addresses that code may call or jump to; it begins at `start`."""
     machine = machine or os.uname().machine
     if machine not in _TARGETS:
         raise TraceError(f"no calls can be read on {machine}: name --functions")

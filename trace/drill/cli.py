@@ -29,7 +29,7 @@ def parser(prog: str = "trace/drilldown") -> argparse.ArgumentParser:
     """Return the parser; the threshold is in microseconds, rounds in seconds."""
     made = Parser(
         prog=prog,
-        description="Say where inside a slow call the time goes, and on which lock.",
+        description="Show where the time of slow calls goes, and what they wait for.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -37,18 +37,18 @@ def parser(prog: str = "trace/drilldown") -> argparse.ArgumentParser:
     what = made.add_mutually_exclusive_group(required=True)
     what.add_argument("--auto", action="store_true", help="find the functions, too")
     what.add_argument("--functions", metavar="F1,F2", help="probe these, one round")
-    add("--arguments", action="store_true", help="and what they were called with")
-    add("--root", default="vfs_write", metavar="F", help="whose calls (vfs_write)")
+    add("--arguments", action="store_true", help="show their arguments, too")
+    add("--root", default="vfs_write", metavar="F", help="whose slow calls (vfs_write)")
     add("--stall-us", type=int, metavar="US", help="shortest slow call (100000)")
     add("--round-s", type=float, default=60, metavar="S", help="longest round (60)")
-    add("--module", type=Path, metavar="KO", help="as made by trace/build")
+    add("--module", type=Path, metavar="KO", help="module made by trace/build")
     add("-p", "--pid", type=int, metavar="PID", help="a process and its children")
-    add("command", nargs="*", metavar="-- COMMAND", help="run and watch this")
+    add("command", nargs="*", metavar="-- COMMAND", help="command to run and trace")
     return made
 
 
 def drill(options: argparse.Namespace) -> str:
-    """The rounds' answer; raises TraceError when one fails or nothing was slow."""
+    """Run the rounds and return the answer; raise TraceError where nothing was slow."""
     check_architecture()
     if os.geteuid():
         raise TraceError("SystemTap needs root: run it with sudo")
@@ -82,7 +82,7 @@ def drill(options: argparse.Namespace) -> str:
 
 
 def tell(line: str) -> None:
-    """Progress goes to stderr."""
+    """Print progress to stderr."""
     print(f"drilldown: {line}", file=sys.stderr, flush=True)
 
 
@@ -92,6 +92,8 @@ def main(argv: list[str], prog: str = "trace/drilldown") -> int:
     options = made.parse_args(argv)
     if (options.pid is None) == (not options.command):
         made.error("give a process, -p PID, or a command, -- COMMAND")
+    if options.command and "--" not in argv:
+        made.error(f"write -- in front of the command: -- {options.command[0]}")
     try:
         print(drill(options))
     except (TraceError, OSError) as error:

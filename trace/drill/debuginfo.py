@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""debuginfo: a frame of a stack to the functions that are inlined where it stands.
+"""debuginfo: find the functions that are inlined at a frame of a stack.
 
 They have names in the kernel's debuginfo only. A frame is a return address: what was
 called is one byte before it.
@@ -18,7 +18,7 @@ from launcher.errors import TraceError
 
 DEBUG = Path("/usr/lib/debug/lib/modules")
 FRAME = re.compile(r"([^+ ]+)\+0x([0-9a-f]+)(?: \[([^\]]+)\])?")
-# addr2line's answer to one address: itself, then a function and a line for each level.
+# addr2line's answer to one address: the address, then two lines for each level.
 ANSWER = re.compile(r"^0x[0-9a-f]+\n((?:(?!0x).*\n.*\n)+)", re.MULTILINE)
 KEPT_OF_A_FILE = 2  # the last parts of its name; the rest is the builder's
 
@@ -33,13 +33,13 @@ class Place:
 
     @property
     def word(self) -> str:
-        """As trace/build --arguments takes it."""
+        """The place in the form that trace/build --arguments takes."""
         module = f"{self.module}:" if self.module else ""
         return f"{module}{self.function}{f'@{self.line}' if self.line else ''}"
 
 
 def levels(answer: str, frame: str) -> list[Place]:
-    """The places that addr2line told for a frame, innermost first."""
+    """Parse addr2line's answer to a frame into places, innermost first."""
     found = FRAME.fullmatch(frame)
     if not found:  # no symbol
         return []
@@ -50,7 +50,7 @@ def levels(answer: str, frame: str) -> list[Place]:
         return [Place(symbol, module)]
     inlined, called = [], ""
     for function, line in zip(functions, rows[1::2], strict=True):
-        # one that was split in two stands there twice, too
+        # a function that was split in two is there twice, too
         if function not in (called, symbol):
             file = line.split(" ")[0].split("/")[-KEPT_OF_A_FILE:]
             inlined.append(Place(function, module, "/".join(file)))
@@ -59,7 +59,7 @@ def levels(answer: str, frame: str) -> list[Place]:
 
 
 class Debuginfo:
-    """The running kernel's; raises TraceError where it is not installed."""
+    """The running kernel's debuginfo; raise TraceError where it is not installed."""
 
     def __init__(self) -> None:
         release = os.uname().release
@@ -75,7 +75,7 @@ class Debuginfo:
         } | {"": self._folder / "vmlinux"}
 
     def places(self, frames: Iterable[str]) -> dict[str, list[Place]]:
-        """For each frame its places, innermost first."""
+        """Return the places of each frame, innermost first."""
         by_module: dict[str, list[str]] = {}
         for frame in dict.fromkeys(frames):
             found = FRAME.fullmatch(frame)
@@ -88,7 +88,7 @@ class Debuginfo:
         return known
 
     def _answers(self, module: str, frames: list[str]) -> list[str]:
-        """What addr2line says of each frame; nothing where it does not know."""
+        """Return addr2line's answer to each frame, empty where it has none."""
         file = self._files.get(module)
         asked = [FRAME.fullmatch(frame) for frame in frames]
         words = [f"{f[1]}+{int(f[2], 16) - 1:#x}" if f else "0" for f in asked]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""rounds: a root function to the functions on the way to who sleeps below it.
+"""rounds: trace round by round until the functions that sleep are probed.
 
 Round one probes the root alone and takes the stacks of its slow calls' sleeps. Each
 further round probes the functions on those paths and what they call, for exact
-times, until the sleepers of nearly all sleep stand among the probed ones.
+times, until nearly all of the sleep is in probed functions.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from launcher.errors import TraceError
 
 Event = dict[str, Any]
 TRACE = TREE / "trace/trace"
-ARMED_WITHIN_S = 1800  # compiled on the spot, with debuginfo on an emulated machine
+ARMED_WITHIN_S = 1800  # to compile with debuginfo on an emulated machine
 ENOUGH_CALLS = 3
 MAX_ROUNDS = 5
 MAX_FUNCTIONS = 255  # IN_FUNCTIONS of tapset/inside.stp, the root not counted
 
 
 class Workload(Protocol):
-    """What makes the slow calls of one round."""
+    """The process whose slow calls a round traces."""
 
     pid: int
 
@@ -57,19 +57,19 @@ class Round:
 
 @dataclass(frozen=True)
 class Tracer:
-    """How each round is traced: the root, options of trace/trace, a module if given."""
+    """The root, the options of trace/trace and a module, if one was given."""
 
     root: str
     options: tuple[str, ...]
     module: Path | None = None
 
     def compiling(self, arguments: list[str]) -> Tracer:
-        """The same with a module of its own, for the arguments of these functions."""
+        """Return a tracer that compiles a module with the arguments of functions."""
         more = (*self.options, "--arguments", ",".join(arguments))
         return replace(self, options=more, module=None)
 
     def watch(self, workload: Workload, functions: tuple[str, ...]) -> Round:
-        """Trace the workload once; its events."""
+        """Trace the workload once and return the round."""
         with tempfile.TemporaryDirectory(prefix="writestall-") as folder:
             output = Path(folder) / "events.jsonl"
             command = [str(TRACE), "--engine", "stap", "drilldown"]
@@ -113,9 +113,9 @@ def _events(output: Path) -> list[Event]:
 
 
 def _wanted(text: Text, paths: list[sleeps.Path], root: str) -> tuple[str, ...]:
-    """Functions on the paths, then what they call; innermost callers first.
+    """Return the functions on the paths, then what they call, innermost first.
 
-    `?` as in SystemTap marks those that may turn out to refuse a probe.
+    As in SystemTap, `?` marks those that may be refused a probe.
     """
     on_path = dict.fromkeys(function for path in paths for function in path)
     wanted = [
@@ -131,7 +131,7 @@ def _wanted(text: Text, paths: list[sleeps.Path], root: str) -> tuple[str, ...]:
 
 
 def _seen_share(slept: Counter[sleeps.Path], functions: tuple[str, ...]) -> float:
-    """Share of the sleep whose innermost path function that can be is probed."""
+    """Return the share of the sleep whose innermost function is probed."""
     known = {name.rstrip("?") for name in functions}
     ns = sum(ns for path, ns in slept.items() if path and path[-1] in known)
     return ns / slept.total() if slept else 1.0
@@ -140,7 +140,7 @@ def _seen_share(slept: Counter[sleeps.Path], functions: tuple[str, ...]) -> floa
 def auto(
     tracer: Tracer, start: Callable[[], Workload], tell: Callable[[str], None]
 ) -> list[Round]:
-    """All rounds, the last one the answer; `tell` gets one line for each."""
+    """Run rounds until one is the answer, the last; `tell` gets a line for each."""
     rounds: list[Round] = []
     wanted: tuple[str, ...] = ()
     text = Text()

@@ -27,9 +27,9 @@ def _name(frame: str) -> str:
 
 
 def below(kstack: Iterable[str], root: str) -> Path:
-    """Frames from the root to the function that sleeps; () if not below it.
+    """Return the frames from the root to the function that sleeps; () if not below it.
 
-    What has no symbol is left out.
+    Frames without a symbol are left out.
     """
     frames = [frame for frame in kstack if not frame.startswith("0x")][::-1]
     names = [_name(frame) for frame in frames]
@@ -45,7 +45,7 @@ def _path(stack: Path) -> Path:
 
 
 def path(kstack: Iterable[str], root: str) -> Path:
-    """From the root (left out) to the function that sleeps; () if not below it."""
+    """Return the functions below the root down to the one that sleeps."""
     return _path(below(kstack, root))
 
 
@@ -81,7 +81,7 @@ def stacks(events: Iterable[Event], root: str) -> Counter[Path]:
 
 
 def paths(events: Iterable[Event], root: str) -> Counter[Path]:
-    """How long slow calls slept on each path, in ns."""
+    """Return how long slow calls slept on each path, in ns."""
     found: Counter[Path] = Counter()
     for stack, ns in stacks(events, root).items():
         found[_path(stack)] += ns
@@ -89,7 +89,7 @@ def paths(events: Iterable[Event], root: str) -> Counter[Path]:
 
 
 def main(found: Counter[Path]) -> list[Path]:
-    """The paths that make up nearly all of the sleep, longest first."""
+    """Return the paths of nearly all of the sleep, longest first."""
     chosen, sum_ns = [], 0
     for one, ns in found.most_common():
         if sum_ns >= ENOUGH_SHARE * found.total():

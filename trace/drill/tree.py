@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""tree: `call` events to one tree of inclusive times.
+"""tree: merge `call` events into one tree of inclusive times.
 
 A node stands for a function and the place it was called from: a function that is
 called from two places has two, one that calls itself has a node below its node.
@@ -24,12 +24,12 @@ class Node:
     children: dict[str, Node] = field(default_factory=dict)
 
     def child(self, function: str) -> Node:
-        """The node of a function called from here, a new one at first."""
+        """Return the node of a function called from here; make it if needed."""
         return self.children.setdefault(function, Node(function))
 
 
 def add(root: Node, call: Event) -> None:
-    """Adds one slow call to the tree of its root function."""
+    """Add one slow call to the tree of its root function."""
     root.calls += 1
     root.ns += call["dur_ns"]
     places = [root]
@@ -41,7 +41,7 @@ def add(root: Node, call: Event) -> None:
 
 
 def merged(calls: Iterable[Event], function: str) -> Node:
-    """One tree of many slow calls of a function."""
+    """Merge slow calls of a function into one tree."""
     root = Node(function)
     for call in calls:
         add(root, call)
@@ -49,7 +49,7 @@ def merged(calls: Iterable[Event], function: str) -> Node:
 
 
 def _outermost(call: Event) -> Iterator[tuple[str, int]]:
-    """Function and time of every node that is not below one of its own function."""
+    """Yield function and time of each node that is not below one of its function."""
     functions = [call["function"]]
     above: list[frozenset[str]] = [frozenset()]
     for row in call["inside"]:
@@ -61,7 +61,7 @@ def _outermost(call: Event) -> Iterator[tuple[str, int]]:
 
 
 def one_line(call: Event, least: float = 0.0) -> str:
-    """A slow call as one line, fast functions first, times in us.
+    """Render a slow call as one line, fast functions first, times in us.
 
     Functions below the share `least` of its time are counted, not named.
     """

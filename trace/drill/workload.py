@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""workload: a process that is there, or a command, to one round's slow calls."""
+"""workload: watch a running process, or run a command, for one round."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STOPPED = ["sh", "-c", 'kill -STOP $$; exec "$@"', "drilldown"]
 
 
 def must_exist(pid: int) -> None:
-    """Raises TraceError where there is no such process."""
+    """Raise TraceError where there is no such process."""
     if not Path(f"/proc/{pid}").exists():
         raise TraceError(f"no process {pid}: ps -e lists those there are")
 
@@ -33,12 +33,12 @@ class Command:
         os.waitpid(self.pid, os.WUNTRACED)
 
     def run(self, _enough: Callable[[], bool]) -> None:
-        """Let it go and wait for its end; what it returns is its own affair."""
+        """Continue the command and wait for its end; ignore its status."""
         os.kill(self.pid, signal.SIGCONT)
         self._process.wait()
 
     def end(self) -> None:
-        """Whatever happened, it is gone afterwards."""
+        """Terminate the command if it still runs."""
         if self._process.poll() is None:
             self._process.terminate()
             os.kill(self.pid, signal.SIGCONT)
@@ -50,7 +50,7 @@ class Command:
 
 
 class Process:
-    """A process that runs already; a round ends with enough calls or its time."""
+    """A running process; a round ends with enough calls, or when its time is over."""
 
     def __init__(self, pid: int, round_s: float) -> None:
         must_exist(pid)
@@ -58,7 +58,7 @@ class Process:
         self._round_s = round_s
 
     def run(self, enough: Callable[[], bool]) -> None:
-        """Watch it until there is enough, the round is over or the process gone."""
+        """Wait for enough calls, the end of the round or of the process."""
         deadline_s = time.monotonic() + self._round_s
         while time.monotonic() < deadline_s and not enough():
             if not Path(f"/proc/{self.pid}").exists():
@@ -66,4 +66,4 @@ class Process:
             time.sleep(POLL_S)
 
     def end(self) -> None:
-        """It was there before, it stays."""
+        """Leave the process alone."""

@@ -180,7 +180,7 @@ def run(name: str, command: list[str], rows: Rows, sink: Sink) -> tuple[bool, in
                 relay(line, sink, rows)
                 if rows.ended:
                     running.end_by(ENDING)
-        except BaseException:  # a full disk, for example: nobody reads it any more
+        except BaseException:  # a full disk, for example: there is no reader
             process.kill()
             raise
     return stopped, process.returncode

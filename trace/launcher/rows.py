@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from launcher import TREE
 from launcher.symbols import KernelSymbols, user_stack
 
 Row = dict[str, Any]
@@ -39,6 +41,7 @@ CALLS = {
 # What page_locks says by numbers: PG_locked, PG_writeback; journals.bt's phases.
 BITS = {0: "lock"}
 PHASES = (None, "running", "locking", "flushing", "logging", "finishing")
+DEFINITIONS = json.loads((TREE / "docs/events.schema.json").read_text())["$defs"]
 UNKNOWN = -1  # how a script says that it could not know a number
 
 
@@ -89,82 +92,36 @@ def _device(value: Any, _: KernelSymbols) -> str | None:
     return f"{int(value) >> 20}:{int(value) & 0xFFFFF}" if value else None
 
 
-# The fields of each event behind `ev`, in order, and how to read them.
-FIELDS: dict[str, dict[str, Field]] = {
-    "block": {
-        "t_ns": _number,
-        "dur_ns": _number,
-        "runq_ns": _number,
-        "tid": _number,
-        "pid": _number,
-        "comm": _text,
-        "kstack": _kernel,
-        "waker_tid": _number,
-        "waker_comm": _text,
-        "waker_ctx": _text_if_any,
-        "waker_kstack": _kernel,
-    },
-    "write": {
-        "t_ns": _number,
-        "dur_ns": _number,
-        "tid": _number,
-        "pid": _number,
-        "comm": _text,
-        "call": _call,
-        "fd": _known,
-        "dev": _device,
-        "ino": _known,
-        "path": _text_if_any,
-        "offset": _known,
-        "bytes": _known,
-        "ret": _known,
-        "sleeps": _known,
-        "slept_ns": _known,
-        "kstack": _kernel,
-        "ustack": _user,
-    },
-    "commit": {
-        "t_ns": _number,
-        "dur_ns": _number,
-        "tid": _number,
-        "pid": _number,
-        "comm": _text,
-        "dev": _device,
-        "transaction": _number,
-        "locking_ns": _number,
-        "flushing_ns": _number,
-        "logging_ns": _number,
-        "finishing_ns": _number,
-        "handles": _number,
-        "blocks": _number,
-        "blocks_logged": _number,
-    },
-    "page_lock": {
-        "t_ns": _number,
-        "dur_ns": _number,
-        "tid": _number,
-        "pid": _number,
-        "comm": _text,
-        "what": _bit,
-        "dev": _device,
-        "ino": _known,
-        "index": _known,
-        "pages": _known,
-        "transaction": _known,
-        "phase": _phase,
-        "kstack": _kernel,
-        "waker_tid": _number,
-        "waker_comm": _text,
-        "waker_ctx": _text,
-        "waker_transaction": _known,
-        "waker_phase": _phase,
-        "waker_kstack": _kernel,
-        "waker_sleeps": _known,
-        "waker_slept_ns": _known,
-        "waker_longest_ns": _known,
-        "waker_longest_kstack": _kernel,
-    },
+# How to read a value of a definition of the contract, or else of its type.
+READERS: dict[str, Field] = {
+    "call_name": _call,
+    "context": _text,
+    "device_or_null": _device,
+    "kernel_stack": _kernel,
+    "page_bit": _bit,
+    "phase_or_null": _phase,
+    "user_stack": _user,
+    "integer": _number,
+    "integer null": _known,
+    "string": _text,
+    "string null": _text_if_any,
 }
+
+
+def _fields(event: str) -> dict[str, Field]:
+    """Return how to read each field behind `ev`, in the contract's order."""
+    found = {}
+    for name, form in DEFINITIONS[event]["properties"].items():
+        if name != "ev":
+            definition = form.get("$ref", "").rpartition("/")[2]
+            types = DEFINITIONS.get(definition, form)["type"]
+            kind = types if isinstance(types, str) else " ".join(types)
+            found[name] = READERS.get(definition) or READERS[kind]
+    return found
+
+
+EVENTS = ("block", "write", "commit", "page_lock")
+FIELDS = {event: _fields(event) for event in EVENTS}
 
 
 def _complete_write(row: Row) -> Row:

@@ -138,7 +138,7 @@ def run(ko: Path, words: list[str], functions: list[str], sink: Sink) -> None:
             if functions:
                 arm(functions, lambda: process.poll() is None)
             last = relay(Lines(process.stdout), sink)
-        except BaseException:  # a full disk, for example: nobody reads it any more
+        except BaseException:  # a full disk, for example: there is no reader
             process.stdout.close()
             process.send_signal(signal.SIGINT)
             process.wait()

@@ -236,7 +236,7 @@ class Convoys(Sequence[Convoy]):
     def __init__(self, answer: Answer) -> None:
         self._chains = answer.chains
         groups: dict[int, list[tuple[int, Write]]] = {}
-        for key, row in zip(answer.totals.behind, answer.slowest.writes, strict=True):
+        for key, row in zip(answer.totals.convoys, answer.slowest.writes, strict=True):
             groups.setdefault(key, []).append(row)
         self._groups = list(groups.values())
         # The places of the groups by what their writes share.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""cases: what the stacks of one kind of sleep say, found once for all its sleeps."""
+"""cases: classify one kind of sleep by its stacks, once for all its sleeps."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""clients: turns an application's record and the chains into what stopped it.
+"""clients: join an application's record to the chains of the writes that stopped it.
 
 A pause's write is the one its own thread made while all others stood still; a lock's
 holder is the request that wrote under that lock meanwhile; and one that found no free

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""collect: make all chains once, in several processes where there are many.
+"""collect: make all chains once and show each to collectors, in several processes.
 
 A run has more chains than memory should hold, and each is made from the events within
 a fraction of a millisecond: they are made, shown to each collector, and let go.

@@ -15,7 +15,7 @@ from writestall.chain import cases
 from writestall.chain.cases import Case
 from writestall.chain.io_holders import IoHolders
 from writestall.chain.parts import INFERRED, SEEN, WAIT, Chain, Part, Task
-from writestall.chain.timelines import ASLEEP, NO_SLEEP, RUNQUEUE, Timelines
+from writestall.chain.timelines import ASLEEP, RUNQUEUE, Timelines
 from writestall.chain.waits import Wait, in_runqueue, io_work, running, unexplained
 from writestall.classify import classes as c
 from writestall.classify import endings as e
@@ -52,9 +52,9 @@ class Explainer:
         self._io_holders = IoHolders(timelines)
         self._log_queue = timelines.overlaps(lambda case: case.cls == c.LOG_SPACE)
         self._writers: dict[tuple[int, str | None, Stack], Task] = {}
-        # Of the chain being made: the sleeps on the way down, and how many waits it
-        # may still follow.
-        self._way: list[int] = []
+        # Of the chain being made: the sleeps being followed, and how many more waits
+        # may be.
+        self._followed: list[int] = []
         self._budget = 0
 
     def chain(self, id: int, write: Write) -> Chain:
@@ -65,12 +65,14 @@ class Explainer:
         end_ns = write.t_ns + write.dur_ns
         for span in self._timelines.spans(task.tid, write.t_ns, end_ns):
             doing, start_ns, stop_ns, sleep = span
-            if sleep == NO_SLEEP:
-                awake_ns += stop_ns - start_ns
-                continue
             if doing == ASLEEP:
                 asleep_ns += stop_ns - start_ns
-            parts.append(self._sleep(task, doing, sleep, start_ns, stop_ns))
+                parts.append(self._asleep(task, sleep, start_ns, stop_ns))
+            elif doing == RUNQUEUE:
+                id_ = self._timelines.id(sleep)
+                parts.append(in_runqueue(task, start_ns, stop_ns, id_))
+            else:
+                awake_ns += stop_ns - start_ns
         parts += self._rest(write, task, awake_ns, asleep_ns)
         return Chain(id, write, task, tuple(parts))
 
@@ -113,16 +115,19 @@ class Explainer:
     def _doings(self, holder: Task, wait: Wait, completes: bool = False) -> list[Part]:
         """What a task did during a wait, as parts that tile it."""
         parts: list[Part] = []
-        self._way.append(wait.sleep)
+        self._followed.append(wait.sleep)
         spans = self._timelines.spans(holder.tid, wait.start_ns, wait.end_ns)
         for doing, start_ns, end_ns, sleep in spans:
-            if sleep != NO_SLEEP:
-                parts.append(self._sleep(holder, doing, sleep, start_ns, end_ns))
+            if doing == ASLEEP:
+                parts.append(self._asleep(holder, sleep, start_ns, end_ns))
+            elif doing == RUNQUEUE:
+                id = self._timelines.id(sleep)
+                parts.append(in_runqueue(holder, start_ns, end_ns, id))
             elif completes:
                 parts.append(io_work(holder, start_ns, end_ns))
             else:
                 parts.append(self._gap(holder, start_ns, end_ns))
-        self._way.pop()
+        self._followed.pop()
         return parts
 
     def _gap(self, holder: Task, start_ns: int, end_ns: int) -> Part:
@@ -136,18 +141,13 @@ class Explainer:
         why = "between its sleeps" if known else "in no sleep that was traced"
         return running(holder, dur_ns, start_ns, why, known)
 
-    def _sleep(
-        self, task: Task, doing: str, sleep: int, start_ns: int, end_ns: int
-    ) -> Part:
-        """A span of a task in which it slept, or waited for a CPU behind that."""
-        id = self._timelines.id(sleep)
-        if doing == RUNQUEUE:
-            return in_runqueue(task, start_ns, end_ns, id)
-        wait = Wait(sleep, id, self._timelines.case(sleep), task, start_ns, end_ns)
+    def _asleep(self, task: Task, sleep: int, start_ns: int, end_ns: int) -> Part:
+        """The part of a sleep that lies in a window, followed where it can be."""
+        wait = self._timelines.wait(sleep, task, start_ns, end_ns)
         self._budget -= 1
-        if sleep in self._way:
+        if sleep in self._followed:
             return wait.unknown("waits for itself: a circle of wake-ups")
-        if self._budget < 0 or len(self._way) >= MAX_DEPTH:
+        if self._budget < 0 or len(self._followed) >= MAX_DEPTH:
             return wait.unknown("the chain is too long to follow")
         return self._ended(wait)
 
@@ -254,7 +254,7 @@ class Explainer:
         """
         timelines, left = self._timelines, MAX_AGAIN
         asked_ns = timelines.start_ns(wait.sleep)
-        for earlier in self._log_queue.find(wait.start_ns, wait.end_ns):
+        for earlier, _ in self._log_queue.find(wait.start_ns, wait.end_ns):
             before = timelines.start_ns(earlier) < asked_ns
             woken = timelines.wake_ns(earlier) <= wait.end_ns
             if before and woken and timelines.case(earlier).how == e.TASK:

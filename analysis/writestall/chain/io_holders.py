@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""io_holders: find who had the I/O in its hands that a wait was for."""
+"""io_holders: find the task that held the I/O that a wait was for."""
 
 from __future__ import annotations
 
@@ -39,12 +39,10 @@ class IoHolders:
         sleeps = self._by_class.get(cls, self._submitters)
         tasks: dict[int, Task] = {}
         covered_ns: dict[int, int] = {}
-        for sleep in reversed(sleeps.find(wait.start_ns, wait.end_ns)):
+        for sleep, ns in reversed(sleeps.find(wait.start_ns, wait.end_ns)):
             task = timelines.case(sleep).task
-            start_ns = max(timelines.start_ns(sleep), wait.start_ns)
-            end_ns = min(timelines.wake_ns(sleep), wait.end_ns)
             tasks[task.tid] = task
-            covered_ns[task.tid] = covered_ns.get(task.tid, 0) + end_ns - start_ns
+            covered_ns[task.tid] = covered_ns.get(task.tid, 0) + ns
         covered_ns.pop(wait.task.tid, None)
         best = max(covered_ns, key=covered_ns.__getitem__, default=None)
         least_ns = 0 if cls == c.DIRTY_THROTTLE else wait.dur_ns

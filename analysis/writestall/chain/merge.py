@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""merge: turns a chain's parts into fewer that say as much, and still add up."""
+"""merge: sum up parts of a chain that say the same; they still add up."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def merged(parts: Iterable[Part]) -> tuple[Part, ...]:
             groups[key] = [part]
         else:
             group.append(part)
-    sums = [
+    found = [
         _merge(group) if len(group) > 1 else _merged_below(group[0])
         for group in groups.values()
     ]
-    if len(sums) > 1:
-        sums.sort(key=_length, reverse=True)
-    return tuple(sums)
+    if len(found) > 1:
+        found.sort(key=_length, reverse=True)
+    return tuple(found)
 
 
 _length = attrgetter("dur_ns")

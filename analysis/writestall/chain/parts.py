@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""parts: the record of where time went: a tree whose parts add up, in whole ns.
+"""parts: the records of a chain: a tree whose parts add up, in whole ns.
 
 Structs, as events are: a run has millions of parts, and C makes and copies them.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""roots: turns the ends of a chain's ways into what they come down to."""
+"""roots: name what the ends of a chain come down to."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ class Roots:
 
     def of(self, chain: Chain) -> dict[Root, int]:
         """A chain's roots in ns, each once, in the order of its leaves."""
-        last, sums = self._last
+        last, totals = self._last
         if last is not chain:
-            sums = {}
+            totals = {}
             for leaf in chain.leaves():
                 root = self.leaf(chain, leaf)
-                sums[root] = sums.get(root, 0) + leaf.dur_ns
-            self._last = (chain, sums)
-        return sums
+                totals[root] = totals.get(root, 0) + leaf.dur_ns
+            self._last = (chain, totals)
+        return totals
 
     def _leaf(self, chain: Chain, leaf: Part) -> Root:
         cls = leaf.cls if leaf.explained else c.UNEXPLAINED
@@ -134,7 +134,7 @@ def who(task: Task) -> str:
 
 def largest_first(rows: Iterable[tuple[Any, int]]) -> dict[Any, int]:
     """Amounts summed up by key, largest first."""
-    sums: dict[Any, int] = {}
+    totals: dict[Any, int] = {}
     for key, ns in rows:
-        sums[key] = sums.get(key, 0) + ns
-    return dict(sorted(sums.items(), key=lambda row: -row[1]))
+        totals[key] = totals.get(key, 0) + ns
+    return dict(sorted(totals.items(), key=lambda row: -row[1]))

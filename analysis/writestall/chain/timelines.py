@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""timelines: what each task did when, by its sleeps.
+"""timelines: find what a task did in a window, by its sleeps.
 
 Times are CLOCK_MONOTONIC in ns; a span is half open, [start_ns, end_ns). A sleep is
 its place in the columns of blocks.Blocks.
@@ -12,6 +12,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 
 from writestall.chain.cases import Case, case_of
+from writestall.chain.parts import Task
+from writestall.chain.waits import Wait
 from writestall.events.blocks import Blocks
 
 ASLEEP, RUNQUEUE, AWAKE = "asleep", "runqueue", "awake"
@@ -30,6 +32,12 @@ class Timelines:
     def id(self, sleep: int) -> int:
         """The id of its event."""
         return self._blocks.ids[sleep]
+
+    def wait(self, sleep: int, task: Task, start_ns: int, end_ns: int) -> Wait:
+        """The part of a sleep that lies in a window."""
+        blocks = self._blocks
+        case = self._cases[blocks.kinds[sleep]]
+        return Wait(sleep, blocks.ids[sleep], case, task, start_ns, end_ns)
 
     def case(self, sleep: int) -> Case:
         """What is the same in all sleeps of its kind."""
@@ -102,27 +110,33 @@ class Overlaps:
     """Sleeps of many tasks, searched by window, however long some of them are."""
 
     def __init__(self, timelines: Timelines, sleeps: array[int]) -> None:
-        self._start_ns, self._wake_ns = timelines.start_ns, timelines.wake_ns
         self._sleeps = sleeps
+        self._starts_ns = array("q", map(timelines.start_ns, sleeps))
+        # Unsigned: the sum of two of the longest times is one too many for "q".
+        self._wakes_ns = wakes_ns = array("Q", map(timelines.wake_ns, sleeps))
         # For each sleep the nearest one before it that lasts beyond it, -1 for none.
         self._longer = array("i")
-        for at, sleep in enumerate(sleeps):
-            wake_ns, longer = self._wake_ns(sleep), at - 1
-            while longer >= 0 and self._wake_ns(sleeps[longer]) <= wake_ns:
+        for at, wake_ns in enumerate(wakes_ns):
+            longer = at - 1
+            while longer >= 0 and wakes_ns[longer] <= wake_ns:
                 longer = self._longer[longer]
             self._longer.append(longer)
 
-    def find(self, start_ns: int, end_ns: int) -> list[int]:
-        """Sleeps that share time with the window, the last one first.
+    def find(self, start_ns: int, end_ns: int) -> list[tuple[int, int]]:
+        """Sleeps that share time with the window, the last one first, and how much.
 
         One that ends before the window rules out all those up to the nearest that
         lasts longer, so that only few are looked at.
         """
         found = []
-        at = bisect_left(self._sleeps, end_ns, key=self._start_ns) - 1
+        at = bisect_left(self._starts_ns, end_ns) - 1
         while at >= 0:
-            if self._wake_ns(self._sleeps[at]) > start_ns:
-                found.append(self._sleeps[at])
+            wake_ns = self._wakes_ns[at]
+            if wake_ns > start_ns:
+                first_ns = self._starts_ns[at]
+                until_ns = wake_ns if wake_ns < end_ns else end_ns
+                since_ns = first_ns if first_ns > start_ns else start_ns
+                found.append((self._sleeps[at], until_ns - since_ns))
                 at -= 1
             else:
                 at = self._longer[at]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""totals: what all stalled writes come to together, and each in one number."""
+"""totals: sum up all stalled writes, by class, root and convoy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Totals:
     """A collector (collect.py); times are in ns.
 
     by_class, by_root  stall time, in the order that they were met in
-    behind             for each write a number that those of one convoy share
+    convoys            for each write a number that those of one convoy share
     main_roots         for each write what most of it comes down to, and `main_ns` how
                        much of it; that of a write of no length is unexplained
     """
@@ -27,7 +27,7 @@ class Totals:
         self.explained_ns = 0
         self.by_class: dict[str, int] = {}
         self.by_root: dict[Root, int] = {}
-        self.behind, self.main_ns = array("q"), array("q")
+        self.convoys, self.main_ns = array("q"), array("q")
         self.main_roots: list[Root] = []
 
     def add(self, chain: Chain, source: Source) -> None:
@@ -41,7 +41,7 @@ class Totals:
             by_root[root] = by_root.get(root, 0) + ns
             if ns > main_ns:
                 main, main_ns = root, ns
-        self.behind.append(_behind(chain))
+        self.convoys.append(_convoy(chain))
         self.main_roots.append(main)
         self.main_ns.append(main_ns)
 
@@ -55,7 +55,7 @@ class Totals:
             self.by_class[cls] = self.by_class.get(cls, 0) + ns
         for root, ns in other.by_root.items():
             self.by_root[root] = self.by_root.get(root, 0) + ns
-        self.behind += other.behind
+        self.convoys += other.convoys
         self.main_roots += other.main_roots
         self.main_ns += other.main_ns
 
@@ -64,8 +64,8 @@ class Totals:
         return self.main_roots[at], self.main_ns[at]
 
 
-def _behind(chain: Chain) -> int:
-    """The event the longest root rests on, and what the write itself waited for."""
+def _convoy(chain: Chain) -> int:
+    """A number of the event the longest root rests on, and of the write's own wait."""
     parts = chain.parts
     first: Part | None = None
     leaf: Part | None = None

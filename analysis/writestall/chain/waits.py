@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""waits: the parts that a wait, or time in no wait, becomes."""
+"""waits: make the parts of a chain from waits and from time in no wait."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""classes: the names of what time is spent on, and of who spends it."""
+"""classes: the names of the classes of time, and of the roles of tasks."""
 
 from __future__ import annotations
 
-# What a task waits for (docs/how-causes-are-inferred.md says how each is told).
+# What a task waits for (docs/how-causes-are-inferred.md defines each).
 PAGE_LOCK = "page_lock"
 PAGE_WRITEBACK = "page_writeback"
 JOURNAL_BUFFER = "journal_buffer"
@@ -38,13 +38,13 @@ WAIT_CLASSES = (
     MEMORY,
     OTHER,
 )
-# Time that is no wait with a stack of its own.
+# Time that is not a wait with its own stack.
 RUNNING = "running"
 RUNQUEUE = "runqueue"
 SHORT_SLEEPS = "short_sleeps"
 UNEXPLAINED = "unexplained"
 
-# Who a task is to a stalled write.
+# Roles of tasks.
 WRITER = "writer"
 WRITEBACK = "writeback"
 JOURNAL = "journal"

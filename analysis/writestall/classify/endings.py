@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""endings: turns who woke a sleeper into what ended the wait."""
+"""endings: tell from a sleep's waker what ended the wait."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ TASK, COMPLETION, TIMER, INTERRUPT, UNKNOWN = (
     "unknown",
 )
 
-# Functions a driver or the block layer ends an I/O with: block/bio.c bio_endio(),
-# block/blk-mq.c blk_update_request(), fs/buffer.c end_buffer_*(), mm/filemap.c
-# folio_end_writeback() (end_page_writeback() before 5.16). XFS ends its buffers and
-# its log's in works of their own, which their bios' ends queue (fs/xfs/xfs_buf.c
-# xfs_buf_bio_end_io(), fs/xfs/xfs_log.c xlog_bio_end_io()).
+# Functions that complete an I/O in a driver or the block layer: block/bio.c
+# bio_endio(), block/blk-mq.c blk_update_request(), fs/buffer.c end_buffer_*(),
+# mm/filemap.c folio_end_writeback() (end_page_writeback() before 5.16). XFS completes
+# its buffers and its log's in work items that their bios' end functions queue
+# (fs/xfs/xfs_buf.c xfs_buf_bio_end_io(), fs/xfs/xfs_log.c xlog_bio_end_io()).
 _COMPLETION = re.compile(
     r"_*bio_endio|bio_end_io\w*|blk_update_request|blk_mq_(end|complete)_\w+"
     r"|_*blk_mq_(end|complete)_request\w*|blk_done_softirq|blk_complete_reqs"
@@ -38,14 +38,14 @@ _COMPLETION = re.compile(
 _TIMER = re.compile(
     r"process_timeout|hrtimer_wakeup|call_timer_fn|_*run_timers\w*|_*hrtimer_run_\w+"
 )
-# What a lock, a bit or a wait queue is let go with: mm/filemap.c, fs/buffer.c,
+# Functions that release a lock, a bit or a wait queue: mm/filemap.c, fs/buffer.c,
 # kernel/locking, kernel/sched/wait*.c, fs/jbd2/commit.c.
 _RELEASE = re.compile(
     r"_*(folio_)?unlock(_page|_buffer)?|folio_unlock|folio_wake_bit|wake_up_page_bit"
     r"|up_(read|write)|_*up|rwsem_wake\w*|_*mutex_unlock\w*|wake_up_bit"
     r"|_*wake_up(_common)?(_lock)?|wake_q\w*|complete(_all)?|_*wake_up_\w+"
 )
-# Workers that send what came to a stacked disk to the disk below: drivers/block/loop.c
+# Workers that submit a stacked disk's bios to the disk below: drivers/block/loop.c
 # (loop_queue_work() before 5.15, loop_thread() before 4.0), drivers/md/dm-crypt.c,
 # dm-delay.c, raid1.c, raid10.c, raid5.c.
 _SERVER = re.compile(
@@ -64,8 +64,8 @@ def _shows(pattern: re.Pattern[str], stack: tuple[str, ...]) -> bool:
     return any(pattern.fullmatch(symbol) for symbol in _symbols(stack))
 
 
-# The innermost sign counts: further out stand whatever was interrupted, and other
-# work of the same interrupt.
+# The innermost match counts: outer frames are of the interrupted code, and of other
+# work in the same interrupt.
 @lru_cache(maxsize=65536)
 def _sign(stack: tuple[str, ...]) -> str:
     for symbol in _symbols(stack):
@@ -86,24 +86,24 @@ def ending(block: Block) -> str:
 
 
 def completes_io(block: Block, verdict: Verdict) -> bool:
-    """True when the waker, whatever its context, was ending an I/O.
+    """True if the waker, whatever its context, completed an I/O.
 
-    Nothing else ends a wait for an XFS buffer, whatever is left of the waker's stack:
-    b_iowait is for xfs_buf_ioend(), which calls complete() last and is itself called
-    last, by its work (fs/xfs/xfs_buf.c): both tail calls leave no frame.
+    A wait for an XFS buffer ends only so, whatever the waker's stack shows: b_iowait is
+    completed by xfs_buf_ioend(), which calls complete() last and is itself called last
+    by its work function (fs/xfs/xfs_buf.c); both tail calls leave no frame.
     """
     return _sign(block.waker_kstack) == COMPLETION or verdict.rule is XFS_BUFFER
 
 
 def releases(block: Block) -> bool:
-    """True when the waker's stack shows it letting go of what was waited for."""
+    """True if the waker's stack shows the release of what was waited for."""
     return _shows(_RELEASE, block.waker_kstack)
 
 
 def is_submitter(block: Block, verdict: Verdict) -> bool:
-    """True for a task asleep on the way down into the disk, its bio in its hands.
+    """True for a task that sleeps while it submits a bio.
 
-    Such a sleep belongs to the device, whoever ends it (a timer, a driver's thread).
+    Such a sleep belongs to the device, whatever ends it (a timer, a driver's thread).
     """
     if verdict.cls != c.DEVICE_IO:
         return False
@@ -111,5 +111,5 @@ def is_submitter(block: Block, verdict: Verdict) -> bool:
 
 
 def serves(block: Block, submitter: bool) -> bool:
-    """True for a stacked disk's worker, asleep with a bio for the disk below."""
+    """True for a stacked disk's worker that sleeps as it submits to the disk below."""
     return submitter and _shows(_SERVER, block.kstack)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""frames: turns the text of one stack frame into a symbol and a module.
+"""frames: parse the text of a stack frame into symbol and module.
 
 Compilers split and clone functions; the suffixes they add name the same source
 function: `.isra.N`, `.constprop.N`, `.part.N`, `.cold`, `.llvm.N`, `.lto_priv.N`,
@@ -27,7 +27,7 @@ _FRAME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One function of a stack: `symbol` without offset and compiler suffixes."""
+    """One function of a stack; `symbol` is without offset and compiler suffixes."""
 
     symbol: str
     module: str | None = None
@@ -35,7 +35,7 @@ class Frame:
 
 @lru_cache(maxsize=65536)
 def parse_frame(text: str) -> Frame | None:
-    """`ext4_map_blocks.part.0+0x1a/0x30 [ext4]` -> Frame; None for a bare address."""
+    """Parse `ext4_map_blocks.part.0+0x1a/0x30 [ext4]`; None for a bare address."""
     match = _FRAME.match(text.strip())
     if not match:
         return None
@@ -43,10 +43,10 @@ def parse_frame(text: str) -> Frame | None:
 
 
 def frame(symbol: str, module: str | None) -> Frame:
-    """A frame from a symbol as printed, compiler suffixes and all."""
+    """Make a frame from a symbol as printed, with compiler suffixes."""
     return Frame(_SUFFIX.sub("", symbol), module)
 
 
 def parse_stack(stack: tuple[str, ...]) -> tuple[Frame, ...]:
-    """Frames of a stack, innermost first; addresses without a symbol are left out."""
+    """Parse a stack, innermost frame first; omit addresses without a symbol."""
     return tuple(frame for text in stack if (frame := parse_frame(text)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""stack: turns a stack into what its task waits for, and who the task is."""
+"""stack: classify what a stack's task waits for, and tell the task's role."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from writestall.classify.rules.roles import RULES as ROLES
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one stack says.
+    """The class of a stack.
 
-    `path` holds the functions that show it, outermost first; `rule` is None where no
-    rule knew the stack.
+    `path` has the functions that show it, outermost first; `rule` is None if no rule
+    matches.
     """
 
     cls: str
@@ -39,7 +39,7 @@ def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
 
 @cache
 def _matches(names: tuple[str, ...], symbol: str) -> bool:
-    """True when a symbol is one of a rule's names (the names' tuple is the key)."""
+    """True if a symbol is one of a rule's names (the tuple is the cache's key)."""
     return _pattern(names).fullmatch(symbol) is not None
 
 
@@ -51,7 +51,7 @@ def _rules_of(symbol: str) -> tuple[Rule, ...]:
 
 @lru_cache(maxsize=65536)
 def _sleep_of(symbol: str) -> str | None:
-    """The kind of sleep a function is, None where it is none."""
+    """The kind of sleep of a function, None if it is none."""
     return next(
         (kind for kind, names in SLEEPS.items() if _matches(names, symbol)), None
     )
@@ -62,14 +62,14 @@ def _any(names: tuple[str, ...], frames: Sequence[Frame]) -> bool:
 
 
 def _sleeps(kinds: tuple[str, ...], frames: Sequence[Frame]) -> bool:
-    """True when one of these frames is such a kind of sleep."""
+    """True if one of these frames is such a kind of sleep."""
     return any(_sleep_of(frame.symbol) in kinds for frame in frames)
 
 
 def _waits(rule: Rule, frames: Sequence[Frame], at: int, alien: bool) -> bool:
-    """True when a task sleeps below this frame in a way that the rule speaks about."""
+    """True if the sleep below this frame meets the rule's conditions."""
     if rule.wait and not _sleeps(rule.wait, frames[: at + 1]):
-        # Where no function of sleeping is shown, the innermost frame is the sleeper.
+        # Without a sleep function in the stack, the innermost frame sleeps.
         return rule.bare and at == 0 and not alien
     if rule.not_wait and _sleeps(rule.not_wait, frames[:at]):
         return False
@@ -77,9 +77,9 @@ def _waits(rule: Rule, frames: Sequence[Frame], at: int, alien: bool) -> bool:
 
 
 def _holds(rule: Rule, frames: Sequence[Frame], at: int, alien: bool) -> bool:
-    """True when a rule's conditions hold for the frame at this index.
+    """True if a rule's conditions hold for the frame at this index.
 
-    `alien`: a module that no rule knows chose to wait.
+    `alien`: a function of an unknown module waits.
     """
     if not _waits(rule, frames, at, alien):
         return False
@@ -92,7 +92,7 @@ def _holds(rule: Rule, frames: Sequence[Frame], at: int, alien: bool) -> bool:
 
 
 def _known(frames: Sequence[Frame]) -> tuple[Frame, ...]:
-    """Frames of the kernel and of modules that the rules speak about."""
+    """Frames of the kernel and of known modules."""
     return tuple(frame for frame in frames if _is_known(frame))
 
 
@@ -100,7 +100,7 @@ def _is_known(frame: Frame) -> bool:
     return frame.module is None or frame.module in MODULES
 
 
-# Named by no function: see _foreign().
+# Matched by _foreign() instead of a name.
 FOREIGN = Rule(
     c.DEVICE_IO,
     (),
@@ -110,7 +110,7 @@ FOREIGN = Rule(
 )
 
 
-# The last resort.
+# The last rule.
 IOWAIT = Rule(
     c.DEVICE_IO,
     (),
@@ -119,7 +119,7 @@ IOWAIT = Rule(
 )
 
 
-# A file system whose functions no rule names.
+# For file systems whose functions no rule names.
 OWN_LOCK = Rule(
     c.FS_LOCK,
     (),
@@ -128,7 +128,7 @@ OWN_LOCK = Rule(
 
 
 def _own_lock(frames: Sequence[Frame], first: int) -> bool:
-    """True when a file system's module takes the lock that is waited for."""
+    """True if a file system's module takes the lock."""
     return (
         first < len(frames)
         and frames[first].module in FS_MODULES
@@ -137,15 +137,15 @@ def _own_lock(frames: Sequence[Frame], first: int) -> bool:
 
 
 def _foreign(frames: Sequence[Frame]) -> Frame | None:
-    """The caller on a bio's way down into a module no rule knows, if it sleeps there.
+    """The caller that hands a bio to an unknown module and sleeps there, if any.
 
-    A disk's driver, or a module stacked on one, that keeps its submitter in iowait.
+    Such a module is a disk's driver, or stacked on one, and blocks the submitter.
     """
     at = _first_caller(frames)
     if at >= len(frames) or _is_known(frames[at]):
         return None
-    # /proc/PID/stack shows no function of sleeping (kernel/stacktrace.c leaves out
-    # what lies in .sched.text): then the place alone must do.
+    # /proc/PID/stack has no sleep functions (kernel/stacktrace.c omits .sched.text):
+    # then the caller alone decides.
     if at and not _sleeps((IO,), frames[:at]):
         return None
     caller = next((frame for frame in frames[at:] if _is_known(frame)), None)
@@ -153,7 +153,7 @@ def _foreign(frames: Sequence[Frame]) -> Frame | None:
 
 
 def classify_frames(frames: Sequence[Frame]) -> Verdict:
-    """The class of a stack, innermost frame first."""
+    """Classify a stack, innermost frame first."""
     known = _known(frames)
     for rule in OVERRIDES:
         for at, frame in enumerate(known):
@@ -177,7 +177,7 @@ def classify_frames(frames: Sequence[Frame]) -> Verdict:
 
 
 def _first_caller(frames: Sequence[Frame]) -> int:
-    """The innermost frame that is no function of sleeping: who chose to wait."""
+    """The index of the innermost frame that is not a sleep function."""
     for at, frame in enumerate(frames):
         if not _SCHEDULE.fullmatch(frame.symbol) and _sleep_of(frame.symbol) is None:
             return at
@@ -185,13 +185,13 @@ def _first_caller(frames: Sequence[Frame]) -> int:
 
 
 def first_caller(frames: Sequence[Frame]) -> str:
-    """The innermost function that is no function of sleeping, else the outermost."""
+    """The innermost function that is not a sleep function, else the outermost."""
     at = _first_caller(frames)
     return frames[min(at, len(frames) - 1)].symbol if frames else ""
 
 
 def says_who(frames: Sequence[Frame]) -> bool:
-    """True when a function that is none of sleeping is among the known frames."""
+    """True if a known frame is not a sleep function."""
     known = _known(frames)
     return _first_caller(known) < len(known)
 
@@ -207,13 +207,13 @@ _FS = re.compile(
     r"|reiserfs|jfs|ubifs|fat|exfat|ntfs|ovl|zfs|zpl|bch2|udf|hfs(plus)?)_\w+"
     r"|journal_\w+|do_get_write_access|add_transaction_credits|start_this_handle"
 )
-# Functions that hand bios down; what they call is the block layer or a driver.
+# Functions that submit bios; they call the block layer or a driver.
 _DOWNWARDS = re.compile(
     _FS.pattern + r"|submit_\w+|_+submit_\w+|generic_make_request\w*|do_writepages"
     r"|mpage_\w+|iomap_\w+|blk\w+|_*block_\w+|write_\w+|_*sync_dirty_buffer"
 )
-# Wrappers and thread mains between a wait and the function worth showing.
-_DULL = re.compile(
+# Wrappers and thread functions that a path leaves out.
+_OMITTED = re.compile(
     r"_*(ext[34]_)?(jbd2_)?_*journal_get_\w*access|kjournald2?|\w+_file_write_iter"
     r"|ext[34]_reserve_inode_write|_*ext[34]_mark_inode_dirty"
     r"|\w+_buffered_write_iter|_*ext4_journal_start\w*|jbd2__?journal_start"
@@ -221,8 +221,8 @@ _DULL = re.compile(
 
 
 def _path(frames: Sequence[Frame], at: int) -> tuple[str, ...]:
-    """The functions that show a wait, outermost first: where it came from, the
-    nearest caller that means something, and the function that decided."""
+    """The functions that show a wait, outermost first: the outermost of the file
+    system, the nearest, and the function that decided."""
     if at >= len(frames):
         return ()
     outer = [frame.symbol for frame in frames[at + 1 :]]
@@ -231,7 +231,7 @@ def _path(frames: Sequence[Frame], at: int) -> tuple[str, ...]:
     for name in outer[first:]:
         if not _FS.fullmatch(name):
             break
-        if not _DULL.fullmatch(name):
+        if not _OMITTED.fullmatch(name):
             run.append(name)
     shown = [frames[at].symbol, *run[:1], *run[-1:]]
     return tuple(reversed(list(dict.fromkeys(shown))))
@@ -239,7 +239,7 @@ def _path(frames: Sequence[Frame], at: int) -> tuple[str, ...]:
 
 @lru_cache(maxsize=65536)
 def classify(stack: tuple[str, ...]) -> Verdict:
-    """The class of an event's `kstack`; `other` for an empty or unknown one."""
+    """Classify an event's `kstack`; `other` for an empty or unknown one."""
     return classify_frames(parse_stack(stack))
 
 
@@ -247,7 +247,7 @@ _COMMS = tuple((role, re.compile(text)) for role, text in COMMS)
 
 
 def role_of(frames: Sequence[Frame], comm: str | None) -> str:
-    """writer, writeback, journal or other: from the functions, else from the name."""
+    """Tell a task's role from its functions, else from its name."""
     known = _known(frames)
     for rule in ROLES:
         if _any(rule.names, known) and (
@@ -263,5 +263,5 @@ def role_of(frames: Sequence[Frame], comm: str | None) -> str:
 
 @lru_cache(maxsize=65536)
 def role(stack: tuple[str, ...], comm: str | None) -> str:
-    """The role of a task by an event's `kstack` and `comm`."""
+    """Tell a task's role from an event's `kstack` and `comm`."""
     return role_of(parse_stack(stack), comm)

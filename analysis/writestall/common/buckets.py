@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""buckets: the scale of latencies that pictures and metrics share: 1, 2, 5, 10, ..."""
+"""buckets: the scale of latencies that pictures and metrics use: 1, 2, 5, 10, ..."""
 
 from __future__ import annotations
 

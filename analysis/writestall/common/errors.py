@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""errors: turns bad input into one line that names the thing and the remedy."""
+"""errors: the exception for bad input; its text is one line with the remedy."""
 
 
 class WritestallError(Exception):

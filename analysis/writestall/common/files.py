@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""files: turns bytes into files that are there whole or not at all."""
+"""files: write a file or a folder completely or not at all."""
 
 from __future__ import annotations
 

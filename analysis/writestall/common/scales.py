@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""scales: turns ranges of time and latency into steps and labels a person counts in."""
+"""scales: choose steps and labels for ranges of time and latency."""
 
 from __future__ import annotations
 

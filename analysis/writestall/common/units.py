@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""units: turns ns and hostile names into text that is safe and adds up."""
+"""units: format times, shares and untrusted names as text."""
 
 from __future__ import annotations
 

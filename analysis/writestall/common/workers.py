@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""workers: does parts of a job in copies of this process, one for each CPU."""
+"""workers: run parts of a job in copies of this process, one for each CPU."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""durability: turns what options kept of their files in a cut into words.
+"""durability: report what each option kept of its files after a crash.
 
-A comparison's `crash/OPTION.json` is what `repro/crash check` found of two files of
+A comparison's `crash/OPTION.json` is the result of `repro/crash check` on two files of
 numbered records (docs/durability.md): `plain`, never synced, and `synced`.
 """
 
@@ -15,25 +15,25 @@ from pathlib import Path
 from writestall.common.units import many
 
 NOT_SHOWN = (
-    "What an option loses in a crash is not shown here, for no machine was cut"
-    " (CUT=45 make compare): data=writeback, no journal and tmpfs pay with that."
+    "No machine was reset, so what an option loses in a crash is not shown"
+    " (CUT=45 make compare shows it): data=writeback, no journal and tmpfs lose data."
 )
 HOW = (
-    "Each option's machine was reset once amid its writes, its disk as slow as above,"
-    " and another one recovered the file system. What fsync(2) had confirmed must be"
-    " there; of what nobody synced nothing was promised. tmpfs keeps nothing."
+    "Each option's machine was reset once while it wrote to an equally slow disk, and"
+    " another machine recovered the file system. Data that fsync(2) confirmed must be"
+    " there; there is no guarantee for other data. tmpfs keeps nothing."
 )
 HEADINGS = (
-    *("fsynced", "lost though fsynced", "torn beside them"),
+    *("fsynced", "lost though fsynced", "torn next to them"),
     *("never synced", "lost", "torn", "lost time"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """What is left of a file, in records; fields as `repro/labrun/ledger.py` has them.
+    """What is left of a file, in records; fields are those of `repro/crash check`.
 
-    `lost_ms` is how far back the file ends, None where nothing is left.
+    `lost_ms` is the time before the reset at which the file ends, None if it is gone.
     """
 
     written: int
@@ -46,7 +46,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What an option kept: a file nobody synced, and one that fsync(2) confirmed."""
+    """What an option kept of a file without, and of one with, fsync(2)."""
 
     option: str
     plain: File
@@ -54,7 +54,7 @@ class Kept:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """In the order of HEADINGS."""
+        """The cells of a table's row, in the order of HEADINGS."""
         synced, plain = self.synced, self.plain
         lost_ms = plain.lost_ms
         counts = [synced.synced, synced.lost_synced, synced.torn]
@@ -64,7 +64,7 @@ class Kept:
 
 
 def read(folder: Path, options: Sequence[str]) -> list[Kept]:
-    """What of these options was shown, in their order; what cannot be read is left."""
+    """Read the results of these options, in their order; skip unreadable ones."""
     found = (_read(folder / "crash" / f"{name}.json", name) for name in options)
     return [kept for kept in found if kept]
 
@@ -78,13 +78,13 @@ def _read(path: Path, name: str) -> Kept | None:
 
 
 def verdict(kept: Sequence[Kept]) -> str:
-    """The promise in a sentence: who broke it, or that nobody did."""
+    """State in a sentence which options lost synced data."""
     broken = [one for one in kept if one.synced.lost_synced]
     if not broken:
         return f"None of {many(len(kept), 'option')} lost what fsync(2) had confirmed."
-    told = (
+    losses = (
         f"{one.option} lost {one.synced.lost_synced} of"
         f" {many(one.synced.synced, 'record')}"
         for one in broken
     )
-    return f"Lost though fsync(2) had confirmed it: {'; '.join(told)}."
+    return f"Lost though fsync(2) had confirmed it: {'; '.join(losses)}."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""flame_graphs: turns options' stalled writes into flame graphs beside each other."""
+"""flame_graphs: draw a flame graph for each option."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from writestall.common.units import many, ms
-from writestall.compare.ranking import Standing
+from writestall.compare.ranking import Ranked
 from writestall.report.flame_graph import Flame, drawn
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """One option's graph; `note` says how much it stands for."""
+    """One option's graph; `note` says how much stall time it shows."""
 
     name: str
     note: str
     flame: Flame
 
 
-def flames(standings: Iterable[Standing]) -> list[Graph]:
-    """A graph for each option on which a write stalled, in the order given."""
+def flames(ranking: Iterable[Ranked]) -> list[Graph]:
+    """Draw a graph for each option with a stalled write, in the order given."""
     found = []
-    for row in standings:
+    for row in ranking:
         graph = drawn(row.option.steps)
         if graph.frames:
             stalled = f"{ms(graph.total_ns)} of stalls in {many(row.runs, 'run')}"

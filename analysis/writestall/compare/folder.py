@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""folder: turns a comparison's folder (docs/compare.md) into options and runs.
+"""folder: read a comparison's folder (docs/compare.md).
 
-What a run must be to count is decided here: complete, with a client that kept its
-schedule by its own doing, and with latencies to read.
+A run counts if it is complete, its latencies can be read, and its client was not late
+by its own fault.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from writestall.events.run_directory import RunDir
 from writestall.report.flame_graph import STEPS, Steps
 
 FORMAT = 1
-# A client that is late by itself for more of the time than this measures itself: it
-# says how long it was, delays that are as long as a stall alone being counted.
+# The largest share of the time for which a client may be late by its own fault; a
+# client counts delays that are as long as a stall.
 MOST_LATE = 0.005
-# An option holds a load when most of its runs do as much of it. One may have ended amid
-# a stall; what falls behind in most of them does not keep up.
+# An option holds a load if most of its runs do this share of it: a single run may have
+# ended during a stall.
 HELD = 0.99
-# Percent of what the workload asks for, where nobody says.
+# The default load, in percent of the workload's own.
 WANTED_LOAD = 100
 
 
 @dataclass(slots=True)
 class Run:
-    """One run of an option; `why_not` says why it does not count.
+    """One run of an option; `why_not` is the reason if it does not count.
 
-    `requests` count from the intended start, `writes` are the calls alone. `stall_ns`
-    is the sum of its stalled calls, None where nobody traced them.
+    `requests` are measured from the intended start, `writes` from the call. `stall_ns`
+    is the sum of the stalled calls, None if they were not traced.
     """
 
     round: int
@@ -80,7 +80,7 @@ class Option:
 
 @dataclass(slots=True)
 class Level:
-    """All options at one load, in percent of what the workload asks for."""
+    """All options at one load, in percent of the workload's own."""
 
     load: int
     options: list[Option]
@@ -92,16 +92,16 @@ class Level:
 
     @property
     def wanted_per_s(self) -> float:
-        """Requests a second that were asked for; 0 where no run counts."""
+        """Requested load in requests per second; 0 if no run counts."""
         runs = self.counted
         time_s = sum(run.duration_s for run in runs)
         return sum(run.requests.count for run in runs) / time_s if time_s else 0.0
 
     @property
     def beyond(self) -> dict[str, float]:
-        """Options beyond their breaking point, and how much of the load they did: the
-        median of their runs."""
-        # A write that never began is in no log of calls.
+        """Overloaded options, and the share of the load that they did: the median of
+        their runs."""
+        # The log of calls has no write that never began.
         shares = {
             option.name: median(
                 run.writes.count / run.requests.count for run in option.counted
@@ -114,9 +114,8 @@ class Level:
 
 @dataclass(slots=True)
 class Comparison:
-    """All of it, and the level at which options are compared. `machines` are the
-    verdicts of the machines that ran it, `kept` what options had left when one was
-    cut."""
+    """A comparison, and the level at which options are compared. `machines` are the
+    verdicts of the machines that ran it, `kept` is what options kept in a crash."""
 
     path: Path
     plan: dict[str, Any]
@@ -127,14 +126,14 @@ class Comparison:
 
     @property
     def options(self) -> list[Option]:
-        """The options as they are compared."""
+        """The options at the level that is compared."""
         return self.level.options
 
 
 def open_comparison(path: Path, load: int | None = None) -> Comparison:
-    """Reads a comparison's folder; raises WritestallError where it is none.
+    """Read a comparison's folder; raise WritestallError if it is none.
 
-    Without a `load`, options are compared at the highest that all of them held.
+    Without a `load`, options are compared at the highest load that all of them held.
     """
     plan = _plan(path)
     levels = [_level(path, plan, percent) for percent in plan["loads"]]
@@ -163,7 +162,7 @@ def _level(path: Path, plan: dict[str, Any], load: int) -> Level:
 
 
 def _chosen(levels: list[Level], load: int | None) -> Level:
-    """The level of that load, or the highest held, or the lowest there is."""
+    """The level of that load; by default the highest that all hold, else the lowest."""
     if load is None:
         held = [level for level in levels if not level.beyond]
         return held[-1] if held else levels[0]
@@ -171,7 +170,7 @@ def _chosen(levels: list[Level], load: int | None) -> Level:
         if level.load == load:
             return level
     known = ", ".join(str(level.load) for level in levels)
-    raise WritestallError(f"--load {load}: runs that count have {known}")
+    raise WritestallError(f"--load {load}: there are counted runs at {known} only")
 
 
 def _plan(path: Path) -> dict[str, Any]:
@@ -233,7 +232,7 @@ def _run(path: Path, number: int) -> Run:
 
 
 def _explain(run: Run, opened: RunDir) -> None:
-    """What its stalls waited for, as far as a tracer saw them."""
+    """Add what the stalls waited for, if they were traced."""
     try:
         answer = answers.answer(opened, None)
     except WritestallError as error:
@@ -248,17 +247,17 @@ def _explain(run: Run, opened: RunDir) -> None:
 
 
 def _schedule(run: Run) -> None:
-    """Whether the client kept its schedule, by its own record."""
+    """Exclude a run whose client's own record says that it was late."""
     try:
         lines = (run.path / "writer.jsonl").read_text("utf-8", "replace").splitlines()
         first, last = json.loads(lines[0]), json.loads(lines[-1])
         threads = first["writers"] if "writers" in first else first["threads"]
         share = last["late_ns"] / (threads * run.duration_s * 1e9)
     except (OSError, ValueError, LookupError, TypeError, ZeroDivisionError):
-        run.notes.append("the client does not say whether it kept its schedule")
+        run.notes.append("the client did not record whether it kept its schedule")
         return
     if share > MOST_LATE:
         run.why_not = (
-            f"its client could not keep its schedule: late by itself {percent(share)}"
+            f"its client did not keep its schedule: it was late {percent(share)}"
             " of the time"
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""page: turns a comparison's answer into `compare.html`."""
+"""page: render a comparison's answer as `compare.html`."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from writestall.compare import durability
 from writestall.compare import wording as view
 from writestall.compare.flame_graphs import flames
 from writestall.compare.ranking import COLUMNS, REQUEST, WRITE, Answer
-from writestall.compare.side_by_side import beside
+from writestall.compare.side_by_side import side_by_side
 from writestall.report.render import render
 
 GROUPS = ((REQUEST, "requests"), (WRITE, "writes"), ("", "in all"))
 
 
 def page(answer: Answer) -> str:
-    """The whole page."""
+    """Render the page."""
     return render(
         "compare.html", _context(answer), ("page.css", "compare.css"), "compare.js"
     )
 
 
 def _context(answer: Answer) -> dict[str, Any]:
-    """All that the template prints."""
+    """The values that the template prints."""
     plan, kept = answer.comparison.plan, answer.comparison.kept
-    counted = [row.option for row in answer.standings if row.runs]
-    graphs = flames(answer.standings)
+    counted = [row.option for row in answer.ranking if row.runs]
+    graphs = flames(answer.ranking)
     seen = {frame.kind for graph in graphs for frame in graph.flame.frames}
     groups = [
         (title, len([column for column in COLUMNS if column.group == group]))
@@ -36,7 +36,7 @@ def _context(answer: Answer) -> dict[str, Any]:
     ]
     return {
         "headline": view.headline(answer),
-        "by": view.told(answer.by),
+        "by": view.label(answer.by),
         "profile": plan["profile"],
         "workload": plan["workload"],
         "columns": COLUMNS,
@@ -49,9 +49,9 @@ def _context(answer: Answer) -> dict[str, Any]:
         "loads": view.loads(answer),
         "load_headings": view.LOAD_HEADINGS,
         "chosen_load": view.chosen_load(answer),
-        "heat": beside(counted, plan["duration_s"], answer.slo_ns),
+        "heat": side_by_side(counted, plan["duration_s"], answer.slo_ns),
         "flames": graphs,
-        "calm": [row.option.name for row in answer.standings if row.calm],
+        "calm": [row.option.name for row in answer.ranking if row.calm],
         "kinds": styles.STYLES.values(),
         "legend": styles.legend(seen),
         "slo": ms(answer.slo_ns),
@@ -60,6 +60,6 @@ def _context(answer: Answer) -> dict[str, Any]:
         "kept_headings": durability.HEADINGS,
         "kept_how": durability.HOW,
         "kept_verdict": durability.verdict(kept) if kept else "",
-        "doubts": list(view.doubts(answer)),
+        "caveats": list(view.caveats(answer)),
         "how": view.HOW,
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ranking: turns a comparison into each option's numbers, and how sure they are."""
+"""ranking: compute each option's numbers and confidence, and rank the options."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REQUEST, WRITE = "request", "write"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One number of an option: `key` in JSON, `unit` ns, share, /s or s/h."""
+    """A column of numbers: `key` in JSON, `unit` is ns, share, /s or s/h."""
 
     key: str
     group: str
@@ -48,7 +48,7 @@ COLUMNS = (
     Column("stall_s_per_hour", "", "stall s/h", "s/h"),
 )
 BY_KEY = {column.key: column for column in COLUMNS}
-# What --by takes, and what decides where nobody says.
+# Choices of --by, and its default.
 CHOICES = {
     **{name: f"request_{name}_ns" for name in QUANTILES},
     "over-slo": "over_slo_share",
@@ -58,8 +58,8 @@ DEFAULT_BY = "p99.9"
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """An option's numbers by column; none where no run counts."""
+class Ranked:
+    """An option's numbers by column; empty if no run of it counts."""
 
     option: Option
     numbers: dict[str, Estimate]
@@ -73,7 +73,7 @@ class Standing:
 
     @property
     def calm(self) -> bool:
-        """Whether runs that a tracer watched saw no write stall."""
+        """Whether runs were traced and no write stalled."""
         return "stall_s_per_hour" in self.numbers and self.cause is None
 
 
@@ -81,7 +81,7 @@ class Standing:
 class Pair:
     """Two options, the better one first; `p` is adjusted for all pairs at once.
 
-    `needed` are the runs a side that would tell apart what is not clear.
+    `needed`: runs of each option that would make an unclear difference clear.
     """
 
     better: str
@@ -92,35 +92,35 @@ class Pair:
 
     @property
     def clear(self) -> bool:
-        """Whether so large a difference hardly comes about by chance."""
+        """Whether the difference is statistically significant."""
         return self.p < statistics.ALPHA
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The comparison answered: `standings` best first by the column `by`."""
+    """A comparison's result: `ranking`, best first by the column `by`."""
 
     comparison: Comparison
     slo_ns: int
     by: Column
-    standings: list[Standing]
+    ranking: list[Ranked]
     pairs: list[Pair]
 
     def pair(self, better: str, worse: str) -> Pair | None:
-        """What is known of these two, None where one has too few runs."""
+        """The pair of these two options; None if one has too few runs."""
         found = (p for p in self.pairs if {p.better, p.worse} == {better, worse})
         return next(found, None)
 
     @property
     def ties(self) -> list[str]:
-        """Options not clearly worse than the best one."""
-        best, *others = [row.option.name for row in self.standings if row.numbers]
+        """Options that are not clearly worse than the best."""
+        best, *others = [row.option.name for row in self.ranking if row.numbers]
         pairs = ((name, self.pair(best, name)) for name in others)
         return [name for name, pair in pairs if pair is None or not pair.clear]
 
 
 def parse_slo(text: str) -> int:
-    """`65ms` in ns; raises WritestallError."""
+    """Parse a time like `65ms` into ns; raise WritestallError if it is none."""
     found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)(us|ms|s)", text)
     if not found or not float(found[1]):
         raise WritestallError(
@@ -130,27 +130,27 @@ def parse_slo(text: str) -> int:
 
 
 def answer(comparison: Comparison, slo_ns: int, by: str = DEFAULT_BY) -> Answer:
-    """All numbers, all pairs; options without a run that counts come last."""
+    """Compute all numbers and pairs; options without a counted run come last."""
     column = BY_KEY[CHOICES[by]]
     sign = 1 if column.less_is_better else -1
-    standings, own = [], {}
+    ranking, own = [], {}
     for option in comparison.options:
         material = Material(option.counted, slo_ns)
-        standings.append(_standing(option, material))
+        ranking.append(_ranked(option, material))
         rows, statistic = material.of(column)
         own[option.name] = statistic(rows) if len(rows) else rows
 
-    def place(row: Standing) -> tuple[bool, float]:
+    def place(row: Ranked) -> tuple[bool, float]:
         known = column.key in row.numbers
         return not known, sign * row.numbers[column.key].value if known else 0.0
 
-    standings.sort(key=place)
-    pairs = _pairs([row.option.name for row in standings], own)
-    return Answer(comparison, slo_ns, column, standings, pairs)
+    ranking.sort(key=place)
+    pairs = _pairs([row.option.name for row in ranking], own)
+    return Answer(comparison, slo_ns, column, ranking, pairs)
 
 
 class Material:
-    """An option's counted runs as rows that can be summed, made once."""
+    """An option's counted runs as rows that can be summed."""
 
     def __init__(self, runs: Sequence[Run], slo_ns: int) -> None:
         self._runs = runs
@@ -161,7 +161,7 @@ class Material:
         }
 
     def of(self, column: Column) -> tuple[Array, Statistic]:
-        """What of each run is added up for a column, and what is made of the sums."""
+        """A row for each run, and the statistic that a column computes of their sum."""
         if column.unit == "ns":
             values, counts = self._counts[column.group]
             return counts, statistics.quantile(values, QUANTILES[column.heading])
@@ -175,7 +175,7 @@ class Material:
         return counts[at][values > self._slo_ns].sum(), counts[at].sum()
 
     def _done(self, at: int, run: Run) -> tuple[float, float]:
-        # A write that never began is in no log of calls.
+        # The log of calls has no write that never began.
         return self._counts[WRITE][1][at].sum(), run.duration_s
 
     def _stalled(self, _: int, run: Run) -> tuple[float, float] | None:
@@ -185,7 +185,7 @@ class Material:
 
 
 def latencies(run: Run, group: str) -> Counter[int]:
-    """Latency in ns to how many, of the whole run."""
+    """Counts of requests or writes of a run, by latency in ns."""
     total: Counter[int] = Counter()
     for interval in (run.requests if group == REQUEST else run.writes).intervals:
         total.update(interval.counts)
@@ -193,13 +193,13 @@ def latencies(run: Run, group: str) -> Counter[int]:
 
 
 def _counts(counters: Sequence[Counter[int]]) -> tuple[Array, Array]:
-    """All latencies that occur, rising, and how often in each run."""
+    """All latencies that occur, in ascending order, and their counts in each run."""
     values = sorted({ns for counter in counters for ns in counter})
     counts = [[counter[ns] for ns in values] for counter in counters]
     return np.array(values, dtype=np.float64), np.array(counts, dtype=np.float64)
 
 
-def _standing(option: Option, material: Material) -> Standing:
+def _ranked(option: Option, material: Material) -> Ranked:
     numbers: dict[str, Estimate] = {}
     for column in COLUMNS if option.counted else ():
         rows, statistic = material.of(column)
@@ -207,11 +207,11 @@ def _standing(option: Option, material: Material) -> Standing:
             numbers[column.key] = statistics.estimate(rows, statistic)
     classes = sum((run.by_class for run in option.counted), Counter[str]())
     roots = sum((run.by_root for run in option.counted), Counter[str]())
-    return Standing(option, numbers, _largest(classes), _largest(roots))
+    return Ranked(option, numbers, _largest(classes), _largest(roots))
 
 
 def _largest(ns_by_name: Counter[str]) -> str | None:
-    """What most time went to, with its share."""
+    """The name with most time, and its share."""
     if not ns_by_name:
         return None
     name, ns = ns_by_name.most_common(1)[0]
@@ -219,7 +219,7 @@ def _largest(ns_by_name: Counter[str]) -> str | None:
 
 
 def _pairs(names: Sequence[str], own: dict[str, Array]) -> list[Pair]:
-    """Every two options with runs enough, the first of `names` being the better one."""
+    """All pairs of options with enough runs; `names` has the better one first."""
     both = list(combinations([name for name in names if len(own[name]) > 1], 2))
     found = [statistics.difference(own[one], own[other]) for one, other in both]
     adjusted = statistics.adjusted(np.array([pair.p for pair in found]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""side_by_side: heat maps of the options on one common scale."""
+"""side_by_side: draw the options' heat maps on one common scale."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ SECOND_NS = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A stretch of time and latency. x and width in percent, y in px; `over` where one
-    of its requests missed the objective."""
+    """A range of time and latency. x and width in percent, y in px; `over` if one of
+    its requests missed the objective."""
 
     x: float
     y: int
@@ -33,7 +33,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """One option's map; `note` says what stands below its name."""
+    """One option's map; `note` is the line below its name."""
 
     name: str
     note: str
@@ -41,8 +41,8 @@ class Map:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """Maps that share rows, columns and shades. Labels of rows and places in px."""
+class SideBySide:
+    """Maps with common rows, columns and shades; labels of rows with places in px."""
 
     maps: list[Map]
     labels: list[tuple[int, str]]
@@ -77,8 +77,8 @@ def _grid(option: Option, column_s: int, slo_ns: int) -> _Grid:
     return grid
 
 
-def beside(options: Sequence[Option], duration_s: int, slo_ns: int) -> Beside:
-    """The maps, in the order given; a shade is a number of requests a run."""
+def side_by_side(options: Sequence[Option], duration_s: int, slo_ns: int) -> SideBySide:
+    """Draw the maps in the order given; a shade is a number of requests per run."""
     column_s = scales.step(duration_s, MOST_COLUMNS)
     columns = -(-duration_s // column_s)
     grids = [_grid(option, column_s, slo_ns) for option in options]
@@ -125,16 +125,16 @@ def beside(options: Sequence[Option], duration_s: int, slo_ns: int) -> Beside:
     ticks = [
         (scales.share(at, duration_s), f"{at} s") for at in scales.ticks(duration_s, 3)
     ]
-    return Beside(maps, labels, ticks, height, _line(slo_ns, top, height))
+    return SideBySide(maps, labels, ticks, height, _line(slo_ns, top, height))
 
 
 def _shade(count: float, most: float) -> int:
-    """1 to SHADES by factors: one request beside a thousand is still to be seen."""
+    """1 to SHADES on a log scale: a single request beside a thousand stays visible."""
     return max(1, round(SHADES * math.log1p(count) / math.log1p(most)))
 
 
 def _line(slo_ns: int, top: int, height: int) -> float | None:
-    """Where the objective lies, px from above; None outside the map."""
+    """Px from the top to the objective; None outside the map."""
     row = scales.row_of(slo_ns)
     low, high = (
         scales.EDGES_NS[row],

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""statistics: turns the runs there are into what is known, and how many more it takes.
+"""statistics: intervals, tests and required sample sizes of a comparison.
 
 The bootstrap is Efron's with percentiles ("Bootstrap methods: another look at the
-jackknife", 1979), whole runs being drawn: what happens within one is not independent.
-The permutation test is Fisher's, exact where the permutations can be counted. Both are
-SciPy's. Every draw has a fixed seed: the same runs give the same answer.
+jackknife", 1979). Whole runs are resampled, since writes within a run depend on each
+other. The permutation test is Fisher's, exact if there are few permutations. Both are
+SciPy's. Random numbers have a fixed seed: the same runs give the same answer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy import stats
 
 Array = npt.NDArray[np.float64]
-# Sums of runs, one row for each draw, to one value for each.
+# Maps sums of runs, one row for each resample, to one value for each.
 Statistic = Callable[[Array], Array]
 
 SEED = 20190101
@@ -27,7 +27,7 @@ CONFIDENCE = 0.95
 ALPHA = 0.05
 POWER = 0.8
 DRAWS = 999
-# As many as SciPy counts one by one before it draws them.
+# Up to as many SciPy tries all permutations; beyond, it samples them.
 PERMUTATIONS = 9_999
 # Fewer than these on either side cannot differ at ALPHA: 2 of C(8, 4) is 0.029.
 LEAST_RUNS = 4
@@ -37,7 +37,7 @@ POWER_DRAWS = 400
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value and its interval; no interval where there is a single run."""
+    """A value and its interval; no interval for a single run."""
 
     value: float
     low: float | None = None
@@ -46,7 +46,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Second less first, of the runs' own values on average; `p` is the test's."""
+    """The second mean minus the first, of the runs' own values; `p` is the test's."""
 
     estimate: Estimate
     p: float
@@ -55,7 +55,7 @@ class Difference:
 def quantile(values: Array, share: float) -> Statistic:
     """The value that `share` of all do not exceed; sums are counts of `values`.
 
-    As HdrHistogram has it: the smallest recorded value that enough do not exceed.
+    As in HdrHistogram: the smallest recorded value that enough do not exceed.
     """
 
     def of(sums: Array) -> Array:
@@ -74,13 +74,13 @@ def ratio(sums: Array) -> Array:
 
 
 def estimate(runs: Array, statistic: Statistic) -> Estimate:
-    """A statistic of all runs together; `runs` has a row for each, to be summed."""
+    """Estimate a statistic of the sum of all runs; `runs` has a row for each."""
     value = float(statistic(runs.sum(axis=0)))
     if len(runs) < 2:
         return Estimate(value)
 
     def of_drawn(drawn: npt.NDArray[Any], axis: int = -1) -> Array:
-        # How often each run was drawn. Of few runs there are few such draws.
+        # How often each run was drawn. Few runs have few distinct resamples.
         one_hot = np.moveaxis(drawn, axis, -1)[..., None] == np.arange(len(runs))
         times, which = np.unique(one_hot.sum(axis=-2), axis=0, return_inverse=True)
         found: Array = statistic(times.astype(np.float64) @ runs)[which]
@@ -112,7 +112,7 @@ def _gap(first: Array, second: Array, axis: int = -1) -> Array:
 
 
 def difference(first: Array, second: Array) -> Difference:
-    """Two options, a value for each of their runs; 2 runs or more on both sides."""
+    """Compare two options by their runs' values; each needs two runs or more."""
     gap = float(_gap(first, second))
     low, high = _interval((first, second), _gap)
     tested = stats.permutation_test(
@@ -127,7 +127,7 @@ def difference(first: Array, second: Array) -> Difference:
 
 
 def adjusted(p_values: Array) -> Array:
-    """Of many comparisons at once, after Benjamini and Hochberg (1995)."""
+    """Adjust p-values for multiple comparisons (Benjamini and Hochberg, 1995)."""
     if not len(p_values):
         return p_values
     found: Array = stats.false_discovery_control(p_values)
@@ -135,11 +135,11 @@ def adjusted(p_values: Array) -> Array:
 
 
 def needed(first: Array, second: Array) -> int | None:
-    """The least number of runs a side that shows this difference with a chance of
-    POWER, None where not even the largest of SIZES would.
+    """The least number of runs of each that shows this difference with probability
+    POWER; None if not even the largest of SIZES would.
 
-    So many are drawn from those there are, again and again, and held against each
-    other with Welch's t test: the permutation test of each draw would take hours.
+    Runs are resampled to each size and compared with Welch's t test: a permutation
+    test of each resample would take hours.
     """
     if first.mean() == second.mean():
         return None
@@ -147,26 +147,26 @@ def needed(first: Array, second: Array) -> int | None:
     for size in SIZES:
         shape = (POWER_DRAWS, size)
         one, other = draw.choice(first, shape), draw.choice(second, shape)
-        if float(_told_apart(one, other).mean()) >= POWER:
+        if float(_differ(one, other).mean()) >= POWER:
             return size
     return None
 
 
-def _told_apart(one: Array, other: Array) -> npt.NDArray[np.bool_]:
-    """Whether each row of the one differs from that of the other."""
+def _differ(one: Array, other: Array) -> npt.NDArray[np.bool_]:
+    """Whether each row of `one` differs significantly from that of `other`."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of rows that are all alike
+        warnings.simplefilter("ignore", RuntimeWarning)  # rows of equal values
         p = stats.ttest_ind(one, other, axis=1, equal_var=False).pvalue
-    # Rows without any spread have no p: they differ or they do not.
+    # Rows without variance have no p: their means differ or not.
     same = np.isnan(p) & (one.mean(axis=1) == other.mean(axis=1))
     found: npt.NDArray[np.bool_] = (np.nan_to_num(p, nan=0.0) < ALPHA) & ~same
     return found
 
 
 def most_coverage(runs: int) -> float:
-    """The most that an interval within so many runs can promise, 0 to 1.
+    """The highest possible confidence of an interval from so many runs, 0 to 1.
 
-    A median lies outside all of n runs with a chance of 2 in 2 ** n, and no draw from
-    them reaches further than they do.
+    A median lies outside all of n runs with a probability of 2 in 2 ** n, and no
+    resample has values beyond theirs.
     """
     return 1.0 - 2.0 ** (1 - runs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""text: turns a comparison's answer into lines for a terminal, and JSON."""
+"""text: print a comparison's answer as text, or as JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from writestall.compare.durability import Kept
 from writestall.compare.ranking import BY_KEY, COLUMNS, REQUEST, WRITE, Answer, Column
 from writestall.compare.wording import Row
 
-# What a terminal has room for, a table for each; the page and JSON have all.
+# The tables that fit a terminal; the page and JSON have all columns.
 TABLES = (
     ("requests", REQUEST),
     ("writes", WRITE),
@@ -22,7 +22,7 @@ TABLES = (
 
 
 def lines(answer: Answer) -> Iterator[str]:
-    """The whole report."""
+    """Yield the lines of the report."""
     yield view.headline(answer)
     yield ""
     yield from _loads(answer)
@@ -41,11 +41,11 @@ def lines(answer: Answer) -> Iterator[str]:
     for name, value in view.facts(answer):
         yield f"{name}: {value}"
     yield ""
-    yield from (f"note: {doubt}" for doubt in view.doubts(answer))
+    yield from (f"note: {caveat}" for caveat in view.caveats(answer))
 
 
 def _loads(answer: Answer) -> Iterator[str]:
-    """Which load each option holds, where there are several."""
+    """Yield the loads that options hold, if there are several loads."""
     if levels := view.loads(answer):
         cells = [list(view.LOAD_HEADINGS)]
         cells += [[one.percent, one.wanted, one.held, one.beyond] for one in levels]
@@ -55,7 +55,7 @@ def _loads(answer: Answer) -> Iterator[str]:
 
 
 def _table(title: str, columns: list[Column], rows: list[Row]) -> Iterator[str]:
-    """Values, and their intervals below them."""
+    """Yield the values, and their intervals below them."""
     at = [COLUMNS.index(column) for column in columns]
     cells = [["", *(column.heading for column in columns)]]
     cells[0][0] = title
@@ -67,7 +67,7 @@ def _table(title: str, columns: list[Column], rows: list[Row]) -> Iterator[str]:
 
 
 def _aligned(cells: list[list[str]]) -> Iterator[str]:
-    """First column to the left, the others to the right."""
+    """Align the first column left and the others right."""
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for first, *others in cells:
         words = [first.ljust(widths[0])]
@@ -93,7 +93,7 @@ def _left_aligned(cells: list[list[str]]) -> Iterator[str]:
 
 
 def _durability(kept: list[Kept]) -> Iterator[str]:
-    """What each option keeps when the machine is cut, where that was tried."""
+    """Yield what each option kept when its machine was reset, if that was tried."""
     if kept:
         cells = [["when cut", *durability.HEADINGS]]
         cells += [[one.option, *one.cells] for one in kept]
@@ -104,20 +104,20 @@ def _durability(kept: list[Kept]) -> Iterator[str]:
 
 
 def _versus(answer: Answer) -> Iterator[str]:
-    """The pairs of the first option, and of the best one."""
-    best = answer.standings[0].option.name
+    """Yield the pairs of the first option, and of the best one."""
+    best = answer.ranking[0].option.name
     for name in dict.fromkeys((view.baseline(answer), best)):
         pairs = view.against(answer, name)
         if not pairs:
             continue
-        yield f"{view.told(answer.by)}, each option against {name}:"
+        yield f"{view.label(answer.by)}, each option against {name}:"
         for one in pairs:
             gap = f"{one.difference.value} ({one.difference.interval})"
             yield (f"  {one.better} < {one.worse}: {gap}, p {one.p}: {one.verdict}")
 
 
 def as_json(answer: Answer) -> dict[str, Any]:
-    """All numbers in the units their names carry, for programs."""
+    """The numbers for programs; units are in the names."""
     return {
         "headline": view.headline(answer),
         "slo_ns": answer.slo_ns,
@@ -145,7 +145,7 @@ def as_json(answer: Answer) -> dict[str, Any]:
                 "root": row.root,
                 "numbers": {key: asdict(row.numbers[key]) for key in row.numbers},
             }
-            for row in answer.standings
+            for row in answer.ranking
         ],
         "pairs": [
             {
@@ -161,5 +161,5 @@ def as_json(answer: Answer) -> dict[str, Any]:
         ],
         "units": {key: column.unit for key, column in BY_KEY.items()},
         "durability": [asdict(kept) for kept in answer.comparison.kept],
-        "notes": list(view.doubts(answer)),
+        "notes": list(view.caveats(answer)),
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""variants: turns runs of one scenario's variants into a table of what each showed."""
+"""variants: tabulate the runs of one scenario's variants."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A heading, and a row's `application` (docs/run-directory.md) to its cell."""
+    """A heading, and the function from a row's `application` to its cell."""
 
     name: str
     cell: Callable[[Row], str]
@@ -34,7 +34,7 @@ def _count(of: str) -> Callable[[Row], str]:
     return lambda row: str((row[of] or {}).get("count", "-"))
 
 
-def _stood(row: Row) -> str:
+def _stopped_threads(row: Row) -> str:
     return str((row["longest_pause"] or {}).get("threads", "-"))
 
 
@@ -50,7 +50,7 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("p50", _ns("pause", "p50_ns")),
         Column("max", _ns("pause", "max_ns")),
         Column("most logging", lambda row: ms(row["longest_logging_ns"])),
-        Column("threads", _stood),
+        Column("threads", _stopped_threads),
         Column("slowest write", _ns("write", "max_ns")),
         Column("work p99.9", _ns("latency", "p999_ns")),
     ),
@@ -67,11 +67,11 @@ LAST = Column("its writes waited for", _cause)
 
 
 def rows(folder: Path, engine: str | None = None) -> list[Row]:
-    """One row per run below a folder, by when it began.
+    """List the runs below a folder by their start.
 
-    A row is the run's `application` besides `variant`, `run` (its folder's name),
-    `status`, `kernel` and `filesystem`. Raises WritestallError where no run of an
-    application is.
+    A row has the run's `application` (docs/run-directory.md), `variant`, `run` (its
+    folder's name), `status`, `kernel` and `filesystem`. Raise WritestallError if there
+    is no run of an application.
     """
     paths = sorted(path.parent for path in folder.glob("*/manifest.json"))
     found = [row for path in paths if (row := _row(path, engine))]
@@ -99,7 +99,7 @@ def _row(path: Path, engine: str | None) -> Row | None:
 
 
 def lines(found: list[Row]) -> Iterator[str]:
-    """The table for a person: the first and the last column to the left."""
+    """Yield the table's lines; the first and last columns are aligned left."""
     cells = list(_cells(found))
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for first, *numbers, last in cells:
@@ -110,17 +110,17 @@ def lines(found: list[Row]) -> Iterator[str]:
 
 
 def _cells(found: list[Row]) -> Iterator[list[str]]:
-    """Headings, and a line of cells per row."""
+    """Yield the headings, and the cells of each row."""
     columns = (*COLUMNS[found[0]["program"]], LAST)
     yield ["variant", *(column.name for column in columns)]
     for row in found:
         if row["program"] == found[0]["program"]:
-            name = row["variant"] + _doubt(row)
+            name = row["variant"] + _caveats(row)
             yield [name, *(column.cell(row) for column in columns)]
 
 
-def _doubt(row: Row) -> str:
-    """What must be known before a row is believed."""
-    doubts = [] if row["status"] == "complete" else [str(row["status"])]
-    doubts += [f"{row['lost_events']} events lost"] if row["lost_events"] else []
-    return f" ({', '.join(doubts)})" if doubts else ""
+def _caveats(row: Row) -> str:
+    """The status of an incomplete run, and lost events."""
+    caveats = [] if row["status"] == "complete" else [str(row["status"])]
+    caveats += [f"{row['lost_events']} events lost"] if row["lost_events"] else []
+    return f" ({', '.join(caveats)})" if caveats else ""

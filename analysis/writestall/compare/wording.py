@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""wording: turns a comparison's answer into the words that all reports print."""
+"""wording: word a comparison's answer for all its reports."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 from writestall.common.units import many, ms, percent
 from writestall.compare import durability, statistics
 from writestall.compare.folder import WANTED_LOAD, Comparison, Level, Option
-from writestall.compare.ranking import COLUMNS, Answer, Column, Pair, Standing
+from writestall.compare.ranking import COLUMNS, Answer, Column, Pair, Ranked
 from writestall.compare.statistics import Estimate
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A value in words, its interval in words (empty where there is none), raw."""
+    """A value and its interval as text (empty if there is none), and as a number."""
 
     value: str
     interval: str
@@ -26,7 +26,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An option's line: numbers in the order of COLUMNS."""
+    """An option's row: numbers in the order of COLUMNS."""
 
     name: str
     what: str
@@ -39,7 +39,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Versus:
-    """A pair in words, the better one first."""
+    """A pair as text, the better option first."""
 
     better: str
     worse: str
@@ -51,7 +51,7 @@ class Versus:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A level of load in words: who held it, and who was beyond it."""
+    """A level of load as text: how many options held it, and which did not."""
 
     percent: str
     wanted: str
@@ -60,7 +60,7 @@ class Load:
 
 
 def amount(value: float, unit: str) -> str:
-    """A number in its unit, three digits or so."""
+    """Format a number with its unit."""
     if unit == "ns":
         return ("-" if value < 0 else "") + ms(abs(round(value)))
     if unit == "share":
@@ -69,7 +69,7 @@ def amount(value: float, unit: str) -> str:
 
 
 def number(estimate: Estimate | None, unit: str) -> Number:
-    """An estimate in words; a dash where there is none."""
+    """Format an estimate; a dash if there is none."""
     if estimate is None:
         return Number("-", "", None)
     value = amount(estimate.value, unit)
@@ -82,25 +82,25 @@ def number(estimate: Estimate | None, unit: str) -> Number:
 
 
 def rows(answer: Answer) -> list[Row]:
-    """The table, best option first."""
-    return [_row(standing) for standing in answer.standings]
+    """The rows of the table, best option first."""
+    return [_row(ranked) for ranked in answer.ranking]
 
 
-def _row(standing: Standing) -> Row:
-    option = standing.option
+def _row(ranked: Ranked) -> Row:
+    option = ranked.option
     return Row(
         option.name,
         option.what,
-        f"{standing.runs} of {len(option.runs)}",
-        [number(standing.numbers.get(col.key), col.unit) for col in COLUMNS],
-        standing.cause or ("no stall" if standing.calm else "-"),
-        standing.root or "-",
-        bool(standing.runs),
+        f"{ranked.runs} of {len(option.runs)}",
+        [number(ranked.numbers.get(col.key), col.unit) for col in COLUMNS],
+        ranked.cause or ("no stall" if ranked.calm else "-"),
+        ranked.root or "-",
+        bool(ranked.runs),
     )
 
 
-def told(column: Column) -> str:
-    """A column in a sentence: `p99.9 of requests`."""
+def label(column: Column) -> str:
+    """A column's name in a sentence: `p99.9 of requests`."""
     if column.group and column.unit == "ns":
         return f"{column.heading} of {column.group}s"
     return {"share": "share of requests over the objective"}.get(
@@ -109,37 +109,37 @@ def told(column: Column) -> str:
 
 
 def headline(answer: Answer) -> str:
-    """The answer in a sentence or two."""
-    known = [row for row in answer.standings if row.numbers]
+    """Summarize the answer in one or two sentences."""
+    known = [row for row in answer.ranking if row.numbers]
     best, key, unit = known[0], answer.by.key, answer.by.unit
     value = number(best.numbers[key], unit)
     load = answer.comparison.level.load
     at = f" at {load} % of the load" if load != WANTED_LOAD else ""
-    told_by = f"{told(answer.by)}{at}"
-    told_best = f"{best.option.name} has the lowest {told_by}: {value.value}"
+    by = f"{label(answer.by)}{at}"
+    best_text = f"{best.option.name} has the lowest {by}: {value.value}"
     if value.interval:
-        told_best += f" ({value.interval})"
+        best_text += f" ({value.interval})"
     if len(known) == 1:
-        return f"{told_best}."
+        return f"{best_text}."
     if not answer.pairs:
-        return f"{told_best}; with a run of each no difference can be clear."
+        return f"{best_text}; with one run of each, no difference can be clear."
     ties, others = answer.ties, len(known) - 1
     if not ties:
         all_others = f"each of the {others} others" if others > 1 else "the other one"
-        return f"{told_best}; {all_others} is clearly worse."
+        return f"{best_text}; {all_others} is clearly worse."
     if len(ties) == others:
-        return f"{told_best}; of no other one is it clear that it is worse."
+        return f"{best_text}; no other option is clearly worse."
     return (
-        f"{told_best}; {others - len(ties)} of the {others} others are clearly worse,"
-        f" not so {', '.join(ties)}."
+        f"{best_text}; {others - len(ties)} of the {others} others are clearly worse,"
+        f" but not {', '.join(ties)}."
     )
 
 
-LOAD_HEADINGS = ("load", "requests/s", "held by", "beyond their breaking point")
+LOAD_HEADINGS = ("load", "requests/s", "held by", "overloaded")
 
 
 def loads(answer: Answer) -> list[Load]:
-    """Each level of load in words; none where there is a single one."""
+    """Each level of load as text; empty if there is only one."""
     levels = answer.comparison.levels
     return [_load(level) for level in levels] if len(levels) > 1 else []
 
@@ -156,20 +156,20 @@ def _load(level: Level) -> Load:
 
 
 def chosen_load(answer: Answer) -> str:
-    """Which of the levels the numbers are of, and why that."""
+    """Name the load that the numbers are of, and why it was chosen."""
     level = answer.comparison.level
     held = "some option did not hold" if level.beyond else "every option held"
-    return f"What follows is at {level.load} %, a load that {held}."
+    return f"The numbers below are at {level.load} %, a load that {held}."
 
 
 def versus(answer: Answer, pair: Pair) -> Versus:
-    """A pair in words."""
+    """Format a pair."""
     if pair.clear:
         verdict = "clear"
     elif pair.needed is None:
-        verdict = f"not clear, nor likely with {statistics.SIZES[-1]} runs each"
+        verdict = f"not clear, and unlikely to be with {statistics.SIZES[-1]} runs each"
     else:
-        verdict = f"not clear; about {many(pair.needed, 'run')} each would do"
+        verdict = f"not clear; needs about {many(pair.needed, 'run')} each"
     return Versus(
         pair.better,
         pair.worse,
@@ -181,35 +181,35 @@ def versus(answer: Answer, pair: Pair) -> Versus:
 
 
 def against(answer: Answer, name: str) -> list[Versus]:
-    """All pairs that this option is one of."""
+    """All pairs with this option."""
     return [versus(answer, p) for p in answer.pairs if name in (p.better, p.worse)]
 
 
 def baseline(answer: Answer) -> str:
-    """What the others are set against: the plan's first option."""
+    """The baseline of the comparison: the plan's first option."""
     return answer.comparison.options[0].name
 
 
-def doubts(answer: Answer) -> Iterator[str]:
-    """What the numbers do not say, and which runs do not count."""
+def caveats(answer: Answer) -> Iterator[str]:
+    """List what limits the numbers, and which runs do not count."""
     options = answer.comparison.options
     shared = _shared_notes(options)
     yield from (f"every run: {note}" for note in sorted(shared))
     for option in options:
-        yield from (f"{option.name} round {told}" for told in _of_runs(option, shared))
+        yield from (f"{option.name} round {line}" for line in _of_runs(option, shared))
     yield from _elsewhere(answer.comparison)
     loads = [str(level.load) for level in answer.comparison.levels]
     less = max(1, answer.comparison.levels[0].load // 2)
     for name, share in answer.comparison.level.beyond.items():
         yield (
-            f"{name} did {percent(share)} of what was wanted: it is beyond its breaking"
-            " point, and its latencies grow with the length of the run;"
-            f" LOAD={less},{','.join(loads)} make compare tries less"
+            f"{name} did {percent(share)} of the requested load: it is overloaded,"
+            " and its latencies grow with the length of the run;"
+            f" LOAD={less},{','.join(loads)} make compare tries lower loads"
         )
     for option in options:
         if option.caveat:
             yield f"{option.name} {option.caveat}"
-    yield from _too_few(min(row.runs for row in answer.standings if row.runs))
+    yield from _too_few(min(row.runs for row in answer.ranking if row.runs))
     for machine in answer.comparison.machines:
         for line in machine.get("complaints") or []:
             yield f"a machine of this comparison complained: {line}"
@@ -218,7 +218,7 @@ def doubts(answer: Answer) -> Iterator[str]:
 
 
 def _elsewhere(comparison: Comparison) -> Iterator[str]:
-    """Runs at other loads that do not count, which the numbers do not show."""
+    """List excluded runs at loads that the numbers do not show."""
     for level in comparison.levels:
         runs = [run for option in level.options for run in option.runs]
         why_not = [run.why_not for run in runs if run.why_not]
@@ -230,7 +230,7 @@ def _elsewhere(comparison: Comparison) -> Iterator[str]:
 
 
 def _shared_notes(options: list[Option]) -> set[str]:
-    """What is true of every run that counts; nothing where there is only one."""
+    """Notes that all counted runs share; empty if there is only one run."""
     notes = [set(run.notes) for option in options for run in option.counted]
     return set.intersection(*notes) if len(notes) > 1 else set()
 
@@ -243,22 +243,22 @@ def _of_runs(option: Option, shared: set[str]) -> Iterator[str]:
 
 
 def _too_few(fewest: int) -> Iterator[str]:
-    """What the option with the fewest runs cannot show."""
+    """State what the option with the fewest runs cannot show."""
     most = statistics.most_coverage(fewest)
     if fewest > 1 and most < statistics.CONFIDENCE:
         yield (
-            f"Intervals of {fewest} runs reach no further than the runs do: they"
-            f" promise {100 * most:.0f} % at most, not 95 %."
+            f"Intervals of {fewest} runs lie within the range of the runs: their"
+            f" confidence is {100 * most:.0f} % at most, not 95 %."
         )
     if fewest < statistics.LEAST_RUNS:
         yield (
-            f"With fewer than {statistics.LEAST_RUNS} runs a side no difference can be"
+            f"With fewer than {statistics.LEAST_RUNS} runs of each no difference can be"
             " clear: the permutation test has too few permutations."
         )
 
 
 def facts(answer: Answer) -> list[tuple[str, str]]:
-    """What ran where and when; what is not known is left out."""
+    """List what ran, where and when; leave out what is unknown."""
     comparison, plan = answer.comparison, answer.comparison.plan
     runs = [run for option in comparison.options for run in option.counted]
     kernels = sorted({run.kernel for run in runs if run.kernel})
@@ -277,7 +277,7 @@ def facts(answer: Answer) -> list[tuple[str, str]]:
         "runs": f"{plan['rounds']} rounds of {plan['duration_s']} s each, shuffled",
         "seed": plan.get("seed"),
         "load": f"{comparison.level.load} % of the workload's",
-        "file systems": f"aged, {aged} % full once" if aged else "fresh",
+        "file systems": f"aged, filled once to {aged} %" if aged else "fresh",
         "objective": ms(answer.slo_ns),
     }
     return [(name, str(value)) for name, value in found.items() if value]
@@ -295,9 +295,9 @@ def _date(ns: int | None) -> str | None:
 
 
 HOW = (
-    "Requests count from when they were meant to start, writes are the calls alone."
-    " Numbers are of all runs of an option together; below each stands its bootstrap"
-    " interval of 95 %, whole runs being drawn. Differences are of the runs' own"
-    " values on average; p is a permutation test's, adjusted for all pairs at once"
-    " (Benjamini-Hochberg), and below 0.05 a difference is called clear."
+    "Requests are measured from their intended start, writes from the call. Numbers"
+    " are of all runs of an option together; below each is its 95 % bootstrap interval"
+    " (whole runs are resampled). Differences are of the means of the runs' own"
+    " values; p is of a permutation test, adjusted for all pairs (Benjamini-Hochberg)."
+    " A difference is called clear if p is below 0.05."
 )

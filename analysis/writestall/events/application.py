@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""application: turns what an application recorded of itself into pauses and requests.
+"""application: read the pauses and requests that an application recorded.
 
 docs/events.md, "The client's record", has the lines; latwriter is no application: its
 slow writes are all it knows.

@@ -18,8 +18,8 @@ from writestall.events.contract import Block
 
 UNKNOWN = -1
 _COLUMNS = ("ids", "kinds", "t_ns", "dur_ns", "runq_ns")
-# A sleep left out: start in ns, line number, and that of the one that was kept.
-Twice = tuple[int, int, int]
+# A sleep that was dropped: start in ns, line number, and that of the one kept.
+Duplicate = tuple[int, int, int]
 
 
 class Blocks:
@@ -77,28 +77,31 @@ class Blocks:
             self.likes.append(like)
         return kind
 
-    def like(self, id: int) -> Block | None:
-        """A Block of the kind that stands in a line, None where no sleep does."""
+    def kind_at(self, id: int) -> int | None:
+        """The kind of the sleep that stands in a line, None where none does."""
         if not self._by_id and self.ids:
             self._by_id = array("I", bytes(4 * (max(self.ids) + 1)))
             for known, kind in zip(self.ids, self.kinds, strict=True):
                 self._by_id[known] = kind + 1
-        kind_ = self._by_id[id] if id < len(self._by_id) else 0
-        return self.likes[kind_ - 1] if kind_ else None
+        number = self._by_id[id] if id < len(self._by_id) else 0
+        return number - 1 if number else None
 
-    def sort(self) -> list[Twice]:
-        """Orders the sleeps by task and time, leaves out those that stand twice, and
-        returns these.
-        """
+    def like(self, id: int) -> Block | None:
+        """A Block of the kind that stands in a line, None where no sleep does."""
+        kind = self.kind_at(id)
+        return None if kind is None else self.likes[kind]
+
+    def sort(self) -> list[Duplicate]:
+        """Orders the sleeps by task and time; drops, and returns, duplicates."""
         places: dict[int, array[int]] = {}
         of_kind = [places.setdefault(like.tid, array("I")) for like in self.likes]
         adders = [own.append for own in of_kind]
         for at, kind in enumerate(self.kinds):
             adders[kind](at)
-        twice: list[Twice] = []
+        duplicates: list[Duplicate] = []
         first = 0
         for tid, own in places.items():
-            places[tid] = own = self._in_order(own, twice)
+            places[tid] = own = self._in_order(own, duplicates)
             self.tasks[tid] = range(first, first + len(own))
             first += len(own)
         for name in _COLUMNS:
@@ -107,9 +110,9 @@ class Blocks:
             for own in places.values():
                 ordered.extend(map(column.__getitem__, own))
             setattr(self, name, ordered)
-        return twice
+        return duplicates
 
-    def _in_order(self, own: array[int], twice: list[Twice]) -> array[int]:
+    def _in_order(self, own: array[int], duplicates: list[Duplicate]) -> array[int]:
         """One task's places by time; mostly they are so already."""
         t_ns, ids = self.t_ns, self.ids
         starts = array("q", map(t_ns.__getitem__, own))
@@ -118,12 +121,12 @@ class Blocks:
         kept = array("I")
         for at in sorted(own, key=lambda at: (t_ns[at], ids[at])):
             if kept and t_ns[kept[-1]] == t_ns[at]:
-                twice.append((t_ns[at], ids[at], ids[kept[-1]]))
+                duplicates.append((t_ns[at], ids[at], ids[kept[-1]]))
             else:
                 kept.append(at)
         return kept
 
-    def join(self, other: Blocks, lines: int) -> list[Twice]:
+    def join(self, other: Blocks, lines: int) -> list[Duplicate]:
         """Takes in what a file holds behind its first `lines`, both being sorted.
 
         Returns what sort() does.

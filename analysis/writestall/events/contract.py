@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""contract: turns the event contract (docs/events.md) into typed records.
+"""contract: define the typed records of the event contract (docs/events.md).
+
+docs/render-events.py writes their fields from docs/events.schema.json.
 
 Field names, units and meaning are those of docs/events.md: `_ns` is nanoseconds,
 `t_ns` CLOCK_MONOTONIC at the start of the thing, stacks innermost frame first. What a
@@ -14,6 +16,7 @@ from msgspec import Meta, Struct
 
 # CLOCK_MONOTONIC and durations in ns: not negative, within a signed 64-bit integer.
 Ns = Annotated[int, Meta(ge=0, le=2**62)]
+Count = Annotated[int, Meta(ge=0)]
 Stack = tuple[str, ...]
 # How a Write's `call` begins if it is no system call.
 REQUESTS = ("io_uring_write", "io_uring_fsync", "aio_")
@@ -81,6 +84,7 @@ class Commit(Struct, tag_field="ev", tag="commit", frozen=True, gc=False):
     t_ns: Ns
     dur_ns: Ns
     tid: int | None = None
+    pid: int | None = None
     comm: str | None = None
     dev: str | None = None
     transaction: int | None = None
@@ -96,7 +100,7 @@ class Commit(Struct, tag_field="ev", tag="commit", frozen=True, gc=False):
 class Lost(Struct, tag_field="ev", tag="lost", frozen=True, gc=False):
     """A lossy moment: how many of what (`events`, `stacks`, `probes`), and why."""
 
-    count: Annotated[int, Meta(ge=0)]
+    count: Count
     t_ns: Ns | None = None
     what: str | None = None
     why: str | None = None
@@ -153,6 +157,5 @@ class Request(Struct, tag_field="ev", tag="request", frozen=True, gc=False):
     write_ns: Ns
     seq: int | None = None
     path: str | None = None
-    offset: int | None = None
     bytes: int | None = None
     ret: int | None = None

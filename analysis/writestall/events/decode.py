@@ -69,7 +69,13 @@ class Decoder:
             # A whole Block may have more to complain of.
             row = self._event(line)
         if isinstance(row, _Sleep):
-            kind = self._kind(row, line)
+            key = (
+                row.tid, row.pid, row.comm, bytes(row.kstack), row.waker_tid,
+                row.waker_comm, row.waker_ctx, bytes(row.waker_kstack),
+            )  # fmt: skip
+            kind = self._kinds.get(key)
+            if kind is None:
+                kind = self._new_kind(line, key)
             self.blocks.add(number, kind, row.t_ns, row.dur_ns, row.runq_ns)
             return None
         event: Event = row
@@ -78,19 +84,13 @@ class Decoder:
             self._share(event, self._words, "comm", "call", "dev", "path")
         return event
 
-    def _kind(self, row: _Sleep, line: bytes) -> int:
-        key = (
-            row.tid, row.pid, row.comm, bytes(row.kstack), row.waker_tid,
-            row.waker_comm, row.waker_ctx, bytes(row.waker_kstack),
-        )  # fmt: skip
-        kind = self._kinds.get(key)
-        if kind is None:
-            block = self._event(line)
-            assert isinstance(block, Block)
-            self._share(block, self._stacks, "kstack", "waker_kstack")
-            kind = self.blocks.kind_of(block)
-            if len(self._kinds) < MOST_KNOWN:
-                self._kinds[key] = kind
+    def _new_kind(self, line: bytes, key: tuple[object, ...]) -> int:
+        block = self._event(line)
+        assert isinstance(block, Block)
+        self._share(block, self._stacks, "kstack", "waker_kstack")
+        kind = self.blocks.kind_of(block)
+        if len(self._kinds) < MOST_KNOWN:
+            self._kinds[key] = kind
         return kind
 
     def _share(self, event: Block | Write, known: dict[Any, Any], *names: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""hlog: turns an HdrHistogram log (`writer.hlog`, ns) into percentiles and counts."""
+"""hlog: read percentiles and counts from an HdrHistogram log (`writer.hlog`, ns)."""
 
 from __future__ import annotations
 

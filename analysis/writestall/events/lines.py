@@ -93,12 +93,13 @@ def read(
     lines: Numbered,
     on_line: Callable[[int, bytes], object],
     on_other: Callable[[bytes], bool],
-) -> list[Problem]:
-    """Feeds each line that is not blank to on_line; returns what it could not decode.
+) -> tuple[list[Problem], int]:
+    """Feeds each line that is not blank to on_line; returns what it could not decode,
+    and the last line's number.
 
     on_other says whether a line that failed is one of another known kind.
     """
-    problems = []
+    problems, number = [], 0
     for number, line in lines:
         if line.isspace():
             continue
@@ -110,7 +111,7 @@ def read(
         except UNREADABLE as error:
             if not on_other(line):
                 problems.append(Problem(name, number, _why(error)))
-    return problems
+    return problems, number
 
 
 class _Kind(msgspec.Struct):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""rows: turns the JSON Lines of a client or an injector into rows of one kind."""
+"""rows: read rows of one kind from the JSON Lines of a client or an injector."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def read_records(path: Path, record: type[R]) -> Records[R]:
         return kind in others
 
     decode = msgspec.json.Decoder(record).decode
-    found.problems = read(
+    found.problems, _ = read(
         path.name,
         numbered(path),
         lambda _, line: found.rows.append(decode(line)),

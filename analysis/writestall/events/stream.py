@@ -6,17 +6,16 @@ Only a file that cannot be opened, or holds not one event, is an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from writestall.common import workers
 from writestall.common.errors import WritestallError
-from writestall.events.blocks import Blocks, Twice
+from writestall.events.blocks import Blocks, Duplicate
 from writestall.events.contract import Begin, Commit, End, Lost, Write
 from writestall.events.decode import Decoder
-from writestall.events.lines import Numbered, Problem, kind_of, numbered, pieces, read
+from writestall.events.lines import Problem, kind_of, numbered, pieces, read
 
 KNOWN_EVENTS = frozenset(("begin", "block", "write", "commit", "lost", "end"))
 
@@ -47,7 +46,7 @@ class Stream:
 def read_stream(path: Path) -> Stream:
     """Reads a tracer's `events/*.jsonl`.
 
-    Blocks and writes come back sorted by time; events that stand twice are kept once.
+    Blocks and writes come back sorted by time, duplicates dropped.
     Raises WritestallError when the file cannot be opened or holds no event at all.
     """
     first, *others = workers.each(partial(_read_piece, path), pieces(path))
@@ -57,10 +56,10 @@ def read_stream(path: Path) -> Stream:
     if not (stream.blocks or stream.writes or stream.commits or stream.begin):
         what = stream.problems[0] if stream.problems else f"{path.name}: empty"
         raise WritestallError(f"{path.parent / str(what)}: no event could be read")
-    first.twice += _sort(stream.writes)
+    first.duplicates += _sort(stream.writes)
     stream.problems += [
         Problem(path.name, number, f"same task and start as line {kept}, left out")
-        for _, number, kept in first.twice
+        for _, number, kept in first.duplicates
     ]
     return stream
 
@@ -69,12 +68,12 @@ def read_stream(path: Path) -> Stream:
 class _Piece:
     """What a piece of a file holds, lines counted from its own first.
 
-    twice  sleeps that were left out, as of Blocks.sort()
+    duplicates  as Blocks.sort() returns them
     """
 
     stream: Stream
     lines: int
-    twice: list[Twice]
+    duplicates: list[Duplicate]
 
     def join(self, next: _Piece) -> None:
         """Takes in the piece that follows."""
@@ -87,8 +86,9 @@ class _Piece:
         stream.problems += [
             Problem(row.file, row.line + lines, row.text) for row in other.problems
         ]
-        self.twice += [(t_ns, a + lines, b + lines) for t_ns, a, b in next.twice]
-        self.twice = sorted(self.twice + stream.blocks.join(other.blocks, lines))
+        found = [(t_ns, a + lines, b + lines) for t_ns, a, b in next.duplicates]
+        found += stream.blocks.join(other.blocks, lines)
+        self.duplicates = sorted(self.duplicates + found)
         self.lines += next.lines
 
 
@@ -97,51 +97,42 @@ def _read_piece(path: Path, piece: slice) -> _Piece:
     stream = Stream(path.name, blocks=decoder.blocks)
 
     def on_line(number: int, line: bytes) -> None:
-        match decoder.decode(line, number):
-            case Write() as event:
+        event = decoder.decode(line, number)
+        if event is None:
+            return
+        match event:
+            case Write():
                 stream.writes.append((number, event))
-            case Commit() as event:
+            case Commit():
                 stream.commits.append(event)
-            case Lost() as event:
+            case Lost():
                 stream.lost.append(event)
-            case Begin() as event:
+            case Begin():
                 stream.begin = stream.begin or event
-            case End() as event:
+            case End():
                 stream.end = event
 
     def on_other(line: bytes) -> bool:
         # A kind that a later version prints is no mistake of this one's file.
         return kind_of(line) not in (None, *KNOWN_EVENTS)
 
-    lines = _Counted(numbered(path, piece))
-    stream.problems = read(path.name, lines, on_line, on_other)
-    return _Piece(stream, lines.count, sorted(stream.blocks.sort()))
+    rows = numbered(path, piece)
+    stream.problems, lines = read(path.name, rows, on_line, on_other)
+    return _Piece(stream, lines, sorted(stream.blocks.sort()))
 
 
-class _Counted:
-    """Numbered lines, and how many there were."""
-
-    def __init__(self, lines: Numbered) -> None:
-        self._lines, self.count = lines, 0
-
-    def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        for number, line in self._lines:
-            self.count = number
-            yield number, line
-
-
-def _sort(rows: list[tuple[int, Write]]) -> list[Twice]:
-    """Orders rows by time; leaves out, and returns, those that stand twice.
+def _sort(rows: list[tuple[int, Write]]) -> list[Duplicate]:
+    """Orders rows by time; drops, and returns, duplicates.
 
     As Blocks.sort() does: start in ns, line number, and that of the one kept.
     """
     rows.sort(key=lambda row: (row[1].t_ns, row[1].tid, row[0]))
     kept: list[tuple[int, Write]] = []
-    twice = []
+    duplicates = []
     for number, event in rows:
         if kept and (event.t_ns, event.tid) == (kept[-1][1].t_ns, kept[-1][1].tid):
-            twice.append((event.t_ns, number, kept[-1][0]))
+            duplicates.append((event.t_ns, number, kept[-1][0]))
         else:
             kept.append((number, event))
     rows[:] = kept
-    return twice
+    return duplicates

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""chains_json: turns an answer into `chains.json` (docs/run-directory.md).
+"""chains_json: write an answer as `chains.json` (docs/run-directory.md).
 
-The file of a long run is as large as its events: it is made chain by chain.
+The file of a long run is as large as its events, so it is written chain by chain.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from writestall.chain.merge import merged
 from writestall.chain.parts import Chain, Part, Task
 from writestall.common.files import save_joined
 
-# Of longer runs the file has the slowest writes' chains alone: one of all would be half
-# as large as the events. `explain --write` and `export` still know each.
+# A longer run's file has only the chains of the slowest writes: with all of them it
+# would be half as large as the events. `explain --write` and `export` have all chains.
 MOST_CHAINS = 100_000
 
 
 class _Part(Struct, gc=False):
-    """A part: one with `parts` is no root, and a root says whether it is explained."""
+    """A part; only a root, which has no `parts`, has `explained`."""
 
     kind: str
     cls: str = field(name="class")
@@ -48,7 +48,7 @@ class _Part(Struct, gc=False):
 def chains_json(
     answer: Answer, chains: Iterable[Chain], left_out: int = 0
 ) -> dict[str, Any]:
-    """Some of the chains. Event ids are line numbers of the engine's file."""
+    """The JSON of these chains. Event ids are line numbers of the engine's file."""
     lack = {"left_out": left_out} if left_out else {}
     return {
         "format": 1,
@@ -88,10 +88,10 @@ _numbers = count()
 
 
 class _Pieces:
-    """Files whose bytes, one after the other, are the chains in their order."""
+    """Files whose concatenation has the chains in order."""
 
     def __init__(self, answer: Answer, draft: Path, head: bytes) -> None:
-        # One process may be asked for several.
+        # A process may write several.
         path = draft.with_name(f"{draft.name}.{os.getpid()}.{next(_numbers)}")
         self.paths = [path]
         self._open: tuple[Answer, IO[bytes]] | None = (answer, path.open("wb"))

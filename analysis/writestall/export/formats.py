@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""formats: turns a format's name into the call that makes it, and its bytes into files.
+"""formats: export an answer in a format of the table, to a file or folder.
 
-Libraries are loaded by the format that needs them and by no other.
+A library is imported only by the format that needs it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format: who makes it, in which form, and what it needs.
+    """A format: the function that makes it, its kind and its requirements.
 
     kind       text (may be printed), bytes (to a file) or folder (a new one)
-    library    the package that must be installed for it, if any
-    empty      whether a run without a stall has something to say in it
+    library    the package that it needs, if any
+    empty      whether a run without a stall can be exported
     """
 
     module: str
@@ -56,7 +56,7 @@ FORMATS = {
 
 
 def export(answer: Answer, name: str, target: Path | None) -> str | None:
-    """Writes the answer in a format; returns the text to print where that is wanted.
+    """Write the answer in a format; return the text if it is to be printed.
 
     `target` None is standard output.
     """
@@ -80,7 +80,7 @@ def export(answer: Answer, name: str, target: Path | None) -> str | None:
 
 
 def load(module: str, library: str, extra: str = "export") -> Any:
-    """A module that needs a library, or is it; raises where that is missing."""
+    """Import a module that needs a library, or the library; raise if it is missing."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

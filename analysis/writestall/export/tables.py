@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""tables: turns an answer into rows of writes, links and blocks, units in the names.
+"""tables: list an answer's writes, links and blocks as rows of tables.
 
-docs/export.md documents every column. A row is a dict in the order of its columns, so
-that one table serves CSV and Parquet.
+docs/export.md documents every column. A row is a dict in the order of its columns, for
+CSV and Parquet.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from writestall.classify.stack import classify, role
 from writestall.common.units import utf8
 
 Row = dict[str, Any]
-# What a write's own time can be spent on, each a column of the table of writes.
+# Classes of a write's own time, each a column of the table of writes.
 AMOUNTS = (*c.WAIT_CLASSES, c.RUNNING, c.RUNQUEUE, c.UNEXPLAINED)
 
 
 def run_name(answer: Answer) -> str:
-    """The run directory's own name, whatever link it was reached by; valid UTF-8."""
+    """The run directory's name with links resolved, as valid UTF-8."""
     return utf8(answer.run.path.resolve().name)
 
 
 def main_class(chain: Chain) -> str:
-    """What a write waited for longest, itself."""
+    """The class that a write itself waited for longest."""
     sums = class_ns(chain)
     return max(sums, key=lambda cls: sums[cls])
 
 
 def class_ns(chain: Chain) -> dict[str, int]:
-    """A write's duration by what it waited for itself, every column of AMOUNTS."""
+    """A write's duration by the class of its own waits, for all of AMOUNTS."""
     sums = dict.fromkeys(AMOUNTS, 0)
     for part in chain.parts:
         sums[part.cls] += part.dur_ns
@@ -41,7 +41,7 @@ def class_ns(chain: Chain) -> dict[str, int]:
 
 
 def writes(answer: Answer) -> Iterator[Row]:
-    """One row per stalled write, by the time it began."""
+    """Yield a row per stalled write, by start time."""
     run = run_name(answer)
     convoy_of = {
         id: convoy.chains.writes[0][0]
@@ -78,7 +78,7 @@ def writes(answer: Answer) -> Iterator[Row]:
 
 
 def links(answer: Answer) -> Iterator[Row]:
-    """One row per part of each write's tree, parents before their parts.
+    """Yield a row per part of each write's tree, parents first.
 
     Rows without a parent add up to the write, rows of one parent to that parent.
     """
@@ -121,7 +121,7 @@ def _link(answer: Answer, chain: Chain, part: Part) -> Row:
 
 
 def blocks(answer: Answer) -> Iterator[Row]:
-    """One row per sleep the tracer told of, whatever task slept, by time."""
+    """Yield a row per sleep that the tracer recorded, of any task, by time."""
     run = run_name(answer)
     for number, block in answer.stream.blocks:
         verdict = classify(block.kstack)
@@ -146,7 +146,7 @@ def blocks(answer: Answer) -> Iterator[Row]:
 
 
 def waits(chain: Chain) -> Iterator[Part]:
-    """Every wait of a chain that one event tells, at any depth."""
+    """Yield every wait of a chain that has an event, at any depth."""
     ahead = list(chain.parts)
     while ahead:
         part = ahead.pop()

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""to_csv: turns an answer into a table of stalled writes (RFC 4180), for spreadsheets.
+"""to_csv: write stalled writes as a table (RFC 4180), for spreadsheets.
 
-A spreadsheet runs what begins with = + - @ or a control character as a formula, and
-file names come from users: such text gets a ' in front, as does text that begins with
-one, so that whoever takes the first ' away has the name back. Numbers are never
-changed.
+A spreadsheet runs text that begins with = + - @ or a control character as a formula,
+and file names come from users. Such text is prefixed with ', and so is text that begins
+with ': removing the first ' restores the name. Numbers are never changed.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from typing import Any
 from writestall.chain.answers import Answer
 from writestall.export.tables import writes
 
-# The full-width forms count as well where the spreadsheet's language is East Asian.
+# Spreadsheets in East Asian languages take the full-width forms, too.
 _FORMULA = "=+-@\t\r\n'\uff1d\uff0b\uff0d\uff20"
 
 
 def table(answer: Answer) -> str:
-    """A line of names, then one line per stalled write."""
+    """Write a line of names, then one line per stalled write."""
     text = io.StringIO(newline="")
     rows = list(writes(answer))
     writer = csv.DictWriter(text, rows[0], lineterminator="\r\n")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""to_folded: turns an answer into folded stacks, as flamegraph.pl reads them.
+"""to_folded: write folded stacks, as flamegraph.pl reads them.
 
-`comm;call;frames, outermost first;class microseconds`, equal stacks summed up.
+Lines are `comm;call;frames, outermost first;class MICROSECONDS`; equal stacks are
+added.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from writestall.events.blocks import Blocks
 
 
 def folded(answer: Answer) -> str:
-    """One line per stack, sorted; the weights add up to the stall time in us."""
+    """Format one line per stack, sorted; the weights add up to the stall time in us."""
     blocks = answer.stream.blocks
     sums: dict[str, int] = {}
     for chain in answer.chains:
         for part in chain.parts:
             stack = _stack(chain, part, blocks)
             sums[stack] = sums.get(stack, 0) + part.dur_ns
-    # Rounded so that the lines add up; a line of 0 us would be no frame at all.
+    # Rounded so that the lines add up; lines of 0 us are left out.
     want_us = round(answer.stall_ns / 1000)
     dealt_us = shares(answer.stall_ns, list(sums.values()), want_us)
     rows = zip(sums, dealt_us, strict=True)
@@ -44,5 +45,5 @@ def _user_frame(text: str) -> str:
 
 
 def _frame(name: str) -> str:
-    """A frame's name without what the format itself means: `;` and line ends."""
+    """A frame's name without the format's separators: `;` and line ends."""
     return printable(name).replace(";", ":") or "?"

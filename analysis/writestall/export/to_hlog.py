@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""to_hlog: turns an answer into an HdrHistogram log of stalled writes, tagged by class.
+"""to_hlog: write an HdrHistogram log of stalled writes, tagged by class.
 
 One line per second and class; the tag is what the write waited for longest. Format:
 HdrHistogram's HistogramLogWriter, version 1.2, with tags. The hdrhistogram package
-reads tags and writes none, so the lines are put together here.
+reads tags but does not write them, so the lines are formatted here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LEGEND = '"StartTimestamp","Interval_Length","Interval_Max"'
 
 
 def log(answer: Answer) -> str:
-    """The log's text; values are durations in ns, times seconds from the start."""
+    """Format the log; values are durations in ns, times seconds from the start."""
     start_ns = answer.run.get("window", "start_ns")
     first_ns = min(write.t_ns for _, write in answer.writes)
     if not isinstance(start_ns, int) or start_ns > first_ns:
@@ -49,7 +49,7 @@ def _header(answer: Answer, start_ns: int) -> list[str]:
 def _interval(key: tuple[int, str], chains: list[Chain]) -> str:
     histogram = HdrHistogram(1, HIGHEST_NS, DIGITS)
     for chain in chains:
-        # More than a day is no duration that the histogram can hold.
+        # The histogram's values are limited to a day.
         histogram.record_value(min(chain.write.dur_ns, HIGHEST_NS))
     second, cls = key
     payload = histogram.encode().decode()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""to_parquet: turns an answer into three Parquet tables: writes, links, blocks.
+"""to_parquet: write the Parquet tables writes, links and blocks.
 
-docs/export.md has the columns; tables.py makes the rows, and types stand here.
+docs/export.md documents the columns; tables.py makes the rows.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from writestall.common.errors import WritestallError
 from writestall.common.units import utf8
 from writestall.export.tables import Row, blocks, links, run_name, writes
 
-# Rows held in memory at once, and of one row group.
+# Rows in memory, and in a row group.
 ROWS = 65_536
-# Texts that repeat: a number in each row, the text once.
+# Texts that repeat are dictionary-encoded.
 _WORD = pa.dictionary(pa.int32(), pa.string())
 _LIST = pa.list_(pa.string())
-# Columns that are no whole number, by name; the same name is the same in all tables.
+# Columns that are not integers, by name; a name has one type in all tables.
 _TYPES = {
     **dict.fromkeys("path why root".split(), pa.string()),
     **dict.fromkeys("run comm call dev main_class kind class role".split(), _WORD),
@@ -38,16 +38,16 @@ TABLES = {"writes": writes, "links": links, "blocks": blocks}
 
 
 def fill(answer: Answer, folder: Path) -> None:
-    """Writes `writes.parquet`, `links.parquet` and `blocks.parquet`."""
+    """Write `writes.parquet`, `links.parquet` and `blocks.parquet`."""
     about = answer.summary()
-    told = {key: about[key] for key in ("scenario", "kernel", "engine")}
-    told |= {"run": run_name(answer), "writestall": __version__}
-    metadata = {f"writestall.{key}": utf8(str(value)) for key, value in told.items()}
+    facts = {key: about[key] for key in ("scenario", "kernel", "engine")}
+    facts |= {"run": run_name(answer), "writestall": __version__}
+    metadata = {f"writestall.{key}": utf8(str(value)) for key, value in facts.items()}
     for name, rows in TABLES.items():
         try:
             _write(folder / f"{name}.parquet", rows(answer), metadata)
         except (pa.ArrowInvalid, OverflowError):
-            text = f"{answer.stream.file}: a number that no 64 bits can hold"
+            text = f"{answer.stream.file}: a number does not fit into 64 bits"
             raise WritestallError(text) from None
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""to_perfetto: turns an answer into a trace for Perfetto (protobuf TracePackets).
+"""to_perfetto: write a trace for Perfetto (protobuf TracePackets).
 
-One track per task: its stalled writes, and in them its waits. A wait has an arrow to
-the moment its holder let go, on the holder's track, and a device's wait one to the
-disk's track: the arrows lead from the writer down to the disk. A wait that several
-writes share is drawn once. Fields: protos/perfetto/trace/track_event of Perfetto.
+One track per task: its stalled writes, and in them its waits. An arrow leads from a
+wait to the moment of release on the holder's track, or from a wait for a device to the
+disk's track. A wait that several writes share is drawn once. Fields: Perfetto's
+protos/perfetto/trace/track_event.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _REALTIME, _MONOTONIC = 1, 3
 _BEGIN = proto.TrackEvent.TYPE_SLICE_BEGIN
 _END = proto.TrackEvent.TYPE_SLICE_END
 _INSTANT = proto.TrackEvent.TYPE_INSTANT
-# Tracks from top to bottom: the way a chain goes.
+# Tracks from top to bottom, in the order of a chain.
 _RANKS = {c.WRITER: 1, c.WRITEBACK: 2, c.JOURNAL: 3, c.ROLE_OTHER: 4}
 _DISK_RANK, _NOTES_RANK = 5, 6
 
@@ -38,7 +38,7 @@ Args = dict[str, Any]
 
 @dataclass(slots=True)
 class _Slice:
-    """A stretch of time on a track, or a moment where it has no length."""
+    """A range of time on a track; a moment if its length is 0."""
 
     start_ns: int
     end_ns: int
@@ -50,7 +50,7 @@ class _Slice:
 
 @dataclass(slots=True)
 class _Track:
-    """One line of the picture; `rank` is its place from the top."""
+    """One line of the trace; `rank` is its place from the top."""
 
     number: int
     name: str
@@ -60,7 +60,7 @@ class _Track:
 
 @dataclass(slots=True)
 class _Wait:
-    """One sleep that chains rest on, as its longest part tells it."""
+    """One sleep that chains refer to, with the longest part of it."""
 
     block: Block
     chain: Chain
@@ -69,7 +69,7 @@ class _Wait:
 
 
 class _Trace:
-    """Collects the tracks and what is on them."""
+    """Collect the tracks and their slices."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
@@ -77,18 +77,18 @@ class _Trace:
         self.flows = 0
 
     def track(self, key: object, name: str, rank: int) -> _Track:
-        """A track by its key, made when it is first asked for."""
+        """Return the track of a key; create it on first use."""
         # The group itself is number 1.
         fresh = _Track(len(self.tracks) + 2, name, rank)
         return self.tracks.setdefault(key, fresh)
 
     def task(self, task: Task) -> _Track:
-        """The track of a task."""
+        """Return the track of a task."""
         rank = _RANKS.get(task.role, _RANKS[c.ROLE_OTHER])
         return self.track(task.tid, f"{task.comm}/{task.tid}", rank)
 
     def write(self, chain: Chain) -> None:
-        """A stalled write, around its waits."""
+        """Add a stalled write, around its waits."""
         write = chain.write
         root = next(iter(self.answer.roots([chain])), None)
         args: Args = {"write_id": chain.id, "path": write.path, "tid": write.tid}
@@ -101,7 +101,7 @@ class _Trace:
         self.task(chain.task).slices.append(row)
 
     def wait(self, number: int, wait: _Wait) -> None:
-        """A sleep, its time in the run queue, and the arrow to who ended it."""
+        """Add a sleep, its time in the run queue, and the arrow to its end."""
         block, part = wait.block, wait.part
         track = self.task(part.task)
         wake_ns = block.t_ns + block.dur_ns
@@ -134,7 +134,7 @@ class _Trace:
         track.slices.append(moment)
 
     def notes(self, start_ns: int) -> None:
-        """What a reader must know before trusting the picture."""
+        """Add notes on what limits the trace."""
         notes = list(self.answer.notes)
         if self.answer.stream.lost_events:
             lost = self.answer.stream.lost_events
@@ -145,13 +145,13 @@ class _Trace:
 
 
 def _ends_with_io(part: Part) -> bool:
-    """True for a wait that an interrupt ended, with no task between it and the disk."""
+    """True if an interrupt ended a wait, with no task between it and the disk."""
     leaf = part.parts[0] if len(part.parts) == 1 else None
     return leaf is not None and leaf.cls == c.DEVICE_IO and not leaf.parts
 
 
 def trace(answer: Answer) -> bytes:
-    """The whole trace, serialised; times are CLOCK_MONOTONIC in ns."""
+    """Serialize the trace; times are CLOCK_MONOTONIC in ns."""
     picture = _Trace(answer)
     for chain in answer.chains:
         picture.write(chain)
@@ -161,20 +161,20 @@ def trace(answer: Answer) -> bytes:
     picture.notes(start_ns)
     packets = [_clocks(answer, start_ns), _group(answer)]
     packets += [_descriptor(track) for track in picture.tracks.values()]
-    # Stable: what is at one time on one track keeps the order it nests in.
+    # The sort is stable: events at one time on one track keep their nesting order.
     rows = [row for track in picture.tracks.values() for row in _events(track)]
     packets += [packet for _, packet in sorted(rows, key=lambda row: row[0])]
     return b"".join(packets)
 
 
 def _shared_waits(answer: Answer) -> dict[int, _Wait]:
-    """Sleeps that chains rest on, by event id, with every write behind each."""
+    """Sleeps that chains refer to, by event id, with all their writes."""
     blocks = dict(answer.stream.blocks)
     found: dict[int, _Wait] = {}
     for chain in answer.chains:
         for part in waits(chain):
             block = blocks.get(part.evidence[0])
-            # An I/O after a holder's last sleep rests on the waiter's event.
+            # An I/O after a holder's last sleep refers to the waiter's event.
             if block is None or block.tid != part.task.tid:
                 continue
             fresh = _Wait(block, chain, part, {})
@@ -186,8 +186,10 @@ def _shared_waits(answer: Answer) -> dict[int, _Wait]:
 
 
 def _events(track: _Track) -> Iterator[tuple[int, bytes]]:
-    """A track's packets with their times; slices nest, for Perfetto's ends have no
-    names: what sticks out of the slice around it is cut there.
+    """Yield a track's packets with their times.
+
+    Slices must nest, since Perfetto's end events have no names: a slice is cut at the
+    end of the one around it.
     """
     open_ns: list[int] = []
     for row in sorted(track.slices, key=lambda row: (row.start_ns, -row.end_ns)):
@@ -232,13 +234,13 @@ def _annotation(value: Any, **fields: str) -> Any:
 
 
 def _packet(**fields: Any) -> bytes:
-    """One packet as a trace of its own: such traces one after the other are one."""
+    """Serialize one packet as a trace; concatenated traces are one trace."""
     packet = proto.TracePacket(trusted_packet_sequence_id=_SEQUENCE, **fields)
     return bytes(proto.Trace(packet=[packet]).SerializeToString(deterministic=True))
 
 
 def _clocks(answer: Answer, start_ns: int) -> bytes:
-    """The first packet: whose time this is, and the wall clock beside it."""
+    """The first packet: the clock of the trace, and the wall clock."""
     clock = proto.ClockSnapshot.Clock
     clocks = [clock(clock_id=_MONOTONIC, timestamp=start_ns)]
     wall_ns = answer.run.realtime_ns(start_ns)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""to_prometheus: turns an answer into OpenMetrics text for a node_exporter textfile.
+"""to_prometheus: write OpenMetrics text for a node_exporter textfile.
 
-node_exporter reads these files with the older Prometheus text parser, which knows no
-`info` type and wants a counter's TYPE with its suffix; what is here is valid in both.
-It refuses time stamps, so there are none. A run is over: its sums are gauges.
+node_exporter reads these files with the older Prometheus text parser, which has no
+`info` type and expects a counter's TYPE with its suffix; this output is valid in both.
+It rejects time stamps, so there are none. A run is finished, so its sums are gauges.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ class Family:
     samples: tuple[tuple[str, Labels, float], ...]
 
     def lines(self, every: Labels) -> Iterator[str]:
-        """Its text; `every` are labels all samples carry."""
+        """Format the metric; `every` are labels of all samples."""
         yield f"# TYPE {self.name} {self.kind}"
         if self.unit:
             yield f"# UNIT {self.name} {self.unit}"
         yield f"# HELP {self.name} {self.help}"
         for suffix, labels, value in self.samples:
-            told = ",".join(
-                f'{key}="{text.translate(_ESCAPES)}"'
-                for key, text in (every | labels).items()
+            text = ",".join(
+                f'{key}="{label.translate(_ESCAPES)}"'
+                for key, label in (every | labels).items()
             )
-            yield f"{self.name}{suffix}{{{told}}} {value}"
+            yield f"{self.name}{suffix}{{{text}}} {value}"
 
 
 def metrics(answer: Answer) -> str:
-    """The exposition, `# EOF` last. A run without a stall has its zeros."""
+    """Format all metrics, `# EOF` last. A run without a stall has zeros."""
     every = {"run": run_name(answer)}
     lines = (line for family in _families(answer) for line in family.lines(every))
     return "".join(f"{line}\n" for line in (*lines, "# EOF"))
@@ -58,13 +58,13 @@ def _families(answer: Answer) -> Iterator[Family]:
     yield _histogram(answer)
     yield _seconds(
         "writestall_stalled_by_class_seconds",
-        "Stall time of a run by what the writes themselves waited for.",
+        "Stall time of a run by the class that the writes themselves waited for.",
         "class",
         answer.ns_by_class.items(),
     )
     yield _seconds(
         "writestall_stalled_by_root_seconds",
-        "Stall time of a run by what the chains of holders come down to.",
+        "Stall time of a run by the root of the chains of holders.",
         "root",
         summary["stall_ns_by_root"].items(),
     )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""links: turns the stacks of one kernel log into who probably waits for whom.
+"""links: infer from the stacks of one kernel log who waits for whom.
 
-A log has no wakers. What can be said follows from what each class of waiting needs to
-end: a journal buffer needs the commit, a throttled writer the flusher. So every link is
-a guess, and says how good one: told (by the kernel), likely (one task fits), possible.
+A log has no wakers. Links follow from what ends a wait of each class: a commit releases
+a journal buffer, the flusher a throttled writer. So every link is a guess, with a
+confidence: told (by the kernel), likely (one task fits) or possible.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from writestall.log.reading import LoggedTask
 
 TOLD, LIKELY, POSSIBLE = "told", "likely", "possible"
 # States in which a task is not stuck: kernel/sched/core.c, task_state_to_char().
-_AT_EASE = frozenset("RSIZXTtPWN")
+_NOT_STUCK_STATES = frozenset("RSIZXTtPWN")
 ANYONE = (c.WRITER, c.WRITEBACK, c.JOURNAL, c.ROLE_OTHER)
 
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """One stuck task in one kind of wait, and in which shots of the log it was seen.
+    """One stuck task in one kind of wait, and the shots of the log that show it.
 
-    `guessed`: only frames the kernel doubts (`?`) gave the class.
+    `guessed`: only unreliable frames (`?`) gave the class.
     """
 
     task: LoggedTask
@@ -44,14 +44,14 @@ class Stuck:
 
     @property
     def name(self) -> str:
-        """`comm/pid`, as far as the log tells; else the stack's line."""
+        """`comm/pid`, as far as known; else the stack's line."""
         comm, pid = self.task.comm, self.task.pid
         if pid is not None:
             return f"{comm or '?'}/{pid}"
         return comm or f"line {self.task.line}"
 
     def shows(self, pattern: re.Pattern[str]) -> bool:
-        """True when a function on its stack matches."""
+        """True if a function of its stack matches."""
         return any(pattern.fullmatch(frame.symbol) for frame in self.task.frames)
 
 
@@ -67,36 +67,36 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class LogAnswer:
-    """All stuck tasks of a log and the links between them, at most one for each."""
+    """All stuck tasks of a log and the links between them, at most one per waiter."""
 
     tasks: tuple[Stuck, ...]
     links: dict[int, Link]
-    at_ease: int = 0
+    not_stuck: int = 0
 
-    def circles(self, at: int) -> bool:
-        """True when a task's way comes back on itself."""
-        way = self.way(at)
-        return len(set(way)) < len(way)
+    def cycles(self, at: int) -> bool:
+        """True if a task's path has a cycle."""
+        path = self.path(at)
+        return len(set(path)) < len(path)
 
-    def way(self, at: int) -> list[int]:
-        """Indexes from a task to the root of its waiting; a circle ends it."""
+    def path(self, at: int) -> list[int]:
+        """Indexes from a task to its root; a cycle ends the path."""
         index = {id(task): i for i, task in enumerate(self.tasks)}
-        way = [at]
-        while (link := self.links.get(way[-1])) is not None:
+        path = [at]
+        while (link := self.links.get(path[-1])) is not None:
             after = index[id(link.holder)]
-            way.append(after)
-            if after in way[:-1]:
+            path.append(after)
+            if after in path[:-1]:
                 break
-        return way
+        return path
 
 
 @dataclass(frozen=True, slots=True)
 class _Holder:
-    """Who may end a wait of some class: a task of one of these roles that shows one of
-    these functions and is in no wait of `not_in`. `by`: only waiters of these roles,
-    that show `of` and do not show `not_by`. `peers`: one of the waiter's own role and
-    class may be it. `same_fs`: both stacks show the same file system; without it they
-    may not show two that differ, but for `any_fs`."""
+    """A task that may end a wait of some class: of one of these roles, with one of the
+    functions `shows`, and in no wait of `not_in`. `by`: only for waiters of these
+    roles, with a function of `of` and none of `not_by`. `peers`: a task of the waiter's
+    role and class may be the holder. `same_fs`: both stacks show the same file system;
+    otherwise they may not show different ones, except with `any_fs`."""
 
     roles: tuple[str, ...]
     why: str
@@ -111,7 +111,7 @@ class _Holder:
     any_fs: bool = False
 
     def asks(self, waiter: Stuck) -> bool:
-        """True when this line is about such a waiter."""
+        """True if this row applies to a waiter."""
         if waiter.role not in self.by:
             return False
         if self.of is not None and not waiter.shows(self.of):
@@ -119,12 +119,12 @@ class _Holder:
         return self.not_by is None or not waiter.shows(self.not_by)
 
     def fits(self, waiter: Stuck, task: Stuck) -> bool:
-        """True when this task may be who the waiter waits for."""
+        """True if this task may be the holder for this waiter."""
         if task is waiter or task.role not in self.roles:
             return False
         if task.verdict.cls in self.not_in:
             return False
-        # Two of one role in one kind of wait queue up behind a third.
+        # Two tasks of one role in one kind of wait both wait for a third.
         same = (task.role, task.verdict.cls) == (waiter.role, waiter.verdict.cls)
         if same and not self.peers:
             return False
@@ -180,7 +180,7 @@ def _fs_of(stuck: Stuck) -> set[str]:
     return {match[1] for match in matches if match}
 
 
-# What ends a wait of each class, the best answer first.
+# What ends a wait of each class, the most likely first.
 _HOLDERS: dict[str, tuple[_Holder, ...]] = {
     # A commit that still waits for handles writes no buffers yet (fs/jbd2/commit.c,
     # phase 0), and of a journal's transactions one at a time commits.
@@ -288,16 +288,16 @@ _HOLDERS: dict[str, tuple[_Holder, ...]] = {
 
 
 def explain_log(tasks: Iterable[LoggedTask]) -> LogAnswer:
-    """The stuck tasks of a log, each once per kind of wait, and the links between
-    those that stood in one shot of it."""
+    """Find the stuck tasks of a log, once per kind of wait, and the links between tasks
+    of one shot."""
     stuck: dict[object, Stuck] = {}
-    at_ease = 0
+    not_stuck = 0
     for task in tasks:
-        if task.state in _AT_EASE or _idle(task):
-            at_ease += 1
+        if task.state in _NOT_STUCK_STATES or _idle(task):
+            not_stuck += 1
             continue
         found = _classified(task)
-        # A task that is reported again (every 120 s) counts once, as last seen.
+        # A task that is reported repeatedly (every 120 s) counts once, as last seen.
         name = task.pid if task.pid is not None else ("line", task.line)
         key = (name, found.verdict.cls, found.verdict.path)
         before = stuck.pop(key, None)
@@ -308,10 +308,10 @@ def explain_log(tasks: Iterable[LoggedTask]) -> LogAnswer:
         )
     rows = tuple(stuck.values())
     links = {at: link for at, row in enumerate(rows) if (link := _link(row, rows))}
-    return LogAnswer(rows, links, at_ease)
+    return LogAnswer(rows, links, not_stuck)
 
 
-# Where tasks sleep that want nothing: the loops of kernel threads (kernel/workqueue.c,
+# Functions in which idle tasks sleep: the loops of kernel threads (kernel/workqueue.c,
 # kernel/kthread.c, fs/jbd2/journal.c, drivers/md/md.c) and calls that wait for time,
 # input or another process.
 _IDLE = re.compile(
@@ -329,8 +329,8 @@ _IDLE = re.compile(
 )
 
 
-# Functions on the stacks of CPUs that are made to show what they do, and of those that
-# do nothing (lib/nmi_backtrace.c, kernel/hung_task.c, kernel/sched/idle.c).
+# Functions on the stacks of CPUs that dump their stack, and of idle ones
+# (lib/nmi_backtrace.c, kernel/hung_task.c, kernel/sched/idle.c).
 _RUNS = re.compile(
     r"nmi_cpu_backtrace|nmi_trigger_\w+|arch_trigger_\w+|check_hung_\w+|watchdog_timer_fn"
     r"|cpu_startup_entry|do_idle|cpu_idle|start_secondary"
@@ -338,7 +338,7 @@ _RUNS = re.compile(
 
 
 def _idle(task: LoggedTask) -> bool:
-    """True for a stack without a state whose task just waits for work, or runs."""
+    """True for a stack without a state whose task waits for work, or runs."""
     if task.state is not None or not task.frames:
         return False
     if any(_RUNS.fullmatch(frame.symbol) for frame in task.frames):
@@ -351,16 +351,16 @@ def _classified(task: LoggedTask) -> Stuck:
     if role == c.ROLE_OTHER and task.workqueue:
         role = role_of((), f"kworker/{task.workqueue}")
     verdict = classify_frames(task.frames)
-    # Where the kernel is sure of who called whom, the rest of the stack says nothing.
+    # With reliable frames, the unreliable ones are ignored.
     if verdict.rule is None and not says_who(task.frames):
-        doubtful = classify_frames(task.guesses)
-        if doubtful.rule is not None:
-            return Stuck(task, doubtful, role, guessed=True)
+        unreliable = classify_frames(task.guesses)
+        if unreliable.rule is not None:
+            return Stuck(task, unreliable, role, guessed=True)
     return Stuck(task, verdict, role)
 
 
 def _link(waiter: Stuck, tasks: tuple[Stuck, ...]) -> Link | None:
-    """Who a task waits for, where somebody who was stuck at the same time fits."""
+    """Find the holder among the tasks that were stuck at the same time, if one fits."""
     tasks = tuple(task for task in tasks if task.shots & waiter.shots)
     owner = waiter.task.likely_owner
     for task in tasks:
@@ -370,10 +370,10 @@ def _link(waiter: Stuck, tasks: tuple[Stuck, ...]) -> Link | None:
         if not holder.asks(waiter):
             continue
         fitting = [task for task in tasks if holder.fits(waiter, task)]
-        # Who waits for the same kind of thing is rather another in the queue.
+        # A task in the same kind of wait is more likely another waiter.
         fitting.sort(key=lambda task: task.verdict.cls == waiter.verdict.cls)
         if fitting:
-            doubt = len(fitting) > 1 or waiter.guessed or fitting[0].guessed
-            confidence = POSSIBLE if doubt else holder.confidence
+            unsure = len(fitting) > 1 or waiter.guessed or fitting[0].guessed
+            confidence = POSSIBLE if unsure else holder.confidence
             return Link(waiter, fitting[0], confidence, holder.why)
     return None

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""reading: turns a pasted kernel log into the stacks of the tasks in it.
+"""reading: parse a pasted kernel log into the stacks of its tasks.
 
 Hung-task reports (kernel/hung_task.c), `sysrq w` and `t` (kernel/sched/core.c,
 sched_show_task()), /proc/PID/stack, lines of backtrace of any of 2.6.32 to 7.x, with
 or without the prefixes of syslog, dmesg or mail, lines wrapped by a mailer included.
-Any text is taken: what is no frame and no head of a task is passed over.
+Any text is accepted: lines that are neither a frame nor a task's header are ignored.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_GAP = 3
 class LoggedTask:
     """One stack of a log. `line` is where it begins, counted from 1.
 
-    `shot` counts the moments the log shows: stacks of one shot stood at once.
+    `shot` numbers the moments that the log shows: stacks of one shot are of one moment.
     `frames` are innermost first; `guesses` are those and the ones the kernel marked
     with `?`: addresses that lay on the stack and may be left over.
     """
@@ -69,12 +69,12 @@ _BOTTOM = re.compile(
 )
 # /proc/PID/stack ends so before 5.2: ULONG_MAX (kernel/stacktrace.c).
 _END = re.compile(r"\b0xf{8}(?:f{8})?$")
-# Lines with symbols that are no frames: registers, locks held (lockdep), faults.
+# Lines with symbols that are not frames: registers, held locks (lockdep), faults.
 _NO_FRAMES = re.compile(
     r"\b(?:[RE]?IP|PC|LR|pc|lr|epc|NIP) ?(?::|is at)|\bat: |^\s*#\d+:|Code:"
     r"|Modules linked"
 )
-# What syslog, journald, dmesg and mail put in front.
+# Prefixes of syslog, journald, dmesg and mail.
 _PREFIX = re.compile(
     r"[>\s|]{0,16}(?:.{0,160}?\bkernel:)?\s{0,8}(?:<\d{1,3}>)?"
     r"(?:\s{0,8}\[[ \d.:a-zA-Z+-]{1,32}\]){0,3}\s{0,8}"
@@ -94,7 +94,7 @@ _SHOWN_OLD = re.compile(
     r"(?P<pid>\d{1,10})\s{1,12}\d{1,10}\b"
     r"|\d{1,7}\s{1,12}(?P<pid2>\d{1,10})\s{1,12}\d{1,10} 0x)"
 )
-# The same, cut by a mailer behind the state.
+# The same, wrapped by a mailer after the state.
 _SHOWN_CUT = re.compile(r"^(?P<comm>\S.{0,19}?)\s{2,16}D$")
 _PID = re.compile(r"\bpid:\s{0,8}(?P<pid>\d{1,10})")
 _PID_CUT = re.compile(
@@ -106,15 +106,15 @@ _CPU = re.compile(
     r"\bP(?:ID|id): (?P<pid>\d{1,10}),? (?:UID: \d{1,10} )?[Cc]omm: (?P<comm>\S{1,20})"
 )
 _WORKQUEUE = re.compile(r"\bWorkqueue: (?P<work>.{1,120})")
-# `sysrq w` and `t` begin a new picture of the whole machine.
+# `sysrq w` and `t` begin a new shot of the whole machine.
 _NEW_SHOT = re.compile(r"Show (?:Blocked )?State\b", re.IGNORECASE)
-# CONFIG_PRINTK_CALLER tells lines of two CPUs apart that print at once.
+# CONFIG_PRINTK_CALLER distinguishes lines of CPUs that print at the same time.
 _CALLER = re.compile(r"\]\[\s{0,8}(?P<caller>[TC]\d{1,10})\]")
 _TRACE = re.compile(r"\bCall [Tt]race:|\bBacktrace:|^\s*Stack:")
 
 
 def _found(body: str) -> list[re.Match[str]]:
-    """The frames of a line."""
+    """Find the frames of a line."""
     if _NO_FRAMES.search(body):
         return []
     if match := _DECODED.match(body):
@@ -123,19 +123,19 @@ def _found(body: str) -> list[re.Match[str]]:
 
 
 def _is_pointer(match: re.Match[str]) -> bool:
-    """True for a guess that is no return address but a pointer to a function.
+    """True for an unreliable frame that is a function pointer, not a return address.
 
-    Nothing returns to a function's first byte: it is the callback of a wait, mostly. It
+    Nothing returns to a function's first byte: it is usually a wait's callback. It
     is printed as `f+0x0`, since 2.6.39 as the end of the function before it, as in
     `e+0x70/0x70` (Documentation/core-api/printk-formats.rst, %pB).
     """
-    told = match.groupdict()
-    offset, size = told.get("offset"), told.get("size")
+    groups = match.groupdict()
+    offset, size = groups.get("offset"), groups.get("size")
     return offset is not None and int(offset, 16) in (0, int(size or "0", 16))
 
 
 class _Reader:
-    """The state between lines: the task whose stack is being read, if any."""
+    """The parser's state: the task whose stack is being read, if any."""
 
     def __init__(self) -> None:
         self.done: list[LoggedTask] = []
@@ -145,7 +145,7 @@ class _Reader:
         self._owners: dict[int, int] = {}
 
     def finish(self) -> list[LoggedTask]:
-        """All tasks with a stack, in the log's order."""
+        """Return all tasks with a stack, in the log's order."""
         self._close()
         for task in self.done:
             if task.pid is not None:
@@ -153,7 +153,7 @@ class _Reader:
         return self.done
 
     def line(self, number: int, raw: str) -> None:
-        """Takes the next line."""
+        """Parse the next line."""
         text = raw.rstrip()
         prefix = _PREFIX.match(text)
         body = text[prefix.end() :] if prefix else text
@@ -170,8 +170,8 @@ class _Reader:
         else:
             self._other(body)
 
-    # What follows </TASK> without a head is the rest of another stack that was
-    # printed at the same time: of no use, for nobody knows whose it is.
+    # Frames after </TASK> without a header are the rest of a stack that was printed at
+    # the same time; whose it is cannot be known.
     def _past_end(self, body: str) -> bool:
         if "</TASK>" in body:
             self._close()
@@ -190,7 +190,7 @@ class _Reader:
         self, number: int, comm: str | None, pid: int | None, state: str | None = None
     ) -> None:
         old = self._task
-        # A hung-task line and the task's own line follow each other: one task.
+        # A hung-task line and the task's own line are of one task.
         if (
             old
             and not old.guesses
@@ -205,15 +205,18 @@ class _Reader:
         self._task = LoggedTask(number, comm, pid, state)
 
     def _head(self, number: int, body: str) -> bool:
-        """True when the line says whose stack comes next."""
+        """True if the line is the header of a stack."""
         if match := _OWNER.search(body):
             self._owners[int(match["pid"])] = int(match["owner"])
             return True
         for pattern in (_HUNG, _SHOWN, _SHOWN_OLD, _SHOWN_CUT, _CRASH, _CPU):
             match = pattern.search(body)
             if match:
-                told = match.groupdict()
-                pid, state = told.get("pid") or told.get("pid2"), told.get("state")
+                groups = match.groupdict()
+                pid, state = (
+                    groups.get("pid") or groups.get("pid2"),
+                    groups.get("state"),
+                )
                 if pid is None and (more := _PID.search(body, match.end())):
                     pid = more["pid"]
                 self._open(
@@ -222,7 +225,7 @@ class _Reader:
                 return True
         return False
 
-    # `cat`, `head -n 99` and `grep ''` of /proc/PID/stack name the file in front.
+    # `cat`, `head -n 99` and `grep ''` of /proc/PID/stack print the file's name first.
     def _proc(self, number: int, body: str) -> str:
         match = _PROC.search(body)
         if not match:
@@ -234,7 +237,7 @@ class _Reader:
         return body[match.end() :]
 
     def _frames(self, number: int, found: list[re.Match[str]]) -> None:
-        # Stacks of /proc run on where nobody wrote a name between them.
+        # Stacks of /proc without names between them follow each other directly.
         if self._task and self._task.frames and not found[0]["guess"]:
             last = self._task.frames[-1].symbol
             if _BOTTOM.fullmatch(last) and not _BOTTOM.match(found[0]["symbol"]):
@@ -245,8 +248,8 @@ class _Reader:
         for match in found:
             if len(self._task.guesses) >= MAX_FRAMES:
                 return
-            told = match.groupdict()
-            known = frame(match["symbol"], told["module"] or told.get("module2"))
+            groups = match.groupdict()
+            known = frame(match["symbol"], groups["module"] or groups.get("module2"))
             if not match["guess"]:
                 self._task.frames.append(known)
             elif _is_pointer(match):
@@ -275,7 +278,7 @@ class _Reader:
 
 
 def read_log(lines: Iterable[str]) -> list[LoggedTask]:
-    """Every stack in a log, in its order; none where there is none."""
+    """Parse every stack of a log, in order."""
     readers: dict[str, _Reader] = {}
     shots = []
     for number, line in enumerate(lines, 1):
@@ -292,7 +295,7 @@ def read_log(lines: Iterable[str]) -> list[LoggedTask]:
 
 
 def _number_shots(tasks: list[LoggedTask], marks: list[int]) -> None:
-    """A mark begins a new shot, and so does a task that was in this one already."""
+    """Number the shots: a mark or a task that the shot has already begins a new one."""
     shot = at = 0
     seen: set[int] = set()
     for task in tasks:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""text: turns the answer to a pasted kernel log into lines, and into JSON."""
+"""text: print the answer to a pasted kernel log as text, or as JSON."""
 
 from __future__ import annotations
 
@@ -28,84 +28,84 @@ _DOES = {
     c.DEVICE_IO: "waits for the disk",
     c.RAID_OR_DM: "waits inside a stacked device",
     c.MEMORY: "waits for memory",
-    c.OTHER: "waits for something no rule knows",
+    c.OTHER: "waits for something that no rule knows",
 }
 
 
 def _does(stuck: Stuck) -> str:
-    """What a task does, for the sentence."""
+    """Describe what a task does."""
     if (stuck.role, stuck.verdict.cls) == (c.JOURNAL, c.JOURNAL_TRANSACTION):
         return "waits until every handle of its transaction has stopped"
     return _DOES[stuck.verdict.cls]
 
 
 def report(answer: LogAnswer, where: str) -> Iterator[str]:
-    """The sentence, the ways from writer to root, and every stack's class."""
+    """Yield the summary, the paths from writer to root, and every stack's class."""
     yield sentence(answer, where)
     groups = _groups(answer)
-    for way, members in groups:
+    for path, members in groups:
         yield ""
-        yield from _way(answer, way, len(members))
+        yield from _path(answer, path, len(members))
     yield ""
-    if answer.at_ease:
-        yield f"left out, not stuck (idle, or not in state D): {answer.at_ease}"
+    if answer.not_stuck:
+        yield f"left out, not stuck (idle, or not in state D): {answer.not_stuck}"
     yield "stacks:"
     for task in answer.tasks:
         yield _row(task)
     if answer.links:
-        yield "A log names no wakers: ways are guesses, each with its confidence."
+        yield "A log does not name wakers: each link is a guess, with its confidence."
 
 
 def sentence(answer: LogAnswer, where: str) -> str:
-    """The answer in one sentence."""
+    """Summarize the answer in one sentence."""
     count = len(answer.tasks)
     tasks = many(count, "stuck task")
-    ends = Counter(answer.way(at)[-1] for at in range(count))
+    ends = Counter(answer.path(at)[-1] for at in range(count))
     end, followers = ends.most_common(1)[0]
     root = answer.tasks[end]
     who = f"{root.name} ({root.role})"
-    if answer.circles(end):
-        return f"{tasks} in {where}: {followers} of them in a circle through {who}?"
+    if answer.cycles(end):
+        return f"{tasks} in {where}: {followers} of them in a cycle through {who}?"
     does = _does(root)
     if followers == 1:
         return f"{tasks} in {where}: {who} {does}."
-    return f"{tasks} in {where}: {followers} of them come down to {who}, which {does}."
+    return f"{tasks} in {where}: {followers} of them lead to {who}, which {does}."
 
 
 def _groups(answer: LogAnswer) -> list[tuple[list[int], list[int]]]:
-    """Ways that say the same, longest first; ways that are part of another left out."""
-    ways = [answer.way(at) for at in range(len(answer.tasks))]
-    inner = {step for way in ways for step in way[1:]}
+    """Group equal paths, the largest first; omit paths that are part of another."""
+    paths = [answer.path(at) for at in range(len(answer.tasks))]
+    inner = {step for path in paths for step in path[1:]}
     groups: dict[tuple[object, ...], list[list[int]]] = {}
-    for way in ways:
-        if way[0] in inner:
+    for path in paths:
+        if path[0] in inner:
             continue
-        first = answer.tasks[way[0]]
-        key = (first.verdict.cls, first.verdict.path, first.role, *way[1:])
-        groups.setdefault(key, []).append(way)
-    # A circle has no task outside it: show it from its first member.
-    if not groups and ways:
-        groups[("circle",)] = [ways[0]]
-    rows = [(group[0], [way[0] for way in group]) for group in groups.values()]
+        first = answer.tasks[path[0]]
+        key = (first.verdict.cls, first.verdict.path, first.role, *path[1:])
+        groups.setdefault(key, []).append(path)
+    # If all tasks are in a cycle: show it from its first member.
+    if not groups and paths:
+        groups[("cycle",)] = [paths[0]]
+    rows = [(group[0], [path[0] for path in group]) for group in groups.values()]
     return sorted(rows, key=lambda row: (-len(row[0]), row[0][0]))
 
 
-def _way(answer: LogAnswer, way: list[int], members: int) -> Iterator[str]:
-    first = answer.tasks[way[0]]
+def _path(answer: LogAnswer, path: list[int], members: int) -> Iterator[str]:
+    first = answer.tasks[path[0]]
     more = f"  and {members - 1} more like it" if members > 1 else ""
     yield _told(first) + more
-    for depth, (before, at) in enumerate(pairwise(way)):
+    for depth, (before, at) in enumerate(pairwise(path)):
         link = answer.links[before]
-        again = at in way[: depth + 1]
+        again = at in path[: depth + 1]
         task = answer.tasks[at]
-        who = f"back to {task.name}: a circle" if again else _told(task)
+        who = f"back to {task.name}: a cycle" if again else _told(task)
         yield f"{'   ' * depth}+- {link.confidence}: {who}  ({link.why})"
 
 
 def _told(stuck: Stuck) -> str:
     path = " > ".join(stuck.verdict.path[-2:])
-    doubt = " (from doubtful frames)" if stuck.guessed else ""
-    return f"{stuck.name} ({stuck.role})  {stuck.verdict.cls}{doubt}  {path}"
+    note = " (from unreliable frames)" if stuck.guessed else ""
+    return f"{stuck.name} ({stuck.role})  {stuck.verdict.cls}{note}  {path}"
 
 
 def _row(stuck: Stuck) -> str:
@@ -114,7 +114,7 @@ def _row(stuck: Stuck) -> str:
 
 
 def log_json(answer: LogAnswer) -> dict[str, Any]:
-    """The same as a table of tasks; `waits_for` is an index into it."""
+    """The answer as JSON: a table of tasks; `waits_for` is an index into it."""
     index = {id(task): at for at, task in enumerate(answer.tasks)}
     rows = []
     for at, stuck in enumerate(answer.tasks):
@@ -135,4 +135,4 @@ def log_json(answer: LogAnswer) -> dict[str, Any]:
                 "why": link.why if link else None,
             }
         )
-    return {"format": 1, "tasks": rows, "not_stuck": answer.at_ease}
+    return {"format": 1, "tasks": rows, "not_stuck": answer.not_stuck}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""distribution: count a run's latencies, with the causes of the stalls."""
+"""distribution: count a run's writes by latency, with the causes of the stalls."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from writestall.export.tables import main_class
 class Row:
     """One bucket, up to and with `edge_ns`.
 
-    `writes` are all of the client's, from the intended start: those kept from starting
-    count too. `stalled` are calls by what each waited for longest.
+    `writes` are all of the client's, measured from the intended start. `stalled` are
+    calls by what each waited for longest.
     """
 
     edge_ns: int
@@ -28,14 +28,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Rows from the first bucket that holds anything to the last, gaps included."""
+    """Rows from the first used bucket to the last, gaps included."""
 
     rows: tuple[Row, ...]
     has_writes: bool
 
 
 def histogram(answer: Answer) -> Histogram:
-    """Counts a run's writes and stalls; raises where there are neither."""
+    """Count a run's writes and stalls; raise if there are neither."""
     rows = [Row(edge_ns) for edge_ns in EDGES_NS]
     for interval in read_log(answer.run.path / "writer.hlog").intervals:
         for ns, count in interval.counts.items():
@@ -47,15 +47,18 @@ def histogram(answer: Answer) -> Histogram:
     used = [at for at, row in enumerate(rows) if row.writes or row.stalled]
     if not used:
         raise WritestallError(
-            f"{answer.run.path}: no write stalled, and writer.hlog holds none"
+            f"{answer.run.path}: no write stalled, and writer.hlog has none"
         )
     shown = tuple(rows[used[0] : used[-1] + 1])
     return Histogram(shown, any(row.writes for row in shown))
 
 
-def beside(found: Histogram, then: Sequence[int]) -> list[tuple[int, int, int]]:
-    """A bucket's edge in ns, its writes, and `then`'s, which have one for each edge;
-    from the first that holds any to the last.
+def before_and_after(
+    found: Histogram, then: Sequence[int]
+) -> list[tuple[int, int, int]]:
+    """Rows of a bucket's edge in ns, its writes, and those of `then`.
+
+    `then` has a count for each edge; rows are from the first used bucket to the last.
     """
     before = {row.edge_ns: row.writes for row in found.rows}
     rows = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""image: turns histograms and heat maps into SVG or PNG files, with Matplotlib."""
+"""image: draw histograms and heat maps as SVG or PNG, with Matplotlib."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from writestall.whatif.removal import QUANTILES, WhatIf
 
 CANVASES = {".svg": FigureCanvasSVG, ".png": FigureCanvasAgg}
 _STYLE: Any = {
-    # Names in titles come from users: no $mathematics$ in them.
+    # Names in titles come from users: do not parse $mathematics$.
     "text.parse_math": False,
-    # Text stays text, and the same run makes the same file.
+    # Keep text as text; the same run gives the same file.
     "svg.fonttype": "none",
     "svg.hashsalt": "writestall",
     "font.size": 10,
@@ -40,8 +40,8 @@ _STYLE: Any = {
 _SIZE_INCHES = (9.0, 5.0)
 _DOTS_PER_INCH = 120
 _GREY = "#8c8c8c"
-# Told apart by more than their colour.
-_TWO: Any = {
+# They differ in more than their colour.
+_BEFORE_AND_AFTER: Any = {
     "as it was": {"color": _GREY},
     "then": {"color": "white", "edgecolor": "black", "hatch": "////"},
 }
@@ -49,7 +49,7 @@ _P999 = QUANTILES.index(99.9)
 
 
 def histogram(answer: Answer, found: Histogram, suffix: str) -> bytes:
-    """All writes above, stalled writes by cause below, one scale of latency."""
+    """Draw all writes above, stalled writes by cause below, on one latency scale."""
     with mpl.rc_context(_STYLE):
         figure = _figure(answer)
         rows, places = found.rows, range(len(found.rows))
@@ -70,11 +70,11 @@ def histogram(answer: Answer, found: Histogram, suffix: str) -> bytes:
 
 
 def what_if(answer: Answer, found: WhatIf, suffix: str) -> bytes:
-    """All writes by latency, as they were beside as they would have been; raises where
-    the client left no schedule to tell it from.
+    """Draw all writes by latency, measured and simulated; raise if there is no schedule
+    to simulate.
     """
-    told = found.percentiles
-    if told is None:
+    percentiles = found.percentiles
+    if percentiles is None:
         raise WritestallError(
             f"{answer.run.path}: no schedule in writer.jsonl, or no writer.hlog: "
             "nothing to draw; leave out -o"
@@ -82,11 +82,13 @@ def what_if(answer: Answer, found: WhatIf, suffix: str) -> bytes:
     with mpl.rc_context(_STYLE):
         figure = _figure(answer)
         axes = figure.subplots()
-        rows = distribution.beside(distribution.histogram(answer), told.then_writes)
+        rows = distribution.before_and_after(
+            distribution.histogram(answer), percentiles.then_writes
+        )
         edges_ns, *counts = zip(*rows, strict=True)
-        for at, (name, look) in enumerate(_TWO.items()):
+        for at, (name, style) in enumerate(_BEFORE_AND_AFTER.items()):
             places = [place + (at - 0.5) * 0.42 for place in range(len(rows))]
-            axes.bar(places, counts[at], width=0.42, label=name, **look)
+            axes.bar(places, counts[at], width=0.42, label=name, **style)
         _count_by_powers(axes)
         axes.set_ylabel("all writes (log scale)")
         _name_buckets(axes, edges_ns)
@@ -94,8 +96,9 @@ def what_if(answer: Answer, found: WhatIf, suffix: str) -> bytes:
         stalls, left = found.stalls
         axes.set_title(
             f"if {found.cls} had taken no time, and nothing had taken its place: "
-            f"{left} of {stalls} stalls left, p99.9 {ms(told.measured_ns[_P999])} to "
-            f"{ms(told.then_ns[_P999])}",
+            f"{left} of {stalls} stalls left, "
+            f"p99.9 {ms(percentiles.measured_ns[_P999])} to "
+            f"{ms(percentiles.then_ns[_P999])}",
             fontsize=10,
         )
         axes.legend(frameon=False)
@@ -104,7 +107,7 @@ def what_if(answer: Answer, found: WhatIf, suffix: str) -> bytes:
 
 def _count_by_powers(axes: Any) -> None:
     axes.set_yscale("log")
-    axes.set_ylim(bottom=0.7)  # a single write must be seen
+    axes.set_ylim(bottom=0.7)  # keep a single write visible
     axes.yaxis.set_major_formatter(FuncFormatter(_whole))
 
 
@@ -114,7 +117,7 @@ def _name_buckets(axes: Any, edges_ns: Sequence[int]) -> None:
 
 
 def _stacks(axes: Any, found: Histogram) -> None:
-    """Bars of the stalled writes, one colour and hatching per class."""
+    """Draw bars of the stalled writes, one colour and hatching per class."""
     bottoms = [0] * len(found.rows)
     classes = dict.fromkeys(cls for row in found.rows for cls in row.stalled)
     for cls in sorted(classes, key=ORDER.__getitem__):
@@ -131,10 +134,10 @@ def _stacks(axes: Any, found: Histogram) -> None:
             linewidth=0.6,
             hatch=style.hatch,
         )
-        # A segment too low for its letter is told by the legend's order alone.
+        # Segments too low for a letter have the legend's order.
         top = max(sum(row.stalled.values()) for row in found.rows)
         letters = [style.letter if count > 0.07 * top else "" for count in counts]
-        # The hatching must not run through its letter.
+        # Keep the hatching away from the letter.
         box = {"boxstyle": "round,pad=0.25", "fc": style.colour, "ec": "none"}
         axes.bar_label(bars, letters, label_type="center", bbox=box, **_letter(style))
         bottoms = [low + count for low, count in zip(bottoms, counts, strict=True)]
@@ -143,7 +146,7 @@ def _stacks(axes: Any, found: Histogram) -> None:
 
 
 def heat_map(answer: Answer, found: HeatMap, suffix: str) -> bytes:
-    """Writes as shades of grey by time and latency; a marker for stalled ones."""
+    """Draw writes as shades of grey by time and latency, stalled ones as markers."""
     with mpl.rc_context(_STYLE):
         figure = _figure(answer)
         axes = figure.subplots()
@@ -197,7 +200,7 @@ def _markers(axes: Any, found: HeatMap) -> None:
     counts: dict[str, int] = {}
     for (column, bucket), cell in found.cells.items():
         for at, (cls, count) in enumerate(sorted(cell.stalled.items())):
-            # Classes that share a cell stand side by side.
+            # Classes that share a cell are drawn side by side.
             share = (at + 1) / (len(cell.stalled) + 1)
             x_s = (column + share) * found.step_ns / S
             points.setdefault(cls, []).append((x_s, bucket - found.lowest + 0.5))
@@ -219,9 +222,9 @@ def _markers(axes: Any, found: HeatMap) -> None:
 
 
 def _letter(style: Style) -> dict[str, Any]:
-    """How its letter is written on a class's colour, so that it can be read."""
+    """The style of a class's letter, legible on its colour."""
     red, green, blue = to_rgb(style.colour)
-    # Relative luminance, roughly (ITU-R BT.709); white is read on the darker ones.
+    # Relative luminance, roughly (ITU-R BT.709); white is legible on the darker ones.
     dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.5
     ink = "white" if dark else "black"
     return {"color": ink, "fontsize": 8, "weight": "bold"}
@@ -235,17 +238,17 @@ def _figure(answer: Answer) -> Figure:
     figure = Figure(figsize=_SIZE_INCHES, dpi=_DOTS_PER_INCH, layout="constrained")
     summary = answer.summary()
     lost = summary["lost_events"]
-    told = (
+    title = (
         f"{run_name(answer)}: {summary['stalls']} stalled writes, "
         f"{ms(summary['stall_ns'])} in sum"
     )
-    figure.suptitle(printable(told + (f"; LOST {lost} events" if lost else "")))
+    figure.suptitle(printable(title + (f"; LOST {lost} events" if lost else "")))
     return figure
 
 
 def _saved(figure: Figure, suffix: str) -> bytes:
     file = io.BytesIO()
-    # A date would make every file differ.
+    # With a date every file would differ.
     metadata = {"Date": None} if suffix == ".svg" else {}
     CANVASES[suffix](figure).print_figure(file, format=suffix[1:], metadata=metadata)
     return file.getvalue()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""terminal: turns histograms and heat maps into a terminal's lines.
+"""terminal: print histograms and heat maps to a terminal.
 
-Everything can be read without colours: a letter or a name stands beside each. rich
-knows what the terminal can do, NO_COLOR and pipes included; nothing that comes from a
-run is taken for markup or obeyed by the terminal.
+Everything can be read without colours: each has a letter or a name. rich knows what the
+terminal can do, NO_COLOR and pipes included. Text from a run is neither parsed as
+markup nor sent to the terminal unescaped.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from writestall.pictures.distribution import Histogram
 from writestall.pictures.time_grid import Cell, HeatMap
 
 BAR = 16
-# Where nobody looks there is no width to fit.
-UNSEEN_WIDTH = 100
+# The width if output is not a terminal.
+DEFAULT_WIDTH = 100
 _SHADES = {True: "\u2591\u2592\u2593\u2588", False: ".:+#"}
 _BLOCKS = {True: "\u2588", False: "#"}
 
 
 def show(lines: Iterable[RenderableType]) -> None:
-    """Prints to standard output, in colours if that is a terminal that wants them."""
+    """Print to standard output, in colours if that is a terminal that has them."""
     console = _console()
     for line in lines:
         console.print(line)
 
 
 def width() -> int:
-    """How many characters fit in a line."""
+    """The number of characters of a line."""
     return _console().width
 
 
@@ -51,7 +51,7 @@ def _console() -> Console:
         highlight=False,
         emoji=False,
         soft_wrap=True,
-        width=None if sized else UNSEEN_WIDTH,
+        width=None if sized else DEFAULT_WIDTH,
     )
 
 
@@ -60,21 +60,21 @@ def _is_utf8() -> bool:
 
 
 def title(answer: Answer) -> Iterator[Text]:
-    """What the run is, and what must be known before its numbers are believed."""
+    """Yield the run's title, and what limits its numbers."""
     summary = answer.summary()
     counted = f"{summary['writes']} {answer.counted}, " if summary["writes"] else ""
-    told = (
+    title_text = (
         f"{run_name(answer)}: {counted}{many(summary['stalls'], 'stalled write')}, "
         f"{ms(summary['stall_ns'])} in sum; kernel {summary['kernel'] or '?'}"
     )
     if summary["lost_events"]:
         yield Text(f"LOST: {summary['lost_events']} events; what follows has gaps")
-    yield Text(printable(told), style="bold")
+    yield Text(printable(title_text), style="bold")
     yield from (Text(printable(f"note: {note}")) for note in answer.notes)
 
 
 def plain_table(*columns: tuple[str, str]) -> Table:
-    """A table without lines; a column is its name and `left` or `right`."""
+    """Make a table without lines; a column is its name and `left` or `right`."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name, justify in columns:
         left = justify == "left"
@@ -83,7 +83,7 @@ def plain_table(*columns: tuple[str, str]) -> Table:
 
 
 def histogram(answer: Answer, found: Histogram) -> Iterator[RenderableType]:
-    """One row per bucket: its writes as a bar on a log scale, its stalls by name."""
+    """Yield a row per bucket: writes as a bar on a log scale, stalls by class."""
     yield from title(answer)
     most = max((row.writes for row in found.rows), default=0)
     columns = [("up to", "right"), ("writes", "right"), ("(log scale)", "left")]
@@ -99,7 +99,7 @@ def histogram(answer: Answer, found: Histogram) -> Iterator[RenderableType]:
 
 
 def bar(count: int, most: int) -> str:
-    """A bar whose length goes with the logarithm: 1 is seen, and so is the most."""
+    """A bar on a log scale; 1 is visible."""
     if not count:
         return ""
     share = math.log1p(count) / math.log1p(most)
@@ -114,7 +114,7 @@ def _counts(stalled: Mapping[str, int]) -> Text:
 
 
 def heat_map(answer: Answer, found: HeatMap) -> Iterator[RenderableType]:
-    """Latency upwards, time to the right; shades are writes, letters are stalls."""
+    """Yield lines of latency over time: shades are writes, letters are stalls."""
     yield from title(answer)
     wide = max(1, min(3, _room() // found.columns))
     for bucket in range(found.highest, found.lowest - 1, -1):
@@ -129,7 +129,7 @@ def heat_map(answer: Answer, found: HeatMap) -> Iterator[RenderableType]:
 
 
 def columns() -> int:
-    """How many columns of a heat map the terminal has room for."""
+    """The number of columns of a heat map that fit the terminal."""
     return max(10, _room())
 
 
@@ -140,7 +140,7 @@ def _room() -> int:
 def _cell(cell: Cell | None, wide: int) -> Text:
     if cell is None:
         return Text(" " * wide)
-    # One in three characters is the letter; where only one fits, the stall counts.
+    # One of up to three characters is the letter; a single one shows the stall.
     shade = _shade(cell.writes)
     if not cell.stalled:
         return Text(shade * wide, style="dim")
@@ -160,7 +160,7 @@ def _shade(writes: int) -> str:
 
 
 def _ticks(found: HeatMap, wide: int) -> str:
-    """Seconds below the axis, as many as do not touch."""
+    """Labels below the axis, as many as do not overlap."""
     step_s = found.step_ns // S
     line = ""
     for column in range(found.columns):

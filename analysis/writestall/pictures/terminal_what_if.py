@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""terminal_what_if: print a what-if, the run that proves it last."""
+"""terminal_what_if: print a what-if, and the run that proves it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.text import Text
 from writestall.chain.answers import Answer
 from writestall.common.buckets import label
 from writestall.common.units import ms
-from writestall.pictures.distribution import Histogram, beside, histogram
+from writestall.pictures.distribution import Histogram, before_and_after, histogram
 from writestall.pictures.terminal import bar, plain_table, title
 from writestall.whatif.proof import Proof
 from writestall.whatif.removal import QUANTILES, WhatIf
@@ -21,7 +21,7 @@ from writestall.whatif.removal import QUANTILES, WhatIf
 def what_if(
     answer: Answer, found: WhatIf, proofs: list[Proof]
 ) -> Iterator[RenderableType]:
-    """Numbers as they were and would have been, and the run that proves it."""
+    """Yield the numbers measured and without the class, and the run that proves it."""
     yield from title(answer)
     yield Text(f"if {found.cls} had taken no time, and nothing had taken its place:")
     yield Text("")
@@ -40,26 +40,30 @@ def what_if(
         yield _distribution(histogram(answer), found.percentiles.then_writes)
         yield Text("")
     if found.sums_ns[0] == found.sums_ns[1]:
-        yield Text(f"no stalled write had {found.cls} on its way")
+        yield Text(f"no stalled write had {found.cls} in its chain")
     else:
         yield from _proof_lines(found.cls, proofs)
 
 
 def _percentile_rows(found: WhatIf) -> Iterator[tuple[str, ...]]:
-    """All writes from their intended start, and how far the model can be believed."""
-    told = found.percentiles
-    if told is None:
+    """Yield percentiles of all writes: measured, without the class, by the model."""
+    percentiles = found.percentiles
+    if percentiles is None:
         yield ("all writes: no schedule in writer.jsonl, or no writer.hlog", "-", "-")
         return
     for at, quantile in enumerate(QUANTILES):
         name = "max" if quantile == 100 else f"p{quantile:g}"
-        columns = (told.measured_ns[at], told.then_ns[at], told.model_ns[at])
+        columns = (
+            percentiles.measured_ns[at],
+            percentiles.then_ns[at],
+            percentiles.model_ns[at],
+        )
         yield (f"{name} of all writes", *(ms(ns) for ns in columns))
 
 
 def _distribution(found: Histogram, then: tuple[int, ...]) -> Table:
-    """All writes by latency, as they were measured and as they would have been."""
-    rows = beside(found, then)
+    """All writes by latency, as measured and without the class."""
+    rows = before_and_after(found, then)
     most = max(max(counts) for _, *counts in rows)
     scale = ("(log scale)", "left")
     table = plain_table(

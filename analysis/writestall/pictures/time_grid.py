@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""time_grid: turns a run into counts by time and latency, with the stalls' causes."""
+"""time_grid: count a run's writes by time and latency, with the stalls' causes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from writestall.export.tables import main_class
 
 @dataclass(slots=True)
 class Cell:
-    """A stretch of time and a bucket of latency; as in hist.Row."""
+    """A range of time and a bucket of latency; fields as in distribution.Row."""
 
     writes: int = 0
     stalled: dict[str, int] = field(default_factory=dict)
@@ -23,7 +23,7 @@ class Cell:
 @dataclass(frozen=True, slots=True)
 class HeatMap:
     """Cells by (column, bucket). A column is `step_ns` long; the first one begins at
-    `start_ns` (CLOCK_MONOTONIC). Buckets are numbers of EDGES_NS.
+    `start_ns` (CLOCK_MONOTONIC). Buckets are indexes of EDGES_NS.
     """
 
     start_ns: int
@@ -35,7 +35,7 @@ class HeatMap:
 
 
 def heat_map(answer: Answer, most_columns: int) -> HeatMap:
-    """A map of at most that many columns of whole seconds; raises without a stall."""
+    """Make a map of at most so many columns of whole seconds; raise without a stall."""
     if not answer.writes:
         raise WritestallError(f"{answer.run.path}: no write stalled, nothing to show")
     log = read_log(answer.run.path / "writer.hlog")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""application_text: turns what stopped an application into lines for a terminal."""
+"""application_text: print what stopped an application."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from writestall.events.hlog import Latencies
 from writestall.report.text import LEFT_COLUMN, latency_line, main_root
 
 MS = 1_000_000
-# What each part of a request is to somebody who reads of it first.
+# What each part of a request means.
 _PARTS = {
     QUEUE: "no request thread was free",
     LOCK: "another request held its partition's lock",
@@ -25,7 +25,7 @@ _PARTS = {
 
 
 def lines(answer: Answer, top: int) -> Iterator[str]:
-    """What the application saw; nothing where none kept a record."""
+    """Yield what the application saw; nothing if there is no record."""
     app = answer.application
     if app is None:
         return
@@ -46,7 +46,7 @@ def _pauses(answer: Answer, app: Application, top: int) -> Iterator[str]:
     yield "the application: all threads stop while one line is logged"
     yield _row("pauses", app.pauses_all)
     yield _row("write(2) to the log", app.service)
-    # Those with a write worth a chain; of others the first alone.
+    # Pauses with a chain; if there are none, only the first pause.
     stops = clients.stops(answer)
     for stop in [row for row in stops if row.chain][:top] or stops[:1]:
         yield from _stop(answer, app, stop)
@@ -54,13 +54,17 @@ def _pauses(answer: Answer, app: Application, top: int) -> Iterator[str]:
 
 def _stop(answer: Answer, app: Application, stop: Stop) -> Iterator[str]:
     pause = stop.pause
-    stood = (
-        f"{many(pause.threads, 'thread')} stood still, each for "
+    stopped = (
+        f"{many(pause.threads, 'thread')} stopped, each for "
         f"{ms(pause.shortest_ns)} or more"
     )
-    yield f"pause of {ms(pause.dur_ns):<{LEFT_COLUMN - 9}}  {stood}"
+    yield f"pause of {ms(pause.dur_ns):<{LEFT_COLUMN - 9}}  {stopped}"
     parts = [pause.reach_ns, pause.log_ns, pause.release_ns]
-    words = ["until the last thread stood", _logged(app, stop), "until all were let go"]
+    words = [
+        "until the last thread stopped",
+        _logged(app, stop),
+        "until all were released",
+    ]
     yield from _parts(pause.dur_ns, parts, words)
     if stop.write:
         yield from _behind(answer, stop.chain)
@@ -70,11 +74,11 @@ def _logged(app: Application, stop: Stop) -> str:
     if stop.write:
         covered = percent(stop.covered_ns, stop.pause.dur_ns)
         return f"write(2) {stop.write.path or '?'}, {covered} of the pause"
-    return "handing the line on" if app.asynchronous else "write(2) to the log"
+    return "queueing the line" if app.asynchronous else "write(2) to the log"
 
 
 def _parts(total_ns: int, parts: Sequence[int], words: Sequence[str]) -> Iterator[str]:
-    """Parts that add up to the whole, in whole ms where that is enough."""
+    """Yield parts that add up to the whole, in whole ms if that is precise enough."""
     unit_ns = MS if total_ns >= 100 * MS else MS // 100
     dealt = shares(sum(parts), parts, round(total_ns / unit_ns))
     for units, word in zip(dealt, words, strict=True):
@@ -84,9 +88,9 @@ def _parts(total_ns: int, parts: Sequence[int], words: Sequence[str]) -> Iterato
 
 
 def _behind(answer: Answer, chain: Chain | None) -> Iterator[str]:
-    """The chain of the write that did it."""
+    """Yield the root of the write that caused it."""
     if chain is None:
-        yield "   no chain: that write was not traced as stalled"
+        yield "   no chain: the write was not traced as stalled"
         return
     number = [id for id, _ in answer.slowest.writes].index(chain.id) + 1
     root, ns = main_root(answer.roots([chain]))
@@ -98,7 +102,7 @@ def _behind(answer: Answer, chain: Chain | None) -> Iterator[str]:
 
 def _requests(answer: Answer, app: Application) -> Iterator[str]:
     yield "the application: requests append under one lock per partition"
-    yield _row("requests", answer.latencies, "   (from when each was wanted)")
+    yield _row("requests", answer.latencies, "   (from the intended start)")
     yield _row("write(2)", app.service)
     slow = clients.counts(answer)
     total = sum(slow.values())
@@ -127,7 +131,7 @@ def _delay(answer: Answer, row: Delay) -> Iterator[str]:
 
 
 def _by(how: str, other: Request | None) -> str:
-    """Whose write it was that kept a thread or a lock."""
+    """Name the request whose write occupied a thread or held a lock."""
     if other is None:
         return ""
     took = f"its write(2) took {ms(other.write_ns)}"

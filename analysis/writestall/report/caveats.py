@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""caveats: turns an answer into what it does not know: losses, gaps and guesses."""
+"""caveats: count what an answer does not know: losses, gaps and guesses."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ LINKS = Question(_Links)
 
 
 @dataclass(frozen=True, slots=True)
-class Doubts:
-    """Times in ns; `links` are waits for a task, by how their holder is known."""
+class Caveats:
+    """What limits an answer; `links` are waits for a task. Times in ns."""
 
     links: int
     guessed_links: int
@@ -65,10 +65,10 @@ class Doubts:
     reasons: list[tuple[str, int]]
 
 
-def doubts(answer: Answer) -> Doubts:
-    """Counts the waits whose holder is inferred, and time without a cause by why."""
+def caveats(answer: Answer) -> Caveats:
+    """Count the waits whose holder is inferred, and unexplained time by reason."""
     found = answer.gathered(LINKS)
-    return Doubts(
+    return Caveats(
         found.links,
         found.inferred,
         found.held_ns,

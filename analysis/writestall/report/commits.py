@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""commits: turns jbd2's commits and the stalled writes into one picture of both.
+"""commits: place jbd2's commits and the stalled writes on one time axis.
 
-Commits are events of `journal_commits`: in the explained stream, or in a file of their
-own beside it in `events/`.
+Commits are events of `journal_commits`, in the explained stream or in another file in
+`events/`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_MARKS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A stretch of time; places are percent of the axis."""
+    """A range of time; places are in percent of the axis."""
 
     x: float
     width: float
@@ -35,7 +35,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A commit, and the stalled writes it shares time with."""
+    """A commit, and the stalled writes that it overlaps with."""
 
     commit: Commit
     at_s: float
@@ -46,7 +46,7 @@ class Row:
 
 @dataclass(slots=True)
 class Commits:
-    """Both on one axis; `rows` are the longest commits, by time."""
+    """Commits and stalls on one axis; `rows` are the longest commits, by time."""
 
     count: int
     rows: list[Row]
@@ -56,7 +56,7 @@ class Commits:
 
 
 def commits(answer: Answer, start_ns: int, gaps: list[str]) -> Commits | None:
-    """The picture; None in a run without commit events, what hinders goes to gaps."""
+    """Draw the picture; None without commit events. Read errors are added to `gaps`."""
     found = sorted(_read(answer, gaps), key=lambda row: row.t_ns)
     dev = answer.run.get("device", "dev")
     found = [row for row in found if dev is None or row.dev in (None, dev)]
@@ -120,7 +120,7 @@ def _row(commit: Commit, writes: list[Write], start_ns: int) -> Row:
 
 
 def _place(t_ns: int, dur_ns: int, start_ns: int, whole_ns: int) -> tuple[float, float]:
-    """Where a stretch stands; what began before the axis is cut there."""
+    """Place and width of a range; its part before the axis is cut off."""
     first = max(t_ns, start_ns)
     last = max(first, t_ns + dur_ns)
     return scales.share(first - start_ns, whole_ns), scales.share(
@@ -129,7 +129,7 @@ def _place(t_ns: int, dur_ns: int, start_ns: int, whole_ns: int) -> tuple[float,
 
 
 def _marks(commit: Commit, start_ns: int, whole_ns: int) -> list[Mark]:
-    """A commit as its phases, one after the other."""
+    """A mark for each phase of a commit."""
     marks, at_ns = [], commit.t_ns
     for name, ns in zip(PHASES, _phases(commit), strict=True):
         x, width = _place(at_ns, ns, start_ns, whole_ns)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """convoys: choose the chains that a page shows at length, and list the rest.
 
-A convoy is one story. A page holds so many at most: the slowest, and that of the
-slowest write of each cell of the heat map, those with most stall time first. Of the
-others, the slowest of each cell are one line each, with the command that tells them.
+A page shows the slowest convoys, and for each cell of the heat map the convoy of its
+slowest write, cells with most stall time first, up to a limit. Other slow writes of a
+cell are one line each, with the command that shows their chain.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from writestall.report.heat_map import SECOND_NS, Cell, Grid, Heat
 from writestall.report.text import chain_lines, main_root
 from writestall.report.timeline import Timeline, timeline
 
-MOST_STORIES, SLOWEST = 160, 40
+MOST_VIEWS, SLOWEST = 160, 40
 # Lines of a cell; the page says how many more there are.
 MOST_ROWS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
-    """One convoy's slowest write, as text and picture; `cells` are of all in it."""
+class ConvoyView:
+    """A convoy's slowest write as text and picture; `cells` are of all its writes."""
 
     id: str
     at: str
@@ -40,8 +40,8 @@ class Story:
     picture: Timeline
 
 
-def stories(answer: Answer, heat: Heat) -> tuple[list[Story], dict[str, Any]]:
-    """The stories, slowest first, and the record of all stalled writes by cell."""
+def convoy_views(answer: Answer, heat: Heat) -> tuple[list[ConvoyView], dict[str, Any]]:
+    """The convoys, slowest first, and the record of all stalled writes by cell."""
     groups, totals = answer.convoys, answer.totals
     places: dict[str, list[int]] = {}
     for at, (_, write) in enumerate(answer.slowest.writes):
@@ -49,14 +49,13 @@ def stories(answer: Answer, heat: Heat) -> tuple[list[Story], dict[str, Any]]:
         if len(rows) < MOST_ROWS:
             rows.append(at)
     shown = chained(*places.values())
-    group_of = {at: groups.places[totals.behind[at]] for at in shown}
+    group_of = {at: groups.places[totals.convoys[at]] for at in shown}
     slowest = {key: group_of[rows[0]] for key, rows in places.items()}
     chosen = _chosen(heat.cells, slowest, len(groups))
-    told = [
-        _story(answer, groups[at], number, heat.grid)
-        for number, at in enumerate(chosen)
+    views = [
+        _view(answer, groups[at], number, heat.grid) for number, at in enumerate(chosen)
     ]
-    story_of = {group: number for number, group in enumerate(chosen)}
+    view_of = {group: number for number, group in enumerate(chosen)}
     names: dict[str, int] = {}
     cells: dict[str, list[list[str | int]]] = {}
     for key, rows in places.items():
@@ -66,30 +65,30 @@ def stories(answer: Answer, heat: Heat) -> tuple[list[Story], dict[str, Any]]:
             root, ns = totals.main_root(at)
             words = (write.path or "?", _task(write), _share(root, ns, write))
             known = (names.setdefault(printable(word), len(names)) for word in words)
-            told_at = story_of.get(group_of[at], -1)
+            shown_at = view_of.get(group_of[at], -1)
             times = (ms(write.dur_ns), _at(write, heat.grid))
-            cells[key].append([*times, *known, at + 1, told_at])
-    return told, {"names": list(names), "cells": cells, "most": MOST_ROWS}
+            cells[key].append([*times, *known, at + 1, shown_at])
+    return views, {"names": list(names), "cells": cells, "most": MOST_ROWS}
 
 
 def _chosen(cells: list[Cell], slowest: dict[str, int], count: int) -> list[int]:
-    """Convoys that get a story, by their place among all, slowest first.
+    """Choose the convoys to show; return their indexes, slowest first.
 
-    `slowest` is that of each cell's slowest write.
+    `slowest` is the convoy of each cell's slowest write.
     """
     chosen = set(range(min(count, SLOWEST)))
     for cell in sorted(cells, key=lambda cell: -cell.stall_ns):
-        if cell.stalls and len(chosen) < MOST_STORIES:
+        if cell.stalls and len(chosen) < MOST_VIEWS:
             chosen.add(slowest[cell.key])
     return sorted(chosen)
 
 
-def _story(answer: Answer, convoy: Convoy, number: int, grid: Grid) -> Story:
+def _view(answer: Answer, convoy: Convoy, number: int, grid: Grid) -> ConvoyView:
     chain = convoy.chains[0]
     write = chain.write
     cells = dict.fromkeys(grid.key(member) for _, member in convoy.chains.writes)
-    return Story(
-        id=f"story-{number}",
+    return ConvoyView(
+        id=f"convoy-{number}",
         at=_at(write, grid),
         took=ms(write.dur_ns),
         task=_task(write),

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""flame_graph: turns chains into an off-CPU flame graph of the stalled writes.
+"""flame_graph: draw an off-CPU flame graph of the stalled writes.
 
-A write's stack stands below the writer's name; below the function it slept in stands
-the class of the wait, and below that the stack of who held it up in that very time.
-Widths are stall time and add up to it.
+Below the writer's name is the write's stack, below the function it slept in the class
+of the wait, and below that the stack of the holder during that wait. Widths are stall
+time and add up to it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from writestall.classify import styles
 from writestall.classify.frames import parse_stack
 from writestall.common import scales
 from writestall.common.units import ms, percent
-from writestall.events.contract import Stack
 
-# Narrower than this share of the whole is less than a pixel: left out, in sum told.
+# Narrower than this share of the whole is less than a pixel: such boxes are left out,
+# and the page says how much time they have.
 LEAST_SHARE = 0.001
 MOST_DEPTH = 96
 ROW_PX = 18
@@ -42,7 +42,7 @@ _EVERYWHERE = frozenset(
 
 @dataclass(slots=True)
 class _Node:
-    """A frame and what stands on it; `kind` is a class where it is a wait."""
+    """A frame and the frames on it; `kind` is the class if it is a wait."""
 
     name: str
     kind: str = ""
@@ -55,13 +55,13 @@ class _Node:
 
 @dataclass(slots=True)
 class _Step:
-    """Equal parts of many chains in sum; what is below by functions, box and class."""
+    """The sum of equal parts of chains; inner steps by functions, box and class."""
 
     ns: int = 0
     inner: dict[tuple[tuple[str, ...], str, str], _Step] = field(default_factory=dict)
 
     def grow(self, node: _Node, depth: int) -> None:
-        """Stands the boxes of what is below on a node; too deep ones are left out."""
+        """Add the boxes of inner steps to a node; leave out those too deep."""
         for (names, cap, cls), step in self.inner.items():
             above = depth + len(names)
             if above >= MOST_DEPTH:
@@ -73,7 +73,7 @@ class _Step:
             step.grow(top, above + 1)
 
     def join(self, other: _Step) -> None:
-        """Takes in what is equal in other chains."""
+        """Add the equal steps of other chains."""
         self.ns += other.ns
         for key, step in other.inner.items():
             known = self.inner.get(key)
@@ -96,18 +96,18 @@ class Frame:
 
     @property
     def y(self) -> int:
-        """Px down to its upper edge."""
+        """Px from the top to its upper edge."""
         return self.depth * ROW_PX
 
     @property
     def marked(self) -> bool:
-        """Whether a pattern lies behind its name."""
+        """Whether there is a pattern behind its name."""
         return bool(self.kind) and styles.is_marked(self.kind)
 
 
 @dataclass(frozen=True, slots=True)
 class Flame:
-    """The graph, row by row; `left_out_ns` is in boxes too narrow to draw."""
+    """The graph, row by row; `left_out_ns` is the time of boxes too narrow to draw."""
 
     frames: list[Frame]
     rows: int
@@ -125,8 +125,8 @@ class Steps:
 
     def __init__(self) -> None:
         self.tasks: dict[str, _Step] = {}
-        # By its stack the functions of a sleep, outermost first.
-        self._names: dict[Stack, tuple[str, ...]] = {}
+        # The functions of a kind of sleep, outermost first.
+        self._names: dict[int, tuple[str, ...]] = {}
 
     def add(self, chain: Chain, source: Source) -> None:
         """Takes a chain in."""
@@ -157,13 +157,14 @@ class Steps:
         # A wait's own I/O has no path: its stack stands above it already.
         if part.kind != WAIT or not part.path:
             return ()
-        block = source.blocks.like(part.evidence[0])
-        assert block is not None
-        known = self._names.get(block.kstack)
+        kind = source.blocks.kind_at(part.evidence[0])
+        assert kind is not None
+        known = self._names.get(kind)
         if known is None:
-            symbols = (frame.symbol for frame in reversed(parse_stack(block.kstack)))
+            stack = parse_stack(source.blocks.likes[kind].kstack)
+            symbols = (frame.symbol for frame in reversed(stack))
             known = tuple(name for name in symbols if name not in _EVERYWHERE)
-            self._names[block.kstack] = known
+            self._names[kind] = known
         return known
 
     def close(self) -> None:
@@ -171,7 +172,7 @@ class Steps:
         self._names.clear()
 
     def join(self, other: Steps) -> None:
-        """Takes in those of later chains."""
+        """Add those of later chains."""
         for comm, step in other.tasks.items():
             self.tasks.setdefault(comm, _Step()).join(step)
 
@@ -199,12 +200,12 @@ def _last_holder(part: Part) -> Task | None:
 
 
 def flame(answer: Answer) -> Flame:
-    """The graph of all stalled writes."""
+    """Draw the graph of all stalled writes."""
     return drawn(answer.gathered(STEPS))
 
 
 def drawn(found: Steps) -> Flame:
-    """The graph of what was gathered, of a run or of several."""
+    """Draw the graph of one run's steps, or of several runs'."""
     root = _Node("stalled writes")
     for comm, step in found.tasks.items():
         root.ns += step.ns
@@ -222,16 +223,16 @@ def _shown(node: _Node, total_ns: int) -> list[_Node]:
 
 
 def _boxes(node: _Node, total_ns: int, left_ns: int, depth: int) -> Iterator[Frame]:
-    told = f"{node.name}: {ms(node.ns)}, {percent(node.ns, total_ns)}"
+    title = f"{node.name}: {ms(node.ns)}, {percent(node.ns, total_ns)}"
     x, width = scales.share(left_ns, total_ns), scales.share(node.ns, total_ns)
-    yield Frame(x, width, depth, node.name, node.kind, told)
+    yield Frame(x, width, depth, node.name, node.kind, title)
     for inner in _shown(node, total_ns):
         yield from _boxes(inner, total_ns, left_ns, depth + 1)
         left_ns += inner.ns
 
 
 def _left_out(node: _Node, total_ns: int) -> int:
-    """Stall time whose box, somewhere below, is not drawn."""
+    """Stall time of inner boxes that are not drawn."""
     shown = _shown(node, total_ns)
     hidden = sum(row.ns for row in node.inner.values()) - sum(row.ns for row in shown)
     return hidden + sum(_left_out(row, total_ns) for row in shown)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""heat_map: turns stalled writes, and all the client's writes, into cells of a map.
+"""heat_map: map stalled writes, and all the client's writes, by time and latency.
 
 Columns are time, rows latency in steps of 1, 2, 5. A cell with stalled writes has a
-cause; one with none has the number of the client's writes alone.
+cause; others have only the number of the client's writes.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ MOST_COLUMNS = 48
 ROW_PX = 18
 SECOND_NS = 10**9
 SHADES = 4
-# Digits that fit into a row of cells, all columns together.
+# Digits that fit into a row of cells, in all columns together.
 MOST_DIGITS = 60
 # A cause of less than this share of a cell's time is not named.
-WORTH_TELLING = 0.01
+LEAST_SHARE = 0.01
 
 
 Place = tuple[int, int]
@@ -36,9 +36,9 @@ Place = tuple[int, int]
 
 @dataclass(slots=True)
 class Cell:
-    """A stretch of time and of latency; `shade` is 0 to SHADES.
+    """A range of time and latency; `shade` is 0 to SHADES.
 
-    `stalls` counts the stalled writes, `stall_ns` is their durations in sum.
+    `stalls` counts the stalled writes, `stall_ns` is the sum of their durations.
     """
 
     column: int
@@ -64,7 +64,7 @@ def _key(place: Place) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Where a write stands on the map; `last_s` is the time it reaches to."""
+    """Maps a write to its cell; `last_s` is the end of the map."""
 
     start_ns: int
     column_s: int
@@ -140,7 +140,7 @@ class _Causes:
 
 @dataclass(slots=True)
 class Heat:
-    """The map. `rows` are shown from the slowest down; times are s from `start_ns`."""
+    """The map. `rows` are drawn from the slowest down; times are s from `start_ns`."""
 
     grid: Grid
     columns: int
@@ -150,7 +150,7 @@ class Heat:
 
     @property
     def floor(self) -> int:
-        """Px down to the time axis."""
+        """Px from the top to the time axis."""
         return len(self.rows) * ROW_PX
 
     @property
@@ -182,9 +182,9 @@ class Heat:
         ]
 
     def count(self, cell: Cell) -> str:
-        """How many stalled, where the number fits into the cell."""
-        told = str(cell.stalls)
-        return told if len(told) * self.columns <= MOST_DIGITS else ""
+        """The number of stalled writes, if it fits into the cell."""
+        digits = str(cell.stalls)
+        return digits if len(digits) * self.columns <= MOST_DIGITS else ""
 
     def x(self, cell: Cell) -> float:
         """Its left edge, in percent."""
@@ -195,27 +195,27 @@ class Heat:
         return scales.share(cell.column + 0.5, self.columns)
 
     def y(self, cell: Cell) -> int:
-        """Px down to its upper edge: the slowest row is the uppermost."""
+        """Px from the top to its upper edge; the slowest row is at the top."""
         return (self.rows[-1] - cell.row) * ROW_PX
 
     def when(self, cell: Cell) -> str:
-        """A cell's stretch of time."""
+        """A cell's range of time."""
         start_s = cell.column * self.grid.column_s
         return f"{start_s} to {start_s + self.grid.column_s} s"
 
     def latency(self, cell: Cell) -> str:
-        """A cell's stretch of latency."""
+        """A cell's range of latency."""
         return f"{scales.row_label(cell.row)} to {scales.row_label(cell.row + 1)}"
 
     def words(self, cell: Cell) -> str:
-        """The cell in words: what a pointer, and a screen reader, are told."""
-        told = [f"{self.when(cell)}, {self.latency(cell)}:"]
+        """Describe the cell, for its tooltip and for screen readers."""
+        words = [f"{self.when(cell)}, {self.latency(cell)}:"]
         if cell.stalls:
             calls = many(cell.stalls, "stalled write")
-            told.append(f"{calls}, {ms(cell.stall_ns)} in sum; {cell.causes}.")
+            words.append(f"{calls}, {ms(cell.stall_ns)} in sum; {cell.causes}.")
         if cell.writes:
-            told.append(f"{many(cell.writes, 'write')} by the client's clock.")
-        return " ".join(told)
+            words.append(f"{many(cell.writes, 'write')} by the client's clock.")
+        return " ".join(words)
 
 
 def start_of(answer: Answer, log: LatencyLog | None) -> int:
@@ -231,7 +231,7 @@ def start_of(answer: Answer, log: LatencyLog | None) -> int:
 
 
 def grid_of(answer: Answer, log: LatencyLog | None) -> Grid:
-    """The whole map's grid, second 0 being the page's."""
+    """The map's grid; its second 0 is the page's."""
     start_ns = start_of(answer, log)
     last_ns = max((write.t_ns for _, write in answer.writes), default=0) - start_ns
     spans = log.intervals if log else []
@@ -242,7 +242,7 @@ def grid_of(answer: Answer, log: LatencyLog | None) -> Grid:
 
 
 def heat(answer: Answer, log: LatencyLog | None, grid: Grid) -> Heat:
-    """The whole map."""
+    """Draw the map."""
     cells: dict[Place, Cell] = {}
     for span in log.intervals if log else []:
         column = grid.column(span.start_s)
@@ -252,7 +252,7 @@ def heat(answer: Answer, log: LatencyLog | None, grid: Grid) -> Heat:
     for place, stalled in answer.gathered(grid.causes).cells.items():
         cell = cells.setdefault(place, Cell(*place))
         cell.stalls, cell.stall_ns = stalled.count, stalled.ns
-        _blame(cell, stalled.classes, stalled.roots)
+        _set_causes(cell, stalled.classes, stalled.roots)
     rows = [row for _, row in cells]
     shown = range(min(rows, default=0), max(rows, default=-1) + 1)
     columns = int(grid.last_s // grid.column_s) + 1
@@ -260,7 +260,7 @@ def heat(answer: Answer, log: LatencyLog | None, grid: Grid) -> Heat:
     return Heat(grid, columns, shown, ordered)
 
 
-# Shades step by factors: one write beside ten thousand is still to be seen.
+# Shades are on a log scale: a single write beside ten thousand stays visible.
 def _shade(cells: Sequence[Cell]) -> None:
     most = max((cell.writes for cell in cells), default=0).bit_length()
     for cell in cells:
@@ -268,8 +268,8 @@ def _shade(cells: Sequence[Cell]) -> None:
             cell.shade = max(1, cell.writes.bit_length() * SHADES // most)
 
 
-def _blame(cell: Cell, classes: Counter[str], roots: Counter[Root]) -> None:
-    """What most of the cell's stall time was waited for, and what it comes down to."""
+def _set_causes(cell: Cell, classes: Counter[str], roots: Counter[Root]) -> None:
+    """Set the classes and the root with most of the cell's stall time."""
     whole_ns = cell.stall_ns
     if not whole_ns:
         cell.by_class = cell.by_root = c.OTHER
@@ -277,10 +277,10 @@ def _blame(cell: Cell, classes: Counter[str], roots: Counter[Root]) -> None:
     cell.by_class = classes.most_common(1)[0][0]
     ((root, root_ns),) = roots.most_common(1)
     cell.by_root = root.cls
-    told = [
+    classes_text = [
         f"{percent(ns, whole_ns)} {name}"
         for name, ns in classes.most_common(3)
-        if ns >= WORTH_TELLING * whole_ns
+        if ns >= LEAST_SHARE * whole_ns
     ]
     share = percent(root_ns, whole_ns)
-    cell.causes = f"waited for {', '.join(told)}; root {root!s} {share}"
+    cell.causes = f"waited for {', '.join(classes_text)}; root {root!s} {share}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""latency: turns an HdrHistogram log into counts by second and latency, and a curve.
+"""latency: read an HdrHistogram log: counts by second and latency, and a curve.
 
-A log's intervals are told apart by when a write was meant to start; the latencies of
-`writer.hlog` count from there, too, those of `writer-service.hlog` from the call.
+A write belongs to the interval of its intended start. Latencies in `writer.hlog` are
+measured from there, those in `writer-service.hlog` from the call.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from writestall.events.hlog import (
 )
 from writestall.events.lines import Problem
 
-# Points of a curve in every factor of ten of rarity, and the rarest that is drawn.
+# Points of a curve per decade of rarity, and the most decades that are drawn.
 STEPS, MOST_NINES = 20, 8
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Writes by row of axes.EDGES_NS; times are seconds from the log's start."""
+    """Writes by row of scales.EDGES_NS; times are seconds from the log's start."""
 
     start_s: float
     end_s: float
@@ -47,7 +47,7 @@ class Point:
 
 @dataclass(slots=True)
 class LatencyLog:
-    """One log; `start_ns` is CLOCK_MONOTONIC, None where the log does not say."""
+    """One log; `start_ns` is CLOCK_MONOTONIC, None if the log has none."""
 
     writes: int
     max_ns: int
@@ -57,12 +57,12 @@ class LatencyLog:
     at: dict[float, int] = field(default_factory=dict)
 
 
-# The percentiles that stand in the table beside the curve.
+# The percentiles of the table next to the curve.
 TABLE = (50.0, 90.0, 99.0, 99.9, 99.99, 100.0)
 
 
 def read_log(path: Path, problems: list[Problem]) -> LatencyLog | None:
-    """Reads a log; None where no interval could be read."""
+    """Read a log; None if no interval could be read."""
     from hdrh.histogram import HdrHistogram
 
     total = HdrHistogram(1, HIGHEST_NS, DIGITS)
@@ -98,7 +98,7 @@ def _seconds(text: str) -> float:
 
 
 def _by_row(histogram: Any) -> dict[int, int]:
-    """Counts between the edges, by slices of the histogram's own array."""
+    """Counts between the edges, from slices of the histogram's array."""
     counts = histogram.counts
     places = [
         min(histogram.get_counts_array_index(edge), len(counts)) for edge in EDGES_NS
@@ -113,7 +113,7 @@ def _by_row(histogram: Any) -> dict[int, int]:
 
 
 def _rarities(writes: int) -> list[float]:
-    """Points of the curve: no rarer than one write in all."""
+    """Points of the curve, none rarer than one write of all."""
     most, points = 0, [0.0]
     while most < MOST_NINES and 10 ** (most + 1) <= writes:
         points += [most + at / STEPS for at in range(1, STEPS + 1)]

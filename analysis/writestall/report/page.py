@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""page: turns an answer into `report.html`; templates print what was computed here."""
+"""page: render an answer as `report.html`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from writestall.events.lines import Problem
 from writestall.events.run_directory import RunDir
 from writestall.events.stream import Stream
 from writestall.report import application_text
-from writestall.report.caveats import LINKS, doubts
+from writestall.report.caveats import LINKS, caveats
 from writestall.report.commits import PHASES, commits
-from writestall.report.convoys import stories
+from writestall.report.convoys import convoy_views
 from writestall.report.flame_graph import STEPS, flame
 from writestall.report.heat_map import grid_of, heat
 from writestall.report.latency import LatencyLog, read_log
@@ -30,14 +30,14 @@ from writestall.report.render import render
 from writestall.report.slow_writes import views
 from writestall.report.text import losses, sentence
 
-# Of an application's pauses, those that are told.
+# An application's longest pauses that the page shows.
 MOST_PAUSES = 5
 LOGS = {"corrected": "writer.hlog", "uncorrected": "writer-service.hlog"}
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One row of a table of shares; `kind` is how it looks."""
+    """One row of a table of shares; `kind` names its style."""
 
     name: str
     kind: str
@@ -47,7 +47,7 @@ class Share:
 
 
 def unreadable(run: RunDir) -> Answer:
-    """The answer for a run whose events cannot be read: none."""
+    """An empty answer, for a run whose events cannot be read."""
     answer = Answer(run, "none", Stream(""), [], notes=list(run.notes))
     answer.latencies, _ = read_latencies(run.path / LOGS["corrected"])
     return answer
@@ -60,7 +60,7 @@ def questions(answer: Answer) -> list[Question[Any]]:
 
 
 def page(answer: Answer, failure: str | None = None) -> str:
-    """The whole page; `failure` says why there is no answer, where there is none."""
+    """Render the page; `failure` is the reason if there is no answer."""
     context = _context(answer)
     context["known"] = failure is None
     context["headline"] = (
@@ -70,7 +70,7 @@ def page(answer: Answer, failure: str | None = None) -> str:
 
 
 def _context(answer: Answer) -> dict[str, Any]:
-    """All that the templates print."""
+    """The values that the templates print."""
     problems: list[Problem] = []
     found = {key: read_log(answer.run.path / n, problems) for key, n in LOGS.items()}
     logs = {key: log for key, log in found.items() if log}
@@ -79,17 +79,17 @@ def _context(answer: Answer) -> dict[str, Any]:
     answer.collect(TOTALS, LINKS, STEPS, grid.causes)
     summary = answer.summary()
     cells = heat(answer, logs.get("corrected"), grid)
-    told, record = stories(answer, cells)
+    shown, record = convoy_views(answer, cells)
     graph = flame(answer)
     both = views(answer, start_ns)
     gaps = _gaps(answer, logs, problems)
-    beside = commits(answer, start_ns, gaps)
+    journal = commits(answer, start_ns, gaps)
     classes = _shares(answer.ns_by_class, {}, answer.stall_ns)
     roots = answer.all_roots
     kinds = {root: root.cls for root in roots}
     names = {row.kind for row in classes} | set(kinds.values())
     names |= {frame.kind for frame in graph.frames} | {
-        bar.kind for story in told for bar in story.picture.bars
+        bar.kind for convoy in shown for bar in convoy.picture.bars
     }
     return {
         "summary": summary,
@@ -98,7 +98,7 @@ def _context(answer: Answer) -> dict[str, Any]:
         "losses": list(losses(answer)),
         "facts": _facts(answer, summary),
         "heat": cells,
-        "stories": told,
+        "convoys": shown,
         "record": _json(record),
         "total": len(answer.writes),
         "curve": curve(logs),
@@ -106,10 +106,10 @@ def _context(answer: Answer) -> dict[str, Any]:
         "classes": classes,
         "roots": _shares(roots, kinds, answer.stall_ns),
         "flame": graph,
-        "commits": beside,
-        "phases": styles.legend(set(PHASES)) if beside else [],
+        "commits": journal,
+        "phases": styles.legend(set(PHASES)) if journal else [],
         "views": both,
-        "doubts": doubts(answer),
+        "caveats": caveats(answer),
         "notes": answer.notes,
         "gaps": gaps + (both.notes if both else []),
         "legend": styles.legend(names),
@@ -120,7 +120,7 @@ def _context(answer: Answer) -> dict[str, Any]:
 
 
 def _shares(sums: dict[Any, int], kinds: dict[Any, str], total: int) -> list[Share]:
-    """Sums as rows, largest first, as the text has them."""
+    """Sums as rows, largest first, as in the text."""
     return [
         Share(
             str(name),
@@ -136,7 +136,7 @@ def _shares(sums: dict[Any, int], kinds: dict[Any, str], total: int) -> list[Sha
 def _gaps(
     answer: Answer, logs: dict[str, LatencyLog], problems: list[Problem]
 ) -> list[str]:
-    """What the curves and the map lack, beyond the answer's own notes."""
+    """List what the curves and the map lack, beyond the answer's notes."""
     first = LOGS["corrected"]
     gaps = [f"{p.file}: {p.text}" for p in problems[:4] if p.file != first]
     others = sorted(path.name for path in answer.run.path.glob("writer-*.hlog"))
@@ -150,7 +150,7 @@ def _gaps(
 
 
 def _facts(answer: Answer, summary: dict[str, Any]) -> list[tuple[str, str]]:
-    """What ran, in a few words each; what is not known is left out."""
+    """List what ran; leave out what is unknown."""
     run = answer.run
     begin = answer.stream.begin
     tracer = f"{answer.engine} {begin.engine_version or ''}" if begin else answer.engine
@@ -171,7 +171,7 @@ def _facts(answer: Answer, summary: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _json(value: object) -> Markup:
-    """JSON that can end no script element: no `<`, `>`, `&`, nothing beyond ASCII."""
+    """Encode as JSON that cannot end a script element: ASCII, without `<`, `>`, `&`."""
     text = json.dumps(value, separators=(",", ":"))
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")

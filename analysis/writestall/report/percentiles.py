@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""percentiles: turns latency logs into percentile curves over a scale of nines."""
+"""percentiles: draw percentile curves of latency logs over a scale of nines."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from writestall.common import scales
 from writestall.common.units import ms
 from writestall.report.latency import TABLE, LatencyLog
 
-# The curves' own coordinates; the page stretches them to its width.
+# The curves' coordinates; the page scales them to its width.
 SIZE = 1000
 DECADE_PX = 38
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One curve: `points` as SVG wants them."""
+    """One curve: `points` in SVG's format."""
 
     key: str
     points: str
@@ -25,7 +25,7 @@ class Line:
 
 @dataclass(slots=True)
 class Curve:
-    """Curves, ticks in percent across and px down, and the table below them."""
+    """Curves, ticks in percent across and px down, and a table."""
 
     lines: list[Line]
     height: int
@@ -40,7 +40,7 @@ class Curve:
 
 
 def curve(logs: dict[str, LatencyLog]) -> Curve | None:
-    """Curves of the logs there are: `corrected`, `uncorrected`; None without any."""
+    """Draw curves of the logs, `corrected` and `uncorrected`; None without a log."""
     if not logs:
         return None
     points = [point for log in logs.values() for point in log.curve]
@@ -68,7 +68,7 @@ def _percentile(value: float) -> str:
 
 
 def _points(log: LatencyLog, nines: float, low: int, high: int) -> str:
-    """The curve's corners; it ends in the slowest write."""
+    """The curve's points; the last is the slowest write."""
     at = [(point.nines, point.latency_ns) for point in log.curve]
     at.append((nines, log.max_ns))
     return " ".join(

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""render: turns computed values into a page of page/, one file that needs nothing else.
+"""render: render a template as a page: one file that needs nothing else.
 
-Names are hostile: jinja2 escapes all it prints, what is invisible is made visible, and
-the page's policy lets run only the script and style whose digests it names.
+Names from a run may be hostile: jinja2 escapes all values, control characters are made
+visible, and the page's Content-Security-Policy allows only our own script and style, by
+their digests.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ PARTS = Path(__file__).parent / "templates"
 def render(
     template: str, context: Mapping[str, Any], styles: tuple[str, ...], script: str
 ) -> str:
-    """The whole page, its styles and its script in it."""
+    """Render a page, with its styles and its script inline."""
     style = Markup(palette_css() + "".join(map(_inline, styles)))
     run = _inline(script)
     policy = (
@@ -48,16 +49,16 @@ def render(
 
 
 def _inline(name: str) -> Markup:
-    """A file of page/ as it is: ours, so nothing in it is escaped."""
+    """A file of templates/, not escaped: it is ours."""
     return Markup((PARTS / name).read_text("utf-8"))
 
 
 def _digest(text: str) -> str:
-    """A Content-Security-Policy source that is this very text."""
+    """The Content-Security-Policy source of a text."""
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest())
     return f"'sha256-{digest.decode()}'"
 
 
 def _visible(value: object) -> object:
-    """What a template prints, without control or direction characters in names."""
+    """Make control and direction characters in names visible."""
     return printable(value) if type(value) is str else value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""slow_writes: join the client's record and the kernel's by write."""
+"""slow_writes: match the client's record of slow writes with the kernel's."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from writestall.events.contract import ClientWrite, Write
 from writestall.events.rows import read_client
 from writestall.verdict.engines import match
 
-# Rows that are shown; the sums count all.
+# Rows that are shown; sums are of all.
 MOST_ROWS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One slow write as each side saw it; None where one did not."""
+    """One slow write as each side saw it; None if a side did not."""
 
     t_ns: int
     at_s: float
@@ -27,7 +27,7 @@ class View:
 
     @property
     def path(self) -> str:
-        """The file, by whoever knows it."""
+        """The file, from either side."""
         sides = (self.kernel, self.client)
         return next((side.path for side in sides if side and side.path), "?")
 
@@ -41,7 +41,7 @@ class View:
 
     @property
     def longer_ns(self) -> int | None:
-        """What the client saw beyond the kernel's sleeps: before the first, after."""
+        """The client's time before the first sleep and after the last."""
         if self.client is None or self.kernel is None:
             return None
         return self.client.dur_ns - self.kernel.dur_ns
@@ -51,7 +51,7 @@ class View:
 class Views:
     """Both sides; `rows` are the slowest, by time.
 
-    strangers   stalled writes of tasks that kept no record
+    strangers   stalled writes of tasks without a record
     """
 
     rows: list[View] = field(default_factory=list)
@@ -64,12 +64,12 @@ class Views:
 
     @property
     def count(self) -> int:
-        """All slow writes, seen by either."""
+        """All slow writes that either side saw."""
         return self.both + self.client_only + self.kernel_only
 
 
 def views(answer: Answer, start_ns: int) -> Views | None:
-    """Pairs the two records; None where the client left none or neither saw one.
+    """Match the two records; None if there is no record or no slow write.
 
     `start_ns` is the page's second 0.
     """
@@ -118,9 +118,9 @@ def _longest(row: View) -> int:
 
 
 def _partner(write: Write, rows: list[ClientWrite]) -> ClientWrite | None:
-    """The client's record of a call: of its task's, the one that shares most time.
+    """The client's record of a call: the one of its task that overlaps most.
 
-    One task's calls do not overlap, so it is among the neighbours.
+    One task's calls do not overlap, so it is a neighbour in time.
     """
     at = bisect_left(rows, write.t_ns, key=lambda row: row.t_ns)
     near = rows[max(0, at - 1) : at + 2]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""text: turns an answer into lines for a terminal, the sentence first."""
+"""text: print an answer, its summary sentence first."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ CONVOY_NAMES = 3
 def report(
     answer: Answer, top: int, only: int | None = None, more: Iterable[str] = ()
 ) -> Iterator[str]:
-    """The whole answer; `only` picks one write by its number in the list.
+    """Yield the report; `only` selects one write by its number in the list.
 
-    `more` stands between the chains and the summary.
+    `more` is printed between the chains and the summary.
     """
     yield from losses(answer)
     yield sentence(answer)
@@ -45,7 +45,7 @@ def report(
 
 
 def losses(answer: Answer) -> Iterator[str]:
-    """What the tracers lost, in one line; none where they lost nothing."""
+    """State in one line what the tracers lost; nothing if they lost nothing."""
     lost = [item for item in answer.stream.lost if item.count]
     if not lost:
         if answer.stream.lost_events:
@@ -55,18 +55,20 @@ def losses(answer: Answer) -> Iterator[str]:
     for item in lost:
         key = f"{item.what or 'events'} ({item.why or 'no reason given'})"
         sums[key] = sums.get(key, 0) + item.count
-    told = ", ".join(f"{count} {what}" for what, count in sums.items())
-    yield f"LOST: {told}; what follows was built on the rest"
+    losses_text = ", ".join(f"{count} {what}" for what, count in sums.items())
+    yield f"LOST: {losses_text}; what follows was built on the rest"
 
 
 def sentence(answer: Answer) -> str:
-    """The answer in one sentence."""
+    """Summarize the answer in one sentence."""
     count = len(answer.writes)
     if not count:
         limit = answer.stream.begin.stall_ns if answer.stream.begin else 0
         slowest = answer.latencies.max_ns if answer.latencies else None
-        told = f"; the slowest took {ms(slowest)}" if slowest is not None else ""
-        return f"No write stalled for {ms(limit)} or more{told}."
+        slowest_text = (
+            f"; the slowest took {ms(slowest)}" if slowest is not None else ""
+        )
+        return f"No write stalled for {ms(limit)} or more{slowest_text}."
     root, ns = main_root(answer.all_roots)
     return (
         f"{many(count, 'write')} stalled, worst {ms(answer.longest_ns)}; "
@@ -75,12 +77,12 @@ def sentence(answer: Answer) -> str:
 
 
 def main_root(roots: dict[Root, int]) -> tuple[Root, int]:
-    """What most of the roots' time comes down to; of no time, nothing does."""
+    """The root with most time; `unexplained` if there is none."""
     return next(iter(roots.items()), (Root(c.UNEXPLAINED, ""), 0))
 
 
 def _phrase(root: Root) -> str:
-    """A root as the end of a sentence."""
+    """Word a root as the end of a sentence."""
     who, device = root.who, root.device or ""
     through = {"jbd2": " through jbd2's commit", "the writer": " by the write itself"}
     phrases = {
@@ -97,7 +99,7 @@ def _phrase(root: Root) -> str:
 
 
 def chain_lines(answer: Answer, convoy: Convoy) -> Iterator[str]:
-    """One write's tree, and the writes that waited with it."""
+    """Yield one write's tree, and the writes that waited with it."""
     chain = convoy.chains[0]
     write = chain.write
     # One unit for the whole tree, so that its numbers add up.
@@ -131,7 +133,7 @@ def _company(others: Chains) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """The lines below one write; `unit_ns` is one for all of them."""
+    """The lines below one write; all are in units of `unit_ns`."""
 
     answer: Answer
     chain: Chain
@@ -140,9 +142,9 @@ class _Tree:
     def lines(
         self, parts: tuple[Part, ...], total: int, indent: str = "", of: int = -1
     ) -> Iterator[str]:
-        """Merged parts whose numbers add up to `total` units; those of 0 are hidden.
+        """Yield merged parts that add up to `total` units, without those of 0.
 
-        `of` is the thread whose time it is, as the line above has said.
+        `of` is the thread whose time it is, named by the line above.
         """
         total_ns = sum(part.dur_ns for part in parts)
         dealt = shares(total_ns, [part.dur_ns for part in parts], total)
@@ -166,7 +168,7 @@ def _amount(units: int, unit_ns: int) -> str:
 
 
 def _words(answer: Answer, chain: Chain, part: Part) -> str:
-    """What a part is: class, disk and count of waits where it is a root, functions."""
+    """Describe a part: class, functions, and a root's disk and number of waits."""
     words = [part.kind if part.kind != WAIT else part.cls]
     if part.cls == c.DEVICE_IO and not part.parts:
         disk = answer.root_of(chain, part).device or "?"
@@ -179,7 +181,7 @@ def _words(answer: Answer, chain: Chain, part: Part) -> str:
 
 
 def _right(part: Part, of: int) -> str:
-    """Who held what a part waited for, or whose root it is if not the holder's."""
+    """Name the holder that a part waited for, or the task of a root."""
     guess = " (inferred)" if part.link == INFERRED else ""
     if part.holder:
         queue = f", {part.queue} in the queue before" if part.queue else ""
@@ -194,7 +196,7 @@ def _name(task: Task) -> str:
 
 
 def latency_line(name: str, latencies: Latencies, note: str = "") -> str:
-    """How many there were, and their percentiles."""
+    """Format a count and its percentiles."""
     return (
         f"{name} {latencies.writes}   p50 {ms(latencies.p50_ns)}   "
         f"p99 {ms(latencies.p99_ns)}   p99.9 {ms(latencies.p999_ns)}   "
@@ -203,7 +205,7 @@ def latency_line(name: str, latencies: Latencies, note: str = "") -> str:
 
 
 def summary_lines(answer: Answer) -> Iterator[str]:
-    """The table below the chains."""
+    """Yield the table below the chains."""
     latencies = answer.latencies
     if latencies:
         yield latency_line(answer.counted, latencies, "   (from the intended start)")

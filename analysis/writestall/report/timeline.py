@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""timeline: turns one stalled write into lanes of time and arrows between them.
+"""timeline: draw one stalled write as lanes of time with arrows between them.
 
-The writer's lane is the first, the disk's the last. A bar is what a task waited for;
-an arrow leads from it to the lane of who held that up. Places are percent of the
-write's duration across, px down.
+The writer's lane is the first, the disk's the last. A bar is a wait of a task; an arrow
+leads from it to the holder's lane. Places are in percent of the write's duration
+across, in px down.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from writestall.common import scales
 from writestall.common.units import ms
 
 LANE_PX, BAR_TOP_PX, BAR_PX = 44, 20, 18
-# What would be narrower than this share is left out, and so are lanes left empty.
+# Bars narrower than this share are left out, and so are empty lanes.
 LEAST_SHARE = 0.003
 MOST_LANES = 12
 _ORDER = {c.ROLE_OTHER: 1, c.WRITER: 1, c.WRITEBACK: 2, c.JOURNAL: 3}
@@ -38,7 +38,7 @@ Key = int | str
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A stretch of a lane's time."""
+    """A range of a lane's time."""
 
     x: float
     width: float
@@ -49,13 +49,13 @@ class Bar:
 
     @property
     def marked(self) -> bool:
-        """Whether a pattern lies behind its label."""
+        """Whether there is a pattern behind its label."""
         return styles.is_marked(self.kind)
 
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """From a wait to the lane of whom it waits for."""
+    """From a wait to the holder's lane."""
 
     x: float
     y1: int
@@ -74,7 +74,7 @@ class Lane:
 
     @property
     def base(self) -> int:
-        """Px down to the lower edge of its bars."""
+        """Px from the top to the lower edge of its bars."""
         return self.y + BAR_TOP_PX + BAR_PX
 
 
@@ -91,7 +91,7 @@ class Timeline:
 
     @property
     def floor(self) -> int:
-        """Px down to the axis."""
+        """Px from the top to the axis."""
         return len(self.lanes) * LANE_PX
 
     @property
@@ -104,12 +104,12 @@ class Timeline:
 class _Stretch:
     part: Part
     start_ns: int
-    # Its lane shows the wait that it is the end of already.
+    # Its lane already shows the wait that this is the end of.
     shown: bool
 
 
 def timeline(answer: Answer, chain: Chain) -> Timeline:
-    """Lanes, bars and arrows of one write."""
+    """Draw the lanes, bars and arrows of one write."""
     write = chain.write
     least_ns = write.dur_ns * LEAST_SHARE
     parts = [unqueued(part) for part in chain.parts]
@@ -129,7 +129,7 @@ def timeline(answer: Answer, chain: Chain) -> Timeline:
 
 
 def _stretches(parts: Iterable[Part], of: Task | None = None) -> Iterator[_Stretch]:
-    """Every part that has a place in time, those inside others, `of` a task, too."""
+    """Yield every part with a place in time, inner ones included."""
     for part in parts:
         if part.start_ns is not None:
             yield _Stretch(part, part.start_ns, part.task == of)
@@ -141,14 +141,14 @@ def _is_io(part: Part) -> bool:
 
 
 def _below(answer: Answer, chain: Chain, part: Part) -> Key | None:
-    """The lane of whom a wait is for: a task's, a disk's, or none."""
+    """The lane of what a wait is for: a task's, a disk's, or None."""
     if _is_io(part):
         return answer.root_of(chain, part).device or "the disk"
     return part.holder.tid if part.holder else None
 
 
 def _tasks(chain: Chain, shown: list[_Stretch]) -> list[Task]:
-    """Whose time it was: the writer, then others, the journal last."""
+    """The tasks that are shown: the writer first, the journal last."""
     tasks = {chain.task.tid: chain.task}
     for row in shown:
         for task in (row.part.task, row.part.holder):
@@ -159,7 +159,7 @@ def _tasks(chain: Chain, shown: list[_Stretch]) -> list[Task]:
 
 
 def _lanes(tasks: list[Task], below: list[Key | None]) -> dict[Key, Lane]:
-    """Lanes by thread id or disk: the disks' are the lowest."""
+    """Lanes by thread id or disk; disks are at the bottom."""
     first, *others = tasks
     named: dict[Key, tuple[str, str]] = {first.tid: ("writer", _name(first))}
     named |= {task.tid: (_ROLES[task.role], _name(task)) for task in others}
@@ -180,7 +180,7 @@ def _draw(
     lanes: dict[Key, Lane],
     below: Key | None,
 ) -> None:
-    """A part's bar, and where it waits for somebody, the arrow to that lane."""
+    """Draw a part's bar, and the arrow to its holder's lane if there is one."""
     part, write = row.part, chain.write
     if part.task.tid not in lanes:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""check: turns an answer and the injector's record into how right the answer is.
+"""check: compare an answer with the injector's record.
 
 docs/how-causes-are-inferred.md, "How the answer is checked", defines each number.
 """
@@ -28,18 +28,18 @@ from writestall.verdict.truth import BioDelay, read_truth
 
 Window = tuple[int, int]
 RECORD = "truth.jsonl"
-# In these modes the submitter itself is kept, so the root must be that very task.
-SUBMITTER_KEPT = frozenset(("sleep", "spin"))
-# The injected delay is the cause of a write when it covers this share of it.
+# In these modes the submitter itself is delayed, so the root must be that task.
+SUBMITTER_DELAYED = frozenset(("sleep", "spin"))
+# An injected delay is the cause of a stall if it covers this share of it.
 CAUSE_SHARE = 0.5
 
 
 @dataclass(slots=True)
 class Verdict:
-    """How right an answer is; shares are 0 to 1, None where there is nothing to judge.
+    """How right an answer is; shares are 0 to 1, None if there is nothing to compare.
 
-    `errors_ns` has as many entries as `stalls`; `wrong` are the writes with another
-    root, as (t_ns, line). `violations` are things that must not have happened.
+    `errors_ns` has as many entries as `stalls`; `wrong` are the writes with a wrong
+    root, as (t_ns, line). `violations` are delays that no rule asked for.
     """
 
     stalls: int = 0
@@ -54,21 +54,21 @@ class Verdict:
 
     @property
     def root_right_share(self) -> float | None:
-        """Stalled writes whose main root is the injected one, or rightly is not."""
+        """Share of stalled writes whose main root is right."""
         return _share(self.roots_right, self.stalls)
 
     @property
     def precision(self) -> float | None:
-        """Of the time put down to the device, how much a delay was in force."""
+        """Share of the time attributed to the device that an injected delay covers."""
         return _share(self.right_ns, self.attributed_ns)
 
     @property
     def recall(self) -> float | None:
-        """Of the stall time with a delay in force, how much was put down to it."""
+        """Share of the injected stall time that is attributed to the device."""
         return _share(self.right_ns, self.injected_ns)
 
-    def take(self, other: Verdict) -> None:
-        """Takes in the numbers of other chains."""
+    def add_all(self, other: Verdict) -> None:
+        """Add the numbers of other chains."""
         self.stalls += other.stalls
         self.roots_right += other.roots_right
         self.attributed_ns += other.attributed_ns
@@ -79,11 +79,11 @@ class Verdict:
 
     @property
     def wrong_lines(self) -> list[str]:
-        """The writes with a wrong root, by time."""
+        """Lines for the writes with a wrong root, by time."""
         return [line for _, line in sorted(self.wrong)]
 
     def as_json(self) -> dict[str, Any]:
-        """What `check --json` prints."""
+        """The output of `check --json`."""
         mean_ns = sum(self.errors_ns) // len(self.errors_ns) if self.errors_ns else None
         return {
             "stalls": self.stalls,
@@ -101,7 +101,7 @@ class Verdict:
         }
 
     def failures(self, least: float) -> list[str]:
-        """Why the check fails, one line each; empty when it passes."""
+        """Why the check fails, one line each; empty if it passes."""
         if not self.stalls:
             return [*self.violations, "no stalled write to check"]
         shares = {
@@ -126,20 +126,20 @@ def _rounded(share: float | None) -> float | None:
 
 
 def unjudged(run: RunDir) -> str | None:
-    """Why a run's answer cannot be judged, where its injector keeps no record by
-    the manifest's own word: that is neither right nor wrong.
+    """Why a run's answer cannot be checked: its manifest says that the injector keeps
+    no record. None if it can.
     """
     injector = run.get("injector")
     if not isinstance(injector, dict) or injector.get("record", RECORD) is not None:
         return None
     return (
         f"not checked: {run.path}: {injector.get('name')} keeps no record of what it "
-        "delayed, so there is none to compare the answer with"
+        "delayed, so there is nothing to compare the answer with"
     )
 
 
 def check(answer: Answer) -> Verdict:
-    """Judges an answer by the run's `truth.jsonl`; raises where there is none."""
+    """Compare an answer with the run's `truth.jsonl`; raise if there is none."""
     path = answer.run.path / RECORD
     if not path.exists():
         raise WritestallError(f"{path}: missing; was the injector armed in this run?")
@@ -151,17 +151,17 @@ def check(answer: Answer) -> Verdict:
         verdict.notes.append(f"{path.name}: no end line: the record was cut off")
     elif lost:
         verdict.notes.append(f"{path.name}: the injector lost {lost} records")
-    verdict.violations += _strays(answer, records.rows)
+    verdict.violations += _unasked(answer, records.rows)
     truth = _Truth(records.rows)
-    verdict.take(answer.gathered(Question(Judged, (truth,))))
+    verdict.add_all(answer.gathered(Question(Judged, (truth,))))
     return verdict
 
 
-def _strays(answer: Answer, rows: Sequence[BioDelay]) -> Iterator[str]:
-    """Delays that no rule of the scenario asked for."""
+def _unasked(answer: Answer, rows: Sequence[BioDelay]) -> Iterator[str]:
+    """Yield a line for delays that no rule of the scenario asked for."""
     rules = answer.run.get("scenario", "inject")
     if not isinstance(rules, list):
-        yield "manifest.json: no scenario.inject: who was to be delayed is not known"
+        yield "manifest.json: no scenario.inject: the submitters to delay are not known"
         return
     rules = [rule for rule in rules if isinstance(rule, dict)]
     wanted = [str(rule.get("submitter", "*")) for rule in rules]
@@ -176,7 +176,7 @@ def _strays(answer: Answer, rows: Sequence[BioDelay]) -> Iterator[str]:
 
 
 def _device_of(answer: Answer, disk: str | None) -> str | None:
-    """MAJ:MIN of the disk that a rule names (docs/scenario-format.md)."""
+    """The device (MAJ:MIN) of a rule's disk (docs/scenario-format.md)."""
     get = answer.run.get
     if disk == "journal":
         dev = get("journal_device", "dev")
@@ -186,7 +186,7 @@ def _device_of(answer: Answer, disk: str | None) -> str | None:
 
 
 class _Cover:
-    """Time that windows cover, each moment once; asked for by search, not by sum."""
+    """The union of time windows, searched by bisection."""
 
     def __init__(self, windows: Iterable[Window]) -> None:
         merged: list[Window] = []
@@ -200,12 +200,12 @@ class _Cover:
         self._before = list(accumulate(lengths, initial=0))
 
     def common_ns(self, window: Window) -> int:
-        """How much of a window they cover."""
+        """How much of a window is covered."""
         start, end = window
         return max(0, self._until_ns(end) - self._until_ns(start))
 
     def _until_ns(self, t_ns: int) -> int:
-        """How much they cover before a moment."""
+        """How much is covered before a time."""
         at = bisect_right(self._windows, t_ns, key=_start) - 1
         if at < 0:
             return 0
@@ -217,10 +217,10 @@ _start = itemgetter(0)
 
 
 class _Truth:
-    """Delays by submitter and in all."""
+    """The injected delays, by submitter and in total."""
 
     def __init__(self, rows: Sequence[BioDelay]) -> None:
-        self.kept = all(row.mode in SUBMITTER_KEPT for row in rows)
+        self.submitter_delayed = all(row.mode in SUBMITTER_DELAYED for row in rows)
         self.every = _Cover(map(_window, rows))
         windows: dict[int | None, list[Window]] = {}
         for row in rows:
@@ -228,14 +228,14 @@ class _Truth:
         self.by_tid = {tid: _Cover(own) for tid, own in windows.items()}
 
     def of_ns(self, leaf: Part, window: Window) -> int:
-        """How much of a window the delays cover that would make this leaf right."""
-        if not self.kept:
+        """How much of a window the delays of this leaf's task cover."""
+        if not self.submitter_delayed:
             return self.every.common_ns(window)
         own = self.by_tid.get(leaf.task.tid)
         return own.common_ns(window) if own else 0
 
     def main_submitter(self, window: Window) -> int | None:
-        """Whose delays cover most of a window."""
+        """The submitter whose delays cover most of a window."""
         covers = {tid: own.common_ns(window) for tid, own in self.by_tid.items()}
         return max(covers, key=lambda tid: covers[tid], default=None)
 
@@ -245,14 +245,14 @@ def _window(row: BioDelay) -> Window:
 
 
 class Judged(Verdict):
-    """The numbers of all chains, each held against the injector's record."""
+    """The numbers of all chains, compared with the injector's record."""
 
     def __init__(self, truth: _Truth) -> None:
         super().__init__()
         self._truth: _Truth | None = truth
 
     def add(self, chain: Chain, source: Source) -> None:
-        """Adds one write's numbers."""
+        """Add one write's numbers."""
         truth = self._truth
         assert truth is not None
         write = chain.write
@@ -264,7 +264,7 @@ class Judged(Verdict):
                 continue
             end_ns = leaf.start_ns + leaf.dur_ns
             common_ns = truth.of_ns(leaf, (leaf.start_ns, end_ns))
-            if leaf.kind == c.RUNQUEUE and truth.kept:
+            if leaf.kind == c.RUNQUEUE and truth.submitter_delayed:
                 # The injector counts until its task runs again; that is not the delay.
                 injected_ns -= common_ns
             elif leaf.cls == c.DEVICE_IO and leaf.explained:
@@ -287,21 +287,23 @@ class Judged(Verdict):
         self.wrong.append((write.t_ns, line))
 
     def close(self) -> None:
-        """The record is not asked again."""
+        """Drop the record."""
         self._truth = None
 
     def join(self, other: Verdict) -> None:
-        """Takes in the numbers of other chains."""
-        self.take(other)
+        """Add the numbers of other chains."""
+        self.add_all(other)
 
 
 def _is_right(chain: Chain, roots: Roots, truth: _Truth, caused: bool) -> bool:
-    """Whether the main root is the delayed task where a delay was the cause, and is
-    none where it was not."""
+    """Whether the main root is the delayed task if a delay was the cause, and no device
+    if not."""
     blamed = _blamed_tid(chain, roots)
     if not caused:
-        return blamed is None or (truth.kept and blamed not in truth.by_tid)
-    if not truth.kept:
+        return blamed is None or (
+            truth.submitter_delayed and blamed not in truth.by_tid
+        )
+    if not truth.submitter_delayed:
         return blamed is not None
     write = chain.write
     window = (write.t_ns, write.t_ns + write.dur_ns)
@@ -309,7 +311,7 @@ def _is_right(chain: Chain, roots: Roots, truth: _Truth, caused: bool) -> bool:
 
 
 def _blamed_tid(chain: Chain, roots: Roots) -> int | None:
-    """The task of the main root where that is the device, else None."""
+    """The task of the main root if that is the device, else None."""
     main = next(iter(largest_first(roots.of(chain).items())), None)
     if main is None or main.cls != c.DEVICE_IO:
         return None
@@ -321,7 +323,7 @@ def _blamed_tid(chain: Chain, roots: Roots) -> int | None:
 
 
 def lines(verdict: Verdict, path: Path, least: float) -> Iterator[str]:
-    """The verdict for a person."""
+    """Yield the verdict as text."""
     row = verdict.as_json()
     failures = verdict.failures(least)
     yield f"{'FAILED' if failures else 'agrees'}: {path}, at least {least:g} wanted"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""engines: turns two engines' events of one run, and the client's, into differences."""
+"""engines: compare two engines' events of one run, and the client's record."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ SHARE = 0.01
 
 
 def tolerance_ns(dur_ns: int) -> int:
-    """How far two measurements of one write may be apart: 1 ms or 1 %."""
+    """The allowed difference of two measurements of a write: 1 ms or 1 %."""
     return max(LEAST_NS, int(SHARE * dur_ns))
 
 
 @dataclass(slots=True)
 class Comparison:
-    """What was compared; `misses` is empty when all agree."""
+    """The result; `misses` is empty if all agree."""
 
     pairs: int = 0
     client_pairs: int = 0
@@ -35,10 +35,10 @@ class Comparison:
 
 
 def compare(run: RunDir, awake_ns: int = 0) -> Comparison:
-    """Compares both engines of a run, and each with the client's record.
+    """Compare both engines of a run, and each with the client's record.
 
-    `awake_ns` is the time a client's write may have been awake beside its sleeps, where
-    no tracer looks: more than the tolerance only on a machine short of CPUs.
+    `awake_ns` is the time that a client's write may be awake before and after its
+    sleeps, which no tracer sees. It exceeds the tolerance only if CPUs are short.
     """
     missing = [name for name in ENGINES if name not in run.engines()]
     if missing:
@@ -62,7 +62,7 @@ def compare(run: RunDir, awake_ns: int = 0) -> Comparison:
 
 
 def _common_window(*streams: Stream) -> tuple[int, int]:
-    """The time in which every engine was armed."""
+    """The time in which every engine was tracing."""
     starts = [s.begin.t_ns for s in streams if s.begin]
     ends = [s.end.t_ns for s in streams if s.end and s.end.t_ns]
     return max(starts, default=0), min(ends, default=2**62)
@@ -73,7 +73,7 @@ def _overlap_ns(a: Write | ClientWrite, b: Write | ClientWrite) -> int:
 
 
 def match(write: Write, others: Sequence[Write | ClientWrite]) -> int | None:
-    """The index of the same task's call that shares most time with this one."""
+    """The index of the same task's call that overlaps most with this one."""
     best, best_ns = None, 0
     for at, other in enumerate(others):
         if other.tid == write.tid and (ns := _overlap_ns(write, other)) > best_ns:
@@ -81,7 +81,7 @@ def match(write: Write, others: Sequence[Write | ClientWrite]) -> int | None:
     return best
 
 
-def _told(write: Write | ClientWrite, by: str) -> str:
+def _describe(write: Write | ClientWrite, by: str) -> str:
     ms = write.dur_ns / 1e6
     return f"{by}: {write.tid} at {write.t_ns / 1e9:.3f} s, {ms:.2f} ms"
 
@@ -89,7 +89,7 @@ def _told(write: Write | ClientWrite, by: str) -> str:
 def _pair_engines(
     first: Stream, second: Stream, window: tuple[int, int], result: Comparison
 ) -> None:
-    """Matches the writes of two streams one to one, by task and time."""
+    """Match the writes of two streams one to one, by task and time."""
     names = list(ENGINES)
     rest = [write for _, write in second.writes]
     for _, write in first.writes:
@@ -102,16 +102,17 @@ def _pair_engines(
         result.pairs += 1
         result.largest_ns = max(result.largest_ns, apart_ns)
         if apart_ns > tolerance_ns(write.dur_ns):
-            told = _told(other, names[1])
+            other_text = _describe(other, names[1])
             result.misses.append(
-                f"{_told(write, names[0])}; {told}: {apart_ns / 1e6:.2f} ms apart"
+                f"{_describe(write, names[0])}; {other_text}: "
+                f"{apart_ns / 1e6:.2f} ms apart"
             )
     for write in rest:
         _alone(write, names[1], names[0], first, window, result)
 
 
-# One engine alone saw it: fine outside the time both were armed, or where it lies so
-# close to the other's limit that the two may differ about it.
+# Only one engine saw it: allowed outside the common time, and if it is so close to the
+# other's limit that the two may differ.
 def _alone(
     write: Write,
     by: str,
@@ -126,16 +127,18 @@ def _alone(
     if not inside or slept_ns - limit_ns <= tolerance_ns(slept_ns):
         result.outside += 1
         return
-    result.misses.append(f"{_told(write, by)}: not seen by {not_by}")
+    result.misses.append(f"{_describe(write, by)}: not seen by {not_by}")
 
 
 def _pair_client(
     run: RunDir, streams: dict[str, Stream], awake_ns: int, result: Comparison
 ) -> None:
-    """Holds each engine's writes of the client's tasks against its own record."""
+    """Compare each engine's writes of the client's tasks with the client's record."""
     path = run.path / "writer.jsonl"
     if not path.exists():
-        result.misses.append("writer.jsonl is missing: the client's view is not known")
+        result.misses.append(
+            "writer.jsonl is missing: there is no record of the client"
+        )
         return
     records = read_client(path)
     result.notes += [str(problem) for problem in records.problems[:3]]
@@ -145,8 +148,8 @@ def _pair_client(
         result.misses.append("no stalled write was seen by the client")
 
 
-# A tracer sees a call from its first sleep to its last (docs/events.md): the client's
-# time may be longer by what the task was awake before and after, never shorter.
+# A tracer sees a call from its first sleep to its last (docs/events.md). The client's
+# time may be longer by the time awake before and after, never shorter.
 def _pair_one(
     name: str,
     stream: Stream,
@@ -161,7 +164,7 @@ def _pair_one(
             continue
         at = match(write, rows)
         if at is None:
-            result.misses.append(f"{_told(write, name)}: not seen by the client")
+            result.misses.append(f"{_describe(write, name)}: not seen by the client")
             continue
         seen.add(at)
         result.client_pairs += 1
@@ -170,7 +173,7 @@ def _pair_one(
         if not -near_ns <= longer_ns <= near_ns + awake_ns:
             early_ns = write.t_ns - rows[at].t_ns
             result.misses.append(
-                f"{_told(write, name)}; {_told(rows[at], 'client')}: "
+                f"{_describe(write, name)}; {_describe(rows[at], 'client')}: "
                 f"{longer_ns / 1e6:.2f} ms longer, {early_ns / 1e6:.2f} ms of it "
                 "before the first sleep"
             )
@@ -180,15 +183,15 @@ def _pair_one(
         armed = start_ns <= row.t_ns and row.t_ns + row.dur_ns <= end_ns
         slept_ns = row.dur_ns - tolerance_ns(row.dur_ns) - awake_ns
         if armed and at not in seen and slept_ns > limit_ns:
-            result.misses.append(f"{_told(row, 'client')}: not seen by {name}")
+            result.misses.append(f"{_describe(row, 'client')}: not seen by {name}")
 
 
 def lines(result: Comparison) -> Iterator[str]:
-    """The comparison for a person."""
+    """Yield the comparison as text."""
     yield (
         f"{'DIFFER' if result.misses else 'agree'}: {result.pairs} stalled writes seen "
         f"by both engines, at most {result.largest_ns / 1e6:.2f} ms apart; "
-        f"{result.client_pairs} held against the client's record"
+        f"{result.client_pairs} compared with the client's record"
     )
     if result.outside:
         yield f"  {result.outside} outside the common time or at the limit: left out"

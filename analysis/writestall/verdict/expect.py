@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""expect: turns a scenario's `expect` table and an answer into what is missing."""
+"""expect: compare an answer with its scenario's `expect` table."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from writestall.chain.parts import WAIT, Chain, Part
 from writestall.common.errors import WritestallError
 
 LEAST_EXPLAINED = 0.95
-# They slow a disk from below: whoever hands it a bio goes on.
-HOLDS_NOBODY = ("dm-delay", "scsi_debug")
+# These injectors delay bios asynchronously: the submitter goes on.
+ASYNCHRONOUS = ("dm-delay", "scsi_debug")
 MS = 1_000_000
 
 
@@ -40,30 +40,30 @@ def _latency(answer: Answer, of: str, key: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """One key of `expect`: what it bounds, and whether from above."""
+class Bound:
+    """One key of `expect`: the value that it bounds, and whether from above."""
 
     words: str
     value: Callable[[Answer], float]
     most: bool = False
 
 
-ASKS = {
-    "pause_ms_min": Ask(
+BOUNDS = {
+    "pause_ms_min": Bound(
         "longest pause, ms", lambda a: _longest_pause(a, "dur_ns") / MS
     ),
-    "logging_ms_max": Ask(
+    "logging_ms_max": Bound(
         "longest logging in a pause, ms",
         lambda a: clients.longest_logging_ns(a) / MS,
         most=True,
     ),
-    "threads_stopped": Ask(
+    "threads_stopped": Bound(
         "threads stopped in it", lambda a: _longest_pause(a, "threads")
     ),
-    "request_ms_min": Ask(
+    "request_ms_min": Bound(
         "slowest request, ms", lambda a: _latency(a, "latency", "max_ns") / MS
     ),
-    "writes_p999_below_us": Ask(
+    "writes_p999_below_us": Bound(
         "p99.9 of write(2), us",
         lambda a: _latency(a, "write", "p999_ns") / 1_000,
         most=True,
@@ -72,11 +72,13 @@ ASKS = {
 
 
 def expected(answer: Answer) -> Expected:
-    """The table from the manifest; raises where it is absent or of another form."""
+    """Read the table from the manifest; raise if it is missing or malformed."""
     table = answer.run.get("scenario", "expect")
     where = answer.run.path / "manifest.json"
     if not isinstance(table, dict):
-        raise WritestallError(f"{where}: no scenario.expect table to hold the run to")
+        raise WritestallError(
+            f"{where}: no scenario.expect table to compare the run with"
+        )
     try:
         chain = tuple(_chain(table, answer.run.get("injector", "name")))
         if not all(isinstance(cls, str) for cls in chain):
@@ -87,20 +89,20 @@ def expected(answer: Answer) -> Expected:
             int(table["stalled_writes_min"]),
             int(table["stall_ms_min"]),
             None if most is None else int(most),
-            {name: int(table[name]) for name in ASKS if table.get(name) is not None},
+            {name: int(table[name]) for name in BOUNDS if table.get(name) is not None},
         )
     except (KeyError, TypeError, ValueError) as error:
         raise WritestallError(f"{where}: scenario.expect: bad {error}") from None
 
 
 def _chain(table: dict[str, Any], injector: object) -> Any:
-    """Where no task is held with its bios, a chain may end above one that was."""
-    other = table.get("unheld_chain") if injector in HOLDS_NOBODY else None
+    """The expected chain; asynchronous injectors may have a shorter one."""
+    other = table.get("unheld_chain") if injector in ASYNCHRONOUS else None
     return other or table["chain"]
 
 
 def misses(answer: Answer) -> Iterator[str]:
-    """One line for each thing the run was to show and does not."""
+    """Yield a line for each expectation that the run does not meet."""
     want = expected(answer)
     status = answer.run.get("status")
     if status != "complete":
@@ -126,25 +128,25 @@ def misses(answer: Answer) -> Iterator[str]:
 
 def _application_misses(answer: Answer, wanted: dict[str, int]) -> Iterator[str]:
     if wanted and answer.application is None:
-        yield f"writer.jsonl: no application's record, so no {', '.join(wanted)}"
+        yield f"writer.jsonl: no record of an application, so no {', '.join(wanted)}"
         return
     for name, bound in wanted.items():
-        ask = ASKS[name]
-        value = ask.value(answer)
-        if (value > bound) if ask.most else (value < bound):
-            yield f"{ask.words}: {value:g}, want {bound} at {_END[ask.most]}"
+        check = BOUNDS[name]
+        value = check.value(answer)
+        if (value > bound) if check.most else (value < bound):
+            yield f"{check.words}: {value:g}, want {bound} at {_END[check.most]}"
 
 
 _END = {True: "most", False: "least"}
 
 
 def _holds(chain: Chain, want: Sequence[str]) -> bool:
-    """True when the classes follow each other on one way from write to root."""
+    """True if the classes follow each other on one path from write to root."""
     return any(_follows(part, (), tuple(want)) for part in chain.parts)
 
 
 def _follows(part: Part, above: tuple[str, ...], want: tuple[str, ...]) -> bool:
-    way = (*above, part.cls) if part.kind == WAIT else above
-    if way[-len(want) :] == want:
+    path = (*above, part.cls) if part.kind == WAIT else above
+    if path[-len(want) :] == want:
         return True
-    return any(_follows(inner, way, want) for inner in part.parts)
+    return any(_follows(inner, path, want) for inner in part.parts)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""truth: turns the injector's own record into delayed bios.
+"""truth: read the injector's record of delayed bios.
 
-For `writestall check` alone: nothing that `writestall explain` imports may import this
-module, or the explainer would be told its answer (a test holds it to that).
+For `writestall check` only: a test asserts that nothing that `writestall explain`
+imports imports this module.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from writestall.events.rows import Records, read_records
 
 
 class BioDelay(Struct, tag_field="ev", tag="bio_delay", frozen=True, gc=False):
-    """One delayed bio, as the injector caught it."""
+    """One delayed bio."""
 
     t_ns: Ns
     dur_ns: Ns
@@ -31,5 +31,5 @@ class BioDelay(Struct, tag_field="ev", tag="bio_delay", frozen=True, gc=False):
 
 
 def read_truth(path: Path) -> Records[BioDelay]:
-    """Reads `truth.jsonl`: every delayed bio, by the time it was caught."""
+    """Read `truth.jsonl`: every delayed bio, by time."""
     return read_records(path, BioDelay)

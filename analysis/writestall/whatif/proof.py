@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""proof: turns a class of waiting into the run that would show what it costs.
+"""proof: find the run that would show what a class of waiting costs.
 
-Each row is the same scenario with one change that takes the class away, and what in
-the kernel makes that true. Some changes give up safety: they are for a test, and the
-row says what else they change.
+Each row is a change to the scenario that removes the class, with the kernel source or
+documentation that explains why. Some changes give up crash safety; they are for tests,
+and the row says what else they change.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from writestall.classify import classes as c
 class Proof:
     """A change to the scenario (docs/scenario-format.md).
 
-    `table` is where it goes; `lines` are TOML. Without lines it is done by hand, as
-    `also` says. `filesystems` are those it is true of; empty: all.
+    `table` is the TOML table, `lines` go into it. Without lines the change is made by
+    hand, as `also` says. `filesystems` are those that it is for; empty: all.
     """
 
     cls: str
@@ -75,7 +75,7 @@ PROOFS = (
         "workload",
         ("writers = 1", "shared_file = false"),
         "mm/filemap.c, generic_file_write_iter(): a write holds its own inode's "
-        "i_rwsem (inode_lock()); one writer of a file has nobody to wait for",
+        "i_rwsem (inode_lock()); a single writer of a file never waits for it",
     ),
     Proof(
         c.LOG_SPACE,
@@ -155,7 +155,7 @@ PROOFS = (
 
 
 def proofs(cls: str, filesystem: str | None) -> list[Proof]:
-    """Rows for a class that hold on a file system; all of them where it is unknown."""
+    """The rows for a class and a file system; for all of them if it is unknown."""
     return [
         row
         for row in PROOFS

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""removal: turns an answer into the one that waits of one class had cost nothing in.
+"""removal: compute a run's latencies without the waits of one class.
 
-A stalled write is shorter by every wait of that class on its way, a holder's as well:
-what follows such a wait begins that much sooner, and nothing else takes its place.
-That is an optimist's estimate: docs/export.md says what it assumes.
-The writes that a stall kept from starting are sent through the writer's queue again:
-one thread, one intended start each interval, one call after the other. Writes that
-neither wait nor are slow take what the client measured in seconds without a stall.
+A stalled write is shorter by every wait of that class in its chain, waits of holders
+included: what follows such a wait begins that much sooner, and no other wait replaces
+it. This is an optimistic estimate; docs/export.md says what it assumes. Writes that a
+stall kept from starting are simulated again: per thread one intended start each
+interval, one call after the other. Writes that neither wait nor are slow take as long
+as the client measured in seconds without a stall.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ QUANTILES = (50.0, 99.0, 99.9, 100.0)
 class Percentiles:
     """Latencies of all writes at QUANTILES, in ns.
 
-    `model_ns` is what the model makes of the run as it was: as far as it differs from
-    what was measured, the model is off. `then_writes` counts writes by their number in
+    `model_ns` is the model's result for the run as it was: its difference from
+    `measured_ns` is the model's error. `then_writes` are counts by bucket of
     buckets.EDGES_NS.
     """
 
@@ -47,7 +47,7 @@ class Percentiles:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """The stalled writes with and without one class; pairs are (as it was, then)."""
+    """The stalled writes with and without one class; pairs are (measured, without)."""
 
     cls: str
     durations_ns: tuple[tuple[int, int], ...]
@@ -56,25 +56,25 @@ class WhatIf:
 
     @property
     def stalls(self) -> tuple[int, int]:
-        """How many writes stall: those as long as the tracer's limit."""
+        """The number of writes as long as the tracer's limit."""
         still = sum(then >= self.stall_ns for _, then in self.durations_ns)
         return len(self.durations_ns), still
 
     @property
     def sums_ns(self) -> tuple[int, int]:
-        """The durations of the writes that had stalled."""
+        """The sum of the stalled writes' durations."""
         before, then = zip(*self.durations_ns, strict=True)
         return sum(before), sum(then)
 
     @property
     def longest_ns(self) -> tuple[int, int]:
-        """The longest of them."""
+        """The longest stalled write."""
         before, then = zip(*self.durations_ns, strict=True)
         return max(before), max(then)
 
 
 def without(parts: Sequence[Part], cls: str) -> int:
-    """What is left of parts, in ns, when waits of a class take no time."""
+    """The duration of parts, in ns, if waits of a class take no time."""
     left_ns = 0
     for part in parts:
         if part.cls == cls:
@@ -84,9 +84,9 @@ def without(parts: Sequence[Part], cls: str) -> int:
 
 
 def what_if(answer: Answer, cls: str) -> WhatIf:
-    """The run without waits of a class; raises where nothing stalled."""
+    """Compute the run without waits of a class; raise if nothing stalled."""
     if not answer.writes:
-        raise WritestallError(f"{answer.run.path}: no write stalled, nothing to undo")
+        raise WritestallError(f"{answer.run.path}: no write stalled, nothing to remove")
     begin = answer.stream.begin
     pairs = tuple(
         (chain.write.dur_ns, without(chain.parts, cls)) for chain in answer.chains
@@ -96,7 +96,7 @@ def what_if(answer: Answer, cls: str) -> WhatIf:
 
 
 def _percentiles(answer: Answer, cls: str) -> Percentiles | None:
-    """None where the client left no schedule to send through the queue again."""
+    """Percentiles of all writes; None if there is no schedule to simulate."""
     schedule = _schedule(answer, cls)
     if schedule is None or answer.latencies is None:
         return None
@@ -110,10 +110,10 @@ def _percentiles(answer: Answer, cls: str) -> Percentiles | None:
 
 @dataclass(frozen=True, slots=True)
 class _Schedule:
-    """The client's own: `writes` of each thread, one each `interval_ns`.
+    """The client's schedule: `writes` per thread, one each `interval_ns`.
 
-    `slow` are the calls it wrote down, for each thread by their number: how long they
-    took, and would have taken. `typical_ns` stands for all others.
+    `slow` are the recorded slow calls, by thread and number: their durations as
+    measured and without the class. `typical_ns` is the duration of all others.
     """
 
     writes: int
@@ -150,7 +150,7 @@ def _schedule(answer: Answer, cls: str) -> _Schedule | None:
 
 
 def _saved_ns(chains: list[Chain], row: ClientWrite, cls: str) -> int:
-    """What the class cost the stalled call that lies within one the client saw."""
+    """The time of the class in the stalled call within a client's call."""
     return sum(
         chain.write.dur_ns - without(chain.parts, cls)
         for chain in chains
@@ -159,7 +159,7 @@ def _saved_ns(chains: list[Chain], row: ClientWrite, cls: str) -> int:
 
 
 def _typical_ns(answer: Answer) -> int:
-    """How long a call takes that waits for nothing: the median of the calls alone."""
+    """The duration of a call that does not wait: the median of the calls."""
     calls, _ = read_total(answer.run.path / "writer-service.hlog")
     if not calls.get_total_count():
         return 0
@@ -167,8 +167,8 @@ def _typical_ns(answer: Answer) -> int:
 
 
 def _queues(schedule: _Schedule, which: int) -> list[tuple[int, int]]:
-    """Intended start (from the schedule's own) and latency of the writes that waited
-    or were slow, as it was (0) or then (1).
+    """Intended start (in the schedule) and latency of the writes that waited or were
+    slow, as measured (0) or without the class (1).
     """
     found = []
     for slow in schedule.slow.values():
@@ -185,7 +185,7 @@ def _queues(schedule: _Schedule, which: int) -> list[tuple[int, int]]:
 def _quiet(
     answer: Answer, schedule: _Schedule, waited: list[tuple[int, int]]
 ) -> dict[int, int]:
-    """What writes took in the seconds in which none waited: ns to how many."""
+    """Latencies in seconds without a waiting write: counts by ns."""
     busy = {intended_ns // S for intended_ns, _ in waited}
     counts: dict[int, int] = {}
     for interval in read_log(answer.run.path / "writer.hlog").intervals:
@@ -198,8 +198,8 @@ def _quiet(
 def _weights(
     schedule: _Schedule, waited: list[tuple[int, int]], quiet: dict[int, int]
 ) -> list[tuple[int, float]]:
-    """Latencies in ns, least first, and of how many writes: those that waited and, for
-    all others, quiet ones in proportion.
+    """Latencies in ns, ascending, with weights: writes that waited, and for all others
+    those of quiet seconds in proportion.
     """
     total = schedule.writes * schedule.threads
     share = (total - len(waited)) / sum(quiet.values())
@@ -209,14 +209,14 @@ def _weights(
 
 
 def _quantiles(weights: list[tuple[int, float]]) -> tuple[int, ...]:
-    """Latencies at QUANTILES, as HdrHistogram has it: the least with so many below."""
+    """Latencies at QUANTILES, as in HdrHistogram: the least with so many below."""
     sums = list(accumulate(weight for _, weight in weights))
     places = [bisect_left(sums, sums[-1] * at / 100 - 1e-6) for at in QUANTILES]
     return tuple(weights[place][0] for place in places)
 
 
 def _buckets(weights: list[tuple[int, float]]) -> tuple[int, ...]:
-    """Whole writes by bucket, as many as there are."""
+    """Integer counts by bucket; they add up to the number of writes."""
     sums = [0.0] * len(EDGES_NS)
     for ns, weight in weights:
         sums[bucket_of(ns)] += weight

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will join an application's record to the chains, and hold it to bounds."""
+"""This test will match an application's record with the chains, and check bounds."""
 
 from __future__ import annotations
 
@@ -124,9 +124,9 @@ def test_the_terminal_shows_the_pause_its_parts_and_its_root(
     tail = out[out.index("the application:") :].splitlines()
     assert tail[1].startswith("pauses 3   p50 1.00 ms")
     assert tail[3].split("  ")[0] == "pause of 1004 ms"
-    assert "8 threads stood still, each for 1000 ms or more" in tail[3]
+    assert "8 threads stopped, each for 1000 ms or more" in tail[3]
     assert tail[4:6] == [
-        "+- 3 ms until the last thread stood",
+        "+- 3 ms until the last thread stopped",
         "+- 1001 ms write(2) lab/gc.log, 99.6 % of the pause",
     ]
     assert "root: vdb slow for jbd2" in tail[6]
@@ -269,7 +269,7 @@ def test_expect_of_an_application_that_left_no_record(
     scenario = {"name": "x", "expect": LIMITS | {"pause_ms_min": 1}}
     run = build.run_dir(tmp_path / "run", build.cascade(), scenario=scenario)
     assert main(["expect", str(run)]) == 1
-    assert "no application's record, so no pause_ms_min" in capsys.readouterr().out
+    assert "no record of an application, so no pause_ms_min" in capsys.readouterr().out
 
 
 def test_a_broken_line_of_the_record_is_told(tmp_path: Path, capsys: Capture) -> None:

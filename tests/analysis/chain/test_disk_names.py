@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will name the disk behind a file system that has no disk's number."""
+"""This test will name the disk of a file system that has no device number."""
 
 from __future__ import annotations
 

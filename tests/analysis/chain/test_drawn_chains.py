@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will try events no kernel would print: parts add up, nothing hangs."""
+"""This test will explain random events, which no kernel would print."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold waits that end with an I/O to the device and its submitter."""
+"""This test will check waits that end with an I/O: their device and its submitter."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold chains to events whose cause is known."""
+"""This test will explain events whose cause is known."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will tell stalled writes to a run's file system from all others."""
+"""This test will distinguish writes to the run's file system from others."""
 
 from __future__ import annotations
 

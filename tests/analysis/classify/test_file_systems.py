@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold the rules to file systems, devices and releases less often seen.
+"""This test will classify stacks of less common file systems, devices and releases.
 
 Each stack is the call chain of the kernel's own source, innermost first; none is
 anybody's report. test_wait_classes.py has the ways of the common ones.

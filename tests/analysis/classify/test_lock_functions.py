@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold the rules to locks that are taken through functions of their own.
+"""This test will classify waits for locks that are taken in wrapper functions.
 
 Which lock xfs_ilock() or f2fs_down_write() takes is told by who calls it, not by what
 stands further out. Each stack is a call chain of the kernel's own source, innermost

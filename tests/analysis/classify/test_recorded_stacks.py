@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold the rules to the stacks that our own guests slept on.
+"""This test will classify the stacks on which tasks of our guests slept.
 
 `tests/analysis/classify/recorded_stacks.py RUN...` adds those of more runs; read
 what changes in `git diff`, unpacked.

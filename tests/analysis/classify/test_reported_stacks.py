@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold the rules to stacks of public bug reports, where they are there.
+"""This test will classify stacks of public bug reports, if they are present.
 
 The texts are other people's and no part of this tree: WRITESTALL_STACKS names the file,
 else it is looked for in a folder `shared` beside the project.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will check the one table of letters, colours, patterns and meanings."""
+"""This test will check the table of letters, colours, patterns and meanings."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold the rules to the ways kernels are known to wait.
+"""This test will classify a stack of each kind of wait that kernels have.
 
 Each stack is the call chain of the kernel's own source, innermost first, old releases'
 names included; none is anybody's report.

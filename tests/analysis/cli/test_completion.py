@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold completion and man page to the command line they describe."""
+"""This test will compare completion and man page with the command line."""
 
 from __future__ import annotations
 

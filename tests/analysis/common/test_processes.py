@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will have several processes share the work: the answers are the same."""
+"""This test will compare the answers of several processes with those of one."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will open a comparison's page in a real headless browser and use it.
+"""This test will open a comparison's page in a headless browser and use it.
 
 REPORT_SHOTS=FOLDER in the environment keeps the screenshots for people to see.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will read a comparison's page as a reader and as an attacker would."""
+"""This test will read a comparison's page, also with hostile names in it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from comparisons import DURATION_S, QUICK, SLOW, Made, comparison, cut, steady
 from hostile import NAMES
 from writestall.cli.main import main
 from writestall.compare.folder import open_comparison
-from writestall.compare.side_by_side import beside
+from writestall.compare.side_by_side import side_by_side
 
 SLO_NS = 65_000_000
 
@@ -90,17 +90,17 @@ def test_the_page_asks_for_nothing(page: webpage.Element) -> None:
 def test_maps_share_their_scale(tmp_path: Path) -> None:
     path = comparison(tmp_path / "c", {"slow": SLOW, "quick": QUICK})
     options = open_comparison(path).options
-    both = beside(options, DURATION_S, SLO_NS)
+    both = side_by_side(options, DURATION_S, SLO_NS)
     assert [one.name for one in both.maps] == ["slow", "quick"]
     for one, option in zip(both.maps, options, strict=True):
-        alone = beside([option], DURATION_S, SLO_NS)
+        alone = side_by_side([option], DURATION_S, SLO_NS)
         assert alone.height <= both.height
         assert {cell.x for cell in alone.maps[0].cells} == {
             cell.x for cell in one.cells
         }
         assert all(0 <= cell.y < both.height for cell in one.cells)
         assert all(1 <= cell.shade <= 4 for cell in one.cells)
-    assert beside(options[1:], DURATION_S, SLO_NS).height < both.height
+    assert side_by_side(options[1:], DURATION_S, SLO_NS).height < both.height
     slow, quick = both.maps
     assert any(cell.over for cell in slow.cells)
     assert not any(cell.over for cell in quick.cells)
@@ -125,7 +125,7 @@ def test_what_a_cut_left_is_a_table(tmp_path: Path) -> None:
 
 def test_a_map_of_one_latency_is_a_map(tmp_path: Path) -> None:
     path = comparison(tmp_path / "c", {"one": [steady(1.0)]})
-    found = beside(open_comparison(path).options, DURATION_S, SLO_NS)
+    found = side_by_side(open_comparison(path).options, DURATION_S, SLO_NS)
     assert (found.height, found.slo_y) == (found.row_px, None)
     assert len(found.maps[0].cells) == DURATION_S
 

@@ -27,7 +27,7 @@ def two(tmp_path: Path) -> Path:
 
 
 def test_the_numbers_are_those_of_the_latencies(two: Path) -> None:
-    found = {row.option.name: row.numbers for row in answer(two).standings}
+    found = {row.option.name: row.numbers for row in answer(two).ranking}
     slow = found["slow"]
     assert slow["request_p50_ns"].value == pytest.approx(1.15 * MS, rel=0.05)
     assert slow["request_p99.9_ns"].value == pytest.approx(903 * MS, rel=0.01)
@@ -43,7 +43,7 @@ def test_the_numbers_are_those_of_the_latencies(two: Path) -> None:
 
 def test_the_best_one_comes_first_and_the_difference_is_clear(two: Path) -> None:
     found = answer(two)
-    assert [row.option.name for row in found.standings] == ["quick", "slow"]
+    assert [row.option.name for row in found.ranking] == ["quick", "slow"]
     (pair,) = found.pairs
     assert (pair.better, pair.worse, pair.clear) == ("quick", "slow", True)
     assert found.ties == []
@@ -66,14 +66,16 @@ def test_equal_options_are_not_told_apart(tmp_path: Path) -> None:
     (pair,) = found.pairs
     assert (pair.clear, pair.needed) == (False, None)
     said = wording.headline(found)
-    assert said.endswith("of no other one is it clear that it is worse.")
+    assert said.endswith("no other option is clearly worse.")
 
 
 def test_what_is_not_clear_says_how_many_runs_would_do(tmp_path: Path) -> None:
     near = [steady(*[1.0] * 99, 5.0 + 1.5 * at) for at in range(4)]
     found = answer(comparison(tmp_path / "c", {"quick": QUICK, "near": near}))
     (row,) = wording.against(found, "quick")
-    assert row.verdict.startswith("not clear; about ") and "runs each" in row.verdict
+    assert (
+        row.verdict.startswith("not clear; needs about ") and "runs each" in row.verdict
+    )
 
 
 @pytest.mark.parametrize(
@@ -82,7 +84,10 @@ def test_what_is_not_clear_says_how_many_runs_would_do(tmp_path: Path) -> None:
         (None, "not run"),
         (steady(1.0, more={"status": "failed", "reason": "mount: no"}), "mount: no"),
         (steady(1.0, more={"status": "running"}), "cut_off"),
-        (steady(1.0, late_ns=DURATION_S * 2 * 10**9 // 50), "keep its schedule: late"),
+        (
+            steady(1.0, late_ns=DURATION_S * 2 * 10**9 // 50),
+            "keep its schedule: it was late",
+        ),
         (Made([]), "latencies cannot be read"),
         (steady(), "latencies cannot be read"),
     ],
@@ -94,10 +99,10 @@ def test_a_run_that_does_not_count_says_why(
         tmp_path / "c", {"quick": [*QUICK, bad], "slow": [*SLOW, SLOW[0]]}
     )
     found = answer(path)
-    quick = found.standings[0]
+    quick = found.ranking[0]
     assert (quick.option.name, quick.runs) == ("quick", 4)
-    (doubt,) = [line for line in wording.doubts(found) if "does not count" in line]
-    assert doubt.startswith("quick round 5 does not count: ") and why in doubt
+    (caveat,) = [line for line in wording.caveats(found) if "does not count" in line]
+    assert caveat.startswith("quick round 5 does not count: ") and why in caveat
 
 
 def test_an_option_without_a_run_comes_last_and_is_no_loser(tmp_path: Path) -> None:
@@ -105,7 +110,7 @@ def test_an_option_without_a_run_comes_last_and_is_no_loser(tmp_path: Path) -> N
         tmp_path / "c", {"gone": [None] * 4, "slow": SLOW, "quick": QUICK}
     )
     found = answer(path)
-    assert [row.option.name for row in found.standings] == ["quick", "slow", "gone"]
+    assert [row.option.name for row in found.ranking] == ["quick", "slow", "gone"]
     assert "gone" not in wording.headline(found)
     assert len(found.pairs) == 1
 
@@ -113,14 +118,14 @@ def test_an_option_without_a_run_comes_last_and_is_no_loser(tmp_path: Path) -> N
 def test_few_runs_promise_little_and_the_report_says_so(tmp_path: Path) -> None:
     path = comparison(tmp_path / "c", {"slow": SLOW[:3], "quick": QUICK[:3]})
     found = answer(path)
-    doubts = " ".join(wording.doubts(found))
-    assert "they promise 75 % at most, not 95 %" in doubts
-    assert "fewer than 4 runs a side" in doubts
+    caveats = " ".join(wording.caveats(found))
+    assert "their confidence is 75 % at most, not 95 %" in caveats
+    assert "fewer than 4 runs of each" in caveats
     assert not found.pairs[0].clear
 
 
 def test_what_a_choice_costs_in_a_crash_is_said_to_be_missing(two: Path) -> None:
-    assert durability.NOT_SHOWN in list(wording.doubts(answer(two)))
+    assert durability.NOT_SHOWN in list(wording.caveats(answer(two)))
 
 
 def test_what_a_cut_left_stands_in_text_and_json(
@@ -160,13 +165,13 @@ def test_options_are_compared_where_all_hold_the_load(
     assert main(["compare-options", str(path), "--write"]) == 0
     said = capsys.readouterr().out
     assert said.splitlines()[2:6] == [
-        "load   requests/s  held by  beyond their breaking point",
+        "load   requests/s  held by  overloaded",
         "50 %   50.0        2 of 2   -",
         "100 %  100         1 of 2   slow (did 88.0 %)",
-        "What follows is at 50 %, a load that every option held.",
+        "The numbers below are at 50 %, a load that every option held.",
     ]
     assert "p99.9 of requests at 50 % of the load: 1.00 ms" in said
-    assert "breaking point, and" not in said
+    assert "it is overloaded" not in said
     found = json.loads((path / "compare.json").read_text())
     assert found["load"] == 50
     assert [row["beyond"] for row in found["loads"]] == [
@@ -175,16 +180,20 @@ def test_options_are_compared_where_all_hold_the_load(
     ]
     assert main(["compare-options", str(path), "--load", "100"]) == 0
     said = capsys.readouterr().out
-    assert "What follows is at 100 %, a load that some option did not hold." in said
-    assert "slow did 88.0 % of what was wanted: it is beyond its breaking point" in said
+    assert (
+        "The numbers below are at 100 %, a load that some option did not hold." in said
+    )
+    assert "slow did 88.0 % of the requested load: it is overloaded" in said
     assert main(["compare-options", str(path), "--load", "70"]) == 2
-    assert "--load 70: runs that count have 50, 100" in capsys.readouterr().err
+    assert (
+        "--load 70: there are counted runs at 50, 100 only" in capsys.readouterr().err
+    )
 
 
 def test_what_does_not_count_at_another_load_is_said(tmp_path: Path) -> None:
     path = comparison(tmp_path / "c", {"quick": QUICK}, {50: {"quick": [QUICK[0]]}})
-    doubts = list(wording.doubts(answer(path)))
-    assert "at 50 % of the load 3 of 4 runs do not count: not run" in doubts
+    caveats = list(wording.caveats(answer(path)))
+    assert "at 50 % of the load 3 of 4 runs do not count: not run" in caveats
 
 
 def test_a_run_that_ends_amid_a_stall_is_not_beyond_the_load(tmp_path: Path) -> None:
@@ -196,8 +205,9 @@ def test_a_run_that_ends_amid_a_stall_is_not_beyond_the_load(tmp_path: Path) -> 
 def test_what_is_true_of_every_run_is_said_once(two: Path) -> None:
     for file in two.glob("*/*/writer.jsonl"):
         file.write_text(file.read_text().replace("late_ns", "early_ns"))
-    doubts = [one for one in wording.doubts(answer(two)) if "schedule" in one]
-    assert doubts == ["every run: the client does not say whether it kept its schedule"]
+    caveats = [one for one in wording.caveats(answer(two)) if "schedule" in one]
+    told = "every run: the client did not record whether it kept its schedule"
+    assert caveats == [told]
 
 
 def test_where_no_load_is_held_the_lowest_is_compared(tmp_path: Path) -> None:
@@ -208,7 +218,7 @@ def test_where_no_load_is_held_the_lowest_is_compared(tmp_path: Path) -> None:
 
 def test_one_load_has_no_table_of_its_own(two: Path) -> None:
     assert wording.loads(answer(two)) == []
-    assert not [line for line in wording.doubts(answer(two)) if "point" in line]
+    assert not [line for line in wording.caveats(answer(two)) if "overloaded" in line]
 
 
 @pytest.mark.parametrize(("by", "best"), [("throughput", None), ("p50", "one")])
@@ -220,8 +230,8 @@ def test_another_number_may_decide(tmp_path: Path, by: str, best: str | None) ->
         with pytest.raises(SystemExit):
             main(["compare-options", str(path), "--by", by])
     else:
-        assert answer(path, by).standings[0].option.name == best
-        assert answer(path).standings[0].option.name == "other"
+        assert answer(path, by).ranking[0].option.name == best
+        assert answer(path).ranking[0].option.name == "other"
 
 
 def test_by_has_the_choices_that_the_command_line_offers() -> None:

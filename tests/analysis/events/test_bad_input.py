@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hand the command line bad input: one clear line, or the gap stated."""
+"""This test will read bad input: one clear line, or the gap stated."""
 
 from __future__ import annotations
 

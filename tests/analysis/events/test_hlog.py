@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will read HdrHistogram logs, whole and broken."""
+"""This test will read HdrHistogram logs, valid and damaged."""
 
 from __future__ import annotations
 

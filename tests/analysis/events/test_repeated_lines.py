@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will read lines that differ in their times alone: each as if alone."""
+"""This test will read lines that differ only in their times, as if each were alone."""
 
 from __future__ import annotations
 

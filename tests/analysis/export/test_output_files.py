@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will export runs to every format: whole files, or one clear line."""
+"""This test will export runs in every format: complete files, or one clear line."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will read Parquet tables back: documented columns, the same numbers."""
+"""This test will read Parquet tables: documented columns, the same numbers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will read traces back and play them as Perfetto's trace processor does.
+"""This test will parse traces and replay them as Perfetto's trace processor does.
 
 Its binary cannot be had without a network; these are its rules, from Perfetto's
 documentation of TrackEvent: packets by time, an end closes the innermost slice of its

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will read folded stacks, metrics, logs and CSV back: the same numbers."""
+"""This test will parse folded stacks, metrics, logs and CSV: the same numbers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will explain recorded runs of our own guests and compare every line.
+"""This test will explain recorded runs and compare the answers line by line.
 
 tests/data/runs, applications and scenarios (one of each): run directories as
 repro/run left them, records compressed (keep_run.py keeps them). `make gold` records

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""build: turns a few words into run directories for tests of the analysis.
+"""build: make run directories from a few events, for tests of the analysis.
 
 Times are ms from the run's start, so that a test reads like a timeline. Stacks have
 their words in made_stacks.py.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""chains: streams of a few events to chains, and chains to what tests ask of them."""
+"""chains: explain streams of a few events, and look into the chains."""
 
 from __future__ import annotations
 

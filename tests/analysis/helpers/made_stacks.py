@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""made_stacks: a word to a stack, for tests of the analysis.
+"""made_stacks: stacks by name, for tests of the analysis.
 
 They are shortened forms of what guests print; real ones stand in tests/data.
 """

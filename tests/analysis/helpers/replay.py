@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""replay: turns recorded runs into one of any length, for measuring.
+"""replay: make a run of any length from recorded ones, for measurements.
 
 The events are those of tests/data/runs, again and again, each time later: writers
 behind the journal and behind page locks, nine writers in a convoy, with jbd2, flushers

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""webpage: turns a report page into elements and text that tests can ask for."""
+"""webpage: parse a report page into elements and text."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will name holders that can be the holder, and no others."""
+"""This test will check which tasks of a log can be a wait's holder."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_who_waits_for_a_handle_holds_no_inner_lock() -> None:
 
 
 def test_delayed_references_wait_for_no_commit() -> None:
-    """The commit waits for the worker here; the other way round would be a circle."""
+    """The commit waits for the worker here; the other way round would be a cycle."""
     said = answer(DELAYED, ORDERED)
     assert 0 not in said.links and said.links[1].holder.task.pid == 1
 
@@ -77,9 +77,9 @@ def test_a_checkpoint_holds_up_an_fsync() -> None:
 
 
 def test_a_flusher_and_who_waits_for_it() -> None:
-    """It needs the lock of the one that waits for all inodes: a circle, and said so."""
+    """It needs the lock of the one that waits for all inodes: a cycle."""
     said = answer(UBIFS_INODE, UBIFS_SPACE)
-    assert said.circles(0) and "circle" in sentence(said, "log")
+    assert said.cycles(0) and "cycle" in sentence(said, "log")
     assert {link.confidence for link in said.links.values()} == {POSSIBLE}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will read kernel logs in every form people paste them, and no-logs too."""
+"""This test will parse kernel logs in all common formats, and text that is no log."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_the_chain_of_a_report() -> None:
     assert (writer.verdict.cls, writer.role) == ("journal_buffer", "writer")
     assert (commit.verdict.cls, commit.role) == ("device_io", "journal")
     assert answer.links[0].holder is commit and answer.links[0].confidence == LIKELY
-    assert answer.way(0) == [0, 1]
+    assert answer.path(0) == [0, 1]
 
 
 def test_two_candidates_are_only_possible() -> None:
@@ -200,7 +200,7 @@ def test_an_idle_journal_holds_nothing() -> None:
     """kjournald2 asleep in its own loop is no end of any chain."""
     idle = "cat /proc/253/stack\n[<0>] kjournald2+0xc0/0x280 [jbd2]\n"
     answer = explain_log(read_log((WRITER + "\n" + idle).splitlines()))
-    assert len(answer.tasks) == 1 and answer.links == {} and answer.at_ease == 1
+    assert len(answer.tasks) == 1 and answer.links == {} and answer.not_stuck == 1
 
 
 def test_a_commit_that_waits_for_handles_writes_no_buffer() -> None:
@@ -217,7 +217,7 @@ def test_tasks_in_other_states_are_left_out() -> None:
     """`sysrq t` shows all tasks; those that do not hang are counted."""
     asleep = COMMIT.replace("state:D", "state:S")
     answer = explain_log(read_log((WRITER + "\n" + asleep).splitlines()))
-    assert len(answer.tasks) == 1 and answer.at_ease == 1
+    assert len(answer.tasks) == 1 and answer.not_stuck == 1
 
 
 def test_a_task_reported_again_counts_once() -> None:
@@ -233,7 +233,7 @@ def test_the_command(tmp_path: Path, capsys: Capture) -> None:
     log.write_text(WRITER + "\n" + COMMIT)
     assert main(["explain", "--log", str(log)]) == 0
     first = capsys.readouterr().out.splitlines()[0]
-    assert "2 of them come down to jbd2/vdb-8/253 (journal), which waits" in first
+    assert "2 of them lead to jbd2/vdb-8/253 (journal), which waits" in first
     assert main(["explain", "--log", str(log), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["tasks"]
     assert [row["waits_for"] for row in rows] == [1, None]
@@ -296,7 +296,7 @@ def test_no_text_crashes_the_reader_or_makes_up_a_chain(text: str) -> None:
         assert any(link.holder is task for task in answer.tasks)
         assert link.holder is not link.waiter
         assert link.waiter.verdict.rule is not None or link.confidence == TOLD
-        assert len(answer.way(at)) <= len(answer.tasks) + 1
+        assert len(answer.path(at)) <= len(answer.tasks) + 1
 
 
 @settings(max_examples=50)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will explain kernel logs of our own guests, taken while writes stalled.
+"""This test will explain kernel logs that our guests wrote while writes stalled.
 
 tests/data/logs: `sysrq w` every 0.4 s with hung-task reports between, two CPUs printing
 at once; and /proc/PID/stack of jbd2 and the writer at the same moments.
@@ -27,7 +27,7 @@ def explained(name: str) -> LogAnswer:
 def ways(answer: LogAnswer) -> set[tuple[str, ...]]:
     """Classes along every way."""
     return {
-        tuple(answer.tasks[step].verdict.cls for step in answer.way(at))
+        tuple(answer.tasks[step].verdict.cls for step in answer.path(at))
         for at in range(len(answer.tasks))
     }
 
@@ -39,7 +39,7 @@ def test_the_cascade_in_a_log(name: str) -> None:
     found = ways(answer)
     assert ("page_lock", "journal_buffer", "device_io") in found
     assert ("journal_buffer", "device_io") in found
-    ends = {answer.tasks[answer.way(at)[-1]].task.comm for at in answer.links}
+    ends = {answer.tasks[answer.path(at)[-1]].task.comm for at in answer.links}
     assert ends == {"jbd2/vdb-8"}
 
 
@@ -47,7 +47,7 @@ def test_the_cascade_in_proc_stacks() -> None:
     """Without names and functions of sleeping the writer still waits for the commit."""
     answer = explained("procstack-journal-buffer-7.2")
     assert ("journal_buffer", "device_io") in ways(answer)
-    assert answer.at_ease > 0
+    assert answer.not_stuck > 0
 
 
 def test_roles_of_the_lab() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will read stacks in the forms of other machines, tools and old releases."""
+"""This test will parse stacks of other architectures, tools and old releases."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_running_tasks_are_not_stuck() -> None:
             " default_idle+0x9/0x10\n do_idle+0x1f/0x2c\n cpu_startup_entry+0x4/0x6\n"
         )
     )
-    assert answer.tasks == () and answer.at_ease == 2
+    assert answer.tasks == () and answer.not_stuck == 2
 
 
 def test_crash() -> None:

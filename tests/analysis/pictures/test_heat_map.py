@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will place writes by time and latency, and show where they stalled."""
+"""This test will check heat maps of writes and stalls by time and latency."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will count latencies into buckets and show them, in text and pictures."""
+"""This test will check histograms of latencies, in text and in pictures."""
 
 from __future__ import annotations
 

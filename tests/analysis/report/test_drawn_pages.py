@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will draw events no kernel would print: the page is whole all the same."""
+"""This test will render pages of random events, which no kernel would print."""
 
 from __future__ import annotations
 

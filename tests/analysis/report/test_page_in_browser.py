@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will open report pages in a real headless browser and use them.
+"""This test will open report pages in a headless browser and use them.
 
 At three widths, with the mouse and with the keyboard alone, in light and dark, on
 paper. REPORT_SHOTS=FOLDER in the environment keeps the screenshots for people to see.
@@ -58,21 +58,21 @@ def test_a_cell_shows_its_chains(
 ) -> None:
     """A click picks the chains of the cell, and of no other; a button undoes it."""
     tab = open_tab(browser, opened, pages["convoy-6.12"])
-    everything = len(tab.visible(".story"))
+    everything = len(tab.visible(".convoy"))
     cell = tab.page.locator("#heat .cell[data-class='inode_lock']").first
     key = cell.get_attribute("data-cell")
     cell.click()
     assert cell.get_attribute("aria-pressed") == "true"
-    shown = tab.visible(".story")
+    shown = tab.visible(".convoy")
     assert 0 < len(shown) < everything
-    for story in shown:
-        assert key in (story.get_attribute("data-cells") or "").split()
-    tree = tab.page.locator(".story[open] .tree")
+    for convoy in shown:
+        assert key in (convoy.get_attribute("data-cells") or "").split()
+    tree = tab.page.locator(".convoy[open] .tree")
     assert tree.is_visible() and "inode_lock" in tree.inner_text()
     rows = tab.visible("#members tbody tr")
     assert str(len(rows)) == cell.locator("text").text_content()
     tab.page.locator("#all").click()
-    assert len(tab.visible(".story")) == everything
+    assert len(tab.visible(".convoy")) == everything
     assert not tab.visible("#members")
 
 
@@ -102,7 +102,7 @@ def test_the_map_by_keyboard(
 ) -> None:
     """Tab to the map, arrows to a cell, Enter for its chains, Escape for all."""
     tab = open_tab(browser, opened, pages["convoy-6.12"])
-    everything = len(tab.visible(".story"))
+    everything = len(tab.visible(".convoy"))
     reach(tab, "#heat .cell")
     first = focused(tab, "data-cell")
     tab.page.keyboard.press("ArrowRight")
@@ -110,9 +110,9 @@ def test_the_map_by_keyboard(
     assert column(second) > column(first)
     tab.page.keyboard.press("Enter")
     assert focused(tab, "aria-pressed") == "true"
-    assert len(tab.visible(".story")) < everything
+    assert len(tab.visible(".convoy")) < everything
     tab.page.keyboard.press("Escape")
-    assert len(tab.visible(".story")) == everything
+    assert len(tab.visible(".convoy")) == everything
     tab.page.keyboard.press("ArrowLeft")
     assert column(focused(tab, "data-cell")) == column(first)
 
@@ -189,10 +189,10 @@ def test_chains_open_by_keyboard(
 ) -> None:
     """Each chain is a disclosure of the browser's own."""
     tab = open_tab(browser, opened, pages["journal-buffer-7.2"])
-    reach(tab, "#story-1 summary")
+    reach(tab, "#convoy-1 summary")
     tab.page.keyboard.press("Enter")
-    assert tab.page.locator("#story-1 .timeline").is_visible()
-    assert tab.page.locator("#story-1 .tree").is_visible()
+    assert tab.page.locator("#convoy-1 .timeline").is_visible()
+    assert tab.page.locator("#convoy-1 .tree").is_visible()
 
 
 def test_text_of_pictures_can_be_copied(
@@ -212,7 +212,7 @@ def test_it_prints(browser: Browser, opened: list[Tab], pages: dict[str, Path]) 
     tab = open_tab(browser, opened, pages["convoy-6.12"], 794, dark=True)
     assert tab.page.pdf().startswith(b"%PDF")
     tab.page.emulate_media(media="print")
-    assert len(tab.visible(".story[open] .tree")) == 3
+    assert len(tab.visible(".convoy[open] .tree")) == 3
     assert not tab.visible("button")
     assert contrast(tab, "#answer") > 15
     assert tab.number("document.documentElement.scrollWidth") <= 794

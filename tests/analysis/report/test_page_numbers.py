@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold the report page's numbers to those of summary.json and the text.
+"""This test will compare the page's numbers with those of summary.json and the text.
 
 The page is parsed, not looked at: test_report_browser.py does that.
 """
@@ -62,7 +62,7 @@ def test_numbers_are_those_of_the_summary(run: Path) -> None:
         "p99.9": ms(known["p999_ns"]),
         "max": ms(known["max_ns"]),
         "stalls": str(known["stalls"]),
-        "stalled in sum": ms(known["stall_ns"]),
+        "total stall time": ms(known["stall_ns"]),
         "explained": percent(known["share_explained"]),
         "lost events": "0",
     }
@@ -256,7 +256,7 @@ def test_commits_stand_beside_stalls(tmp_path: Path, file: str) -> None:
 
 
 def test_client_and_kernel_are_compared(tmp_path: Path) -> None:
-    """A write both saw, one each alone, and a task that kept no record."""
+    """A write both saw, one each only one saw, and a task without a record."""
     client = [
         {
             "ev": "client_write",
@@ -280,7 +280,7 @@ def test_client_and_kernel_are_compared(tmp_path: Path) -> None:
     assert kernel[2:] == ["-", "not seen", "80.0 ms", "-"]
     assert alone[2:] == ["1008 ms", "1003 ms", "not seen", "-"]
     assert "1 slow write seen by both, at most 3.00 ms apart" in section.words
-    assert "1 more write of tasks that kept no record" in section.words
+    assert "1 more write of tasks without a record" in section.words
 
 
 def test_both_curves_are_drawn(tmp_path: Path) -> None:
@@ -319,8 +319,8 @@ def test_ten_thousand_stalls_fit_three_megabytes(tmp_path: Path) -> None:
     record = json.loads(page.one("script", type="application/json").text)
     cells = {cell.attributes["data-cell"] for cell in page.all("g", class_="cell")}
     assert cells == set(record["cells"])
-    stories = {row[-1] for told in record["cells"].values() for row in told}
-    assert stories == set(range(-1, len(list(page.all("details")))))
+    views = {row[-1] for cells in record["cells"].values() for row in cells}
+    assert views == set(range(-1, len(list(page.all("details")))))
 
 
 def test_the_page_goes_where_it_is_wanted(tmp_path: Path, capsys: Capture) -> None:

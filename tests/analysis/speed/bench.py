@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bench: turns numbers of events into a table of what the commands cost.
+"""bench: measure what the commands cost by number of events, as a table.
 
 Method: for each size a run is replayed from recorded ones (replay.py), and each command
 reads it in a process of its own; user and system CPU seconds and wall time are the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will count the lines of Python that five times the events take to run.
+"""This test will count the lines of Python executed for five times the events.
 
 A count is the same on every machine, however busy. What C does behind one line (sort,
 slice, decode) is not in it; `make bench-analysis` measures that.

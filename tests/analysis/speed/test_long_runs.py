@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will explain runs with more stalls than their files are to hold."""
+"""This test will explain runs with more stalls than their files may hold."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold a run of 1,000 events to half a second, start to answer."""
+"""This test will measure a run of 1,000 events from start to answer."""
 
 from __future__ import annotations
 

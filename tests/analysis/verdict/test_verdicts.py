@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will make check, compare-engines and expect agree, and make them fail."""
+"""This test will make check, compare-engines and expect pass, and make them fail."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_engines_agree(tmp_path: Path, capsys: Capture) -> None:
     status, out = compared(run, capsys)
     assert status == 0, out
     assert out.startswith("agree: 1 stalled writes seen by both engines")
-    assert "2 held against the client's record" in out
+    assert "2 compared with the client's record" in out
 
 
 def _stretched(events: build.Events, factor: float) -> build.Events:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will take a class of waiting out of runs, and say which run proves it."""
+"""This test will remove a class of waiting from runs, and name the proving run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 import build
 from golden_runs import NAMES, unpacked
 from hlog_text import HEADER, interval
-from labrun import scenario
+from labrun.scenario import reading
 from refusals import refused
 from support import PROJECT
 from writestall.chain import answers
@@ -174,7 +174,7 @@ def test_the_distribution_is_shown(run: Path, capsys: Capture) -> None:
 def test_a_class_on_no_way(run: Path, capsys: Capture) -> None:
     """Nothing to prove where nothing waited."""
     assert main(["hist", str(run), "--what-if", "raid_or_dm=0"]) == 0
-    assert "no stalled write had raid_or_dm on its way" in capsys.readouterr().out
+    assert "no stalled write had raid_or_dm in its chain" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("text", ["nonsense=0", "page_lock", "page_lock=5", "=0", ""])
@@ -207,7 +207,7 @@ def test_no_picture_without_a_schedule(
 def test_nothing_stalled(tmp_path: Path, capsys: Capture) -> None:
     """One line."""
     run = build.run_dir(tmp_path / "run", build.Events().end())
-    assert "nothing to undo" in refused(
+    assert "nothing to remove" in refused(
         ["hist", str(run), "--what-if", "page_lock=0"], capsys
     )
 
@@ -241,4 +241,4 @@ def test_the_lab_accepts_the_change(row: Any) -> None:
         names = [line.partition("=")[0] for line in row.lines]
         kept = [ln for ln in text.splitlines() if not ln.startswith(tuple(names))]
         text = "\n".join(kept).replace(header, f"{header}\n{lines}")
-    assert scenario.parse(text, "test", name).name == name
+    assert reading.parse(text, "test", name).name == name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""rules: the tables of rules in the order they are asked (rule.py tells the form)."""
+"""rules: the tables of rules in the order of evaluation (form.py has the form)."""
 
 from __future__ import annotations
 

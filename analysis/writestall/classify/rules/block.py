@@ -8,8 +8,8 @@ import re
 from writestall.classify import classes as c
 from writestall.classify.rules.form import LOCK, Rule
 
-# Asleep below these, a task still has its bio in its hands (block/blk-core.c,
-# fs/buffer.c); in submit_bio_wait() and the like it has let go and waits for the end.
+# A task that sleeps below these has not yet submitted its bio (block/blk-core.c,
+# fs/buffer.c); in submit_bio_wait() and the like it waits for the bio's end.
 SUBMIT = re.compile(
     r"submit_bio(_noacct\w*)?|__submit_bio\w*|generic_make_request\w*"
     r"|direct_make_request|_*submit_bh\w*"
@@ -145,7 +145,7 @@ RULES: tuple[Rule, ...] = (
             "__blk_mq_run_hw_queue",
             "blk_mq_flush_plug_list",
         ),
-        "block/blk-core.c submit_bio(): asleep on the way down by no queue limit named "
+        "block/blk-core.c submit_bio(): asleep in submission by no queue limit named "
         "above, so the disk or its driver keeps the submitter; submit_bio_wait(), "
         "blkdev_issue_flush() and blk_execute_rq() wait for the I/O itself",
         not_callers=("loop_set_status*", "loop_configure", "__loop_clr_fd"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""file_systems: rules for waits in file systems, their journal in jbd2 excepted."""
+"""file_systems: rules for waits in file systems, except in jbd2."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from writestall.classify.rules.form import (
     Rule,
 )
 
-# Below these, outside a node's and a block's own locks, a checkpoint's are taken.
+# Below these a checkpoint's locks are taken, outside those of a node or block.
 _F2FS_MAP = ("f2fs_map_blocks", "f2fs_map_lock", "f2fs_get_block_locked")
 
 # Functions of XFS that wait for its log, and those that wait for something pinned in

@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""form: the form of the rules that turn functions on a stack into a class of waiting.
+"""form: the form of the rules that classify a stack by its functions.
 
 A stack is read from the innermost frame outwards; the first frame that a rule names,
-and whose conditions hold, decides (classify.py). A rule's conditions:
+and for which its conditions hold, decides (stack.py). A rule's conditions:
 
 - `wait`: one of these kinds of sleep is this frame or further in (SLEEPS below):
   `down_write` under `ext4_map_blocks` is a lock, `io_schedule` under it is a read;
 - `not_wait`: none of these is;
 - `callers`: one of these functions is further out;
-- `by`: the next function further out is one of these: who takes a lock through a
-  function of its own says which lock it is;
+- `by`: the next function further out is one of these: the caller of a function that
+  only takes a lock tells which lock it is;
 - `not_callers`: none of them is;
-- `first`: no other function stands between the sleep and this frame, so the lock that
-  is waited for was taken here;
-- `bare`: holds also where the stack shows no function of sleeping and this frame is
-  the innermost. /proc/PID/stack is such a stack (kernel/stacktrace.c leaves out what
-  lies in .sched.text), and these functions sleep for nothing but what `wait` says.
+- `first`: no other function is between the sleep and this frame, so the lock was
+  taken here;
+- `bare`: holds also if the stack has no sleep function and this frame is the innermost.
+  /proc/PID/stack is such a stack (kernel/stacktrace.c omits .sched.text), and these
+  functions sleep only as `wait` says.
 
 Names are kernel functions without compiler suffixes; `*` matches any text, `[234]` one
-of these digits. Old names stand beside new ones, so that the tables read stacks of
-2.6.32 to 7.x. `why` names the file (and function, release or commit) of the kernel that
-makes the rule true; without a release it holds for all of them.
+of these digits. The tables have old and new names, for stacks of 2.6.32 to 7.x. `why`
+names the file (and function, release or commit) of the kernel that makes the rule true;
+without a release it holds for all of them.
 """
 
 from __future__ import annotations
@@ -44,9 +44,8 @@ class Rule:
     bare: bool = False
 
 
-# Modules whose functions the rules know. A frame of any other module is an unknown
-# frame, whatever it calls itself.
-# The first are file systems: what their own functions lock is the file system's.
+# Modules whose functions the rules know; frames of other modules are unknown. The first
+# are file systems: a lock that their functions take is the file system's.
 FS_MODULES = frozenset(
     """
     ext2 ext3 ext4 jbd jbd2 ldiskfs mbcache fscrypto xfs btrfs f2fs nilfs2 jfs reiserfs
@@ -71,7 +70,7 @@ MODULES = FS_MODULES | frozenset(
     """.split()
 )
 
-# Functions a task sleeps in, by the kind of sleep.
+# Functions that a task sleeps in, by the kind of sleep.
 LOCK, PAGE, BUFFER, IO, TIMER, EVENT = (
     "lock",
     "page",
@@ -149,7 +148,7 @@ SLEEPS: dict[str, tuple[str, ...]] = {
     ),
 }
 
-# Callers that several rules ask for.
+# Callers that several rules name.
 FSYNC = (
     "do_fsync",
     "vfs_fsync*",
@@ -161,7 +160,7 @@ FSYNC = (
     "generic_write_sync",
     "*_commit_metadata",
 )
-# Work of threads of the kernel.
+# Work functions of kernel threads.
 WORK = (
     "process_one_work",
     "worker_thread",
@@ -172,7 +171,7 @@ WORK = (
     "bdi_sync_supers",
     "bdi_writeback_*",
 )
-# Readers: what they find locked is under a read's I/O (mm/filemap.c, filemap_read();
+# Readers: a page that they find locked is under read I/O (mm/filemap.c, filemap_read();
 # fs/btrfs/extent_io.c, read_extent_buffer_pages()).
 READS = (
     "do_generic_file_read",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""locks: rules for locks of inodes and file systems, a cluster's included."""
+"""locks: rules for locks of inodes and file systems, cluster locks included."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ _FILE_SYSTEMS = (
 )
 
 RULES: tuple[Rule, ...] = (
-    # Locks that a cluster shares.
+    # Cluster locks.
     Rule(
         c.FS_LOCK,
         (
@@ -155,7 +155,7 @@ RULES: tuple[Rule, ...] = (
         first=True,
         bare=True,
     ),
-    # Locks: of a file operation the inode's, of anything else the file system's own.
+    # Locks: in a file operation the inode's, elsewhere the file system's.
     Rule(
         c.INODE_LOCK,
         _FILE_OPERATIONS,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from writestall.classify import classes as c
 from writestall.classify.rules.form import IO, LOCK, PAGE, READS, WRITEBACK_WAITS, Rule
 
-# A wait anywhere inside these has one meaning, whatever lies further in.
+# A wait anywhere inside these has one meaning, whatever the inner frames are.
 OVERRIDES: tuple[Rule, ...] = (
     Rule(
         c.MEMORY,

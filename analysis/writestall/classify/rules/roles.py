@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""roles: rules that turn the functions of a stack into who the task is.
+"""roles: rules that tell a task's role from the functions of its stack.
 
 Read in this order: the first rule with a function anywhere on the stack decides.
 """
@@ -199,9 +199,9 @@ RULES: tuple[Rule, ...] = (
         not_callers=("balance_dirty_pages*",),
     ),
 )
-# By name, where the functions say nothing: what these threads and work queues are
-# called by fs/jbd2/journal.c, fs/xfs/, fs/btrfs/disk-io.c, fs/f2fs/checkpoint.c,
-# fs/gfs2/log.c, fs/jfs/, fs/nilfs2/segment.c, fs/ocfs2/journal.c,
+# By name, if no function tells: names of threads and work queues in
+# fs/jbd2/journal.c, fs/xfs/, fs/btrfs/disk-io.c, fs/f2fs/checkpoint.c, fs/gfs2/log.c,
+# fs/jfs/, fs/nilfs2/segment.c, fs/ocfs2/journal.c,
 # fs/reiserfs/journal.c, OpenZFS; fs/fs-writeback.c, mm/backing-dev.c,
 # fs/ext4/page-io.c. A worker's own name ends in its queue's since 4.18 (commit
 # 6b59808bfe48), and the log's line "Workqueue:" begins with it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// compare: a chosen head to rows in the order of its column
+// compare: sort the rows by a chosen column
 "use strict";
 
 const table = document.getElementById("options");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// page: chosen cells to their chains, chosen boxes to a zoom, words to the boxes found
+// page: show the chains of a chosen cell; zoom into and search the flame graph
 "use strict";
 
 const byId = (id) => document.getElementById(id);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
-// Enter and the space bar press what stands in for a button.
+// Enter and the space bar activate elements with the role of a button.
 function press(element, action) {
   element.addEventListener("click", action);
   element.addEventListener("keydown", (event) => {
@@ -32,7 +32,7 @@ function element(name, text, parent) {
 
 function heatMap(record) {
   const cells = all("#heat .cell");
-  const stories = all("#stories .story");
+  const convoys = all("#convoys .convoy");
   const everything = byId("chosen")?.textContent;
 
   function members(key) {
@@ -41,12 +41,12 @@ function heatMap(record) {
     const which = most ? `the ${record.most} slowest` : "the stalled writes";
     element("caption", `${which} of this cell`, table);
     const body = element("tbody", undefined, table);
-    for (const [took, at, path, task, root, number, story] of record.cells[key]) {
+    for (const [took, at, path, task, root, number, convoy] of record.cells[key]) {
       const row = element("tr", undefined, body);
       element("th", took, row).scope = "row";
       element("td", `at ${at}`, row);
       for (const name of [path, task, root]) element("td", record.names[name], row);
-      element("td", story < 0 ? `explain --write ${number}` : "", row);
+      element("td", convoy < 0 ? `explain --write ${number}` : "", row);
     }
     return table;
   }
@@ -54,13 +54,13 @@ function heatMap(record) {
   function choose(cell) {
     const key = cell?.dataset.cell;
     for (const other of cells) other.setAttribute("aria-pressed", other === cell);
-    const cellsOf = (story) => story.dataset.cells.split(" ");
-    const shown = stories.filter((story) => !cell || cellsOf(story).includes(key));
-    // A story's own cell is its first; the others are of those that waited with it.
-    const best = shown.find((story) => cellsOf(story)[0] === key) ?? shown[0];
-    for (const story of stories) {
-      story.hidden = !shown.includes(story);
-      story.open = story === best;
+    const cellsOf = (convoy) => convoy.dataset.cells.split(" ");
+    const shown = convoys.filter((convoy) => !cell || cellsOf(convoy).includes(key));
+    // A convoy's own cell is its first; the others are of those that waited with it.
+    const best = shown.find((convoy) => cellsOf(convoy)[0] === key) ?? shown[0];
+    for (const convoy of convoys) {
+      convoy.hidden = !shown.includes(convoy);
+      convoy.open = convoy === best;
     }
     byId("chosen").textContent = cell ? cell.getAttribute("aria-label") : everything;
     byId("all").hidden = !cell;
@@ -189,9 +189,9 @@ function flameGraph() {
   tell(zoomed);
 }
 
-// Paper has no clicks: the slowest three are printed, and what was opened.
+// Print the three slowest chains, and the opened ones.
 window.addEventListener("beforeprint", () => {
-  for (const story of all("#stories .story:not([hidden])").slice(0, 3)) story.open = true;
+  for (const convoy of all("#convoys .convoy:not([hidden])").slice(0, 3)) convoy.open = true;
 });
 
 heatMap(JSON.parse(byId("record").textContent));
