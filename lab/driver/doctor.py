@@ -127,7 +127,7 @@ def _machine() -> Iterator[Finding]:
             yield Finding(f"kernel {name}", True, image.kernel(known).release)
         else:
             reason = f"{unbuilt} (from {suite})"
-            remedy = f"make lab KERNEL={name} builds it"
+            remedy = f"writestall lab --kernel {name} builds it"
             yield Finding(f"kernel {name}", False, reason, remedy, blocks=False)
 
 

@@ -56,7 +56,7 @@ printf 'lanes: 1: %s ms, 2: %s ms, no limit: %s ms\n' "$one" "$two" "$all"
 # each cut to 50 ms, one of 20 ms finds the lane free.
 rmdir "$rules/r"
 rule r device="$disk_name" ops=read delay=2000000000 max_delay_us=50000 lanes=1 enabled=1
-for number in 1 2 3; do
+for _ in 1 2 3; do
 	dd if="$disk" of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null
 done
 rule r delay=20000000

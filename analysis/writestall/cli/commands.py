@@ -101,7 +101,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         _lab("build", "compile for one kernel", "--kernel 6.12"),
         _lab("test", "run the tests", "-- tests/guest -k page", "PYTEST-ARGUMENT"),
         _lab("clean", "delete the cache: image, kernels, compiled parts"),
-        _lab("bench-injector", "compare biodelay with dm-delay and scsi_debug"),
+        _lab("bench-injector", "compare the injectors' accuracy and cost"),
         _lab("bench-tracers", "measure what tracers cost in throughput"),
         _lab("soak-tracers", "measure what tracers lose and hold", "--engine bpftrace"),
         _lab("bench-analysis", "measure what explain costs", "10000 100000"),

@@ -19,6 +19,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Print a script for the shell to read."""
-    shtab = load("shtab", "shtab")
+    load("shtab", "shtab")
+    import shtab
+
     print(shtab.complete(parser.whole_parser(), shell=args.shell), end="")
     return options.ANSWERED

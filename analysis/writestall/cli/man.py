@@ -12,7 +12,9 @@ from writestall.export.formats import load
 
 def main(args: argparse.Namespace) -> int:
     """Print the page."""
-    manpage = load("argparse_manpage.manpage", "argparse-manpage")
+    load("argparse_manpage", "argparse-manpage")
+    from argparse_manpage.manpage import Manpage
+
     data = {"project_name": "writestall", "version": __version__}
-    print(manpage.Manpage(parser.whole_parser(), data))
+    print(Manpage(parser.whole_parser(), data))
     return options.ANSWERED
