@@ -60,7 +60,7 @@ bench-tracers: ## what each tracer leaves of the throughput of writes (ROUNDS=, 
 soak-tracers: ## what tracers hold and lose over many stalls (ENGINE=, DURATION=, STALLS=)
 	@./writestall soak-tracers $(ENGINES) $(call option,STALLS,stalls) $(call option,DURATION,duration) $(MACHINE)
 
-bench-injector: ## biodelay beside dm-delay and scsi_debug: accuracy, cost (KERNEL=)
+bench-injector: ## compare biodelay with dm-delay and scsi_debug: accuracy, cost (KERNEL=)
 	@./writestall bench-injector $(call option,ROUNDS,rounds) $(MACHINE)
 
 setup: ## install what the lab and its tests need on this host
@@ -81,5 +81,5 @@ scenarios: ## list the scenarios with one sentence each
 explain: ## explain a run again (RUN=out/latest)
 	@./writestall explain '$(or $(RUN),out/latest)'
 
-clean: ## forget compiled parts and the image, so that newer packages are fetched
+clean: ## delete compiled parts and the image; the next build fetches newer packages
 	@./writestall clean

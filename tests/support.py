@@ -14,8 +14,8 @@ from typing import Any
 from machine import recipe
 
 PROJECT = Path(__file__).resolve().parents[1]
-KERNELS = recipe.tested()
 EVERY = os.environ.get("WRITESTALL_EVERY_KERNEL") == "1"
+KERNELS = recipe.tested(every=EVERY)
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 

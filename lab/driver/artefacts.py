@@ -35,7 +35,7 @@ class Part:
     name: str
     source: str
     command: str
-    tools: tuple[str, ...] = ()  # files of other folders, which stand beside source/
+    tools: tuple[str, ...] = ()  # files of other folders, next to source/
 
 
 PARTS = (

@@ -72,9 +72,8 @@ class Request:
 
 def _slo(text: str) -> str:
     if not SLO.fullmatch(text):
-        raise argparse.ArgumentTypeError(
-            f"{text!r}: want a time with its unit, like 65ms or 1.5s"
-        )
+        why = f"{text!r}: want a time with its unit, like 65ms or 1.5s"
+        raise argparse.ArgumentTypeError(why)
     return text
 
 
@@ -85,23 +84,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         add(f"--{name}", metavar=metavar, help=text)
     slo = "objective of a request's latency (65ms)"
     add("--slo", type=_slo, default="65ms", metavar="TIME", help=slo)
-    add(
-        "--cut",
-        type=whole(0),
-        default=crash.SECONDS,
-        metavar="S",
-        help=f"write for so long, cut the machine, count what is lost; 0: do not"
-        f" ({crash.SECONDS})",
-    )
+    cut = f"write S seconds, cut the machine, count the losses ({crash.SECONDS}; 0: no)"
+    add("--cut", type=whole(0), default=crash.SECONDS, metavar="S", help=cut)
     name = "of the folder below out/compare (PROFILE-WORKLOAD-KERNEL)"
     add("--name", metavar="NAME", help=name)
     add("--jobs", type=whole(), metavar="N", help="machines at a time (1)")
-    add(
-        "--executor",
-        choices=cluster.EXECUTORS,
-        metavar="NAME",
-        help=f"{', '.join(cluster.EXECUTORS)}: what runs the jobs",
-    )
+    add("--executor", choices=cluster.EXECUTORS, help="what runs the machines (local)")
     settings.add_engine(parser, ENGINES)
     settings.arguments(parser)
 

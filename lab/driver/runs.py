@@ -67,18 +67,10 @@ def arguments(
     where = "a name of `writestall scenarios`, NAME:VARIANT, or a file"
     add("scenario", nargs="?", default=scenario, help=f"{where} ({scenario})")
     settings.add_engine(parser, engines)
-    add(
-        "--injector",
-        default=DEFAULT_INJECTOR,
-        metavar="NAME",
-        help=f"biodelay, dm-delay or scsi_debug ({DEFAULT_INJECTOR})",
-    )
-    add(
-        "--mode",
-        default="",
-        metavar="NAME",
-        help="how biodelay delays a bio: sleep, defer or spin (the scenario's)",
-    )
+    injector = f"biodelay, dm-delay or scsi_debug ({DEFAULT_INJECTOR})"
+    add("--injector", default=DEFAULT_INJECTOR, metavar="NAME", help=injector)
+    mode = "how biodelay delays a bio: sleep, defer or spin (the scenario's)"
+    add("--mode", default="", metavar="NAME", help=mode)
     settings.arguments(parser)
 
 

@@ -76,7 +76,7 @@ def _slurm() -> tuple[str, ...]:
 
 
 def _profile() -> Path | None:
-    """The file that SNAKEMAKE_PROFILE stands for; from here on it is named in full.
+    """The file that SNAKEMAKE_PROFILE names; set the variable to its full path.
 
     Snakemake's jobs begin in another folder than Snakemake does.
     """

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from driver import doctor
 from driver.project import PROJECT
-from machine import accel, image, qemu, recipe
+from machine import accel, cli, image, recipe
 from machine.errors import UserError
 
 # Measurements run where a busy host does not disturb the clock (machine/qemu.py).
@@ -42,20 +42,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
     add("--kernel", metavar="NAME", help="a kernel of vm/kernels.toml, like 7.2")
-    accels = ", ".join(qemu.ACCEL)
-    add(
-        "--accel",
-        choices=qemu.ACCEL,
-        metavar="NAME",
-        help=f"{accels}; icount helps on a busy host (kvm where it works, else tcg)",
-    )
-    add(
-        "--out",
-        type=Path,
-        default=PROJECT / "out",
-        metavar="DIR",
-        help="where results go (out)",
-    )
+    cli.add_accel(parser)
+    out = "where results go (out)"
+    add("--out", type=Path, default=PROJECT / "out", metavar="DIR", help=out)
     add("-v", "--verbose", action="store_true", help="show what each stage prints")
 
 
@@ -67,13 +56,9 @@ def read(args: argparse.Namespace) -> Settings:
 
 def add_engine(parser: argparse.ArgumentParser, engines: Sequence[str]) -> None:
     """Add --engine; the first is the default."""
-    parser.add_argument(
-        "--engine",
-        choices=engines,
-        default=engines[0],
-        metavar="NAME",
-        help=f"{', '.join(engines)} ({engines[0]})",
-    )
+    first = engines[0]
+    text = f"the tracer ({first})"
+    parser.add_argument("--engine", choices=engines, default=first, help=text)
 
 
 def check_engine(engine: str, kernel: str) -> None:
@@ -94,9 +79,8 @@ def whole(least: int = 1) -> Callable[[str], int]:
 
     def number(text: str) -> int:
         if not text.isdecimal() or int(text) < least:
-            raise argparse.ArgumentTypeError(
-                f"{text!r}: want a whole number, {least} or more"
-            )
+            why = f"{text!r}: want a whole number, {least} or more"
+            raise argparse.ArgumentTypeError(why)
         return int(text)
 
     return number

@@ -102,7 +102,7 @@ def python(groups: tuple[str, ...]) -> Path:
         if wanted and subprocess.run(pip, stdout=2, check=False).returncode:
             raise UserError("pip could not install the requirements in pyproject.toml")
 
-    key = cache.digest(sys.version, sys.prefix, *wanted)
+    key = cache.digest(sys.version, sys.base_prefix, *wanted)
     return cache.build("venv", key, build) / "bin/python"
 
 

@@ -50,7 +50,7 @@ FOLDERS = (
     Folder("tests/repro/guest", ("--build", BUILD)),
 )
 # What must be shown on every kernel in `make test`; the others run on the
-# default one there, and everywhere with WRITESTALL_EVERY_KERNEL=1.
+# default one there, and everywhere with --every-kernel.
 ON_EVERY_KERNEL = {
     "defer-lets-the-submitter-go-on.sh",
     "delays-only-the-submitter.sh",
@@ -208,10 +208,10 @@ def _marks(
     if script.name in NEEDS_DEBUGINFO and (lacking := _lacking_debuginfo(kernel)):
         marks.append(pytest.mark.skip(reason=lacking))
     if script.name in FULL and not EVERY:
-        reason = "needs the full image's tools: set WRITESTALL_EVERY_KERNEL=1"
+        reason = "needs the full image's tools: writestall test --every-kernel"
         marks.append(pytest.mark.skip(reason=reason))
     if script.name in FOR_THE_TABLE and not EVERY:
-        reason = "the others show it, too: WRITESTALL_EVERY_KERNEL=1 makes the table"
+        reason = "the others show it, too: --every-kernel makes the table"
         marks.append(pytest.mark.skip(reason=reason))
     if script.name in OWN_MACHINE:
         marks.append(pytest.mark.first)

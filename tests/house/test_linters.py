@@ -45,12 +45,15 @@ def _ruff(files: list[Path], *words: str) -> Done:
 def _mypy(files: list[Path], cache: Path) -> list[Done]:
     """Run mypy over each group of files, with one cache.
 
-    Imports are resolved as at run time: from the file's folder first.
+    Imports are resolved as at run time: from the file's folder first. Scripts of a
+    group are modules of their names; a script alone may import a package of its name.
     """
     command = [sys.executable, "-m", "mypy", "--config-file", str(CONFIG)]
     folders = ":".join(dict.fromkeys(str(import_root(path)) for path in files))
+    command += ["--cache-dir", str(cache)]
+    named = "--scripts-are-modules"
     return [
-        _run(*command, "--cache-dir", str(cache), *map(str, group), MYPYPATH=folders)
+        _run(*command, *[named][: len(group) - 1], *map(str, group), MYPYPATH=folders)
         for group in groups(files)
     ]
 

@@ -43,13 +43,15 @@ def groups(files: list[Path]) -> list[list[Path]]:
     """Split Python files so that no group has two modules of one name.
 
     mypy checks each group in one process. The files of a folder are in one group,
-    except a script and a module of the same name.
+    except a script and a module or package of the same name.
     """
     made: list[dict[Path, Path]] = []
     folders: dict[tuple[Path, bool], dict[Path, Path]] = {}
     for path in files:
         root = import_root(path)
         name = path.relative_to(root).with_suffix("")
+        if name.name == "__init__":
+            name = name.parent
         folders.setdefault((root, path.suffix == ".py"), {})[name] = path
     for modules in folders.values():
         group = next((one for one in made if not one.keys() & modules), None)

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from driver import overhead, pages, support
+from driver import kernel_support, overhead, pages
 from machine import recipe
 from support import PROJECT
 
@@ -25,7 +25,7 @@ JUNIT = """<testsuites><testsuite>
 </testsuite></testsuites>"""
 
 
-@pytest.mark.parametrize("made", [overhead, support], ids=lambda m: m.DOCUMENT)
+@pytest.mark.parametrize("made", [overhead, kernel_support], ids=lambda m: m.DOCUMENT)
 def test_a_document_is_what_its_data_say(made: ModuleType) -> None:
     text = (pages.DOCS / f"{made.DOCUMENT}.md").read_text()
     data = pages.load(made.DOCUMENT)
@@ -33,15 +33,15 @@ def test_a_document_is_what_its_data_say(made: ModuleType) -> None:
 
 
 def test_every_row_of_a_script_is_of_one_there_is() -> None:
-    for row in pages.load(support.DOCUMENT)["rows"]:
+    for row in pages.load(kernel_support.DOCUMENT)["rows"]:
         if "script" in row:
-            assert row["script"] in support.scripts()
-            assert row["engine"] in support.ENGINES
+            assert row["script"] in kernel_support.scripts()
+            assert row["engine"] in kernel_support.ENGINES
             assert row["kernel"] in recipe.load(full=True).kernels
 
 
 def test_every_row_of_a_test_names_one_there_is() -> None:
-    for row in pages.load(support.DOCUMENT)["rows"]:
+    for row in pages.load(kernel_support.DOCUMENT)["rows"]:
         if "test" in row:
             name = row["test"].partition(".")
             stem, suffix = name[0], name[2].partition("-")[0]
@@ -51,7 +51,7 @@ def test_every_row_of_a_test_names_one_there_is() -> None:
 def test_pytests_file_becomes_rows(tmp_path: Path) -> None:
     junit = tmp_path / "0.xml"
     junit.write_text(JUNIT)
-    assert list(support.recorded(junit, "2026-01-02")) == [
+    assert list(kernel_support.recorded(junit, "2026-01-02")) == [
         {"kernel": "6.1", "test": "each.py", "passed": True, "date": "2026-01-02"},
         {"script": "a", "engine": "stap", "refuses": ""}
         | {"kernel": "6.1", "date": "2026-01-02"},
@@ -64,7 +64,7 @@ def test_pytests_file_becomes_rows(tmp_path: Path) -> None:
 def test_a_refusal_is_told_once_and_failures_are_no_refusals() -> None:
     refusals: list[str] = []
     rows = [{"refuses": ""}, {"refuses": "no"}, {"refuses": "no"}, {"fails": "so"}]
-    words = [support.cell(row, refusals) for row in [*rows, None]]
+    words = [kernel_support.cell(row, refusals) for row in [*rows, None]]
     assert words == ["works", "refuses (1)", "refuses (1)", "fails", "not tried"]
     assert refusals == ["no"]
 

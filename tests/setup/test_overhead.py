@@ -22,12 +22,12 @@ def test_shares_are_medians_of_the_rounds() -> None:
 
 
 def test_stalls_that_were_not_told_are_counted() -> None:
-    name = "peer 1.0; 2 of 5 stalled writes not told, left out"
+    name = "peer 1.0; 2 of 5 stalled writes not reported, left out"
     assert row(silent=2) == [name, *row()[1:]]
 
 
 def test_one_that_never_told_is_not_measured() -> None:
-    assert row(rounds=[], silent=5)[2].startswith("not measured: it told of no write")
+    assert row(rounds=[], silent=5)[2].startswith("not measured: it reported no write")
 
 
 def test_one_that_could_not_run_says_why() -> None:

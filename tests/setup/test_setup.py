@@ -8,13 +8,14 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from driver import doctor as doctor_module
 from driver import needs, setup
-from machine import recipe
+from machine import cache, recipe
 from machine.errors import UserError
 from support import PROJECT
 
@@ -126,3 +127,18 @@ def test_an_engine_the_kernel_cannot_have_is_refused_with_one_it_can() -> None:
         )
         assert done.returncode == 2
         assert re.fullmatch(f".*kernel {name}: use --engine stap\n", done.stderr)
+
+
+def test_a_venv_finds_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that was started again in the venv must not make another one."""
+    keys: list[str] = []
+
+    def build(name: str, key: str, fill: object) -> Path:
+        keys.append(key)
+        return Path("/venv")
+
+    monkeypatch.setattr(cache, "build", build)
+    for prefix in (sys.base_prefix, "/venv"):
+        monkeypatch.setattr(sys, "prefix", prefix)
+        setup.python(("export",))
+    assert keys[0] == keys[1]

@@ -34,13 +34,9 @@ def test_an_unknown_kernel_is_told_all_there_are() -> None:
         recipe.load("2.4")
 
 
-def test_the_kernels_on_demand_are_tested_when_all_are_asked_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv("WRITESTALL_EVERY_KERNEL", raising=False)
+def test_the_kernels_on_demand_are_tested_when_all_are_asked_for() -> None:
     assert recipe.tested() == tuple(DEFAULT.kernels)
-    monkeypatch.setenv("WRITESTALL_EVERY_KERNEL", "1")
-    assert recipe.tested() == tuple(FULL.kernels)
+    assert recipe.tested(every=True) == tuple(FULL.kernels)
 
 
 def test_the_images_are_kept_apart_and_neither_knows_of_the_others_parts(

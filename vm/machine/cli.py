@@ -63,82 +63,48 @@ def folder(text: str) -> Path:
 
 def _parser(name: str, description: str, **more: Any) -> Parser:
     """The parser of one command, with the options that all have."""
-    parser = Parser(
-        prog=f"vm/vm {name}", description=description, allow_abbrev=False, **more
-    )
-    add = parser.add_argument
-    add("-k", "--kernel", metavar="NAME", help="a kernel of vm/kernels.toml")
-    add(
-        "--full",
-        action="store_true",
-        help="the full image, with the tools of vm/packages-full.txt",
-    )
+    more |= {"description": description, "allow_abbrev": False}
+    parser = Parser(prog=f"vm/vm {name}", **more)
+    add_image(parser)
     return parser
 
 
-def _add_accel(parser: Parser) -> None:
-    parser.add_argument(
-        "--accel",
-        metavar="NAME",
-        choices=qemu.ACCEL,
-        help=f"{', '.join(qemu.ACCEL)} (kvm where it works, else tcg)",
-    )
+def add_image(parser: argparse.ArgumentParser) -> None:
+    """Add the kernel and the image."""
+    add = parser.add_argument
+    add("-k", "--kernel", metavar="NAME", help="a kernel of vm/kernels.toml, like 7.2")
+    add("--full", action="store_true", help="the full image, with every tool")
 
 
-def _run_parser() -> Parser:
-    parser = _parser(
-        "run",
-        "Run one command in a throwaway machine and return its status.",
-        usage="vm/vm run [OPTION]... -- COMMAND...\n"
-        "       vm/vm run [OPTION]... --shell",
-        epilog="Statuses of the machine itself: 122 the kernel complained, 123 the"
-        " machine was lost, 124 the time limit passed, 125 no machine was started."
-        " Example: vm/vm run -k 7.2 -- uname -r",
-    )
-    _add_accel(parser)
+def add_accel(parser: argparse.ArgumentParser) -> None:
+    """Add the accelerator."""
+    names = ", ".join(qemu.ACCEL)
+    what = f"{names}; icount helps on a busy host (kvm where it works, else tcg)"
+    parser.add_argument("--accel", metavar="NAME", choices=qemu.ACCEL, help=what)
+
+
+def add_machine(parser: argparse.ArgumentParser) -> None:
+    """Add what run_machine() reads, except the image and the kernel."""
+    add_accel(parser)
     add = parser.add_argument
     add("--share", metavar="HOST:GUEST[:ro]", type=share, action="append", default=[])
-    add(
-        "--disk",
-        metavar="SIZE",
-        type=size,
-        default=2 << 30,
-        help="of each scratch disk (2G)",
-    )
-    add(
-        "--disks",
-        metavar="DIR",
-        type=folder,
-        help="keep the scratch disks there, for another machine to find",
-    )
-    add(
-        "--memory", metavar="SIZE", type=size, default=2 << 30, help="of the guest (2G)"
-    )
+    disk, memory = "of each scratch disk (2G)", "of the guest (2G)"
+    add("--disk", metavar="SIZE", type=size, default=2 << 30, help=disk)
+    disks = "keep the scratch disks there, for another machine to find"
+    add("--disks", metavar="DIR", type=folder, help=disks)
+    add("--memory", metavar="SIZE", type=size, default=2 << 30, help=memory)
     add("--cpus", metavar="N", type=int, default=2)
     add("--timeout", metavar="S", type=float, default=600.0, help="seconds (600)")
-    add(
-        "--cwd",
-        metavar="DIR",
-        default=run.GUEST_PROJECT,
-        help="where the command starts",
-    )
+    start = "where the command starts"
+    add("--cwd", metavar="DIR", default=run.GUEST_PROJECT, help=start)
     add("--console", metavar="FILE", type=Path, help="keep the console there")
-    add(
-        "--result",
-        metavar="FILE",
-        type=Path,
-        help="write the machine's verdict as JSON",
-    )
+    verdict = "write the machine's verdict as JSON"
+    add("--result", metavar="FILE", type=Path, help=verdict)
     add("--excuse", metavar="REGEX", help="accept hung tasks that sleep in such frames")
-    add("--shell", action="store_true", help="an interactive shell, no command")
-    return parser
 
 
-def _run(words: list[str], command: list[str]) -> int:
-    parser = _run_parser()
-    options = parser.parse_args(words)
-    if bool(command) == options.shell:
-        parser.error("give a command after --, or --shell")
+def run_machine(options: argparse.Namespace, command: list[str]) -> int:
+    """Run the command, or a shell where there is none; return the exit status."""
     job = run.Job(
         argv=tuple(command),
         kernel=options.kernel,
@@ -149,16 +115,35 @@ def _run(words: list[str], command: list[str]) -> int:
         disks=options.disks,
         memory_bytes=options.memory,
         cpus=options.cpus,
-        timeout_s=None if options.shell else options.timeout,
+        timeout_s=options.timeout if command else None,
         cwd=options.cwd,
         console=options.console,
         excused_frames=options.excuse,
-        interactive=options.shell,
+        interactive=not command,
     )
     result = run.run(job)
     if options.result:
         run.save(result, options.result)
     return result.exit_status
+
+
+def _run(words: list[str], command: list[str]) -> int:
+    parser = _parser(
+        "run",
+        "Run one command in a throwaway machine and return its status.",
+        usage="vm/vm run [OPTION]... -- COMMAND...\n"
+        "       vm/vm run [OPTION]... --shell",
+        epilog="Statuses of the machine itself: 122 the kernel complained, 123 the"
+        " machine was lost, 124 the time limit passed, 125 no machine was started."
+        " Example: vm/vm run -k 7.2 -- uname -r",
+    )
+    add_machine(parser)
+    shell = "an interactive shell, no command"
+    parser.add_argument("--shell", action="store_true", help=shell)
+    options = parser.parse_args(words)
+    if bool(command) == options.shell:
+        parser.error("give a command after --, or --shell")
+    return run_machine(options, command)
 
 
 def _kernel_list(known: recipe.Recipe) -> str:
@@ -187,7 +172,7 @@ def _build(words: list[str], command: list[str]) -> int:
         "Build parts of the machine, unless they exist; print where they are.",
         epilog="Example: vm/vm build -k 6.12 qemu tree disk",
     )
-    _add_accel(parser)
+    add_accel(parser)
     targets = (*TARGETS, "accel")
     parser.add_argument(
         "target", choices=targets, nargs="+", metavar="PART", help=", ".join(targets)

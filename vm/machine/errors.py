@@ -8,7 +8,7 @@ class UserError(Exception):
     """A mistake or a missing part: one line that ends in the remedy."""
 
 
-# Exit statuses of `vm/vm run`, beside those of the command (0 to 119).
+# Exit statuses of `vm/vm run`, in addition to the command's (0 to 119).
 EXIT_SPLAT = 122  # the command ended, but the kernel complained
 EXIT_LOST = 123  # the machine ended before its verdict
 EXIT_TIMEOUT = 124  # the time limit passed

@@ -11,7 +11,7 @@ from writestall.cli import options
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add RUN and the tolerance."""
     options.add_run(parser)
-    what = "what the client may be awake beside its sleeps, where CPUs are short (0)"
+    what = "time the client may be awake between its sleeps, on a busy host (0)"
     ms = options.number(1e9, "milliseconds, 0 or more")
     parser.add_argument("--awake-ms", type=ms, default=0.0, metavar="MS", help=what)
 

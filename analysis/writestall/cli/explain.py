@@ -93,7 +93,7 @@ def _run(args: argparse.Namespace) -> int:
 def _print(
     args: argparse.Namespace, answer: Answer, questions: list[Question[Any]]
 ) -> WritestallError | None:
-    """Print the answer and write it beside its events; return what went wrong there."""
+    """Print the answer and write it into the run; return why that failed, if it did."""
     from writestall.chain import clients
     from writestall.common import files
     from writestall.events.run_directory import json_bytes

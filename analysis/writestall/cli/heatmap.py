@@ -9,7 +9,7 @@ from writestall.cli import options
 from writestall.common.files import save
 from writestall.export.formats import load
 
-# Columns of a picture: as many as its letters can be told apart in.
+# Columns of a picture: with more, its letters are too small to read.
 PICTURE_COLUMNS = 120
 
 

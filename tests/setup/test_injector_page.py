@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from driver import bench_page
+from driver import injector_page
 
 US, MS = 1_000, 1_000_000
 GOOD = {
@@ -48,18 +48,18 @@ def result(ours_ns: int, theirs_ns: int, delay_ns: int = MS) -> dict[str, Any]:
 
 
 def unmet(measured: dict[str, Any]) -> list[str]:
-    return [claim.text for claim in bench_page.claims(measured) if not claim.met]
+    return [claim.text for claim in injector_page.claims(measured) if not claim.met]
 
 
 @pytest.mark.parametrize("share, want", [(0.5, 50), (0.99, 99), (1, 100)])
 def test_a_quantile_is_a_value_that_was_seen(share: float, want: int) -> None:
-    assert bench_page.quantile(range(100, 0, -1), share) == want
+    assert injector_page.quantile(range(100, 0, -1), share) == want
 
 
 def test_an_error_leaves_out_the_delay_and_the_disk_itself() -> None:
     (error,) = (
         one
-        for one in bench_page.errors(result(70 * US, 0)["accuracy"])
+        for one in injector_page.errors(result(70 * US, 0)["accuracy"])
         if one.injector == "biodelay defer" and one.delay_ns
     )
     assert error.error_ns == (70 * US, 70 * US)
@@ -83,7 +83,7 @@ def test_ours_must_be_better(
     assert len(unmet(result(ours_ns, theirs_ns, delay_ns))) == count
 
 
-@pytest.mark.parametrize("name", bench_page.FLOORS)
+@pytest.mark.parametrize("name", injector_page.FLOORS)
 def test_a_disk_that_lost_too_much_is_told(name: str) -> None:
     measured = result(1, 5)
     measured["cost"] = [GOOD | {name: 940.0}]
@@ -94,7 +94,7 @@ def test_a_disk_that_lost_too_much_is_told(name: str) -> None:
 def test_the_page_says_what_could_not_be_told_and_what_was_not_met() -> None:
     measured = result(600 * US, 500 * US)
     measured["accuracy"].append(arm("biodelay defer", 100 * US, 130 * US))
-    page = bench_page.page(measured, MACHINE)
+    page = injector_page.page(measured, MACHINE)
     assert "| 100 us | dm-delay | cannot be told |" in page
     assert "| 1 ms | biodelay defer | 1 | 1.62 ms | 1.62 ms | 600 us | 600 us |" in page
     assert "- **not met**: 1 ms, p50: biodelay defer is off by 600 us" in page
