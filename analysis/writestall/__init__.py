@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""writestall: turns the events of a run into the cause of its slow write(2) calls."""
+"""writestall: find the cause of slow write(2) calls in the events of a run."""
 
 __version__ = "0.1.0"

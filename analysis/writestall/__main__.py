@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""__main__: turns `python -m writestall` into the command line."""
+"""__main__: run the command line for `python -m writestall`."""
 
 import sys
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -96,11 +97,16 @@ def tests(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
     return ["test", *kernels], lines
 
 
+def _item(text: str) -> str:
+    """An item of a list in lines of the documents' width."""
+    return textwrap.fill(text, 130, subsequent_indent="   ") + "\n"
+
+
 def parts(data: dict[str, Any]) -> dict[str, str]:
     """The parts of the document."""
     rows = data.get("rows", [])
     head, lines, refusals = matrix(rows)
-    said = "".join(f"{i}. `{line}`\n" for i, line in enumerate(refusals, 1))
+    said = "".join(_item(f"{i}. `{line}`") for i, line in enumerate(refusals, 1))
     releases = {row["kernel"]: row["release"] for row in rows if "release" in row}
     dates = {k: [r["date"] for r in rows if r["kernel"] == k] for k in releases}
     kernels = [

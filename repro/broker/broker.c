@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// broker.c: serve requests on a schedule by appends under the lock of a partition
+// broker.c: serve requests on a schedule, each under the lock of its partition
 
 /*
  * What a message broker does: a fixed number of threads serve requests in the

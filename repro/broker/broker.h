@@ -43,8 +43,8 @@ struct broker {
 void read_options(int argc, char **argv, struct options *options);
 
 /*
- * Writes the logs that were asked for, says how the run went on stderr;
- * the exit status.
+ * Writes the requested logs and prints the counts to stderr. Returns the exit
+ * status.
  */
 int report(const struct broker *broker, const struct timing *timing);
 

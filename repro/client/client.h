@@ -42,7 +42,7 @@ struct timing {
 	int64_t duration_ns;
 };
 
-/* Things wanted at fixed times, whether or not the ones before are done. */
+/* Things due at fixed times, whether or not the ones before are done. */
 struct schedule {
 	int64_t first_ns;	/* intended start of number 0 */
 	int64_t interval_ns;
@@ -89,11 +89,11 @@ int stop_signal(void);
 
 /*
  * Signals reach the main thread alone, which only waits: no EINTR in write.
- * Call before any thread is started; run_threads() lets them in.
+ * Call before any thread is started; join_threads() unblocks them.
  */
 void hold_signals(void);
 
-/* Refuses a run whose samples would fill memory; locks what is taken. */
+/* Refuses a run whose samples would fill memory; locks all memory. */
 void lock_memory(int64_t samples, size_t sample_bytes);
 void *zeroed(int64_t count, size_t bytes, const char *what);
 
@@ -101,8 +101,8 @@ void *zeroed(int64_t count, size_t bytes, const char *what);
 unsigned char *make_data(const struct common *common);
 
 /*
- * `flags` beside O_WRONLY | O_CREAT; O_EXCL is for what could be lost, which a
- * pipe holds not. Dies where the file cannot be had.
+ * `flags` in addition to O_WRONLY | O_CREAT; O_EXCL protects data, so a pipe
+ * ignores it. Dies if the file cannot be opened.
  */
 int open_file(const char *path, int flags);
 
@@ -120,12 +120,12 @@ int64_t appended_at(int fd, int32_t ret);
 char *short_path(const char *path);
 char *join(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* A start soon enough, so that all threads are there in time. */
+/* A start in the near future, when all threads are ready. */
 struct timing start_soon(int64_t duration_ns);
 
 pthread_t start_thread(void *(*body)(void *), void *argument);
 
-/* Lets signals in, then waits for all threads. */
+/* Unblocks signals, then waits for all threads. */
 void join_threads(const pthread_t *threads, int64_t count);
 
 #endif

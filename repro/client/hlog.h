@@ -16,8 +16,8 @@ struct series {
 
 /*
  * One interval a second, by when things were wanted; no file where path is
- * NULL. Leaves nothing half said: a log that cannot be written ends the
- * program with its name and the reason.
+ * NULL. A log that cannot be written ends the program with
+ * its name and the reason.
  */
 void write_histogram_log(const char *path, const char *what,
 			 const struct timing *timing, struct series *series,

@@ -40,8 +40,8 @@ struct writer {
 void read_options(int argc, char **argv, struct options *options);
 
 /*
- * Writes the logs that were asked for, says how the run went on stderr;
- * the exit status.
+ * Writes the requested logs and prints the counts to stderr. Returns the exit
+ * status.
  */
 int report(const struct writer *writers, const struct options *options,
 	   const struct timing *timing);

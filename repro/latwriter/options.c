@@ -29,8 +29,7 @@ static const struct row rows[] = {
 };
 
 static const struct program program = {
-	"Writes on a schedule that waits for nobody and measures how late each "
-	"write ended.",
+	"Writes on a fixed schedule and measures how late each write ended.",
 	rows, sizeof(rows) / sizeof(rows[0]),
 };
 

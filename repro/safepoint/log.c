@@ -22,7 +22,7 @@ static void write_line(struct application *app)
 		stop_all();
 }
 
-/* A queue without room drops the line, as -Xlog:async does: nobody waits. */
+/* A full queue drops the line, as -Xlog:async does: no thread waits. */
 static void queue_line(struct application *app, struct pause *pause)
 {
 	struct log *log = &app->log;

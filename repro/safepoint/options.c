@@ -20,7 +20,7 @@ static const struct row rows[] = {
 	{ "interval-us", NUMBER, "US", FIELD(interval_ns), NSEC_PER_USEC,
 	  10, HOUR_US, "stops are wanted this far apart; default 50000" },
 	{ "async", FLAG, NULL, FIELD(async), 0, 0, 0,
-	  "a thread of its own writes the log, nobody waits for it" },
+	  "a separate thread writes the log" },
 	{ "queue-lines", NUMBER, "N", FIELD(queue_lines), 1, 1, 1000000,
 	  "with --async: lines that may wait, more are dropped; default 1000" },
 	{ "hlog-pause", TEXT, "FILE", FIELD(hlog_pause), 0, 0, 0,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// safepoint.c: stop all threads on a schedule and log a line while they are stopped
+// safepoint.c: stop all threads on a schedule and log a line during each stop
 
 /*
- * What a JVM does: threads look for a stop between short units of work, one
- * thread asks all of them to stand still, does what needs that, logs it with a
- * plain write(2) before it lets them go, and so stops the application for as
- * long as that write takes (OpenJDK's SafepointSynchronize::begin() and end(),
- * src/hotspot/share/runtime/safepoint.cpp; since JDK 17 -Xlog:async hands the
- * line to a thread of its own, JDK-8229517).
+ * What a JVM does: threads poll for a stop between short units of work; one
+ * thread stops all of them, works, logs a line with a plain write(2), and only
+ * then releases them, so the application is stopped for as long as that write
+ * takes (OpenJDK's SafepointSynchronize::begin() and end(),
+ * src/hotspot/share/runtime/safepoint.cpp; since JDK 17 -Xlog:async gives the
+ * line to a separate thread, JDK-8229517).
  */
 
 #include "safepoint.h"
@@ -18,25 +18,25 @@
 const char program_name[] = "safepoint";
 
 /* The mutex is held. */
-static void stand_still(struct application *app)
+static void wait_for_release(struct application *app)
 {
 	int64_t number = app->wanted;
 	int64_t since_ns = now_ns();
 	struct pause *pause = app->pause;
-	int64_t stood_ns;
+	int64_t stopped_ns;
 
-	app->standing++;
+	app->stopped++;
 	pthread_cond_signal(&app->arrived);
-	while (app->let_go < number)
+	while (app->released_number < number)
 		pthread_cond_wait(&app->released, &app->mutex);
-	stood_ns = now_ns() - since_ns;
-	if (!pause->shortest_ns || stood_ns < pause->shortest_ns)
-		pause->shortest_ns = stood_ns;
+	stopped_ns = now_ns() - since_ns;
+	if (!pause->shortest_ns || stopped_ns < pause->shortest_ns)
+		pause->shortest_ns = stopped_ns;
 }
 
 /*
  * Until a unit's time; a stop that is called meanwhile is obeyed at once, as a
- * JVM need not wait for a thread that sleeps. False when none is to follow.
+ * JVM does not wait for a thread that sleeps. False when none is to follow.
  */
 static bool wait_for_unit(struct worker *worker, int64_t seq)
 {
@@ -48,8 +48,8 @@ static bool wait_for_unit(struct worker *worker, int64_t seq)
 	for (;;) {
 		struct timespec until = next_look(wanted_ns);
 
-		while (app->let_go < app->wanted)
-			stand_still(app);
+		while (app->released_number < app->wanted)
+			wait_for_release(app);
 		over = is_over(&worker->schedule);
 		if (over || now_ns() >= wanted_ns)
 			break;
@@ -91,13 +91,13 @@ static void stop_threads(struct application *app, struct pause *pause)
 {
 	pthread_mutex_lock(&app->mutex);
 	pause->requested_ns = now_ns();
-	app->standing = 0;
+	app->stopped = 0;
 	app->pause = pause;
 	app->wanted++;
 	pthread_cond_broadcast(&app->called);
-	while (app->standing < app->present)
+	while (app->stopped < app->present)
 		pthread_cond_wait(&app->arrived, &app->mutex);
-	pause->threads = app->standing;
+	pause->threads = app->stopped;
 	pause->reached_ns = now_ns();
 	pthread_mutex_unlock(&app->mutex);
 }
@@ -105,15 +105,15 @@ static void stop_threads(struct application *app, struct pause *pause)
 static void release_threads(struct application *app, struct pause *pause)
 {
 	pthread_mutex_lock(&app->mutex);
-	app->let_go = app->wanted;
+	app->released_number = app->wanted;
 	pthread_cond_broadcast(&app->released);
 	pause->released_ns = now_ns();
 	pthread_mutex_unlock(&app->mutex);
 }
 
 /*
- * A stopped application makes no garbage: times that pass while it stands
- * still ask for no stop of their own.
+ * A stopped application makes no garbage: times that pass while it is stopped
+ * request no stop of their own.
  */
 static int64_t next_time(const struct schedule *schedule, int64_t seq)
 {

@@ -30,11 +30,11 @@ struct line {
  */
 struct pause {
 	int64_t requested_ns;	/* 0: none; CLOCK_MONOTONIC as the others */
-	int64_t reached_ns;	/* the last thread stands still */
+	int64_t reached_ns;	/* the last thread has stopped */
 	int64_t logged_ns;	/* the line is written, or queued */
 	int64_t released_ns;
 	int64_t threads;	/* that stood still */
-	int64_t shortest_ns;	/* that any of them stood, by its own clock */
+	int64_t shortest_ns;	/* stop of any of them, by its own clock */
 	struct line line;
 };
 
@@ -77,8 +77,8 @@ struct application {
 	pthread_cond_t released;
 	int64_t wanted;			/* number of the last stop, from 1 */
 	struct pause *pause;		/* that stop */
-	int64_t let_go;			/* number of the last that ended */
-	int64_t standing;
+	int64_t released_number;	/* of the last stop that ended */
+	int64_t stopped;
 	int64_t present;		/* workers that have not ended */
 };
 
@@ -90,8 +90,8 @@ void *write_lines(void *argument);
 void close_queue(struct log *log);
 
 /*
- * Writes the logs that were asked for, says how the run went on stderr;
- * the exit status.
+ * Writes the requested logs and prints the counts to stderr. Returns the exit
+ * status.
  */
 int report(const struct application *application,
 	   const struct timing *timing);

@@ -4,6 +4,7 @@ read from machine code, and the classes of waits."""
 
 from __future__ import annotations
 
+import os
 import struct
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drill import callees, sleeps, text, waits
+from drill import callees, cli, rounds, sleeps, text, waits
 from drill.rounds import Round
 from drill.tree import merged, one_line
 
@@ -117,6 +118,17 @@ def test_without_the_rules_the_stack_stays(monkeypatch: pytest.MonkeyPatch) -> N
     answer = text.answer([last], "vfs_write")
     assert "in folio_wait_bit_common < __filemap_get_folio\n\n" in answer
     assert "page_lock" not in answer
+
+
+@pytest.mark.parametrize("found", [False, True])
+def test_missing_rules_are_said_at_the_start(
+    found: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(waits, "CLASSIFIES", found)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(rounds, "auto", lambda *_: [Round(())])
+    assert cli.main(["--auto", "-p", str(os.getpid())]) == 1
+    assert ("PYTHONPATH" in capsys.readouterr().err) is not found
 
 
 def test_calls_are_read_from_x86_code() -> None:

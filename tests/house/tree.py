@@ -12,14 +12,24 @@ from support import PROJECT
 PYTHON_SHEBANG = re.compile(rb"#!.*\bpython")
 
 
-def tracked(tree: Path) -> list[Path]:
-    """Files of a git tree: tracked, or new and not ignored."""
+def _listed(tree: Path) -> set[Path]:
+    """What git lists: tracked, or new and not ignored."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(
         command, cwd=tree, capture_output=True, text=True, check=True
     )
-    files = [tree / line for line in listed.stdout.splitlines()]
-    return sorted({path for path in files if path.is_file() and not path.is_symlink()})
+    return {tree / line for line in listed.stdout.splitlines()}
+
+
+def tracked(tree: Path) -> list[Path]:
+    """Files of a git tree, without links."""
+    files = _listed(tree)
+    return sorted(path for path in files if path.is_file() and not path.is_symlink())
+
+
+def tracked_links(tree: Path) -> list[Path]:
+    """Symbolic links of a git tree."""
+    return sorted(path for path in _listed(tree) if path.is_symlink())
 
 
 def python_files(files: list[Path]) -> list[Path]:

@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from drill import arguments, rounds, text
+from drill import arguments, rounds, text, waits
 from drill.debuginfo import Debuginfo
 from drill.workload import Command, Process, must_exist
 from launcher.errors import Parser, TraceError, check_architecture
@@ -55,6 +55,8 @@ def drill(options: argparse.Namespace) -> str:
     debuginfo = Debuginfo() if options.arguments else None
     if options.pid is not None:
         must_exist(options.pid)
+    if not waits.CLASSIFIES:
+        tell("waits stay without a class: set PYTHONPATH to this tree's analysis/")
     passed = () if options.stall_us is None else ("--stall-us", str(options.stall_us))
     tracer = rounds.Tracer(options.root, passed, options.module)
 

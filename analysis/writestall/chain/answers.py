@@ -78,6 +78,8 @@ class Answer:
         Returns what `keep` gathers from the first `most` of them.
         """
         questions = tuple(row for row in questions if row not in self._gathered)
+        if not questions and not keep:
+            return None
         makes = [question.ask for question in questions]
         found = collect(self.slowest, self._source, makes, keep, most)
         kept = found.pop() if keep else None

@@ -20,7 +20,7 @@ from writestall.chain.waits import Wait, in_runqueue, io_work, running, unexplai
 from writestall.classify import classes as c
 from writestall.classify import endings as e
 from writestall.classify.stack import role
-from writestall.events.contract import Stack, Write
+from writestall.events.contract import Write
 from writestall.events.stream import Stream
 
 MAX_DEPTH = 48
@@ -51,7 +51,6 @@ class Explainer:
         self._lossy = stream.lost_events > 0
         self._io_holders = IoHolders(timelines)
         self._log_queue = timelines.overlaps(lambda case: case.cls == c.LOG_SPACE)
-        self._writers: dict[tuple[int, str | None, Stack], Task] = {}
         # Of the chain being made: the sleeps being followed, and how many more waits
         # may be.
         self._followed: list[int] = []
@@ -59,7 +58,8 @@ class Explainer:
 
     def chain(self, id: int, write: Write) -> Chain:
         """The chain of one write; `id` is its event's line number."""
-        task, self._budget = self._writer(write), MAX_PARTS
+        task = Task(write.tid, write.comm or "?", role(write.kstack, write.comm))
+        self._budget = MAX_PARTS
         parts: list[Part] = []
         awake_ns = asleep_ns = 0
         end_ns = write.t_ns + write.dur_ns
@@ -75,14 +75,6 @@ class Explainer:
                 awake_ns += stop_ns - start_ns
         parts += self._rest(write, task, awake_ns, asleep_ns)
         return Chain(id, write, task, tuple(parts))
-
-    def _writer(self, write: Write) -> Task:
-        key = (write.tid, write.comm, write.kstack)
-        known = self._writers.get(key)
-        if known is None:
-            known = Task(write.tid, write.comm or "?", role(write.kstack, write.comm))
-            self._writers[key] = known
-        return known
 
     def _rest(
         self, write: Write, task: Task, awake_ns: int, asleep_ns: int

@@ -51,26 +51,14 @@ def _parser() -> Parser:
     )
     add = parser.add_argument
     add("phase", choices=("list", "write", "check"))
-    add(
-        "options",
-        metavar="A,B",
-        nargs="?",
-        default="",
-        help="options of repro/matrix.toml",
-    )
+    add("options", metavar="A,B", nargs="?", default="", help="of repro/matrix.toml")
     add("--disk", metavar="DEV", help="scratch disk; its data is lost")
     add("--journal-disk", metavar="DEV", help="second scratch disk, if needed")
     add("--scenario", metavar="FILE", type=Path, help="use its rules and its sysctls")
     add("--build", metavar="DIR", type=Path, help="folder of biodelay.ko")
     add("--promises", metavar="FILE", type=Path, help="file that survives the reset")
     add("--kept", metavar="FILE", type=Path, help="file for the result of check")
-    add(
-        "--seconds",
-        metavar="S",
-        type=whole(1, 3600),
-        default=10,
-        help="time to the reset (10)",
-    )
+    add("--seconds", metavar="S", type=whole(1, 3600), default=10, help="to the reset")
     add(
         "--cut-this-machine",
         action="store_true",

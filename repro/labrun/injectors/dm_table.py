@@ -34,12 +34,7 @@ NAME = "dm-delay"
 CLASSES = ("read", "write", "flush")
 # Keys that dm-delay does not support.
 CANNOT = defaults(
-    "flags_none",
-    "lanes",
-    "probability",
-    "correlation",
-    "space_bytes",
-    "burst_on_ms",
+    "flags_none", "lanes", "probability", "correlation", "space_bytes", "burst_on_ms"
 )
 
 

@@ -55,10 +55,7 @@ def _program(target: Path) -> list[list[str]]:
 def _biodelay(target: Path) -> list[list[str]]:
     kernel = f"KDIR=/lib/modules/{os.uname().release}/build"
     built = str(TREE / "kmod" / target.name)
-    return [
-        ["make", "-sC", str(TREE / "kmod"), kernel],
-        ["cp", built, str(target)],
-    ]
+    return [["make", "-sC", str(TREE / "kmod"), kernel], ["cp", built, str(target)]]
 
 
 def _script(target: Path) -> list[list[str]]:

@@ -13,26 +13,20 @@ from labrun.run import tracer
 from labrun.scenario.keys import Scenario, version
 from labrun.setup import memory, tuning
 
-PACKAGES = {
-    "mkfs.ext4": "e2fsprogs",
-    "mkfs.xfs": "xfsprogs",
-    "mkfs.btrfs": "btrfs-progs",
-    "mkfs.f2fs": "f2fs-tools",
-    "mount": "mount",
-    "umount": "mount",
-    "losetup": "mount",
-    "modprobe": "kmod",
-    "wipefs": "util-linux",
-    "mkswap": "util-linux",
-    "swapon": "mount",
-    "swapoff": "mount",
+TOOLS_OF = {
+    "e2fsprogs": "mkfs.ext4",
+    "xfsprogs": "mkfs.xfs",
+    "btrfs-progs": "mkfs.btrfs",
+    "f2fs-tools": "mkfs.f2fs",
+    "mount": "mount umount losetup swapon swapoff",
+    "kmod": "modprobe insmod rmmod",
+    "util-linux": "wipefs mkswap",
     "dmsetup": "dmsetup",
     "fio": "fio",
-    "insmod": "kmod",
-    "rmmod": "kmod",
-    "staprun": "systemtap",
+    "systemtap": "staprun",
     "bpftrace": "bpftrace",
 }
+PACKAGES = {tool: name for name, tools in TOOLS_OF.items() for tool in tools.split()}
 ENGINE_TOOLS = {"stap": "staprun", "bpftrace": "bpftrace"}
 
 

@@ -53,12 +53,8 @@ def argv(engine: Engine, build: Path, trace: Trace, output: Path) -> list[str]:
         engine.name,
         SCRIPT,
         *module,
-        "--floor-us",
-        str(trace.floor_us),
-        "--stall-us",
-        str(trace.stall_us),
-        "--output",
-        str(output),
+        *("--floor-us", str(trace.floor_us), "--stall-us", str(trace.stall_us)),
+        *("--output", str(output)),
     ]
 
 
@@ -76,9 +72,7 @@ class Tracer:
             "engine": engine.name,
             "version": None,
             "script": SCRIPT,
-            "exit_status": None,
-            "events": None,
-            "lost": None,
+            **dict.fromkeys(("exit_status", "events", "lost")),
         }
 
     def start(self, command: list[str]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from labrun.scenario.kinds import (
     NAME,
@@ -23,23 +24,12 @@ from labrun.scenario.kinds import (
 from labrun.scenario.rule import INJECTORS, Inject
 from labrun.scenario.schema import key
 
-CLASSES = (
-    "page_lock",
-    "page_writeback",
-    "journal_buffer",
-    "journal_transaction",
-    "journal_commit_wait",
-    "journal_space",
-    "dirty_throttle",
-    "inode_lock",
-    "fs_lock",
-    "log_space",
-    "fs_transaction",
-    "block_queue",
-    "device_io",
-    "raid_or_dm",
-    "memory",
-    "other",
+CLASSES = tuple(
+    """
+    page_lock page_writeback journal_buffer journal_transaction journal_commit_wait
+    journal_space dirty_throttle inode_lock fs_lock log_space fs_transaction block_queue
+    device_io raid_or_dm memory other
+    """.split()
 )
 VERSION = r"\d{1,2}\.\d{1,3}"
 VERSION_HELP = "a kernel release like 6.12"
@@ -72,8 +62,7 @@ class FileSystem:
     mkfs_options: tuple[str, ...] = key("arguments of mkfs.TYPE before the disk", ())
     mount_options: tuple[str, ...] = key("options of mount -o", ())
     external_journal: bool = key(
-        "ext4's journal on a disk of its own, --journal-disk",
-        False,
+        "ext4's journal on a disk of its own, --journal-disk", False
     )
     loop: bool = key(
         "on a loop device over the disk, whose queue is the one of [queue]", False
@@ -126,23 +115,23 @@ class Workload:
 AnyWorkload = Workload | Safepoint | Broker | Fio
 
 
+def sleep_key(help: str, default_us: int) -> Any:
+    """Return the key of a threshold of the tracers."""
+    return key(help, default_us, unit="us", minimum=1, maximum=60_000_000)
+
+
+def ms_key(help: str, *default: None) -> Any:
+    """Return the key of a length in ms."""
+    return key(help, *default, unit="ms", minimum=0, maximum=3_600_000)
+
+
 @dataclass(frozen=True)
 class Trace:
     """The thresholds of the tracers."""
 
-    floor_us: int = key(
-        "shortest sleep that gives a block event",
-        1_000,
-        unit="us",
-        minimum=1,
-        maximum=60_000_000,
-    )
-    stall_us: int = key(
-        "least sleep in one call that gives a write event",
-        50_000,
-        unit="us",
-        minimum=1,
-        maximum=60_000_000,
+    floor_us: int = sleep_key("shortest sleep that gives a block event", 1_000)
+    stall_us: int = sleep_key(
+        "least sleep in one call that gives a write event", 50_000
     )
 
 
@@ -156,9 +145,7 @@ class Expect:
     stalled_writes_min: int = key(
         "least number of stalled writes", minimum=0, maximum=10**9
     )
-    stall_ms_min: int = key(
-        "least length of each of them", unit="ms", minimum=0, maximum=3_600_000
-    )
+    stall_ms_min: int = ms_key("least length of each of them")
     stalled_writes_max: int | None = key(
         "greatest number of stalled writes, of any length",
         None,
@@ -171,19 +158,9 @@ class Expect:
         choices=CLASSES,
     )
     writer_untouched: bool = key("no rule may match the writer itself", True)
-    pause_ms_min: int | None = key(
-        "least length of the longest pause",
-        None,
-        unit="ms",
-        minimum=0,
-        maximum=3_600_000,
-    )
-    logging_ms_max: int | None = key(
-        "greatest time that a pause spends on logging its line",
-        None,
-        unit="ms",
-        minimum=0,
-        maximum=3_600_000,
+    pause_ms_min: int | None = ms_key("least length of the longest pause", None)
+    logging_ms_max: int | None = ms_key(
+        "greatest time that a pause spends on logging its line", None
     )
     threads_stopped: int | None = key(
         "least number of threads stopped in the longest pause",
@@ -191,13 +168,7 @@ class Expect:
         minimum=0,
         maximum=1024,
     )
-    request_ms_min: int | None = key(
-        "least length of the slowest request",
-        None,
-        unit="ms",
-        minimum=0,
-        maximum=3_600_000,
-    )
+    request_ms_min: int | None = ms_key("least length of the slowest request", None)
     writes_p999_below_us: int | None = key(
         "99.9 % of the calls take less than this",
         None,

@@ -58,11 +58,7 @@ class Safepoint:
         "time between two intended units of work of one thread", 10_000
     )
     unit_us: int = key(
-        "CPU time of a unit of work",
-        100,
-        unit="us",
-        minimum=1,
-        maximum=HOUR_US,
+        "CPU time of a unit of work", 100, unit="us", minimum=1, maximum=HOUR_US
     )
     asynchronous: bool = key("a separate thread writes the log", False)
     on_tmpfs: bool = key("the log is on a tmpfs, not on the scratch disk", False)

@@ -29,37 +29,31 @@ def record_stem(index: int, workload: AnyWorkload) -> str:
     return "writer" if index == 0 else f"writer-{workload.name}"
 
 
-def _latwriter(workload: Workload, _: Path) -> list[Any]:
+def _latwriter(work: Workload, _: Path) -> list[Any]:
     return [
-        "--writers",
-        workload.writers,
-        *(["--shared-file"] if workload.shared_file else []),
-        *(["--pwrite", workload.region_bytes] if workload.region_bytes else []),
-        "--fsync-every",
-        workload.fsync_every,
+        *("--writers", work.writers),
+        *(["--shared-file"] if work.shared_file else []),
+        *(["--pwrite", work.region_bytes] if work.region_bytes else []),
+        *("--fsync-every", work.fsync_every),
     ]
 
 
-def _safepoint(workload: Safepoint, records: Path) -> list[Any]:
+def _safepoint(work: Safepoint, records: Path) -> list[Any]:
     return [
-        "--threads",
-        workload.threads,
-        "--unit-interval-us",
-        workload.unit_interval_us,
-        "--unit-us",
-        workload.unit_us,
-        *(["--async"] if workload.asynchronous else []),
-        "--hlog-pause",
-        f"{records}-pause.hlog",
+        *("--threads", work.threads),
+        *("--unit-interval-us", work.unit_interval_us),
+        *("--unit-us", work.unit_us),
+        *(["--async"] if work.asynchronous else []),
+        *("--hlog-pause", f"{records}-pause.hlog"),
     ]
 
 
-def _broker(workload: Broker, _: Path) -> list[Any]:
-    return ["--partitions", workload.partitions, "--threads", workload.threads]
+def _broker(work: Broker, _: Path) -> list[Any]:
+    return ["--partitions", work.partitions, "--threads", work.threads]
 
 
-def _fio(workload: Fio, _: Path) -> list[Any]:
-    return ["--job", workload.job_file]
+def _fio(work: Fio, _: Path) -> list[Any]:
+    return ["--job", work.job_file]
 
 
 # The options of each program besides the common ones.
@@ -82,28 +76,15 @@ def argv(
     records: Path,
 ) -> list[str]:
     """Return a program's command line; `records` is the stem of its logs."""
+    name = workload.name if isinstance(workload, Broker) else f"{workload.name}.log"
     words: list[Any] = [
         SCRIPTS.get(workload.kind, programs / workload.kind),
         *OPTIONS[workload.kind](workload, records),
-        "--bytes",
-        workload.write_bytes,
-        "--interval-us",
-        workload.interval_us,
-        "--duration-s",
-        duration_s,
-        "--slow-us",
-        workload.slow_us,
-        "--seed",
-        seed,
-        "--path",
-        folder
-        / (workload.name if isinstance(workload, Broker) else f"{workload.name}.log"),
-        "--hlog",
-        f"{records}.hlog",
-        "--hlog-service",
-        f"{records}-service.hlog",
-        "--slow-log",
-        f"{records}.jsonl",
+        *("--bytes", workload.write_bytes, "--interval-us", workload.interval_us),
+        *("--duration-s", duration_s, "--slow-us", workload.slow_us, "--seed", seed),
+        *("--path", folder / name, "--hlog", f"{records}.hlog"),
+        *("--hlog-service", f"{records}-service.hlog"),
+        *("--slow-log", f"{records}.jsonl"),
     ]
     return list(map(str, words))
 

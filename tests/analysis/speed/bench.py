@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""bench: measure what the commands cost by number of events, as a table.
+"""bench: measure what the commands cost by the number of events.
 
 Method: for each size a run is replayed from recorded ones (replay.py), and each command
 reads it in a process of its own; user and system CPU seconds and wall time are the
@@ -8,9 +8,8 @@ pages they share counted once: the larger of what wait4 says of the largest of t
 of what all of them held (Pss), looked at four times a second. Of the small sizes, the
 least of three tries. `us/event` is CPU time by event; `growth` is that by the smallest
 size's: 1.0 everywhere would be a straight line through zero, and less than 1 is the
-start of the program, which many events share. Machine code is made by the first run
-that is worth it, and kept: that run is not the least of three. A size this machine has
-no room for is skipped, and the table says so.
+start of the program, which many events share. A size this machine has no room for is
+skipped, and the table says so.
 """
 
 from __future__ import annotations

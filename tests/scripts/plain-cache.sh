@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# plain-cache.sh: fill a SystemTap cache by the commands in the scripts' headers
+#
+# usage: plain-cache.sh RELEASE ARCHIVE, in a folder with stap/ and trace/
+# stap compiles a script for more than ten minutes on an emulated CPU. Where it finds
+# this cache it does not. Its key has the sizes of folders (SystemTap's hash.cxx), which
+# differ between file systems: cache, build tree and runtime lie in /tmp, in memory
+# here as in a guest.
+set -eu
+release=$1 archive=$2
+export SYSTEMTAP_DIR=/tmp/systemtap SYSTEMTAP_RUNTIME=/tmp/runtime
+cp --archive /usr/share/systemtap/runtime /tmp
+SYSTEMTAP_RELEASE=$(trace/build-tree "$release")
+export SYSTEMTAP_RELEASE
+for script in stap/*.stp; do
+	line=$(python3 tests/scripts/plain.py "$script" "$release")
+	read -ra words <<<"$line"
+	stap -p4 "${words[@]}"
+done
+tar --create --file "$archive" --directory / tmp/systemtap tmp/runtime
