@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_processes import share
 
 import replay
+from writestall.chain import answers
+from writestall.chain.collect import collect
 from writestall.cli.main import main
 from writestall.export import chains_json
 
@@ -42,6 +45,35 @@ def test_the_slowest_are_kept_and_the_others_counted(
     short = told(run)
     assert short["chains"] == whole["chains"][:7]
     assert short["left_out"] == len(whole["chains"]) - 7
+
+
+def test_processes_share_what_is_kept(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """The same file where some of them keep nothing, and the same page beside it."""
+    monkeypatch.setattr(chains_json, "MOST_CHAINS", 7)
+    files = []
+    for processes in (1, 2, 3):
+        share(monkeypatch, processes)
+        assert main(["explain", str(run), "--report"]) == 0
+        files.append([(run / name).read_bytes() for name in FILES])
+    assert files[0] == files[1] == files[2]
+    assert len(told(run)["chains"]) == 7
+
+
+def test_a_page_asks_nothing_twice(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """All chains are made once, for the answer and the page."""
+    passes = []
+
+    def counted(*given: Any) -> Any:
+        passes.append(given)
+        return collect(*given)
+
+    monkeypatch.setattr(answers, "collect", counted)
+    assert main(["explain", str(run), "--report"]) == 0
+    assert len(passes) == 1
 
 
 def test_those_left_out_are_still_told(
