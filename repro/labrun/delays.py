@@ -4,6 +4,7 @@
     delay-table normal MEAN STDDEV          cut at 0
     delay-table lognormal MEDIAN SIGMA      SIGMA of the logarithm, no unit
     delay-table pareto MINIMUM ALPHA        ALPHA: 1.16 is 80:20, lower is heavier
+    delay-table uniform LEAST MOST
     delay-table fio LOG                     fio's --write_lat_log
     delay-table blkparse LOG                blkparse's text: issue (D) to completion (C)
     delay-table biosnoop LOG                biosnoop's text, its last column in ms
@@ -90,6 +91,11 @@ def lognormal(median_ns: float, sigma: float) -> Quantile:
 def pareto(minimum_ns: float, alpha: float) -> Quantile:
     """Share above x is (minimum / x) ** alpha."""
     return lambda share: minimum_ns * (1 - share) ** (-1 / alpha)
+
+
+def uniform(least_ns: float, most_ns: float) -> Quantile:
+    """Each delay between two equally likely."""
+    return lambda share: least_ns + (most_ns - least_ns) * share
 
 
 def recorded(samples_ns: list[float]) -> Quantile:
@@ -180,6 +186,7 @@ FORMULAS: dict[str, tuple[str, str, Number, Callable[[float, float], Quantile]]]
     "normal": ("MEAN", "STDDEV", duration_ns, normal),
     "lognormal": ("MEDIAN", "SIGMA", positive, lognormal),
     "pareto": ("MINIMUM", "ALPHA", positive, pareto),
+    "uniform": ("LEAST", "MOST", duration_ns, uniform),
 }
 
 

@@ -13,8 +13,8 @@ from labrun.schema import key
 INJECTORS = ("biodelay", "dm-delay", "scsi_debug")
 MODES = ("sleep", "defer", "spin")
 FLAGS = ("SYNC", "META", "PRIO", "FUA", "PREFLUSH", "RAHEAD")
-# Distributions that biodelay knows itself, in ns; the others are tables of ours.
-NATIVE = re.compile(r"uniform \d+ \d+|bimodal \d+ \d+ \d+|table( \d+:\d+)+")
+# A distribution as biodelay takes it, in ns; formulas are made into such tables.
+TABLE = re.compile(r"table( \d+:\d+)+")
 HOUR_MS = 3_600_000
 
 
@@ -104,7 +104,7 @@ def mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
         yield "delay_us", "missing: time a bio is held; or give delay"
     if rule.delay_us is not None and rule.delay is not None:
         yield "delay", "delay_us is there too; leave one out"
-    if rule.delay is not None and not NATIVE.fullmatch(rule.delay):
+    if rule.delay is not None and not TABLE.fullmatch(rule.delay):
         try:
             delays.formula(rule.delay)
         except delays.InputError as error:
@@ -116,8 +116,8 @@ def mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
 def _delay(rule: Inject) -> dict[str, str]:
     if rule.delay is None:
         return {"delay_us": str(rule.delay_us)}
-    native = NATIVE.fullmatch(rule.delay)
-    return {"delay": rule.delay if native else delays.formula(rule.delay)}
+    table = TABLE.fullmatch(rule.delay)
+    return {"delay": rule.delay if table else delays.formula(rule.delay)}
 
 
 def _words(rule: Inject) -> dict[str, str]:
