@@ -22,7 +22,7 @@
 	X(sectors, "bios that touch FIRST-LAST, 512-byte sectors of the device; default all") \
 	X(bytes, "bios of FIRST-LAST bytes; default all") \
 	X(mode, "how to delay: sleep, defer or spin; default sleep") \
-	X(delay, "NS, uniform NS NS, bimodal NS NS PPB or table PPB:NS ...; needed to arm") \
+	X(delay, "NS or table PPB:NS ... (repro/delay-table); needed to arm") \
 	X(delay_us, "fixed delay in microseconds, 1 to 30000000; short for delay") \
 	X(seed, "of the random numbers: 0 to 2^64-1, default 1") \
 	X(correlation, "chance that a delay repeats the last one: 0 to 1000 permille, default 0") \

@@ -6,6 +6,7 @@
 #include <linux/atomic.h>
 #include <linux/blkdev.h>
 #include <linux/hrtimer.h>
+#include <linux/kprobes.h>
 #include <linux/list.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
@@ -239,7 +240,8 @@ int biodelay_guard_device(const struct biodelay_device *device,
 /* match.c: a bio and its submitter to yes or no */
 bool biodelay_match(const struct biodelay_spec *spec, const struct bio *bio);
 
-/* rule.c: rules, and the one that a bio is delayed by */
+/* rule.c: rules, the modes, and the rule that a bio is delayed by */
+extern const struct biodelay_mode_ops *const biodelay_modes[BIODELAY_MODES];
 struct biodelay_rule *biodelay_rule_match(const struct bio *bio,
 					  const struct biodelay_spec **spec);
 struct biodelay_rule *biodelay_rule_new(const char *name);
@@ -254,18 +256,22 @@ void biodelay_rules_for_each(void (*fn)(struct biodelay_rule *rule,
 					const struct biodelay_spec *spec,
 					void *data), void *data);
 
-/* hook.c: a call of the probed function to a detour */
-int biodelay_hook_init(void);
+/* hook.c: the probe of the block layer's entry */
+int biodelay_hook_init(kprobe_pre_handler_t handler);
 void biodelay_hook_leave(void);
 void biodelay_hook_exit(void);
 int biodelay_hook_get(void);
 void biodelay_hook_put(void);
 unsigned long biodelay_hook_missed(void);
 
-/* hook_entry_*.S: the detour; calls biodelay_hold(), goes on to the original */
-asmlinkage void biodelay_entry(void);
+/* catch.c: the probe's handler */
+int biodelay_catch(struct kprobe *probe, struct pt_regs *regs);
 
-/* hold.c: a claimed bio to a sleeping submitter and a record */
+/* hook_entry_*.S: call biodelay_hold() of sleep.c, go on to the original */
+asmlinkage void biodelay_entry(void);
+asmlinkage void biodelay_hold(struct bio *bio);
+
+/* hold.c: bios that are held, and the tasks that the probe lets pass */
 extern atomic_t biodelay_tabled;
 
 /** biodelay_holds_any() - whether a task may be on a detour; takes no lock */
@@ -278,26 +284,49 @@ int biodelay_holds_init(unsigned int count);
 void biodelay_holds_exit(void);
 struct biodelay_hold *biodelay_hold_claim(struct biodelay_rule *rule,
 					  const struct biodelay_spec *spec,
-					  struct bio *bio);
-void biodelay_spin(struct biodelay_rule *rule, const struct biodelay_spec *spec,
-		   const struct bio *bio);
+					  struct bio *bio,
+					  struct task_struct *sleeper);
+struct biodelay_hold *biodelay_hold_current(void);
 bool biodelay_hold_passes(void);
 void biodelay_hold_release(struct biodelay_hold *hold,
 			   struct task_struct *task);
-void biodelay_hold_forget(struct biodelay_hold *hold);
-asmlinkage void biodelay_hold(struct bio *bio);
-void biodelay_account(struct biodelay_rule *rule,
-		      struct biodelay_record *record);
-void biodelay_holds_open(struct biodelay_rule *rule);
-void biodelay_holds_close(struct biodelay_rule *rule);
+int biodelay_holds_allow(struct biodelay_rule *rule, bool armed);
+void biodelay_holds_wake(struct biodelay_rule *rule);
 void biodelay_holds_settle(void);
 
-/* defer.c: a claimed bio to its submission by a worker when it is due */
-void biodelay_defer_init(struct biodelay_queue *queue);
-int biodelay_defer_start(struct biodelay_rule *rule);
-void biodelay_defer_stop(struct biodelay_rule *rule);
-void biodelay_defer(struct biodelay_hold *hold);
-void biodelay_defer_flush(struct biodelay_rule *rule);
+/**
+ * struct biodelay_mode_ops - a mode of delaying; all but @delay may be NULL
+ * @start: prepare a rule that is about to be armed; 0 or an errno
+ * @delay: delay a bio, in the probe's handler; 1 when its submitter was
+ *         redirected, 0, or -EBUSY when the bio is to pass
+ * @flush: end the delays of a rule that claims nothing any more; do not wait
+ * @stop: undo @start for a rule that holds nothing
+ */
+struct biodelay_mode_ops {
+	int (*start)(struct biodelay_rule *rule);
+	int (*delay)(struct biodelay_rule *rule,
+		     const struct biodelay_spec *spec, struct bio *bio,
+		     struct pt_regs *regs);
+	void (*flush)(struct biodelay_rule *rule);
+	void (*stop)(struct biodelay_rule *rule);
+};
+
+/* sleep.c, defer.c, spin.c */
+extern const struct biodelay_mode_ops biodelay_sleep_ops;
+extern const struct biodelay_mode_ops biodelay_defer_ops;
+extern const struct biodelay_mode_ops biodelay_spin_ops;
+
+/* record.c: records of delayed bios, and the file to read them from */
+int biodelay_records_init(unsigned int per_cpu);
+void biodelay_records_exit(void);
+void biodelay_record_begin(struct biodelay_record *record,
+			   struct biodelay_rule *rule,
+			   const struct biodelay_spec *spec,
+			   const struct bio *bio);
+void biodelay_record_end(struct biodelay_record *record,
+			 struct biodelay_rule *rule);
+void biodelay_records_count(u64 *written, u64 *lost);
+extern const struct file_operations biodelay_record_fops;
 
 /* status.c: the debugfs folder */
 int biodelay_status_init(void);

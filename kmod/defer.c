@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* defer.c: a claimed bio to its submission by a worker when it is due */
+/* defer.c: mode defer: a thread submits the bio when it is due */
 #include <linux/bio.h>
+#include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/slab.h>
@@ -47,11 +48,11 @@ static void submit(struct biodelay_rule *rule, struct biodelay_hold *hold)
 {
 	struct bio *bio = hold->bio;
 
-	biodelay_account(rule, &hold->record);
+	biodelay_record_end(&hold->record, rule);
 	biodelay_hold_release(hold, current);
 	BIODELAY_PROBED(bio);
-	biodelay_hold_forget(hold);
-	/* Last: a rule that holds nothing may go, and its worker with it. */
+	biodelay_hold_passes(); /* where the probe did not fire */
+	/* Last: a rule that holds nothing may be freed, with its worker. */
 	atomic_dec(&rule->in_flight);
 }
 
@@ -79,26 +80,17 @@ static int work(void *data)
 	return 0;
 }
 
-/**
- * biodelay_defer() - put a claimed bio off until it is due
- * @hold: its hold, which the rule's worker releases
- *
- * The caller's submission is over with this, as it is when a driver has queued
- * a bio; flushes need no order among bios that have not completed.
- *
- * Context: the probe's handler.
- */
-void biodelay_defer(struct biodelay_hold *hold)
+/* A bio claimed before the flush, but queued after it, is due at once. */
+static void enqueue(struct biodelay_queue *queue, struct biodelay_hold *hold)
 {
-	struct biodelay_queue *queue = &hold->rule->queue;
 	unsigned long flags;
 	bool first;
 
+	timerqueue_init(&hold->due);
 	hold->due.expires = ns_to_ktime(hold->record.t_ns +
 					hold->record.requested_ns);
 	raw_spin_lock_irqsave(&queue->lock, flags);
 	first = timerqueue_add(&queue->due, &hold->due);
-	/* A bio claimed before the flush, but queued after it, is due at once. */
 	if (first || queue->flushing)
 		hrtimer_start(&queue->timer,
 			      queue->flushing ? 0 : hold->due.expires,
@@ -106,13 +98,33 @@ void biodelay_defer(struct biodelay_hold *hold)
 	raw_spin_unlock_irqrestore(&queue->lock, flags);
 }
 
-/**
- * biodelay_defer_flush() - submit now what a rule has put off
- * @rule: a rule that claims nothing any more
+/*
+ * The submission is over with this, as it is when a driver has queued a bio;
+ * flushes need no order among bios that have not completed.
  *
- * Context: any; does not wait.
+ * Skip the call: return through hex_to_bin(), which is not ours, so unload need
+ * not wait. It returns -1 for a character that is no digit. Up to 5.15 the
+ * probed function returned a cookie to poll with (3e08773c3841, "block: switch
+ * polling to be bio based", 5.16); -1 is BLK_QC_T_NONE, nothing to poll for.
  */
-void biodelay_defer_flush(struct biodelay_rule *rule)
+static int defer_delay(struct biodelay_rule *rule,
+		       const struct biodelay_spec *spec, struct bio *bio,
+		       struct pt_regs *regs)
+{
+	struct biodelay_hold *hold = biodelay_hold_claim(rule, spec, bio, NULL);
+
+	if (!hold)
+		return -EBUSY;
+	if (BIODELAY_PAUSE_MS) /* in a test's build: the rule is disarmed here */
+		mdelay(BIODELAY_PAUSE_MS);
+	biodelay_keep_submitter(bio);
+	enqueue(&rule->queue, hold);
+	BIODELAY_ARGUMENT(regs) = '\0';
+	instruction_pointer_set(regs, (unsigned long)hex_to_bin);
+	return 1;
+}
+
+static void defer_flush(struct biodelay_rule *rule)
 {
 	struct biodelay_queue *queue = &rule->queue;
 	unsigned long flags;
@@ -123,51 +135,36 @@ void biodelay_defer_flush(struct biodelay_rule *rule)
 	wake_up_process(queue->worker);
 }
 
-/**
- * biodelay_defer_init() - an empty queue without a worker
- * @queue: the queue
- */
-void biodelay_defer_init(struct biodelay_queue *queue)
+/* Of real-time priority: a busy CPU must not add to the delay. */
+static int defer_start(struct biodelay_rule *rule)
 {
-	raw_spin_lock_init(&queue->lock);
-	timerqueue_init_head(&queue->due);
-	hrtimer_setup(&queue->timer, time_is_up, CLOCK_MONOTONIC,
-		      HRTIMER_MODE_ABS);
-}
-
-/**
- * biodelay_defer_start() - give a rule its worker
- * @rule: a disarmed rule
- *
- * Of real-time priority: what a busy CPU adds would be a delay nobody asked
- * for.
- *
- * Context: may sleep.
- * Return: 0 or kthread_create()'s error.
- */
-int biodelay_defer_start(struct biodelay_rule *rule)
-{
+	struct biodelay_queue *queue = &rule->queue;
 	struct task_struct *worker;
 
 	worker = kthread_create(work, rule, "biodelay/%s", rule->name);
 	if (IS_ERR(worker))
 		return PTR_ERR(worker);
 	sched_set_fifo(worker);
-	rule->queue.flushing = false;
-	rule->queue.worker = worker;
+	raw_spin_lock_init(&queue->lock);
+	timerqueue_init_head(&queue->due);
+	hrtimer_setup(&queue->timer, time_is_up, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_ABS);
+	queue->flushing = false;
+	queue->worker = worker;
 	wake_up_process(worker);
 	return 0;
 }
 
-/**
- * biodelay_defer_stop() - undo biodelay_defer_start()
- * @rule: a rule that holds nothing
- *
- * Context: may sleep.
- */
-void biodelay_defer_stop(struct biodelay_rule *rule)
+/* The rule holds nothing any more. */
+static void defer_stop(struct biodelay_rule *rule)
 {
 	hrtimer_cancel(&rule->queue.timer);
 	kthread_stop(rule->queue.worker);
-	rule->queue.worker = NULL;
 }
+
+const struct biodelay_mode_ops biodelay_defer_ops = {
+	.start = defer_start,
+	.delay = defer_delay,
+	.flush = defer_flush,
+	.stop = defer_stop,
+};

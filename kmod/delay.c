@@ -24,49 +24,6 @@ static int add_point(struct biodelay_quantiles *delay, u64 ppb, u64 ns)
 	return 0;
 }
 
-static int parse_number(char **words, u64 *number)
-{
-	char *word = strsep(words, " ");
-
-	return word ? kstrtou64(word, 10, number) : -EINVAL;
-}
-
-static int parse_fixed(struct biodelay_quantiles *delay, char *words)
-{
-	u64 ns;
-	int err = parse_number(&words, &ns);
-
-	return err ?: words ? -EINVAL : add_point(delay, 0, ns);
-}
-
-static int parse_uniform(struct biodelay_quantiles *delay, char *words)
-{
-	u64 low, high;
-	int err = parse_number(&words, &low) ?: parse_number(&words, &high);
-
-	if (err || words)
-		return err ?: -EINVAL;
-	return add_point(delay, 0, low) ?:
-	       add_point(delay, BIODELAY_PPB, high);
-}
-
-/* Two fixed delays: a step straight up at the share of the first. */
-static int parse_bimodal(struct biodelay_quantiles *delay, char *words)
-{
-	u64 low, high, ppb;
-	int err = parse_number(&words, &low) ?:
-		  parse_number(&words, &high) ?: parse_number(&words, &ppb);
-
-	if (err || words)
-		return err ?: -EINVAL;
-	if (ppb > BIODELAY_PPB)
-		return -ERANGE;
-	ppb = BIODELAY_PPB - ppb;
-	return add_point(delay, 0, low) ?: add_point(delay, ppb, low) ?:
-	       add_point(delay, ppb, high) ?:
-	       add_point(delay, BIODELAY_PPB, high);
-}
-
 static int parse_table(struct biodelay_quantiles *delay, char *words)
 {
 	char *word;
@@ -86,10 +43,9 @@ static int parse_table(struct biodelay_quantiles *delay, char *words)
 }
 
 /**
- * biodelay_delay_parse() - the words for a distribution to its quantiles
+ * biodelay_delay_parse() - parse a fixed delay, or a distribution
  * @delay: set on success
- * @words: "NS", "uniform NS NS", "bimodal NS NS PPB" or "table PPB:NS ...";
- *         cut up on the way
+ * @words: "NS" or "table PPB:NS ..."; changed
  *
  * Return: 0; -EINVAL for words that are none of these, -ERANGE for a delay
  * above BIODELAY_MAX_DELAY_US or a share above 1e9, -EDOM for quantiles that
@@ -97,24 +53,14 @@ static int parse_table(struct biodelay_quantiles *delay, char *words)
  */
 int biodelay_delay_parse(struct biodelay_quantiles *delay, char *words)
 {
-	static const struct {
-		const char *name;
-		int (*parse)(struct biodelay_quantiles *delay, char *words);
-	} kinds[] = {
-		{ "uniform", parse_uniform },
-		{ "bimodal", parse_bimodal },
-		{ "table", parse_table },
-	};
-	size_t i;
+	char *first = strsep(&words, " ");
+	u64 ns;
 
 	delay->count = 0;
-	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		size_t n = strlen(kinds[i].name);
-
-		if (!strncmp(words, kinds[i].name, n) && words[n] == ' ')
-			return kinds[i].parse(delay, words + n + 1);
-	}
-	return parse_fixed(delay, words);
+	if (!strcmp(first, "table"))
+		return parse_table(delay, words);
+	return words ? -EINVAL : kstrtou64(first, 10, &ns) ?:
+				 add_point(delay, 0, ns);
 }
 
 /**

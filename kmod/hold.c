@@ -3,14 +3,9 @@
 #include <linux/bio.h>
 #include <linux/delay.h>
 #include <linux/hashtable.h>
-#include <linux/hrtimer.h>
-#include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/spinlock.h>
 #include "biodelay.h"
-
-#define CREATE_TRACE_POINTS
-#include "trace.h"
 
 static DEFINE_HASHTABLE(table, 8);
 static HLIST_HEAD(free_holds);
@@ -43,34 +38,6 @@ static void table_free(struct biodelay_hold *hold)
 	atomic_dec(&biodelay_tabled);
 }
 
-/* Runs in the timer interrupt; the sleeper cannot go before its timer does. */
-static enum hrtimer_restart time_is_up(struct hrtimer *timer)
-{
-	struct biodelay_hold *hold = container_of(timer, struct biodelay_hold, timer);
-
-	WRITE_ONCE(hold->over, true);
-	wake_up_process(hold->task);
-	return HRTIMER_NORESTART;
-}
-
-static void describe(struct biodelay_record *record,
-		     struct biodelay_rule *rule,
-		     const struct biodelay_spec *spec, const struct bio *bio)
-{
-	record->t_ns = ktime_get_ns();
-	record->dur_ns = 0;
-	record->requested_ns = biodelay_draw_delay_ns(rule, spec, record->t_ns);
-	record->sector = biodelay_device_sector(&spec->device, bio);
-	record->bytes = bio->bi_iter.bi_size;
-	record->dev = spec->device.dev;
-	record->flags = biodelay_flags_of(bio);
-	record->op = biodelay_op_of(bio);
-	record->mode = spec->mode;
-	record->tid = current->pid;
-	memcpy(record->comm, current->comm, TASK_COMM_LEN);
-	memcpy(record->rule, rule->name, BIODELAY_NAME_LEN);
-}
-
 static bool may_claim(const struct biodelay_rule *rule,
 		      const struct biodelay_spec *spec)
 {
@@ -81,10 +48,11 @@ static bool may_claim(const struct biodelay_rule *rule,
 }
 
 /**
- * biodelay_hold_claim() - take a bio that is about to be submitted
- * @rule: what it is delayed for
- * @spec: the rule's spec; its mode says who will release the hold
+ * biodelay_hold_claim() - claim a bio that is about to be submitted
+ * @rule: the rule that it is delayed by
+ * @spec: the rule's spec
  * @bio: the current task's bio
+ * @sleeper: the current task where it is to sleep; or NULL
  *
  * Context: the probe's handler.
  * Return: the hold, or NULL when the rule was disarmed or holds enough, every
@@ -92,7 +60,8 @@ static bool may_claim(const struct biodelay_rule *rule,
  */
 struct biodelay_hold *biodelay_hold_claim(struct biodelay_rule *rule,
 					  const struct biodelay_spec *spec,
-					  struct bio *bio)
+					  struct bio *bio,
+					  struct task_struct *sleeper)
 {
 	struct biodelay_hold *hold = NULL;
 	unsigned long flags;
@@ -106,37 +75,13 @@ struct biodelay_hold *biodelay_hold_claim(struct biodelay_rule *rule,
 		hold->rule = rule;
 		hold->over = false;
 		hold->passing = false;
-		describe(&hold->record, rule, spec, bio);
+		biodelay_record_begin(&hold->record, rule, spec, bio);
 		atomic_inc(&rule->in_flight);
-		if (spec->mode == BIODELAY_SLEEP)
-			table_add(hold, current);
+		if (sleeper)
+			table_add(hold, sleeper);
 	}
 	raw_spin_unlock_irqrestore(&table_lock, flags);
 	return hold;
-}
-
-/**
- * biodelay_spin() - keep the CPU for a bio's delay
- * @rule: what it is delayed for
- * @spec: the rule's spec
- * @bio: the current task's bio
- *
- * Context: the probe's handler: preemption is off, hence the low bound.
- */
-void biodelay_spin(struct biodelay_rule *rule, const struct biodelay_spec *spec,
-		   const struct bio *bio)
-{
-	struct biodelay_record record;
-
-	describe(&record, rule, spec, bio);
-	record.requested_ns = min(record.requested_ns,
-				  BIODELAY_MAX_SPIN_US * NSEC_PER_USEC);
-	atomic_inc(&rule->in_flight);
-	while (READ_ONCE(rule->armed) &&
-	       ktime_get_ns() - record.t_ns < record.requested_ns)
-		cpu_relax();
-	biodelay_account(rule, &record);
-	atomic_dec(&rule->in_flight);
 }
 
 /**
@@ -155,24 +100,6 @@ void biodelay_hold_release(struct biodelay_hold *hold, struct task_struct *task)
 	hold->passing = true;
 	if (!hash_hashed(&hold->node)) /* a sleeper's is there already */
 		table_add(hold, task);
-	raw_spin_unlock_irqrestore(&table_lock, flags);
-}
-
-/**
- * biodelay_hold_forget() - free a released hold that no probe has freed
- * @hold: released to the current task, whose submission is over
- *
- * Context: any.
- */
-void biodelay_hold_forget(struct biodelay_hold *hold)
-{
-	struct biodelay_hold *found;
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&table_lock, flags);
-	found = find_hold(current);
-	if (found && found == hold)
-		table_free(found);
 	raw_spin_unlock_irqrestore(&table_lock, flags);
 }
 
@@ -201,100 +128,55 @@ bool biodelay_hold_passes(void)
 	return passes;
 }
 
-/* State D and iowait, so that it looks like the blocked disk it plays. */
-static void sleep_until_over(struct biodelay_hold *hold)
-{
-	u64 due_ns = hold->record.t_ns + hold->record.requested_ns;
-
-	hrtimer_start(&hold->timer, ns_to_ktime(due_ns), HRTIMER_MODE_ABS);
-	for (;;) {
-		set_current_state(TASK_UNINTERRUPTIBLE);
-		if (READ_ONCE(hold->over))
-			break;
-		io_schedule();
-	}
-	__set_current_state(TASK_RUNNING);
-	hrtimer_cancel(&hold->timer);
-}
-
 /**
- * biodelay_account() - count and record a bio whose delay is over
- * @rule: what it was delayed for
- * @record: what is known of it but the time it took
+ * biodelay_hold_current() - the current task's hold
  *
- * Context: any but NMI.
+ * Context: any.
+ * Return: the hold, or NULL.
  */
-void biodelay_account(struct biodelay_rule *rule,
-		      struct biodelay_record *record)
+struct biodelay_hold *biodelay_hold_current(void)
 {
-	record->dur_ns = ktime_get_ns() - record->t_ns;
-	biodelay_count(rule, BIODELAY_DELAYED, 1);
-	biodelay_count(rule, BIODELAY_TOTAL_DELAY_NS, record->dur_ns);
-	biodelay_record_push(record);
-	trace_bio_delay(record);
-}
-
-/**
- * biodelay_hold() - keep the current task, and its claimed bio, for the delay
- * @bio: the bio
- *
- * Context: the submitter's own. Sleeps only where that may, as far as the
- * kernel counts it: submitters may by contract (might_sleep() in
- * submit_bio_noacct()), but a guest is no place to find out that one breaks it.
- */
-asmlinkage void biodelay_hold(struct bio *bio)
-{
-	struct biodelay_rule *rule;
 	struct biodelay_hold *hold;
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&table_lock, flags);
 	hold = find_hold(current);
 	raw_spin_unlock_irqrestore(&table_lock, flags);
-
-	if (WARN_ON_ONCE(!hold)) /* who is sent here was claimed before */
-		return;
-	rule = hold->rule;
-	if (!preempt_count() && !irqs_disabled() && !rcu_preempt_depth()) {
-		sleep_until_over(hold);
-		biodelay_account(rule, &hold->record);
-	} else {
-		biodelay_count(rule, BIODELAY_REFUSED_ATOMIC, 1);
-	}
-	biodelay_hold_release(hold, current);
-	/* Last: a rule that holds nothing may go. */
-	atomic_dec(&rule->in_flight);
+	return hold;
 }
 
 /**
- * biodelay_holds_open() - let a rule claim bios
+ * biodelay_holds_allow() - let a rule claim bios, or end its claims
  * @rule: the rule
+ * @armed: whether it may
+ *
+ * Return: bios held for @rule.
  */
-void biodelay_holds_open(struct biodelay_rule *rule)
+int biodelay_holds_allow(struct biodelay_rule *rule, bool armed)
 {
 	unsigned long flags;
+	int held;
 
 	raw_spin_lock_irqsave(&table_lock, flags);
-	rule->armed = true;
+	rule->armed = armed;
+	held = atomic_read(&rule->in_flight);
 	raw_spin_unlock_irqrestore(&table_lock, flags);
+	return held;
 }
 
 /**
- * biodelay_holds_close() - end a rule's claims, release everything it holds
- * @rule: the rule
+ * biodelay_holds_wake() - end the delay of each task that sleeps for a rule
+ * @rule: a rule that claims nothing any more
  *
- * Context: may sleep. Returns when nothing is held for @rule any more.
+ * Context: any.
  */
-void biodelay_holds_close(struct biodelay_rule *rule)
+void biodelay_holds_wake(struct biodelay_rule *rule)
 {
-	u64 start_ns = ktime_get_ns();
 	struct biodelay_hold *hold;
 	unsigned long flags;
-	int bucket, held;
+	int bucket;
 
 	raw_spin_lock_irqsave(&table_lock, flags);
-	rule->armed = false;
-	held = atomic_read(&rule->in_flight);
 	hash_for_each(table, bucket, hold, node) {
 		if (hold->rule != rule)
 			continue;
@@ -302,14 +184,6 @@ void biodelay_holds_close(struct biodelay_rule *rule)
 		wake_up_process(hold->task);
 	}
 	raw_spin_unlock_irqrestore(&table_lock, flags);
-	biodelay_defer_flush(rule);
-
-	while (atomic_read(&rule->in_flight))
-		usleep_range(200, 1000);
-	if (held)
-		pr_info("rule %s: %d held bios released in %llu us\n",
-			rule->name, held,
-			div_u64(ktime_get_ns() - start_ns, NSEC_PER_USEC));
 }
 
 /**
@@ -356,12 +230,8 @@ int biodelay_holds_init(unsigned int count)
 	pool = kvcalloc(count, sizeof(*pool), GFP_KERNEL);
 	if (!pool)
 		return -ENOMEM;
-	for (i = 0; i < count; i++) {
-		hrtimer_setup(&pool[i].timer, time_is_up, CLOCK_MONOTONIC,
-			      HRTIMER_MODE_ABS);
-		timerqueue_init(&pool[i].due);
+	for (i = 0; i < count; i++)
 		hlist_add_head(&pool[i].node, &free_holds);
-	}
 	return 0;
 }
 

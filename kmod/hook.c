@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* hook.c: a call of submit_bio_noacct() to a detour through biodelay_entry() */
-#include <linux/bio.h>
-#include <linux/delay.h>
-#include <linux/interrupt.h>
-#include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/stringify.h>
 #include "biodelay.h"
@@ -11,154 +7,6 @@
 static struct kprobe hook_probe;
 static unsigned int hook_users; /* armed rules, under the lock of rule.c */
 static enum { HOOK_STAYS, HOOK_LEAVES, HOOK_GONE } hook_fate;
-
-/*
- * A breakpoint is entered as an NMI, for it might be in one (0d00449c7a28, "x86:
- * Replace ist_enter() with nmi_enter()", 5.8). Ours is where bios are submitted,
- * which no NMI does, and who asks has to be told: current_work() answers tasks
- * alone, and lockdep reports each lock that is taken here and elsewhere, as an
- * NMI might wait for it in vain. Interrupts stay off.
- *
- * Return: what nmi_resume() has to put back.
- */
-static unsigned int nmi_suspend(void)
-{
-	unsigned int count = in_nmi() ? NMI_OFFSET + HARDIRQ_OFFSET : 0;
-
-	__preempt_count_sub(count);
-	return count;
-}
-NOKPROBE_SYMBOL(nmi_suspend);
-
-static void nmi_resume(unsigned int count)
-{
-	__preempt_count_add(count);
-}
-NOKPROBE_SYMBOL(nmi_resume);
-
-/*
- * Whether the probed call came from a task: interrupts have stacks of their own.
- * preempt_count() would not tell: before 5.8 a probe by breakpoint is entered as
- * an interrupt or as nothing, depending on the kernel (ist_enter() in
- * arch/x86/kernel/traps.c).
- */
-static bool hook_in_task(struct pt_regs *regs)
-{
-	return object_is_on_stack((void *)kernel_stack_pointer(regs)) &&
-	       !in_serving_softirq();
-}
-
-/* What forbids to delay @bio here, or BIODELAY_DELAYED when nothing does. */
-static enum biodelay_count hook_verdict(const struct biodelay_spec *spec,
-					const struct bio *bio,
-					struct pt_regs *regs)
-{
-	if (bio->bi_opf & REQ_NOWAIT)
-		return BIODELAY_REFUSED_NOWAIT;
-	if (!hook_in_task(regs))
-		return BIODELAY_REFUSED_ATOMIC;
-	/* Memory this task writes back may be what it waits for itself. */
-	if (spec->mode != BIODELAY_DEFER && current->flags & PF_MEMALLOC)
-		return BIODELAY_REFUSED_RECLAIM;
-	/* A submitter that polls spins until its bio is with the driver. */
-	if (spec->mode == BIODELAY_DEFER && biodelay_is_polled(bio))
-		return BIODELAY_REFUSED_POLLED;
-	return BIODELAY_DELAYED;
-}
-
-/* The caller goes to biodelay_entry(), and from there to the original. */
-static bool take_sleep(struct biodelay_rule *rule,
-		       const struct biodelay_spec *spec, struct bio *bio,
-		       struct pt_regs *regs)
-{
-	if (!biodelay_hold_claim(rule, spec, bio))
-		return false;
-	instruction_pointer_set(regs, (unsigned long)biodelay_entry);
-	return true;
-}
-
-/*
- * The caller goes home. Not through a function of ours, which unload would
- * have to wait for, but through one of the kernel's that returns -1 for a
- * character that is no digit. Up to 5.15 the probed function returned a cookie
- * to poll with (3e08773c3841, "block: switch polling to be bio based", 5.16),
- * and -1 is the one that says there is nothing to poll for, BLK_QC_T_NONE.
- */
-static bool take_defer(struct biodelay_rule *rule,
-		       const struct biodelay_spec *spec, struct bio *bio,
-		       struct pt_regs *regs)
-{
-	struct biodelay_hold *hold = biodelay_hold_claim(rule, spec, bio);
-
-	if (!hold)
-		return false;
-	if (BIODELAY_PAUSE_MS) /* in a test's build: the rule is disarmed here */
-		mdelay(BIODELAY_PAUSE_MS);
-	biodelay_keep_submitter(bio);
-	biodelay_defer(hold);
-	BIODELAY_ARGUMENT(regs) = '\0';
-	instruction_pointer_set(regs, (unsigned long)hex_to_bin);
-	return true;
-}
-
-static bool take_spin(struct biodelay_rule *rule,
-		      const struct biodelay_spec *spec, struct bio *bio,
-		      struct pt_regs *regs)
-{
-	biodelay_spin(rule, spec, bio);
-	return true;
-}
-
-static bool (*const take[BIODELAY_MODES])(struct biodelay_rule *rule,
-					  const struct biodelay_spec *spec,
-					  struct bio *bio,
-					  struct pt_regs *regs) = {
-	[BIODELAY_SLEEP] = take_sleep,
-	[BIODELAY_DEFER] = take_defer,
-	[BIODELAY_SPIN] = take_spin,
-};
-
-/*
- * Runs in whatever context submitted the bio, with preemption or interrupts off.
- * Returns 1 when the caller was sent elsewhere.
- */
-static int hook_call(struct pt_regs *regs)
-{
-	struct bio *bio = (struct bio *)BIODELAY_ARGUMENT(regs);
-	const struct biodelay_spec *spec;
-	struct biodelay_rule *rule;
-	enum biodelay_count verdict;
-
-	if (biodelay_holds_any() && hook_in_task(regs) &&
-	    biodelay_hold_passes())
-		return 0;
-	rule = biodelay_rule_match(bio, &spec);
-	if (!rule)
-		return 0;
-	verdict = hook_verdict(spec, bio, regs);
-	if (verdict == BIODELAY_DELAYED &&
-	    !biodelay_draw_whether(rule, spec, bio->bi_iter.bi_size))
-		verdict = BIODELAY_SKIPPED;
-	if (verdict == BIODELAY_DELAYED && !take[spec->mode](rule, spec, bio,
-							     regs))
-		verdict = BIODELAY_REFUSED_FULL;
-	if (verdict != BIODELAY_DELAYED) {
-		biodelay_count(rule, verdict, 1);
-		return 0;
-	}
-	return spec->mode != BIODELAY_SPIN;
-}
-NOKPROBE_SYMBOL(hook_call);
-
-static int hook_pre(struct kprobe *probe, struct pt_regs *regs)
-{
-	unsigned int count = nmi_suspend();
-	int redirected = hook_call(regs);
-
-	nmi_resume(count);
-	return redirected;
-}
-NOKPROBE_SYMBOL(hook_pre);
 
 /*
  * Empty, and needed: a kprobe that may change the instruction pointer must not
@@ -173,7 +21,8 @@ static void hook_post(struct kprobe *probe, struct pt_regs *regs,
 NOKPROBE_SYMBOL(hook_post);
 
 /* Join the probes of the block layer's entry, switched off. */
-static int join(kprobe_post_handler_t post_handler)
+static int join(kprobe_pre_handler_t handler,
+		kprobe_post_handler_t post_handler)
 {
 	int err;
 
@@ -181,7 +30,7 @@ static int join(kprobe_post_handler_t post_handler)
 	hook_probe.addr = NULL; /* one of the two names the place */
 	hook_probe.offset = BIODELAY_OFFSET;
 	hook_probe.flags = KPROBE_FLAG_DISABLED;
-	hook_probe.pre_handler = hook_pre;
+	hook_probe.pre_handler = handler;
 	hook_probe.post_handler = post_handler;
 	err = register_kprobe(&hook_probe);
 	if (err)
@@ -191,7 +40,8 @@ static int join(kprobe_post_handler_t post_handler)
 }
 
 /**
- * biodelay_hook_init() - put a switched-off probe on the block layer's entry
+ * biodelay_hook_init() - register a disabled probe on the block layer's entry
+ * @handler: called for each bio while a rule is armed
  *
  * A post_handler must not join a probe that is there without one: that one
  * keeps its ftrace_ops when it gains a post_handler by us, and is taken off the
@@ -206,9 +56,9 @@ static int join(kprobe_post_handler_t post_handler)
  * Context: may sleep.
  * Return: 0; -EBUSY when another probe is there, or register_kprobe()'s error.
  */
-int biodelay_hook_init(void)
+int biodelay_hook_init(kprobe_pre_handler_t handler)
 {
-	int err = join(NULL);
+	int err = join(handler, NULL);
 
 	if (err)
 		return err;
@@ -219,7 +69,7 @@ int biodelay_hook_init(void)
 	err = list_is_singular(&hook_probe.list) ? 0 : -EBUSY;
 	unregister_kprobe(&hook_probe);
 	if (!err)
-		return join(hook_post);
+		return join(handler, hook_post);
 	pr_err("another probe is on %s: load biodelay before the tracer\n",
 	       hook_probe.symbol_name);
 	return err;

@@ -133,7 +133,7 @@ static int __init biodelay_init(void)
 	err = biodelay_records_init(records_per_cpu);
 	if (err)
 		goto exit_holds;
-	err = biodelay_hook_init();
+	err = biodelay_hook_init(biodelay_catch);
 	if (err)
 		goto exit_records;
 	err = -ENOMEM;

@@ -6,31 +6,14 @@
 #include "biodelay.h"
 
 #define NAME(symbol, name) [BIODELAY_##symbol] = name,
+#define DEFINE_NAMES(names, LIST) \
+	const char *const names[] = { LIST(NAME, NAME) NULL }
 
-const char *const biodelay_mode_names[] = {
-	BIODELAY_MODE_LIST(NAME, NAME)
-	NULL
-};
-
-const char *const biodelay_op_names[] = {
-	BIODELAY_OP_LIST(NAME, NAME)
-	NULL
-};
-
-const char *const biodelay_flag_names[] = {
-	BIODELAY_FLAG_LIST(NAME, NAME)
-	NULL
-};
-
-const char *const biodelay_kind_names[] = {
-	BIODELAY_KIND_LIST(NAME, NAME)
-	NULL
-};
-
-const char *const biodelay_count_names[] = {
-	BIODELAY_COUNT_LIST(NAME, NAME)
-	NULL
-};
+DEFINE_NAMES(biodelay_mode_names, BIODELAY_MODE_LIST);
+DEFINE_NAMES(biodelay_op_names, BIODELAY_OP_LIST);
+DEFINE_NAMES(biodelay_flag_names, BIODELAY_FLAG_LIST);
+DEFINE_NAMES(biodelay_kind_names, BIODELAY_KIND_LIST);
+DEFINE_NAMES(biodelay_count_names, BIODELAY_COUNT_LIST);
 
 #define BIT_OF(flag, name) [BIODELAY_##flag] = REQ_##flag,
 

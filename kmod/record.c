@@ -9,6 +9,9 @@
 #include <linux/uaccess.h>
 #include "biodelay.h"
 
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+
 #define LINE_MAX_BYTES 512
 
 /**
@@ -34,13 +37,7 @@ static unsigned int mask;
 static DEFINE_MUTEX(reader_lock); /* one reader takes records at a time */
 static DECLARE_WAIT_QUEUE_HEAD(readers);
 
-/**
- * biodelay_record_push() - queue a record for reading
- * @record: copied; counted as lost when its queue is full
- *
- * Context: any but NMI.
- */
-void biodelay_record_push(const struct biodelay_record *record)
+static void push(const struct biodelay_record *record)
 {
 	struct queue *queue;
 	unsigned long flags;
@@ -58,6 +55,51 @@ void biodelay_record_push(const struct biodelay_record *record)
 	local_irq_restore(flags);
 	if (wq_has_sleeper(&readers))
 		wake_up_interruptible(&readers);
+}
+
+/**
+ * biodelay_record_begin() - fill a bio's record as its delay begins
+ * @record: the record
+ * @rule: the rule that the bio is delayed by
+ * @spec: the rule's spec
+ * @bio: the current task's bio
+ *
+ * Context: the probe's handler.
+ */
+void biodelay_record_begin(struct biodelay_record *record,
+			   struct biodelay_rule *rule,
+			   const struct biodelay_spec *spec,
+			   const struct bio *bio)
+{
+	record->t_ns = ktime_get_ns();
+	record->dur_ns = 0;
+	record->requested_ns = biodelay_draw_delay_ns(rule, spec, record->t_ns);
+	record->sector = biodelay_device_sector(&spec->device, bio);
+	record->bytes = bio->bi_iter.bi_size;
+	record->dev = spec->device.dev;
+	record->flags = biodelay_flags_of(bio);
+	record->op = biodelay_op_of(bio);
+	record->mode = spec->mode;
+	record->tid = current->pid;
+	memcpy(record->comm, current->comm, TASK_COMM_LEN);
+	memcpy(record->rule, rule->name, BIODELAY_NAME_LEN);
+}
+
+/**
+ * biodelay_record_end() - count and record a bio whose delay is over
+ * @record: its record, complete but for the time that it took
+ * @rule: the rule that it was delayed by
+ *
+ * Context: any but NMI.
+ */
+void biodelay_record_end(struct biodelay_record *record,
+			 struct biodelay_rule *rule)
+{
+	record->dur_ns = ktime_get_ns() - record->t_ns;
+	biodelay_count(rule, BIODELAY_DELAYED, 1);
+	biodelay_count(rule, BIODELAY_TOTAL_DELAY_NS, record->dur_ns);
+	push(record);
+	trace_bio_delay(record);
 }
 
 /* The queue with the oldest record, by the time its bio was let go. */
@@ -91,42 +133,17 @@ static void pop(struct queue *queue)
 	raw_spin_unlock_irq(&queue->lock);
 }
 
-/* Length of the well-formed UTF-8 character at @s (RFC 3629), or 0. */
-static int utf8_length(const unsigned char *s)
-{
-	int i, n = *s >= 0xf0 ? 4 : *s >= 0xe0 ? 3 : 2;
-	/* Second bytes that would be overlong, a surrogate, or too large */
-	unsigned char low = *s == 0xe0 ? 0xa0 : *s == 0xf0 ? 0x90 : 0x80;
-	unsigned char high = *s == 0xed ? 0x9f : *s == 0xf4 ? 0x8f : 0xbf;
-
-	if (*s < 0xc2 || *s > 0xf4 || s[1] < low || s[1] > high)
-		return 0;
-	for (i = 2; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	return n;
-}
-
 /* @s as the inside of a JSON string; @out has 6 bytes for each of @s's. */
 static void json_escape(char *out, const char *s)
 {
-	int n;
-
-	while (*s) {
+	for (; *s; s++) {
 		unsigned char c = *s;
 
-		if (c >= 0x80) {
-			n = utf8_length(s);
-			out += sprintf(out, "%.*s", n ?: 3, n ? s : "\xef\xbf\xbd");
-			s += n ?: 1;
-			continue;
-		}
 		if (c < 0x20 || c == 0x7f)
 			out += sprintf(out, "\\u%04x", c);
 		else
 			out += sprintf(out, c == '"' || c == '\\' ? "\\%c" :
 				       "%c", c);
-		s++;
 	}
 	*out = '\0';
 }

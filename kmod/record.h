@@ -40,11 +40,4 @@ struct biodelay_record {
 	char rule[BIODELAY_NAME_LEN];
 };
 
-/* record.c: delayed bios to JSON Lines */
-int biodelay_records_init(unsigned int per_cpu);
-void biodelay_records_exit(void);
-void biodelay_record_push(const struct biodelay_record *record);
-void biodelay_records_count(u64 *written, u64 *lost);
-extern const struct file_operations biodelay_record_fops;
-
 #endif

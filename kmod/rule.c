@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rule.c: rules, armed and disarmed, to the one that a bio is delayed by */
 #include <linux/bio.h>
+#include <linux/delay.h>
+#include <linux/math64.h>
 #include <linux/mutex.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
 #include "biodelay.h"
+
+const struct biodelay_mode_ops *const biodelay_modes[BIODELAY_MODES] = {
+	[BIODELAY_SLEEP] = &biodelay_sleep_ops,
+	[BIODELAY_DEFER] = &biodelay_defer_ops,
+	[BIODELAY_SPIN] = &biodelay_spin_ops,
+};
 
 /* Guards both lists, every rule's spec and whether it is armed. Outermost. */
 static DEFINE_MUTEX(rules_lock);
@@ -126,23 +134,63 @@ static int guard_disk(const struct biodelay_spec *spec)
 	return biodelay_guard_device(&spec->device, spec->force);
 }
 
+static void stop_modes(struct biodelay_rule *rule, int count)
+{
+	while (count--)
+		if (biodelay_modes[count]->stop)
+			biodelay_modes[count]->stop(rule);
+}
+
+/* All of them, as a rule's mode may change while it is armed. */
+static int start_modes(struct biodelay_rule *rule)
+{
+	int i, err = 0;
+
+	for (i = 0; i < BIODELAY_MODES; i++) {
+		if (biodelay_modes[i]->start)
+			err = biodelay_modes[i]->start(rule);
+		if (err) {
+			stop_modes(rule, i);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/* End a rule's claims, release everything it holds, and wait for that. */
+static void release(struct biodelay_rule *rule)
+{
+	int i, held = biodelay_holds_allow(rule, false);
+	u64 start_ns = ktime_get_ns();
+
+	for (i = 0; i < BIODELAY_MODES; i++)
+		if (biodelay_modes[i]->flush)
+			biodelay_modes[i]->flush(rule);
+	while (atomic_read(&rule->in_flight))
+		usleep_range(200, 1000);
+	if (held)
+		pr_info("rule %s: %d held bios released in %llu us\n",
+			rule->name, held,
+			div_u64(ktime_get_ns() - start_ns, NSEC_PER_USEC));
+}
+
 static int arm(struct biodelay_rule *rule)
 {
 	const struct biodelay_spec *spec = spec_of(rule);
 	int err = biodelay_spec_check(spec) ?: guard_disk(spec) ?:
-		  biodelay_defer_start(rule);
+		  start_modes(rule);
 
 	if (err)
 		return err;
 	err = biodelay_hook_get();
 	if (err) {
-		biodelay_defer_stop(rule);
+		stop_modes(rule, BIODELAY_MODES);
 		return err;
 	}
 	biodelay_draws_init(&rule->draws);
 	rule->armed_ns = ktime_get_ns();
 	rule->beat_ns = rule->armed_ns;
-	biodelay_holds_open(rule);
+	biodelay_holds_allow(rule, true);
 	insert_by_order(rule);
 	watch_expiry(rule);
 	return 0;
@@ -151,9 +199,9 @@ static int arm(struct biodelay_rule *rule)
 static void disarm(struct biodelay_rule *rule)
 {
 	list_del_rcu(&rule->node);
-	biodelay_holds_close(rule);
+	release(rule);
 	biodelay_hook_put();
-	biodelay_defer_stop(rule);
+	stop_modes(rule, BIODELAY_MODES);
 }
 
 static void expire(struct work_struct *work)
@@ -196,7 +244,6 @@ struct biodelay_rule *biodelay_rule_new(const char *name)
 	strscpy(rule->name, name, sizeof(rule->name));
 	biodelay_spec_init(spec);
 	RCU_INIT_POINTER(rule->spec, spec);
-	biodelay_defer_init(&rule->queue);
 	INIT_DELAYED_WORK(&rule->expiry, expire);
 	mutex_lock(&rules_lock);
 	list_add_tail(&rule->all, &all_rules);

@@ -5,8 +5,6 @@
 #include <linux/string.h>
 #include "biodelay.h"
 
-struct attr;
-
 /*
  * set: gets words to cut up, changes spec on success alone; show: prints
  * without a newline; the rest is for those who ask for it.
@@ -57,10 +55,10 @@ static int set_force(const struct attr *attr, struct biodelay_spec *spec,
 	return 0;
 }
 
-static int show_force(const struct attr *attr,
-		      const struct biodelay_spec *spec, char *page)
+static int show_text(const struct attr *attr, const struct biodelay_spec *spec,
+		     char *page)
 {
-	return sprintf(page, "%s", spec->force);
+	return sprintf(page, "%s", (char *)field(attr, spec));
 }
 
 /*
@@ -100,12 +98,6 @@ static int set_submitter(const struct attr *attr, struct biodelay_spec *spec,
 	}
 	strscpy(spec->submitter, words, sizeof(spec->submitter));
 	return 0;
-}
-
-static int show_submitter(const struct attr *attr,
-			  const struct biodelay_spec *spec, char *page)
-{
-	return sprintf(page, "%s", spec->submitter);
 }
 
 static int refuse_word(const struct attr *attr)
@@ -247,7 +239,7 @@ static int set_delay(const struct attr *attr, struct biodelay_spec *spec,
 		     char *words)
 {
 	static const char *const says[] = {
-		[EINVAL] = "not NS, uniform NS NS, bimodal NS NS PPB or table PPB:NS ...",
+		[EINVAL] = "not NS or table PPB:NS ..., as repro/delay-table prints it",
 		[ERANGE] = "a delay is at most 30000000000 ns, a share 1000000000 ppb",
 		[EDOM] = "quantiles must rise, in a table from 0 to 1000000000 ppb",
 		[E2BIG] = "a table has at most 256 points",
@@ -302,8 +294,8 @@ static int show_delay_us(const struct attr *attr,
 
 static const struct attr attrs[] = {
 	OWN(device),
-	OWN(force),
-	OWN(submitter),
+	{ "force", set_force, show_text, FIELD(force) },
+	{ "submitter", set_submitter, show_text, FIELD(submitter) },
 	OWN(delay),
 	WORDS(mode, choice, biodelay_mode_names, 1, -EOPNOTSUPP),
 	WORDS(kind, choice, biodelay_kind_names, 1, -EBADRQC),

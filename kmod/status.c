@@ -34,10 +34,10 @@ static void show_rule(struct biodelay_rule *rule,
 	struct seq_file *seq = data;
 	int i;
 
-	seq_printf(seq, "%s.armed %d\n", name, rule->armed);
-	seq_printf(seq, "%s.device %u:%u\n", name, MAJOR(spec->device.dev),
-		   MINOR(spec->device.dev));
-	seq_printf(seq, "%s.mode %s\n", name, biodelay_mode_names[spec->mode]);
+	seq_printf(seq, "%s.armed %d\n%s.device %u:%u\n%s.mode %s\n", name,
+		   rule->armed, name, MAJOR(spec->device.dev),
+		   MINOR(spec->device.dev), name,
+		   biodelay_mode_names[spec->mode]);
 	for (i = 0; i < BIODELAY_COUNTS; i++)
 		seq_printf(seq, "%s.%s %llu\n", name, biodelay_count_names[i],
 			   biodelay_rule_count(rule, i));
@@ -53,15 +53,13 @@ static int status_show(struct seq_file *seq, void *unused)
 
 	biodelay_rules_for_each(add_to_totals, &totals);
 	biodelay_records_count(&written, &lost);
-	seq_printf(seq, "version %s\n", BIODELAY_VERSION);
-	seq_printf(seq, "rules %u\n", totals.rules);
-	seq_printf(seq, "armed %u\n", totals.armed);
+	seq_printf(seq, "version %s\nrules %u\narmed %u\n", BIODELAY_VERSION,
+		   totals.rules, totals.armed);
 	for (i = 0; i < BIODELAY_COUNTS; i++)
-		seq_printf(seq, "%s %llu\n", biodelay_count_names[i], totals.counts[i]);
-	seq_printf(seq, "in_flight %d\n", totals.in_flight);
-	seq_printf(seq, "missed %lu\n", biodelay_hook_missed());
-	seq_printf(seq, "records %llu\n", written);
-	seq_printf(seq, "records_lost %llu\n", lost);
+		seq_printf(seq, "%s %llu\n", biodelay_count_names[i],
+			   totals.counts[i]);
+	seq_printf(seq, "in_flight %d\nmissed %lu\nrecords %llu\nrecords_lost %llu\n",
+		   totals.in_flight, biodelay_hook_missed(), written, lost);
 	biodelay_rules_for_each(show_rule, seq);
 	return 0;
 }

@@ -16,7 +16,7 @@ VALUES = {
     "device": (DISK, OTHER_DISK),
     "force": (DISK, OTHER_DISK),
     "submitter": ("jbd2/*", "kworker/*"),
-    "delay": ("uniform 1000 2000", "table 0:1 500000000:1000 1000000000:2000"),
+    "delay": ("table 0:1 1000000000:9", "table 0:1 500000000:1000 1000000000:2000"),
     "mode": ("defer", "spin"),
     "kind": ("user", "writeback"),
     "ops": ("read", "write,flush,discard"),

@@ -22,12 +22,12 @@ draw() { # DELAY [ATTRIBUTE=WORDS...]: requested_ns of each read
 
 table="table 0:0 500000000:10000 900000000:20000 990000000:40000 1000000000:90000"
 draw 5000 >/tmp/fixed
-draw "uniform 1000 21000" >/tmp/uniform
-draw "bimodal 1000 50000 100000000" >/tmp/bimodal
+draw "table 0:1000 1000000000:21000" >/tmp/uniform
+draw "table 0:1000 900000000:1000 900000000:50000 1000000000:50000" >/tmp/bimodal
 draw "$table" >/tmp/table
 draw "$table" >/tmp/again
 draw "$table" seed=2 >/tmp/other
-draw "uniform 1000 1001000" correlation=500 >/tmp/correlated
+draw "table 0:1000 1000000000:1001000" correlation=500 >/tmp/correlated
 delay_table=${DELAY_TABLE:-$here/../../repro/delay-table}
 draw "$("$delay_table" normal 20us 6us)" correlation=0 >/tmp/normal
 draw "$("$delay_table" lognormal 5us 0.8)" >/tmp/lognormal

@@ -172,7 +172,7 @@ delay = "lognormal 1ms 0.5"
         (
             PROFILE.replace("lognormal", "log"),
             "inject[0].delay: want one of: normal MEAN STDDEV, lognormal MEDIAN"
-            " SIGMA, pareto MINIMUM ALPHA",
+            " SIGMA, pareto MINIMUM ALPHA, uniform LEAST MOST",
         ),
         (PROFILE.replace("[[inject]]", "[[injects]]"), "injects: unknown key, did you"),
     ],

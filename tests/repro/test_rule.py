@@ -21,7 +21,7 @@ BAD = [
     (
         'delay = "lognormal 1ms"',
         "delay: want one of: normal MEAN STDDEV, lognormal MEDIAN SIGMA, pareto MINIMUM"
-        " ALPHA",
+        " ALPHA, uniform LEAST MOST",
     ),
     (
         'delay = "lognormal 1 0.5"',
@@ -89,7 +89,7 @@ def test_what_is_left_at_its_default_is_not_written() -> None:
 
 def test_everything_else_is() -> None:
     rule = Inject(
-        delay="uniform 1 2",
+        delay="table 0:1 1000000000:2",
         submitter="jbd2/*",
         kind="kthread",
         ops=("write", "flush"),
@@ -104,7 +104,7 @@ def test_everything_else_is() -> None:
         burst_period_ms=7,
     )
     made = attributes(rule, 1, "vdb", 9)
-    assert made["delay"] == "uniform 1 2"
+    assert made["delay"] == "table 0:1 1000000000:2"
     assert made["ops"] == "write,flush"
     assert made["flags_any"] == "META,FUA"
     assert made["burst"] == "6 7"
@@ -153,3 +153,18 @@ def test_dry_run_puts_the_file_system_on_the_loop_device(tmp_path: Path) -> None
         "mount -t ext4 /dev/loop0 MOUNTPOINT",
     ]
     assert any("echo null >" in line and "/rule0/device" in line for line in lines)
+
+
+def test_the_kept_record_is_utf_8(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The module passes a task's name on as it is; a name may hold any byte."""
+    source, truth = tmp_path / "record", tmp_path / "truth.jsonl"
+    source.write_bytes(
+        '{"comm":"é\xff"}\n'.encode("latin-1") + b'{"comm":"\xc3\xa9"}\n'
+    )
+    monkeypatch.setattr(biodelay, "RECORD", source)
+    with truth.open("wb") as kept:
+        biodelay.Record(kept).drain()
+    lines = truth.read_text(encoding="utf-8").splitlines()
+    assert lines == ['{"comm":"\ufffd\ufffd"}', '{"comm":"é"}']

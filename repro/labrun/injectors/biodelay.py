@@ -58,7 +58,8 @@ class Record:
         """Append the record so far to truth.jsonl."""
         with RECORD.open("rb", buffering=0) as record:
             while lines := record.read(READ_BYTES):
-                self._truth.write(lines)
+                # Whole lines, whose names hold the bytes that tasks gave them.
+                self._truth.write(lines.decode("utf-8", "replace").encode())
                 self._records += lines.count(b"\n")
 
     def close(self) -> str:

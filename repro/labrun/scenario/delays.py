@@ -78,6 +78,11 @@ def pareto(minimum_ns: float, alpha: float) -> Quantile:
     return lambda share: minimum_ns * (1 - share) ** (-1 / alpha)
 
 
+def uniform(least_ns: float, most_ns: float) -> Quantile:
+    """Return the quantiles of delays that are equally likely between two."""
+    return lambda share: least_ns + (most_ns - least_ns) * share
+
+
 def recorded(samples_ns: list[float]) -> Quantile:
     """Quantiles of what was recorded, even between neighbours."""
     ordered = sorted(samples_ns)
@@ -117,6 +122,7 @@ FORMULAS: dict[str, tuple[str, str, Number, Callable[[float, float], Quantile]]]
     "normal": ("MEAN", "STDDEV", duration_ns, normal),
     "lognormal": ("MEDIAN", "SIGMA", positive, lognormal),
     "pareto": ("MINIMUM", "ALPHA", positive, pareto),
+    "uniform": ("LEAST", "MOST", duration_ns, uniform),
 }
 
 

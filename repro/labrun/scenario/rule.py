@@ -15,8 +15,8 @@ INJECTORS = BIODELAY, DM_DELAY, SCSI_DEBUG = "biodelay", "dm-delay", "scsi_debug
 DEFAULT_INJECTOR = BIODELAY
 MODES = ("sleep", "defer", "spin")
 FLAGS = ("SYNC", "META", "PRIO", "FUA", "PREFLUSH", "RAHEAD")
-# Distributions that biodelay implements, in ns; the others become tables.
-NATIVE = re.compile(r"uniform \d+ \d+|bimodal \d+ \d+ \d+|table( \d+:\d+)+")
+# A distribution as biodelay takes it, in ns; formulas become such tables.
+TABLE = re.compile(r"table( \d+:\d+)+")
 HOUR_MS = 3_600_000
 
 
@@ -115,7 +115,7 @@ def mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
         yield "delay_us", "missing: delay of a bio; or give delay"
     if rule.delay_us is not None and rule.delay is not None:
         yield "delay", "delay_us is set too; remove one"
-    if rule.delay is not None and not NATIVE.fullmatch(rule.delay):
+    if rule.delay is not None and not TABLE.fullmatch(rule.delay):
         try:
             delays.formula(rule.delay)
         except RefusedError as error:
@@ -127,8 +127,8 @@ def mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
 def _delay(rule: Inject) -> dict[str, str]:
     if rule.delay is None:
         return {"delay_us": str(rule.delay_us)}
-    native = NATIVE.fullmatch(rule.delay)
-    return {"delay": rule.delay if native else delays.formula(rule.delay)}
+    table = TABLE.fullmatch(rule.delay)
+    return {"delay": rule.delay if table else delays.formula(rule.delay)}
 
 
 def _words(rule: Inject) -> dict[str, str]:

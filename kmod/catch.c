@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* catch.c: decide on each bio that is about to be submitted, and delay it */
+#include <linux/bio.h>
+#include <linux/interrupt.h>
+#include <linux/kprobes.h>
+#include "biodelay.h"
+
+/*
+ * A breakpoint is entered as an NMI, for it might be in one (0d00449c7a28, "x86:
+ * Replace ist_enter() with nmi_enter()", 5.8). Ours is where bios are submitted,
+ * which no NMI does, and who asks has to be told: current_work() answers tasks
+ * alone, and lockdep reports each lock that is taken here and elsewhere, as an
+ * NMI might wait for it in vain. Interrupts stay off.
+ *
+ * Return: what nmi_resume() has to put back.
+ */
+static unsigned int nmi_suspend(void)
+{
+	unsigned int count = in_nmi() ? NMI_OFFSET + HARDIRQ_OFFSET : 0;
+
+	__preempt_count_sub(count);
+	return count;
+}
+NOKPROBE_SYMBOL(nmi_suspend);
+
+static void nmi_resume(unsigned int count)
+{
+	__preempt_count_add(count);
+}
+NOKPROBE_SYMBOL(nmi_resume);
+
+/*
+ * Whether the probed call came from a task: interrupts have stacks of their own.
+ * preempt_count() would not tell: before 5.8 a probe by breakpoint is entered as
+ * an interrupt or as nothing, depending on the kernel (ist_enter() in
+ * arch/x86/kernel/traps.c).
+ */
+static bool in_task_context(struct pt_regs *regs)
+{
+	return object_is_on_stack((void *)kernel_stack_pointer(regs)) &&
+	       !in_serving_softirq();
+}
+
+/* What forbids to delay @bio here, or BIODELAY_DELAYED when nothing does. */
+static enum biodelay_count verdict_on(const struct biodelay_spec *spec,
+					const struct bio *bio,
+					struct pt_regs *regs)
+{
+	if (bio->bi_opf & REQ_NOWAIT)
+		return BIODELAY_REFUSED_NOWAIT;
+	if (!in_task_context(regs))
+		return BIODELAY_REFUSED_ATOMIC;
+	/* Memory this task writes back may be what it waits for itself. */
+	if (spec->mode != BIODELAY_DEFER && current->flags & PF_MEMALLOC)
+		return BIODELAY_REFUSED_RECLAIM;
+	/* A submitter that polls spins until its bio is with the driver. */
+	if (spec->mode == BIODELAY_DEFER && biodelay_is_polled(bio))
+		return BIODELAY_REFUSED_POLLED;
+	return BIODELAY_DELAYED;
+}
+
+/*
+ * Runs in whatever context submitted the bio, with preemption or interrupts off.
+ * Returns 1 when the caller was sent elsewhere.
+ */
+static int catch_bio(struct pt_regs *regs)
+{
+	struct bio *bio = (struct bio *)BIODELAY_ARGUMENT(regs);
+	const struct biodelay_spec *spec;
+	struct biodelay_rule *rule;
+	enum biodelay_count verdict;
+	int redirected;
+
+	if (biodelay_holds_any() && in_task_context(regs) &&
+	    biodelay_hold_passes())
+		return 0;
+	rule = biodelay_rule_match(bio, &spec);
+	if (!rule)
+		return 0;
+	verdict = verdict_on(spec, bio, regs);
+	if (verdict == BIODELAY_DELAYED &&
+	    !biodelay_draw_whether(rule, spec, bio->bi_iter.bi_size))
+		verdict = BIODELAY_SKIPPED;
+	if (verdict == BIODELAY_DELAYED) {
+		redirected = biodelay_modes[spec->mode]->delay(rule, spec, bio,
+							       regs);
+		if (redirected >= 0)
+			return redirected;
+		verdict = BIODELAY_REFUSED_FULL;
+	}
+	biodelay_count(rule, verdict, 1);
+	return 0;
+}
+NOKPROBE_SYMBOL(catch_bio);
+
+/**
+ * biodelay_catch() - the probe's handler: delay a bio where a rule matches it
+ * @probe: the probe of the block layer's entry
+ * @regs: those of its caller
+ *
+ * Return: 1 when the caller was redirected, or 0.
+ */
+int biodelay_catch(struct kprobe *probe, struct pt_regs *regs)
+{
+	unsigned int count = nmi_suspend();
+	int redirected = catch_bio(regs);
+
+	nmi_resume(count);
+	return redirected;
+}
+NOKPROBE_SYMBOL(biodelay_catch);
