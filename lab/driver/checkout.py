@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from driver import setup
+from driver.commands import setup
 from driver.project import PROJECT
 from machine import signals
 from machine.errors import UserError

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from driver import setup
+from driver.commands import setup
 from driver.progress import Progress, Stage
 from driver.project import tool
 from driver.settings import Settings

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from subprocess import CompletedProcess
 
-from driver import settings, setup
+from driver import settings
+from driver.commands import setup
 from driver.machines import Records, machine_command
 from driver.progress import StageLog
 from driver.project import answer

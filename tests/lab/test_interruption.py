@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from driver.lab import STAGES
+from driver.commands.lab import STAGES
 from lab_runs import marked
 from machine import cache
 from support import PROJECT

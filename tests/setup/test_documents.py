@@ -9,7 +9,8 @@ from types import ModuleType
 
 import pytest
 
-from driver import kernel_support, overhead, pages
+from driver import overhead, pages
+from driver.commands import kernel_support
 from machine import recipe
 from support import PROJECT
 

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from driver import doctor as doctor_module
-from driver import needs, setup
+from driver import needs
+from driver.commands import doctor as doctor_module
+from driver.commands import setup
 from machine import cache, recipe
 from machine.errors import UserError
 from support import PROJECT

@@ -35,7 +35,7 @@ class Command:
 
 def _lab(name: str, text: str, words: str = "", tail: str = "") -> Command:
     """A command of lab/driver."""
-    module = f"driver.{name.replace('-', '_')}"
+    module = f"driver.commands.{name.replace('-', '_')}"
     return Command(name, text, f"{name} {words}".strip(), module, tail=tail)
 
 
@@ -93,7 +93,9 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         ),
     ),
     "Trace a host": (
-        Command("trace", TRACE, "trace stalled_writes", "driver.trace", root=True),
+        Command(
+            "trace", TRACE, "trace stalled_writes", "driver.commands.trace", root=True
+        ),
     ),
     "Set up, test and measure": (
         _lab("doctor", "list what this host can do and what is missing"),

@@ -17,10 +17,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from driver import cluster, crash, runs, settings
-from driver.cells import Planned
+from driver import cluster, runs, settings
 from driver.cluster import Cluster
+from driver.commands import crash
 from driver.machines import PREPARING, prepare
+from driver.planned import Planned
 from driver.progress import Progress, Stage, StageError, StageLog
 from driver.project import answer
 from driver.settings import Settings, whole

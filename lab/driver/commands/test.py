@@ -12,7 +12,7 @@ from pathlib import Path
 from signal import SIGINT
 from xml.etree import ElementTree
 
-from driver import setup
+from driver.commands import setup
 from driver.machines import PREPARING, machine_parts, run_tools
 from driver.progress import Progress, StageError
 from driver.project import PROJECT

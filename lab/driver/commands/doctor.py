@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from driver import kernel_support, needs
+from driver import needs
+from driver.commands import kernel_support
 from machine import accel, cache, image, mirror, qemu, recipe
 from machine.commands import search_path
 from machine.errors import UserError

@@ -7,7 +7,7 @@ import argparse
 import os
 import subprocess
 
-from driver import setup
+from driver.commands import setup
 from driver.project import PROJECT
 from driver.settings import whole
 
