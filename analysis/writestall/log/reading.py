@@ -1,34 +1,46 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""reading: turns a pasted kernel log into the stacks of the tasks in it.
+"""reading: read the stacks of tasks out of a kernel log.
 
 Hung-task reports (kernel/hung_task.c), `sysrq w` and `t` (kernel/sched/core.c,
-sched_show_task()), /proc/PID/stack, lines of backtrace of any of 2.6.32 to 7.x, with
-or without the prefixes of syslog, dmesg or mail, lines wrapped by a mailer included.
+sched_show_task()), /proc/PID/stack and backtraces, of any kernel from 2.6.32 to 7.x.
 Any text is taken: what is no frame and no head of a task is passed over.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 
-from writestall.classify.frames import Frame, frame
+from writestall.classify.frames import Frame
+from writestall.log import decoding, heads, stack_lines, unreadable
+from writestall.log.direction import Votes
+from writestall.log.lines import Line, split
+from writestall.log.near_stacks import near_stacks
+from writestall.log.wrappings import MAX_LINE_CHARS, Row, unwrapped
 
-MAX_LINE_CHARS = 4096
 MAX_FRAMES = 256
-# Lines without a frame that a stack survives: a wrapped module name, <TASK>, a dump of
-# raw words.
+# Lines without a frame that do not end a stack: a wrapped module name, <TASK>, a dump
+# of raw words.
 MAX_GAP = 3
+# Lines between a task's name and its stack, where a script printed both.
+MAX_LABEL_LINES = 3
+# Lines read before the direction of a log is decided.
+MAX_UNDECIDED = 20_000
 
 
 @dataclass(slots=True)
 class LoggedTask:
     """One stack of a log. `line` is where it begins, counted from 1.
 
-    `shot` counts the moments the log shows: stacks of one shot stood at once.
-    `frames` are innermost first; `guesses` are those and the ones the kernel marked
-    with `?`: addresses that lay on the stack and may be left over.
+    `shot` counts the moments the log shows: stacks of one shot stood at once, and
+    stacks of two hosts never share one. `frames` are innermost first; `guesses` are
+    those and the ones the kernel marked with `?`: addresses that lay on the stack and
+    may be left over. `likely_owner`, with `owner_comm` and `lock`, is the task that
+    the kernel names as the owner of the lock waited for. `times`: how often the same
+    stack, without a pid, is in the log.
     """
 
     line: int
@@ -39,136 +51,132 @@ class LoggedTask:
     frames: list[Frame] = field(default_factory=list)
     guesses: list[Frame] = field(default_factory=list)
     likely_owner: int | None = None
+    owner_comm: str | None = None
+    lock: str | None = None
     shot: int = 0
+    host: str = ""
+    times: int = 1
 
 
-# `symbol+0x1a/0x30 [module 0123abcd]`, `? ` before it where it is a guess. crash(8)
-# prints `#1 [ffff...] symbol at ffff... [module]` instead, `bt -s` with `symbol+26`.
-# 64-bit PowerPC's first ABI marks code by a dot: `.schedule+0x80/0x7d4`.
-_FRAME = re.compile(
-    r"(?P<guess>\?\s{1,4})?(?<![\w.$])\.?(?P<symbol>[A-Za-z_][\w.$]{0,120})"
-    r"(?:\+0x(?P<offset>[0-9a-f]{1,8})(?:/0x(?P<size>[0-9a-f]{1,8}))?"
-    r"(?:\s{1,4}\[(?P<module>[\w-]{1,64})(?:\s[0-9a-f]{8,64})?\])?"
-    r"|(?:\+\d{1,8})? at [0-9a-f]{8,16}(?:\s{1,4}\[(?P<module2>[\w-]{1,64})\])?$)",
-    re.IGNORECASE,
+@dataclass(frozen=True, slots=True)
+class Unshown:
+    """A task that the kernel reports as hung, and whose stack is not in the log."""
+
+    line: int
+    host: str
+    comm: str
+    pid: int
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """All that was read. `unreadable` names what the text is, if it is no log;
+    `damaged` tells why it could not be read to its end."""
+
+    tasks: list[LoggedTask]
+    unshown: list[Unshown]
+    newest_first: bool = False
+    unreadable: str | None = None
+    damaged: str | None = None
+
+
+# `sysrq w` and `t` begin a new picture of the whole machine, and so does a boot.
+_NEW_SHOT = re.compile(
+    r"Show (?:Blocked )?State\b|\bLinux version \d|-- (?:Re)?boot\b", re.IGNORECASE
 )
-# The same by scripts/decode_stacktrace.sh, `symbol (fs/file.c:12 fs/file.h:3) module`,
-# and by syzkaller, which names inlined functions too: `symbol fs/file.c:12 [inline]`.
-_DECODED = re.compile(
-    r"\s{0,16}(?P<guess>\?\s{1,4})?(?P<symbol>[A-Za-z_][\w.$]{0,120})"
-    r"(?: \((?:[\w./+-]{1,120}:\d{1,6}|\?\?:\?).{0,400}\)"
-    r"(?: \[?(?P<module>[\w-]{1,64})\]?)?"
-    r"| [\w./+-]{1,120}:-?\d{1,6} \[inline\])\s{0,16}$"
-)
-# Where stacks begin: nothing calls these. arch/x86/entry/entry_64.S,
-# arch/arm64/kernel/entry.S, arch/arm/kernel/entry-common.S.
-_BOTTOM = re.compile(
-    r"ret_from_(?:fork|kernel_thread)\w*|child_rip|kernel_thread_helper"
-    r"|entry_SYSCALL_64\w*|system_call_fastpath|el0_sync|el0_svc|el0t_64_sync"
-    r"|ret_fast_syscall"
-)
-# /proc/PID/stack ends so before 5.2: ULONG_MAX (kernel/stacktrace.c).
-_END = re.compile(r"\b0xf{8}(?:f{8})?$")
-# Lines with symbols that are no frames: registers, locks held (lockdep), faults.
-_NO_FRAMES = re.compile(
-    r"\b(?:[RE]?IP|PC|LR|pc|lr|epc|NIP) ?(?::|is at)|\bat: |^\s*#\d+:|Code:"
-    r"|Modules linked"
-)
-# What syslog, journald, dmesg and mail put in front.
-_PREFIX = re.compile(
-    r"[>\s|]{0,16}(?:.{0,160}?\bkernel:)?\s{0,8}(?:<\d{1,3}>)?"
-    r"(?:\s{0,8}\[[ \d.:a-zA-Z+-]{1,32}\]){0,3}\s{0,8}"
-)
-_HUNG = re.compile(
-    r"INFO: task (?P<comm>.{1,32}):(?P<pid>\d{1,10}) (?:<writer> )?blocked"
-)
-_OWNER = re.compile(
-    r"INFO: task (?P<comm>.{1,32}):(?P<pid>\d{1,10}) is blocked on an? .{1,40}"
-    r"owned by (?:reader )?task .{1,32}:(?P<owner>\d{1,10})"
-)
-_SHOWN = re.compile(r"\btask:(?P<comm>.{1,20}?)\s{1,16}state:(?P<state>[A-Za-z])\b")
-# Free stack of four or five digits (CONFIG_DEBUG_STACK_USAGE) leaves no space for one.
-_SHOWN_OLD = re.compile(
-    r"^(?P<comm>\S.{0,19}?)\s{1,16}(?P<state>[RSDTtXZPIKWN])"
-    r"(?:(?: \s{0,16}[0-9a-f]{8,16}\b|  running)?\s{1,16}\d{1,7}\s{1,12}"
-    r"(?P<pid>\d{1,10})\s{1,12}\d{1,10}\b"
-    r"|\d{1,7}\s{1,12}(?P<pid2>\d{1,10})\s{1,12}\d{1,10} 0x)"
-)
-# The same, cut by a mailer behind the state.
-_SHOWN_CUT = re.compile(r"^(?P<comm>\S.{0,19}?)\s{2,16}D$")
-_PID = re.compile(r"\bpid:\s{0,8}(?P<pid>\d{1,10})")
-_PID_CUT = re.compile(
-    r"[0-9a-f]{8,16}\s{1,16}\d{1,7}\s{1,12}(?P<pid>\d{1,10})\s{1,12}\d{1,10}\s{1,8}0x"
-)
-_PROC = re.compile(r"/proc/(?P<pid>\d{1,10})(?:/task/(?P<tid>\d{1,10}))?/stack")
-_CRASH = re.compile(r"^PID: (?P<pid>\d+).{0,80}COMMAND: \"(?P<comm>[^\"]{1,20})\"")
-_CPU = re.compile(
-    r"\bP(?:ID|id): (?P<pid>\d{1,10}),? (?:UID: \d{1,10} )?[Cc]omm: (?P<comm>\S{1,20})"
-)
-_WORKQUEUE = re.compile(r"\bWorkqueue: (?P<work>.{1,120})")
-# `sysrq w` and `t` begin a new picture of the whole machine.
-_NEW_SHOT = re.compile(r"Show (?:Blocked )?State\b", re.IGNORECASE)
-# CONFIG_PRINTK_CALLER tells lines of two CPUs apart that print at once.
-_CALLER = re.compile(r"\]\[\s{0,8}(?P<caller>[TC]\d{1,10})\]")
 _TRACE = re.compile(r"\bCall [Tt]race:|\bBacktrace:|^\s*Stack:")
+_WORKQUEUE = re.compile(r"\bWorkqueue: (?P<work>.{1,120})")
+_WORD = re.compile(r"\s{0,8}(?P<comm>[A-Za-z(\[][^\s]{0,63})\s{0,8}")
+_SCHEDULE = frozenset(("__schedule", "context_switch", "__switch_to"))
 
 
-def _found(body: str) -> list[re.Match[str]]:
-    """The frames of a line."""
-    if _NO_FRAMES.search(body):
-        return []
-    if match := _DECODED.match(body):
-        return [match]
-    return list(_FRAME.finditer(body))
+@dataclass(slots=True)
+class _Host:
+    """What the lines of one host say of its tasks, by pid."""
 
-
-def _is_pointer(match: re.Match[str]) -> bool:
-    """True for a guess that is no return address but a pointer to a function.
-
-    Nothing returns to a function's first byte: it is the callback of a wait, mostly. It
-    is printed as `f+0x0`, since 2.6.39 as the end of the function before it, as in
-    `e+0x70/0x70` (Documentation/core-api/printk-formats.rst, %pB).
-    """
-    told = match.groupdict()
-    offset, size = told.get("offset"), told.get("size")
-    return offset is not None and int(offset, 16) in (0, int(size or "0", 16))
+    owners: dict[int, heads.Owner] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)
+    stuck: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
 
 
 class _Reader:
-    """The state between lines: the task whose stack is being read, if any."""
+    """The state between the lines of one task or CPU of a host that prints."""
 
-    def __init__(self) -> None:
+    def __init__(self, host: _Host) -> None:
         self.done: list[LoggedTask] = []
+        self._host = host
         self._task: LoggedTask | None = None
         self._gap = 0
         self._over = False
-        self._owners: dict[int, int] = {}
+        self._label: tuple[int, heads.Name] | None = None
+        self._cut: tuple[int, str] | None = None
+        self._unnamed: int | None = None
+        # One bit for each of the last lines, the latest lowest: set for a blank one.
+        self._blanks = 0
+
+    def line(self, number: int, line: Line) -> None:
+        """Take the next line."""
+        body = line.body.rstrip()
+        if self._cut:
+            first, held = self._cut
+            self._cut = None
+            if line.marked:
+                self._take(first, held)
+            else:
+                number, body = first, f"{held} {body.lstrip()}"
+        if heads.is_cut(body):
+            self._cut = number, body
+        else:
+            self._take(number, body)
 
     def finish(self) -> list[LoggedTask]:
-        """All tasks with a stack, in the log's order."""
+        """All tasks with a stack, in the order of the lines taken."""
+        if self._cut:
+            self._take(*self._cut)
         self._close()
-        for task in self.done:
-            if task.pid is not None:
-                task.likely_owner = self._owners.get(task.pid)
         return self.done
 
-    def line(self, number: int, raw: str) -> None:
-        """Takes the next line."""
-        text = raw.rstrip()
-        prefix = _PREFIX.match(text)
-        body = text[prefix.end() :] if prefix else text
-        if self._head(number, body) or self._past_end(body):
+    def _take(self, number: int, body: str) -> None:
+        if self._blank(not body.strip(" >|\t")):
+            return
+        if self._named(number, body) or self._head(number, body):
             return
         body = self._proc(number, body)
-        frames = _found(body)
+        if self._past_end(body):
+            return
+        frames = stack_lines.found(body)
+        if self._after_blank() and not self._goes_on(body, frames):
+            self._close()
         if frames:
             self._frames(number, frames)
-        elif _END.search(body):
+        elif stack_lines.is_end(body):
             self._close()
-        elif not text.strip(" >|\t"):
-            self._blank()
         else:
-            self._other(body)
+            self._other(number, body)
+
+    def _blank(self, blank: bool) -> bool:
+        # Several blank lines in a row count as one.
+        if blank and self._blanks & 1:
+            return True
+        self._blanks = (self._blanks << 1 | blank) & 0b1111
+        if blank and not self._blanks & 0b100:
+            self._over = False
+        return blank
+
+    def _after_blank(self) -> bool:
+        return bool(self._blanks & 0b10 and self._task and self._task.guesses)
+
+    def _goes_on(self, body: str, frames: list[re.Match[str]]) -> bool:
+        """True when a stack goes on behind a blank line: every other line is blank, or
+        it has a name and a line with nothing but a frame follows."""
+        if self._blanks & 0b1000:
+            return not frames or frames[0]["symbol"] not in _SCHEDULE
+        task = self._task
+        if not frames or task is None or task.pid is None:
+            return False
+        begins = body.lstrip().startswith(("[", "?", frames[0]["symbol"]))
+        return begins and frames[0]["symbol"] not in _SCHEDULE
 
     # What follows </TASK> without a head is the rest of another stack that was
     # printed at the same time: of no use, for nobody knows whose it is.
@@ -176,7 +184,7 @@ class _Reader:
         if "</TASK>" in body:
             self._close()
             self._over = True
-        elif "<TASK>" in body or _TRACE.search(body) or not body.strip():
+        elif "<TASK>" in body or _TRACE.search(body):
             self._over = False
         return self._over
 
@@ -186,78 +194,100 @@ class _Reader:
         self._task = None
         self._gap = 0
 
-    def _open(
-        self, number: int, comm: str | None, pid: int | None, state: str | None = None
-    ) -> None:
+    def _open(self, number: int, head: heads.Head) -> None:
         old = self._task
         # A hung-task line and the task's own line follow each other: one task.
         if (
             old
             and not old.guesses
-            and (pid is None or old.pid in (None, pid))
-            and (old.comm is None or comm is None or old.comm == comm)
+            and (head.pid is None or old.pid in (None, head.pid))
+            and (old.comm is None or not head.comm or old.comm == head.comm)
         ):
-            old.comm, old.pid = old.comm or comm, old.pid or pid
-            old.state = old.state or state
+            old.comm, old.pid = old.comm or head.comm, old.pid or head.pid
+            old.state = old.state or head.state
             return
         self._close()
         self._over = False
-        self._task = LoggedTask(number, comm, pid, state)
+        self._task = LoggedTask(number, head.comm or None, head.pid, head.state)
 
     def _head(self, number: int, body: str) -> bool:
-        """True when the line says whose stack comes next."""
-        if match := _OWNER.search(body):
-            self._owners[int(match["pid"])] = int(match["owner"])
+        """True when the line says whose stack comes next, or who owns a lock."""
+        if heads.blocked_on(body):
+            if told := heads.owner(body):
+                self._host.owners[told.pid] = told
+            self._close()
             return True
-        for pattern in (_HUNG, _SHOWN, _SHOWN_OLD, _SHOWN_CUT, _CRASH, _CPU):
-            match = pattern.search(body)
-            if match:
-                told = match.groupdict()
-                pid, state = told.get("pid") or told.get("pid2"), told.get("state")
-                if pid is None and (more := _PID.search(body, match.end())):
-                    pid = more["pid"]
-                self._open(
-                    number, match["comm"].strip(), int(pid) if pid else None, state
-                )
-                return True
-        return False
+        head = heads.head(body)
+        if head is None:
+            return False
+        if head.pid is not None and (head.hung or head.state == "D"):
+            self._host.stuck.setdefault(head.pid, []).append((number, head.comm))
+        self._open(number, head)
+        return True
 
     # `cat`, `head -n 99` and `grep ''` of /proc/PID/stack name the file in front.
     def _proc(self, number: int, body: str) -> str:
-        match = _PROC.search(body)
-        if not match:
+        found = heads.proc_stack(body)
+        if found is None:
             return body
-        pid = int(match["tid"] or match["pid"])
+        pid, rest = found
         if self._task is None or self._task.pid != pid:
             self._close()
-            self._open(number, None, pid)
-        return body[match.end() :]
+            self._open(number, heads.Head("", pid))
+        return rest
+
+    def _named(self, number: int, body: str) -> bool:
+        """True for a line that only names a task, in the words of /proc."""
+        pid, self._unnamed = self._unnamed, None
+        if pid is not None and (word := _WORD.fullmatch(body)):
+            self._host.names[pid] = word["comm"]
+            return True
+        name = heads.name(body) if "/proc/" in body else None
+        if name is None:
+            return False
+        self._name(number, name)
+        if name.comm is None:
+            self._unnamed = name.pid
+        else:
+            self._host.names[name.pid] = name.comm
+        return True
+
+    def _name(self, number: int, name: heads.Name) -> None:
+        """Keep a name for a stack that may follow; it ends the one before."""
+        if self._task and self._task.guesses:
+            self._close()
+        self._label = number, name
+
+    def _new(self, number: int) -> LoggedTask:
+        """A task without a head: named by a label, where one is near."""
+        task = LoggedTask(number)
+        if self._label and abs(number - self._label[0]) <= MAX_LABEL_LINES:
+            task.pid, task.comm = self._label[1]
+        self._label = None
+        return task
 
     def _frames(self, number: int, found: list[re.Match[str]]) -> None:
         # Stacks of /proc run on where nobody wrote a name between them.
-        if self._task and self._task.frames and not found[0]["guess"]:
-            last = self._task.frames[-1].symbol
-            if _BOTTOM.fullmatch(last) and not _BOTTOM.match(found[0]["symbol"]):
+        if self._task and self._task.frames and not stack_lines.is_guess(found[0]):
+            last, first = self._task.frames[-1].symbol, found[0]["symbol"]
+            if stack_lines.is_bottom(last) and not stack_lines.starts_bottom(first):
                 self._close()
         if self._task is None:
-            self._task = LoggedTask(number)
+            self._task = self._new(number)
         self._gap = 0
         for match in found:
             if len(self._task.guesses) >= MAX_FRAMES:
                 return
-            told = match.groupdict()
-            known = frame(match["symbol"], told["module"] or told.get("module2"))
-            if not match["guess"]:
+            known = stack_lines.frame_of(match)
+            if not stack_lines.is_guess(match):
                 self._task.frames.append(known)
-            elif _is_pointer(match):
+            elif stack_lines.is_pointer(match):
                 continue
             self._task.guesses.append(known)
 
-    def _blank(self) -> None:
-        if self._task and self._task.guesses:
-            self._close()
-
-    def _other(self, body: str) -> None:
+    def _other(self, number: int, body: str) -> None:
+        if label := heads.label(body):
+            self._name(number, label)
         task = self._task
         if task is None:
             return
@@ -267,41 +297,163 @@ class _Reader:
             self._close()
             return
         if task.pid is None and not task.guesses:
-            match = _PID.search(body) or _PID_CUT.match(body)
-            task.pid = int(match["pid"]) if match else None
+            task.pid = heads.late_pid(body)
+        if task.guesses and (symbol := stack_lines.place(body)) is not None:
+            self._inline(task, symbol)
+            return
         self._gap += bool(task.guesses)
         if self._gap > MAX_GAP:
             self._close()
 
+    # Functions inlined into the last frame are inside it, its own is named last.
+    def _inline(self, task: LoggedTask, symbol: str) -> None:
+        for frames in (task.frames, task.guesses):
+            if symbol and frames and frames[-1].symbol != symbol:
+                frames.insert(len(frames) - 1, Frame(symbol, frames[-1].module))
+
+
+class _Log:
+    """The readers of a log, one for each host and each task or CPU that prints."""
+
+    def __init__(self) -> None:
+        self._hosts: dict[str, _Host] = {}
+        self._readers: dict[tuple[str, str], _Reader] = {}
+        self._last = ("", "")
+        self._marks: dict[str, list[int]] = {}
+
+    def take(self, row: tuple[int, Line]) -> None:
+        """Take the next line, in the order of time."""
+        number, line = row
+        key = line.host, line.caller
+        if not line.marked and not line.host:
+            key = self._last
+        self._last = key
+        host = self._hosts.setdefault(key[0], _Host())
+        if key not in self._readers:
+            self._readers[key] = _Reader(host)
+        self._readers[key].line(number, line)
+        if _NEW_SHOT.search(line.body):
+            self._marks.setdefault(key[0], []).append(number)
+
+    def tasks(self, newest_first: bool) -> list[LoggedTask]:
+        """Every stack, in the order of time."""
+        found = []
+        for (host, _), reader in self._readers.items():
+            for task in reader.finish():
+                task.host = host
+                self._complete(task)
+                found.append(task)
+        found.sort(key=lambda task: task.line, reverse=newest_first)
+        _number_shots(found, self._marks, newest_first)
+        return _once(found)
+
+    def _complete(self, task: LoggedTask) -> None:
+        host = self._hosts[task.host]
+        if task.pid is None:
+            return
+        task.comm = task.comm or host.names.get(task.pid)
+        if told := host.owners.get(task.pid):
+            task.likely_owner, task.owner_comm = told.owner, told.comm
+            task.lock = told.lock
+
+    def unshown(self, tasks: list[LoggedTask]) -> list[Unshown]:
+        """Tasks that hang by the kernel's word, of which there is no stack."""
+        shown = {(task.host, task.pid) for task in tasks}
+        return [
+            Unshown(seen[0][0], name, seen[0][1], pid, len(seen))
+            for name, host in self._hosts.items()
+            for pid, seen in host.stuck.items()
+            if (name, pid) not in shown
+        ]
+
 
 def read_log(lines: Iterable[str]) -> list[LoggedTask]:
-    """Every stack in a log, in its order; none where there is none."""
-    readers: dict[str, _Reader] = {}
-    shots = []
-    for number, line in enumerate(lines, 1):
-        head = line[:MAX_LINE_CHARS]
-        caller = _CALLER.search(head)
-        key = caller["caller"] if caller else ""
-        readers.setdefault(key, _Reader()).line(number, head)
-        if _NEW_SHOT.search(head):
-            shots.append(number)
-    tasks = [task for reader in readers.values() for task in reader.finish()]
-    tasks.sort(key=lambda task: task.line)
-    _number_shots(tasks, shots)
-    return tasks
+    """Every stack in the lines of a log, in the order of time."""
+    rows = ((at, "", line[:MAX_LINE_CHARS]) for at, line in enumerate(lines, 1))
+    return _read(rows).tasks
 
 
-def _number_shots(tasks: list[LoggedTask], marks: list[int]) -> None:
-    """A mark begins a new shot, and so does a task that was in this one already."""
-    shot = at = 0
-    seen: set[int] = set()
+def read(chunks: Iterable[bytes]) -> Log:
+    """Every stack in the bytes of a log, in whatever they are wrapped."""
+    sample = unreadable.Sample()
+    numbered = near_stacks(sample.of(decoding.text(chunks)))
+    texts = ((number, raw.decode("utf-8", "replace")) for number, raw in numbered)
+    log = _read(unwrapped(texts))
+    if log.tasks:
+        return log
+    return replace(log, unreadable=unreadable.kind(sample.text))
+
+
+def _read(rows: Iterable[Row]) -> Log:
+    lines = _split(rows)
+    begin, votes = _undecided(lines)
+    log = _Log()
+    if votes.newest_first:
+        begin = [*begin, *lines][::-1]
+    for row in chain(begin, lines):
+        log.take(row)
+    tasks = log.tasks(votes.newest_first)
+    return Log(tasks, log.unshown(tasks), votes.newest_first)
+
+
+def _split(rows: Iterable[Row]) -> Iterator[tuple[int, Line]]:
+    for number, host, text in rows:
+        line = split(text)
+        if host and not line.host:
+            line = line._replace(host=host, marked=True)
+        yield number, line
+
+
+def _undecided(
+    lines: Iterator[tuple[int, Line]],
+) -> tuple[list[tuple[int, Line]], Votes]:
+    """The lines until it is clear which way they stand."""
+    votes, taken = Votes(), []
+    for number, line in islice(lines, MAX_UNDECIDED):
+        taken.append((number, line))
+        votes.line(f"{line.host} {line.caller}", line.body)
+        if votes.decided:
+            break
+    return taken, votes
+
+
+def _number_shots(
+    tasks: list[LoggedTask], marks: dict[str, list[int]], newest_first: bool
+) -> None:
+    """A mark begins a new shot of its host, and so does a task that was in this one.
+
+    Shots of all hosts are counted together, so that no two hosts share one.
+    """
+    way = -1 if newest_first else 1
+    ahead = {host: deque(found) for host, found in marks.items()}
+    shots: dict[str, int] = {}
+    seen: dict[str, set[int]] = {}
+    count = 0
     for task in tasks:
-        marked = at
-        while at < len(marks) and marks[at] <= task.line:
-            at += 1
-        if at > marked or task.pid in seen:
-            shot += 1
-            seen.clear()
+        inside = seen.setdefault(task.host, set())
+        marked = task.host not in shots
+        left = ahead.get(task.host, deque())
+        while left and left[0] * way <= task.line * way:
+            left.popleft()
+            marked = True
+        if marked or task.pid in inside:
+            shots[task.host] = count
+            count += 1
+            inside.clear()
         if task.pid is not None:
-            seen.add(task.pid)
-        task.shot = shot
+            inside.add(task.pid)
+        task.shot = shots[task.host]
+
+
+def _once(tasks: list[LoggedTask]) -> list[LoggedTask]:
+    """The same tasks; of stacks without a pid that are alike, the first."""
+    kept: dict[object, LoggedTask] = {}
+    for at, task in enumerate(tasks):
+        key: object = at
+        if task.pid is None:
+            key = (task.host, task.comm, task.state, tuple(task.guesses))
+        if key in kept:
+            kept[key].times += 1
+        else:
+            kept[key] = task
+    return list(kept.values())
