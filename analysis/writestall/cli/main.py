@@ -30,31 +30,43 @@ ANSWERED, FAILED, BAD_INPUT, UNJUDGED = 0, 1, 2, 3
 
 def _explain(args: argparse.Namespace) -> int:
     if (args.run is None) == (args.log is None):
-        raise WritestallError("explain: want a RUN or --log FILE, one of them")
-    return _explain_run(args) if args.log is None else _explain_log(args)
+        raise WritestallError("explain: want a THING or --log FILE, one of them")
+    if args.log is None:
+        from writestall.cli import thing
+
+        args.kind = thing.kind(args.run)
+        if args.kind != thing.LOG:
+            return _explain_run(args)
+    return _explain_log(args)
+
+
+def _say_kind(args: argparse.Namespace, place: str) -> None:
+    """Says what explain was given, where it had to find out; a folder is a run."""
+    if args.kind and not args.run.is_dir():
+        print(f"{printable(place)}: {args.kind}", file=sys.stderr)
 
 
 def _explain_log(args: argparse.Namespace) -> int:
-    from writestall.log import links, reading
+    from writestall.log import links, remarks
     from writestall.log import text as logtext
 
-    where = "standard input" if args.log == "-" else args.log
+    place = args.log or str(args.run)
     try:
-        # Any bytes are taken: a log is what somebody pasted.
-        name = 0 if args.log == "-" else args.log
-        with open(name, encoding="utf-8", errors="replace") as lines:  # noqa: PTH123
-            answer = links.explain_log(reading.read_log(lines))
-    except OSError as error:
-        raise WritestallError(f"{where}: {error.strerror}") from None
-    if not answer.tasks:
+        log = remarks.read_place(place)
+    except remarks.NoStacksError as error:
+        if args.log:
+            raise
         raise WritestallError(
-            f"{where}: no stack of a stuck task found; paste hung-task reports, the "
-            "output of sysrq w, or /proc/PID/stack"
-        )
+            f"{error} (it is a file, neither a run directory nor a tracer's events)"
+        ) from None
+    _say_kind(args, remarks.name(place))
+    answer = links.explain_log(log.tasks)
     if args.json:
-        _print_json(logtext.log_json(answer))
-    else:
-        _print_lines(logtext.report(answer, where))
+        _print_json(logtext.log_json(answer) | remarks.as_json(log))
+        return ANSWERED
+    if answer.tasks:
+        _print_lines(logtext.report(answer, remarks.name(place)))
+    _print_lines(remarks.lines(log))
     return ANSWERED
 
 
@@ -73,6 +85,9 @@ def _explain_run(args: argparse.Namespace) -> int:
         if args.report:
             return _report(args)
         raise
+    if run.bare:
+        _say_kind(args, str(args.run))
+        run.path.mkdir(exist_ok=True)
     count = len(answer.writes)
     if args.write is not None and not 1 <= args.write <= count:
         raise WritestallError(f"--write {args.write}: this run has 1 to {count}")
@@ -245,7 +260,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="the page of `report`, too, in one go",
     )
-    explain.set_defaults(output=None)
+    explain.set_defaults(output=None, kind=None)
     report = _command(
         commands,
         "report",
@@ -342,6 +357,8 @@ def _command(
         name, help=what, description=f"{verb} {what}.", epilog=f"example: {example}"
     )
     optional = "?" if name == "explain" else None
+    if optional:
+        place = "THING", "run directory, a tracer's events, or a log; - is stdin"
     parser.add_argument(
         "run", type=Path, metavar=place[0], nargs=optional, help=place[1]
     )

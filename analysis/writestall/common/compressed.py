@@ -113,6 +113,29 @@ def opened(name: str) -> Iterator[tuple[BinaryIO, bool]]:
             file.close()
 
 
+def head(name: str) -> bytes:
+    """The first bytes of the same content, which is still to be read after that.
+
+    Of a compressed standard input there may be none: only so much of it is at hand.
+    """
+    if name == "-":
+        stdin: Any = sys.stdin.buffer
+        first = bytes(stdin.peek(CHUNK_BYTES))
+        for magic, decompress in _FORMATS[:-1]:
+            if first.startswith(magic):
+                return next(_quietly(decompress(io.BytesIO(first))), b"")
+        return first
+    with opened(name) as (content, _):
+        return next(_quietly(content), b"")
+
+
+def _quietly(content: BinaryIO) -> Iterator[bytes]:
+    try:
+        yield from chunks(content)
+    except DamagedError:
+        return
+
+
 def chunks(content: BinaryIO) -> Iterator[bytes]:
     """The content piece by piece; raises DamagedError where decompression fails."""
     while True:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
 from writestall.classify.frames import Frame
+from writestall.common.compressed import DamagedError
 from writestall.log import decoding, heads, stack_lines, unreadable
 from writestall.log.direction import Votes
 from writestall.log.lines import Line, split
@@ -375,13 +376,28 @@ def read_log(lines: Iterable[str]) -> list[LoggedTask]:
 
 def read(chunks: Iterable[bytes]) -> Log:
     """Every stack in the bytes of a log, in whatever they are wrapped."""
-    sample = unreadable.Sample()
-    numbered = near_stacks(sample.of(decoding.text(chunks)))
+    sample, cut = unreadable.Sample(), _Cut()
+    numbered = near_stacks(sample.of(decoding.text(cut.of(chunks))))
     texts = ((number, raw.decode("utf-8", "replace")) for number, raw in numbered)
     log = _read(unwrapped(texts))
+    log = replace(log, damaged=cut.why)
     if log.tasks:
         return log
     return replace(log, unreadable=unreadable.kind(sample.text))
+
+
+class _Cut:
+    """Pieces of a log up to where its compressed data is damaged; `why` tells how."""
+
+    def __init__(self) -> None:
+        self.why: str | None = None
+
+    def of(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """The same pieces."""
+        try:
+            yield from chunks
+        except DamagedError as error:
+            self.why = str(error)
 
 
 def _read(rows: Iterable[Row]) -> Log:

@@ -74,8 +74,6 @@ class Sample:
 
 def kind(text: str) -> str | None:
     """What a text is and the remedy, None where nothing tells."""
-    if not text.strip("\0\r\n\t \ufeff"):
-        return "an empty file"
     if len(_MISREAD.findall(text)) >= 3:
         return "a screenshot's OCR, its offsets misread: paste the log as text"
     for pattern, name in _KINDS:
