@@ -57,7 +57,7 @@ def split(text: str) -> Line:
         tag := _TAG.search(text, at, MAX_PREFIX_CHARS)
     ):
         host, at, tagged = _host(text[at : tag.start()]), tag.end(), True
-    if not tagged:
+    if not tagged and text[at : at + 1] not in "[<":
         if title := _TITLED.match(text, at):
             host, at = title["host"], title.end()
         elif kmsg := _KMSG.match(text, at):

@@ -84,7 +84,7 @@ class Log:
 
 # `sysrq w` and `t` begin a new picture of the whole machine, and so does a boot.
 _NEW_SHOT = re.compile(
-    r"Show (?:Blocked )?State\b|\bLinux version \d|-- (?:Re)?boot\b", re.IGNORECASE
+    r"[Ss]how (?:[Bb]locked )?[Ss]tate\b|\bLinux version \d|-- (?:Reboot|Boot|boot)\b"
 )
 _TRACE = re.compile(r"\bCall [Tt]race:|\bBacktrace:|^\s*Stack:")
 _WORKQUEUE = re.compile(r"\bWorkqueue: (?P<work>.{1,120})")
@@ -126,7 +126,7 @@ class _Reader:
                 self._take(first, held)
             else:
                 number, body = first, f"{held} {body.lstrip()}"
-        if heads.is_cut(body):
+        if "INFO: " in body and heads.is_cut(body):
             self._cut = number, body
         else:
             self._take(number, body)
@@ -141,9 +141,12 @@ class _Reader:
     def _take(self, number: int, body: str) -> None:
         if self._blank(not body.strip(" >|\t")):
             return
-        if self._named(number, body) or self._head(number, body):
+        if self._unnamed is not None or "/proc/" in body:
+            if self._named(number, body):
+                return
+            body = self._proc(number, body)
+        if ("+0x" not in body or "INFO: " in body) and self._head(number, body):
             return
-        body = self._proc(number, body)
         if self._past_end(body):
             return
         frames = stack_lines.found(body)
@@ -243,7 +246,7 @@ class _Reader:
         if pid is not None and (word := _WORD.fullmatch(body)):
             self._host.names[pid] = word["comm"]
             return True
-        name = heads.name(body) if "/proc/" in body else None
+        name = heads.name(body)
         if name is None:
             return False
         self._name(number, name)
@@ -333,7 +336,7 @@ class _Log:
         if key not in self._readers:
             self._readers[key] = _Reader(host)
         self._readers[key].line(number, line)
-        if _NEW_SHOT.search(line.body):
+        if "+0x" not in line.body and _NEW_SHOT.search(line.body):
             self._marks.setdefault(key[0], []).append(number)
 
     def tasks(self, newest_first: bool) -> list[LoggedTask]:

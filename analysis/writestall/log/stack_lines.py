@@ -21,6 +21,12 @@ _FRAME = re.compile(
     r"|(?:\+\d{1,8})? at [0-9a-f]{8,16}(?:\s{1,4}\[(?P<module2>[\w-]{1,64})\])?$)",
     re.IGNORECASE,
 )
+# A line with one such frame and nothing else, as most are.
+_ALONE = re.compile(
+    r"\s{0,16}(?:\[<[0-9a-fx]{1,18}>\]\s{1,4})?(?P<guess>\?\s{1,4})?"
+    r"(?P<symbol>[A-Za-z_][\w.$]{0,120})\+0x(?P<offset>[0-9a-f]{1,8})"
+    r"/0x(?P<size>[0-9a-f]{1,8})(?:\s{1,4}\[(?P<module>[\w-]{1,64})\])?\s{0,16}"
+)
 # The same by scripts/decode_stacktrace.sh, `symbol (fs/file.c:12 fs/file.h:3) module`,
 # and by syzkaller, which names inlined functions too: `symbol fs/file.c:12 [inline]`.
 _DECODED = re.compile(
@@ -56,6 +62,8 @@ _NO_FRAMES = re.compile(
 
 def found(body: str) -> list[re.Match[str]]:
     """The frames of a line."""
+    if match := _ALONE.fullmatch(body):
+        return [match]
     if _NO_FRAMES.search(body):
         return []
     if match := _DECODED.match(body):

@@ -12,6 +12,7 @@ import html
 import quopri
 import re
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -54,11 +55,35 @@ _STARTS = re.compile(
 _LOST = re.compile(r"Call [Tt]race:.{0,64}?\+0x|\+0x[^+]{1,64}\+0x[^+]{1,64}\+0x")
 
 
+# A line without any of these is in no wrapping.
+_MAYBE = re.compile(r'["{}&\\=\x1b\0\ufeff]|#0[13]|</?[a-z]|\+0x[^+]*\+0x|race:.*\+0x')
+
+
+class _Detector:
+    """Tells lines that may be wrapped; of an encoded text, all may."""
+
+    def __init__(self) -> None:
+        self._encoded = False
+
+    def __call__(self, row: tuple[int, str]) -> bool:
+        text = row[1]
+        if self._encoded or not _MAYBE.search(text):
+            return self._encoded
+        found = _SOFT_BREAK.fullmatch(text.rstrip("\r\n")) or _ENCODED.search(text)
+        self._encoded = found is not None
+        return True
+
+
 def unwrapped(numbered: Iterable[tuple[int, str]]) -> Iterator[Row]:
     """Every line of a log, taken out of what it is wrapped in."""
-    for number, host, text in _out_of_fields(_joined(numbered)):
-        for at, part in enumerate(_parts(text)):
-            yield number + at, host, part[:MAX_LINE_CHARS]
+    for wrapped, rows in groupby(numbered, _Detector()):
+        if not wrapped:
+            for number, text in rows:
+                yield number, "", text[:MAX_LINE_CHARS].rstrip("\r\n")
+            continue
+        for number, host, text in _out_of_fields(_joined(rows)):
+            for at, part in enumerate(_parts(text)):
+                yield number + at, host, part[:MAX_LINE_CHARS]
 
 
 def _joined(numbered: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
