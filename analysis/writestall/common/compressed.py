@@ -18,6 +18,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -126,7 +127,8 @@ def head(name: str) -> bytes:
                 return next(_quietly(decompress(io.BytesIO(first))), b"")
         return first
     with opened(name) as (content, _):
-        return next(_quietly(content), b"")
+        # The first piece may be no more than what told the format.
+        return b"".join(islice(_quietly(content), 2))
 
 
 def _quietly(content: BinaryIO) -> Iterator[bytes]:

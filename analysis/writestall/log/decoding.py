@@ -35,9 +35,9 @@ _MARKS = {
 # tar(5): the magic's place in the first header.
 _TAR = slice(257, 262)
 _ELF_CORE = 4
-# Fewer NULs than this many in a hundred bytes are holes in a text that was cut off by
-# a crash: its last blocks were allocated and never written.
-_NUL_SHARE = 30
+# Control characters of which a text has less than this share: NULs are where a crash
+# cut a log off, in blocks that were allocated and never written.
+_CONTROL, _CONTROL_SHARE = bytes(range(9)), 0.3
 
 
 def text(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -89,7 +89,8 @@ def _kind(head: bytes) -> str | None:
     if head[_TAR] == b"ustar":
         return "a tar archive: unpack it and name the log in it"
     name, _ = _encoding(head)
-    if name == "utf-8" and head.count(0) * 100 > _NUL_SHARE * len(head):
+    controls = len(head) - len(head.translate(None, _CONTROL))
+    if name == "utf-8" and controls > _CONTROL_SHARE * len(head):
         return "binary data, no text of a log"
     return None
 

@@ -43,7 +43,7 @@ def near_stacks(chunks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
                 before = _last_lines(before + skipped)
                 at = stop
             if sign:
-                lines = before.splitlines(keepends=True)
+                lines = before.split(b"\n")[:-1]
                 yield from enumerate(lines, number - len(lines))
                 before, wanted = b"", AFTER
                 end = _line_end(text, at)

@@ -52,11 +52,13 @@ _STARTS = re.compile(
     r"|Call [Tt]race:|Workqueue: |</?(?:TASK|IRQ)>)"
     r"|(?<=</TASK>)|(?<=disables this message\.)"
 )
-_LOST = re.compile(r"Call [Tt]race:.{0,64}?\+0x|\+0x[^+]{1,64}\+0x[^+]{1,64}\+0x")
+_LOST = re.compile(r"Call [Tt]race:.{0,240}?\+0x|\+0x[^+]{1,160}\+0x[^+]{1,160}\+0x")
 
 
 # A line without any of these is in no wrapping.
-_MAYBE = re.compile(r'["{}&\\=\x1b\0\ufeff]|#0[13]|</?[a-z]|\+0x[^+]*\+0x|race:.*\+0x')
+_MAYBE = re.compile(
+    r'["{}&\\=\x1b\0\ufeff\xa0]|#0[13]|</?[a-z]|\+0x[^+]*\+0x|race:.{0,240}?\+0x'
+)
 
 
 class _Detector:
@@ -175,7 +177,8 @@ def _messages(value: Any, host: str) -> Iterator[tuple[str, str]]:
             yield host, _text(told[0])
         else:
             for inner in value.values():
-                if isinstance(inner, dict | list):
+                # A report may be in any field: `body`, `description`, ..
+                if not isinstance(inner, str) or "+0x" in inner or "INFO: " in inner:
                     yield from _messages(inner, host)
 
 
@@ -212,6 +215,8 @@ def _parts(text: str) -> list[str]:
         text = _TAGS.sub("", _BREAKS.sub("\n", text))
     if "&" in text and _ENTITY.search(text):
         text = html.unescape(text)
+    if "\xa0" in text:
+        text = text.replace("\xa0", " ")
     if "\\n" in text or "#012" in text:
         text = _ESCAPED.sub("\n", text).replace("\\t", " ").replace('\\"', '"')
     parts = text.split("\n")
