@@ -14,7 +14,7 @@ BESIDE_S = 120
 
 def left(folder: Path) -> list[str]:
     """The cells that are not complete, in the order of running."""
-    return answer("repro/plan", str(folder), "--left").split()
+    return answer("repro/plan", "--left", str(folder)).split()
 
 
 def machine(

@@ -200,7 +200,7 @@ def main() -> int:
             folder.mkdir(parents=True, exist_ok=True)
             inputs = f"{Path(artefacts).name} {request.engine} {clock}"
             given = ("--inputs", inputs, *request.planned)
-            log.note = f"{answer('repro/plan', str(folder), *given)}, {clock}"
+            log.note = f"{answer('repro/plan', '--out', str(folder), *given)}, {clock}"
         with progress.stage() as log:
             (folder / "machines").mkdir(exist_ok=True)
             _note_host(folder / "machines/host.json")

@@ -2,7 +2,7 @@
 """crash: file systems to what each keeps when its machine is cut, in one table.
 
 Two machines for each: one that resets itself amid its writes, one that finds the disks
-which the first left behind (repro/labrun/crash.py).
+which the first left behind (repro/labrun/crash/cli.py).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// client.c: words, clocks, stops and schedules of the workload programs
+// client.c: messages, clocks, signals and schedules of the workload programs
 
 #include "client.h"
 
@@ -196,6 +196,13 @@ int open_file(const char *path, int flags)
 		    "%s: %s%s", path, strerror(errno),
 		    errno == EEXIST ? "; name a new one" : "");
 	return fd;
+}
+
+int64_t appended_at(int fd, int32_t ret)
+{
+	int64_t at = lseek(fd, 0, SEEK_CUR);	/* a pipe has none */
+
+	return at < 0 ? 0 : at - (ret > 0 ? ret : 0);
 }
 
 char *short_path(const char *path)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* client.h: what workload programs share: words, clocks, stops, schedules */
+/* client.h: what the workload programs share */
 #ifndef CLIENT_H
 #define CLIENT_H
 
@@ -42,7 +42,7 @@ struct timing {
 	int64_t duration_ns;
 };
 
-/* Things wanted at fixed times, whether or not the ones before are done. */
+/* Things due at fixed times, whether or not the ones before are done. */
 struct schedule {
 	int64_t first_ns;	/* intended start of number 0 */
 	int64_t interval_ns;
@@ -89,11 +89,11 @@ int stop_signal(void);
 
 /*
  * Signals reach the main thread alone, which only waits: no EINTR in write.
- * Call before any thread is started; run_threads() lets them in.
+ * Call before any thread is started; join_threads() unblocks them.
  */
 void hold_signals(void);
 
-/* Refuses a run whose samples would fill memory; locks what is taken. */
+/* Refuses a run whose samples would fill memory; locks all memory. */
 void lock_memory(int64_t samples, size_t sample_bytes);
 void *zeroed(int64_t count, size_t bytes, const char *what);
 
@@ -101,21 +101,31 @@ void *zeroed(int64_t count, size_t bytes, const char *what);
 unsigned char *make_data(const struct common *common);
 
 /*
- * `flags` beside O_WRONLY | O_CREAT; O_EXCL is for what could be lost, which a
- * pipe holds not. Dies where the file cannot be had.
+ * `flags` in addition to O_WRONLY | O_CREAT; O_EXCL protects data, so a pipe
+ * ignores it. Dies if the file cannot be opened.
  */
 int open_file(const char *path, int flags);
+
+/* Slow, short or failed: worth a line and its offset. */
+static inline bool is_notable(const struct common *common, int64_t dur_ns,
+			      int32_t ret)
+{
+	return dur_ns >= common->slow_ns || ret != common->bytes;
+}
+
+/* Where an append of `ret` bytes (or of none) began; call it right after. */
+int64_t appended_at(int fd, int32_t ret);
 
 /* Parent folder and name, as a tracer prints a file; the file must be there. */
 char *short_path(const char *path);
 char *join(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* A start soon enough, so that all threads are there in time. */
+/* A start in the near future, when all threads are ready. */
 struct timing start_soon(int64_t duration_ns);
 
 pthread_t start_thread(void *(*body)(void *), void *argument);
 
-/* Lets signals in, then waits for all threads. */
+/* Unblocks signals, then waits for all threads. */
 void join_threads(const pthread_t *threads, int64_t count);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// hlog.c: values on a schedule to an HdrHistogram log, one interval a second
+// hlog.c: write an HdrHistogram log with one interval a second
 
 #include "hlog.h"
 #include "jsonl.h"
@@ -48,6 +48,8 @@ static void write_intervals(FILE *file, const char *path,
 	if (hdr_init(1, HIGHEST_NS, SIGNIFICANT_DIGITS, &histogram))
 		die(EXIT_WRITES_FAILED, "%s: %s", path, strerror(ENOMEM));
 	hdr_log_writer_init(&log);
+	for (int64_t i = 0; i < count; i++)
+		series[i].next = 0;
 	for (int64_t at_ns = 0; at_ns < timing->duration_ns;
 	     at_ns += NSEC_PER_SEC) {
 		hdr_timespec from = to_timespec(at_ns);

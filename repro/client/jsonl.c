@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// jsonl.c: what a client saw to JSON Lines and to its last words
+// jsonl.c: write a client's record, JSON Lines
 
 #include "jsonl.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 FILE *open_log(const char *path)
 {
@@ -86,52 +85,4 @@ void print_client_write(FILE *file, const struct client_write *line)
 	fprintf(file, ",\"offset\":%" PRId64 ",\"bytes\":%" PRId64
 		",\"ret\":%" PRId32 "}\n", line->offset, line->bytes,
 		line->ret);
-}
-
-void print_end(FILE *file, int64_t t_ns, const struct totals *totals,
-	       const char *more)
-{
-	fprintf(file, "{\"ev\":\"end\",\"t_ns\":%" PRId64 ",\"writes\":%"
-		PRId64 ",\"slow\":%" PRId64 ",\"missed\":%" PRId64
-		",\"failed\":%" PRId64 ",\"short\":%" PRId64 "%s}\n", t_ns,
-		totals->writes, totals->slow, totals->missed, totals->failed,
-		totals->shortened, more);
-}
-
-void add_write(struct totals *totals, const struct common *common,
-	       int64_t dur_ns, int32_t ret)
-{
-	totals->writes++;
-	totals->slow += dur_ns >= common->slow_ns;
-	totals->failed += ret < 0;
-	totals->shortened += ret >= 0 && ret < common->bytes;
-	if (dur_ns > totals->slowest_ns)
-		totals->slowest_ns = dur_ns;
-}
-
-int64_t appended_at(int fd, int32_t ret)
-{
-	int64_t at = lseek(fd, 0, SEEK_CUR);	/* a pipe has none */
-
-	return at < 0 ? 0 : at - (ret > 0 ? ret : 0);
-}
-
-void report_failure(const char *call, const char *path, int32_t ret,
-		    int64_t at, int64_t of)
-{
-	fprintf(stderr, "%s: %s %s: %s, at write %" PRId64 " of %" PRId64 "\n",
-		program_name, call, path, strerror(-ret), at, of);
-}
-
-int report_totals(const struct totals *totals, const char *more)
-{
-	fprintf(stderr, "%s: %s%" PRId64 " of %" PRId64 " writes, %" PRId64
-		" slow, slowest %.1f ms, %" PRId64 " missed, %" PRId64
-		" short, %" PRId64 " failed\n", program_name, more,
-		totals->writes, totals->planned, totals->slow,
-		totals->slowest_ns / 1e6, totals->missed, totals->shortened,
-		totals->failed);
-	if (totals->failed || totals->shortened)
-		return EXIT_WRITES_FAILED;
-	return stop_signal() ? EXIT_BY_SIGNAL + stop_signal() : EXIT_OK;
 }

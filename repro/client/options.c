@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// options.c: a command line to options, by a program's table and the common one
+// options.c: parse a command line by the table of a program and the common one
 
 #include "options.h"
 
@@ -101,13 +101,15 @@ void parse_options(int argc, char **argv, const struct program *program,
 			.name = row_at(program, i)->name,
 			.has_arg = row_at(program, i)->kind != FLAG,
 		};
+	opterr = 0;	/* die() prints the one line */
 	for (;;) {
 		int found = getopt_long(argc, argv, "", getopt_rows, &row);
 
 		if (found == -1)
 			break;
 		if (found)
-			die(EXIT_USAGE, "see %s --help", program_name);
+			die(EXIT_USAGE, "%s: unknown, or used in a wrong way; "
+			    "see %s --help", argv[optind - 1], program_name);
 		if (row == (int)rows - 1)
 			print_help(program);
 		set_field(options, row_at(program, row), optarg);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* options.h: a program's table of options to its command line and its help */
+/* options.h: a program's table of options */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""labrun: one scenario on this Linux machine to one run directory."""
+"""labrun: run one scenario on this Linux machine and write a run directory."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""errors: what can end a run to one line, a manifest status and an exit status."""
+"""errors: exceptions that end a run, and the exit status of each."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ EXIT_REFUSED = 2
 EXIT_STATUSES = (
     (EXIT_COMPLETE, "the run is complete"),
     (EXIT_FAILED, "a step failed; the run directory says which and why"),
-    (EXIT_REFUSED, "refused before anything was touched: scenario, machine or disk"),
-    (128 + signal.SIGHUP, "cut off by SIGHUP, undone in order"),
-    (128 + signal.SIGINT, "cut off by SIGINT (Ctrl-C), undone in order"),
-    (128 + signal.SIGTERM, "cut off by SIGTERM, undone in order"),
+    (EXIT_REFUSED, "refused before anything was changed: scenario, machine or disk"),
+    (128 + signal.SIGHUP, "interrupted by SIGHUP, everything undone"),
+    (128 + signal.SIGINT, "interrupted by SIGINT (Ctrl-C), everything undone"),
+    (128 + signal.SIGTERM, "interrupted by SIGTERM, everything undone"),
 )
 
 
 class RefusedError(Exception):
-    """Bad input, told in one line each; nothing was touched."""
+    """Bad input, a line for each mistake; nothing was changed."""
 
     def __init__(self, *lines: str) -> None:
         super().__init__("\n".join(lines))
@@ -28,11 +28,11 @@ class RefusedError(Exception):
 
 
 class StepError(Exception):
-    """A step that could not be done, in one line."""
+    """A step failed; the reason in one line."""
 
 
 class StoppedError(Exception):
-    """A signal asked for the end."""
+    """A signal interrupted the run."""
 
     def __init__(self, signal_number: int) -> None:
         super().__init__(f"interrupted by {signal.Signals(signal_number).name}")

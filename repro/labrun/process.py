@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""process: an argv to its output, within a time limit, whatever signals come.
+"""process: run commands within a time limit, also when signals arrive.
 
-Children are sessions of their own: Ctrl-C at a terminal reaches this program
-alone, which ends its children in the right order.
+Each child is a session of its own: Ctrl-C at a terminal reaches this program alone,
+which ends its children in order.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ KILL_S = 10.0
 
 
 def tool(argv: Sequence[str], timeout_s: float = 60, stop: Stop | None = None) -> str:
-    """Run a short command; its stdout and stderr together.
+    """Run a short command and return its stdout and stderr together.
 
-    With `stop` a signal ends it; without, it runs to its end. Raises StepError
-    with the line that says most when it fails.
+    With `stop`, a signal ends it. Raises StepError with its most informative line if
+    it fails.
     """
     process = _start(argv, subprocess.PIPE)
     deadline_s = time.monotonic() + timeout_s
@@ -41,7 +41,9 @@ def tool(argv: Sequence[str], timeout_s: float = 60, stop: Stop | None = None) -
                 stop.check()
             if time.monotonic() > deadline_s:
                 kill(process)
-                raise StepError(f"{argv[0]}: no end after {timeout_s:.0f} s") from None
+                raise StepError(
+                    f"{argv[0]}: still running after {timeout_s:.0f} s"
+                ) from None
     text = output.decode(errors="replace")
     if process.returncode:
         raise StepError(_reason(argv[0], text, process.returncode))
@@ -49,7 +51,7 @@ def tool(argv: Sequence[str], timeout_s: float = 60, stop: Stop | None = None) -
 
 
 def _reason(program: str, said: str, returncode: int) -> str:
-    """The line of a failed command that says most: an error, or the first one."""
+    """Return the most informative line: the first with `error:`, else the first."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     errors = [line for line in lines if "error:" in line.lower()]
     best = (errors or lines or ["no message"])[0]
@@ -58,7 +60,7 @@ def _reason(program: str, said: str, returncode: int) -> str:
 
 
 def start(argv: Sequence[str], output: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start a long-lived child; stdout and stderr go to a file."""
+    """Start a long-running child with stdout and stderr in a file."""
     return _start(argv, output)
 
 
@@ -77,14 +79,14 @@ def _start(argv: Sequence[str], output: IO[bytes] | int) -> subprocess.Popen[byt
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """End a child and what it started, now; a task in D state may outlive it."""
+    """Kill a child and its session; a task in D state may survive."""
     _signal_session(process.pid, signal.SIGKILL)
     with suppress(subprocess.TimeoutExpired):
         process.wait(timeout=KILL_S)
 
 
 def end(process: subprocess.Popen[bytes], timeout_s: float) -> None:
-    """Ask a child to end in order (SIGINT), then make it and its orphans."""
+    """End a child with SIGINT, then its session, and kill what is left."""
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
@@ -97,11 +99,11 @@ def end(process: subprocess.Popen[bytes], timeout_s: float) -> None:
 
 
 def _session(leader: int) -> list[int]:
-    """The living processes of a session; its leader may be gone."""
+    """List the processes of a session; its leader may have exited."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
-            # The name may hold anything, a `)` too; state is the first behind it.
+            # The name may contain `)`; the state is the first field after it.
             fields = path.read_text(errors="replace").rpartition(")")[2].split()
         except OSError:
             continue
@@ -111,7 +113,7 @@ def _session(leader: int) -> list[int]:
 
 
 def _signal_session(leader: int, number: int) -> bool:
-    """Signal every process of a session; whether there was any."""
+    """Signal every process of a session; return whether there was one."""
     members = _session(leader)
     for pid in members:
         with suppress(ProcessLookupError):
@@ -120,7 +122,7 @@ def _signal_session(leader: int, number: int) -> bool:
 
 
 def ending(returncode: int) -> str:
-    """`exit 1`, or `killed by SIGKILL`."""
+    """Return `exit 1`, or `killed by SIGKILL`."""
     if returncode < 0:
         return f"killed by {signal.Signals(-returncode).name}"
     return f"exit {returncode}"
@@ -129,7 +131,7 @@ def ending(returncode: int) -> str:
 def wait_until(
     done: Callable[[], bool], timeout_s: float, stop: Stop, what: str
 ) -> None:
-    """Poll until `done`; a signal or the time limit ends the wait by exception."""
+    """Poll until `done`; raise on a signal or at the time limit."""
     deadline_s = time.monotonic() + timeout_s
     while not done():
         stop.check()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""progress: steps to lines on stderr, for people or for a program.
+"""progress: print the steps of a run to stderr, as text or as JSON.
 
-Nobody may be listening any more (a closed pipe, a terminal that hung up): then
-the run goes on, or is undone, all the same.
+If stderr is gone (a closed pipe, a terminal that hung up), the run continues, or is
+undone, without output.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MODES = ("text", "json", "none")
 
 
 def say(line: str, end: str = "\n") -> None:
-    """One line to stderr, if anybody listens."""
+    """Print a line to stderr; ignore a closed one."""
     with suppress(OSError):
         print(line, end=end, file=sys.stderr, flush=True)
 
@@ -29,17 +29,17 @@ class Progress:
         self._live = mode == "text" and sys.stderr.isatty()
 
     def plan(self, steps: list[str]) -> None:
-        """The names of the steps to come, in order."""
+        """Print the names of the steps, in order."""
         self._json({"plan": steps})
 
     def begin(self, step: str) -> None:
-        """A step begins."""
+        """Print that a step begins."""
         self._json({"step": step, "status": "begin"})
         if self._live:
             say(f"    ...    {step}", end="\r")
 
     def end(self, step: str, status: str, dur_ns: int, detail: str) -> None:
-        """A step ended; status is ok, failed or skipped."""
+        """Print that a step ended; status is ok, failed or skipped."""
         self._json({"step": step, "status": status, "dur_ns": dur_ns, "detail": detail})
         if self._mode == "text" and status != "skipped":
             mark = "FAILED: " if status == "failed" else ""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""stop: SIGINT, SIGTERM and SIGHUP to an StoppedError at the next safe point.
+"""stop: remember SIGINT, SIGTERM and SIGHUP until the next safe point.
 
-A handler that raised at once could do so between a mount and the note that it
-must be undone. So it only remembers; steps ask. A second signal changes nothing:
-undoing is bounded in time and must not be cut short.
+A handler that raised an exception could do so between a mount and the note that it
+must be undone. So it only stores the signal, and steps check it. Further signals are
+ignored: undoing is bounded in time and must not be interrupted.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stop:
-    """Remembers the first signal that asked for the end."""
+    """The first signal that arrived, if any."""
 
     def __init__(self) -> None:
         self._signal_number: int | None = None
 
     def install(self) -> None:
-        """Catch the signals from here to the end of the process."""
+        """Catch the signals until the process ends."""
         for number in SIGNALS:
             signal.signal(number, self._remember)
 
@@ -40,10 +40,10 @@ class Stop:
 
     @property
     def requested(self) -> bool:
-        """True once a signal came."""
+        """Whether a signal has arrived."""
         return self._signal_number is not None
 
     def check(self) -> None:
-        """Raise StoppedError once a signal came."""
+        """Raise StoppedError if a signal has arrived."""
         if self._signal_number is not None:
             raise StoppedError(self._signal_number)

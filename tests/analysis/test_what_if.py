@@ -15,7 +15,7 @@ from test_gold import NAMES, unpacked
 from test_hlog import HEADER, interval
 from test_input import refused
 
-from labrun import scenario
+from labrun.scenario import reading
 from support import PROJECT
 from writestall.chain import answers
 from writestall.cli.main import main
@@ -241,4 +241,4 @@ def test_the_lab_accepts_the_change(row: Any) -> None:
         names = [line.partition("=")[0] for line in row.lines]
         kept = [ln for ln in text.splitlines() if not ln.startswith(tuple(names))]
         text = "\n".join(kept).replace(header, f"{header}\n{lines}")
-    assert scenario.parse(text, "test", name).name == name
+    assert reading.parse(text, "test", name).name == name

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from lab_runs import Lab, make_lab
-from labrun.ways import WAYS
+from labrun.injectors.registry import REGISTRY
 from machine import recipe
 from support import EVERY, KERNELS, PROJECT
 
@@ -33,7 +33,7 @@ def test_every_injector_makes_the_same_stalls(kernel: str, tmp_path: Path) -> No
     """Of a scenario of one's own, outside the checkout, which the run takes along."""
     found = {}
     own = str(shutil.copy(PROJECT / "repro/scenarios/journal-buffer.toml", tmp_path))
-    for name in WAYS:
+    for name in REGISTRY:
         lab = make_lab(tmp_path / name, SCENARIO=own, KERNEL=kernel, INJECTOR=name)
         assert lab.done.returncode == 0, lab.done.stdout + lab.done.stderr[-3000:]
         assert (lab.run / "journal-buffer.toml").exists()
@@ -45,8 +45,8 @@ def test_every_injector_makes_the_same_stalls(kernel: str, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("scenario", "injector", "why"),
     [
-        ("page-lock", "dm-delay", "does not make its chain; take biodelay or"),
-        ("flush-fua", "scsi_debug", "delays all alike; take --injector biodelay"),
+        ("page-lock", "dm-delay", "does not cause its chain; use biodelay or"),
+        ("flush-fua", "scsi_debug", "delays every bio alike; use --injector biodelay"),
     ],
     ids=["chain", "rule"],
 )

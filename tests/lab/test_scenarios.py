@@ -19,10 +19,10 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from lab_runs import Lab, analysed, make, make_lab
-from labrun import scenario as scenarios
-from labrun import ways
 from labrun.errors import RefusedError
-from labrun.kernel import version
+from labrun.injectors import registry
+from labrun.scenario import reading
+from labrun.scenario.keys import Scenario, version
 from machine import recipe
 from support import EVERY, KERNELS, PROJECT
 
@@ -50,9 +50,9 @@ def known_on(scenario: str, kernel: str) -> list[pytest.MarkDecorator]:
     return [pytest.mark.skip(reason=f"{scenario} is known from Linux {first} on")]
 
 
-def loaded(name: str) -> scenarios.Scenario:
+def loaded(name: str) -> Scenario:
     """A scenario of the tree."""
-    found, _ = scenarios.load(scenarios.find(name))
+    found, _ = reading.load(reading.find(name))
     return found
 
 
@@ -60,9 +60,9 @@ def by_others(scenario: str) -> list[str]:
     """The other injectors that make its chain."""
     found = loaded(scenario)
     names = []
-    for name in ways.WAYS:
+    for name in registry.REGISTRY:
         with suppress(RefusedError):
-            if ways.chosen(found, name).name == name != ways.DEFAULT:
+            if registry.chosen(found, name).name == name != registry.DEFAULT:
                 names.append(name)
     return names
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from test_scenario import GOOD, parse
 
-from labrun.disk import Disk, Disks
-from labrun.scenario import Scenario
+from labrun.scenario.keys import Scenario
+from labrun.setup.disk import Disk, Disks
 
 RULE = 'submitter = "jbd2/*"\ndelay_us = 300_000\n'
 DISKS = Disks(
     Disk("/dev/vdb", "vdb", "254:16", 1 << 30), Disk("/dev/sda", "sda", "8:0", 1 << 20)
 )
-INSTEAD = "; take --injector biodelay"
+INSTEAD = "; use --injector biodelay"
 
 
 def ruled(*rules: str) -> Scenario:

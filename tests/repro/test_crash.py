@@ -18,11 +18,11 @@ PLACES = ("--promises", "/nowhere/p", "--kept", "/nowhere/k")
         (("write", "xfs"), "name one option"),
         (
             ("write", "btrfs", "--disk", "/dev/null", *PLACES),
-            "write resets this machine: say --cut-this-machine",
+            "write resets this machine: give --cut-this-machine",
         ),
         (
             ("write", "btrfs", "--disk", "/dev/null", *PLACES, "--cut-this-machine"),
-            "/dev/null is no block device",
+            "/dev/null is not a block device",
         ),
         (("check", "tmpfs"), "file system or option 'tmpfs' is not known"),
         (("write", "btrfs", "--seconds", "0"), "--seconds: '0': want 1 to 3600"),

@@ -11,8 +11,9 @@ import pytest
 from clients import count, lines, longest_ns, of_kind
 from test_scenario import GOOD, parse, refusal
 
-from labrun import fioclient, fiolog, kinds
-from labrun.fiolog import FioError
+from labrun.errors import StepError
+from labrun.scenario import kinds
+from labrun.workloads import fio_client, fio_log
 
 MS = 1_000_000
 INTERVAL_US = 2_000
@@ -64,14 +65,14 @@ def asked(folder: Path) -> argparse.Namespace:
     words |= {"hlog": folder / "w.hlog", "hlog-service": folder / "s.hlog"}
     words |= {"slow-log": folder / "w.jsonl", "bytes": 200, "seed": 1}
     words |= {"interval-us": INTERVAL_US, "duration-s": 1, "slow-us": 50_000}
-    return fioclient.arguments(
+    return fio_client.parser().parse_args(
         [word for name, value in words.items() for word in (f"--{name}", str(value))]
     )
 
 
 def test_each_process_has_its_own_epoch_and_name(tmp_path: Path) -> None:
     paths = logs(tmp_path, line(0, 500) + line(1, 700, 30), line(0, 600))
-    first, second = fiolog.read(said(), paths, INTERVAL_US)
+    first, second = fio_log.read(said(), paths, INTERVAL_US)
     assert (first.tid, second.tid) == PIDS
     assert (first.call, len(first.calls)) == ("write", 2)
     late = first.calls[1]
@@ -82,7 +83,7 @@ def test_each_process_has_its_own_epoch_and_name(tmp_path: Path) -> None:
 
 def test_only_writes_count(tmp_path: Path) -> None:
     paths = logs(tmp_path, line(0, 500, direction=0) + line(1, 700), "")
-    first, second = fiolog.read(said("psync"), paths, INTERVAL_US)
+    first, second = fio_log.read(said("psync"), paths, INTERVAL_US)
     assert [call.dur_ns for call in first.calls] == [700]
     assert (first.call, second.calls) == ("pwrite64", ())
 
@@ -91,9 +92,9 @@ def test_the_record_is_that_of_any_client(tmp_path: Path) -> None:
     """A write of 60 ms, and the one behind it, that the schedule wanted 2 ms later."""
     behind_ns = 60 * MS - INTERVAL_US * 1_000 + 100
     text = line(0, 60 * MS) + line(1, 500, behind_ns)
-    jobs = fiolog.read(said(), logs(tmp_path, text, line(0, 400)), INTERVAL_US)
+    jobs = fio_log.read(said(), logs(tmp_path, text, line(0, 400)), INTERVAL_US)
     words = asked(tmp_path)
-    told = fioclient.save(jobs, words)
+    told = fio_client.save(jobs, words)
     assert told == "3 of 1000 writes, 1 slow, slowest 60.0 ms, 997 missed"
     rows = lines(words.slow_log)
     (slow,) = of_kind(rows, "client_write")
@@ -109,24 +110,28 @@ def test_the_record_is_that_of_any_client(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("output", "text", "message"),
     [
-        ("fio: job file: No such file\n", "", "no JSON of fio's; fio: job file: No"),
+        (
+            "fio: job file: No such file\n",
+            "",
+            "no JSON in fio's output; fio: job file: No",
+        ),
         (said(pids=(1,)), "", "fio names 1 processes, 2 jobs and wrote 2 logs"),
         (said("libaio"), "", "ioengine libaio: want sync or psync"),
-        (said(), "5000, many, 1, 200, 0, 0, 0\n", "w-fio_clat.1.log:1: not such a"),
-        (said(), "5000, 5, 1, 200\n", "w-fio_clat.1.log:1: not such a line"),
+        (said(), "5000, many, 1, 200, 0, 0, 0\n", "w-fio_clat.1.log:1: not a line"),
+        (said(), "5000, 5, 1, 200\n", "w-fio_clat.1.log:1: not a line of fio's log"),
     ],
 )
 def test_what_cannot_be_read_is_said_in_one_line(
     tmp_path: Path, output: str, text: str, message: str
 ) -> None:
-    with pytest.raises(FioError) as caught:
-        fiolog.read(output, logs(tmp_path, text, ""), INTERVAL_US)
+    with pytest.raises(StepError) as caught:
+        fio_log.read(output, logs(tmp_path, text, ""), INTERVAL_US)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_fio_is_told_the_clock_of_the_tracers(tmp_path: Path) -> None:
-    command = fioclient.command(asked(tmp_path))
+    command = fio_client.command(asked(tmp_path))
     assert "--log_alternate_epoch_clock_id=1" in command
     assert "--job_start_clock_id=1" in command
     assert "--rate_iops=500" in command
@@ -150,7 +155,7 @@ def test_a_scenario_names_a_job_file() -> None:
         (
             "interval_us = 2_000",
             "interval_us = 3_000",
-            "x.toml: workload[0].interval_us: fio counts whole writes a second",
+            "x.toml: workload[0].interval_us: want a whole number of writes a second",
         ),
     ],
 )

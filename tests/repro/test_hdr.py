@@ -10,7 +10,7 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labrun import hdr
+from labrun.workloads import hdr
 
 VALUES = st.lists(
     st.integers(0, 2 * hdr.HIGHEST_NS) | st.integers(0, 5_000), min_size=1, max_size=50

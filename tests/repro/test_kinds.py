@@ -9,8 +9,8 @@ import tomllib
 import pytest
 from test_scenario import GOOD, parse, refusal
 
-from labrun import kinds, variants
 from labrun.errors import RefusedError
+from labrun.scenario import kinds, variants
 
 SAFEPOINT = """
 [[workload]]
@@ -68,18 +68,18 @@ BAD_APPLICATION = [
     (
         'kind = "safepoint"\n',
         "",
-        "x.toml: variant[0].on_tmpfs: the first workload is no safepoint",
+        "x.toml: variant[0].on_tmpfs: the first workload is not a safepoint",
     ),
     (
         "stall_ms_min = 500",
         "stall_ms_min = 500\nrequest_ms_min = 5",
-        "x.toml: expect.request_ms_min: the first workload is no broker",
+        "x.toml: expect.request_ms_min: the first workload is not a broker",
     ),
     (
         "expect.chain = []",
         "expect.chain = []\nexpect.writes_p999_below_us = 5",
         "x.toml: variant[0].expect.writes_p999_below_us:"
-        " the first workload is no broker",
+        " the first workload is not a broker",
     ),
     (
         "expect.chain = []",
@@ -89,12 +89,12 @@ BAD_APPLICATION = [
     (
         EXPECT,
         "",
-        "x.toml: variant[0].expect: missing: what must be seen instead",
+        "x.toml: variant[0].expect: missing: what the run must show instead",
     ),
     (
         'name = "tmpfs"',
         'name = "plain"',
-        "x.toml: variant[0].name: plain is taken",
+        "x.toml: variant[0].name: plain is used twice",
     ),
     (
         'name = "tmpfs"',

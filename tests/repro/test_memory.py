@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from test_scenario import GOOD, parse, refusal, run
 
-from labrun import memory
+from labrun.setup import memory
 
 LIMIT = "[memory]\nlimit_bytes = 16_777_216\n[kernel]"
 ON_LOOP = '"tmpfs"\nloop = true'
@@ -16,11 +16,11 @@ IN_MEMORY = GOOD.replace("[kernel]", LIMIT, 1).replace('"ext4"', ON_LOOP, 1)
 BAD = [
     (
         GOOD.replace("[kernel]", LIMIT, 1),
-        "memory: ext4 has the disk; only beside tmpfs it swaps",
+        "memory: ext4 uses the disk; only tmpfs leaves it to swap",
     ),
     (
         IN_MEMORY.replace(ON_LOOP, '"tmpfs"'),
-        "filesystem.loop: want true: no rule slows a disk that is swap itself",
+        "filesystem.loop: want true: no rule delays a disk that is swap itself",
     ),
     (
         IN_MEMORY.replace("16_777_216", "4096"),
@@ -28,7 +28,7 @@ BAD = [
     ),
     (
         IN_MEMORY.replace("limit_bytes = 16_777_216", ""),
-        "memory.limit_bytes: missing: of all writers together; what is beyond it is"
+        "memory.limit_bytes: missing: of all writers together; the rest is"
         " swapped to the scratch disk, which carries nothing else",
     ),
 ]

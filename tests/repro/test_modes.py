@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from test_scenario import GOOD, parse, run
 
-from labrun import modes, scenario
-from labrun.rule import MODES
+from labrun.scenario import modes, reading
+from labrun.scenario.rule import MODES
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -23,7 +23,7 @@ def test_all_rules_have_the_mode_and_nothing_else_changes(mode: str) -> None:
 def test_the_manifest_tells_the_mode_that_was_in_force(tmp_path: Path) -> None:
     file = tmp_path / "tiny.toml"
     file.write_text(GOOD)
-    table = modes.as_read(scenario.table_of(GOOD, str(file)), "defer")
+    table = modes.as_read(reading.table_of(GOOD, str(file)), "defer")
     assert [rule["mode"] for rule in table["inject"]] == ["defer"]
     assert modes.as_read(table, None) == table
 
@@ -42,12 +42,12 @@ def test_dry_run_sets_it() -> None:
     ("words", "said"),
     [
         (["page-lock", "--mode", "differ"], "invalid choice: 'differ'"),
-        (["healthy", "--mode", "defer"], "--mode defer: healthy holds no bio"),
+        (["healthy", "--mode", "defer"], "--mode defer: healthy has no rules"),
         (
             ["page-lock", "--mode", "defer", "--injector", "dm-delay"],
-            "--mode goes with a SCENARIO and biodelay alone",
+            "--mode needs a SCENARIO and --injector biodelay",
         ),
-        (["--plan", "x", "--mode", "defer"], "--mode goes with a SCENARIO and"),
+        (["--plan", "x", "--mode", "defer"], "--mode needs a SCENARIO and --injector"),
     ],
 )
 def test_a_mode_that_cannot_be_is_refused(words: list[str], said: str) -> None:

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from labrun import matrix, plan, scenario
+from labrun.comparison import matrix, plan
+from labrun.comparison.plan import Wanted
 from labrun.errors import RefusedError
-from labrun.plan import Wanted
+from labrun.scenario import reading
 from support import PROJECT
 
 NAMES = [option.name for option in matrix.options()[0]]
@@ -61,7 +62,7 @@ def test_more_rounds_leave_the_first_ones_as_they_were() -> None:
 
 def test_a_round_has_one_disk_for_all_options_and_the_next_another() -> None:
     _, cells = plan.make(wanted(rounds=2))
-    scenarios = [scenario.parse(cell.text, "x", cell.option) for cell in cells]
+    scenarios = [reading.parse(cell.text, "x", cell.option) for cell in cells]
     seeds = {
         number: {
             found.seed
@@ -100,7 +101,7 @@ def test_a_load_is_a_share_of_what_the_workload_asks_for() -> None:
         *("tmpfs/2", "tmpfs-at-50/2", "xfs-default/2", "xfs-default-at-50/2")
     }
     for cell in cells:
-        (work,) = scenario.parse(cell.text, "x", Path(cell.scenario).stem).workload
+        (work,) = reading.parse(cell.text, "x", Path(cell.scenario).stem).workload
         assert work.interval_us == {50: 8_000, 100: 4_000}[cell.load]
     # What was run without the other load stays as it is.
     alone = plan.make(wanted("xfs-default", "tmpfs"))[1]
@@ -141,7 +142,7 @@ def test_what_is_no_run_is_never_removed(tmp_path: Path) -> None:
     precious = tmp_path / "tmpfs/1/precious"
     precious.parent.mkdir(parents=True)
     precious.touch()
-    with pytest.raises(RefusedError, match="is no run of a comparison"):
+    with pytest.raises(RefusedError, match="is not a run of a comparison"):
         plan.write(tmp_path, *plan.make(wanted("tmpfs")))
     assert precious.exists()
 
@@ -193,7 +194,7 @@ def test_a_bad_disk_gets_one_line(tmp_path: Path, text: str, message: str) -> No
         (("--workload", "append"), "scenario 'append' is not known"),
         (("--rounds", "0"), "--rounds: '0': want 1 to 1000"),
         (("--left", "/nonexistent"), "/nonexistent/plan.json: "),
-        (("/proc/nowhere",), "/proc/nowhere"),
+        (("--out", "/proc/nowhere"), "/proc/nowhere"),
     ],
 )
 def test_bad_words_get_one_line(arguments: tuple[str, ...], message: str) -> None:

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from test_scenario import GOOD, parse, refusal, run
 
-from labrun import biodelay
-from labrun.rule import Inject, attributes
+from labrun.injectors import biodelay
+from labrun.scenario.rule import Inject, attributes
 from support import PROJECT
 
 BAD = [
     (
         'delay_us = 300_000\ndelay = "lognormal 1ms 0.5"',
-        "delay: delay_us is there too; leave one out",
+        "delay: delay_us is set too; remove one",
     ),
     (
         'delay = "lognormal 1ms"',
@@ -37,7 +37,7 @@ BAD = [
     ),
     (
         'delay_us = 300_000\ndisk = "journal"',
-        "disk: the journal has none; set filesystem.external_journal = true",
+        "disk: the journal has no disk; set filesystem.external_journal = true",
     ),
 ]
 
@@ -50,14 +50,12 @@ def test_a_bad_rule_gets_one_line(instead: str, message: str) -> None:
 
 def test_only_ext4_can_have_its_journal_elsewhere() -> None:
     text = GOOD.replace('"ext4"', '"xfs"\nexternal_journal = true', 1)
-    assert refusal(text) == (
-        "x.toml: filesystem.external_journal: only ext4 can have one"
-    )
+    assert refusal(text) == ("x.toml: filesystem.external_journal: only ext4 has one")
 
 
 def test_a_tmpfs_cannot_be_on_a_loop_device() -> None:
     text = GOOD.replace('"ext4"', '"tmpfs"\nloop = true', 1)
-    assert refusal(text) == "x.toml: filesystem.loop: tmpfs is on no disk"
+    assert refusal(text) == "x.toml: filesystem.loop: tmpfs has no disk"
 
 
 def test_a_variant_must_keep_the_disk_that_a_rule_slows() -> None:
@@ -75,7 +73,7 @@ stalled_writes_min = 0
 stall_ms_min = 0
 """
     assert refusal(text + variant) == (
-        "x.toml: inject[0].disk: the journal has none; set"
+        "x.toml: inject[0].disk: the journal has no disk; set"
         " variant[0].filesystem.external_journal = true"
     )
 

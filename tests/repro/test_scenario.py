@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labrun import scenario
 from labrun.errors import RefusedError
-from labrun.scenario import Workload
+from labrun.scenario import keys, reading
+from labrun.scenario.keys import Workload
 from support import PROJECT
 
 GOOD = """
@@ -44,8 +44,8 @@ stall_ms_min = 500
 """
 
 
-def parse(text: str) -> scenario.Scenario:
-    return scenario.parse(text, "x.toml", "x")
+def parse(text: str) -> keys.Scenario:
+    return reading.parse(text, "x.toml", "x")
 
 
 def refusal(text: str) -> str:
@@ -105,7 +105,7 @@ BAD = [
     (
         "delay_us = 300_000",
         "",
-        "x.toml: inject[0].delay_us: missing: time a bio is held; or give delay",
+        "x.toml: inject[0].delay_us: missing: delay of a bio; or give delay",
     ),
     (
         'submitter = "jbd2/*"',
@@ -327,14 +327,14 @@ def test_list_shows_every_scenario_with_its_sentence_and_its_chain() -> None:
     assert listed.returncode == 0
     lines = listed.stdout.splitlines()
     names = [line.split()[0] for line in lines[::2]]
-    assert names == sorted(path.stem for path in scenario.SCENARIOS.glob("*.toml"))
+    assert names == sorted(path.stem for path in reading.SCENARIOS.glob("*.toml"))
     assert all(line.endswith(".") for line in lines[::2])
     shown = dict(zip(names, (line.split(": ")[1] for line in lines[1::2]), strict=True))
     assert shown["page-lock"] == "page_lock > journal_buffer > device_io"
     assert shown["healthy"] == "no stall"
 
 
-@pytest.mark.parametrize("path", sorted(scenario.SCENARIOS.glob("*.toml")))
+@pytest.mark.parametrize("path", sorted(reading.SCENARIOS.glob("*.toml")))
 def test_every_scenario_of_the_tree_is_good(path: Path) -> None:
     assert run(path.stem, "--check").returncode == 0
 
@@ -360,7 +360,7 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
 
 def test_a_missing_file_a_folder_and_a_huge_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "folder.toml").mkdir()
-    (tmp_path / "huge.toml").write_bytes(b"#" * (scenario.MAX_FILE_BYTES + 1))
+    (tmp_path / "huge.toml").write_bytes(b"#" * (reading.MAX_FILE_BYTES + 1))
     for name in ("missing.toml", "folder.toml", "huge.toml"):
         refused = run(str(tmp_path / name), "--check")
         assert refused.returncode == 2

@@ -9,24 +9,24 @@ from typing import Any
 
 import pytest
 
-from labrun import kinds, rule, scenario, schema
+from labrun.scenario import keys, kinds, reading, rule, schema
 from support import PROJECT
 
 DOCUMENT = (PROJECT / "docs/scenario-format.md").read_text()
 # Heading of each table, and the record whose keys it lists.
 SECTIONS = {
-    "Top level": scenario.Scenario,
-    "`[kernel]`": scenario.KernelRange,
-    "`[filesystem]`": scenario.FileSystem,
-    "`[memory]`": scenario.Memory,
+    "Top level": keys.Scenario,
+    "`[kernel]`": keys.KernelRange,
+    "`[filesystem]`": keys.FileSystem,
+    "`[memory]`": keys.Memory,
     "`[[inject]]`": rule.Inject,
-    "`[[workload]]`": scenario.Workload,
+    "`[[workload]]`": keys.Workload,
     "`[[workload]]`, kind safepoint": kinds.Safepoint,
     "`[[workload]]`, kind broker": kinds.Broker,
     "`[[workload]]`, kind fio": kinds.Fio,
-    "`[trace]`": scenario.Trace,
-    "`[expect]`": scenario.Expect,
-    "`[[variant]]`": scenario.Variant,
+    "`[trace]`": keys.Trace,
+    "`[expect]`": keys.Expect,
+    "`[[variant]]`": keys.Variant,
 }
 HEADING = "| key | value | range | default | meaning |"
 
@@ -99,4 +99,4 @@ def test_the_document_has_no_section_the_loader_does_not_know() -> None:
 
 def test_the_example_of_the_document_is_a_good_scenario() -> None:
     example = DOCUMENT.split("```toml\n")[1].split("```")[0]
-    assert scenario.parse(example, "example", "example").name == "example"
+    assert reading.parse(example, "example", "example").name == "example"

@@ -11,7 +11,6 @@ source "$(dirname "$0")/lib.sh"
 # takes an emulated machine minutes.
 mkdir "$WORK/tree"
 cp --recursive "$TREE/repro" "$WORK/tree/"
-rm --force "$WORK/tree/repro/latwriter"
 sed --expression 's/^name = "journal-buffer"/name = "calm"/' \
 	--expression '/^\[\[inject\]\]/,/^$/d' \
 	"$TREE/repro/scenarios/journal-buffer.toml" >"$WORK/calm.toml"
@@ -36,7 +35,7 @@ expect 'built already: status' "$status" 0
 [[ $said != *building* ]] || failed 'built again what was there'
 
 rm "$built"
-echo '#include "nothing.h"' >"$WORK/tree/repro/latwriter.c"
+echo '#include "nothing.h"' >"$WORK/tree/repro/latwriter/latwriter.c"
 status=0
 said=$(run_calm "$WORK/third") || status=$?
 say "$said"

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
-from labrun import tuning
 from labrun.progress import Progress
-from labrun.run import Run
+from labrun.setup import tuning
+from labrun.steps import Run
 from labrun.stop import Stop
 
 BEFORE = {"vm.dirty_bytes": 300 << 20, "vm.dirty_ratio": 17}

@@ -23,7 +23,7 @@ from pathlib import Path
 from traces_of_a_run import leftovers, settings
 
 sys.dont_write_bytecode = True
-from labrun import cli  # noqa: E402
+from labrun.run import cli  # noqa: E402
 
 DISK = "/dev/vdb"
 LOOKED_AT_BYTES = 4 << 20
@@ -95,8 +95,8 @@ def mounted(device: str) -> Iterator[Path]:
 def no_disks() -> None:
     refused("no disk", "--disk is missing")
     refused("absent", "/dev/absent: No such file", "--disk", "/dev/absent")
-    refused("a file", "is no block device", "--disk", "/etc/passwd")
-    refused("a character device", "is no block device", "--disk", "/dev/null")
+    refused("a file", "is not a block device", "--disk", "/etc/passwd")
+    refused("a character device", "is not a block device", "--disk", "/dev/null")
     words = ("--duration-s", "0", "--disk", DISK)
     refused("no duration", "--duration-s: *want 1 to", *words)
 

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* broker.h: what the parts of broker share */
+#ifndef BROKER_H
+#define BROKER_H
+
+#include "client/client.h"
+
+struct options {
+	struct common common;	/* first: parse_options() */
+	int64_t threads;
+	int64_t partitions;
+	int64_t interval_ns;
+};
+
+/* Its latency counts from intended_ns(); all are CLOCK_MONOTONIC. */
+struct request {
+	int64_t free_ns;	/* its thread has nothing else to do */
+	int64_t dequeued_ns;	/* a thread takes it; 0: never begun */
+	int64_t locked_ns;	/* its partition is that thread's alone */
+	int64_t written_ns;
+	int64_t offset;		/* known for slow, short and failed writes */
+	int32_t ret;		/* bytes, or a negative errno */
+	int32_t tid;
+	int32_t partition;
+};
+
+struct partition {
+	char *path;
+	char *short_path;
+	int fd;
+	pthread_mutex_t mutex;	/* held over the whole write */
+};
+
+struct broker {
+	const struct options *options;
+	const unsigned char *data;
+	struct partition *partitions;
+	struct schedule schedule;
+	struct request *requests;	/* one per time on the schedule */
+	_Atomic int64_t taken;		/* the queue's head: the next request */
+};
+
+void read_options(int argc, char **argv, struct options *options);
+
+/*
+ * Writes the requested logs and prints the counts to stderr. Returns the exit
+ * status.
+ */
+int report(const struct broker *broker, const struct timing *timing);
+
+#endif

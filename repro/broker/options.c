@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// options.c: parse the command line of broker
+
+#include "broker.h"
+
+#include "client/options.h"
+
+#define FIELD(name) offsetof(struct options, name)
+
+static const struct row rows[] = {
+	{ "path", TEXT, "PATH", FIELD(common.path), 0, 0, 0,
+	  "the logs are new files PATH-0/00000000.log, PATH-1/..., ..." },
+	{ "partitions", NUMBER, "N", FIELD(partitions), 1, 1, 1024,
+	  "logs, each with a lock of its own; default 4" },
+	{ "threads", NUMBER, "N", FIELD(threads), 1, 1, 1024,
+	  "threads that serve requests; default 8" },
+	{ "interval-us", NUMBER, "US", FIELD(interval_ns), NSEC_PER_USEC,
+	  10, HOUR_US, "requests arrive this far apart; default 1000" },
+};
+
+static const struct program program = {
+	"Requests arrive on a schedule and append to partitions, one at a time "
+	"to each.",
+	rows, sizeof(rows) / sizeof(rows[0]),
+};
+
+void read_options(int argc, char **argv, struct options *options)
+{
+	*options = (struct options){
+		.common = common_defaults,
+		.threads = 8,
+		.partitions = 4,
+		.interval_ns = 1000 * NSEC_PER_USEC,
+	};
+	parse_options(argc, argv, &program, options);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* report.h: what all clients report: the slow log, counts, exit status */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include "hlog.h"
+#include "jsonl.h"
+
+/* Sums over all writes, for the last line and the exit status. */
+struct totals {
+	int64_t planned;
+	int64_t writes;
+	int64_t slow;
+	int64_t missed;
+	int64_t failed;		/* negative returns, fsync included */
+	int64_t shortened;
+	int64_t slowest_ns;
+};
+
+/* Fills the line of write `seq`; false if that write never began. */
+typedef bool write_at(const void *owner, int64_t seq,
+		      struct client_write *line);
+
+/* Prints what is worth a line in the slow log. */
+typedef void print_at(FILE *file, const void *owner, int64_t seq);
+
+struct report {
+	const struct common *common;
+	const struct timing *timing;
+	struct series *series;		/* the schedules of the writes */
+	int64_t count;
+	write_at *write_at;
+	print_at *print_at;
+	struct totals totals;
+};
+
+/* Fills the totals. */
+void add_up(struct report *report);
+
+/* Slow, short or failed: prints the line. */
+void print_if_notable(FILE *file, const struct common *common,
+		      const struct client_write *line);
+
+/*
+ * From the intended start to `end_ns`. What never began (0) waited at least
+ * until the end of the run: leaving it out would make the last stall look
+ * shorter than it was.
+ */
+int64_t latency_to(const struct schedule *schedule, int64_t seq,
+		   int64_t end_ns);
+
+/*
+ * How long it could have begun and did not: its time had come and its thread
+ * was free. That is the client's doing, not the file's. A thread wakes some ms
+ * late on any busy machine: only delays of at least --slow-us count.
+ */
+int64_t own_delay_ns(const struct common *common, int64_t intended_ns,
+		     int64_t free_ns, int64_t begun_ns);
+
+/* One line on stderr for a write that ended its writer; of `of` in all. */
+void report_failure(const char *call, const char *path, int32_t ret,
+		    int64_t at, int64_t of);
+
+/*
+ * Writes the slow log, whose first and last line have the fields `first` and
+ * `last` too (each with its comma before it); prints the counts to stderr,
+ * `summary` before them if there is one. Frees all three. Returns the exit
+ * status.
+ */
+int finish_report(const struct report *report, char *first, char *last,
+		  char *summary);
+
+#endif

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""cli: parse the command line of repro/plan and run it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from labrun.command_line import Parser, carry_out, whole
+from labrun.comparison import matrix, plan
+from labrun.comparison.plan import Wanted
+from labrun.errors import EXIT_COMPLETE, RefusedError
+
+DEFAULT_WORKLOAD = "appenders"
+
+
+def _loads(text: str) -> tuple[int, ...]:
+    """Parse `50,100` into loads in percent, sorted, without duplicates."""
+    return tuple(sorted({whole(1, 10_000)(word) for word in text.split(",")}))
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "repro/plan", "Plan a comparison of file systems on one disk with one workload."
+    )
+    add = parser.add_argument
+    add("--out", metavar="DIR", type=Path, help="write the plan to this folder")
+    add("--profile", metavar="DISK", default=matrix.DEFAULT_PROFILE)
+    add("--workload", metavar="SCENARIO", default=DEFAULT_WORKLOAD)
+    add("--fs", metavar="A,B", default="", help="file systems or options (all)")
+    add("--rounds", metavar="N", type=whole(1, 1000), default=3)
+    add("--duration-s", metavar="S", type=whole(1, 86_400), default=12)
+    add("--seed", metavar="N", type=whole(0, 2**31), default=1)
+    add("--aged", metavar="PERCENT", type=whole(0, 90), default=0)
+    loads = "percent of the workload's own load, comma-separated (100)"
+    add("--load", metavar="A,B", type=_loads, default=_loads("100"), help=loads)
+    add("--inputs", metavar="TEXT", default="", help="what else the results depend on")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument(
+        "--left", metavar="DIR", type=Path, help="list the runs still to do, and exit"
+    )
+    only.add_argument(
+        "--list", action="store_true", help="list disks and options, and exit"
+    )
+    return parser
+
+
+def _list() -> None:
+    print("disks (--profile):")
+    for path in sorted(matrix.PROFILES.glob("*.toml")):
+        print(f"  {path.stem:24} {matrix.profile(path.stem)[0].purpose}")
+    print("options (--fs):")
+    for option in matrix.options()[0]:
+        print(f"  {option.name:24} {option.what}")
+
+
+def _plan(options: argparse.Namespace) -> None:
+    wanted = Wanted(
+        profile=options.profile,
+        workload=options.workload,
+        words=tuple(word for word in options.fs.split(",") if word),
+        rounds=options.rounds,
+        duration_s=options.duration_s,
+        seed=options.seed,
+        aged_percent=options.aged,
+        inputs=options.inputs,
+        loads=options.load,
+    )
+    made, cells = plan.make(wanted)
+    if options.out is None:
+        print(f"{len(cells)} runs of {options.duration_s} s; --out DIR writes the plan")
+        return
+    try:
+        plan.write(options.out, made, cells)
+    except OSError as error:
+        raise RefusedError(f"{error.filename}: {error.strerror}") from None
+    left = len(plan.unfinished(options.out))
+    print(f"{left} of {len(cells)} runs of {options.duration_s} s to do")
+
+
+def _command(options: argparse.Namespace) -> int:
+    if options.list:
+        _list()
+    elif options.left:
+        for name, *_ in plan.unfinished(options.left):
+            print(name)
+    else:
+        _plan(options)
+    return EXIT_COMPLETE
+
+
+def main() -> int:
+    """Run the command line; return the exit status."""
+    return carry_out(_parser(), _command)

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""plan: write the cells of a comparison of file systems.
+
+A cell is one option at one load in one round. Each round runs all of them once, in an
+order of its own, and gives all of them the same seed: the same disk and the same
+writers, so that what differs within a round is the option, and what drifts hits all
+alike. A load is a share of what the workload asks for: options are not to be compared
+where one of them is beyond its breaking point.
+A finished cell stays: a plan made again with the same inputs goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from labrun.comparison import matrix
+from labrun.comparison.matrix import Option
+from labrun.errors import RefusedError
+from labrun.scenario import reading
+
+FORMAT = 1
+FILE = "plan.json"
+# Rules and writers of a run have seeds from the run's on.
+SEEDS_A_ROUND = 1_000
+WANTED_LOAD = 100  # percent of what the workload asks for
+OF_THE_WORKLOAD = ("workload", "sysctl", "queue", "memory", "trace", "kernel")
+NOTHING_EXPECTED = {
+    "chain": [],
+    "stalled_writes_min": 0,
+    "stall_ms_min": 0,
+    "writer_untouched": False,
+}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The request; `inputs` names what else the results depend on."""
+
+    profile: str
+    workload: str
+    words: tuple[str, ...]
+    rounds: int
+    duration_s: int
+    seed: int
+    aged_percent: int
+    inputs: str
+    loads: tuple[int, ...] = (WANTED_LOAD,)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A planned run: its scenario's file and text, and its folder."""
+
+    option: str
+    load: int
+    round: int
+    text: str
+
+    @property
+    def series(self) -> str:
+        """The name of its runs in all rounds."""
+        return self.option + (f"-at-{self.load}" if self.load != WANTED_LOAD else "")
+
+    @property
+    def name(self) -> str:
+        """Its folder in that of the comparison."""
+        return f"{self.series}/{self.round}"
+
+    @property
+    def scenario(self) -> str:
+        """Its scenario's file in the folder of the comparison."""
+        return f"scenarios/{self.round}/{self.series}.toml"
+
+
+def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
+    """Return the plan as JSON and its cells in the order of the runs."""
+    _, disk_table = matrix.profile(wanted.profile)
+    work, work_table = reading.load(reading.find(wanted.workload))
+    known, tables = matrix.options()
+    chosen = matrix.choose(known, wanted.words)
+    by_name = {table["name"]: table for table in tables}
+    cells = []
+    for number in range(1, wanted.rounds + 1):
+        order = [(option, load) for load in wanted.loads for option in chosen]
+        random.Random(f"{wanted.seed}/{number}").shuffle(order)
+        for option, load in order:
+            work_there = work_table | {"workload": _at(load, work_table["workload"])}
+            table = _scenario(wanted, option, by_name, disk_table, work_there, number)
+            cell = Cell(option.name, load, number, "")
+            table |= {"name": cell.series}
+            told = f"# {wanted.inputs}\n{_toml_file(table)}"
+            reading.parse(told, cell.scenario, Path(cell.scenario).stem)
+            cells.append(replace(cell, text=told))
+    plan = {
+        "format": FORMAT,
+        "profile": disk_table,
+        "workload": {"name": work.name, "purpose": work.purpose}
+        | {key: work_table[key] for key in OF_THE_WORKLOAD if key in work_table},
+        "rounds": wanted.rounds,
+        "loads": list(wanted.loads),
+        "duration_s": wanted.duration_s,
+        "seed": wanted.seed,
+        "aged_percent": wanted.aged_percent,
+        "inputs": wanted.inputs,
+        "options": [
+            by_name[option.name] | {"caveat": _caveat(option, wanted.duration_s)}
+            for option in chosen
+        ],
+        "cells": [
+            {"option": cell.option, "load": cell.load, "round": cell.round}
+            | {"name": cell.name, "scenario": cell.scenario}
+            for cell in cells
+        ],
+    }
+    return plan, cells
+
+
+def _at(load: int, workloads: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the workloads with their intervals scaled to the load."""
+    return [
+        {
+            key: max(1, round(value * WANTED_LOAD / load))
+            if key.endswith("interval_us")
+            else value
+            for key, value in work.items()
+        }
+        for work in workloads
+    ]
+
+
+def _caveat(option: Option, duration_s: int) -> str | None:
+    if 2 * option.period_s <= duration_s:
+        return None
+    return (
+        f"commits by itself every {option.period_s} s: runs of {duration_s} s hardly"
+        " show what that costs"
+    )
+
+
+def _scenario(
+    wanted: Wanted,
+    option: Option,
+    tables: dict[str, dict[str, Any]],
+    disk: dict[str, Any],
+    work: dict[str, Any],
+    number: int,
+) -> dict[str, Any]:
+    """Return the TOML table of a cell."""
+    filesystem = dict(tables[option.name]["filesystem"])
+    if wanted.aged_percent:
+        filesystem["aged_percent"] = wanted.aged_percent
+    return {
+        "name": option.name,
+        "purpose": f"{option.what}; disk {disk['name']}, workload {work['name']}",
+        "duration_s": wanted.duration_s,
+        "seed": wanted.seed + SEEDS_A_ROUND * number,
+        "filesystem": filesystem,
+        "inject": disk["inject"],
+        "expect": NOTHING_EXPECTED,
+    } | {key: work[key] for key in OF_THE_WORKLOAD if key in work}
+
+
+def _toml_file(table: dict[str, Any]) -> str:
+    return "".join(f"{_key(key)} = {_toml(value)}\n" for key, value in table.items())
+
+
+def _toml(value: Any) -> str:
+    """Format a value as TOML in one line; JSON's strings and numbers are valid TOML."""
+    if isinstance(value, dict):
+        pairs = (f"{_key(key)} = {_toml(inner)}" for key, inner in value.items())
+        return f"{{{', '.join(pairs)}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
+
+
+def write(folder: Path, plan: dict[str, Any], cells: Sequence[Cell]) -> None:
+    """Write the plan to its folder; remove runs of other inputs."""
+    for cell in cells:
+        path = folder / cell.scenario
+        if not path.exists() or path.read_text() != cell.text:
+            _forget(folder / cell.name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(cell.text)
+    part = folder / f"{FILE}.part"
+    part.write_text(json.dumps(plan, indent=2) + "\n")
+    part.replace(folder / FILE)
+
+
+def _forget(run: Path) -> None:
+    """Remove a run directory; refuse anything else."""
+    if not run.exists() or not any(run.iterdir()):
+        return
+    if not (run / "manifest.json").exists():
+        raise RefusedError(f"{run} is not a run of a comparison; move it away")
+    shutil.rmtree(run)
+
+
+def unfinished(folder: Path) -> list[tuple[str, Path, Path]]:
+    """List name, scenario and run directory of the cells to run, in order."""
+    try:
+        plan = json.loads((folder / FILE).read_text())
+    except (OSError, ValueError) as error:
+        raise RefusedError(f"{folder / FILE}: {error}; make the plan first") from None
+    found = []
+    for row in plan["cells"]:
+        run = folder / row["name"]
+        if _status(run) != "complete":
+            found.append((row["name"], folder / row["scenario"], run))
+    return found
+
+
+def _status(run: Path) -> str | None:
+    try:
+        status = json.loads((run / "manifest.json").read_text())["status"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return str(status)

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""artefacts: find the compiled parts of a run, and build those that are missing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from labrun import TREE
+from labrun.errors import RefusedError, StepError
+from labrun.injectors import biodelay
+from labrun.process import tool
+from labrun.run import tracer
+from labrun.scenario.keys import Scenario
+from labrun.stop import Stop
+from labrun.workloads import clients
+
+BUILD_TIMEOUT_S = 1800  # SystemTap's first compilation takes minutes
+
+
+@dataclass(frozen=True)
+class Artefacts:
+    """A folder for the workload programs, biodelay.ko and stap/stalled_writes.ko."""
+
+    folder: Path
+
+    def missing(
+        self, scenario: Scenario, engines: tuple[str, ...], injector: str | None
+    ) -> list[Path]:
+        """List the files that the scenario needs and the folder lacks; `injector` is
+        the module of its injector, if it has one.
+        """
+        modules = [tracer.ENGINES[name].module for name in engines]
+        kinds = dict.fromkeys(work.kind for work in scenario.workload)
+        needed = [
+            *(self.folder / kind for kind in kinds if kind not in clients.SCRIPTS),
+            *([self.folder / injector] if injector else []),
+            *(self.folder / module for module in modules if module),
+        ]
+        return [path for path in needed if not path.is_file()]
+
+
+def default_folder() -> Path:
+    """Return build/KERNEL_RELEASE in the tree."""
+    return TREE / "build" / os.uname().release
+
+
+def _program(target: Path) -> list[list[str]]:
+    folder = str(TREE / "repro")
+    return [["make", "-sC", folder, f"BUILD={target.parent}", str(target)]]
+
+
+def _biodelay(target: Path) -> list[list[str]]:
+    kernel = f"KDIR=/lib/modules/{os.uname().release}/build"
+    built = str(TREE / "kmod" / target.name)
+    return [["make", "-sC", str(TREE / "kmod"), kernel], ["cp", built, str(target)]]
+
+
+def _script(target: Path) -> list[list[str]]:
+    return [[str(TREE / "stap/build"), target.stem, "-o", str(target.parent)]]
+
+
+# The commands that build each part for the running kernel.
+RECIPES: dict[str, Callable[[Path], list[list[str]]]] = {
+    **dict.fromkeys(clients.OPTIONS.keys() - clients.SCRIPTS, _program),
+    biodelay.MODULE: _biodelay,
+    f"{tracer.SCRIPT}.ko": _script,
+}
+
+
+def make(paths: list[Path], stop: Stop, say: Callable[[str], None]) -> None:
+    """Build the missing files in place. Raises RefusedError with the reason."""
+    for path in paths:
+        say(f"building {path}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            for command in RECIPES[path.name](path):
+                tool(command, BUILD_TIMEOUT_S, stop)
+        except (StepError, OSError) as error:
+            raise RefusedError(
+                f"{path.name} was not built: {error}; or use --build"
+            ) from None

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""cli: parse the command line of repro/run and run it."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from functools import partial
+from operator import attrgetter
+from pathlib import Path
+
+from labrun import TREE
+from labrun.command_line import Parser, carry_out, whole
+from labrun.errors import EXIT_COMPLETE, EXIT_STATUSES, RefusedError
+from labrun.injectors import registry
+from labrun.progress import MODES, Progress, say
+from labrun.run import dry_run, series, settings, stages, tracer
+from labrun.scenario import modes, reading, variants
+from labrun.scenario.rule import MODES as HOLDING
+from labrun.steps import Run
+from labrun.stop import Stop
+
+MAX_DURATION_S = 86_400
+
+
+def _parser() -> argparse.ArgumentParser:
+    statuses = "\n".join(
+        f"  {status:3}  {meaning}" for status, meaning in EXIT_STATUSES
+    )
+    parser = Parser(
+        "repro/run",
+        "Run one scenario on this machine and write a run directory.",
+        f"exit status:\n{statuses}",
+    )
+    add = parser.add_argument
+    add(
+        "scenario",
+        nargs="?",
+        metavar="SCENARIO",
+        help="a name of --list, or a .toml file; NAME:VARIANT for one of its variants",
+    )
+    add(
+        "--plan",
+        metavar="DIR",
+        type=Path,
+        help="run the cells of a plan instead of a SCENARIO",
+    )
+    add(
+        "--only",
+        metavar="CELL",
+        action="append",
+        default=[],
+        help="only this cell of the plan; repeatable (all)",
+    )
+    add("--disk", metavar="DEV", help="scratch disk; its data is lost")
+    add("--journal-disk", metavar="DEV", help="second scratch disk, if needed")
+    add("--wipe", action="store_true", help="erase a disk that carries data")
+    add("--out", metavar="DIR", type=Path, help="new run directory (out/TIME-SCENARIO)")
+    add(
+        "--engine", choices=tracer.CHOICES, default="stap", help="tracing engine (stap)"
+    )
+    add(
+        "--injector",
+        choices=registry.REGISTRY,
+        default=registry.DEFAULT,
+        help=f"what delays the disks ({registry.DEFAULT})",
+    )
+    add(
+        "--mode",
+        choices=HOLDING,
+        help="how biodelay delays bios, instead of the rules' own mode",
+    )
+    add(
+        "--build",
+        metavar="DIR",
+        type=Path,
+        help="compiled parts (build/KERNEL_RELEASE, built if missing)",
+    )
+    add(
+        "--duration-s",
+        metavar="S",
+        type=whole(1, MAX_DURATION_S),
+        help="length of the workload (the scenario's)",
+    )
+    add(
+        "--allow-bare-metal",
+        action="store_true",
+        help="delay a disk of a machine that is not virtual",
+    )
+    add(
+        "--progress",
+        choices=MODES,
+        default="text",
+        help="format of the steps on stderr (text)",
+    )
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--list", action="store_true", help="list the scenarios and exit")
+    only.add_argument(
+        "--list-variants",
+        action="store_true",
+        help="list the scenario and its variants by name and exit",
+    )
+    only.add_argument(
+        "--check", action="store_true", help="check the scenario file and exit"
+    )
+    only.add_argument(
+        "--dry-run", action="store_true", help="print the commands of the run and exit"
+    )
+    return parser
+
+
+def _list() -> int:
+    for path in sorted(reading.SCENARIOS.glob("*.toml"), key=attrgetter("stem")):
+        found, _ = reading.load(path)
+        chain = " > ".join(found.expect.chain) or "no stall"
+        print(f"{found.name:20} {found.purpose}\n{'':20} must show: {chain}")
+    return EXIT_COMPLETE
+
+
+def _new_folder(out: Path | None, name: str) -> Path:
+    """Make the run directory, or use an empty one. Raises RefusedError."""
+    folder = out or TREE / "out" / f"{time.strftime('%Y%m%d-%H%M%S')}-{name}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        taken = any(folder.iterdir())
+        probe = folder / "manifest.json.new"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise RefusedError(
+            f"{folder}: {error.strerror}; name another with --out"
+        ) from None
+    if taken:
+        raise RefusedError(f"{folder} is not empty; name a new one with --out")
+    return folder.resolve()
+
+
+def _run(options: argparse.Namespace) -> int:
+    stop = Stop()
+    stop.install()
+    if options.mode and (options.plan or options.injector != registry.DEFAULT):
+        raise RefusedError(f"--mode needs a SCENARIO and --injector {registry.DEFAULT}")
+    if options.plan:
+        return series.run(options, stop)
+    name, variant = variants.split(options.scenario)
+    every, table = reading.load(reading.find(name))
+    found = modes.applied(variants.chosen(every, variant), options.mode)
+    if options.list_variants:
+        print("\n".join(map(partial(variants.label, name), variants.names(every))))
+        return EXIT_COMPLETE
+    registry.chosen(found, options.injector)  # may refuse the rules
+    if options.check:
+        print(f"{found.name}: {found.purpose}")
+        return EXIT_COMPLETE
+    if options.dry_run:
+        dry_run.show(found, options, settings.built(options))
+    table = modes.as_read(variants.as_read(table, variant), options.mode)
+    prepared = settings.prepare(found, table, options, stop)
+    if options.dry_run:
+        return EXIT_COMPLETE
+    label = "-".join(filter(None, (found.name, variant, options.mode)))
+    run = Run(_new_folder(options.out, label), Progress(options.progress), stop)
+    status = stages.carry_out(run, prepared)
+    reason = f" ({run.manifest['reason']})" if run.manifest["reason"] else ""
+    say(f"repro/run: {run.manifest['status']}{reason}: {run.out}")
+    return status
+
+
+def _command(options: argparse.Namespace) -> int:
+    if not options.list and (options.scenario is None) == (options.plan is None):
+        raise RefusedError("name a scenario; --list shows them")
+    return _list() if options.list else _run(options)
+
+
+def main() -> int:
+    """Run the command line; return the exit status."""
+    return carry_out(_parser(), _command)

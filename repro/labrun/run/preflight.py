@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""preflight: list everything that keeps this machine from running a scenario."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from labrun import TREE
+from labrun.injectors.interface import Injector
+from labrun.run import tracer
+from labrun.scenario.keys import Scenario, version
+from labrun.setup import memory, tuning
+
+TOOLS_OF = {
+    "e2fsprogs": "mkfs.ext4",
+    "xfsprogs": "mkfs.xfs",
+    "btrfs-progs": "mkfs.btrfs",
+    "f2fs-tools": "mkfs.f2fs",
+    "mount": "mount umount losetup swapon swapoff",
+    "kmod": "modprobe insmod rmmod",
+    "util-linux": "wipefs mkswap",
+    "dmsetup": "dmsetup",
+    "fio": "fio",
+    "systemtap": "staprun",
+    "bpftrace": "bpftrace",
+}
+PACKAGES = {tool: name for name, tools in TOOLS_OF.items() for tool in tools.split()}
+ENGINE_TOOLS = {"stap": "staprun", "bpftrace": "bpftrace"}
+
+
+def problems(
+    scenario: Scenario,
+    injector: type[Injector],
+    engines: tuple[str, ...],
+    missing: list[Path],
+) -> list[str]:
+    """List the problems, a line each with its remedy at the end."""
+    return [
+        *_privilege(),
+        *_kernel(scenario),
+        *_tools(scenario, injector, engines),
+        *_sysctls(scenario),
+        *memory.problems(scenario.memory),
+        *injector.problems(),
+        *(f"{path} is missing; build it or name another --build" for path in missing),
+    ]
+
+
+def _privilege() -> Iterator[str]:
+    if os.geteuid() != 0:
+        yield "mounting and loading modules need root; use sudo"
+
+
+def _kernel(scenario: Scenario) -> Iterator[str]:
+    release, wanted = os.uname().release, scenario.kernel
+    newest = wanted.max or "any"
+    here = version(release)
+    if here < version(wanted.min) or (wanted.max and here > version(wanted.max)):
+        yield (
+            f"kernel {release} is outside the scenario's range,"
+            f" {wanted.min} to {newest}; boot another"
+        )
+
+
+def _tools(
+    scenario: Scenario, injector: type[Injector], engines: tuple[str, ...]
+) -> Iterator[str]:
+    kind = scenario.filesystem.type
+    needed = ["mount", "umount", "wipefs"] + [f"mkfs.{kind}"] * (kind != "tmpfs")
+    needed += ["modprobe", "losetup"] if scenario.filesystem.loop else []
+    needed += memory.TOOLS if scenario.memory else ()
+    needed += injector.tools
+    needed += ["fio"] if any(work.kind == "fio" for work in scenario.workload) else []
+    needed += [ENGINE_TOOLS[name] for name in engines]
+    for name in needed:
+        if shutil.which(name) is None:
+            yield f"{name} is missing; install {PACKAGES[name]}"
+    for name in engines:
+        wrapper = TREE / tracer.ENGINES[name].wrapper
+        if not os.access(wrapper, os.X_OK):
+            yield f"{wrapper} is missing; use a complete checkout"
+
+
+def _sysctls(scenario: Scenario) -> Iterator[str]:
+    for name in scenario.sysctl:
+        if not tuning.sysctl_path(name).is_file():
+            yield f"sysctl {name} does not exist here; remove it from the scenario"

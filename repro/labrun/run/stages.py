@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""stages: run the stages of a scenario in order and undo them in reverse.
+
+perform() has all stages in order. Each context manager does one thing on entry and
+undoes it on exit, so they are undone in reverse order.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from labrun.errors import EXIT_COMPLETE, EXIT_FAILED, StepError, StoppedError
+from labrun.injectors.interface import Injector
+from labrun.run import tracer
+from labrun.run.artefacts import Artefacts
+from labrun.scenario.keys import Scenario
+from labrun.setup import aging, disk, filesystem, kernel, loop, memory, staging, tuning
+from labrun.setup.disk import Disks
+from labrun.steps import Run, describe
+from labrun.workloads import clients
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that is known before the first step."""
+
+    scenario: Scenario
+    scenario_table: dict[str, Any]  # as in its file
+    disks: Disks
+    injector: Injector
+    wipe: bool
+    engines: tuple[str, ...]
+    artefacts: Artefacts
+    duration_s: int
+
+
+def plan(settings: Settings) -> list[str]:
+    """Return the names of the steps of a complete run, in order."""
+    scenario, steps = settings.scenario, settings.injector.steps
+    return [
+        *(["wipe"] * (1 + bool(settings.disks.journal)) if settings.wipe else []),
+        *steps.stack,
+        *(["loop"] if scenario.filesystem.loop else []),
+        *(["queue"] if scenario.queue else []),
+        *(["swap"] if scenario.memory else []),
+        *("mkfs", "mount"),
+        *(["age"] if scenario.filesystem.aged_percent else []),
+        *(["sysctl"] if scenario.sysctl else []),
+        *(["limit"] if scenario.memory else []),
+        *steps.load,
+        *("kallsyms", "trace", "kernel-log"),
+        *steps.arm,
+        "write",
+        *steps.disarm,
+        "kernel-log-save",
+        *(f"stop-{name}" for name in reversed(settings.engines)),
+        *steps.unload,
+        *(["limit-remove"] if scenario.memory else []),
+        *(["sysctl-restore"] if scenario.sysctl else []),
+        "umount",
+        *(["swapoff"] if scenario.memory else []),
+        *(["queue-restore"] if scenario.queue else []),
+        *(["loop-detach"] if scenario.filesystem.loop else []),
+        *steps.unstack,
+        "collect",
+    ]
+
+
+def perform(run: Run, settings: Settings) -> None:
+    """Set up, run the writers, undo. Raises StepError or StoppedError after undoing."""
+    scenario, built, inject = settings.scenario, settings.artefacts, settings.injector
+    with ExitStack() as stack:
+        enter = stack.enter_context
+        enter(staging.staged(run))
+        if settings.wipe:
+            for each in (settings.disks.scratch, settings.disks.journal):
+                if each:
+                    disk.wipe(run, each)
+        disks = enter(inject.stacked(run))
+        carrier = enter(loop.carrier(run, scenario.filesystem, disks.scratch))
+        queue_path = partial(tuning.queue_path, carrier.name)
+        enter(tuning.applied(run, "queue", queue_path, scenario.queue))
+        enter(memory.swapping(run, scenario.memory, carrier))
+        filesystem.make(run, scenario.filesystem, carrier, disks.journal)
+        folder = enter(filesystem.mounted(run, scenario.filesystem, carrier))
+        aging.age(run, scenario.filesystem, folder)
+        folder_of = enter(clients.placed(scenario, folder))
+        enter(tuning.applied(run, "sysctl", tuning.sysctl_path, scenario.sysctl))
+        group = enter(memory.limited(run, scenario.memory))
+        enter(inject.loaded(run))
+        kernel.save_symbols(run)
+        tracers = enter(
+            tracer.tracing(run, settings.engines, built.folder, scenario.trace)
+        )
+        enter(kernel.log_saved(run))
+        enter(inject.armed(run))
+
+        def tick() -> None:
+            for running in tracers:
+                running.check()
+            inject.drain()
+
+        clients.write(
+            run, scenario, settings.duration_s, built.folder, folder_of, group, tick
+        )
+
+
+def describe_machine(run: Run, settings: Settings) -> None:
+    """Note in the manifest what is known before the first step."""
+    journal = settings.disks.journal
+    run.manifest |= {
+        "scenario": settings.scenario_table,
+        "duration_s": settings.duration_s,
+        "kernel": os.uname().release,
+        "arch": os.uname().machine,
+        "device": settings.disks.scratch.as_json(),
+        "backing_device": None,
+        "journal_device": journal.as_json() if journal else None,
+        **dict.fromkeys(("filesystem", "queue", "sysctl", "memory", "injector")),
+        "tracers": [],
+        "writer": None,
+        "load": [],
+        "seed": settings.scenario.seed,
+        "window": None,
+    }
+
+
+def carry_out(run: Run, settings: Settings) -> int:
+    """Run perform() and finish the manifest; return the exit status."""
+    status = EXIT_FAILED
+    run.progress.plan(plan(settings))
+    describe_machine(run, settings)
+    try:
+        run.create()
+        perform(run, settings)
+        status = EXIT_COMPLETE
+    except StoppedError as error:
+        run.fail(str(error), "cut_off")
+        status = 128 + error.signal_number
+    except Exception as error:
+        run.fail(describe(error))
+        if not isinstance(error, (StepError, OSError)):
+            import traceback  # a slow machine needs a tenth of a second for it
+
+            traceback.print_exc()
+    finally:
+        run.finish()
+        os.sync()
+    return status if run.manifest["status"] != "failed" else EXIT_FAILED

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""keys: the tables of a scenario file, a frozen record each."""
+
+# ruff: noqa: RUF009 -- key() makes a dataclass field, as dataclasses.field() does.
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from labrun.scenario.kinds import (
+    NAME,
+    NAME_HELP,
+    Broker,
+    Fio,
+    Safepoint,
+    bytes_key,
+    interval_key,
+    kind_key,
+    name_key,
+    slow_key,
+)
+from labrun.scenario.rule import INJECTORS, Inject
+from labrun.scenario.schema import key
+
+CLASSES = tuple(
+    """
+    page_lock page_writeback journal_buffer journal_transaction journal_commit_wait
+    journal_space dirty_throttle inode_lock fs_lock log_space fs_transaction block_queue
+    device_io raid_or_dm memory other
+    """.split()
+)
+VERSION = r"\d{1,2}\.\d{1,3}"
+VERSION_HELP = "a kernel release like 6.12"
+# Options go to mkfs and mount unchanged; there is no shell.
+SYSCTL = r"[a-z0-9_]+(\.[a-z0-9_-]+)+"
+QUEUE = r"[a-z_]+"
+
+
+def version(text: str) -> tuple[int, int]:
+    """Return (6, 12) for 6.12, 6.12+ or 6.12.107+deb13-amd64."""
+    major, minor = re.findall(r"\d+", text)[:2]
+    return int(major), int(minor)
+
+
+@dataclass(frozen=True)
+class KernelRange:
+    """Kernels on which the stall is expected."""
+
+    min: str = key("oldest release", pattern=VERSION, pattern_help=VERSION_HELP)
+    max: str | None = key(
+        "newest release", None, pattern=VERSION, pattern_help=VERSION_HELP
+    )
+
+
+@dataclass(frozen=True)
+class FileSystem:
+    """The file system on the scratch disk, and its mount options."""
+
+    type: str = key("file system", choices=("ext4", "xfs", "btrfs", "f2fs", "tmpfs"))
+    mkfs_options: tuple[str, ...] = key("arguments of mkfs.TYPE before the disk", ())
+    mount_options: tuple[str, ...] = key("options of mount -o", ())
+    external_journal: bool = key(
+        "ext4's journal on a disk of its own, --journal-disk", False
+    )
+    loop: bool = key(
+        "on a loop device over the disk, whose queue is the one of [queue]", False
+    )
+    aged_percent: int = key(
+        "fill it with small files first, then delete every other one; 0: new",
+        0,
+        unit="%",
+        minimum=0,
+        maximum=90,
+    )
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The limit on the writers' memory."""
+
+    limit_bytes: int = key(
+        "of all writers together; the rest is swapped to the scratch disk, which"
+        " carries nothing else",
+        unit="bytes",
+        minimum=1 << 22,
+        maximum=1 << 40,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """One process of latwriter; the first workload is the measured client."""
+
+    kind: str = kind_key("latwriter")
+    name: str = name_key()
+    write_bytes: int = bytes_key()
+    interval_us: int = interval_key("time between two intended writes of one thread")
+    writers: int = key("threads", 1, minimum=1, maximum=1024)
+    shared_file: bool = key("all threads write one file", False)
+    region_bytes: int = key(
+        "overwrite at random inside a region of this size; 0: append",
+        0,
+        unit="bytes",
+        minimum=0,
+        maximum=1 << 40,
+    )
+    fsync_every: int = key(
+        "fsync after every Nth write; 0: never", 0, minimum=0, maximum=2**31 - 1
+    )
+    slow_us: int = slow_key("calls of at least this length go to the slow log")
+
+
+AnyWorkload = Workload | Safepoint | Broker | Fio
+
+
+def sleep_key(help: str, default_us: int) -> Any:
+    """Return the key of a threshold of the tracers."""
+    return key(help, default_us, unit="us", minimum=1, maximum=60_000_000)
+
+
+def ms_key(help: str, *default: None) -> Any:
+    """Return the key of a length in ms."""
+    return key(help, *default, unit="ms", minimum=0, maximum=3_600_000)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The thresholds of the tracers."""
+
+    floor_us: int = sleep_key("shortest sleep that gives a block event", 1_000)
+    stall_us: int = sleep_key(
+        "least sleep in one call that gives a write event", 50_000
+    )
+
+
+@dataclass(frozen=True)
+class Expect:
+    """What the run must show."""
+
+    chain: tuple[str, ...] = key(
+        "classes that must follow each other in a chain", choices=CLASSES
+    )
+    stalled_writes_min: int = key(
+        "least number of stalled writes", minimum=0, maximum=10**9
+    )
+    stall_ms_min: int = ms_key("least length of each of them")
+    stalled_writes_max: int | None = key(
+        "greatest number of stalled writes, of any length",
+        None,
+        minimum=0,
+        maximum=10**9,
+    )
+    unheld_chain: tuple[str, ...] = key(
+        "`chain` for injectors that hold no task: dm-delay, scsi_debug",
+        (),
+        choices=CLASSES,
+    )
+    writer_untouched: bool = key("no rule may match the writer itself", True)
+    pause_ms_min: int | None = ms_key("least length of the longest pause", None)
+    logging_ms_max: int | None = ms_key(
+        "greatest time that a pause spends on logging its line", None
+    )
+    threads_stopped: int | None = key(
+        "least number of threads stopped in the longest pause",
+        None,
+        minimum=0,
+        maximum=1024,
+    )
+    request_ms_min: int | None = ms_key("least length of the slowest request", None)
+    writes_p999_below_us: int | None = key(
+        "99.9 % of the calls take less than this",
+        None,
+        unit="us",
+        minimum=1,
+        maximum=3_600_000_000,
+    )
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The scenario with one change, such as a remedy."""
+
+    name: str = key(
+        "name after the scenario's name and a colon",
+        pattern=NAME,
+        pattern_help=NAME_HELP,
+    )
+    purpose: str = key("one sentence: what is different")
+    expect: Expect = key("what the run must show instead")
+    filesystem: FileSystem | None = key("file system instead of the scenario's", None)
+    asynchronous: bool = key("the first workload's log is asynchronous", False)
+    on_tmpfs: bool = key("the first workload's log is on a tmpfs", False)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A named, repeatable stall."""
+
+    name: str = key(
+        "the file's name without .toml", pattern=NAME, pattern_help=NAME_HELP
+    )
+    purpose: str = key("one sentence: what stalls, and why")
+    duration_s: int = key("length of the workload", unit="s", minimum=1, maximum=86_400)
+    kernel: KernelRange = key("kernels it is known on")
+    filesystem: FileSystem = key("the file system on the disk")
+    workload: tuple[AnyWorkload, ...] = key(
+        "processes that write concurrently", minimum=1, maximum=16
+    )
+    expect: Expect = key("what the run must show")
+    inject: tuple[Inject, ...] = key(
+        "rules of the injector, first match wins", (), maximum=16
+    )
+    injectors: tuple[str, ...] = key(
+        "those that cause its chain if they can do its rules; others are refused",
+        INJECTORS,
+        choices=INJECTORS,
+    )
+    sysctl: dict[str, str | int] = key(
+        "settings during the run, restored afterwards",
+        dict,
+        pattern=SYSCTL,
+        pattern_help="a sysctl's name like vm.dirty_expire_centisecs",
+    )
+    queue: dict[str, str | int] = key(
+        "attributes of the disk's queue, set before mkfs, restored at the end",
+        dict,
+        pattern=QUEUE,
+        pattern_help="a file of /sys/block/DISK/queue",
+    )
+    memory: Memory | None = key("a limit on the writers' memory", None)
+    trace: Trace = key("what the tracers print", Trace)
+    seed: int = key("seed of all random numbers", 1, minimum=0, maximum=2**63 - 1)
+    variant: tuple[Variant, ...] = key(
+        "what the scenario is compared with", (), maximum=16
+    )

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""kinds: the workloads other than latwriter, and the keys of each.
+
+`kind` is the name of the program, and the comm of its threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from labrun import TREE
+from labrun.scenario.schema import key
+
+FIO_JOBS = TREE / "repro/fio"
+SECOND_US = 1_000_000
+NAME = r"[a-z0-9]+(-[a-z0-9]+)*"
+NAME_HELP = "lower-case words joined by hyphens"
+HOUR_US = 3_600_000_000
+
+
+def kind_key(program: str) -> Any:
+    """Return the key that selects the kind."""
+    return key("program that writes", program, choices=(program,))
+
+
+def name_key() -> Any:
+    """Return the key of a workload's name."""
+    return key("name of the file and of the logs", pattern=NAME, pattern_help=NAME_HELP)
+
+
+def bytes_key() -> Any:
+    """Return the key of the size of a write."""
+    return key("size of a write", unit="bytes", minimum=1, maximum=16 << 20)
+
+
+def interval_key(help: str, *default: int) -> Any:
+    """Return a key for the interval of a schedule."""
+    return key(help, *default, unit="us", minimum=10, maximum=HOUR_US)
+
+
+def slow_key(help: str) -> Any:
+    """Return the key of the threshold of the slow log."""
+    return key(help, 50_000, unit="us", minimum=0, maximum=HOUR_US)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Safepoint:
+    """Threads that work, and are all stopped while a line is logged."""
+
+    kind: str = kind_key("safepoint")
+    name: str = name_key()
+    write_bytes: int = bytes_key()
+    interval_us: int = interval_key("time between two intended stops of all threads")
+    threads: int = key("threads that work and are stopped", 8, minimum=1, maximum=1024)
+    unit_interval_us: int = interval_key(
+        "time between two intended units of work of one thread", 10_000
+    )
+    unit_us: int = key(
+        "CPU time of a unit of work", 100, unit="us", minimum=1, maximum=HOUR_US
+    )
+    asynchronous: bool = key("a separate thread writes the log", False)
+    on_tmpfs: bool = key("the log is on a tmpfs, not on the scratch disk", False)
+    slow_us: int = slow_key(
+        "pauses and calls of at least this length go to the slow log"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Broker:
+    """Threads that serve requests by appending to partitions, each under a lock."""
+
+    kind: str = kind_key("broker")
+    name: str = name_key()
+    write_bytes: int = bytes_key()
+    interval_us: int = interval_key("time between two intended requests")
+    partitions: int = key(
+        "logs, each with a lock of its own", 4, minimum=1, maximum=1024
+    )
+    threads: int = key("threads that serve requests", 8, minimum=1, maximum=1024)
+    slow_us: int = slow_key(
+        "requests and calls of at least this length go to the slow log"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fio:
+    """fio with a job file; size, schedule and file come from the scenario."""
+
+    kind: str = kind_key("fio")
+    name: str = name_key()
+    job: str = key(
+        "a job file of repro/fio, without .fio", pattern=NAME, pattern_help=NAME_HELP
+    )
+    write_bytes: int = bytes_key()
+    interval_us: int = interval_key("time between two intended writes of one process")
+    slow_us: int = slow_key("calls of at least this length go to the slow log")
+
+    @property
+    def job_file(self) -> Path:
+        """The path of the job file."""
+        return FIO_JOBS / f"{self.job}.fio"

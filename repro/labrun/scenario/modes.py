@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""modes: apply --mode to every rule of a scenario."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from labrun.errors import RefusedError
+from labrun.scenario.keys import Scenario
+
+
+def applied(scenario: Scenario, mode: str | None) -> Scenario:
+    """Return the scenario with that mode in every rule; None changes nothing.
+
+    Raises RefusedError if there are no rules.
+    """
+    if mode is None:
+        return scenario
+    if not scenario.inject:
+        raise RefusedError(
+            f"--mode {mode}: {scenario.name} has no rules; remove --mode"
+        )
+    rules = tuple(dataclasses.replace(rule, mode=mode) for rule in scenario.inject)
+    return dataclasses.replace(scenario, inject=rules)
+
+
+def as_read(table: dict[str, Any], mode: str | None) -> dict[str, Any]:
+    """Return the scenario's TOML table with the same change."""
+    if mode is None:
+        return table
+    return table | {"inject": [rule | {"mode": mode} for rule in table["inject"]]}

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""rule: check one [[inject]] table and list biodelay's attributes for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from labrun.errors import RefusedError
+from labrun.scenario import delays
+from labrun.scenario.schema import key
+
+INJECTORS = BIODELAY, DM_DELAY, SCSI_DEBUG = "biodelay", "dm-delay", "scsi_debug"
+DEFAULT_INJECTOR = BIODELAY
+MODES = ("sleep", "defer", "spin")
+FLAGS = ("SYNC", "META", "PRIO", "FUA", "PREFLUSH", "RAHEAD")
+# Distributions that biodelay implements, in ns; the others become tables.
+NATIVE = re.compile(r"uniform \d+ \d+|bimodal \d+ \d+ \d+|table( \d+:\d+)+")
+HOUR_MS = 3_600_000
+
+
+@dataclass(frozen=True)
+class Inject:
+    """A rule: which bios are delayed, how, and for how long."""
+
+    delay_us: int | None = key(
+        "delay of a bio", None, unit="us", minimum=1, maximum=30_000_000
+    )
+    delay: str | None = key(
+        "distribution instead: a formula of repro/delay-table, `lognormal 8ms 0.8`, or "
+        "biodelay's own syntax, in ns",
+        None,
+        characters=delays.MAX_BYTES,
+    )
+    dm_delay_ms: int | None = key(
+        "delay of the whole disk with dm-delay, instead of the keys for delays",
+        None,
+        unit="ms",
+        minimum=1,
+        maximum=30_000,
+    )
+    scsi_debug_ms: int | None = key(
+        "delay with scsi_debug, instead of the keys for delays except lanes",
+        None,
+        unit="ms",
+        minimum=1,
+        maximum=999,
+    )
+    disk: str = key(
+        "delayed disk: that of --disk, or --journal-disk",
+        "scratch",
+        choices=("scratch", "journal"),
+    )
+    submitter: str = key("comm of the submitting task, a glob of * and ?", "*")
+    kind: str = key(
+        "type of the submitter",
+        "anyone",
+        choices=("anyone", "user", "kthread", "writeback"),
+    )
+    ops: tuple[str, ...] = key(
+        "operations to delay; empty: all",
+        (),
+        choices=("read", "write", "flush", "discard", "zeroes", "other"),
+    )
+    flags_any: tuple[str, ...] = key(
+        "the bio has one of these flags; empty: any", (), choices=FLAGS
+    )
+    flags_none: tuple[str, ...] = key(
+        "the bio has none of these flags", (), choices=FLAGS
+    )
+    mode: str = key("how the bio is delayed", "sleep", choices=MODES)
+    lanes: int = key(
+        "bios delayed at a time, the others queue; 0: no limit",
+        0,
+        minimum=0,
+        maximum=64,
+    )
+    probability: int = key(
+        "share of the matching bios that is delayed",
+        100,
+        unit="%",
+        minimum=1,
+        maximum=100,
+    )
+    correlation: int = key(
+        "chance that a delay repeats the last one",
+        0,
+        unit="permille",
+        minimum=0,
+        maximum=1000,
+    )
+    space_bytes: int = key(
+        "bytes that pass before the first delay",
+        0,
+        unit="bytes",
+        minimum=0,
+        maximum=1 << 40,
+    )
+    burst_on_ms: int = key(
+        "time with delays in each period; 0: always",
+        0,
+        unit="ms",
+        minimum=0,
+        maximum=HOUR_MS,
+    )
+    burst_period_ms: int = key(
+        "length of a period", 0, unit="ms", minimum=0, maximum=HOUR_MS
+    )
+
+
+def mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
+    """List keys whose values exclude each other, and why."""
+    if rule.delay_us is None and rule.delay is None:
+        yield "delay_us", "missing: delay of a bio; or give delay"
+    if rule.delay_us is not None and rule.delay is not None:
+        yield "delay", "delay_us is set too; remove one"
+    if rule.delay is not None and not NATIVE.fullmatch(rule.delay):
+        try:
+            delays.formula(rule.delay)
+        except RefusedError as error:
+            yield "delay", str(error)
+    if rule.burst_on_ms > rule.burst_period_ms:
+        yield "burst_on_ms", f"longer than burst_period_ms, {rule.burst_period_ms}"
+
+
+def _delay(rule: Inject) -> dict[str, str]:
+    if rule.delay is None:
+        return {"delay_us": str(rule.delay_us)}
+    native = NATIVE.fullmatch(rule.delay)
+    return {"delay": rule.delay if native else delays.formula(rule.delay)}
+
+
+def _words(rule: Inject) -> dict[str, str]:
+    """Return the attributes that select bios and describe delays."""
+    return {
+        "submitter": rule.submitter,
+        "kind": rule.kind,
+        "ops": ",".join(rule.ops),
+        "flags_any": ",".join(rule.flags_any),
+        "flags_none": ",".join(rule.flags_none),
+        "mode": rule.mode,
+        "lanes": str(rule.lanes),
+        "probability": str(rule.probability),
+        "correlation": str(rule.correlation),
+        "space": str(rule.space_bytes),
+        "burst": f"{rule.burst_on_ms} {rule.burst_period_ms}",
+    }
+
+
+def attributes(rule: Inject, number: int, disk: str, seed: int) -> dict[str, str]:
+    """Return attributes (kmod/README.md) by name, in the order of writing, not armed.
+
+    Defaults are left out: biodelay has the same.
+    """
+    default = _words(Inject())
+    told = {name: text for name, text in _words(rule).items() if text != default[name]}
+    fixed = {"device": disk, "order": str(number), "seed": str(seed)}
+    return fixed | told | _delay(rule)

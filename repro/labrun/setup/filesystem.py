@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""filesystem: make and mount a file system on the scratch disk, and unmount it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from labrun.process import tool
+from labrun.scenario.keys import FileSystem
+from labrun.setup.disk import Disk
+from labrun.steps import Run
+
+MKFS_TIMEOUT_S = 600
+UMOUNT_TIMEOUT_S = 300
+# Tracers print a file as parent folder and name; the root of a mount has no name.
+FOLDER = "lab"
+
+# The block size of both disks, which must be equal: mke2fs(8), -O journal_dev.
+JOURNAL_BLOCK = ["-b", "4096"]
+
+
+def mkfs_argvs(
+    filesystem: FileSystem, disk: str, journal: str | None
+) -> list[list[str]]:
+    """Return the mkfs commands: that of the journal's disk first; none for tmpfs.
+
+    No force: signatures were looked for.
+    """
+    if filesystem.type == "tmpfs":
+        return []
+    mkfs = [f"mkfs.{filesystem.type}", "-q"]
+    if not filesystem.external_journal:
+        return [[*mkfs, *filesystem.mkfs_options, disk]]
+    assert journal is not None
+    mkfs += JOURNAL_BLOCK
+    return [
+        [*mkfs, "-O", "journal_dev", journal],
+        [*mkfs, *filesystem.mkfs_options, "-J", f"device={journal}", disk],
+    ]
+
+
+def mount_argv(filesystem: FileSystem, disk: str, target: str) -> list[str]:
+    """Return the mount(8) command with the scenario's options."""
+    options = (
+        ["-o", ",".join(filesystem.mount_options)] if filesystem.mount_options else []
+    )
+    source = "tmpfs" if filesystem.type == "tmpfs" else disk
+    return ["mount", "-t", filesystem.type, *options, source, target]
+
+
+def make(run: Run, filesystem: FileSystem, disk: Disk, journal: Disk | None) -> None:
+    """Make the file system; note it and the version of mkfs."""
+    argvs = mkfs_argvs(filesystem, disk.path, journal.path if journal else None)
+    told = "; ".join(" ".join(argv) for argv in argvs)
+    with run.step("mkfs", told or f"none for {filesystem.type}"):
+        version = tool([argvs[0][0], "-V"]).strip().splitlines() if argvs else []
+        run.manifest["filesystem"] = {
+            "type": filesystem.type,
+            "mkfs": argvs[-1] if argvs else None,
+            "dev": None,
+            "mount_options": None,
+            "tool_version": version[0] if version else None,
+        }
+        for argv in argvs:
+            tool(argv, MKFS_TIMEOUT_S, run.stop)
+
+
+@contextmanager
+def mounted(run: Run, filesystem: FileSystem, disk: Disk) -> Iterator[Path]:
+    """Mount it; yield the folder for the workload's files."""
+    target = tempfile.mkdtemp(prefix="writestall-mnt-")
+    argv = mount_argv(filesystem, disk.path, target)
+    try:
+        with run.step("mount", " ".join(argv)):
+            tool(argv)
+            run.manifest["filesystem"] |= _mounted_as(target)
+            folder = Path(target) / FOLDER
+            folder.mkdir()
+            os.sync()
+        yield folder
+    finally:
+        with run.undo("umount", target) as step:
+            if Path(target).is_mount():
+                tool(["umount", target], UMOUNT_TIMEOUT_S)
+            else:
+                step.skip("not mounted")
+            Path(target).rmdir()
+
+
+def _mounted_as(target: str) -> dict[str, str | None]:
+    """A mount point's device number and options, from the kernel.
+
+    The number is its superblock's (fs/proc_namespace.c, show_mountinfo()), which is
+    what a tracer sees of a file; of btrfs, stat(2) tells each subvolume's own.
+    """
+    known, told = _row("mountinfo", 4, target), _row("mounts", 1, target)
+    return {
+        "dev": known[2] if known else None,
+        "mount_options": told[3] if told else None,
+    }
+
+
+def _row(table: str, column: int, target: str) -> list[str]:
+    """Return the fields of a mount point in a table of /proc/self, or []."""
+    for line in Path("/proc/self", table).read_text().splitlines():
+        fields = line.split(" ")
+        # Blanks are octal escapes: proc(5).
+        if fields[column].encode().decode("unicode_escape") == target:
+            return fields
+    return []

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""clients: run the programs of a scenario until they end."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from labrun import TREE, process
+from labrun.errors import StepError
+from labrun.scenario.keys import AnyWorkload, Scenario, Workload
+from labrun.scenario.kinds import Broker, Fio, Safepoint
+from labrun.setup import memory
+from labrun.setup.staging import MEMORY
+from labrun.steps import Run
+
+# A writer ends with its schedule, but its last write may stall.
+GRACE_S = 300
+STOP_S = 60
+TICK_S = 1.0
+
+
+def record_stem(index: int, workload: AnyWorkload) -> str:
+    """Return writer for the first workload, the client, and writer-NAME for others."""
+    return "writer" if index == 0 else f"writer-{workload.name}"
+
+
+def _latwriter(work: Workload, _: Path) -> list[Any]:
+    return [
+        *("--writers", work.writers),
+        *(["--shared-file"] if work.shared_file else []),
+        *(["--pwrite", work.region_bytes] if work.region_bytes else []),
+        *("--fsync-every", work.fsync_every),
+    ]
+
+
+def _safepoint(work: Safepoint, records: Path) -> list[Any]:
+    return [
+        *("--threads", work.threads),
+        *("--unit-interval-us", work.unit_interval_us),
+        *("--unit-us", work.unit_us),
+        *(["--async"] if work.asynchronous else []),
+        *("--hlog-pause", f"{records}-pause.hlog"),
+    ]
+
+
+def _broker(work: Broker, _: Path) -> list[Any]:
+    return ["--partitions", work.partitions, "--threads", work.threads]
+
+
+def _fio(work: Fio, _: Path) -> list[Any]:
+    return ["--job", work.job_file]
+
+
+# The options of each program besides the common ones.
+OPTIONS: dict[str, Callable[[Any, Path], list[Any]]] = {
+    "latwriter": _latwriter,
+    "safepoint": _safepoint,
+    "broker": _broker,
+    "fio": _fio,
+}
+# Programs that are scripts.
+SCRIPTS = {"fio": TREE / "repro/fio-client"}
+
+
+def argv(
+    programs: Path,
+    workload: AnyWorkload,
+    duration_s: int,
+    seed: int,
+    folder: Path,
+    records: Path,
+) -> list[str]:
+    """Return a program's command line; `records` is the stem of its logs."""
+    name = workload.name if isinstance(workload, Broker) else f"{workload.name}.log"
+    words: list[Any] = [
+        SCRIPTS.get(workload.kind, programs / workload.kind),
+        *OPTIONS[workload.kind](workload, records),
+        *("--bytes", workload.write_bytes, "--interval-us", workload.interval_us),
+        *("--duration-s", duration_s, "--slow-us", workload.slow_us, "--seed", seed),
+        *("--path", folder / name, "--hlog", f"{records}.hlog"),
+        *("--hlog-service", f"{records}-service.hlog"),
+        *("--slow-log", f"{records}.jsonl"),
+    ]
+    return list(map(str, words))
+
+
+@contextmanager
+def placed(scenario: Scenario, disk: Path) -> Iterator[Callable[[AnyWorkload], Path]]:
+    """Yield a function that returns a workload's folder, on the disk or a tmpfs."""
+    if not any(map(on_tmpfs, scenario.workload)):
+        yield lambda _: disk
+        return
+    with tempfile.TemporaryDirectory(prefix="writestall-run-", dir=MEMORY) as folder:
+        memory = Path(folder) / disk.name
+        memory.mkdir()
+        yield lambda workload: memory if on_tmpfs(workload) else disk
+
+
+def on_tmpfs(workload: AnyWorkload) -> bool:
+    """Whether its file is on a tmpfs."""
+    return isinstance(workload, Safepoint) and workload.on_tmpfs
+
+
+class Writer:
+    """A running program and its entry in the manifest."""
+
+    def __init__(
+        self, run: Run, command: list[str], stem: str, name: str, group: Path | None
+    ) -> None:
+        self.name = name
+        self._program = Path(command[0]).name
+        self.entry: dict[str, Any] = {
+            "name": name,
+            "argv": command,
+            "exit_status": None,
+        }
+        self._log = run.folder / f"{stem}.log"
+        with self._log.open("wb") as log:
+            self.process = process.start(memory.inside(group, command), log)
+
+    def running(self) -> bool:
+        """Return False once it has ended; raise StepError if it failed."""
+        if self.process.poll() is None:
+            return True
+        self.entry["exit_status"] = self.process.returncode
+        if self.process.returncode:
+            how = process.ending(self.process.returncode)
+            raise StepError(f"writer {self.name}: {how}; {self.last_line()}")
+        return False
+
+    def end(self) -> None:
+        """End it with SIGINT, then kill it."""
+        process.end(self.process, STOP_S)
+        self.entry["exit_status"] = self.process.returncode
+
+    def last_line(self) -> str:
+        """Return its counts, or its error."""
+        lines = self._log.read_text(errors="replace").strip().splitlines()
+        failure = next(
+            (line for line in lines if ": write " in line or ": fsync " in line), None
+        )
+        said = failure or (lines or ["it printed nothing"])[-1]
+        return said.removeprefix(f"{self._program}: ")
+
+
+def write(
+    run: Run,
+    scenario: Scenario,
+    duration_s: int,
+    programs: Path,
+    folder_of: Callable[[AnyWorkload], Path],
+    group: Path | None,
+    tick: Callable[[], None],
+) -> None:
+    """Run all writers in their cgroup until they end; call `tick` every second."""
+    writers: list[Writer] = []
+    with run.step("write") as step:
+        window = {"start_ns": time.monotonic_ns(), "end_ns": 0}
+        run.manifest["window"] = window
+        try:
+            for index, workload in enumerate(scenario.workload):
+                stem = record_stem(index, workload)
+                command = argv(
+                    programs,
+                    workload,
+                    duration_s,
+                    scenario.seed + index,
+                    folder_of(workload),
+                    run.folder / stem,
+                )
+                writers.append(Writer(run, command, stem, workload.name, group))
+            _note(run, writers)
+            _wait(run, writers, duration_s, tick)
+            step.detail = "; ".join(
+                f"{writer.name}: {writer.last_line()}" for writer in writers
+            )
+        finally:
+            for writer in writers:
+                writer.end()
+            window["end_ns"] = time.monotonic_ns()
+
+
+def _note(run: Run, writers: list[Writer]) -> None:
+    run.manifest["writer"] = writers[0].entry
+    run.manifest["load"] = [writer.entry for writer in writers[1:]]
+
+
+def _wait(
+    run: Run, writers: list[Writer], duration_s: int, tick: Callable[[], None]
+) -> None:
+    deadline_s = time.monotonic() + duration_s + GRACE_S
+    next_tick_s = 0.0
+    while any([writer.running() for writer in writers]):
+        run.stop.check()
+        now_s = time.monotonic()
+        if now_s > deadline_s:
+            raise StepError(f"the writers did not end {GRACE_S} s after their schedule")
+        if now_s >= next_tick_s:
+            tick()
+            next_tick_s = now_s + TICK_S
+        time.sleep(process.POLL_S)

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* latwriter.h: what the parts of latwriter share */
+#ifndef LATWRITER_H
+#define LATWRITER_H
+
+#include "client/client.h"
+
+struct options {
+	struct common common;	/* first: parse_options() */
+	int64_t writers;
+	int64_t interval_ns;
+	int64_t region_bytes;	/* 0: append */
+	int64_t fsync_every;	/* 0: never */
+	int64_t append;
+	int64_t shared_file;
+};
+
+/* One scheduled write that began. Its intended start is intended_ns(). */
+struct sample {
+	int64_t start_ns;	/* CLOCK_MONOTONIC */
+	int64_t write_ns;
+	int64_t fsync_ns;	/* 0 where no fsync followed */
+	int64_t offset;		/* known for slow, short and failed writes */
+	int32_t ret;		/* bytes, or a negative errno */
+	int32_t fsync_ret;
+};
+
+struct writer {
+	const struct options *options;
+	const unsigned char *data;
+	char *path;
+	char *short_path;
+	int fd;
+	int64_t index;
+	int32_t tid;
+	struct schedule schedule;
+	struct sample *samples;	/* of all planned, those begun are filled */
+};
+
+void read_options(int argc, char **argv, struct options *options);
+
+/*
+ * Writes the requested logs and prints the counts to stderr. Returns the exit
+ * status.
+ */
+int report(const struct writer *writers, const struct options *options,
+	   const struct timing *timing);
+
+#endif

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// log.c: write the line of a pause, at once or by a thread of its own
+
+#include "safepoint.h"
+
+#include <unistd.h>
+
+/* The first write that fails ends the run: what came after would measure it. */
+static void write_line(struct application *app)
+{
+	const struct common *common = &app->options->common;
+	struct log *log = &app->log;
+	struct line *line = &log->queue[log->written]->line;
+
+	line->start_ns = now_ns();
+	line->ret = result(write(log->fd, log->data, common->bytes));
+	line->write_ns = now_ns() - line->start_ns;
+	if (is_notable(common, line->write_ns, line->ret))
+		line->offset = appended_at(log->fd, line->ret);
+	log->written++;
+	if (line->ret < 0)
+		stop_all();
+}
+
+/* A full queue drops the line, as -Xlog:async does: no thread waits. */
+static void queue_line(struct application *app, struct pause *pause)
+{
+	struct log *log = &app->log;
+
+	pthread_mutex_lock(&log->mutex);
+	if (log->queued - log->written < app->options->queue_lines)
+		log->queue[log->queued++] = pause;
+	else
+		log->dropped++;
+	pthread_cond_signal(&log->changed);
+	pthread_mutex_unlock(&log->mutex);
+}
+
+void log_line(struct application *app, struct pause *pause)
+{
+	if (app->options->async) {
+		queue_line(app, pause);
+	} else {
+		app->log.tid = app->tid;
+		app->log.queue[app->log.queued++] = pause;
+		write_line(app);
+	}
+}
+
+/* False once no line can follow. */
+static bool wait_for_line(struct log *log)
+{
+	bool more;
+
+	pthread_mutex_lock(&log->mutex);
+	while (log->written == log->queued && !log->closed)
+		pthread_cond_wait(&log->changed, &log->mutex);
+	more = log->written < log->queued;
+	pthread_mutex_unlock(&log->mutex);
+	return more;
+}
+
+/* The logger: writes what is queued until nothing can follow. */
+void *write_lines(void *argument)
+{
+	struct application *app = argument;
+	struct log *log = &app->log;
+
+	log->tid = gettid();
+	while (wait_for_line(log)) {
+		write_line(app);
+		if (log->queue[log->written - 1]->line.ret < 0)
+			break;
+	}
+	return NULL;
+}
+
+void close_queue(struct log *log)
+{
+	pthread_mutex_lock(&log->mutex);
+	log->closed = true;
+	pthread_cond_signal(&log->changed);
+	pthread_mutex_unlock(&log->mutex);
+}
