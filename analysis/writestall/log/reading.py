@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from writestall.classify.frames import Frame, frame
+from writestall.log.owners import Blocker, Held, LockLines, attach
 
 MAX_LINE_CHARS = 4096
 MAX_FRAMES = 256
@@ -38,8 +39,11 @@ class LoggedTask:
     workqueue: str | None = None
     frames: list[Frame] = field(default_factory=list)
     guesses: list[Frame] = field(default_factory=list)
-    likely_owner: int | None = None
     shot: int = 0
+    host: str = ""
+    blocker: Blocker | None = None
+    held: tuple[Held, ...] = ()
+    lockdep_off: bool = False
 
 
 # `symbol+0x1a/0x30 [module 0123abcd]`, `? ` before it where it is a guess. crash(8)
@@ -81,10 +85,6 @@ _PREFIX = re.compile(
 )
 _HUNG = re.compile(
     r"INFO: task (?P<comm>.{1,32}):(?P<pid>\d{1,10}) (?:<writer> )?blocked"
-)
-_OWNER = re.compile(
-    r"INFO: task (?P<comm>.{1,32}):(?P<pid>\d{1,10}) is blocked on an? .{1,40}"
-    r"owned by (?:reader )?task .{1,32}:(?P<owner>\d{1,10})"
 )
 _SHOWN = re.compile(r"\btask:(?P<comm>.{1,20}?)\s{1,16}state:(?P<state>[A-Za-z])\b")
 # Free stack of four or five digits (CONFIG_DEBUG_STACK_USAGE) leaves no space for one.
@@ -142,14 +142,11 @@ class _Reader:
         self._task: LoggedTask | None = None
         self._gap = 0
         self._over = False
-        self._owners: dict[int, int] = {}
+        self.locks = LockLines()
 
     def finish(self) -> list[LoggedTask]:
         """All tasks with a stack, in the log's order."""
         self._close()
-        for task in self.done:
-            if task.pid is not None:
-                task.likely_owner = self._owners.get(task.pid)
         return self.done
 
     def line(self, number: int, raw: str) -> None:
@@ -157,6 +154,9 @@ class _Reader:
         text = raw.rstrip()
         prefix = _PREFIX.match(text)
         body = text[prefix.end() :] if prefix else text
+        if self.locks.line(number, body):
+            self._close()
+            return
         if self._head(number, body) or self._past_end(body):
             return
         body = self._proc(number, body)
@@ -206,9 +206,6 @@ class _Reader:
 
     def _head(self, number: int, body: str) -> bool:
         """True when the line says whose stack comes next."""
-        if match := _OWNER.search(body):
-            self._owners[int(match["pid"])] = int(match["owner"])
-            return True
         for pattern in (_HUNG, _SHOWN, _SHOWN_OLD, _SHOWN_CUT, _CRASH, _CPU):
             match = pattern.search(body)
             if match:
@@ -287,19 +284,25 @@ def read_log(lines: Iterable[str]) -> list[LoggedTask]:
             shots.append(number)
     tasks = [task for reader in readers.values() for task in reader.finish()]
     tasks.sort(key=lambda task: task.line)
-    _number_shots(tasks, shots)
+    shown: set[int] = set()
+    for reader in readers.values():
+        shown |= attach(tasks, reader.locks, LoggedTask)
+    _number_shots(tasks, shots, shown)
     return tasks
 
 
-def _number_shots(tasks: list[LoggedTask], marks: list[int]) -> None:
-    """A mark begins a new shot, and so does a task that was in this one already."""
+def _number_shots(
+    tasks: list[LoggedTask], marks: list[int], shown: Iterable[int] = ()
+) -> None:
+    """A mark begins a new shot, and so does a task that was in this one already,
+    unless the kernel shows it once more as an owner."""
     shot = at = 0
     seen: set[int] = set()
     for task in tasks:
         marked = at
         while at < len(marks) and marks[at] <= task.line:
             at += 1
-        if at > marked or task.pid in seen:
+        if at > marked or (task.pid in seen and task.line not in shown):
             shot += 1
             seen.clear()
         if task.pid is not None:

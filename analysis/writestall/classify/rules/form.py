@@ -30,7 +30,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One line of a table; `answer` is a class (classes.py), for roles a role."""
+    """One line of a table; `answer` is a class (classes.py), for roles a role.
+
+    `words` say what a task does where the class alone says too little.
+    """
 
     answer: str
     names: tuple[str, ...]
@@ -42,6 +45,7 @@ class Rule:
     not_wait: tuple[str, ...] = ()
     first: bool = False
     bare: bool = False
+    words: str = ""
 
 
 # Modules whose functions the rules know. A frame of any other module is an unknown
