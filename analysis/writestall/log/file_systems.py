@@ -62,6 +62,7 @@ _MODULES = {
     "smb3": "cifs",
     "virtiofs": "fuse",
     "9pnet": "9p",
+    "kafs": "afs",
     "vfat": "fat",
     "msdos": "fat",
     "ntfs3": "ntfs",

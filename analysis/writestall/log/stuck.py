@@ -54,7 +54,8 @@ class Stuck:
 
     def shows(self, pattern: re.Pattern[str]) -> bool:
         """True when a function on its stack matches."""
-        return any(pattern.fullmatch(frame.symbol) for frame in self.task.frames)
+        frames = self.task.frames or self.task.guesses
+        return any(pattern.fullmatch(frame.symbol) for frame in frames)
 
     @cached_property
     def caller(self) -> str:

@@ -5,7 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from writestall.log.holders import devices, journals, locks, pages, transactions
+from writestall.log.holders import (
+    devices,
+    journals,
+    locks,
+    pages,
+    processes,
+    transactions,
+)
 from writestall.log.holders.form import Holder
 
 HOLDERS: Mapping[str, tuple[Holder, ...]] = (
@@ -14,4 +21,5 @@ HOLDERS: Mapping[str, tuple[Holder, ...]] = (
     | pages.HOLDERS
     | locks.HOLDERS
     | devices.HOLDERS
+    | processes.HOLDERS
 )

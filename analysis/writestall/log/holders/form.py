@@ -33,7 +33,8 @@ class Holder:
     waiter's; all where empty. `any_right`: where several fit, the first is given, as
     possible: they hold it together, or are few (a machine has few journals). Without
     it exactly one may fit. `same_disk`: both must name the same disk. `same_program`:
-    tasks of the waiter's name come first.
+    tasks of the waiter's name come first. `worker_of`: the task is named as a worker
+    of the waiter's io_uring.
     """
 
     why: str
@@ -52,6 +53,7 @@ class Holder:
     stacked: bool = False
     same_disk: bool = False
     same_program: bool = False
+    worker_of: bool = False
 
     def asks(self, waiter: Stuck) -> bool:
         """True when this rule is about such a waiter."""
@@ -74,6 +76,8 @@ class Holder:
 
     def _joins(self, waiter: Stuck, task: Stuck) -> bool:
         """True unless the two show different file systems or disks."""
+        if self.worker_of and task.task.comm != f"iou-wrk-{waiter.task.pid}":
+            return False
         if self.same_disk and not waiter.disks & task.disks:
             return False
         if self.stacked:

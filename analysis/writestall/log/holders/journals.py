@@ -40,6 +40,10 @@ _PERHAPS_HANDLE = names(
     "ext*_delete_inode ext*_truncate ext*_setattr ext4_write_begin ext3_write_begin "
     "ext*_map_blocks ext3_get_blocks_handle ext3_*_writepage ext*_dirty_inode"
 )
+# fs/ext4/inode.c ext4_evict_inode(), ext4_setattr(): what comes before their handles.
+_BEFORE_HANDLE = names(
+    "truncate_inode_pages* truncate_pagecache inode_dio_wait* dquot_*"
+)
 _LOCK_UPDATES = names("jbd2_journal_lock_updates journal_lock_updates")
 _HOLDS_UPDATES = names(
     "jbd2_journal_flush journal_flush ext4_freeze ext4_change_inode_*"
@@ -69,6 +73,7 @@ _HANDLES = (
         "fs/ext4/inode.c ext4_do_writepages(), namei.c: these functions open a handle, "
         "but sleep before that as well",
         _PERHAPS_HANDLE,
+        not_shows=_BEFORE_HANDLE,
         not_in=(*_WITHOUT_HANDLE, c.INODE_LOCK),
         confidence=POSSIBLE,
         any_right=True,

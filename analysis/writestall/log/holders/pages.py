@@ -55,6 +55,7 @@ _ALL_INODES = names(
     "sync_inodes_sb"
 )
 _ONE_INODE = names("inode_wait_for_writeback __inode_wait_for_writeback")
+_ZFS_THROTTLE = names("dmu_tx_wait dmu_tx_delay")
 _KSWAPD = names("kswapd balance_pgdat")
 
 HOLDERS: dict[str, tuple[Holder, ...]] = {
@@ -126,7 +127,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "it cleans the dirty pages",
             "mm/page-writeback.c balance_dirty_pages() waits for the flusher",
             FLUSHER,
+            not_of=_ZFS_THROTTLE,
             any_right=True,
+        ),
+        Holder(
+            "it writes the dirty data",
+            "OpenZFS module/zfs/dsl_pool.c dsl_pool_sync(): dirty data shrinks as "
+            "transaction groups are synced",
+            names("txg_sync_thread"),
+            of=_ZFS_THROTTLE,
         ),
     ),
     c.MEMORY: (
