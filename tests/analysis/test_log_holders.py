@@ -105,6 +105,29 @@ STACKS = {
     "md_submit_bio submit_bio_noacct xfs_vm_writepages/xfs wb_workfn",
     "md-thread": "io_schedule blk_mq_get_tag submit_bio_noacct ops_run_io/raid456 "
     "raid5d/raid456 md_thread kthread",
+    "barrier": "schedule wait_barrier/raid10 raid10_make_request/raid10 md_submit_bio",
+    "resync": "schedule raise_barrier/raid10 raid10_sync_request/raid10 md_do_sync "
+    "md_thread kthread",
+    "raid10d": "schedule wait_barrier/raid10 raid10_read_request/raid10 raid10d/raid10 "
+    "md_thread kthread",
+    "super": "schedule md_super_wait md_bitmap_unplug flush_bio_list/raid1 "
+    "raid1_unplug/raid1 blk_finish_plug",
+    "device-pages": "io_schedule blk_mq_get_tag submit_bio_noacct "
+    "__block_write_full_folio writepage_cb write_cache_pages do_writepages "
+    "writeback_sb_inodes wb_workfn",
+    "quota": "schedule wait_for_completion btrfs_quota_disable/btrfs btrfs_ioctl/btrfs",
+    "rescan": "io_schedule read_extent_buffer_pages/btrfs "
+    "btrfs_qgroup_rescan_worker/btrfs process_one_work",
+    "ordered": "schedule wait_current_trans/btrfs start_transaction/btrfs "
+    "btrfs_finish_ordered_io/btrfs process_one_work",
+    "exits": "schedule percpu_down_read exit_signals do_exit",
+    "attaches": "schedule percpu_down_write __cgroup_procs_write cgroup_file_write",
+    "reclaims-log": "schedule flush_work xlog_cil_force_seq/xfs __xfs_iunpin_wait/xfs "
+    "xfs_reclaim_inode/xfs try_to_free_pages alloc_pages",
+    "reconnects": "schedule mutex_lock smb2_reconnect/cifs smb2_plain_req_init/cifs",
+    "reconnects-too": "schedule mutex_lock smb2_reconnect/cifs SMB2_open_init/cifs",
+    "invalidates": "schedule mutex_lock cifs_mark_open_files_invalid/cifs "
+    "smb2_reconnect/cifs SMB2_open_init/cifs",
     "crypt": "schedule wait_for_completion crypt_map/dm_crypt dm_submit_bio",
     "reclaims": "schedule throttle_direct_reclaim try_to_free_pages alloc_pages",
     "kswapd": "schedule xfs_buf_lock/xfs shrink_node balance_pgdat kswapd kthread",
@@ -159,6 +182,15 @@ LINKED = (
     ("zfs-throttled", "zfs-sync", LIKELY),
     ("zfs-synced", "zfs-sync", LIKELY),
     ("f2fs-op", "f2fs-checkpoint", LIKELY),
+    ("barrier", "resync", POSSIBLE),
+    ("resync", "raid10d", POSSIBLE),
+    ("raid10d", "resync", POSSIBLE),
+    ("quota", "rescan", LIKELY),
+    ("ordered", "btrfs-waits", LIKELY),
+    ("btrfs-waits", "ordered", POSSIBLE),
+    ("exits", "attaches", POSSIBLE),
+    ("reclaims-log", "xfs-push", LIKELY),
+    ("reconnects", "invalidates", POSSIBLE),
 )
 APART = (
     ("fsync", "xfs-push"),
@@ -183,6 +215,10 @@ APART = (
     ("freed", "looks-up"),
     ("crypt", "md-thread"),
     ("ps", "fsyncs"),
+    ("reconnects", "reconnects-too"),
+    ("super", "md-thread"),
+    ("array", "raid10d"),
+    ("under-writeback", "device-pages"),
 )
 
 
@@ -210,7 +246,9 @@ def test_who_cannot(waiter: str, holder: str) -> None:
 def test_every_rule_cites_a_function(rule: object) -> None:
     """A file of the kernel or OpenZFS, and what it says of the wait."""
     source = getattr(rule, "source", "")
-    assert re.search(r"(block|drivers|fs|include|io_uring|mm|module)/[\w/.-]+", source)
+    assert re.search(
+        r"(block|drivers|fs|include|io_uring|kernel|mm|module)/[\w/.-]+", source
+    )
     assert getattr(rule, "why", "")
 
 

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from writestall.classify.frames import frame
+from writestall.log.headline import sentence
 from writestall.log.links import LIKELY, POSSIBLE, LogAnswer, explain_log
 from writestall.log.reading import LoggedTask
-from writestall.log.text import sentence
 
 FSYNC_F2FS = "schedule wait_for_completion f2fs_issue_checkpoint f2fs_sync_fs do_fsync"
 CHECKPOINT = (

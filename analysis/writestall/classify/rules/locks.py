@@ -20,7 +20,7 @@ _FILE_OPERATIONS = (
     "*_file_buffered_aio_write",
     "*_writev",
     "*_file_dio_*write*",
-    "*_file_llseek*",
+    "*_llseek*",
     "*_file_fsync",
     "*_sync_file",
     "*_fallocate",

@@ -15,11 +15,8 @@ from writestall.log.holders import (
 )
 from writestall.log.holders.form import Holder
 
-HOLDERS: Mapping[str, tuple[Holder, ...]] = (
-    journals.HOLDERS
-    | transactions.HOLDERS
-    | pages.HOLDERS
-    | locks.HOLDERS
-    | devices.HOLDERS
-    | processes.HOLDERS
-)
+_TABLES = (journals, transactions, pages, locks, devices, processes)
+HOLDERS: Mapping[str, tuple[Holder, ...]] = {
+    name: tuple(rule for table in _TABLES for rule in table.HOLDERS.get(name, ()))
+    for name in {name for table in _TABLES for name in table.HOLDERS}
+}

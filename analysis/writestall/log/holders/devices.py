@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from writestall.classify import classes as c
 from writestall.log.holders.form import Holder, names
-from writestall.log.stuck import POSSIBLE
+from writestall.log.stuck import LIKELY, POSSIBLE
 
 _MD_THREAD = names("md_thread raid1d raid10d raid5d raid5_do_work")
-_MD = names(
-    "md_* __md_* raid* add_stripe_bio __add_stripe_bio *get_active_stripe "
-    "bitmap_* llbitmap_* *wait_barrier make_request"
-)
+# md_super_wait() waits for the array's own metadata, which is on its way to the disks.
+_MD_WORKS = names("md_thread md_super_wait")
 _RESYNC = names("md_do_sync raid1_sync_request raid10_sync_request raid5_sync_request")
 _CRYPT_THREAD = names("dmcrypt_write kcryptd*")
 _DM_WORK = names(
@@ -49,22 +49,37 @@ _ARRAY = Holder(
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.RAID_OR_DM: (
         Holder(
-            "it works for the array",
-            "drivers/md/md.c md_thread(): stripes, bitmaps and superblocks are handled "
-            "by the array's thread (raid5.c raid5d(), raid1.c raid1d())",
-            _MD_THREAD,
-            of=_MD,
-            not_of=_MD_THREAD,
-            stacked=True,
-        ),
-        Holder(
             "it resyncs the array and keeps writes out",
             "drivers/md/raid1.c raise_barrier(), raid10.c: a resync holds the barrier",
             _RESYNC,
-            of=_MD,
-            not_of=names("md_do_sync md_thread"),
+            of=names("*wait_barrier regular_request_wait md_set_readonly"),
+            not_of=names("md_do_sync"),
             stacked=True,
             confidence=POSSIBLE,
+        ),
+        Holder(
+            "it has requests pending that the resync waits for",
+            "drivers/md/raid1.c raise_barrier(): until nothing is pending; raid1d() "
+            "and raid10d() retry what failed",
+            names("raid1d raid10d"),
+            of=names("raise_barrier"),
+            stacked=True,
+            confidence=POSSIBLE,
+        ),
+        *(
+            replace(
+                _ARRAY,
+                shows=names(f"{level}d {level}_do_work"),
+                of=names(f"{level}_* {more}"),
+                not_of=_MD_WORKS,
+                same_disk=False,
+                confidence=LIKELY,
+            )
+            for level, more in (
+                ("raid1", ""),
+                ("raid10", ""),
+                ("raid5", "*get_active_stripe *add_stripe_bio"),
+            )
         ),
         Holder(
             "it encrypts for the device and writes",

@@ -23,6 +23,12 @@ def names(text: str) -> re.Pattern[str]:
     return re.compile("|".join(words))
 
 
+def _is_further_in(waiter: Stuck, task: Stuck) -> bool:
+    """True when the function that chose to wait has called on in the other task."""
+    called = task.caller != waiter.caller
+    return called and any(f.symbol == waiter.caller for f in task.task.frames)
+
+
 @dataclass(frozen=True, slots=True)
 class Holder:
     """Who can end a wait: a task that shows one of `shows`, one of `also` and none of
@@ -34,7 +40,8 @@ class Holder:
     possible: they hold it together, or are few (a machine has few journals). Without
     it exactly one may fit. `same_disk`: both must name the same disk. `same_program`:
     tasks of the waiter's name come first. `worker_of`: the task is named as a worker
-    of the waiter's io_uring.
+    of the waiter's io_uring. `same_function`: the task is called by the function that
+    chose to wait.
     """
 
     why: str
@@ -54,6 +61,7 @@ class Holder:
     same_disk: bool = False
     same_program: bool = False
     worker_of: bool = False
+    same_function: bool = False
 
     def asks(self, waiter: Stuck) -> bool:
         """True when this rule is about such a waiter."""
@@ -77,6 +85,8 @@ class Holder:
     def _joins(self, waiter: Stuck, task: Stuck) -> bool:
         """True unless the two show different file systems or disks."""
         if self.worker_of and task.task.comm != f"iou-wrk-{waiter.task.pid}":
+            return False
+        if self.same_function and not _is_further_in(waiter, task):
             return False
         if self.same_disk and not waiter.disks & task.disks:
             return False

@@ -181,6 +181,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             roles=_TASKS,
         ),
     ),
+    # Memory that is reclaimed may belong to a file system, which waits for its log.
+    c.MEMORY: (
+        Holder(
+            "it commits the transaction",
+            "fs/jbd2/journal.c jbd2_log_wait_commit(): kjournald2 commits",
+            COMMIT,
+            of=names("jbd2_log_wait_commit log_wait_commit"),
+        ),
+        replace(_LOG[0], of=_PUSHES),
+    ),
     c.LOG_SPACE: (
         Holder(
             "it moves the log's tail",

@@ -47,12 +47,12 @@ _IN_FILE = names(
     "ext4_dio_read_iter ext4_file_write ext4_fallocate ext4_setattr "
     "ext4_collapse_range ext4_insert_range generic_file_write_iter "
     "generic_file_aio_write xfs_file_buffered_write xfs_file_buffered_aio_write "
-    "xfs_file_dio_*write* xfs_file_buffered_read xfs_file_dio_read xfs_file_fallocate "
-    "xfs_vn_setattr* btrfs_buffered_write btrfs_direct_write btrfs_sync_file "
-    "btrfs_fallocate btrfs_setattr f2fs_file_write_iter f2fs_fallocate f2fs_setattr "
-    "nfs_file_write ocfs2_file_write_iter ceph_write_iter fuse_cache_write_iter "
-    "fuse_file_write_iter gfs2_file_write_iter do_truncate notify_change chown_common "
-    "chmod_common"
+    "xfs_file_dio_*write* xfs_file_buffered_read xfs_file_read_iter xfs_file_dio_read "
+    "xfs_file_fallocate xfs_vn_setattr* btrfs_buffered_write btrfs_direct_write "
+    "btrfs_sync_file btrfs_fallocate btrfs_setattr f2fs_file_write_iter "
+    "f2fs_fallocate f2fs_setattr nfs_file_write ocfs2_file_write_iter ceph_write_iter "
+    "fuse_cache_write_iter fuse_file_write_iter gfs2_file_write_iter do_truncate "
+    "notify_change chown_common chmod_common"
 )
 _POSITION = names("__fdget_pos fdget_pos")
 _USES_POSITION = names(
@@ -272,6 +272,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_shows=_BTRFS_TREE,
             not_in=(c.FS_TRANSACTION,),
             of=_BTRFS_TREE,
+        ),
+        replace(
+            _GUESS,
+            why="it is further inside the function that takes the lock",
+            source="include/linux/mutex.h: who is past mutex_lock() in a function "
+            "holds the lock while it calls others",
+            shows=names("*"),
+            not_in=_BEFORE,
+            same_function=True,
         ),
         replace(
             _GUESS,

@@ -34,8 +34,10 @@ _PERHAPS_WRITES_PAGE = names(
     "write_cache_pages *_write_cache_pages mpage_prepare_extent_to_map *_writepages "
     "*_writepage do_writepages"
 )
+# mm/page-writeback.c, block/fops.c: pages of the block device, not of a file.
+_OF_DEVICE = "writepage_cb blkdev_writepage blkdev_writepages"
 # fs/ext4/page-io.c ext4_io_submit() below these follows the unlock of the last page.
-_AFTER_UNLOCK = names("ext4_io_submit")
+_AFTER_UNLOCK = names(f"ext4_io_submit {_OF_DEVICE}")
 _LOCKS_PAGES = names(
     "prepare_pages btrfs_dirty_pages btrfs_set_extent_delalloc *_write_begin "
     "truncate_inode_pages_range truncate_inode_partial_* "
@@ -66,6 +68,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "locks a page, waits for its writeback, and has it written, all under the "
             "lock; a task that waits for a page's lock sends nothing",
             _WRITES_PAGE,
+            not_shows=names(_OF_DEVICE),
             not_in=(*_NOT_WITH_PAGE, c.JOURNAL_TRANSACTION),
             not_of=_READS,
         ),
@@ -119,6 +122,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "submit_bio(), and cleared when the bio ends",
             _SUBMITS,
             also=_PERHAPS_WRITES_PAGE,
+            not_shows=names(_OF_DEVICE),
             confidence=POSSIBLE,
         ),
     ),

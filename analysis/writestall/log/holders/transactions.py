@@ -13,9 +13,10 @@ _BTRFS_TICKETS = names(
     "wait_reserve_ticket handle_reserve_ticket __reserve_bytes reserve_metadata_bytes "
     "btrfs_reserve_*"
 )
-_BTRFS_STARTS = names(
+_BTRFS_NOT_JOINED = names(
     "start_transaction join_transaction wait_current_trans* wait_for_commit "
-    "btrfs_wait_for_commit btrfs_commit_transaction* btrfs_throttle"
+    "btrfs_wait_for_commit btrfs_commit_transaction* btrfs_throttle "
+    "btrfs_qgroup_wait_for_completion"
 )
 # Given a transaction's handle, or run after btrfs_join_transaction().
 _BTRFS_JOINED = names(
@@ -23,6 +24,7 @@ _BTRFS_JOINED = names(
     "btrfs_update_inode* btrfs_drop_extent* insert_reserved_file_extent "
     "btrfs_cow_block __btrfs_cow_block btrfs_force_cow_block btrfs_del_items "
     "btrfs_alloc_tree_block btrfs_unlink_inode btrfs_truncate_inode_items "
+    "btrfs_quota_disable btrfs_quota_enable btrfs_remove_qgroup btrfs_create_qgroup "
     "btrfs_run_delayed_refs __btrfs_run_delayed_refs"
 )
 # fs/btrfs/extent-io-tree.c: who waits for a range's lock, and who holds one.
@@ -82,7 +84,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/btrfs/transaction.c btrfs_commit_transaction() waits on writer_wait "
             "until num_writers is 1",
             _BTRFS_JOINED,
-            not_shows=_BTRFS_STARTS,
+            not_shows=_BTRFS_NOT_JOINED,
+            caller=_BTRFS_COMMIT,
+            confidence=POSSIBLE,
+            any_right=True,
+        ),
+        Holder(
+            "it ends data that the commit waits for",
+            "fs/btrfs/transaction.c btrfs_commit_transaction() waits until "
+            "pending_ordered is 0, that is for btrfs_finish_ordered_io()",
+            names("btrfs_finish_one_ordered btrfs_finish_ordered_io"),
             caller=_BTRFS_COMMIT,
             confidence=POSSIBLE,
             any_right=True,
