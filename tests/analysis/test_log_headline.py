@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from log_stacks import Shown, explained
 from test_log_holders import STACKS
@@ -114,3 +116,20 @@ def test_a_circle_that_one_rule_made_is_none() -> None:
 )
 def test_words_of_single_rules(stack: str, words: str) -> None:
     assert words in said(Shown("task", 1, stack))
+
+
+def test_thousands_of_tasks_take_time_in_proportion() -> None:
+    """Twice the tasks, about twice the time: no pair of tasks is compared."""
+
+    def seconds(count: int) -> float:
+        lines: list[str] = []
+        for at in range(count):
+            name = ("opens", "creates", "fsync", "truncates")[at % 4]
+            lines += task(name, 1000 + at, f"t{at}").report()
+        start = time.process_time()
+        answer = explained(lines)
+        assert len(answer.tasks) == count and sentence(answer, "log")
+        return time.process_time() - start
+
+    seconds(100)
+    assert seconds(2000) < 4 * seconds(1000) + 0.2

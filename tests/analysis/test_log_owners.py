@@ -161,6 +161,48 @@ def test_lockdep_two_waiters_hold_nothing_of_each_other() -> None:
     assert answer.links == {}
 
 
+def test_lockdep_may_print_an_entry_for_each_inlined_function() -> None:
+    """syzkaller's logs do: one number, twice."""
+    inlined = WANTED.replace("ext4_fallocate+0x8a/0x2", "inode_lock fs.h:1 [inline]")
+    twin = Shown("editor", 43, WAITS.stack)
+    answer = explained(
+        WAITS.report(),
+        twin.report(),
+        HEAD,
+        lock_list(WAITS, inlined, WANTED),
+        lock_list(twin, inlined, WANTED),
+    )
+    assert answer.links == {}
+
+
+def test_lockdep_tells_who_cannot_be_the_holder() -> None:
+    """A task inside a file operation, by its list on another inode."""
+    truncates = Shown("shrinker", 88, "io_schedule __wait_on_buffer ext4_setattr/ext4")
+    tasks = [*WAITS.report(), *truncates.report()]
+    assert named(explained(tasks)) == {"editor": ("shrinker", POSSIBLE)}
+    answer = explained(
+        tasks, HEAD, lock_list(WAITS, WANTED), lock_list(truncates, ELSE)
+    )
+    assert named(answer) == {}
+
+
+def test_an_owner_on_a_cpu_holds_the_lock_and_runs() -> None:
+    """`hung_task_sys_info=all_bt`: the stacks of what runs have no state."""
+    said = "INFO: task editor:41 is blocked on a mutex likely owned by task spins:79."
+    cpu = [
+        "NMI backtrace for cpu 3",
+        "CPU: 3 UID: 0 PID: 79 Comm: spins Not tainted 6.18.2 #1",
+        "Call Trace:",
+        " <NMI>",
+        " nmi_cpu_backtrace+0x10/0x90",
+        " ext4_trim_fs+0x10/0x90",
+        " </TASK>",
+    ]
+    answer = explained(WAITS.report(said), cpu)
+    assert named(answer) == {"editor": ("spins", TOLD)}
+    assert "holds the lock and runs" in next(report(answer, "log"))
+
+
 def test_lockdep_names_a_holder_without_a_stack() -> None:
     quiet = Shown("backup", 90, "")
     answer = explained(

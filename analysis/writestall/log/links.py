@@ -23,7 +23,7 @@ from writestall.classify.stack import (
     says_who,
 )
 from writestall.log.holders import HOLDERS
-from writestall.log.owners import Blocker, Held
+from writestall.log.holders.around import Around
 from writestall.log.reading import LoggedTask
 from writestall.log.stuck import LIKELY, POSSIBLE, TOLD, Link, Stuck
 
@@ -151,9 +151,9 @@ def _classified(task: LoggedTask, owner: bool) -> Stuck:
     role = role_of(task.frames or task.guesses, task.comm)
     if role == c.ROLE_OTHER and task.workqueue:
         role = role_of((), f"kworker/{task.workqueue}")
-    owner = owner and task.state in _AT_EASE
+    owner = owner and _is_at_ease(task)
     verdict = classify_frames(task.frames)
-    if owner and task.state == "R":
+    if owner and task.state in (None, "R"):
         # It runs: whatever its stack shows it to have slept in is over.
         return Stuck(task, Verdict(c.OTHER, verdict.path), role, owner=True)
     # Where the kernel is sure of who called whom, the rest of the stack says nothing.
@@ -164,108 +164,100 @@ def _classified(task: LoggedTask, owner: bool) -> Stuck:
     return Stuck(task, verdict, role, owner=owner)
 
 
+_Shots = dict[tuple[str, int], Around]
+
+
+def _by_shot(rows: Iterable[Stuck]) -> _Shots:
+    """The tasks of each shot of each host."""
+    shots: _Shots = defaultdict(Around)
+    for row in rows:
+        for shot in row.shots:
+            shots[row.task.host, shot].tasks.append(row)
+    return shots
+
+
 def _told(rows: list[Stuck], listed: list[LoggedTask]) -> dict[int, Link]:
     """What the kernel says: the owners it names, then its lists of locks.
 
     An owner without a stack in the log becomes a row of its own, at the end.
     """
+    said = _Said(rows, listed)
     links = {}
     for at, row in enumerate(tuple(rows)):
-        if (said := row.task.blocker) and said.owner is not None:
-            holder = _row_of(rows, row, said.owner) or _without_stack(rows, row, said)
-            links[at] = Link(row, holder, TOLD, said.why)
-        elif found := _by_lock_list(row, rows, listed):
-            holder, confidence, lock = found
-            why = f"lockdep lists {lock} as held by it"
-            links[at] = Link(row, holder, confidence, why, "lockdep")
+        if link := said.owner(row) or said.lock_list(row):
+            links[at] = link
     return links
 
 
-def _row_of(rows: list[Stuck], waiter: Stuck, pid: int) -> Stuck | None:
-    """The row of a task that stood in the log at the same time."""
-    for row in reversed(rows):
-        same_time = row.task.host == waiter.task.host and row.shots & waiter.shots
-        if row.task.pid == pid and same_time:
-            return row
-    return None
+class _Said:
+    """What the kernel says about locks, by task and by lock."""
 
+    def __init__(self, rows: list[Stuck], listed: list[LoggedTask]) -> None:
+        self._rows = rows
+        self._tasks: dict[tuple[str, int, int | None], Stuck] = {}
+        self._holding: dict[tuple[str, str], list[Stuck]] = defaultdict(list)
+        for row in rows:
+            self._keep(row)
+        for task in listed:
+            if (task.host, task.shot, task.pid) not in self._tasks:
+                self._keep(_unseen(task, frozenset({task.shot})))
 
-def _without_stack(rows: list[Stuck], waiter: Stuck, said: Blocker) -> Stuck:
-    task = LoggedTask(
-        said.line, said.comm, said.owner, host=waiter.task.host, shot=waiter.task.shot
-    )
-    role = role_of((), said.comm)
-    row = Stuck(task, Verdict(c.OTHER), role, shots=waiter.shots, owner=True)
-    rows.append(row)
-    return row
-
-
-def _by_lock_list(
-    row: Stuck, rows: list[Stuck], listed: list[LoggedTask]
-) -> tuple[Stuck, str, str] | None:
-    """The holder of the lock a task waits for, by lockdep's lists.
-
-    The same address is the same lock. A class of locks has many: without an address
-    only one task may hold one of it, and that is no more than possible.
-    """
-    wanted = _wanted(row.task)
-    if wanted is None:
-        return None
-    around = [task for task in rows if task is not row and _at_once(task, row)]
-    shown = {task.task.pid for task in around}
-    around += [
-        Stuck(task, Verdict(c.OTHER), role_of((), task.comm), owner=True)
-        for task in listed
-        if task.host == row.task.host and task.pid not in shown
-    ]
-    holders = [task for task in around if _holds(task.task, wanted)]
-    if not holders or (wanted.address is None and len(holders) > 1):
-        return None
-    holder = holders[0]
-    if holder not in rows:
-        holder = replace(holder, shots=row.shots)
-        rows.append(holder)
-    return holder, TOLD if wanted.address else POSSIBLE, wanted.name
-
-
-def _wanted(task: LoggedTask) -> Held | None:
-    """The lock a task waits for: the last of its list, if its stack waits there."""
-    if not task.held or not task.frames:
-        return None
-    last = task.held[-1]
-    return last if Stuck(task, Verdict(c.OTHER), "").takes(last.at) else None
-
-
-def _holds(task: LoggedTask, wanted: Held) -> bool:
-    waits = _wanted(task)
-    for held in task.held:
-        if held is waits:
-            continue
-        if wanted.address is not None and held.address == wanted.address:
-            return True
-        if wanted.address is None and held.name == wanted.name:
-            return True
-    return False
-
-
-def _at_once(one: Stuck, other: Stuck) -> bool:
-    """True when two tasks stood at the same time on the same host."""
-    return one.task.host == other.task.host and bool(one.shots & other.shots)
-
-
-_Around = dict[tuple[str, int], list[Stuck]]
-
-
-def _by_shot(rows: Iterable[Stuck]) -> _Around:
-    """The tasks of each shot of each host."""
-    around: _Around = defaultdict(list)
-    for row in rows:
+    def _keep(self, row: Stuck) -> None:
         for shot in row.shots:
-            around[row.task.host, shot].append(row)
-    return around
+            self._tasks[row.task.host, shot, row.task.pid] = row
+        for held in {held.address or held.name: held for held in row.task.held}:
+            self._holding[row.task.host, held].append(row)
+
+    def _shown(self, row: Stuck) -> Stuck:
+        """The row, as one of the answer."""
+        if row.task.held and not row.task.guesses and row not in self._rows:
+            self._rows.append(row)
+        return row
+
+    def owner(self, row: Stuck) -> Link | None:
+        """The owner that hung_task.c names."""
+        said = row.task.blocker
+        if said is None or said.owner is None:
+            return None
+        host, pid = row.task.host, said.owner
+        for shot in sorted(row.shots, reverse=True):
+            if holder := self._tasks.get((host, shot, pid)):
+                return Link(row, self._shown(holder), TOLD, said.why)
+        task = LoggedTask(said.line, said.comm, pid, host=host, shot=row.task.shot)
+        holder = _unseen(task, row.shots)
+        self._rows.append(holder)
+        self._keep(holder)
+        return Link(row, holder, TOLD, said.why)
+
+    def lock_list(self, row: Stuck) -> Link | None:
+        """The holder of the lock a task waits for, by lockdep's lists.
+
+        The same address is the same lock. A class of locks has many: without an
+        address only one task may hold one of it, and that is no more than possible.
+        """
+        lock = row.wanted
+        if lock is None:
+            return None
+        near = self._holding[row.task.host, lock.address or lock.name]
+        holders = [
+            task
+            for task in near
+            if task is not row and task.shots & row.shots and task.holds(lock)
+        ]
+        if not holders or (lock.address is None and len(holders) > 1):
+            return None
+        confidence = TOLD if lock.address else POSSIBLE
+        why = f"lockdep lists {lock.name} as held by it"
+        return Link(row, self._shown(holders[0]), confidence, why, "lockdep")
 
 
-def _link(waiter: Stuck, around: _Around) -> Link | None:
+def _unseen(task: LoggedTask, shots: frozenset[int]) -> Stuck:
+    """A task that the kernel names and whose stack is not in the log."""
+    role = role_of((), task.comm)
+    return Stuck(task, Verdict(c.OTHER), role, shots=shots, owner=True)
+
+
+def _link(waiter: Stuck, shots: _Shots) -> Link | None:
     """Who a task waits for, where somebody who was stuck at the same time fits.
 
     The last shot in which anybody does is taken.
@@ -273,7 +265,7 @@ def _link(waiter: Stuck, around: _Around) -> Link | None:
     rules = [rule for rule in HOLDERS.get(waiter.verdict.cls, ()) if rule.asks(waiter)]
     for shot in sorted(waiter.shots, reverse=True) if rules else ():
         for rule in rules:
-            if found := rule.choose(waiter, around[waiter.task.host, shot]):
+            if found := rule.choose(waiter, shots[waiter.task.host, shot]):
                 holder, confidence = found
                 return Link(waiter, holder, confidence, rule.why, rule.source)
     return None

@@ -70,6 +70,12 @@ class Held:
     name: str
     at: str
 
+    def is_same(self, other: Held) -> bool:
+        """True for one lock, as far as lists tell: by address, else by class."""
+        if self.address is None or other.address is None:
+            return self.name == other.name
+        return self.address == other.address
+
 
 @dataclass(slots=True)
 class LockList:

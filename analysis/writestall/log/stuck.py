@@ -5,17 +5,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from writestall.classify.stack import Verdict, first_caller
 from writestall.log.disks import Disk, disks_of
 from writestall.log.file_systems import file_systems_of
+from writestall.log.owners import Held
 from writestall.log.reading import LoggedTask
 
 # include/linux/fs.h: what an inode's lock is taken through, where a log shows it.
 _WRAPPER = re.compile(r"_*inode_lock(_\w+)?|btrfs_inode_lock")
 
 TOLD, LIKELY, POSSIBLE = "told", "likely", "possible"
+
+
+@lru_cache(maxsize=65536)
+def _matches(pattern: re.Pattern[str], symbol: str) -> bool:
+    return pattern.fullmatch(symbol) is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +58,14 @@ class Stuck:
         """The disks its name or its work's name tells."""
         return disks_of(self.task.comm, self.task.workqueue)
 
+    @cached_property
+    def symbols(self) -> frozenset[str]:
+        """The functions on its stack; doubtful ones where there are no others."""
+        return frozenset(f.symbol for f in self.task.frames or self.task.guesses)
+
     def shows(self, pattern: re.Pattern[str]) -> bool:
         """True when a function on its stack matches."""
-        frames = self.task.frames or self.task.guesses
-        return any(pattern.fullmatch(frame.symbol) for frame in frames)
+        return any(_matches(pattern, symbol) for symbol in self.symbols)
 
     @cached_property
     def caller(self) -> str:
@@ -68,9 +78,22 @@ class Stuck:
             frames = frames[at + 1 :]
         return first_caller(frames)
 
-    def takes(self, function: str) -> bool:
-        """True when this function called into the sleep, as far as frames tell."""
-        return self.caller == function or first_caller(self.task.frames) == function
+    @cached_property
+    def wanted(self) -> Held | None:
+        """The lock it waits for, by lockdep: the last of its list, if taken there."""
+        held, frames = self.task.held, self.task.frames
+        if not held or not frames:
+            return None
+        taken = held[-1].at in (self.caller, first_caller(frames))
+        return held[-1] if taken else None
+
+    def holds(self, lock: Held) -> bool:
+        """True when a lock is in its list and it is not waiting for it."""
+        waits = self.wanted
+        mine = [
+            one for one in self.task.held if waits is None or not one.is_same(waits)
+        ]
+        return any(one.is_same(lock) for one in mine)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ ones are never joined, unless the rule is about a device below both (`stacked`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from writestall.log.disks import differ
+from writestall.log.holders.around import Around
 from writestall.log.stuck import LIKELY, POSSIBLE, Stuck
 
 
@@ -21,12 +21,6 @@ def names(text: str) -> re.Pattern[str]:
     """One expression for function names; spaces stand between them, `*` is any text."""
     words = (re.escape(word).replace(r"\*", r"\w*") for word in text.split())
     return re.compile("|".join(words))
-
-
-def _is_further_in(waiter: Stuck, task: Stuck) -> bool:
-    """True when the function that chose to wait has called on in the other task."""
-    called = task.caller != waiter.caller
-    return called and any(f.symbol == waiter.caller for f in task.task.frames)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +78,6 @@ class Holder:
 
     def _joins(self, waiter: Stuck, task: Stuck) -> bool:
         """True unless the two show different file systems or disks."""
-        if self.worker_of and task.task.comm != f"iou-wrk-{waiter.task.pid}":
-            return False
-        if self.same_function and not _is_further_in(waiter, task):
-            return False
         if self.same_disk and not waiter.disks & task.disks:
             return False
         if self.stacked:
@@ -98,25 +88,36 @@ class Holder:
             return False
         return not differ(waiter.disks, task.disks)
 
-    def fitting(self, waiter: Stuck, tasks: Iterable[Stuck]) -> list[Stuck]:
-        """The tasks that may be who the waiter waits for, best first."""
-        # A task that was seen in several waits counts once, as last seen.
-        once = {
-            task.task.pid or id(task): task
-            for task in tasks
-            if task is not waiter
-            and self._is_holder(task)
-            and self._joins(waiter, task)
-        }
-        found = list(once.values())
-        if same := [task for task in found if waiter.disks & task.disks]:
-            found = same
-        same = [task for task in found if waiter.task.comm == task.task.comm]
-        return same if self.same_program and same else found
+    def fitting(self, waiter: Stuck, around: Around) -> list[Stuck]:
+        """Some of the tasks that may be who the waiter waits for, best first."""
+        if self.same_function:
+            found = around.inside(self, self._is_holder, waiter.caller)
+        elif self.worker_of:
+            name = f"iou-wrk-{waiter.task.pid}"
+            found = around.named(self, self._is_holder, name)
+        else:
+            found = around.holders(self, self._is_holder)
+        if self.same_program:
+            alike = around.named(self, self._is_holder, waiter.task.comm)
+            if same := self._joined(waiter, alike):
+                return same
+        found = self._joined(waiter, found)
+        return [task for task in found if waiter.disks & task.disks] or found
 
-    def choose(self, waiter: Stuck, tasks: Iterable[Stuck]) -> tuple[Stuck, str] | None:
+    def _joined(self, waiter: Stuck, tasks: list[Stuck]) -> list[Stuck]:
+        """Those that nothing keeps apart from the waiter."""
+        lock = waiter.wanted
+        return [
+            task
+            for task in tasks
+            if task.task.pid != waiter.task.pid or task.task.pid is None
+            if task is not waiter and self._joins(waiter, task)
+            if lock is None or not task.task.held or task.holds(lock)
+        ]
+
+    def choose(self, waiter: Stuck, around: Around) -> tuple[Stuck, str] | None:
         """The holder and how sure it is; None where nobody fits, or too many do."""
-        found = self.fitting(waiter, tasks)
+        found = self.fitting(waiter, around)
         if not found:
             return None
         first = found[0]

@@ -56,7 +56,22 @@ _THREADS = names(
     "bch2_journal_reclaim_thread bch2_journal_write_work"
 )
 
+_F2FS_GC = names("f2fs_gc do_garbage_collect gc_thread_func")
+
 HOLDERS: dict[str, tuple[Holder, ...]] = {
+    c.OTHER: (
+        Holder(
+            "it inactivates inodes",
+            "fs/xfs/xfs_icache.c xfs_inodegc_flush(), xfs_inodegc_queue(): they wait "
+            "for xfs_inodegc_worker()",
+            names("xfs_inodegc_worker"),
+            caller=names(
+                "xfs_inodegc_* flush_work __flush_work flush_workqueue "
+                "__flush_workqueue"
+            ),
+            of=names("xfs_inodegc_flush xfs_inodegc_queue xfs_inodegc_push"),
+        ),
+    ),
     c.FS_TRANSACTION: (
         Holder(
             "it makes room",
@@ -113,6 +128,14 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             _F2FS_CHECKPOINT,
             of=names("f2fs_*"),
             not_of=_F2FS_CHECKPOINT,
+        ),
+        Holder(
+            "it collects garbage and holds gc_lock",
+            "fs/f2fs/segment.c f2fs_balance_fs(), fs/f2fs/gc.c gc_thread_func()",
+            _F2FS_GC,
+            not_in=(c.FS_TRANSACTION,),
+            of=names("f2fs_balance_fs* f2fs_gc gc_thread_func"),
+            confidence=POSSIBLE,
         ),
         Holder(
             "it is in an operation that the checkpoint waits for",
