@@ -21,15 +21,6 @@ class Head(NamedTuple):
     hung: bool = False
 
 
-class Owner(NamedTuple):
-    """Whom the kernel names as a lock's owner: `lock` is mutex, semaphore, .."""
-
-    pid: int
-    owner: int
-    comm: str
-    lock: str
-
-
 class Name(NamedTuple):
     """A task named by a script. `comm` is None where the name is on the next line."""
 
@@ -42,20 +33,10 @@ _HUNG = re.compile(
     r"INFO: task (?P<comm>.{1,32}):(?P<pid>\d{1,10})(?:\(T\d{1,10}\))?"
     r" (?:<writer> )?blocked\b(?! on)"
 )
-# debug_show_blocker() since 6.16: a mutex, a semaphore ("last held"), a rw-semaphore
-# with who reads and who writes, some with "is".
-_OWNER = re.compile(
-    r"INFO: task .{1,32}:(?P<pid>\d{1,10})(?:\(T\d{1,10}\))?"
-    r"(?: <(?:reader|writer)>)?(?: is)? blocked on an? (?P<lock>[\w-]{1,32}) "
-    r"(?:likely )?(?:owned|last held) by (?:(?:reader|writer) )?"
-    r"task (?P<comm>.{1,32}):(?P<owner>\d{1,10})\b"
-)
-_BLOCKED_ON = re.compile(r"INFO: task .{1,64}\bblocked on an? ")
 # A report's first lines, cut by a mailer before they say all.
 _CUT = re.compile(r"INFO: task\b")
 _COMPLETE = re.compile(
-    r"blocked (?:in I/O wait )?for more than \d{1,10} sec|task \S{1,32}:\d{1,10}\W"
-    r"|not found|task \S{1,32}:\d{1,10}$"
+    r"for more than \d{1,10} sec|by (?:(?:reader|writer) )?task .{1,32}:\d|not found"
 )
 _SHOWN = re.compile(r"\btask:(?P<comm>.{1,20}?)\s{1,16}state:(?P<state>[A-Za-z])\b")
 # Free stack of four or five digits (CONFIG_DEBUG_STACK_USAGE) leaves no space for one.
@@ -113,19 +94,6 @@ def head(body: str) -> Head | None:
                 match["comm"].strip(), number, told.get("state"), pattern is _HUNG
             )
     return None
-
-
-def owner(body: str) -> Owner | None:
-    """A lock's owner, where the kernel names one."""
-    match = _OWNER.search(body)
-    if match is None:
-        return None
-    return Owner(int(match["pid"]), int(match["owner"]), match["comm"], match["lock"])
-
-
-def blocked_on(body: str) -> bool:
-    """True for a line about a lock that comes behind a report's stack."""
-    return _BLOCKED_ON.search(body) is not None
 
 
 def is_cut(body: str) -> bool:

@@ -1,46 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""text: turns the answer to a pasted kernel log into lines, and into JSON."""
+"""text: render the answer to a pasted kernel log as lines and as JSON."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from writestall.classify import classes as c
-from writestall.common.units import many
-from writestall.log.links import LogAnswer, Stuck
-
-_DOES = {
-    c.PAGE_LOCK: "waits for a page lock",
-    c.PAGE_WRITEBACK: "waits for pages under writeback",
-    c.JOURNAL_BUFFER: "waits for a buffer of the journal",
-    c.JOURNAL_TRANSACTION: "waits for a transaction of the journal",
-    c.JOURNAL_COMMIT_WAIT: "waits for a commit",
-    c.JOURNAL_SPACE: "waits for room in the journal",
-    c.DIRTY_THROTTLE: "is throttled for dirtying pages",
-    c.INODE_LOCK: "waits for an inode's lock",
-    c.FS_LOCK: "waits for a lock of the file system",
-    c.LOG_SPACE: "waits for the log",
-    c.FS_TRANSACTION: "waits for a transaction of the file system",
-    c.BLOCK_QUEUE: "waits for room in the disk's queue",
-    c.DEVICE_IO: "waits for the disk",
-    c.RAID_OR_DM: "waits inside a stacked device",
-    c.MEMORY: "waits for memory",
-    c.OTHER: "waits for something no rule knows",
-}
-
-
-def _does(stuck: Stuck) -> str:
-    """What a task does, for the sentence."""
-    if (stuck.role, stuck.verdict.cls) == (c.JOURNAL, c.JOURNAL_TRANSACTION):
-        return "waits until every handle of its transaction has stopped"
-    return _DOES[stuck.verdict.cls]
+from writestall.log.headline import does, nearness, sentence
+from writestall.log.links import TOLD, LogAnswer, Stuck
 
 
 def report(answer: LogAnswer, where: str) -> Iterator[str]:
-    """The sentence, the ways from writer to root, and every stack's class."""
+    """The sentence, the chains from writer to root, and every stack's class."""
     yield sentence(answer, where)
     groups = _groups(answer)
     for way, members in groups:
@@ -52,24 +24,10 @@ def report(answer: LogAnswer, where: str) -> Iterator[str]:
     yield "stacks:"
     for task in answer.tasks:
         yield _row(task)
-    if answer.links:
-        yield "A log names no wakers: ways are guesses, each with its confidence."
-
-
-def sentence(answer: LogAnswer, where: str) -> str:
-    """The answer in one sentence."""
-    count = len(answer.tasks)
-    tasks = many(count, "stuck task")
-    ends = Counter(answer.way(at)[-1] for at in range(count))
-    end, followers = ends.most_common(1)[0]
-    root = answer.tasks[end]
-    who = f"{root.name} ({root.role})"
-    if answer.circles(end):
-        return f"{tasks} in {where}: {followers} of them in a circle through {who}?"
-    does = _does(root)
-    if followers == 1:
-        return f"{tasks} in {where}: {who} {does}."
-    return f"{tasks} in {where}: {followers} of them come down to {who}, which {does}."
+    if any(task.task.lockdep_off for task in answer.tasks):
+        yield "lockdep is turned off: the kernel lists no locks."
+    if any(link.confidence != TOLD for link in answer.links.values()):
+        yield "A log names no wakers: links are guesses, each with its confidence."
 
 
 def _groups(answer: LogAnswer) -> list[tuple[list[int], list[int]]]:
@@ -87,7 +45,12 @@ def _groups(answer: LogAnswer) -> list[tuple[list[int], list[int]]]:
     if not groups and ways:
         groups[("circle",)] = [ways[0]]
     rows = [(group[0], [way[0] for way in group]) for group in groups.values()]
-    return sorted(rows, key=lambda row: (-len(row[0]), row[0][0]))
+
+    def order(row: tuple[list[int], list[int]]) -> tuple[int, int, int]:
+        way = row[0]
+        return -len(way), nearness(answer.tasks[way[-1]]), way[0]
+
+    return sorted(rows, key=order)
 
 
 def _way(answer: LogAnswer, way: list[int], members: int) -> Iterator[str]:
@@ -103,6 +66,8 @@ def _way(answer: LogAnswer, way: list[int], members: int) -> Iterator[str]:
 
 
 def _told(stuck: Stuck) -> str:
+    if stuck.owner or not (stuck.task.frames or stuck.task.guesses):
+        return f"{stuck.name} ({stuck.role})  {does(stuck)}"
     path = " > ".join(stuck.verdict.path[-2:])
     doubt = " (from doubtful frames)" if stuck.guessed else ""
     return f"{stuck.name} ({stuck.role})  {stuck.verdict.cls}{doubt}  {path}"
@@ -130,6 +95,8 @@ def log_json(answer: LogAnswer) -> dict[str, Any]:
                 "rule": stuck.verdict.rule.why if stuck.verdict.rule else None,
                 "doubtful": stuck.guessed,
                 "times": stuck.times,
+                "state": stuck.task.state,
+                "owner": stuck.owner,
                 "waits_for": index[id(link.holder)] if link else None,
                 "confidence": link.confidence if link else None,
                 "why": link.why if link else None,

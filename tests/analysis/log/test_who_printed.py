@@ -210,6 +210,8 @@ def test_the_same_stack_again_and_again_is_one_row() -> None:
     """Without a name nothing tells them apart: 3,000 of them are one with a count."""
     (task,) = read(["Call Trace:", *STACK, ""] * 3000).tasks
     assert task.times == 3000
+    (row,) = explain_log([task]).tasks
+    assert row.times == 3000
 
 
 def test_a_boot_begins_a_new_shot() -> None:
