@@ -10,6 +10,10 @@ from typing import Any
 from writestall.log.headline import does, nearness, sentence
 from writestall.log.links import TOLD, LogAnswer, Stuck
 
+# So many tasks of one program in one wait have one row.
+MANY_ALIKE = 10
+_DIGITS = "0123456789:-/"
+
 
 def report(answer: LogAnswer, where: str) -> Iterator[str]:
     """The sentence, the chains from writer to root, and every stack's class."""
@@ -22,8 +26,7 @@ def report(answer: LogAnswer, where: str) -> Iterator[str]:
     if answer.at_ease:
         yield f"left out, not stuck (idle, or not in state D): {answer.at_ease}"
     yield "stacks:"
-    for task in answer.tasks:
-        yield _row(task)
+    yield from _rows(answer)
     if any(task.task.lockdep_off for task in answer.tasks):
         yield "lockdep is turned off: the kernel lists no locks."
     if any(link.confidence != TOLD for link in answer.links.values()):
@@ -73,9 +76,25 @@ def _told(stuck: Stuck) -> str:
     return f"{stuck.name} ({stuck.role})  {stuck.verdict.cls}{doubt}  {path}"
 
 
-def _row(stuck: Stuck) -> str:
-    times = f"  {stuck.times} times" if stuck.times > 1 else ""
-    return f"  line {stuck.task.line:>6}  {_told(stuck)}{times}"
+def _rows(answer: LogAnswer) -> Iterator[str]:
+    """A row for each task; one for all where many of one program wait alike."""
+    alike: dict[object, list[Stuck]] = {}
+    for at, task in enumerate(answer.tasks):
+        link = answer.links.get(at)
+        comm = (task.task.comm or "").rstrip(_DIGITS)
+        where = (task.task.host, comm, task.role, task.owner, task.guessed)
+        key = (where, task.verdict, link and id(link.holder))
+        alike.setdefault(key, []).append(task)
+    hosts = len({task.task.host for task in answer.tasks}) > 1
+    for tasks in alike.values():
+        shown = tasks if len(tasks) < MANY_ALIKE else tasks[:1]
+        for task in shown:
+            times = f"  {task.times} times" if task.times > 1 else ""
+            host = f"  on {task.task.host}" if hosts and task.task.host else ""
+            more = len(tasks) - len(shown)
+            others = f"  and {more} more like it" if more else ""
+            line = f"  line {task.task.line:>6}  {_told(task)}"
+            yield f"{line}{host}{times}{others}"
 
 
 def log_json(answer: LogAnswer) -> dict[str, Any]:
@@ -87,6 +106,7 @@ def log_json(answer: LogAnswer) -> dict[str, Any]:
         rows.append(
             {
                 "line": stuck.task.line,
+                "host": stuck.task.host or None,
                 "comm": stuck.task.comm,
                 "pid": stuck.task.pid,
                 "class": stuck.verdict.cls,

@@ -214,6 +214,19 @@ def test_the_same_stack_again_and_again_is_one_row() -> None:
     assert row.times == 3000
 
 
+def test_many_tasks_in_one_wait_are_one_row(tmp_path: Path, capsys: Capture) -> None:
+    """3,000 of one program: the row has their count, and JSON has them all."""
+    path = tmp_path / "log"
+    lines = [it for at in range(3000) for it in report(f"php{at}", 9000 + at, WRITER)]
+    path.write_text("\n".join(lines))
+    assert main(["explain", str(path)]) == 0
+    rows = [it for it in capsys.readouterr().out.splitlines() if "  line " in it]
+    assert len(rows) == 1 and "php0/9000" in rows[0]
+    assert "and 2999 more like it" in rows[0]
+    assert main(["explain", str(path), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["tasks"]) == 3000
+
+
 def test_a_boot_begins_a_new_shot() -> None:
     """What hung before a restart is linked to nothing after it."""
     for mark in ("Linux version 6.12.57 (gcc)", "-- Boot 5d2 --", "-- Reboot --"):
