@@ -31,7 +31,7 @@ HEADINGS = (
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """What is left of a file, in records; fields as `repro/labrun/crash/records.py` has them.
+    """What is left of a file, in records; fields as in `repro/labrun/crash/records.py`.
 
     `lost_ms` is how far back the file ends, None where nothing is left.
     """

@@ -22,7 +22,8 @@ from writestall.log.near_stacks import near_stacks
 from writestall.log.owners import attach
 from writestall.log.stacks import Host, Reader
 from writestall.log.stacks import LoggedTask as LoggedTask
-from writestall.log.wrappings import MAX_LINE_CHARS, Row, unwrapped
+from writestall.log.wrappings import MAX_LINE_CHARS as MAX_LINE_CHARS
+from writestall.log.wrappings import Row, unwrapped
 
 # Lines read before the direction of a log is decided.
 MAX_UNDECIDED = 20_000

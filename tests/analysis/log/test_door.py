@@ -6,14 +6,13 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import lzma
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from test_wrappings import COMPRESSED
 
 from writestall.cli.main import main
 
@@ -40,17 +39,10 @@ def from_run(tmp_path: Path, capsys: Capture) -> str:
     return out
 
 
-def zstd(data: bytes) -> bytes:
-    done = subprocess.run(["zstd", "-q"], input=data, capture_output=True, check=True)
-    return done.stdout
-
-
 FORMS: dict[str, Callable[[bytes], bytes]] = {
     "plain": bytes,
     "after messages": lambda data: b"Pass 5: starting run.\n" + data,
-    "gz": gzip.compress,
-    "xz": lzma.compress,
-    "zst": zstd,
+    **COMPRESSED,
 }
 
 
