@@ -265,9 +265,12 @@ def _link(waiter: Stuck, shots: _Shots) -> Link | None:
     rules = [rule for rule in HOLDERS.get(waiter.verdict.cls, ()) if rule.asks(waiter)]
     for shot in sorted(waiter.shots, reverse=True) if rules else ():
         for rule in rules:
-            if found := rule.choose(waiter, shots[waiter.task.host, shot]):
-                holder, confidence = found
-                return Link(waiter, holder, confidence, rule.why, rule.source)
+            found = rule.fitting(waiter, shots[waiter.task.host, shot])
+            if not found:
+                continue
+            # Where the better rule fits too many, a worse one knows no better.
+            chosen = rule.choose(waiter, found)
+            return Link(waiter, *chosen, rule.why, rule.source) if chosen else None
     return None
 
 
