@@ -44,6 +44,13 @@ def test_a_possible_link_on_the_way_is_said() -> None:
     assert "3 of them may come down to prepares/2" in unsure
 
 
+def test_a_task_that_waits_for_itself() -> None:
+    """The same lock twice."""
+    line = "INFO: task one:1 is blocked on a mutex likely owned by task one:1."
+    text = sentence(explained(task("orphan", 1, "one").report(line)), "log")
+    assert "one/1 waits for a lock that it holds itself" in text
+
+
 def test_a_circle_beside_other_chains_is_shown() -> None:
     """No task outside leads to it."""
     lines = [

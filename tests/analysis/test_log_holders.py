@@ -317,6 +317,19 @@ def test_a_worker_of_the_waiters_ring() -> None:
     assert joined(exits, strange) == {}
 
 
+def test_a_journal_serves_one_file_system_at_a_time() -> None:
+    """fs/jbd2 serves ocfs2 and ext4; this thread is of one of the two."""
+    start = "schedule wait_transaction_locked/jbd2 start_this_handle/jbd2 "
+    ocfs2 = Shown("ocfs2", 11, start + "ocfs2_start_trans/ocfs2 vfs_write")
+    journal = task("updates", 12)
+    assert joined(ocfs2, journal) == {"ocfs2": ("updates", LIKELY)}
+    assert joined(ocfs2, journal, task("prepares", 13)) == {
+        "ocfs2": ("updates", LIKELY)
+    }
+    links = joined(ocfs2, journal, task("orphan", 13))
+    assert links == {"updates": ("orphan", LIKELY)}
+
+
 def test_an_owner_at_ease_holds_nothing_else() -> None:
     """The kernel shows it for one lock; no rule may guess that it holds another."""
     said = "INFO: task opens:11 is blocked on a mutex likely owned by task creates:12."

@@ -124,6 +124,8 @@ def _end(answer: LogAnswer, end: int, followers: list[int]) -> str:
             return f"{first} {'may come' if may else 'comes'} down to {who}"
         return f"{count} of them {'may ' if may else ''}come down to {who}"
     names = ", ".join(answer.tasks[at].name for at in sorted(circle))
+    if len(circle) == 1:
+        return f"{names} waits for a lock that it holds itself"
     if all(answer.links[at].confidence == TOLD for at in circle):
         return f"{count} of them end in a deadlock: {names} wait for each other"
     return f"{count} of them may wait in a circle: {names} (a guess, no proof)"
