@@ -68,6 +68,10 @@ STACKS = {
     "xfs_vn_create/xfs",
     "xfs-allocates": "io_schedule xfs_buf_iowait/xfs xfs_bmapi_allocate/xfs "
     "xfs_vm_writepages/xfs wb_workfn",
+    "xfs-unlinks": "schedule_timeout down xfs_buf_lock/xfs xfs_read_agi/xfs "
+    "xfs_iunlink/xfs xfs_remove/xfs",
+    "xfs-creates": "schedule_timeout down xfs_buf_lock/xfs xfs_read_agf/xfs "
+    "xfs_ialloc_ag_alloc/xfs xfs_dialloc/xfs xfs_create/xfs",
     # btrfs.
     "btrfs-joins": "schedule wait_current_trans/btrfs start_transaction/btrfs "
     "btrfs_create/btrfs path_openat",
@@ -165,6 +169,7 @@ LINKED = (
     ("xfs-push", "xfs-ioend", LIKELY),
     ("xfs-grant", "xfs-ail", LIKELY),
     ("xfs-buffer", "xfs-allocates", POSSIBLE),
+    ("xfs-unlinks", "xfs-creates", POSSIBLE),
     ("btrfs-joins", "btrfs-commits", LIKELY),
     ("btrfs-follows", "btrfs-commits", LIKELY),
     ("btrfs-waits", "btrfs-joined", POSSIBLE),
