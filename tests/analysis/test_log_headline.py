@@ -10,6 +10,7 @@ from log_stacks import Shown, explained
 from test_log_holders import STACKS
 
 from writestall.log.headline import sentence
+from writestall.log.text import report
 
 
 def said(*tasks: Shown, after: str = "") -> str:
@@ -34,6 +35,38 @@ def test_the_root_with_most_tasks_behind_it() -> None:
     )
     assert "3 of them come down to jbd2/sda1-8/5 (journal), which waits for" in text
     assert "xfs" not in text
+
+
+def test_a_possible_link_on_the_way_is_said() -> None:
+    sure = said(task("updates", 1), task("orphan", 2), task("handle", 3))
+    assert "3 of them come down to orphan/2" in sure
+    unsure = said(task("updates", 1), task("prepares", 2), task("handle", 3))
+    assert "3 of them may come down to prepares/2" in unsure
+
+
+def test_a_task_that_waits_for_itself() -> None:
+    """The same lock twice."""
+    line = "INFO: task one:1 is blocked on a mutex likely owned by task one:1."
+    text = sentence(explained(task("orphan", 1, "one").report(line)), "log")
+    assert "one/1 waits for a lock that it holds itself" in text
+
+
+def test_a_circle_beside_other_chains_is_shown() -> None:
+    """No task outside leads to it."""
+    lines = [
+        line
+        for one in (
+            task("btrfs-waits", 1),
+            task("btrfs-range", 2),
+            Shown("fiemap", 3, FIEMAP),
+            task("fsync", 4),
+            task("commit", 5),
+        )
+        for line in one.report()
+    ]
+    text = list(report(explained(lines), "log"))
+    assert any("a circle" in line and "back to" in line for line in text)
+    assert any("commit/5" in line and "likely" in line for line in text)
 
 
 def test_two_roots_with_as_many() -> None:

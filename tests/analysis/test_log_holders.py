@@ -68,6 +68,10 @@ STACKS = {
     "xfs_vn_create/xfs",
     "xfs-allocates": "io_schedule xfs_buf_iowait/xfs xfs_bmapi_allocate/xfs "
     "xfs_vm_writepages/xfs wb_workfn",
+    "xfs-unlinks": "schedule_timeout down xfs_buf_lock/xfs xfs_read_agi/xfs "
+    "xfs_iunlink/xfs xfs_remove/xfs",
+    "xfs-creates": "schedule_timeout down xfs_buf_lock/xfs xfs_read_agf/xfs "
+    "xfs_ialloc_ag_alloc/xfs xfs_dialloc/xfs xfs_create/xfs",
     # btrfs.
     "btrfs-joins": "schedule wait_current_trans/btrfs start_transaction/btrfs "
     "btrfs_create/btrfs path_openat",
@@ -165,6 +169,7 @@ LINKED = (
     ("xfs-push", "xfs-ioend", LIKELY),
     ("xfs-grant", "xfs-ail", LIKELY),
     ("xfs-buffer", "xfs-allocates", POSSIBLE),
+    ("xfs-unlinks", "xfs-creates", POSSIBLE),
     ("btrfs-joins", "btrfs-commits", LIKELY),
     ("btrfs-follows", "btrfs-commits", LIKELY),
     ("btrfs-waits", "btrfs-joined", POSSIBLE),
@@ -315,6 +320,19 @@ def test_a_worker_of_the_waiters_ring() -> None:
     own, strange = Shown("iou-wrk-50", 51, stack), Shown("iou-wrk-60", 61, stack)
     assert joined(exits, own, strange)["db"][0] == "iou-wrk-50"
     assert joined(exits, strange) == {}
+
+
+def test_a_journal_serves_one_file_system_at_a_time() -> None:
+    """fs/jbd2 serves ocfs2 and ext4; this thread is of one of the two."""
+    start = "schedule wait_transaction_locked/jbd2 start_this_handle/jbd2 "
+    ocfs2 = Shown("ocfs2", 11, start + "ocfs2_start_trans/ocfs2 vfs_write")
+    journal = task("updates", 12)
+    assert joined(ocfs2, journal) == {"ocfs2": ("updates", LIKELY)}
+    assert joined(ocfs2, journal, task("prepares", 13)) == {
+        "ocfs2": ("updates", LIKELY)
+    }
+    links = joined(ocfs2, journal, task("orphan", 13))
+    assert links == {"updates": ("orphan", LIKELY)}
 
 
 def test_an_owner_at_ease_holds_nothing_else() -> None:

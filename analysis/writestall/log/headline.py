@@ -7,7 +7,7 @@ import re
 
 from writestall.classify import classes as c
 from writestall.common.units import many
-from writestall.log.links import TOLD, LogAnswer, Stuck
+from writestall.log.links import POSSIBLE, TOLD, LogAnswer, Stuck
 
 _DOES = {
     c.PAGE_LOCK: "waits for a page lock",
@@ -84,13 +84,13 @@ def sentence(answer: LogAnswer, where: str) -> str:
     start = f"{many(_stuck(answer), 'stuck task')} in {where}"
     if not answer.links:
         return f"{start}: {_without_links(answer)}"
-    behind: dict[int, list[str]] = {}
+    behind: dict[int, list[int]] = {}
     for at, task in enumerate(answer.tasks):
-        names = behind.setdefault(_root(answer, at), [])
+        followers = behind.setdefault(_root(answer, at), [])
         if not task.owner:
-            names.append(task.name)
+            followers.append(at)
     most = max(map(len, behind.values()))
-    ends = [end for end, names in behind.items() if len(names) == most]
+    ends = [end for end, followers in behind.items() if len(followers) == most]
     parts = [_end(answer, end, behind[end]) for end in ends[:_SHOWN]]
     more = f"; and {len(ends) - _SHOWN} more like it" if len(ends) > _SHOWN else ""
     return f"{start}: {'; '.join(parts)}{more}."
@@ -107,16 +107,25 @@ def _root(answer: LogAnswer, at: int) -> int:
     return min(circle) if circle else answer.way(at)[-1]
 
 
-def _end(answer: LogAnswer, end: int, followers: list[str]) -> str:
+def _end(answer: LogAnswer, end: int, followers: list[int]) -> str:
     root = answer.tasks[end]
     circle = answer.circle(end)
     count = len(followers)
     if not circle:
         who = f"{root.name} ({root.role}), which {does(root)}"
+        steps = {step for at in followers for step in answer.way(at)}
+        may = any(
+            answer.links[step].confidence == POSSIBLE
+            for step in steps
+            if step in answer.links
+        )
+        first = answer.tasks[followers[0]].name
         if count == 1:
-            return f"{followers[0]} comes down to {who}"
-        return f"{count} of them come down to {who}"
+            return f"{first} {'may come' if may else 'comes'} down to {who}"
+        return f"{count} of them {'may ' if may else ''}come down to {who}"
     names = ", ".join(answer.tasks[at].name for at in sorted(circle))
+    if len(circle) == 1:
+        return f"{names} waits for a lock that it holds itself"
     if all(answer.links[at].confidence == TOLD for at in circle):
         return f"{count} of them end in a deadlock: {names} wait for each other"
     return f"{count} of them may wait in a circle: {names} (a guess, no proof)"

@@ -92,6 +92,7 @@ def explain_log(tasks: Iterable[LoggedTask]) -> LogAnswer:
         if at not in links and (link := _link(row, around)):
             links[at] = link
     answer = LogAnswer(tuple(rows), links, at_ease)
+    _drop_mixed_chains(answer)
     _drop_circles_of_one_rule(answer)
     return answer
 
@@ -265,13 +266,37 @@ def _link(waiter: Stuck, shots: _Shots) -> Link | None:
     rules = [rule for rule in HOLDERS.get(waiter.verdict.cls, ()) if rule.asks(waiter)]
     for shot in sorted(waiter.shots, reverse=True) if rules else ():
         for rule in rules:
-            if found := rule.choose(waiter, shots[waiter.task.host, shot]):
-                holder, confidence = found
-                return Link(waiter, holder, confidence, rule.why, rule.source)
+            found = rule.fitting(waiter, shots[waiter.task.host, shot])
+            if not found:
+                continue
+            # Where the better rule fits too many, a worse one knows no better.
+            chosen = rule.choose(waiter, found)
+            if chosen is None:
+                return None
+            return Link(waiter, *chosen, rule.why, rule.source, rule.stacked)
     return None
 
 
 _ORDER = (POSSIBLE, LIKELY, TOLD)
+
+
+def _drop_mixed_chains(answer: LogAnswer) -> None:
+    """Drop the weaker of two guesses that join two file systems through a journal.
+
+    A stack of a journal alone may belong to several (file_systems.py), but to one only.
+    """
+    for at, mid in tuple(answer.after.items()):
+        if at not in answer.links or mid not in answer.links:
+            continue
+        first, second = answer.links[at], answer.links[mid]
+        one, other = first.waiter.file_systems, second.holder.file_systems
+        if not one or not other or one & other or len(first.holder.file_systems) < 2:
+            continue
+        if TOLD in (first.confidence, second.confidence) or second.stacked:
+            continue
+        strengths = [_ORDER.index(link.confidence) for link in (first, second)]
+        worst = mid if strengths[1] < strengths[0] else at
+        del answer.links[worst], answer.after[worst]
 
 
 def _drop_circles_of_one_rule(answer: LogAnswer) -> None:

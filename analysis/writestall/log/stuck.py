@@ -100,7 +100,8 @@ class Stuck:
 class Link:
     """`waiter` waits for `holder`, for the reason in `why`.
 
-    `rule` is the rule that made a guess of it; empty where the kernel told.
+    `rule` is the rule that made a guess of it; empty where the kernel told. `stacked`:
+    the rule is about a device below both.
     """
 
     waiter: Stuck
@@ -108,3 +109,4 @@ class Link:
     confidence: str
     why: str
     rule: str = ""
+    stacked: bool = False

@@ -44,9 +44,11 @@ def _groups(answer: LogAnswer) -> list[tuple[list[int], list[int]]]:
         first = answer.tasks[way[0]]
         key = (first.verdict.cls, first.verdict.path, first.role, *way[1:])
         groups.setdefault(key, []).append(way)
-    # A circle has no task outside it: show it from its first member.
-    if not groups and ways:
-        groups[("circle",)] = [ways[0]]
+    # A circle that no task outside it leads to: show it from its first member.
+    shown = {step for group in groups.values() for step in group[0]}
+    for at in range(len(ways)):
+        if at not in shown and at == min(answer.circle(at), default=None):
+            groups["circle", at] = [ways[at]]
     rows = [(group[0], [way[0] for way in group]) for group in groups.values()]
 
     def order(row: tuple[list[int], list[int]]) -> tuple[int, int, int]:

@@ -309,6 +309,7 @@ RULES: tuple[Rule, ...] = (
             "gfs2_trans_begin",
             "__gfs2_trans_begin",
             "txg_wait_*",
+            "txg_quiesce*",
             "dmu_tx_assign",
             "ubifs_run_commit",
             "ubifs_bg_thread",

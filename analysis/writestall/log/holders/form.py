@@ -115,11 +115,8 @@ class Holder:
             if lock is None or not task.task.held or task.holds(lock)
         ]
 
-    def choose(self, waiter: Stuck, around: Around) -> tuple[Stuck, str] | None:
-        """The holder and how sure it is; None where nobody fits, or too many do."""
-        found = self.fitting(waiter, around)
-        if not found:
-            return None
+    def choose(self, waiter: Stuck, found: list[Stuck]) -> tuple[Stuck, str] | None:
+        """Which of those that fit, and how sure it is; None where too many do."""
         first = found[0]
         known = self.stacked or (waiter.file_systems and first.file_systems)
         if len(found) > 1 and not (known and self.any_right):

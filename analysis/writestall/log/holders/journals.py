@@ -28,10 +28,10 @@ _HANDLE = names(
     "ext*_add_entry ext*_add_nondir ext*_append ext4_init_new_dir ext*_new_block* "
     "ext*_free_blocks ext4_mb_new_blocks ext4_mb_mark_context ext4_ext_insert_extent "
     "ext4_ext_create_new_leaf ext4_ext_handle_unwritten_extents ext4_split_* "
-    "ext4_ext_convert_* ext4_ext_truncate ext4_ind_truncate ext*_xattr_set_handle "
-    "ext*_xattr_block_set ext4_map_create_blocks mpage_map_and_submit_extent "
-    "mpage_map_and_submit_buffers mpage_map_one_extent ext4_iomap_alloc "
-    "ocfs2_journal_access* ocfs2_mark_inode_dirty"
+    "ext4_ext_convert_* ext4_ext_truncate ext4_ext_remove_space ext4_ind_truncate "
+    "ext*_xattr_set_handle ext*_xattr_block_set ext4_map_create_blocks "
+    "mpage_map_and_submit_extent mpage_map_and_submit_buffers mpage_map_one_extent "
+    "ext4_iomap_alloc ocfs2_journal_access* ocfs2_mark_inode_dirty"
 )
 _PERHAPS_HANDLE = names(
     "ext4_do_writepages ext4_writepages mpage_prepare_extent_to_map ext*_create "

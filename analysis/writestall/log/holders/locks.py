@@ -100,6 +100,7 @@ _WITH_I_DATA_SEM = names(
 )
 _ILOCK = names("xfs_ilock* xfs_lock_inodes xfs_lock_two_inodes")
 _BUFFER_LOCK = names("xfs_buf_lock _xfs_buf_find xfs_buf_find_lock xfs_buf_get_map")
+_AGI = names("xfs_read_agi xfs_ialloc_read_agi")
 _XFS_CHANGES = names(
     "xfs_bmapi_write xfs_bmapi_convert_* xfs_bmapi_allocate xfs_bunmapi __xfs_bunmapi "
     "xfs_trans_commit __xfs_trans_commit xfs_trans_roll* xfs_defer_* xfs_dialloc* "
@@ -243,6 +244,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_shows=names("xfs_ilock* xfs_trans_alloc*"),
             not_in=_BEFORE,
             of=_ILOCK,
+        ),
+        replace(
+            _GUESS,
+            why="it allocates an inode with the group's AGI locked",
+            source="fs/xfs/libxfs/xfs_ialloc.c xfs_dialloc(): the AGI's buffer is "
+            "locked before the AGF's, and both until the transaction ends",
+            shows=names("xfs_ialloc_ag_alloc xfs_dialloc* xfs_difree* xfs_inobt_*"),
+            not_shows=_AGI,
+            of=_AGI,
         ),
         replace(
             _GUESS,

@@ -12,11 +12,13 @@ FLUSHER = names(
     "bdi_writeback_task bdi_writeback_thread bdi_start_fn background_writeout "
     "wb_kupdate pdflush __pdflush"
 )
-# A page that is not up to date is locked for a read, which ends by itself.
+# A page that is not up to date is locked for a read, which ends by itself; so are the
+# pages of nodes and of metadata of f2fs (fs/f2fs/node.c, checkpoint.c).
 _READS = names(
     "filemap_read filemap_update_page filemap_get_pages filemap_read_folio "
     "do_generic_file_read generic_file_buffered_read generic_file_aio_read "
-    "do_read_cache_folio do_read_cache_page read_cache_page*"
+    "do_read_cache_folio do_read_cache_page read_cache_page* "
+    "*get_node_page* *get_node_folio* *get_meta_page* *get_meta_folio*"
 )
 # From lock to unlock of one page that is written.
 _WRITES_PAGE = names(
