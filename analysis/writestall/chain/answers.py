@@ -202,6 +202,8 @@ def own_writes(
     dev = run.get("filesystem", "dev")
     numbered = bool(dev) or run.get("filesystem", "type") in DISKS_NUMBER
     dev = dev or run.get("device", "dev")
+    if dev is None:
+        return stream.writes
     own = [row for row in stream.writes if row[1].dev in (None, dev)]
     others = len(stream.writes) - len(own)
     if not others or not (own or numbered):

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from writestall.cli import options
+from writestall.cli import options, thing
 from writestall.cli.parser import positive
 from writestall.common.errors import WritestallError
+from writestall.common.units import printable
 
 if TYPE_CHECKING:
     from writestall.chain.answers import Answer
@@ -19,10 +22,11 @@ REPORT = "report.html"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add RUN or --log, and what is shown of it."""
-    options.add_run(parser, nargs="?")
+    """Add THING or --log, and what is shown of it."""
+    what = "run directory, file of tracer events, or kernel log (-: standard input)"
+    parser.add_argument("run", nargs="?", type=Path, metavar="THING", help=what)
     add = parser.add_argument
-    log = "explain a kernel log with stacks of stuck tasks instead (-: standard input)"
+    log = "FILE is a kernel log with stacks of stuck tasks (-: standard input)"
     add("--log", metavar="FILE", help=log)
     add("--write", type=positive, metavar="N", help="show only the Nth slowest write")
     add("--top", type=positive, default=5, metavar="K", help="show K chains (5)")
@@ -34,36 +38,45 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Explain a run or a log."""
+    """Explain a run, a tracer's events or a log."""
     if (args.run is None) == (args.log is None):
-        raise WritestallError("explain: want a RUN or --log FILE, one of them")
-    return _run(args) if args.log is None else _log(args)
+        raise WritestallError("explain: want a THING or --log FILE, one of them")
+    if args.log is not None:
+        return _log(args, None)
+    kind = thing.kind(args.run)
+    return _log(args, kind) if kind == thing.LOG else _run(args, kind)
 
 
-def _log(args: argparse.Namespace) -> int:
-    from writestall.log import links, reading, text
+def _print_kind(name: str, kind: str) -> None:
+    """Print what explain was given, where it had to find out."""
+    print(f"{printable(name)}: {kind}", file=sys.stderr)
 
-    where = "standard input" if args.log == "-" else args.log
+
+def _log(args: argparse.Namespace, kind: str | None) -> int:
+    from writestall.log import links, remarks, text
+
+    place = args.log or str(args.run)
     try:
-        # Any bytes are taken: a log is what somebody pasted.
-        name = 0 if args.log == "-" else args.log
-        with open(name, encoding="utf-8", errors="replace") as lines:  # noqa: PTH123
-            answer = links.explain_log(reading.read_log(lines))
-    except OSError as error:
-        raise WritestallError(f"{where}: {error.strerror}") from None
-    if not answer.tasks:
+        log = remarks.read_place(place)
+    except remarks.NoStacksError as error:
+        if kind is None:
+            raise
         raise WritestallError(
-            f"{where}: no stack of a stuck task found; paste hung-task reports, the "
-            "output of sysrq w, or /proc/PID/stack"
-        )
+            f"{error} (it is a file, neither a run directory nor a tracer's events)"
+        ) from None
+    if kind:
+        _print_kind(remarks.name(place), kind)
+    answer = links.explain_log(log.tasks)
     if args.json:
-        options.print_json(text.log_json(answer))
-    else:
-        options.print_lines(text.report(answer, where))
+        options.print_json(text.log_json(answer) | remarks.as_json(log))
+        return options.ANSWERED
+    if answer.tasks:
+        options.print_lines(text.report(answer, remarks.name(place)))
+    options.print_lines(remarks.lines(log))
     return options.ANSWERED
 
 
-def _run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace, kind: str) -> int:
     from writestall.cli import report
 
     try:
@@ -73,6 +86,9 @@ def _run(args: argparse.Namespace) -> int:
         if args.report:
             return report.write(args, None)
         raise
+    if answer.run.bare:
+        _print_kind(str(args.run), kind)
+        answer.run.path.mkdir(exist_ok=True)
     count = len(answer.writes)
     if args.write is not None and not 1 <= args.write <= count:
         raise WritestallError(f"--write {args.write}: this run has 1 to {count}")

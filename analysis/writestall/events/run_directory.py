@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
 
+from writestall.common import compressed
 from writestall.common.errors import WritestallError
 
 ENGINES = ("stap", "bpftrace")
@@ -17,11 +21,17 @@ MANIFEST_FORMAT = 1
 
 @dataclass(slots=True)
 class RunDir:
-    """One run. `manifest` is empty when it could not be read; `notes` says why."""
+    """One run. `manifest` is empty when it could not be read; `notes` says why.
+
+    `bare` is set where there is nothing but a file of events: its engine and its place.
+    Then `path` is a folder beside the file for what the analysis writes, there or not.
+    """
 
     path: Path
     manifest: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    bare: tuple[str, Path] | None = None
+    _held: TemporaryDirectory[str] | None = None
 
     def get(self, *keys: str) -> Any:
         """A value of the manifest by its keys from the top; None where it is absent."""
@@ -44,6 +54,8 @@ class RunDir:
 
     def events(self, engine: str) -> Path:
         """The event file of an engine, there or not."""
+        if self.bare:
+            return self.bare[1] if engine == self.bare[0] else Path(os.devnull)
         return self.path / "events" / f"{engine}.jsonl"
 
     def pick_engine(self, wanted: str | None) -> str:
@@ -57,14 +69,15 @@ class RunDir:
 
 
 def open_run(path: Path) -> RunDir:
-    """Opens a run directory; raises WritestallError where there is none.
+    """Opens a run directory, or a file of events; raises WritestallError where there
+    is neither.
 
     A manifest that is missing or broken is a note: the events still speak.
     """
+    if str(path) == "-" or (path.exists() and not path.is_dir()):
+        return _open_events(path)
     if not path.exists():
         raise WritestallError(f"{path}: no such run")
-    if not path.is_dir():
-        raise WritestallError(f"{path}: not a run directory (it is a file)")
     run = RunDir(path)
     manifest = path / "manifest.json"
     if not manifest.exists() and not run.engines():
@@ -78,6 +91,49 @@ def open_run(path: Path) -> RunDir:
     if run.manifest:
         _note_status(run)
     return run
+
+
+def are_events(head: bytes) -> bool:
+    """True where a tracer's events begin so, with or without messages before them."""
+    return _EVENT.search(head) is not None
+
+
+# The line before it may be what the engine printed while it compiled.
+_EVENT = re.compile(rb'^\s{0,8}\{\s?"ev"\s?:\s?"', re.MULTILINE)
+_ENGINE = re.compile(rb'"engine"\s?:\s?"(stap|bpftrace)"')
+
+
+def _open_events(path: Path) -> RunDir:
+    """What a tracer printed, without the directory of a run around it."""
+    try:
+        head = compressed.head(str(path))
+        if not are_events(head):
+            raise WritestallError(
+                f"{path}: not a run directory (it is a file), and no events in it"
+            )
+        engine = _ENGINE.search(head)
+        name = "stdin" if str(path) == "-" else path.name
+        run = RunDir(path.with_name(f"{name}.explained"))
+        run.notes.append("events alone, no manifest.json; names and versions unknown")
+        run.bare = engine[1].decode() if engine else ENGINES[0], _on_disk(path, run)
+    except OSError as error:
+        raise WritestallError(f"{path}: {error.strerror}") from None
+    return run
+
+
+def _on_disk(path: Path, run: RunDir) -> Path:
+    """The events as a file that can be read in pieces: a copy where they are none."""
+    with compressed.opened(str(path)) as (content, packed):
+        if path.is_file() and not packed:
+            return path
+        run._held = TemporaryDirectory(prefix="writestall-")
+        copy = Path(run._held.name, path.name if path.is_file() else "stdin")
+        with copy.open("wb") as file:
+            try:
+                file.writelines(compressed.chunks(content))
+            except compressed.DamagedError as error:
+                run.notes.append(f"{path.name}: {error}; read as far as it goes")
+    return copy
 
 
 def _load(path: Path) -> dict[str, Any]:

@@ -1,310 +1,221 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""reading: parse a pasted kernel log into the stacks of its tasks.
+"""reading: read the stacks of tasks out of a kernel log.
 
 Hung-task reports (kernel/hung_task.c), `sysrq w` and `t` (kernel/sched/core.c,
-sched_show_task()), /proc/PID/stack, lines of backtrace of any of 2.6.32 to 7.x, with
-or without the prefixes of syslog, dmesg or mail, lines wrapped by a mailer included.
-Any text is accepted: lines that are neither a frame nor a task's header are ignored.
+sched_show_task()), /proc/PID/stack and backtraces, of any kernel from 2.6.32 to 7.x.
+Any text is taken: what is no frame and no head of a task is passed over.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 
-from writestall.classify.frames import Frame, frame
+from writestall.common.compressed import DamagedError
+from writestall.log import decoding, unreadable
+from writestall.log.direction import Votes
+from writestall.log.lines import Line, split
+from writestall.log.near_stacks import near_stacks
+from writestall.log.owners import attach
+from writestall.log.stacks import Host, Reader
+from writestall.log.stacks import LoggedTask as LoggedTask
+from writestall.log.wrappings import MAX_LINE_CHARS as MAX_LINE_CHARS
+from writestall.log.wrappings import Row, unwrapped
 
-MAX_LINE_CHARS = 4096
-MAX_FRAMES = 256
-# Lines without a frame that a stack survives: a wrapped module name, <TASK>, a dump of
-# raw words.
-MAX_GAP = 3
+# Lines read before the direction of a log is decided.
+MAX_UNDECIDED = 20_000
 
 
-@dataclass(slots=True)
-class LoggedTask:
-    """One stack of a log. `line` is where it begins, counted from 1.
-
-    `shot` numbers the moments that the log shows: stacks of one shot are of one moment.
-    `frames` are innermost first; `guesses` are those and the ones the kernel marked
-    with `?`: addresses that lay on the stack and may be left over.
-    """
+@dataclass(frozen=True, slots=True)
+class Unshown:
+    """A task that the kernel reports as hung, and whose stack is not in the log."""
 
     line: int
-    comm: str | None = None
-    pid: int | None = None
-    state: str | None = None
-    workqueue: str | None = None
-    frames: list[Frame] = field(default_factory=list)
-    guesses: list[Frame] = field(default_factory=list)
-    likely_owner: int | None = None
-    shot: int = 0
+    host: str
+    comm: str
+    pid: int
+    times: int = 1
 
 
-# `symbol+0x1a/0x30 [module 0123abcd]`, `? ` before it where it is a guess. crash(8)
-# prints `#1 [ffff...] symbol at ffff... [module]` instead, `bt -s` with `symbol+26`.
-# 64-bit PowerPC's first ABI marks code by a dot: `.schedule+0x80/0x7d4`.
-_FRAME = re.compile(
-    r"(?P<guess>\?\s{1,4})?(?<![\w.$])\.?(?P<symbol>[A-Za-z_][\w.$]{0,120})"
-    r"(?:\+0x(?P<offset>[0-9a-f]{1,8})(?:/0x(?P<size>[0-9a-f]{1,8}))?"
-    r"(?:\s{1,4}\[(?P<module>[\w-]{1,64})(?:\s[0-9a-f]{8,64})?\])?"
-    r"|(?:\+\d{1,8})? at [0-9a-f]{8,16}(?:\s{1,4}\[(?P<module2>[\w-]{1,64})\])?$)",
-    re.IGNORECASE,
-)
-# The same by scripts/decode_stacktrace.sh, `symbol (fs/file.c:12 fs/file.h:3) module`,
-# and by syzkaller, which names inlined functions too: `symbol fs/file.c:12 [inline]`.
-_DECODED = re.compile(
-    r"\s{0,16}(?P<guess>\?\s{1,4})?(?P<symbol>[A-Za-z_][\w.$]{0,120})"
-    r"(?: \((?:[\w./+-]{1,120}:\d{1,6}|\?\?:\?).{0,400}\)"
-    r"(?: \[?(?P<module>[\w-]{1,64})\]?)?"
-    r"| [\w./+-]{1,120}:-?\d{1,6} \[inline\])\s{0,16}$"
-)
-# Where stacks begin: nothing calls these. arch/x86/entry/entry_64.S,
-# arch/arm64/kernel/entry.S, arch/arm/kernel/entry-common.S.
-_BOTTOM = re.compile(
-    r"ret_from_(?:fork|kernel_thread)\w*|child_rip|kernel_thread_helper"
-    r"|entry_SYSCALL_64\w*|system_call_fastpath|el0_sync|el0_svc|el0t_64_sync"
-    r"|ret_fast_syscall"
-)
-# /proc/PID/stack ends so before 5.2: ULONG_MAX (kernel/stacktrace.c).
-_END = re.compile(r"\b0xf{8}(?:f{8})?$")
-# Lines with symbols that are not frames: registers, held locks (lockdep), faults.
-_NO_FRAMES = re.compile(
-    r"\b(?:[RE]?IP|PC|LR|pc|lr|epc|NIP) ?(?::|is at)|\bat: |^\s*#\d+:|Code:"
-    r"|Modules linked"
-)
-# Prefixes of syslog, journald, dmesg and mail.
-_PREFIX = re.compile(
-    r"[>\s|]{0,16}(?:.{0,160}?\bkernel:)?\s{0,8}(?:<\d{1,3}>)?"
-    r"(?:\s{0,8}\[[ \d.:a-zA-Z+-]{1,32}\]){0,3}\s{0,8}"
-)
-_HUNG = re.compile(
-    r"INFO: task (?P<comm>.{1,32}):(?P<pid>\d{1,10}) (?:<writer> )?blocked"
-)
-_OWNER = re.compile(
-    r"INFO: task (?P<comm>.{1,32}):(?P<pid>\d{1,10}) is blocked on an? .{1,40}"
-    r"owned by (?:reader )?task .{1,32}:(?P<owner>\d{1,10})"
-)
-_SHOWN = re.compile(r"\btask:(?P<comm>.{1,20}?)\s{1,16}state:(?P<state>[A-Za-z])\b")
-# Free stack of four or five digits (CONFIG_DEBUG_STACK_USAGE) leaves no space for one.
-_SHOWN_OLD = re.compile(
-    r"^(?P<comm>\S.{0,19}?)\s{1,16}(?P<state>[RSDTtXZPIKWN])"
-    r"(?:(?: \s{0,16}[0-9a-f]{8,16}\b|  running)?\s{1,16}\d{1,7}\s{1,12}"
-    r"(?P<pid>\d{1,10})\s{1,12}\d{1,10}\b"
-    r"|\d{1,7}\s{1,12}(?P<pid2>\d{1,10})\s{1,12}\d{1,10} 0x)"
-)
-# The same, wrapped by a mailer after the state.
-_SHOWN_CUT = re.compile(r"^(?P<comm>\S.{0,19}?)\s{2,16}D$")
-_PID = re.compile(r"\bpid:\s{0,8}(?P<pid>\d{1,10})")
-_PID_CUT = re.compile(
-    r"[0-9a-f]{8,16}\s{1,16}\d{1,7}\s{1,12}(?P<pid>\d{1,10})\s{1,12}\d{1,10}\s{1,8}0x"
-)
-_PROC = re.compile(r"/proc/(?P<pid>\d{1,10})(?:/task/(?P<tid>\d{1,10}))?/stack")
-_CRASH = re.compile(r"^PID: (?P<pid>\d+).{0,80}COMMAND: \"(?P<comm>[^\"]{1,20})\"")
-_CPU = re.compile(
-    r"\bP(?:ID|id): (?P<pid>\d{1,10}),? (?:UID: \d{1,10} )?[Cc]omm: (?P<comm>\S{1,20})"
-)
-_WORKQUEUE = re.compile(r"\bWorkqueue: (?P<work>.{1,120})")
-# `sysrq w` and `t` begin a new shot of the whole machine.
-_NEW_SHOT = re.compile(r"Show (?:Blocked )?State\b", re.IGNORECASE)
-# CONFIG_PRINTK_CALLER distinguishes lines of CPUs that print at the same time.
-_CALLER = re.compile(r"\]\[\s{0,8}(?P<caller>[TC]\d{1,10})\]")
-_TRACE = re.compile(r"\bCall [Tt]race:|\bBacktrace:|^\s*Stack:")
+@dataclass(frozen=True, slots=True)
+class Log:
+    """All that was read. `unreadable` names what the text is, if it is no log;
+    `damaged` tells why it could not be read to its end."""
+
+    tasks: list[LoggedTask]
+    unshown: list[Unshown]
+    newest_first: bool = False
+    unreadable: str | None = None
+    damaged: str | None = None
 
 
-def _found(body: str) -> list[re.Match[str]]:
-    """Find the frames of a line."""
-    if _NO_FRAMES.search(body):
-        return []
-    if match := _DECODED.match(body):
-        return [match]
-    return list(_FRAME.finditer(body))
+# `sysrq w` and `t` begin a new picture of the whole machine, and so does a boot.
+_NEW_SHOT = re.compile(
+    r"[Ss]how (?:[Bb]locked )?[Ss]tate\b|\bLinux version \d|-- (?:Reboot|Boot|boot)\b"
+)
 
 
-def _is_pointer(match: re.Match[str]) -> bool:
-    """True for an unreliable frame that is a function pointer, not a return address.
-
-    Nothing returns to a function's first byte: it is usually a wait's callback. It
-    is printed as `f+0x0`, since 2.6.39 as the end of the function before it, as in
-    `e+0x70/0x70` (Documentation/core-api/printk-formats.rst, %pB).
-    """
-    groups = match.groupdict()
-    offset, size = groups.get("offset"), groups.get("size")
-    return offset is not None and int(offset, 16) in (0, int(size or "0", 16))
-
-
-class _Reader:
-    """The parser's state: the task whose stack is being read, if any."""
+class _Log:
+    """The readers of a log, one for each host and each task or CPU that prints."""
 
     def __init__(self) -> None:
-        self.done: list[LoggedTask] = []
-        self._task: LoggedTask | None = None
-        self._gap = 0
-        self._over = False
-        self._owners: dict[int, int] = {}
+        self._hosts: dict[str, Host] = {}
+        self._readers: dict[tuple[str, str], Reader] = {}
+        self._last = ("", "")
+        self._marks: dict[str, list[int]] = {}
 
-    def finish(self) -> list[LoggedTask]:
-        """Return all tasks with a stack, in the log's order."""
-        self._close()
-        for task in self.done:
-            if task.pid is not None:
-                task.likely_owner = self._owners.get(task.pid)
-        return self.done
+    def take(self, row: tuple[int, Line]) -> None:
+        """Take the next line, in the order of time."""
+        number, line = row
+        key = line.host, line.caller
+        if not line.marked and not line.host:
+            key = self._last
+        self._last = key
+        host = self._hosts.setdefault(key[0], Host())
+        if key not in self._readers:
+            self._readers[key] = Reader(host)
+        self._readers[key].line(number, line)
+        if "+0x" not in line.body and _NEW_SHOT.search(line.body):
+            self._marks.setdefault(key[0], []).append(number)
 
-    def line(self, number: int, raw: str) -> None:
-        """Parse the next line."""
-        text = raw.rstrip()
-        prefix = _PREFIX.match(text)
-        body = text[prefix.end() :] if prefix else text
-        if self._head(number, body) or self._past_end(body):
-            return
-        body = self._proc(number, body)
-        frames = _found(body)
-        if frames:
-            self._frames(number, frames)
-        elif _END.search(body):
-            self._close()
-        elif not text.strip(" >|\t"):
-            self._blank()
-        else:
-            self._other(body)
+    def tasks(self) -> list[LoggedTask]:
+        """Every stack, in the order of time."""
+        found: dict[str, list[LoggedTask]] = {host: [] for host in self._hosts}
+        for (host, _), reader in self._readers.items():
+            found[host] += reader.finish()
+        shown: set[int] = set()
+        for name, tasks in found.items():
+            said = self._hosts[name]
+            tasks.sort(key=lambda task: task.line)
+            for task in tasks:
+                task.host = name
+                if task.pid is not None:
+                    task.comm = task.comm or said.names.get(task.pid)
+            shown |= attach(tasks, said.locks, LoggedTask, name)
+        every = sorted(chain(*found.values()), key=lambda task: task.line)
+        _number_shots(every, self._marks, shown)
+        return _once(every)
 
-    # Frames after </TASK> without a header are the rest of a stack that was printed at
-    # the same time; whose it is cannot be known.
-    def _past_end(self, body: str) -> bool:
-        if "</TASK>" in body:
-            self._close()
-            self._over = True
-        elif "<TASK>" in body or _TRACE.search(body) or not body.strip():
-            self._over = False
-        return self._over
-
-    def _close(self) -> None:
-        if self._task and self._task.guesses:
-            self.done.append(self._task)
-        self._task = None
-        self._gap = 0
-
-    def _open(
-        self, number: int, comm: str | None, pid: int | None, state: str | None = None
-    ) -> None:
-        old = self._task
-        # A hung-task line and the task's own line are of one task.
-        if (
-            old
-            and not old.guesses
-            and (pid is None or old.pid in (None, pid))
-            and (old.comm is None or comm is None or old.comm == comm)
-        ):
-            old.comm, old.pid = old.comm or comm, old.pid or pid
-            old.state = old.state or state
-            return
-        self._close()
-        self._over = False
-        self._task = LoggedTask(number, comm, pid, state)
-
-    def _head(self, number: int, body: str) -> bool:
-        """True if the line is the header of a stack."""
-        if match := _OWNER.search(body):
-            self._owners[int(match["pid"])] = int(match["owner"])
-            return True
-        for pattern in (_HUNG, _SHOWN, _SHOWN_OLD, _SHOWN_CUT, _CRASH, _CPU):
-            match = pattern.search(body)
-            if match:
-                groups = match.groupdict()
-                pid, state = (
-                    groups.get("pid") or groups.get("pid2"),
-                    groups.get("state"),
-                )
-                if pid is None and (more := _PID.search(body, match.end())):
-                    pid = more["pid"]
-                self._open(
-                    number, match["comm"].strip(), int(pid) if pid else None, state
-                )
-                return True
-        return False
-
-    # `cat`, `head -n 99` and `grep ''` of /proc/PID/stack print the file's name first.
-    def _proc(self, number: int, body: str) -> str:
-        match = _PROC.search(body)
-        if not match:
-            return body
-        pid = int(match["tid"] or match["pid"])
-        if self._task is None or self._task.pid != pid:
-            self._close()
-            self._open(number, None, pid)
-        return body[match.end() :]
-
-    def _frames(self, number: int, found: list[re.Match[str]]) -> None:
-        # Stacks of /proc without names between them follow each other directly.
-        if self._task and self._task.frames and not found[0]["guess"]:
-            last = self._task.frames[-1].symbol
-            if _BOTTOM.fullmatch(last) and not _BOTTOM.match(found[0]["symbol"]):
-                self._close()
-        if self._task is None:
-            self._task = LoggedTask(number)
-        self._gap = 0
-        for match in found:
-            if len(self._task.guesses) >= MAX_FRAMES:
-                return
-            groups = match.groupdict()
-            known = frame(match["symbol"], groups["module"] or groups.get("module2"))
-            if not match["guess"]:
-                self._task.frames.append(known)
-            elif _is_pointer(match):
-                continue
-            self._task.guesses.append(known)
-
-    def _blank(self) -> None:
-        if self._task and self._task.guesses:
-            self._close()
-
-    def _other(self, body: str) -> None:
-        task = self._task
-        if task is None:
-            return
-        if match := _WORKQUEUE.search(body):
-            task.workqueue = match["work"]
-        if task.guesses and _TRACE.search(body):
-            self._close()
-            return
-        if task.pid is None and not task.guesses:
-            match = _PID.search(body) or _PID_CUT.match(body)
-            task.pid = int(match["pid"]) if match else None
-        self._gap += bool(task.guesses)
-        if self._gap > MAX_GAP:
-            self._close()
+    def unshown(self, tasks: list[LoggedTask]) -> list[Unshown]:
+        """Tasks that hang by the kernel's word, of which there is no stack."""
+        shown = {(task.host, task.pid) for task in tasks if task.guesses}
+        return [
+            Unshown(abs(seen[0][0]), name, seen[0][1], pid, len(seen))
+            for name, host in self._hosts.items()
+            for pid, seen in host.stuck.items()
+            if (name, pid) not in shown
+        ]
 
 
 def read_log(lines: Iterable[str]) -> list[LoggedTask]:
-    """Parse every stack of a log, in order."""
-    readers: dict[str, _Reader] = {}
-    shots = []
-    for number, line in enumerate(lines, 1):
-        head = line[:MAX_LINE_CHARS]
-        caller = _CALLER.search(head)
-        key = caller["caller"] if caller else ""
-        readers.setdefault(key, _Reader()).line(number, head)
-        if _NEW_SHOT.search(head):
-            shots.append(number)
-    tasks = [task for reader in readers.values() for task in reader.finish()]
-    tasks.sort(key=lambda task: task.line)
-    _number_shots(tasks, shots)
-    return tasks
+    """Every stack in the lines of a log, in the order of time."""
+    rows = ((at, "", line[:MAX_LINE_CHARS]) for at, line in enumerate(lines, 1))
+    return _read(rows).tasks
 
 
-def _number_shots(tasks: list[LoggedTask], marks: list[int]) -> None:
-    """Number the shots: a mark or a task that the shot has already begins a new one."""
-    shot = at = 0
-    seen: set[int] = set()
+def read(chunks: Iterable[bytes]) -> Log:
+    """Every stack in the bytes of a log, in whatever they are wrapped."""
+    sample, cut = unreadable.Sample(), _Cut()
+    numbered = near_stacks(sample.of(decoding.text(cut.of(chunks))))
+    texts = ((number, raw.decode("utf-8", "replace")) for number, raw in numbered)
+    log = _read(unwrapped(texts))
+    log = replace(log, damaged=cut.why)
+    if log.tasks:
+        return log
+    return replace(log, unreadable=unreadable.kind(sample.text))
+
+
+class _Cut:
+    """Pieces of a log up to where its compressed data is damaged; `why` tells how."""
+
+    def __init__(self) -> None:
+        self.why: str | None = None
+
+    def of(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """The same pieces."""
+        try:
+            yield from chunks
+        except DamagedError as error:
+            self.why = str(error)
+
+
+def _read(rows: Iterable[Row]) -> Log:
+    lines = _split(rows)
+    begin, votes = _undecided(lines)
+    log = _Log()
+    if votes.newest_first:
+        # Lines are counted from the end: numbers rise with time, below 0.
+        turned = [*begin, *lines][::-1]
+        begin = [(-number, line) for number, line in turned]
+    for row in chain(begin, lines):
+        log.take(row)
+    tasks = log.tasks()
     for task in tasks:
-        marked = at
-        while at < len(marks) and marks[at] <= task.line:
-            at += 1
-        if at > marked or task.pid in seen:
-            shot += 1
-            seen.clear()
+        task.line = abs(task.line)
+    return Log(tasks, log.unshown(tasks), votes.newest_first)
+
+
+def _split(rows: Iterable[Row]) -> Iterator[tuple[int, Line]]:
+    for number, host, text in rows:
+        line = split(text)
+        if host and not line.host:
+            line = line._replace(host=host, marked=True)
+        yield number, line
+
+
+def _undecided(
+    lines: Iterator[tuple[int, Line]],
+) -> tuple[list[tuple[int, Line]], Votes]:
+    """The lines until it is clear which way they stand."""
+    votes, taken = Votes(), []
+    for number, line in islice(lines, MAX_UNDECIDED):
+        taken.append((number, line))
+        votes.line(f"{line.host} {line.caller}", line.body)
+        if votes.decided:
+            break
+    return taken, votes
+
+
+def _number_shots(
+    tasks: list[LoggedTask], marks: dict[str, list[int]], again: set[int]
+) -> None:
+    """A mark begins a new shot of its host, and so does a task that was in this one,
+    but for stacks shown `again` because they are an owner's.
+
+    Shots of all hosts are counted together, so that no two hosts share one.
+    """
+    ahead = {host: deque(found) for host, found in marks.items()}
+    shots: dict[str, int] = {}
+    seen: dict[str, set[int]] = {}
+    count = 0
+    for task in tasks:
+        inside = seen.setdefault(task.host, set())
+        begins = task.host not in shots
+        left = ahead.get(task.host, deque())
+        while left and left[0] <= task.line:
+            left.popleft()
+            begins = True
+        if begins or (task.pid in inside and task.line not in again):
+            shots[task.host] = count
+            count += 1
+            inside.clear()
         if task.pid is not None:
-            seen.add(task.pid)
-        task.shot = shot
+            inside.add(task.pid)
+        task.shot = shots[task.host]
+
+
+def _once(tasks: list[LoggedTask]) -> list[LoggedTask]:
+    """The same tasks; of stacks without a pid that are alike, the first."""
+    kept: dict[object, LoggedTask] = {}
+    for at, task in enumerate(tasks):
+        key: object = at
+        if task.pid is None:
+            key = (task.host, task.comm, task.state, tuple(task.guesses))
+        if key in kept:
+            kept[key].times += 1
+        else:
+            kept[key] = task
+    return list(kept.values())

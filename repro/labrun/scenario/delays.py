@@ -83,19 +83,6 @@ def uniform(least_ns: float, most_ns: float) -> Quantile:
     return lambda share: least_ns + (most_ns - least_ns) * share
 
 
-def recorded(samples_ns: list[float]) -> Quantile:
-    """Quantiles of what was recorded, even between neighbours."""
-    ordered = sorted(samples_ns)
-
-    def quantile(share: float) -> float:
-        place = share * (len(ordered) - 1)
-        low = int(place)
-        high = min(low + 1, len(ordered) - 1)
-        return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
-
-    return quantile
-
-
 def points(quantile: Quantile, exact_ends: bool) -> list[tuple[int, int]]:
     """The table: (ppb, ns), rising, from 0 to 1e9 ppb."""
     ends = (0.0, 1.0) if exact_ends else (1e-9, 1 - 1e-7)

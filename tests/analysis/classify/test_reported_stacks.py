@@ -1,25 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will classify stacks of public bug reports, if they are present.
 
-The texts are other people's and no part of this tree: WRITESTALL_STACKS names the file,
-else it is looked for in a folder `shared` beside the project.
+helpers/reported_stacks.py says where they are.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reported_stacks import reported_cases
 from writestall.log.links import Stuck, explain_log
 from writestall.log.reading import read_log
 
-BESIDE = Path(__file__).parents[4] / "shared" / "stacks.jsonl"
-STACKS = Path(os.environ.get("WRITESTALL_STACKS", BESIDE))
 LEAST = 0.95
 # Labels that are wrong, and why; they are counted apart, neither right nor wrong.
 WRONG_ROLE = {
@@ -32,9 +27,7 @@ WRONG_ROLE = {
 @pytest.fixture(scope="module")
 def cases() -> list[dict[str, Any]]:
     """The labelled stacks; skipped where they are not there."""
-    if not STACKS.is_file():
-        pytest.skip(f"no {STACKS.name} beside the project; WRITESTALL_STACKS names it")
-    return [json.loads(line) for line in STACKS.read_text().splitlines()]
+    return reported_cases()
 
 
 def stuck(case: dict[str, Any]) -> Stuck:

@@ -21,6 +21,7 @@ import replay
 import writestall
 from made_stacks import STACKS
 from writestall.cli.main import main
+from writestall.log import reading
 
 PACKAGE = str(Path(writestall.__file__).parent)
 SMALL, TIMES = 2_000, 5
@@ -84,3 +85,51 @@ def test_five_times_the_events_are_five_times_the_work(
         change(run)
         counts.append(lines_run(partial(main, [command, str(run)])))
     assert counts[1] <= MOST * counts[0], counts
+
+
+CHUNK = 1 << 16
+FAR = b"Aug  3 11:22:33 vault dhclient[812]: DHCPREQUEST on eth0 to 10.1.2.3 port 67\n"
+STACK = b"".join(
+    b"Aug  3 11:22:33 vault kernel: %b\n" % line
+    for line in (
+        b"INFO: task tar:4411 blocked for more than 122 seconds.",
+        b"task:tar             state:D stack:0     pid:4411  tgid:4411  ppid:1",
+        b"Call Trace:",
+        *(b" %b+0x15/0x90" % name for name in (b"__schedule", b"submit_bio_wait")),
+    )
+)
+
+
+def read_lines(log: bytes, stacks: int) -> int:
+    """Lines run to read a log, in which so many stacks are found."""
+
+    def read() -> None:
+        found = reading.read(log[at : at + CHUNK] for at in range(0, len(log), CHUNK))
+        assert len(found.tasks) == stacks
+
+    return lines_run(read)
+
+
+@pytest.mark.parametrize(
+    ("once", "times", "most"),
+    [
+        # Stacks that follow each other.
+        ((STACK, 40), (STACK, 200), MOST),
+        # Lines far from any stack: only pieces of the file are looked at.
+        ((FAR, 4_000), (FAR, 20_000), MOST),
+    ],
+)
+def test_five_times_the_log_is_five_times_the_work(
+    once: tuple[bytes, int], times: tuple[bytes, int], most: float
+) -> None:
+    counts = []
+    for line, count in (once, times):
+        log = line * count + FAR * 100 + STACK
+        counts.append(read_lines(log, 1 + (count if line is STACK else 0)))
+    assert counts[1] <= most * counts[0], counts
+
+
+def test_lines_far_from_any_stack_are_skipped() -> None:
+    """Less than a line of Python for two of them."""
+    few, many = (read_lines(FAR * count + STACK, 1) for count in (1_000, 101_000))
+    assert many - few < 50_000, (few, many)

@@ -3,7 +3,21 @@
 
 from __future__ import annotations
 
-from writestall.classify.rules import block, file_systems, journal, locks, pages
+from writestall.classify.rules import (
+    block,
+    file_systems,
+    journal,
+    locks,
+    pages,
+    servers,
+)
 
 OVERRIDES = pages.OVERRIDES
-RULES = pages.RULES + journal.RULES + block.RULES + file_systems.RULES + locks.RULES
+RULES = (
+    pages.RULES
+    + journal.RULES
+    + block.RULES
+    + file_systems.RULES
+    + servers.RULES
+    + locks.RULES
+)

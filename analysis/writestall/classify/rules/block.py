@@ -18,6 +18,29 @@ SUBMIT = re.compile(
 RULES: tuple[Rule, ...] = (
     Rule(
         c.BLOCK_QUEUE,
+        ("rq_qos_wait", "wbt_wait", "__wbt_wait"),
+        "block/blk-wbt.c wbt_wait(): the disk is slow for others, so writeback waits",
+        callers=("wbt_wait", "__rq_qos_throttle", "blk_mq_*", "blk_queue_bio"),
+        not_callers=("blkcg_*", "ioc_*"),
+        words="is throttled for the disk's other users (writeback throttling, wbt)",
+    ),
+    Rule(
+        c.BLOCK_QUEUE,
+        (
+            "rq_qos_wait",
+            "ioc_rqos_throttle",
+            "blkcg_iolatency_throttle",
+            "blkcg_maybe_throttle_current",
+            "blkcg_maybe_throttle_blkg",
+            "blk_throtl_*",
+            "__blk_throtl_bio",
+        ),
+        "block/blk-throttle.c (io.max), blk-iocost.c (io.weight, io.cost.qos), "
+        "blk-iolatency.c (io.latency): the limit of a cgroup",
+        words="is throttled by a limit of its cgroup (io.max, io.weight, io.latency)",
+    ),
+    Rule(
+        c.BLOCK_QUEUE,
         (
             "blk_mq_get_tag",
             "bt_get",

@@ -275,6 +275,21 @@ RULES: tuple[Rule, ...] = (
         ("nilfs_segbuf_wait*", "nilfs_wait_on_logs"),
         "fs/nilfs2/segbuf.c nilfs_segbuf_wait(): until the segment's bios are done",
     ),
+    # OpenZFS.
+    Rule(
+        c.DIRTY_THROTTLE,
+        ("dmu_tx_wait", "dmu_tx_delay"),
+        "OpenZFS module/zfs/dmu_tx.c dmu_tx_wait(): too much data is dirty; it sleeps "
+        "until some is written (dp_spaceavail_cv), or as long as dmu_tx_delay() says",
+        first=True,
+        words="is throttled by ZFS for dirtying data",
+    ),
+    Rule(
+        c.MEMORY,
+        ("arc_wait_for_eviction", "arc_tempreserve_space", "arc_memory_throttle"),
+        "OpenZFS module/zfs/arc.c arc_wait_for_eviction(): until the cache has shrunk",
+        first=True,
+    ),
     # File systems with transactions of their own.
     Rule(
         c.FS_TRANSACTION,
@@ -294,7 +309,7 @@ RULES: tuple[Rule, ...] = (
             "gfs2_trans_begin",
             "__gfs2_trans_begin",
             "txg_wait_*",
-            "dmu_tx_wait",
+            "txg_quiesce*",
             "dmu_tx_assign",
             "ubifs_run_commit",
             "ubifs_bg_thread",

@@ -30,7 +30,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One line of a table; `answer` is a class (classes.py), for roles a role."""
+    """One line of a table; `answer` is a class (classes.py), for roles a role.
+
+    `words` say what a task does where the class alone says too little.
+    """
 
     answer: str
     names: tuple[str, ...]
@@ -42,6 +45,7 @@ class Rule:
     not_wait: tuple[str, ...] = ()
     first: bool = False
     bare: bool = False
+    words: str = ""
 
 
 # Modules whose functions the rules know; frames of other modules are unknown. The first
@@ -51,7 +55,7 @@ FS_MODULES = frozenset(
     ext2 ext3 ext4 jbd jbd2 ldiskfs mbcache fscrypto xfs btrfs f2fs nilfs2 jfs reiserfs
     udf isofs fat vfat msdos exfat ntfs ntfs3 hfs hfsplus ubifs jffs2 minix ufs sysv nfs
     nfsv2 nfsv3 nfsv4 nfs_layout_nfsv41_files netfs fscache cachefiles fuse virtiofs
-    overlay ecryptfs orangefs ceph cifs smb3 9p afs coda gfs2 dlm ocfs2 ocfs2_dlm
+    overlay ecryptfs orangefs ceph cifs smb3 9p afs kafs coda gfs2 dlm ocfs2 ocfs2_dlm
     ocfs2_dlmfs ocfs2_nodemanager ocfs2_stackglue ocfs2_stack_o2cb ocfs2_stack_user
     erofs squashfs zfs vxfs bcachefs quota_v1 quota_v2 quota_tree
     """.split()

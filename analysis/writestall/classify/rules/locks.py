@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""locks: rules for locks of inodes and file systems, cluster locks included."""
+"""locks: rules for locks of inodes and file systems, a cluster's included."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FILE_OPERATIONS = (
     "*_file_buffered_aio_write",
     "*_writev",
     "*_file_dio_*write*",
-    "*_file_llseek*",
+    "*_llseek*",
     "*_file_fsync",
     "*_sync_file",
     "*_fallocate",
@@ -88,6 +88,52 @@ _FILE_OPERATIONS = (
     "ceph_start_io_*",
 )
 
+# mm/mmap.c, mm/memory.c, mm/gup.c, arch/*/mm/fault.c, fs/proc/base.c, kernel/exit.c.
+MMAP_LOCK = (
+    "mmap_read_lock*",
+    "mmap_write_lock*",
+    "lock_mm_and_find_vma",
+    "get_mmap_lock_carefully",
+    "upgrade_mmap_lock_carefully",
+    "do_user_addr_fault",
+    "do_page_fault",
+    "__do_page_fault",
+    "proc_pid_cmdline_read",
+    "environ_read",
+    "mem_rw",
+    "pagemap_read",
+    "get_mm_cmdline",
+    "get_cmdline",
+    "access_remote_vm",
+    "__access_remote_vm",
+    "vm_mmap_pgoff",
+    "vm_munmap",
+    "__vm_munmap",
+    "vm_brk_flags",
+    "*sys_brk",
+    "*sys_munmap",
+    "*sys_mremap",
+    "*sys_mprotect",
+    "do_mprotect_pkey*",
+    "do_madvise",
+    "*sys_madvise",
+    "do_mlock",
+    "exit_mm",
+    "exit_mmap",
+    "do_exit",
+    "dup_mm",
+    "dup_mmap",
+    "exec_mmap",
+    "setup_arg_pages",
+    "__get_user_pages_*",
+    "get_user_pages_*",
+    "__gup_longterm_locked",
+    "collapse_huge_page",
+    "show_smap*",
+    "smaps_*",
+    "task_numa_work",
+)
+
 # Prefixes of file systems' functions.
 _FILE_SYSTEMS = (
     "ext[234] jbd jbd2 xfs xlog btrfs f2fs mb_cache nfs nfs4 fuse ceph ocfs2 gfs2"
@@ -96,7 +142,43 @@ _FILE_SYSTEMS = (
 )
 
 RULES: tuple[Rule, ...] = (
-    # Cluster locks.
+    Rule(
+        c.INODE_LOCK,
+        (
+            "d_alloc_parallel",
+            "d_wait_lookup",
+            "__wait_on_freeing_inode",
+            "find_inode",
+            "find_inode_*",
+            "wait_on_inode",
+            "__wait_on_inode",
+            "wait_on_new_inode",
+            "inode_wait",
+            "ifind",
+            "ifind_fast",
+            "iget_locked",
+            "iget5_locked*",
+            "ilookup*",
+            "insert_inode_locked*",
+        ),
+        "fs/dcache.c d_alloc_parallel(): until another task's lookup of the same name "
+        "is over; fs/inode.c __wait_on_freeing_inode() until the inode is evicted, "
+        "wait_on_new_inode() until it is read in",
+        not_wait=(LOCK,),
+        first=True,
+        words="waits for an inode that is looked up, read in or freed",
+    ),
+    Rule(
+        c.OTHER,
+        MMAP_LOCK,
+        "include/linux/mmap_lock.h mmap_read_lock(), mmap_write_lock() (since 5.8; "
+        "mmap_sem before): page faults hold it for reading, mmap(2) and the like for "
+        "writing, and reading /proc/PID/cmdline takes it of another process",
+        wait=(LOCK,),
+        first=True,
+        words="waits for the lock of a process's memory map (mmap_lock)",
+    ),
+    # Locks that a cluster shares.
     Rule(
         c.FS_LOCK,
         (
@@ -155,7 +237,7 @@ RULES: tuple[Rule, ...] = (
         first=True,
         bare=True,
     ),
-    # Locks: in a file operation the inode's, elsewhere the file system's.
+    # Locks: of a file operation the inode's, of anything else the file system's own.
     Rule(
         c.INODE_LOCK,
         _FILE_OPERATIONS,

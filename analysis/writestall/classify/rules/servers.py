@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""servers: rules for waits for the answer of a server, and for io_uring's requests.
+
+The server does for these file systems what a disk does for others.
+"""
+
+from __future__ import annotations
+
+from writestall.classify import classes as c
+from writestall.classify.rules.form import Rule
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        c.DEVICE_IO,
+        (
+            "request_wait_answer",
+            "__fuse_request_send",
+            "fuse_request_send",
+            "__fuse_simple_request",
+            "fuse_simple_request",
+            "fuse_get_req*",
+            "fuse_direct_io",
+        ),
+        "fs/fuse/dev.c request_wait_answer(): until the daemon has answered; "
+        "fuse_get_req() until it may be asked at all",
+        first=True,
+        words="waits for the answer of a FUSE server",
+    ),
+    Rule(
+        c.DEVICE_IO,
+        ("wait_for_response", "wait_for_free_request*", "wait_for_free_credits*"),
+        "fs/smb/client/transport.c wait_for_response(), wait_for_free_credits() "
+        "(fs/cifs/ before 6.4)",
+        callers=(
+            "compound_send_recv",
+            "cifs_send_recv",
+            "SendReceive*",
+            "smb2_*",
+            "SMB2_*",
+            "cifs_*",
+        ),
+        first=True,
+        words="waits for the answer of an SMB server",
+    ),
+    Rule(
+        c.DEVICE_IO,
+        (
+            "rpc_wait_bit_killable",
+            "__rpc_wait_for_completion_task",
+            "rpc_wait_for_completion_task",
+            "nfs4_wait_clnt_recover",
+        ),
+        "net/sunrpc/sched.c __rpc_execute(): until the call is answered; "
+        "fs/nfs/nfs4state.c nfs4_wait_clnt_recover(): until the server knows the "
+        "client again",
+        words="waits for the answer of an NFS server",
+    ),
+    Rule(
+        c.DEVICE_IO,
+        ("p9_client_rpc", "p9_client_zc_rpc", "p9_virtio_zc_request"),
+        "net/9p/client.c p9_client_rpc(): until the server has answered",
+        first=True,
+        words="waits for the answer of a 9P server",
+    ),
+    Rule(
+        c.DEVICE_IO,
+        ("netfs_wait_for_*",),
+        "fs/netfs/misc.c netfs_wait_for_in_progress(): until the requests to the "
+        "server are over",
+        first=True,
+        words="waits for the answer of a file server",
+    ),
+    Rule(
+        c.DEVICE_IO,
+        ("ceph_mdsc_wait_request", "ceph_mdsc_do_request", "afs_wait_for_*"),
+        "fs/ceph/mds_client.c ceph_mdsc_wait_request(); fs/afs/rxrpc.c "
+        "afs_wait_for_call_to_complete()",
+        first=True,
+        words="waits for the answer of a file server",
+    ),
+    Rule(
+        c.OTHER,
+        ("io_wq_put_and_exit", "io_ring_exit_work", "io_uring_cancel_generic"),
+        "io_uring/io_uring.c io_ring_exit_work(), io-wq.c io_wq_put_and_exit(): until "
+        "the requests that workers have begun are over",
+        first=True,
+        words="waits until its io_uring requests are over",
+    ),
+)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""headline: say in one sentence what the stuck tasks of a log come down to."""
+
+from __future__ import annotations
+
+import re
+
+from writestall.classify import classes as c
+from writestall.common.units import many
+from writestall.log.links import POSSIBLE, TOLD, LogAnswer, Stuck
+
+_DOES = {
+    c.PAGE_LOCK: "waits for a page lock",
+    c.PAGE_WRITEBACK: "waits for pages under writeback",
+    c.JOURNAL_BUFFER: "waits for a buffer of the journal",
+    c.JOURNAL_TRANSACTION: "waits for a transaction of the journal",
+    c.JOURNAL_COMMIT_WAIT: "waits for a commit",
+    c.JOURNAL_SPACE: "waits for room in the journal",
+    c.DIRTY_THROTTLE: "is throttled for dirtying pages",
+    c.INODE_LOCK: "waits for an inode's lock",
+    c.FS_LOCK: "waits for a lock of the file system",
+    c.LOG_SPACE: "waits for the log",
+    c.FS_TRANSACTION: "waits for a transaction of the file system",
+    c.BLOCK_QUEUE: "waits for room in the disk's queue",
+    c.DEVICE_IO: "waits for the disk",
+    c.RAID_OR_DM: "waits inside a stacked device",
+    c.MEMORY: "waits for memory",
+    c.OTHER: "waits for something no rule knows",
+}
+# mm/vmscan.c, mm/compaction.c, mm/khugepaged.c: threads that make memory free.
+_MAKES_MEMORY = (
+    (re.compile(r"kswapd\d*"), "reclaims memory"),
+    (re.compile(r"kcompactd\d*"), "compacts memory"),
+    (re.compile(r"khugepaged"), "collapses pages into huge ones"),
+)
+# Where no link tells, the tasks nearest to the device come first.
+_NEARNESS = (
+    (c.RAID_OR_DM, c.DEVICE_IO, c.BLOCK_QUEUE),
+    (c.PAGE_WRITEBACK, c.DIRTY_THROTTLE),
+    (c.JOURNAL_BUFFER, c.JOURNAL_COMMIT_WAIT, c.JOURNAL_SPACE, c.LOG_SPACE),
+    (c.JOURNAL_TRANSACTION, c.FS_TRANSACTION),
+    (c.PAGE_LOCK, c.INODE_LOCK, c.FS_LOCK),
+)
+_SHOWN = 3
+
+
+def does(stuck: Stuck) -> str:
+    """What a task does, for the sentence."""
+    task, cls = stuck.task, stuck.verdict.cls
+    if stuck.owner:
+        return _owner_does(stuck)
+    if not (task.frames or task.guesses):
+        return "is stuck; its stack is not in the log"
+    for name, words in _MAKES_MEMORY:
+        if name.fullmatch(task.comm or ""):
+            return words
+    if (stuck.role, cls) == (c.JOURNAL, c.JOURNAL_TRANSACTION):
+        return "waits until every handle of its transaction has stopped"
+    rule = stuck.verdict.rule
+    return (rule.words if rule and rule.words else None) or _DOES[cls]
+
+
+def _owner_does(stuck: Stuck) -> str:
+    """What a lock's owner does that is no stuck task."""
+    if not (stuck.task.frames or stuck.task.guesses):
+        return "holds the lock; its stack is not in the log"
+    if stuck.task.state in (None, "R"):
+        return "holds the lock and runs"
+    if stuck.task.state == "S":
+        return "holds the lock and sleeps interruptibly"
+    return f"holds the lock in state {stuck.task.state}"
+
+
+def nearness(stuck: Stuck) -> int:
+    """How near to the device a task waits; 0 is nearest."""
+    for at, row in enumerate(_NEARNESS):
+        if stuck.verdict.cls in row:
+            return at
+    return len(_NEARNESS)
+
+
+def sentence(answer: LogAnswer, where: str) -> str:
+    """The answer in one sentence: the root with most tasks behind it."""
+    start = f"{many(_stuck(answer), 'stuck task')} in {where}"
+    if not answer.links:
+        return f"{start}: {_without_links(answer)}"
+    behind: dict[int, list[int]] = {}
+    for at, task in enumerate(answer.tasks):
+        followers = behind.setdefault(_root(answer, at), [])
+        if not task.owner:
+            followers.append(at)
+    most = max(map(len, behind.values()))
+    ends = [end for end, followers in behind.items() if len(followers) == most]
+    parts = [_end(answer, end, behind[end]) for end in ends[:_SHOWN]]
+    more = f"; and {len(ends) - _SHOWN} more like it" if len(ends) > _SHOWN else ""
+    return f"{start}: {'; '.join(parts)}{more}."
+
+
+def _stuck(answer: LogAnswer) -> int:
+    """How many tasks are stuck; owners that are not stuck do not count."""
+    return sum(not task.owner for task in answer.tasks)
+
+
+def _root(answer: LogAnswer, at: int) -> int:
+    """The end of a task's chain; of a circle, its first task."""
+    circle = answer.circle(at)
+    return min(circle) if circle else answer.way(at)[-1]
+
+
+def _end(answer: LogAnswer, end: int, followers: list[int]) -> str:
+    root = answer.tasks[end]
+    circle = answer.circle(end)
+    count = len(followers)
+    if not circle:
+        who = f"{root.name} ({root.role}), which {does(root)}"
+        steps = {step for at in followers for step in answer.way(at)}
+        may = any(
+            answer.links[step].confidence == POSSIBLE
+            for step in steps
+            if step in answer.links
+        )
+        first = answer.tasks[followers[0]].name
+        if count == 1:
+            return f"{first} {'may come' if may else 'comes'} down to {who}"
+        return f"{count} of them {'may ' if may else ''}come down to {who}"
+    names = ", ".join(answer.tasks[at].name for at in sorted(circle))
+    if len(circle) == 1:
+        return f"{names} waits for a lock that it holds itself"
+    if all(answer.links[at].confidence == TOLD for at in circle):
+        return f"{count} of them end in a deadlock: {names} wait for each other"
+    return f"{count} of them may wait in a circle: {names} (a guess, no proof)"
+
+
+def _without_links(answer: LogAnswer) -> str:
+    """Nothing joins the tasks: each is its own root, the device's first."""
+    tasks = sorted(answer.tasks, key=nearness)
+    said = [f"{task.name} ({task.role}) {does(task)}" for task in tasks[:_SHOWN]]
+    if len(tasks) == 1:
+        return f"{said[0]}."
+    more = f"; and {len(tasks) - _SHOWN} more" if len(tasks) > _SHOWN else ""
+    return f"nothing joins them: {'; '.join(said)}{more}."

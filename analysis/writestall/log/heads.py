@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""heads: tell from a line of a kernel log whose stack comes next.
+
+Lines of kernel/hung_task.c, of sched_show_task() (kernel/sched/core.c), of
+dump_stack_print_info() (lib/dump_stack.c) and of crash(8), of 2.6.32 to 7.x, and the
+lines that scripts print around /proc/PID/stack.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+
+class Head(NamedTuple):
+    """A task whose stack follows. `hung`: the line is of the hung-task detector."""
+
+    comm: str
+    pid: int | None = None
+    state: str | None = None
+    hung: bool = False
+
+
+class Name(NamedTuple):
+    """A task named by a script. `comm` is None where the name is on the next line."""
+
+    pid: int
+    comm: str | None
+
+
+# Since 6.18 a report may say what for: "blocked in I/O wait for more than".
+_HUNG = re.compile(
+    r"INFO: task (?P<comm>.{1,32}):(?P<pid>\d{1,10})(?:\(T\d{1,10}\))?"
+    r" (?:<writer> )?blocked\b(?! on)"
+)
+# A report's first lines, cut by a mailer before they say all.
+_CUT = re.compile(r"INFO: task\b")
+_COMPLETE = re.compile(
+    r"for more than \d{1,10} sec|by (?:(?:reader|writer) )?task .{1,32}:\d|not found"
+)
+_SHOWN = re.compile(r"\btask:(?P<comm>.{1,20}?)\s{1,16}state:(?P<state>[A-Za-z])\b")
+# Free stack of four or five digits (CONFIG_DEBUG_STACK_USAGE) leaves no space for one.
+_SHOWN_OLD = re.compile(
+    r"^(?P<comm>\S.{0,19}?)\s{1,16}(?P<state>[RSDTtXZPIKWN])"
+    r"(?:(?: \s{0,16}[0-9a-f]{8,16}\b|  running)?\s{1,16}\d{1,7}\s{1,12}"
+    r"(?P<pid>\d{1,10})\s{1,12}\d{1,10}\b"
+    r"|\d{1,7}\s{1,12}(?P<pid2>\d{1,10})\s{1,12}\d{1,10} 0x)"
+)
+# The same, cut by a mailer behind the state.
+_SHOWN_CUT = re.compile(r"^(?P<comm>\S.{0,19}?)\s{2,16}D$")
+_PID = re.compile(r"\bpid:\s{0,8}(?P<pid>\d{1,10})")
+_PID_CUT = re.compile(
+    r"[0-9a-f]{8,16}\s{1,16}\d{1,7}\s{1,12}(?P<pid>\d{1,10})\s{1,12}\d{1,10}\s{1,8}0x"
+)
+_CRASH = re.compile(r"^PID: (?P<pid>\d+).{0,80}COMMAND: \"(?P<comm>[^\"]{1,20})\"")
+_CPU = re.compile(
+    r"\bP(?:ID|id): (?P<pid>\d{1,10}),? (?:UID: \d{1,10} )?[Cc]omm: (?P<comm>\S{1,20})"
+)
+_PROC = re.compile(r"/proc/(?P<pid>\d{1,10})(?:/task/(?P<tid>\d{1,10}))?/stack")
+_PROC_COMM = re.compile(
+    r"/proc/(?P<pid>\d{1,10})(?:/task/(?P<tid>\d{1,10}))?/comm\b[\s:=<>]{0,16}"
+    r"(?P<comm>\S.{0,63})?$"
+)
+_PROC_NAME = re.compile(
+    r"/proc/(?P<pid>\d{1,10})(?:/task/(?P<tid>\d{1,10}))?/?:\s{0,4}"
+    r"(?P<comm>\S{1,64})\s{0,4}:?$"
+)
+# What loops in a shell print: `== 350 writer7 ==`, `PID: 350 COMM: writer7`,
+# `pid=350 (writer7)`, `writer7 (350):`, `writer7/350`.
+_LABELS = (
+    re.compile(
+        r"[\W_]{0,16}(?:[Pp][Ii][Dd]\b[\s:=#]{0,4})?(?P<pid>\d{1,7})\b[\W_]{1,8}"
+        r"(?:(?:comm|COMM|name|Name|cmd|CMD|command|COMMAND)[\s:=]{1,4})?"
+        r"[\[(<]?(?P<comm>[A-Za-z][^\s()<>\[\]]{0,63})[\])>]?[\W_]{0,16}"
+    ),
+    re.compile(
+        r"[\W_]{0,16}(?P<comm>[A-Za-z][^\s()<>\[\]=]{0,63}?)"
+        r"(?:\s{0,4}[\[(<]|/|\s{1,4}[Pp][Ii][Dd][\s:=]{1,4})"
+        r"(?P<pid>\d{1,7})[\])>]?[\W_]{0,16}"
+    ),
+)
+
+
+def head(body: str) -> Head | None:
+    """The task whose stack the kernel prints next."""
+    for pattern in (_HUNG, _SHOWN, _SHOWN_OLD, _SHOWN_CUT, _CRASH, _CPU):
+        if match := pattern.search(body):
+            told = match.groupdict()
+            pid = told.get("pid") or told.get("pid2")
+            if pid is None and (more := _PID.search(body, match.end())):
+                pid = more["pid"]
+            number = int(pid) if pid else None
+            return Head(
+                match["comm"].strip(), number, told.get("state"), pattern is _HUNG
+            )
+    return None
+
+
+def is_cut(body: str) -> bool:
+    """True for a report's first line that goes on in the next."""
+    return _CUT.search(body) is not None and _COMPLETE.search(body) is None
+
+
+def late_pid(body: str) -> int | None:
+    """The pid in the second half of a head that was cut in two."""
+    match = _PID.search(body) or _PID_CUT.match(body)
+    return int(match["pid"]) if match else None
+
+
+def proc_stack(body: str) -> tuple[int, str] | None:
+    """The task whose /proc/PID/stack a line names, and the rest of the line."""
+    match = _PROC.search(body)
+    if match is None:
+        return None
+    return int(match["tid"] or match["pid"]), body[match.end() :]
+
+
+def name(body: str) -> Name | None:
+    """A task's name in the words of /proc."""
+    for pattern in (_PROC_COMM, _PROC_NAME):
+        if match := pattern.search(body):
+            return Name(int(match["tid"] or match["pid"]), match["comm"])
+    return None
+
+
+def label(body: str) -> Name | None:
+    """A task's name in a line that holds nothing else."""
+    for pattern in _LABELS:
+        if match := pattern.fullmatch(body):
+            return Name(int(match["pid"]), match["comm"])
+    return None

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""holders: the tables of who can end a wait, by the class of the wait."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from writestall.log.holders import (
+    devices,
+    journals,
+    locks,
+    pages,
+    processes,
+    transactions,
+)
+from writestall.log.holders.form import Holder
+
+_TABLES = (journals, transactions, pages, locks, devices, processes)
+HOLDERS: Mapping[str, tuple[Holder, ...]] = {
+    name: tuple(rule for table in _TABLES for rule in table.HOLDERS.get(name, ()))
+    for name in {name for table in _TABLES for name in table.HOLDERS}
+}

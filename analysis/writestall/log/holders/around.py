@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""around: keep the tasks of one shot by what the rules ask of a holder.
+
+A log may hold thousands of tasks. Of those that look alike to a rule (file systems,
+disks) a few are enough: the first is given, and more than one is several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from functools import cached_property
+
+from writestall.log.stuck import Stuck
+
+# The waiter itself may be among them, and two others are several.
+_ENOUGH = 3
+
+
+def _few(tasks: Iterable[Stuck]) -> list[Stuck]:
+    """The first few of each look; a task in several waits counts once, as last seen."""
+    once = {task.task.pid or id(task): task for task in tasks}
+    looks: dict[Hashable, list[Stuck]] = {}
+    for task in once.values():
+        alike = looks.setdefault((task.file_systems, task.disks), [])
+        if len(alike) < _ENOUGH:
+            alike.append(task)
+    return [task for alike in looks.values() for task in alike]
+
+
+class Around:
+    """The tasks of one shot."""
+
+    def __init__(self) -> None:
+        self.tasks: list[Stuck] = []
+        self._kept: dict[Hashable, list[Stuck]] = {}
+
+    def holders(self, rule: object, fits: Callable[[Stuck], bool]) -> list[Stuck]:
+        """Those that a rule takes for holders."""
+        if id(rule) not in self._kept:
+            self._kept[id(rule)] = _few(filter(fits, self.tasks))
+        return self._kept[id(rule)]
+
+    def named(
+        self, rule: object, fits: Callable[[Stuck], bool], comm: str | None
+    ) -> list[Stuck]:
+        """The same, of one name only."""
+        if comm is None:
+            return []
+        key = (id(rule), comm)
+        if key not in self._kept:
+            alike = filter(fits, self._by_name.get(comm, []))
+            self._kept[key] = _few(alike)
+        return self._kept[key]
+
+    def inside(
+        self, rule: object, fits: Callable[[Stuck], bool], function: str
+    ) -> list[Stuck]:
+        """Those that a function has called further than it takes a lock."""
+        key = (id(rule), "", function)
+        if key not in self._kept:
+            further = [
+                task
+                for task in self._by_symbol.get(function, [])
+                if task.caller != function and fits(task)
+            ]
+            self._kept[key] = _few(further)
+        return self._kept[key]
+
+    @cached_property
+    def _by_name(self) -> dict[str | None, list[Stuck]]:
+        found: dict[str | None, list[Stuck]] = {}
+        for task in self.tasks:
+            found.setdefault(task.task.comm, []).append(task)
+        return found
+
+    @cached_property
+    def _by_symbol(self) -> dict[str, list[Stuck]]:
+        found: dict[str, list[Stuck]] = {}
+        for task in self.tasks:
+            for symbol in task.symbols:
+                found.setdefault(symbol, []).append(task)
+        return found

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""form: define the rules that tell who can end a wait, and apply one to two tasks.
+
+A rule names the functions of the holder and, where a class has several kinds of waits,
+those of the waiter. `source` cites the kernel function that makes it true. A stack
+proves nothing about another file system or another disk: two tasks that show different
+ones are never joined, unless the rule is about a device below both (`stacked`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from writestall.log.disks import differ
+from writestall.log.holders.around import Around
+from writestall.log.stuck import LIKELY, POSSIBLE, Stuck
+
+
+def names(text: str) -> re.Pattern[str]:
+    """One expression for function names; spaces stand between them, `*` is any text."""
+    words = (re.escape(word).replace(r"\*", r"\w*") for word in text.split())
+    return re.compile("|".join(words))
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who can end a wait: a task that shows one of `shows`, one of `also` and none of
+    `not_shows`, and is in no wait of the classes `not_in`.
+
+    `of`, `not_of`: functions that the waiter must, must not show. `caller`,
+    `not_caller`: the function that chose to wait is, is not one of these. `roles`: the
+    waiter's; all where empty. `any_right`: where several fit, the first is given, as
+    possible: they hold it together, or are few (a machine has few journals). Without
+    it exactly one may fit. `same_disk`: both must name the same disk. `same_program`:
+    tasks of the waiter's name come first. `worker_of`: the task is named as a worker
+    of the waiter's io_uring. `same_function`: the task is called by the function that
+    chose to wait.
+    """
+
+    why: str
+    source: str
+    shows: re.Pattern[str]
+    also: re.Pattern[str] | None = None
+    not_shows: re.Pattern[str] | None = None
+    of: re.Pattern[str] | None = None
+    not_of: re.Pattern[str] | None = None
+    caller: re.Pattern[str] | None = None
+    not_caller: re.Pattern[str] | None = None
+    roles: tuple[str, ...] = ()
+    not_in: tuple[str, ...] = ()
+    confidence: str = LIKELY
+    any_right: bool = False
+    stacked: bool = False
+    same_disk: bool = False
+    same_program: bool = False
+    worker_of: bool = False
+    same_function: bool = False
+
+    def asks(self, waiter: Stuck) -> bool:
+        """True when this rule is about such a waiter."""
+        if self.roles and waiter.role not in self.roles:
+            return False
+        if self.of is not None and not waiter.shows(self.of):
+            return False
+        if self.not_of is not None and waiter.shows(self.not_of):
+            return False
+        if self.not_caller is not None and self.not_caller.fullmatch(waiter.caller):
+            return False
+        return self.caller is None or bool(self.caller.fullmatch(waiter.caller))
+
+    def _is_holder(self, task: Stuck) -> bool:
+        if task.owner or task.verdict.cls in self.not_in or not task.shows(self.shows):
+            return False
+        if self.also is not None and not task.shows(self.also):
+            return False
+        return self.not_shows is None or not task.shows(self.not_shows)
+
+    def _joins(self, waiter: Stuck, task: Stuck) -> bool:
+        """True unless the two show different file systems or disks."""
+        if self.same_disk and not waiter.disks & task.disks:
+            return False
+        if self.stacked:
+            arrays = [{d for d in t.disks if d[0] == "md"} for t in (waiter, task)]
+            return not differ(frozenset(arrays[0]), frozenset(arrays[1]))
+        theirs, its = waiter.file_systems, task.file_systems
+        if theirs and its and not theirs & its:
+            return False
+        return not differ(waiter.disks, task.disks)
+
+    def fitting(self, waiter: Stuck, around: Around) -> list[Stuck]:
+        """Some of the tasks that may be who the waiter waits for, best first."""
+        if self.same_function:
+            found = around.inside(self, self._is_holder, waiter.caller)
+        elif self.worker_of:
+            name = f"iou-wrk-{waiter.task.pid}"
+            found = around.named(self, self._is_holder, name)
+        else:
+            found = around.holders(self, self._is_holder)
+        if self.same_program:
+            alike = around.named(self, self._is_holder, waiter.task.comm)
+            if same := self._joined(waiter, alike):
+                return same
+        found = self._joined(waiter, found)
+        return [task for task in found if waiter.disks & task.disks] or found
+
+    def _joined(self, waiter: Stuck, tasks: list[Stuck]) -> list[Stuck]:
+        """Those that nothing keeps apart from the waiter."""
+        lock = waiter.wanted
+        return [
+            task
+            for task in tasks
+            if task.task.pid != waiter.task.pid or task.task.pid is None
+            if task is not waiter and self._joins(waiter, task)
+            if lock is None or not task.task.held or task.holds(lock)
+        ]
+
+    def choose(self, waiter: Stuck, found: list[Stuck]) -> tuple[Stuck, str] | None:
+        """Which of those that fit, and how sure it is; None where too many do."""
+        first = found[0]
+        known = self.stacked or (waiter.file_systems and first.file_systems)
+        if len(found) > 1 and not (known and self.any_right):
+            return None
+        sure = known and len(found) == 1 and not (waiter.guessed or first.guessed)
+        return first, self.confidence if sure else POSSIBLE

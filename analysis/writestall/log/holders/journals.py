@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""journals: who ends waits for a journal or log: of jbd2 and jbd, of XFS."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from writestall.classify import classes as c
+from writestall.log.holders.form import Holder, names
+from writestall.log.stuck import POSSIBLE
+
+_TASKS = (c.WRITER, c.WRITEBACK, c.ROLE_OTHER)
+COMMIT = names("jbd2_journal_commit_transaction journal_commit_transaction")
+_MUTEX = names("mutex_lock* __mutex_lock*")
+_CHECKPOINT = names("jbd2_log_do_checkpoint log_do_checkpoint")
+# Who still waits for a handle, or for what comes before or after one, has none open.
+_WITHOUT_HANDLE = (
+    c.JOURNAL_TRANSACTION,
+    c.JOURNAL_SPACE,
+    c.JOURNAL_COMMIT_WAIT,
+    c.DIRTY_THROTTLE,
+)
+_HANDLE = names(
+    "do_get_write_access jbd2_journal_get_* journal_get_write_access "
+    "journal_get_create_access journal_get_undo_access jbd2_journal_dirty_metadata "
+    "ext*_mark_inode_dirty __ext4_mark_inode_dirty ext*_reserve_inode_write "
+    "ext*_mark_iloc_dirty ext*_orphan_add ext*_orphan_del ext*_delete_entry "
+    "ext*_add_entry ext*_add_nondir ext*_append ext4_init_new_dir ext*_new_block* "
+    "ext*_free_blocks ext4_mb_new_blocks ext4_mb_mark_context ext4_ext_insert_extent "
+    "ext4_ext_create_new_leaf ext4_ext_handle_unwritten_extents ext4_split_* "
+    "ext4_ext_convert_* ext4_ext_truncate ext4_ext_remove_space ext4_ind_truncate "
+    "ext*_xattr_set_handle ext*_xattr_block_set ext4_map_create_blocks "
+    "mpage_map_and_submit_extent mpage_map_and_submit_buffers mpage_map_one_extent "
+    "ext4_iomap_alloc ocfs2_journal_access* ocfs2_mark_inode_dirty"
+)
+_PERHAPS_HANDLE = names(
+    "ext4_do_writepages ext4_writepages mpage_prepare_extent_to_map ext*_create "
+    "ext*_mkdir ext*_mknod ext*_unlink __ext4_unlink ext*_rmdir ext*_rename* ext*_link "
+    "ext*_symlink ext*_tmpfile ext*_new_inode __ext4_new_inode ext*_evict_inode "
+    "ext*_delete_inode ext*_truncate ext*_setattr ext4_write_begin ext3_write_begin "
+    "ext*_map_blocks ext3_get_blocks_handle ext3_*_writepage ext*_dirty_inode"
+)
+# fs/ext4/inode.c ext4_evict_inode(), ext4_setattr(): what comes before their handles.
+_BEFORE_HANDLE = names(
+    "truncate_inode_pages* truncate_pagecache inode_dio_wait* dquot_*"
+)
+_LOCK_UPDATES = names("jbd2_journal_lock_updates journal_lock_updates")
+_HOLDS_UPDATES = names(
+    "jbd2_journal_flush journal_flush ext4_freeze ext4_change_inode_*"
+)
+
+_CIL_PUSH = names("xlog_cil_push_work")
+_LOG_ENDS = names("xlog_ioend_work")
+_AIL = names("xfsaild")
+_PUSHES = names("xlog_cil_push_now xlog_cil_force_seq xlog_cil_force_lsn")
+_SPACE = (
+    "xlog_grant_* xlog_regrant_* xfs_log_reserve xfs_log_regrant xfs_ail_push_all_sync"
+)
+_GRANT = names(_SPACE)
+
+_HANDLES = (
+    Holder(
+        "it has a handle open, and the commit waits for all handles",
+        "fs/jbd2/commit.c jbd2_journal_wait_updates(); these functions are given a "
+        "handle, or run between ext4_journal_start() and ext4_journal_stop() in "
+        "fs/ext4/inode.c ext4_do_writepages()",
+        _HANDLE,
+        not_in=_WITHOUT_HANDLE,
+        any_right=True,
+    ),
+    Holder(
+        "it may have a handle open, and the commit waits for all handles",
+        "fs/ext4/inode.c ext4_do_writepages(), namei.c: these functions open a handle, "
+        "but sleep before that as well",
+        _PERHAPS_HANDLE,
+        not_shows=_BEFORE_HANDLE,
+        not_in=(*_WITHOUT_HANDLE, c.INODE_LOCK),
+        confidence=POSSIBLE,
+        any_right=True,
+    ),
+)
+
+_LOG = (
+    Holder(
+        "it pushes what the log has collected",
+        "fs/xfs/xfs_log_cil.c xlog_cil_push_now() waits for this work",
+        _CIL_PUSH,
+        of=_PUSHES,
+        not_of=_CIL_PUSH,
+    ),
+    Holder(
+        "it ends the log's writes",
+        "fs/xfs/xfs_log.c xlog_ioend_work() frees the log's buffers, in the order they "
+        "were written, and wakes those who wait for them",
+        _LOG_ENDS,
+        not_of=names(f"xlog_ioend_work {_SPACE}"),
+    ),
+    Holder(
+        "it ends the log's writes",
+        "fs/xfs/xfs_log.c xlog_ioend_work() puts what was logged into the AIL, from "
+        "where it is written",
+        _LOG_ENDS,
+        of=_GRANT,
+        not_of=_LOG_ENDS,
+        confidence=POSSIBLE,
+    ),
+    Holder(
+        "it pushes what the log has collected",
+        "fs/xfs/xfs_log_cil.c xlog_cil_push_work() writes the commit record",
+        _CIL_PUSH,
+        not_of=_CIL_PUSH,
+        confidence=POSSIBLE,
+    ),
+)
+
+HOLDERS: dict[str, tuple[Holder, ...]] = {
+    c.JOURNAL_BUFFER: (
+        Holder(
+            "the commit writes the buffer",
+            "fs/jbd2/transaction.c do_get_write_access() waits for BH_Shadow, which "
+            "fs/jbd2/commit.c clears; a commit that waits for handles has written none",
+            COMMIT,
+            roles=_TASKS,
+            not_in=(c.JOURNAL_TRANSACTION,),
+            any_right=True,
+        ),
+    ),
+    c.JOURNAL_COMMIT_WAIT: (
+        Holder(
+            "it commits the transaction",
+            "fs/jbd2/journal.c jbd2_log_wait_commit(): kjournald2 commits",
+            COMMIT,
+            roles=_TASKS,
+            any_right=True,
+        ),
+        *_LOG,
+        Holder(
+            "it writes the log, holding its lock",
+            "fs/gfs2/log.c gfs2_log_flush() holds sd_log_flush_lock",
+            names("gfs2_log_flush gfs2_logd"),
+            of=names("gfs2_log_flush"),
+            not_in=(c.JOURNAL_COMMIT_WAIT,),
+            confidence=POSSIBLE,
+        ),
+    ),
+    c.JOURNAL_TRANSACTION: (
+        Holder(
+            "it commits the locked transaction",
+            "fs/jbd2/transaction.c start_this_handle(), wait_transaction_locked()",
+            COMMIT,
+            roles=_TASKS,
+            not_of=_LOCK_UPDATES,
+            any_right=True,
+        ),
+        *(replace(handle, roles=(c.JOURNAL,)) for handle in _HANDLES),
+        *(replace(handle, of=_LOCK_UPDATES) for handle in _HANDLES),
+        Holder(
+            "it keeps all handles out",
+            "fs/jbd2/transaction.c jbd2_journal_lock_updates()",
+            _HOLDS_UPDATES,
+            roles=_TASKS,
+            not_of=_LOCK_UPDATES,
+            not_shows=_LOCK_UPDATES,
+            confidence=POSSIBLE,
+        ),
+    ),
+    c.JOURNAL_SPACE: (
+        Holder(
+            "it writes a checkpoint and holds j_checkpoint_mutex",
+            "fs/jbd2/checkpoint.c __jbd2_log_wait_for_space() calls "
+            "jbd2_log_do_checkpoint() under the mutex",
+            _CHECKPOINT,
+            not_shows=_MUTEX,
+            of=_MUTEX,
+        ),
+        Holder(
+            "its commit frees space in the log",
+            "fs/jbd2/checkpoint.c __jbd2_log_wait_for_space(): without a transaction "
+            "to checkpoint it waits for the one that commits",
+            COMMIT,
+            roles=_TASKS,
+        ),
+    ),
+    # Memory that is reclaimed may belong to a file system, which waits for its log.
+    c.MEMORY: (
+        Holder(
+            "it commits the transaction",
+            "fs/jbd2/journal.c jbd2_log_wait_commit(): kjournald2 commits",
+            COMMIT,
+            of=names("jbd2_log_wait_commit log_wait_commit"),
+        ),
+        replace(_LOG[0], of=_PUSHES),
+    ),
+    c.LOG_SPACE: (
+        Holder(
+            "it moves the log's tail",
+            "fs/xfs/xfs_trans_ail.c xfsaild(): the tail moves when items are written",
+            _AIL,
+            of=_GRANT,
+            not_of=_AIL,
+        ),
+        *_LOG,
+    ),
+}

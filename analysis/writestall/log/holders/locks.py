@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""locks: who can hold the locks of inodes and of file systems.
+
+No lock of this kind names its owner on a stack. So all of these are `possible`, and
+only where exactly one task fits.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from writestall.classify import classes as c
+from writestall.log.holders.form import Holder, names
+from writestall.log.holders.transactions import BTRFS_RANGE_HOLDERS, BTRFS_RANGE_WAITS
+from writestall.log.stuck import POSSIBLE
+
+_FREEZES = names("freeze_super freeze_bdev bdev_freeze")
+_STARTS_WRITE = names(
+    "percpu_rwsem_wait __percpu_down_read percpu_down_read* *sb_start_*"
+)
+
+# fs/namei.c, fs/readdir.c: these take a directory's i_rwsem.
+_LOCKS_DIRECTORY = names(
+    "path_openat open_last_lookups do_last lookup_open lookup_slow __lookup_slow "
+    "lookup_one* lookup_create real_lookup do_lookup walk_component link_path_walk "
+    "filename_create kern_path_create user_path_create start_dirop* __start_dirop* "
+    "start_creating* start_removing* start_renaming* lock_rename* do_unlinkat "
+    "filename_unlinkat do_rmdir filename_rmdir iterate_dir vfs_readdir vfs_mkdir "
+    "vfs_create"
+)
+_IN_DIRECTORY = names(
+    "*_lookup *_create *_mkdir *_mknod *_unlink *_rmdir *_rename *_rename2 *_link "
+    "*_symlink *_tmpfile *_atomic_open *_readdir *_iterate *_iterate_shared "
+    "xfs_vn_ci_lookup xfs_generic_create nfs_force_lookup_revalidate iterate_dir"
+)
+_DIRECTORY_CALL = names(
+    "path_openat open_last_lookups do_last lookup_open lookup_slow __lookup_slow "
+    "lookup_one* filename_create do_mkdirat do_mknodat do_symlinkat do_linkat "
+    "do_unlinkat filename_unlinkat do_rmdir do_renameat2 iterate_dir vfs_readdir "
+    "vfs_mkdir vfs_unlink vfs_rename vfs_rmdir vfs_link vfs_symlink vfs_create"
+)
+_SECOND_LOCK = names("vfs_unlink vfs_rename vfs_rmdir vfs_link")
+# Of a file: fs/ext4/file.c, fs/xfs/xfs_file.c, mm/filemap.c; no fsync but btrfs's.
+_IN_FILE = names(
+    "ext4_buffered_write_iter ext4_dio_write_iter ext4_dax_write_iter "
+    "ext4_dio_read_iter ext4_file_write ext4_fallocate ext4_setattr "
+    "ext4_collapse_range ext4_insert_range generic_file_write_iter "
+    "generic_file_aio_write xfs_file_buffered_write xfs_file_buffered_aio_write "
+    "xfs_file_dio_*write* xfs_file_buffered_read xfs_file_read_iter xfs_file_dio_read "
+    "xfs_file_fallocate xfs_vn_setattr* btrfs_buffered_write btrfs_direct_write "
+    "btrfs_sync_file btrfs_fallocate btrfs_setattr f2fs_file_write_iter "
+    "f2fs_fallocate f2fs_setattr nfs_file_write ocfs2_file_write_iter ceph_write_iter "
+    "fuse_cache_write_iter fuse_file_write_iter gfs2_file_write_iter do_truncate "
+    "notify_change chown_common chmod_common"
+)
+_POSITION = names("__fdget_pos fdget_pos")
+_USES_POSITION = names(
+    "ksys_read ksys_write *sys_read *sys_write *sys_getdents* *sys_lseek"
+)
+
+_NEW_OR_FREED = names(
+    "__wait_on_freeing_inode find_inode find_inode_fast find_inode_rcu "
+    "find_inode_by_ino_rcu"
+)
+_NEW = names(
+    "wait_on_inode __wait_on_inode wait_on_new_inode iget_locked iget5_locked* "
+    "ilookup* insert_inode_locked*"
+)
+_READS_INODE = names(
+    "*_iget __ext4_iget *_read_locked_inode *_read_inode xfs_iget_cache_*"
+)
+_LOOKS_UP = names("d_alloc_parallel d_wait_lookup")
+
+_NO_FILE = re.compile(
+    "|".join(
+        pattern.pattern
+        for pattern in (_LOCKS_DIRECTORY, _NEW_OR_FREED, _NEW, _LOOKS_UP, _POSITION)
+    )
+)
+
+_SUPERS = names(
+    "super_lock* __super_lock* iterate_supers* __iterate_supers grab_super* get_super* "
+    "user_get_super deactivate_super freeze_super* thaw_super* sync_supers"
+)
+_ENDS_SUPER = names(
+    "generic_shutdown_super deactivate_locked_super kill_block_super do_remount_sb "
+    "reconfigure_super freeze_super thaw_super get_tree_bdev* mount_bdev"
+)
+
+_I_DATA_SEM = names(
+    "ext4_map_blocks ext4_da_map_blocks* ext4_da_get_block_prep ext4_map_query_blocks "
+    "ext4_map_create_blocks ext4_truncate ext4_ext_truncate ext4_ind_truncate "
+    "ext4_punch_hole ext4_get_block*"
+)
+_WITH_I_DATA_SEM = names(
+    "ext4_map_create_blocks ext4_ext_map_blocks ext4_ind_map_blocks ext4_ext_truncate "
+    "ext4_ind_truncate ext4_ext_remove_space ext4_mb_new_blocks ext4_ext_insert_extent "
+    "ext4_find_extent ext4_split_* ext4_ext_convert_*"
+)
+_ILOCK = names("xfs_ilock* xfs_lock_inodes xfs_lock_two_inodes")
+_BUFFER_LOCK = names("xfs_buf_lock _xfs_buf_find xfs_buf_find_lock xfs_buf_get_map")
+_AGI = names("xfs_read_agi xfs_ialloc_read_agi")
+_XFS_CHANGES = names(
+    "xfs_bmapi_write xfs_bmapi_convert_* xfs_bmapi_allocate xfs_bunmapi __xfs_bunmapi "
+    "xfs_trans_commit __xfs_trans_commit xfs_trans_roll* xfs_defer_* xfs_dialloc* "
+    "xfs_ialloc* xfs_difree* xfs_iunlink* xfs_ifree* xfs_itruncate_extents* "
+    "xfs_iomap_write_* xfs_reflink_* xfs_dir_createname xfs_dir_removename "
+    "xfs_attr_set* xfs_alloc_* xfs_free_extent* xfs_ioc_swapext xfs_swap_extents "
+    "xfs_buf_iowait"
+)
+_BTRFS_TREE = names(
+    "btrfs_tree_lock* btrfs_tree_read_lock* __btrfs_tree_*lock* btrfs_lock_root_node "
+    "btrfs_read_lock_root_node btrfs_try_tree_*lock*"
+)
+_BTRFS_SEARCH = names(
+    "btrfs_search_* btrfs_next_* read_block_for_search btrfs_read_node_slot "
+    "btrfs_cow_block __btrfs_cow_block btrfs_force_cow_block push_leaf_* balance_level"
+)
+_QUOTA = names("dqget dquot_acquire dquot_commit dquot_release wait_on_dquot dqput")
+_QUOTA_WORK = names(
+    "dquot_acquire dquot_commit dquot_release ext4_*_dquot qtree_* v2_*_dquot "
+    "do_insert_tree"
+)
+_INVALIDATE = names(
+    "filemap_invalidate_lock* page_cache_ra_* force_page_cache_ra filemap_create_folio "
+    "filemap_fault"
+)
+_INVALIDATES = names(
+    "ext4_punch_hole ext4_zero_range ext4_collapse_range ext4_insert_range "
+    "ext4_setattr ext4_truncate xfs_file_fallocate xfs_vn_setattr* xfs_setattr_size "
+    "f2fs_fallocate f2fs_setattr fuse_file_fallocate btrfs_punch_hole"
+)
+
+_GUESS = Holder("", "", names(""), confidence=POSSIBLE)
+# What a holder of an inner lock is not: still before it, or in a queue of its own.
+_BEFORE = (c.DIRTY_THROTTLE, c.INODE_LOCK, c.JOURNAL_SPACE)
+
+HOLDERS: dict[str, tuple[Holder, ...]] = {
+    c.INODE_LOCK: (
+        replace(
+            _GUESS,
+            why="it frees an inode",
+            source="fs/inode.c __wait_on_freeing_inode() waits for evict() of the "
+            "inode",
+            shows=names("evict evict_inodes dispose_list"),
+            caller=_NEW_OR_FREED,
+        ),
+        replace(
+            _GUESS,
+            why="it reads the inode in",
+            source="fs/inode.c wait_on_new_inode(): I_NEW is cleared when it is read",
+            shows=_READS_INODE,
+            not_shows=_NEW,
+            caller=_NEW,
+        ),
+        replace(
+            _GUESS,
+            why="it is inside a lookup",
+            source="fs/dcache.c d_alloc_parallel() waits until another task's lookup "
+            "of the same name is over",
+            shows=names("*_lookup *_atomic_open *_lookup_revalidate"),
+            caller=_LOOKS_UP,
+        ),
+        replace(
+            _GUESS,
+            why="it uses the open file's position",
+            source="fs/file.c __fdget_pos(): f_pos_lock is held for a whole read or "
+            "write",
+            shows=_USES_POSITION,
+            not_shows=_POSITION,
+            caller=_POSITION,
+            same_program=True,
+        ),
+        replace(
+            _GUESS,
+            why="it is inside an operation on a directory",
+            source="fs/namei.c lookup_slow(), filename_create(), open_last_lookups(), "
+            "fs/readdir.c iterate_dir(): they hold the directory's i_rwsem",
+            shows=_IN_DIRECTORY,
+            also=_DIRECTORY_CALL,
+            not_in=(c.INODE_LOCK,),
+            caller=_LOCKS_DIRECTORY,
+        ),
+        replace(
+            _GUESS,
+            why="it holds a directory's lock and waits for the next one",
+            source="fs/namei.c vfs_unlink(), vfs_rename(): the directory's i_rwsem is "
+            "taken before the victim's",
+            shows=_SECOND_LOCK,
+            caller=_LOCKS_DIRECTORY,
+        ),
+        replace(
+            _GUESS,
+            why="it is inside an operation on a file",
+            source="include/linux/fs.h inode_lock(): fs/ext4/file.c "
+            "ext4_buffered_write_iter(), fs/open.c do_truncate(), ...: the file's "
+            "i_rwsem",
+            shows=_IN_FILE,
+            not_in=(c.INODE_LOCK,),
+            not_caller=_NO_FILE,
+            same_program=True,
+        ),
+    ),
+    c.FS_LOCK: (
+        Holder(
+            "it freezes the file system",
+            "fs/super.c freeze_super(): s_writers keeps all writes out",
+            _FREEZES,
+            of=_STARTS_WRITE,
+            not_of=_FREEZES,
+        ),
+        replace(
+            _GUESS,
+            why="it changes the whole file system, holding s_umount",
+            source="fs/super.c deactivate_super(), reconfigure_super(), freeze_super()",
+            shows=_ENDS_SUPER,
+            caller=_SUPERS,
+            not_of=_ENDS_SUPER,
+        ),
+        replace(
+            _GUESS,
+            why="it changes a file's block map",
+            source="fs/ext4/inode.c ext4_map_blocks(), ext4_truncate(): i_data_sem",
+            shows=_WITH_I_DATA_SEM,
+            not_in=(*_BEFORE, c.FS_LOCK, c.JOURNAL_TRANSACTION),
+            caller=_I_DATA_SEM,
+        ),
+        replace(
+            _GUESS,
+            why="it changes the list of orphans",
+            source="fs/ext4/orphan.c ext4_orphan_del() holds s_orphan_lock while it "
+            "gets access to a buffer",
+            shows=names("ext4_orphan_del ext3_orphan_del"),
+            not_in=(c.FS_LOCK,),
+            caller=names("ext*_orphan_add ext*_orphan_del"),
+        ),
+        replace(
+            _GUESS,
+            why="it changes an inode in a transaction",
+            source="fs/xfs/xfs_trans_inode.c xfs_trans_ijoin(): the ILOCK is held "
+            "until the transaction ends",
+            shows=_XFS_CHANGES,
+            not_shows=names("xfs_ilock* xfs_trans_alloc*"),
+            not_in=_BEFORE,
+            of=_ILOCK,
+        ),
+        replace(
+            _GUESS,
+            why="it allocates an inode with the group's AGI locked",
+            source="fs/xfs/libxfs/xfs_ialloc.c xfs_dialloc(): the AGI's buffer is "
+            "locked before the AGF's, and both until the transaction ends",
+            shows=names("xfs_ialloc_ag_alloc xfs_dialloc* xfs_difree* xfs_inobt_*"),
+            not_shows=_AGI,
+            of=_AGI,
+        ),
+        replace(
+            _GUESS,
+            why="it has the buffers of its transaction locked",
+            source="fs/xfs/xfs_trans_buf.c xfs_trans_read_buf_map(): a transaction "
+            "keeps its buffers locked until it ends",
+            shows=_XFS_CHANGES,
+            not_shows=names("xfs_buf_lock xfs_ilock* xfs_trans_alloc*"),
+            not_in=(*_BEFORE, c.FS_LOCK),
+            of=_BUFFER_LOCK,
+        ),
+        replace(
+            _GUESS,
+            why="it holds a range of a file",
+            source="fs/btrfs/extent-io-tree.c lock_extent(): taken by fiemap, "
+            "readahead, clone and the end of ordered data, never by a commit",
+            shows=BTRFS_RANGE_HOLDERS,
+            not_shows=BTRFS_RANGE_WAITS,
+            of=BTRFS_RANGE_WAITS,
+        ),
+        replace(
+            _GUESS,
+            why="it searches a tree with blocks of it locked",
+            source="fs/btrfs/ctree.c btrfs_search_slot() reads a block with its parent "
+            "locked",
+            shows=_BTRFS_SEARCH,
+            not_shows=_BTRFS_TREE,
+            not_in=(c.FS_TRANSACTION,),
+            of=_BTRFS_TREE,
+        ),
+        replace(
+            _GUESS,
+            why="it is further inside the function that takes the lock",
+            source="include/linux/mutex.h: who is past mutex_lock() in a function "
+            "holds the lock while it calls others",
+            shows=names("*"),
+            not_in=_BEFORE,
+            same_function=True,
+        ),
+        replace(
+            _GUESS,
+            why="it writes quotas",
+            source="fs/quota/dquot.c dquot_acquire(), dquot_commit(): dq_lock",
+            shows=_QUOTA_WORK,
+            not_in=(c.FS_LOCK,),
+            of=_QUOTA,
+        ),
+        replace(
+            _GUESS,
+            why="it removes pages of a file",
+            source="include/linux/fs.h filemap_invalidate_lock(): truncation and holes "
+            "keep readers out",
+            shows=_INVALIDATES,
+            not_in=(*_BEFORE, c.FS_LOCK),
+            of=_INVALIDATE,
+        ),
+        replace(
+            _GUESS,
+            why="it holds a range of a file",
+            source="OpenZFS module/os/linux/zfs/zfs_vnops_os.c zfs_write(): "
+            "zfs_rangelock_enter()",
+            shows=names("zfs_write zfs_read zfs_space zfs_clone_range zfs_get_data"),
+            not_in=(c.FS_LOCK,),
+            of=names("zfs_rangelock_* zfs_range_lock*"),
+        ),
+    ),
+}

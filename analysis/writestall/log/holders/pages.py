@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""pages: who ends waits for pages: their locks, their writeback, throttling, memory."""
+
+from __future__ import annotations
+
+from writestall.classify import classes as c
+from writestall.log.holders.form import Holder, names
+from writestall.log.stuck import POSSIBLE
+
+FLUSHER = names(
+    "writeback_sb_inodes wb_workfn wb_do_writeback wb_writeback bdi_writeback_workfn "
+    "bdi_writeback_task bdi_writeback_thread bdi_start_fn background_writeout "
+    "wb_kupdate pdflush __pdflush"
+)
+# A page that is not up to date is locked for a read, which ends by itself; so are the
+# pages of nodes and of metadata of f2fs (fs/f2fs/node.c, checkpoint.c).
+_READS = names(
+    "filemap_read filemap_update_page filemap_get_pages filemap_read_folio "
+    "do_generic_file_read generic_file_buffered_read generic_file_aio_read "
+    "do_read_cache_folio do_read_cache_page read_cache_page* "
+    "*get_node_page* *get_node_folio* *get_meta_page* *get_meta_folio*"
+)
+# From lock to unlock of one page that is written.
+_WRITES_PAGE = names(
+    "writeback_iter mpage_map_and_submit_extent mpage_map_and_submit_buffers "
+    "mpage_process_page_bufs mpage_process_folio mpage_submit_folio mpage_submit_page "
+    "ext4_bio_write_folio ext4_bio_write_page block_write_full_* __block_write_full_* "
+    "iomap_writepage_map* iomap_writeback_folio iomap_do_writepage iomap_add_to_ioend "
+    "xfs_map_blocks xfs_do_writepage xfs_vm_writepage xfs_convert_page "
+    "__extent_writepage* extent_writepage writepage_delalloc btrfs_run_delalloc_range "
+    "cow_file_range* f2fs_write_single_data_page f2fs_do_write_data_page "
+    "__write_data_page nfs_writepages_callback nfs_writepage_locked nfs_do_writepage "
+    "nfs_page_async_flush pageout"
+)
+_PERHAPS_WRITES_PAGE = names(
+    "write_cache_pages *_write_cache_pages mpage_prepare_extent_to_map *_writepages "
+    "*_writepage do_writepages"
+)
+# mm/page-writeback.c, block/fops.c: pages of the block device, not of a file.
+_OF_DEVICE = "writepage_cb blkdev_writepage blkdev_writepages"
+# fs/ext4/page-io.c ext4_io_submit() below these follows the unlock of the last page.
+_AFTER_UNLOCK = names(f"ext4_io_submit {_OF_DEVICE}")
+_LOCKS_PAGES = names(
+    "prepare_pages btrfs_dirty_pages btrfs_set_extent_delalloc *_write_begin "
+    "truncate_inode_pages_range truncate_inode_partial_* "
+    "invalidate_inode_pages2_range migrate_pages* *_page_mkwrite"
+)
+_NOT_WITH_PAGE = (c.PAGE_LOCK, c.DIRTY_THROTTLE, c.INODE_LOCK)
+_END_IO = names(
+    "ext4_end_io_*work ext4_end_*_work xfs_end_io iomap_finish_ioend* "
+    "finish_ordered_fn btrfs_finish_ordered_io btrfs_finish_one_ordered"
+)
+_SUBMITS = names(
+    "submit_bio submit_bio_noacct* __submit_bio* generic_make_request* submit_bh* "
+    "_submit_bh direct_make_request"
+)
+_ALL_INODES = names(
+    "wb_wait_for_completion wb_wait_completion bdi_sched_wait *writeback_inodes_sb* "
+    "sync_inodes_sb"
+)
+_ONE_INODE = names("inode_wait_for_writeback __inode_wait_for_writeback")
+_ZFS_THROTTLE = names("dmu_tx_wait dmu_tx_delay")
+_KSWAPD = names("kswapd balance_pgdat")
+
+HOLDERS: dict[str, tuple[Holder, ...]] = {
+    c.PAGE_LOCK: (
+        Holder(
+            "it writes a page and holds its lock",
+            "mm/page-writeback.c writeback_iter() (write_cache_pages() before 6.9) "
+            "locks a page, waits for its writeback, and has it written, all under the "
+            "lock; a task that waits for a page's lock sends nothing",
+            _WRITES_PAGE,
+            not_shows=names(_OF_DEVICE),
+            not_in=(*_NOT_WITH_PAGE, c.JOURNAL_TRANSACTION),
+            not_of=_READS,
+        ),
+        Holder(
+            "it writes pages and may hold a lock of one",
+            "fs/iomap/buffered-io.c iomap_writepages(): its last bio goes down with no "
+            "page locked, those before it with one",
+            _PERHAPS_WRITES_PAGE,
+            not_shows=_AFTER_UNLOCK,
+            not_in=(*_NOT_WITH_PAGE, c.JOURNAL_TRANSACTION),
+            not_of=_READS,
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it may hold a page's lock",
+            "fs/btrfs/file.c prepare_pages(), fs/buffer.c block_write_begin(), "
+            "mm/truncate.c truncate_inode_pages_range(): they sleep with pages locked",
+            _LOCKS_PAGES,
+            not_in=_NOT_WITH_PAGE,
+            not_of=_READS,
+            confidence=POSSIBLE,
+        ),
+    ),
+    c.PAGE_WRITEBACK: (
+        Holder(
+            "its work ends the writeback",
+            "fs/ext4/page-io.c ext4_end_io_end(), fs/xfs/xfs_aops.c xfs_end_io(), "
+            "fs/btrfs/inode.c btrfs_finish_one_ordered(): pages stay under writeback "
+            "until this work is done",
+            _END_IO,
+            not_of=_END_IO,
+        ),
+        Holder(
+            "it writes the file system's inodes",
+            "fs/fs-writeback.c sync_inodes_sb() queues work for the flusher and waits",
+            FLUSHER,
+            of=_ALL_INODES,
+            not_of=FLUSHER,
+            any_right=True,
+        ),
+        Holder(
+            "it writes an inode",
+            "fs/fs-writeback.c inode_wait_for_writeback(): I_SYNC is set by who writes",
+            names("__writeback_single_inode writeback_single_inode"),
+            caller=_ONE_INODE,
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it is on the way down to the disk with pages under writeback",
+            "mm/page-writeback.c do_writepages(): PG_writeback is set before "
+            "submit_bio(), and cleared when the bio ends",
+            _SUBMITS,
+            also=_PERHAPS_WRITES_PAGE,
+            not_shows=names(_OF_DEVICE),
+            confidence=POSSIBLE,
+        ),
+    ),
+    c.DIRTY_THROTTLE: (
+        Holder(
+            "it cleans the dirty pages",
+            "mm/page-writeback.c balance_dirty_pages() waits for the flusher",
+            FLUSHER,
+            not_of=_ZFS_THROTTLE,
+            any_right=True,
+        ),
+        Holder(
+            "it writes the dirty data",
+            "OpenZFS module/zfs/dsl_pool.c dsl_pool_sync(): dirty data shrinks as "
+            "transaction groups are synced",
+            names("txg_sync_thread"),
+            of=_ZFS_THROTTLE,
+        ),
+    ),
+    c.MEMORY: (
+        Holder(
+            "it reclaims memory",
+            "mm/vmscan.c throttle_direct_reclaim() waits for kswapd",
+            _KSWAPD,
+            of=names("throttle_direct_reclaim"),
+            stacked=True,
+        ),
+    ),
+}

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""processes: who ends waits for a process: its memory map's lock, its requests."""
+
+from __future__ import annotations
+
+from writestall.classify import classes as c
+from writestall.classify.rules.locks import MMAP_LOCK
+from writestall.log.holders.form import Holder, names
+from writestall.log.stuck import POSSIBLE
+
+_MMAP_LOCK = names(" ".join(MMAP_LOCK))
+_HOLDS_MMAP_LOCK = names(
+    "handle_mm_fault __handle_mm_fault do_mmap mmap_region do_munmap do_vmi_munmap "
+    "do_vmi_align_munmap __get_user_pages unmap_vmas unmap_region zap_page_range* "
+    "mprotect_fixup madvise_*"
+)
+_MOVES = names("__cgroup_procs_write cgroup_attach_lock cgroup_attach_task_all")
+_STARTS_OR_ENDS = names("exit_signals copy_process cgroup_threadgroup_change_begin")
+_REQUESTS = names("io_wq_put_and_exit io_ring_exit_work io_uring_cancel_generic")
+_WORKER = names("io_worker_handle_work io_wq_submit_work io_wqe_worker io_wq_worker")
+
+HOLDERS: dict[str, tuple[Holder, ...]] = {
+    c.OTHER: (
+        Holder(
+            "it holds the lock of its process's memory map",
+            "mm/memory.c handle_mm_fault(), mm/mmap.c do_mmap(): they run under "
+            "mmap_lock, a page fault's I/O included",
+            _HOLDS_MMAP_LOCK,
+            caller=_MMAP_LOCK,
+            not_in=(c.OTHER,),
+            confidence=POSSIBLE,
+            same_program=True,
+        ),
+        Holder(
+            "it moves tasks between cgroups",
+            "kernel/cgroup/cgroup.c cgroup_attach_lock(): cgroup_threadgroup_rwsem for "
+            "writing keeps fork() and exit() out",
+            _MOVES,
+            not_shows=_STARTS_OR_ENDS,
+            caller=_STARTS_OR_ENDS,
+        ),
+        Holder(
+            "it starts or ends a task",
+            "include/linux/cgroup-defs.h cgroup_threadgroup_change_begin(): fork() and "
+            "exit() hold cgroup_threadgroup_rwsem for reading",
+            _STARTS_OR_ENDS,
+            not_in=(c.OTHER,),
+            caller=_MOVES,
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it scans the quota groups again",
+            "fs/btrfs/qgroup.c btrfs_qgroup_wait_for_completion(), "
+            "btrfs_quota_disable()",
+            names("btrfs_qgroup_rescan_worker"),
+            caller=names("btrfs_qgroup_wait_for_completion btrfs_quota_disable"),
+        ),
+        Holder(
+            "it does a request of the waiter's io_uring",
+            "io_uring/io-wq.c io_wq_worker(): its name tells whose worker it is",
+            _WORKER,
+            of=_REQUESTS,
+            worker_of=True,
+        ),
+        Holder(
+            "it does a request of an io_uring",
+            "io_uring/io_uring.c io_ring_exit_work() waits until all are over",
+            _WORKER,
+            of=names("io_ring_exit_work"),
+            confidence=POSSIBLE,
+        ),
+    ),
+}

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""transactions: who ends waits for transactions and checkpoints of file systems."""
+
+from __future__ import annotations
+
+from writestall.classify import classes as c
+from writestall.log.holders.form import Holder, names
+from writestall.log.stuck import POSSIBLE
+
+_BTRFS_COMMIT = names("btrfs_commit_transaction")
+_BTRFS_FOLLOWS = names("wait_for_commit")
+_BTRFS_TICKETS = names(
+    "wait_reserve_ticket handle_reserve_ticket __reserve_bytes reserve_metadata_bytes "
+    "btrfs_reserve_*"
+)
+_BTRFS_NOT_JOINED = names(
+    "start_transaction join_transaction wait_current_trans* wait_for_commit "
+    "btrfs_wait_for_commit btrfs_commit_transaction* btrfs_throttle "
+    "btrfs_qgroup_wait_for_completion"
+)
+# Given a transaction's handle, or run after btrfs_join_transaction().
+_BTRFS_JOINED = names(
+    "btrfs_finish_one_ordered btrfs_finish_ordered_io btrfs_insert_* "
+    "btrfs_update_inode* btrfs_drop_extent* insert_reserved_file_extent "
+    "btrfs_cow_block __btrfs_cow_block btrfs_force_cow_block btrfs_del_items "
+    "btrfs_alloc_tree_block btrfs_unlink_inode btrfs_truncate_inode_items "
+    "btrfs_quota_disable btrfs_quota_enable btrfs_remove_qgroup btrfs_create_qgroup "
+    "btrfs_run_delayed_refs __btrfs_run_delayed_refs"
+)
+# fs/btrfs/extent-io-tree.c: who waits for a range's lock, and who holds one.
+BTRFS_RANGE_WAITS = names(
+    "lock_extent* __lock_extent* wait_extent_bit btrfs_lock_extent* "
+    "lock_and_cleanup_extent_if_need"
+)
+BTRFS_RANGE_HOLDERS = names(
+    "extent_fiemap extent_readahead extent_readpages btrfs_readahead btrfs_read_folio "
+    "btrfs_clone* btrfs_finish_one_ordered btrfs_finish_ordered_io btrfs_truncate "
+    "btrfs_cont_expand btrfs_punch_hole* btrfs_dio_iomap_begin run_delalloc_nocow "
+    "btrfs_get_blocks_direct* btrfs_buffered_write btrfs_page_mkwrite "
+    "btrfs_invalidate_folio btrfs_evict_inode btrfs_zero_range"
+)
+_BTRFS_SYNC_LOG = names("btrfs_sync_log")
+_BTRFS_LOG_WAIT = names("wait_log_commit start_log_trans")
+_F2FS_CHECKPOINT = names(
+    "f2fs_write_checkpoint write_checkpoint block_operations __write_checkpoint_sync "
+    "__checkpoint_and_complete_reqs issue_checkpoint_thread do_checkpoint"
+)
+_F2FS_OPERATION = names(
+    "f2fs_map_blocks f2fs_create f2fs_mkdir f2fs_unlink f2fs_rename* f2fs_new_inode "
+    "f2fs_do_write_data_page f2fs_do_truncate_blocks f2fs_convert_inline_inode"
+)
+_TXG_SYNC = names("txg_sync_thread")
+_THREADS = names(
+    "nilfs_segctor_thread nilfs_segctor_construct gfs2_logd jfs_lazycommit jfs_sync "
+    "ubifs_bg_thread do_commit ocfs2_commit_thread flush_async_commits do_journal_end "
+    "bch2_journal_reclaim_thread bch2_journal_write_work"
+)
+
+_F2FS_GC = names("f2fs_gc do_garbage_collect gc_thread_func")
+
+HOLDERS: dict[str, tuple[Holder, ...]] = {
+    c.OTHER: (
+        Holder(
+            "it inactivates inodes",
+            "fs/xfs/xfs_icache.c xfs_inodegc_flush(), xfs_inodegc_queue(): they wait "
+            "for xfs_inodegc_worker()",
+            names("xfs_inodegc_worker"),
+            caller=names(
+                "xfs_inodegc_* flush_work __flush_work flush_workqueue "
+                "__flush_workqueue"
+            ),
+            of=names("xfs_inodegc_flush xfs_inodegc_queue xfs_inodegc_push"),
+        ),
+    ),
+    c.FS_TRANSACTION: (
+        Holder(
+            "it makes room",
+            "fs/btrfs/space-info.c wait_reserve_ticket() waits for flush_space() of "
+            "the reclaim work",
+            names("flush_space btrfs_async_reclaim_* btrfs_preempt_reclaim_*"),
+            of=_BTRFS_TICKETS,
+            not_of=names("flush_space"),
+        ),
+        # Delayed references are run by a work, no commit (fs/btrfs/extent-tree.c).
+        Holder(
+            "it commits the transaction",
+            "fs/btrfs/transaction.c wait_current_trans(), wait_for_commit(): until the "
+            "commit is done, whoever runs it",
+            _BTRFS_COMMIT,
+            not_shows=_BTRFS_FOLLOWS,
+            caller=names(
+                "start_transaction join_transaction wait_current_trans* "
+                "wait_for_commit btrfs_wait_for_commit wait_reserve_ticket "
+                "handle_reserve_ticket"
+            ),
+        ),
+        Holder(
+            "it has joined the transaction, and the commit waits for all who have",
+            "fs/btrfs/transaction.c btrfs_commit_transaction() waits on writer_wait "
+            "until num_writers is 1",
+            _BTRFS_JOINED,
+            not_shows=_BTRFS_NOT_JOINED,
+            caller=_BTRFS_COMMIT,
+            confidence=POSSIBLE,
+            any_right=True,
+        ),
+        Holder(
+            "it ends data that the commit waits for",
+            "fs/btrfs/transaction.c btrfs_commit_transaction() waits until "
+            "pending_ordered is 0, that is for btrfs_finish_ordered_io()",
+            names("btrfs_finish_one_ordered btrfs_finish_ordered_io"),
+            caller=_BTRFS_COMMIT,
+            confidence=POSSIBLE,
+            any_right=True,
+        ),
+        Holder(
+            "it writes the log tree",
+            "fs/btrfs/tree-log.c wait_log_commit(): one task commits a log tree, the "
+            "others wait for it",
+            _BTRFS_SYNC_LOG,
+            not_shows=_BTRFS_LOG_WAIT,
+            caller=_BTRFS_LOG_WAIT,
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it writes the checkpoint",
+            "fs/f2fs/checkpoint.c block_operations() keeps all operations out",
+            _F2FS_CHECKPOINT,
+            of=names("f2fs_*"),
+            not_of=_F2FS_CHECKPOINT,
+        ),
+        Holder(
+            "it collects garbage and holds gc_lock",
+            "fs/f2fs/segment.c f2fs_balance_fs(), fs/f2fs/gc.c gc_thread_func()",
+            _F2FS_GC,
+            not_in=(c.FS_TRANSACTION,),
+            of=names("f2fs_balance_fs* f2fs_gc gc_thread_func"),
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it is in an operation that the checkpoint waits for",
+            "fs/f2fs/checkpoint.c block_operations() takes cp_rwsem, which "
+            "f2fs_lock_op() holds",
+            _F2FS_OPERATION,
+            of=names("block_operations"),
+            not_in=(c.FS_TRANSACTION, c.INODE_LOCK),
+            confidence=POSSIBLE,
+            any_right=True,
+        ),
+        Holder(
+            "it syncs the transaction group",
+            "OpenZFS module/zfs/txg.c txg_wait_synced(), txg_wait_open()",
+            _TXG_SYNC,
+            of=names("txg_* dmu_* zil_* zfs_* zpl_* dsl_* spa_*"),
+            not_of=_TXG_SYNC,
+        ),
+        Holder(
+            "it commits the transaction",
+            "fs/nilfs2/segment.c, fs/gfs2/log.c, fs/jfs/jfs_txnmgr.c, "
+            "fs/ubifs/commit.c, fs/ocfs2/journal.c, fs/reiserfs/journal.c: "
+            "transactions wait for these",
+            _THREADS,
+            not_of=_THREADS,
+        ),
+    ),
+}

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""owners: read what the kernel says about locks and their owners.
+
+kernel/hung_task.c debug_show_blocker() names the owner of the lock that a hung task
+waits for: of a mutex since 6.16, of semaphores and rw-semaphores since 6.17.
+kernel/locking/lockdep.c print_lock() lists the locks of a task, at the end of a round
+of hung-task reports, or for sysrq d. It lists the lock that is still waited for as
+well, and lists it last: lock_acquire() comes before the wait.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from writestall.log.reading import LoggedTask
+
+MUTEX, SEMAPHORE, RW_SEMAPHORE = "mutex", "semaphore", "rw-semaphore"
+_TASK = r"INFO: task .{1,32}:(?P<pid>\d{1,10}) (?:<(?:reader|writer)> )?(?:is )?"
+_BLOCKED = re.compile(_TASK + r"blocked on\b")
+_BLOCKER = re.compile(
+    _TASK + r"blocked on an? (?P<lock>mutex|semaphore|rw-semaphore)\b"
+    r"(?:, but the (?:owner|last holder) is not found"
+    r"| likely (?:owned|last held) by (?:reader |writer )?"
+    r"task (?P<comm>.{1,32}):(?P<owner>\d{1,10})(?: <(?P<by>reader|writer)>)?)"
+)
+_LIST = re.compile(r"\b\d{1,3} locks? held by (?P<comm>.{1,32})/(?P<pid>\d{1,10}):")
+# Before 4.15 no address stands before the class.
+_HELD = re.compile(
+    r"#\d{1,3}:\s{1,4}(?:(?P<address>[0-9a-f]{8,16})\s{0,4})?\((?P<name>.{1,120})\)"
+    r"\s{0,2}\{[^}]{0,40}\}.{0,16}?, at: (?:\[<[0-9a-f]{8,16}>\] )?"
+    r"(?P<at>[A-Za-z_][\w.]*)"
+)
+_TURNED_OFF = re.compile(r"INFO: lockdep is turned off\.")
+
+
+@dataclass(frozen=True, slots=True)
+class Blocker:
+    """The line about the lock that task `pid` waits for; `owner` is its owner's pid.
+
+    `owner` is None where the kernel did not find it. `by`: `reader` or `writer`.
+    """
+
+    line: int
+    pid: int
+    lock: str
+    comm: str | None = None
+    owner: int | None = None
+    by: str | None = None
+
+    @property
+    def why(self) -> str:
+        """What the kernel says, for the answer."""
+        if self.lock == SEMAPHORE:
+            return "the kernel names it as the semaphore's last holder"
+        if self.by == "reader":
+            return "the kernel names it as a reader that owns the rw-semaphore"
+        return f"the kernel names it as the {self.lock}'s owner"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One entry of a list of locks: the lock's class, and the function that took it."""
+
+    address: str | None
+    name: str
+    at: str
+
+    def is_same(self, other: Held) -> bool:
+        """True for one lock, as far as lists tell: by address, else by class."""
+        if self.address is None or other.address is None:
+            return self.name == other.name
+        return self.address == other.address
+
+
+@dataclass(slots=True)
+class LockList:
+    """The locks of one task."""
+
+    line: int
+    comm: str
+    pid: int
+    locks: list[Held]
+
+    def names(self) -> set[str]:
+        """What tells its locks from others: the address, without one the class."""
+        return {held.address or held.name for held in self.locks}
+
+
+class LockLines:
+    """Collects the lines about locks; any other line is left to the caller."""
+
+    def __init__(self) -> None:
+        self.blockers: list[Blocker] = []
+        self.lists: list[LockList] = []
+        self.turned_off = False
+        self._cut = ""
+
+    def line(self, number: int, body: str) -> bool:
+        """True when a line was about locks."""
+        whole = f"{self._cut} {body.strip()}" if self._cut else body
+        self._cut = ""
+        if match := _BLOCKER.search(whole):
+            told, owner = match.groupdict(), match["owner"]
+            self.blockers.append(
+                Blocker(
+                    number,
+                    int(match["pid"]),
+                    match["lock"],
+                    told["comm"],
+                    int(owner) if owner else None,
+                    told["by"],
+                )
+            )
+            return True
+        if _BLOCKED.search(body):
+            # Cut by a mailer: the owner is on the next line.
+            self._cut = body.rstrip()
+            return True
+        return self._lock_list(number, body)
+
+    def _lock_list(self, number: int, body: str) -> bool:
+        if match := _LIST.search(body):
+            entry = LockList(number, match["comm"], int(match["pid"]), [])
+            self.lists.append(entry)
+            return True
+        match = _HELD.search(body)
+        if match and self.lists:
+            held = Held(match["address"], match["name"], match["at"])
+            self.lists[-1].locks.append(held)
+        self.turned_off = self.turned_off or bool(_TURNED_OFF.search(body))
+        return match is not None
+
+
+def attach(
+    tasks: list[LoggedTask],
+    said: LockLines,
+    make: type[LoggedTask],
+    host: str = "",
+) -> set[int]:
+    """Give tasks what is said about locks; add those that only a list of locks names.
+
+    A line belongs to the task's last report before it. Returned are the lines of the
+    stacks that the kernel shows because they are an owner's.
+    """
+    shown = set()
+    lines = [task.line for task in tasks]
+    stacks: dict[int | None, list[LoggedTask]] = defaultdict(list)
+    for task in tasks:
+        task.lockdep_off |= said.turned_off and task.host == host
+        if task.host == host:
+            stacks[task.pid].append(task)
+    for blocker in said.blockers:
+        if found := _last(stacks[blocker.pid], blocker.line):
+            found.blocker = blocker
+        after = bisect_right(lines, blocker.line)
+        if after < len(tasks) and tasks[after].pid == blocker.owner:
+            shown.add(tasks[after].line)
+    # Tasks without a stack count if they hold a lock that is in another list as well.
+    times = Counter(key for entry in said.lists for key in entry.names())
+    for entry in said.lists:
+        found = _last(stacks[entry.pid], entry.line)
+        if found is None:
+            if all(times[key] == 1 for key in entry.names()):
+                continue
+            found = make(entry.line, entry.comm, entry.pid, host=host)
+            tasks.append(found)
+            stacks[entry.pid].insert(0, found)
+        found.held = tuple(entry.locks)
+    tasks.sort(key=lambda task: task.line)
+    return shown
+
+
+def _last(stacks: list[LoggedTask], line: int) -> LoggedTask | None:
+    """The last of a task's stacks up to a line."""
+    at = bisect_right(stacks, line, key=lambda task: task.line)
+    return stacks[at - 1] if at else None

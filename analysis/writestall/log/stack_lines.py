@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""stack_lines: find the frames of a stack in a line of a kernel log.
+
+`symbol+0x1a/0x30 [module]` (kernel/kallsyms.c), its forms of older kernels and other
+architectures, of crash(8), of scripts/decode_stacktrace.sh and of syzkaller.
+"""
+
+from __future__ import annotations
+
+import re
+
+from writestall.classify.frames import Frame, frame
+
+# `symbol+0x1a/0x30 [module 0123abcd]`, `? ` before it where it is a guess. crash(8)
+# prints `#1 [ffff...] symbol at ffff... [module]` instead, `bt -s` with `symbol+26`.
+# 64-bit PowerPC's first ABI marks code by a dot: `.schedule+0x80/0x7d4`.
+_FRAME = re.compile(
+    r"(?P<guess>\?\s{1,4})?(?<![\w.$])\.?(?P<symbol>[A-Za-z_][\w.$]{0,120})"
+    r"(?:\+0x(?P<offset>[0-9a-f]{1,8})(?:/0x(?P<size>[0-9a-f]{1,8}))?"
+    r"(?:\s{1,4}\[(?P<module>[\w-]{1,64})(?:\s[0-9a-f]{8,64})?\])?"
+    r"|(?:\+\d{1,8})? at [0-9a-f]{8,16}(?:\s{1,4}\[(?P<module2>[\w-]{1,64})\])?$)",
+    re.IGNORECASE,
+)
+# A line with one such frame and nothing else, as most are.
+_ALONE = re.compile(
+    r"\s{0,16}(?:\[<[0-9a-fx]{1,18}>\]\s{1,4})?(?P<guess>\?\s{1,4})?"
+    r"(?P<symbol>[A-Za-z_][\w.$]{0,120})\+0x(?P<offset>[0-9a-f]{1,8})"
+    r"/0x(?P<size>[0-9a-f]{1,8})(?:\s{1,4}\[(?P<module>[\w-]{1,64})\])?\s{0,16}"
+)
+# The same by scripts/decode_stacktrace.sh, `symbol (fs/file.c:12 fs/file.h:3) module`,
+# and by syzkaller, which names inlined functions too: `symbol fs/file.c:12 [inline]`.
+_DECODED = re.compile(
+    r"\s{0,16}(?P<guess>\?\s{1,4})?(?P<symbol>[A-Za-z_][\w.$]{0,120})"
+    r"(?: \((?:[\w./+-]{1,120}:\d{1,6}|\?\?:\?).{0,400}\)"
+    r"(?: \[?(?P<module>[\w-]{1,64})\]?)?"
+    r"| [\w./+-]{1,120}:-?\d{1,6} \[inline\])\s{0,16}$"
+)
+# Where addr2line -i, scripts/faddr2line and scripts/decode_stacktrace.sh find a frame's
+# code: functions inlined into it first, its own last, a line for each.
+_PLACE = re.compile(
+    r"\s{0,16}(?:\(inlined by\) )?(?P<symbol>[A-Za-z_][\w.$]{0,120})"
+    r" at (?:[\w./+-]{1,160}:(?:\d{1,6}|\?)|\?\?:\S)"
+    r"(?: \(discriminator \d{1,4}\))?\s{0,16}"
+    r"|\s{0,16}\(discriminator \d{1,4}\)|\s{0,16}\(inlined by\) "
+    r"(?P<symbol2>[A-Za-z_][\w.$]{0,120})(?: \([\w./+-]{1,160}:\d{1,6}.{0,40}\))?"
+)
+# Where stacks begin: nothing calls these. arch/x86/entry/entry_64.S,
+# arch/arm64/kernel/entry.S, arch/arm/kernel/entry-common.S.
+_BOTTOM = re.compile(
+    r"ret_from_(?:fork|kernel_thread)\w*|child_rip|kernel_thread_helper"
+    r"|entry_SYSCALL_64\w*|system_call_fastpath|el0_sync|el0_svc|el0t_64_sync"
+    r"|ret_fast_syscall"
+)
+# /proc/PID/stack ends so before 5.2: ULONG_MAX (kernel/stacktrace.c).
+_END = re.compile(r"\b0xf{8}(?:f{8})?$")
+# Lines with symbols that are no frames: registers, locks held (lockdep), faults.
+_NO_FRAMES = re.compile(
+    r"\b(?:[RE]?IP|PC|LR|pc|lr|epc|NIP) ?(?::|is at)|\bat: |^\s*#\d+:|Code:"
+    r"|Modules linked"
+)
+
+
+def found(body: str) -> list[re.Match[str]]:
+    """The frames of a line."""
+    if match := _ALONE.fullmatch(body):
+        return [match]
+    if _NO_FRAMES.search(body):
+        return []
+    if match := _DECODED.match(body):
+        return [match]
+    return list(_FRAME.finditer(body))
+
+
+def place(body: str) -> str | None:
+    """The function in a line that only tells where the frame before it has its code;
+    an empty text where it is left out; None for any other line."""
+    match = _PLACE.fullmatch(body)
+    return (match["symbol"] or match["symbol2"] or "") if match else None
+
+
+def frame_of(match: re.Match[str]) -> Frame:
+    """What a match stands for."""
+    told = match.groupdict()
+    return frame(match["symbol"], told.get("module") or told.get("module2"))
+
+
+def is_guess(match: re.Match[str]) -> bool:
+    """True for an address the kernel found on the stack and does not vouch for."""
+    return bool(match.groupdict().get("guess"))
+
+
+def is_pointer(match: re.Match[str]) -> bool:
+    """True for a guess that is no return address but a pointer to a function.
+
+    Nothing returns to a function's first byte: it is the callback of a wait, mostly. It
+    is printed as `f+0x0`, since 2.6.39 as the end of the function before it, as in
+    `e+0x70/0x70` (Documentation/core-api/printk-formats.rst, %pB).
+    """
+    told = match.groupdict()
+    offset, size = told.get("offset"), told.get("size")
+    return offset is not None and int(offset, 16) in (0, int(size or "0", 16))
+
+
+def is_bottom(symbol: str) -> bool:
+    """True for a function in which stacks begin."""
+    return _BOTTOM.fullmatch(symbol) is not None
+
+
+def starts_bottom(symbol: str) -> bool:
+    """True for these and their parts: a stack may begin with several."""
+    return _BOTTOM.match(symbol) is not None
+
+
+def is_end(body: str) -> bool:
+    """True for the line that ends a stack of /proc in old kernels."""
+    return _END.search(body) is not None

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""stacks: read the stacks out of the lines that one task or CPU printed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from writestall.classify.frames import Frame
+from writestall.log import heads, stack_lines
+from writestall.log.lines import Line
+from writestall.log.owners import Blocker, Held, LockLines
+
+MAX_FRAMES = 256
+# Lines without a frame that do not end a stack: a wrapped module name, <TASK>, a dump
+# of raw words.
+MAX_GAP = 3
+# Lines between a task's name and its stack, where a script printed both.
+MAX_LABEL_LINES = 3
+
+
+@dataclass(slots=True)
+class LoggedTask:
+    """One stack of a log. `line` is where it begins, counted from 1.
+
+    `shot` counts the moments the log shows: stacks of one shot stood at once, and
+    stacks of two hosts never share one. `frames` are innermost first; `guesses` are
+    those and the ones the kernel marked with `?`: addresses that lay on the stack and
+    may be left over. `blocker` is what the kernel says of the lock waited for, `held`
+    the locks that lockdep lists. `times`: how often the same stack, without a pid, is
+    in the log.
+    """
+
+    line: int
+    comm: str | None = None
+    pid: int | None = None
+    state: str | None = None
+    workqueue: str | None = None
+    frames: list[Frame] = field(default_factory=list)
+    guesses: list[Frame] = field(default_factory=list)
+    shot: int = 0
+    host: str = ""
+    blocker: Blocker | None = None
+    held: tuple[Held, ...] = ()
+    lockdep_off: bool = False
+    times: int = 1
+
+
+_TRACE = re.compile(r"\bCall [Tt]race:|\bBacktrace:|^\s*Stack:")
+_WORKQUEUE = re.compile(r"\bWorkqueue: (?P<work>.{1,120})")
+# What every line has that LockLines takes.
+_LOCKS = re.compile(r"blocked on|locks? held by |, at: |lockdep is turned off")
+_WORD = re.compile(r"\s{0,8}(?P<comm>[A-Za-z(\[][^\s]{0,63})\s{0,8}")
+_SCHEDULE = frozenset(("__schedule", "context_switch", "__switch_to"))
+
+
+@dataclass(slots=True)
+class Host:
+    """What the lines of one host say of its tasks, by pid."""
+
+    locks: LockLines = field(default_factory=LockLines)
+    names: dict[int, str] = field(default_factory=dict)
+    stuck: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
+
+
+class Reader:
+    """The state between the lines of one task or CPU of a host that prints."""
+
+    def __init__(self, host: Host) -> None:
+        self.done: list[LoggedTask] = []
+        self._host = host
+        self._task: LoggedTask | None = None
+        self._gap = 0
+        self._over = False
+        self._label: tuple[int, heads.Name] | None = None
+        self._cut: tuple[int, str] | None = None
+        self._unnamed: int | None = None
+        # One bit for each of the last lines, the latest lowest: set for a blank one.
+        self._blanks = 0
+
+    def line(self, number: int, line: Line) -> None:
+        """Take the next line."""
+        body = line.body.rstrip()
+        if self._cut:
+            first, held = self._cut
+            self._cut = None
+            if line.marked:
+                self._take(first, held)
+            else:
+                number, body = first, f"{held} {body.lstrip()}"
+        if "INFO: " in body and heads.is_cut(body):
+            self._cut = number, body
+        else:
+            self._take(number, body)
+
+    def finish(self) -> list[LoggedTask]:
+        """All tasks with a stack, in the order of the lines taken."""
+        if self._cut:
+            self._take(*self._cut)
+        self._close()
+        return self.done
+
+    def _take(self, number: int, body: str) -> None:
+        if self._blank(not body.strip(" >|\t")):
+            return
+        if _LOCKS.search(body) and self._host.locks.line(number, body):
+            self._close()
+            return
+        if self._unnamed is not None or "/proc/" in body:
+            if self._named(number, body):
+                return
+            body = self._proc(number, body)
+        if ("+0x" not in body or "INFO: " in body) and self._head(number, body):
+            return
+        if self._past_end(body):
+            return
+        frames = stack_lines.found(body)
+        if self._after_blank() and not self._goes_on(body, frames):
+            self._close()
+        if frames:
+            self._frames(number, frames)
+        elif stack_lines.is_end(body):
+            self._close()
+        else:
+            self._other(number, body)
+
+    def _blank(self, blank: bool) -> bool:
+        # Several blank lines in a row count as one.
+        if blank and self._blanks & 1:
+            return True
+        self._blanks = (self._blanks << 1 | blank) & 0b1111
+        if blank and not self._blanks & 0b100:
+            self._over = False
+        return blank
+
+    def _after_blank(self) -> bool:
+        return bool(self._blanks & 0b10 and self._task and self._task.guesses)
+
+    def _goes_on(self, body: str, frames: list[re.Match[str]]) -> bool:
+        """True when a stack goes on behind a blank line: every other line is blank, or
+        it has a name and a line with nothing but a frame follows."""
+        if self._blanks & 0b1000:
+            return not frames or frames[0]["symbol"] not in _SCHEDULE
+        task = self._task
+        if not frames or task is None or task.pid is None:
+            return False
+        begins = body.lstrip().startswith(("[", "?", frames[0]["symbol"]))
+        return begins and frames[0]["symbol"] not in _SCHEDULE
+
+    # What follows </TASK> without a head is the rest of another stack that was
+    # printed at the same time: of no use, for nobody knows whose it is.
+    def _past_end(self, body: str) -> bool:
+        if "</TASK>" in body:
+            self._close()
+            self._over = True
+        elif "<TASK>" in body or _TRACE.search(body):
+            self._over = False
+        return self._over
+
+    def _close(self) -> None:
+        if self._task and self._task.guesses:
+            self.done.append(self._task)
+        self._task = None
+        self._gap = 0
+
+    def _open(self, number: int, head: heads.Head) -> None:
+        old = self._task
+        # A hung-task line and the task's own line follow each other: one task.
+        if (
+            old
+            and not old.guesses
+            and (head.pid is None or old.pid in (None, head.pid))
+            and (old.comm is None or not head.comm or old.comm == head.comm)
+        ):
+            old.comm, old.pid = old.comm or head.comm, old.pid or head.pid
+            old.state = old.state or head.state
+            return
+        self._close()
+        self._over = False
+        self._task = LoggedTask(number, head.comm or None, head.pid, head.state)
+
+    def _head(self, number: int, body: str) -> bool:
+        """True when the line says whose stack comes next."""
+        head = heads.head(body)
+        if head is None:
+            return False
+        if head.pid is not None and (head.hung or head.state == "D"):
+            self._host.stuck.setdefault(head.pid, []).append((number, head.comm))
+        self._open(number, head)
+        return True
+
+    # `cat`, `head -n 99` and `grep ''` of /proc/PID/stack name the file in front.
+    def _proc(self, number: int, body: str) -> str:
+        found = heads.proc_stack(body)
+        if found is None:
+            return body
+        pid, rest = found
+        if self._task is None or self._task.pid != pid:
+            self._close()
+            self._open(number, heads.Head("", pid))
+        return rest
+
+    def _named(self, number: int, body: str) -> bool:
+        """True for a line that only names a task, in the words of /proc."""
+        pid, self._unnamed = self._unnamed, None
+        if pid is not None and (word := _WORD.fullmatch(body)):
+            self._host.names[pid] = word["comm"]
+            return True
+        name = heads.name(body)
+        if name is None:
+            return False
+        self._name(number, name)
+        if name.comm is None:
+            self._unnamed = name.pid
+        else:
+            self._host.names[name.pid] = name.comm
+        return True
+
+    def _name(self, number: int, name: heads.Name) -> None:
+        """Keep a name for a stack that may follow; it ends the one before."""
+        if self._task and self._task.guesses:
+            self._close()
+        self._label = number, name
+
+    def _new(self, number: int) -> LoggedTask:
+        """A task without a head: named by a label, where one is near."""
+        task = LoggedTask(number)
+        if self._label and abs(number - self._label[0]) <= MAX_LABEL_LINES:
+            task.pid, task.comm = self._label[1]
+        self._label = None
+        return task
+
+    def _frames(self, number: int, found: list[re.Match[str]]) -> None:
+        # Stacks of /proc run on where nobody wrote a name between them.
+        if self._task and self._task.frames and not stack_lines.is_guess(found[0]):
+            last, first = self._task.frames[-1].symbol, found[0]["symbol"]
+            if stack_lines.is_bottom(last) and not stack_lines.starts_bottom(first):
+                self._close()
+        if self._task is None:
+            self._task = self._new(number)
+        self._gap = 0
+        for match in found:
+            if len(self._task.guesses) >= MAX_FRAMES:
+                return
+            known = stack_lines.frame_of(match)
+            if not stack_lines.is_guess(match):
+                self._task.frames.append(known)
+            elif stack_lines.is_pointer(match):
+                continue
+            self._task.guesses.append(known)
+
+    def _other(self, number: int, body: str) -> None:
+        if label := heads.label(body):
+            self._name(number, label)
+        task = self._task
+        if task is None:
+            return
+        if match := _WORKQUEUE.search(body):
+            task.workqueue = match["work"]
+        if task.guesses and _TRACE.search(body):
+            self._close()
+            return
+        if task.pid is None and not task.guesses:
+            task.pid = heads.late_pid(body)
+        if task.guesses and (symbol := stack_lines.place(body)) is not None:
+            self._inline(task, symbol)
+            return
+        self._gap += bool(task.guesses)
+        if self._gap > MAX_GAP:
+            self._close()
+
+    # Functions inlined into the last frame are inside it, its own is named last.
+    def _inline(self, task: LoggedTask, symbol: str) -> None:
+        for frames in (task.frames, task.guesses):
+            if symbol and frames and frames[-1].symbol != symbol:
+                frames.insert(len(frames) - 1, Frame(symbol, frames[-1].module))

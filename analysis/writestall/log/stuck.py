@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""stuck: describe one stuck task of a log and its links to others."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from writestall.classify.stack import Verdict, first_caller
+from writestall.log.disks import Disk, disks_of
+from writestall.log.file_systems import file_systems_of
+from writestall.log.owners import Held
+from writestall.log.reading import LoggedTask
+
+# include/linux/fs.h: what an inode's lock is taken through, where a log shows it.
+_WRAPPER = re.compile(r"_*inode_lock(_\w+)?|btrfs_inode_lock")
+
+TOLD, LIKELY, POSSIBLE = "told", "likely", "possible"
+
+
+@lru_cache(maxsize=65536)
+def _matches(pattern: re.Pattern[str], symbol: str) -> bool:
+    return pattern.fullmatch(symbol) is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Stuck:
+    """One stuck task in one kind of wait, and in which shots of the log it was seen.
+
+    `guessed`: only frames the kernel doubts (`?`) gave the class. `owner`: it is no
+    stuck task itself, but the kernel names it as the owner of a lock.
+    """
+
+    task: LoggedTask
+    verdict: Verdict
+    role: str
+    guessed: bool = False
+    shots: frozenset[int] = frozenset()
+    times: int = 1
+    owner: bool = False
+
+    @property
+    def name(self) -> str:
+        """`comm/pid`, as far as the log tells; else the stack's line."""
+        comm, pid = self.task.comm, self.task.pid
+        if pid is not None:
+            return f"{comm or '?'}/{pid}"
+        return comm or f"line {self.task.line}"
+
+    @cached_property
+    def file_systems(self) -> frozenset[str]:
+        """The file systems its functions belong to."""
+        return file_systems_of(self.task.frames or self.task.guesses)
+
+    @cached_property
+    def disks(self) -> frozenset[Disk]:
+        """The disks its name or its work's name tells."""
+        return disks_of(self.task.comm, self.task.workqueue)
+
+    @cached_property
+    def symbols(self) -> frozenset[str]:
+        """The functions on its stack; doubtful ones where there are no others."""
+        return frozenset(f.symbol for f in self.task.frames or self.task.guesses)
+
+    def shows(self, pattern: re.Pattern[str]) -> bool:
+        """True when a function on its stack matches."""
+        return any(_matches(pattern, symbol) for symbol in self.symbols)
+
+    @cached_property
+    def caller(self) -> str:
+        """The innermost function that is none of sleeping: what chose to wait."""
+        frames = self.task.frames or self.task.guesses
+        while frames and _WRAPPER.fullmatch(name := first_caller(frames)):
+            at = next(i for i, frame in enumerate(frames) if frame.symbol == name)
+            if at + 1 == len(frames):
+                return name
+            frames = frames[at + 1 :]
+        return first_caller(frames)
+
+    @cached_property
+    def wanted(self) -> Held | None:
+        """The lock it waits for, by lockdep: the last of its list, if taken there."""
+        held, frames = self.task.held, self.task.frames
+        if not held or not frames:
+            return None
+        taken = held[-1].at in (self.caller, first_caller(frames))
+        return held[-1] if taken else None
+
+    def holds(self, lock: Held) -> bool:
+        """True when a lock is in its list and it is not waiting for it."""
+        waits = self.wanted
+        mine = [
+            one for one in self.task.held if waits is None or not one.is_same(waits)
+        ]
+        return any(one.is_same(lock) for one in mine)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """`waiter` waits for `holder`, for the reason in `why`.
+
+    `rule` is the rule that made a guess of it; empty where the kernel told. `stacked`:
+    the rule is about a device below both.
+    """
+
+    waiter: Stuck
+    holder: Stuck
+    confidence: str
+    why: str
+    rule: str = ""
+    stacked: bool = False

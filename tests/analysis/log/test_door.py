@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will give `explain` a run, bare events or a log, unsaid which it is."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from test_wrappings import COMPRESSED
+
+from writestall.cli.main import main
+
+Capture = pytest.CaptureFixture[str]
+
+RUN = Path(__file__).parents[2] / "data" / "runs" / "journal-buffer-7.2"
+EVENTS = gzip.decompress((RUN / "events" / "stap.jsonl.gz").read_bytes())
+LOG = b"task:tar  state:D  pid:71\nCall Trace:\n submit_bio_wait+0x5/0x9\n"
+
+
+def first_line(out: str) -> str:
+    """The answer in one sentence."""
+    return out.splitlines()[0]
+
+
+def from_run(tmp_path: Path, capsys: Capture) -> str:
+    """What the same events give inside a run directory without a manifest."""
+    run = tmp_path / "run"
+    (run / "events").mkdir(parents=True)
+    (run / "events" / "stap.jsonl").write_bytes(EVENTS)
+    assert main(["explain", str(run)]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+FORMS: dict[str, Callable[[bytes], bytes]] = {
+    "plain": bytes,
+    "after messages": lambda data: b"Pass 5: starting run.\n" + data,
+    **COMPRESSED,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_events_alone(form: str, tmp_path: Path, capsys: Capture) -> None:
+    """The same chains as in a run; what a manifest would tell is said to be unknown."""
+    if form == "zst" and not shutil.which("zstd"):
+        pytest.skip("zstd is not installed")
+    path = tmp_path / "stalls"
+    path.write_bytes(FORMS[form](EVENTS))
+    assert main(["explain", str(path)]) == 0
+    out, err = capsys.readouterr()
+    (line,) = err.splitlines()
+    assert line == f"{path}: events of a tracer, without a manifest"
+    assert "no manifest.json; names and versions unknown" in out
+    expected = from_run(tmp_path, capsys)
+    chains = [row for row in expected.splitlines() if "+- " in row]
+    assert chains and [row for row in out.splitlines() if "+- " in row] == chains
+    kept = tmp_path / "stalls.explained"
+    summary = json.loads((kept / "summary.json").read_text())
+    assert summary["scenario"] is None and summary["stalls"] > 0
+    assert (kept / "chains.json").is_file()
+
+
+def test_the_page_of_events_alone(tmp_path: Path, capsys: Capture) -> None:
+    """By `report`, into a file that is named, and by `explain --report`."""
+    path = tmp_path / "stalls.jsonl"
+    path.write_bytes(EVENTS)
+    page = tmp_path / "page.html"
+    assert main(["report", str(path), "-o", str(page)]) == 0
+    assert main(["explain", str(path), "--report"]) == 0
+    capsys.readouterr()
+    kept = tmp_path / "stalls.jsonl.explained" / "report.html"
+    assert page.stat().st_size > 10_000 and kept.stat().st_size > 10_000
+
+
+def test_a_log_by_its_place_alone(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "console"
+    path.write_bytes(LOG)
+    assert main(["explain", str(path)]) == 0
+    out, err = capsys.readouterr()
+    assert err == f"{path}: log\n" and "1 stuck task" in first_line(out)
+    assert main(["explain", "--log", str(path)]) == 0
+    again, err = capsys.readouterr()
+    assert again == out and err == ""
+
+
+class Input(io.TextIOWrapper):
+    """Standard input that holds some bytes."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(io.BufferedReader(io.BytesIO(data)))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [(LOG, "log"), (EVENTS, "events of a tracer, without a manifest")],
+)
+def test_standard_input(
+    data: bytes,
+    kind: str,
+    pack: Callable[[bytes], bytes],
+    tmp_path: Path,
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`-` is either, compressed or not."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", Input(pack(data)))
+    assert main(["explain", "-"]) == 0
+    out, err = capsys.readouterr()
+    assert err.strip().endswith(f": {kind}") and out
+
+
+def test_what_is_none_of_them(tmp_path: Path, capsys: Capture) -> None:
+    """One line, whatever it is."""
+    for content in (b"", b"all is well\n", b'{"ev":"begin"'):
+        path = tmp_path / "file"
+        path.write_bytes(content)
+        assert main(["explain", str(path)]) == 2
+        out, err = capsys.readouterr()
+        assert out == "" and len(err.splitlines()) == 1 and str(path) in err
+    assert main(["explain", str(tmp_path / "gone")]) == 2
+    assert "gone: no such run or file" in capsys.readouterr().err

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will say in one sentence what a log's tasks come down to."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from test_holder_rules import STACKS
+
+from log_stacks import Shown, explained
+from writestall.log.headline import sentence
+from writestall.log.text import report
+
+
+def said(*tasks: Shown, after: str = "") -> str:
+    """The sentence for tasks that are reported one after the other."""
+    lines = [line for task in tasks for line in task.report()]
+    return sentence(explained(lines, *([after] if after else [])), "log")
+
+
+def task(name: str, pid: int, comm: str = "") -> Shown:
+    """One of the stacks of the tests of holders."""
+    return Shown(comm or name[:15], pid, STACKS[name])
+
+
+def test_the_root_with_most_tasks_behind_it() -> None:
+    """Not the log's first task, and not the longest chain."""
+    text = said(
+        task("xfs-grant", 1),
+        task("xfs-ail", 2),
+        task("fsync", 3),
+        task("fsync", 4),
+        task("commit", 5, "jbd2/sda1-8"),
+    )
+    assert "3 of them come down to jbd2/sda1-8/5 (journal), which waits for" in text
+    assert "xfs" not in text
+
+
+def test_a_possible_link_on_the_way_is_said() -> None:
+    sure = said(task("updates", 1), task("orphan", 2), task("handle", 3))
+    assert "3 of them come down to orphan/2" in sure
+    unsure = said(task("updates", 1), task("prepares", 2), task("handle", 3))
+    assert "3 of them may come down to prepares/2" in unsure
+
+
+def test_a_task_that_waits_for_itself() -> None:
+    """The same lock twice."""
+    line = "INFO: task one:1 is blocked on a mutex likely owned by task one:1."
+    text = sentence(explained(task("orphan", 1, "one").report(line)), "log")
+    assert "one/1 waits for a lock that it holds itself" in text
+
+
+def test_a_circle_beside_other_chains_is_shown() -> None:
+    """No task outside leads to it."""
+    lines = [
+        line
+        for one in (
+            task("btrfs-waits", 1),
+            task("btrfs-range", 2),
+            Shown("fiemap", 3, FIEMAP),
+            task("fsync", 4),
+            task("commit", 5),
+        )
+        for line in one.report()
+    ]
+    text = list(report(explained(lines), "log"))
+    assert any("a circle" in line and "back to" in line for line in text)
+    assert any("commit/5" in line and "likely" in line for line in text)
+
+
+def test_two_roots_with_as_many() -> None:
+    text = said(
+        task("xfs-grant", 1), task("xfs-ail", 2), task("fsync", 3), task("commit", 4)
+    )
+    assert "xfs-ail/2" in text and "commit/4" in text
+
+
+def test_without_links_the_nearest_to_the_device_comes_first() -> None:
+    text = said(task("lookup", 1), task("xfs-fsync", 2), task("crypt", 3))
+    assert "nothing joins them: crypt/3" in text
+    assert text.index("crypt/3") < text.index("xfs-fsync/2") < text.index("lookup/1")
+
+
+def test_one_task_is_joined_to_nothing_and_no_word_is_lost_on_it() -> None:
+    text = said(task("lookup", 1))
+    assert "nothing joins" not in text and "1 stuck task in log: lookup/1" in text
+
+
+@pytest.mark.parametrize(
+    ("comm", "words"),
+    [
+        ("kswapd0", "reclaims memory"),
+        ("kcompactd0", "compacts memory"),
+        ("khugepaged", "collapses pages"),
+    ],
+)
+def test_threads_that_make_memory_do_not_wait_for_it(comm: str, words: str) -> None:
+    text = said(Shown(comm, 1, STACKS["kswapd"]))
+    assert words in text and "waits for memory" not in text
+
+
+def test_a_circle_is_a_deadlock_only_if_the_kernel_tells_all_of_it() -> None:
+    one, other = task("orphan", 1, "one"), task("truncates", 2, "other")
+    line = "INFO: task {}:{} is blocked on a mutex likely owned by task {}:{}."
+    told = [
+        *one.report(line.format("one", 1, "other", 2)),
+        *other.report(line.format("other", 2, "one", 1)),
+    ]
+    assert "deadlock: one/1, other/2" in sentence(explained(told), "log")
+    guessed = said(
+        task("btrfs-waits", 1), task("btrfs-range", 2), Shown("fiemap", 3, FIEMAP)
+    )
+    assert "deadlock" not in guessed and "circle" in guessed
+
+
+FIEMAP = (
+    "schedule wait_current_trans/btrfs start_transaction/btrfs extent_fiemap/btrfs "
+    "do_vfs_ioctl"
+)
+
+
+def test_a_circle_that_one_rule_made_is_none() -> None:
+    """Each may hold the page the other waits for: one of the two guesses is wrong."""
+    stack = (
+        "io_schedule folio_wait_writeback truncate_inode_pages_range "
+        "ext4_punch_hole/ext4 ext4_fallocate/ext4 submit_bio_noacct "
+        "ext4_writepages/ext4"
+    )
+    answer = explained(
+        Shown("one", 1, stack).report(), Shown("other", 2, stack).report()
+    )
+    assert not any(answer.circles(at) for at in range(2))
+
+
+@pytest.mark.parametrize(
+    ("stack", "words"),
+    [
+        (
+            "schedule request_wait_answer/fuse fuse_file_write_iter/fuse vfs_write",
+            "FUSE",
+        ),
+        ("schedule p9_client_rpc/9pnet v9fs_file_fsync/9p do_fsync", "9P"),
+        ("io_schedule rq_qos_wait wbt_wait __rq_qos_throttle submit_bio", "wbt"),
+        ("io_schedule blkcg_maybe_throttle_current do_syscall_64", "cgroup"),
+        (STACKS["ps"], "mmap_lock"),
+        (STACKS["lookup"], "looked up, read in or freed"),
+    ],
+)
+def test_words_of_single_rules(stack: str, words: str) -> None:
+    assert words in said(Shown("task", 1, stack))
+
+
+def test_thousands_of_tasks_take_time_in_proportion() -> None:
+    """Twice the tasks, about twice the time: no pair of tasks is compared."""
+
+    def seconds(count: int) -> float:
+        lines: list[str] = []
+        for at in range(count):
+            name = ("opens", "creates", "fsync", "truncates")[at % 4]
+            lines += task(name, 1000 + at, f"t{at}").report()
+        start = time.process_time()
+        answer = explained(lines)
+        assert len(answer.tasks) == count and sentence(answer, "log")
+        return time.process_time() - start
+
+    seconds(100)
+    assert seconds(2000) < 4 * seconds(1000) + 0.2

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will find no log whose links join what cannot be joined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_holder_rules import STACKS
+
+from log_stacks import Shown
+from writestall.log.links import TOLD, explain_log
+from writestall.log.reading import LoggedTask, read_log
+
+NAMES = sorted(STACKS)
+WORKS = ("", "writeback wb_workfn (flush-8:0)", "writeback wb_workfn (flush-8:16)")
+FORMS = (
+    "is blocked on a mutex likely owned by task t{}:{}.",
+    "blocked on a semaphore likely last held by task t{}:{}",
+    "<reader> blocked on an rw-semaphore likely owned by task t{}:{} <writer>",
+)
+tasks = st.builds(
+    lambda name, pid, work, state: Shown(f"t{pid}", pid, STACKS[name], work, state),
+    st.sampled_from(NAMES),
+    st.integers(1, 9),
+    st.sampled_from(WORKS),
+    st.sampled_from("DDDDSR"),
+)
+owners = st.tuples(st.sampled_from(FORMS), st.integers(1, 12))
+MARKS = st.sampled_from(["", "", "", "sysrq: Show Blocked State", "noise +0x1/0x2"])
+logs = st.lists(st.tuples(MARKS, tasks, st.none() | owners), max_size=8)
+EXAMPLES = settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+# What each of the stacks may belong to: the file systems whose names it bears.
+KINDS = ("ext4", "xfs", "btrfs", "zfs", "f2fs")
+JOURNALLED = {"jbd2": "ext4"}
+# Rules about a device below, or about memory, join any two.
+STACKED = ("array", "works for", "reclaims memory")
+
+
+def lines(log: Sequence[tuple[str, Shown, tuple[str, int] | None]]) -> list[str]:
+    """The text of a drawn log."""
+    text: list[str] = []
+    for mark, task, owner in log:
+        text += [mark] if mark else []
+        form, pid = owner or ("", 0)
+        said = f"INFO: task {task.comm}:{task.pid} " + form.format(pid, pid)
+        text += task.report(*([said] if owner else []))
+    return text
+
+
+def kinds(task: LoggedTask) -> set[str]:
+    """The file systems whose modules are on a stack."""
+    modules = {frame.module or "" for frame in task.frames}
+    return {JOURNALLED.get(name, name) for name in modules} & set(KINDS)
+
+
+@given(logs)
+@EXAMPLES
+def test_told_only_repeats_the_kernel(
+    log: list[tuple[str, Shown, tuple[str, int] | None]],
+) -> None:
+    text = lines(log)
+    answer = explain_log(read_log(text))
+    for link in answer.links.values():
+        if link.confidence == TOLD:
+            waiter, holder = link.waiter.task.pid, link.holder.task.pid
+            said = [
+                t
+                for t in text
+                if f":{waiter} " in t and f"task t{holder}:{holder}" in t
+            ]
+            assert said, (waiter, holder)
+
+
+@given(logs)
+@EXAMPLES
+def test_no_guess_joins_two_file_systems_or_two_shots(
+    log: list[tuple[str, Shown, tuple[str, int] | None]],
+) -> None:
+    answer = explain_log(read_log(lines(log)))
+    for link in answer.links.values():
+        assert link.waiter.shots & link.holder.shots
+        if link.confidence == TOLD or any(word in link.why for word in STACKED):
+            continue
+        one, other = kinds(link.waiter.task), kinds(link.holder.task)
+        assert not one or not other or one & other, (link.why, one, other)
+
+
+@given(logs, st.lists(st.sampled_from(["alpha", "beta"]), min_size=8, max_size=8))
+@EXAMPLES
+def test_no_link_joins_two_hosts(
+    log: list[tuple[str, Shown, tuple[str, int] | None]], hosts: list[str]
+) -> None:
+    found = read_log(lines(log))
+    for task, host in zip(found, hosts * len(found), strict=False):
+        task.host = host
+    answer = explain_log(found)
+    for link in answer.links.values():
+        assert link.waiter.task.host == link.holder.task.host
+
+
+@given(st.text(max_size=400), logs)
+@EXAMPLES
+def test_any_text_is_answered(
+    text: str, log: list[tuple[str, Shown, tuple[str, int] | None]]
+) -> None:
+    """Every chain ends, every index is one of the table."""
+    answer = explain_log(read_log([*text.splitlines(), *lines(log)]))
+    for at in range(len(answer.tasks)):
+        assert len(answer.way(at)) <= len(answer.tasks) + 1
