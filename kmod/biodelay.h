@@ -70,7 +70,7 @@ struct biodelay_quantiles {
 };
 
 /**
- * struct biodelay_spec - what a rule is told; never changed once published
+ * struct biodelay_spec - the attributes of a rule; constant once published
  *
  * One field for each attribute of attrs.h, whose README.md gives units and
  * ranges. Masks have a bit for each name of the enum they are of.
@@ -110,7 +110,7 @@ struct biodelay_counts {
 };
 
 /**
- * struct biodelay_draws - what a rule's luck has come to since it was armed
+ * struct biodelay_draws - a rule's random number state since it was armed
  * @lock: guards the rest
  * @seeded: random numbers drawn
  * @matched: bios that reached the draws, for interval
@@ -130,7 +130,7 @@ struct biodelay_draws {
 };
 
 /**
- * struct biodelay_queue - bios put off, and the thread that submits them
+ * struct biodelay_queue - deferred bios, and the thread that submits them
  * @lock: guards @due; taken by the probe's handler
  * @due: holds by the time they are due, equal ones in order of submission
  * @timer: goes off when the earliest is due
@@ -151,14 +151,14 @@ struct biodelay_queue {
  *        rule.c
  * @all: in the list of all rules, under the same lock
  * @name: for records and the status file
- * @spec: what it was told; RCU-protected, replaced under the lock of rule.c
+ * @spec: its attributes; RCU-protected, replaced under the lock of rule.c
  * @armed: whether it takes bios; changed under the table lock of hold.c
  * @armed_ns: since when, CLOCK_MONOTONIC
- * @beat_ns: last sign of its keeper
+ * @beat_ns: last heartbeat (attribute write)
  * @expiry: disarms it when ttl or heartbeat ran out
  * @in_flight: bios held for it
- * @draws: what chance has dealt so far
- * @queue: bios put off
+ * @draws: random number state
+ * @queue: deferred bios
  * @counts: per-CPU counters
  */
 struct biodelay_rule {
@@ -192,7 +192,7 @@ static inline void biodelay_count(struct biodelay_rule *rule,
  * @timer: ends the delay (sleep)
  * @over: the delay is over or cut short; set by the timer or a disarm (sleep)
  * @passing: @task is about to call the original; let that pass
- * @record: what will be told of it
+ * @record: its record
  */
 struct biodelay_hold {
 	struct hlist_node node;
@@ -206,17 +206,17 @@ struct biodelay_hold {
 	struct biodelay_record record;
 };
 
-/* spec.c: an attribute's words to a field of a spec and back */
+/* spec.c: parse and print attributes */
 void biodelay_spec_init(struct biodelay_spec *spec);
 int biodelay_spec_set(struct biodelay_spec *spec, const char *attr,
 		      const char *value);
 int biodelay_spec_show(const struct biodelay_spec *spec, const char *attr,
 		       char *page);
 
-/* check.c: what a spec must say, and may say on this kernel */
+/* check.c: whether a spec may be armed on this kernel */
 int biodelay_spec_check(const struct biodelay_spec *spec);
 
-/* delay.c: a distribution to the next delay */
+/* delay.c: distributions, and the delays drawn from them */
 int biodelay_delay_parse(struct biodelay_quantiles *delay, char *words);
 int biodelay_delay_show(const struct biodelay_quantiles *delay, char *page);
 void biodelay_draws_init(struct biodelay_draws *draws);
@@ -225,19 +225,19 @@ bool biodelay_draw_whether(struct biodelay_rule *rule,
 u64 biodelay_draw_delay_ns(struct biodelay_rule *rule,
 			   const struct biodelay_spec *spec, u64 now_ns);
 
-/* device.c: a device's name to its number; a bio's place to a rule's */
+/* device.c: find a device by name; compare a bio's with a rule's */
 int biodelay_device_find(struct biodelay_device *device, const char *name);
 bool biodelay_device_has(const struct biodelay_device *device,
 			 const struct bio *bio);
 u64 biodelay_device_sector(const struct biodelay_device *device,
 			   const struct bio *bio);
 
-/* guard.c: what must not be slowed by mistake */
+/* guard.c: disks and machines that must not be slowed by mistake */
 int biodelay_guard_machine(bool allow_bare_metal);
 int biodelay_guard_device(const struct biodelay_device *device,
 			  const char *force);
 
-/* match.c: a bio and its submitter to yes or no */
+/* match.c: whether a spec matches a bio and its submitter */
 bool biodelay_match(const struct biodelay_spec *spec, const struct bio *bio);
 
 /* rule.c: rules, the modes, and the rule that a bio is delayed by */
@@ -274,12 +274,7 @@ asmlinkage void biodelay_hold(struct bio *bio);
 /* hold.c: bios that are held, and the tasks that the probe lets pass */
 extern atomic_t biodelay_tabled;
 
-/** biodelay_holds_any() - whether a task may be on a detour; takes no lock */
-static inline bool biodelay_holds_any(void)
-{
-	return atomic_read(&biodelay_tabled);
-}
-
+#define biodelay_holds_any() atomic_read(&biodelay_tabled) /* takes no lock */
 int biodelay_holds_init(unsigned int count);
 void biodelay_holds_exit(void);
 struct biodelay_hold *biodelay_hold_claim(struct biodelay_rule *rule,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* check.c: a spec to whether it may be armed on this kernel */
+/* check.c: whether a spec may be armed on this kernel */
 #include "biodelay.h"
 
 static u64 longest_ns(const struct biodelay_spec *spec)
@@ -20,11 +20,11 @@ static u64 longest_ns(const struct biodelay_spec *spec)
 int biodelay_spec_check(const struct biodelay_spec *spec)
 {
 	if (!spec->device.dev) {
-		pr_err("no device: say device=vdb or device=MAJ:MIN\n");
+		pr_err("no device: set device=vdb or device=MAJ:MIN\n");
 		return -EDESTADDRREQ;
 	}
 	if (!longest_ns(spec)) {
-		pr_err("no delay: say delay_us=1 to %llu\n",
+		pr_err("no delay: set delay_us=1 to %llu\n",
 		       BIODELAY_MAX_DELAY_US);
 		return -EDOM;
 	}

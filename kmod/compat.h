@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* compat.h: the kernels' differing interfaces, 4.4 to 7.2, to one spelling */
+/* compat.h: one interface to the kernels 4.4 to 7.2 */
 
 /*
  * Each difference with the commit that made it and the release that has it.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* compat_block.h: the block layer's differing interfaces to one spelling */
+/* compat_block.h: one interface to the block layers of these kernels */
 #ifndef BIODELAY_COMPAT_BLOCK_H
 #define BIODELAY_COMPAT_BLOCK_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* configfs.c: mkdir /sys/kernel/config/biodelay/NAME to a rule of that name */
+/* configfs.c: make a rule for each folder of /sys/kernel/config/biodelay */
 #include <linux/configfs.h>
 #include <linux/module.h>
 #include <linux/slab.h>

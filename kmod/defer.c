@@ -115,7 +115,7 @@ static int defer_delay(struct biodelay_rule *rule,
 
 	if (!hold)
 		return -EBUSY;
-	if (BIODELAY_PAUSE_MS) /* in a test's build: the rule is disarmed here */
+	if (BIODELAY_PAUSE_MS) /* for tests: kmod/Kbuild */
 		mdelay(BIODELAY_PAUSE_MS);
 	biodelay_keep_submitter(bio);
 	enqueue(&rule->queue, hold);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* delay.c: a distribution, chance and a queue to the next delay, in integers */
+/* delay.c: draw the next delay from a distribution, in integers */
 #include <linux/kernel.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
@@ -87,7 +87,7 @@ int biodelay_delay_show(const struct biodelay_quantiles *delay, char *page)
 }
 
 /**
- * biodelay_draws_init() - start a rule's luck anew
+ * biodelay_draws_init() - reset a rule's random number state
  * @draws: set to its beginning; the same seed gives the same delays again
  */
 void biodelay_draws_init(struct biodelay_draws *draws)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* device.c: a device's name to its number; a bio's place to a rule's */
+/* device.c: find a device by its name; compare a bio's device with a rule's */
 #include <linux/blkdev.h>
 #include <linux/kdev_t.h>
 #include <linux/slab.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* guard.c: a disk the machine lives on, or a real machine, to a refusal */
+/* guard.c: refuse disks that the machine needs, and machines that are real */
 #include <linux/blkdev.h>
 #include <linux/dcache.h>
 #include <linux/fdtable.h>
@@ -255,7 +255,7 @@ int biodelay_guard_machine(bool allow_bare_metal)
 {
 	if (allow_bare_metal || biodelay_is_guest())
 		return 0;
-	pr_err("this is no virtual machine: say allow_bare_metal=1 if its disks may be slowed\n");
+	pr_err("not a virtual machine: refused; set allow_bare_metal=1 to override\n");
 	return -EACCES;
 }
 

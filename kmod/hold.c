@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* hold.c: a claimed bio to a sleeping submitter, its release, and a record */
+/* hold.c: the table of bios that are held, and of tasks to let pass */
 #include <linux/bio.h>
 #include <linux/delay.h>
 #include <linux/hashtable.h>

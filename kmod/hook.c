@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* hook.c: a call of submit_bio_noacct() to a detour through biodelay_entry() */
+/* hook.c: the probe of submit_bio_noacct() */
 #include <linux/kprobes.h>
 #include <linux/stringify.h>
 #include "biodelay.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* hook_entry_arm64.S: a redirected call to biodelay_hold(), then the original */
+/* hook_entry_arm64.S: call biodelay_hold(), then jump to the original */
 #include "compat.h"
 
 /* In the steps of hook_entry_x86_64.S, and for its reasons. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* main.c: the module's parameters to one rule of the name "param" */
+/* main.c: load and unload; the parameters make one rule named "param" */
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -96,7 +96,7 @@ static int apply_params(struct biodelay_rule *rule)
 						given->early);
 		param_free(given);
 	}
-	if (BIODELAY_PAUSE_MS) /* in a test's build: a parameter is written here */
+	if (BIODELAY_PAUSE_MS) /* for tests: kmod/Kbuild */
 		msleep(BIODELAY_PAUSE_MS);
 	if (!err)
 		param_rule = rule;

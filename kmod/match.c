@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* match.c: a bio and its submitter to whether a spec means them */
+/* match.c: whether a spec matches a bio and its submitter */
 #include <linux/kallsyms.h>
 #include <linux/sched.h>
 #include <linux/workqueue.h>
@@ -88,7 +88,7 @@ static bool flags_match(const struct biodelay_spec *spec,
 }
 
 /**
- * biodelay_match() - whether a spec means a bio on its device
+ * biodelay_match() - whether a spec matches a bio on its device
  * @spec: the spec
  * @bio: the bio, about to be submitted by the current task
  *

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* names.c: kinds, flags and modes to the words for them and back */
+/* names.c: names of modes, ops, flags, kinds and counters */
 #include <linux/blk_types.h>
 #include <linux/kernel.h>
 #include <linux/string.h>

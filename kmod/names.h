@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* names.h: the lists of modes, ops, flags, kinds and counters, with their names */
+/* names.h: lists of modes, ops, flags, kinds and counters */
 #ifndef BIODELAY_NAMES_H
 #define BIODELAY_NAMES_H
 

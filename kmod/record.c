@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* record.c: delayed bios to JSON Lines, through bounded per-CPU queues */
+/* record.c: print delayed bios as JSON Lines, from bounded per-CPU queues */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/log2.h>

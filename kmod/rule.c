@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rule.c: rules, armed and disarmed, to the one that a bio is delayed by */
+/* rule.c: arm and disarm rules; find the rule that matches a bio */
 #include <linux/bio.h>
 #include <linux/delay.h>
 #include <linux/math64.h>
@@ -36,7 +36,7 @@ static bool is_remainder(const struct bio *bio)
 }
 
 /**
- * biodelay_rule_match() - the first armed rule that means a bio
+ * biodelay_rule_match() - the first armed rule that matches a bio
  * @bio: about to be submitted by the current task
  * @spec: set to the rule's spec, valid while preemption is off
  *
@@ -79,7 +79,7 @@ u64 biodelay_rule_count(const struct biodelay_rule *rule,
 }
 
 /**
- * biodelay_rules_for_each() - look at every rule, armed or not
+ * biodelay_rules_for_each() - call a function for every rule, armed or not
  * @fn: called with each rule and its spec; may not sleep for long
  * @data: its third argument
  */
@@ -221,7 +221,7 @@ static void expire(struct work_struct *work)
 }
 
 /**
- * biodelay_rule_new() - make a rule, not armed, that means nothing yet
+ * biodelay_rule_new() - make a rule, disarmed and without a device
  * @name: for records and the status file
  *
  * Context: may sleep.

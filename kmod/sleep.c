@@ -4,7 +4,7 @@
 #include <linux/hrtimer.h>
 #include "biodelay.h"
 
-/* Runs in the timer interrupt; the sleeper stays until its timer is cancelled. */
+/* Runs in the timer interrupt; the sleeper waits for it to be cancelled. */
 static enum hrtimer_restart time_is_up(struct hrtimer *timer)
 {
 	struct biodelay_hold *hold = container_of(timer, struct biodelay_hold,

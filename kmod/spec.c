@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* spec.c: an attribute's words to a field of a spec and back */
+/* spec.c: parse an attribute into a field of a spec, and print it */
 #include <linux/kernel.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -357,7 +357,7 @@ void biodelay_spec_init(struct biodelay_spec *spec)
  * @value: its words; the newline that echo adds does not count
  *
  * Context: may sleep (devices are looked up).
- * Return: 0, or an error of its own for each mistake, told in one line.
+ * Return: 0, or an errno for each mistake, with one line in the log.
  */
 int biodelay_spec_set(struct biodelay_spec *spec, const char *name,
 		      const char *value)

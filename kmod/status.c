@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* status.c: rules and counters to lines of "key value" in debugfs */
+/* status.c: print rules and counters as lines of "key value" in debugfs */
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* trace.h: a delayed bio to the tracepoint biodelay:bio_delay */
+/* trace.h: the tracepoint biodelay:bio_delay */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM biodelay
 
@@ -9,7 +9,7 @@
 #include <linux/tracepoint.h>
 #include "record.h"
 
-/* Symbols of enums as the numbers that perf and trace-cmd need, and as names. */
+/* perf and trace-cmd get the numbers of the enums by TRACE_DEFINE_ENUM(). */
 #define BIODELAY_TRACE_ENUM(symbol, name) TRACE_DEFINE_ENUM(BIODELAY_##symbol);
 #define BIODELAY_NAMED(symbol, name) { BIODELAY_##symbol, name },
 #define BIODELAY_NAMED_LAST(symbol, name) { BIODELAY_##symbol, name }

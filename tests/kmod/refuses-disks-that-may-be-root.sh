@@ -8,7 +8,7 @@ source "$(dirname "$0")/lib.sh"
 
 other=/dev/sda
 other_name=${other##*/}
-mkdir --parents "$mount_point" /tmp/other
+mkdir --parents "$mount_point" /tmp/other-mount
 
 name_it() { # DISK-NAME, in a task whose root is $mount_point: the errno's name or 0
 	python3 "$here/as_root.py" "$mount_point" "$params/device" "$(cat "/sys/block/$1/dev")"
@@ -30,11 +30,11 @@ insmod "$module" delay_us=1000 ops=other
 mkfs.btrfs --quiet --force "$disk" 2>/dev/null # no btrfs-control
 mkfs.ext4 -q -F "$other"
 mount "$disk" "$mount_point"
-mount "$other" /tmp/other
+mount "$other" /tmp/other-mount
 refused EPERM "$disk_name" "btrfs' disk"
 got=$(name_it "$other_name")
 [[ $got == 0 ]] || fail "another file system's disk was refused: $got"
-umount "$mount_point" /tmp/other
+umount "$mount_point" /tmp/other-mount
 
 # The target's sectors lie on the whole of it, which so is part of more.
 dmsetup create below-root --table "0 $(blockdev --getsz "$disk") linear $disk 0"
