@@ -104,7 +104,7 @@ def _stuck(answer: LogAnswer) -> int:
 def _root(answer: LogAnswer, at: int) -> int:
     """The end of a task's chain; of a circle, its first task."""
     circle = answer.circle(at)
-    return min(circle) if circle else answer.way(at)[-1]
+    return min(circle) if circle else answer.path(at)[-1]
 
 
 def _end(answer: LogAnswer, end: int, followers: list[int]) -> str:
@@ -113,7 +113,7 @@ def _end(answer: LogAnswer, end: int, followers: list[int]) -> str:
     count = len(followers)
     if not circle:
         who = f"{root.name} ({root.role}), which {does(root)}"
-        steps = {step for at in followers for step in answer.way(at)}
+        steps = {step for at in followers for step in answer.path(at)}
         may = any(
             answer.links[step].confidence == POSSIBLE
             for step in steps

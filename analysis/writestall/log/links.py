@@ -38,7 +38,7 @@ class LogAnswer:
 
     tasks: tuple[Stuck, ...]
     links: dict[int, Link]
-    at_ease: int = 0
+    not_stuck: int = 0
 
     @cached_property
     def after(self) -> dict[int, int]:
@@ -46,25 +46,25 @@ class LogAnswer:
         index = {id(task): at for at, task in enumerate(self.tasks)}
         return {at: index[id(link.holder)] for at, link in self.links.items()}
 
-    def circles(self, at: int) -> bool:
+    def cycles(self, at: int) -> bool:
         """True when a task's chain comes back on itself."""
-        way = self.way(at)
-        return len(set(way)) < len(way)
+        path = self.path(at)
+        return len(set(path)) < len(path)
 
-    def way(self, at: int) -> list[int]:
+    def path(self, at: int) -> list[int]:
         """Indexes from a task to the root of its waiting; a circle ends it."""
-        way, seen = [at], {at}
-        while (after := self.after.get(way[-1])) is not None:
-            way.append(after)
+        path, seen = [at], {at}
+        while (after := self.after.get(path[-1])) is not None:
+            path.append(after)
             if after in seen:
                 break
             seen.add(after)
-        return way
+        return path
 
     def circle(self, at: int) -> list[int]:
         """The tasks of the circle that a task's chain ends in; empty without one."""
-        way = self.way(at)
-        return way[way.index(way[-1]) : -1] if len(set(way)) < len(way) else []
+        path = self.path(at)
+        return path[path.index(path[-1]) : -1] if len(set(path)) < len(path) else []
 
 
 def explain_log(tasks: Iterable[LoggedTask]) -> LogAnswer:
@@ -75,14 +75,14 @@ def explain_log(tasks: Iterable[LoggedTask]) -> LogAnswer:
         (task.host, task.shot, task.blocker.owner) for task in tasks if task.blocker
     }
     stuck: dict[object, Stuck] = {}
-    at_ease = 0
+    not_stuck = 0
     listed: list[LoggedTask] = []
     for task in tasks:
         owner = (task.host, task.shot, task.pid) in named
         if not task.guesses and task.held:
             listed.append(task)
         elif _is_at_ease(task) and not owner:
-            at_ease += 1
+            not_stuck += 1
         else:
             _count(stuck, _classified(task, owner))
     rows = list(stuck.values())
@@ -91,7 +91,7 @@ def explain_log(tasks: Iterable[LoggedTask]) -> LogAnswer:
     for at, row in enumerate(rows):
         if at not in links and (link := _link(row, around)):
             links[at] = link
-    answer = LogAnswer(tuple(rows), links, at_ease)
+    answer = LogAnswer(tuple(rows), links, not_stuck)
     _drop_mixed_chains(answer)
     _drop_circles_of_one_rule(answer)
     return answer

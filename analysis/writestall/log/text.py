@@ -19,12 +19,12 @@ def report(answer: LogAnswer, where: str) -> Iterator[str]:
     """The sentence, the chains from writer to root, and every stack's class."""
     yield sentence(answer, where)
     groups = _groups(answer)
-    for way, members in groups:
+    for path, members in groups:
         yield ""
-        yield from _way(answer, way, len(members))
+        yield from _path(answer, path, len(members))
     yield ""
-    if answer.at_ease:
-        yield f"left out, not stuck (idle, or not in state D): {answer.at_ease}"
+    if answer.not_stuck:
+        yield f"left out, not stuck (idle, or not in state D): {answer.not_stuck}"
     yield "stacks:"
     yield from _rows(answer)
     if any(task.task.lockdep_off for task in answer.tasks):
@@ -34,37 +34,37 @@ def report(answer: LogAnswer, where: str) -> Iterator[str]:
 
 
 def _groups(answer: LogAnswer) -> list[tuple[list[int], list[int]]]:
-    """Ways that say the same, longest first; ways that are part of another left out."""
-    ways = [answer.way(at) for at in range(len(answer.tasks))]
-    inner = {step for way in ways for step in way[1:]}
+    """Ways that say the same, longest first; paths that are part of another left out."""
+    paths = [answer.path(at) for at in range(len(answer.tasks))]
+    inner = {step for path in paths for step in path[1:]}
     groups: dict[tuple[object, ...], list[list[int]]] = {}
-    for way in ways:
-        if way[0] in inner:
+    for path in paths:
+        if path[0] in inner:
             continue
-        first = answer.tasks[way[0]]
-        key = (first.verdict.cls, first.verdict.path, first.role, *way[1:])
-        groups.setdefault(key, []).append(way)
+        first = answer.tasks[path[0]]
+        key = (first.verdict.cls, first.verdict.path, first.role, *path[1:])
+        groups.setdefault(key, []).append(path)
     # A circle that no task outside it leads to: show it from its first member.
     shown = {step for group in groups.values() for step in group[0]}
-    for at in range(len(ways)):
+    for at in range(len(paths)):
         if at not in shown and at == min(answer.circle(at), default=None):
-            groups["circle", at] = [ways[at]]
-    rows = [(group[0], [way[0] for way in group]) for group in groups.values()]
+            groups["circle", at] = [paths[at]]
+    rows = [(group[0], [path[0] for path in group]) for group in groups.values()]
 
     def order(row: tuple[list[int], list[int]]) -> tuple[int, int, int]:
-        way = row[0]
-        return -len(way), nearness(answer.tasks[way[-1]]), way[0]
+        path = row[0]
+        return -len(path), nearness(answer.tasks[path[-1]]), path[0]
 
     return sorted(rows, key=order)
 
 
-def _way(answer: LogAnswer, way: list[int], members: int) -> Iterator[str]:
-    first = answer.tasks[way[0]]
+def _path(answer: LogAnswer, path: list[int], members: int) -> Iterator[str]:
+    first = answer.tasks[path[0]]
     more = f"  and {members - 1} more like it" if members > 1 else ""
     yield _told(first) + more
-    for depth, (before, at) in enumerate(pairwise(way)):
+    for depth, (before, at) in enumerate(pairwise(path)):
         link = answer.links[before]
-        again = at in way[: depth + 1]
+        again = at in path[: depth + 1]
         task = answer.tasks[at]
         who = f"back to {task.name}: a circle" if again else _told(task)
         yield f"{'   ' * depth}+- {link.confidence}: {who}  ({link.why})"
@@ -124,4 +124,4 @@ def log_json(answer: LogAnswer) -> dict[str, Any]:
                 "why": link.why if link else None,
             }
         )
-    return {"format": 1, "tasks": rows, "not_stuck": answer.at_ease}
+    return {"format": 1, "tasks": rows, "not_stuck": answer.not_stuck}

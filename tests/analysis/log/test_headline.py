@@ -130,7 +130,7 @@ def test_a_circle_that_one_rule_made_is_none() -> None:
     answer = explained(
         Shown("one", 1, stack).report(), Shown("other", 2, stack).report()
     )
-    assert not any(answer.circles(at) for at in range(2))
+    assert not any(answer.cycles(at) for at in range(2))
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def test_a_circle_of_three_rules() -> None:
         POSSIBLE,
         LIKELY,
     ]
-    assert said.circles(0) and "circle" in sentence(said, "log")
+    assert said.cycles(0) and "circle" in sentence(said, "log")
     assert "deadlock" not in sentence(said, "log")
 
 

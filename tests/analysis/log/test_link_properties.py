@@ -110,4 +110,4 @@ def test_any_text_is_answered(
     """Every chain ends, every index is one of the table."""
     answer = explain_log(read_log([*text.splitlines(), *lines(log)]))
     for at in range(len(answer.tasks)):
-        assert len(answer.way(at)) <= len(answer.tasks) + 1
+        assert len(answer.path(at)) <= len(answer.tasks) + 1

@@ -64,7 +64,7 @@ def test_an_owner_in_another_state(state: str, words: str) -> None:
     said = "INFO: task editor:41 is blocked on a mutex likely owned by task checker:77."
     owner = Shown("checker", 77, DISK, state=state)
     answer = explained(WAITS.report(said), owner.lines())
-    assert named(answer) == {"editor": ("checker", TOLD)} and answer.at_ease == 0
+    assert named(answer) == {"editor": ("checker", TOLD)} and answer.not_stuck == 0
     first = next(report(answer, "log"))
     assert first.startswith("1 stuck task in log: editor/41 comes down to checker/77")
     assert words in first
