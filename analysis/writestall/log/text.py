@@ -34,7 +34,7 @@ def report(answer: LogAnswer, where: str) -> Iterator[str]:
 
 
 def _groups(answer: LogAnswer) -> list[tuple[list[int], list[int]]]:
-    """Ways that say the same, longest first; paths that are part of another left out."""
+    """Paths that say the same, longest first; parts of other paths left out."""
     paths = [answer.path(at) for at in range(len(answer.tasks))]
     inner = {step for path in paths for step in path[1:]}
     groups: dict[tuple[object, ...], list[list[int]]] = {}

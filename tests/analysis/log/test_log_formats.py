@@ -233,7 +233,7 @@ def test_the_command(tmp_path: Path, capsys: Capture) -> None:
     log.write_text(WRITER + "\n" + COMMIT)
     assert main(["explain", "--log", str(log)]) == 0
     first = capsys.readouterr().out.splitlines()[0]
-    assert "2 of them lead to jbd2/vdb-8/253 (journal), which waits" in first
+    assert "2 of them come down to jbd2/vdb-8/253 (journal), which waits" in first
     assert main(["explain", "--log", str(log), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["tasks"]
     assert [row["waits_for"] for row in rows] == [1, None]
