@@ -20,6 +20,8 @@ MAX_FILES = 20
 # One file each: a run, a log, a scenario, a profile, a document, a test in the guest.
 ONE_EACH = ("tests/data", "repro/scenarios", "repro/profiles", "docs")
 ONE_EACH += ("tests/kmod", "tests/scripts", "tests/repro")
+# kbuild makes the module of one folder, as those of drivers/ are.
+ONE_EACH += ("kmod",)
 MAX_COLUMNS = 132
 HEAD_LINES = 12
 HEADER = re.compile(r"\bturn(?:s|ed)?\b[^.]*\binto\b")
