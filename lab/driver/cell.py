@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from driver import artefacts, settings
-from driver.cells import Planned
+from driver.planned import Planned
 from driver.progress import watched
 from machine.errors import UserError
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from driver import scheduler, setup
-from driver.cells import Planned
+from driver.planned import Planned
 from driver.progress import StageLog
 from driver.project import PROJECT
 from machine.errors import UserError

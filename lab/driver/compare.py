@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from driver import cluster, crash, runs, settings
-from driver.cells import Planned
+from driver.planned import Planned
 from driver.cluster import Cluster
 from driver.machines import PREPARING, prepare
 from driver.progress import Progress, Stage, StageError, StageLog
