@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from driver import cluster, crash, runs, settings
-from driver.planned import Planned
 from driver.cluster import Cluster
 from driver.machines import PREPARING, prepare
+from driver.planned import Planned
 from driver.progress import Progress, Stage, StageError, StageLog
 from driver.project import answer
 from driver.settings import Settings, whole
