@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""cells: the runs of a planned comparison that are left, and their machines."""
+"""planned: the runs of a planned comparison that are left, and their machines."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_programs: no help, unknown option or stray word makes a program do its work."""
+"""test_every_program: --help, unknown options and stray words start no work."""
 
 from __future__ import annotations
 
