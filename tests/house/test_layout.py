@@ -18,10 +18,11 @@ from support import PROJECT
 NAMES = [path.relative_to(PROJECT) for path in FILES]
 MAX_FILES = 20
 # One file each: a run, a log, a scenario, a profile, a document, a test in the guest.
-ONE_EACH = ("tests/data", "repro/scenarios", "repro/profiles", "docs")
-ONE_EACH += ("tests/kmod", "tests/scripts", "tests/repro")
-# kbuild makes the module of one folder, as those of drivers/ are.
-ONE_EACH += ("kmod",)
+ONE_EACH = (
+    *("tests/data", "repro/scenarios", "repro/profiles", "docs"),
+    *("tests/kmod", "tests/scripts", "tests/repro"),
+    "kmod",  # kbuild makes the module of one folder, as those of drivers/ are
+)
 MAX_COLUMNS = 132
 HEAD_LINES = 12
 HEADER = re.compile(r"\bturn(?:s|ed)?\b[^.]*\binto\b")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from writestall.cli import options, thing
+from writestall.cli import options
 from writestall.cli.parser import positive
 from writestall.common.errors import WritestallError
 from writestall.common.units import printable
@@ -39,6 +39,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Explain a run, a tracer's events or a log."""
+    from writestall.cli import thing
+
     if (args.run is None) == (args.log is None):
         raise WritestallError("explain: want a THING or --log FILE, one of them")
     if args.log is not None:
