@@ -27,6 +27,7 @@ refused() { # ERRNO DISK-NAME WHAT
 }
 
 insmod "$module" delay_us=1000 ops=other
+wipefs --quiet --all "$disk" # mkfs.btrfs leaves the superblock of XFS at the start
 mkfs.btrfs --quiet --force "$disk" 2>/dev/null # no btrfs-control
 mkfs.ext4 -q -F "$other"
 mount "$disk" "$mount_point"
