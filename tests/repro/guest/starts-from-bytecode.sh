@@ -5,7 +5,7 @@
 set -eu
 
 tree=$(realpath "$(dirname "$0")/../../..")
-for import in "$tree/repro:labrun.run.cli" "$tree/bpf:rows" "$tree/stap:lines"; do
+for import in "$tree/repro:labrun.run.cli" "$tree/trace:launcher.rows" "$tree/trace:launcher.lines"; do
 	said=$(PYTHONPATH=${import%:*} python3 -v -c "import ${import#*:}" 2>&1)
 	# What was found is quoted, what was compiled is not (importlib's _verbose_message).
 	grep --quiet "code object from '$tree.*\.pyc'" <<<"$said"
