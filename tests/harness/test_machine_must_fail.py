@@ -223,8 +223,8 @@ def _alive(pid: int) -> bool:
         (["--share", "/nowhere:/mnt/x", "--", "true"], "/nowhere is not a folder"),
         (["--share", "/tmp:/mnt", "--", "true"], "hide the machine's own /mnt/writ"),
         (["--share", "/tmp:/usr/../", "--", "true"], "hide the machine's own /bin"),
-        (["--disk", "3X", "--", "true"], "'3X' is no size: write 512M or 2G"),
-        ([], "give a command behind --, or --shell"),
+        (["--disk", "3X", "--", "true"], "'3X' is not a size: write 512M or 2G"),
+        ([], "give a command after --, or --shell"),
     ],
 )
 def test_bad_arguments_get_one_line_and_no_machine(
