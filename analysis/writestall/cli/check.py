@@ -23,10 +23,11 @@ def main(args: argparse.Namespace) -> int:
     from writestall.events import run_directory
     from writestall.verdict import check
 
-    if why := check.unjudged(run_directory.open_run(args.run)):
+    run = run_directory.open_run(args.run)
+    if why := check.unjudged(run):
         options.print_lines([why])
         return options.UNJUDGED
-    verdict = check.check(options.read_answer(args))
+    verdict = check.check(options.read_answer(args, run))
     if args.json:
         options.print_json(verdict.as_json())
     else:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from writestall.cli import options
+from writestall.cli import options, report
 from writestall.cli.parser import positive
 from writestall.common.errors import WritestallError
 from writestall.common.units import printable
@@ -17,8 +17,6 @@ from writestall.common.units import printable
 if TYPE_CHECKING:
     from writestall.chain.answers import Answer
     from writestall.chain.collect import Question
-
-REPORT = "report.html"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--log", metavar="FILE", help=log)
     add("--write", type=positive, metavar="N", help="show only the Nth slowest write")
     add("--top", type=positive, default=5, metavar="K", help="show K chains (5)")
-    page = f"also write the page {REPORT} into the run"
+    page = f"also write the page {report.NAME} into the run"
     add("--report", action="store_true", help=page)
     options.add_all(parser)
     options.add_json(parser)
@@ -79,18 +77,15 @@ def _log(args: argparse.Namespace, kind: str | None) -> int:
 
 
 def _run(args: argparse.Namespace, kind: str) -> int:
-    from writestall.cli import report
+    from writestall.events import run_directory
 
-    try:
-        answer = options.read_answer(args)
-    except WritestallError:
-        # The page names the error too.
-        if args.report:
-            return report.write(args, None)
-        raise
-    if answer.run.bare:
+    run = run_directory.open_run(args.run)
+    if args.report:
+        answer = report.answer_or_page(args, run, run.output(report.NAME))
+    else:
+        answer = options.read_answer(args, run)
+    if run.bare:
         _print_kind(str(args.run), kind)
-        answer.run.path.mkdir(exist_ok=True)
     count = len(answer.writes)
     if args.write is not None and not 1 <= args.write <= count:
         raise WritestallError(f"--write {args.write}: this run has 1 to {count}")
@@ -101,9 +96,10 @@ def _run(args: argparse.Namespace, kind: str) -> int:
         questions = page.questions(answer)
     unwritten = _print(args, answer, questions)
     if args.report:
-        target = answer.run.path / REPORT
+        target = run.output(report.NAME)
         unwritten = unwritten or _error_of(lambda: report.save_page(answer, target))
     if unwritten:
+        sys.stdout.flush()
         raise unwritten
     return options.ANSWERED
 
@@ -118,13 +114,13 @@ def _print(
     from writestall.export import chains_json
     from writestall.report import application_text, text
 
-    path = answer.run.path
+    output = answer.run.output
     unwritten = _error_of(
-        lambda: chains_json.keep_chains(answer, path / "chains.json", questions)
+        lambda: chains_json.keep_chains(answer, output("chains.json"), questions)
     )
     summary = answer.summary() | clients.summary(answer)
     unwritten = unwritten or _error_of(
-        lambda: files.save(path / "summary.json", json_bytes(summary))
+        lambda: files.save(output("summary.json"), json_bytes(summary))
     )
     if args.json:
         at = (args.write or 1) - 1

@@ -6,8 +6,6 @@ from __future__ import annotations
 import argparse
 
 from writestall.cli import options
-from writestall.common.files import save
-from writestall.export.formats import load
 
 # Columns of a picture: with more, its letters are too small to read.
 PICTURE_COLUMNS = 120
@@ -26,9 +24,8 @@ def main(args: argparse.Namespace) -> int:
     answer = options.read_answer(args)
     columns = PICTURE_COLUMNS if suffix else terminal.columns()
     found = time_grid.heat_map(answer, columns)
-    if suffix:
-        picture = load("writestall.pictures.image", "matplotlib")
-        save(args.output, picture.heat_map(answer, found, suffix))
-    else:
-        terminal.show(terminal.heat_map(answer, found))
-    return options.ANSWERED
+    return options.show(
+        args.output,
+        lambda image: image.heat_map(answer, found, suffix),
+        lambda: terminal.heat_map(answer, found),
+    )

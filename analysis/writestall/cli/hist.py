@@ -7,8 +7,6 @@ import argparse
 
 from writestall.cli import options
 from writestall.common.errors import WritestallError
-from writestall.common.files import save
-from writestall.export.formats import load
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,16 +27,15 @@ def _measured(args: argparse.Namespace) -> int:
     suffix = options.picture_suffix(args)
     answer = options.read_answer(args)
     found = distribution.histogram(answer)
-    if suffix:
-        picture = load("writestall.pictures.image", "matplotlib")
-        save(args.output, picture.histogram(answer, found, suffix))
-    else:
-        terminal.show(terminal.histogram(answer, found))
-    return options.ANSWERED
+    return options.show(
+        args.output,
+        lambda image: image.histogram(answer, found, suffix),
+        lambda: terminal.histogram(answer, found),
+    )
 
 
 def _what_if(args: argparse.Namespace) -> int:
-    from writestall.pictures import terminal, terminal_what_if
+    from writestall.pictures import terminal_what_if
     from writestall.whatif import proof, removal
 
     suffix = options.picture_suffix(args)
@@ -48,10 +45,9 @@ def _what_if(args: argparse.Namespace) -> int:
         raise WritestallError(f"--what-if {args.what_if}: want CLASS=0 of {known}")
     answer = options.read_answer(args)
     found = removal.what_if(answer, cls)
-    if suffix:
-        picture = load("writestall.pictures.image", "matplotlib")
-        save(args.output, picture.what_if(answer, found, suffix))
-    else:
-        proofs = proof.proofs(cls, answer.run.get("filesystem", "type"))
-        terminal.show(terminal_what_if.what_if(answer, found, proofs))
-    return options.ANSWERED
+    proofs = proof.proofs(cls, answer.run.get("filesystem", "type"))
+    return options.show(
+        args.output,
+        lambda image: image.what_if(answer, found, suffix),
+        lambda: terminal_what_if.what_if(answer, found, proofs),
+    )

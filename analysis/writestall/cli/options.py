@@ -10,10 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from writestall.common.errors import WritestallError
+from writestall.common.files import save
 from writestall.common.units import printable
+from writestall.export.formats import load
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from writestall.chain.answers import Answer
+    from writestall.events.run_directory import RunDir
 
 ANSWERED, FAILED, BAD_INPUT, UNJUDGED = 0, 1, 2, 3
 PICTURES = (".svg", ".png")
@@ -83,13 +88,28 @@ def picture_suffix(args: argparse.Namespace) -> str:
     return suffix
 
 
-def read_answer(args: argparse.Namespace) -> Answer:
-    """The answer to a run, as RUN, --engine and --all choose it."""
+def read_answer(args: argparse.Namespace, run: RunDir | None = None) -> Answer:
+    """The answer to `run`, or to RUN, as --engine and --all choose it."""
     from writestall.chain import answers
     from writestall.events import run_directory
 
-    run = run_directory.open_run(args.run)
+    run = run or run_directory.open_run(args.run)
     return answers.answer(run, args.engine, getattr(args, "all", False))
+
+
+def show(
+    target: Path | None,
+    draw: Callable[[Any], bytes],
+    text: Callable[[], Iterable[RenderableType]],
+) -> int:
+    """Save what `draw` makes with pictures.image as `target`; without it, print."""
+    if target:
+        save(target, draw(load("writestall.pictures.image", "matplotlib")))
+    else:
+        from writestall.pictures import terminal
+
+        terminal.show(text())
+    return ANSWERED
 
 
 def print_lines(lines: Iterable[str]) -> None:

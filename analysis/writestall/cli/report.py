@@ -12,6 +12,7 @@ from writestall.common.errors import WritestallError
 
 if TYPE_CHECKING:
     from writestall.chain.answers import Answer
+    from writestall.events.run_directory import RunDir
 
 NAME = "report.html"
 
@@ -32,24 +33,24 @@ def save_page(answer: Answer, path: Path, failure: str | None = None) -> None:
     files.save(path, page.page(answer, failure).encode())
 
 
-def main(args: argparse.Namespace) -> int:
-    """Write the page; print its name."""
-    return write(args, args.output)
-
-
-def write(args: argparse.Namespace, output: Path | None) -> int:
-    """Write the page to `output` or into the run; print its name."""
-    from writestall.events import run_directory
+def answer_or_page(args: argparse.Namespace, run: RunDir, path: Path) -> Answer:
+    """The answer to a run; where it has none, write a page that says why, and raise."""
     from writestall.report import page
 
-    path = output or args.run / NAME
     try:
-        answer = options.read_answer(args)
+        return options.read_answer(args, run)
     except WritestallError as error:
         # Somebody opens the page: it must say what is wrong, as the terminal does.
-        unread = page.unreadable(run_directory.open_run(args.run))
-        save_page(unread, path, str(error))
+        save_page(page.unreadable(run), path, str(error))
         raise
-    save_page(answer, path)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Write the page; print its name."""
+    from writestall.events import run_directory
+
+    run = run_directory.open_run(args.run)
+    path = args.output or run.output(NAME)
+    save_page(answer_or_page(args, run, path), path)
     options.print_lines([str(path)])
     return options.ANSWERED

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -51,6 +52,14 @@ class RunDir:
     def engines(self) -> list[str]:
         """Engines whose events are there."""
         return [name for name in ENGINES if self.events(name).is_file()]
+
+    def output(self, name: str) -> Path:
+        """The place of a file that the analysis writes; bare events get a folder."""
+        if self.bare:
+            # A place that refuses is named by who writes the file.
+            with suppress(OSError):
+                self.path.mkdir(exist_ok=True)
+        return self.path / name
 
     def events(self, engine: str) -> Path:
         """The event file of an engine, there or not."""

@@ -56,15 +56,10 @@ _CRASH = re.compile(r"^PID: (?P<pid>\d+).{0,80}COMMAND: \"(?P<comm>[^\"]{1,20})\
 _CPU = re.compile(
     r"\bP(?:ID|id): (?P<pid>\d{1,10}),? (?:UID: \d{1,10} )?[Cc]omm: (?P<comm>\S{1,20})"
 )
-_PROC = re.compile(r"/proc/(?P<pid>\d{1,10})(?:/task/(?P<tid>\d{1,10}))?/stack")
-_PROC_COMM = re.compile(
-    r"/proc/(?P<pid>\d{1,10})(?:/task/(?P<tid>\d{1,10}))?/comm\b[\s:=<>]{0,16}"
-    r"(?P<comm>\S.{0,63})?$"
-)
-_PROC_NAME = re.compile(
-    r"/proc/(?P<pid>\d{1,10})(?:/task/(?P<tid>\d{1,10}))?/?:\s{0,4}"
-    r"(?P<comm>\S{1,64})\s{0,4}:?$"
-)
+_PROC_TASK = r"/proc/(?P<pid>\d{1,10})(?:/task/(?P<tid>\d{1,10}))?"
+_PROC = re.compile(rf"{_PROC_TASK}/stack")
+_PROC_COMM = re.compile(_PROC_TASK + r"/comm\b[\s:=<>]{0,16}(?P<comm>\S.{0,63})?$")
+_PROC_NAME = re.compile(_PROC_TASK + r"/?:\s{0,4}(?P<comm>\S{1,64})\s{0,4}:?$")
 # What loops in a shell print: `== 350 writer7 ==`, `PID: 350 COMM: writer7`,
 # `pid=350 (writer7)`, `writer7 (350):`, `writer7/350`.
 _LABELS = (

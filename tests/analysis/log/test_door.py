@@ -67,6 +67,19 @@ def test_events_alone(form: str, tmp_path: Path, capsys: Capture) -> None:
     assert (kept / "chains.json").is_file()
 
 
+@pytest.mark.parametrize("content", [EVENTS, b'{"ev":"begin"\n'])
+def test_the_page_goes_beside_the_events(content: bytes, tmp_path: Path) -> None:
+    """Without -o; that of events which cannot be read says so."""
+    path = tmp_path / "stalls.jsonl"
+    path.write_bytes(content)
+    readable = content == EVENTS
+    for command in (["report"], ["explain", "--report"]):
+        assert main([*command, str(path)]) == (0 if readable else 2)
+        page = tmp_path / "stalls.jsonl.explained" / "report.html"
+        assert ("no event could be read" in page.read_text()) is not readable
+        page.unlink()
+
+
 def test_the_page_of_events_alone(tmp_path: Path, capsys: Capture) -> None:
     """By `report`, into a file that is named, and by `explain --report`."""
     path = tmp_path / "stalls.jsonl"
