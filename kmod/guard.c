@@ -123,11 +123,13 @@ static bool may_lie_on(const struct path *path, dev_t disk)
 
 	if (has_no_disk(inode->i_sb))
 		return false;
+	if (bdev && disk_devt(bdev->bd_disk) == disk)
+		return true;
 	if (!bdev || biodelay_is_stacked(bdev->bd_disk))
 		return any_part(disk, is_part_of_more);
 	if (MAJOR(bdev->bd_dev) == LOOP_MAJOR)
 		return any_part(disk, is_claimed);
-	return disk_devt(bdev->bd_disk) == disk;
+	return false;
 }
 
 static bool get_exe(struct task_struct *task, struct path *path)

@@ -28,11 +28,11 @@ said() { # STATUS TEXT COMMAND...: it ends so, and says so in one line
 said 1 "nothing to undo" "$tool" undo
 said 1 "make or undo" "$tool"
 said 1 "make or undo" "$tool" remove
-said 0 " symbols; take it away" "$tool" make
+said 0 " symbols; remove it with" "$tool" make
 finds || die "SystemTap does not find vfs_write"
 [[ $(stat --format=%a "$map" "${map%/*}") == $'600\n755' ]] || die "modes: $(ls -l "$map")"
 said 0 "is there; nothing to do" "$tool" make
-said 0 "is away" "$tool" undo
+said 0 "is removed" "$tool" undo
 [[ ! -e /usr/lib/debug ]] || die "left behind: $(find /usr/lib/debug)"
 
 # Another's table is left alone.
