@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* attrs.h: the names of a rule's attributes, once for every place they are in */
+/* attrs.h: names and descriptions of a rule's attributes */
 #ifndef BIODELAY_ATTRS_H
 #define BIODELAY_ATTRS_H
 
 /*
- * X(NAME, DESCRIPTION): file in configfs and parameter of the module alike. As
- * parameters they are taken in this order: force before what it forces, enabled
- * when all is said.
+ * X(NAME, DESCRIPTION): each is a file in configfs and a module parameter.
+ * Parameters are applied in this order: force before what it overrides, enabled
+ * last.
  */
 #define BIODELAY_ATTRS(X) \
 	X(force, "the device's kernel name again, to slow root's, the module's or a swap disk") \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* biodelay.h: what the module's files share: rules, holds */
+/* biodelay.h: structures and functions shared by the module's files */
 #ifndef BIODELAY_H
 #define BIODELAY_H
 
@@ -18,26 +18,26 @@
 #include "record.h"
 
 #define BIODELAY_VERSION "2"
-#define BIODELAY_PARAM_RULE "param" /* the rule that the parameters make */
+#define BIODELAY_PARAM_RULE "param" /* the rule of the module parameters */
 #define BIODELAY_GLOB_LEN 64
 #define BIODELAY_MAX_LANES 64
 #define BIODELAY_MAX_POINTS 256
 
-/* Far below the hung-task detector's 120 s, which adds up several delays. */
+/* Far below the hung-task detector's 120 s, to which several delays may add up. */
 #define BIODELAY_MAX_DELAY_US 30000000ULL
-/* Far below the soft-lockup detector's 20 s: spinning keeps a CPU. */
+/* Far below the 20 s of the soft-lockup detector: spinning occupies a CPU. */
 #define BIODELAY_MAX_SPIN_US 1000000ULL
 
 #define BIODELAY_PPB 1000000000U
 
 /**
- * struct biodelay_device - a block device a rule names, and no reference to it
+ * struct biodelay_device - the block device of a rule; holds no reference to it
  * @dev: number of the disk or partition
  * @disk: number of the disk
- * @partno: of the partition; 0 for a whole disk, its partitions included
+ * @partno: of the partition; 0 for a whole disk, including its partitions
  * @start: its first sector on the disk
  * @zoned: its writes must keep their order
- * @name: the kernel's name of it
+ * @name: its kernel name
  */
 struct biodelay_device {
 	dev_t dev;
@@ -48,7 +48,7 @@ struct biodelay_device {
 	char name[BIODELAY_NAME_LEN];
 };
 
-/** struct biodelay_range - from @first to @last, both in it */
+/** struct biodelay_range - from @first to @last, inclusive */
 struct biodelay_range {
 	u64 first;
 	u64 last;
@@ -57,7 +57,7 @@ struct biodelay_range {
 /**
  * struct biodelay_quantiles - a distribution of delays, by its quantiles
  * @count: points used; 0 for no delay at all
- * @at: rising in both; a delay between two points is drawn evenly
+ * @at: points, increasing in both; delays are uniform between two points
  * @at.ppb: share of delays that are at most @at.ns, in 1e-9
  * @at.ns: nanoseconds
  */
@@ -72,8 +72,8 @@ struct biodelay_quantiles {
 /**
  * struct biodelay_spec - the attributes of a rule; constant once published
  *
- * One field for each attribute of attrs.h, whose README.md gives units and
- * ranges. Masks have a bit for each name of the enum they are of.
+ * One field for each attribute of attrs.h; README.md gives units and ranges. Masks
+ * have one bit for each value of their enum.
  */
 struct biodelay_spec {
 	struct biodelay_device device;
@@ -111,13 +111,13 @@ struct biodelay_counts {
 
 /**
  * struct biodelay_draws - a rule's random number state since it was armed
- * @lock: guards the rest
+ * @lock: protects the rest
  * @seeded: random numbers drawn
  * @matched: bios that reached the draws, for interval
  * @times: bios delayed
  * @space: bytes passed, for space
  * @last_ns: last delay drawn, for correlation
- * @lane_free_ns: when each lane is free again, CLOCK_MONOTONIC
+ * @lane_free_ns: time at which each lane becomes free, CLOCK_MONOTONIC
  */
 struct biodelay_draws {
 	raw_spinlock_t lock;
@@ -131,10 +131,10 @@ struct biodelay_draws {
 
 /**
  * struct biodelay_queue - deferred bios, and the thread that submits them
- * @lock: guards @due; taken by the probe's handler
- * @due: holds by the time they are due, equal ones in order of submission
- * @timer: goes off when the earliest is due
- * @worker: submits them; lives while the rule is armed
+ * @lock: protects @due; taken by the probe's handler
+ * @due: holds by due time, equal ones in order of submission
+ * @timer: expires when the earliest is due
+ * @worker: submits them; exists while the rule is armed
  * @flushing: everything is due now
  */
 struct biodelay_queue {
@@ -146,16 +146,16 @@ struct biodelay_queue {
 };
 
 /**
- * struct biodelay_rule - a spec at work
+ * struct biodelay_rule - a rule: its spec and its state
  * @node: in the list of armed rules, RCU-protected, changed under the lock of
  *        rule.c
  * @all: in the list of all rules, under the same lock
  * @name: for records and the status file
  * @spec: its attributes; RCU-protected, replaced under the lock of rule.c
- * @armed: whether it takes bios; changed under the table lock of hold.c
- * @armed_ns: since when, CLOCK_MONOTONIC
+ * @armed: whether it claims bios; changed under the table lock of hold.c
+ * @armed_ns: time of arming, CLOCK_MONOTONIC
  * @beat_ns: last heartbeat (attribute write)
- * @expiry: disarms it when ttl or heartbeat ran out
+ * @expiry: disarms it when ttl or heartbeat expires
  * @in_flight: bios held for it
  * @draws: random number state
  * @queue: deferred bios
@@ -183,15 +183,15 @@ static inline void biodelay_count(struct biodelay_rule *rule,
 }
 
 /**
- * struct biodelay_hold - one bio on its way through the module
+ * struct biodelay_hold - a bio that is being delayed
  * @node: in the table of holds by @task, or in the list of free ones
- * @due: in the queue of its rule, by the time it is due (defer)
+ * @due: in the queue of its rule, by due time (defer)
  * @task: submitter (sleep) or worker (defer); in one hold at a time
  * @bio: the bio (defer)
- * @rule: what it is held for; valid until the hold passes
+ * @rule: the rule that it is delayed by; valid until the hold is freed
  * @timer: ends the delay (sleep)
- * @over: the delay is over or cut short; set by the timer or a disarm (sleep)
- * @passing: @task is about to call the original; let that pass
+ * @over: the delay has ended or was cut short; set by the timer or a disarm (sleep)
+ * @passing: @task is about to call the original: do not delay that call
  * @record: its record
  */
 struct biodelay_hold {
@@ -232,7 +232,7 @@ bool biodelay_device_has(const struct biodelay_device *device,
 u64 biodelay_device_sector(const struct biodelay_device *device,
 			   const struct bio *bio);
 
-/* guard.c: disks and machines that must not be slowed by mistake */
+/* guard.c: disks and machines that must not be slowed down by mistake */
 int biodelay_guard_machine(bool allow_bare_metal);
 int biodelay_guard_device(const struct biodelay_device *device,
 			  const char *force);
@@ -240,7 +240,7 @@ int biodelay_guard_device(const struct biodelay_device *device,
 /* match.c: whether a spec matches a bio and its submitter */
 bool biodelay_match(const struct biodelay_spec *spec, const struct bio *bio);
 
-/* rule.c: rules, the modes, and the rule that a bio is delayed by */
+/* rule.c: rules, modes, and the rule that matches a bio */
 extern const struct biodelay_mode_ops *const biodelay_modes[BIODELAY_MODES];
 struct biodelay_rule *biodelay_rule_match(const struct bio *bio,
 					  const struct biodelay_spec **spec);
@@ -256,7 +256,7 @@ void biodelay_rules_for_each(void (*fn)(struct biodelay_rule *rule,
 					const struct biodelay_spec *spec,
 					void *data), void *data);
 
-/* hook.c: the probe of the block layer's entry */
+/* hook.c: the probe of submit_bio_noacct() */
 int biodelay_hook_init(kprobe_pre_handler_t handler);
 void biodelay_hook_leave(void);
 void biodelay_hook_exit(void);
@@ -267,11 +267,11 @@ unsigned long biodelay_hook_missed(void);
 /* catch.c: the probe's handler */
 int biodelay_catch(struct kprobe *probe, struct pt_regs *regs);
 
-/* hook_entry_*.S: call biodelay_hold() of sleep.c, go on to the original */
+/* hook_entry_*.S: call biodelay_hold() of sleep.c, then jump to the original */
 asmlinkage void biodelay_entry(void);
 asmlinkage void biodelay_hold(struct bio *bio);
 
-/* hold.c: bios that are held, and the tasks that the probe lets pass */
+/* hold.c: held bios, and tasks whose next submission passes */
 extern atomic_t biodelay_tabled;
 
 #define biodelay_holds_any() atomic_read(&biodelay_tabled) /* takes no lock */
@@ -292,9 +292,9 @@ void biodelay_holds_settle(void);
 /**
  * struct biodelay_mode_ops - a mode of delaying; all but @delay may be NULL
  * @start: prepare a rule that is about to be armed; 0 or an errno
- * @delay: delay a bio, in the probe's handler; 1 when its submitter was
- *         redirected, 0, or -EBUSY when the bio is to pass
- * @flush: end the delays of a rule that claims nothing any more; do not wait
+ * @delay: delay a bio, in the probe's handler; 1 if its submitter was redirected,
+ *         0 if not, -EBUSY if the bio must pass undelayed
+ * @flush: end the delays of a rule that can no longer claim bios; do not wait
  * @stop: undo @start for a rule that holds nothing
  */
 struct biodelay_mode_ops {
@@ -311,7 +311,7 @@ extern const struct biodelay_mode_ops biodelay_sleep_ops;
 extern const struct biodelay_mode_ops biodelay_defer_ops;
 extern const struct biodelay_mode_ops biodelay_spin_ops;
 
-/* record.c: records of delayed bios, and the file to read them from */
+/* record.c: records of delayed bios, and the debugfs file that returns them */
 int biodelay_records_init(unsigned int per_cpu);
 void biodelay_records_exit(void);
 void biodelay_record_begin(struct biodelay_record *record,
@@ -323,11 +323,11 @@ void biodelay_record_end(struct biodelay_record *record,
 void biodelay_records_count(u64 *written, u64 *lost);
 extern const struct file_operations biodelay_record_fops;
 
-/* status.c: the debugfs folder */
+/* status.c: the debugfs directory */
 int biodelay_status_init(void);
 void biodelay_status_exit(void);
 
-/* configfs.c: a folder of configfs to a rule */
+/* configfs.c: one configfs directory per rule */
 int biodelay_configfs_init(void);
 void biodelay_configfs_exit(void);
 

@@ -6,13 +6,13 @@
 #include "biodelay.h"
 
 /*
- * A breakpoint is entered as an NMI, for it might be in one (0d00449c7a28, "x86:
- * Replace ist_enter() with nmi_enter()", 5.8). Ours is where bios are submitted,
- * which no NMI does, and who asks has to be told: current_work() answers tasks
- * alone, and lockdep reports each lock that is taken here and elsewhere, as an
- * NMI might wait for it in vain. Interrupts stay off.
+ * A breakpoint is entered as an NMI, because it may be hit in one (0d00449c7a28,
+ * "x86: Replace ist_enter() with nmi_enter()", 5.8). No NMI submits bios, so undo
+ * the NMI count here: current_work() works in task context only, and lockdep would
+ * report each lock that is taken both here and elsewhere as a possible deadlock.
+ * Interrupts stay off.
  *
- * Return: what nmi_resume() has to put back.
+ * Return: the count that nmi_resume() must restore.
  */
 static unsigned int nmi_suspend(void)
 {
@@ -30,9 +30,9 @@ static void nmi_resume(unsigned int count)
 NOKPROBE_SYMBOL(nmi_resume);
 
 /*
- * Whether the probed call came from a task: interrupts have stacks of their own.
- * preempt_count() would not tell: before 5.8 a probe by breakpoint is entered as
- * an interrupt or as nothing, depending on the kernel (ist_enter() in
+ * Whether a task made the probed call: interrupts have their own stacks.
+ * preempt_count() does not show it: before 5.8 a breakpoint probe is entered as an
+ * interrupt or with no change, depending on the kernel (ist_enter() in
  * arch/x86/kernel/traps.c).
  */
 static bool in_task_context(struct pt_regs *regs)
@@ -41,7 +41,7 @@ static bool in_task_context(struct pt_regs *regs)
 	       !in_serving_softirq();
 }
 
-/* What forbids to delay @bio here, or BIODELAY_DELAYED when nothing does. */
+/* The reason why @bio must not be delayed here, or BIODELAY_DELAYED if none. */
 static enum biodelay_count verdict_on(const struct biodelay_spec *spec,
 					const struct bio *bio,
 					struct pt_regs *regs)
@@ -50,18 +50,18 @@ static enum biodelay_count verdict_on(const struct biodelay_spec *spec,
 		return BIODELAY_REFUSED_NOWAIT;
 	if (!in_task_context(regs))
 		return BIODELAY_REFUSED_ATOMIC;
-	/* Memory this task writes back may be what it waits for itself. */
+	/* A reclaiming task may be waiting for the memory it writes back. */
 	if (spec->mode != BIODELAY_DEFER && current->flags & PF_MEMALLOC)
 		return BIODELAY_REFUSED_RECLAIM;
-	/* A submitter that polls spins until its bio is with the driver. */
+	/* A polling submitter spins until the driver has its bio. */
 	if (spec->mode == BIODELAY_DEFER && biodelay_is_polled(bio))
 		return BIODELAY_REFUSED_POLLED;
 	return BIODELAY_DELAYED;
 }
 
 /*
- * Runs in whatever context submitted the bio, with preemption or interrupts off.
- * Returns 1 when the caller was sent elsewhere.
+ * Runs in the context that submitted the bio, with preemption or interrupts off.
+ * Returns 1 if the caller was redirected.
  */
 static int catch_bio(struct pt_regs *regs)
 {
@@ -94,9 +94,9 @@ static int catch_bio(struct pt_regs *regs)
 NOKPROBE_SYMBOL(catch_bio);
 
 /**
- * biodelay_catch() - the probe's handler: delay a bio where a rule matches it
- * @probe: the probe of the block layer's entry
- * @regs: those of its caller
+ * biodelay_catch() - the probe's handler: delay a bio if a rule matches it
+ * @probe: the probe of submit_bio_noacct()
+ * @regs: registers at the call
  *
  * Return: 1 when the caller was redirected, or 0.
  */

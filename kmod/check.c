@@ -10,11 +10,11 @@ static u64 longest_ns(const struct biodelay_spec *spec)
 }
 
 /**
- * biodelay_spec_check() - whether a spec says enough to be armed
+ * biodelay_spec_check() - whether a spec is complete enough to be armed
  * @spec: the spec
  *
  * Return: 0; -EDESTADDRREQ without a device, -EDOM without a delay,
- * -EOPNOTSUPP for a mode this kernel cannot carry safely, -ERANGE for a delay
+ * -EOPNOTSUPP for a mode that is not safe on this kernel, -ERANGE for a delay
  * too long to spin, -EXDEV for writes that must not be reordered.
  */
 int biodelay_spec_check(const struct biodelay_spec *spec)

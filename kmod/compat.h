@@ -2,9 +2,9 @@
 /* compat.h: one interface to the kernels 4.4 to 7.2 */
 
 /*
- * Each difference with the commit that made it and the release that has it.
- * Kbuild looks for interfaces in the headers at hand and says HAVE_...;
- * compat_block.h has those of the block layer. There are no others.
+ * Each difference cites the commit that made it and its release. Kbuild looks for
+ * the interfaces in the kernel's headers and defines HAVE_...; compat_block.h has
+ * the differences of the block layer. No other file depends on the kernel version.
  */
 #ifndef BIODELAY_COMPAT_H
 #define BIODELAY_COMPAT_H
@@ -53,9 +53,9 @@
 #include <uapi/linux/sched/types.h>
 #endif
 /*
- * Nobody can ask for CONFIG_GLOB: libata brings it along and, since 4.10
- * (60f1d5e3bac4, "ftrace: Support full glob matching"), tracing does. What is
- * always there knows * and ? alone.
+ * CONFIG_GLOB cannot be selected by hand: libata selects it and, since 4.10
+ * (60f1d5e3bac4, "ftrace: Support full glob matching"), tracing does. The fallback
+ * supports * and ? only.
  */
 #if IS_ENABLED(CONFIG_GLOB)
 #include <linux/glob.h>
@@ -82,11 +82,11 @@
  * Before 4.19 a pre-handler that returns 1 leaves the kprobe current and
  * preemption off, and a module can reset neither (cce188bd58cf, "bpf/error-
  * inject/kprobes: Clear current_kprobe and enable preempt in kprobe", 4.19).
- * No interface tells: the release has to.
+ * No interface shows this, so test the release.
  */
 #define BIODELAY_CAN_REDIRECT (LINUX_VERSION_CODE >= KERNEL_VERSION(4, 19, 0))
 
-/* The probed function's argument is its first and only one. */
+/* The only argument of the probed function. */
 #if defined(CONFIG_X86_64)
 #define BIODELAY_ARGUMENT(regs) ((regs)->di)
 #elif defined(CONFIG_ARM64)
@@ -96,9 +96,10 @@
 #endif
 
 /*
- * A guest's CPU says so on x86. On arm64 a guest starts its CPUs by calling its
- * hypervisor (hvc), a machine by calling its firmware (smc): in the device tree
- * as in Documentation/devicetree/bindings/arm/psci.yaml, or in ACPI's FADT.
+ * On x86 a CPU flag shows that it is a guest. On arm64 a guest starts its CPUs by
+ * calling its hypervisor (hvc), a physical machine by calling its firmware (smc).
+ * This is in the device tree (Documentation/devicetree/bindings/arm/psci.yaml) or
+ * in the ACPI FADT.
  */
 static inline bool biodelay_is_guest(void)
 {
@@ -123,8 +124,8 @@ static inline bool biodelay_is_guest(void)
 /* Tasks */
 
 /*
- * The id of the current task's cgroup, which is its folder's inode number: from
- * 5.5 one of 64 bits (743210386c03, "cgroup: use cgrp->kn->id as the cgroup
+ * The id of the current task's cgroup, which is the inode number of its directory;
+ * 64 bits wide since 5.5 (743210386c03, "cgroup: use cgrp->kn->id as the cgroup
  * ID"). 0 in kernels without cgroups.
  */
 static inline u64 biodelay_cgroup(void)
@@ -162,12 +163,12 @@ static inline void sched_set_fifo(struct task_struct *task)
 #endif
 
 /*
- * Whether the current task, a worker, is at what @is_it means. current_work()
- * came in 4.17 (27d4ee03078a, "workqueue: Allow retrieval of current task's
- * work struct"). Before, the flusher is known by a mark that wb_workfn() in
- * fs/fs-writeback.c sets, and nothing else that workers do but to migrate pages
- * (migrate_pages() in mm/migrate.c). A work item may be freed while it runs,
- * hence the careful read.
+ * Whether the current task, a worker, is executing a work function for which @is_it
+ * holds. current_work() was added in 4.17 (27d4ee03078a, "workqueue: Allow retrieval
+ * of current task's work struct"). Before, the flusher is recognised by the flag
+ * that wb_workfn() in fs/fs-writeback.c sets; workers set it otherwise only to
+ * migrate pages (migrate_pages() in mm/migrate.c). A work item may be freed while it
+ * runs, hence the nofault read.
  */
 static inline bool biodelay_works_at(bool (*is_it)(work_func_t func))
 {
@@ -184,8 +185,8 @@ static inline bool biodelay_works_at(bool (*is_it)(work_func_t func))
 /* Waiting */
 
 /*
- * Until all handlers that run have ended; preemption is off in them. One kind
- * of RCU serves both since 4.20 (45975c7d21a1, "rcu: Define RCU-sched API in
+ * Wait until all running handlers have ended; they run with preemption off. Since
+ * 4.20 RCU and RCU-sched are the same (45975c7d21a1, "rcu: Define RCU-sched API in
  * terms of RCU for Tree RCU PREEMPT builds").
  */
 static inline void biodelay_wait_for_handlers(void)
@@ -198,8 +199,8 @@ static inline void biodelay_wait_for_handlers(void)
 }
 
 /*
- * Until all tasks have slept or gone to user mode; not every kernel before 4.12
- * can, and none has to where nobody is redirected.
+ * Wait until all tasks have slept or returned to user mode. Not every kernel before
+ * 4.12 supports this; it is not needed on kernels that do not redirect.
  */
 static inline void biodelay_wait_for_tasks(void)
 {
@@ -209,8 +210,8 @@ static inline void biodelay_wait_for_tasks(void)
 }
 
 /*
- * hrtimer_setup() came in 6.13 (908a1d775422, "hrtimers: Introduce
- * hrtimer_setup() to replace hrtimer_init()"); hrtimer_init() left in 6.15.
+ * hrtimer_setup() was added in 6.13 (908a1d775422, "hrtimers: Introduce
+ * hrtimer_setup() to replace hrtimer_init()"); hrtimer_init() was removed in 6.15.
  */
 #ifndef HAVE_HRTIMER_SETUP
 static inline void hrtimer_setup(struct hrtimer *timer,
@@ -226,7 +227,7 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #ifndef HAVE_WQ_HAS_SLEEPER
 static inline bool wq_has_sleeper(wait_queue_head_t *queue)
 {
-	smp_mb(); /* between what the sleeper waits for and its list */
+	smp_mb(); /* order the wait condition before the list of waiters */
 	return waitqueue_active(queue);
 }
 #endif
@@ -242,11 +243,11 @@ typedef unsigned int __poll_t;
 #define EPOLLRDNORM POLLRDNORM
 #endif
 
-/* Memory, words and files */
+/* Memory, strings and files */
 
 /*
- * Before 4.16 it has to be asked whether all fitted (08a77676f9c5, "string:
- * drop __must_check from strscpy() and restore strscpy() usages in cgroup").
+ * Before 4.16 the result must be used (08a77676f9c5, "string: drop __must_check
+ * from strscpy() and restore strscpy() usages in cgroup").
  */
 #ifdef HAVE_MUST_CHECK_STRSCPY
 #define strscpy(to, from, size) \
@@ -257,8 +258,8 @@ typedef unsigned int __poll_t;
 #endif
 
 /*
- * 4.6: a118084432d6, "vfs: add d_real_inode() helper". Before, an overlay had
- * to be asked by hand (4bacc9c9234c, "overlayfs: Make f_path always point to
+ * 4.6: a118084432d6, "vfs: add d_real_inode() helper". Before, call the overlay's
+ * dentry operation directly (4bacc9c9234c, "overlayfs: Make f_path always point to
  * the overlay and f_inode to the underlay", 4.2).
  */
 #ifndef HAVE_D_REAL_INODE

@@ -18,7 +18,7 @@
 /*
  * 6.10: 1116b9fa15c0, "bdev: infrastructure for flags". Before, a field; before
  * 4.14 (74d46992e0d9, "block: replace bi_bdev with a gendisk pointer and
- * partitions index") another structure's.
+ * partitions index") a field of another structure.
  */
 #ifndef HAVE_BDEV_PARTNO
 static inline u8 bdev_partno(const struct block_device *bdev)
@@ -32,9 +32,9 @@ static inline u8 bdev_partno(const struct block_device *bdev)
 #endif
 
 /*
- * bdevname() left in 6.0 (900d156bac2b, "block: remove bdevname"); %pg prints
- * the same, but since 4.5 alone (1031bc589228, "lib/vsprintf: add %*pg format
- * specifier").
+ * bdevname() was removed in 6.0 (900d156bac2b, "block: remove bdevname"); %pg
+ * prints the same, but exists only since 4.5 (1031bc589228, "lib/vsprintf: add %*pg
+ * format specifier").
  */
 static inline void biodelay_name(struct block_device *bdev, char *name,
 				 size_t size)
@@ -65,11 +65,11 @@ static inline int biodelay_bdev_lookup(const char *path, dev_t *dev)
 }
 
 /*
- * A block device, opened without a claim, so that nobody else is refused.
- * What opens one became a file in 6.9 (f3a608827d1f, "bdev: open block device
- * as files"), a handle in 6.7 (e719b4d15674, "block: Provide bdev_open_*
- * functions"); its mode got a type of its own in 6.5 (05bdb9965305, "block:
- * replace fmode_t with a block-specific type for block open flags").
+ * A block device, opened without a claim, so that no other open is refused. An open
+ * block device is a file since 6.9 (f3a608827d1f, "bdev: open block device as
+ * files") and was a handle since 6.7 (e719b4d15674, "block: Provide bdev_open_*
+ * functions"); the mode has its own type since 6.5 (05bdb9965305, "block: replace
+ * fmode_t with a block-specific type for block open flags").
  */
 struct biodelay_bdev {
 	struct block_device *bdev;
@@ -91,7 +91,7 @@ static inline int biodelay_bdev_open(dev_t dev, struct biodelay_bdev *found)
 #else
 	struct block_device *opened = blkdev_get_by_dev(dev, FMODE_READ, NULL);
 #endif
-	/* Not by IS_ERR(): gcc 9 takes the long for what may be 0 as an int. */
+	/* Not IS_ERR(): gcc 9 then assumes that the error may be 0 as an int. */
 	int err = PTR_ERR_OR_ZERO(opened);
 
 	if (err)
@@ -124,10 +124,10 @@ static inline void biodelay_bdev_close(struct biodelay_bdev *found)
 }
 
 /*
- * A disk and its partitions; -E2BIG where there is no @room for all. Partitions
- * are block devices from 5.11 (0d02129e76ed, "block: merge struct block_device
- * and struct hd_struct"), in an xarray from 5.12 (a33df75c6328, "block: use an
- * xarray for disk->part_tbl"); 5.11 itself is not served.
+ * List a disk and its partitions; -E2BIG if there are more than @room. Partitions
+ * are block devices since 5.11 (0d02129e76ed, "block: merge struct block_device
+ * and struct hd_struct"), in an xarray since 5.12 (a33df75c6328, "block: use an
+ * xarray for disk->part_tbl"); 5.11 itself is not supported.
  */
 static inline int biodelay_parts(struct gendisk *disk, dev_t *parts, int room)
 {
@@ -162,12 +162,12 @@ static inline bool bdev_is_zoned(struct block_device *bdev)
 #endif
 
 /*
- * The file system on a device, kept until biodelay_super_put(); NULL: none, or
- * one that does not tell (btrfs). It holds the device itself from 6.6
- * (2ea6f68932f7, "fs: use the super_block as holder when mounting file
- * systems"), and bd_end_claim() waits for the lock. Before, bd_super points to
- * it and is cleared first (fs/super.c, kill_block_super()); the memory goes a
- * grace period later (destroy_super_rcu(); kfree_rcu() in 4.4).
+ * The file system on a device, valid until biodelay_super_put(); NULL if there is
+ * none or it cannot be determined (btrfs). Since 6.6 the super_block is the holder
+ * of the device (2ea6f68932f7, "fs: use the super_block as holder when mounting file
+ * systems"), and bd_end_claim() waits for the lock. Before, bd_super points to it
+ * and is cleared first (fs/super.c, kill_block_super()); the memory is freed a grace
+ * period later (destroy_super_rcu(); kfree_rcu() in 4.4).
  */
 static inline struct super_block *biodelay_super_get(struct block_device *bdev)
 {
@@ -192,7 +192,7 @@ static inline void biodelay_super_put(struct block_device *bdev)
 }
 
 /*
- * Who claims a partition claims its disk, too, in the name of bd_may_claim()
+ * A claim of a partition also claims its disk, with bd_may_claim() as the holder
  * (bd_finish_claiming() in fs/block_dev.c), which is not exported.
  */
 static inline bool biodelay_is_claimed(const struct block_device *bdev)
@@ -205,11 +205,11 @@ static inline bool biodelay_is_claimed(const struct block_device *bdev)
 }
 
 /*
- * Swap devices carry the mark of swap files since 5.4 (1638045c3677, "mm: set
- * S_SWAPFILE on blockdev swap devices"), which no interface tells. Before, swap
- * is what claims a device, is no file system of one disk, and links itself to
- * nothing in sysfs, as device-mapper and md do: others that are so (btrfs) are
- * taken for swap, too, and have to be forced.
+ * Swap devices are marked like swap files since 5.4 (1638045c3677, "mm: set
+ * S_SWAPFILE on blockdev swap devices"); no interface shows this. Before, a claimed
+ * device is taken for swap if no single-disk file system is on it and, unlike with
+ * device-mapper and md, no holder is linked to it in sysfs. Other users without
+ * these (btrfs) are taken for swap, too, and need force.
  */
 static inline bool biodelay_is_swap(const struct biodelay_bdev *opened)
 {
@@ -222,8 +222,8 @@ static inline bool biodelay_is_swap(const struct biodelay_bdev *opened)
 }
 
 /*
- * The list of what a stacked disk stands on came in 5.15 (0dbcfe247f22, "block:
- * look up holders by bdev"); the folder in sysfs is older.
+ * The list of the disks below a stacked disk was added in 5.15 (0dbcfe247f22,
+ * "block: look up holders by bdev"); the directory in sysfs is older.
  */
 static inline bool biodelay_is_stacked(struct gendisk *disk)
 {
@@ -240,7 +240,7 @@ static inline bool biodelay_is_stacked(struct gendisk *disk)
 /* Bios */
 
 /*
- * Before 4.8 what a bio does is a flag among the others (4e1b2d52a80d, "block,
+ * Before 4.8 the operation of a bio is one of its flags (4e1b2d52a80d, "block,
  * fs, drivers: remove REQ_OP compat defs and related code"; 1eff9d322a44,
  * "block: rename bio bi_rw to bi_opf"; 28a8d26eb359, "block, drivers, fs:
  * rename REQ_FLUSH to REQ_PREFLUSH").
@@ -270,12 +270,12 @@ static inline unsigned int bio_op(const struct bio *bio)
 
 /* 4.10: a6f0788ec288, "block: add support for REQ_OP_WRITE_ZEROES" */
 #ifndef HAVE_REQ_OP_WRITE_ZEROES
-enum { REQ_OP_WRITE_ZEROES = 1 << 16 }; /* no bio's */
+enum { REQ_OP_WRITE_ZEROES = 1 << 16 }; /* matches no bio */
 #endif
 
 /* 5.8: 0512a75b98f8, "block: Introduce REQ_OP_ZONE_APPEND" */
 #ifndef HAVE_REQ_OP_ZONE_APPEND
-enum { REQ_OP_ZONE_APPEND = 1 << 17 }; /* no bio's */
+enum { REQ_OP_ZONE_APPEND = 1 << 17 }; /* matches no bio */
 #endif
 
 /* 4.13: 03a07c92a9ed, "block: return on congested block device" */
@@ -289,9 +289,9 @@ typedef unsigned int blk_opf_t;
 #endif
 
 /*
- * REQ_HIPRI came in 5.0 (d1e36282b0bb, "block: add REQ_HIPRI and inherit it
- * from IOCB_HIPRI") and became REQ_POLLED in 5.16 (6ce913fe3eee, "block: rename
- * REQ_HIPRI to REQ_POLLED"). Before, a poller sleeps when it is given no cookie.
+ * REQ_HIPRI was added in 5.0 (d1e36282b0bb, "block: add REQ_HIPRI and inherit it
+ * from IOCB_HIPRI") and renamed REQ_POLLED in 5.16 (6ce913fe3eee, "block: rename
+ * REQ_HIPRI to REQ_POLLED"). Before, a poller sleeps if it gets no cookie.
  */
 static inline bool biodelay_is_polled(const struct bio *bio)
 {
@@ -305,8 +305,8 @@ static inline bool biodelay_is_polled(const struct bio *bio)
 }
 
 /*
- * A bio without a priority gets its submitter's when it goes down
- * (bio_set_ioprio() in block/blk-mq.c); the worker's would be another one.
+ * A bio without a priority gets that of the task that submits it (bio_set_ioprio()
+ * in block/blk-mq.c), which would be the worker; set it here.
  * 5.0: 76dc891395c1, "block: Introduce get_current_ioprio()".
  */
 static inline void biodelay_keep_submitter(struct bio *bio)
@@ -321,14 +321,14 @@ static inline void biodelay_keep_submitter(struct bio *bio)
 }
 
 /*
- * Where a bio goes: a disk, one of its partitions or 0, and what its sectors
- * have to be added to in order to count from the disk's first: they count from
- * the partition's until blk_partition_remap() in block/blk-core.c.
+ * The target of a bio: its disk, the number of its partition or 0, and the offset
+ * of its sectors from the start of the disk. Sectors are relative to the partition
+ * until blk_partition_remap() in block/blk-core.c.
  *
- * A block device up to 4.13 (the whole disk's once remapped); disk and number
- * from 4.14 (74d46992e0d9, "block: replace bi_bdev with a gendisk pointer and
- * partitions index"; number 0 once remapped); again a block device from 5.12
- * (309dca309fc3, "block: store a block_device pointer in struct bio"; with a
+ * Up to 4.13 a bio has a block device (that of the whole disk once remapped); since
+ * 4.14 a disk and a partition number (74d46992e0d9, "block: replace bi_bdev with a
+ * gendisk pointer and partitions index"; 0 once remapped); since 5.12 a block device
+ * again (309dca309fc3, "block: store a block_device pointer in struct bio"; with a
  * flag once remapped).
  */
 #ifdef HAVE_BI_DISK

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* configfs.c: make a rule for each folder of /sys/kernel/config/biodelay */
+/* configfs.c: make a rule for each directory of /sys/kernel/config/biodelay */
 #include <linux/configfs.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -20,7 +20,7 @@ static ssize_t store(struct config_item *item, const char *attr,
 {
 	int err;
 
-	/* The page ends in a NUL of configfs's; one before is the writer's. */
+	/* configfs terminates the page with a NUL; an earlier one was written. */
 	if (strnlen(page, count) != count) {
 		pr_err("%s: holds a NUL byte\n", attr);
 		return -EILSEQ;
@@ -114,7 +114,7 @@ static struct configfs_subsystem root = {
 };
 
 /**
- * biodelay_configfs_init() - offer the folder biodelay in configfs
+ * biodelay_configfs_init() - register the directory biodelay in configfs
  *
  * Return: 0 or configfs_register_subsystem()'s error.
  */
@@ -128,7 +128,7 @@ int biodelay_configfs_init(void)
 /**
  * biodelay_configfs_exit() - undo biodelay_configfs_init()
  *
- * No folder is left: each keeps the module from being unloaded.
+ * No directories are left: each one prevents the module from being unloaded.
  */
 void biodelay_configfs_exit(void)
 {

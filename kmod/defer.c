@@ -24,7 +24,7 @@ static enum hrtimer_restart time_is_up(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* The first hold that is due, or NULL with the timer set for the next one. */
+/* The first hold that is due, or NULL with the timer armed for the next one. */
 static struct biodelay_hold *take_due(struct biodelay_queue *queue)
 {
 	struct biodelay_hold *hold;
@@ -51,18 +51,18 @@ static void submit(struct biodelay_rule *rule, struct biodelay_hold *hold)
 	biodelay_record_end(&hold->record, rule);
 	biodelay_hold_release(hold, current);
 	BIODELAY_PROBED(bio);
-	biodelay_hold_passes(); /* where the probe did not fire */
+	biodelay_hold_passes(); /* in case the probe did not fire */
 	/* Last: a rule that holds nothing may be freed, with its worker. */
 	atomic_dec(&rule->in_flight);
 }
 
-/* Bios go down in the order they are due: equal delays keep bios in order. */
+/* Bios are submitted in order of due time: equal delays keep bios in order. */
 static int work(void *data)
 {
 	struct biodelay_rule *rule = data;
 	struct biodelay_hold *hold;
 
-	/* What it submits must not wait for memory that waits for a bio. */
+	/* Submitting must not wait for memory whose reclaim waits for a bio. */
 	memalloc_noio_save();
 	for (;;) {
 		set_current_state(TASK_IDLE);
@@ -99,12 +99,12 @@ static void enqueue(struct biodelay_queue *queue, struct biodelay_hold *hold)
 }
 
 /*
- * The submission is over with this, as it is when a driver has queued a bio;
- * flushes need no order among bios that have not completed.
+ * For the submitter the submission ends here, as it does when a driver has queued
+ * a bio; flushes require no order among bios that have not completed.
  *
- * Skip the call: return through hex_to_bin(), which is not ours, so unload need
- * not wait. It returns -1 for a character that is no digit. Up to 5.15 the
- * probed function returned a cookie to poll with (3e08773c3841, "block: switch
+ * Skip the call: return through hex_to_bin(), which is outside the module, so
+ * unload need not wait. It returns -1 for a character that is not a digit. Up to
+ * 5.15 the probed function returned a polling cookie (3e08773c3841, "block: switch
  * polling to be bio based", 5.16); -1 is BLK_QC_T_NONE, nothing to poll for.
  */
 static int defer_delay(struct biodelay_rule *rule,
@@ -135,7 +135,7 @@ static void defer_flush(struct biodelay_rule *rule)
 	wake_up_process(queue->worker);
 }
 
-/* Of real-time priority: a busy CPU must not add to the delay. */
+/* Real-time priority: a busy CPU must not add to the delay. */
 static int defer_start(struct biodelay_rule *rule)
 {
 	struct biodelay_queue *queue = &rule->queue;
@@ -155,7 +155,7 @@ static int defer_start(struct biodelay_rule *rule)
 	return 0;
 }
 
-/* The rule holds nothing any more. */
+/* Called when the rule no longer holds bios. */
 static void defer_stop(struct biodelay_rule *rule)
 {
 	hrtimer_cancel(&rule->queue.timer);

@@ -45,11 +45,11 @@ static int parse_table(struct biodelay_quantiles *delay, char *words)
 /**
  * biodelay_delay_parse() - parse a fixed delay, or a distribution
  * @delay: set on success
- * @words: "NS" or "table PPB:NS ..."; changed
+ * @words: "NS" or "table PPB:NS ..."; modified
  *
- * Return: 0; -EINVAL for words that are none of these, -ERANGE for a delay
- * above BIODELAY_MAX_DELAY_US or a share above 1e9, -EDOM for quantiles that
- * fall, or do not go from 0 to 1e9, -E2BIG for more than BIODELAY_MAX_POINTS.
+ * Return: 0; -EINVAL for anything else, -ERANGE for a delay above
+ * BIODELAY_MAX_DELAY_US or a share above 1e9, -EDOM for quantiles that decrease
+ * or do not range from 0 to 1e9, -E2BIG for more than BIODELAY_MAX_POINTS.
  */
 int biodelay_delay_parse(struct biodelay_quantiles *delay, char *words)
 {
@@ -64,7 +64,7 @@ int biodelay_delay_parse(struct biodelay_quantiles *delay, char *words)
 }
 
 /**
- * biodelay_delay_show() - a distribution as biodelay_delay_parse() takes it
+ * biodelay_delay_show() - print a distribution for biodelay_delay_parse()
  * @delay: the distribution
  * @page: PAGE_SIZE bytes
  *
@@ -88,7 +88,7 @@ int biodelay_delay_show(const struct biodelay_quantiles *delay, char *page)
 
 /**
  * biodelay_draws_init() - reset a rule's random number state
- * @draws: set to its beginning; the same seed gives the same delays again
+ * @draws: reset; the same seed then gives the same delays again
  */
 void biodelay_draws_init(struct biodelay_draws *draws)
 {
@@ -97,8 +97,8 @@ void biodelay_draws_init(struct biodelay_draws *draws)
 }
 
 /*
- * The nth number of a seed: SplitMix64 (Steele, Lea and Flood, "Fast splittable
- * pseudorandom number generators", 2014), to 0 <= x < @below.
+ * The next random number of a seed: SplitMix64 (Steele, Lea and Flood, "Fast
+ * splittable pseudorandom number generators", 2014), scaled to 0 <= x < @below.
  */
 static u32 draw(struct biodelay_draws *draws, u64 seed, u32 below)
 {
@@ -122,7 +122,7 @@ static bool in_burst(const struct biodelay_rule *rule,
 	return into_ms < spec->burst_on_ms;
 }
 
-/* In the order of should_fail() in lib/fault-inject.c, whose words they are. */
+/* Same attributes, in the same order, as should_fail() in lib/fault-inject.c. */
 static bool is_due(struct biodelay_draws *draws,
 		   const struct biodelay_spec *spec, u32 bytes)
 {
@@ -139,7 +139,7 @@ static bool is_due(struct biodelay_draws *draws,
 }
 
 /**
- * biodelay_draw_whether() - whether a matched bio is one to delay
+ * biodelay_draw_whether() - whether to delay a matched bio
  * @rule: the rule
  * @spec: its spec
  * @bytes: the bio's length
@@ -162,7 +162,7 @@ bool biodelay_draw_whether(struct biodelay_rule *rule,
 	return due;
 }
 
-/* Inverse of the distribution function: evenly between neighbouring points. */
+/* Inverse of the distribution function: linear between adjacent points. */
 static u64 quantile_ns(const struct biodelay_quantiles *delay, u32 ppb)
 {
 	u32 low = 0, high = delay->count - 1;
@@ -178,7 +178,7 @@ static u64 quantile_ns(const struct biodelay_quantiles *delay, u32 ppb)
 		else
 			high = middle;
 	}
-	/* In 2^-32: 30 s in ns times 2^32 would not fit, hence the _shr. */
+	/* In units of 2^-32: 30 s in ns times 2^32 would overflow, hence _shr. */
 	part = div_u64((u64)(ppb - delay->at[low].ppb) << 32,
 		       delay->at[high].ppb - delay->at[low].ppb);
 	return delay->at[low].ns +
@@ -186,8 +186,8 @@ static u64 quantile_ns(const struct biodelay_quantiles *delay, u32 ppb)
 }
 
 /*
- * A bio waits for the first lane to be free and is then served there, until it
- * is done or cut off after @most_ns.
+ * A bio waits for the first free lane and occupies it until its service ends or is
+ * cut off after @most_ns.
  */
 static u64 queue_ns(struct biodelay_draws *draws, u64 lanes, u64 service_ns,
 		    u64 now_ns, u64 most_ns)
@@ -206,7 +206,7 @@ static u64 queue_ns(struct biodelay_draws *draws, u64 lanes, u64 service_ns,
 }
 
 /**
- * biodelay_draw_delay_ns() - how long the next bio is delayed
+ * biodelay_draw_delay_ns() - draw the delay of the next bio
  * @rule: the rule
  * @spec: its spec
  * @now_ns: CLOCK_MONOTONIC

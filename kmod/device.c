@@ -17,7 +17,7 @@ static int parse_number(const char *name, dev_t *dev)
 	return 0;
 }
 
-/* A path as it is; a name as the kernel's, whose node devtmpfs keeps. */
+/* @name is a path, or a kernel name, looked up in devtmpfs. */
 static int find(const char *name, dev_t *dev)
 {
 	char *path;
@@ -36,16 +36,15 @@ static int find(const char *name, dev_t *dev)
 }
 
 /**
- * biodelay_device_find() - find a block device, and keep nothing of it open
+ * biodelay_device_find() - find a block device, without keeping it open
  * @device: filled on success
  * @name: "MAJ:MIN", a kernel name such as vdb or vdb1, or a path
  *
- * A rule goes by the number: it holds no reference, so the disk can be
- * unmounted, repartitioned or removed as if the rule were not there.
+ * A rule stores the device number and holds no reference, so the disk can be
+ * unmounted, repartitioned or removed as if the rule did not exist.
  *
  * Context: may sleep.
- * Return: 0; -ENOTBLK for what is no block device, -ENODEV for what is not
- * there.
+ * Return: 0; -ENOTBLK if it is not a block device, -ENODEV if it does not exist.
  */
 int biodelay_device_find(struct biodelay_device *device, const char *name)
 {
@@ -75,7 +74,7 @@ int biodelay_device_find(struct biodelay_device *device, const char *name)
 }
 
 /**
- * biodelay_device_has() - whether a bio goes to a device or its partition
+ * biodelay_device_has() - whether a bio is for a device or one of its partitions
  * @device: the device
  * @bio: the bio, not yet submitted
  */
@@ -89,8 +88,8 @@ bool biodelay_device_has(const struct biodelay_device *device,
 }
 
 /**
- * biodelay_device_sector() - a bio's first sector, counted from a device's
- * @device: one that has the bio
+ * biodelay_device_sector() - a bio's first sector, from the start of a device
+ * @device: the device of the bio
  * @bio: the bio, not yet submitted
  */
 u64 biodelay_device_sector(const struct biodelay_device *device,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* guard.c: refuse disks that the machine needs, and machines that are real */
+/* guard.c: refuse disks that the machine needs, and physical machines */
 #include <linux/blkdev.h>
 #include <linux/dcache.h>
 #include <linux/fdtable.h>
@@ -22,8 +22,8 @@ static bool is_claimed(const struct biodelay_bdev *opened)
 }
 
 /*
- * Whether a device is claimed by something else than a file system of its own:
- * by device-mapper, md or a file system of several devices (btrfs).
+ * Whether a device is claimed by something other than a file system on it: by
+ * device-mapper, md or a multi-device file system (btrfs).
  */
 static bool is_part_of_more(const struct biodelay_bdev *opened)
 {
@@ -34,7 +34,7 @@ static bool is_part_of_more(const struct biodelay_bdev *opened)
 	return !alone && is_claimed(opened);
 }
 
-/* Swap keeps its files open: their inodes are in memory, with its mark. */
+/* Swap files are kept open: their inodes are in memory and marked S_SWAPFILE. */
 static bool holds_swap_file(const struct biodelay_bdev *opened)
 {
 	struct super_block *sb = biodelay_super_get(opened->bdev);
@@ -54,14 +54,14 @@ static bool holds_swap_file(const struct biodelay_bdev *opened)
 	return holds;
 }
 
-/* Where a device is part of more, the swap may be on that. */
+/* If a device is part of a larger one, the swap may be on that. */
 static bool may_be_swap(const struct biodelay_bdev *opened)
 {
 	return biodelay_is_swap(opened) || holds_swap_file(opened) ||
 	       (get_nr_swap_pages() && is_part_of_more(opened));
 }
 
-/* Also true where it cannot be told: a device that cannot be opened. */
+/* Also true if the device cannot be opened. */
 static bool may_be(dev_t dev, bdev_test_t test)
 {
 	struct biodelay_bdev opened;
@@ -74,7 +74,7 @@ static bool may_be(dev_t dev, bdev_test_t test)
 	return is;
 }
 
-/* Whether a disk or one of its partitions is so, or may be. */
+/* Whether @test holds, or may hold, for a disk or one of its partitions. */
 static bool any_part(dev_t disk, bdev_test_t test)
 {
 	dev_t *parts = kmalloc_array(DISK_MAX_PARTS, sizeof(*parts),
@@ -110,9 +110,9 @@ static bool has_no_disk(const struct super_block *sb)
 }
 
 /*
- * Whether a file lies on a disk, or may. A file system of several devices has
- * no s_bdev; it, and a stacked device (device-mapper, md), may use any disk
- * that is part of more, and a loop device any disk that is in use.
+ * Whether a file is, or may be, on a disk. A multi-device file system has no
+ * s_bdev; it, and a stacked device (device-mapper, md), may use any disk that is
+ * part of a larger device, and a loop device any disk that is in use.
  */
 static bool may_lie_on(const struct path *path, dev_t disk)
 {
@@ -162,8 +162,8 @@ static bool get_root(struct task_struct *task, struct path *path)
 }
 
 /*
- * Both a task's root directory and its program: the root of a live system is
- * an overlay, which has no disk, but the program's real file has.
+ * Check both a task's root directory and its program: the root of a live system is
+ * an overlay without a disk, but the real file of the program is on one.
  */
 static bool lives_on(struct task_struct *task, dev_t disk)
 {
@@ -201,7 +201,7 @@ struct module_files {
 	unsigned int count;
 };
 
-/* Runs under the file table's lock; looking below an overlay may sleep. */
+/* Runs under the file table's lock; resolving an overlay's real file may sleep. */
 static int collect_module_file(const void *data, struct file *file,
 			       unsigned int fd)
 {
@@ -216,7 +216,7 @@ static int collect_module_file(const void *data, struct file *file,
 	return 0;
 }
 
-/* While a module is loaded, insmod has its file open. */
+/* insmod has the module's file open while it is being loaded. */
 static bool is_module_disk(dev_t disk)
 {
 	struct module_files files = { };
@@ -249,7 +249,7 @@ static bool cannot_be_opened(dev_t disk)
 
 /**
  * biodelay_guard_machine() - refuse to run on bare metal
- * @allow_bare_metal: do not
+ * @allow_bare_metal: do not refuse
  *
  * Return: 0 or -EACCES.
  */
@@ -262,14 +262,14 @@ int biodelay_guard_machine(bool allow_bare_metal)
 }
 
 /**
- * biodelay_guard_device() - refuse the disks the machine lives on
+ * biodelay_guard_device() - refuse the disks that the machine depends on
  * @device: the rule's device
- * @force: its name again, when it is meant; or NULL
+ * @force: its name again, to override; or NULL
  *
  * Context: may sleep; in the task that loads the module or arms the rule.
  * Return: 0; -ENODEV for a disk that cannot be opened, -EPERM for the disk of
  * the root file system, -EBUSY for the one the module is loaded from, -ETXTBSY
- * for one with active swap, or where it cannot be told that it is not that.
+ * for one with active swap; also if any of these cannot be ruled out.
  */
 int biodelay_guard_device(const struct biodelay_device *device,
 			  const char *force)

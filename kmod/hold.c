@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* hold.c: the table of bios that are held, and of tasks to let pass */
+/* hold.c: the table of held bios, and of tasks whose next submission passes */
 #include <linux/bio.h>
 #include <linux/delay.h>
 #include <linux/hashtable.h>
@@ -11,7 +11,7 @@ static DEFINE_HASHTABLE(table, 8);
 static HLIST_HEAD(free_holds);
 static struct biodelay_hold *pool;
 atomic_t biodelay_tabled; /* entries of the table */
-/* Guards the table, the free list and every rule's armed flag. */
+/* Protects the table, the free list and every rule's armed flag. */
 static DEFINE_RAW_SPINLOCK(table_lock);
 
 static struct biodelay_hold *find_hold(const struct task_struct *task)
@@ -52,11 +52,11 @@ static bool may_claim(const struct biodelay_rule *rule,
  * @rule: the rule that it is delayed by
  * @spec: the rule's spec
  * @bio: the current task's bio
- * @sleeper: the current task where it is to sleep; or NULL
+ * @sleeper: the current task if it is to sleep; or NULL
  *
  * Context: the probe's handler.
- * Return: the hold, or NULL when the rule was disarmed or holds enough, every
- * hold is in use, or the task submits in the middle of its own delay.
+ * Return: the hold, or NULL if the rule was disarmed or has max_inflight holds, if
+ * all holds are in use, or if the task submits a bio during its own delay.
  */
 struct biodelay_hold *biodelay_hold_claim(struct biodelay_rule *rule,
 					  const struct biodelay_spec *spec,
@@ -86,7 +86,7 @@ struct biodelay_hold *biodelay_hold_claim(struct biodelay_rule *rule,
 
 /**
  * biodelay_hold_release() - let a task's next submission pass
- * @hold: its hold, over; the probe's handler frees it
+ * @hold: its hold, whose delay has ended; the probe's handler frees it
  * @task: the task
  *
  * Context: any.
@@ -98,19 +98,19 @@ void biodelay_hold_release(struct biodelay_hold *hold, struct task_struct *task)
 	raw_spin_lock_irqsave(&table_lock, flags);
 	hold->rule = NULL;
 	hold->passing = true;
-	if (!hash_hashed(&hold->node)) /* a sleeper's is there already */
+	if (!hash_hashed(&hold->node)) /* a sleeper's is in the table already */
 		table_add(hold, task);
 	raw_spin_unlock_irqrestore(&table_lock, flags);
 }
 
 /**
- * biodelay_hold_passes() - whether this call is a detour's way back
+ * biodelay_hold_passes() - whether the current task's delay has just ended
  *
- * Deciding by the return address would fail: the way back is a jump, its
- * return address the original caller's. The task is what was marked.
+ * The return address cannot decide this: the delayed call is resumed by a jump, with
+ * the return address of the original caller. Therefore the task is marked.
  *
  * Context: the probe's handler, called for a task.
- * Return: true once for each claim, when biodelay_hold() is done with it.
+ * Return: true once for each claim, after biodelay_hold() has finished with it.
  */
 bool biodelay_hold_passes(void)
 {
@@ -146,7 +146,7 @@ struct biodelay_hold *biodelay_hold_current(void)
 }
 
 /**
- * biodelay_holds_allow() - let a rule claim bios, or end its claims
+ * biodelay_holds_allow() - allow a rule to claim bios, or forbid it
  * @rule: the rule
  * @armed: whether it may
  *
@@ -166,7 +166,7 @@ int biodelay_holds_allow(struct biodelay_rule *rule, bool armed)
 
 /**
  * biodelay_holds_wake() - end the delay of each task that sleeps for a rule
- * @rule: a rule that claims nothing any more
+ * @rule: a rule that can no longer claim bios
  *
  * Context: any.
  */
@@ -187,13 +187,13 @@ void biodelay_holds_wake(struct biodelay_rule *rule)
 }
 
 /**
- * biodelay_holds_settle() - wait until every task has left the detour
+ * biodelay_holds_settle() - wait until every task has left biodelay_entry()
  *
- * A task that left is taken off the table by the probe at the original's
- * entry. Where something kept the probe from firing (kprobes switched off
- * globally, say), the few instructions between are waited out the slow way:
- * none of them sleeps, so a task that has slept or gone to user mode since is
- * through.
+ * The probe takes a task off the table when it fires again at the entry of the
+ * original. If the probe did not fire (for example, because kprobes were switched
+ * off globally), wait for the few instructions before it with an RCU-tasks grace
+ * period: none of them sleeps, so a task that has slept or returned to user mode
+ * since has executed them.
  *
  * Context: may sleep; the probe still registered, no rule armed.
  */
@@ -216,10 +216,10 @@ void biodelay_holds_settle(void)
 }
 
 /**
- * biodelay_holds_init() - prepare room
+ * biodelay_holds_init() - allocate the holds
  * @count: bios that can be held at once, over all rules
  *
- * Made beforehand: the handler that claims holds must not allocate.
+ * The handler that claims holds must not allocate.
  *
  * Return: 0 or -ENOMEM.
  */

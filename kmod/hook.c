@@ -5,14 +5,14 @@
 #include "biodelay.h"
 
 static struct kprobe hook_probe;
-static unsigned int hook_users; /* armed rules, under the lock of rule.c */
+static unsigned int hook_users; /* armed rules; protected by rules_lock */
 static enum { HOOK_STAYS, HOOK_LEAVES, HOOK_GONE } hook_fate;
 
 /*
- * Empty, and needed: a kprobe that may change the instruction pointer must not
- * be optimised into a jump, and must claim FTRACE_OPS_FL_IPMODIFY, which makes
- * others on that function (livepatch, BPF trampolines) honour the change;
- * having a post_handler says both (arm_kprobe_ftrace() in kernel/kprobes.c).
+ * Empty but required: a kprobe that may change the instruction pointer must not be
+ * optimised into a jump, and must set FTRACE_OPS_FL_IPMODIFY so that livepatch and
+ * BPF trampolines on the same function honour the change. A post_handler implies
+ * both (arm_kprobe_ftrace() in kernel/kprobes.c).
  */
 static void hook_post(struct kprobe *probe, struct pt_regs *regs,
 		      unsigned long flags)
@@ -20,14 +20,14 @@ static void hook_post(struct kprobe *probe, struct pt_regs *regs,
 }
 NOKPROBE_SYMBOL(hook_post);
 
-/* Join the probes of the block layer's entry, switched off. */
+/* Register the probe, disabled. */
 static int join(kprobe_pre_handler_t handler,
 		kprobe_post_handler_t post_handler)
 {
 	int err;
 
 	hook_probe.symbol_name = __stringify(BIODELAY_PROBED);
-	hook_probe.addr = NULL; /* one of the two names the place */
+	hook_probe.addr = NULL; /* symbol_name gives the address */
 	hook_probe.offset = BIODELAY_OFFSET;
 	hook_probe.flags = KPROBE_FLAG_DISABLED;
 	hook_probe.pre_handler = handler;
@@ -40,21 +40,22 @@ static int join(kprobe_pre_handler_t handler,
 }
 
 /**
- * biodelay_hook_init() - register a disabled probe on the block layer's entry
+ * biodelay_hook_init() - register a disabled probe on submit_bio_noacct()
  * @handler: called for each bio while a rule is armed
  *
- * A post_handler must not join a probe that is there without one: that one
- * keeps its ftrace_ops when it gains a post_handler by us, and is taken off the
- * other ones when it goes (__disarm_kprobe_ftrace() in kernel/kprobes.c warns,
- * and the freed probe stays). So join without, look whether we are alone, and
- * only then have one. Who joins later finds it there.
+ * A probe with a post_handler must not be added beside one without: the aggregate
+ * keeps its ftrace_ops when it gains the post_handler, but is removed from the
+ * other ftrace_ops when it goes (__disarm_kprobe_ftrace() in kernel/kprobes.c warns,
+ * and the freed probe stays registered). So register without a post_handler, check
+ * that no other probe is there, and then register with one. Probes that are added
+ * later join an aggregate that has it already.
  *
- * Without ftrace (CONFIG_KPROBES_ON_FTRACE) a probe that is alone may be on a
- * list, too: as the one child of what may be optimised into a jump
- * (try_to_optimize_kprobe()), which asks for a post_handler when it is made.
+ * Without ftrace (CONFIG_KPROBES_ON_FTRACE) a sole probe may be on a list, too: as
+ * the only child of a probe that may be optimised into a jump
+ * (try_to_optimize_kprobe()), which checks for a post_handler when it is created.
  *
  * Context: may sleep.
- * Return: 0; -EBUSY when another probe is there, or register_kprobe()'s error.
+ * Return: 0; -EBUSY if another probe is there, or register_kprobe()'s error.
  */
 int biodelay_hook_init(kprobe_pre_handler_t handler)
 {
@@ -76,11 +77,11 @@ int biodelay_hook_init(kprobe_pre_handler_t handler)
 }
 
 /**
- * biodelay_hook_leave() - make the last rule's biodelay_hook_put() the end
+ * biodelay_hook_leave() - let the last rule's biodelay_hook_put() unregister
  *
- * Taking a probe off waits for handlers by itself (unregister_kprobes() in
- * kernel/kprobes.c), so that switching it off, and waiting for that, would only
- * make an unload longer by a grace period.
+ * unregister_kprobes() waits for handlers itself (kernel/kprobes.c); disabling the
+ * probe first, and waiting for that, would only make unload longer by a grace
+ * period.
  *
  * Context: the module's exit.
  */
@@ -97,12 +98,12 @@ void biodelay_hook_exit(void)
 }
 
 /**
- * biodelay_hook_get() - hook the block layer's entry for one more rule
+ * biodelay_hook_get() - enable the probe for one more rule
  *
  * Context: may sleep; one caller at a time.
- * Return: 0; -EBUSY beside another that may redirect, where the kernel cannot
- * have both (53cd885bc5c3, "ftrace: Allow IPMODIFY and DIRECT ops on the same
- * function", 6.0); or enable_kprobe()'s error.
+ * Return: 0; -EBUSY if another redirecting user is on the function and the kernel
+ * does not allow both (53cd885bc5c3, "ftrace: Allow IPMODIFY and DIRECT ops on the
+ * same function", 6.0); or enable_kprobe()'s error.
  */
 int biodelay_hook_get(void)
 {
@@ -120,11 +121,11 @@ int biodelay_hook_get(void)
 }
 
 /**
- * biodelay_hook_put() - let go of the hook
+ * biodelay_hook_put() - undo biodelay_hook_get()
  *
- * Returns when no handler can see the rule any more; the last rule's call when
- * no task can be in the module's text any more on the hook's account. Nothing
- * may be held when it is called.
+ * Returns when no handler can see the rule any more. For the last rule, returns when
+ * no redirected task can be in the module's text any more. No bio may be held when
+ * it is called.
  *
  * Context: may sleep; one caller at a time.
  */
@@ -145,8 +146,8 @@ void biodelay_hook_put(void)
 /**
  * biodelay_hook_missed() - how often the kernel skipped the probe
  *
- * Return: calls of the probed function that came from within another probe's
- * handler since load (kprobe's nmissed): such bios pass undelayed.
+ * Return: calls of the probed function from within another probe's handler since
+ * load (the kprobe's nmissed); these bios are not delayed.
  */
 unsigned long biodelay_hook_missed(void)
 {

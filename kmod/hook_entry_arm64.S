@@ -2,7 +2,7 @@
 /* hook_entry_arm64.S: call biodelay_hold(), then jump to the original */
 #include "compat.h"
 
-/* In the steps of hook_entry_x86_64.S, and for its reasons. */
+/* See hook_entry_x86_64.S, which does the same. */
 SYM_FUNC_START(biodelay_entry)
 	hint	#34	/* bti c */
 	stp	x29, x30, [sp, #-32]!

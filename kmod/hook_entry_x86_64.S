@@ -3,12 +3,12 @@
 #include "compat.h"
 
 /*
- * The probed function's caller lands here with its own registers and stack, as
- * if it had called us. The last step is a jump, by hand and not by the
- * compiler's leave: when the probe fires again at the original's entry, no
- * frame of the module is left on that stack, so the mark taken back there
- * proves that the task is out of the module's text. That is what lets unload
- * be fast without waiting for the device.
+ * A redirected task enters here with the registers and stack of its call, as if it
+ * had called this function. The last step must be a jump, which C does not
+ * guarantee: when the probe fires again at the entry of the original, no frame of the
+ * module is on the stack, and the handler clears the task's mark, so it is known that
+ * the task has left the module's text. Therefore unload need not wait for the
+ * device.
  */
 SYM_FUNC_START(biodelay_entry)
 	ENDBR

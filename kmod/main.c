@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* main.c: load and unload; the parameters make one rule named "param" */
+/* main.c: load and unload; the module parameters form one rule, "param" */
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -18,15 +18,15 @@ static unsigned int max_holds = 8192;
 module_param(max_holds, uint, 0444);
 MODULE_PARM_DESC(max_holds, "bios held at once, over all rules: 16 to 262144, default 8192");
 
-static struct biodelay_rule *param_rule; /* NULL before init, an error after */
+static struct biodelay_rule *param_rule; /* NULL before init, an ERR_PTR after */
 
-/* A rule's attribute as a parameter; waits for init in @early. */
+/* A rule's attribute as a parameter; @early holds it until init. */
 struct given {
 	const char *attr;
 	char *early;
 };
 
-/* Parameters are written one at a time: their own lock is held. */
+/* Parameters are written one at a time: the parameter lock is held. */
 static int param_set(const char *value, const struct kernel_param *kp)
 {
 	struct given *given = kp->arg;
@@ -51,7 +51,7 @@ static int param_get(char *page, const struct kernel_param *kp)
 	return biodelay_rule_show(param_rule, given->attr, page);
 }
 
-/* What waited in vain for init: before or in it, loading failed. */
+/* Free a value that was not applied because loading failed in or before init. */
 static void param_free(void *arg)
 {
 	struct given *given = arg;
@@ -75,12 +75,12 @@ BIODELAY_ATTRS(DEFINE_GIVEN)
 
 #define LIST_GIVEN(name, description) &given_##name,
 
-/* In the order of attrs.h, where enabled is last. */
+/* In the order of attrs.h, in which enabled is last. */
 static struct given *const all_given[] = { BIODELAY_ATTRS(LIST_GIVEN) };
 
 /*
- * sysfs has the parameters before the module is initialised: what is written
- * meanwhile waits here for the lock, and is then written to the rule.
+ * The parameters are in sysfs before the module is initialised: values written
+ * meanwhile wait here for the lock, and are then written to the rule.
  */
 static int apply_params(struct biodelay_rule *rule)
 {

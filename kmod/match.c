@@ -6,12 +6,12 @@
 #include "biodelay.h"
 
 /*
- * Whether a work function is the one that writes dirty pages back. It is not
- * exported; its name is asked once for each address met.
+ * Whether a work function is the one that writes back dirty pages. It is not
+ * exported, so look up the symbols of work functions until it is found.
  */
 static bool is_writeback(work_func_t func)
 {
-	static unsigned long known; /* address, once it was met */
+	static unsigned long known; /* its address, once found */
 	char name[KSYM_SYMBOL_LEN];
 
 	if ((unsigned long)func == READ_ONCE(known))
@@ -92,7 +92,7 @@ static bool flags_match(const struct biodelay_spec *spec,
  * @spec: the spec
  * @bio: the bio, about to be submitted by the current task
  *
- * Context: any; the cheap questions come first.
+ * Context: any. The cheap tests come first.
  */
 bool biodelay_match(const struct biodelay_spec *spec, const struct bio *bio)
 {

@@ -22,7 +22,7 @@ static const blk_opf_t flag_bits[BIODELAY_FLAGS] = {
 };
 
 /**
- * biodelay_name_index() - a word's place among names
+ * biodelay_name_index() - the index of a word in a list of names
  * @names: the names
  * @word: the word
  *
@@ -39,12 +39,12 @@ int biodelay_name_index(const char *const names[], const char *word)
 }
 
 /**
- * biodelay_mask_parse() - a comma-separated list of names to a mask
- * @names: the names, bit 0's first
- * @words: the list; cut up on the way
+ * biodelay_mask_parse() - parse a comma-separated list of names into a mask
+ * @names: the names, that of bit 0 first
+ * @words: the list; modified
  * @mask: set on success
  *
- * Return: 0, or -EBADRQC for a word that is none of them.
+ * Return: 0, or -EBADRQC for an unknown word.
  */
 int biodelay_mask_parse(const char *const names[], char *words, u32 *mask)
 {
@@ -63,12 +63,12 @@ int biodelay_mask_parse(const char *const names[], char *words, u32 *mask)
 }
 
 /**
- * biodelay_mask_print() - a mask to a comma-separated list of names
- * @names: the names, bit 0's first
+ * biodelay_mask_print() - print a mask as a comma-separated list of names
+ * @names: the names, that of bit 0 first
  * @mask: the mask
  * @quote: put on both sides of each name
- * @out: where to
- * @size: room there
+ * @out: buffer
+ * @size: its size
  *
  * Return: characters printed.
  */
@@ -86,10 +86,10 @@ int biodelay_mask_print(const char *const names[], u32 mask, const char *quote,
 }
 
 /**
- * biodelay_op_of() - what kind of bio it is, in the words of a rule
+ * biodelay_op_of() - a bio's operation, as used in rules
  * @bio: the bio
  *
- * An empty write that asks for a flush is how file systems spell a flush
+ * File systems request a flush with an empty write that has REQ_PREFLUSH set
  * (blkdev_issue_flush() in block/blk-flush.c).
  */
 enum biodelay_op biodelay_op_of(const struct bio *bio)

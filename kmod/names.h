@@ -6,8 +6,8 @@
 #include <linux/types.h>
 
 /*
- * LIST(X, X_LAST): X(SYMBOL, NAME) for each but the last, X_LAST for that one.
- * The enums, the names in names.c and the tracepoint's symbols come from these.
+ * LIST(X, X_LAST): X(SYMBOL, NAME) for each except the last, X_LAST for the last.
+ * The enums, the names in names.c and the tracepoint's symbols are made from these.
  */
 #define BIODELAY_MODE_LIST(X, X_LAST) \
 	X(SLEEP, "sleep") \
@@ -22,7 +22,7 @@
 	X(ZEROES, "zeroes") \
 	X_LAST(OTHER, "other")
 
-/* Symbols are the kernel's REQ_ names. */
+/* The symbols are the kernel's REQ_ names. */
 #define BIODELAY_FLAG_LIST(X, X_LAST) \
 	X(SYNC, "SYNC") \
 	X(META, "META") \
@@ -37,7 +37,7 @@
 	X(KTHREAD, "kthread") \
 	X_LAST(WRITEBACK, "writeback")
 
-/* What is counted for each rule; refusals say why a matched bio passed. */
+/* Counters of each rule; refused_*: why a matched bio was not delayed. */
 #define BIODELAY_COUNT_LIST(X, X_LAST) \
 	X(SEEN, "seen") \
 	X(MATCHED, "matched") \
@@ -79,7 +79,7 @@ enum biodelay_count {
 
 struct bio;
 
-/* Each ends in NULL. */
+/* NULL-terminated. */
 extern const char *const biodelay_mode_names[];
 extern const char *const biodelay_op_names[];
 extern const char *const biodelay_flag_names[];

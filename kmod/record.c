@@ -15,13 +15,13 @@
 #define LINE_MAX_BYTES 512
 
 /**
- * struct queue - one CPU's finished records, oldest first
- * @lock: guards the rest; taken by writers of this CPU and the one reader
- * @slots: @mask + 1 of them
+ * struct queue - finished records of a CPU, oldest first
+ * @lock: protects the rest; taken by writers on this CPU and the one reader
+ * @slots: @mask + 1 records
  * @head: next to write, free-running
  * @tail: next to read, free-running
  * @written: records queued since load
- * @lost: records that found the queue full
+ * @lost: records dropped because the queue was full
  */
 struct queue {
 	raw_spinlock_t lock;
@@ -86,8 +86,8 @@ void biodelay_record_begin(struct biodelay_record *record,
 }
 
 /**
- * biodelay_record_end() - count and record a bio whose delay is over
- * @record: its record, complete but for the time that it took
+ * biodelay_record_end() - count and record a bio whose delay has ended
+ * @record: its record, complete except for the duration
  * @rule: the rule that it was delayed by
  *
  * Context: any but NMI.
@@ -102,7 +102,7 @@ void biodelay_record_end(struct biodelay_record *record,
 	trace_bio_delay(record);
 }
 
-/* The queue with the oldest record, by the time its bio was let go. */
+/* The queue with the oldest record, by the end of the delay. */
 static struct queue *peek(struct biodelay_record *oldest)
 {
 	struct queue *best = NULL;
@@ -133,7 +133,7 @@ static void pop(struct queue *queue)
 	raw_spin_unlock_irq(&queue->lock);
 }
 
-/* @s as the inside of a JSON string; @out has 6 bytes for each of @s's. */
+/* Escape @s for a JSON string; @out has 6 bytes for each byte of @s. */
 static void json_escape(char *out, const char *s)
 {
 	for (; *s; s++) {
@@ -148,7 +148,7 @@ static void json_escape(char *out, const char *s)
 	*out = '\0';
 }
 
-/* The line contract: docs/events.md, "The injector's record". */
+/* Format: docs/events.md, "The injector's record". */
 static int format_line(char *out, const struct biodelay_record *r)
 {
 	char comm[6 * TASK_COMM_LEN], rule[6 * BIODELAY_NAME_LEN], flags[64];
@@ -170,9 +170,9 @@ static int format_line(char *out, const struct biodelay_record *r)
 }
 
 /*
- * Whole lines alone, each taken off its queue after it was handed over, so a
- * reader that stops at any point tears and loses nothing. An empty queue is an
- * end of file; poll() waits for more.
+ * Return complete lines only, and remove a record from its queue after it was
+ * copied, so a reader may stop at any point without losing one. An empty queue is
+ * an end of file; poll() waits for more.
  */
 static ssize_t record_read(struct file *file, char __user *buf, size_t size,
 			   loff_t *pos)
@@ -222,9 +222,9 @@ const struct file_operations biodelay_record_fops = {
 };
 
 /**
- * biodelay_records_count() - how many records there were since load
+ * biodelay_records_count() - the number of records since load
  * @written: queued, read or not
- * @lost: found their queue full
+ * @lost: dropped because their queue was full
  */
 void biodelay_records_count(u64 *written, u64 *lost)
 {
@@ -238,7 +238,7 @@ void biodelay_records_count(u64 *written, u64 *lost)
 	}
 }
 
-/** biodelay_records_exit() - undo biodelay_records_init(), whole or not */
+/** biodelay_records_exit() - undo biodelay_records_init(), even if it failed */
 void biodelay_records_exit(void)
 {
 	int cpu;
@@ -248,9 +248,9 @@ void biodelay_records_exit(void)
 }
 
 /**
- * biodelay_records_init() - make the queues
- * @per_cpu: records each CPU's queue keeps until they are read; rounded up to
- *           a power of two
+ * biodelay_records_init() - allocate the queues
+ * @per_cpu: records that each CPU's queue keeps until they are read; rounded up
+ *           to a power of two
  *
  * Return: 0 or -ENOMEM.
  */

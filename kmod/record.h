@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* record.h: what is known of a delayed bio, for the record and the tracepoint */
+/* record.h: the data of a delayed bio, for the record and the tracepoint */
 #ifndef BIODELAY_RECORD_H
 #define BIODELAY_RECORD_H
 
@@ -8,18 +8,18 @@
 #include <linux/types.h>
 #include "names.h"
 
-#define BIODELAY_NAME_LEN 32 /* of rules, devices; NUL included */
+#define BIODELAY_NAME_LEN 32 /* of rules and devices, including NUL */
 
 /**
  * struct biodelay_record - one delayed bio: a line of the injector's record
- * @t_ns: bio caught, CLOCK_MONOTONIC
- * @dur_ns: realised delay
- * @requested_ns: delay asked for
- * @sector: first sector, counted from the start of @dev; 512 bytes each
+ * @t_ns: start of the delay, CLOCK_MONOTONIC
+ * @dur_ns: actual delay
+ * @requested_ns: requested delay
+ * @sector: first sector, from the start of @dev, in units of 512 bytes
  * @bytes: length
- * @dev: disk or partition the rule names
+ * @dev: disk or partition of the rule
  * @flags: mask of enum biodelay_flag
- * @op: its kind, enum biodelay_op
+ * @op: its operation, enum biodelay_op
  * @mode: how it was delayed, enum biodelay_mode
  * @tid: thread that submitted it
  * @comm: its name

@@ -14,7 +14,7 @@ const struct biodelay_mode_ops *const biodelay_modes[BIODELAY_MODES] = {
 	[BIODELAY_SPIN] = &biodelay_spin_ops,
 };
 
-/* Guards both lists, every rule's spec and whether it is armed. Outermost. */
+/* Protects both lists, every rule's spec and whether it is armed. Outermost. */
 static DEFINE_MUTEX(rules_lock);
 static LIST_HEAD(all_rules);
 static LIST_HEAD(armed_rules); /* by order; RCU-protected for readers */
@@ -26,9 +26,10 @@ static struct biodelay_spec *spec_of(const struct biodelay_rule *rule)
 }
 
 /*
- * The rest of a bio that the block layer split while submitting it is the same
- * bio again and had its delay (bio_split_to_limits() in block/blk-merge.c):
- * told by being submitted from within a submission, chained to its first part.
+ * When the block layer splits a bio during submission (bio_split_to_limits() in
+ * block/blk-merge.c), the remainder is submitted again, but has been delayed already.
+ * It is recognised by being submitted from within a submission and chained to the
+ * first part.
  */
 static bool is_remainder(const struct bio *bio)
 {
@@ -40,7 +41,7 @@ static bool is_remainder(const struct bio *bio)
  * @bio: about to be submitted by the current task
  * @spec: set to the rule's spec, valid while preemption is off
  *
- * Context: preemption off, which is the read side that the list needs.
+ * Context: preemption off, which is an RCU read-side critical section.
  * Return: the rule or NULL.
  */
 struct biodelay_rule *biodelay_rule_match(const struct bio *bio,
@@ -63,9 +64,9 @@ struct biodelay_rule *biodelay_rule_match(const struct bio *bio,
 }
 
 /**
- * biodelay_rule_count() - one of a rule's counters
+ * biodelay_rule_count() - read one of a rule's counters
  * @rule: the rule
- * @what: which
+ * @what: the counter
  */
 u64 biodelay_rule_count(const struct biodelay_rule *rule,
 			enum biodelay_count what)
@@ -80,7 +81,7 @@ u64 biodelay_rule_count(const struct biodelay_rule *rule,
 
 /**
  * biodelay_rules_for_each() - call a function for every rule, armed or not
- * @fn: called with each rule and its spec; may not sleep for long
+ * @fn: called with each rule and its spec; must not sleep for long
  * @data: its third argument
  */
 void biodelay_rules_for_each(void (*fn)(struct biodelay_rule *rule,
@@ -141,7 +142,7 @@ static void stop_modes(struct biodelay_rule *rule, int count)
 			biodelay_modes[count]->stop(rule);
 }
 
-/* All of them, as a rule's mode may change while it is armed. */
+/* Start all modes, because a rule's mode may change while it is armed. */
 static int start_modes(struct biodelay_rule *rule)
 {
 	int i, err = 0;
@@ -157,7 +158,7 @@ static int start_modes(struct biodelay_rule *rule)
 	return 0;
 }
 
-/* End a rule's claims, release everything it holds, and wait for that. */
+/* Forbid claims, release everything the rule holds, and wait for that. */
 static void release(struct biodelay_rule *rule)
 {
 	int i, held = biodelay_holds_allow(rule, false);
@@ -221,11 +222,11 @@ static void expire(struct work_struct *work)
 }
 
 /**
- * biodelay_rule_new() - make a rule, disarmed and without a device
+ * biodelay_rule_new() - create a rule, disarmed and without a device
  * @name: for records and the status file
  *
  * Context: may sleep.
- * Return: the rule or NULL without memory.
+ * Return: the rule, or NULL if out of memory.
  */
 struct biodelay_rule *biodelay_rule_new(const char *name)
 {
@@ -255,7 +256,7 @@ struct biodelay_rule *biodelay_rule_new(const char *name)
  * biodelay_rule_remove() - disarm a rule and free it
  * @rule: the rule, or NULL
  *
- * Context: may sleep. Everything held for the rule goes on.
+ * Context: may sleep. All bios held for the rule are released.
  */
 void biodelay_rule_remove(struct biodelay_rule *rule)
 {
@@ -289,8 +290,8 @@ static int set_enabled(struct biodelay_rule *rule, const char *value)
 }
 
 /*
- * An armed rule stays one that may be armed. The guard opens partitions and
- * walks inodes: it runs where its answer may change, not at every heartbeat.
+ * An armed rule must remain valid. The guard opens partitions and walks inodes, so
+ * it runs only when its result may change, not at every heartbeat.
  */
 static int check_change(const struct biodelay_rule *rule,
 			const struct biodelay_spec *spec, const char *attr)
@@ -335,15 +336,15 @@ static int set_spec(struct biodelay_rule *rule, const char *attr,
 }
 
 /**
- * biodelay_rule_set() - write one of a rule's attributes, live
- * @rule: the rule
+ * biodelay_rule_set() - write one of a rule's attributes
+ * @rule: the rule, armed or not
  * @attr: one of attrs.h
- * @value: its words
+ * @value: the text
  *
- * Bios held already keep the delay they were given.
+ * Bios that are already held keep their delay.
  *
  * Context: may sleep.
- * Return: 0, or an error of its own for each mistake; then nothing changed.
+ * Return: 0, or a distinct error for each mistake; then nothing has changed.
  */
 int biodelay_rule_set(struct biodelay_rule *rule, const char *attr,
 		      const char *value)
@@ -369,7 +370,7 @@ int biodelay_rule_set(struct biodelay_rule *rule, const char *attr,
  * @attr: one of attrs.h
  * @page: PAGE_SIZE bytes
  *
- * Return: characters printed, a newline last.
+ * Return: characters printed, including a trailing newline.
  */
 int biodelay_rule_show(struct biodelay_rule *rule, const char *attr,
 		       char *page)

@@ -4,7 +4,7 @@
 #include <linux/hrtimer.h>
 #include "biodelay.h"
 
-/* Runs in the timer interrupt; the sleeper waits for it to be cancelled. */
+/* Runs in the timer interrupt; the sleeper waits for it when cancelling. */
 static enum hrtimer_restart time_is_up(struct hrtimer *timer)
 {
 	struct biodelay_hold *hold = container_of(timer, struct biodelay_hold,
@@ -15,7 +15,7 @@ static enum hrtimer_restart time_is_up(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* In state D and iowait, as a task that waits for a slow disk. */
+/* Sleep in state D and iowait, like a task that waits for a slow disk. */
 static void sleep_until_over(struct biodelay_hold *hold)
 {
 	u64 due_ns = hold->record.t_ns + hold->record.requested_ns;
@@ -37,9 +37,9 @@ static void sleep_until_over(struct biodelay_hold *hold)
  * biodelay_hold() - keep the current task, and its claimed bio, for the delay
  * @bio: the bio
  *
- * Context: the submitter's own. Sleeps only where that is allowed, as far as
- * preempt_count() and its like tell: submitters may sleep (might_sleep() in
- * submit_bio_noacct()), but one that breaks this rule must not crash the guest.
+ * Context: that of the submitter. Sleeps only if preempt_count() and the like allow
+ * it: submitters may sleep (might_sleep() in submit_bio_noacct()), but one that
+ * violates this must not crash the guest.
  */
 asmlinkage void biodelay_hold(struct bio *bio)
 {
@@ -60,7 +60,7 @@ asmlinkage void biodelay_hold(struct bio *bio)
 	atomic_dec(&rule->in_flight);
 }
 
-/* Return to biodelay_entry(), which calls the original in the end. */
+/* Return to biodelay_entry(), which calls biodelay_hold() and then the original. */
 static int sleep_delay(struct biodelay_rule *rule,
 		       const struct biodelay_spec *spec, struct bio *bio,
 		       struct pt_regs *regs)

@@ -6,8 +6,8 @@
 #include "biodelay.h"
 
 /*
- * set: gets words to cut up, changes spec on success alone; show: prints
- * without a newline; the rest is for those who ask for it.
+ * set: may modify words; changes spec only on success. show: prints without a
+ * newline. The other fields are parameters of set and show.
  */
 struct attr {
 	const char *name;
@@ -62,8 +62,8 @@ static int show_text(const struct attr *attr, const struct biodelay_spec *spec,
 }
 
 /*
- * glob_match() takes any pattern; these never match what was meant: a bracket
- * that is never closed, a trailing backslash; either, without CONFIG_GLOB.
+ * glob_match() accepts any pattern. Refuse those that cannot match as intended: an
+ * unclosed bracket, a trailing backslash; without CONFIG_GLOB, either character.
  */
 static bool glob_is_whole(const char *glob)
 {
@@ -114,7 +114,7 @@ static int set_mask(const struct attr *attr, struct biodelay_spec *spec,
 {
 	u32 *mask = field(attr, spec);
 
-	if (!*words && !attr->low) /* none is fine */
+	if (!*words && !attr->low) /* an empty list is valid */
 		*mask = 0;
 	else if (biodelay_mask_parse(attr->names, words, mask))
 		return refuse_word(attr);
@@ -170,7 +170,7 @@ static int show_number(const struct attr *attr,
 	return sprintf(page, "%llu", *(u64 *)field(attr, spec));
 }
 
-/* Two numbers, split at @between; @order makes the first the smaller one. */
+/* Parse two numbers separated by @between; the first must not be larger. */
 static int parse_pair(const struct attr *attr, char *words,
 		      const char *between, u64 *first, u64 *second)
 {
@@ -334,7 +334,7 @@ static const struct attr *find_attr(const char *name)
 }
 
 /**
- * biodelay_spec_init() - a spec that says nothing yet: any bio of no device
+ * biodelay_spec_init() - initialise a spec: all bios, no device, no delay
  * @spec: the spec
  */
 void biodelay_spec_init(struct biodelay_spec *spec)
@@ -351,10 +351,10 @@ void biodelay_spec_init(struct biodelay_spec *spec)
 }
 
 /**
- * biodelay_spec_set() - check an attribute's words and put them into a spec
+ * biodelay_spec_set() - parse an attribute into a spec
  * @spec: unchanged on failure
  * @name: the attribute's name, one of attrs.h except enabled
- * @value: its words; the newline that echo adds does not count
+ * @value: the text; a trailing newline is ignored
  *
  * Context: may sleep (devices are looked up).
  * Return: 0, or an errno for each mistake, with one line in the log.
@@ -373,12 +373,12 @@ int biodelay_spec_set(struct biodelay_spec *spec, const char *name,
 }
 
 /**
- * biodelay_spec_show() - an attribute as biodelay_spec_set() would take it
+ * biodelay_spec_show() - print an attribute for biodelay_spec_set()
  * @spec: the spec
  * @name: the attribute's name, one of attrs.h except enabled
  * @page: PAGE_SIZE bytes
  *
- * Return: characters printed, no newline.
+ * Return: characters printed, without a newline.
  */
 int biodelay_spec_show(const struct biodelay_spec *spec, const char *name,
 		       char *page)

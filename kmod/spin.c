@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* spin.c: mode spin: the probe's handler keeps the CPU for the delay */
+/* spin.c: mode spin: the probe's handler busy-waits for the delay */
 #include <linux/bio.h>
 #include "biodelay.h"
 
-/* Preemption is off, hence the low bound. A disarm ends the loop. */
+/* Preemption is off, hence the low limit. A disarm ends the loop. */
 static int spin_delay(struct biodelay_rule *rule,
 		      const struct biodelay_spec *spec, struct bio *bio,
 		      struct pt_regs *regs)

@@ -66,10 +66,10 @@ static int status_show(struct seq_file *seq, void *unused)
 DEFINE_SHOW_ATTRIBUTE(status);
 
 /**
- * biodelay_status_init() - make the folder biodelay in debugfs
+ * biodelay_status_init() - create the directory biodelay in debugfs
  *
- * Return: 0, or an error where there is no debugfs: a delay nobody can check
- * is not worth having.
+ * Return: 0, or an error without debugfs: the module does not load if its delays
+ * cannot be checked.
  */
 int biodelay_status_init(void)
 {

@@ -9,7 +9,7 @@
 #include <linux/tracepoint.h>
 #include "record.h"
 
-/* perf and trace-cmd get the numbers of the enums by TRACE_DEFINE_ENUM(). */
+/* TRACE_DEFINE_ENUM() gives perf and trace-cmd the values of the enums. */
 #define BIODELAY_TRACE_ENUM(symbol, name) TRACE_DEFINE_ENUM(BIODELAY_##symbol);
 #define BIODELAY_NAMED(symbol, name) { BIODELAY_##symbol, name },
 #define BIODELAY_NAMED_LAST(symbol, name) { BIODELAY_##symbol, name }
@@ -20,7 +20,7 @@ BIODELAY_MODE_LIST(BIODELAY_TRACE_ENUM, BIODELAY_TRACE_ENUM)
 BIODELAY_OP_LIST(BIODELAY_TRACE_ENUM, BIODELAY_TRACE_ENUM)
 BIODELAY_FLAG_LIST(BIODELAY_TRACE_ENUM, BIODELAY_TRACE_ENUM)
 
-/* Fires when the delay is over, just before the bio goes down. */
+/* Fires when the delay has ended, just before the bio is submitted. */
 TRACE_EVENT(bio_delay,
 	TP_PROTO(const struct biodelay_record *record),
 	TP_ARGS(record),
