@@ -81,8 +81,8 @@ def accuracy_claims(found: Iterable[Error]) -> Iterator[Claim]:
             ours = abs(by[OURS, delay_ns].error_ns[i])
             theirs = abs(other.error_ns[i])
             yield Claim(
-                f"{duration(delay_ns)}, p{share * 100:g}: {OURS} is off by"
-                f" {duration(ours)}, {THEIRS} by {duration(theirs)}; {bound}",
+                f"{duration(delay_ns)}, p{share * 100:g}: error of {OURS}"
+                f" {duration(ours)}, of {THEIRS} {duration(theirs)}; {bound}",
                 ours * times <= theirs,
             )
 
@@ -119,9 +119,9 @@ def _accuracy_rows(found: Sequence[Error]) -> Iterator[list[str]]:
     for delay_ns in sorted({one.delay_ns for one in found}):
         for name in names:
             one = by.get((delay_ns, name))
-            told = duration(delay_ns) if delay_ns else "nothing"
+            told = duration(delay_ns) if delay_ns else "none"
             if one is None:
-                yield [told, name, "cannot be told", "", "", "", ""]
+                yield [told, name, "not supported", "", "", "", ""]
                 continue
             over = map(duration, one.error_ns) if delay_ns else ("", "")
             took = map(duration, one.latency_ns)
@@ -147,12 +147,13 @@ def page(result: dict[str, Any], machine: dict[str, Any]) -> str:
     """A section for one kernel: where it was measured, both tables, the verdicts."""
     found = errors(result["accuracy"])
     columns = "delay|injector|writes|p50|p99|error at p50|error at p99".split("|")
-    told = "what is there|IOPS|of unloaded|lowest to highest|of the empty kprobe"
+    told = "setup|IOPS|of unloaded|min to max|of the empty kprobe"
     return "\n".join(
         [
             f"## Linux {result['kernel']}",
             f"{result['date']}, {machine['accel']} ({machine['accel_reason']}), QEMU"
-            f" {machine['qemu']}; {result['rounds']} rounds, every arm once in each.",
+            f" {machine['qemu']}; {result['rounds']} rounds, each measurement once per"
+            " round.",
             "",
             pages.table(columns, _accuracy_rows(found)),
             pages.table(told.split("|"), _cost_rows(result["cost"])),

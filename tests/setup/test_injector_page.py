@@ -95,7 +95,7 @@ def test_the_page_says_what_could_not_be_told_and_what_was_not_met() -> None:
     measured = result(600 * US, 500 * US)
     measured["accuracy"].append(arm("biodelay defer", 100 * US, 130 * US))
     page = injector_page.page(measured, MACHINE)
-    assert "| 100 us | dm-delay | cannot be told |" in page
+    assert "| 100 us | dm-delay | not supported |" in page
     assert "| 1 ms | biodelay defer | 1 | 1.62 ms | 1.62 ms | 600 us | 600 us |" in page
-    assert "- **not met**: 1 ms, p50: biodelay defer is off by 600 us" in page
+    assert "- **not met**: 1 ms, p50: error of biodelay defer 600 us" in page
     assert "| empty kprobe | 960 | 0.960 | 0.960 to 0.960 | 1.000 |" in page
