@@ -2,13 +2,13 @@
 // broker.c: serve requests on a schedule, each under the lock of its partition
 
 /*
- * What a message broker does: a fixed number of threads serve requests in the
- * order of their arrival, and each appends to its partition's log under that
- * partition's lock (Kafka: num.io.threads, and UnifiedLog.append(), which
- * holds the log's lock over the write(2)).
+ * Simulate a message broker: a fixed number of threads serve requests in order of
+ * arrival, and each appends to the log of a partition under the lock of that
+ * partition (Kafka: num.io.threads, and UnifiedLog.append(), which holds the log's
+ * lock during the write(2)).
  *
- * Open loop: the schedule is the queue. A thread takes the next request,
- * sleeps until it arrives, or finds that it arrived long ago.
+ * Open loop: the schedule is the queue. A thread takes the next request and sleeps
+ * until it arrives, unless it has arrived already.
  */
 
 #include "broker.h"
@@ -39,7 +39,7 @@ static void serve(struct broker *broker, struct request *request)
 	pthread_mutex_unlock(&partition->mutex);
 }
 
-/* Waits until it arrives; NULL: there is none left, or no time. */
+/* Waits for the next request; NULL: none is left, or the run has ended. */
 static struct request *next_request(struct broker *broker)
 {
 	int64_t seq = broker->taken++;
@@ -52,7 +52,7 @@ static struct request *next_request(struct broker *broker)
 	return wait_for(&broker->schedule, seq) ? request : NULL;
 }
 
-/* The first write that fails ends the run: what came after would measure it. */
+/* The first failed write ends the run: later latencies would be those of errors. */
 static void *serve_requests(void *argument)
 {
 	struct broker *broker = argument;
@@ -68,7 +68,7 @@ static void *serve_requests(void *argument)
 	return NULL;
 }
 
-/* A folder for each, as Kafka's topic-partition: PATH-N/00000000.log */
+/* A directory per partition, like Kafka's topic-partition: PATH-N/00000000.log */
 static void open_partition(struct partition *partition, const char *path,
 			   int64_t number)
 {

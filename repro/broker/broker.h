@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* broker.h: what the parts of broker share */
+/* broker.h: structures shared by the files of broker */
 #ifndef BROKER_H
 #define BROKER_H
 
@@ -12,11 +12,11 @@ struct options {
 	int64_t interval_ns;
 };
 
-/* Its latency counts from intended_ns(); all are CLOCK_MONOTONIC. */
+/* A request; latency counts from intended_ns(). All times are CLOCK_MONOTONIC. */
 struct request {
-	int64_t free_ns;	/* its thread has nothing else to do */
-	int64_t dequeued_ns;	/* a thread takes it; 0: never begun */
-	int64_t locked_ns;	/* its partition is that thread's alone */
+	int64_t free_ns;	/* its thread has finished the previous one */
+	int64_t dequeued_ns;	/* a thread takes it; 0: never started */
+	int64_t locked_ns;	/* that thread has the partition's lock */
 	int64_t written_ns;
 	int64_t offset;		/* known for slow, short and failed writes */
 	int32_t ret;		/* bytes, or a negative errno */
@@ -28,7 +28,7 @@ struct partition {
 	char *path;
 	char *short_path;
 	int fd;
-	pthread_mutex_t mutex;	/* held over the whole write */
+	pthread_mutex_t mutex;	/* held during the whole write */
 };
 
 struct broker {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* client.h: what the workload programs share */
+/* client.h: functions shared by the workload programs */
 #ifndef CLIENT_H
 #define CLIENT_H
 
@@ -20,10 +20,10 @@ enum exit_status {
 	EXIT_BY_SIGNAL = 128,	/* plus the signal's number */
 };
 
-/* Each program's own name, for its messages. */
+/* The program's name, for messages. */
 extern const char program_name[];
 
-/* The options every program has (options.h); each begins its own with them. */
+/* Common options (options.h), the first member of each program's struct options. */
 struct common {
 	const char *path;
 	const char *hlog;
@@ -35,22 +35,22 @@ struct common {
 	int64_t seed;
 };
 
-/* When a run began by both clocks, and how long it was to be. */
+/* The start of a run by both clocks, and its planned duration. */
 struct timing {
 	int64_t start_ns;
 	int64_t start_realtime_ns;
 	int64_t duration_ns;
 };
 
-/* Things due at fixed times, whether or not the ones before are done. */
+/* Events due at fixed times, whether or not the previous ones have finished. */
 struct schedule {
 	int64_t first_ns;	/* intended start of number 0 */
 	int64_t interval_ns;
-	int64_t end_ns;		/* none begins later */
+	int64_t end_ns;		/* none starts later */
 	int64_t stopped_ns;
 	int64_t planned;
 	int64_t begun;
-	int64_t missed;		/* wanted before stopped_ns, never begun */
+	int64_t missed;		/* due before stopped_ns, never started */
 };
 
 static inline int64_t intended_ns(const struct schedule *schedule, int64_t seq)
@@ -66,34 +66,34 @@ int64_t now_ns(void);
 /* Bytes, or a negative errno. */
 int32_t result(int64_t returned);
 
-/* splitmix64: a small generator whose every seed is as good as another */
+/* splitmix64: a small random number generator that accepts any seed */
 uint64_t next_random(uint64_t *state);
 
-/* A number of things that a run of this length holds. */
+/* The number of events in a run of this duration. */
 int64_t planned(int64_t duration_ns, int64_t interval_ns);
 
 /*
- * Waits for a thing's time; false when a stop or the schedule's end came first.
- * end_schedule() counts what was wanted by then and never begun.
+ * Waits until an event is due; false if a stop or the end of the schedule came
+ * first. end_schedule() counts the events that were due by then and never started.
  */
 bool wait_for(const struct schedule *schedule, int64_t seq);
 bool is_over(const struct schedule *schedule);
 void end_schedule(struct schedule *schedule);
 
-/* When to wake up on the way to a time, so that a stop is noticed. */
+/* The next wake-up while waiting for a time, early enough to notice a stop. */
 struct timespec next_look(int64_t wanted_ns);
 
-/* Threads end at their next wait; stop_signal() is 0 where no signal came. */
+/* Threads end at their next wait; stop_signal() is 0 if no signal arrived. */
 void stop_all(void);
 int stop_signal(void);
 
 /*
- * Signals reach the main thread alone, which only waits: no EINTR in write.
- * Call before any thread is started; join_threads() unblocks them.
+ * Only the main thread, which just waits, receives signals: no EINTR in write.
+ * Call this before any thread is started; join_threads() unblocks them.
  */
 void hold_signals(void);
 
-/* Refuses a run whose samples would fill memory; locks all memory. */
+/* Refuses a run whose samples do not fit into memory; locks all memory. */
 void lock_memory(int64_t samples, size_t sample_bytes);
 void *zeroed(int64_t count, size_t bytes, const char *what);
 
@@ -106,21 +106,21 @@ unsigned char *make_data(const struct common *common);
  */
 int open_file(const char *path, int flags);
 
-/* Slow, short or failed: worth a line and its offset. */
+/* Slow, short or failed: its line and offset are recorded. */
 static inline bool is_notable(const struct common *common, int64_t dur_ns,
 			      int32_t ret)
 {
 	return dur_ns >= common->slow_ns || ret != common->bytes;
 }
 
-/* Where an append of `ret` bytes (or of none) began; call it right after. */
+/* The start offset of an append of `ret` bytes; call it right after the write. */
 int64_t appended_at(int fd, int32_t ret);
 
-/* Parent folder and name, as a tracer prints a file; the file must be there. */
+/* Parent directory and name, as tracers print a file; the file must exist. */
 char *short_path(const char *path);
 char *join(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* A start in the near future, when all threads are ready. */
+/* A start in the near future, by which all threads are ready. */
 struct timing start_soon(int64_t duration_ns);
 
 pthread_t start_thread(void *(*body)(void *), void *argument);

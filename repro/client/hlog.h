@@ -5,19 +5,18 @@
 
 #include "client.h"
 
-/* ns of one scheduled thing; negative where there is nothing to count. */
+/* The value of one event in ns; negative if there is none. */
 typedef int64_t value_of(const void *owner, int64_t seq);
 
 struct series {
 	const struct schedule *schedule;
 	const void *owner;
-	int64_t next;		/* write_histogram_log()'s own */
+	int64_t next;		/* used by write_histogram_log() */
 };
 
 /*
- * One interval a second, by when things were wanted; no file where path is
- * NULL. A log that cannot be written ends the program with
- * its name and the reason.
+ * One interval per second, by intended start; no file if path is NULL. If the log
+ * cannot be written, the program exits with its name and the reason.
  */
 void write_histogram_log(const char *path, const char *what,
 			 const struct timing *timing, struct series *series,

@@ -24,7 +24,7 @@ void close_log(FILE *file, const char *path)
 		die(EXIT_WRITES_FAILED, "%s: %s", path, strerror(errno));
 }
 
-/* Length of the well-formed UTF-8 sequence at text, 0 where there is none. */
+/* Length of the well-formed UTF-8 sequence at text, 0 if there is none. */
 static int utf8_length(const unsigned char *text)
 {
 	static const struct {

@@ -7,7 +7,7 @@
 
 #include "client.h"
 
-/* One call, as the client saw it. */
+/* One call, as measured by the client. */
 struct client_write {
 	int64_t seq;
 	int64_t intended_ns;
@@ -21,7 +21,7 @@ struct client_write {
 	int32_t ret;
 };
 
-/* Both exit with an error message where the file cannot be written. */
+/* Both exit with an error message if the file cannot be written. */
 FILE *open_log(const char *path);
 void close_log(FILE *file, const char *path);
 

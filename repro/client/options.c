@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// options.c: parse a command line by the table of a program and the common one
+// options.c: parse the command line, with a program's and the common options
 
 #include "options.h"
 

@@ -10,7 +10,7 @@
 
 enum kind { FLAG, TEXT, NUMBER };
 
-/* One row per option: getopt's table, the help text and the checks. */
+/* One row per option: source of getopt's table, the help text and the checks. */
 struct row {
 	const char *name;
 	enum kind kind;
@@ -22,19 +22,19 @@ struct row {
 	const char *help;
 };
 
-/* What a program adds to the options that all have. */
+/* A program's own options, in addition to the common ones. */
 struct program {
 	const char *purpose;	/* one sentence */
 	const struct row *rows;
 	size_t row_count;
 };
 
-/* Of struct common; those without a row in every program's help have none. */
+/* Defaults of struct common; options that not every program has are unset. */
 extern const struct common common_defaults;
 
 /*
- * Fills `options`, a struct that begins with struct common and holds the
- * program's defaults. Ends the program on --help and on bad usage.
+ * Fills `options`, a struct that begins with struct common and holds the program's
+ * defaults. Exits on --help and on bad usage.
  */
 void parse_options(int argc, char **argv, const struct program *program,
 		   void *options);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// report.c: what all clients report: the slow log, counts, exit status
+// report.c: the report of all clients: slow log, counts, exit status
 
 #include "report.h"
 

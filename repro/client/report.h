@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* report.h: what all clients report: the slow log, counts, exit status */
+/* report.h: the report of all clients: slow log, counts, exit status */
 #ifndef REPORT_H
 #define REPORT_H
 
@@ -17,11 +17,11 @@ struct totals {
 	int64_t slowest_ns;
 };
 
-/* Fills the line of write `seq`; false if that write never began. */
+/* Fills the line of write `seq`; false if that write never started. */
 typedef bool write_at(const void *owner, int64_t seq,
 		      struct client_write *line);
 
-/* Prints what is worth a line in the slow log. */
+/* Prints the lines of a write in the slow log, if any. */
 typedef void print_at(FILE *file, const void *owner, int64_t seq);
 
 struct report {
@@ -37,35 +37,34 @@ struct report {
 /* Fills the totals. */
 void add_up(struct report *report);
 
-/* Slow, short or failed: prints the line. */
+/* Prints the line if it is slow, short or failed. */
 void print_if_notable(FILE *file, const struct common *common,
 		      const struct client_write *line);
 
 /*
- * From the intended start to `end_ns`. What never began (0) waited at least
- * until the end of the run: leaving it out would make the last stall look
+ * From the intended start to `end_ns`. An event that never started (0) waited at
+ * least until the end of the run; leaving it out would make the last stall look
  * shorter than it was.
  */
 int64_t latency_to(const struct schedule *schedule, int64_t seq,
 		   int64_t end_ns);
 
 /*
- * How long it could have begun and did not: its time had come and its thread
- * was free. That is the client's doing, not the file's. A thread wakes some ms
- * late on any busy machine: only delays of at least --slow-us count.
+ * How long an event was due and its thread was free, before it started: a delay of
+ * the client, not of the file. On a busy machine a thread may wake some ms late, so
+ * only delays of at least --slow-us count.
  */
 int64_t own_delay_ns(const struct common *common, int64_t intended_ns,
 		     int64_t free_ns, int64_t begun_ns);
 
-/* One line on stderr for a write that ended its writer; of `of` in all. */
+/* Prints on stderr which write ended its writer: number `at` of `of`. */
 void report_failure(const char *call, const char *path, int32_t ret,
 		    int64_t at, int64_t of);
 
 /*
- * Writes the slow log, whose first and last line have the fields `first` and
- * `last` too (each with its comma before it); prints the counts to stderr,
- * `summary` before them if there is one. Frees all three. Returns the exit
- * status.
+ * Writes the slow log, with the additional fields `first` and `last` (each preceded
+ * by its comma) in the first and last line; prints the counts to stderr, preceded by
+ * `summary` if there is one. Frees all three. Returns the exit status.
  */
 int finish_report(const struct report *report, char *first, char *last,
 		  char *summary);

@@ -2,12 +2,13 @@
 // latwriter.c: write on a schedule and measure the latency of each write
 
 /*
- * Open loop: the schedule does not wait for the file. A write that ends late
- * makes the next ones start late, and their latency counts from when they were
- * wanted, so that one stall shows in every write it held up.
+ * Open loop: the schedule does not wait for the file. A write that ends late delays
+ * the following ones, and their latency counts from their intended start, so a stall
+ * shows in every write that it delayed.
  *
- * All memory is taken and locked before the first write; the measured loop
- * sleeps, writes and fills one preallocated sample per write. Logs come after.
+ * All memory is allocated and locked before the first write; the measured loop
+ * sleeps, writes and fills one preallocated sample per write. Logs are written
+ * afterwards.
  */
 
 #include "latwriter.h"
@@ -44,7 +45,7 @@ static void timed_fsync(struct writer *writer, struct sample *sample)
 	sample->fsync_ns = now_ns() - start_ns;
 }
 
-/* Ends at the first error: what came after would measure the error's path. */
+/* The first error ends the writer: later latencies would be those of errors. */
 static void *write_on_schedule(void *argument)
 {
 	struct writer *writer = argument;

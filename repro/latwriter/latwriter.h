@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* latwriter.h: what the parts of latwriter share */
+/* latwriter.h: structures shared by the files of latwriter */
 #ifndef LATWRITER_H
 #define LATWRITER_H
 
@@ -15,11 +15,11 @@ struct options {
 	int64_t shared_file;
 };
 
-/* One scheduled write that began. Its intended start is intended_ns(). */
+/* A scheduled write that was started. Its intended start is intended_ns(). */
 struct sample {
 	int64_t start_ns;	/* CLOCK_MONOTONIC */
 	int64_t write_ns;
-	int64_t fsync_ns;	/* 0 where no fsync followed */
+	int64_t fsync_ns;	/* 0 if no fsync followed */
 	int64_t offset;		/* known for slow, short and failed writes */
 	int32_t ret;		/* bytes, or a negative errno */
 	int32_t fsync_ret;
@@ -34,7 +34,7 @@ struct writer {
 	int64_t index;
 	int32_t tid;
 	struct schedule schedule;
-	struct sample *samples;	/* of all planned, those begun are filled */
+	struct sample *samples;	/* of all planned writes; filled if started */
 };
 
 void read_options(int argc, char **argv, struct options *options);

@@ -13,7 +13,7 @@ static int64_t end_ns(const struct sample *sample)
 	return sample->start_ns + sample->write_ns + sample->fsync_ns;
 }
 
-/* To the end of the write and its fsync. */
+/* Until the end of the write and its fsync. */
 static int64_t latency_ns(const void *owner, int64_t seq)
 {
 	const struct writer *writer = owner;
@@ -23,7 +23,7 @@ static int64_t latency_ns(const void *owner, int64_t seq)
 			  begun ? end_ns(&writer->samples[seq]) : 0);
 }
 
-/* The write call alone; -1 for a write that never began. */
+/* The write call only; -1 for a write that never started. */
 static int64_t service_ns(const void *owner, int64_t seq)
 {
 	const struct writer *writer = owner;
@@ -88,7 +88,7 @@ static int64_t late_ns(const struct writer *writer)
 	return sum_ns;
 }
 
-/* One line if an error ended the writer; true if that was its fsync's. */
+/* Reports an error that ended the writer; true if an fsync failed. */
 static bool report_error(const struct writer *writer)
 {
 	const struct schedule *schedule = &writer->schedule;

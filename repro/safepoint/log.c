@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// log.c: write the line of a pause, at once or by a thread of its own
+// log.c: write the line of a pause, at once or in a separate thread
 
 #include "safepoint.h"
 
 #include <unistd.h>
 
-/* The first write that fails ends the run: what came after would measure it. */
+/* The first failed write ends the run: later latencies would be those of errors. */
 static void write_line(struct application *app)
 {
 	const struct common *common = &app->options->common;
@@ -47,7 +47,7 @@ void log_line(struct application *app, struct pause *pause)
 	}
 }
 
-/* False once no line can follow. */
+/* False when no more lines can follow. */
 static bool wait_for_line(struct log *log)
 {
 	bool more;
@@ -60,7 +60,7 @@ static bool wait_for_line(struct log *log)
 	return more;
 }
 
-/* The logger: writes what is queued until nothing can follow. */
+/* The logger thread: writes queued lines until no more can follow. */
 void *write_lines(void *argument)
 {
 	struct application *app = argument;

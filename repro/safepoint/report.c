@@ -7,7 +7,7 @@
 
 #include "client/report.h"
 
-/* To the end of a unit of work. */
+/* Until the end of a unit of work. */
 static int64_t unit_latency_ns(const void *owner, int64_t seq)
 {
 	const struct worker *worker = owner;
@@ -141,7 +141,7 @@ int report(const struct application *app, const struct timing *timing)
 
 	write_hlogs(app, timing, &stops);
 	add_up(&report);
-	/* A time without a stop wanted no line. */
+	/* A scheduled time without a stop has no line. */
 	report.totals.planned = app->stops;
 	report.totals.missed = app->stops - app->log.written;
 	report_error(app);

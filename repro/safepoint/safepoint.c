@@ -2,10 +2,10 @@
 // safepoint.c: stop all threads on a schedule and log a line during each stop
 
 /*
- * What a JVM does: threads poll for a stop between short units of work; one
- * thread stops all of them, works, logs a line with a plain write(2), and only
- * then releases them, so the application is stopped for as long as that write
- * takes (OpenJDK's SafepointSynchronize::begin() and end(),
+ * Simulate a JVM: threads poll for a stop between short units of work; one thread
+ * stops all of them, works, logs a line with a plain write(2), and only then
+ * releases them, so the application is stopped until that write has returned
+ * (OpenJDK's SafepointSynchronize::begin() and end(),
  * src/hotspot/share/runtime/safepoint.cpp; since JDK 17 -Xlog:async gives the
  * line to a separate thread, JDK-8229517).
  */
@@ -17,7 +17,7 @@
 
 const char program_name[] = "safepoint";
 
-/* The mutex is held. */
+/* Called with the mutex held. */
 static void wait_for_release(struct application *app)
 {
 	int64_t number = app->wanted;
@@ -35,8 +35,8 @@ static void wait_for_release(struct application *app)
 }
 
 /*
- * Until a unit's time; a stop that is called meanwhile is obeyed at once, as a
- * JVM does not wait for a thread that sleeps. False when none is to follow.
+ * Waits until a unit is due. A stop called meanwhile takes effect at once, because a
+ * JVM does not wait for sleeping threads. False if no unit follows.
  */
 static bool wait_for_unit(struct worker *worker, int64_t seq)
 {
@@ -112,8 +112,8 @@ static void release_threads(struct application *app, struct pause *pause)
 }
 
 /*
- * A stopped application makes no garbage: times that pass while it is stopped
- * request no stop of their own.
+ * A stopped application makes no garbage: scheduled times that pass during a stop
+ * are skipped.
  */
 static int64_t next_time(const struct schedule *schedule, int64_t seq)
 {
@@ -146,7 +146,7 @@ static void *pause_on_schedule(void *argument)
 	return NULL;
 }
 
-/* The one condition with a time limit, which is CLOCK_MONOTONIC's. */
+/* The only condition with a timeout, which uses CLOCK_MONOTONIC. */
 static void prepare_call(struct application *app)
 {
 	pthread_condattr_t attributes;
@@ -189,7 +189,7 @@ static void prepare(struct application *app, const struct options *options)
 	pthread_cond_init(&log->changed, NULL);
 }
 
-/* Units of different threads are wanted at different times, as requests are. */
+/* Units of different threads are due at different times, like requests. */
 static void prepare_worker(struct application *app, int64_t index)
 {
 	const struct options *options = app->options;

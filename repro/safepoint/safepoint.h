@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* safepoint.h: what the parts of safepoint share */
+/* safepoint.h: structures shared by the files of safepoint */
 #ifndef SAFEPOINT_H
 #define SAFEPOINT_H
 
@@ -25,38 +25,38 @@ struct line {
 };
 
 /*
- * One stop of all threads, or a time at which none could be asked for because
- * the one before was not over. requested <= reached <= logged <= released.
+ * One stop of all threads, or a scheduled time that was skipped because the previous
+ * stop had not ended. requested <= reached <= logged <= released.
  */
 struct pause {
-	int64_t requested_ns;	/* 0: none; CLOCK_MONOTONIC as the others */
+	int64_t requested_ns;	/* 0: none; all are CLOCK_MONOTONIC */
 	int64_t reached_ns;	/* the last thread has stopped */
 	int64_t logged_ns;	/* the line is written, or queued */
 	int64_t released_ns;
-	int64_t threads;	/* that stood still */
-	int64_t shortest_ns;	/* stop of any of them, by its own clock */
+	int64_t threads;	/* number of stopped threads */
+	int64_t shortest_ns;	/* shortest stop, as measured by the threads */
 	struct line line;
 };
 
-/* A thread of the application: units of work on a schedule of its own. */
+/* A thread of the application, with its own schedule of units of work. */
 struct worker {
 	struct application *application;
 	struct schedule schedule;
-	int64_t *done_ns;	/* of each unit begun: its end */
+	int64_t *done_ns;	/* end of each started unit */
 };
 
-/* The log: its file, and with --async the lines on their way to it. */
+/* The log: its file, and with --async the queued lines. */
 struct log {
 	char *path;
 	char *short_path;
 	const unsigned char *data;
 	int fd;
 	int32_t tid;		/* of the thread that writes */
-	struct pause **queue;	/* whose lines, in order; room for all */
-	int64_t queued;		/* so far, the dropped left out */
+	struct pause **queue;	/* pauses to log, in order; room for all */
+	int64_t queued;		/* so far, without the dropped ones */
 	_Atomic int64_t written;
-	int64_t dropped;	/* for want of room in the queue */
-	bool closed;		/* no line follows */
+	int64_t dropped;	/* because the queue was full */
+	bool closed;		/* no more lines follow */
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 };
@@ -67,7 +67,7 @@ struct application {
 	struct log log;
 	struct schedule schedule;	/* of pauses */
 	struct pause *pauses;		/* one per time on the schedule */
-	int64_t stops;			/* that were made */
+	int64_t stops;			/* number of stops made */
 	int32_t tid;			/* of the thread that stops all */
 
 	/* The safepoint. */
@@ -79,12 +79,12 @@ struct application {
 	struct pause *pause;		/* that stop */
 	int64_t released_number;	/* of the last stop that ended */
 	int64_t stopped;
-	int64_t present;		/* workers that have not ended */
+	int64_t present;		/* running workers */
 };
 
 void read_options(int argc, char **argv, struct options *options);
 
-/* safepoint_log.c: takes a pause's line; the logger thread of --async. */
+/* log.c: write or queue the line of a pause; the logger thread of --async */
 void log_line(struct application *application, struct pause *pause);
 void *write_lines(void *argument);
 void close_queue(struct log *log);
