@@ -26,7 +26,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def opened(browser: Browser) -> Iterator[list[Tab]]:
-    """Collect tabs; afterwards none has complained or made a request."""
+    """Open tabs; check at the end that none reported an error or made a request."""
     tabs: list[Tab] = []
     yield tabs
     for tab in tabs:

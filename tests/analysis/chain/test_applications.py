@@ -105,7 +105,8 @@ def summary(run: Path, capsys: Capture) -> Row:
 def test_a_pause_is_put_beside_the_write_inside_it(
     tmp_path: Path, capsys: Capture
 ) -> None:
-    """By thread and time: the write covers it, and its chain goes to the disk."""
+    """By thread and time: the write lies inside the pause, and its chain ends at the
+    disk."""
     found = summary(stopped(tmp_path / "run"), capsys)
     longest = found["longest_pause"]
     assert longest["dur_ns"] == 1003 * MS + MS // 2 + MS // 10
@@ -134,7 +135,7 @@ def test_the_terminal_shows_the_pause_its_parts_and_its_root(
 
 
 def test_the_page_shows_the_same(tmp_path: Path) -> None:
-    """And takes no pause's log for another workload's."""
+    """The log of pauses is not read for other workloads."""
     run = stopped(tmp_path / "run")
     assert main(["report", str(run)]) == 0
     page = (run / "report.html").read_text()
@@ -153,7 +154,7 @@ def test_the_page_shows_the_same(tmp_path: Path) -> None:
 def test_a_write_of_another_thread_or_time_is_not_its_cause(
     tmp_path: Path, capsys: Capture, tid: int, early_ms: float
 ) -> None:
-    """An asynchronous log's slow write stops nobody."""
+    """A slow write of an asynchronous log stops no thread."""
     rows = [pause(0, 5000, 60, 0.2), call(0, 5000 + early_ms, 1000, tid)]
     run = run_of(tmp_path / "run", "safepoint", rows, build.cascade())
     longest = summary(run, capsys)["longest_pause"]
@@ -172,7 +173,7 @@ def convoy(folder: Path, **expect: Any) -> Path:
         request(2, 301, 10, 1, 989, 0.3),
         request(3, 302, 20, 979, 0, 0.2, partition=1),
         request(4, 302, 21, 978, 0, 0.2, partition=1),
-        # Another partition's holder, and this partition's at another time.
+        # A holder in another partition, and one in this partition at another time.
         request(5, 303, 0, 0, 0, 999, partition=2),
         request(6, 303, 2000, 0, 0, 700),
     ]
@@ -187,9 +188,10 @@ def longest_part(row: Row) -> str:
 def test_a_lock_wait_names_the_request_that_held_it(
     tmp_path: Path, capsys: Capture
 ) -> None:
-    """A wait for a thread names the one whose write kept a thread for most of it.
+    """A wait for a thread names the request whose write occupied a thread for most of
+    it.
 
-    And through that write's thread there is the chain down to the disk.
+    The chain of that write's thread continues to the disk.
     """
     found = summary(convoy(tmp_path / "run"), capsys)
     assert found["slow_requests"] == {"write": 3, "queue": 2, "lock": 1}
@@ -209,7 +211,7 @@ def test_a_lock_wait_names_the_request_that_held_it(
 def test_the_terminal_shows_requests_beside_writes(
     tmp_path: Path, capsys: Capture
 ) -> None:
-    """Percentiles of both, what took most, and the worst of each kind."""
+    """Percentiles of both, the largest parts, and the worst of each kind."""
     assert main(["explain", str(convoy(tmp_path / "run"))]) == 0
     out = capsys.readouterr().out
     tail = out[out.index("the application:") :]
@@ -239,7 +241,7 @@ def test_the_terminal_shows_requests_beside_writes(
 def test_expect_holds_a_pause_to_its_bounds(
     tmp_path: Path, capsys: Capture, expect: dict[str, int], miss: str | None
 ) -> None:
-    """Each miss is one line and status 1."""
+    """Each violation is one line, and the status is 1."""
     status = main(["expect", str(stopped(tmp_path / "run", **expect))])
     out = capsys.readouterr().out.splitlines()
     assert (status, out) == ((1, [miss]) if miss else (0, out))
@@ -256,7 +258,7 @@ def test_expect_holds_a_pause_to_its_bounds(
 def test_expect_holds_requests_to_their_bounds(
     tmp_path: Path, capsys: Capture, expect: dict[str, int], miss: str | None
 ) -> None:
-    """Each miss is one line and status 1."""
+    """Each violation is one line, and the status is 1."""
     status = main(["expect", str(convoy(tmp_path / "run", **expect))])
     out = capsys.readouterr().out
     assert status == bool(miss) and (miss or "as expected") in out
@@ -265,7 +267,7 @@ def test_expect_holds_requests_to_their_bounds(
 def test_expect_of_an_application_that_left_no_record(
     tmp_path: Path, capsys: Capture
 ) -> None:
-    """What cannot be seen is not there."""
+    """Without a record there are no pauses and no requests."""
     scenario = {"name": "x", "expect": LIMITS | {"pause_ms_min": 1}}
     run = build.run_dir(tmp_path / "run", build.cascade(), scenario=scenario)
     assert main(["expect", str(run)]) == 1
@@ -273,7 +275,7 @@ def test_expect_of_an_application_that_left_no_record(
 
 
 def test_a_broken_line_of_the_record_is_told(tmp_path: Path, capsys: Capture) -> None:
-    """And the rest is read."""
+    """The other lines are read."""
     run = stopped(tmp_path / "run")
     with (run / "writer.jsonl").open("a") as file:
         file.write('{"ev":"pause","t_ns":"soon"}\n')
@@ -295,7 +297,7 @@ def variants_of(folder: Path) -> Path:
 
 
 def test_variants_stand_in_one_table(tmp_path: Path, capsys: Capture) -> None:
-    """In the order of the runs; one that failed says so."""
+    """In the order of the runs; a failed run is marked."""
     folder = variants_of(tmp_path / "runs")
     assert main(["compare-variants", str(folder)]) == 0
     head, plain, xfs = capsys.readouterr().out.splitlines()
@@ -320,7 +322,7 @@ def test_variants_of_nothing(tmp_path: Path, capsys: Capture) -> None:
 def test_stalls_of_another_disk_alone_are_none_of_the_runs(
     tmp_path: Path, capsys: Capture
 ) -> None:
-    """Where files have their disk's number; where they have not, none is left out."""
+    """If the disk of a file is known; otherwise no stall is left out."""
     for kind, count in (("xfs", 0), ("btrfs", 1)):
         more: dict[str, Any] = {"filesystem": {"type": kind}}
         more["device"] = {"dev": "254:99"}

@@ -53,7 +53,7 @@ def test_shown_numbers_add_up(amounts: list[int], want: int) -> None:
 
 
 def test_times_beyond_64_bits() -> None:
-    """Two of the longest times add up beyond them."""
+    """The sum of two of the longest times exceeds 64 bits."""
     most_ns = 2**62
     long = Block(most_ns, most_ns, 1, most_ns, kstack=tuple(STACKS["journal_buffer"]))
     write = Write(0, most_ns, 1, sleeps=1)
@@ -62,8 +62,8 @@ def test_times_beyond_64_bits() -> None:
     assert chain.write.dur_ns == most_ns
 
 
-def test_a_circle_of_many_ends_soon() -> None:
-    """Fifty tasks that all wake each other in turns do not multiply."""
+def test_a_large_cycle_ends_soon() -> None:
+    """Fifty tasks that all wake each other in turn do not multiply."""
     found = [
         Block(
             t_ns=at * 1_000_000,

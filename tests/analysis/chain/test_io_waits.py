@@ -12,7 +12,7 @@ from writestall.classify import classes as c
 
 
 def test_a_completion_interrupt_ends_at_the_device(tmp_path: Path) -> None:
-    """A page under writeback, let go by the end of its I/O, is the disk's time."""
+    """A wait for a page under writeback, ended by its I/O, is the disk's time."""
     ev = Events()
     ev.block(300, 0, 80, "page_writeback", IRQ, "completion", ctx="softirq")
     ev.write(300, 0, 80, 80)
@@ -22,7 +22,7 @@ def test_a_completion_interrupt_ends_at_the_device(tmp_path: Path) -> None:
 
 
 def test_a_submitter_asleep_with_the_bio_is_found(tmp_path: Path) -> None:
-    """The I/O ended fast once sent: the time was its submitter's, asleep on the way."""
+    """The I/O was fast once submitted: its submitter slept while it held the bio."""
     ev = Events()
     ev.block(253, -5, 304, "jbd2_submit", IRQ, ctx="softirq", comm=JBD2[1])
     ev.block(300, 0, 300, "page_writeback", IRQ, "completion", ctx="hardirq")
@@ -56,7 +56,7 @@ def test_the_journals_shadow_ends_by_interrupt(tmp_path: Path) -> None:
 
 
 def test_an_unknown_module_in_iowait_is_the_way_down(tmp_path: Path) -> None:
-    """Below the journal and in iowait, it has the bio; elsewhere it only waits."""
+    """In iowait below the journal it holds the bio; elsewhere it only waits."""
     from writestall.classify.stack import FOREIGN, classify
 
     tail = ("keeps+0x1 [unheard_of]", "jbd2_journal_commit_transaction+0x2 [jbd2]")
@@ -80,7 +80,8 @@ def test_a_submitter_is_the_device_whoever_wakes_it(tmp_path: Path) -> None:
 
 
 def test_what_only_its_io_ends_needs_no_name_of_it(tmp_path: Path) -> None:
-    """Tail calls leave complete() below the workqueue; the wait tells what for."""
+    """Tail calls leave complete() below the workqueue; the wait shows what it waited
+    for."""
     worker, flusher = (46, "kworker/1:1"), (77, "kworker/u8:3")
     for wait in ("xfs_iowait", "xfs_iowait_inlined"):
         ev = Events()
@@ -89,7 +90,7 @@ def test_what_only_its_io_ends_needs_no_name_of_it(tmp_path: Path) -> None:
         ev.write(300, 0, 190.1, 190.1)
         chain = one_chain(tmp_path / wait, ev.end())
         assert ways(chain)[("inode_lock", "device_io")] == 190 * MS
-    # So it is not with any wait that a work ends.
+    # A wait that a work item ends is not enough.
     ev = Events()
     ev.block(77, 0, 190, "mystery", worker, "work_completes", comm=flusher[1])
     ev.block(300, 0, 190.1, "inode_lock", flusher, "rwsem_up")
@@ -100,7 +101,7 @@ def test_what_only_its_io_ends_needs_no_name_of_it(tmp_path: Path) -> None:
 
 
 def test_a_work_behind_an_io_stands_for_it(tmp_path: Path) -> None:
-    """XFS ends a buffer's I/O in a work: until then the worker had nothing to do."""
+    """XFS ends a buffer's I/O in a work item; before that the worker was idle."""
     ev = Events()
     ev.block(300, 0, 200, "xfs_log_space", (77, "kworker/1:2"), "xfs_buffer_ends")
     ev.write(300, 0, 200, 200)
@@ -110,7 +111,7 @@ def test_a_work_behind_an_io_stands_for_it(tmp_path: Path) -> None:
 
 
 def test_who_completed_an_io_is_not_who_held_it_up(tmp_path: Path) -> None:
-    """XFS ends writeback in a work; the flusher was asleep with the bio till then."""
+    """XFS ends writeback in a work item; until then the flusher slept with the bio."""
     ev = Events()
     flusher = "kworker/u8:3"
     ev.block(77, -5, 304.9, "jbd2_submit", IRQ, ctx="softirq", comm=flusher)
@@ -126,8 +127,8 @@ def test_who_completed_an_io_is_not_who_held_it_up(tmp_path: Path) -> None:
 
 
 def test_a_stacked_disk_waits_for_the_one_below(tmp_path: Path) -> None:
-    """loop's worker is asleep with what the writer waits for; a flusher with bios of
-    its own has nothing to do with a disk that answers by itself."""
+    """loop's worker sleeps on what the writer waits for. A flusher with its own bios is
+    unrelated to a disk that completes them itself."""
     found = {}
     for stack in ("loop_sends", "jbd2_submit"):
         ev = Events()

@@ -30,7 +30,7 @@ def test_the_original_cascade(tmp_path: Path) -> None:
 
 
 def test_a_holder_that_began_before_the_write_is_clipped(tmp_path: Path) -> None:
-    """jbd2 fell asleep 50 ms before the writer: only the common time counts."""
+    """jbd2 fell asleep 50 ms before the writer: only the overlap counts."""
     ev = Events()
     ev.block(253, -50, 600, "jbd2_submit", IRQ, ctx="softirq", comm=JBD2[1])
     ev.block(300, 0, 550.5, "journal_buffer", JBD2, "jbd2_wakes")
@@ -44,7 +44,7 @@ def test_a_holder_that_began_before_the_write_is_clipped(tmp_path: Path) -> None
 
 
 def test_throttling_is_its_own_root(tmp_path: Path) -> None:
-    """A pause of balance_dirty_pages ends by a timer and needs no holder."""
+    """A timer ends a pause of balance_dirty_pages; it has no holder."""
     ev = Events()
     ev.block(300, 0, 200, "dirty_throttle", IRQ, "timer", ctx="softirq")
     ev.write(300, 0, 200, 200)
@@ -56,9 +56,10 @@ def test_throttling_is_its_own_root(tmp_path: Path) -> None:
 def test_throttling_goes_on_through_a_flusher_that_the_disk_keeps(
     tmp_path: Path,
 ) -> None:
-    """While the flusher sleeps with its bios, that is why; the rest is the pause's.
+    """While the flusher sleeps on its bios, it is the reason; the rest is the pause
+    itself.
 
-    The same sleep of a task that writes nothing back has no part in it.
+    The same sleep of a task that writes nothing back does not count.
     """
     for comm, stack, want in (
         ("kworker/u8:3", "flusher_submit", 120),
@@ -76,7 +77,7 @@ def test_throttling_goes_on_through_a_flusher_that_the_disk_keeps(
 
 
 def test_an_unknown_waker_is_unexplained(tmp_path: Path) -> None:
-    """The class is known, who ended it is not: nothing is made up."""
+    """The class is known, but not who ended the wait: nothing is inferred."""
     ev = Events()
     ev.block(300, 0, 200, "page_lock", None)
     ev.write(300, 0, 200, 200)
@@ -96,7 +97,7 @@ def test_a_holder_without_events_is_unexplained(tmp_path: Path) -> None:
 
 
 def test_an_unknown_stack_woken_by_an_interrupt(tmp_path: Path) -> None:
-    """A wait nobody knows, ended by an interrupt nobody knows, stays unexplained."""
+    """A wait and an interrupt that no rule knows stay unexplained."""
     ev = Events()
     ev.block(300, 0, 200, "mystery", IRQ, "timer", ctx="hardirq")
     ev.write(300, 0, 200, 200)
@@ -105,7 +106,7 @@ def test_an_unknown_stack_woken_by_an_interrupt(tmp_path: Path) -> None:
 
 
 def test_a_cycle_ends(tmp_path: Path) -> None:
-    """Two tasks that woke each other are followed once around, not for ever."""
+    """Two tasks that woke each other are followed once."""
     ev = Events()
     ev.block(300, 0, 100, "inode_lock", (301, "latwriter"), "rwsem_up")
     ev.block(301, 0, 100, "inode_lock", (300, "latwriter"), "rwsem_up")
@@ -130,7 +131,7 @@ def test_a_convoy_is_shown_once(tmp_path: Path) -> None:
         assert_adds_up(chain)
         assert chain.explained_ns >= 0.99 * chain.write.dur_ns
     assert sum(len(group.chains) for group in result.convoys) == 20
-    assert len(result.convoys) == 2  # the first, and the nineteen behind it
+    assert len(result.convoys) == 2  # the first, and the nineteen that waited for it
     assert set(map(str, result.roots(result.chains))) >= {"vdb slow for jbd2"}
     last = max(result.chains, key=lambda chain: chain.write.tid)
     shown = unqueued(last.parts[0])
@@ -140,7 +141,7 @@ def test_a_convoy_is_shown_once(tmp_path: Path) -> None:
 
 
 def test_a_wake_up_that_did_not_help(tmp_path: Path) -> None:
-    """The first waker knew nothing; the one that ended the next wait did."""
+    """The first waker is unknown; that of the next wait is known."""
     ev = Events()
     ev.block(253, 0, 300, "jbd2_submit", IRQ, ctx="softirq", comm=JBD2[1])
     ev.block(300, 0, 150, "journal_buffer", (99, "bystander"))
@@ -165,8 +166,9 @@ def test_a_wake_up_that_did_not_help(tmp_path: Path) -> None:
 def test_room_in_the_log_comes_in_the_order_of_asking(
     tmp_path: Path, begins_ms: int, ends_ms: int, cause: str, holder: int
 ) -> None:
-    """Its waker only returned some; one that stood before it, and was woken before it,
-    had waited for the disk. One that asked later, or still waits, tells nothing."""
+    """Log space is granted in the order of the requests. The waker only returned some;
+    a task that was queued before this one, and woken before it, had waited for the
+    disk. A task that was queued later, or still waits, proves nothing."""
     ev = Events()
     ev.block(253, 0, ends_ms, "jbd2_submit", IRQ, ctx="softirq", comm=JBD2[1])
     ev.block(301, begins_ms, ends_ms - begins_ms, "xfs_log_space", JBD2)
@@ -181,7 +183,7 @@ def test_room_in_the_log_comes_in_the_order_of_asking(
 
 
 def test_several_wakers_each_answer_for_their_time(tmp_path: Path) -> None:
-    """Two waits of one write, two holders."""
+    """Two waits of one write have two holders."""
     ev = Events()
     ev.block(253, 0, 100, "jbd2_submit", IRQ, ctx="softirq", comm=JBD2[1])
     ev.block(300, 0, 100, "journal_buffer", JBD2, "jbd2_wakes")
@@ -193,7 +195,8 @@ def test_several_wakers_each_answer_for_their_time(tmp_path: Path) -> None:
 
 
 def test_short_sleeps_have_a_part_of_their_own(tmp_path: Path) -> None:
-    """What slept_ns holds beside the blocks, and their number can hold."""
+    """The remainder of slept_ns beside the blocks, as far as the number of sleeps
+    allows."""
     ev = Events()
     ev.block(300, 0, 90, "dirty_throttle", IRQ, ctx="softirq")
     ev.write(300, 0, 100, 93, sleeps=5)
@@ -214,7 +217,7 @@ def test_sleeps_too_long_to_be_short_were_lost(tmp_path: Path) -> None:
 
 
 def test_lost_events_make_gaps_unexplained(tmp_path: Path) -> None:
-    """Where events were lost, time without one says nothing."""
+    """Where events were lost, time without events is not evidence."""
     ev = Events()
     ev.block(300, 0, 90, "dirty_throttle", IRQ, ctx="softirq")
     ev.write(300, 0, 100, 90)
@@ -238,7 +241,7 @@ def test_runqueue_of_a_holder_counts(tmp_path: Path) -> None:
 
 
 def test_frames_of_an_unknown_module_decide_nothing(tmp_path: Path) -> None:
-    """A module may call its function submit_bio: it is still an unknown frame."""
+    """A module may name a function submit_bio: it is still an unknown frame."""
     from writestall.classify.stack import classify
 
     known = ("schedule+0x1", "submit_bio+0x2", "kthread+0x3")
@@ -260,7 +263,7 @@ def test_frames_of_an_unknown_module_decide_nothing(tmp_path: Path) -> None:
 def test_a_request_is_explained_and_no_system_call(
     call: str, name: str, tmp_path: Path
 ) -> None:
-    """One of io_uring's or AIO's, of which a tracer may know less (docs/events.md)."""
+    """An io_uring or AIO request, of which a tracer may know less (docs/events.md)."""
     ev = Events()
     ev.block(300, 0, 80, "page_writeback", IRQ, "completion", ctx="softirq")
     ev.write(300, 0, 80, 80, call=call, fd=None, dev=None, path=None, bytes=None)

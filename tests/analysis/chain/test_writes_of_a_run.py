@@ -34,7 +34,7 @@ def test_writes_to_others_are_left_out(
 
 
 def test_all_are_shown_where_the_number_is_not_known(tmp_path: Path) -> None:
-    """A manifest from before it told the file system's number."""
+    """A manifest that does not record the file system's number."""
     found = _answer({"type": "btrfs"}, ("0:36", "0:29"), tmp_path)
     assert [write.dev for _, write in found.writes] == ["0:36", "0:29"]
     assert not any("left out; explain" in note for note in found.notes)
@@ -49,7 +49,7 @@ def test_none_is_shown_where_all_are_to_others(tmp_path: Path) -> None:
 def _answer(
     filesystem: dict[str, Any], devs: tuple[str | None, ...], folder: Path
 ) -> Any:
-    """The answer to a run with a stalled write to each of these."""
+    """The answer for a run with a stalled write to each of these."""
     events = build.Events()
     for tid, dev in enumerate(devs, 200):
         events.write(tid, 100 * tid, 90, 80, dev=dev)

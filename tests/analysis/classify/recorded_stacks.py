@@ -24,21 +24,21 @@ from writestall.events.contract import Block
 from writestall.events.stream import read_stream
 
 FILE = Path(__file__).parents[2] / "data" / "stacks.jsonl.gz"
-# The machine's own folders, shared with the host, are no part of a scenario.
+# Directories of the machine, shared with the host, are not part of a scenario.
 SHARED = re.compile(r"p9_|v9fs_")
 Row = dict[str, Any]
 Key = tuple[str, str, tuple[str, ...]]
 
 
 def rows() -> list[Row]:
-    """What is kept."""
+    """The rows to keep."""
     if not FILE.exists():
         return []
     return [json.loads(line) for line in gzip.open(FILE, "rt")]
 
 
 def answer(row: Row) -> Row:
-    """The row with what the rules say today."""
+    """The row with the current result of the rules."""
     stack = tuple(row["kstack"])
     return row | {"class": classify(stack).cls, "role": role(stack, row["comm"])}
 
@@ -71,7 +71,7 @@ def _blocks(path: Path) -> list[Block]:
 
 
 def keep(runs: Iterable[Path]) -> None:
-    """Takes the stacks of these runs in."""
+    """Add the stacks of these runs."""
     known = {_key(row): row for row in rows()}
     for run in runs:
         for row in _seen(run):
@@ -83,7 +83,7 @@ def keep(runs: Iterable[Path]) -> None:
 
 
 def main() -> None:
-    """Keep what was named."""
+    """Keep the stacks of the runs on the command line."""
     parser = argparse.ArgumentParser(prog="recorded_stacks.py", description=__doc__)
     parser.add_argument("run", nargs="+", type=Path, help="a run directory")
     keep(parser.parse_args().run)

@@ -129,7 +129,7 @@ WAYS = [
         "journal",
         "schedule bit_wait_io __wait_on_buffer gfs2_ail1_wait gfs2_logd kthread",
     ),
-    # A lock that a cluster shares.
+    # A cluster lock.
     (
         "fs_lock",
         "other",
@@ -166,8 +166,8 @@ WAYS = [
         "schedule_timeout congestion_wait shrink_inactive_list shrink_zone "
         "try_to_free_pages __alloc_pages_nodemask",
     ),
-    # Queues and disks. A driver's lock is no I/O, nor is what a file system does on
-    # the way to a direct one.
+    # Queues and disks. A driver's lock is not I/O, and neither is work of a file system
+    # before direct I/O.
     ("other", "other", "schedule mutex_lock revalidate_disk nvme_scan_work kthread"),
     (
         "other",
@@ -245,7 +245,7 @@ def test_ways_to_wait(cls: str, role: str, stack: str) -> None:
     ],
 )
 def test_roles_by_functions(stack: str, role: str) -> None:
-    """An order to the kernel and the end of a mount are no writes of a file."""
+    """An order to the kernel and the end of a mount are not writes to a file."""
     assert role_of([frame(symbol, None) for symbol in stack.split()], None) == role
 
 
@@ -271,13 +271,14 @@ def test_roles_by_functions(stack: str, role: str) -> None:
     ],
 )
 def test_roles_by_name(comm: str, role: str) -> None:
-    """Where no function tells, a kernel thread's or a work queue's name does."""
+    """Where no function decides, the name of a kernel thread or a work queue does."""
     assert role_of([frame("schedule", None)], comm) == role
 
 
 @pytest.mark.parametrize("module", ["ubifs", "zfs", "ntfs3", "hfsplus"])
 def test_a_lock_of_a_file_system_no_rule_knows(module: str) -> None:
-    """What a file system's module locks is the file system's; a driver's is not."""
+    """A lock taken in a file system's module belongs to the file system; one in a
+    driver does not."""
     names = ["schedule", "__mutex_lock", "mutex_lock"]
     lock = [frame(name, None) for name in names]
     for where, cls in ((module, "fs_lock"), ("mydrv", "other")):

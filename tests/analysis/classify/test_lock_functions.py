@@ -71,7 +71,7 @@ WAYS = [
         "shrink_page_list shrink_inactive_list shrink_zone kswapd kthread",
     ),
     ("memory", "io_schedule folio_wait_bit_common folio_wait_writeback shrink_node"),
-    # fs/drop_caches.c: an order, not a lack of memory.
+    # fs/drop_caches.c: an explicit request, not a shortage of memory.
     (
         "fs_lock",
         "percpu_rwsem_wait __percpu_down_read __sb_start_write f2fs_evict_inode evict "
@@ -82,17 +82,17 @@ WAYS = [
 
 @pytest.mark.parametrize(("cls", "stack"), WAYS)
 def test_class(cls: str, stack: str) -> None:
-    """Whose lock it is."""
+    """The owner of the lock."""
     assert classify_frames([frame(name, None) for name in stack.split()]).cls == cls
 
 
 @pytest.mark.parametrize(
     ("role", "stack"),
     [
-        # Logs are cut off before the thread's main function.
+        # Logs are truncated before the main function of the thread.
         ("writeback", "blk_mq_get_tag do_writepages writeback_sb_inodes"),
         ("writeback", "blk_mq_get_tag do_writepages __writeback_inodes_wb"),
-        # Before 3.2 who dirtied pages wrote some himself.
+        # Before 3.2, tasks that dirtied pages wrote some back themselves.
         ("other", "get_request writeback_sb_inodes balance_dirty_pages do_wp_page"),
         ("writer", "get_request writeback_sb_inodes balance_dirty_pages vfs_write"),
         ("writeback", "__lock_page cifs_writev_requeue process_one_work"),
@@ -100,5 +100,5 @@ def test_class(cls: str, stack: str) -> None:
     ],
 )
 def test_role(role: str, stack: str) -> None:
-    """A flusher without its main function, and a worker that repeats a write."""
+    """A flusher without its main function, and a worker that retries a write."""
     assert role_of([frame(name, None) for name in stack.split()], None) == role

@@ -14,7 +14,7 @@ import pytest
 from recorded_stacks import Row, answer, rows
 
 SCENARIOS = Path(__file__).parents[3] / "repro" / "scenarios"
-KERNELS = ("6.12", "7.2")  # those of make test; stacks of others are there as well
+KERNELS = ("6.12", "7.2")  # those of make test; others may be there as well
 CLIENTS = ("latwriter", "safepoint", "broker", "fio", "jbd2/")
 
 
@@ -39,7 +39,7 @@ def test_each_scenario_of_both_kernels_is_there(kept: list[Row]) -> None:
 
 
 def test_what_the_lab_waits_for_has_a_name(kept: list[Row]) -> None:
-    """What its programs and the journal sleep on in a file system is no `other`."""
+    """No wait of its programs or the journal in a file system is `other`."""
     nameless = [
         row
         for row in kept

@@ -16,7 +16,7 @@ from writestall.log.links import Stuck, explain_log
 from writestall.log.reading import read_log
 
 LEAST = 0.95
-# Labels that are wrong, and why; they are counted apart, neither right nor wrong.
+# Wrong labels, and why; they are counted separately, neither right nor wrong.
 WRONG_ROLE = {
     # open(O_CREAT) makes an inode; it neither writes nor waits for data written. The
     # same set calls a task in utimensat() and one in stat() `other`.
@@ -31,7 +31,7 @@ def cases() -> list[dict[str, Any]]:
 
 
 def stuck(case: dict[str, Any]) -> Stuck:
-    """The one task of a case's text."""
+    """The only task in the text of a case."""
     answer = explain_log(read_log(case["stack"].splitlines()))
     assert len(answer.tasks) == 1, case["id"]
     return answer.tasks[0]
@@ -59,7 +59,7 @@ def test_roles(cases: list[dict[str, Any]]) -> None:
 
 
 def test_names(cases: list[dict[str, Any]]) -> None:
-    """Where the text names the task, the name is found."""
+    """If the text names the task, the name is found."""
     heads = r"(task[ :]{comm}\b|^\W*(.*kernel: *|\[.*\] *)?{comm} +D\b)"
     named = [
         case
@@ -73,7 +73,7 @@ def test_names(cases: list[dict[str, Any]]) -> None:
 
 
 def test_chains_in_reports(cases: list[dict[str, Any]]) -> None:
-    """A wait for the journal ends at that report's journal, where it is at work."""
+    """A wait for the journal ends at the same report's journal, if it is active."""
     reports: dict[str, list[dict[str, Any]]] = {}
     for case in cases:
         reports.setdefault(case["report"], []).append(case)

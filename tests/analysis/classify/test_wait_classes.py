@@ -272,7 +272,7 @@ def test_every_class_has_a_rule() -> None:
 
 @pytest.mark.parametrize("rule", [*OVERRIDES, *RULES, *ROLES])
 def test_every_rule_gives_its_source(rule: object) -> None:
-    """A file of the kernel (or of OpenZFS) stands in each rule's reason."""
+    """Each rule's reason names a file of the kernel (or of OpenZFS)."""
     why = getattr(rule, "why", "")
     places = "block|drivers|fs|include|io_uring|kernel|mm|module|net"
     assert re.search(rf"({places})/[\w/.-]*", why), why
@@ -284,7 +284,7 @@ def test_every_rule_gives_its_source(rule: object) -> None:
         ("ext4_map_blocks.part.0+0x1a/0x30 [ext4]", "ext4_map_blocks", "ext4"),
         ("submit_bio+0x5", "submit_bio", None),
         ("f.isra.0.cold+0x5", "f", None),
-        # One suffix for every clone, as in kernels 2.6.3x.
+        # One suffix for each kind of clone, as in kernels 2.6.3x.
         ("nfs_write_rpc.clone.2+0x30/0x90 [nfs]", "nfs_write_rpc", "nfs"),
         (
             "wait_for_commit+0x11f/0x1d0 [btrfs 6037d5c3ca04912456b1]",
@@ -295,7 +295,7 @@ def test_every_rule_gives_its_source(rule: object) -> None:
     ],
 )
 def test_frames(text: str, symbol: str, module: str | None) -> None:
-    """Symbol and module, suffixes and offsets gone."""
+    """Symbol and module, without suffixes and offsets."""
     assert parse_frame(text) == Frame(symbol, module)
 
 

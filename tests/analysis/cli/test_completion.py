@@ -17,7 +17,7 @@ def _shell(*arguments: str) -> str:
 
 
 def test_bash_completes_commands_and_options() -> None:
-    """bash itself reads the script and completes with it."""
+    """bash itself reads the script and completes commands with it."""
     script = _shell("completion", "bash")
     asked = """
     COMP_WORDS=(writestall {words}) COMP_CWORD={place} COMP_LINE= COMP_POINT=0

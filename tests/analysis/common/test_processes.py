@@ -24,17 +24,17 @@ BROKEN = [b"\n", b"garbage\n", b'{"ev":"block","t_ns":1}\n']
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three hundred stalls, more or less."""
+    """A run of about three hundred stalls."""
     return replay.make(tmp_path_factory.mktemp("long") / "run", 3000)
 
 
 def share(monkeypatch: pytest.MonkeyPatch, processes: int) -> None:
-    """Has so many processes work, however little there is to do."""
+    """Force this number of processes, however small the input."""
     monkeypatch.setattr(workers, "count", lambda work, worth: processes)
 
 
 def told(stream: Stream) -> list[Any]:
-    """All that a stream holds."""
+    """The whole content of a stream."""
     blocks = stream.blocks
     of_task = {tid: [blocks.ids[at] for at in own] for tid, own in blocks.tasks.items()}
     likes = [blocks.like(id) for id in blocks.ids]
@@ -46,7 +46,7 @@ def told(stream: Stream) -> list[Any]:
 def test_a_file_read_in_pieces(
     shuffled: bool, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Broken lines, lines that stand twice and lines out of order among them."""
+    """Including broken, repeated and unordered lines."""
     chance = random.Random(20261122)
     content = (run / "events" / f"{replay.ENGINE}.jsonl").read_bytes()
     lines = content.splitlines(keepends=True)
@@ -67,7 +67,7 @@ def test_a_file_read_in_pieces(
 def test_a_file_of_fewer_lines_than_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Some have nothing to read."""
+    """Some processes have nothing to read."""
     run = build.run_dir(tmp_path / "run", build.Events().end())
     path = run / "events" / "stap.jsonl"
     whole = told(read_stream(path))
@@ -90,7 +90,7 @@ def test_commands_answer_the_same(
     monkeypatch: pytest.MonkeyPatch,
     capsys: Capture,
 ) -> None:
-    """What is printed, and what is left in the run directory."""
+    """The printed text and the files in the run directory."""
     answers = []
     for processes in (1, 2, 3):
         share(monkeypatch, processes)
@@ -103,7 +103,7 @@ def test_commands_answer_the_same(
 def test_one_that_is_killed(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    """The command ends with a line that says so, and leaves nothing behind."""
+    """The command exits with one line that says so, and leaves nothing behind."""
     before = os.getpid()
 
     def killed(*_: object) -> None:
@@ -118,6 +118,6 @@ def test_one_that_is_killed(
 
 
 def test_answers_stand_in_their_places() -> None:
-    """In the order of the parts, whichever process was the first."""
+    """In the order of the parts, whichever process finished first."""
     parts = list(range(5))
     assert workers.each(lambda part: part * part, parts) == [n * n for n in parts]

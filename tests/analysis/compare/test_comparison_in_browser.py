@@ -40,7 +40,7 @@ def test_it_fits_the_screen(
     width: int,
     dark: bool,
 ) -> None:
-    """Nothing sticks out sideways, and the answer is the first thing seen."""
+    """Nothing overflows horizontally, and the answer is at the top."""
     tab = open_tab(browser, opened, page, width, dark)
     assert tab.number("document.documentElement.scrollWidth") <= width
     box = tab.page.locator("#answer").bounding_box()
@@ -53,7 +53,7 @@ def test_it_fits_the_screen(
 def test_a_head_sorts_its_column(
     browser: Browser, opened: list[Tab], page: Path
 ) -> None:
-    """Once up, twice down; an option without numbers stays below."""
+    """First click ascending, second descending; options without numbers come last."""
     tab = open_tab(browser, opened, page)
     assert order(tab) == ["quick", "slow", "gone"]
     head = tab.page.locator("#options thead th", has_text="stall s/h")
@@ -67,7 +67,7 @@ def test_a_head_sorts_its_column(
 
 
 def test_it_sorts_by_keyboard(browser: Browser, opened: list[Tab], page: Path) -> None:
-    """A head is a button of the browser's own."""
+    """A column header is a native button."""
     tab = open_tab(browser, opened, page)
     reach(tab, "#options thead button")
     tab.page.keyboard.press("Enter")
@@ -78,7 +78,7 @@ def test_it_sorts_by_keyboard(browser: Browser, opened: list[Tab], page: Path) -
 def test_maps_stand_side_by_side_and_are_equal(
     browser: Browser, opened: list[Tab], page: Path
 ) -> None:
-    """Same size, same height of the objective's line; no map runs into the next."""
+    """Same size, same height of the objective's line; maps do not overlap."""
     tab = open_tab(browser, opened, page)
     first, second = (one.bounding_box() for one in tab.visible(".map"))
     assert first and second
@@ -95,7 +95,7 @@ def test_maps_stand_side_by_side_and_are_equal(
 
 
 def test_it_prints(browser: Browser, opened: list[Tab], page: Path) -> None:
-    """On paper nothing of the table is cut off."""
+    """The printed table is complete."""
     tab = open_tab(browser, opened, page, 1050, dark=True)
     assert tab.page.pdf(landscape=True).startswith(b"%PDF")
     tab.page.emulate_media(media="print")

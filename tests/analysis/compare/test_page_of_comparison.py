@@ -131,7 +131,7 @@ def test_a_map_of_one_latency_is_a_map(tmp_path: Path) -> None:
 
 
 def test_hostile_names_stay_text(tmp_path: Path) -> None:
-    """Names of options cannot be hostile, what a profile says of itself can."""
+    """Option names cannot be hostile, but the description in a profile can."""
     path = comparison(tmp_path / "c", {"quick": QUICK, "slow": SLOW})
     plan = json.loads((path / "plan.json").read_text())
     hostile = "".join(NAMES)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold intervals and tests to what they promise, by simulation.
+"""This test will check the coverage of intervals and the error rates of tests by
+simulation.
 
-All draws have fixed seeds: a failure is a change of the code, not of luck. Bounds are
-the promise and three standard errors of the simulation.
+All random draws have fixed seeds: a failure is caused by a code change. Bounds are the
+nominal rate and three standard errors of the simulation.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ EDGES = np.linspace(0, 20, 201)
 def runs(
     draw: np.random.Generator, count: int, centre: float, size: int = 400
 ) -> Array:
-    """Histograms of runs whose own centres scatter, as those of real runs do."""
+    """Histograms of runs with different medians, like those of real runs."""
     centres = draw.normal(centre, 1, count)
     counts = [np.histogram(draw.normal(one, 1, size), EDGES)[0] for one in centres]
     return np.array(counts, dtype=np.float64)
@@ -67,7 +68,7 @@ def test_a_single_run_has_no_interval() -> None:
 def test_intervals_cover_what_they_promise(
     count: int, least: float, most: float
 ) -> None:
-    """Few runs promise less: statistics.most_coverage() says how much at most."""
+    """Few runs give less coverage: statistics.most_coverage() is its upper bound."""
     draw, covered, trials = np.random.default_rng(7), 0, 120
     for _ in range(trials):
         found = statistics.estimate(
@@ -130,7 +131,8 @@ def test_equal_values_are_never_a_difference() -> None:
 
 @pytest.mark.parametrize(("gap", "least", "most"), [(4.0, 4, 6), (1.0, 9, 32)])
 def test_so_many_runs_are_needed(gap: float, least: int, most: int) -> None:
-    """Welch's own tables: 80 % at a gap of one standard deviation wants 17 a side."""
+    """Published tables for Welch's test: 80 % power at a difference of one standard
+    deviation needs 17 runs per side."""
     draw = np.random.default_rng(6)
     found = [
         statistics.needed(draw.normal(10, 1, 8), draw.normal(10 + gap, 1, 8))

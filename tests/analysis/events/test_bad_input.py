@@ -16,7 +16,7 @@ Capture = pytest.CaptureFixture[str]
 
 
 def answered(run: Path, capsys: Capture) -> str:
-    """What explain prints for a run that can be read."""
+    """What explain prints for a readable run."""
     assert main(["explain", str(run)]) == 0
     out, err = capsys.readouterr()
     assert err == ""
@@ -30,7 +30,7 @@ def stap(run: Path) -> Path:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """A run that can be read, to be broken."""
+    """A readable run, to be damaged."""
     return build.run_dir(tmp_path / "run", build.cascade())
 
 
@@ -41,7 +41,7 @@ def test_no_such_run(tmp_path: Path, capsys: Capture) -> None:
 
 
 def test_not_a_run_directory(tmp_path: Path, capsys: Capture) -> None:
-    """An empty folder and a file are told apart."""
+    """An empty folder and a file have different messages."""
     assert "not a run directory" in refused(["explain", str(tmp_path)], capsys)
     (tmp_path / "file").write_text("x")
     assert "it is a file" in refused(["explain", str(tmp_path / "file")], capsys)
@@ -76,7 +76,7 @@ def test_a_broken_line_is_named_and_the_rest_read(run: Path, capsys: Capture) ->
 
 
 def test_cut_off_in_mid_line(run: Path, capsys: Capture) -> None:
-    """The missing end and the torn line are both said."""
+    """The missing `end` and the truncated line are both reported."""
     content = stap(run).read_bytes()
     end = content.rstrip().rindex(b"\n")
     stap(run).write_bytes(content[: end + 20])
@@ -86,7 +86,7 @@ def test_cut_off_in_mid_line(run: Path, capsys: Capture) -> None:
 
 
 def test_reordered_and_duplicated(run: Path, capsys: Capture) -> None:
-    """Order does not matter, and a line that stands twice counts once."""
+    """Order does not matter, and a repeated line counts once."""
     before = answered(run, capsys).splitlines()
     lines = stap(run).read_text().splitlines()
     stap(run).write_text("\n".join(reversed(lines + lines[1:4])) + "\n")
@@ -96,7 +96,7 @@ def test_reordered_and_duplicated(run: Path, capsys: Capture) -> None:
 
 
 def test_events_of_kinds_to_come_are_no_mistake(run: Path, capsys: Capture) -> None:
-    """An unknown `ev` is left aside without a word."""
+    """Events with an unknown `ev` are ignored silently."""
     with stap(run).open("a") as file:
         file.write('{"ev":"request","t_ns":1,"dur_ns":2}\n')
     notes = [ln for ln in answered(run, capsys).splitlines() if "note:" in ln]
@@ -104,7 +104,7 @@ def test_events_of_kinds_to_come_are_no_mistake(run: Path, capsys: Capture) -> N
 
 
 def test_a_write_of_no_length(run: Path, capsys: Capture) -> None:
-    """It comes down to nothing, and hinders nobody."""
+    """Its duration is zero, and other writes are explained."""
     stalled, *rest = stap(run).read_text().splitlines()
     (write,) = [line for line in rest if '"ev": "write"' in line]
     nothing = json.loads(write) | {"dur_ns": 0, "slept_ns": 0}
@@ -113,7 +113,7 @@ def test_a_write_of_no_length(run: Path, capsys: Capture) -> None:
 
 
 def test_sleeps_at_the_end_of_time(run: Path, capsys: Capture) -> None:
-    """The longest times that an event may have, in every kind of sleep."""
+    """The longest times that an event may have, for every kind of sleep."""
     lines = stap(run).read_text().splitlines()
     for row in [json.loads(line) for line in lines if '"ev": "block"' in line]:
         row |= {"t_ns": 2**62, "dur_ns": 2**62, "runq_ns": 2**62}
@@ -123,7 +123,7 @@ def test_sleeps_at_the_end_of_time(run: Path, capsys: Capture) -> None:
 
 
 def test_a_line_of_a_megabyte(run: Path, capsys: Capture) -> None:
-    """Long lines are refused without being decoded."""
+    """Too long lines are refused without being decoded."""
     with stap(run).open("a") as file:
         file.write('{"ev":"block","comm":"' + "x" * (1 << 20) + '"}\n')
     assert "longer than 1 MiB" in answered(run, capsys)
@@ -131,7 +131,7 @@ def test_a_line_of_a_megabyte(run: Path, capsys: Capture) -> None:
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "\x00", "[" * 100_000, '{"a":1}'])
 def test_a_broken_manifest_is_a_note(run: Path, content: str, capsys: Capture) -> None:
-    """Events speak without it."""
+    """Events are explained without it."""
     (run / "manifest.json").write_text(content)
     out = answered(run, capsys)
     assert "note: manifest.json:" in out
@@ -139,13 +139,13 @@ def test_a_broken_manifest_is_a_note(run: Path, content: str, capsys: Capture) -
 
 
 def test_a_cut_off_run_says_so(tmp_path: Path, capsys: Capture) -> None:
-    """`running` left behind means the machine was lost."""
+    """A status of `running` means that the machine was lost."""
     run = build.run_dir(tmp_path / "r", build.cascade(), status="running")
     assert "the run is cut_off, not complete" in answered(run, capsys)
 
 
 def test_lost_events_stand_in_the_first_line(tmp_path: Path, capsys: Capture) -> None:
-    """Before the answer, with what and why."""
+    """The first line says what was lost and why, before the answer."""
     events = build.cascade()
     events.rows.pop()
     events.lost(12, why="printing fell behind")
@@ -155,7 +155,7 @@ def test_lost_events_stand_in_the_first_line(tmp_path: Path, capsys: Capture) ->
 
 
 def test_escapes_in_names_do_nothing(tmp_path: Path, capsys: Capture) -> None:
-    """A path and a comm full of terminal commands come out as text."""
+    """A path and a comm with terminal escapes are printed as text."""
     evil = "\x1b]0;pwned\x07\x1b[2J\u202e\n<script>"
     events = build.cascade()
     for row in events.rows:
@@ -184,7 +184,7 @@ def test_write_beyond_the_last(run: Path, capsys: Capture) -> None:
 
 
 def test_answer_cannot_be_written(run: Path, capsys: Capture) -> None:
-    """The answer is printed all the same; what is in the way is named and stays."""
+    """The answer is still printed; the obstacle is named and left alone."""
     (run / "chains.json").mkdir()
     assert main(["explain", str(run)]) == 2
     out, err = capsys.readouterr()

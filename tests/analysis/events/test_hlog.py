@@ -10,7 +10,8 @@ from writestall.events.hlog import read_latencies
 
 
 def test_intervals_are_summed(tmp_path: Path) -> None:
-    """Percentiles are of all intervals together, in ns, to three digits."""
+    """Percentiles are those of all intervals together, in ns, with three significant
+    digits."""
     log = tmp_path / "writer.hlog"
     log.write_text(HEADER + interval(*[10_000] * 990) + interval(*[10**9] * 10))
     found, problems = read_latencies(log)
@@ -22,7 +23,7 @@ def test_intervals_are_summed(tmp_path: Path) -> None:
 
 
 def test_broken_intervals_are_named(tmp_path: Path) -> None:
-    """A torn last line is one problem; the rest counts."""
+    """A truncated last line is one problem; the others count."""
     log = tmp_path / "writer.hlog"
     whole = interval(5_000)
     log.write_text(HEADER + whole + whole[: len(whole) // 2] + "\n" + "garbage\n")
@@ -32,7 +33,7 @@ def test_broken_intervals_are_named(tmp_path: Path) -> None:
 
 
 def test_nothing_in_it(tmp_path: Path) -> None:
-    """Missing and empty logs give no numbers and one line."""
+    """Missing and empty logs give no numbers and one message."""
     for content in (None, "", HEADER):
         log = tmp_path / "writer.hlog"
         if content is not None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will read lines that differ only in their times, as if each were alone."""
+"""This test will read lines that differ only in their times with the same result as one
+by one."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from writestall.events.stream import read_stream
 @settings(max_examples=300)
 @given(st.lists(LINES, max_size=40))
 def test_a_line_is_read_as_if_alone(lines: list[str]) -> None:
-    """The same blocks with the same ids, and the same complaints, as line by line."""
+    """The same blocks with the same ids, and the same messages, as line by line."""
     decode = msgspec.json.Decoder(Event).decode
     blocks, broken = [], set()
     for number, line in enumerate(lines, 2):

@@ -35,7 +35,7 @@ def quiet_run(tmp_path: Path) -> Path:
 def test_a_file_or_folder_and_nothing_beside_it(
     run: Path, tmp_path: Path, name: str, capsys: Capture
 ) -> None:
-    """The target is there, no draft is left, and nothing is printed."""
+    """The target exists, no temporary file is left, and nothing is printed."""
     here = tmp_path / "here"
     here.mkdir()
     assert main(["export", str(run), "--to", name, "-o", str(here / "out")]) == 0
@@ -48,7 +48,7 @@ def test_a_file_or_folder_and_nothing_beside_it(
 def test_text_is_printed_and_the_rest_wants_a_name(
     run: Path, name: str, capsys: Capture
 ) -> None:
-    """Standard output is for text; bytes and folders name what is missing."""
+    """Text may go to standard output; binary formats and folders need a name."""
     argv = ["export", str(run), "--to", name]
     if FORMATS[name].kind == TEXT:
         assert main(argv) == 0
@@ -67,13 +67,13 @@ def test_nothing_stalled(tmp_path: Path, name: str, capsys: Capture) -> None:
 
 
 def test_a_quiet_run_has_its_metrics(tmp_path: Path, capsys: Capture) -> None:
-    """Zeros, or the textfile of the run before would stay."""
+    """Zeros; otherwise the textfile of the previous run would remain."""
     assert main(["export", str(quiet_run(tmp_path)), "--to", "prometheus"]) == 0
     assert "writestall_stall_seconds_count" in capsys.readouterr().out
 
 
 def test_a_quiet_run_has_no_tables(tmp_path: Path) -> None:
-    """A folder, so that many runs can be exported alike."""
+    """A folder without tables, so that many runs can be exported in one way."""
     out = tmp_path / "out"
     assert (
         main(["export", str(quiet_run(tmp_path)), "--to", "parquet", "-o", str(out)])
@@ -92,7 +92,7 @@ def test_an_unknown_format(run: Path, capsys: Capture) -> None:
 def test_a_target_that_cannot_be(
     run: Path, tmp_path: Path, name: str, capsys: Capture
 ) -> None:
-    """No such folder; a folder or a file in the place: its content stays."""
+    """A missing folder, or a folder or file at the target, whose content stays."""
     argv = ["export", str(run), "--to", name, "-o"]
     assert "gone" in refused([*argv, str(tmp_path / "gone" / "out")], capsys)
     taken = tmp_path / "taken"
@@ -104,7 +104,7 @@ def test_a_target_that_cannot_be(
 
 
 def test_an_old_file_is_replaced_through_its_link(run: Path, tmp_path: Path) -> None:
-    """The link stays one; what it names gets the new content and its usual rights."""
+    """The link remains; its target gets the new content and the usual permissions."""
     real, link = tmp_path / "real.csv", tmp_path / "link.csv"
     real.write_text("old")
     link.symlink_to(real)
@@ -113,7 +113,7 @@ def test_an_old_file_is_replaced_through_its_link(run: Path, tmp_path: Path) -> 
 
 
 def test_a_pipe_is_written_to_and_stays(run: Path, tmp_path: Path) -> None:
-    """What is no file is not replaced by one."""
+    """Special files are not replaced."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as cat:
@@ -126,7 +126,7 @@ def test_a_pipe_is_written_to_and_stays(run: Path, tmp_path: Path) -> None:
 def test_a_cut_off_run_is_exported_as_far_as_it_goes(
     run: Path, capsys: Capture
 ) -> None:
-    """What is missing is said where it does not get into the data."""
+    """Losses are reported outside the data if the format has no place for them."""
     events = run / "events" / "stap.jsonl"
     content = events.read_bytes()
     events.write_bytes(content[: content.rstrip().rindex(b"\n") + 20])
@@ -148,7 +148,7 @@ def test_a_run_that_cannot_be_read(tmp_path: Path, name: str, capsys: Capture) -
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_hostile_names_break_no_format(tmp_path: Path, name: str) -> None:
-    """Names with escapes, quotes, line ends and separators: every format holds them."""
+    """Names with escapes, quotes, newlines and separators: every format keeps them."""
     events = build.Events()
     comm = f'a;b "{ESCAPE}\\\n,=1'
     events.block(300, 0, 500, "mystery", (7, comm), "unlocks", comm=comm)
@@ -159,7 +159,7 @@ def test_hostile_names_break_no_format(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_numbers_beyond_reason(tmp_path: Path, name: str, capsys: Capture) -> None:
-    """The largest inode there can be is no mistake; what is, is one clear line."""
+    """The largest possible inode is valid; anything larger is one clear line."""
     events = build.Events()
     events.block(300, 0, 500, "journal_buffer", None)
     events.write(300, 0, 500, 500, ino=2**64 - 1, offset=2**63 - 1)
@@ -183,7 +183,7 @@ def test_a_full_disk_leaves_nothing(
     monkeypatch: pytest.MonkeyPatch,
     capsys: Capture,
 ) -> None:
-    """What was begun is taken away, and what stood there stays."""
+    """Partial output is removed, and an existing file stays."""
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -226,7 +226,7 @@ sys.exit(status)
 def test_libraries_are_loaded_by_who_needs_them(
     run: Path, argv: list[str], loaded: list[str]
 ) -> None:
-    """An answer must not wait for a library it does not use."""
+    """A command does not load libraries that it does not use."""
     command = [sys.executable, "-c", _LIBRARIES, argv[0], str(run), *argv[1:]]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr.splitlines()[-1] == repr(loaded)

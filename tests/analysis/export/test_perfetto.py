@@ -60,7 +60,7 @@ def value(annotation: Any) -> Any:
 
 
 def play(data: bytes) -> Played:
-    """A trace as its slices and flows; anything that does not nest fails."""
+    """Parse a trace into slices and flows; fail if slices do not nest."""
     trace = proto.Trace.FromString(data)
     played = Played()
     open_slices: dict[int, list[Slice]] = {}
@@ -181,7 +181,7 @@ def holder_tids(parts: list[dict[str, Any]]) -> set[int]:
 
 
 def test_sleeps_that_overlap_still_nest(tmp_path: Path) -> None:
-    """A tracer's mistake is cut where the slice around it ends."""
+    """A tracer's mistake: the inner slice is cut at the end of the outer one."""
     events = build.Events()
     events.block(300, 0, 400, "journal_buffer", (253, "jbd2/vdb-8"), "jbd2_wakes")
     events.block(300, 300, 300, "page_lock", (77, "kworker/u8:3"), "unlocks")
@@ -194,7 +194,7 @@ def test_sleeps_that_overlap_still_nest(tmp_path: Path) -> None:
 
 
 def test_losses_and_hostile_names_are_told_harmlessly(tmp_path: Path) -> None:
-    """Lost events stand in the trace; escapes in names are spelled out."""
+    """Lost events are in the trace; escapes in names are quoted."""
     events = build.Events()
     events.block(300, 0, 500, "journal_buffer", (253, "jbd2/vdb-8"), "jbd2_wakes")
     events.write(300, 0, 500, 500, path="\x1b[31mlab/x\n")

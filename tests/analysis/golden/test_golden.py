@@ -29,7 +29,7 @@ def run(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def compare(run: Path, name: str, found: str) -> None:
-    """Holds text against the recorded one, or records it."""
+    """Compare text with the recorded one, or record it."""
     gold = HOMES[run.name] / name
     if RECORD:
         gold.write_text(found)
@@ -47,12 +47,12 @@ def test_answers_are_as_recorded(run: Path, capsys: Capture) -> None:
 
 
 def test_the_page_reads_as_recorded(run: Path) -> None:
-    """All of its text, in the order of the page."""
+    """All text, in the order of the page."""
     compare(run, "page.gold.txt", "\n".join(webpage.lines(webpage.read(run))) + "\n")
 
 
 def test_the_injected_truth_agrees(run: Path, capsys: Capture) -> None:
-    """Every root is right, and the run shows what its scenario promises."""
+    """Every root is right, and the chain that the scenario expects is found."""
     for engine in ("stap", "bpftrace"):
         if not (run / "events" / f"{engine}.jsonl").exists():
             continue
@@ -67,7 +67,7 @@ def test_the_injected_truth_agrees(run: Path, capsys: Capture) -> None:
 
 
 def test_both_engines_tell_the_same(capsys: Capture, tmp_path: Path) -> None:
-    """Where both traced one run, they saw the same stalls within 1 ms or 1 %."""
+    """Where both traced a run, they found the same stalls within 1 ms or 1 %."""
     both = [name for name in NAMES if len(list((RUNS / name).glob("events/*"))) == 2]
     assert both
     for name in both:

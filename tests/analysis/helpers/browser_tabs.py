@@ -16,7 +16,7 @@ CHROMIUM = shutil.which("chromium")
 
 @dataclass
 class Tab:
-    """A page that is open, what it said and what it asked for."""
+    """An open page, with its console messages and requests."""
 
     page: Page
     said: list[str] = field(default_factory=list)
@@ -57,7 +57,7 @@ def keep(tab: Tab, name: str, folder: Path) -> None:
 
 
 def reach(tab: Tab, selector: str) -> None:
-    """Presses Tab until the element has the keyboard, as somebody without mouse."""
+    """Press Tab until the element has the focus, like a user without a mouse."""
     for _ in range(40):
         tab.page.keyboard.press("Tab")
         if tab.page.evaluate(f"document.activeElement.matches({selector!r})"):

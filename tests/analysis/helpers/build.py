@@ -103,12 +103,12 @@ class Events:
         return len(self.rows)
 
     def lost(self, count: int, what: str = "events", why: str = "too slow") -> None:
-        """A lossy moment."""
+        """A `lost` event."""
         row = {"ev": "lost", "t_ns": START_NS, "count": count, "what": what, "why": why}
         self.rows.append(row)
 
     def end(self) -> Events:
-        """The orderly last line."""
+        """The `end` line."""
         lost = sum(row["count"] for row in self.rows if row["ev"] == "lost")
         count = len(self.rows) - 1
         end_ns = START_NS + 60_000 * MS
@@ -184,10 +184,10 @@ def bio_delay(at_ms: float, dur_ms: float, tid: int, comm: str) -> dict[str, Any
 
 
 def cascade(engine: str = "stap", skew_ms: float = 0) -> Events:
-    """The original story: writer <- page lock <- flusher <- jbd2 <- disk.
+    """The original cascade: writer <- page lock <- flusher <- jbd2 <- disk.
 
-    One write of 1000 ms: 600 ms journal buffer held by jbd2, which sleeps twice with
-    a bio in its hands; 390 ms page lock, held by the flusher, which waits for jbd2.
+    One write of 1000 ms: 600 ms journal buffer held by jbd2, which sleeps twice while
+    it holds a bio; 390 ms page lock, held by the flusher, which waits for jbd2.
     """
     jbd2, flusher = (253, "jbd2/vdb-8"), (77, "kworker/u8:3")
     ev = Events(engine)

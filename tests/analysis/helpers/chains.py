@@ -43,7 +43,7 @@ def assert_adds_up(chain: Chain) -> None:
 
 
 def ways(chain: Chain) -> dict[tuple[str, ...], int]:
-    """ns by the way from the write to each root."""
+    """ns by the path from the write to each root."""
     sums: dict[tuple[str, ...], int] = {}
 
     def down(part: Part, above: tuple[str, ...]) -> None:

@@ -11,7 +11,7 @@ from support import PROJECT
 
 RUNS = PROJECT / "tests/data/runs"
 NAMES = sorted(path.name for path in RUNS.iterdir())
-# Runs whose client is no latwriter: what is told of its writes is told of others.
+# Runs whose client is not latwriter: tests of latwriter's record skip them.
 APPLICATIONS = RUNS.with_name("applications")
 SCENARIOS = RUNS.with_name("scenarios")
 HOMES = {

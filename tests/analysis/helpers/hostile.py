@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""hostile: make a run whose names are an attack, and check what a page is made of."""
+"""hostile: make a run with hostile names, and check that a page has only our elements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = (
     "javascript:window.pwned=1",
     "new\nline\ttab\x1b[31m\u2028\u2029\u202egnp.exe",
 )
-# All that a page of ours is made of.
+# All elements and attributes that our pages consist of.
 TAGS = set(
     """html head meta title style body header main footer section h1 h2 p dl dt dd div
     ul li b span code pre details summary button label input output table caption thead
@@ -28,7 +28,7 @@ TAGS = set(
 
 
 def hostile_run(path: Path, name: str) -> Path:
-    """A run whose every name is this one."""
+    """A run in which every name is this one."""
     events = build.Events()
     irq = (0, "swapper/0")
     events.block(253, 0, 990, "jbd2_submit", irq, ctx="softirq", comm=name)

@@ -34,7 +34,7 @@ class Shown:
         return [*shown, " </TASK>"]
 
     def report(self, *after: str) -> list[str]:
-        """A hung-task report; `after` are the lines that follow its stack."""
+        """A hung-task report; `after` are the lines after its stack."""
         return [
             f"INFO: task {self.comm}:{self.pid} blocked for more than 122 seconds.",
             "      Not tainted 6.18.2 #1",
@@ -52,7 +52,7 @@ def explained(*lines: str | list[str]) -> LogAnswer:
 
 
 def named(answer: LogAnswer) -> dict[str, tuple[str, str]]:
-    """Each waiter's holder and confidence, by the tasks' names."""
+    """The holder and confidence of each waiter, by the tasks' names."""
     return {
         answer.tasks[at].task.comm or "": (link.holder.task.comm or "", link.confidence)
         for at, link in answer.links.items()

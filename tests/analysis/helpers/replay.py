@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """replay: make a run of any length from recorded ones, for measurements.
 
-The events are those of tests/data/runs, again and again, each time later: writers
-behind the journal and behind page locks, nine writers in a convoy, with jbd2, flushers
-and sleeps that have nothing to do with it. Of these only one in 32 is kept, which
-makes 10 events per stall; about 150 stacks are distinct. Only starts are made up. The
-injector's record is played beside them.
+The events are those of tests/data/runs, repeated with later times: writers waiting for
+the journal and for page locks, nine writers in a convoy, jbd2, flushers and unrelated
+sleeps. Of the latter only one in 32 is kept, which gives 10 events per stall; about 150
+stacks are distinct. Only the start times are synthetic. The injector's record is
+repeated with them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 RUNS = Path(__file__).parents[2] / "data" / "runs"
-# How often each is played in a round.
+# How often each is repeated in a round.
 ROUND = {
     "journal-buffer-7.2": 3,
     "page-lock-6.12": 3,
@@ -26,7 +26,7 @@ ROUND = {
 }
 ENGINE = "stap"
 PAUSE_NS = 1_000_000_000
-# Tasks that a chain comes by; every KEPT-th sleep of the others is played.
+# Tasks that appear in chains; every KEPT-th sleep of the others is repeated.
 CONCERNED = ("latwriter", "jbd2/", "kworker/")
 KEPT = 32
 
@@ -41,7 +41,8 @@ Line = tuple[bytes, int, bytes]
 
 
 def _template(row: dict[str, Any], start_ns: int) -> Line:
-    """A line in three: what stands before its start, when that was, what follows."""
+    """A line in three parts: the text before its start time, that time, the text after
+    it."""
     rest = {key: value for key, value in row.items() if key not in ("ev", "t_ns")}
     text = json.dumps(rest, separators=(",", ":"), ensure_ascii=False)
     head = f'{{"ev":"{row["ev"]}","t_ns":'.encode()
@@ -72,7 +73,7 @@ def _played(lines: list[Line], at_ns: int) -> bytes:
 
 
 def _play(events: int, stream: IO[bytes], truth: IO[bytes]) -> None:
-    """Writes a stream with so many blocks and writes, and the delays behind them."""
+    """Write a stream of this many blocks and writes, and the corresponding delays."""
     recorded = {name: Recorded(name) for name in ROUND}
     round_ = [recorded[name] for name, times in ROUND.items() for _ in range(times)]
     begin = recorded["convoy-6.12"].begin

@@ -65,7 +65,7 @@ class Element:
 
 
 class _Reader(HTMLParser):
-    """Builds elements; an end without its start is an error."""
+    """Build elements; an end tag without a start tag is an error."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ def parsed(html: str) -> Element:
 
 
 def lines(page: Element) -> Iterator[str]:
-    """What a reader finds on the page, a line for each that the source has."""
+    """The text of a page, one line for each line in the source."""
     for inner in page.inner:
         if isinstance(inner, Element):
             if inner.tag not in UNREAD:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will give `explain` a run, bare events or a log, unsaid which it is."""
+"""This test will give `explain` a run, bare events or a log, and no option that says
+which."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ def first_line(out: str) -> str:
 
 
 def from_run(tmp_path: Path, capsys: Capture) -> str:
-    """What the same events give inside a run directory without a manifest."""
+    """The result for the same events inside a run directory without a manifest."""
     run = tmp_path / "run"
     (run / "events").mkdir(parents=True)
     (run / "events" / "stap.jsonl").write_bytes(EVENTS)
@@ -48,7 +49,8 @@ FORMS: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_events_alone(form: str, tmp_path: Path, capsys: Capture) -> None:
-    """The same chains as in a run; what a manifest would tell is said to be unknown."""
+    """The same chains as for a run; what a manifest would contain is reported as
+    unknown."""
     if form == "zst" and not shutil.which("zstd"):
         pytest.skip("zstd is not installed")
     path = tmp_path / "stalls"
@@ -69,7 +71,7 @@ def test_events_alone(form: str, tmp_path: Path, capsys: Capture) -> None:
 
 @pytest.mark.parametrize("content", [EVENTS, b'{"ev":"begin"\n'])
 def test_the_page_goes_beside_the_events(content: bytes, tmp_path: Path) -> None:
-    """Without -o; that of events which cannot be read says so."""
+    """Without -o; the page of unreadable events says so."""
     path = tmp_path / "stalls.jsonl"
     path.write_bytes(content)
     readable = content == EVENTS
@@ -81,7 +83,7 @@ def test_the_page_goes_beside_the_events(content: bytes, tmp_path: Path) -> None
 
 
 def test_the_page_of_events_alone(tmp_path: Path, capsys: Capture) -> None:
-    """By `report`, into a file that is named, and by `explain --report`."""
+    """By `report` into a named file, and by `explain --report`."""
     path = tmp_path / "stalls.jsonl"
     path.write_bytes(EVENTS)
     page = tmp_path / "page.html"
@@ -104,7 +106,7 @@ def test_a_log_by_its_place_alone(tmp_path: Path, capsys: Capture) -> None:
 
 
 class Input(io.TextIOWrapper):
-    """Standard input that holds some bytes."""
+    """Standard input with these bytes."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(io.BufferedReader(io.BytesIO(data)))
@@ -123,7 +125,7 @@ def test_standard_input(
     capsys: Capture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """`-` is either, compressed or not."""
+    """`-` accepts both, compressed or not."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", Input(pack(data)))
     assert main(["explain", "-"]) == 0
@@ -132,7 +134,7 @@ def test_standard_input(
 
 
 def test_what_is_none_of_them(tmp_path: Path, capsys: Capture) -> None:
-    """One line, whatever it is."""
+    """One line for any other input."""
     for content in (b"", b"all is well\n", b'{"ev":"begin"'):
         path = tmp_path / "file"
         path.write_bytes(content)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will say in one sentence what a log's tasks come down to."""
+"""This test will summarise the tasks of a log in one sentence."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def test_a_possible_link_on_the_way_is_said() -> None:
 
 
 def test_a_task_that_waits_for_itself() -> None:
-    """The same lock twice."""
+    """It waits for the same lock twice."""
     line = "INFO: task one:1 is blocked on a mutex likely owned by task one:1."
     text = sentence(explained(task("orphan", 1, "one").report(line)), "log")
     assert "one/1 waits for a lock that it holds itself" in text
 
 
 def test_a_circle_beside_other_chains_is_shown() -> None:
-    """No task outside leads to it."""
+    """No task outside the cycle leads to it."""
     lines = [
         line
         for one in (
@@ -152,7 +152,7 @@ def test_words_of_single_rules(stack: str, words: str) -> None:
 
 
 def test_thousands_of_tasks_take_time_in_proportion() -> None:
-    """Twice the tasks, about twice the time: no pair of tasks is compared."""
+    """Twice the tasks take about twice the time: tasks are not compared in pairs."""
 
     def seconds(count: int) -> float:
         lines: list[str] = []

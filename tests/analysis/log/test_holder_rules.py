@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will link tasks by who can hold what, and leave all others apart."""
+"""This test will link waiters with tasks that can hold what they wait for, and no
+others."""
 
 from __future__ import annotations
 
@@ -234,7 +235,7 @@ def task(name: str, pid: int) -> Shown:
 
 @pytest.mark.parametrize(("waiter", "holder", "confidence"), LINKED)
 def test_who_can_hold_it(waiter: str, holder: str, confidence: str) -> None:
-    """In either order of the log."""
+    """In either order in the log."""
     one, other = task(waiter, 11), task(holder, 12)
     want = (other.comm, confidence)
     assert joined(one, other)[one.comm] == want
@@ -258,7 +259,7 @@ def test_every_rule_cites_a_function(rule: object) -> None:
 
 
 def test_several_holders_of_one_lock_are_no_answer() -> None:
-    """Two directories are changed, one is waited for; nobody knows which."""
+    """Two directories are changed, and one is waited for; it is unknown which."""
     twin = Shown("creates-too", 13, STACKS["creates"])
     assert joined(task("opens", 11), task("creates", 12), twin) == {}
 
@@ -336,7 +337,7 @@ def test_a_journal_serves_one_file_system_at_a_time() -> None:
 
 
 def test_an_owner_at_ease_holds_nothing_else() -> None:
-    """The kernel shows it for one lock; no rule may guess that it holds another."""
+    """The kernel shows it for one lock; no rule may infer that it holds another."""
     said = "INFO: task opens:11 is blocked on a mutex likely owned by task creates:12."
     owner = Shown("creates", 12, STACKS["creates"], state="S")
     lists = task("lists", 13)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will name holders that can be the holder, and no others."""
+"""This test will name tasks that can be the holder, and no others."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ UPDATES = (
 
 
 def answer(*stacks: str) -> LogAnswer:
-    """What is said of tasks that stood at once, in this order."""
+    """The answer for tasks that were reported together, in this order."""
     found = []
     for number, stack in enumerate(stacks, 1):
         frames = [frame(symbol, None) for symbol in stack.split()]
@@ -47,7 +47,7 @@ def answer(*stacks: str) -> LogAnswer:
 
 
 def test_a_frozen_file_system_waits_for_its_freezer() -> None:
-    """Not for whoever else sleeps in it."""
+    """It does not wait for other tasks that sleep in it."""
     said = answer(FROZEN, FREEZE, FROZEN)
     assert {at: link.holder.task.pid for at, link in said.links.items()} == {0: 2, 2: 2}
     # Neither shows its file system.
@@ -56,7 +56,7 @@ def test_a_frozen_file_system_waits_for_its_freezer() -> None:
 
 
 def test_another_file_system_holds_nothing_of_this_one() -> None:
-    """A page of ext4 is not locked by the flusher of XFS."""
+    """The flusher of XFS does not lock pages of ext4."""
     said = answer(PAGE_EXT4, FLUSH_XFS, FLUSH_EXT4)
     assert said.links[0].holder.task.pid == 3
     assert answer(PAGE_EXT4, FLUSH_XFS).links == {}
@@ -70,19 +70,20 @@ def test_who_waits_for_a_handle_holds_no_inner_lock() -> None:
 
 
 def test_delayed_references_wait_for_no_commit() -> None:
-    """The commit waits for the worker here; the other way round would be a circle."""
+    """The commit waits for the worker here; the opposite link would be a cycle."""
     said = answer(DELAYED, ORDERED)
     assert 0 not in said.links and said.links[1].holder.task.pid == 1
 
 
 def test_a_checkpoint_holds_up_an_fsync() -> None:
-    """Both waits are of one class; the thread's own goes on to nobody."""
+    """Both waits are of one class; that of the thread itself has no holder."""
     said = answer(FSYNC_F2FS, CHECKPOINT)
     assert said.links[0].holder.task.pid == 2 and 1 not in said.links
 
 
 def test_a_circle_of_three_rules() -> None:
-    """A commit waits for who joined, that for a range, whose holder for the commit."""
+    """A commit waits for a joined task, that for a range, whose holder waits for the
+    commit."""
     said = answer(COMMITS, RANGE, FIEMAP)
     found = {at: link.holder.task.pid for at, link in said.links.items()}
     assert found == {0: 2, 1: 3, 2: 1}
@@ -96,7 +97,7 @@ def test_a_circle_of_three_rules() -> None:
 
 
 def test_the_sentence_for_a_commit_that_waits_for_handles() -> None:
-    """It says what a commit waits for, not that it waits for a transaction."""
+    """It names what a commit waits for, and does not call it a wait for a transaction."""
     said = answer(HANDLE_EXT4, UPDATES)
     assert "waits until every handle of its transaction has stopped" in sentence(
         said, "log"

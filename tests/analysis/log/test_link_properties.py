@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will find no log whose links join what cannot be joined."""
+"""This test will search for logs with links between tasks that cannot be linked."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ logs = st.lists(st.tuples(MARKS, tasks, st.none() | owners), max_size=8)
 EXAMPLES = settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
-# What each of the stacks may belong to: the file systems whose names it bears.
+# The file systems that each stack may belong to, by function names.
 KINDS = ("ext4", "xfs", "btrfs", "zfs", "f2fs")
 JOURNALLED = {"jbd2": "ext4"}
-# Rules about a device below, or about memory, join any two.
+# Rules about a lower device or about memory may link any two.
 STACKED = ("array", "works for", "reclaims memory")
 
 
 def lines(log: Sequence[tuple[str, Shown, tuple[str, int] | None]]) -> list[str]:
-    """The text of a drawn log."""
+    """The text of a random log."""
     text: list[str] = []
     for mark, task, owner in log:
         text += [mark] if mark else []
@@ -107,7 +107,7 @@ def test_no_link_joins_two_hosts(
 def test_any_text_is_answered(
     text: str, log: list[tuple[str, Shown, tuple[str, int] | None]]
 ) -> None:
-    """Every chain ends, every index is one of the table."""
+    """Every chain ends, and every index is valid."""
     answer = explain_log(read_log([*text.splitlines(), *lines(log)]))
     for at in range(len(answer.tasks)):
         assert len(answer.path(at)) <= len(answer.tasks) + 1

@@ -61,7 +61,7 @@ def one(text: str) -> LoggedTask:
 
 
 def dressed(text: str, prefix: str) -> str:
-    """Every line of a text behind a prefix."""
+    """Every line of a text with a prefix."""
     return "\n".join(prefix + line for line in text.splitlines())
 
 
@@ -107,14 +107,14 @@ Call Trace:
 
 @pytest.mark.parametrize("head", OLD_HEADS)
 def test_heads_before_5_11(head: str) -> None:
-    """State and pid in columns, with an address or without; raw words of stack."""
+    """State and pid in columns, with or without an address; raw words of stack."""
     task = one(head + OLD_STACK)
     assert (task.comm, task.pid, task.state) == ("logger", 321, "D")
     assert task.frames[0].symbol == "do_get_write_access"
 
 
 def test_proc_stacks() -> None:
-    """cat, head and grep of /proc/PID/stack: each file is a task."""
+    """Output of cat, head and grep of /proc/PID/stack: each file is a task."""
     text = (
         "# cat /proc/253/stack\n"
         "[<0>] jbd2_journal_commit_transaction+0x10fe/0x1a00 [jbd2]\n"
@@ -136,7 +136,7 @@ def test_proc_stacks() -> None:
 
 
 def test_lines_wrapped_by_a_mailer() -> None:
-    """Heads, frames and module names cut in two."""
+    """Headers, frames and module names broken in two."""
     text = WRITER.replace(" tgid:321", "\ntgid:321").replace(" [jbd2]", "\n[jbd2]")
     task = one(text.replace("than 120 sec", "than\n120 sec"))
     assert (task.comm, task.pid) == ("logger", 321)
@@ -144,7 +144,7 @@ def test_lines_wrapped_by_a_mailer() -> None:
 
 
 def test_compiler_suffixes_are_taken_off() -> None:
-    """Clones of a function are that function."""
+    """Clones of a function count as that function."""
     lines = [
         " ext4_map_blocks.part.12.isra.3+0x1a/0x30 [ext4]",
         " shrink_node.cold+0x1/0x2",
@@ -179,14 +179,14 @@ def test_the_chain_of_a_report() -> None:
 
 
 def test_two_candidates_are_only_possible() -> None:
-    """With two journals at work either may be the one."""
+    """With two active journals either may be the one."""
     other = COMMIT.replace("253", "254").replace("vdb", "vdc")
     answer = explain_log(read_log("\n".join((WRITER, COMMIT, other)).splitlines()))
     assert answer.links[0].confidence == POSSIBLE
 
 
 def test_the_kernel_may_name_the_owner() -> None:
-    """hung_task.c, since 6.16, prints who owns a mutex: that is told, not guessed."""
+    """hung_task.c, since 6.16, prints the owner of a mutex: a fact, not an inference."""
     lock = WRITER.replace("do_get_write_access.isra.0", "mutex_lock").replace(
         "io_schedule", "schedule"
     )
@@ -197,7 +197,7 @@ def test_the_kernel_may_name_the_owner() -> None:
 
 
 def test_an_idle_journal_holds_nothing() -> None:
-    """kjournald2 asleep in its own loop is no end of any chain."""
+    """kjournald2 asleep in its own loop does not end a chain."""
     idle = "cat /proc/253/stack\n[<0>] kjournald2+0xc0/0x280 [jbd2]\n"
     answer = explain_log(read_log((WRITER + "\n" + idle).splitlines()))
     assert len(answer.tasks) == 1 and answer.links == {} and answer.not_stuck == 1
@@ -214,14 +214,14 @@ def test_a_commit_that_waits_for_handles_writes_no_buffer() -> None:
 
 
 def test_tasks_in_other_states_are_left_out() -> None:
-    """`sysrq t` shows all tasks; those that do not hang are counted."""
+    """`sysrq t` shows all tasks; those that are not blocked are counted."""
     asleep = COMMIT.replace("state:D", "state:S")
     answer = explain_log(read_log((WRITER + "\n" + asleep).splitlines()))
     assert len(answer.tasks) == 1 and answer.not_stuck == 1
 
 
 def test_a_task_reported_again_counts_once() -> None:
-    """Every 120 s the same: one task, twice seen."""
+    """Reported every 120 s: one task, seen twice."""
     answer = explain_log(read_log((WRITER + "\n" + WRITER).splitlines()))
     (task,) = answer.tasks
     assert task.times == 2
@@ -250,7 +250,7 @@ def test_no_stack_is_said(tmp_path: Path, capsys: Capture, content: bytes) -> No
 
 
 def test_a_terminal_of_another_encoding(tmp_path: Path) -> None:
-    """Names it cannot show are escaped."""
+    """Characters that it cannot show are escaped."""
     log = tmp_path / "pasted"
     log.write_text(WRITER.replace("logger", "caf\u00e9"))
     done = subprocess.run(
@@ -263,7 +263,7 @@ def test_a_terminal_of_another_encoding(tmp_path: Path) -> None:
 
 
 def test_no_such_log_and_both(tmp_path: Path, capsys: Capture) -> None:
-    """A missing file is named; a run and a log at once is a mistake."""
+    """A missing file is named; giving both a run and a log is an error."""
     assert main(["explain", "--log", str(tmp_path / "gone")]) == 2
     assert "gone: No such file" in capsys.readouterr().err
     assert main(["explain"]) == 2
@@ -287,7 +287,7 @@ texts = st.one_of(
 @settings(max_examples=300)
 @given(texts)
 def test_no_text_crashes_the_reader_or_makes_up_a_chain(text: str) -> None:
-    """Links stand between two tasks that are there, classes and reasons in hand."""
+    """Links connect existing tasks, and have a class and a reason."""
     answer = explain_log(read_log(text.splitlines()))
     symbols = {frame.symbol for t in answer.tasks for frame in t.task.guesses}
     assert all(symbol.split(".")[0] in text for symbol in symbols)
@@ -302,7 +302,7 @@ def test_no_text_crashes_the_reader_or_makes_up_a_chain(text: str) -> None:
 @settings(max_examples=50)
 @given(st.text(alphabet=st.characters(exclude_characters="+:"), max_size=3000))
 def test_text_without_frames_has_no_tasks(text: str) -> None:
-    """No offset, no file and line: prose never becomes a stack."""
+    """No offset, no file and line: prose is never read as a stack."""
     tasks = explain_log(read_log(text.splitlines())).tasks
     assert all(" at " in text for _ in tasks)
 
@@ -338,7 +338,8 @@ LONG = pytest.mark.parametrize(
 def test_time_grows_with_a_lines_length_and_not_with_its_square(
     head: str, repeated: str, tail: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Eight times as long takes eight times as long; a square would be 64."""
+    """Eight times the length takes about eight times as long; quadratic time would be
+    64."""
     monkeypatch.setattr(reading, "MAX_LINE_CHARS", 1 << 20)
     times = 4096 // len(repeated)
     short_s = cpu_s(head + repeated * times + tail, 4)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will repeat what the kernel says about locks, in every form it has."""
+"""This test will report what the kernel prints about lock owners, in every form."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_line_cut_by_a_mailer() -> None:
     ],
 )
 def test_an_owner_that_is_not_found(form: str) -> None:
-    """The line begins no stack of its own, and names nobody."""
+    """The line is not the header of a stack, and names no known task."""
     answer = explained(WAITS.report(f"INFO: task editor:41 {form}"), OWNER.report())
     assert [task.task.comm for task in answer.tasks] == ["editor", "checker"]
     assert TOLD not in {link.confidence for link in answer.links.values()}
@@ -60,7 +60,7 @@ def test_an_owner_that_is_not_found(form: str) -> None:
     [("S", "sleeps interruptibly"), ("R", "holds the lock and runs")],
 )
 def test_an_owner_in_another_state(state: str, words: str) -> None:
-    """The kernel shows an owner in any state; the answer goes on to it."""
+    """The kernel shows an owner in any state; the chain continues to it."""
     said = "INFO: task editor:41 is blocked on a mutex likely owned by task checker:77."
     owner = Shown("checker", 77, DISK, state=state)
     answer = explained(WAITS.report(said), owner.lines())
@@ -80,7 +80,7 @@ def test_an_owner_without_a_stack() -> None:
 
 
 def test_an_owner_belongs_to_its_report() -> None:
-    """The task is reported twice, in two waits; each has an owner of its own."""
+    """The task is reported twice, in two waits; each has its own owner."""
     first = (
         "INFO: task editor:41 is blocked on a mutex likely owned by task checker:77."
     )
@@ -113,7 +113,7 @@ HEAD = "Showing all locks held in the system:"
 
 
 def lock_list(task: Shown, *locks: str) -> list[str]:
-    """A task's list as lockdep prints it."""
+    """The locks of a task as lockdep prints them."""
     entries = [f" #{at}: {lock}" for at, lock in enumerate(locks)]
     return [f"{len(locks)} locks held by {task.comm}/{task.pid}:", *entries]
 
@@ -162,7 +162,7 @@ def test_lockdep_two_waiters_hold_nothing_of_each_other() -> None:
 
 
 def test_lockdep_may_print_an_entry_for_each_inlined_function() -> None:
-    """syzkaller's logs do: one number, twice."""
+    """Logs of syzkaller do this: one number, twice."""
     inlined = WANTED.replace("ext4_fallocate+0x8a/0x2", "inode_lock fs.h:1 [inline]")
     twin = Shown("editor", 43, WAITS.stack)
     answer = explained(
@@ -176,7 +176,7 @@ def test_lockdep_may_print_an_entry_for_each_inlined_function() -> None:
 
 
 def test_lockdep_tells_who_cannot_be_the_holder() -> None:
-    """A task inside a file operation, by its list on another inode."""
+    """A task inside a file operation, if its list has another inode."""
     truncates = Shown("shrinker", 88, "io_schedule __wait_on_buffer ext4_setattr/ext4")
     tasks = [*WAITS.report(), *truncates.report()]
     assert named(explained(tasks)) == {"editor": ("shrinker", POSSIBLE)}
@@ -187,7 +187,7 @@ def test_lockdep_tells_who_cannot_be_the_holder() -> None:
 
 
 def test_an_owner_on_a_cpu_holds_the_lock_and_runs() -> None:
-    """`hung_task_sys_info=all_bt`: the stacks of what runs have no state."""
+    """`hung_task_sys_info=all_bt`: stacks of running tasks have no state."""
     said = "INFO: task editor:41 is blocked on a mutex likely owned by task spins:79."
     cpu = [
         "NMI backtrace for cpu 3",

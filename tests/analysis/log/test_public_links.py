@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold the links to those judged by hand in public bug reports.
+"""This test will compare links with those judged by hand in public bug reports.
 
-The texts are other people's and no part of this tree (helpers/reported_stacks.py).
+The texts were written by others and are not part of this tree
+(helpers/reported_stacks.py).
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ def scored() -> Score:
 
 
 def test_judged_links_are_found(scored: Score) -> None:
-    """Nine of ten links that are right."""
+    """Nine of ten correct links."""
     assert scored.share >= LEAST, scored.missed
 
 
 def test_no_false_link_is_certain(scored: Score) -> None:
-    """Told and likely ones are right."""
+    """Told and likely links are correct."""
     assert not scored.certain, scored.certain
 
 
 def test_false_links_are_few(scored: Score) -> None:
-    """As `possible` too: one of twenty."""
+    """Including `possible` ones: at most one in twenty."""
     assert len(scored.false) <= len(scored.right) / 20, scored.false
 
 

@@ -25,7 +25,7 @@ def explained(name: str) -> LogAnswer:
 
 
 def ways(answer: LogAnswer) -> set[tuple[str, ...]]:
-    """Classes along every way."""
+    """The classes along each path."""
     return {
         tuple(answer.tasks[step].verdict.cls for step in answer.path(at))
         for at in range(len(answer.tasks))
@@ -44,14 +44,14 @@ def test_the_cascade_in_a_log(name: str) -> None:
 
 
 def test_the_cascade_in_proc_stacks() -> None:
-    """Without names and functions of sleeping the writer still waits for the commit."""
+    """Without names and sleep functions, the writer still waits for the commit."""
     answer = explained("procstack-journal-buffer-7.2")
     assert ("journal_buffer", "device_io") in ways(answer)
     assert answer.not_stuck > 0
 
 
 def test_roles_of_the_lab() -> None:
-    """Each of the lab's tasks has its role, in every stack that names it."""
+    """Each task of the lab has its role in every stack that names it."""
     answer = explained("dmesg-journal-buffer-6.12")
     roles = {(task.task.comm or "").split("/")[0]: task.role for task in answer.tasks}
     want = {"jbd2": "journal", "kworker": "writeback", "latwriter": "writer"}

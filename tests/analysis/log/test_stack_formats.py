@@ -14,7 +14,7 @@ def tasks(text: str) -> list[LoggedTask]:
 
 
 def names(task: LoggedTask) -> str:
-    """Its firm frames, innermost first."""
+    """The reliable frames, innermost first."""
     return " ".join(frame.symbol for frame in task.frames)
 
 
@@ -37,7 +37,7 @@ def test_decoded_stacks() -> None:
 
 
 def test_inlined_functions() -> None:
-    """syzkaller names them, and a file and a line behind each frame."""
+    """syzkaller prints them, with a file and a line after each frame."""
     (task,) = tasks(
         "task:syz.1.2         state:D stack:27208 pid:61    tgid:60    ppid:5\n"
         "Call Trace:\n <TASK>\n"
@@ -128,7 +128,7 @@ def test_stacks_of_proc_that_run_on() -> None:
 
 
 def test_pointers_to_functions_are_no_guesses() -> None:
-    """`f+0x0` and `e+0x70/0x70` are addresses of callbacks, nobody returns there."""
+    """`f+0x0` and `e+0x70/0x70` are addresses of callbacks, not return addresses."""
     (task,) = tasks(
         "jbd2/sda2-8     D 0000000000000000     0   982      2 0x00000000\n"
         "Call Trace:\n"
@@ -147,7 +147,7 @@ def test_pointers_to_functions_are_no_guesses() -> None:
 
 
 def test_guesses_do_not_overrule_what_is_known() -> None:
-    """A stack the kernel unwound tells nothing by what else lay on it."""
+    """Unreliable frames are ignored in a stack that the kernel could unwind."""
     (stuck,) = explain_log(
         tasks(
             "task:tar             state:D stack:0     pid:6    ppid:2\nCall Trace:\n"
@@ -160,7 +160,7 @@ def test_guesses_do_not_overrule_what_is_known() -> None:
 
 
 def test_running_tasks_are_not_stuck() -> None:
-    """khungtaskd makes all CPUs show what they run; an idle one shows its loop."""
+    """khungtaskd makes all CPUs show what they run; an idle one shows its idle loop."""
     answer = explain_log(
         tasks(
             "CPU: 1 PID: 31 Comm: khungtaskd Not tainted 6.9.0 #1\nCall Trace:\n"
@@ -173,7 +173,7 @@ def test_running_tasks_are_not_stuck() -> None:
 
 
 def test_crash() -> None:
-    """crash(8), `foreach UN bt -s`: addresses behind the functions, then the module."""
+    """crash(8), `foreach UN bt -s`: addresses after the functions, then the module."""
     found = explain_log(
         tasks(
             'PID: 501    TASK: ffff8801ff7f2ae0  CPU: 2   COMMAND: "kworker/u4:1"\n'
@@ -202,7 +202,7 @@ def test_crash() -> None:
 
 
 def test_the_times_of_dmesg_reltime() -> None:
-    """util-linux, dmesg --reltime: what passed since the line before, with a plus."""
+    """util-linux, dmesg --reltime: the time since the previous line, with a plus."""
     (task,) = tasks(
         "[Nov 3 10:00] Showing what is stuck\n"
         "[  +0.000071] dd              D ffff88045f214580     0  77   1 0x00000000\n"

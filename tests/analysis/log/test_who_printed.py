@@ -51,7 +51,7 @@ LOGGER = report("rotator", 5150, WRITER)
 
 
 def read(lines: list[str]) -> Log:
-    """The log that stands in some lines."""
+    """The log in these lines."""
     return reading.read(["\n".join(lines).encode()])
 
 
@@ -79,7 +79,7 @@ HOSTS = {
 
 @pytest.mark.parametrize("form", HOSTS)
 def test_two_hosts_in_one_log(form: str) -> None:
-    """Stacks are read for each, and no link joins them, though one would fit."""
+    """Stacks are read per host, and no link connects them, even if one would fit."""
     north, south = HOSTS[form].format("north"), HOSTS[form].format("south")
     lines = alternating([north + it for it in LOGGER], [south + it for it in JOURNAL])
     log = read(lines)
@@ -118,7 +118,7 @@ def test_tasks_and_cpus_that_print_at_once(form: str) -> None:
 
 
 def test_newest_first(tmp_path: Path, capsys: Capture) -> None:
-    """Turned round and said; lines keep their numbers."""
+    """Reversed, and reported; lines keep their numbers."""
     stamps = [f"[ 7311.42{at:04}] " for at in range(60)]
     lines = [a + b for a, b in zip(stamps, [*LOGGER, *JOURNAL], strict=False)]
     forward, backward = read(lines), read(lines[::-1])
@@ -133,7 +133,7 @@ def test_newest_first(tmp_path: Path, capsys: Capture) -> None:
 
 @pytest.mark.parametrize("drop", ["TASK>", "Call Trace", "INFO", "schedule"])
 def test_newest_first_by_other_signs(drop: str) -> None:
-    """Each sign alone may be missing: of old kernels, or filtered out."""
+    """Each sign may be missing: in old kernels, or filtered out."""
     lines = [it for it in [*LOGGER, *JOURNAL] if drop not in it]
     forward, backward = read(lines), read(lines[::-1])
     assert backward.newest_first and not forward.newest_first
@@ -141,14 +141,15 @@ def test_newest_first_by_other_signs(drop: str) -> None:
 
 
 def test_stacks_of_proc_are_not_turned_round() -> None:
-    """Running on without a head between them."""
+    """They follow each other without a header."""
     frames = [f"[<0>] {name}+0x5/0x9" for name in ("wait_barrier", "kthread")]
     log = read([*frames * 9, "[<0>] msleep+0x5/0x9"])
     assert not log.newest_first
 
 
 def test_hung_tasks_without_a_stack(tmp_path: Path, capsys: Capture) -> None:
-    """Named, counted, and where their stacks are; beside stacks they count as well."""
+    """They are named and counted, with a hint where stacks are; beside stacks they
+    count, too."""
     heads = [
         it for at in range(3) for it in report(f"etcd{at % 2}", 61 + at % 2, COMMIT)[:3]
     ]
@@ -193,7 +194,7 @@ STACK = [f"[<0>] {name}+0x{at + 1}/0x99" for at, name in enumerate(WRITER[5:])]
     ],
 )
 def test_names_that_scripts_print(before: list[str]) -> None:
-    """In the words of /proc, or of a loop in a shell."""
+    """In the format of /proc, or of a shell loop."""
     tasks = read([*before, *STACK, "", "81 other", *STACK]).tasks
     assert [(it.pid, it.comm) for it in tasks] == [(77, "rotator"), (81, "other")]
     assert all(len(it.frames) == len(STACK) for it in tasks)
@@ -207,7 +208,8 @@ def test_names_that_stand_apart_from_the_stacks() -> None:
 
 
 def test_the_same_stack_again_and_again_is_one_row() -> None:
-    """Without a name nothing tells them apart: 3,000 of them are one with a count."""
+    """Without names they cannot be distinguished: 3,000 of them are one row with a
+    count."""
     (task,) = read(["Call Trace:", *STACK, ""] * 3000).tasks
     assert task.times == 3000
     (row,) = explain_log([task]).tasks
@@ -215,7 +217,7 @@ def test_the_same_stack_again_and_again_is_one_row() -> None:
 
 
 def test_many_tasks_in_one_wait_are_one_row(tmp_path: Path, capsys: Capture) -> None:
-    """3,000 of one program: the row has their count, and JSON has them all."""
+    """3,000 tasks of one program: the row has the count, and JSON has all of them."""
     path = tmp_path / "log"
     lines = [it for at in range(3000) for it in report(f"php{at}", 9000 + at, WRITER)]
     path.write_text("\n".join(lines))
@@ -228,7 +230,7 @@ def test_many_tasks_in_one_wait_are_one_row(tmp_path: Path, capsys: Capture) -> 
 
 
 def test_a_boot_begins_a_new_shot() -> None:
-    """What hung before a restart is linked to nothing after it."""
+    """Tasks that hung before a restart are not linked to those after it."""
     for mark in ("Linux version 6.12.57 (gcc)", "-- Boot 5d2 --", "-- Reboot --"):
         log = read([*LOGGER, mark, *JOURNAL])
         assert len({it.shot for it in log.tasks}) == 2

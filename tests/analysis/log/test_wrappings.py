@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will read one report in every wrapping that people paste logs in."""
+"""This test will read one report in all forms in which logs are pasted."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ TEXT = "\n".join(STAMPED) + "\n"
 
 
 def read(data: bytes | str) -> Log:
-    """The log in a text, handed over in small pieces."""
+    """The log in a text, passed in small pieces."""
     raw = data.encode() if isinstance(data, str) else data
     return reading.read(raw[at : at + 100] for at in range(0, len(raw), 100))
 
 
 def one(data: bytes | str) -> LoggedTask:
-    """The only stack in a text; nothing of it may be missing."""
+    """The only stack in a text; nothing may be missing."""
     (task,) = read(data).tasks
     assert (task.comm, task.pid, task.state) == ("kworker/u9:2", 412, "D")
     assert [frame.symbol for frame in task.frames] == SYMBOLS
@@ -73,7 +73,7 @@ def test_line_ends_of_consoles_and_copies(end: str) -> None:
 
 
 def test_a_blank_line_inside_a_stack() -> None:
-    """A page break, or a mailer's: the frame behind it belongs to the same task."""
+    """A page break: the frame after it belongs to the same task."""
     for at in range(8, len(LINES) - 1):
         one("\n".join([*STAMPED[:at], "", *STAMPED[at:]]))
 
@@ -105,7 +105,7 @@ COMPRESSED: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("suffix", COMPRESSED)
 def test_compressed_files(suffix: str, tmp_path: Path, capsys: Capture) -> None:
-    """By what is in the file; its name tells nothing."""
+    """By content; the file name does not matter."""
     if suffix == "zst" and not shutil.which("zstd"):
         pytest.skip("zstd is not installed")
     path = tmp_path / "rotated"
@@ -115,7 +115,7 @@ def test_compressed_files(suffix: str, tmp_path: Path, capsys: Capture) -> None:
 
 
 def test_a_compressed_file_that_is_cut_off(tmp_path: Path, capsys: Capture) -> None:
-    """What came before is answered, and the rest is said to be missing."""
+    """The part before the end is answered, and the rest is reported as missing."""
     path = tmp_path / "messages.gz"
     noise = "".join(f"Mar 9 vault cron[{at**7}]: a job\n" for at in range(20_000))
     path.write_bytes(gzip.compress((TEXT + noise).encode())[:-2000])
@@ -173,7 +173,7 @@ def test_html() -> None:
 
 
 def test_colours() -> None:
-    """`dmesg --color=always`, and rsyslog's escapes of it."""
+    """`dmesg --color=always`, and how rsyslog escapes it."""
     one(
         "".join(
             f"\x1b[32m{line[:14]}\x1b[0m\x1b[1m{line[14:]}\x1b[0m\n" for line in STAMPED
@@ -187,12 +187,12 @@ def test_colours() -> None:
 )
 @pytest.mark.parametrize("between", [" ", "  ", "\t"])
 def test_lost_newlines(lines: list[str], between: str) -> None:
-    """Everything on one line, as a form's field or a shell's $(..) leaves it."""
+    """Everything on one line, as form fields and a shell's $(..) leave it."""
     one(between.join(lines))
 
 
 def test_mail() -> None:
-    """Quoted twice, encoded (RFC 2045), and cut at 72 columns."""
+    """Quoted twice, encoded (RFC 2045), and wrapped at 72 columns."""
     one("".join(f"> > {line}\n" for line in STAMPED))
     encoded = quopri.encodestring(TEXT.encode()).decode()
     assert "=\n" in encoded
@@ -262,7 +262,7 @@ ELF = b"\x7fELF\x02\x01\x01" + b"\0" * 9
 def test_what_is_no_log_is_named(
     text: bytes | str, kind: str, tmp_path: Path, capsys: Capture
 ) -> None:
-    """In one line, with what to do instead, and a status that is not 0."""
+    """In one line, with a remedy and a status that is not 0."""
     path = tmp_path / "given"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     for words in (["--log", str(path)], [str(path)]):
@@ -286,7 +286,7 @@ pieces = st.lists(
 
 @given(pieces, st.sampled_from(["\n", "\r\r\n", " ", "", "=\n", "\\n"]))
 def test_no_mixture_crashes_the_reader(parts: list[str], between: str) -> None:
-    """Whatever it makes of it, no frame is made up."""
+    """No frame is invented from any mixture."""
     text = between.join(parts).encode("utf-8", "replace")
     for task in tasks_or_refusal(text):
         assert task.guesses and task.line >= 1
@@ -294,12 +294,12 @@ def test_no_mixture_crashes_the_reader(parts: list[str], between: str) -> None:
 
 @given(st.binary(max_size=600))
 def test_no_bytes_crash_the_reader(data: bytes) -> None:
-    """Named as binary, or read as text without a stack."""
+    """Reported as binary, or read as text without a stack."""
     assert tasks_or_refusal(data) == []
 
 
 def tasks_or_refusal(data: bytes) -> list[LoggedTask]:
-    """The stacks in a text; none where it is refused with a word of what it is."""
+    """The stacks in a text; none if it is refused with a reason."""
     try:
         return read(data).tasks
     except WritestallError as error:

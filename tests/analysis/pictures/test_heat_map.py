@@ -34,7 +34,7 @@ def found(run: Path, columns: int) -> time_grid.HeatMap:
 def test_recorded_runs_are_placed_whole(
     name: str, columns: int, tmp_path: Path
 ) -> None:
-    """Every write and stall has its cell; a stall stands in its own second."""
+    """Every write and stall has its cell; a stall is in its second."""
     run = unpacked(name, tmp_path)
     assert main(["explain", str(run)]) == 0
     told = json.loads((run / "summary.json").read_text())
@@ -47,7 +47,7 @@ def test_recorded_runs_are_placed_whole(
         column = (chain["t_ns"] - made.start_ns) // made.step_ns
         cell = made.cells[column, bucket_of(chain["dur_ns"])]
         assert cell.stalled
-        # The client saw that write too, in this cell or just above its edge.
+        # The client measured that write, too, in this cell or just above its edge.
         assert cell.writes or made.cells[column, bucket_of(chain["dur_ns"]) + 1].writes
 
 
@@ -65,7 +65,7 @@ def two_stalls(path: Path) -> Path:
 
 
 def test_the_map(tmp_path: Path, capsys: Capture) -> None:
-    """Letters stand above their seconds, shades below, and a legend explains."""
+    """Letters above their seconds, shades below, and a legend."""
     run = two_stalls(tmp_path / "run")
     assert main(["heatmap", str(run)]) == 0
     out = capsys.readouterr().out
@@ -80,7 +80,7 @@ def test_the_map(tmp_path: Path, capsys: Capture) -> None:
 def test_a_terminal_without_utf8(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    """Shades are ASCII where nothing else can be printed."""
+    """Shades are ASCII if nothing else can be printed."""
     monkeypatch.setattr("writestall.pictures.terminal._is_utf8", lambda: False)
     run = two_stalls(tmp_path / "run")
     for command in ("heatmap", "hist"):
@@ -93,7 +93,7 @@ def test_a_terminal_without_utf8(
 def test_no_line_is_wider_than_the_terminal(
     tmp_path: Path, columns: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    """The map fits where 20 columns or more are."""
+    """The map fits into 20 columns or more."""
     monkeypatch.setenv("COLUMNS", columns)
     assert main(["heatmap", str(two_stalls(tmp_path / "run"))]) == 0
     rows = [ln for ln in capsys.readouterr().out.splitlines() if ln[8:9] in ("|", "+")]
@@ -101,7 +101,7 @@ def test_no_line_is_wider_than_the_terminal(
 
 
 def test_seconds_are_told_by_the_log_not_by_guess(tmp_path: Path) -> None:
-    """Columns begin where the writer began, and are whole seconds."""
+    """Columns start where the writer started, and are whole seconds."""
     made = found(two_stalls(tmp_path / "run"), 240)
     assert (made.start_ns, made.step_ns, made.columns) == (build.START_NS, S, 10)
     assert found(two_stalls(tmp_path / "again"), 4).step_ns == 3 * S

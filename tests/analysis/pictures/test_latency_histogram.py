@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will check histograms of latencies, in text and in pictures."""
+"""This test will check histograms of latencies, as text and as pictures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def found(run: Path) -> distribution.Histogram:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_recorded_runs_are_counted_whole(name: str, tmp_path: Path) -> None:
-    """Every write and every stall stands in one bucket, the slowest in the last."""
+    """Every write and every stall is in one bucket, the slowest in the last."""
     run = unpacked(name, tmp_path)
     assert main(["explain", str(run)]) == 0
     told = json.loads((run / "summary.json").read_text())
@@ -47,7 +47,7 @@ def test_recorded_runs_are_counted_whole(name: str, tmp_path: Path) -> None:
 
 
 def test_edges_belong_to_the_bucket_below() -> None:
-    """Exactly 5 ms is one of up to 5 ms; what is longer than all is in the last."""
+    """Exactly 5 ms is in the bucket up to 5 ms; larger values than all are in the last."""
     assert label(EDGES_NS[bucket_of(5_000_000)]) == "5 ms"
     assert label(EDGES_NS[bucket_of(5_000_001)]) == "10 ms"
     assert label(EDGES_NS[bucket_of(0)]) == "1 us"
@@ -56,7 +56,7 @@ def test_edges_belong_to_the_bucket_below() -> None:
 
 
 def test_counts_are_those_of_the_histogram() -> None:
-    """The array read in one go says what the library's own iterator says."""
+    """Reading the whole array gives the same as the library's iterator."""
     histogram = HdrHistogram(1, HIGHEST_NS, DIGITS)
     for ns in (1, 1, 1000, 2047, 2048, 10**6, 10**9 + 1, HIGHEST_NS):
         histogram.record_value(ns, 3)
@@ -85,7 +85,7 @@ def test_the_table(tmp_path: Path, capsys: Capture) -> None:
 
 
 def test_without_a_latency_log(tmp_path: Path, capsys: Capture) -> None:
-    """The stalls alone, and a note that says so."""
+    """The stalls only, and a note that says so."""
     run = build.run_dir(tmp_path / "run", build.cascade())
     assert main(["hist", str(run)]) == 0
     out = capsys.readouterr().out
@@ -99,7 +99,7 @@ def test_nothing_at_all(tmp_path: Path, capsys: Capture) -> None:
 
 
 def test_colours_only_where_they_are_wanted(tmp_path: Path) -> None:
-    """A terminal has them, NO_COLOR takes them away, the words stay the same."""
+    """A terminal has colours, NO_COLOR disables them, the text stays the same."""
     run = build.run_dir(tmp_path / "run", build.cascade())
     for command in ("hist", "heatmap"):
         bright = on_a_terminal(command, run)
@@ -109,7 +109,7 @@ def test_colours_only_where_they_are_wanted(tmp_path: Path) -> None:
 
 
 def test_a_terminal_obeys_no_name(tmp_path: Path) -> None:
-    """Escapes and markup in names come out as text."""
+    """Escapes and markup in names are printed as text."""
     name = "run\x1b]0;owned\x07[bold red]:skull:\n\u202e"
     run = build.run_dir(tmp_path / name, build.cascade())
     for argv in (["hist"], ["heatmap"], ["hist", "--what-if", "device_io=0"]):
@@ -120,7 +120,7 @@ def test_a_terminal_obeys_no_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["hist", "heatmap"])
 def test_pictures(tmp_path: Path, command: str, capsys: Capture) -> None:
-    """SVG is XML with text to read and nothing to run; drawn twice, it is the same."""
+    """SVG is XML with readable text and no scripts; rendering is deterministic."""
     run = build.run_dir(tmp_path / "$x$<script>&", build.cascade())
     (run / "writer.hlog").write_text(HEADER + interval(*[10**6] * 50, 9 * 10**8))
     svg, png = tmp_path / "a.svg", tmp_path / "a.PNG"

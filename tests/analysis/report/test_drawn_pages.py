@@ -20,7 +20,7 @@ from writestall.report.flame_graph import Flame, flame
 from writestall.report.page import page
 from writestall.report.timeline import timeline
 
-# Places are rounded to a thousandth of a percent.
+# Positions are rounded to a thousandth of a percent.
 NEAR = 0.01
 
 
@@ -31,7 +31,7 @@ def answer_to(found: list[Block], calls: list[Write], lost: int) -> Answer:
 
 
 def assert_nested(graph: Flame) -> None:
-    """Every box lies within one of the row above, and beside its neighbours."""
+    """Every box lies within one of the row above, without overlapping its neighbours."""
     rows: dict[int, list[tuple[float, float]]] = {}
     for box in graph.frames:
         rows.setdefault(box.depth, []).append((box.x, box.x + box.width))
@@ -53,7 +53,8 @@ def assert_nested(graph: Flame) -> None:
 def test_pictures_hold_together(
     found: list[Block], calls: list[Write], lost: int
 ) -> None:
-    """Overlapping, circular, ownerless: bars and boxes stay in their frames."""
+    """For overlapping, circular and ownerless events, bars and boxes stay in their
+    frames."""
     answer = answer_to(found, calls, lost)
     graph = flame(answer)
     assert graph.total_ns == answer.stall_ns
@@ -71,7 +72,7 @@ def test_pages_hold_together(found: list[Block], calls: list[Write]) -> None:
 
 
 def test_a_chain_of_sixty_tasks(tmp_path: Path) -> None:
-    """Deeper than the page draws: it says so."""
+    """Deeper than the page draws, which the page says."""
     events = build.Events()
     for at in range(60):
         holder = (301 + at, f"task{at}")

@@ -22,7 +22,7 @@ from writestall.cli.main import main
 
 @pytest.mark.parametrize("name", NAMES)
 def test_hostile_names_are_text(tmp_path: Path, name: str) -> None:
-    """They stand in the page as they are, less what cannot be seen."""
+    """They are in the page unchanged, without invisible characters."""
     run = hostile_run(tmp_path / "run", name)
     page = webpage.read(run)
     held_to_our_own(page)
@@ -37,7 +37,7 @@ def test_hostile_names_are_text(tmp_path: Path, name: str) -> None:
 
 
 def test_only_our_own_style_and_script_may_run(tmp_path: Path) -> None:
-    """The policy's digests are those of what stands in the page."""
+    """The digests of the policy are those of the page's style and script."""
     page = webpage.read(build.run_dir(tmp_path / "run", build.cascade()))
     name = {"http-equiv": "Content-Security-Policy"}
     policy = page.one("meta", **name).attributes["content"]
@@ -56,7 +56,7 @@ def test_the_page_names_no_address(tmp_path: Path) -> None:
 
 
 def test_ids_are_there_once(tmp_path: Path) -> None:
-    """Whatever is referred to exists, and only once."""
+    """Every referenced id exists, once."""
     page = webpage.read(build.run_dir(tmp_path / "run", build.cascade()))
     ids = [e.attributes["id"] for e in page.everything() if "id" in e.attributes]
     assert len(ids) == len(set(ids))
@@ -75,7 +75,7 @@ def test_ids_are_there_once(tmp_path: Path) -> None:
 def test_no_name_breaks_the_page(
     tmp_path_factory: pytest.TempPathFactory, name: str
 ) -> None:
-    """Whatever it is, the elements nest and are ours."""
+    """Whatever the name, the elements nest and are ours."""
     run = hostile_run(tmp_path_factory.mktemp("hostile") / "run", name)
     held_to_our_own(webpage.read(run))
 

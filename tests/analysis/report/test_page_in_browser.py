@@ -43,7 +43,7 @@ def test_it_fits_the_screen(
     width: int,
     dark: bool,
 ) -> None:
-    """Nothing sticks out sideways, and the answer is the first thing seen."""
+    """Nothing overflows horizontally, and the answer is at the top."""
     tab = open_tab(browser, opened, pages[name], width, dark)
     assert tab.number("document.documentElement.scrollWidth") <= width
     answer = tab.page.locator("#answer")
@@ -56,7 +56,7 @@ def test_it_fits_the_screen(
 def test_a_cell_shows_its_chains(
     browser: Browser, opened: list[Tab], pages: dict[str, Path]
 ) -> None:
-    """A click picks the chains of the cell, and of no other; a button undoes it."""
+    """A click selects the chains of the cell, and no others; a button undoes it."""
     tab = open_tab(browser, opened, pages["convoy-6.12"])
     everything = len(tab.visible(".convoy"))
     cell = tab.page.locator("#heat .cell[data-class='inode_lock']").first
@@ -79,7 +79,7 @@ def test_a_cell_shows_its_chains(
 def test_the_map_can_show_roots(
     browser: Browser, opened: list[Tab], pages: dict[str, Path]
 ) -> None:
-    """The other colour is what the waits come down to."""
+    """The alternative colours show the roots of the waits."""
     tab = open_tab(browser, opened, pages["convoy-6.12"])
     fill = tab.page.locator("#heat .cell rect").first
     assert fill.get_attribute("fill") == "url(#k-journal_buffer)"
@@ -88,12 +88,12 @@ def test_the_map_can_show_roots(
 
 
 def focused(tab: Tab, name: str) -> str:
-    """An attribute of the element that has the keyboard."""
+    """An attribute of the focused element."""
     return str(tab.page.evaluate(f"document.activeElement.getAttribute('{name}')"))
 
 
 def column(cell: str) -> int:
-    """Where on the time axis a cell is."""
+    """The position of a cell on the time axis."""
     return int(cell.split("-")[0])
 
 
@@ -119,7 +119,7 @@ def test_the_map_by_keyboard(
 
 def width_of(tab: Tab, box: Locator) -> float:
     """A flame graph box's share of the graph's width."""
-    # Not the box itself: that reaches as far as its text, which is cut off.
+    # Not the box itself, whose size includes its clipped text.
     own = box.locator("rect").bounding_box()
     whole = tab.page.locator("#flame").bounding_box()
     assert own and whole
@@ -129,7 +129,8 @@ def width_of(tab: Tab, box: Locator) -> float:
 def test_the_flame_graph_zooms(
     browser: Browser, opened: list[Tab], pages: dict[str, Path]
 ) -> None:
-    """A click widens a box to the whole and hides its neighbours; so back."""
+    """A click widens a box to the full width and hides its neighbours; another click
+    undoes it."""
     tab = open_tab(browser, opened, pages["convoy-6.12"])
     before = len(tab.visible("#flame .box"))
     box = tab.page.locator("#flame .box", has_text="ext4_dirty_inode").last
@@ -146,7 +147,7 @@ def test_the_flame_graph_zooms(
 def test_the_flame_graph_is_searched(
     browser: Browser, opened: list[Tab], pages: dict[str, Path]
 ) -> None:
-    """Boxes are marked, and their time told, nested ones counted once."""
+    """Boxes are highlighted, and their time is shown, counting nested ones once."""
     tab = open_tab(browser, opened, pages["convoy-6.12"])
     tab.page.locator("#find").fill("do_get_write_access")
     hits = tab.page.locator("#flame .box.hit")
@@ -165,7 +166,7 @@ def test_the_flame_graph_is_searched(
 def test_the_flame_graph_by_keyboard(
     browser: Browser, opened: list[Tab], pages: dict[str, Path]
 ) -> None:
-    """Down into the stack, Enter to zoom, Escape back."""
+    """Arrow down into the stack, Enter to zoom, Escape to zoom out."""
     tab = open_tab(browser, opened, pages["convoy-6.12"])
     tab.page.locator("#find").focus()
     reach(tab, "#flame .box")
@@ -187,7 +188,7 @@ def test_the_flame_graph_by_keyboard(
 def test_chains_open_by_keyboard(
     browser: Browser, opened: list[Tab], pages: dict[str, Path]
 ) -> None:
-    """Each chain is a disclosure of the browser's own."""
+    """Each chain is a native disclosure element."""
     tab = open_tab(browser, opened, pages["journal-buffer-7.2"])
     reach(tab, "#convoy-1 summary")
     tab.page.keyboard.press("Enter")
@@ -198,7 +199,7 @@ def test_chains_open_by_keyboard(
 def test_text_of_pictures_can_be_copied(
     browser: Browser, opened: list[Tab], pages: dict[str, Path]
 ) -> None:
-    """What is selected has the numbers of tables, trees and pictures."""
+    """Selected text includes the numbers of tables, trees and pictures."""
     tab = open_tab(browser, opened, pages["convoy-6.12"])
     tab.page.keyboard.press("Control+a")
     copied = str(tab.page.evaluate("String(getSelection())"))
@@ -208,7 +209,7 @@ def test_text_of_pictures_can_be_copied(
 
 
 def test_it_prints(browser: Browser, opened: list[Tab], pages: dict[str, Path]) -> None:
-    """On paper: dark on light, the three slowest chains, no buttons."""
+    """In print: dark on light, the three slowest chains, no buttons."""
     tab = open_tab(browser, opened, pages["convoy-6.12"], 794, dark=True)
     assert tab.page.pdf().startswith(b"%PDF")
     tab.page.emulate_media(media="print")
@@ -241,7 +242,7 @@ def contrast(tab: Tab, selector: str) -> float:
 def test_text_can_be_read(
     browser: Browser, opened: list[Tab], pages: dict[str, Path], dark: bool
 ) -> None:
-    """Main text, small print and axes have the contrast that they need."""
+    """Main text, small print and axes have the required contrast."""
     tab = open_tab(browser, opened, pages["hostile"], dark=dark)
     for selector in ("#answer", ".how", "caption", "text.axis", "dt", ".lost"):
         assert contrast(tab, selector) >= LEAST_CONTRAST, selector
@@ -250,7 +251,7 @@ def test_text_can_be_read(
 def test_nothing_hostile_runs(
     browser: Browser, opened: list[Tab], pages: dict[str, Path]
 ) -> None:
-    """Names that are scripts stay names, also where the page writes them itself."""
+    """Names that contain scripts stay text, also where the page's script writes them."""
     tab = open_tab(browser, opened, pages["hostile"])
     tab.page.locator("#heat .cell").first.click()
     assert "<script>" in tab.page.locator("#members").inner_text()
@@ -264,7 +265,7 @@ def test_nothing_hostile_runs(
 def test_the_policy_is_in_force(
     browser: Browser, opened: list[Tab], pages: dict[str, Path]
 ) -> None:
-    """A script that got in all the same would not run."""
+    """A script that was injected all the same would not run."""
     tab = open_tab(browser, opened, pages["hostile"])
     tab.page.evaluate("""() => {
       const script = document.createElement("script");

@@ -33,7 +33,7 @@ def run(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def summary(run: Path) -> dict[str, Any]:
-    """What explain left."""
+    """The summary that explain wrote."""
     return dict(json.loads((run / "summary.json").read_text()))
 
 
@@ -140,7 +140,7 @@ def test_the_flame_graph_is_all_the_stall_time(run: Path) -> None:
 
 
 def test_the_timeline_names_writer_journal_and_disk(run: Path) -> None:
-    """The slowest write's lanes, and an arrow for every wait that has one."""
+    """The lanes of the slowest write, and an arrow for every wait that has a holder."""
     picture = next(webpage.read(run).all("svg", class_="timeline"))
     lanes = [lane.words for lane in picture.all("text", class_="lane")]
     assert lanes[0].startswith("writer latwriter/")
@@ -152,7 +152,7 @@ def test_the_timeline_names_writer_journal_and_disk(run: Path) -> None:
 
 
 def test_an_io_that_nobody_holds_is_told_once(tmp_path: Path) -> None:
-    """The writer's lane keeps the wait, the disk's has its I/O; one stack, not two."""
+    """The wait is in the writer's lane, its I/O in the disk's; the stack is shown once."""
     events = build.Events()
     irq = (0, "swapper/0")
     events.block(300, 0, 100, "page_writeback", irq, "completion", ctx="hardirq")
@@ -181,7 +181,7 @@ def test_a_run_without_stalls_says_so(tmp_path: Path) -> None:
 
 
 def test_an_empty_run_gets_a_page_and_a_status(tmp_path: Path) -> None:
-    """Nothing readable: the page says which file, and so does the exit status."""
+    """Nothing is readable: the page names the file, and the exit status is not 0."""
     run = build.run_dir(tmp_path / "run", build.cascade())
     (run / "events/stap.jsonl").write_text("")
     page = webpage.read(run, status=2)
@@ -191,7 +191,7 @@ def test_an_empty_run_gets_a_page_and_a_status(tmp_path: Path) -> None:
 
 
 def test_a_truncated_run_is_told_as_far_as_it_goes(tmp_path: Path) -> None:
-    """Cut off in the middle of a line: a chain, and what is missing."""
+    """A truncated line: one chain, and a note of what is missing."""
     run = build.run_dir(tmp_path / "run", build.cascade(), status="running")
     events = run / "events/stap.jsonl"
     events.write_text(events.read_text()[:-40])
@@ -203,7 +203,7 @@ def test_a_truncated_run_is_told_as_far_as_it_goes(tmp_path: Path) -> None:
 
 
 def test_losses_stand_above_the_answer(tmp_path: Path) -> None:
-    """A page built on lost events must not look like one built on all."""
+    """A page made from incomplete events must not look like a complete one."""
     events = build.cascade()
     events.lost(7)
     page = webpage.read(build.run_dir(tmp_path / "run", events.end()))
@@ -212,7 +212,7 @@ def test_losses_stand_above_the_answer(tmp_path: Path) -> None:
 
 
 def test_a_write_of_no_length_does_no_harm(tmp_path: Path) -> None:
-    """Beside one that did stall."""
+    """Beside a write that did stall."""
     events = build.cascade()
     events.write(301, 2000, 0, 0)
     page = webpage.read(build.run_dir(tmp_path / "run", events.end()))
@@ -240,7 +240,7 @@ def commit(at_ms: float, *phases_ms: float) -> dict[str, Any]:
 
 @pytest.mark.parametrize("file", ["stap.jsonl", "journal_commits.jsonl"])
 def test_commits_stand_beside_stalls(tmp_path: Path, file: str) -> None:
-    """In the stream, or in a file of their own: phases, and the stalls meanwhile."""
+    """In the same stream, or in a separate file: phases, and the stalls during each."""
     run = build.run_dir(tmp_path / "run", build.cascade())
     with (run / "events" / file).open("a") as lines:
         lines.write(
@@ -256,7 +256,8 @@ def test_commits_stand_beside_stalls(tmp_path: Path, file: str) -> None:
 
 
 def test_client_and_kernel_are_compared(tmp_path: Path) -> None:
-    """A write both saw, one each only one saw, and a task without a record."""
+    """A write that both measured, one that only one of them did, and a task without a
+    record."""
     client = [
         {
             "ev": "client_write",
@@ -299,7 +300,7 @@ def test_both_curves_are_drawn(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_ten_thousand_stalls_fit_three_megabytes(tmp_path: Path) -> None:
-    """Real chains' size, many writers and files; no cell is without its writes."""
+    """As large as real chains, with many writers and files; no cell lacks its writes."""
     events = build.Events()
     jbd2, flusher = (253, "jbd2/vdb-8"), (77, "kworker/u8:3")
     for number in range(10_000):
@@ -324,7 +325,7 @@ def test_ten_thousand_stalls_fit_three_megabytes(tmp_path: Path) -> None:
 
 
 def test_the_page_goes_where_it_is_wanted(tmp_path: Path, capsys: Capture) -> None:
-    """-o FILE; a folder that is not there is one line and a status."""
+    """-o FILE; a missing folder is one line and a status."""
     run = build.run_dir(tmp_path / "run", build.cascade())
     page = tmp_path / "page.html"
     assert main(["report", str(run), "-o", str(page)]) == 0

@@ -111,7 +111,7 @@ def no_room(events: int, folder: Path, peak_bytes_per_event: float) -> str | Non
 
 
 def bench(sizes: list[int], folder: Path) -> None:
-    """Prints the table, row by row."""
+    """Print the table, row by row."""
     print(
         "| events | command | CPU s | wall s | peak MB | us/event | growth | file MB |"
     )

@@ -25,7 +25,7 @@ from writestall.log import reading
 
 PACKAGE = str(Path(writestall.__file__).parent)
 SMALL, TIMES = 2_000, 5
-# The rest is for how the stalls lie: 5.1 times as many. A square would be 25.
+# The tolerance covers where the stalls are: 5.1 times as many. Quadratic would be 25.
 MOST = 5.5
 
 
@@ -51,7 +51,7 @@ def lines_run(call: Callable[[], object]) -> int:
 
 
 def with_a_long_sleep(run: Path) -> None:
-    """Adds a flusher that sleeps with a bio in its hands from begin to end."""
+    """Add a flusher that sleeps with a bio from begin to end."""
     path = run / "events" / f"{replay.ENGINE}.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     begin, end = json.loads(lines[0]), json.loads(lines[-1])
@@ -63,7 +63,7 @@ def with_a_long_sleep(run: Path) -> None:
 
 
 def as_it_is(_: Path) -> None:
-    """Leaves a run alone."""
+    """Leave the run unchanged."""
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def as_it_is(_: Path) -> None:
 def test_five_times_the_events_are_five_times_the_work(
     command: str, change: Callable[[Path], None], tmp_path: Path
 ) -> None:
-    """Not more, also where one sleep lasts as long as all the others together."""
+    """Including a run in which one sleep lasts as long as all others together."""
     counts = []
     for events in (SMALL, SMALL * TIMES):
         run = replay.make(tmp_path / str(events), events)
@@ -115,7 +115,7 @@ def read_lines(log: bytes, stacks: int) -> int:
     [
         # Stacks that follow each other.
         ((STACK, 40), (STACK, 200), MOST),
-        # Lines far from any stack: only pieces of the file are looked at.
+        # Lines far from any stack: the file is only sampled there.
         ((FAR, 4_000), (FAR, 20_000), MOST),
     ],
 )
@@ -130,6 +130,6 @@ def test_five_times_the_log_is_five_times_the_work(
 
 
 def test_lines_far_from_any_stack_are_skipped() -> None:
-    """Less than a line of Python for two of them."""
+    """Less than one line of Python for two of them."""
     few, many = (read_lines(FAR * count + STACK, 1) for count in (1_000, 101_000))
     assert many - few < 50_000, (few, many)

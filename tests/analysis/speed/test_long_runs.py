@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will explain runs with more stalls than their files may hold."""
+"""This test will explain runs with more stalls than chains.json may hold."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ FILES = ("chains.json", "summary.json", "report.html")
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """Some fifty stalls."""
+    """A run of about fifty stalls."""
     return replay.make(tmp_path / "run", 500)
 
 
 def told(run: Path) -> dict[str, Any]:
-    """What chains.json holds."""
+    """The content of chains.json."""
     found: dict[str, Any] = json.loads((run / "chains.json").read_text())
     return found
 
@@ -50,7 +50,7 @@ def test_the_slowest_are_kept_and_the_others_counted(
 def test_processes_share_what_is_kept(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    """The same file where some of them keep nothing, and the same page beside it."""
+    """The same file, even if some of them keep nothing, and the same page."""
     monkeypatch.setattr(chains_json, "MOST_CHAINS", 7)
     files = []
     for processes in (1, 2, 3):
@@ -61,10 +61,10 @@ def test_processes_share_what_is_kept(
     assert len(told(run)["chains"]) == 7
 
 
-def test_a_page_asks_nothing_twice(
+def test_a_page_computes_nothing_twice(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    """All chains are made once, for the answer and the page."""
+    """All chains are computed once, for the answer and the page."""
     passes = []
 
     def counted(*given: Any) -> Any:
@@ -102,7 +102,7 @@ def test_one_command_leaves_what_two_leave(run: Path, capsys: Capture) -> None:
 
 
 def test_a_page_says_why_there_is_no_answer(run: Path, capsys: Capture) -> None:
-    """Also where it was asked for beside the answer."""
+    """Also if it was requested in addition to the answer."""
     (run / "events" / f"{replay.ENGINE}.jsonl").write_text("nothing\n")
     assert main(["explain", str(run), "--report"]) == 2
     assert "no event could be read" in capsys.readouterr().err

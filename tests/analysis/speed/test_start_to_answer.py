@@ -16,8 +16,8 @@ import build
 
 @pytest.mark.slow
 def test_a_thousand_events_in_half_a_second(tmp_path: Path) -> None:
-    """The least of five, in CPU time: it never sleeps, so that is what an idle
-    machine takes, and a busy one must not decide."""
+    """The least of five runs, in CPU time: the command never sleeps, so this is the
+    time on an idle machine, independent of load."""
     events = build.Events()
     for at in range(0, 5000, 10):
         irq = (0, "swapper/0")

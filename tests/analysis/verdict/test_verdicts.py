@@ -42,7 +42,7 @@ def test_check_agrees(tmp_path: Path, capsys: Capture) -> None:
 
 
 def test_check_asks_for_the_very_submitter(tmp_path: Path, capsys: Capture) -> None:
-    """Delays of another task at the same time do not make the root right."""
+    """Delays of another task at the same time do not confirm the root."""
     other = [row | {"tid": 9} if "tid" in row else row for row in TRUTH]
     status, row = checked(tmp_path, other, capsys)
     assert status == 1
@@ -59,7 +59,7 @@ def test_check_fails_on_the_wrong_time(tmp_path: Path, capsys: Capture) -> None:
 def test_check_in_defer_mode_asks_for_the_device(
     tmp_path: Path, capsys: Capture
 ) -> None:
-    """The submitter goes on: whoever waits for the device is right."""
+    """The submitter continues: any task that waits for the device is right."""
     defer = [
         row | {"mode": "defer", "tid": 9} if "tid" in row else row for row in TRUTH
     ]
@@ -70,7 +70,7 @@ def test_check_in_defer_mode_asks_for_the_device(
 def test_check_tells_the_delay_from_the_wait_for_a_cpu(
     tmp_path: Path, capsys: Capture
 ) -> None:
-    """The injector counts until its task runs: 40 of 100 ms were the run queue's."""
+    """The record includes the wait for a CPU: 40 of 100 ms were the run queue."""
     ev = build.Events()
     jbd2 = "jbd2/vdb-8"
     irq = (0, "swapper/0")
@@ -86,7 +86,7 @@ def test_check_tells_the_delay_from_the_wait_for_a_cpu(
 
 
 def test_check_reports_a_delayed_bystander(tmp_path: Path, capsys: Capture) -> None:
-    """Nobody but the wanted submitter may be delayed."""
+    """Only bios of the selected submitter may be delayed."""
     stray = [*TRUTH, build.bio_delay(5000, 1, 300, "latwriter")]
     status, row = checked(tmp_path, stray, capsys)
     assert status == 1
@@ -107,7 +107,8 @@ def test_check_reports_a_delayed_bystander(tmp_path: Path, capsys: Capture) -> N
 def test_check_reports_a_delay_of_another_disk(
     tmp_path: Path, capsys: Capture, disk: str, devices: Any, only: str | None
 ) -> None:
-    """Only a disk that a rule names may be slow; where it is not known, no claim."""
+    """Only a disk that a rule names may be delayed; if it is unknown, nothing is
+    claimed."""
     rule = {"submitter": "jbd2/*", "disk": disk}
     scenario = build.manifest()["scenario"] | {"inject": [rule]}
     for dev in ("254:16", "8:0", "8:16"):
@@ -140,7 +141,7 @@ def test_check_without_truth(tmp_path: Path, capsys: Capture) -> None:
 def test_check_says_where_there_is_no_record_by_design(
     tmp_path: Path, capsys: Capture
 ) -> None:
-    """An injector that keeps none: neither right nor wrong, and never green."""
+    """An injector that keeps no record: neither right nor wrong, and not a pass."""
     told = {"name": "dm-delay", "record": None}
     run = build.run_dir(tmp_path / "run", build.cascade(), injector=told)
     assert main(["check", str(run)]) == 3
@@ -150,7 +151,7 @@ def test_check_says_where_there_is_no_record_by_design(
 
 
 def test_check_wants_a_record_that_is_promised(tmp_path: Path, capsys: Capture) -> None:
-    """One that the manifest names and nobody finds is a mistake."""
+    """A record that the manifest names but that is missing is an error."""
     told = {"name": "any", "record": "truth.jsonl"}
     run = build.run_dir(tmp_path / "run", build.cascade(), injector=told)
     assert main(["check", str(run)]) == 2
@@ -206,14 +207,14 @@ def _stretched(events: build.Events, factor: float) -> build.Events:
 def test_engines_that_differ(
     tmp_path: Path, capsys: Capture, factor: float, status: int
 ) -> None:
-    """More than 1 ms and 1 % is a miss."""
+    """More than 1 ms and 1 % is a mismatch."""
     streams = build.cascade(), _stretched(build.cascade("bpftrace"), factor)
     run = build.run_dir(tmp_path / "run", *streams, client=CLIENT)
     assert compared(run, capsys)[0] == status
 
 
 def test_a_stall_only_one_engine_saw(tmp_path: Path, capsys: Capture) -> None:
-    """Unless it lies at the limit, it is a miss."""
+    """A mismatch, unless it is near the limit."""
     one = build.cascade()
     end = one.rows.pop()
     one.write(300, 3000, 400, 400)
@@ -307,13 +308,13 @@ def test_expect_holds(tmp_path: Path, capsys: Capture) -> None:
     ],
 )
 def test_expect_misses(tmp_path: Path, capsys: Capture, expect: dict[str, Any]) -> None:
-    """Each miss is one line and status 1."""
+    """Each violation is one line, and the status is 1."""
     status, lines = expecting(tmp_path, capsys, **expect)
     assert status == 1 and len(lines) == 1
 
 
 def test_expect_of_an_injector_that_holds_nobody(tmp_path: Path) -> None:
-    """It has a chain of its own, where it is told one."""
+    """Such an injector has its own expected chain, if the scenario names one."""
     expect = {
         "chain": ["dirty_throttle"],
         "unheld_chain": ["page_lock", "journal_buffer"],

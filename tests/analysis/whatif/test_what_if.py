@@ -46,21 +46,21 @@ def run(tmp_path: Path) -> Path:
         # 391 ms of page lock, 2 in the run queue, 7 awake.
         ("journal_buffer", 9),
         ("page_lock", 609),
-        # Its holder's wait goes, and what the flusher did besides stays.
+        # The wait of its holder is removed, and the flusher's other time stays.
         ("device_io", 11.1),
         ("runqueue", 998),
         ("raid_or_dm", 1000),
     ],
 )
 def test_a_wait_goes_wherever_it_stands(run: Path, cls: str, left_ms: float) -> None:
-    """The write's own waits and its holders' alike; the rest stays as it was."""
+    """The write's own waits and those of its holders; the rest stays as it was."""
     ((before_ns, then_ns),) = what_if(run, cls).durations_ns
     assert before_ns == 1000 * MS
     assert then_ns == pytest.approx(left_ms * MS, abs=1.5 * MS)
 
 
 def json_without(parts: Sequence[dict[str, Any]], cls: str) -> int:
-    """The same by chains.json, whose parts are summed up."""
+    """The same computed from chains.json by adding up the parts."""
     left = 0
     for part in parts:
         if part["class"] != cls:
@@ -71,7 +71,7 @@ def json_without(parts: Sequence[dict[str, Any]], cls: str) -> int:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_recorded_runs(name: str, tmp_path: Path) -> None:
-    """As it was is summary.json; then is what chains.json leaves without the class."""
+    """Before: as in summary.json; after: what chains.json gives without the class."""
     run = unpacked(name, tmp_path)
     assert main(["explain", str(run)]) == 0
     told = json.loads((run / "summary.json").read_text())
@@ -92,7 +92,7 @@ def test_recorded_runs(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_queue_is_the_one_that_was_measured(name: str, tmp_path: Path) -> None:
-    """Played again as it was, the tail is the measured one within a twentieth."""
+    """Simulated unchanged, the tail is within a twentieth of the measured one."""
     found = what_if(unpacked(name, tmp_path), "raid_or_dm").percentiles
     assert found is not None
     assert found.model_ns == found.then_ns
@@ -123,7 +123,7 @@ def with_a_schedule(run: Path, writers: int = 1) -> Path:
 
 @pytest.mark.parametrize("writers", [1, 4])
 def test_writes_kept_from_starting_are_played_again(run: Path, writers: int) -> None:
-    """What waited for the slow call does not; others stay as measured."""
+    """Writes that waited for the slow call no longer do; others stay as measured."""
     with_a_schedule(run, writers)
     found = what_if(run, "journal_buffer").percentiles
     assert found is not None
@@ -142,14 +142,14 @@ def test_writes_kept_from_starting_are_played_again(run: Path, writers: int) -> 
 
 
 def test_without_the_client_there_are_the_stalls(run: Path, capsys: Capture) -> None:
-    """No schedule: the stalled writes alone, and what is missing is named."""
+    """No schedule: the stalled writes only, and a note of what is missing."""
     assert main(["hist", str(run), "--what-if", "journal_buffer=0"]) == 0
     out = capsys.readouterr().out
     assert "no schedule in writer.jsonl" in out and "1000 ms" in out
 
 
 def test_the_answer_names_the_run_that_proves_it(run: Path, capsys: Capture) -> None:
-    """The change to the scenario, why, and what else it changes."""
+    """The change to the scenario, its reason, and its side effects."""
     assert main(["hist", str(run), "--what-if", "page_lock=0"]) == 0
     out = capsys.readouterr().out
     assert '"vm.dirty_writeback_centisecs" = 0' in out and "[sysctl]" in out
@@ -172,19 +172,19 @@ def test_the_distribution_is_shown(run: Path, capsys: Capture) -> None:
 
 
 def test_a_class_on_no_way(run: Path, capsys: Capture) -> None:
-    """Nothing to prove where nothing waited."""
+    """No write waited for it, so there is nothing to prove."""
     assert main(["hist", str(run), "--what-if", "raid_or_dm=0"]) == 0
     assert "no stalled write had raid_or_dm in its chain" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("text", ["nonsense=0", "page_lock", "page_lock=5", "=0", ""])
 def test_what_cannot_be_asked(run: Path, text: str, capsys: Capture) -> None:
-    """One line with the classes there are."""
+    """One line with the known classes."""
     assert "want CLASS=0 of" in refused(["hist", str(run), "--what-if", text], capsys)
 
 
 def test_a_picture_shows_both_distributions(run: Path, tmp_path: Path) -> None:
-    """Each bucket that holds any by its name, and what is left of the stalls."""
+    """Each non-empty bucket by its name, and the remaining stalls."""
     with_a_schedule(run)
     file = tmp_path / "a.svg"
     argv = ["hist", str(run), "--what-if", "journal_buffer=0", "-o", str(file)]
@@ -213,7 +213,7 @@ def test_nothing_stalled(tmp_path: Path, capsys: Capture) -> None:
 
 
 def test_a_proof_fits_the_file_system() -> None:
-    """XFS has no jbd2, so nothing is proved on it by taking the journal away."""
+    """XFS has no jbd2, so no proof on it may remove the journal."""
     assert proofs("journal_buffer", "ext4") and not proofs("journal_buffer", "xfs")
     assert len(proofs("fs_transaction", None)) == 2
     assert [row.filesystems for row in proofs("fs_transaction", "btrfs")] == [
@@ -222,13 +222,13 @@ def test_a_proof_fits_the_file_system() -> None:
 
 
 def test_every_class_has_a_proof_or_a_reason() -> None:
-    """fs_lock and other stand for too many things for one change to take away."""
+    """fs_lock and other have too many causes to be removed by one change."""
     assert {row.cls for row in PROOFS} == {*removal.CLASSES} - {"fs_lock", "other"}
 
 
 @pytest.mark.parametrize("row", PROOFS, ids=lambda row: f"{row.cls}-{row.table}")
 def test_the_lab_accepts_the_change(row: Any) -> None:
-    """Put into a scenario, the lines are ones that repro/run takes."""
+    """In a scenario, the lines are accepted by repro/run."""
     assert row.why and (row.lines or row.also)
     name = {"memory": "memory-reclaim"}.get(row.table, "journal-buffer")
     base = (PROJECT / f"repro/scenarios/{name}.toml").read_text()
