@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""conftest: the machine, its kernels and the compiled parts, for all tests."""
+"""conftest: provide machines, kernels and compiled parts to all tests."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from hypothesis import settings
 
 from support import KERNELS, Run, tool
 
-# Hosts are shared: how long an example took says nothing of the code.
+# Hosts are shared: the duration of an example shows nothing about the code.
 settings.register_profile("shared host", deadline=None)
 settings.load_profile("shared host")
-# Who is begun in the background by a shell without job control is to ignore SIGINT, and
-# so are all it begins itself (POSIX, "Asynchronous Lists"): tests press Ctrl-C.
+# A process started in the background by a shell without job control ignores SIGINT, and
+# so do its children (POSIX, "Asynchronous Lists"), but tests press Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest, so that no worker is left with it alone."""
+    """Start with the longest tests, so that no worker is left with one at the end."""
     items.sort(key=lambda item: item.get_closest_marker("first") is None)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_arguments: trace/build --arguments without debuginfo, and with wrong words.
+"""test_arguments: check trace/build --arguments without debuginfo and with bad input.
 
-In the image's root, which has no debuginfo. What it compiles where there is some,
-tests/scripts/says-the-arguments.py shows.
+It runs in the image's root, which has no debuginfo. tests/scripts/says-the-arguments.py
+shows what it compiles with debuginfo.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_module: the module compiles without a word, in ways that look for mistakes.
+"""test_module: compile the module without warnings, with static analysis.
 
-In the image's root, for each kernel, with that kernel's own compiler, and as DKMS
-would do it.
+In the image's root, for each kernel, with the compiler of that kernel, and as DKMS does
+it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ COMPLAINT = re.compile(r".*\b(?:warning|error):.*")
 ANALYZER = "KCFLAGS=-fanalyzer -fdiagnostics-path-format=none"
 THOROUGH = ("W=1", ANALYZER)
 LESS = {
-    # gcc 10 has the analyzer's first version: it takes a pointer that was compared
-    # for one that may be NULL.
+    # gcc 10 has the first version of the analyzer: after a comparison of a pointer it
+    # assumes that it may be NULL.
     "5.10": ("W=1",),
-    # W=1 has kernel-doc read comments. 6.12's is Perl, of which the default image
-    # has not all; older kernels are in the full one, 7.2's is Python.
+    # With W=1 kernel-doc reads comments. That of 6.12 is Perl, of which the default
+    # image lacks parts; older kernels are in the full image, and that of 7.2 is Python.
     "6.12": ("W=1", ANALYZER, "cmd_checkdoc=:"),
 }
 NO_SPARSE = re.compile(r".* C=2 specified, but .*")
@@ -36,7 +36,7 @@ Make = Callable[..., str]
 
 
 def _dkms(kernel_source: str) -> dict[str, str]:
-    """What dkms.conf sets, read by bash as DKMS reads it."""
+    """The variables of dkms.conf, read by bash as DKMS reads it."""
     names = ("PACKAGE_NAME", "PACKAGE_VERSION", "BUILT_MODULE_NAME", "MAKE")
     script = f"kernel_source_dir={kernel_source}; source {SOURCE}/dkms.conf\n"
     script += "".join(f"echo ${name}\n" for name in names)
@@ -48,7 +48,7 @@ def _dkms(kernel_source: str) -> dict[str, str]:
 
 @pytest.fixture
 def make(kernel: str, tmp_path: Path) -> Make:
-    """Compile a copy of the module for a kernel; returns what was printed."""
+    """Compile a copy of the module for a kernel; return the output."""
     shutil.copytree(SOURCE, tmp_path / "kmod")
     (tmp_path / "bin").mkdir()
     if sparse := shutil.which("sparse"):
@@ -84,7 +84,7 @@ def test_sparse_does_not_complain(make: Make) -> None:
 
 @pytest.mark.parametrize("header", ["attrs.h", "names.h", "record.h", "trace.h"])
 def test_a_header_compiles_alone(kernel: str, tmp_path: Path, header: str) -> None:
-    """With what it includes itself, and the code that a tracepoint's header makes."""
+    """With its own includes only, and the code that a tracepoint's header generates."""
     shutil.copytree(SOURCE, tmp_path / "kmod")
     alone = tmp_path / "kmod/alone.c"
     alone.write_text(f'#define CREATE_TRACE_POINTS\n#include "{header}"\n')

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_tree: the build tree that SystemTap is handed has what our scripts need, and
-none of the headers that it would compile for nothing.
+"""test_tree: the build tree for SystemTap has what our scripts need, and none of the
+headers that it would compile in vain.
 
-That modules compile with it, and trace, all that load one show.
+Tests that load a script show that modules compile with it and trace.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from machine import image, recipe
 from support import PROJECT, tool
 
 TRACEPOINT = re.compile(r'kernel\.trace\("(\w+)"\)')
-# Prints its name twice, once when it is there, then what it holds.
+# Print its name twice, the first time once it exists, then its content.
 TWICE = """set -eu
 export SYSTEMTAP_DIR=/tmp/systemtap
 /mnt/project/trace/build-tree {release}
@@ -34,7 +34,7 @@ ln -s build /lib/modules/9.9/source
 
 
 def _inside(kernel: str, script: str) -> list[str]:
-    """What a script prints in the image's root."""
+    """The output of a script in the image's root."""
     enter = ("vm/vm", "enter", "-k", kernel, f"{PROJECT}:/mnt/project:ro")
     done = tool(*enter, "--", "bash", "-c", script)
     assert done.returncode == 0, done.stderr
@@ -49,7 +49,7 @@ def test_has_the_headers_of_our_tracepoints_only(kernel: str) -> None:
     scripts = "".join(path.read_text() for path in (PROJECT / "stap").glob("*.stp"))
     wanted = set(TRACEPOINT.findall(scripts))
     assert wanted == {name for name in wanted if re.search(rf"\b{name}\b", headers)}
-    # Each header says once whose it is; the kernel has more than a hundred.
+    # Each header names its subsystem once; the kernel has more than a hundred.
     systems = re.findall(r"^#define TRACE_SYSTEM (\w+)", headers, re.MULTILINE)
     assert sorted(systems) == ["jbd2", "raw_syscalls", "sched"]
 

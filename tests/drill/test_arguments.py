@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold the drill-down's words on arguments to what addr2line and
-SystemTap said, and the lack of debuginfo to one line before anything is compiled."""
+"""This test will compare the drill-down's text on arguments with what addr2line and
+SystemTap printed, and check that missing debuginfo is one line before anything is
+compiled."""
 
 from __future__ import annotations
 
@@ -63,7 +64,7 @@ BLOCK |= {"kstack": [*STACK, FOLIO, "vfs_write+0x28c", "ksys_write+0x6d"]}
 
 
 class Known(Debuginfo):
-    """What a kernel's debuginfo would tell of these stacks."""
+    """What the debuginfo of a kernel says about these stacks."""
 
     def __init__(self) -> None:
         pass
@@ -158,7 +159,7 @@ def test_the_event_is_the_contract_s() -> None:
     assert not contract.is_valid(MADE | {"functions": None})
 
 
-# The program as root, its kernel without debuginfo; it starts no other.
+# The program as root, on a kernel without debuginfo; it starts no other.
 REFUSED = """
 import os, subprocess, sys
 from drill import cli, debuginfo

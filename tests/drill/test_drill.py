@@ -51,7 +51,8 @@ def test_nesting_stays() -> None:
 
 @st.composite
 def calls(draw: st.DrawFn) -> dict[str, Any]:
-    """A slow call with a random tree, children never longer than their parent."""
+    """A slow call with a random tree in which children are never longer than their
+    parent."""
     left = [draw(st.integers(0, 10**10))]
     whole = left[0]
     inside: list[dict[str, Any]] = []
@@ -69,7 +70,7 @@ def calls(draw: st.DrawFn) -> dict[str, Any]:
 
 @given(st.lists(calls(), min_size=1, max_size=4))
 def test_the_printed_tree_adds_up(slow: list[dict[str, Any]]) -> None:
-    """Each time is the own one and those one level below, as far as it is printed."""
+    """Each time is the self time and those one level below, as far as printed."""
     rows = text.tree(merged(slow, "vfs_write")).splitlines()[1:]
     below: dict[int, float] = {}
     for row in reversed(rows):

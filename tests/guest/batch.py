@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""batch: guest commands to a verdict on each, on as few machines as that takes.
+"""batch: run guest commands on as few machines as possible, with a verdict on each.
 
-Booting takes an emulated machine longer than most of the commands do, so one runs
-after another on the same machine until one fails or the machine is lost; the next
-then begins on a fresh one. What the kernel complained of counts against the command
+Booting an emulated machine takes longer than most of the commands, so one command runs
+after another on the same machine until one fails or the machine is lost; the next one
+then starts on a fresh machine. A complaint of the kernel counts against the command
 that was running.
 """
 
@@ -24,15 +24,15 @@ from machine.run import GUEST_PROJECT
 from support import PROJECT
 
 EACH = f"{GUEST_PROJECT}/tests/guest/each.sh"
-VERDICTS = "/mnt/verdicts"  # where a machine sees the folder of its verdicts
+VERDICTS = "/mnt/verdicts"  # where a machine sees the folder with its verdicts
 POLL_S = 0.2
-TOOK_S = "guest_s"  # the name of a test's property: what pytest cannot time itself
+TOOK_S = "guest_s"  # name of a test's property, which pytest cannot measure
 BEGINS = re.compile(r"each: (\d+) begins")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one command; no status: the machine was lost under it."""
+    """The result of one command; no status means that the machine was lost."""
 
     status: int | None
     took_s: int | None
@@ -41,7 +41,7 @@ class Verdict:
 
     @property
     def good(self) -> bool:
-        """Whether it ended well, and the kernel with it."""
+        """Whether the command succeeded, without complaints of the kernel."""
         return self.status == 0 and not self.complaints
 
     def __str__(self) -> str:
@@ -51,23 +51,23 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Batch:
-    """What all machines of a batch have: options of vm/vm run, its --excuse, how long a
-    command may take, and the accelerator."""
+    """What all machines of a batch share: options of vm/vm run, its --excuse, the time
+    limit of a command, and the accelerator."""
 
     machine: tuple[str, ...]
     excused: str
     limit_s: int
-    accelerator: str | None = None  # the host's own
+    accelerator: str | None = None  # the default of the host
 
     def verdicts(self, commands: Sequence[Sequence[str]]) -> list[Verdict]:
-        """Run the commands, each that follows a failure on a fresh machine."""
+        """Run the commands; start a fresh machine after each failure."""
         found: list[Verdict] = []
         while len(found) < len(commands):
             found += self._on_one_machine(commands[len(found) :])
         return found
 
     def _on_one_machine(self, commands: Sequence[Sequence[str]]) -> list[Verdict]:
-        """The verdicts on the first commands, at least on one."""
+        """The verdicts on the first commands, on at least one."""
         with tempfile.TemporaryDirectory(prefix="writestall-") as name:
             folder = Path(name)
             console, words = folder / "console", map(shlex.join, commands)
@@ -87,13 +87,13 @@ class Batch:
                 _follow(process, folder, self.limit_s + 120)
             found = _read(folder, self.excused)
             if process.returncode and all(one.good for one in found):
-                # The machine was lost, or complained, behind its last command.
+                # The machine was lost, or complained, after its last command.
                 found[-1] = replace(found[-1], status=process.returncode)
             return found
 
 
 def _follow(process: subprocess.Popen[bytes], folder: Path, limit_s: float) -> None:
-    """Wait for the machine's end; end it when no command ends for so long."""
+    """Wait for the end of the machine; end it if no command ends within the limit."""
     ended, since_s = 0, time.monotonic()
     while process.poll() is None:
         now_ended = len(list(folder.glob("*.status")))
@@ -118,17 +118,17 @@ def _read(folder: Path, excused: str) -> list[Verdict]:
 
 
 def _text(path: Path) -> str:
-    """What a file holds; nothing where the machine never came to write it."""
+    """The content of a file; empty if the machine never wrote it."""
     return path.read_text(errors="replace") if path.exists() else ""
 
 
 def _ended(words: list[str]) -> tuple[int | None, int | None]:
-    """Status and seconds, if the command came to its end."""
+    """Status and seconds, if the command has ended."""
     return (int(words[0]), int(words[1])) if len(words) == 2 else (None, None)
 
 
 def _by_command(console: str) -> list[str]:
-    """The console's text while each command ran; the boot's belongs to the first."""
+    """The console output during each command; that of the boot belongs to the first."""
     boot, *parts = BEGINS.split(console)
     texts = parts[1::2] or [""]
     return [boot + texts[0], *texts[1:]]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# each.sh: commands, one after another on this machine, to a verdict on each
+# each.sh: run commands one after another on this machine, with a verdict on each
 #
 # each.sh FOLDER LIMIT_S COMMAND...: each COMMAND is one word that the shell reads.
 # FOLDER/N.out holds what the Nth printed, FOLDER/N.status its status and the seconds it

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_guest_scripts: every script that tests inside a guest, on every kernel.
+"""test_guest_scripts: run every script that tests inside a guest, on every kernel.
 
-A script is a file of one of the folders below whose first comment or docstring
-begins with "This test will"; the others are their libraries. Its status is
-the verdict, and the kernel's complaints overrule it. The scripts of one folder on one
-kernel share a machine as long as all goes well (batch.py).
+A script is a file of one of the folders below whose first comment or docstring begins
+with "This test will"; the others are their libraries. Its status is the verdict, but a
+complaint of the kernel overrides it. The scripts of one folder on one kernel share a
+machine until one fails (batch.py).
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ from support import EVERY, KERNELS, PROJECT
 
 TESTS = PROJECT / "tests"
 BUILD = "/mnt/build"
-# What scripts import beside the modules of their own folder.
+# What scripts import in addition to the modules of their folder.
 IMPORTED = f"PYTHONPATH={GUEST_PROJECT}/repro:{GUEST_PROJECT}/tests/scripts"
-# Of one script; those that have a machine of their own take minutes on a quiet host.
+# Limit of one script; those on a machine of their own take minutes on a quiet host.
 LIMIT_S = 600
 OWN_LIMIT_S = 1500
 
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder of guest scripts, what each is called with, and whether an emulated
-    machine's clock may count instructions."""
+    """A folder of guest scripts, their arguments, and whether an emulated machine's
+    clock may count instructions."""
 
     path: str
     arguments: tuple[str, ...]
     counted: bool = True
 
 
-# The injector is for CPUs that really run at once; what the others hold against each
-# other are clocks, which a host that takes a CPU away tells apart by that.
+# The injector's tests need CPUs that run concurrently. The others compare clocks, which
+# differ when the host suspends a CPU.
 FOLDERS = (
     Folder("tests/kmod", (f"{BUILD}/biodelay.ko", "/dev/vdb"), False),
     Folder("tests/scripts", ("--modules", f"{BUILD}/stap")),
     Folder("tests/repro/guest", ("--build", BUILD)),
 )
-# What must be shown on every kernel in `make test`; the others run on the
-# default one there, and everywhere with --every-kernel.
+# What must run on every kernel in `make test`; the others run on the default one there,
+# and everywhere with --every-kernel.
 ON_EVERY_KERNEL = {
     "defer-lets-the-submitter-go-on.sh",
     "delays-only-the-submitter.sh",
@@ -66,8 +66,8 @@ ON_EVERY_KERNEL = {
     "survives-cycles-under-load.sh",
     "unload-loses-no-deferred-bio.sh",
 }
-# Each tracer is armed 50 times in all, which the kernels share out: compiling
-# bpftrace's script under TCG takes it ten seconds of CPU each time.
+# Each tracer is armed 50 times in total, divided between the kernels: compiling
+# bpftrace's script under TCG takes ten seconds of CPU each time.
 VARIANTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "survives-arming-under-load.py": tuple(
         ("--cycles", str(-(-50 // len(KERNELS))), "--engine", engine)
@@ -78,33 +78,34 @@ VARIANTS: dict[str, tuple[tuple[str, ...], ...]] = {
         *[("--injector", name) for name in ("dm-delay", "scsi_debug") if EVERY],
     ),
 }
-# `make soak`: 10,000 disarms; 500 cycles, on CPUs that run at once, and by a clock that
-# no host disturbs, where an unload has its bound, in ms. An emulated machine takes 2 to
-# 5 s for each.
+# `make soak`: 10,000 disarms; 500 cycles, on concurrent CPUs, and with a clock
+# independent of the host, for which an unload has a bound, in ms. An emulated machine
+# takes 2 to 5 s for each.
 BOUNDED = ("500", "100")
 if os.environ.get("WRITESTALL_SOAK"):
     VARIANTS["survives-cycles-under-load.sh"] = (BOUNDED[:1], BOUNDED)
     VARIANTS["disarms-at-once-under-load.sh"] = (("10000",),)
     LIMIT_S = OWN_LIMIT_S = 7200
-# What patches the kernel's text while other CPUs run it has CPUs that do.
+# Tests that patch the kernel's text while other CPUs run it need concurrent CPUs.
 NOT_COUNTED = {"survives-arming-under-load.py"}
-# What has a machine of its own, for it takes minutes: beside the others on one machine
-# it would keep that one busy when all the rest is done.
+# Tests that take minutes have their own machine: on a shared one they would delay the
+# end of all tests.
 OWN_MACHINE = {
     "says-the-arguments.py",
     "survives-arming-under-load.py",
     "undoes-every-step.py",
 }
-# What needs the kernel's debuginfo, 1 GB and 6.8 GB unpacked: this host's, or that of
-# another place like /usr/lib/debug. A compiler that reads it takes more memory.
+# Tests that need the kernel's debuginfo, 1 GB and 6.8 GB unpacked: that of this host,
+# or that of another folder like /usr/lib/debug. A compiler that reads it needs more
+# memory.
 NEEDS_DEBUGINFO = {"says-the-arguments.py"}
 DEBUG = Path(os.environ.get("WRITESTALL_DEBUGINFO", "/usr/lib/debug"))
 DEBUG_MACHINE = ("--memory", "4G", "--share", f"{DEBUG}:/usr/lib/debug:ro")
 # What needs the tools of vm/packages-full.txt, and with them the full image.
 FULL = {"agrees-with-witnesses.py", "tracepoint-is-read-by-tracers.sh"}
-# What the counts of the others show as well, for the table of docs/kernel-support.md.
+# What the counts of the others show, too, for the table of docs/kernel-support.md.
 FOR_THE_TABLE = {"each-script-works-or-refuses.py"}
-# What needs bpftrace; the others take the engines that serve their kernel.
+# Tests that need bpftrace; the others use the engines that support their kernel.
 NEEDS_BPFTRACE = {
     "agrees-with-witnesses.py",
     "engines-agree.py",
@@ -112,9 +113,9 @@ NEEDS_BPFTRACE = {
     "tracepoint-is-read-by-tracers.sh",
 }
 IS_TEST = re.compile(r'^(?:# |""")This test will ', re.MULTILINE)
-# What holds tasks on purpose, so that hung tasks behind it are no complaint.
+# Tests that hold tasks on purpose, so that hung tasks are not a complaint.
 HOLDERS = r"\[biodelay\]|\[dm_mod\]|dm_"
-# What a script found out about its kernel, for docs/kernel-support.md.
+# What a script has found out about its kernel, for docs/kernel-support.md.
 FOUND = re.compile(r"^support: (\{.*\})$", re.MULTILINE)
 
 
@@ -151,17 +152,18 @@ class Case:
 
     @property
     def worker(self) -> str:
-        """What cases that one worker gets, one after the other, have in common.
+        """What the cases of one worker have in common; it runs them one after the
+        other.
 
-        It stands before the `::` of their ids (pytest-xdist, --dist loadscope). Two
-        machines that compile all the time would cost each other a third of it.
+        It precedes the `::` of their ids (pytest-xdist, --dist loadscope). Two machines
+        that compile all the time would slow each other down by a third.
         """
         name = str(self.script.relative_to(TESTS))
         return f"{name} on each kernel" if self.own else self.machine
 
     @property
     def own(self) -> bool:
-        """Whether it has a machine of its own."""
+        """Whether it has its own machine."""
         bounded = self.arguments[-len(BOUNDED) :] == BOUNDED
         return bounded or self.script.name in OWN_MACHINE
 
@@ -172,21 +174,21 @@ class Case:
 
     @property
     def accelerator(self) -> str | None:
-        """What its machine must have; None: the host's own."""
+        """The accelerator that its machine needs; None: the host's default."""
         known = recipe.load(self.kernel)
         kernel = image.kernel(known)
         return accel.counting(known, kernel, "icount") if self.counted else None
 
     @property
     def command(self) -> list[str]:
-        """How a machine runs it."""
+        """How to run it on a machine."""
         interpreter = "python3" if self.script.suffix == ".py" else "bash"
         script = f"{GUEST_PROJECT}/{self.script.relative_to(PROJECT)}"
         return ["env", IMPORTED, interpreter, script, *self.arguments]
 
 
 def _lacking_debuginfo(name: str) -> str:
-    """Why there is none of a kernel; nothing where there is."""
+    """Why a kernel's debuginfo is missing; empty if it is there."""
     known = recipe.load(name)
     release = image.kernel(known).release if image.built_tree(known) else name
     if (DEBUG / "lib/modules" / release / "vmlinux").exists():
@@ -244,7 +246,7 @@ def _cases() -> list[Any]:
 def verdict_on(
     request: pytest.FixtureRequest, artefacts: Callable[[str], Path]
 ) -> Callable[[Case], Verdict]:
-    """The verdict on a case; a machine's first case runs all that were selected."""
+    """The verdict on a case; the first case of a machine runs all that are selected."""
     selected = [
         case
         for item in request.session.items
@@ -282,4 +284,4 @@ def test_in_the_guest(
     for found in FOUND.findall(verdict.output):
         record_property("support", found)
     assert verdict.good, str(verdict)
-    print(verdict.output)  # -rP shows it
+    print(verdict.output)  # shown by -rP

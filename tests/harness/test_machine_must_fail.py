@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will break guests, and check that each failure is reported.
 
-A harness that cannot fail proves nothing. Each test here breaks a machine for
-real and asserts that its verdict is the right kind of failure.
+A test of the harness must show that it can fail. Each test here breaks a machine and
+asserts that its verdict is the right kind of failure.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def test_the_command_s_own_status_is_returned(machine: Run) -> None:
 
 
 def test_a_disk_left_stuck_hides_no_status(machine: Run) -> None:
-    """Nothing ends sync(2) there; the machine's end does not wait for it."""
+    """sync(2) never returns there; the end of the machine does not wait for it."""
     stuck = (
         'dmsetup create stuck --table "0 $(blockdev --getsz /dev/vdb) linear /dev/vdb'
         ' 0" && dmsetup mknodes && mkfs.ext4 -q -F /dev/mapper/stuck &&'
@@ -146,7 +146,7 @@ def test_the_result_file_tells_machine_from_command(
 
 
 def _children(pid: int) -> list[int]:
-    """QEMUs that boot something and whose parent is that process."""
+    """QEMUs that boot a kernel and whose parent is that process."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -173,11 +173,11 @@ def _first_qemu(runner: subprocess.Popen[str] | subprocess.Popen[bytes]) -> int:
 def test_only_a_qemu_that_broke_before_the_command_is_started_again(
     begun: bool, status: int, starts: int, tmp_path: Path
 ) -> None:
-    """Once the command began, a second start would hide what happened to it."""
+    """After the start of the command, a restart would hide what happened."""
     result = tmp_path / "result.json"
     command = [sys.executable, str(PROJECT / "vm/vm"), "run", "--result", str(result)]
     command += ["--", "sh", "-c", "echo begun; sleep 5; exit 5"]
-    # One that broke by itself would count: none was seen to on one host thread.
+    # A QEMU that breaks by itself would count, too: none did on one host thread.
     one_thread = os.environ | {"ACCEL": "icount"}
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, text=True, env=one_thread) as runner:
@@ -247,7 +247,7 @@ def test_a_command_that_has_nowhere_to_start_says_so(machine: Run) -> None:
 def test_each_command_of_a_batch_gets_its_own_verdict() -> None:
     complain = "echo '<0>BUG: made up' >/dev/kmsg"
     crash = "echo crashing; echo c >/proc/sysrq-trigger"
-    # What vm/guest.sh calls behind the last command.
+    # What vm/guest.sh runs after the last command.
     trap = "printf '#!/bin/sh\necho b >/proc/sysrq-trigger' >/usr/bin/sync"
     commands = [
         ["true"],

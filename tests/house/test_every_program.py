@@ -15,7 +15,7 @@ from writestall.cli.commands import COMMANDS
 from writestall.cli.main import main
 
 LIMIT_S = 60
-# Started instead of the real ones, and heard of: what would change this host.
+# Recorded instead of run: commands that would change this host.
 CHANGERS = "apt-get sudo mmdebstrap unshare setpriv make stap bpftrace insmod".split()
 STUB = """#!/bin/sh
 echo "$0 $*" >>"$STARTED"
@@ -24,10 +24,10 @@ exit 1
 
 
 def _programs() -> list[str]:
-    """Every program of the tree that a person starts, and every command of these.
+    """Every program of the tree that a user starts, and all their commands.
 
-    Exempt by rule: what lies below tests/ (a test is started by pytest or in a guest),
-    and `*.sh`, which other programs of the tree start with arguments of their own.
+    Exempt are files below tests/ (pytest or a guest starts them) and `*.sh`, which
+    other programs of the tree start with their own arguments.
     """
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
@@ -53,7 +53,7 @@ PROGRAMS = _programs()
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """A folder with a cache, stubs of what changes a host, and nothing else."""
+    """A folder with a cache, stubs of commands that change a host, and nothing else."""
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache/tree-0123").write_text("must survive")
     (tmp_path / "bin").mkdir()
@@ -64,7 +64,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def _call(place: Path, words: list[str]) -> subprocess.CompletedProcess[str]:
-    """Call a program; nothing is built, deleted or started by it."""
+    """Call a program, and check that it builds, deletes and starts nothing."""
     environment = os.environ | {
         "PATH": f"{place / 'bin'}:{os.environ['PATH']}",
         "STARTED": str(place / "started"),

@@ -13,7 +13,7 @@ from tree import FILES, TEXTS, python_files
 from support import PROJECT
 
 MAX_LINES = 400
-# Data, prose and licences may be long, and JSON has no comments.
+# Data, prose and licences may be long; JSON has no comments.
 FREE_FORM = {".json", ".jsonl", ".md", ".gz", ".hlog", ".log", ".txt"}
 NO_HEADER = {"LICENSE", "py.typed"}
 # Hosts of package archives: mirrors are configured on the machine, not in the tree.
@@ -77,7 +77,7 @@ def test_folders_import_only_what_they_may(folder: str) -> None:
             assert not foreign, f"{_name(path)} imports {foreign}"
 
 
-# An include from another folder: "../" in C and bpftrace, @include in SystemTap.
+# An include of another folder: "../" in C and bpftrace, @include in SystemTap.
 REACHES_OUT = re.compile(r'^\s*#\s*include\s+"\.\./|@include', re.MULTILINE)
 
 

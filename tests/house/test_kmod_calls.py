@@ -15,7 +15,7 @@ DEFINED = re.compile(
     r"^(?!static|extern|typedef|DEFINE_)[a-z][^;{}():\n]*\b(biodelay_\w+)(?:\[.*\])?[(;=\s]",
     re.MULTILINE,
 )
-# Comments, and names of types: a function may have one of these.
+# Comments and names of types: a function may have the same name.
 NO_USE = re.compile(r"/\*.*?\*/|\bstruct \w+", re.DOTALL)
 
 

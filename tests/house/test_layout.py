@@ -17,11 +17,11 @@ from support import PROJECT
 
 NAMES = [path.relative_to(PROJECT) for path in FILES]
 MAX_FILES = 20
-# One file each: a run, a log, a scenario, a profile, a document, a test in the guest.
+# One file per run, log, scenario, profile, document, or test in the guest.
 ONE_EACH = (
     *("tests/data", "repro/scenarios", "repro/profiles", "docs"),
     *("tests/kmod", "tests/scripts", "tests/repro"),
-    "kmod",  # kbuild makes the module of one folder, as those of drivers/ are
+    "kmod",  # kbuild builds a module from one folder, as in drivers/
 )
 MAX_COLUMNS = 132
 HEAD_LINES = 12

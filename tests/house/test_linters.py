@@ -123,8 +123,8 @@ IGNORED = {
     # The lists that enums, names and the tracepoint's symbols are made from
     "names.h": {"COMPLEX_MACRO", "MACRO_ARG_REUSE", "MACRO_ARG_UNUSED"},
     "names.c": {"COMPLEX_MACRO", "MACRO_ARG_REUSE", "MACRO_ARG_UNUSED"},
-    "record.c": {"SPLIT_STRING"},  # a line of JSON, no message to be searched for
-    "trace.h": {  # as all TRACE_EVENT()
+    "record.c": {"SPLIT_STRING"},  # a line of JSON, not a message to be searched for
+    "trace.h": {  # like all TRACE_EVENT()
         *("OPEN_ENDED_LINE", "PARENTHESIS_ALIGNMENT"),
         *("COMPLEX_MACRO", "MACRO_ARG_UNUSED", "TRAILING_SEMICOLON"),
     },

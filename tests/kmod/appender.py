@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""appender: FILE and SECONDS to the slowest of its 200-byte appends, in ms."""
+"""appender: append 200 bytes every ms to FILE for SECONDS; print the slowest, in ms."""
 
 import os
 import sys

@@ -52,8 +52,8 @@ printf 'lanes: 1: %s ms, 2: %s ms, no limit: %s ms\n' "$one" "$two" "$all"
 ((one > 600 && one <= 800 && two > 300 && two <= 400 && all == 200)) ||
 	fail "lanes do not queue"
 
-# A cut delay books its lane only for the time that it took: behind three reads of 2 s,
-# each cut to 50 ms, one of 20 ms finds the lane free.
+# A cut delay occupies its lane only for the actual time: after three reads of 2 s, each
+# cut to 50 ms, one of 20 ms finds the lane free.
 rmdir "$rules/r"
 rule r device="$disk_name" ops=read delay=2000000000 max_delay_us=50000 lanes=1 enabled=1
 for _ in 1 2 3; do

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""check_attributes: a rule's folder and root's disk to a verdict on bad input.
+"""check_attributes: write bad input to a rule; argument: its folder and root's disk.
 
-Every attribute is given every kind of BAD, and what else is wrong with it alone.
+Every attribute is given every kind of BAD, and its own mistakes.
 """
 
 import errno
@@ -11,7 +11,7 @@ from pathlib import Path
 
 RULE, ROOT_DISK = Path(sys.argv[1]), sys.argv[2]
 HUGE = "9" * 40
-# What is no value of any attribute, or only of those named in FINE.
+# Not a value of any attribute, or only of those named in FINE.
 BAD = {
     "empty": b"\n",
     "negative": b"-1\n",
@@ -37,7 +37,7 @@ NUMBERS = {
     "heartbeat_ms": HUGE,
     "delay_us": "30000001",
 }
-# What most of BAD ends in, and those that end otherwise.
+# The errno of most of BAD, and the exceptions.
 ERRORS: dict[str, tuple[int, dict[str, int]]] = {
     "device": (errno.ENODEV, {}),
     "force": (errno.ENAMETOOLONG, {}),
@@ -54,7 +54,7 @@ ERRORS: dict[str, tuple[int, dict[str, int]]] = {
     "enabled": (errno.EINVAL, {}),
     **{name: (errno.EINVAL, {"huge": errno.ERANGE}) for name in NUMBERS},
 }
-# No mistake there: lists and ranges may be empty, and a name may be any word.
+# Valid there: lists and ranges may be empty, and a name may be any word.
 FINE = {
     "force": {"empty", "negative", "text", "newline"},
     "flags_any": {"empty"},
@@ -115,7 +115,7 @@ ALONE: dict[str, list[tuple[str, int]]] = {
 
 
 def write(name: str, data: bytes) -> int:
-    """The errno that a write ends in, or 0."""
+    """The errno of a write, or 0."""
     fd = os.open(RULE / name, os.O_WRONLY)
     try:
         os.write(fd, data)
@@ -127,7 +127,7 @@ def write(name: str, data: bytes) -> int:
 
 
 def cases() -> list[tuple[str, bytes, int]]:
-    """Attribute, what is written to it, and the errno that this ends in."""
+    """Attribute, what is written to it, and the resulting errno."""
     found = []
     for name, (usual, others) in ERRORS.items():
         for kind, data in BAD.items():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""check_draws: COUNT and a folder of drawn delays to a verdict on each file."""
+"""check_draws: compare COUNT drawn delays in each file of a folder with their
+distribution."""
 
 import bisect
 import math
@@ -37,7 +38,7 @@ def distance(name: str, cdf: Callable[[float], float]) -> float:
 
 
 def replayed_cdf() -> Callable[[float], float]:
-    """The distribution of what was drawn from the lognormal one."""
+    """The distribution of delays drawn from the lognormal one."""
     recorded = sorted(drawn("lognormal"))
     return lambda x: bisect.bisect_right(recorded, x) / COUNT
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""check_races: a rule's folder and two disks to a verdict on two writers at once.
+"""check_races: let two writers write each attribute of a rule at once.
 
-Each attribute gets two good values, from a writer each, many times over; what is
-left must be one of them, whole, and neither writer may have been refused.
+Arguments: the rule's folder and two disks. Each attribute gets two valid values, from a
+writer each, many times; the result must be one of them, complete, and no write may be
+refused.
 """
 
 import multiprocessing
@@ -34,13 +35,13 @@ NUMBER = ("11", "22")
 
 
 def write(name: str, value: str) -> None:
-    """What is refused ends this process, and with it the test."""
+    """Write; a refusal ends this process, and with it the test."""
     for _ in range(TIMES):
         (RULE / name).write_text(f"{value}\n")
 
 
 def alone(name: str, value: str) -> str:
-    """What is read once a value was written with nobody else about."""
+    """What is read after a value was written without a second writer."""
     (RULE / name).write_text(f"{value}\n")
     return (RULE / name).read_text()
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will show that deferred bios are in flight together, that each goes
-# down in its turn and not before it is due, and that one bio split on its way
-# down is delayed once.
+# This test will show that deferred bios are in flight together, that each is submitted
+# in its order and not before it is due, and that one bio that the block layer splits is
+# delayed once.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will draw 2000 delays from each distribution, those of delay-table
-# included, and hold them against the exact one with a Kolmogorov-Smirnov test at
-# the 0.1 % level, and show that a seed gives the same delays again, and that
-# correlation repeats them.
+# This test will draw 2000 delays from each distribution, including those of
+# delay-table, compare them with the exact one by a Kolmogorov-Smirnov test at the 0.1 %
+# level, and show that a seed repeats the delays, and that correlation repeats single
+# delays.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 

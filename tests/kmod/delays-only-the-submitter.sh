@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will show that a rule for jbd2/* makes write(2) stall, in each mode,
-# delays every bio of jbd2 by what it was told, and no bio of anyone else.
+# This test will show that a rule for jbd2/* makes write(2) stall, in each mode, delays
+# every bio of jbd2 by the requested time, and no bio of any other task.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will write 0 to enabled while a bio is held for 20 s, and show that
-# its task goes on at once and that the record tells the delay it really had.
+# This test will write 0 to enabled while a bio is held for 20 s, and show that its task
+# continues at once and that the record has the actual delay.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 

@@ -8,7 +8,8 @@
 source "$(dirname "$0")/lib.sh"
 
 insmod "$module"
-# A rule that matches nothing keeps the probe on: a disarm then waits for handlers alone.
+# A rule that matches nothing keeps the probe enabled: a disarm then only waits for
+# handlers.
 rule idle device="$disk_name" bytes=1-1 delay=1 order=0 enabled=1
 rule r device="$disk_name" mode=defer delay=30000000000
 cd /tmp || fail "no /tmp" # fio leaves its state there

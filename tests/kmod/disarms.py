@@ -14,9 +14,9 @@ MOST_NS = 5_000_000_000
 
 
 def disarm(number: int) -> int:
-    """Arm, wait for claims by bios of the load, disarm; the ns that took."""
+    """Arm, wait for claims by bios of the load, disarm; return the duration in ns."""
     ENABLED.write_text("1")
-    # Claims come at any moment of the disarm: vary the time that they are given.
+    # A claim may come at any moment of the disarm: vary the time before it.
     time.sleep(number % 8 / 4000)
     start_ns = time.monotonic_ns()
     ENABLED.write_text("0")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will make several rules in configfs and show that the one with the
-# lowest order that means a bio delays it, and none other; that order, delay and
-# enabled change live; and that each rule counts for itself.
+# This test will create several rules in configfs and show that the one with the lowest
+# order that matches a bio delays it, and no other; that order, delay and enabled may
+# change at any time; and that each rule has its own counters.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will show that fsync(2) returns when the deferred data is on the
-# disk and not before, on a file system and on the raw disk.
+# This test will show that fsync(2) returns when the deferred data is on the disk and
+# not before, on a file system and on the raw disk.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -14,7 +14,8 @@ for turn in 1 2 3; do
 	dd if=/tmp/data of="$mount_point/file$turn" bs=64k conv=fsync 2>/dev/null
 	took=$(($(now_ms) - start))
 	((took >= 400)) || fail "fsync took $took ms: it did not wait"
-	# What fsync promised is down although more is held: read past the cache.
+	# Data covered by fsync is on the disk although other bios are held: read it past the
+	# cache.
 	echo 0 >"$params/enabled"
 	sync --file-system "$mount_point/file$turn"
 	echo 3 >/proc/sys/vm/drop_caches

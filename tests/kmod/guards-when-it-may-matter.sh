@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will count the runs of the guard on the disk: one when a rule is armed, one for
-# each write of device or force after that, and none for any other write, a heartbeat
-# above all.
+# This test will count the runs of the guard on the disk: one when a rule is armed, one
+# for each write of device or force after that, and none for any other write, such as a
+# heartbeat.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 

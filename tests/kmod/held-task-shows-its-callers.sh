@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will look at a held jbd2 thread: state D, and below the module's
-# frames the real chain of callers.
+# This test will inspect a held jbd2 thread: state D, and below the module's frames the
+# real chain of callers.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# lib.sh: what the module tests share: a mounted disk, the module, a verdict
+# lib.sh: functions of the module tests: a mounted disk, the module, a verdict
 #
 # Sourced by a test with the module's path and a scratch disk as its arguments.
 # shellcheck shell=bash disable=SC2034
@@ -70,12 +70,12 @@ mounted() { # a fresh ext4 on the scratch disk, committing every second
 	mkfs.ext4 -q -F "$disk"
 	mkdir --parents "$mount_point"
 	mount -o commit=1 "$disk" "$mount_point"
-	# Quick turns: dirty pages go down every second.
+	# Short intervals: dirty pages are written every second.
 	echo 100 >/proc/sys/vm/dirty_writeback_centisecs
 	echo 200 >/proc/sys/vm/dirty_expire_centisecs
 }
 
-# The kernel's complaints since the test began, the taint of loading left out.
+# The kernel's complaints since the test began, without the taint of loading.
 dmesg_lines=$(dmesg | wc --lines)
 quiet_kernel() {
 	local complaints

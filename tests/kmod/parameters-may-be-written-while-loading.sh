@@ -11,7 +11,7 @@ for number in 1 2 3 4 5; do
 	insmod "$module" device="$disk_name" delay_us=1000 ttl_ms=5 max_delay_us=7 &
 	loading=$!
 	until [[ -e $params/ttl_ms ]]; do :; done
-	# At varying moments: before, while and after the parameters are read.
+	# At varying times: before, while and after the parameters are read.
 	sleep "0.$((number * 7 % 10))"
 	echo "$number" >"$params/order" || fail "the write was refused"
 	echo $((1000 + number)) >"$params/ttl_ms" || fail "the write was refused"

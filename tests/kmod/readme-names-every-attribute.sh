@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will hold the tables of kmod/README.md against the module: the same
-# parameters, the same attributes, the defaults it really has, ranges whose ends
-# are taken and nothing beyond, and examples that are taken.
+# This test will compare the tables of kmod/README.md with the module: the same
+# parameters and attributes, the actual defaults, ranges whose ends are accepted and
+# nothing beyond, and examples that are accepted.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will follow the record with several readers and small buffers while
-# bios are delayed, and show that every record is read once, whole, and that
-# records beyond the queues' size are counted as lost.
+# This test will follow the record with several readers and small buffers while bios are
+# delayed, and show that every record is read once, complete, and that records beyond
+# the queues' size are counted as lost.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will have loading refused a hundred times, before the module's init and in
-# it, and show that the kernel keeps nothing of what the module was told.
+# This test will load the module a hundred times with parameters that are refused,
+# before the module's init and in it, and show that the kernel keeps no memory for them.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -11,7 +11,7 @@ available_kb() {
 	awk '$1 == "MemAvailable:" { print $2 }' /proc/meminfo
 }
 
-# Enough to tell from the free pages that each CPU keeps for itself.
+# Enough to exceed the free pages that each CPU keeps for itself.
 words=$(printf '%0100000d' 0)
 told=()
 for attribute in device force ops flags_any flags_none submitter kind pid cgroup \

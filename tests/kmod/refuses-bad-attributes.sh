@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will write every attribute of a rule with bad words, armed and not,
-# and show the errno for each, that nothing changed, and that two writers at
-# once, of any attribute, leave one of their two values.
+# This test will write invalid values to every attribute of a rule, armed and not, and
+# show the errno for each, that nothing changed, and that two concurrent writers, of any
+# attribute, leave one of their two values.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -13,7 +13,7 @@ for armed in 0 1; do
 	python3 "$here/check_attributes.py" "$rules/r" vda
 done
 
-# Two writers at once, first to a rule that is not armed, then to one that is.
+# Two concurrent writers, first to a rule that is not armed, then to one that is.
 for armed in 0 1; do
 	rule race device="$disk_name" delay=1000 enabled="$armed"
 	python3 "$here/check_races.py" "$rules/race" "$disk_name" sda

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will load the module with one mistake at a time, and show that each
-is refused with an errno and one line of its own, and nothing stays loaded.
+"""This test will load the module with one mistake at a time, and show that each is
+refused with a distinct errno and one line, and nothing stays loaded.
 
 Arguments: the module, a scratch disk.
 """
@@ -71,7 +71,7 @@ SWAPPING = ("ETXTBSY", "active swap: refused", *GOOD)
 
 
 def load(*parameters: str) -> str:
-    """Load the module; the name of the errno, or `0`."""
+    """Load the module; return the name of the errno, or `0`."""
     descriptor = os.open(MODULE, os.O_RDONLY)
     try:
         words = " ".join(parameters).encode()
@@ -86,7 +86,7 @@ def unload() -> None:
 
 
 class Log:
-    """What the kernel says of the module from now on."""
+    """The module's lines in the kernel log from now on."""
 
     def __init__(self) -> None:
         self._kmsg = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
@@ -94,7 +94,7 @@ class Log:
         self._complaints: list[str] = []
 
     def lines(self) -> list[str]:
-        """New lines, the taint of loading left out."""
+        """New lines, without the taint of loading."""
         found = []
         while True:
             try:
@@ -105,7 +105,7 @@ class Log:
         return [x for x in found if "biodelay: " in x and "taint" not in x]
 
     def quiet(self) -> None:
-        """Nothing that the kernel said since the beginning is a complaint."""
+        """No line of the kernel log since the beginning is a complaint."""
         self.lines()
         assert not self._complaints, f"the kernel complained: {self._complaints}"
 
@@ -129,7 +129,7 @@ def refused_while_swapping(log: Log, target: str) -> None:
 
 
 def refused_while_swapping_to_a_file(log: Log, mkfs: str) -> None:
-    """Refused while the file is swap, and neither before nor behind that."""
+    """Refused while the file is swap, and not before or after that."""
     subprocess.run([*mkfs.split(), DISK], check=True)
     with tempfile.TemporaryDirectory() as mount:
         subprocess.run(["mount", DISK, mount], check=True)
@@ -149,7 +149,7 @@ def taken() -> None:
 
 
 def arming_refused() -> None:
-    """The one parameter that can be written later, with what is no yes or no."""
+    """Write to the only parameter that can be written later, neither yes nor no."""
     assert load(*GOOD) == "0", "refused after swapoff"
     try:
         for value in ("2", "yes-please", "\n", "-1"):

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will name disks that carry the root file system, or may: one below btrfs, below
-# device-mapper, with swap on its 70th partition, and one that cannot be opened any more,
-# and show that each is refused unless forced, and that a disk in other use is not.
+# This test will name disks that have, or may have, the root file system: one below
+# btrfs, below device-mapper, with swap on its 70th partition, and one that cannot be
+# opened any more, and show that each is refused unless forced, and that a disk in other
+# use is not.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -37,7 +38,8 @@ got=$(name_it "$other_name")
 [[ $got == 0 ]] || fail "another file system's disk was refused: $got"
 umount "$mount_point" /tmp/other-mount
 
-# The target's sectors lie on the whole of it, which so is part of more.
+# The target's sectors are on the whole disk, which therefore is part of a larger
+# device.
 dmsetup create below-root --table "0 $(blockdev --getsz "$disk") linear $disk 0"
 dmsetup mknodes
 mkfs.ext4 -q -F /dev/mapper/below-root

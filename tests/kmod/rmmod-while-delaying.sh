@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will unload the module while it holds a bio for 20 s, and show that
-# this wakes the task at once, is prompt, and loses nothing that was written.
+# This test will unload the module while it holds a bio for 20 s, and show that this
+# wakes the task at once, is prompt, and loses no written data.
 #
 # Prompt is measured twice. The module's own line in the kernel log says how
 # long the release took; at best of five, it is within 10 ms. And unloading with

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will show that a rule disarms itself, releasing what it holds, when
-# its ttl is over or its keeper stops beating, and not while it beats.
+# This test will show that a rule disarms itself, releasing what it holds, when its ttl
+# expires or its heartbeat stops, and not while the heartbeat continues.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will take each selector in turn, in each mode, and show both sides of
-# it: a bio that it names is delayed, one that it does not name passes.
+# This test will take each selector in turn, in each mode, and show both cases: a bio
+# that it matches is delayed, one that it does not match passes.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 

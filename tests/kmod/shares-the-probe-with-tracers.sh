@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will put bpftrace's kprobe, fentry and fexit on the function that the
-# module probes, and show that both work, in each mode, whoever leaves first; and
-# that the module refuses to join a kprobe that was there before it. Before 6.0 the
-# kernel lets only one of fentry or fexit and the module be there: then that the
-# second is refused, and the first not disturbed.
+# This test will attach bpftrace's kprobe, fentry and fexit to the function that the
+# module probes, and show that both work, in each mode, whichever is removed first; and
+# that the module refuses to load if a kprobe was there before it. Before 6.0 the kernel
+# allows either fentry or fexit or the module: then that the second is refused, and the
+# first is not disturbed.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -98,7 +98,7 @@ share() { # a tracer that comes second and leaves first, and one that does neith
 
 for probe in "kprobe:$function" "fentry:vmlinux:$function" "fexit:vmlinux:$function"; do
 	modes=(sleep defer spin)
-	# A BPF trampoline matters to those that send the caller elsewhere.
+	# A BPF trampoline conflicts only with modes that redirect the caller.
 	[[ $probe == kprobe:* ]] || modes=(sleep defer)
 	if [[ $probe == kprobe:* || $oldest == 6.0 ]]; then
 		mode=${modes[0]}

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will put device-mapper on the disk and show, in each mode, that a
-# bio is delayed once on the device that a rule names, the upper or the lower,
-# and twice with a rule for each; and that the disk below a root is refused.
+# This test will put device-mapper on the disk and show, in each mode, that a bio is
+# delayed once on the device that a rule names, the upper or the lower, and twice with a
+# rule for each; and that the disk below a root is refused.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 

@@ -69,6 +69,6 @@ slowest=$(tail --lines=1 /tmp/unloads)
 printf '%s cycles, %s rounds of fio; unload %s ms, slowest %s ms; %s KiB more than before\n' \
 	"$cycles" "$(cat /tmp/rounds)" "$(sed --quiet "$(((cycles + 1) / 2))p" /tmp/unloads)" \
 	"$slowest" "$grown_kb"
-# The module has 8 MiB when loaded; what fio and ext4 keep wavers by less than 2.
+# The module uses 8 MiB when loaded; the memory of fio and ext4 varies by less than 2.
 ((grown_kb < 2048 + cycles)) || fail "$grown_kb KiB more after $cycles cycles"
 [[ -z $most_ms ]] || ((slowest <= most_ms)) || fail "an unload took $slowest ms"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will switch all kprobes off while bios are held, and show that they
-# go on when their time is up, that the module unloads, and that it works again.
+# This test will switch all kprobes off while bios are held, and show that they are
+# submitted when they are due, that the module unloads, and that it works again.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 

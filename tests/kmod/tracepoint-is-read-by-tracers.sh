@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # This test will let perf, trace-cmd and bpftrace read the tracepoint, each while five
-# writes and a flush are delayed in each mode, and hold what each prints against the
-# record: of perf and trace-cmd the names of the mode, the op and the flags, too.
+# writes and a flush are delayed in each mode, and compare what each prints with the
+# record: for perf and trace-cmd also the names of the mode, the op and the flags.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 

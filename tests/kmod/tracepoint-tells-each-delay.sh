@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will hold what the tracepoint biodelay:bio_delay prints against the
-# record, line for line, in each mode.
+# This test will compare what the tracepoint biodelay:bio_delay prints with the record,
+# line for line, in each mode.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 

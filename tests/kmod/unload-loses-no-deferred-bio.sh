@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will unload the module while it has put off many bios for 20 s, and
-# show that all of them go down at once and nothing written is lost.
+# This test will unload the module while many bios are deferred for 20 s, and show that
+# all of them are submitted at once and no written data is lost.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 

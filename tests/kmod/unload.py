@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""unload: a loaded module's name to the ms that its delete_module(2) took."""
+"""unload: unload a module by name; print the ms that its delete_module(2) took."""
 
 import ctypes
 import os

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will run the scripts that show what the probe's handler decides and does
-# once more, with a module that probes by breakpoint, as every one does on a kernel
-# without a function tracer (kmod/Kbuild, BREAKPOINT).
+# This test will run the scripts that test the probe's handler again, with a module that
+# probes by breakpoint, as on a kernel without a function tracer (kmod/Kbuild,
+# BREAKPOINT).
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 module=${module%/*}/breakpoint/${module##*/}

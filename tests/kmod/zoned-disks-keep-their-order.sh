@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will show, on a zoned disk, that mode defer is refused when a rule is
-# armed, and when an armed rule is changed to it; and that a zone's reset is an
-# operation of the kind other, which a rule for other delays and one for writes
-# does not.
+# This test will show, on a zoned disk, that mode defer is refused when a rule is armed,
+# and when an armed rule is changed to it; and that a zone reset is an operation of the
+# kind other, which a rule for other delays and one for writes does not.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 

@@ -35,7 +35,7 @@ class Slice:
 
 @dataclass
 class Played:
-    """What a reader sees."""
+    """Everything that a reader displays."""
 
     slices: list[Slice] = field(default_factory=list)
     flows: dict[int, list[Slice]] = field(default_factory=dict)

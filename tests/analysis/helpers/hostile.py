@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""hostile: make a run with hostile names, and check that a page has only our elements."""
+"""hostile: make a run with hostile names, and check the elements of a page."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_a_circle_of_three_rules() -> None:
 
 
 def test_the_sentence_for_a_commit_that_waits_for_handles() -> None:
-    """It names what a commit waits for, and does not call it a wait for a transaction."""
+    """It names what a commit waits for, not that it waits for a transaction."""
     said = answer(HANDLE_EXT4, UPDATES)
     assert "waits until every handle of its transaction has stopped" in sentence(
         said, "log"

@@ -186,7 +186,7 @@ def test_two_candidates_are_only_possible() -> None:
 
 
 def test_the_kernel_may_name_the_owner() -> None:
-    """hung_task.c, since 6.16, prints the owner of a mutex: a fact, not an inference."""
+    """hung_task.c, since 6.16, prints a mutex's owner: a fact, not an inference."""
     lock = WRITER.replace("do_get_write_access.isra.0", "mutex_lock").replace(
         "io_schedule", "schedule"
     )

@@ -47,7 +47,7 @@ def test_recorded_runs_are_counted_whole(name: str, tmp_path: Path) -> None:
 
 
 def test_edges_belong_to_the_bucket_below() -> None:
-    """Exactly 5 ms is in the bucket up to 5 ms; larger values than all are in the last."""
+    """Exactly 5 ms is in the bucket up to 5 ms; beyond all, in the last."""
     assert label(EDGES_NS[bucket_of(5_000_000)]) == "5 ms"
     assert label(EDGES_NS[bucket_of(5_000_001)]) == "10 ms"
     assert label(EDGES_NS[bucket_of(0)]) == "1 us"

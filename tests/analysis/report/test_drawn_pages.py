@@ -31,7 +31,7 @@ def answer_to(found: list[Block], calls: list[Write], lost: int) -> Answer:
 
 
 def assert_nested(graph: Flame) -> None:
-    """Every box lies within one of the row above, without overlapping its neighbours."""
+    """Every box lies within one of the row above, and overlaps no neighbour."""
     rows: dict[int, list[tuple[float, float]]] = {}
     for box in graph.frames:
         rows.setdefault(box.depth, []).append((box.x, box.x + box.width))

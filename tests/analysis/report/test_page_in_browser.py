@@ -251,7 +251,7 @@ def test_text_can_be_read(
 def test_nothing_hostile_runs(
     browser: Browser, opened: list[Tab], pages: dict[str, Path]
 ) -> None:
-    """Names that contain scripts stay text, also where the page's script writes them."""
+    """Names that contain scripts stay text, also where a script writes them."""
     tab = open_tab(browser, opened, pages["hostile"])
     tab.page.locator("#heat .cell").first.click()
     assert "<script>" in tab.page.locator("#members").inner_text()

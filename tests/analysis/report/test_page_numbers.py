@@ -152,7 +152,7 @@ def test_the_timeline_names_writer_journal_and_disk(run: Path) -> None:
 
 
 def test_an_io_that_nobody_holds_is_told_once(tmp_path: Path) -> None:
-    """The wait is in the writer's lane, its I/O in the disk's; the stack is shown once."""
+    """The wait is in the writer's lane, its I/O in the disk's; one stack is shown."""
     events = build.Events()
     irq = (0, "swapper/0")
     events.block(300, 0, 100, "page_writeback", irq, "completion", ctx="hardirq")
@@ -300,7 +300,7 @@ def test_both_curves_are_drawn(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_ten_thousand_stalls_fit_three_megabytes(tmp_path: Path) -> None:
-    """As large as real chains, with many writers and files; no cell lacks its writes."""
+    """As large as real chains, many writers and files; no cell lacks its writes."""
     events = build.Events()
     jbd2, flusher = (253, "jbd2/vdb-8"), (77, "kworker/u8:3")
     for number in range(10_000):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""accuracy: injectors and delays to how long the writes they delayed took."""
+"""accuracy: measure the latency of writes with each injector and delay."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TypedDict
 from injectors import Injector
 from job import latencies_ns
 
-# Delay in ns, writes of a round; 0 is the disk without an injector's delay.
+# Delay in ns, writes per round; 0 is the disk without an injected delay.
 DELAYS = {0: 400, 100_000: 400, 1_000_000: 400, 10_000_000: 200, 300_000_000: 10}
 
 
 class Arm(TypedDict):
-    """An injector told one delay; `latencies_ns` has all rounds' writes."""
+    """An injector with one delay; `latencies_ns` has the writes of all rounds."""
 
     injector: str
     base: str
@@ -22,7 +22,7 @@ class Arm(TypedDict):
 
 
 def arms(injectors: tuple[Injector, ...]) -> list[tuple[Injector, Arm]]:
-    """Every injector with every delay it can be told, nothing measured yet."""
+    """Every injector with every delay that it supports, not measured yet."""
     return [
         (one, Arm(injector=one.name, base=one.base, delay_ns=delay, latencies_ns=[]))
         for delay in DELAYS
@@ -32,7 +32,7 @@ def arms(injectors: tuple[Injector, ...]) -> list[tuple[Injector, Arm]]:
 
 
 def measure(injectors: tuple[Injector, ...], rounds: int) -> list[Arm]:
-    """Every arm once in a round, so that what drifts hits all alike."""
+    """Measure every arm once per round, so that drift affects all equally."""
     every = arms(injectors)
     for _ in range(rounds):
         for injector, arm in every:

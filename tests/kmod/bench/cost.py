@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""cost: what is loaded and armed to the IOPS that a fast disk is left with."""
+"""cost: measure the IOPS of a fast disk with the module loaded and armed."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from injectors import NULL_BLK, module
 from job import intervals_ns
 
 WRITES = 10_000
-# Nobody's comm: every bio of the disk is looked at to the last question.
+# No task's comm: all selectors are compared for every bio of the disk.
 NOBODY = ("submitter=nobody-at-all", "delay_us=1000", "enabled=1")
 
 
 def arms(
     biodelay: Path, empty_probe: Path, other_disk: str
 ) -> dict[str, Callable[[], AbstractContextManager[None]]]:
-    """What is there while the disk is written to.
+    """The state of the module during each measurement.
 
-    `unloaded again` shows how much is noise; `empty kprobe` is what the kernel takes
-    to call a probe of biodelay's kind, whatever that does.
+    `unloaded again` shows the noise; `empty kprobe` is what the kernel takes to call a
+    probe like that of biodelay, whatever that does.
     """
     loaded = partial(module, biodelay)
     return {
@@ -41,8 +41,8 @@ def measure(
 ) -> list[dict[str, float]]:
     """IOPS of each arm in each round, by its median write.
 
-    A busy host stops the machine for milliseconds: that makes few writes very slow,
-    and leaves the one in the middle as it was.
+    A busy host stops the machine for milliseconds: this makes few writes very slow, but
+    does not change the median.
     """
     return [{name: _iops(arm) for name, arm in every.items()} for _ in range(rounds)]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""injectors: a name and a delay to a disk that is slow by so much, and no more.
+"""injectors: set up a disk that is slowed by a given injector and delay.
 
-biodelay and dm-delay slow the same null_blk, scsi_debug a RAM disk of its own.
-Each is set up for one job and gone behind it.
+biodelay and dm-delay slow the same null_blk, scsi_debug its own RAM disk. Each is set
+up for one job and removed after it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ STACKED = "bench"
 
 @dataclass(frozen=True)
 class Injector:
-    """One way to make a disk slow.
+    """One injector.
 
-    `delayed` takes a delay in ns, 0 for none at all; `step_ns` is the finest one it
-    can be told.
+    `delayed` takes a delay in ns, 0 for none at all; `step_ns` is its resolution.
     """
 
     name: str
@@ -46,7 +45,7 @@ def _loaded(unload: Sequence[str], *load: str | Path) -> Iterator[None]:
 
 
 def module(path: Path, *parameters: str) -> AbstractContextManager[None]:
-    """While this lasts, a module of ours is loaded."""
+    """Load one of our modules, and unload it at the end."""
     return _loaded(("rmmod", path.stem), "insmod", path, *parameters)
 
 
@@ -56,7 +55,7 @@ def _kernels_module(name: str, *parameters: str) -> AbstractContextManager[None]
 
 @contextmanager
 def disks() -> Iterator[None]:
-    """While this lasts, the disks that the injectors slow are there.
+    """Create the disks that the injectors slow, and remove them at the end.
 
     This null_blk completes a write in the call that submits it.
     """
@@ -91,7 +90,7 @@ def _dm_delay(delay_ns: int) -> Iterator[Path]:
 
 @contextmanager
 def _slow_scsi_debug(delay_ns: int) -> Iterator[Path]:
-    """Its delay in ns; in jiffies it knows one, too, which is no finer than a tick."""
+    """Its delay in ns; it also has one in jiffies, which is no finer than a tick."""
     if delay_ns:
         (SCSI_DEBUG / "ndelay").write_text(str(delay_ns))
     try:
@@ -102,7 +101,7 @@ def _slow_scsi_debug(delay_ns: int) -> Iterator[Path]:
 
 
 def _scsi_disk() -> Path:
-    """Its disk, which is looked for in the background."""
+    """Its disk, which the kernel scans for in the background."""
     for _ in range(100):
         for found in SCSI_DEBUG.glob("adapter0/host*/target*/*/block/*"):
             return Path("/dev", found.name)

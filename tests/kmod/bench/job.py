@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""job: 4 KiB random writes to a disk, to what fio logged of each.
+"""job: write 4 KiB blocks at random to a disk; return fio's log of each.
 
-Every arm of the benchmark is asked by this job, whatever it measures.
+All measurements of the benchmark use this job.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 FIO = (
     "fio --name=job --rw=randwrite --bs=4k --direct=1 --ioengine=psync --thread"
-    # of the disk; scsi_debug's has as much
+    # of the disk; that of scsi_debug has the same size
     " --size=64m --norandommap --output=/dev/null --log_offset=1 --log_issue_time=1"
 ).split()
 
@@ -37,10 +37,11 @@ def _logged(disk: Path, writes: int) -> list[list[int]]:
 
 
 def latencies_ns(disk: Path, writes: int) -> list[int]:
-    """How long each of so many writes took, ns."""
+    """The latency of each of these writes, ns."""
     return [line[1] for line in _logged(disk, writes)]
 
 
 def intervals_ns(disk: Path, writes: int) -> list[int]:
-    """From each write's issue to the next one's, ns: latency and fio's own time."""
+    """The time from each write's issue to that of the next, ns: latency and fio's own
+    time."""
     return [b[-1] - a[-1] for a, b in pairwise(_logged(disk, writes))]

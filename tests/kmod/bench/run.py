@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""run: biodelay beside its neighbours, in this machine, to one JSON file.
+"""run: measure biodelay and other injectors in this machine; write one JSON file.
 
 run.py --build DIR --out FILE [--rounds N]
 """
