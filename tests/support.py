@@ -20,7 +20,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def module(path: str) -> Any:
-    """A module of a folder that no package holds: a launcher's, say."""
+    """A module of a folder that is not a package, such as a launcher."""
     name = "_".join(Path(path).with_suffix("").parts)
     spec = importlib.util.spec_from_file_location(name, PROJECT / path)
     assert spec and spec.loader

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""lab_runs: `make lab` with some variables to how it ended and what it left."""
+"""lab_runs: run `make lab` with variables, and return its status and its files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LIMIT_S = 1200
 
 @dataclass(frozen=True)
 class Lab:
-    """One `make lab`: how it ended, what it printed, where its run is."""
+    """The result of `make lab`: status, output, and the run directory."""
 
     done: subprocess.CompletedProcess[str]
     run: Path
@@ -34,17 +34,17 @@ class Lab:
 
 
 def make_lab(out: Path, **variables: str) -> Lab:
-    """`make lab VARIABLE=...`, by a clock that the tests beside it do not disturb."""
+    """`make lab VARIABLE=...`, with a clock that other tests do not disturb."""
     known = recipe.load(variables.get("KERNEL"))
     counting = accel.counting(known, image.kernel(known), "icount")
     return make(out, "lab", ACCEL=counting, **variables)
 
 
 def make(out: Path, target: str, **variables: str) -> Lab:
-    """Run `make TARGET VARIABLE=...` as a newcomer would, into a folder of our own.
+    """Run `make TARGET VARIABLE=...` like a user, into our own folder.
 
-    The make that runs the tests is none of its business: without its MAKELEVEL
-    and MAKEFLAGS, no "Entering directory" stands before the answer.
+    It must not see that make runs the tests: without MAKELEVEL and MAKEFLAGS, no
+    "Entering directory" precedes the answer.
     """
     words = [f"{name}={value}" for name, value in variables.items()]
     ours = {name: text for name, text in os.environ.items() if "MAKE" not in name}
@@ -64,13 +64,13 @@ def make(out: Path, target: str, **variables: str) -> Lab:
 def analysed(
     command: str, run: Path, *options: str
 ) -> subprocess.CompletedProcess[str]:
-    """A command of writestall on a run."""
+    """Run a command of writestall on a run."""
     words = [str(PROJECT / "writestall"), command, *options, str(run)]
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
 def marked(mark: str) -> list[str]:
-    """Command lines of the processes that carry the mark in their environment."""
+    """Command lines of the processes that have the mark in their environment."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_compare: a small comparison, interrupted and resumed, to its report."""
+"""test_compare: interrupt and resume a small comparison, and check its report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support import PROJECT
 LIMIT_S = 300
 END_S = 60
 CELLS = {"tmpfs/1", "ext4-external-journal/1"}
-# A scheduler's place is taken by a shell, which begins each job in the background.
+# A shell takes the place of a scheduler, and starts each job in the background.
 BACKGROUND = PROJECT / "tests/lab/background"
 
 
@@ -46,7 +46,7 @@ def _complete(folder: Path) -> set[str]:
 
 
 def _interrupted(out: Path, tmp: Path, *options: str, **more: str) -> str:
-    """Start it, press Ctrl-C while its second run is under way; the finished cell."""
+    """Start it, press Ctrl-C during its second run; return the finished cell."""
     mark, mounts = f"MARK_{uuid.uuid4().hex}", Path("/proc/mounts").read_text()
     folder, log = out / "compare/small", tmp / "stderr"
     with (
@@ -108,7 +108,7 @@ def test_an_interrupted_comparison_goes_on_where_it_was(tmp_path: Path) -> None:
     journal = _manifest(folder, "ext4-external-journal/1")
     assert journal["journal_device"]["name"] == "sda"
     assert "device=/dev/sda" in journal["filesystem"]["mkfs"]
-    # Whether a run counts is up to the machine; what is told of it is not.
+    # Whether a run counts depends on the machine; how it is reported does not.
     assert done.stdout.strip() == (folder / "compare.txt").read_text().strip()
     report = json.loads((folder / "compare.json").read_text())
     assert {row["name"] for row in report["options"]} == {
@@ -116,7 +116,7 @@ def test_an_interrupted_comparison_goes_on_where_it_was(tmp_path: Path) -> None:
     }
     (kept,) = report["durability"]
     assert kept["option"] == "ext4-external-journal"
-    # How many a slow disk took in 8 s is up to it.
+    # How many writes a slow disk completes in 8 s depends on the disk.
     assert kept["synced"]["synced"] > 0 == kept["synced"]["lost_synced"]
     cut = folder / "crash/ext4-external-journal"
     assert "disk dying-hdd" in json.loads(cut.with_suffix(".json").read_text())["disk"]
@@ -126,7 +126,7 @@ def test_an_interrupted_comparison_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 def _check_cells(folder: Path, printed: str) -> None:
-    """Each cell has a machine of its own and tables, and all of them one report."""
+    """Each cell has its own machine and tables, and all of them one report."""
     assert _complete(folder) == CELLS
     for cell in CELLS:
         assert (folder / cell / "tables").is_dir(), cell
@@ -155,5 +155,5 @@ def test_an_interrupted_scheduler_goes_on_where_it_was(tmp_path: Path) -> None:
     assert "1 of 2 runs of 2 s to do" in done.stderr
     _check_cells(folder, done.stdout)
     assert _manifest(folder, finished)["clock"] == before
-    # Both cells, and the interrupted one again: by that scheduler, not beside it.
+    # Both cells, and the interrupted one again: with that scheduler, not beside it.
     assert len((tmp_path / "submitted").read_text().split()) == 3

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will cut a machine amid its writes, and find in the next one what fsync(2)
-promised, and that of the rest nothing was promised."""
+"""This test will cut a machine during its writes, and check in the next machine what
+fsync(2) promised, and that nothing else was promised."""
 
 from __future__ import annotations
 
@@ -33,6 +33,6 @@ def test_what_was_synced_outlives_its_machine(tmp_path: Path) -> None:
     assert "sysrq: Resetting" in (folder / "ext4-default.write.log").read_text()
     assert option["synced"]["synced"] > 100
     assert option["synced"]["lost_synced"] == 0
-    # Delayed allocation: no block, and no size, before the flusher comes.
+    # Delayed allocation: no block, and no size, before writeback.
     assert option["plain"]["lost"] == option["plain"]["written"] > 100
     assert "| ext4-default |" in done.stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_fio: what fio measured beside what the kernel did, in one real run."""
+"""test_fio: compare fio's measurements with the kernel's events, in one real run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from test_lab import AWAKE_MS
 
 
 def test_fios_view_is_joined_with_the_kernels(tmp_path: Path) -> None:
-    """Each slow write of fio's is one that both tracers saw, and no other is."""
+    """Each slow write of fio was traced by both engines, and no other is reported."""
     lab = make_lab(tmp_path, SCENARIO="fio", ENGINE="both")
     assert lab.done.returncode == 0, lab.done.stdout + lab.done.stderr[-3000:]
     rows = lab.lines("writer.jsonl")
@@ -20,6 +20,6 @@ def test_fios_view_is_joined_with_the_kernels(tmp_path: Path) -> None:
     assert compared.returncode == 0, compared.stdout
     summary = lab.json("summary.json")
     assert summary["writes"] == rows[-1]["writes"]
-    # Both counted from the intended start: one of the slow ones is the slowest.
+    # Both count from the intended start: one of the slow writes is the slowest.
     worst_ns = max(row["t_ns"] + row["dur_ns"] - row["intended_ns"] for row in slow)
     assert abs(summary["max_ns"] - worst_ns) <= 0.01 * worst_ns

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_injectors: a disk that others slow to the classes that biodelay makes.
+"""test_injectors: other injectors produce the same wait classes as biodelay.
 
-dm-delay slows a disk below the file system, scsi_debug is one that is slow; both do it
-for all alike. What a stall looks like from above must not depend on who makes the disk
-slow. That every scenario's chain is there with each of them, test_scenarios sees to.
+dm-delay slows a disk below the file system, scsi_debug is a slow disk; both delay all
+bios equally. What a stall looks like to the writer must not depend on the injector.
+test_scenarios checks that every scenario's chain appears with each of them.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from support import EVERY, KERNELS, PROJECT
 
 
 def _main_class(lab: Lab) -> str:
-    """What the stalled writes waited for longest; the rest is up to the moment.
+    """The class in which the stalled writes waited longest; the rest varies.
 
-    That the chain the scenario wants is there, `make lab` has seen to.
+    `make lab` has checked that the chain of the scenario is there.
     """
     by_class = lab.json("summary.json")["stall_ns_by_class"]
     return str(max(by_class, key=by_class.__getitem__))
@@ -30,7 +30,7 @@ def _main_class(lab: Lab) -> str:
 
 @pytest.mark.parametrize("kernel", KERNELS if EVERY else [recipe.load().kernel])
 def test_every_injector_makes_the_same_stalls(kernel: str, tmp_path: Path) -> None:
-    """Of a scenario of one's own, outside the checkout, which the run takes along."""
+    """Of a scenario outside the checkout, which is copied into the run."""
     found = {}
     own = str(shutil.copy(PROJECT / "repro/scenarios/journal-buffer.toml", tmp_path))
     for name in REGISTRY:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_interruption: Ctrl-C at every stage of the lab to nothing left behind.
+"""test_interruption: press Ctrl-C in every stage of the lab; nothing may be left
+behind.
 
-Nor by a SIGTERM that only the program itself gets, where its children have children.
+The same for a SIGTERM that only the program itself receives, not its descendants.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from support import PROJECT
 BEGIN_S = 300
 END_S = 60
 INTO_STAGE_S = 3.0
-# The finished builds each stage leaves, by their names in the cache.
+# The finished builds of each stage, by their names in the cache.
 LEAVES = {
     "set-up": ("venv",),
     "qemu": ("qemu",),
@@ -33,7 +34,7 @@ LEAVES = {
     "compile": ("biodelay", "workloads", "stap", "artefacts"),
 }
 NAMES = [stage.name for stage in STAGES]
-# The stages that take long enough to be met; the others end in milliseconds.
+# The stages that take long enough to be interrupted; the others take milliseconds.
 LONG = ["qemu", "image", "accelerator", "compile", "run"]
 ENDS = [
     *((stage, os.killpg, signal.SIGINT) for stage in LONG),
@@ -42,7 +43,7 @@ ENDS = [
 
 
 def _cache_that_stops_at(stage: str, place: Path) -> None:
-    """A cache with all that earlier stages made, so that this one must work."""
+    """A cache with the results of all earlier stages, so that this one must run."""
     earlier = NAMES[: NAMES.index(stage)]
     wanted = tuple(f"{build}-" for name in earlier for build in LEAVES[name])
     for done in cache.root().iterdir():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_lab: the one command, on every kernel and engine, held to its promise."""
+"""test_lab: run the lab on every kernel, with every engine, and check the result."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_it_ends_well_and_prints_the_answer_and_the_report(both: Lab) -> None:
 
 
 def test_the_stall_is_real(both: Lab) -> None:
-    """Writes of 0.5 s and more, as the client itself measured them."""
+    """Writes of 0.5 s and more, as measured by the client."""
     slow = [row for row in both.lines("writer.jsonl") if row["ev"] == "client_write"]
     assert len([row for row in slow if row["dur_ns"] >= 500_000_000]) >= 3
 
@@ -64,15 +64,15 @@ def test_the_explainer_agrees_with_the_injected_truth(both: Lab) -> None:
 def test_the_engines_agree(both: Lab) -> None:
     """Same stalled writes, durations within 1 ms or 1 %.
 
-    Only the client's own time may be longer: an emulated guest's writer is
-    kept off its CPU for longer than anything it sleeps on would explain.
+    Only the client's own time may be longer: the writer of an emulated guest is kept
+    off its CPU for longer than its sleeps explain.
     """
     compared = analysed("compare-engines", both.run, "--awake-ms", AWAKE_MS)
     assert compared.returncode == 0, compared.stdout
 
 
 def test_every_event_keeps_the_contract(both: Lab) -> None:
-    """docs/events.schema.json, held against what both engines really printed."""
+    """docs/events.schema.json, compared with the output of both engines."""
     streams = sorted(str(path) for path in (both.run / "events").glob("*.jsonl"))
     assert len(streams) == 2
     checker = str(PROJECT / "tests/scripts/check-schema.py")

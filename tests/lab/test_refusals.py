@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will give make targets a value that is not known, and get one line that
-names it, at once, with nothing started."""
+"""This test will pass unknown values to make targets, and get one line that names the
+value, at once, with nothing started."""
 
 from __future__ import annotations
 

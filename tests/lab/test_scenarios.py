@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_scenarios: each scenario to the chain that it says it must show.
+"""test_scenarios: run each scenario, and check that its expected chain appears.
 
-`make lab` ends well only where the run meets the scenario's `expect` table, at
-least 95 % is explained, nothing was lost, and `writestall check` agrees with what
-was injected. `make test` runs some; `make test-scenarios` all, on every kernel. There
-each runs by every other injector that can do its rules, too, for the stall must not
-depend on who makes the disk slow; and with its bios held the other way: no chain is
-promised for that, but the causes must be right all the same.
+`make lab` succeeds only if the run meets the `expect` table of the scenario, at least
+95 % is explained, nothing was lost, and `writestall check` agrees with what was
+injected. `make test` runs some scenarios; `make test-scenarios` runs all, on every
+kernel. The latter also runs each with every other injector that supports its rules,
+because the stall must not depend on the injector, and with its bios held in the other
+mode: no chain is promised for that, but the causes must still be right.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from machine import recipe
 from support import EVERY, KERNELS, PROJECT
 
 ALL = sorted(path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml"))
-# One of each: a page, the journal, other file systems, an application, the queue,
-# memory, nothing at all. journal-buffer, fio and appenders have tests of their own.
+# One of each kind: a page, the journal, other file systems, an application, the queue,
+# memory, no delay at all. journal-buffer, fio and appenders have their own tests.
 SOME = [
     "btrfs-commit",
     "fsync-storm",
@@ -43,7 +43,7 @@ SOME = [
 
 
 def known_on(scenario: str, kernel: str) -> list[pytest.MarkDecorator]:
-    """A scenario says which kernels it is known on; elsewhere it is skipped."""
+    """A scenario names the kernels that it is known on; it is skipped on others."""
     first = loaded(scenario).kernel.min
     if version(first) <= version(kernel):
         return []
@@ -57,7 +57,7 @@ def loaded(name: str) -> Scenario:
 
 
 def by_others(scenario: str) -> list[str]:
-    """The other injectors that make its chain."""
+    """The other injectors that produce its chain."""
     found = loaded(scenario)
     names = []
     for name in registry.REGISTRY:
@@ -68,16 +68,16 @@ def by_others(scenario: str) -> list[str]:
 
 
 def other_mode(scenario: str) -> str | None:
-    """The other way to hold its bios; None for a scenario that holds none."""
+    """The other mode of its rules; None for a scenario without rules."""
     modes = {rule.mode for rule in loaded(scenario).inject}
     return ("defer" if "sleep" in modes else "sleep") if modes else None
 
 
 def case(scenario: str, kernel: str, *words: str) -> ParameterSet:
-    """A scenario on a kernel; `words` stand between them.
+    """A scenario on a kernel; `words` are put between them.
 
-    What stands before the `::` of an id is what one worker gets, one after the other
-    (pytest-xdist, --dist loadscope).
+    One worker runs all cases whose ids have the same text before `::`, one after the
+    other (pytest-xdist, --dist loadscope).
     """
     name = "-".join([scenario, *words])
     marks = known_on(scenario, kernel)
@@ -117,14 +117,14 @@ def test_its_chain_appears_by_another_injector(
     assert lab.done.returncode == 0, lab.done.stdout + lab.done.stderr[-3000:]
     told = lab.json("manifest.json")["injector"]
     assert told["name"] == injector
-    # What the writes came to went through it.
+    # The roots of the writes lie beyond it.
     assert sum(told["counters"].values()) > 0
     assert not (lab.run / "truth.jsonl").exists()
     assert f"{injector} keeps no record of what it delayed" in lab.done.stderr
 
 
 def hold_to_the_truth(lab: Lab) -> None:
-    """What is explained of the stall time, and how many of the roots are right."""
+    """The explained share of the stall time, and that of correct roots."""
     if not lab.json("summary.json")["stalls"]:
         return
     assert lab.json("summary.json")["share_explained"] >= 0.98
@@ -149,8 +149,9 @@ def test_its_causes_are_right_in_the_other_mode(
     assert lab.done.returncode == 0, lab.done.stdout + lab.done.stderr[-3000:]
     manifest = lab.json("manifest.json")
     assert {rule["mode"] for rule in manifest["scenario"]["inject"]} == {mode}
-    # Some stall nothing that way; an injector that does nothing would look the same.
-    # In sleep mode it may not hold xfsaild, which reclaims memory, and counts that.
+    # Some scenarios stall nothing that way, and neither would an injector that does
+    # nothing. In sleep mode it must not hold xfsaild, which reclaims memory, and counts
+    # that.
     counters = manifest["injector"]["counters"]
     refused = counters["refused_reclaim"]
     assert counters["delayed"] > 0 or 0 < refused == counters["matched"]
@@ -159,7 +160,7 @@ def test_its_causes_are_right_in_the_other_mode(
 
 @pytest.mark.skipif(not EVERY, reason="five runs: make test-scenarios has the time")
 def test_each_remedy_of_gc_log_is_one_and_stands_in_the_table(tmp_path: Path) -> None:
-    """The stop of all threads from one write, and what is left of it in each."""
+    """All threads stop because of one write; each remedy shortens that stop."""
     variants = make(tmp_path, "variants", SCENARIO="gc-log")
     assert variants.done.returncode == 0, variants.done.stderr[-3000:]
     rows = {row["variant"]: row for row in variants.rows("variants.json")}

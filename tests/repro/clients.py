@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""clients: a workload program and its arguments to what it recorded and said."""
+"""clients: run a workload program, and return its record and messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 
 from support import PROJECT
 
-# Ten writes of the size that is written unless another is asked for.
+# Ten writes of the default size.
 GROWN_BYTES = 2000
 HIGHEST_NS = 24 * 3600 * 10**9
 Row = dict[str, Any]
@@ -32,7 +32,7 @@ def start(program: Path, *arguments: object) -> subprocess.Popen[str]:
 def write(
     program: Path, folder: Path, *arguments: object, expect: int = 0
 ) -> tuple[list[Row], str]:
-    """Run to the end with all logs in `folder`; the slow log and stderr."""
+    """Run to the end with all logs in `folder`; return the slow log and stderr."""
     logs = ["--hlog", folder / "w.hlog", "--hlog-service", folder / "s.hlog"]
     logs += ["--slow-log", folder / "w.jsonl"]
     writer = start(program, *logs, *arguments)
@@ -44,9 +44,8 @@ def write(
 def end_by(
     number: signal.Signals, grows: Path, program: Path, *arguments: object
 ) -> None:
-    """Start it for a minute, signal it once a file of its has grown; it must end in
-    order.
-    """
+    """Start it for a minute, and signal it once one of its files has grown; it must end
+    in order."""
     running = start(program, "--duration-s", 60, *arguments)
     deadline_s = time.monotonic() + 30
     while not grows.exists() or grows.stat().st_size < GROWN_BYTES:
@@ -58,15 +57,15 @@ def end_by(
 
 
 def _states(pid: int) -> set[str]:
-    """What its threads do, by the letters of proc_pid_stat(5)."""
+    """The states of its threads, as letters of proc_pid_stat(5)."""
     stats = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/stat")]
     return {stat.rpartition(")")[2].split()[0] for stat in stats}
 
 
 def hold_still(running: subprocess.Popen[str], hold_s: float) -> float:
-    """Stop all its threads for so long; the seconds they stood."""
+    """Stop all its threads for this long; return the seconds that they were stopped."""
     running.send_signal(signal.SIGSTOP)
-    while _states(running.pid) != {"T"}:  # each stops when it next has a CPU
+    while _states(running.pid) != {"T"}:  # each stops when it runs next
         time.sleep(0.001)
     stood_s = time.monotonic()
     time.sleep(hold_s)
@@ -99,7 +98,7 @@ def longest_ns(path: Path) -> float:
 
 
 def refused(program: Path, *arguments: object) -> str:
-    """What bad usage gets: status 2, and this on stderr."""
+    """Bad usage: status 2, and this on stderr."""
     done = subprocess.run(
         [program, *map(str, arguments)], capture_output=True, text=True, check=False
     )
@@ -108,7 +107,7 @@ def refused(program: Path, *arguments: object) -> str:
 
 
 def keeps_the_contract(rows: list[Row]) -> None:
-    """docs/events.schema.json, held against each line."""
+    """Check each line against docs/events.schema.json."""
     schema = json.loads((PROJECT / "docs/events.schema.json").read_text())
     validator = Draft202012Validator(schema)
     for row in rows:
@@ -116,7 +115,7 @@ def keeps_the_contract(rows: list[Row]) -> None:
 
 
 def slow_pipe(path: Path, hold_s: float) -> tuple[Path, threading.Thread]:
-    """A pipe read only after a while: writes fill it and wait, on command."""
+    """A pipe that is read late: writes fill it and wait."""
 
     def read() -> None:
         with path.open("rb") as pipe:

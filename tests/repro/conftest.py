@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""conftest: the compiled parts to the programs that the tests of repro/ start."""
+"""conftest: provide the compiled workload programs to the tests of repro/."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from support import KERNELS
 
 @pytest.fixture(scope="session")
 def workloads(artefacts: Callable[[str], Path]) -> Path:
-    """The folder of latwriter and its like, linked statically: $WORKLOADS, or one
-    made in the image's root.
-    """
+    """The folder of the workload programs, linked statically: $WORKLOADS, or one built
+    in the image's root."""
     if given := os.environ.get("WORKLOADS"):
         return Path(given)
     return artefacts(KERNELS[0])

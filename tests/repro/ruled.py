@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ruled: a good scenario with other rules, and disks for it, for what slows disks."""
+"""ruled: make a valid scenario with other rules, and disks for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INSTEAD = "; use --injector biodelay"
 
 
 def ruled(*rules: str) -> Scenario:
-    """A scenario with these rules in place of its own."""
+    """A scenario with these rules instead of its own."""
     text = GOOD.replace('"ext4"', '"ext4"\nexternal_journal = true')
     text = text.replace("[expect]", "[expect]\nwriter_untouched = false")
     assert f"[[inject]]\n{RULE}" in text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_broker: arrivals and mishaps to requests that add up, records and statuses."""
+"""test_broker: check the records and the exit status of broker, also after failures."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def test_every_request_adds_up_to_the_ns(broker: Path, tmp_path: Path) -> None:
 
 
 def test_threads_that_are_late_themselves_say_so(broker: Path, tmp_path: Path) -> None:
-    """All eight stand still for half a second; the backlog is no more of their own,
-    nor is what a thread had begun by then: that was a slow write."""
+    """All eight stop for half a second. The backlog is not counted as their own delay,
+    and neither is a request that a thread had started: that was a slow write."""
     logs = ("--slow-log", tmp_path / "w.jsonl")
     schedule = ("--duration-s", 3, "--interval-us", 10_000)
     client = start(broker, "--path", tmp_path / "orders", *schedule, *logs)
@@ -72,7 +72,7 @@ def test_threads_that_are_late_themselves_say_so(broker: Path, tmp_path: Path) -
 
 
 def test_waiting_for_a_lock_is_not_being_late(broker: Path, tmp_path: Path) -> None:
-    """Writes of 16 MiB wanted every 10 us: each waits for those before it."""
+    """Writes of 16 MiB, due every 10 us: each waits for the previous ones."""
     rows = run(
         broker,
         tmp_path,
@@ -127,9 +127,8 @@ def test_a_request_holds_its_partitions_lock_alone(
 
 
 def test_one_slow_write_convoys_the_others(broker: Path, tmp_path: Path) -> None:
-    """A partition behind a pipe that is read late: first its own requests wait, then
-    every thread stands at its lock, then all requests wait in the queue.
-    """
+    """A partition on a pipe that is read late: first its own requests wait, then every
+    thread waits for its lock, then all requests wait in the queue."""
     (tmp_path / "orders-0").mkdir()
     _, reader = slow_pipe(tmp_path / "orders-0/00000000.log", 1.5)
     rows = run(broker, tmp_path, "--interval-us", 1000, "--bytes", 16384)
@@ -188,7 +187,7 @@ def test_a_signal_ends_the_run_in_order_with_its_logs(
     assert count(tmp_path / "w.hlog") == end["writes"] + end["missed"]
 
 
-# Each row: arguments, what stderr must be.
+# Each row: arguments, expected stderr.
 BAD = [
     ((), "--path is missing: name a new file or a directory"),
     (("--path", "x", "--partitions", "0"), "--partitions: '0': want N from 1 to 1024"),

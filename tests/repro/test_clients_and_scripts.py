@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will call each program of repro/ with --help, an unknown option and a stray
-word: none does its work."""
+word, and check that none starts its work."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def program(request: pytest.FixtureRequest) -> Path:
 
 
 def _call(program: Path, folder: Path, word: str) -> subprocess.CompletedProcess[str]:
-    """Call a program in a folder where it leaves nothing."""
+    """Call a program in a folder in which it must leave nothing."""
     done = subprocess.run(
         [program, word],
         cwd=folder,

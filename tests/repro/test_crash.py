@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will ask repro/crash for what it must refuse before it touches anything."""
+"""This test will check what repro/crash must refuse before it changes anything."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold what is said of a cut machine's file to what the file holds."""
+"""This test will compare the report on the file of a cut machine with its content."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_dm_delay: a scenario's rules to dm-delay's tables, or to what it cannot do."""
+"""test_dm_delay: translate rules of a scenario into dm-delay's tables, or refuse."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_manifest_says_what_of_a_rule_is_lost() -> None:
     assert row["lost"] == ""
 
 
-# What stands in a rule, and the line that refuses it.
+# The text of a rule, and the line that refuses it.
 REFUSED = [
     ("lanes = 2", "inject[0].lanes: dm-delay delays every bio alike"),
     ("probability = 5", "inject[0].probability: dm-delay delays every bio alike"),
@@ -111,7 +111,7 @@ def test_a_delay_it_cannot_count_is_refused(rule: str, line: str) -> None:
 
 
 def test_a_delay_of_its_own_stands_for_any() -> None:
-    """Whatever shape the rule tells biodelay: the manifest says that it is lost."""
+    """Whatever the distribution for biodelay: the manifest says that it is lost."""
     rule = (
         'submitter = "jbd2/*"\ndelay = "lognormal 8ms 0.8"\nlanes = 1\n'
         'correlation = 300\nmode = "defer"\ndm_delay_ms = 9\n'

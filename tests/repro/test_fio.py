@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_fio: fio's output and latency logs to the record of a client, or one line."""
+"""test_fio: read fio's output and latency logs into a client's record."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ interval_us = 2_000
 
 
 def said(engine: str = "sync", pids: tuple[int, ...] = PIDS) -> str:
-    """fio's JSON between its other lines, as `normal,json` prints them."""
+    """fio's JSON between its other lines, as `normal,json` prints it."""
     told = {
         "global options": {"ioengine": engine},
         "jobs": [{"job_start": EPOCH_MS + at, "job options": {}} for at in range(2)],
@@ -47,7 +47,7 @@ def said(engine: str = "sync", pids: tuple[int, ...] = PIDS) -> str:
 
 
 def line(seq: int, dur_ns: int, late_ns: int = 0, direction: int = 1) -> str:
-    """A line of the completion latency log, late by so much."""
+    """A line of the completion latency log, with this delay."""
     issue_ns = seq * INTERVAL_US * 1_000 + late_ns
     ms = EPOCH_MS + (issue_ns + dur_ns) // MS
     return f"{ms}, {dur_ns}, {direction}, 200, {200 * seq}, 0, {issue_ns}\n"
@@ -89,7 +89,7 @@ def test_only_writes_count(tmp_path: Path) -> None:
 
 
 def test_the_record_is_that_of_any_client(tmp_path: Path) -> None:
-    """A write of 60 ms, and the one behind it, that the schedule wanted 2 ms later."""
+    """A write of 60 ms, and the next one, which was due 2 ms later."""
     behind_ns = 60 * MS - INTERVAL_US * 1_000 + 100
     text = line(0, 60 * MS) + line(1, 500, behind_ns)
     jobs = fio_log.read(said(), logs(tmp_path, text, line(0, 400)), INTERVAL_US)
@@ -100,7 +100,7 @@ def test_the_record_is_that_of_any_client(tmp_path: Path) -> None:
     (slow,) = of_kind(rows, "client_write")
     assert (slow["tid"], slow["dur_ns"]) == (PIDS[0], 60 * MS)
     assert slow["path"] == "lab/gc.log"
-    assert rows[-1]["late_ns"] == 100  # what no write of its own kept it from
+    assert rows[-1]["late_ns"] == 100  # the time that no earlier write explains
     assert count(words.hlog) == count(words.hlog_service) == 3
     assert longest_ns(words.hlog) >= 60 * MS
     corrected = [call.latency_ns for job in jobs for call in job.calls]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_hdr: our own HdrHistogram log, read by HdrHistogram's reader."""
+"""test_hdr: read our own HdrHistogram log with HdrHistogram's reader."""
 
 from __future__ import annotations
 

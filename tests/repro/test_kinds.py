@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_kinds: workloads that are applications, and variants, to records or one line."""
+"""test_kinds: load workloads that are applications, and variants, or refuse them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ on_tmpfs = true
 LATWRITER = GOOD[GOOD.index("[[workload]]") : GOOD.index("[expect]")]
 APPLICATION = GOOD.replace(LATWRITER, SAFEPOINT) + VARIANT
 
-# Each row: a text of APPLICATION, what stands there instead, the whole message.
+# Each row: a text of APPLICATION, its replacement, the whole message.
 BAD_APPLICATION = [
     (
         'kind = "safepoint"',

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_latwriter: schedules and mishaps to counts, logs and exit statuses."""
+"""test_latwriter: check counts, logs and exit status, also after failures."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_stall_counts_for_the_writes_it_kept_from_starting(
         if item.value_iterated_to > 100_000_000
     )
     # One write per ms; those of the last 100 ms of the stall were less late. A busy
-    # machine holds the writer up on its own: the record of every call tells.
+    # machine delays the writer, too, which shows in the record of every call.
     calls = [line for line in lines(tmp_path / "w.jsonl") if "seq" in line]
     ended_ns = [(call["intended_ns"], call["t_ns"] + call["dur_ns"]) for call in calls]
     recorded = sum(end - intended > 100_000_000 for intended, end in ended_ns)
@@ -208,7 +208,7 @@ def test_a_client_that_is_late_itself_says_so(latwriter: Path, tmp_path: Path) -
 def test_a_slow_call_does_not_make_the_client_late(
     latwriter: Path, tmp_path: Path
 ) -> None:
-    """Writes of 16 MiB wanted every 10 us: each waits for the one before."""
+    """Writes of 16 MiB, due every 10 us: each waits for the previous one."""
     sizes = ("--bytes", 16 << 20, "--pwrite", 16 << 20, "--interval-us", 10)
     slow, _ = write(
         latwriter, tmp_path, *("--path", tmp_path / "x", "--duration-s", 1), *sizes
@@ -230,7 +230,7 @@ def test_a_signal_ends_a_long_pause_between_writes(
     assert writer.returncode == 128 + signal.SIGTERM
 
 
-def test_names_from_hell_come_out_as_json(latwriter: Path, tmp_path: Path) -> None:
+def test_hostile_names_are_valid_json(latwriter: Path, tmp_path: Path) -> None:
     folder = tmp_path / 'quote"\\new\nline'
     folder.mkdir()
     name = os.fsdecode("bad\xff\xc3(ü\x7f".encode("latin-1")) + "日本.log"
@@ -243,7 +243,7 @@ def test_names_from_hell_come_out_as_json(latwriter: Path, tmp_path: Path) -> No
     assert slow[1]["path"] == 'quote"\\new\nline/bad\ufffd\ufffd(\ufffd\x7f日本.log'
 
 
-# Each row: arguments, what stderr must be.
+# Each row: arguments, expected stderr.
 BAD = [
     ((), "--path is missing: name a new file or a directory"),
     (("--path", "x", "--writers", "0"), "--writers: '0': want N from 1 to 1024"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_memory: a scenario's [memory] to its swap and its cgroup, or to one line."""
+"""test_memory: set up swap and cgroup of a scenario's [memory], or refuse it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_modes: a scenario's bios held another way than it says, or one line why not."""
+"""test_modes: override the mode of a scenario's rules, or refuse it in one line."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_plan: disks, options and a workload to cells; what is finished stays."""
+"""test_plan: plan cells from disks, options and a workload; keep finished cells."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_load_is_a_share_of_what_the_workload_asks_for() -> None:
     for cell in cells:
         (work,) = reading.parse(cell.text, "x", Path(cell.scenario).stem).workload
         assert work.interval_us == {50: 8_000, 100: 4_000}[cell.load]
-    # What was run without the other load stays as it is.
+    # Cells that were run without the other load are unchanged.
     alone = plan.make(wanted("xfs-default", "tmpfs"))[1]
     assert {one.text for one in alone} <= {one.text for one in cells}
     assert {one.name for one in alone} <= {one.name for one in cells}

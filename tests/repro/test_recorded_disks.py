@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will make tables of what people record of a disk, in every tool's form."""
+"""This test will make tables from recordings of disks, in the format of every tool."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MS, US = 1_000_000, 1_000
 
 @pytest.fixture
 def log(tmp_path: Path) -> Callable[[str | bytes, str], Path]:
-    """Write a log of this content and name."""
+    """Write a log with this content and name."""
 
     def write(content: str | bytes, name: str = "log") -> Path:
         path = tmp_path / name
@@ -36,7 +36,7 @@ Log = Callable[..., Path]
 
 
 def ends_ns(capsys: Capture, *words: object) -> tuple[int, int, str]:
-    """The least and the largest delay of the table, and what is said beside it."""
+    """The smallest and the largest delay of the table, and the messages."""
     assert main([str(word) for word in words]) == 0
     out, err = capsys.readouterr()
     name, *points = out.split()
@@ -83,7 +83,7 @@ def test_fio_3(form: str, log: Log, capsys: Capture) -> None:
 
 @pytest.mark.parametrize("form", ["4 columns", "offset"])
 def test_fio_2(form: str, log: Log, capsys: Capture) -> None:
-    """Latencies in us: in ns the disk would have been idle nearly all the time."""
+    """Latencies in us: read as ns the disk would be idle nearly all the time."""
     path = log(fio_log(form, [2_000, 7_000, 9_000], lambda at: 0))
     low, high, said = ends_ns(capsys, "fio", path)
     assert (low, high) == (2 * MS, 9 * MS) and "taken as us; --unit" in said
@@ -92,7 +92,7 @@ def test_fio_2(form: str, log: Log, capsys: Capture) -> None:
 
 
 def test_fio_direction(log: Log, capsys: Capture) -> None:
-    """Reads and writes are counted, and one of them may be picked."""
+    """Reads and writes are counted, and one of them may be selected."""
     values = [at * MS for at in range(1, 9)]
     path = log(fio_log("priority", values, lambda at: at % 2))
     assert "(read 4, write 4)" in ends_ns(capsys, "fio", path)[2]
@@ -102,7 +102,7 @@ def test_fio_direction(log: Log, capsys: Capture) -> None:
 
 
 def test_other_logs_of_fio_are_refused_by_name(log: Log, capsys: Capture) -> None:
-    """--write_hist_log has a column for each bin; bandwidth is no latency."""
+    """--write_hist_log has a column for each bin; a bandwidth is not a latency."""
     bins = ", ".join(map(str, range(1216)))
     path = log(f"1000, 0, 4096, {bins}\n2000, 0, 4096, {bins}\n", "x_clat_hist.1.log")
     line = refused(capsys, "fio", path)
@@ -118,7 +118,7 @@ def fio_json(part: dict[str, object], key: str = "clat_ns") -> str:
 
 
 def test_json_of_fio(log: Log, capsys: Capture) -> None:
-    """The bins of json+, else what lies between its percentiles; us before 3.0."""
+    """The bins of json+, else values between percentiles; us before 3.0."""
     bins = {str(3 * MS): 50, str(4 * MS): 49, str(80 * MS): 1}
     path = log(fio_json({"min": 3 * MS, "max": 80 * MS, "bins": bins}))
     low, high, said = ends_ns(capsys, "fio", path)
@@ -165,7 +165,7 @@ BIOSNOOP = {
 
 @pytest.mark.parametrize("form", BIOSNOOP)
 def test_biosnoop(form: str, log: Log, capsys: Capture) -> None:
-    """Opening lines and ^C are passed over; two of them tell the direction."""
+    """Header lines and ^C are skipped; each of two columns may have the direction."""
     directed = ["--direction", "write"] if form in ("bcc", "libbpf") else []
     path = log(BIOSNOOP[form])
     low, high, said = ends_ns(capsys, "biosnoop", path, *directed)
@@ -193,7 +193,7 @@ BIOLATENCY = {
 
 @pytest.mark.parametrize("form", BIOLATENCY)
 def test_biolatency(form: str, log: Log, capsys: Capture) -> None:
-    """Evenly spread inside each bucket; the unit is what the heading says."""
+    """Uniform inside each bucket; the unit is that of the heading."""
     path = log(BIOLATENCY[form])
     low, high, said = ends_ns(capsys, "biolatency", path)
     assert (low, high) == (512 * US, 2048 * US) and "40 delays" in said
@@ -221,7 +221,7 @@ BLKPARSE = (
 
 
 def test_blkparse(log: Log, capsys: Capture) -> None:
-    """A request ends with its last part; one that went back begins anew."""
+    """A request ends with its last part; a requeued one starts again."""
     low, high, said = ends_ns(capsys, "blkparse", log(BLKPARSE))
     assert (low, high) == (2 * MS, 9 * MS) and "(write 3)" in said
     assert "3 delays" in said and "median 6 ms" in said
@@ -244,7 +244,7 @@ def test_compressed_and_standard_input(
 
 
 def test_bad_lines_have_file_and_number(log: Log, capsys: Capture) -> None:
-    """The first ones are shown, all are counted; a log of nothing else is refused."""
+    """The first ones are printed, all are counted; a log with no others is refused."""
     path = log("5\n6\nx y\n\n-3\nnan\n7\nlast\n")
     _, _, said = ends_ns(capsys, "numbers", path)
     assert f"{path}:3: passed over: 'x y'" in said and f"{path}:5:" in said
@@ -255,7 +255,7 @@ def test_bad_lines_have_file_and_number(log: Log, capsys: Capture) -> None:
 
 
 def test_the_picture_of_the_distribution(log: Log, capsys: Capture) -> None:
-    """Its rows add up, and the tallest is where the most delays are."""
+    """Its rows add up, and the longest is where most delays are."""
     path = log("".join(f"{at}\n" for at in [5000] * 90 + [80_000] * 10))
     _, _, said = ends_ns(capsys, "numbers", path)
     rows = [line for line in said.splitlines() if " % " in line and "#" in line]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold labrun to its rooms: imports between them go one way."""
+"""This test will check that imports between the rooms of labrun go one way."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import labrun
 PACKAGE = Path(labrun.__file__).parent
 # A room imports from itself and from those before it.
 ROOMS = "scenario comparison setup injectors workloads run crash".split()
-# Modules outside rooms are for all: they import from each other alone.
+# Modules outside rooms may be imported by all; they import only each other.
 SHARED = "command_line errors process progress steps stop".split()
 MOST_FILES = 20
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_rule: a scenario's [[inject]] to biodelay's attributes, or to one line."""
+"""test_rule: translate a scenario's [[inject]] into biodelay's attributes, or refuse
+it."""
 
 from __future__ import annotations
 
@@ -109,7 +110,7 @@ def test_everything_else_is() -> None:
     assert made["flags_any"] == "META,FUA"
     assert made["burst"] == "6 7"
     assert made["space"] == "5"
-    # The module knows them all: its own document is held against it.
+    # The module has all of them: a guest test compares it with its document.
     known = re.findall(
         r"^\| `(\w+)` \|", (PROJECT / "kmod/README.md").read_text(), re.M
     )
@@ -158,7 +159,7 @@ def test_dry_run_puts_the_file_system_on_the_loop_device(tmp_path: Path) -> None
 def test_the_kept_record_is_utf_8(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The module passes a task's name on as it is; a name may hold any byte."""
+    """The module passes a task's name unchanged; a name may have any byte."""
     source, truth = tmp_path / "record", tmp_path / "truth.jsonl"
     source.write_bytes(
         '{"comm":"é\xff"}\n'.encode("latin-1") + b'{"comm":"\xc3\xa9"}\n'

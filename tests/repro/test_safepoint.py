@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_safepoint: stops, their log and mishaps to counts, records and statuses."""
+"""test_safepoint: check the records and the exit status of safepoint, also after
+failures."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ MS = 1_000_000
 def run(
     program: Path, folder: Path, *arguments: object, seconds: int = 2
 ) -> list[dict[str, Any]]:
-    """Every pause as a line, besides the other logs."""
+    """Every pause as a line, in addition to the other logs."""
     rows, _ = write(
         program,
         folder,
@@ -52,7 +53,7 @@ def test_every_pause_stops_every_thread_and_adds_up(
         parts = pause["reach_ns"], pause["log_ns"], pause["release_ns"]
         assert all(part >= 0 for part in parts)
         assert sum(parts) == pause["dur_ns"]
-    # Threads leave one by one at the very end; until then all of them stand.
+    # Threads end one by one at the end of the run; until then all are stopped.
     assert {pause["threads"] for pause in pauses[:-1]} == {5}
     for pause in pauses[:-1]:
         assert pause["log_ns"] <= pause["shortest_ns"]
@@ -96,10 +97,10 @@ def test_a_stopped_program_asks_for_no_stop_it_slept_through(
     hold_still(running, 1)
     running.communicate(timeout=60)
     assert running.returncode == 0
-    # 60 times on the schedule, 20 of them while it stood still.
+    # 60 scheduled times, 20 of them while it was stopped.
     assert of_kind(lines(tmp_path / "w.jsonl"), "pause")[-1]["seq"] > 50
     assert lines(tmp_path / "w.jsonl")[-1]["pauses"] < 45
-    # The units of work were wanted all the same.
+    # The units of work were due all the same.
     assert count(tmp_path / "w.hlog") == 8 * 300
     assert longest_ns(tmp_path / "w.hlog") > 900 * MS
 
@@ -108,7 +109,7 @@ def test_a_stopped_program_asks_for_no_stop_it_slept_through(
 def test_a_slow_log_stops_all_threads_unless_it_is_asynchronous(
     safepoint: Path, tmp_path: Path, how: tuple[str, ...]
 ) -> None:
-    """The log is a pipe that nobody reads for a while: a write to it waits."""
+    """The log is a pipe that is read late: a write to it waits."""
     pipe, reader = slow_pipe(tmp_path / "pipe", 1.5)
     rows, _ = write(
         safepoint,
@@ -182,7 +183,7 @@ def test_an_asynchronous_log_drops_what_its_queue_cannot_hold(
     assert end["writes"] + end["dropped"] == end["pauses"]
 
 
-# Each row: arguments, what stderr must be.
+# Each row: arguments, expected stderr.
 BAD = [
     ((), "--path is missing: name a new file or a directory"),
     (("--path", "x", "--threads", "0"), "--threads: '0': want N from 1 to 1024"),

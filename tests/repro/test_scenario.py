@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_scenario: scenario texts to records, or to one line that says what is wrong."""
+"""test_scenario: load scenario files, or refuse them with one line that names the
+mistake."""
 
 from __future__ import annotations
 
@@ -70,7 +71,7 @@ def test_a_scenario_with_only_the_required_keys_has_the_documented_defaults() ->
     assert found.expect.writer_untouched
 
 
-# Each row: a text of GOOD, what stands there instead, the whole message.
+# Each row: a text of GOOD, its replacement, the whole message.
 BAD = [
     (
         "delay_us = 300_000",
@@ -271,7 +272,7 @@ KEYS = st.sampled_from(
         "mode",
     ]
 )
-# Surrogates cannot stand in a TOML file.
+# TOML files cannot have surrogates.
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 VALUES = st.recursive(
     st.booleans()

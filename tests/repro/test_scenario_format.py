@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_scenario_format: docs/scenario-format.md against the loader's own table."""
+"""test_scenario_format: compare docs/scenario-format.md with the loader's table."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HEADING = "| key | value | range | default | meaning |"
 
 
 def value(hint: Any, key: schema.Key) -> str:
-    """What the second column says of a key: its type, and its unit."""
+    """The second column for a key: its type, and its unit."""
     if type(None) in typing.get_args(hint):
         hint = typing.get_args(hint)[0]
     if dataclasses.is_dataclass(hint):
@@ -47,7 +47,7 @@ def value(hint: Any, key: schema.Key) -> str:
 
 
 def limits(key: schema.Key) -> str:
-    """What the third column says of a key."""
+    """The third column for a key."""
     if key.choices:
         return ", ".join(f"`{choice}`" for choice in key.choices)
     if key.pattern_help:
@@ -58,7 +58,7 @@ def limits(key: schema.Key) -> str:
 
 
 def default(field: dataclasses.Field[Any]) -> str:
-    """What the fourth column says of a key."""
+    """The fourth column for a key."""
     if field.default_factory is not dataclasses.MISSING:
         return "empty" if field.default_factory is dict else "its defaults"
     if field.default is dataclasses.MISSING:
@@ -73,7 +73,7 @@ def default(field: dataclasses.Field[Any]) -> str:
 
 
 def rows(record: type[Any]) -> list[str]:
-    """The table rows a record asks for, in its order."""
+    """The expected table rows of a record, in its order."""
     hints = typing.get_type_hints(record)
     return [
         f"| `{field.name}` | {value(hints[field.name], schema.key_of(field))}"

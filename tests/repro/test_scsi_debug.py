@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_scsi_debug: a scenario's rules to scsi_debug's parameters, or to a refusal."""
+"""test_scsi_debug: translate a scenario's rules into scsi_debug's parameters, or
+refuse."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ def test_the_manifest_says_what_of_a_rule_is_lost() -> None:
     ]
 
 
-# What stands in a rule, and the line that refuses it.
+# The text of a rule, and the line that refuses it.
 REFUSED = [
     ("probability = 5", "inject[0].probability: scsi_debug delays every bio alike"),
     ("correlation = 5", "inject[0].correlation: scsi_debug delays every bio alike"),
@@ -100,7 +101,7 @@ def test_a_delay_it_cannot_make_is_refused(rule: str, line: str) -> None:
 
 
 def test_a_delay_of_its_own_stands_for_any() -> None:
-    """Whatever shape the rule tells biodelay: the manifest says that it is lost."""
+    """Whatever the distribution for biodelay: the manifest says that it is lost."""
     rule = (
         'submitter = "jbd2/*"\ndelay = "lognormal 8ms 0.8"\nlanes = 2\n'
         "correlation = 300\nscsi_debug_ms = 9\n"

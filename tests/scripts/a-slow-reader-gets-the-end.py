@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will leave a tracer's lines unread until it can write no more, stop it,
-and then read every line up to its `end`."""
+"""This test will leave a tracer's lines unread until it cannot write more, stop it, and
+then read every line up to its `end`."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from typing import IO
 import lab
 
 SCRIPT = "slow_writes"
-# Top of the stack of a process that waits for room in a pipe (fs/pipe.c): 6.12's name,
-# 7.2's. Its wchan would be "0" on 5.10.
+# Top of the stack of a process that waits for room in a pipe (fs/pipe.c): the name in
+# 6.12 and that in 7.2. Its wchan would be "0" on 5.10.
 WAITS_FOR_ROOM = ("[<0>] pipe_write+", "[<0>] anon_pipe_write+")
 
 
 def write_on(path: Path) -> None:
-    """Rows without end: a write every millisecond."""
+    """Endless rows: one write every millisecond."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT)
     while True:
         os.pwrite(fd, b"x" * 200, 0)
@@ -69,7 +69,7 @@ def stuck(pid: int) -> bool:
 
 
 def rest(pipe: IO[bytes], engine: str) -> None:
-    """Read to the end and hold the last line to the count of the others."""
+    """Read to the end and compare the last line with the count of the others."""
     text = pipe.read()
     lab.expect(text.endswith(b"\n"), f"{engine}: the last line is cut off")
     last = json.loads(text.splitlines()[-1])
@@ -86,7 +86,7 @@ def read_late(engine: str, modules: Path) -> None:
         with writer(lab.MOUNT / f"{engine}.log"):
             lab.until(lambda: stuck(process.pid))
             process.send_signal(signal.SIGINT)
-            time.sleep(1)  # whatever it does to its tracer is done now
+            time.sleep(1)  # what follows no longer affects the tracer
             rest(process.stdout, engine)
         status = process.wait(timeout=lab.ARMED_WITHIN_S)
         lab.expect(status == 0, f"{engine}: status {status}")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will stall five writes and two fsyncs, and see slow_writes tell of the same
-ones as libbpf-tools' ext4slower, and stalled_writes of as much sleep as its offcputime,
-with both engines, all at the same time."""
+"""This test will stall five writes and two fsyncs, and check that slow_writes reports
+the same ones as ext4slower of libbpf-tools, and stalled_writes the same sleep as its
+offcputime, with both engines, all at the same time."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ HOLDS_S = (0.23, 0.31, 0.37, 0.41, 0.47, 0.29, 0.43)
 WRITES = 5  # of these; the rest are fsyncs
 STALL_MS = 200
 MARGIN_NS = 1_000_000
-# What offcputime prints behind each stack: who, then the microseconds.
+# What offcputime prints after each stack: the task, then the microseconds.
 OFF_CPU = re.compile(r"^ +- +.* \((\d+)\)\n +(\d+)$", re.MULTILINE)
 Calls = dict[tuple[object, ...], int]  # pid, type, bytes, offset, file: ns
 
 
 class Witness:
-    """One of libbpf-tools at work, its output in a file."""
+    """A running tool of libbpf-tools, its output in a file."""
 
     def __init__(self, tool: str, *options: str) -> None:
         self._output = Path(f"/tmp/{tool}-{os.getpid()}")
@@ -40,7 +40,7 @@ class Witness:
             self.process = subprocess.Popen(command, stdout=file)
 
     def wait_armed(self) -> None:
-        """Return once it holds BPF links, and for a while no more than it did."""
+        """Return once it has BPF links, and their number has not grown for a while."""
         seen: list[int] = [0]
 
         def settled() -> bool:
@@ -55,7 +55,7 @@ class Witness:
         return sum("link_type:" in lab.contents(info) for info in folder.iterdir())
 
     def stop(self) -> str:
-        """All that it printed."""
+        """Stop it, and return all that it printed."""
         self.process.send_signal(signal.SIGINT)
         self.process.wait(timeout=lab.ARMED_WITHIN_S)
         return self._output.read_text()
@@ -63,7 +63,7 @@ class Witness:
 
 @contextmanager
 def witnesses() -> Iterator[tuple[Witness, Witness]]:
-    """ext4slower and offcputime, armed; whatever happens they are gone afterwards."""
+    """ext4slower and offcputime, armed; stopped at the end in any case."""
     slower = Witness("ext4slower", "--csv", "--min", str(STALL_MS))
     asleep = Witness("offcputime", "--state", "2")
     try:
@@ -88,7 +88,7 @@ def sync(path: Path, _: int) -> None:
 
 
 def stall(disk: lab.Disk, number: int, hold_s: float) -> int:
-    """One call on a file of its own, held; the pid of the task that did it."""
+    """One call on its own file, held; return the pid of the task."""
     path = lab.unread(f"{number}.log")
     body: Callable[[Path, int], None] = write
     if number >= WRITES:
@@ -112,14 +112,15 @@ def seen_by_ext4slower(text: str, pids: list[int]) -> Calls:
 def identity(
     pid: int, kind: str, name: str, count: object, offset: object
 ) -> tuple[object, ...]:
-    """What one call is known by; of an fsync ext4slower prints a range."""
+    """The identity of a call; for an fsync ext4slower prints a range."""
     if kind == "F":
         return (pid, kind, name)
     return (pid, kind, name, int(str(count)), int(str(offset)))
 
 
 def of_others(disk: lab.Disk, events: list[lab.Event]) -> list[lab.Event]:
-    """The `write` events on the disk but this task's own, which prepares the files."""
+    """The `write` events on the disk without those of this task, which prepares the
+    files."""
     return [e for e in lab.writes_to(disk, events) if e["pid"] != os.getpid()]
 
 
@@ -141,7 +142,7 @@ def close(a_ns: int, b_ns: int) -> bool:
 
 
 def agree(who: str, ours: Mapping[Any, int], theirs: Mapping[Any, int]) -> None:
-    """The same keys, and durations as close as the margin."""
+    """The same keys, and durations within the margin."""
     lab.expect(ours.keys() == theirs.keys(), f"{who}: {ours}, not {theirs}")
     far = {
         key: (ours[key], theirs[key])
@@ -163,7 +164,7 @@ def slept(events: list[lab.Event], pids: list[int]) -> dict[object, int]:
 
 
 def off_cpu(text: str, pids: list[int]) -> dict[object, int]:
-    """The same as offcputime counts it."""
+    """The same, as offcputime counts it."""
     found: dict[object, int] = defaultdict(int)
     for tid, time_us in OFF_CPU.findall(text):
         if int(tid) in pids:

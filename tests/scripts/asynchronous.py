@@ -37,7 +37,7 @@ def vector(parts: list[bytes]) -> tuple[ctypes.Array[ctypes.c_ulong], list[objec
 
 
 def address(thing: Any) -> int:
-    """Of a ctypes object."""
+    """The address of a ctypes object."""
     return ctypes.addressof(thing)
 
 
@@ -83,7 +83,7 @@ class Ring:
 
 @dataclass(frozen=True)
 class Iocb:
-    """A request of AIO's; `at` is an address, or 0."""
+    """An AIO request; `at` is an address, or 0."""
 
     op: int
     fd: int
@@ -101,7 +101,7 @@ class Iocb:
 
 
 def submit(iocbs: list[Iocb]) -> list[int]:
-    """Give them to one io_submit(2) and wait; their results."""
+    """Pass them to one io_submit(2) and wait; return their results."""
     context = ctypes.c_ulong(0)
     call(IO_SETUP, len(iocbs), ctypes.byref(context))
     pointers = (ctypes.c_ulong * len(iocbs))(*(address(i.raw) for i in iocbs))

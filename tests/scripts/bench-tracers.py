@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """bench-tracers: measure the throughput of 200-byte writes under each tracer.
 
-Runs inside a guest. Each round arms every tracer once, between two stretches without
-any, in another order each time. Writes JSON: of every round the writes per second
-with and without the tracer, of all of them, in the median run of some and in the
-fastest tenth of such runs; how often it told nothing of a stall, which does not count;
+Runs inside a guest. Each round arms every tracer once, between two intervals without
+any, in a different order each time. Writes JSON: for every round the writes per second
+with and without the tracer, over all of them, in the median run of some and in the
+fastest tenth of such runs; how often it did not report a stall, which does not count;
 or why a tracer could not be measured.
 """
 
@@ -25,8 +25,9 @@ import peers
 import lab
 
 STRETCH_MS = 2000
-WRITES = 200  # timed together
-# A tracer that is gone leaves the writes as they were, but for a busy host's noise.
+WRITES = 200  # measured together
+# After a tracer has ended, throughput is as before, except for the noise of a busy
+# host.
 LEFT_ALONE = 0.5
 SOURCE = Path(__file__).with_name("writeloop.c")
 Rate = dict[str, float]  # writes per second
@@ -39,7 +40,7 @@ def build(folder: Path) -> Path:
 
 
 def rate(program: Path) -> Rate:
-    """Writes per second over a stretch of time."""
+    """Writes per second over an interval."""
     told = lab.run(program, lab.MOUNT / "bench.log", str(STRETCH_MS), str(WRITES))
     took_ns = sorted(int(line) for line in told.split())
     mean_ns = statistics.mean(took_ns)

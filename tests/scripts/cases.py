@@ -7,7 +7,7 @@ import os
 
 import lab
 
-# The event that a script must print of what happen() does.
+# The event that a script must print for happen().
 REPORTS = {
     "drilldown": "call",
     "journal_commits": "commit",

@@ -15,7 +15,7 @@ SCHEMA = Path(__file__).resolve().parents[2] / "docs/events.schema.json"
 
 
 def complaints(path: Path, validator: Any) -> list[str]:
-    """One line for each event that breaks the contract, and for a bare stream."""
+    """One line for each event that violates the schema, and for an empty stream."""
     found = []
     lines = path.read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(lines, 1):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will stall calls of several tasks on several files at once and find, with
---path and --comm, and with --pid and --device, those that were chosen and no other,
-and the sleeps of all."""
+--path and --comm, and with --pid and --device, the selected calls only, and the sleeps
+of all tasks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Tracing = AbstractContextManager[list[lab.Tracer]]
 
 
 def sync(path: Path, name: str = "other") -> Callable[[], None]:
-    """A task of that name that syncs that file, which has something to sync."""
+    """A task of that name that syncs that file, which is dirty."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"x" * 200)
 
@@ -36,7 +36,7 @@ def sync(path: Path, name: str = "other") -> Callable[[], None]:
 
 
 def stall(disk: lab.Disk, bodies: list[Callable[[], None]]) -> list[int]:
-    """All bodies at once, each in a task of its own, held for HOLD_S; their pids."""
+    """Run all bodies at once, a task each, held for HOLD_S; return their pids."""
     with disk.stalled():
         pids = [lab.child(body) for body in bodies]
         for pid in pids:
@@ -76,11 +76,13 @@ def by_name_and_folder(options: argparse.Namespace, disk: lab.Disk) -> None:
 
 
 def by_family_and_device(options: argparse.Namespace, disk: lab.Disk) -> None:
-    """A process, one that it starts, and one beside them."""
+    """A process, one that it starts, and an unrelated one."""
     hears, tells = os.pipe()
     grandchild = sync(lab.MOUNT / "grandchild.log")
     child = sync(lab.MOUNT / "child.log")
-    beside = sync(lab.MOUNT / "other.log")  # made before the stall, which holds makers
+    beside = sync(
+        lab.MOUNT / "other.log"
+    )  # created before the stall, which would block it
     own: list[int] = []
 
     def family() -> None:

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will force eleven commits, one of them on a stalled disk, and find as many
-`commit` events as the journal itself counts, phases adding up, the stall in one."""
+`commit` events as the journal itself counts, with phases that add up, and the stall in
+one."""
 
 from __future__ import annotations
 
@@ -20,13 +21,13 @@ PHASES = ("locking_ns", "flushing_ns", "logging_ns", "finishing_ns")
 
 
 def counted() -> int:
-    """Transactions since mount, as the journal says (fs/jbd2/journal.c)."""
+    """Transactions since mount, as counted by the journal (fs/jbd2/journal.c)."""
     (info,) = Path("/proc/fs/jbd2").glob("dm-*/info")
     return int(info.read_text().split()[0])
 
 
 def settle() -> int:
-    """Nothing left to commit; the count then."""
+    """Wait until nothing is left to commit; return the count."""
     os.sync()
     lab.run("sync", "--file-system", lab.MOUNT)
     before = -1
@@ -37,8 +38,8 @@ def settle() -> int:
 
 
 def commit(name: str) -> None:
-    """A new file and its fsync: one transaction. It stays empty: for data, fsync
-    would wait before it asks for the commit."""
+    """A new file and its fsync: one transaction. The file stays empty: with data, fsync
+    would wait before it requests the commit."""
     fd = os.open(lab.MOUNT / name, os.O_WRONLY | os.O_CREAT)
     os.fsync(fd)
     os.close(fd)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will stall three of thirteen writes, and see the drill-down find just
-these, times that add up and nesting kept, and name by itself what they wait for, on
-ext4 and on XFS."""
+"""This test will stall three of thirteen writes, and check that the drill-down finds
+exactly these, with times that add up and their nesting, and names what they wait for
+without help, on ext4 and on XFS."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STALL_US = 500_000
 WRITES = 13
 STALLED = (3, 5, 11)
 DRILLDOWN = lab.PROJECT / "trace/drilldown"
-# mm/filemap.c, with folios and before there were any
+# mm/filemap.c, with folios and before folios
 SLEEPERS = ("folio_wait_bit_common", "wait_on_page_bit_common")
 FUNCTIONS = ("vfs_write", "ext4_file_write_iter", "file_write_and_wait_range")
 
@@ -38,7 +38,7 @@ def write_and_stall() -> None:
 
 
 def drilldown(modules: Path, *how: str) -> str:
-    """The drill-down of this script's own writes; what it printed."""
+    """Run the drill-down on this script's own writes; return its output."""
     module = modules / "drilldown.ko"
     command = ["env", f"PYTHONPATH={lab.PROJECT}/analysis", str(DRILLDOWN)]
     command += [*how, "--stall-us", str(STALL_US)]
@@ -96,7 +96,7 @@ def check_auto(modules: Path) -> None:
 
 
 def check_refusal(modules: Path) -> None:
-    """A function that is not there: one line that names it, and nothing loaded."""
+    """An unknown function: one line that names it, and nothing is loaded."""
     module = str(modules / "drilldown.ko")
     command = [str(DRILLDOWN), "--functions", "no_such_function", "--module", module]
     command += ["-p", str(os.getpid())]

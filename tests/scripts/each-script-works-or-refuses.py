@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will start each script with each engine, and find it telling of what was
-made to happen before it, or refusing in one line that says what to use instead.
+"""This test will start each script with each engine, and check that it reports an event
+that was caused, or refuses in one line that names an alternative.
 
-What it found is a line for each, which docs/kernel-support.md is made of.
+It prints one line for each result, from which docs/kernel-support.md is made.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NEEDS = {"drilldown": ("--functions", "vfs_write")}
 
 
 def scripts() -> list[str]:
-    """Those of either engine."""
+    """The scripts of both engines."""
     found = [*lab.PROJECT.glob("stap/*.stp"), *lab.PROJECT.glob("bpf/*.bt")]
     return sorted({path.stem for path in found})
 
@@ -39,7 +39,7 @@ def refusal(tracer: lab.Tracer) -> str:
 
 
 def verdict(disk: lab.Disk, engine: str, script: str, modules: Path) -> str:
-    """How a script refuses; nothing where it works."""
+    """How a script refuses; empty if it works."""
     kind = cases.REPORTS[script]
     tracer = lab.Tracer(engine, script, modules, *NEEDS.get(script, ()))
     try:

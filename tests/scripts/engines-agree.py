@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will let both engines watch eleven stalls of three tasks at the same time
+"""This test will let both engines trace eleven stalls of three tasks at the same time
 and find the same stalled writes, durations within 1 ms or 1 %, and the same sleeps."""
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ STALL_US = 100_000
 # A sleep this far above the floor is an event for both engines.
 CLEAR_NS = 3_000_000
 MARGIN_NS = 1_000_000
-# Each engine reads its own clock, one after the other. A host that takes the
-# processor away from the guest in between tells them apart by what it took:
-# for sleeps of a few milliseconds, one in ten may differ for that.
+# Each engine reads its own clock, one after the other. If the host suspends the CPU in
+# between, their times differ by that: one in ten sleeps of a few milliseconds may
+# differ for this reason.
 SHORT_SLEEPS_CLOSE = 0.9
 STARTS_WITHIN_NS = 20_000_000
 
@@ -32,7 +32,7 @@ def write_once(name: str) -> None:
 
 
 def workload(disk: lab.Disk) -> list[int]:
-    """One round of stalled writers for each length; all their pids."""
+    """One round of stalled writers for each duration; return all their pids."""
     names = [f"writer{i}.log" for i in range(WRITERS)]
     for name in names:
         (lab.MOUNT / name).write_bytes(b"y" * 200)
@@ -54,7 +54,7 @@ def close(a_ns: int, b_ns: int) -> bool:
 
 
 def agree_on_writes(one: list[lab.Event], other: list[lab.Event]) -> None:
-    """Same writes in the same order; every duration close."""
+    """Same writes in the same order; all durations within the margin."""
     keys = ("tid", "call", "fd", "dev", "ino", "path", "offset", "bytes", "ret")
     lab.expect(len(one) == len(other), f"{len(one)} and {len(other)} writes")
     for a, b in zip(one, other, strict=True):
@@ -65,7 +65,7 @@ def agree_on_writes(one: list[lab.Event], other: list[lab.Event]) -> None:
 
 
 def twin(event: lab.Event, others: list[lab.Event]) -> lab.Event:
-    """The same sleep as the other engine saw it."""
+    """The same sleep in the other engine's events."""
     for other in others:
         if (
             all(event[key] == other[key] for key in ("tid", "kstack"))
@@ -76,7 +76,7 @@ def twin(event: lab.Event, others: list[lab.Event]) -> lab.Event:
 
 
 def agree_on_blocks(one: list[lab.Event], other: list[lab.Event]) -> None:
-    """Every clear sleep of either is in the other; their durations are close."""
+    """Every clear sleep of one is in the other, with a duration within the margin."""
     pairs = [(e, twin(e, b)) for a, b in ((one, other), (other, one)) for e in clear(a)]
     far = [(a, b) for a, b in pairs if not close(a["dur_ns"], b["dur_ns"])]
     lab.expect(

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will kill each tracer in the middle of its work and find complete lines,
-no `end`, a launcher that fails with one line, and nothing left behind."""
+"""This test will kill each tracer during its work and find complete lines, no `end`, a
+launcher that fails with one line, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def sync(path: Path) -> None:
 
 
 def busy(disk: lab.Disk) -> None:
-    """Leave a few events behind."""
+    """Cause a few events."""
     for i in range(5):
         path = lab.MOUNT / f"{i}.log"
         path.write_bytes(b"x")
@@ -40,7 +40,7 @@ def busy(disk: lab.Disk) -> None:
 
 
 def left_behind(engine: str) -> str:
-    """What of a dead tracer is still there: its module, its programs."""
+    """What a dead tracer has left behind: its module, its programs."""
     if engine == "stap":
         return lab.run("grep", "-c", "", "/proc/modules") and "\n".join(
             line

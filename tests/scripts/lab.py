@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """lab: provide a disk that stalls on command, and tracers.
 
-Runs inside a guest, as root, on its scratch disk /dev/vdb. A stall is
-`dmsetup suspend` below a file system: what needs the disk then sleeps until
-`dmsetup resume`, and owes nothing to the project's own injector.
+Runs inside a guest, as root, on its scratch disk /dev/vdb. A stall is `dmsetup suspend`
+below a file system: tasks that need the disk then sleep until `dmsetup resume`,
+independently of the project's own injector.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ Event = dict[str, Any]
 
 
 class FoundError(Exception):
-    """What was found instead of what was expected."""
+    """The difference between what was found and what was expected."""
 
 
 def expect(truth: bool, message: str) -> None:
-    """Fail the test with message unless truth."""
+    """Fail the test with message unless truth holds."""
     if not truth:
         raise FoundError(message)
 
@@ -59,7 +59,7 @@ def release() -> tuple[int, int]:
 
 
 def serving() -> tuple[str, ...]:
-    """The engines whose scripts the running kernel does not make refuse."""
+    """The engines whose scripts work on the running kernel."""
     known = tomllib.loads(KERNELS.read_text())["kernel"]
     kernel = known.get("{}.{}".format(*release()), {})
     return ENGINES if kernel.get("bpftrace", True) else ENGINES[:1]
@@ -74,7 +74,7 @@ class Disk:
 
     @contextmanager
     def stalled(self) -> Iterator[None]:
-        """While this lasts, nothing reaches the disk and writers may dirty pages."""
+        """Suspend the disk: nothing reaches it, and writers may dirty pages."""
         run("dmsetup", "suspend", "--nolockfs", "--noflush", "lab")
         try:
             yield
@@ -83,14 +83,14 @@ class Disk:
 
 
 def xfs() -> str:
-    """mkfs.xfs with what a kernel of this age can mount, where it is told."""
+    """mkfs.xfs with the features that an old kernel can mount, if requested."""
     options = Path("/usr/share/xfsprogs/mkfs/lts_{}.{}.conf".format(*release()))
     return f"mkfs.xfs -q -f{f' -c options={options}' if options.exists() else ''}"
 
 
 @contextmanager
 def disk(mkfs: str = "mkfs.ext4 -q -F") -> Iterator[Disk]:
-    """Make, mount and at the end remove the stalling disk."""
+    """Create and mount the stalling disk, and remove it at the end."""
     sectors = run("blockdev", "--getsz", DISK).strip()
     run("dmsetup", "create", "lab", "--table", f"0 {sectors} linear {DISK} 0")
     run("dmsetup", "mknodes")
@@ -107,7 +107,7 @@ def disk(mkfs: str = "mkfs.ext4 -q -F") -> Iterator[Disk]:
 
 
 def unread(name: str, pages: int = 64) -> Path:
-    """A file whose blocks are on the disk and whose pages are not in memory."""
+    """A file with blocks on the disk and no pages in memory."""
     path = MOUNT / name
     path.write_bytes(b"x" * pages * PAGE)
     fd = os.open(path, os.O_RDWR)
@@ -124,7 +124,7 @@ def launcher(engine: str) -> list[str]:
 
 
 class Tracer:
-    """One engine's launcher at work, its lines in a file."""
+    """A running launcher of one engine, its lines in a file."""
 
     def __init__(self, engine: str, script: str, modules: Path, *options: str) -> None:
         self.engine = engine
@@ -140,7 +140,7 @@ class Tracer:
         )
 
     def wait_armed(self) -> None:
-        """Return once the `begin` line is there."""
+        """Return once the `begin` line is printed."""
         until(lambda: self.lines() > 0 or self.process.poll() is not None)
         expect(self.process.poll() is None, f"{self.engine}: {self.complaint()}")
         told = f"{self.script} on {os.uname().release}; stop with Ctrl-C"
@@ -151,17 +151,17 @@ class Tracer:
         return self.output.read_bytes().count(b"\n") if self.output.exists() else 0
 
     def complaint(self) -> str:
-        """What the launcher and its engine said, the last lines."""
+        """The last messages of the launcher and its engine."""
         return " | ".join(self.messages.read_text().splitlines()[-5:])
 
     def events(self) -> list[Event]:
-        """Every line as an event; a line that is no JSON fails the test."""
+        """Every line as an event; a line that is not JSON fails the test."""
         text = self.output.read_bytes().decode()  # strict UTF-8
         expect(text.endswith("\n"), f"{self.engine}: the last line is cut off")
         return [json.loads(line) for line in text.splitlines()]
 
     def stop(self, number: int = signal.SIGINT) -> list[Event]:
-        """Stop in order; the events, begin and end checked and taken off."""
+        """Stop in order; return the events without begin and end, which are checked."""
         self.process.send_signal(number)
         status = self.process.wait(timeout=ARMED_WITHIN_S)
         expect(status == 0, f"{self.engine} ended with {status}: {self.complaint()}")
@@ -175,7 +175,7 @@ class Tracer:
         return inner
 
     def end(self) -> None:
-        """Be gone, whatever was the matter."""
+        """Stop it in any case."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
             self.process.wait(timeout=ARMED_WITHIN_S)
@@ -188,7 +188,7 @@ def tracing(
     *options: str,
     script: str = "stalled_writes",
 ) -> Iterator[list[Tracer]]:
-    """Armed tracers; whatever happens they are gone afterwards."""
+    """Armed tracers; stopped at the end in any case."""
     tracers = [Tracer(engine, script, modules, *options) for engine in engines]
     try:
         for tracer in tracers:
@@ -200,7 +200,7 @@ def tracing(
 
 
 def until(condition: Callable[[], bool], limit_s: float = ARMED_WITHIN_S) -> None:
-    """Wait for a condition; the limit guards against waiting for ever."""
+    """Wait for a condition, with a time limit as a failure guard."""
     deadline = time.monotonic() + limit_s
     while not condition():
         expect(time.monotonic() < deadline, f"nothing happened within {limit_s} s")
@@ -208,7 +208,7 @@ def until(condition: Callable[[], bool], limit_s: float = ARMED_WITHIN_S) -> Non
 
 
 def contents(path: Path) -> str:
-    """What a file below /proc holds; nothing where it has gone."""
+    """The content of a file below /proc; empty if it is gone."""
     try:
         return path.read_text(errors="replace")
     except OSError:
@@ -253,12 +253,12 @@ def child(body: Callable[[], None]) -> int:
 
 
 def reap(pid: int) -> int:
-    """Wait for a child; its exit status as a shell shows it."""
+    """Wait for a child; return its exit status as a shell shows it."""
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def stalled_child(lab: Disk, body: Callable[[], None], hold_s: float) -> int:
-    """A child whose body needs the disk, held for hold_s; its pid, reaped."""
+    """A child whose body needs the disk, held for hold_s; return its pid, reaped."""
     with lab.stalled():
         pid = child(body)
         wait_blocked(pid)
@@ -273,7 +273,7 @@ def writes_to(lab: Disk, events: list[Event]) -> list[Event]:
 
 
 def told(program: Callable[[], int]) -> int:
-    """The status of a program that is no test; what it found wrong is one line, 1."""
+    """The status of a program that is not a test: 1 and one line if it fails."""
     try:
         return program()
     except FoundError as error:

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will stall threads of one process together, a task that is killed in it,
-one that execs right after, and two that get the same pid, and find one `write` each."""
+"""This test will stall threads of one process together, a task that is killed
+meanwhile, one that execs right after, and two that get the same pid, and find one
+`write` each."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will let 613 threads wait for one page, more than SystemTap's script has
-room for, and find each of them in a `page_lock` event or counted in a `lost` one."""
+slots for, and find each of them in a `page_lock` event or counted in a `lost` one."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def wait_for_page(path: Path) -> None:
 
 
 def all_blocked(pid: int) -> bool:
-    """Seldom asked, for each answer costs a look at all of them."""
+    """Polled rarely, because each check reads the state of all threads."""
     time.sleep(0.3)
     tids = [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()]
     return sum(lab.state_of(tid) == "D" for tid in tids) == WAITERS
 
 
 def stopped(tracer: lab.Tracer) -> list[lab.Event]:
-    """All events, losses among them."""
+    """All events, including losses."""
     tracer.process.send_signal(signal.SIGINT)
     lab.expect(tracer.process.wait(lab.ARMED_WITHIN_S) == 0, tracer.complaint())
     return tracer.events()

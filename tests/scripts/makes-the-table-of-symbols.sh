@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will make SystemTap find a function that it did not find, by the table
-# that trace/system-map makes, and see that undoing it leaves nothing behind.
+# This test will make SystemTap find a function that it did not find, with the table
+# that trace/system-map makes, and check that undoing it leaves nothing behind.
 set -eu
 tool=$(dirname "$0")/../../trace/system-map
 map=/usr/lib/debug/boot/System.map-$(uname -r)
@@ -35,7 +35,7 @@ said 0 "is there; nothing to do" "$tool" make
 said 0 "is removed" "$tool" undo
 [[ ! -e /usr/lib/debug ]] || die "left behind: $(find /usr/lib/debug)"
 
-# Another's table is left alone.
+# A table made by others is left alone.
 mkdir --parents "${map%/*}"
 echo theirs >"$map"
 said 0 "is there; nothing to do" "$tool" make

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will stall writes to files, in tasks, with newlines, quotes, control
-characters and broken UTF-8 in their names, and find the contract's text for each."""
+characters and broken UTF-8 in their names, and find the documented text for each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import lab
 
-# Name on disk, and what both engines make of it.
+# Name on disk, and the text of both engines for it.
 NAMES = {
     b"plain.log": "plain.log",
     b"new\nline": "new\nline",

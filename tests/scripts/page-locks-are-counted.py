@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will make eleven tasks wait for pages of known files, held by a task, by
 I/O and during a commit, and find exactly these eleven `page_lock` events, each with its
-page, its length and whoever unlocked it, with both engines at the same time."""
+page, its duration and the task that unlocked it, with both engines at the same time."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ import lab
 FLOOR_US = 150_000
 MARGIN_NS = 1_000_000
 STARTS_WITHIN_NS = 20_000_000  # each engine reads its own clock
-COMM = b'page"\\\n\xff'  # of every child, and what becomes of it
+COMM = b'page"\\\n\xff'  # of every child, and its exit status
 COMM_SHOWN = 'page"\\\n\ufffd'
 TRACEFS = Path("/sys/kernel/tracing")
-# Who waits and who wakes (mm/filemap.c), with folios and before there were any.
+# Waiter and waker (mm/filemap.c), with folios and before folios.
 WAITS_IN = ("folio_wait_bit_common+", "wait_on_page_bit_common+")
 WAKES_IN = ("folio_wake_bit+", "wake_up_page_bit+")
 # Where a holder sleeps: for a buffer, or before 5.12 for its own read.
 SLEEPS_IN = ("bit_wait_io+", "generic_file_buffered_read+")
-# What tells one event from the others, and what both engines must say alike.
+# What identifies an event, and what both engines must agree on.
 IDENTITY = ("tid", "pid", "what", "dev", "ino", "index", "pages")
 ALIKE = ("comm", "waker_tid", "waker_comm", "waker_ctx", "waker_sleeps", "transaction")
 
 
 @dataclass(frozen=True)
 class Wait:
-    """One wait that was made: what the event of it must say."""
+    """A wait that was caused: what its event must say."""
 
     tid: int
     what: str
@@ -48,7 +48,7 @@ class Wait:
 
 
 def opened(path: Path, flags: int = os.O_RDWR) -> int:
-    """The file, its pages out of memory, each to be read for itself."""
+    """The file, its pages not in memory, each to be read separately."""
     fd = os.open(path, flags | os.O_NOATIME)
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
     return fd
@@ -59,19 +59,19 @@ def read(path: Path, index: int) -> None:
 
 
 def write(path: Path, index: int) -> None:
-    """A part of a page: the rest of it must be read first, the page being locked."""
+    """Write part of a page: the rest must be read first, with the page locked."""
     os.pwrite(opened(path), b"y", index * lab.PAGE + 7)
 
 
 def overwrite(path: Path, index: int) -> None:
-    """A whole page, and wait until it is written."""
+    """Write a whole page, and wait for its writeback."""
     fd = opened(path)
     os.pwrite(fd, b"z" * lab.PAGE, index * lab.PAGE)
     os.fdatasync(fd)
 
 
 def create(path: Path) -> None:
-    """A commit and no data."""
+    """Cause a commit without data."""
     os.fsync(os.open(path, os.O_WRONLY | os.O_CREAT))
 
 
@@ -83,7 +83,8 @@ def named(body: Callable[[], None]) -> None:
 def stalled(
     disk: lab.Disk, hold_s: float, bodies: Sequence[Callable[[], None]]
 ) -> tuple[list[int], int]:
-    """Children one after the other, blocked, then held; their pids, and the ns."""
+    """Start children one after the other, blocked, then held; return their pids, and
+    the ns."""
     pids = []
     begun_ns = time.monotonic_ns()
     with disk.stalled():
@@ -106,7 +107,7 @@ def held_by_a_task(disk: lab.Disk, index: int, hold_s: float) -> list[Wait]:
 
 
 def second(reader: int) -> int | None:
-    """Who ends the wait behind a reader's: the read's end, as it does the reader's.
+    """Who ends a wait behind a reader: the end of the read, as for the reader itself.
 
     Before 5.12 a reader waited to lock its page again, and unlocked it (mm/filemap.c,
     generic_file_buffered_read(); filemap_update_page() does not).
@@ -133,7 +134,7 @@ def written_back(disk: lab.Disk, index: int, hold_s: float) -> list[Wait]:
 
 
 def started_commit() -> int:
-    """The transaction of the last commit that the kernel's own trace shows."""
+    """The transaction of the last started commit, from the kernel's own trace."""
     text = (TRACEFS / "trace").read_text()
     started = [line for line in text.splitlines() if "jbd2_start_commit:" in line]
     return int(started[-1].partition("transaction ")[2].split()[0])
@@ -157,7 +158,7 @@ def held_in_a_commit(disk: lab.Disk, index: int, hold_s: float) -> list[Wait]:
     ]
 
 
-# Places and lengths; eleven waits in all.
+# Positions and durations; eleven waits in total.
 ROUNDS: tuple[tuple[Callable[[lab.Disk, int, float], list[Wait]], int, float], ...] = (
     (held_by_a_task, 5, 0.31),
     (held_by_a_read, 7, 0.23),
@@ -172,7 +173,7 @@ WAITS = 11
 
 
 def check(wait: Wait, event: lab.Event, who: str) -> None:
-    """The event says what was made."""
+    """Check that the event describes what was caused."""
     took_ns = event["dur_ns"]
     lab.expect(wait.hold_ns <= took_ns <= wait.limit_ns, f"{who}: {wait} took {event}")
     lab.expect(event["comm"] == COMM_SHOWN, f"{who}: comm of {event}")
@@ -191,7 +192,7 @@ def check(wait: Wait, event: lab.Event, who: str) -> None:
 
 
 def check_unlocker(wait: Wait, event: lab.Event, who: str) -> None:
-    """A task: this one, and it slept for the disk meanwhile."""
+    """The unlocker is this task, and it slept on the disk meanwhile."""
     by = (event["waker_tid"], event["waker_ctx"])
     lab.expect(by == (wait.unlocker, "task"), f"{who}: unlocked by {by}, not {wait}")
     asleep = event["waker_longest_kstack"]
@@ -206,7 +207,7 @@ def check_unlocker(wait: Wait, event: lab.Event, who: str) -> None:
 def by_identity(
     tracer: lab.Tracer, disk: lab.Disk
 ) -> dict[tuple[object, ...], lab.Event]:
-    """The events on the stalling disk; each must be another one."""
+    """The events on the stalling disk; each must be distinct."""
     events = [e for e in tracer.stop() if e["dev"] == disk.dev]
     found = {tuple(event[name] for name in IDENTITY): event for event in events}
     lab.expect(len(found) == len(events), f"{tracer.engine}: twice among {events}")
@@ -218,7 +219,7 @@ def close(a_ns: int, b_ns: int) -> bool:
 
 
 def agree(a: lab.Event, b: lab.Event) -> None:
-    """Both engines saw the same wait."""
+    """Check that both engines describe the same wait."""
     for name in ALIKE:
         lab.expect(a[name] == b[name], f"{name}: {a[name]} and {b[name]}")
     lab.expect(close(a["dur_ns"], b["dur_ns"]), f"durations of {a} and {b}")

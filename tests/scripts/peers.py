@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """peers: list the tracers whose cost is measured, ours and comparable ones.
 
-A tracer counts only if it told of a write that was stalled before its eyes, and only
-once it is idle: engines compile, and load symbols when they print their first stack.
+A tracer counts only if it reported a write that was stalled while it was armed, and
+only once it is idle: engines compile, and load symbols when they print their first
+stack.
 """
 
 from __future__ import annotations
@@ -37,16 +38,16 @@ class AbsentError(Exception):
 
 
 class SilentError(AbsentError):
-    """It traced, and told nothing of the write that was stalled before its eyes."""
+    """It was armed, and did not report the stalled write."""
 
 
 @dataclass(frozen=True)
 class Tracer:
-    """A command that traces until SIGINT, and how it shows that it did.
+    """A command that traces until SIGINT, and how to check that it did.
 
-    `shows` must be in what it printed; `reads` prints what went to SPOOL instead, and
-    `undo` takes back what it leaves in force. One that sleeps while it is being armed
-    is awaited by `makes`, a file.
+    `shows` must be in its output; `reads` prints what went to SPOOL instead, and `undo`
+    reverts what it leaves behind. One that sleeps while it is being armed is awaited by
+    `makes`, a file.
     """
 
     name: str
@@ -98,7 +99,8 @@ PEERS = (
     ),
     Tracer(
         "trace-cmd function_graph",
-        # At most so many KiB for each CPU: /tmp is memory, and a full one aborts it.
+        # At most this many KiB per CPU: /tmp is in memory, and the tool aborts when it
+        # is full.
         (
             *"trace-cmd record -p function_graph -g vfs_write -m 65536".split(),
             *TO_SPOOL,
@@ -106,7 +108,7 @@ PEERS = (
         shows="vfs_write",
         package="trace-cmd",
         reads=("trace-cmd", "report", "-i", str(SPOOL)),
-        undo=("trace-cmd", "reset"),  # else every function is traced on
+        undo=("trace-cmd", "reset"),  # otherwise every function is traced
         makes=SPOOL.with_name(f"{SPOOL.name}.cpu0"),
     ),
     Tracer(
@@ -129,9 +131,9 @@ def version(tracer: Tracer) -> str:
 
 @contextmanager
 def traced(tracer: Tracer, disk: lab.Disk, found: dict[str, Any]) -> Iterator[None]:
-    """While this lasts the tracer is armed and idle; then it must have told.
+    """Run the tracer, armed and idle; at the end it must have reported the stall.
 
-    Notes in `found` whether it named the file.
+    Records in `found` whether it named the file.
     """
     if not shutil.which(tracer.command[0]):
         raise AbsentError(f"not installed: {tracer.package}")
@@ -170,7 +172,7 @@ def stalled_write() -> None:
 
 
 def wait_idle(process: subprocess.Popen[bytes], told: Path) -> None:
-    """Return once it uses no CPU to speak of for IDLE_S; raise if it ended."""
+    """Return once it used hardly any CPU for IDLE_S; raise if it ended."""
     before = -IDLE_TICKS
     deadline = time.monotonic() + lab.ARMED_WITHIN_S
     while (now := ticks(process.pid)) >= before + IDLE_TICKS:
@@ -192,13 +194,13 @@ def ticks(pid: int) -> int:
 
 
 def last(told: Path) -> str:
-    """The last line that says something."""
+    """The last line that is not empty."""
     lines = told.read_text(errors="replace").split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "nothing")
 
 
 def printed(tracer: Tracer, told: Path) -> str:
-    """The first megabyte of what it had to say."""
+    """The first megabyte of its output."""
     if not tracer.reads:
         return told.read_bytes()[:READ_BYTES].decode(errors="replace")
     with subprocess.Popen(tracer.reads, stdout=subprocess.PIPE) as reader:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# plain-cache.sh: fill a SystemTap cache by the commands in the scripts' headers
+# plain-cache.sh: fill a SystemTap cache with the commands in the scripts' headers
 #
 # usage: plain-cache.sh RELEASE ARCHIVE, in a folder with stap/ and trace/
 # stap compiles a script for more than ten minutes on an emulated CPU. Where it finds

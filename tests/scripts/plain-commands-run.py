@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will run each script by the command in its header, without the launcher,
-have it report an event, and end it with Ctrl-C.
+let it report an event, and stop it with Ctrl-C.
 
-stap finds what its passes compile in a cache that was made outside, in the image
+stap finds the results of its passes in a cache that was made outside, in the image
 (plain-cache.sh): an emulated CPU would take more than ten minutes for each.
 """
 

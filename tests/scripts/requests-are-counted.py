@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will stall thirteen requests of io_uring and AIO, each once, among short
-ones, and find exactly thirteen `write` events of the tasks that did them, with
-file, place and bytes, and null where the kernel does not tell."""
+ones, and find exactly thirteen `write` events of the tasks that executed them, with
+file, offset and bytes, and null for what the kernel does not show."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Request = Callable[[int, int], None]
 
 
 def uring(op: int) -> Request:
-    """One request of io_uring's, at an offset of a descriptor."""
+    """An io_uring request, at an offset of a descriptor."""
 
     def do(fd: int, offset: int) -> None:
         ring = aio.Ring()
@@ -49,7 +49,7 @@ def uring(op: int) -> Request:
 
 
 def submitted(*ops: int) -> Request:
-    """These of AIO's in one io_submit(2), one after the other from an offset on."""
+    """These AIO requests in one io_submit(2), at consecutive offsets."""
 
     def do(fd: int, offset: int) -> None:
         data = ctypes.create_string_buffer(BYTES)
@@ -70,8 +70,8 @@ def submitted(*ops: int) -> Request:
 
 
 def from_the_disk(op: int) -> Request:
-    """One of io_uring's, past the page cache, of data that must be read first: what
-    io_uring_enter(2) tries itself sleeps then, for io_write() asks for the data."""
+    """An io_uring write past the page cache, of data that must be read first: what
+    io_uring_enter(2) runs itself then sleeps, because io_write() requests the data."""
 
     def do(fd: int, _: int) -> None:
         ring = aio.Ring()
@@ -101,7 +101,7 @@ class Case:
 
     @property
     def seen(self) -> bool:
-        """Before 6.0 a worker's request is in no header."""
+        """Before 6.0 no header defines the request of a worker."""
         by_worker = self.call.startswith("io_uring_") and self.has_fd
         return lab.release() >= (6, 0) or not by_worker
 
@@ -175,7 +175,7 @@ def prepared(case: Case, number: int) -> int:
 
 
 def blocked_below(function: str) -> int:
-    """The one task that keeps sleeping below a function; its thread id."""
+    """The only task that keeps sleeping below a function; its thread id."""
     found: list[int] = []
 
     def one() -> bool:
@@ -189,7 +189,8 @@ def blocked_below(function: str) -> int:
 
 
 def stall(disk: lab.Disk, number: int, case: Case) -> dict[str, object]:
-    """One request, alone with its file, held for HOLD_S; what its event must say."""
+    """One request on its own file, held for HOLD_S; return the fields that its event
+    must have."""
     fd = prepared(case, number)
     with disk.stalled():
         pid = lab.child(lambda: case.do(fd, OFFSET))
@@ -211,7 +212,7 @@ def stall(disk: lab.Disk, number: int, case: Case) -> dict[str, object]:
 
 
 def check(tracer: lab.Tracer, disk: lab.Disk, wanted: list[dict[str, object]]) -> None:
-    """Exactly the wanted, on this disk or on an unknown one, in their order."""
+    """Exactly the wanted events, on this disk or on an unknown one, in order."""
     events = [
         event
         for event in tracer.stop()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will stall three of thirteen writes, and see the drill-down say with which
-arguments the functions on the sleeping path were called, inlined ones too, on a kernel
+"""This test will stall three of thirteen writes, and check that the drill-down shows
+the arguments of the functions on the sleeping path, including inlined ones, on a kernel
 whose debuginfo is installed."""
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import lab
 
 STALL_US = 500_000
 BYTES = 200
-# fs/read_write.c: static, called in one place; its name is in no table of symbols.
+# fs/read_write.c: static, with one caller; its name is not in the symbol table.
 INLINED = "new_sync_write"
 CALL = re.compile(r"  (\w+)\((.*)\)(  \(inlined\))?")
 DRILLS = lab.PROJECT / "tests/scripts/drills-down-to-the-lock.py"
 
 
 def answer(modules: Path) -> list[str]:
-    """What the drill-down of that test's writer said, the arguments only."""
+    """The drill-down's output on that test's writer, arguments only."""
     command = [str(lab.PROJECT / "trace/drilldown"), "--auto", "--arguments"]
     command += ["--stall-us", str(STALL_US), "--module", f"{modules}/drilldown.ko"]
     said = lab.run(*command, "--", sys.executable, DRILLS, "--as-writer")
@@ -32,7 +32,8 @@ def answer(modules: Path) -> list[str]:
 
 
 def check(lines: list[str]) -> None:
-    """Who slept comes first, and the inlined function knows how much was written."""
+    """The sleeping function comes first, and the inlined one shows how much was
+    written."""
     lab.expect(": asleep " in lines[0], f"no call but {lines[0]}")
     calls = {found[1]: found for line in lines if (found := CALL.fullmatch(line))}
     lab.expect(len(calls) == len(lines) - 1, f"no calls: {lines}")

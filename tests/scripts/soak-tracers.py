@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """soak-tracers: measure memory and losses of the tracers over many stalls.
 
-Runs inside a guest. Eight tasks write to a disk that takes 50 ms for each write, in
-step with a clock, while stalled_writes and slow_writes watch with a threshold below
-that. Every write must be told of or counted as lost, and the memory of a tracer must
-not grow. Writes JSON; the status is the verdict.
+Runs inside a guest. Eight tasks write on a schedule to a disk that takes 50 ms for each
+write, while stalled_writes and slow_writes run with a lower threshold. Every write must
+be reported or counted as lost, and the memory of a tracer must not grow. Writes JSON;
+the status is the verdict.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ import lab
 
 SCRIPTS = ("stalled_writes", "slow_writes")
 TASKS = 8
-# Longer than an emulated CPU keeps a task from running: one that comes back when its
-# write is done has not slept, and stalled_writes does not see it.
+# Longer than an emulated CPU keeps a task from running: a task that resumes after its
+# write has completed has not slept, and stalled_writes does not see it.
 DELAY_MS = 50
 STALL_US = 10_000
 SAMPLES = 100
 # Between the second fifth of the run, when all symbols and stacks are known, and the
-# last: what an interpreter's heap was seen to waver by.
+# last: the observed variation of an interpreter's heap.
 GROWTH_KIB = 1024
 NAME = "soak"
 BYTES = 200
@@ -41,7 +41,7 @@ PLACES = 20  # of one block
 
 
 def slow(delay_ms: int) -> None:
-    """Let each write to the disk take so long, each read no time of ours."""
+    """Delay each write to the disk by this much, and no read."""
     sectors = lab.run("blockdev", "--getsz", lab.DISK).strip()
     table = f"0 {sectors} delay {lab.DISK} 0 0 {lab.DISK} 0 {delay_ms}"
     lab.run("dmsetup", "suspend", "lab")
@@ -50,20 +50,20 @@ def slow(delay_ms: int) -> None:
 
 
 def write_in_step(name: str, writes: int, every_s: float) -> None:
-    """So many stalls, one every so often, or as fast as they come if they are late."""
+    """Make this many stalls, one per interval, or without pause if they are late."""
     fd = os.open(lab.MOUNT / name, os.O_WRONLY | os.O_CREAT | os.O_DSYNC)
     begun_s = time.monotonic()
     for count in range(writes):
         time.sleep(max(0, begun_s + count * every_s - time.monotonic()))
         before_s = time.monotonic()
-        # One that follows late, with nothing between, is told by its place alone.
+        # A late one, without an event between, is recognised by its offset only.
         os.pwrite(fd, b"x" * BYTES, count % PLACES * BYTES)
         took_us = (time.monotonic() - before_s) * 1e6
         lab.expect(took_us >= STALL_US, f"a write took {took_us:.0f} us only")
 
 
 class Watched:
-    """A tracer, what it told so far, and what it holds."""
+    """A tracer, its events so far, and its memory."""
 
     def __init__(self, engine: str, script: str, modules: Path) -> None:
         self.script = script
@@ -91,7 +91,7 @@ class Watched:
         return bool(self.last) or self.process.poll() is not None
 
     def sample(self) -> None:
-        """Note what its processes and its part of the kernel hold."""
+        """Record the memory of its processes and of its part of the kernel."""
         family = [self.process.pid, *lab.descendants(self.process.pid)]
         self.process_kib.append(sum(map(resident_kib, family)))
         self.kernel_kib.append(sum(map(maps_kib, family)) + module_kib(self.script))
@@ -102,13 +102,13 @@ class Watched:
         self._reader.join()
 
     def growth_kib(self) -> int:
-        """Of its processes, from the second fifth of the run to the last."""
+        """Growth of its processes, from the second fifth of the run to the last."""
         fifth = len(self.process_kib) // 5
         early = statistics.median(self.process_kib[fifth : 2 * fifth])
         return round(statistics.median(self.process_kib[-fifth:]) - early)
 
     def check(self, stalls: int) -> None:
-        """Fail the soak if a stall is missing that nobody counted, or memory grew."""
+        """Fail the soak if a stall is missing and not counted, or if memory grew."""
         who = self.script
         lab.expect(self.last.get("ev") == "end", f"{who}: its last line is {self.last}")
         told = f"{self.stalls} stalls told, {self.lost} lost, of {stalls}"
@@ -154,7 +154,7 @@ def module_kib(name: str) -> int:
 
 
 def soak(options: argparse.Namespace, watched: list[Watched]) -> None:
-    """All stalls, and samples while they last."""
+    """All stalls, and samples during them."""
     each = options.stalls // TASKS
     every_s = options.seconds / each
     writers = [
@@ -168,7 +168,7 @@ def soak(options: argparse.Namespace, watched: list[Watched]) -> None:
             time.sleep(options.seconds / SAMPLES)
     finally:
         for pid in writers:
-            os.kill(pid, signal.SIGKILL)  # no matter to one that has ended
+            os.kill(pid, signal.SIGKILL)  # irrelevant for one that has ended
         statuses = [lab.reap(pid) for pid in writers]
     lab.expect(not any(statuses), f"the writers ended with {statuses}")
 

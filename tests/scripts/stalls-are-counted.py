@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will stall seven calls of seven kinds, each once, with thirteen short
-ones between them, and find exactly seven `write` events that say what was called,
-with stalled_writes and with slow_writes. Should the host stop the machine amid a short
-one, that one is a stall as well, by this test's own clock."""
+"""This test will stall seven calls of seven kinds, each once, with thirteen short ones
+between them, and find exactly seven `write` events with the right call, with
+stalled_writes and with slow_writes. If the host suspends the machine during a short
+one, that is a stall as well, by this test's own clock."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ def calls(fd: int) -> dict[str, Callable[[], object]]:
 
 
 def is_slow(call: Callable[[], object]) -> bool:
-    """Make a call; whether it took as long as a stall."""
+    """Make a call; return whether it took as long as a stall."""
     begun_ns = time.monotonic_ns()
     call()
     return time.monotonic_ns() - begun_ns >= STALL_US * 1000
 
 
 def stall(disk: lab.Disk, name: str) -> tuple[int, int]:
-    """One call of a kind, alone with its own file, held for HOLD_S.
+    """One call of a kind on its own file, held for HOLD_S.
 
-    Its task, and how many of the short calls before it were slow.
+    Return its task, and how many of the short calls before it were slow.
     """
     path = lab.MOUNT / f"{name}.log"
     sync = name not in ("fsync", "fdatasync")
@@ -81,8 +81,9 @@ def void(call: Callable[[], object]) -> None:
 
 
 def entered_by(stack: str) -> bool:
-    """Whether it goes up to the system call, whose function jumps to what calls the
-    tracepoint on the way back in 5.10 (arch/x86/entry/common.c, do_syscall_64())."""
+    """Whether the stack reaches the system call; in 5.10 its function jumps to the
+    function that calls the tracepoint on return (arch/x86/entry/common.c,
+    do_syscall_64())."""
     frames = ["do_syscall_64"] if lab.release() >= (6, 0) else []
     return all(frame in stack for frame in [*frames, "entry_SYSCALL_64"])
 

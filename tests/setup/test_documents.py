@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold the documents that are made of measurements to their data, and
-the data to the scripts, engines and kernels there are."""
+"""This test will compare the documents that are made from measurements with their data,
+and the data with the existing scripts, engines and kernels."""
 
 from __future__ import annotations
 

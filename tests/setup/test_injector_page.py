@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will judge the injector by known latencies and rates."""
+"""This test will judge the injector by given latencies and rates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def arm(injector: str, delay_ns: int, *latencies_ns: int) -> dict[str, Any]:
 
 
 def result(ours_ns: int, theirs_ns: int, delay_ns: int = MS) -> dict[str, Any]:
-    """Both injectors off by so much behind a base of 20 us."""
+    """Both injectors with this error, on a base of 20 us."""
     base_ns = 20 * US
     return {
         "kernel": "6.12",
@@ -91,7 +91,7 @@ def test_a_disk_that_lost_too_much_is_told(name: str) -> None:
     assert text.startswith(f"{name}: 0.940 of the unloaded IOPS")
 
 
-def test_the_page_says_what_could_not_be_told_and_what_was_not_met() -> None:
+def test_the_page_shows_what_is_not_supported_and_what_was_not_met() -> None:
     measured = result(600 * US, 500 * US)
     measured["accuracy"].append(arm("biodelay defer", 100 * US, 130 * US))
     page = injector_page.page(measured, MACHINE)

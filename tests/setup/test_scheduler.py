@@ -28,14 +28,14 @@ cluster-generic-submit-cmd:
 
 @pytest.fixture
 def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that is all of PATH."""
+    """A folder that is the whole PATH."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("SNAKEMAKE_PROFILE", raising=False)
     return tmp_path
 
 
 def _program(folder: Path, name: str, does: str) -> None:
-    """A command there, that does this and writes down what it was told."""
+    """A command in it that does this and records its arguments."""
     path = folder / name
     path.write_text(f'#!/bin/sh\necho "$@" >>{folder}/told-{name}\n{does}\n')
     path.chmod(0o755)

@@ -25,7 +25,7 @@ NEED = needs.NEEDS[0]
 
 @pytest.fixture
 def lacking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A host that lacks one thing and where apt is only ever recorded."""
+    """A host that lacks one thing, with an apt that only records."""
     monkeypatch.setattr(needs, "missing", lambda groups: [NEED])
 
 
@@ -115,7 +115,7 @@ def test_doctor_finds_the_obstacle(
 
 
 def test_an_engine_the_kernel_cannot_have_is_refused_with_one_it_can() -> None:
-    """The kernel that an engine does not serve is in kernels.toml."""
+    """kernels.toml names a kernel that an engine does not support."""
     kernels = recipe.load(full=True).kernels
     without = [name for name in kernels if not recipe.load(name).bpftrace]
     assert without, "bpftrace serves every kernel: this test holds nothing"
@@ -131,7 +131,7 @@ def test_an_engine_the_kernel_cannot_have_is_refused_with_one_it_can() -> None:
 
 
 def test_a_venv_finds_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that was started again in the venv must not make another one."""
+    """A program that was started again in the venv must not create another one."""
     keys: list[str] = []
 
     def build(name: str, key: str, fill: object) -> Path:

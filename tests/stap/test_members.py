@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will hold what is kept of SystemTap's $$parms$ to a bound, to no string of
-anybody's, and to the parameters behind a large structure: the C of arguments.stp, run
-here."""
+"""This test will check that the copy of SystemTap's $$parms$ is bounded, has no
+contents of strings, and includes the parameters after a large structure. It compiles
+and runs the C of arguments.stp."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from support import PROJECT
 SOURCE = PROJECT / "stap/tapset/arguments.stp"
 FUNCTION = re.compile(r"^static void ar_copy_members\(.*?^}$", re.M | re.S)
 DEFINES = re.compile(r"^#define AR_\w+_BYTES \d+.*$", re.M)
-# One text a line; kernel's scnprintf() and userspace's agree where there is room.
+# One text per line; the kernel's scnprintf() and that of userspace agree if there is
+# room.
 MAIN = """
 #include <stdbool.h>
 #include <stdio.h>
@@ -47,7 +48,7 @@ Kept = Callable[[str], str]
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
-    """What is kept of a text."""
+    """The copy of a text."""
     compiler = shutil.which("cc")
     if not compiler:
         pytest.skip("no C compiler on this host (gcc)")

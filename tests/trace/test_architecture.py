@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will start the programs on a processor that the scripts do not know, and
-find one line that names it and a status that is not 0."""
+"""This test will start the programs on a CPU architecture that the scripts do not
+support, and find one line that names it and a status that is not 0."""
 
 from __future__ import annotations
 

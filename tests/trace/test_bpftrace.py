@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will end the launcher of bpftrace in order, or have it report that it could
-not, whatever bpftrace does: a stand-in plays the cases that no machine shows on
+"""This test will stop the launcher of bpftrace in order, or have it report that it
+could not, whatever bpftrace does: a stub simulates cases that cannot be caused on
 demand."""
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from launcher import bpftrace
 from launcher.errors import TraceError
 from support import PROJECT
 
-# Prints the rows of a bpftrace that has armed, then lives by its orders: the answers
-# to SIGUSR1 and SIGINT, in turn, each `end`, `exit`, both or nothing.
+# Prints the rows of an armed bpftrace, then follows its script: the answers to SIGUSR1
+# and SIGINT, in turn, each `end`, `exit`, both or nothing.
 STAND_IN = """#!{python}
 import json, os, signal, sys
 
@@ -48,7 +48,7 @@ while True:
     signal.pause()
 """
 
-# The launcher with its patience in tenths of a second, root or not.
+# The launcher with its timeout in tenths of a second, as root or not.
 LAUNCHER = """
 import os, sys
 from launcher import bpftrace, cli
@@ -63,7 +63,7 @@ sys.exit(cli.main(["--engine", "bpftrace", *sys.argv[1:]]))
 
 @dataclass(frozen=True)
 class Trace:
-    """A launcher at work, and where its events go."""
+    """A running launcher, and the file of its events."""
 
     process: subprocess.Popen[str]
     output: Path
@@ -73,7 +73,7 @@ class Trace:
             assert self.process.poll() is None
 
     def stopped(self) -> tuple[int, list[str], str]:
-        """Stop it; status, the kinds of its events, what it said."""
+        """Stop it; return status, the kinds of its events, and messages."""
         self.process.send_signal(signal.SIGINT)
         _, said = self.process.communicate(timeout=30)
         lines = self.output.read_text().splitlines()
@@ -104,8 +104,8 @@ def start(folder: Path, answers: dict[str, list[str]], then: str = "") -> Trace:
     "answers",
     [
         {"SIGUSR1": ["end"], "SIGINT": ["exit"]},
-        {"SIGUSR1": ["end"], "SIGINT": ["end exit"]},  # as bpftrace does
-        {"SIGUSR1": ["end"], "SIGINT": []},  # it is killed, nothing is missing
+        {"SIGUSR1": ["end"], "SIGINT": ["end exit"]},  # like bpftrace
+        {"SIGUSR1": ["end"], "SIGINT": []},  # it is killed, but nothing is missing
         {"SIGUSR1": ["", "end"], "SIGINT": ["exit"]},
         {"SIGUSR1": [], "SIGINT": ["end exit"]},
     ],

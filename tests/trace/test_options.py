@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will check the values that the launcher's options give to the scripts."""
+"""This test will check the values that the launcher's options pass to the scripts."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ CALL = {
 
 
 def said(**event: Any) -> str:
-    """What becomes of an event, without its line's end."""
+    """The text of an event, without the newline."""
     out = io.BytesIO()
     PlainText(out).write(json.dumps(event).encode() + b"\n")
     text = out.getvalue().decode()

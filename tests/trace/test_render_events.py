@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will check that what docs/events.schema.json defines is the same in the
-page and in the records, and that a changed schema changes both."""
+"""This test will check that docs/events.schema.json, the page and the records define
+the same, and that a changed schema changes both."""
 
 from __future__ import annotations
 

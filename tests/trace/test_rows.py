@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will check the events made of bpftrace's rows: the names of calls, which
+"""This test will check the events made from bpftrace's rows: the names of calls, which
 both engines share, and which calls are not writes."""
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ CALL |= {"parent": "", "offset": -1, "bytes": -1}
 
 
 class Symbols:
-    """Stands in for the kernel's: the stack is its own text."""
+    """Stands for the kernel's symbols: the stack is its own text."""
 
     def kernel_stack(self, text: str) -> list[str]:
         return text.split()
 
 
 def known_calls() -> set[str]:
-    """What `call` may be in the contract."""
+    """The values of `call` in the schema."""
     definitions = json.loads(SCHEMA.read_text())["$defs"]
     return set(definitions["call_name"]["enum"])
 
@@ -71,7 +71,7 @@ def test_a_row_has_the_fields_of_the_contract(event: str) -> None:
 
 
 def told_by_the_page() -> dict[str, set[str]]:
-    """Each event's fields in the tables of docs/events.md, their heads' included."""
+    """The fields of each event in the tables of docs/events.md, and the common ones."""
     told: dict[str, set[str]] = {}
     head: set[str] = set()
     page = (PROJECT / "docs/events.md").read_text()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will end the launcher of SystemTap at any moment by a signal, in order and
-with nothing left running: a stand-in plays staprun."""
+"""This test will stop the launcher of SystemTap at any time by a signal, in order and
+with nothing left running: a stub simulates staprun."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from support import PROJECT
 
-# Arms at once, and ends in order when it is told to.
+# Arms at once, and ends in order when told to.
 STAND_IN = """#!{python}
 import os, signal
 
@@ -27,8 +27,8 @@ while True:
     signal.pause()
 """
 
-# The launcher, root or not. Signals go to a second thread, so that none interrupts
-# the first one's read: as one does not that comes just before it.
+# The launcher, as root or not. Signals go to a second thread, so that none interrupts
+# the read of the first one, like a signal that arrives just before it.
 LAUNCHER = """
 import os, signal, sys, threading
 from launcher import cli

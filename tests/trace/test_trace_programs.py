@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will call each program of trace/ with --help, an unknown option and a
-stray word: none does its work then, and what is refused is said in one line."""
+"""This test will call each program of trace/ with --help, an unknown option and a stray
+word, and check that none starts its work and that mistakes are reported in one line."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ PROGRAMS = sorted(
     path for path in (PROJECT / "trace").iterdir() if os.access(path, os.X_OK)
 )
 PROGRAMS = [path for path in PROGRAMS if path.is_file()]
-# What a program would start or write to do its work.
+# Tools that a program would start or write to when it works.
 TOOLS = ("stap", "staprun", "bpftrace", "ln", "mkdir", "mktemp")
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    """A PATH whose tools leave a mark."""
+    """A PATH whose tools record that they were called."""
     for name in TOOLS:
         tool = tmp_path / name
         tool.write_text(f"#!/bin/sh\n: >{tmp_path}/worked\n")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will let a user whose home is closed to all others own, below it, files of
-other users, as building an image without root takes."""
+"""This test will let a user with a closed home directory own, below it, files of other
+users, as building an image without root requires."""
 
 from __future__ import annotations
 

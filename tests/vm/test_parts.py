@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_parts: the machine's parts that need no machine, held to their word."""
+"""test_parts: check the parts of the machine that need no machine."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_hung_tasks_count_unless_somebody_is_held_on_purpose() -> None:
 def test_a_command_whose_parent_ended_before_it_began_does_not_begin(
     parent: list[str], said: str
 ) -> None:
-    """To it the kernel would never tell that end: it would run for ever."""
+    """The kernel would never signal that end to it: it would run for ever."""
     command = commands.ends_with_us(signal.SIGKILL, ["echo", "ran"])
     between = [*parent, '"$@"; exit $?', "sh"] if parent else []
     done = subprocess.run([*between, *command], capture_output=True, text=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_recipe: which image a kernel is in, and what that costs those who need less."""
+"""test_recipe: check which image has a kernel, and that small images stay small."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_kernels_on_demand_are_tested_when_all_are_asked_for() -> None:
 def test_the_images_are_kept_apart_and_neither_knows_of_the_others_parts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What is on demand can change without a default image built anew."""
+    """What is on demand can change without a rebuild of the default image."""
 
     def keys() -> list[str]:
         return [image._tree_key(recipe.load(full=full)) for full in (False, True)]

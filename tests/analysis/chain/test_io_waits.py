@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from build import Events
-from chains import IRQ, JBD2, MS, explained, one_chain, ways
+from chains import IRQ, JBD2, MS, explained, ns_by_path, one_chain
 from writestall.chain.parts import INFERRED, SEEN
 from writestall.classify import classes as c
 
@@ -17,7 +17,7 @@ def test_a_completion_interrupt_ends_at_the_device(tmp_path: Path) -> None:
     ev.block(300, 0, 80, "page_writeback", IRQ, "completion", ctx="softirq")
     ev.write(300, 0, 80, 80)
     chain = one_chain(tmp_path, ev.end())
-    assert ways(chain) == {("page_writeback", "device_io"): 80 * MS}
+    assert ns_by_path(chain) == {("page_writeback", "device_io"): 80 * MS}
     assert chain.parts[0].link == SEEN
 
 
@@ -45,7 +45,7 @@ def test_the_journals_shadow_ends_by_interrupt(tmp_path: Path) -> None:
     ev.write(300, 10, 893, 893)
     result = explained(tmp_path, ev.end())
     (chain,) = result.chains
-    assert ways(chain) == {
+    assert ns_by_path(chain) == {
         ("journal_buffer", "device_io"): 892_200_000,
         ("journal_buffer", "running"): 800_000,
     }
@@ -76,7 +76,7 @@ def test_a_submitter_is_the_device_whoever_wakes_it(tmp_path: Path) -> None:
         ev.block(300, 0, 100, "journal_buffer", JBD2, "jbd2_wakes")
         ev.write(300, 0, 100, 100)
         chain = one_chain(tmp_path / str(waker[0]), ev.end())
-        assert ways(chain) == {("journal_buffer", "device_io"): 100 * MS}
+        assert ns_by_path(chain) == {("journal_buffer", "device_io"): 100 * MS}
 
 
 def test_what_only_its_io_ends_needs_no_name_of_it(tmp_path: Path) -> None:
@@ -89,14 +89,14 @@ def test_what_only_its_io_ends_needs_no_name_of_it(tmp_path: Path) -> None:
         ev.block(300, 0, 190.1, "inode_lock", flusher, "rwsem_up")
         ev.write(300, 0, 190.1, 190.1)
         chain = one_chain(tmp_path / wait, ev.end())
-        assert ways(chain)[("inode_lock", "device_io")] == 190 * MS
+        assert ns_by_path(chain)[("inode_lock", "device_io")] == 190 * MS
     # A wait that a work item ends is not enough.
     ev = Events()
     ev.block(77, 0, 190, "mystery", worker, "work_completes", comm=flusher[1])
     ev.block(300, 0, 190.1, "inode_lock", flusher, "rwsem_up")
     ev.write(300, 0, 190.1, 190.1)
     chain = one_chain(tmp_path / "other", ev.end())
-    assert ("inode_lock", "device_io") not in ways(chain)
+    assert ("inode_lock", "device_io") not in ns_by_path(chain)
     assert chain.explained_ns < MS
 
 
@@ -106,7 +106,7 @@ def test_a_work_behind_an_io_stands_for_it(tmp_path: Path) -> None:
     ev.block(300, 0, 200, "xfs_log_space", (77, "kworker/1:2"), "xfs_buffer_ends")
     ev.write(300, 0, 200, 200)
     chain = one_chain(tmp_path, ev.end())
-    assert ways(chain) == {("log_space", "device_io"): 200 * MS}
+    assert ns_by_path(chain) == {("log_space", "device_io"): 200 * MS}
     assert chain.explained_ns == 200 * MS
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import build
 from build import Events
-from chains import IRQ, JBD2, MS, assert_adds_up, explained, one_chain, ways
+from chains import IRQ, JBD2, MS, assert_adds_up, explained, ns_by_path, one_chain
 from writestall.chain.merge import unqueued
 from writestall.chain.parts import INFERRED
 from writestall.classify import classes as c
@@ -20,7 +20,7 @@ def test_the_original_cascade(tmp_path: Path) -> None:
     result = explained(tmp_path, build.cascade())
     (chain,) = result.chains
     assert_adds_up(chain)
-    found = ways(chain)
+    found = ns_by_path(chain)
     assert found[("journal_buffer", "device_io")] == 599_600_000
     assert found[("page_lock", "journal_buffer", "device_io")] == 390_500_000
     assert found[("runqueue",)] == 2 * MS
@@ -36,7 +36,7 @@ def test_a_holder_that_began_before_the_write_is_clipped(tmp_path: Path) -> None
     ev.block(300, 0, 550.5, "journal_buffer", JBD2, "jbd2_wakes")
     ev.write(300, 0, 550.5, 550.5)
     chain = one_chain(tmp_path, ev.end())
-    assert ways(chain) == {
+    assert ns_by_path(chain) == {
         ("journal_buffer", "device_io"): 550 * MS,
         ("journal_buffer", "running"): MS // 2,
     }
@@ -49,7 +49,7 @@ def test_throttling_is_its_own_root(tmp_path: Path) -> None:
     ev.block(300, 0, 200, "dirty_throttle", IRQ, "timer", ctx="softirq")
     ev.write(300, 0, 200, 200)
     chain = one_chain(tmp_path, ev.end())
-    assert ways(chain) == {("dirty_throttle",): 200 * MS}
+    assert ns_by_path(chain) == {("dirty_throttle",): 200 * MS}
     assert chain.explained_ns == 200 * MS
 
 
@@ -70,7 +70,7 @@ def test_throttling_goes_on_through_a_flusher_that_the_disk_keeps(
         ev.block(300, 0, 200, "dirty_throttle", IRQ, "timer", ctx="softirq")
         ev.write(300, 0, 200, 200)
         chain = one_chain(tmp_path / stack, ev.end())
-        found = ways(chain)
+        found = ns_by_path(chain)
         assert found.get(("dirty_throttle", "device_io"), 0) == want * MS
         assert sum(found.values()) == chain.explained_ns == 200 * MS
         assert bool(chain.parts[0].holder) == bool(want)
@@ -82,7 +82,7 @@ def test_an_unknown_waker_is_unexplained(tmp_path: Path) -> None:
     ev.block(300, 0, 200, "page_lock", None)
     ev.write(300, 0, 200, 200)
     chain = one_chain(tmp_path, ev.end())
-    assert ways(chain) == {("page_lock", "unexplained"): 200 * MS}
+    assert ns_by_path(chain) == {("page_lock", "unexplained"): 200 * MS}
     assert chain.explained_ns == 0
 
 
@@ -92,7 +92,7 @@ def test_a_holder_without_events_is_unexplained(tmp_path: Path) -> None:
     ev.block(300, 0, 200, "page_lock", (77, "kworker/u8:3"), "unlocks")
     ev.write(300, 0, 200, 200)
     chain = one_chain(tmp_path, ev.end())
-    assert ways(chain) == {("page_lock", "running"): 200 * MS}
+    assert ns_by_path(chain) == {("page_lock", "running"): 200 * MS}
     assert chain.explained_ns == 0
 
 
@@ -102,7 +102,7 @@ def test_an_unknown_stack_woken_by_an_interrupt(tmp_path: Path) -> None:
     ev.block(300, 0, 200, "mystery", IRQ, "timer", ctx="hardirq")
     ev.write(300, 0, 200, 200)
     chain = one_chain(tmp_path, ev.end())
-    assert ways(chain) == {("other", "unexplained"): 200 * MS}
+    assert ns_by_path(chain) == {("other", "unexplained"): 200 * MS}
 
 
 def test_a_cycle_ends(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_cycle_ends(tmp_path: Path) -> None:
     ev.block(301, 0, 100, "inode_lock", (300, "latwriter"), "rwsem_up")
     ev.write(300, 0, 100, 100)
     chain = one_chain(tmp_path, ev.end())
-    assert ways(chain) == {(*["inode_lock"] * 3, "unexplained"): 100 * MS}
+    assert ns_by_path(chain) == {(*["inode_lock"] * 3, "unexplained"): 100 * MS}
 
 
 def test_a_convoy_is_shown_once(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_wake_up_that_did_not_help(tmp_path: Path) -> None:
     ev.block(300, 150.1, 149.9, "journal_buffer", JBD2, "jbd2_wakes")
     ev.write(300, 0, 300, 299.9, sleeps=2)
     chain = one_chain(tmp_path, ev.end())
-    assert ways(chain)[("journal_buffer", "device_io")] == 299_900_000
+    assert ns_by_path(chain)[("journal_buffer", "device_io")] == 299_900_000
     first = chain.parts[0]
     assert first.link == INFERRED and first.holder is not None
     assert first.holder.tid == 253
@@ -175,7 +175,7 @@ def test_room_in_the_log_comes_in_the_order_of_asking(
     ev.block(300, 10, 290, "xfs_log_space", (99, "kworker"))
     ev.write(300, 10, 290, 290)
     chain = one_chain(tmp_path, ev.end())
-    found = ways(chain)
+    found = ns_by_path(chain)
     assert max(found, key=found.__getitem__) == ("log_space", cause)
     assert_adds_up(chain)
     assert chain.parts[0].holder is not None
@@ -224,7 +224,7 @@ def test_lost_events_make_gaps_unexplained(tmp_path: Path) -> None:
     ev.lost(3)
     result = explained(tmp_path, ev.end())
     (chain,) = result.chains
-    assert ways(chain)[("unexplained",)] == 10 * MS
+    assert ns_by_path(chain)[("unexplained",)] == 10 * MS
     assert result.stream.lost_events == 3
 
 
@@ -236,7 +236,7 @@ def test_runqueue_of_a_holder_counts(tmp_path: Path) -> None:
     ev.write(300, 0, 100, 100)
     result = explained(tmp_path, ev.end())
     (chain,) = result.chains
-    assert ways(chain)[("journal_buffer", "runqueue")] == 40 * MS
+    assert ns_by_path(chain)[("journal_buffer", "runqueue")] == 40 * MS
     assert "no CPU for jbd2" in map(str, result.roots([chain]))
 
 
@@ -269,4 +269,4 @@ def test_a_request_is_explained_and_no_system_call(
     ev.write(300, 0, 80, 80, call=call, fd=None, dev=None, path=None, bytes=None)
     chain = one_chain(tmp_path, ev.end())
     assert chain.write.name == name
-    assert ways(chain) == {("page_writeback", "device_io"): 80 * MS}
+    assert ns_by_path(chain) == {("page_writeback", "device_io"): 80 * MS}

@@ -2,7 +2,7 @@
 """This test will classify stacks of less common file systems, devices and releases.
 
 Each stack is the call chain of the kernel's own source, innermost first; none is
-anybody's report. test_wait_classes.py has the ways of the common ones.
+anybody's report. test_wait_classes.py has the stacks of the common ones.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ WAYS = [
 
 
 @pytest.mark.parametrize(("cls", "role", "stack"), WAYS)
-def test_ways_to_wait(cls: str, role: str, stack: str) -> None:
+def test_classes_of_stacks(cls: str, role: str, stack: str) -> None:
     """The class, and the role by functions alone."""
     frames = tuple(frame(symbol, None) for symbol in stack.split())
     assert classify_frames(frames).cls == cls

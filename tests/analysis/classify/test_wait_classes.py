@@ -258,7 +258,7 @@ def frames(text: str) -> tuple[Frame, ...]:
 
 
 @pytest.mark.parametrize(("cls", "role", "stack"), WAYS)
-def test_ways_to_wait(cls: str, role: str, stack: str) -> None:
+def test_classes_of_stacks(cls: str, role: str, stack: str) -> None:
     """The class, and the role by functions alone."""
     assert classify_frames(frames(stack)).cls == cls
     assert role_of(frames(stack), None) == role

@@ -117,7 +117,7 @@ def test_one_that_is_killed(
     assert not list(run.glob(".*"))
 
 
-def test_answers_stand_in_their_places() -> None:
+def test_answers_are_in_order() -> None:
     """In the order of the parts, whichever process finished first."""
     parts = list(range(5))
     assert workers.each(lambda part: part * part, parts) == [n * n for n in parts]

@@ -42,7 +42,7 @@ def assert_adds_up(chain: Chain) -> None:
         down(part)
 
 
-def ways(chain: Chain) -> dict[tuple[str, ...], int]:
+def ns_by_path(chain: Chain) -> dict[tuple[str, ...], int]:
     """ns by the path from the write to each root."""
     sums: dict[tuple[str, ...], int] = {}
 

@@ -51,7 +51,7 @@ def test_a_task_that_waits_for_itself() -> None:
     assert "one/1 waits for a lock that it holds itself" in text
 
 
-def test_a_circle_beside_other_chains_is_shown() -> None:
+def test_a_cycle_is_shown_beside_other_chains() -> None:
     """No task outside the cycle leads to it."""
     lines = [
         line
@@ -82,7 +82,7 @@ def test_without_links_the_nearest_to_the_device_comes_first() -> None:
     assert text.index("crypt/3") < text.index("xfs-fsync/2") < text.index("lookup/1")
 
 
-def test_one_task_is_joined_to_nothing_and_no_word_is_lost_on_it() -> None:
+def test_a_single_task_has_no_link_and_no_note() -> None:
     text = said(task("lookup", 1))
     assert "nothing joins" not in text and "1 stuck task in log: lookup/1" in text
 
@@ -100,7 +100,7 @@ def test_threads_that_make_memory_do_not_wait_for_it(comm: str, words: str) -> N
     assert words in text and "waits for memory" not in text
 
 
-def test_a_circle_is_a_deadlock_only_if_the_kernel_tells_all_of_it() -> None:
+def test_a_cycle_is_a_deadlock_only_if_the_kernel_shows_all_of_it() -> None:
     one, other = task("orphan", 1, "one"), task("truncates", 2, "other")
     line = "INFO: task {}:{} is blocked on a mutex likely owned by task {}:{}."
     told = [
@@ -120,7 +120,7 @@ FIEMAP = (
 )
 
 
-def test_a_circle_that_one_rule_made_is_none() -> None:
+def test_a_cycle_made_by_one_rule_is_dropped() -> None:
     """Each may hold the page the other waits for: one of the two guesses is wrong."""
     stack = (
         "io_schedule folio_wait_writeback truncate_inode_pages_range "

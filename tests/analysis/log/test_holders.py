@@ -81,7 +81,7 @@ def test_a_checkpoint_holds_up_an_fsync() -> None:
     assert said.links[0].holder.task.pid == 2 and 1 not in said.links
 
 
-def test_a_circle_of_three_rules() -> None:
+def test_a_cycle_of_three_rules() -> None:
     """A commit waits for a joined task, that for a range, whose holder waits for the
     commit."""
     said = answer(COMMITS, RANGE, FIEMAP)

@@ -24,7 +24,7 @@ def explained(name: str) -> LogAnswer:
     return explain_log(read_log(text.splitlines()))
 
 
-def ways(answer: LogAnswer) -> set[tuple[str, ...]]:
+def paths(answer: LogAnswer) -> set[tuple[str, ...]]:
     """The classes along each path."""
     return {
         tuple(answer.tasks[step].verdict.cls for step in answer.path(at))
@@ -36,7 +36,7 @@ def ways(answer: LogAnswer) -> set[tuple[str, ...]]:
 def test_the_cascade_in_a_log(name: str) -> None:
     """Writer <- page lock <- flusher <- journal buffer <- jbd2 <- disk."""
     answer = explained(name)
-    found = ways(answer)
+    found = paths(answer)
     assert ("page_lock", "journal_buffer", "device_io") in found
     assert ("journal_buffer", "device_io") in found
     ends = {answer.tasks[answer.path(at)[-1]].task.comm for at in answer.links}
@@ -46,7 +46,7 @@ def test_the_cascade_in_a_log(name: str) -> None:
 def test_the_cascade_in_proc_stacks() -> None:
     """Without names and sleep functions, the writer still waits for the commit."""
     answer = explained("procstack-journal-buffer-7.2")
-    assert ("journal_buffer", "device_io") in ways(answer)
+    assert ("journal_buffer", "device_io") in paths(answer)
     assert answer.not_stuck > 0
 
 

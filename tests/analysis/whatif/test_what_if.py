@@ -171,7 +171,7 @@ def test_the_distribution_is_shown(run: Path, capsys: Capture) -> None:
     assert sum(before for before, _ in counts.values()) == 300
 
 
-def test_a_class_on_no_way(run: Path, capsys: Capture) -> None:
+def test_a_class_on_no_path(run: Path, capsys: Capture) -> None:
     """No write waited for it, so there is nothing to prove."""
     assert main(["hist", str(run), "--what-if", "raid_or_dm=0"]) == 0
     assert "no stalled write had raid_or_dm in its chain" in capsys.readouterr().out

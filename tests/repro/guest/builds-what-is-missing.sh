@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will run a scenario from a fresh copy of the tree that holds nothing
-# compiled, as on a lab machine, and see the writer built, used and kept; then
-# break its source, and see the compiler's own words and nothing touched.
+# This test will run a scenario from a fresh copy of the tree without compiled files, as
+# on a lab machine, and check that the writer is built, used and kept; then break its
+# source, and check that the compiler's message is printed and nothing is changed.
 set -eu
 # shellcheck source=lib.sh
 source "$(dirname "$0")/lib.sh"
 
-# Without a rule nothing but the writer is needed: compiling the kernel module
-# takes an emulated machine minutes.
+# Without a rule only the writer is needed: compiling the kernel module takes an
+# emulated machine minutes.
 mkdir "$WORK/tree"
 cp --recursive "$TREE/repro" "$WORK/tree/"
 sed --expression 's/^name = "journal-buffer"/name = "calm"/' \

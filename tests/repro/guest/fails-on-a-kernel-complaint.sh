@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will let the kernel log complain in mid-run, and see that the run,
-# good in all else, is failed by that line and keeps the log.
+# This test will write a complaint to the kernel log during a run, and check that the
+# run, otherwise good, fails because of that line and keeps the log.
 set -eu
 # shellcheck source=lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -11,7 +11,7 @@ status=0
 	--duration-s 4 --progress json "$@" --engine none 2>"$WORK/progress" &
 run=$!
 wait_for_line "$WORK/progress" '"step": "write", "status": "begin"' || true
-# Debug level: the log holds it, the machine's console does not show it.
+# Debug level: the line is in the log but not on the machine's console.
 echo '<7>WARNING: told by a test' >/dev/kmsg
 wait "$run" || status=$?
 say "$(tail --lines 1 "$WORK/progress")"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034 # its users name them
-# lib.sh: a run that must end in some way to a verdict on what it left behind
+# lib.sh: start runs that must end in a given way, and check what they leave behind
 #
 # Arguments of a guest test go to every repro/run it starts: --build DIR,
 # --engine ENGINE.
@@ -37,7 +37,7 @@ settings_now() {
 
 settings_before=$(settings_now)
 
-# What a run may not leave behind, one line each; empty is good.
+# What a run must not leave behind, one line each; empty is good.
 leftovers() {
 	grep --fixed-strings writestall-mnt- /proc/mounts
 	grep --extended-regexp '^(biodelay|stap_|stalled_writes)' /proc/modules

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will set vm.dirty_bytes and vm.dirty_ratio, of which the kernel clears one
-when the other is set, as a run does, and find in force what was in force before."""
+when the other is set, as a run does, and check that the original values are restored.
+"""
 
 import sys
 import tempfile
@@ -24,12 +25,12 @@ SET = (
 
 
 def both() -> dict[str, int]:
-    """What the kernel says now."""
+    """The current values of both."""
     return {name: int(tuning.sysctl_path(name).read_text()) for name in BEFORE}
 
 
 def tried(run: Run, in_force: str, settings: dict[str, int]) -> Iterator[str]:
-    """Mistakes, as lines, where `in_force` holds and a run has `settings`."""
+    """Failures, as lines, with `in_force` set before a run that has `settings`."""
     tuning.sysctl_path(in_force).write_text(f"{BEFORE[in_force]}\n")
     before = both()
     with tuning.applied(run, "sysctl", tuning.sysctl_path, settings):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will see that a disk in use is refused always, and one that carries
-data is refused without --wipe, both without a changed byte.
+"""This test will check that a disk in use is always refused, and one that has data is
+refused without --wipe, both without a changed byte.
 
 Arguments go to every repro/run: --build DIR, --engine ENGINE. Each run is a fork of
-this process, which has imported labrun once: a start takes an emulated machine
+this process, which has imported labrun once, because a start takes an emulated machine
 seconds.
 """
 
@@ -75,7 +75,7 @@ def refused(what: str, pattern: str, *words: str | Path) -> None:
 
 
 def refused_always(what: str, pattern: str) -> None:
-    """With --wipe as without."""
+    """With --wipe and without."""
     refused(what, pattern, "--disk", DISK)
     refused(f"{what} --wipe", pattern, "--disk", DISK, "--wipe")
 
@@ -122,7 +122,7 @@ def swap() -> None:
 
 
 def write_table(*first_sectors: int) -> None:
-    """A DOS partition table by hand (block/partitions/msdos.c)."""
+    """Write a DOS partition table (block/partitions/msdos.c)."""
     entry = struct.Struct("<x3xB3xII")
     table = b"".join(entry.pack(LINUX, first, SECTORS) for first in first_sectors)
     with Path(DISK).open("r+b") as disk:
@@ -174,7 +174,7 @@ def folders() -> None:
 
 
 def wiped() -> None:
-    """What is refused without --wipe is run with it."""
+    """A disk that is refused without --wipe is used with it."""
     do("mkfs.ext4", "-q", DISK)
     was_set, out = settings(), FOLDER / "wiped"
     words = ("--disk", DISK, "--wipe", "--out", out, "--duration-s", "1")

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will see that a guest's Python compiles nothing of what it imports: it
-# finds the bytecode that writestall build made, unchanged since.
+# This test will check that Python in a guest compiles none of its imports: it uses the
+# bytecode that writestall build made, which is unchanged since.
 set -eu
 
 tree=$(realpath "$(dirname "$0")/../../..")
 for import in "$tree/repro:labrun.run.cli" "$tree/trace:launcher.rows" "$tree/trace:launcher.lines"; do
 	said=$(PYTHONPATH=${import%:*} python3 -v -c "import ${import#*:}" 2>&1)
-	# What was found is quoted, what was compiled is not (importlib's _verbose_message).
+	# Found bytecode is quoted in the output, compiled modules are not (importlib's
+	# _verbose_message).
 	grep --quiet "code object from '$tree.*\.pyc'" <<<"$said"
 	if grep "code object from $tree.*\.py$" <<<"$said"; then
 		exit 1

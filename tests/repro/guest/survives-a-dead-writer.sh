@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will kill the writer in mid-run, and see that the run fails with its
-# name and leaves nothing behind.
+# This test will kill the writer during a run, and check that the run fails, names it,
+# and leaves nothing behind.
 set -eu
 # shellcheck source=lib.sh
 source "$(dirname "$0")/lib.sh"

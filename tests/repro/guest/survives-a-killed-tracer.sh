@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will kill a tracer in mid-run, its wrapper and its worker in turn, and
-# see that the run fails by its name, at once, and leaves nothing behind.
+# This test will kill a tracer during a run, its wrapper and its worker in turn, and
+# check that the run fails at once, names it, and leaves nothing behind.
 set -eu
 # shellcheck source=lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -30,7 +30,7 @@ killed() {
 	expect_nothing_left "$engine"
 }
 
-# The launcher and the engine's own process: the death of either ends the run.
+# The launcher and the engine's process: the death of either ends the run.
 killed stap 'trace/trace --engine stap' "$@"
 killed stap 'stapio' "$@"
 killed bpftrace 'trace/trace --engine bpftrace' "$@"

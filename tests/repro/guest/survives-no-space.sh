@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will let first the scratch disk, then the run directory run out of
-# space, and see that each is said in one line and nothing is left behind.
+# This test will let first the scratch disk, then the run directory run out of space,
+# and check that each is reported in one line and nothing is left behind.
 set -eu
 # shellcheck source=lib.sh
 source "$(dirname "$0")/lib.sh"

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""traces_of_a_run: what a run may not leave behind on its machine."""
+"""traces_of_a_run: list what a run has left behind on its machine."""
 
 import re
 import tempfile
 from pathlib import Path
 
-Settings = tuple[list[str], list[str]]  # values of SYSCTLS, files of swap
+Settings = tuple[list[str], list[str]]  # values of SYSCTLS, swap files
 SYSCTLS = ("dirty_writeback_centisecs", "dirty_expire_centisecs")
 PROCESSES = re.compile(rb"latwriter|stapio|staprun|bpftrace")
 MODULES = re.compile(r"^(biodelay|scsi_debug|stap_|stalled_writes)", re.MULTILINE)
 
 
 def settings() -> Settings:
-    """What a scenario changes and puts back: its sysctls, and what is swapped to."""
+    """What a scenario changes and restores: its sysctls, and the swap in use."""
     sysctls = [Path("/proc/sys/vm", name).read_text() for name in SYSCTLS]
     _, *swaps = Path("/proc/swaps").read_text().splitlines()
     return sysctls, [line.split()[0] for line in swaps]
@@ -33,7 +33,7 @@ def processes() -> list[bytes]:
 
 
 def leftovers(before: Settings) -> list[object]:
-    """What is left, where settings() were `before`; nothing is good."""
+    """What is left, compared with settings() `before`; empty is good."""
     mounts = Path("/proc/mounts").read_text().splitlines()
     found: list[object] = [line for line in mounts if "writestall-mnt-" in line]
     found += MODULES.findall(Path("/proc/modules").read_text())

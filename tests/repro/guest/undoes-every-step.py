@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will send SIGINT, SIGTERM or SIGHUP at the beginning of each step of
-a run that has all that can be undone, and see that the run ends in order and leaves
-nothing behind but a run directory that says so.
+"""This test will send SIGINT, SIGTERM or SIGHUP at the start of each step of a run that
+has everything that can be undone, and check that the run ends in order and leaves
+nothing behind but a run directory that records this.
 
 Arguments go to every repro/run: --build DIR, --engine ENGINE.
 """
@@ -23,7 +23,7 @@ TREE = Path(__file__).resolve().parents[3]
 DISK, JOURNAL = "/dev/vdb", "/dev/sda"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 END_S = 120
-# Every step that a run can have; what the first has, too, is not tried again.
+# Every step that a run can have; steps that the first has, too, are not repeated.
 ON_DISK = """
 [filesystem]
 type = "ext4"
@@ -75,7 +75,7 @@ stall_ms_min = 0
 
 
 def write_scenario(folder: Path, name: str) -> None:
-    """The scenario's file, in the folder that its runs get."""
+    """Write the scenario's file into the folder of its runs."""
     text = f'name = "{name}"\n{REST}{SCENARIOS[name]}'
     (folder / f"{name}.toml").write_text(text)
 
@@ -90,7 +90,7 @@ def start(out: Path, arguments: list[str]) -> subprocess.Popen[str]:
 
 
 def progress(run: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
-    """The JSON lines a run prints; other lines are passed on."""
+    """The JSON lines that a run prints; other lines are passed on."""
     for line in run.stderr or ():
         if line.startswith("{"):
             yield json.loads(line)
@@ -101,7 +101,7 @@ def progress(run: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
 def run_until(
     step: str, number: int, out: Path, arguments: list[str], delay_s: float = 0.0
 ) -> int:
-    """Signal a run when a step begins; its exit status."""
+    """Signal a run when a step starts; return its exit status."""
     run = start(out, arguments)
     for line in progress(run):
         if line.get("step") == step and line["status"] == "begin":
@@ -118,7 +118,7 @@ def check(
     out: Path,
     before: Settings,
 ) -> int:
-    """Mistakes in how a signalled run ended, as lines."""
+    """Errors in how a signalled run ended, as lines."""
     manifest = json.loads((out / "manifest.json").read_text())
     wanted_word = {0: "complete"}.get(wanted, "cut_off")
     found = []
@@ -129,7 +129,7 @@ def check(
     if wanted and "interrupted by SIG" not in str(manifest["reason"]):
         found.append(f"reason: {manifest['reason']}")
     failed = [one for one in manifest["steps"] if one["status"] == "failed"]
-    # The step that noticed the signal may have failed; no undoing may.
+    # The step that noticed the signal may have failed; no undo step may.
     found += [f"failed step {one}" for one in failed if one["name"] in undoing]
     if len(failed) > bool(wanted):
         found.append(f"{len(failed)} failed steps")
@@ -140,7 +140,7 @@ def check(
 
 
 def complete_run(folder: Path, arguments: list[str]) -> list[str]:
-    """The plan of a run that nobody disturbs; it must be what was done."""
+    """The plan of an undisturbed run; the executed steps must match it."""
     run = start(folder / "undisturbed", arguments)
     lines = list(progress(run))
     assert run.wait(timeout=END_S) == 0, "the undisturbed run failed"
@@ -153,8 +153,8 @@ def complete_run(folder: Path, arguments: list[str]) -> list[str]:
 def disturbed(
     folder: Path, name: str, tried: set[str], before: Settings, arguments: list[str]
 ) -> tuple[int, set[str]]:
-    """A scenario's runs, one for each step not tried that a signal then ends; the
-    number of mistakes, and the steps tried now."""
+    """Run a scenario once for each step not tried yet, and signal each run there;
+    return the number of errors, and the steps tried."""
     write_scenario(folder, name)
     plan = complete_run(folder, arguments)
     last = plan.index("write")
@@ -166,7 +166,7 @@ def disturbed(
         print(case, flush=True)
         out = folder / f"{index}-{step}"
         status = run_until(step, number, out, arguments, delay_s)
-        # Behind the workload only undoing is left, and that is always finished.
+        # After the workload only undo steps are left, which always complete.
         wanted = 128 + number if plan.index(step) <= last else 0
         failures += check(case, plan[last + 1 :], status, wanted, out, before)
     print(f"{name}: {len(cases)} signals, {failures} failures")
