@@ -16,7 +16,9 @@ from writestall.cli.main import main
 
 LIMIT_S = 60
 # Recorded instead of run: commands that would change this host.
-CHANGERS = "apt-get sudo mmdebstrap unshare setpriv make stap bpftrace insmod".split()
+CHANGERS = """
+    apt-get sudo mmdebstrap unshare setpriv make stap staprun bpftrace insmod ln mktemp
+""".split()
 STUB = """#!/bin/sh
 echo "$0 $*" >>"$STARTED"
 exit 1
@@ -97,8 +99,11 @@ def test_help_is_usage_and_nothing_else(program: str, place: Path) -> None:
 
 
 # Two words: one may be the folder that a program is to make.
-@pytest.mark.parametrize("words", ["--nonsense", "stray-word another"])
-@pytest.mark.parametrize("program", PROGRAMS)
+MISTAKES = [(one, words) for one in PROGRAMS for words in ("--nonsense", "stray a")]
+MISTAKES += [("trace/drilldown", "--auto -p 1 stray"), ("trace/system-map", "make a")]
+
+
+@pytest.mark.parametrize(("program", "words"), MISTAKES)
 def test_a_mistake_is_one_line_and_no_work(
     program: str, words: str, place: Path
 ) -> None:

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
 import pytest
 from tree import FILES, TEXTS, python_files
 
-from support import PROJECT
+from support import PROJECT, imports
 
 MAX_LINES = 400
 # Data, prose and licences may be long; JSON has no comments.
@@ -58,22 +57,12 @@ def test_no_archive_host_is_named(path: Path) -> None:
         assert not HOSTS.search(path.read_text(errors="replace"))
 
 
-def _imports(path: Path) -> set[str]:
-    """Top-level names that a Python file imports."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {name.name.split(".")[0] for name in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.split(".")[0])
-    return found
-
-
 @pytest.mark.parametrize("folder", MAY_IMPORT)
 def test_folders_import_only_what_they_may(folder: str) -> None:
     for path in python_files(FILES):
         if _name(path).startswith(f"{folder}/"):
-            foreign = _imports(path) & (OURS - MAY_IMPORT[folder])
+            tops = {name.partition(".")[0] for name in imports(path)}
+            foreign = tops & (OURS - MAY_IMPORT[folder])
             assert not foreign, f"{_name(path)} imports {foreign}"
 
 

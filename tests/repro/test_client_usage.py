@@ -1,31 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will call each program of repro/ with --help, an unknown option and a stray
+"""This test will call each workload program with --help, an unknown option and a stray
 word, and check that none starts its work."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from support import PROJECT
-
-SCRIPTS = sorted(
-    path
-    for path in (PROJECT / "repro").iterdir()
-    if path.is_file() and os.access(path, os.X_OK)
-)
 CLIENTS = ["latwriter", "safepoint", "broker"]
 
 
-@pytest.fixture(params=[path.name for path in SCRIPTS] + CLIENTS)
+@pytest.fixture(params=CLIENTS)
 def program(request: pytest.FixtureRequest) -> Path:
-    if request.param in CLIENTS:
-        found: Path = request.getfixturevalue(request.param)
-        return found
-    return PROJECT / "repro" / str(request.param)
+    found: Path = request.getfixturevalue(request.param)
+    return found
 
 
 def _call(program: Path, folder: Path, word: str) -> subprocess.CompletedProcess[str]:
@@ -41,10 +31,6 @@ def _call(program: Path, folder: Path, word: str) -> subprocess.CompletedProcess
     )
     assert not list(folder.iterdir())
     return done
-
-
-def test_there_are_programs() -> None:
-    assert {"run", "plan", "each", "crash"} <= {path.name for path in SCRIPTS}
 
 
 def test_help_is_usage_and_nothing_else(program: Path, tmp_path: Path) -> None:

@@ -1,60 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will check that imports between the package's rooms go one way."""
+"""This test will check what the package imports, and what it opens."""
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import build
 import writestall
+from support import imports
 
 PACKAGE = Path(writestall.__file__).parent
-# A room imports from itself and from those before it.
-ROOMS = """
-    common events classify chain verdict log export whatif pictures report compare cli
-""".split()
 EXTERNAL = {"msgspec", "hdrh", "rich", "jinja2", "markupsafe"}
 EXTERNAL |= {"perfetto", "pyarrow", "matplotlib", "shtab", "argparse_manpage"}
 EXTERNAL |= {"numpy", "scipy"}
 
 
-def _imports(path: Path) -> set[str]:
-    """All modules that a file imports."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
-
-
-def _room(module: str) -> str:
-    """The room of a module of the package: its second word."""
-    return module.split(".")[1]
-
-
 def _inner(path: Path) -> set[str]:
-    return {name for name in _imports(path) if name.startswith("writestall.")}
-
-
-def test_every_module_is_in_a_room() -> None:
-    files = {path.name for path in PACKAGE.glob("*.py")}
-    assert files == {"__init__.py", "__main__.py"}
-    folders = {path.name for path in PACKAGE.iterdir() if path.is_dir()}
-    assert folders - {"__pycache__"} == set(ROOMS)
-
-
-@pytest.mark.parametrize("room", ROOMS)
-def test_imports_between_rooms_go_one_way(room: str) -> None:
-    allowed = {*ROOMS[: ROOMS.index(room) + 1], "__version__"}
-    for path in (PACKAGE / room).rglob("*.py"):
-        assert {_room(name) for name in _inner(path)} <= allowed, path
+    return {name for name in imports(path) if name.startswith("writestall.")}
 
 
 def test_only_listed_libraries_are_imported() -> None:
@@ -62,7 +26,7 @@ def test_only_listed_libraries_are_imported() -> None:
     tops = {
         name.partition(".")[0]
         for path in PACKAGE.rglob("*.py")
-        for name in _imports(path)
+        for name in imports(path)
     }
     assert tops - set(sys.stdlib_module_names) - {"writestall"} == EXTERNAL
 

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_copies: compare what two packages state separately.
+
+repro/ and trace/ run in guests and on hosts without analysis/ and without each other
+(MAY_IMPORT in test_house.py), so each of them has its own copy of these.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from drill.sleeps import PUT_TO_SLEEP
+from driver import artefacts as lab_artefacts
+from labrun.crash.records import Kept
+from labrun.errors import RefusedError
+from labrun.injectors import biodelay
+from labrun.run import artefacts, tracer
+from labrun.scenario import keys
+from labrun.setup import disk
+from launcher import options
+from launcher.errors import TraceError
+from support import PROJECT
+from writestall.classify import classes
+from writestall.classify.rules import form
+from writestall.compare.durability import File
+
+
+def test_scenarios_expect_the_classes_that_the_explainer_has() -> None:
+    assert keys.CLASSES == classes.WAIT_CLASSES
+
+
+def test_the_records_of_a_cut_machine_have_the_fields_that_are_read() -> None:
+    written, read = (
+        [(field.name, field.type) for field in dataclasses.fields(record)]
+        for record in (Kept, File)
+    )
+    assert written == read
+
+
+@pytest.mark.parametrize("kind", [form.LOCK, form.PAGE, form.BUFFER])
+def test_the_drill_down_trims_no_function_that_rules_look_for(kind: str) -> None:
+    """It removes frames that show how a task sleeps, and keeps those that show on what:
+    the drill-down also runs where there are no rules."""
+    for name in form.SLEEPS[kind]:
+        assert not PUT_TO_SLEEP.fullmatch(name.removesuffix("*")), name
+
+
+def test_both_refuse_what_is_not_a_block_device(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for name, reason in (("none", "No such file"), ("file", "block device")):
+        path = str(tmp_path / name)
+        for call, error in (
+            (disk.identify, RefusedError),
+            (options._device, TraceError),
+        ):
+            with pytest.raises(error, match=f"{path}.*{reason}"):
+                call(path)
+
+
+def test_runs_and_the_lab_build_by_the_same_recipes(tmp_path: Path) -> None:
+    """The lab builds in the image for any kernel, a run on its machine for the running
+    one: both by kmod/Makefile, repro/Makefile and trace/build."""
+    parts = {part.name: part for part in lab_artefacts.PARTS}
+    for name, part in {
+        biodelay.MODULE: parts["biodelay"],
+        "latwriter": parts["workloads"],
+        f"{tracer.SCRIPT}.ko": parts["stap"],
+    }.items():
+        (command, *_) = artefacts.RECIPES[name](tmp_path / name)
+        program = Path(command[0]).name
+        assert program in ("make", "build")
+        assert f"{program} " in part.command
+        if program == "make":
+            assert command[2] == str(PROJECT / part.source)
+        else:
+            assert command[0].removeprefix(f"{PROJECT}/") in part.tools
