@@ -5,8 +5,6 @@
 
 #include "client/options.h"
 
-#define FIELD(name) offsetof(struct options, name)
-
 static const struct row rows[] = {
 	{ "path", TEXT, "PATH", FIELD(common.path), 0, 0, 0,
 	  "the logs are new files PATH-0/00000000.log, PATH-1/..., ..." },

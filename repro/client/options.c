@@ -10,23 +10,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIELD(name) offsetof(struct common, name)
+#define COMMON(name) offsetof(struct common, name)
 #define MAX_ROWS 32
 
 static const struct row common_rows[] = {
-	{ "bytes", NUMBER, "BYTES", FIELD(bytes), 1, 1, MAX_BYTES,
+	{ "bytes", NUMBER, "BYTES", COMMON(bytes), 1, 1, MAX_BYTES,
 	  "size of a write; default 200" },
-	{ "duration-s", NUMBER, "S", FIELD(duration_ns), NSEC_PER_SEC,
+	{ "duration-s", NUMBER, "S", COMMON(duration_ns), NSEC_PER_SEC,
 	  1, 86400, "nothing begins later than this; default 10" },
-	{ "slow-us", NUMBER, "US", FIELD(slow_ns), NSEC_PER_USEC, 0, HOUR_US,
+	{ "slow-us", NUMBER, "US", COMMON(slow_ns), NSEC_PER_USEC, 0, HOUR_US,
 	  "what took this long goes to --slow-log; default 50000" },
-	{ "hlog", TEXT, "FILE", FIELD(hlog), 0, 0, 0,
+	{ "hlog", TEXT, "FILE", COMMON(hlog), 0, 0, 0,
 	  "HdrHistogram log, ns from the intended start" },
-	{ "hlog-service", TEXT, "FILE", FIELD(hlog_service), 0, 0, 0,
+	{ "hlog-service", TEXT, "FILE", COMMON(hlog_service), 0, 0, 0,
 	  "HdrHistogram log, ns of the write call alone" },
-	{ "slow-log", TEXT, "FILE", FIELD(slow_log), 0, 0, 0,
+	{ "slow-log", TEXT, "FILE", COMMON(slow_log), 0, 0, 0,
 	  "what was slow, short or failed, JSON Lines (docs/events.md)" },
-	{ "seed", NUMBER, "N", FIELD(seed), 1, 0, INT64_MAX,
+	{ "seed", NUMBER, "N", COMMON(seed), 1, 0, INT64_MAX,
 	  "of the data and of all choices; default 1" },
 	{ "help", FLAG, NULL, 0, 0, 0, 0, "this text" },
 };

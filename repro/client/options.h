@@ -7,6 +7,7 @@
 
 #define HOUR_US 3600000000LL
 #define MAX_BYTES (16LL << 20)
+#define FIELD(name) offsetof(struct options, name) /* of a program */
 
 enum kind { FLAG, TEXT, NUMBER };
 

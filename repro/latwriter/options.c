@@ -7,8 +7,6 @@
 
 #include "client/options.h"
 
-#define FIELD(name) offsetof(struct options, name)
-
 static const struct row rows[] = {
 	{ "path", TEXT, "PATH", FIELD(common.path), 0, 0, 0,
 	  "new file, or a directory for writer-0.log, writer-1.log, ..." },

@@ -5,8 +5,6 @@
 
 #include "client/options.h"
 
-#define FIELD(name) offsetof(struct options, name)
-
 static const struct row rows[] = {
 	{ "path", TEXT, "PATH", FIELD(common.path), 0, 0, 0,
 	  "the log, a new file" },
