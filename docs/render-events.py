@@ -5,9 +5,9 @@
 usage: docs/render-events.py [--check]
 
 Writes the tables of docs/events.md and the fields of the records in
-analysis/writestall/events/contract.py. --check writes nothing: its status is 1 where
-one of them differs. Which fields a record may lack, and what stands for them then, is
-the reader's business and stays: a new field may be missing.
+analysis/writestall/events/contract.py. --check writes nothing: its status is 1 if
+one of them differs. The defaults of a record's fields are kept, and a new field gets a
+default: streams of older tracers lack it.
 """
 
 from __future__ import annotations
