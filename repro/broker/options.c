@@ -9,11 +9,11 @@ static const struct row rows[] = {
 	{ "path", TEXT, "PATH", FIELD(common.path), 0, 0, 0,
 	  "the logs are new files PATH-0/00000000.log, PATH-1/..., ..." },
 	{ "partitions", NUMBER, "N", FIELD(partitions), 1, 1, 1024,
-	  "logs, each with a lock of its own; default 4" },
+	  "logs, each with its own lock; default 4" },
 	{ "threads", NUMBER, "N", FIELD(threads), 1, 1, 1024,
 	  "threads that serve requests; default 8" },
 	{ "interval-us", NUMBER, "US", FIELD(interval_ns), NSEC_PER_USEC,
-	  10, HOUR_US, "requests arrive this far apart; default 1000" },
+	  10, HOUR_US, "time between the arrivals of requests; default 1000" },
 };
 
 static const struct program program = {

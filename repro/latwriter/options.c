@@ -16,7 +16,7 @@ static const struct row rows[] = {
 	  "all threads write one file" },
 	{ "interval-us", NUMBER, "US", FIELD(interval_ns), NSEC_PER_USEC,
 	  10, HOUR_US,
-	  "a thread's writes are wanted this far apart; default 1000" },
+	  "time between the writes of a thread; default 1000" },
 	{ "append", FLAG, NULL, FIELD(append), 0, 0, 0,
 	  "write(2) at the end of the file (O_APPEND); the default" },
 	{ "pwrite", NUMBER, "REGION_BYTES", FIELD(region_bytes), 1,

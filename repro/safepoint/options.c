@@ -12,22 +12,22 @@ static const struct row rows[] = {
 	  "threads that work and are stopped; default 8" },
 	{ "unit-interval-us", NUMBER, "US", FIELD(unit_interval_ns),
 	  NSEC_PER_USEC, 10, HOUR_US,
-	  "a thread's units of work are wanted this far apart; default 10000" },
+	  "time between the units of work of a thread; default 10000" },
 	{ "unit-us", NUMBER, "US", FIELD(unit_ns), NSEC_PER_USEC, 1, HOUR_US,
-	  "how long a unit keeps its thread on a CPU; default 100" },
+	  "CPU time of a unit; default 100" },
 	{ "interval-us", NUMBER, "US", FIELD(interval_ns), NSEC_PER_USEC,
-	  10, HOUR_US, "stops are wanted this far apart; default 50000" },
+	  10, HOUR_US, "time between stops; default 50000" },
 	{ "async", FLAG, NULL, FIELD(async), 0, 0, 0,
 	  "a separate thread writes the log" },
 	{ "queue-lines", NUMBER, "N", FIELD(queue_lines), 1, 1, 1000000,
-	  "with --async: lines that may wait, more are dropped; default 1000" },
+	  "with --async: maximum of queued lines; default 1000" },
 	{ "hlog-pause", TEXT, "FILE", FIELD(hlog_pause), 0, 0, 0,
-	  "HdrHistogram log, ns from asking for a stop to its end" },
+	  "HdrHistogram log, ns from the request of a stop to its end" },
 };
 
 static const struct program program = {
 	"Threads work until all are stopped together; one line is logged while "
-	"they stand still.",
+	"they are stopped.",
 	rows, sizeof(rows) / sizeof(rows[0]),
 };
 
