@@ -179,9 +179,14 @@ def classify_frames(frames: Sequence[Frame]) -> Verdict:
 def _first_caller(frames: Sequence[Frame]) -> int:
     """The index of the innermost frame that is not a sleep function."""
     for at, frame in enumerate(frames):
-        if not _SCHEDULE.fullmatch(frame.symbol) and _sleep_of(frame.symbol) is None:
+        if not is_sleep(frame.symbol):
             return at
     return len(frames)
+
+
+def is_sleep(symbol: str) -> bool:
+    """True for a function of sleeping: such a stack begins with one."""
+    return bool(_SCHEDULE.fullmatch(symbol)) or _sleep_of(symbol) is not None
 
 
 def first_caller(frames: Sequence[Frame]) -> str:

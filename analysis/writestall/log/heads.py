@@ -85,8 +85,10 @@ def head(body: str) -> Head | None:
             if pid is None and (more := _PID.search(body, match.end())):
                 pid = more["pid"]
             number = int(pid) if pid else None
+            # dump_stack_print_info() tells of the task that prints: it runs.
+            state = "R" if pattern is _CPU else told.get("state")
             return Head(
-                match["comm"].strip(), number, told.get("state"), pattern is _HUNG
+                match["comm"].strip(), number, state, pattern is _HUNG
             )
     return None
 

@@ -18,6 +18,7 @@ class Line(NamedTuple):
     """One line: `body` is what the kernel printed.
 
     `host` is empty where the line does not name it; `caller` is `T143` or `C0`.
+    `prefix` is what the kernel prints in front itself: priority, time, caller.
     `marked` tells whether there was any prefix of a kernel log: a line without one in
     a log with them goes on where the line before stopped.
     """
@@ -26,6 +27,7 @@ class Line(NamedTuple):
     caller: str
     body: str
     marked: bool
+    prefix: str = ""
 
 
 _QUOTED = re.compile(r"[>\s|]{0,16}")
@@ -67,7 +69,7 @@ def split(text: str) -> Line:
     prefix = text[at:end]
     caller = _CALLER.search(prefix)
     marked = tagged or caller is not None or _STAMP.search(prefix) is not None
-    return Line(host, caller["caller"] if caller else "", text[end:], marked)
+    return Line(host, caller["caller"] if caller else "", text[end:], marked, prefix)
 
 
 def _host(before: str) -> str:

@@ -35,6 +35,10 @@ _HELD = re.compile(
     r"\s{0,2}\{[^}]{0,40}\}.{0,16}?, at: (?:\[<[0-9a-f]{8,16}>\] )?"
     r"(?P<at>[A-Za-z_][\w.]*)"
 )
+# An entry that a mailer cut: `at:` and the function are on one of the next lines.
+_HELD_CUT = re.compile(r"^\s{0,4}#\d{1,3}:\s{1,4}[0-9a-f(]")
+_HELD_LINES = 3
+_NO_PIECE = re.compile(r"INFO: |\btask:|[Tt]race:|^[\s=]*$")
 _TURNED_OFF = re.compile(r"INFO: lockdep is turned off\.")
 
 
@@ -99,6 +103,12 @@ class LockLines:
         self.lists: list[LockList] = []
         self.turned_off = False
         self._cut = ""
+        self._held: list[str] = []
+
+    @property
+    def is_cut(self) -> bool:
+        """True when the next line may belong to the one before."""
+        return bool(self._held)
 
     def line(self, number: int, body: str) -> bool:
         """True when a line was about locks."""
@@ -127,12 +137,28 @@ class LockLines:
         if match := _LIST.search(body):
             entry = LockList(number, match["comm"], int(match["pid"]), [])
             self.lists.append(entry)
+            self._held = []
             return True
-        match = _HELD.search(body)
-        if match and self.lists:
+        if self.lists and (self._held or _HELD_CUT.search(body)):
+            return self._entry(body)
+        self.turned_off = self.turned_off or bool(_TURNED_OFF.search(body))
+        return False
+
+    def _entry(self, body: str) -> bool:
+        """True for an entry of a list of locks, or a piece of one."""
+        if _HELD_CUT.search(body):
+            self._held = []
+        elif _NO_PIECE.search(body):
+            self._held = []
+            return False
+        self._held.append(body.strip())
+        match = _HELD.search(" ".join(self._held))
+        if match is None and len(self._held) < _HELD_LINES:
+            return True
+        self._held = []
+        if match:
             held = Held(match["address"], match["name"], match["at"])
             self.lists[-1].locks.append(held)
-        self.turned_off = self.turned_off or bool(_TURNED_OFF.search(body))
         return match is not None
 
 

@@ -8,7 +8,6 @@ Any text is taken: what is no frame and no head of a task is passed over.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from itertools import chain, islice
 
 from writestall.common.compressed import DamagedError
 from writestall.log import decoding, unreadable
+from writestall.log.boots import Boots
 from writestall.log.direction import Votes
 from writestall.log.lines import Line, split
 from writestall.log.near_stacks import near_stacks
@@ -52,12 +52,6 @@ class Log:
     damaged: str | None = None
 
 
-# `sysrq w` and `t` begin a new picture of the whole machine, and so does a boot.
-_NEW_SHOT = re.compile(
-    r"[Ss]how (?:[Bb]locked )?[Ss]tate\b|\bLinux version \d|-- (?:Reboot|Boot|boot)\b"
-)
-
-
 class _Log:
     """The readers of a log, one for each host and each task or CPU that prints."""
 
@@ -65,7 +59,7 @@ class _Log:
         self._hosts: dict[str, Host] = {}
         self._readers: dict[tuple[str, str], Reader] = {}
         self._last = ("", "")
-        self._marks: dict[str, list[int]] = {}
+        self._boots: dict[str, Boots] = {}
 
     def take(self, row: tuple[int, Line]) -> None:
         """Take the next line, in the order of time."""
@@ -74,12 +68,12 @@ class _Log:
         if not line.marked and not line.host:
             key = self._last
         self._last = key
-        host = self._hosts.setdefault(key[0], Host())
+        if key[0] not in self._hosts:
+            self._hosts[key[0]], self._boots[key[0]] = Host(), Boots()
         if key not in self._readers:
-            self._readers[key] = Reader(host)
+            self._readers[key] = Reader(self._hosts[key[0]])
         self._readers[key].line(number, line)
-        if "+0x" not in line.body and _NEW_SHOT.search(line.body):
-            self._marks.setdefault(key[0], []).append(number)
+        self._boots[key[0]].line(number, line)
 
     def tasks(self) -> list[LoggedTask]:
         """Every stack, in the order of time."""
@@ -96,7 +90,8 @@ class _Log:
                     task.comm = task.comm or said.names.get(task.pid)
             shown |= attach(tasks, said.locks, LoggedTask, name)
         every = sorted(chain(*found.values()), key=lambda task: task.line)
-        _number_shots(every, self._marks, shown)
+        marks = {name: boots.marks for name, boots in self._boots.items()}
+        _number_shots(every, marks, shown)
         return _once(every)
 
     def unshown(self, tasks: list[LoggedTask]) -> list[Unshown]:

@@ -31,7 +31,7 @@ _ALONE = re.compile(
 # and by syzkaller, which names inlined functions too: `symbol fs/file.c:12 [inline]`.
 _DECODED = re.compile(
     r"\s{0,16}(?P<guess>\?\s{1,4})?(?P<symbol>[A-Za-z_][\w.$]{0,120})"
-    r"(?: \((?:[\w./+-]{1,120}:\d{1,6}|\?\?:\?).{0,400}\)"
+    r"(?: \((?:[\w./+-]{1,120}\.(?:[chS]|rs):\d{1,6}|\?\?:\?).{0,400}\)"
     r"(?: \[?(?P<module>[\w-]{1,64})\]?)?"
     r"| [\w./+-]{1,120}:-?\d{1,6} \[inline\])\s{0,16}$"
 )
@@ -82,6 +82,11 @@ def frame_of(match: re.Match[str]) -> Frame:
     """What a match stands for."""
     told = match.groupdict()
     return frame(match["symbol"], told.get("module") or told.get("module2"))
+
+
+def is_mention(match: re.Match[str]) -> bool:
+    """True where a frame stands inside other text, which may only speak of it."""
+    return match.re not in (_ALONE, _DECODED) and "[<" not in match.string
 
 
 def is_guess(match: re.Match[str]) -> bool:

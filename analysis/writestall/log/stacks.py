@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from writestall.classify.frames import Frame
+from writestall.classify.stack import is_sleep
 from writestall.log import heads, stack_lines
 from writestall.log.lines import Line
 from writestall.log.owners import Blocker, Held, LockLines
@@ -49,7 +50,11 @@ class LoggedTask:
 _TRACE = re.compile(r"\bCall [Tt]race:|\bBacktrace:|^\s*Stack:")
 _WORKQUEUE = re.compile(r"\bWorkqueue: (?P<work>.{1,120})")
 # What every line has that LockLines takes.
-_LOCKS = re.compile(r"blocked on|locks? held by |, at: |lockdep is turned off")
+_LOCKS = re.compile(
+    r"blocked on|locks? held by |, at: |lockdep is turned off|^\s{0,4}#\d{1,3}: "
+)
+# A work's function that a mailer put on a line of its own: `wb_workfn (flush-8:0)`.
+_WORK = re.compile(r"\s{0,8}\w{3,64}(?: \[\w{1,64}\])?(?: \([\w:/.+-]{1,64}\))?")
 _WORD = re.compile(r"\s{0,8}(?P<comm>[A-Za-z(\[][^\s]{0,63})\s{0,8}")
 _SCHEDULE = frozenset(("__schedule", "context_switch", "__switch_to"))
 
@@ -75,6 +80,11 @@ class Reader:
         self._label: tuple[int, heads.Name] | None = None
         self._cut: tuple[int, str] | None = None
         self._unnamed: int | None = None
+        self._work: int | None = None
+        # The stack so far is one frame in a line of other text.
+        self._mentioned = False
+        # The rest of a stack that was cut off may come.
+        self._rest = False
         # One bit for each of the last lines, the latest lowest: set for a blank one.
         self._blanks = 0
 
@@ -103,7 +113,8 @@ class Reader:
     def _take(self, number: int, body: str) -> None:
         if self._blank(not body.strip(" >|\t")):
             return
-        if _LOCKS.search(body) and self._host.locks.line(number, body):
+        locks = self._host.locks
+        if (locks.is_cut or _LOCKS.search(body)) and locks.line(number, body):
             self._close()
             return
         if self._unnamed is not None or "/proc/" in body:
@@ -116,7 +127,7 @@ class Reader:
             return
         frames = stack_lines.found(body)
         if self._after_blank() and not self._goes_on(body, frames):
-            self._close()
+            self._interrupt()
         if frames:
             self._frames(number, frames)
         elif stack_lines.is_end(body):
@@ -154,14 +165,29 @@ class Reader:
             self._close()
             self._over = True
         elif "<TASK>" in body or _TRACE.search(body):
-            self._over = False
+            self._over = self._rest = False
         return self._over
 
     def _close(self) -> None:
-        if self._task and self._task.guesses:
+        if self._task and self._task.guesses and not self._mentioned:
             self.done.append(self._task)
         self._task = None
+        self._mentioned = False
         self._gap = 0
+
+    def _interrupt(self) -> None:
+        """Close a stack that other text cuts off, before the functions all begin in."""
+        frames = self._task.frames if self._task else []
+        self._close()
+        self._rest = bool(frames) and not stack_lines.is_bottom(frames[-1].symbol)
+
+    def _is_rest(self, first: re.Match[str]) -> bool:
+        """True for the rest of a stack that was cut off: nobody sleeps in it.
+
+        Of /proc/PID/stack, which leaves sleeping out, any function may be the first.
+        """
+        proc = first.string.lstrip().startswith("[<")
+        return self._rest and not proc and not is_sleep(first["symbol"])
 
     def _open(self, number: int, head: heads.Head) -> None:
         old = self._task
@@ -176,7 +202,7 @@ class Reader:
             old.state = old.state or head.state
             return
         self._close()
-        self._over = False
+        self._over = self._rest = False
         self._task = LoggedTask(number, head.comm or None, head.pid, head.state)
 
     def _head(self, number: int, body: str) -> bool:
@@ -221,6 +247,7 @@ class Reader:
         if self._task and self._task.guesses:
             self._close()
         self._label = number, name
+        self._rest = False
 
     def _new(self, number: int) -> LoggedTask:
         """A task without a head: named by a label, where one is near."""
@@ -237,7 +264,13 @@ class Reader:
             if stack_lines.is_bottom(last) and not stack_lines.starts_bottom(first):
                 self._close()
         if self._task is None:
+            if self._is_rest(found[0]):
+                return
             self._task = self._new(number)
+            nameless = self._task.pid is None and self._task.comm is None
+            self._mentioned = nameless and stack_lines.is_mention(found[0])
+        elif self._task.guesses:
+            self._mentioned = False
         self._gap = 0
         for match in found:
             if len(self._task.guesses) >= MAX_FRAMES:
@@ -257,6 +290,9 @@ class Reader:
             return
         if match := _WORKQUEUE.search(body):
             task.workqueue = match["work"]
+            self._work = number
+        elif self._work == number - 1 and _WORK.fullmatch(body):
+            task.workqueue = f"{task.workqueue} {body.strip()}"
         if task.guesses and _TRACE.search(body):
             self._close()
             return
@@ -267,7 +303,7 @@ class Reader:
             return
         self._gap += bool(task.guesses)
         if self._gap > MAX_GAP:
-            self._close()
+            self._interrupt()
 
     # Functions inlined into the last frame are inside it, its own is named last.
     def _inline(self, task: LoggedTask, symbol: str) -> None:
