@@ -16,7 +16,8 @@ _NEW = re.compile(
     r"[Ss]how (?:[Bb]locked )?[Ss]tate\b|\bLinux version \d|-- (?:Reboot|Boot|boot)\b"
 )
 _KERNEL = re.compile(
-    r"\b(?:Not tainted|Tainted: [A-Z ]{1,40}?)\s{1,8}(?P<release>\d+\.\d[\w.+~-]{1,80}) #"
+    r"\b(?:Not tainted|Tainted: [A-Z ]{1,40}?)\s{1,8}"
+    r"(?P<release>\d+\.\d[\w.+~-]{1,80}) #"
 )
 _SECONDS = re.compile(r"\[\s{0,8}(?P<seconds>\d{1,12})\.\d{1,6}\]")
 # Lines of several CPUs are not in the order of time, but for less than this.

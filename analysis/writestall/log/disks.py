@@ -22,6 +22,8 @@ _NUMBERED = re.compile(
     r"\b(?:flush|f2fs_[a-z]+|dmcrypt_write|kcryptd\w*|kdmflush)[-/]"
     r"(?P<major>\d{1,4}):(?P<minor>\d{1,7})"
 )
+# Kinds that lie on no other disk.
+PLAIN = frozenset(("sd", "vd", "xvd", "hd", "nvme"))
 # Documentation/admin-guide/devices.txt.
 _SD_MAJORS = (8, *range(65, 72), *range(128, 136))
 _MD_MAJOR, _LOOP_MAJOR = 9, 7

@@ -87,9 +87,7 @@ def head(body: str) -> Head | None:
             number = int(pid) if pid else None
             # dump_stack_print_info() tells of the task that prints: it runs.
             state = "R" if pattern is _CPU else told.get("state")
-            return Head(
-                match["comm"].strip(), number, state, pattern is _HUNG
-            )
+            return Head(match["comm"].strip(), number, state, pattern is _HUNG)
     return None
 
 

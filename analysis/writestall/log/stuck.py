@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from writestall.classify.stack import Verdict, first_caller
+from writestall.classify.stack import Verdict, first_caller, is_sleep
 from writestall.log.disks import Disk, disks_of
 from writestall.log.file_systems import file_systems_of
 from writestall.log.owners import Held
@@ -15,6 +15,12 @@ from writestall.log.reading import LoggedTask
 
 # include/linux/fs.h: what an inode's lock is taken through, where a log shows it.
 _WRAPPER = re.compile(r"_*inode_lock(_\w+)?|btrfs_inode_lock")
+
+# kernel/locking/: sleeps for a lock; those of an rw-semaphore's readers.
+_LOCKS = re.compile(
+    r"_*(mutex_lock|down|rwsem_down|percpu_down|rt_mutex|call_rwsem_down)\w*"
+)
+_READ_LOCK = re.compile(r"_*(rwsem_|call_rwsem_)?down_read\w*")
 
 TOLD, LIKELY, POSSIBLE = "told", "likely", "possible"
 
@@ -77,6 +83,20 @@ class Stuck:
                 return name
             frames = frames[at + 1 :]
         return first_caller(frames)
+
+    @cached_property
+    def module(self) -> str:
+        """The module whose function takes the lock that it waits for, if one does."""
+        frames = self.task.frames
+        at = next((i for i, f in enumerate(frames) if not is_sleep(f.symbol)), 0)
+        if not any(_LOCKS.fullmatch(frame.symbol) for frame in frames[:at]):
+            return ""
+        return frames[at].module or ""
+
+    @cached_property
+    def reads(self) -> bool:
+        """True when it waits for a lock that it would share with others."""
+        return self.shows(_READ_LOCK)
 
     @cached_property
     def wanted(self) -> Held | None:

@@ -6,8 +6,8 @@ from __future__ import annotations
 import time
 
 import pytest
-from test_holder_rules import STACKS
 
+from linked_stacks import STACKS
 from log_stacks import Shown, explained
 from writestall.log.headline import sentence
 from writestall.log.text import report

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_holder_rules import STACKS
 
+from linked_stacks import STACKS
 from log_stacks import Shown
 from writestall.log.links import TOLD, explain_log
 from writestall.log.reading import LoggedTask, read_log
@@ -37,7 +37,7 @@ EXAMPLES = settings(
 KINDS = ("ext4", "xfs", "btrfs", "zfs", "f2fs")
 JOURNALLED = {"jbd2": "ext4"}
 # Rules about a lower device or about memory may link any two.
-STACKED = ("array", "works for", "reclaims memory")
+STACKED = ("array", "works for", "reclaims memory", "inside the module")
 
 
 def lines(log: Sequence[tuple[str, Shown, tuple[str, int] | None]]) -> list[str]:

@@ -225,6 +225,26 @@ def test_lockdep_without_addresses_is_no_more_than_possible() -> None:
     assert named(answer) == {}
 
 
+def test_entries_of_a_list_that_a_mailer_cut() -> None:
+    """Neither a lock nor the function that took it begins a stack of its own."""
+    cut = {
+        "two": WANTED.replace("}, at: ", "}, at:\n"),
+        "three": WANTED.replace("(&", "\n(&").replace("}, at: ", "}, at:\n"),
+    }
+    for form, text in cut.items():
+        wanted, held = (lock_list(WAITS, text), lock_list(OWNER, HELD))
+        lines = "\n".join([*wanted, *held]).splitlines()
+        answer = explained(WAITS.report(), OWNER.report(), HEAD, lines)
+        assert named(answer)["editor"] == ("checker", TOLD), form
+        assert len(answer.tasks) == 2, form
+
+
+def test_a_cut_entry_takes_no_report_with_it() -> None:
+    cut = lock_list(WAITS, WANTED.split(", at:")[0])
+    answer = explained(WAITS.report(), HEAD, cut, OWNER.report())
+    assert [task.task.comm for task in answer.tasks] == ["editor", "checker"]
+
+
 def test_lockdep_turned_off_is_said() -> None:
     answer = explained(WAITS.report(), "INFO: lockdep is turned off.")
     assert any("lockdep is turned off" in line for line in report(answer, "log"))

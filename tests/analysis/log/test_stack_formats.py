@@ -215,3 +215,63 @@ def test_the_times_of_dmesg_reltime() -> None:
         77,
         "io_schedule blk_mq_get_tag",
     )
+
+
+def test_a_work_on_a_line_of_its_own() -> None:
+    """A mailer cut `Workqueue:`; the disk's numbers are no line of a file."""
+    (task,) = tasks(
+        "task:kworker/u8:2    state:D stack:0     pid:97\n"
+        "Workqueue: writeback\nwb_workfn (flush-253:4)\nCall Trace:\n"
+        " schedule+0x2c/0x70\n xfs_map_blocks+0xab/0x450 [xfs]\n"
+    )
+    assert task.workqueue == "writeback wb_workfn (flush-253:4)"
+    assert names(task) == "schedule xfs_map_blocks"
+
+
+def test_a_function_that_a_text_mentions() -> None:
+    """One frame inside other words is no stack; with more of them it is."""
+    assert tasks("crash> l *ext4_sync_file+0x1d8\n") == []
+    assert tasks("it sleeps in jbd2_log_wait_commit+0x9/0x10 for ever\n") == []
+    assert len(tasks("jbd2_log_wait_commit+0x9/0x10\n")) == 1
+    two = "at jbd2_log_wait_commit+0x9/0x10,\nthen ext4_sync_file+0x9/0x10\n"
+    assert [names(task) for task in tasks(two)] == [
+        "jbd2_log_wait_commit ext4_sync_file"
+    ]
+
+
+PROSE = "I think\nthis one is\nwhat holds up\nthe others,\nlook:\n"
+
+
+def test_the_rest_of_a_stack_that_prose_cuts_off() -> None:
+    """Nobody sleeps in it, so it is no stack of another task."""
+    head = "task:tidy            state:D stack:0     pid:97\nCall Trace:\n"
+    begin = " schedule+0x2c/0x70\n jbd2_log_wait_commit+0xab/0x450\n"
+    rest = " ext4_sync_file+0x9/0x10\n do_fsync+0x9/0x10\n"
+    assert [names(task) for task in tasks(head + begin + PROSE + rest)] == [
+        "schedule jbd2_log_wait_commit"
+    ]
+    # What sleeps, has a head, is of /proc, or stands after a whole stack is a task.
+    for other in (
+        " schedule+0x2c/0x70\n" + rest,
+        "Call Trace:\n" + rest,
+        "tidy/98:\n" + rest,
+        "[<0>] ext4_sync_file+0x9/0x10\n",
+    ):
+        assert len(tasks(head + begin + PROSE + other)) == 2, other
+    whole = head + begin + " ret_from_fork+0x22/0x30\n"
+    assert len(tasks(whole + PROSE + rest)) == 2
+
+
+def test_what_a_cpu_runs_is_not_stuck() -> None:
+    """lib/dump_stack.c dump_stack_print_info() names the task that prints."""
+    for before in (
+        "BUG: kernel NULL pointer dereference",
+        "watchdog: BUG: soft lockup",
+    ):
+        (task,) = tasks(
+            f"{before}\nCPU: 27 UID: 0 PID: 4299 Comm: copier Not tainted 6.12.24 #5\n"
+            "Call Trace:\n <TASK>\n ext4_file_write_iter+0x1d8/0x2f0\n"
+            " vfs_write+0x2f8/0x440\n </TASK>\n"
+        )
+        assert (task.comm, task.state) == ("copier", "R")
+        assert explain_log([task]).not_stuck == 1

@@ -26,18 +26,31 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.BLOCK_QUEUE,
-        (
-            "rq_qos_wait",
-            "ioc_rqos_throttle",
-            "blkcg_iolatency_throttle",
-            "blkcg_maybe_throttle_current",
-            "blkcg_maybe_throttle_blkg",
-            "blk_throtl_*",
-            "__blk_throtl_bio",
-        ),
-        "block/blk-throttle.c (io.max), blk-iocost.c (io.weight, io.cost.qos), "
-        "blk-iolatency.c (io.latency): the limit of a cgroup",
-        words="is throttled by a limit of its cgroup (io.max, io.weight, io.latency)",
+        ("ioc_rqos_throttle",),
+        "block/blk-iocost.c ioc_rqos_throttle(): the bio costs more than the share of "
+        "its cgroup (io.weight, io.cost.qos)",
+        words="is throttled to the share of its cgroup (io.weight)",
+    ),
+    Rule(
+        c.BLOCK_QUEUE,
+        ("rq_qos_wait", "blkcg_iolatency_throttle"),
+        "block/blk-iolatency.c blkcg_iolatency_throttle(): I/O of its cgroup makes "
+        "that of another one slower than its io.latency",
+        words="is throttled, for its cgroup keeps another from its io.latency",
+    ),
+    Rule(
+        c.BLOCK_QUEUE,
+        ("blkcg_maybe_throttle_current", "blkcg_maybe_throttle_blkg"),
+        "block/blk-cgroup.c blkcg_maybe_throttle_blkg(): on the way back to user space "
+        "a task waits for I/O done in its name (blk-iocost.c, blk-iolatency.c)",
+        words="is delayed for I/O done in the name of its cgroup",
+    ),
+    Rule(
+        c.BLOCK_QUEUE,
+        ("blk_throtl_*", "__blk_throtl_bio"),
+        "block/blk-throttle.c: the limit of a cgroup (io.max). __blk_throtl_bio() only "
+        "queues the bio, so most waits for it show no more than a wait for the I/O",
+        words="is throttled by the io.max of its cgroup",
     ),
     Rule(
         c.BLOCK_QUEUE,

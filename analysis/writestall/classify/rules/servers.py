@@ -7,7 +7,7 @@ The server does for these file systems what a disk does for others.
 from __future__ import annotations
 
 from writestall.classify import classes as c
-from writestall.classify.rules.form import Rule
+from writestall.classify.rules.form import IO, LOCK, PAGE, Rule
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -72,11 +72,27 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.DEVICE_IO,
+        ("v9fs_evict_inode", "afs_evict_inode", "ceph_evict_inode", "cifs_evict_inode"),
+        "include/linux/netfs.h netfs_wait_for_outstanding_io(), inlined: an inode goes "
+        "when its requests to the server are over",
+        not_wait=(LOCK, PAGE, IO),
+        first=True,
+        words="waits for the answer of a file server",
+    ),
+    Rule(
+        c.DEVICE_IO,
         ("ceph_mdsc_wait_request", "ceph_mdsc_do_request", "afs_wait_for_*"),
         "fs/ceph/mds_client.c ceph_mdsc_wait_request(); fs/afs/rxrpc.c "
         "afs_wait_for_call_to_complete()",
         first=True,
         words="waits for the answer of a file server",
+    ),
+    Rule(
+        c.OTHER,
+        ("devtmpfs_submit_req",),
+        "drivers/base/devtmpfs.c devtmpfs_submit_req(): until kdevtmpfs has done it",
+        first=True,
+        words="waits until a node in /dev is made or removed",
     ),
     Rule(
         c.OTHER,

@@ -66,6 +66,21 @@ class Around:
             self._kept[key] = _few(further)
         return self._kept[key]
 
+    def within(
+        self, rule: object, fits: Callable[[Stuck], bool], module: str
+    ) -> list[Stuck]:
+        """Those inside a module that wait for no lock that the module takes."""
+        key = (id(rule), "module", module)
+        if key not in self._kept:
+            inside = [
+                task
+                for task in self.tasks
+                if any(frame.module == module for frame in task.task.frames)
+                if task.module != module and fits(task)
+            ]
+            self._kept[key] = _few(inside) if module else []
+        return self._kept[key]
+
     @cached_property
     def _by_name(self) -> dict[str | None, list[Stuck]]:
         found: dict[str | None, list[Stuck]] = {}

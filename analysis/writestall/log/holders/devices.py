@@ -13,11 +13,16 @@ _MD_THREAD = names("md_thread raid1d raid10d raid5d raid5_do_work")
 # md_super_wait() waits for the array's own metadata, which is on its way to the disks.
 _MD_WORKS = names("md_thread md_super_wait")
 _RESYNC = names("md_do_sync raid1_sync_request raid10_sync_request raid5_sync_request")
-_CRYPT_THREAD = names("dmcrypt_write kcryptd*")
-_DM_WORK = names(
+_CRYPT_WORKS = "dmcrypt_write kcryptd*"
+_CRYPT_THREAD = names(_CRYPT_WORKS)
+# Works and threads; a target's other functions run in whoever submits a bio.
+_DM_WORKS = (
     "do_worker flush_expired_bios flush_delayed_bios* kcopyd* do_mirror "
-    "writecache_* integrity_* pool_* process_*deferred_bios"
+    "writecache_flush_work writecache_writeback writecache_flush_thread "
+    "integrity_writer integrity_commit integrity_metadata integrity_bio_wait "
+    "integrity_recalc* process_*deferred_bios"
 )
+_DM_WORK = names(_DM_WORKS)
 _BCACHE_THREAD = names(
     "bch_writeback_thread bch_allocator_thread bch_gc_thread bch_journal_* "
     "bch_btree_node_write* update_writeback_rate write_dirty"
@@ -28,6 +33,10 @@ _DRBD_THREAD = names(
 _LOOP_WORK = names(
     "loop_process_work loop_workfn loop_queue_work loop_thread loop_rootcg_workfn"
 )
+
+# A wait for the I/O of some block device; one for a server shows none of these.
+_BLOCK_IO = names("io_schedule* submit_bio_wait blkdev_issue_* blk_wait_io bio_await*")
+_BELOW = names(f"md_thread raid5_do_work {_CRYPT_WORKS} {_DM_WORKS}")
 
 _LOOP = Holder(
     "it does the loop device's I/O",
@@ -45,8 +54,28 @@ _ARRAY = Holder(
     same_disk=True,
     confidence=POSSIBLE,
 )
+_BELOW_ALL = Holder(
+    "it works for a device that may lie below",
+    "drivers/md/md.c md_thread(), dm-crypt.c kcryptd_crypt(), dm-writecache.c: an I/O "
+    "to the device above waits for these; the log does not say which device it is",
+    _BELOW,
+    of=_BLOCK_IO,
+    not_of=_BELOW,
+    confidence=POSSIBLE,
+    stacked=True,
+    not_plain=True,
+)
+_OF_MODULE = Holder(
+    "it is inside the module whose function takes the lock",
+    "include/linux/mutex.h: a driver's lock is known to its own module alone",
+    names("*"),
+    confidence=POSSIBLE,
+    stacked=True,
+    same_module=True,
+)
 
 HOLDERS: dict[str, tuple[Holder, ...]] = {
+    c.OTHER: (_OF_MODULE,),
     c.RAID_OR_DM: (
         Holder(
             "it resyncs the array and keeps writes out",
@@ -116,8 +145,9 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             stacked=True,
             confidence=POSSIBLE,
         ),
+        _OF_MODULE,
     ),
-    c.DEVICE_IO: (_LOOP, _ARRAY),
+    c.DEVICE_IO: (_LOOP, _ARRAY, _BELOW_ALL),
     c.BLOCK_QUEUE: (
         _LOOP,
         Holder(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from writestall.log.disks import differ
+from writestall.log.disks import PLAIN, differ
 from writestall.log.holders.around import Around
 from writestall.log.stuck import LIKELY, POSSIBLE, Stuck
 
@@ -35,7 +35,10 @@ class Holder:
     it exactly one may fit. `same_disk`: both must name the same disk. `same_program`:
     tasks of the waiter's name come first. `worker_of`: the task is named as a worker
     of the waiter's io_uring. `same_function`: the task is called by the function that
-    chose to wait.
+    chose to wait; `same_module`: by one of that function's module. `past`: the function
+    of `shows` is not itself what waits. `not_plain`: the waiter's disk may be a stacked
+    one. `shared`: a task that shows one of these shares
+    the lock, so it keeps nobody waiting who reads.
     """
 
     why: str
@@ -56,6 +59,10 @@ class Holder:
     same_program: bool = False
     worker_of: bool = False
     same_function: bool = False
+    same_module: bool = False
+    not_plain: bool = False
+    past: bool = False
+    shared: re.Pattern[str] | None = None
 
     def asks(self, waiter: Stuck) -> bool:
         """True when this rule is about such a waiter."""
@@ -74,11 +81,17 @@ class Holder:
             return False
         if self.also is not None and not task.shows(self.also):
             return False
+        if self.past and self.shows.fullmatch(task.caller):
+            return False
         return self.not_shows is None or not task.shows(self.not_shows)
 
     def _joins(self, waiter: Stuck, task: Stuck) -> bool:
         """True unless the two show different file systems or disks."""
         if self.same_disk and not waiter.disks & task.disks:
+            return False
+        if self.not_plain and any(kind in PLAIN for kind, _ in waiter.disks):
+            return False
+        if self.shared is not None and waiter.reads and task.shows(self.shared):
             return False
         if self.stacked:
             arrays = [{d for d in t.disks if d[0] == "md"} for t in (waiter, task)]
@@ -92,6 +105,8 @@ class Holder:
         """Some of the tasks that may be who the waiter waits for, best first."""
         if self.same_function:
             found = around.inside(self, self._is_holder, waiter.caller)
+        elif self.same_module:
+            found = around.within(self, self._is_holder, waiter.module)
         elif self.worker_of:
             name = f"iou-wrk-{waiter.task.pid}"
             found = around.named(self, self._is_holder, name)

@@ -40,6 +40,8 @@ _DIRECTORY_CALL = names(
     "do_unlinkat filename_unlinkat do_rmdir do_renameat2 iterate_dir vfs_readdir "
     "vfs_mkdir vfs_unlink vfs_rename vfs_rmdir vfs_link vfs_symlink vfs_create"
 )
+# fs/readdir.c iterate_dir(), fs/namei.c lookup_slow(): since 4.7 they share the lock.
+_SHARES_DIRECTORY = names("iterate_dir lookup_slow __lookup_slow")
 _SECOND_LOCK = names("vfs_unlink vfs_rename vfs_rmdir vfs_link")
 # Of a file: fs/ext4/file.c, fs/xfs/xfs_file.c, mm/filemap.c; no fsync but btrfs's.
 _IN_FILE = names(
@@ -53,6 +55,10 @@ _IN_FILE = names(
     "f2fs_fallocate f2fs_setattr nfs_file_write ocfs2_file_write_iter ceph_write_iter "
     "fuse_cache_write_iter fuse_file_write_iter gfs2_file_write_iter do_truncate "
     "notify_change chown_common chmod_common"
+)
+# fs/xfs/xfs_file.c, fs/ext4/file.c: reads share the lock.
+_SHARES_FILE = names(
+    "ext4_dio_read_iter xfs_file_buffered_read xfs_file_read_iter xfs_file_dio_read"
 )
 _POSITION = names("__fdget_pos fdget_pos")
 _USES_POSITION = names(
@@ -98,7 +104,12 @@ _WITH_I_DATA_SEM = names(
     "ext4_ind_truncate ext4_ext_remove_space ext4_mb_new_blocks ext4_ext_insert_extent "
     "ext4_find_extent ext4_split_* ext4_ext_convert_*"
 )
-_ILOCK = names("xfs_ilock* xfs_lock_inodes xfs_lock_two_inodes")
+# xfs_ilock() may be a tail call, and has then no frame.
+_ILOCK = names(
+    "xfs_ilock* xfs_lock_inodes xfs_lock_two_inodes xfs_map_blocks xfs_iomap_* "
+    "xfs_*_iomap_begin xfs_bmap* xfs_getbmap xfs_attr_get xfs_readdir xfs_lookup "
+    "xfs_readlink"
+)
 _BUFFER_LOCK = names("xfs_buf_lock _xfs_buf_find xfs_buf_find_lock xfs_buf_get_map")
 _AGI = names("xfs_read_agi xfs_ialloc_read_agi")
 _XFS_CHANGES = names(
@@ -116,6 +127,10 @@ _BTRFS_TREE = names(
 _BTRFS_SEARCH = names(
     "btrfs_search_* btrfs_next_* read_block_for_search btrfs_read_node_slot "
     "btrfs_cow_block __btrfs_cow_block btrfs_force_cow_block push_leaf_* balance_level"
+)
+_BTRFS_QUOTA = names(
+    "btrfs_quota_enable btrfs_quota_disable btrfs_*_qgroup btrfs_*_qgroup_relation "
+    "btrfs_qgroup_inherit"
 )
 _QUOTA = names("dqget dquot_acquire dquot_commit dquot_release wait_on_dquot dqput")
 _QUOTA_WORK = names(
@@ -181,6 +196,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             also=_DIRECTORY_CALL,
             not_in=(c.INODE_LOCK,),
             caller=_LOCKS_DIRECTORY,
+            shared=_SHARES_DIRECTORY,
         ),
         replace(
             _GUESS,
@@ -200,6 +216,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_in=(c.INODE_LOCK,),
             not_caller=_NO_FILE,
             same_program=True,
+            shared=_SHARES_FILE,
         ),
     ),
     c.FS_LOCK: (
@@ -217,6 +234,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             shows=_ENDS_SUPER,
             caller=_SUPERS,
             not_of=_ENDS_SUPER,
+        ),
+        replace(
+            _GUESS,
+            why="it writes inodes of a file system, holding its s_umount",
+            source="fs/fs-writeback.c __writeback_inodes_wb() takes s_umount for "
+            "reading (trylock_super()) before writeback_sb_inodes()",
+            shows=names("__writeback_inodes_wb"),
+            caller=_SUPERS,
+            of=names("rwsem_down_write* down_write* __down_write*"),
         ),
         replace(
             _GUESS,
@@ -243,7 +269,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             shows=_XFS_CHANGES,
             not_shows=names("xfs_ilock* xfs_trans_alloc*"),
             not_in=_BEFORE,
-            of=_ILOCK,
+            caller=_ILOCK,
         ),
         replace(
             _GUESS,
@@ -282,6 +308,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_shows=_BTRFS_TREE,
             not_in=(c.FS_TRANSACTION,),
             of=_BTRFS_TREE,
+            any_right=True,
+        ),
+        replace(
+            _GUESS,
+            why="it is inside an operation on quotas",
+            source="fs/btrfs/qgroup.c: all operations on quota groups hold "
+            "qgroup_ioctl_lock; btrfs_quota_enable() commits under it before 5.16",
+            shows=_BTRFS_QUOTA,
+            past=True,
+            caller=_BTRFS_QUOTA,
         ),
         replace(
             _GUESS,

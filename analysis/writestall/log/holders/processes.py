@@ -18,6 +18,10 @@ _MOVES = names("__cgroup_procs_write cgroup_attach_lock cgroup_attach_task_all")
 _STARTS_OR_ENDS = names("exit_signals copy_process cgroup_threadgroup_change_begin")
 _REQUESTS = names("io_wq_put_and_exit io_ring_exit_work io_uring_cancel_generic")
 _WORKER = names("io_worker_handle_work io_wq_submit_work io_wqe_worker io_wq_worker")
+_KERNFS = names("__kernfs_remove kernfs_drain kernfs_remove*")
+_IN_KERNFS = names(
+    "kernfs_fop_write* kernfs_fop_read* kernfs_seq_show kernfs_fop_llseek"
+)
 
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.OTHER: (
@@ -38,6 +42,26 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             _MOVES,
             not_shows=_STARTS_OR_ENDS,
             caller=_STARTS_OR_ENDS,
+        ),
+        Holder(
+            "it uses a file of sysfs that is to go",
+            "fs/kernfs/dir.c kernfs_drain(): a file is removed when nobody is inside "
+            "its operations",
+            _IN_KERNFS,
+            caller=_KERNFS,
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it probes devices",
+            "drivers/base/dd.c wait_for_device_probe() flushes deferred_probe_work",
+            names("deferred_probe_work_func"),
+            of=names("wait_for_device_probe"),
+        ),
+        Holder(
+            "it makes and removes the nodes in /dev",
+            "drivers/base/devtmpfs.c devtmpfs_submit_req() waits for kdevtmpfs",
+            names("devtmpfs_work_loop devtmpfsd"),
+            caller=names("devtmpfs_submit_req"),
         ),
         Holder(
             "it starts or ends a task",
