@@ -42,6 +42,7 @@ def parse_frame(text: str) -> Frame | None:
     return frame(match["symbol"], match["module"])
 
 
+@lru_cache(maxsize=65536)
 def frame(symbol: str, module: str | None) -> Frame:
     """Make a frame from a symbol as printed, with compiler suffixes."""
     return Frame(_SUFFIX.sub("", symbol), module)

@@ -9,6 +9,7 @@ info_print_prefix()), or the fields of /dev/kmsg (Documentation/ABI/testing/dev-
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 MAX_PREFIX_CHARS = 200
@@ -72,6 +73,8 @@ def split(text: str) -> Line:
     return Line(host, caller["caller"] if caller else "", text[end:], marked, prefix)
 
 
+# Lines of one second have the same words there.
+@lru_cache(maxsize=1024)
 def _host(before: str) -> str:
     """The host in what stands before syslog's tag: the word behind the time."""
     words = before.split()

@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from writestall.classify import classes as c
 from writestall.classify.stack import (
@@ -148,18 +148,23 @@ def _is_at_ease(task: LoggedTask) -> bool:
     return bool(_IDLE.fullmatch(first_caller(task.frames)))
 
 
+# A log repeats a few stacks, every 120 seconds and for every task of a pool.
+_verdict = lru_cache(maxsize=4096)(classify_frames)
+_role = lru_cache(maxsize=4096)(role_of)
+
+
 def _classified(task: LoggedTask, owner: bool) -> Stuck:
-    role = role_of(task.frames or task.guesses, task.comm)
+    role = _role(tuple(task.frames or task.guesses), task.comm)
     if role == c.ROLE_OTHER and task.workqueue:
         role = role_of((), f"kworker/{task.workqueue}")
     owner = owner and _is_at_ease(task)
-    verdict = classify_frames(task.frames)
+    verdict = _verdict(tuple(task.frames))
     if owner and task.state in (None, "R"):
         # It runs: whatever its stack shows it to have slept in is over.
         return Stuck(task, Verdict(c.OTHER, verdict.path), role, owner=True)
     # Where the kernel is sure of who called whom, the rest of the stack says nothing.
     if verdict.rule is None and not says_who(task.frames):
-        doubtful = classify_frames(task.guesses)
+        doubtful = _verdict(tuple(task.guesses))
         if doubtful.rule is not None:
             return Stuck(task, doubtful, role, guessed=True, owner=owner)
     return Stuck(task, verdict, role, owner=owner)

@@ -60,9 +60,14 @@ _NO_FRAMES = re.compile(
 )
 
 
+def alone(body: str) -> re.Match[str] | None:
+    """The frame of a line that holds nothing else, as most lines of a stack do."""
+    return _ALONE.fullmatch(body)
+
+
 def found(body: str) -> list[re.Match[str]]:
     """The frames of a line."""
-    if match := _ALONE.fullmatch(body):
+    if match := alone(body):
         return [match]
     if _NO_FRAMES.search(body):
         return []

@@ -111,6 +111,13 @@ class Reader:
         return self.done
 
     def _take(self, number: int, body: str) -> None:
+        # Most lines are a frame and nothing else, and need none of the searches below.
+        frame = stack_lines.alone(body) if "+0x" in body else None
+        if frame and self._unnamed is None and not self._host.locks.is_cut:
+            self._blank(False)
+            if not self._over:
+                self._of_frames(number, body, [frame])
+            return
         if self._blank(not body.strip(" >|\t")):
             return
         locks = self._host.locks
@@ -125,7 +132,10 @@ class Reader:
             return
         if self._past_end(body):
             return
-        frames = stack_lines.found(body)
+        self._of_frames(number, body, stack_lines.found(body))
+
+    def _of_frames(self, number: int, body: str, frames: list[re.Match[str]]) -> None:
+        """Take a line with these frames, or without any."""
         if self._after_blank() and not self._goes_on(body, frames):
             self._interrupt()
         if frames:

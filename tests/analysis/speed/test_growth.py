@@ -19,9 +19,12 @@ import pytest
 
 import replay
 import writestall
+from linked_stacks import STACKS as LINKED_STACKS
+from log_stacks import Shown
 from made_stacks import STACKS
 from writestall.cli.main import main
 from writestall.log import reading
+from writestall.log.links import explain_log
 
 PACKAGE = str(Path(writestall.__file__).parent)
 SMALL, TIMES = 2_000, 5
@@ -127,6 +130,21 @@ def test_five_times_the_log_is_five_times_the_work(
         log = line * count + FAR * 100 + STACK
         counts.append(read_lines(log, 1 + (count if line is STACK else 0)))
     assert counts[1] <= most * counts[0], counts
+
+
+def test_five_times_the_stuck_tasks_are_five_times_the_work() -> None:
+    """Of all kinds: no pair of tasks is compared."""
+    counts = []
+    for times in (20, 100):
+        tasks = [
+            Shown(name[:15], 1_000 + at, stack)
+            for at, (name, stack) in enumerate(list(LINKED_STACKS.items()) * times)
+        ]
+        lines = [line for task in tasks for line in task.report()]
+        found = reading.read_log(lines)
+        assert len(found) == len(tasks)
+        counts.append(lines_run(partial(explain_log, found)))
+    assert counts[1] <= MOST * counts[0], counts
 
 
 def test_lines_far_from_any_stack_are_skipped() -> None:
