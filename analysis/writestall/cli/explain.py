@@ -49,7 +49,8 @@ def main(args: argparse.Namespace) -> int:
 
 def _print_kind(name: str, kind: str) -> None:
     """Print what explain was given, where it had to find out."""
-    print(f"{printable(name)}: {kind}", file=sys.stderr)
+    place = "standard input" if name == "-" else name
+    print(f"{printable(place)}: {kind}", file=sys.stderr)
 
 
 def _log(args: argparse.Namespace, kind: str | None) -> int:
@@ -59,13 +60,13 @@ def _log(args: argparse.Namespace, kind: str | None) -> int:
     try:
         log = remarks.read_place(place)
     except remarks.NoStacksError as error:
-        if kind is None:
+        if kind is None or place == "-":
             raise
         raise WritestallError(
             f"{error} (it is a file, neither a run directory nor a tracer's events)"
         ) from None
     if kind:
-        _print_kind(remarks.name(place), kind)
+        _print_kind(place, kind)
     answer = links.explain_log(log.tasks)
     if args.json:
         options.print_json(text.log_json(answer) | remarks.as_json(log))

@@ -16,33 +16,36 @@ import subprocess
 import sys
 import threading
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from writestall.common.errors import WritestallError
 
 CHUNK_BYTES = 1 << 18
+_DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
 class DamagedError(WritestallError):
     """Compressed data that ends early or is wrong: what came before it is good."""
 
 
-class _Rejoined(io.RawIOBase):
-    """A file whose first bytes have been read already."""
+class _Pieces(io.RawIOBase):
+    """A file of which some bytes have been read already, in pieces as they come: what
+    stands before damage is not lost."""
 
-    def __init__(self, head: bytes, file: BinaryIO) -> None:
-        self._head, self._file = head, file
+    def __init__(self, file: Any, head: bytes = b"") -> None:
+        self._file, self._head = file, head
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._head[: len(buffer)] or self._file.read(len(buffer))
+        data = self._head[: len(buffer)]
         self._head = self._head[len(buffer) :]
+        data += self._file.read1(len(buffer) - len(data))
         buffer[: len(data)] = data
         return len(data)
 
@@ -95,46 +98,65 @@ _FORMATS: tuple[tuple[bytes, Callable[[BinaryIO], Any]], ...] = (
 )
 
 
+class _Input(NamedTuple):
+    """Standard input, decompressed; `raw` is the stream it was made of."""
+
+    raw: Any
+    content: io.BufferedReader
+    packed: bool
+
+
+# What has been read of standard input cannot be read again, so it is opened once.
+_inputs: list[_Input] = []
+
+
+def _standard_input() -> _Input:
+    raw = sys.stdin.buffer
+    if not _inputs or _inputs[-1].raw is not raw:
+        content, packed = _decompressed(raw)
+        _inputs[:] = [_Input(raw, content, packed)]
+    return _inputs[-1]
+
+
+def _decompressed(file: BinaryIO) -> tuple[io.BufferedReader, bool]:
+    """A file's content, and whether it was compressed."""
+    head = file.read(max(len(magic) for magic, _ in _FORMATS))
+    whole = io.BufferedReader(_Pieces(file, head), CHUNK_BYTES)
+    for magic, decompress in _FORMATS:
+        if head.startswith(magic):
+            return io.BufferedReader(_Pieces(decompress(whole)), CHUNK_BYTES), True
+    return whole, False
+
+
 @contextmanager
 def opened(name: str) -> Iterator[tuple[BinaryIO, bool]]:
     """A file's content by its path, or standard input's by `-`; and whether it was
     compressed."""
-    file = sys.stdin.buffer if name == "-" else Path(name).open("rb")  # noqa: SIM115
-    try:
-        head = file.read(max(len(magic) for magic, _ in _FORMATS))
-        whole = io.BufferedReader(_Rejoined(head, file), CHUNK_BYTES)
-        for magic, decompress in _FORMATS:
-            if head.startswith(magic):
-                with decompress(whole) as content:
-                    yield content, True
-                return
-        yield whole, False
-    finally:
-        if name != "-":
-            file.close()
+    if name == "-":
+        found = _standard_input()
+        yield found.content, found.packed
+        return
+    with Path(name).open("rb") as file:
+        content, packed = _decompressed(file)
+        with content:
+            yield content, packed
 
 
 def head(name: str) -> bytes:
-    """The first bytes of the same content, which is still to be read after that.
-
-    Of a compressed standard input there may be none: only so much of it is at hand.
-    """
+    """The first bytes of the same content; standard input's are still to be read."""
     if name == "-":
-        stdin: Any = sys.stdin.buffer
-        first = bytes(stdin.peek(CHUNK_BYTES))
-        for magic, decompress in _FORMATS[:-1]:
-            if first.startswith(magic):
-                return next(_quietly(decompress(io.BytesIO(first))), b"")
-        return first
+        content = _standard_input().content
+        return next(_quietly(content.peek(CHUNK_BYTES) for _ in range(1)), b"")
     with opened(name) as (content, _):
         # The first piece may be no more than what told the format.
-        return b"".join(islice(_quietly(content), 2))
+        return b"".join(islice(_quietly(chunks(content)), 2))
 
 
-def _quietly(content: BinaryIO) -> Iterator[bytes]:
+def _quietly(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The pieces that come before compressed data is damaged."""
     try:
-        yield from chunks(content)
-    except DamagedError:
+        yield from pieces
+    except (DamagedError, *_DAMAGE):
         return
 
 
@@ -143,7 +165,7 @@ def chunks(content: BinaryIO) -> Iterator[bytes]:
     while True:
         try:
             data = content.read1(CHUNK_BYTES)  # type: ignore[attr-defined]
-        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        except _DAMAGE as error:
             raise DamagedError(f"damaged or cut off: {error or 'early end'}") from None
         if not data:
             return

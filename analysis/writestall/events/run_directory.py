@@ -18,6 +18,8 @@ from writestall.common.errors import WritestallError
 
 ENGINES = ("stap", "bpftrace")
 MANIFEST_FORMAT = 1
+# Endings of event files in a run that was stored away; what they are, the bytes tell.
+_STORED = ("", ".gz", ".xz", ".bz2", ".zst")
 
 
 @dataclass(slots=True)
@@ -33,6 +35,7 @@ class RunDir:
     notes: list[str] = field(default_factory=list)
     bare: tuple[str, Path] | None = None
     _held: TemporaryDirectory[str] | None = None
+    _unpacked: dict[str, Path] = field(default_factory=dict)
 
     def get(self, *keys: str) -> Any:
         """A value of the manifest by its keys from the top; None where it is absent."""
@@ -51,7 +54,7 @@ class RunDir:
 
     def engines(self) -> list[str]:
         """Engines whose events are there."""
-        return [name for name in ENGINES if self.events(name).is_file()]
+        return [name for name in ENGINES if self._stored(name).is_file()]
 
     def output(self, name: str) -> Path:
         """The place of a file that the analysis writes; bare events get a folder."""
@@ -62,10 +65,20 @@ class RunDir:
         return self.path / name
 
     def events(self, engine: str) -> Path:
-        """The event file of an engine, there or not."""
+        """The event file of an engine, there or not; unpacked where it is stored so."""
+        path = self._stored(engine)
+        if self.bare or not path.is_file() or path.suffix == ".jsonl":
+            return path
+        if engine not in self._unpacked:
+            self._unpacked[engine] = _on_disk(path, self)
+        return self._unpacked[engine]
+
+    def _stored(self, engine: str) -> Path:
         if self.bare:
             return self.bare[1] if engine == self.bare[0] else Path(os.devnull)
-        return self.path / "events" / f"{engine}.jsonl"
+        path = self.path / "events" / f"{engine}.jsonl"
+        stored = (path.with_name(path.name + ending) for ending in _STORED)
+        return next((place for place in stored if place.is_file()), path)
 
     def pick_engine(self, wanted: str | None) -> str:
         """The wanted engine, else the first that left events; raises without any."""
@@ -135,7 +148,7 @@ def _on_disk(path: Path, run: RunDir) -> Path:
     with compressed.opened(str(path)) as (content, packed):
         if path.is_file() and not packed:
             return path
-        run._held = TemporaryDirectory(prefix="writestall-")
+        run._held = run._held or TemporaryDirectory(prefix="writestall-")
         copy = Path(run._held.name, path.name if path.is_file() else "stdin")
         with copy.open("wb") as file:
             try:

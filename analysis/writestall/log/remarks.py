@@ -32,6 +32,8 @@ def read_place(place: str) -> Log:
         raise WritestallError(f"{where}: {error}") from None
     if log.unreadable:
         raise WritestallError(f"{where}: this is {log.unreadable}")
+    if log.damaged and not log.tasks and not log.unshown:
+        raise WritestallError(f"{where}: {log.damaged}; no stack stands before that")
     if not log.tasks and not log.unshown:
         raise NoStacksError(
             f"{where}: no stack of a stuck task found; paste hung-task reports, the "

@@ -47,14 +47,19 @@ FORMS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+def packed(form: str, data: bytes) -> bytes:
+    """Some bytes in one of the forms; skips what this machine cannot make."""
+    if form == "zst" and not shutil.which("zstd"):
+        pytest.skip("zstd is not installed")
+    return FORMS[form](data)
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_events_alone(form: str, tmp_path: Path, capsys: Capture) -> None:
     """The same chains as for a run; what a manifest would contain is reported as
     unknown."""
-    if form == "zst" and not shutil.which("zstd"):
-        pytest.skip("zstd is not installed")
     path = tmp_path / "stalls"
-    path.write_bytes(FORMS[form](EVENTS))
+    path.write_bytes(packed(form, EVENTS))
     assert main(["explain", str(path)]) == 0
     out, err = capsys.readouterr()
     (line,) = err.splitlines()
@@ -112,7 +117,7 @@ class Input(io.TextIOWrapper):
         super().__init__(io.BufferedReader(io.BytesIO(data)))
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("form", ["plain", *COMPRESSED])
 @pytest.mark.parametrize(
     ("data", "kind"),
     [(LOG, "log"), (EVENTS, "events of a tracer, without a manifest")],
@@ -120,17 +125,44 @@ class Input(io.TextIOWrapper):
 def test_standard_input(
     data: bytes,
     kind: str,
-    pack: Callable[[bytes], bytes],
+    form: str,
     tmp_path: Path,
     capsys: Capture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """`-` accepts both, compressed or not."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "stdin", Input(pack(data)))
+    monkeypatch.setattr(sys, "stdin", Input(packed(form, data)))
     assert main(["explain", "-"]) == 0
     out, err = capsys.readouterr()
-    assert err.strip().endswith(f": {kind}") and out
+    assert err == f"standard input: {kind}\n" and out
+
+
+@pytest.mark.parametrize("form", COMPRESSED)
+def test_a_run_whose_events_were_compressed(
+    form: str, tmp_path: Path, capsys: Capture
+) -> None:
+    """As it was stored away; nothing is unpacked into the run."""
+    events = tmp_path / "stored" / "events"
+    events.mkdir(parents=True)
+    stored = events / f"stap.jsonl.{form}"
+    stored.write_bytes(packed(form, EVENTS))
+    assert main(["explain", str(tmp_path / "stored")]) == 0
+    out, err = capsys.readouterr()
+    assert err == "" and out == from_run(tmp_path, capsys)
+    assert list(events.iterdir()) == [stored]
+
+
+@pytest.mark.parametrize("form", COMPRESSED)
+def test_what_is_cut_off_before_its_first_line(
+    form: str, tmp_path: Path, capsys: Capture
+) -> None:
+    """The damage is named, not what it leaves nothing of."""
+    path = tmp_path / "stalls"
+    path.write_bytes(packed(form, EVENTS)[:40])
+    assert main(["explain", str(path)]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and "damaged or cut off" in err and len(err.splitlines()) == 1
 
 
 def test_what_is_none_of_them(tmp_path: Path, capsys: Capture) -> None:
