@@ -31,7 +31,7 @@ class Name(NamedTuple):
 # Since 6.18 a report may say what for: "blocked in I/O wait for more than".
 _HUNG = re.compile(
     r"INFO: task (?P<comm>.{1,32}):(?P<pid>\d{1,10})(?:\(T\d{1,10}\))?"
-    r" (?:<writer> )?blocked\b(?! on)"
+    r" (?:<writer> )?(?:blocked\b(?! on)|b(?:l(?:o(?:c(?:ke?)?)?)?)?$)"
 )
 # A report's first lines, cut by a mailer before they say all.
 _CUT = re.compile(r"INFO: task\b")
@@ -48,6 +48,8 @@ _SHOWN_OLD = re.compile(
 )
 # The same, cut by a mailer behind the state.
 _SHOWN_CUT = re.compile(r"^(?P<comm>\S.{0,19}?)\s{2,16}D$")
+# Cut by a terminal behind the name.
+_SHOWN_NAME = re.compile(r"^\s{0,2}task:(?P<comm>\S{1,20})$")
 _PID = re.compile(r"\bpid:\s{0,8}(?P<pid>\d{1,10})")
 _PID_CUT = re.compile(
     r"[0-9a-f]{8,16}\s{1,16}\d{1,7}\s{1,12}(?P<pid>\d{1,10})\s{1,12}\d{1,10}\s{1,8}0x"
@@ -76,14 +78,17 @@ _LABELS = (
 )
 
 
-def head(body: str) -> Head | None:
-    """The task whose stack the kernel prints next."""
-    for pattern in (_HUNG, _SHOWN, _SHOWN_OLD, _SHOWN_CUT, _CRASH, _CPU):
+def head(body: str, cut: bool = False) -> Head | None:
+    """The task whose stack the kernel prints next.
+
+    `cut`: the line may go on, so a number that ends it may lack digits.
+    """
+    for pattern in (_HUNG, _SHOWN, _SHOWN_OLD, _SHOWN_CUT, _CRASH, _CPU, _SHOWN_NAME):
         if match := pattern.search(body):
             told = match.groupdict()
             pid = told.get("pid") or told.get("pid2")
             if pid is None and (more := _PID.search(body, match.end())):
-                pid = more["pid"]
+                pid = None if cut and more.end() == len(body) else more["pid"]
             number = int(pid) if pid else None
             # dump_stack_print_info() tells of the task that prints: it runs.
             state = "R" if pattern is _CPU else told.get("state")

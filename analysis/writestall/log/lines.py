@@ -19,7 +19,8 @@ class Line(NamedTuple):
     """One line: `body` is what the kernel printed.
 
     `host` is empty where the line does not name it; `caller` is `T143` or `C0`.
-    `prefix` is what the kernel prints in front itself: priority, time, caller.
+    `prefix` is what the kernel prints in front itself: priority, time, caller. `width`
+    is that of the whole line.
     `marked` tells whether there was any prefix of a kernel log: a line without one in
     a log with them goes on where the line before stopped.
     """
@@ -29,6 +30,7 @@ class Line(NamedTuple):
     body: str
     marked: bool
     prefix: str = ""
+    width: int = 0
 
 
 _QUOTED = re.compile(r"[>\s|]{0,16}")
@@ -70,7 +72,8 @@ def split(text: str) -> Line:
     prefix = text[at:end]
     caller = _CALLER.search(prefix)
     marked = tagged or caller is not None or _STAMP.search(prefix) is not None
-    return Line(host, caller["caller"] if caller else "", text[end:], marked, prefix)
+    who = caller["caller"] if caller else ""
+    return Line(host, who, text[end:], marked, prefix, len(text))
 
 
 # Lines of one second have the same words there.

@@ -167,7 +167,7 @@ def _classified(task: LoggedTask, owner: bool) -> Stuck:
         doubtful = _verdict(tuple(task.guesses))
         if doubtful.rule is not None:
             return Stuck(task, doubtful, role, guessed=True, owner=owner)
-    return Stuck(task, verdict, role, owner=owner)
+    return Stuck(task, verdict, role, guessed=task.cut, owner=owner)
 
 
 _Shots = dict[tuple[str, int], Around]

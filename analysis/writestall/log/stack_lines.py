@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from writestall.classify.frames import Frame, frame
+from writestall.log.cuts import completed
 
 # `symbol+0x1a/0x30 [module 0123abcd]`, `? ` before it where it is a guess. crash(8)
 # prints `#1 [ffff...] symbol at ffff... [module]` instead, `bt -s` with `symbol+26`.
@@ -34,6 +35,11 @@ _DECODED = re.compile(
     r"(?: \((?:[\w./+-]{1,120}\.(?:[chS]|rs):\d{1,6}|\?\?:\?).{0,400}\)"
     r"(?: \[?(?P<module>[\w-]{1,64})\]?)?"
     r"| [\w./+-]{1,120}:-?\d{1,6} \[inline\])\s{0,16}$"
+)
+# A frame that the edge of a terminal cuts off, in its name or behind that.
+_CUT = re.compile(
+    r"\s{0,16}(?:\[<[0-9a-fx]{1,18}>\]\s{1,4})?(?P<guess>\?\s{1,4})?"
+    r"(?P<symbol>[A-Za-z_][\w.$]{2,120})(?P<plus>\+(?:0x?)?)?"
 )
 # Where addr2line -i, scripts/faddr2line and scripts/decode_stacktrace.sh find a frame's
 # code: functions inlined into it first, its own last, a line for each.
@@ -74,6 +80,16 @@ def found(body: str) -> list[re.Match[str]]:
     if match := _DECODED.match(body):
         return [match]
     return list(_FRAME.finditer(body))
+
+
+def cut(body: str) -> tuple[Frame, bool] | None:
+    """The frame of a line that is cut off, and whether its name may go on."""
+    match = _CUT.fullmatch(body)
+    if match is None or match["guess"]:
+        return None
+    if match["plus"]:
+        return frame(match["symbol"], None), False
+    return Frame(completed(match["symbol"])), True
 
 
 def place(body: str) -> str | None:

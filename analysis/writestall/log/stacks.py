@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from writestall.classify.frames import Frame
 from writestall.classify.stack import is_sleep
 from writestall.log import heads, stack_lines
+from writestall.log.cuts import Edge
 from writestall.log.lines import Line
 from writestall.log.owners import Blocker, Held, LockLines
 
@@ -29,7 +30,7 @@ class LoggedTask:
     those and the ones the kernel marked with `?`: addresses that lay on the stack and
     may be left over. `blocker` is what the kernel says of the lock waited for, `held`
     the locks that lockdep lists. `times`: how often the same stack, without a pid, is
-    in the log.
+    in the log. `cut`: the name of a frame may go on behind the edge of a terminal.
     """
 
     line: int
@@ -45,6 +46,7 @@ class LoggedTask:
     held: tuple[Held, ...] = ()
     lockdep_off: bool = False
     times: int = 1
+    cut: bool = False
 
 
 _TRACE = re.compile(r"\bCall [Tt]race:|\bBacktrace:|^\s*Stack:")
@@ -66,6 +68,7 @@ class Host:
     locks: LockLines = field(default_factory=LockLines)
     names: dict[int, str] = field(default_factory=dict)
     stuck: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
+    edge: Edge = field(default_factory=Edge)
 
 
 class Reader:
@@ -81,6 +84,8 @@ class Reader:
         self._cut: tuple[int, str] | None = None
         self._unnamed: int | None = None
         self._work: int | None = None
+        # The line ends where the terminal does.
+        self._at_edge = False
         # The stack so far is one frame in a line of other text.
         self._mentioned = False
         # The rest of a stack that was cut off may come.
@@ -91,6 +96,7 @@ class Reader:
     def line(self, number: int, line: Line) -> None:
         """Take the next line."""
         body = line.body.rstrip()
+        self._at_edge = self._host.edge.cuts(line.width)
         if self._cut:
             first, held = self._cut
             self._cut = None
@@ -142,6 +148,8 @@ class Reader:
             self._frames(number, frames)
         elif stack_lines.is_end(body):
             self._close()
+        elif self._at_edge and self._task and (cut := stack_lines.cut(body)):
+            self._cut_frame(*cut)
         else:
             self._other(number, body)
 
@@ -217,7 +225,7 @@ class Reader:
 
     def _head(self, number: int, body: str) -> bool:
         """True when the line says whose stack comes next."""
-        head = heads.head(body)
+        head = heads.head(body, self._at_edge)
         if head is None:
             return False
         if head.pid is not None and (head.hung or head.state == "D"):
@@ -291,6 +299,12 @@ class Reader:
             elif stack_lines.is_pointer(match):
                 continue
             self._task.guesses.append(known)
+
+    def _cut_frame(self, frame: Frame, doubtful: bool) -> None:
+        if task := self._task:
+            task.frames.append(frame)
+            task.guesses.append(frame)
+            task.cut |= doubtful
 
     def _other(self, number: int, body: str) -> None:
         if label := heads.label(body):

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from writestall.classify.frames import Frame
-from writestall.log.links import explain_log
+from writestall.log import cuts
+from writestall.log.links import LIKELY, POSSIBLE, explain_log
 from writestall.log.reading import LoggedTask, read_log
 
 
@@ -275,3 +278,66 @@ def test_what_a_cpu_runs_is_not_stuck() -> None:
         )
         assert (task.comm, task.state) == ("copier", "R")
         assert explain_log([task]).not_stuck == 1
+
+
+SERIAL = """\
+INFO: task pruner:4711 blocked for more than 122 seconds.
+task:pruner          state:D stack:0     pid:4711  tgid:4711  ppid:1      flags:0x02
+Call Trace:
+ <TASK>
+ schedule+0x46/0x70
+ jbd2_log_wait_commit+0xe5/0x140 [jbd2]
+ ext4_sync_file+0x1d2/0x390 [ext4]
+ do_fsync+0x38/0x70
+ </TASK>
+INFO: task jbd2/vdb-8:733 blocked for more than 122 seconds.
+task:jbd2/vdb-8      state:D stack:0     pid:733   tgid:733   ppid:2      flags:0x02
+Call Trace:
+ <TASK>
+ schedule+0x46/0x70
+ jbd2_journal_wait_updates+0x60/0xb0 [jbd2]
+ jbd2_journal_commit_transaction+0x2a1/0x1a40 [jbd2]
+ kjournald2+0xab/0x260 [jbd2]
+ </TASK>
+"""
+
+
+def at_edge(columns: int, prefix: str) -> list[LoggedTask]:
+    """The same log on a terminal of so many columns."""
+    return tasks("\n".join((prefix + row)[:columns] for row in SERIAL.splitlines()))
+
+
+PREFIX = "Oct 13 22:03:43 example kernel: [185521.096127] "
+
+
+@pytest.mark.parametrize("columns", range(70, 120))
+def test_lines_that_a_terminal_cuts_off(columns: int) -> None:
+    """Wherever the edge is: no other tasks or pids, and no answer that is surer."""
+    whole = explain_log(at_edge(1000, PREFIX))
+    (link,) = whole.links.values()
+    assert link.confidence == LIKELY
+    found = at_edge(columns, PREFIX)
+    answer = explain_log(found)
+    assert len(answer.tasks) == 2
+    for task, want in zip(answer.tasks, whole.tasks, strict=True):
+        assert task.task.pid in (None, want.task.pid)
+        assert task.guessed or task.verdict.cls == want.verdict.cls
+        if names(task.task) != names(want.task):
+            assert task.guessed
+    assert all(
+        found.confidence == POSSIBLE
+        or not (found.waiter.guessed or found.holder.guessed)
+        for found in answer.links.values()
+    )
+
+
+def test_a_name_that_is_cut_off_is_completed_where_one_fits() -> None:
+    """The answer says that the frame is doubtful; what does not fit stays as it is."""
+    cut, other = at_edge(70, PREFIX)
+    assert names(cut).split()[1:3] == ["jbd2_log_wait_commit", "ext4_sync_file"]
+    assert names(other).split()[1:3] == [
+        "jbd2_journal_wait_updates",
+        "jbd2_journal_commit_transaction",
+    ]
+    assert cuts.completed("jbd2_journal_") == "jbd2_journal_"
+    assert cuts.completed("unheard_of_") == "unheard_of_"
