@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from writestall.common.errors import WritestallError
 
@@ -102,7 +102,7 @@ class _Input(NamedTuple):
     """Standard input, decompressed; `raw` is the stream it was made of."""
 
     raw: Any
-    content: io.BufferedReader
+    content: Any
     packed: bool
 
 
@@ -118,14 +118,15 @@ def _standard_input() -> _Input:
     return _inputs[-1]
 
 
-def _decompressed(file: BinaryIO) -> tuple[io.BufferedReader, bool]:
+def _decompressed(file: BinaryIO) -> tuple[BinaryIO, bool]:
     """A file's content, and whether it was compressed."""
     head = file.read(max(len(magic) for magic, _ in _FORMATS))
     whole = io.BufferedReader(_Pieces(file, head), CHUNK_BYTES)
     for magic, decompress in _FORMATS:
         if head.startswith(magic):
-            return io.BufferedReader(_Pieces(decompress(whole)), CHUNK_BYTES), True
-    return whole, False
+            pieces = _Pieces(decompress(whole))
+            return cast(BinaryIO, io.BufferedReader(pieces, CHUNK_BYTES)), True
+    return cast(BinaryIO, whole), False
 
 
 @contextmanager

@@ -13,7 +13,8 @@ import re
 from writestall.log.lines import Line
 
 _NEW = re.compile(
-    r"[Ss]how (?:[Bb]locked )?[Ss]tate\b|\bLinux version \d|-- (?:Reboot|Boot|boot)\b"
+    r"[Ss]how (?:[Bb]locked )?[Ss]tate\b"
+    r"|(?P<boot>\bLinux version \d|-- (?:Reboot|Boot|boot)\b)"
 )
 _KERNEL = re.compile(
     r"\b(?:Not tainted|Tainted: [A-Z ]{1,40}?)\s{1,8}"
@@ -27,10 +28,14 @@ _REPORT_LINES = 4
 
 
 class Boots:
-    """The lines of one host at which stacks begin to stand for another moment."""
+    """The lines of one host at which stacks begin to stand for another moment.
+
+    `starts` are those of them at which another boot begins.
+    """
 
     def __init__(self) -> None:
         self.marks: list[int] = []
+        self.starts: list[int] = []
         self._report = 0
         self._release = ""
         self._seconds = 0
@@ -45,8 +50,10 @@ class Boots:
         elif "ainted" in body:
             if match := _KERNEL.search(body):
                 self._kernel(number, match["release"], line.prefix)
-        elif _NEW.search(body):
+        elif match := _NEW.search(body):
             self.marks.append(number)
+            if match["boot"]:
+                self.starts.append(number)
 
     def _kernel(self, number: int, release: str, prefix: str) -> None:
         """Compare a report with the one before."""
@@ -56,4 +63,5 @@ class Boots:
         if again or release != (self._release or release):
             near = number - self._report <= _REPORT_LINES
             self.marks.append(self._report if near else number)
+            self.starts.append(self.marks[-1])
         self._release, self._seconds = release, seconds

@@ -57,7 +57,9 @@ def does(stuck: Stuck) -> str:
     if (stuck.role, cls) == (c.JOURNAL, c.JOURNAL_TRANSACTION):
         return "waits until every handle of its transaction has stopped"
     rule = stuck.verdict.rule
-    return (rule.words if rule and rule.words else None) or _DOES[cls]
+    words = (rule.words if rule and rule.words else None) or _DOES[cls]
+    named = f"its cgroup {task.cgroup}" if task.cgroup else "its cgroup"
+    return words.replace("its cgroup", named)
 
 
 def _owner_does(stuck: Stuck) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 # begins with a byte that is rare in a log: the search is as fast as these are few.
 _SIGN = re.compile(
     rb"\+[0O][xX]|&#43;0x|Call [Tt]race|INFO: task|COMMAND: |Show (?:Blocked )?State"
-    rb"|/proc/\d{1,10}/(?:task|stack|comm)|\((?:kernel|fs|mm|block|drivers|include)/"
+    rb"|/proc/\d{1,10}/(?:task|stack|comm|cgroup)|,task_memcg=|\((?:kernel|fs|mm|block|drivers|include)/"
     rb"|Linux version |-- (?:Re)?[Bb]oot"
 )
 # Lines passed on around a sign: a head of old kernels, a name, fields of a record.

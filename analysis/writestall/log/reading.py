@@ -87,7 +87,9 @@ class _Log:
             for task in tasks:
                 task.host = name
                 if task.pid is not None:
+                    boots = self._boots[name].starts
                     task.comm = task.comm or said.names.get(task.pid)
+                    task.cgroup = said.cgroups.of(task.pid, task.line, boots)
             shown |= attach(tasks, said.locks, LoggedTask, name)
         every = sorted(chain(*found.values()), key=lambda task: task.line)
         marks = {name: boots.marks for name, boots in self._boots.items()}

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from writestall.classify.frames import Frame
 from writestall.classify.stack import is_sleep
 from writestall.log import heads, stack_lines
+from writestall.log.cgroups import Cgroups
 from writestall.log.cuts import Edge
 from writestall.log.lines import Line
 from writestall.log.owners import Blocker, Held, LockLines
@@ -31,6 +32,7 @@ class LoggedTask:
     may be left over. `blocker` is what the kernel says of the lock waited for, `held`
     the locks that lockdep lists. `times`: how often the same stack, without a pid, is
     in the log. `cut`: the name of a frame may go on behind the edge of a terminal.
+    `cgroup` is its path, where the log has it.
     """
 
     line: int
@@ -47,6 +49,7 @@ class LoggedTask:
     lockdep_off: bool = False
     times: int = 1
     cut: bool = False
+    cgroup: str | None = None
 
 
 _TRACE = re.compile(r"\bCall [Tt]race:|\bBacktrace:|^\s*Stack:")
@@ -69,6 +72,7 @@ class Host:
     names: dict[int, str] = field(default_factory=dict)
     stuck: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
     edge: Edge = field(default_factory=Edge)
+    cgroups: Cgroups = field(default_factory=Cgroups)
 
 
 class Reader:
@@ -126,9 +130,7 @@ class Reader:
             return
         if self._blank(not body.strip(" >|\t")):
             return
-        locks = self._host.locks
-        if (locks.is_cut or _LOCKS.search(body)) and locks.line(number, body):
-            self._close()
+        if self._beside(number, body):
             return
         if self._unnamed is not None or "/proc/" in body:
             if self._named(number, body):
@@ -139,6 +141,18 @@ class Reader:
         if self._past_end(body):
             return
         self._of_frames(number, body, stack_lines.found(body))
+
+    def _beside(self, number: int, body: str) -> bool:
+        """True for a line that says of locks or cgroups what concerns any task."""
+        locks, cgroups = self._host.locks, self._host.cgroups
+        if (locks.is_cut or _LOCKS.search(body)) and locks.line(number, body):
+            self._close()
+            return True
+        if cgroups.wants(body) and cgroups.line(number, body):
+            if self._task and self._task.guesses:
+                self._close()
+            return True
+        return False
 
     def _of_frames(self, number: int, body: str, frames: list[re.Match[str]]) -> None:
         """Take a line with these frames, or without any."""

@@ -84,7 +84,8 @@ def _rows(answer: LogAnswer) -> Iterator[str]:
     for at, task in enumerate(answer.tasks):
         link = answer.links.get(at)
         comm = (task.task.comm or "").rstrip(_DIGITS)
-        where = (task.task.host, comm, task.role, task.owner, task.guessed)
+        who = (task.task.host, task.task.cgroup, comm, task.role)
+        where = (*who, task.owner, task.guessed)
         key = (where, task.verdict, link and id(link.holder))
         alike.setdefault(key, []).append(task)
     hosts = len({task.task.host for task in answer.tasks}) > 1
@@ -93,6 +94,7 @@ def _rows(answer: LogAnswer) -> Iterator[str]:
         for task in shown:
             times = f"  {task.times} times" if task.times > 1 else ""
             host = f"  on {task.task.host}" if hosts and task.task.host else ""
+            host += f"  in cgroup {task.task.cgroup}" if task.task.cgroup else ""
             more = len(tasks) - len(shown)
             others = f"  and {more} more like it" if more else ""
             line = f"  line {task.task.line:>6}  {_told(task)}"
@@ -110,6 +112,7 @@ def log_json(answer: LogAnswer) -> dict[str, Any]:
                 "line": stuck.task.line,
                 "host": stuck.task.host or None,
                 "comm": stuck.task.comm,
+                "cgroup": stuck.task.cgroup,
                 "pid": stuck.task.pid,
                 "class": stuck.verdict.cls,
                 "role": stuck.role,
