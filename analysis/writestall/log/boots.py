@@ -14,7 +14,7 @@ from writestall.log.lines import Line
 
 _NEW = re.compile(
     r"[Ss]how (?:[Bb]locked )?[Ss]tate\b"
-    r"|(?P<boot>\bLinux version \d|-- (?:Reboot|Boot|boot)\b)"
+    r"|(?P<boot>\bLinux version \d|\b[Cc]ommand line: \w|-- (?:Reboot|Boot|boot)\b)"
 )
 _KERNEL = re.compile(
     r"\b(?:Not tainted|Tainted: [A-Z ]{1,40}?)\s{1,8}"

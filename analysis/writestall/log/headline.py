@@ -7,7 +7,7 @@ import re
 
 from writestall.classify import classes as c
 from writestall.common.units import many
-from writestall.log.links import POSSIBLE, TOLD, LogAnswer, Stuck
+from writestall.log.links import POSSIBLE, LogAnswer, Stuck
 
 _DOES = {
     c.PAGE_LOCK: "waits for a page lock",
@@ -65,7 +65,7 @@ def does(stuck: Stuck) -> str:
 def _owner_does(stuck: Stuck) -> str:
     """What a lock's owner does that is no stuck task."""
     if not (stuck.task.frames or stuck.task.guesses):
-        return "holds the lock; its stack is not in the log"
+        return "holds the lock (its stack is not in the log)"
     if stuck.task.state in (None, "R"):
         return "holds the lock and runs"
     if stuck.task.state == "S":
@@ -93,9 +93,16 @@ def sentence(answer: LogAnswer, where: str) -> str:
             followers.append(at)
     most = max(map(len, behind.values()))
     ends = [end for end, followers in behind.items() if len(followers) == most]
+    alone = [end for end in ends if behind[end] == [end] and not answer.circle(end)]
+    if most == 1:
+        # Who waits for nobody that is known comes down to nobody but itself.
+        ends = [end for end in ends if end not in alone]
     parts = [_end(answer, end, behind[end]) for end in ends[:_SHOWN]]
-    more = f"; and {len(ends) - _SHOWN} more like it" if len(ends) > _SHOWN else ""
-    return f"{start}: {'; '.join(parts)}{more}."
+    if len(ends) > _SHOWN:
+        parts.append(f"and {len(ends) - _SHOWN} more like it")
+    if most == 1 and alone:
+        parts.append(f"nothing joins the other {len(alone)}")
+    return f"{start}: {'; '.join(parts)}."
 
 
 def _stuck(answer: LogAnswer) -> int:
@@ -114,21 +121,21 @@ def _end(answer: LogAnswer, end: int, followers: list[int]) -> str:
     circle = answer.circle(end)
     count = len(followers)
     if not circle:
-        who = f"{root.name} ({root.role}), which {does(root)}"
+        who = f"{answer.name(root)} ({root.role}), which {does(root)}"
         steps = {step for at in followers for step in answer.path(at)}
         may = any(
-            answer.links[step].confidence == POSSIBLE
+            answer.links[step].confidence == POSSIBLE or answer.links[step].hint
             for step in steps
             if step in answer.links
         )
-        first = answer.tasks[followers[0]].name
+        first = answer.name(answer.tasks[followers[0]])
         if count == 1:
             return f"{first} {'may come' if may else 'comes'} down to {who}"
         return f"{count} of them {'may ' if may else ''}come down to {who}"
-    names = ", ".join(answer.tasks[at].name for at in sorted(circle))
+    names = ", ".join(answer.name(answer.tasks[at]) for at in sorted(circle))
     if len(circle) == 1:
         return f"{names} waits for a lock that it holds itself"
-    if all(answer.links[at].confidence == TOLD for at in circle):
+    if all(answer.links[at].is_sure for at in circle):
         return f"{count} of them end in a deadlock: {names} wait for each other"
     return f"{count} of them may wait in a circle: {names} (a guess, no proof)"
 
@@ -136,7 +143,9 @@ def _end(answer: LogAnswer, end: int, followers: list[int]) -> str:
 def _without_links(answer: LogAnswer) -> str:
     """Nothing joins the tasks: each is its own root, the device's first."""
     tasks = sorted(answer.tasks, key=nearness)
-    said = [f"{task.name} ({task.role}) {does(task)}" for task in tasks[:_SHOWN]]
+    said = [
+        f"{answer.name(task)} ({task.role}) {does(task)}" for task in tasks[:_SHOWN]
+    ]
     if len(tasks) == 1:
         return f"{said[0]}."
     more = f"; and {len(tasks) - _SHOWN} more" if len(tasks) > _SHOWN else ""

@@ -24,6 +24,7 @@ from writestall.classify.stack import (
 )
 from writestall.log.holders import HOLDERS
 from writestall.log.holders.around import Around
+from writestall.log.owners import Blocker
 from writestall.log.reading import LoggedTask
 from writestall.log.stuck import LIKELY, POSSIBLE, TOLD, Link, Stuck
 
@@ -39,6 +40,16 @@ class LogAnswer:
     tasks: tuple[Stuck, ...]
     links: dict[int, Link]
     not_stuck: int = 0
+
+    @cached_property
+    def several_hosts(self) -> bool:
+        """True when names have to say on which host a task is."""
+        return len({task.task.host for task in self.tasks}) > 1
+
+    def name(self, task: Stuck) -> str:
+        """A task's name, for the answer."""
+        host = task.task.host if self.several_hosts else ""
+        return f"{task.name} on {host}" if host else task.name
 
     @cached_property
     def after(self) -> dict[int, int]:
@@ -190,7 +201,12 @@ def _told(rows: list[Stuck], listed: list[LoggedTask]) -> dict[int, Link]:
     said = _Said(rows, listed)
     links = {}
     for at, row in enumerate(tuple(rows)):
-        if link := said.owner(row) or said.lock_list(row):
+        named, listed_as = said.owner(row), said.lock_list(row)
+        if named and listed_as and named.holder is not listed_as.holder:
+            other = listed_as.why.removesuffix("it") + listed_as.holder.name
+            more = f"{named.why}; but {other}"
+            named = replace(named, why=more, hint=True)
+        if link := named or listed_as:
             links[at] = link
     return links
 
@@ -201,6 +217,7 @@ class _Said:
     def __init__(self, rows: list[Stuck], listed: list[LoggedTask]) -> None:
         self._rows = rows
         self._tasks: dict[tuple[str, int, int | None], Stuck] = {}
+        self._others: dict[tuple[str, int, int | None, str | None], Stuck] = {}
         self._holding: dict[tuple[str, str], list[Stuck]] = defaultdict(list)
         for row in rows:
             self._keep(row)
@@ -225,15 +242,26 @@ class _Said:
         said = row.task.blocker
         if said is None or said.owner is None:
             return None
-        host, pid = row.task.host, said.owner
+        holder = self._named(row, said) or self._gone(row, said)
+        return Link(row, holder, TOLD, said.why, hint=said.is_hint)
+
+    def _named(self, row: Stuck, said: Blocker) -> Stuck | None:
+        """The owner's stack, if the log has it: of that pid, and under that name."""
         for shot in sorted(row.shots, reverse=True):
-            if holder := self._tasks.get((host, shot, pid)):
-                return Link(row, self._shown(holder), TOLD, said.why)
-        task = LoggedTask(said.line, said.comm, pid, host=host, shot=row.task.shot)
+            holder = self._tasks.get((row.task.host, shot, said.owner))
+            if holder and (not holder.task.comm or holder.task.comm == said.comm):
+                return self._shown(holder)
+        return self._others.get((row.task.host, row.task.shot, said.owner, said.comm))
+
+    def _gone(self, row: Stuck, said: Blocker) -> Stuck:
+        """A row for an owner that the log shows no stack of."""
+        host, shot = row.task.host, row.task.shot
+        task = LoggedTask(said.line, said.comm, said.owner, host=host, shot=shot)
         holder = _unseen(task, row.shots)
         self._rows.append(holder)
-        self._keep(holder)
-        return Link(row, holder, TOLD, said.why)
+        for shot in row.shots:
+            self._others[host, shot, said.owner, said.comm] = holder
+        return holder
 
     def lock_list(self, row: Stuck) -> Link | None:
         """The holder of the lock a task waits for, by lockdep's lists.

@@ -57,6 +57,12 @@ class Blocker:
     by: str | None = None
 
     @property
+    def is_hint(self) -> bool:
+        """True where who is named may have let go: a semaphore's last holder
+        (kernel/locking/semaphore.c), one of the last readers (rwsem.c)."""
+        return self.lock == SEMAPHORE or self.by == "reader"
+
+    @property
     def why(self) -> str:
         """What the kernel says, for the answer."""
         if self.lock == SEMAPHORE:

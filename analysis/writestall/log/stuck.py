@@ -22,6 +22,9 @@ _LOCKS = re.compile(
 )
 _READ_LOCK = re.compile(r"_*(rwsem_|call_rwsem_)?down_read\w*")
 
+# drivers/block/loop.c: what a loop device's worker runs.
+_LOOP_WORK = re.compile(r"loop_(process_work|workfn|queue_work|thread|rootcg_workfn)")
+
 TOLD, LIKELY, POSSIBLE = "told", "likely", "possible"
 
 
@@ -63,6 +66,13 @@ class Stuck:
     def disks(self) -> frozenset[Disk]:
         """The disks its name or its work's name tells."""
         return disks_of(self.task.comm, self.task.workqueue)
+
+    @cached_property
+    def disks_below(self) -> frozenset[Disk]:
+        """The same, but for a loop device's worker: it waits for the file below."""
+        if self.shows(_LOOP_WORK):
+            return frozenset(disk for disk in self.disks if disk[0] != "loop")
+        return self.disks
 
     @cached_property
     def symbols(self) -> frozenset[str]:
@@ -121,7 +131,7 @@ class Link:
     """`waiter` waits for `holder`, for the reason in `why`.
 
     `rule` is the rule that made a guess of it; empty where the kernel told. `stacked`:
-    the rule is about a device below both.
+    the rule is about a device below both. `hint`: what the kernel told may be over.
     """
 
     waiter: Stuck
@@ -130,3 +140,9 @@ class Link:
     why: str
     rule: str = ""
     stacked: bool = False
+    hint: bool = False
+
+    @property
+    def is_sure(self) -> bool:
+        """True where the kernel says who holds the lock, not who held it last."""
+        return self.confidence == TOLD and not self.hint

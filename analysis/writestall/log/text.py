@@ -61,21 +61,22 @@ def _groups(answer: LogAnswer) -> list[tuple[list[int], list[int]]]:
 def _path(answer: LogAnswer, path: list[int], members: int) -> Iterator[str]:
     first = answer.tasks[path[0]]
     more = f"  and {members - 1} more like it" if members > 1 else ""
-    yield _told(first) + more
+    yield _told(answer, first) + more
     for depth, (before, at) in enumerate(pairwise(path)):
         link = answer.links[before]
         again = at in path[: depth + 1]
         task = answer.tasks[at]
-        who = f"back to {task.name}: a circle" if again else _told(task)
+        who = f"back to {answer.name(task)}: a circle" if again else _told(answer, task)
         yield f"{'   ' * depth}+- {link.confidence}: {who}  ({link.why})"
 
 
-def _told(stuck: Stuck) -> str:
+def _told(answer: LogAnswer, stuck: Stuck) -> str:
+    name = answer.name(stuck)
     if stuck.owner or not (stuck.task.frames or stuck.task.guesses):
-        return f"{stuck.name} ({stuck.role})  {does(stuck)}"
+        return f"{name} ({stuck.role})  {does(stuck)}"
     path = " > ".join(stuck.verdict.path[-2:])
     doubt = " (from doubtful frames)" if stuck.guessed else ""
-    return f"{stuck.name} ({stuck.role})  {stuck.verdict.cls}{doubt}  {path}"
+    return f"{name} ({stuck.role})  {stuck.verdict.cls}{doubt}  {path}"
 
 
 def _rows(answer: LogAnswer) -> Iterator[str]:
@@ -88,17 +89,15 @@ def _rows(answer: LogAnswer) -> Iterator[str]:
         where = (*who, task.owner, task.guessed)
         key = (where, task.verdict, link and id(link.holder))
         alike.setdefault(key, []).append(task)
-    hosts = len({task.task.host for task in answer.tasks}) > 1
     for tasks in alike.values():
         shown = tasks if len(tasks) < MANY_ALIKE else tasks[:1]
         for task in shown:
             times = f"  {task.times} times" if task.times > 1 else ""
-            host = f"  on {task.task.host}" if hosts and task.task.host else ""
-            host += f"  in cgroup {task.task.cgroup}" if task.task.cgroup else ""
+            cgroup = f"  in cgroup {task.task.cgroup}" if task.task.cgroup else ""
             more = len(tasks) - len(shown)
             others = f"  and {more} more like it" if more else ""
-            line = f"  line {task.task.line:>6}  {_told(task)}"
-            yield f"{line}{host}{times}{others}"
+            line = f"  line {task.task.line:>6}  {_told(answer, task)}"
+            yield f"{line}{cgroup}{times}{others}"
 
 
 def log_json(answer: LogAnswer) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from log_stacks import Shown, explained, named
+from writestall.log import reading
 from writestall.log.links import explain_log
 from writestall.log.reading import read_log
 
@@ -61,6 +62,23 @@ def test_time_that_falls_back(seconds: float, linked: bool) -> None:
         stamped(WAITS.report(), 9000.0), stamped(HOLDS.report(), seconds)
     )
     assert bool(answer.links) is linked
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Linux version 6.18.2 (gcc version 14) #1",
+        "Command line: BOOT_IMAGE=/vmlinuz root=/dev/sda1",
+        "Kernel command line: console=ttyS0",
+        "-- Boot 4f1c --",
+    ],
+)
+def test_lines_that_only_a_boot_has(line: str) -> None:
+    """Also far from the stacks, where most lines are passed over."""
+    noise = ["usb 1-1: new device"] * 200
+    lines = [*WAITS.report(), *noise, line, *noise, *HOLDS.report()]
+    found = reading.read(["\n".join(lines).encode()]).tasks
+    assert len(found) == 2 and explain_log(found).links == {}
 
 
 BOOTS = st.lists(

@@ -166,3 +166,28 @@ def test_thousands_of_tasks_take_time_in_proportion() -> None:
 
     seconds(100)
     assert seconds(2000) < 4 * seconds(1000) + 0.2
+
+
+def test_who_waits_for_nobody_is_not_its_own_answer() -> None:
+    """One chain, and a task beside it."""
+    line = "INFO: task one:1 is blocked on a mutex likely owned by task two:2."
+    lines = [*task("orphan", 1, "one").report(line), *task("xfs-flush", 3).report()]
+    text = sentence(explained(lines), "log")
+    assert "one/1 comes down to two/2" in text
+    assert text.endswith("; nothing joins the other 1.") and "xfs-flush" not in text
+
+
+def test_the_host_is_named_where_there_are_several() -> None:
+    """The same number on two machines."""
+    lines = [
+        f"Aug  3 11:22:33 {host} kernel: {row}"
+        for host in ("alpha", "beta")
+        for name, pid in (("commit", 5), ("fsync", 6))
+        if (host, name) != ("alpha", "commit")
+        for row in task(name, pid).report()
+    ]
+    answer = explained(lines)
+    assert "fsync/6 on beta" not in sentence(explained(lines[-12:]), "log")
+    assert "commit/5 on beta (journal), which waits" in sentence(answer, "log")
+    rows = list(report(answer, "log"))
+    assert any("fsync/6 on alpha (writer)" in row for row in rows)

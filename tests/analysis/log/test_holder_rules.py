@@ -140,6 +140,26 @@ def test_a_plain_disk_lies_on_no_other(journal: str, linked: bool) -> None:
     assert (journal in joined(commit, task("crypt-work", 12))) is linked
 
 
+def test_a_loop_device_connects_two_file_systems() -> None:
+    """Its worker waits for the file system below, on another disk than its own."""
+    worker = Shown(
+        "kworker/u8:5",
+        52,
+        "schedule wait_transaction_locked/jbd2 start_this_handle/jbd2 "
+        "ext4_dirty_inode/ext4 vfs_iter_write loop_process_work/loop process_one_work",
+        "loop0 loop_workfn",
+    )
+    guest = Shown(
+        "guest", 53, "io_schedule submit_bio_wait xfs_file_fsync/xfs do_fsync"
+    )
+    journal = Shown("jbd2/sda1-8", 55, STACKS["updates"])
+    assert joined(guest, worker, journal) == {
+        "guest": ("kworker/u8:5", POSSIBLE),
+        "kworker/u8:5": ("jbd2/sda1-8", LIKELY),
+    }
+    assert joined(worker, Shown("jbd2/loop0-8", 55, STACKS["commit"]))["jbd2/loop0-8"]
+
+
 def test_readers_of_a_tree_hold_it_together() -> None:
     """fs/btrfs/ctree.c: the writer waits for all of them."""
     twin = Shown("tree-read-too", 13, STACKS["tree-read"])

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from log_stacks import Shown, explained, named
+from writestall.log.headline import sentence
 from writestall.log.links import POSSIBLE, TOLD
 from writestall.log.text import log_json, report
 
@@ -77,6 +78,52 @@ def test_an_owner_without_a_stack() -> None:
     row = log_json(answer)["tasks"][1]
     assert (row["comm"], row["pid"], row["owner"]) == ("gone", 78, True)
     assert "its stack is not in the log" in next(report(answer, "log"))
+
+
+def test_a_pid_under_another_name_is_another_task() -> None:
+    """The owner has gone, and its number was given again."""
+    said = "INFO: task editor:41 is blocked on a mutex likely owned by task gone:42."
+    answer = explained(WAITS.report(said), OTHER.report())
+    assert named(answer) == {"editor": ("gone", TOLD)}
+    assert [task.task.comm for task in answer.tasks] == ["editor", "packer", "gone"]
+    assert "gone/42 (other), which holds the lock (its stack" in sentence(answer, "log")
+
+
+@pytest.mark.parametrize(
+    ("form", "sure"),
+    [
+        ("is blocked on a mutex likely owned by task {}.", True),
+        ("blocked on a semaphore likely last held by task {}", False),
+        ("<writer> blocked on an rw-semaphore likely owned by task {} <writer>", True),
+        ("<writer> blocked on an rw-semaphore likely owned by task {} <reader>", False),
+    ],
+)
+def test_who_held_it_last_may_have_let_go(form: str, sure: bool) -> None:
+    """kernel/locking/semaphore.c, rwsem.c: it took the lock, and may have let go."""
+    lines = []
+    for task, owner in ((WAITS, OTHER), (OTHER, WAITS)):
+        said = form.format(f"{owner.comm}:{owner.pid}")
+        lines += task.report(f"INFO: task {task.comm}:{task.pid} {said}")
+    text = sentence(explained(lines), "log")
+    assert ("deadlock" in text) is sure and ("may wait in a circle" in text) is not sure
+    text = sentence(explained(lines[: len(lines) // 2], OTHER.report()), "log")
+    assert ("may come down" in text) is not sure
+
+
+def test_a_list_that_contradicts_the_owner_is_said() -> None:
+    """They are printed at different moments; neither is proven."""
+    said = "INFO: task editor:41 is blocked on a mutex likely owned by task checker:77."
+    answer = explained(
+        WAITS.report(said),
+        OWNER.report(),
+        OTHER.report(),
+        HEAD,
+        lock_list(WAITS, WANTED),
+        lock_list(OTHER, HELD),
+    )
+    assert named(answer)["editor"] == ("checker", TOLD)
+    assert "may come down to checker/77" in sentence(answer, "log")
+    assert "#9 as held by packer/42" in "\n".join(report(answer, "log"))
 
 
 def test_an_owner_belongs_to_its_report() -> None:

@@ -30,13 +30,14 @@ _BCACHE_THREAD = names(
 _DRBD_THREAD = names(
     "drbd_worker drbd_receiver drbd_asender drbd_ack_receiver drbd_sender"
 )
-_LOOP_WORK = names(
+_LOOP_WORKS = (
     "loop_process_work loop_workfn loop_queue_work loop_thread loop_rootcg_workfn"
 )
+_LOOP_WORK = names(_LOOP_WORKS)
 
 # A wait for the I/O of some block device; one for a server shows none of these.
 _BLOCK_IO = names("io_schedule* submit_bio_wait blkdev_issue_* blk_wait_io bio_await*")
-_BELOW = names(f"md_thread raid5_do_work {_CRYPT_WORKS} {_DM_WORKS}")
+_BELOW = names(f"md_thread raid5_do_work {_CRYPT_WORKS} {_DM_WORKS} {_LOOP_WORKS}")
 
 _LOOP = Holder(
     "it does the loop device's I/O",
@@ -56,8 +57,9 @@ _ARRAY = Holder(
 )
 _BELOW_ALL = Holder(
     "it works for a device that may lie below",
-    "drivers/md/md.c md_thread(), dm-crypt.c kcryptd_crypt(), dm-writecache.c: an I/O "
-    "to the device above waits for these; the log does not say which device it is",
+    "drivers/md/md.c md_thread(), dm-crypt.c kcryptd_crypt(), dm-writecache.c, "
+    "drivers/block/loop.c: an I/O to the device above waits for these; the log does "
+    "not say which device it is",
     _BELOW,
     of=_BLOCK_IO,
     not_of=_BELOW,

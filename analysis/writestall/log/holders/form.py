@@ -99,7 +99,7 @@ class Holder:
         theirs, its = waiter.file_systems, task.file_systems
         if theirs and its and not theirs & its:
             return False
-        return not differ(waiter.disks, task.disks)
+        return not differ(waiter.disks_below, task.disks_below)
 
     def fitting(self, waiter: Stuck, around: Around) -> list[Stuck]:
         """Some of the tasks that may be who the waiter waits for, best first."""
