@@ -54,6 +54,8 @@ _PID = re.compile(r"\bpid:\s{0,8}(?P<pid>\d{1,10})")
 _PID_CUT = re.compile(
     r"[0-9a-f]{8,16}\s{1,16}\d{1,7}\s{1,12}(?P<pid>\d{1,10})\s{1,12}\d{1,10}\s{1,8}0x"
 )
+# The number alone, where `pid:` ends the line before.
+_PID_ALONE = re.compile(r"\s{0,8}(?P<pid>\d{1,10})\s{1,12}(?:tgid|ppid):")
 _CRASH = re.compile(r"^PID: (?P<pid>\d+).{0,80}COMMAND: \"(?P<comm>[^\"]{1,20})\"")
 _CPU = re.compile(
     r"\bP(?:ID|id): (?P<pid>\d{1,10}),? (?:UID: \d{1,10} )?[Cc]omm: (?P<comm>\S{1,20})"
@@ -103,7 +105,7 @@ def is_cut(body: str) -> bool:
 
 def late_pid(body: str) -> int | None:
     """The pid in the second half of a head that was cut in two."""
-    match = _PID.search(body) or _PID_CUT.match(body)
+    match = _PID.search(body) or _PID_CUT.match(body) or _PID_ALONE.match(body)
     return int(match["pid"]) if match else None
 
 

@@ -88,7 +88,8 @@ class _Log:
                 task.host = name
                 if task.pid is not None:
                     boots = self._boots[name].starts
-                    task.comm = task.comm or said.names.get(task.pid)
+                    said.names.setdefault(task.pid, task.comm or "")
+                    task.comm = task.comm or said.names[task.pid] or None
                     task.cgroup = said.cgroups.of(task.pid, task.line, boots)
             shown |= attach(tasks, said.locks, LoggedTask, name)
         every = sorted(chain(*found.values()), key=lambda task: task.line)

@@ -31,7 +31,8 @@ class LoggedTask:
     those and the ones the kernel marked with `?`: addresses that lay on the stack and
     may be left over. `blocker` is what the kernel says of the lock waited for, `held`
     the locks that lockdep lists. `times`: how often the same stack, without a pid, is
-    in the log. `cut`: the name of a frame may go on behind the edge of a terminal.
+    in the log. `cut`: the name of a frame may go on behind the edge of a terminal, or
+    other text stands inside the stack.
     `cgroup` is its path, where the log has it.
     """
 
@@ -75,6 +76,17 @@ class Host:
     cgroups: Cgroups = field(default_factory=Cgroups)
 
 
+def _last(task: LoggedTask) -> str:
+    """The outermost function of a stack so far."""
+    return task.frames[-1].symbol
+
+
+def _is_tail(task: LoggedTask) -> bool:
+    """True for the end of a stack whose begin is not there."""
+    known = task.pid is not None or task.comm is not None
+    return not known and all(stack_lines.is_bottom(f.symbol) for f in task.guesses)
+
+
 class Reader:
     """The state between the lines of one task or CPU of a host that prints."""
 
@@ -88,12 +100,14 @@ class Reader:
         self._cut: tuple[int, str] | None = None
         self._unnamed: int | None = None
         self._work: int | None = None
+        # The line before was cut behind its `?`.
+        self._guess = False
         # The line ends where the terminal does.
         self._at_edge = False
         # The stack so far is one frame in a line of other text.
         self._mentioned = False
-        # The rest of a stack that was cut off may come.
-        self._rest = False
+        # A stack that other text cut off, of which the rest may come.
+        self._rest: LoggedTask | None = None
         # One bit for each of the last lines, the latest lowest: set for a blank one.
         self._blanks = 0
 
@@ -101,6 +115,12 @@ class Reader:
         """Take the next line."""
         body = line.body.rstrip()
         self._at_edge = self._host.edge.cuts(line.width)
+        if body.strip() == "?":
+            self._guess = True
+            return
+        if self._guess:
+            self._guess = False
+            body = body if line.marked else f" ? {body.lstrip()}"
         if self._cut:
             first, held = self._cut
             self._cut = None
@@ -197,29 +217,33 @@ class Reader:
             self._close()
             self._over = True
         elif "<TASK>" in body or _TRACE.search(body):
-            self._over = self._rest = False
+            self._over, self._rest = False, None
         return self._over
 
     def _close(self) -> None:
-        if self._task and self._task.guesses and not self._mentioned:
-            self.done.append(self._task)
+        task = self._task
+        if task and task.guesses and not self._mentioned and not _is_tail(task):
+            self.done.append(task)
         self._task = None
         self._mentioned = False
         self._gap = 0
 
     def _interrupt(self) -> None:
         """Close a stack that other text cuts off, before the functions all begin in."""
-        frames = self._task.frames if self._task else []
+        task = self._task
         self._close()
-        self._rest = bool(frames) and not stack_lines.is_bottom(frames[-1].symbol)
+        kept = task if self.done and self.done[-1] is task else None
+        whole = not kept or not kept.frames or stack_lines.is_bottom(_last(kept))
+        self._rest = None if whole else kept
 
     def _is_rest(self, first: re.Match[str]) -> bool:
         """True for the rest of a stack that was cut off: nobody sleeps in it.
 
         Of /proc/PID/stack, which leaves sleeping out, any function may be the first.
         """
-        proc = first.string.lstrip().startswith("[<")
-        return self._rest and not proc and not is_sleep(first["symbol"])
+        if self._rest is None or is_sleep(first["symbol"]):
+            return False
+        return not first.string.lstrip().startswith("[<")
 
     def _open(self, number: int, head: heads.Head) -> None:
         old = self._task
@@ -234,7 +258,7 @@ class Reader:
             old.state = old.state or head.state
             return
         self._close()
-        self._over = self._rest = False
+        self._over, self._rest = False, None
         self._task = LoggedTask(number, head.comm or None, head.pid, head.state)
 
     def _head(self, number: int, body: str) -> bool:
@@ -279,7 +303,7 @@ class Reader:
         if self._task and self._task.guesses:
             self._close()
         self._label = number, name
-        self._rest = False
+        self._rest = None
 
     def _new(self, number: int) -> LoggedTask:
         """A task without a head: named by a label, where one is near."""
@@ -289,18 +313,26 @@ class Reader:
         self._label = None
         return task
 
+    def _rest_or_new(self, number: int, first: re.Match[str]) -> LoggedTask:
+        """The task of a frame that none is open for; the rest of one is doubtful."""
+        task, self._rest = self._rest if self._is_rest(first) else None, None
+        if task:
+            self.done.pop()
+            task.cut = True
+            return task
+        task = self._new(number)
+        nameless = task.pid is None and task.comm is None
+        self._mentioned = nameless and stack_lines.is_mention(first)
+        return task
+
     def _frames(self, number: int, found: list[re.Match[str]]) -> None:
         # Stacks of /proc run on where nobody wrote a name between them.
         if self._task and self._task.frames and not stack_lines.is_guess(found[0]):
-            last, first = self._task.frames[-1].symbol, found[0]["symbol"]
+            last, first = _last(self._task), found[0]["symbol"]
             if stack_lines.is_bottom(last) and not stack_lines.starts_bottom(first):
                 self._close()
         if self._task is None:
-            if self._is_rest(found[0]):
-                return
-            self._task = self._new(number)
-            nameless = self._task.pid is None and self._task.comm is None
-            self._mentioned = nameless and stack_lines.is_mention(found[0])
+            self._task = self._rest_or_new(number, found[0])
         elif self._task.guesses:
             self._mentioned = False
         self._gap = 0

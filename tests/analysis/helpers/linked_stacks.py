@@ -170,6 +170,19 @@ STACKS = {
     "unmaps": "schedule wait_for_completion devtmpfs_submit_req devtmpfs_delete_node "
     "device_del del_gendisk",
     "nodes": "schedule down_write lookup_one devtmpfs_work_loop devtmpfsd kthread",
+    "creates-btrfs": "schedule find_free_ino/btrfs btrfs_create/btrfs lookup_open "
+    "path_openat",
+    "stops-sync": "schedule stop_sync_thread/md_mod do_md_stop/md_mod md_ioctl/md_mod",
+    "starts-sync": "schedule mddev_suspend/md_mod md_start_sync/md_mod "
+    "process_one_work",
+    "flushes-quota": "schedule wait_for_completion __flush_workqueue "
+    "xlog_cil_force_seq/xfs xfs_qm_dqunpin_wait/xfs xfs_qm_dqflush/xfs shrink_slab",
+    "unpins": "schedule down xfs_buf_lock/xfs xfs_buf_item_unpin/xfs "
+    "xlog_ioend_work/xfs process_one_work",
+    "sleeps-on-inode": "schedule inode_sleep_on_writeback wb_writeback wb_workfn",
+    "writes-inode": "io_schedule folio_wait_bit_common __folio_lock "
+    "extent_write_cache_pages/btrfs __writeback_single_inode writeback_single_inode "
+    "flush_space/btrfs",
     "lists-too": "schedule mutex_lock xfs_buf_lock/xfs xfs_readdir/xfs iterate_dir "
     "__x64_sys_getdents64",
     "removes": "schedule rwsem_down_write_slowpath down_write do_unlinkat",

@@ -73,6 +73,10 @@ LINKED = (
     ("hibernates", "probes", POSSIBLE),
     ("unmaps", "nodes", POSSIBLE),
     ("removes", "lists-too", POSSIBLE),
+    ("btrfs-waits", "creates-btrfs", POSSIBLE),
+    ("stops-sync", "starts-sync", POSSIBLE),
+    ("unpins", "flushes-quota", POSSIBLE),
+    ("sleeps-on-inode", "writes-inode", POSSIBLE),
 )
 APART = (
     ("fsync", "xfs-push"),
@@ -107,6 +111,8 @@ APART = (
     ("resets", "map-work"),
     ("quota-off", "quota-add"),
     ("lists", "lists-too"),
+    ("starts-sync", "stops-sync"),
+    ("btrfs-waits", "btrfs-joins"),
 )
 
 
@@ -158,6 +164,13 @@ def test_a_loop_device_connects_two_file_systems() -> None:
         "kworker/u8:5": ("jbd2/sda1-8", LIKELY),
     }
     assert joined(worker, Shown("jbd2/loop0-8", 55, STACKS["commit"]))["jbd2/loop0-8"]
+
+
+def test_a_stack_of_proc_hides_that_it_waits_too() -> None:
+    """It leaves out mutex_lock(): its innermost function takes the same lock."""
+    waits = task("map-lock", 11)
+    twin = Shown("twin", 12, "writecache_map/dm_writecache dm_submit_bio vfs_write")
+    assert joined(waits, twin) == {}
 
 
 def test_readers_of_a_tree_hold_it_together() -> None:

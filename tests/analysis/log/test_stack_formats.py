@@ -246,13 +246,13 @@ PROSE = "I think\nthis one is\nwhat holds up\nthe others,\nlook:\n"
 
 
 def test_the_rest_of_a_stack_that_prose_cuts_off() -> None:
-    """Nobody sleeps in it, so it is no stack of another task."""
+    """Nobody sleeps in it, so it is no stack of another task, and a doubtful one."""
     head = "task:tidy            state:D stack:0     pid:97\nCall Trace:\n"
     begin = " schedule+0x2c/0x70\n jbd2_log_wait_commit+0xab/0x450\n"
     rest = " ext4_sync_file+0x9/0x10\n do_fsync+0x9/0x10\n"
-    assert [names(task) for task in tasks(head + begin + PROSE + rest)] == [
-        "schedule jbd2_log_wait_commit"
-    ]
+    (joined,) = tasks(head + begin + PROSE + rest)
+    assert names(joined).endswith("jbd2_log_wait_commit ext4_sync_file do_fsync")
+    assert explain_log([joined]).tasks[0].guessed
     # What sleeps, has a head, is of /proc, or stands after a whole stack is a task.
     for other in (
         " schedule+0x2c/0x70\n" + rest,
@@ -341,3 +341,39 @@ def test_a_name_that_is_cut_off_is_completed_where_one_fits() -> None:
     ]
     assert cuts.completed("jbd2_journal_") == "jbd2_journal_"
     assert cuts.completed("unheard_of_") == "unheard_of_"
+
+
+def test_a_question_mark_that_a_mailer_left_behind() -> None:
+    """The frame it doubts is on the next line, without a prefix."""
+    head = (
+        "kernel: task:tidy            state:D stack:0     pid:97\nkernel: Call Trace:"
+    )
+    (task,) = tasks(
+        f"{head}\nkernel:  schedule+0x2c/0x70\nkernel:  ?\nmempool_alloc+0x5/0x20\n"
+        "kernel:  down_read+0x48/0xd0\nkernel:\next4_llseek+0xfc/0x120\n"
+    )
+    assert names(task) == "schedule down_read ext4_llseek"
+    assert len(task.guesses) == 4
+
+
+def test_a_pid_that_a_mailer_put_on_the_next_line() -> None:
+    (task,) = tasks(
+        "task:kworker/u8:7    state:D stack:    0 pid:\n1296 ppid:     2 flags:0x08\n"
+        "Call trace:\n schedule+0x2c/0x70\n wb_workfn+0x5/0x20\n"
+    )
+    assert (task.comm, task.pid) == ("kworker/u8:7", 1296)
+
+
+def test_the_end_of_a_stack_alone_is_none() -> None:
+    """An excerpt begins with it."""
+    assert tasks(" ret_from_fork+0x2c/0x50\n ret_from_fork_asm+0x1a/0x30\n") == []
+
+
+def test_a_task_is_named_by_its_other_stack() -> None:
+    """A report, and later its /proc/PID/stack."""
+    _, later = tasks(
+        "task:tidy            state:D stack:0     pid:97\nCall Trace:\n"
+        " schedule+0x2c/0x70\n jbd2_log_wait_commit+0xab/0x450\n </TASK>\n"
+        "$ cat /proc/97/stack\n[<0>] ext4_sync_file+0x9/0x10\n"
+    )
+    assert (later.comm, later.pid) == ("tidy", 97)

@@ -67,16 +67,17 @@ class Around:
         return self._kept[key]
 
     def within(
-        self, rule: object, fits: Callable[[Stuck], bool], module: str
+        self, rule: object, fits: Callable[[Stuck], bool], waiter: Stuck
     ) -> list[Stuck]:
-        """Those inside a module that wait for no lock that the module takes."""
-        key = (id(rule), "module", module)
+        """Those inside a waiter's module that wait for no lock that it takes."""
+        module, caller = waiter.module, waiter.caller
+        key = (id(rule), module, caller)
         if key not in self._kept:
             inside = [
                 task
                 for task in self.tasks
                 if any(frame.module == module for frame in task.task.frames)
-                if task.module != module and fits(task)
+                if task.module != module and task.caller != caller and fits(task)
             ]
             self._kept[key] = _few(inside) if module else []
         return self._kept[key]

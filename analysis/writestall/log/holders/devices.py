@@ -89,6 +89,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             confidence=POSSIBLE,
         ),
         Holder(
+            "it starts or runs the sync that is to stop",
+            "drivers/md/md.c stop_sync_thread() waits until MD_RECOVERY_RUNNING is "
+            "clear, which md_start_sync() and md_do_sync() run under",
+            names("md_start_sync md_do_sync"),
+            of=names("stop_sync_thread idle_sync_thread frozen_sync_thread"),
+            stacked=True,
+            confidence=POSSIBLE,
+        ),
+        Holder(
             "it has requests pending that the resync waits for",
             "drivers/md/raid1.c raise_barrier(): until nothing is pending; raid1d() "
             "and raid10d() retry what failed",

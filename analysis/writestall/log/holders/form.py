@@ -106,7 +106,7 @@ class Holder:
         if self.same_function:
             found = around.inside(self, self._is_holder, waiter.caller)
         elif self.same_module:
-            found = around.within(self, self._is_holder, waiter.module)
+            found = around.within(self, self._is_holder, waiter)
         elif self.worker_of:
             name = f"iou-wrk-{waiter.task.pid}"
             found = around.named(self, self._is_holder, name)

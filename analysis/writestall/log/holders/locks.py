@@ -292,6 +292,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            why="it writes an inode or quota with their buffer locked",
+            source="fs/xfs/xfs_inode.c xfs_iflush_cluster(), xfs_dquot.c "
+            "xfs_qm_dqflush(): they are given the locked buffer",
+            shows=names("xfs_iflush* xfs_qm_dqflush"),
+            not_shows=names("xfs_buf_lock"),
+            of=_BUFFER_LOCK,
+        ),
+        replace(
+            _GUESS,
             why="it holds a range of a file",
             source="fs/btrfs/extent-io-tree.c lock_extent(): taken by fiemap, "
             "readahead, clone and the end of ordered data, never by a commit",

@@ -58,7 +58,9 @@ _ALL_INODES = names(
     "wb_wait_for_completion wb_wait_completion bdi_sched_wait *writeback_inodes_sb* "
     "sync_inodes_sb"
 )
-_ONE_INODE = names("inode_wait_for_writeback __inode_wait_for_writeback")
+_ONE_INODE = names(
+    "inode_wait_for_writeback __inode_wait_for_writeback inode_sleep_on_writeback"
+)
 _ZFS_THROTTLE = names("dmu_tx_wait dmu_tx_delay")
 _KSWAPD = names("kswapd balance_pgdat")
 

@@ -27,6 +27,13 @@ _BTRFS_JOINED = names(
     "btrfs_quota_disable btrfs_quota_enable btrfs_remove_qgroup btrfs_create_qgroup "
     "btrfs_run_delayed_refs __btrfs_run_delayed_refs"
 )
+# Open a transaction themselves, but sleep before that as well.
+_BTRFS_PERHAPS_JOINED = names(
+    "btrfs_create btrfs_mkdir btrfs_mknod btrfs_symlink btrfs_link btrfs_unlink "
+    "btrfs_rmdir btrfs_rename* btrfs_tmpfile btrfs_create_new_inode btrfs_new_inode "
+    "btrfs_truncate btrfs_setattr btrfs_evict_inode btrfs_create_subvol "
+    "btrfs_dirty_inode"
+)
 # fs/btrfs/extent-io-tree.c: who waits for a range's lock, and who holds one.
 BTRFS_RANGE_WAITS = names(
     "lock_extent* __lock_extent* wait_extent_bit btrfs_lock_extent* "
@@ -100,6 +107,17 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "until num_writers is 1",
             _BTRFS_JOINED,
             not_shows=_BTRFS_NOT_JOINED,
+            caller=_BTRFS_COMMIT,
+            confidence=POSSIBLE,
+            any_right=True,
+        ),
+        Holder(
+            "it may have joined the transaction, and the commit waits for all who have",
+            "fs/btrfs/inode.c btrfs_create(), btrfs_unlink(): they work between "
+            "btrfs_start_transaction() and btrfs_end_transaction()",
+            _BTRFS_PERHAPS_JOINED,
+            not_shows=_BTRFS_NOT_JOINED,
+            not_in=(c.INODE_LOCK, c.PAGE_LOCK),
             caller=_BTRFS_COMMIT,
             confidence=POSSIBLE,
             any_right=True,
