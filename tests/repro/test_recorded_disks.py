@@ -174,6 +174,15 @@ def test_biosnoop(form: str, log: Log, capsys: Capture) -> None:
     assert f"{passed} passed over" in said
 
 
+def test_biosnoop_takes_no_log_of_others(log: Log, capsys: Capture) -> None:
+    """The last column of fio and blkparse is a number, too, and no delay."""
+    for text in (
+        fio_log("offset", [2 * MS, 7 * MS], lambda at: 1),
+        "8,0 1 2 0.000001829 697 D W 223490 + 8\n" * 2,
+    ):
+        assert "not a log of biosnoop" in refused(capsys, "biosnoop", log(text))
+
+
 BIOLATENCY = {
     "bcc": (
         "Tracing block device I/O... Hit Ctrl-C to end.\n^C\n"

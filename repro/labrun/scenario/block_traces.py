@@ -25,7 +25,7 @@ def kind_of(rwbs: str) -> str:
 def biosnoop(text: Text, direction: str | None) -> Distribution:
     """Return the last column, LAT(ms), below the header of bcc, libbpf or bpftrace.
 
-    Without any header all lines count that end in a number.
+    Without any header all lines count that begin with a time and end in a number.
     """
     lines = list(text.lines())
     heads = [at for at, (_, line) in enumerate(lines) if line.split()[-1] == "LAT(ms)"]
@@ -39,7 +39,7 @@ def biosnoop(text: Text, direction: str | None) -> Distribution:
         value = _number(columns[-1])
         if at in heads or (heads and at < heads[0]):
             text.skip()
-        elif value is None or len(columns) < 2:
+        elif value is None or len(columns) < 2 or _number(columns[0]) is None:
             text.bad(number, line)
         else:
             way = kind_of(columns[column]) if column and len(columns) >= -column else ""

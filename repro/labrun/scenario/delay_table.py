@@ -26,8 +26,9 @@ delay-table biosnoop LOG                text of bcc's, libbpf's or bpftrace's bi
 delay-table biolatency LOG              histograms of bcc's, libbpf's or bpftrace's
 delay-table numbers LOG                 one number a line, in --unit (ns)
 
-LOG is - for standard input, and may be compressed. --direction takes reads, writes,
-trims or flushes alone. What was used of a log, and its distribution, go to stderr.
+LOG is - for standard input, and may be compressed. --direction DIRECTION takes only
+what is read, write, trim or flush. What was used of a log, and its distribution, go to
+stderr.
 
 Durations are numbers with a unit: 300us, 1.5ms, 2s, 800ns. Write the result to an
 attribute:  delay-table lognormal 1ms 0.8 > /sys/kernel/config/biodelay/R/delay
