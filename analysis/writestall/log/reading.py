@@ -181,7 +181,7 @@ def _number_shots(
     tasks: list[LoggedTask], marks: dict[str, list[int]], again: set[int]
 ) -> None:
     """A mark begins a new shot of its host, and so does a task that was in this one,
-    but for stacks shown `again` because they are an owner's.
+    but for stacks shown `again` because they are an owner's, and for what ran.
 
     Shots of all hosts are counted together, so that no two hosts share one.
     """
@@ -196,11 +196,12 @@ def _number_shots(
         while left and left[0] <= task.line:
             left.popleft()
             begins = True
-        if begins or (task.pid in inside and task.line not in again):
+        ran = task.state == "R" or task.line in again
+        if begins or (task.pid in inside and not ran):
             shots[task.host] = count
             count += 1
             inside.clear()
-        if task.pid is not None:
+        if task.pid is not None and task.state != "R":
             inside.add(task.pid)
         task.shot = shots[task.host]
 

@@ -170,6 +170,13 @@ STACKS = {
     "unmaps": "schedule wait_for_completion devtmpfs_submit_req devtmpfs_delete_node "
     "device_del del_gendisk",
     "nodes": "schedule down_write lookup_one devtmpfs_work_loop devtmpfsd kthread",
+    "scrubs": "schedule __scrub_blocked_if_needed/btrfs scrub_pause_off/btrfs "
+    "scrub_enumerate_chunks/btrfs btrfs_scrub_dev/btrfs btrfs_ioctl/btrfs",
+    "stops-scrub": "schedule btrfs_scrub_cancel/btrfs btrfs_commit_transaction/btrfs "
+    "prepare_to_relocate/btrfs btrfs_ioctl/btrfs",
+    "reply": "schedule rwsem_down_write_slowpath handle_reply/ceph mds_dispatch/ceph",
+    "reply-inside": "schedule bit_wait ilookup5 iget5_locked ceph_get_inode/ceph "
+    "handle_reply/ceph mds_dispatch/ceph",
     "creates-btrfs": "schedule find_free_ino/btrfs btrfs_create/btrfs lookup_open "
     "path_openat",
     "stops-sync": "schedule stop_sync_thread/md_mod do_md_stop/md_mod md_ioctl/md_mod",

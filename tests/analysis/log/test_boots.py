@@ -81,6 +81,18 @@ def test_lines_that_only_a_boot_has(line: str) -> None:
     assert len(found) == 2 and explain_log(found).links == {}
 
 
+def test_a_task_that_ran_before_it_hung_is_no_report_again() -> None:
+    """A warning's stack first; then both hang, at one time."""
+    warning = [
+        "WARNING: CPU: 1 PID: 42 at fs/jbd2/journal.c:12 jbd2_journal_check+0x1/0x2",
+        "CPU: 1 UID: 0 PID: 42 Comm: jbd2/sdc1-8 Not tainted 6.18.2 #1",
+        "Call Trace:",
+        *(f" {name}+0x1/0x9" for name in ("jbd2_journal_check", "kjournald2")),
+    ]
+    answer = explained(warning, WAITS.report(), HOLDS.report())
+    assert named(answer) == {"mailer": ("jbd2/sdc1-8", "likely")}
+
+
 BOOTS = st.lists(
     st.tuples(st.sampled_from(["6.1.27", "6.18.2"]), st.booleans()), max_size=8
 )

@@ -75,6 +75,9 @@ LINKED = (
     ("removes", "lists-too", POSSIBLE),
     ("btrfs-waits", "creates-btrfs", POSSIBLE),
     ("stops-sync", "starts-sync", POSSIBLE),
+    ("scrubs", "stops-scrub", POSSIBLE),
+    ("stops-scrub", "scrubs", POSSIBLE),
+    ("reply", "reply-inside", POSSIBLE),
     ("unpins", "flushes-quota", POSSIBLE),
     ("sleeps-on-inode", "writes-inode", POSSIBLE),
 )

@@ -187,11 +187,13 @@ RULES: tuple[Rule, ...] = (
             "btrfs_async_run_delayed_*",
             "btrfs_balance_delayed_items",
             "btrfs_scrub_pause",
+            "*scrub_blocked_if_needed",
+            "scrub_pause_off",
             "start_log_trans",
             "transaction_kthread",
         ),
         "fs/btrfs/transaction.c, tree-log.c, space-info.c: a transaction, its commit, "
-        "or the space that only a commit frees",
+        "or the space that only a commit frees; scrub.c: scrub pauses for a commit",
     ),
     # f2fs.
     Rule(

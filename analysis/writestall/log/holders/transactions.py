@@ -46,6 +46,7 @@ BTRFS_RANGE_HOLDERS = names(
     "btrfs_get_blocks_direct* btrfs_buffered_write btrfs_page_mkwrite "
     "btrfs_invalidate_folio btrfs_evict_inode btrfs_zero_range"
 )
+_SCRUB_PAUSES = names("*scrub_blocked_if_needed scrub_pause_off")
 _BTRFS_SYNC_LOG = names("btrfs_sync_log")
 _BTRFS_LOG_WAIT = names("wait_log_commit start_log_trans")
 _F2FS_CHECKPOINT = names(
@@ -128,6 +129,22 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "pending_ordered is 0, that is for btrfs_finish_ordered_io()",
             names("btrfs_finish_one_ordered btrfs_finish_ordered_io"),
             caller=_BTRFS_COMMIT,
+            confidence=POSSIBLE,
+            any_right=True,
+        ),
+        Holder(
+            "its commit has paused scrub",
+            "fs/btrfs/scrub.c __scrub_blocked_if_needed(): from btrfs_scrub_pause() to "
+            "btrfs_scrub_continue() in btrfs_commit_transaction()",
+            _BTRFS_COMMIT,
+            caller=_SCRUB_PAUSES,
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it scrubs, and the commit waits until it has paused or stopped",
+            "fs/btrfs/scrub.c btrfs_scrub_pause(), btrfs_scrub_cancel()",
+            names("btrfs_scrub_dev scrub_enumerate_chunks"),
+            caller=names("btrfs_scrub_pause btrfs_scrub_cancel*"),
             confidence=POSSIBLE,
             any_right=True,
         ),
