@@ -15,13 +15,13 @@ from itertools import chain, islice
 
 from writestall.common.compressed import DamagedError
 from writestall.log import decoding, unreadable
-from writestall.log.boots import Boots
 from writestall.log.direction import Votes
 from writestall.log.lines import Line, split
 from writestall.log.near_stacks import near_stacks
-from writestall.log.owners import attach
 from writestall.log.stacks import Host, Reader
 from writestall.log.stacks import LoggedTask as LoggedTask
+from writestall.log.told.boots import Boots
+from writestall.log.told.owners import attach
 from writestall.log.wrappings import MAX_LINE_CHARS as MAX_LINE_CHARS
 from writestall.log.wrappings import Row, unwrapped
 
