@@ -41,6 +41,7 @@ mounts() {
 
 settings() {
 	hostname writestall
+	printf '%s\n' "127.0.0.1 localhost writestall" "::1 localhost" >/etc/hosts
 	ip link set lo up
 	mount -t configfs configfs /sys/kernel/config
 	mount -t cgroup2 cgroup2 /sys/fs/cgroup

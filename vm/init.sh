@@ -20,19 +20,28 @@ if [ -e /job/probe ]; then # the tiny machine that only shows it can run
 	poweroff -f
 fi
 
+read_only() { # DISK FOLDER: once the disk is there
+	tries=0
+	until [ -b "$1" ]; do
+		tries=$((tries + 1))
+		[ "$tries" -lt 500 ] || { echo "init: no disk $1"; poweroff -f; }
+		sleep 0.01
+	done
+	mount -t ext4 -o ro "$1" "$2"
+}
+
 load bus
 load rest &
 load root
-tries=0
-until [ -b /dev/vda ]; do
-	tries=$((tries + 1))
-	[ "$tries" -lt 500 ] || { echo "init: no root disk"; poweroff -f; }
-	sleep 0.01
-done
-mount -t ext4 -o ro /dev/vda /lower
+read_only /dev/vda /lower
+lower=/lower
+if [ -e /job/layer ]; then # packages besides those of the image (machine/layer.py)
+	read_only "$(cat /job/layer)" /layer
+	lower=/layer:/lower
+fi
 mount -t tmpfs -o size=50% upper /upper
 mkdir /upper/data /upper/work
-mount -t overlay -o lowerdir=/lower,upperdir=/upper/data,workdir=/upper/work \
+mount -t overlay -o lowerdir=$lower,upperdir=/upper/data,workdir=/upper/work \
 	overlay /root
 for place in proc sys dev; do
 	mount --move /$place /root/$place

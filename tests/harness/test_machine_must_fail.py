@@ -272,3 +272,21 @@ def test_a_batch_without_a_machine_says_why() -> None:
     )
     assert not found.good
     assert "0.0" in found.output
+
+
+def test_packages_lie_above_the_image_and_leave_no_trace(machine: Run) -> None:
+    """A JRE links manual pages, whose folders the image leaves out."""
+    command = "java -version 2>&1 && getent hosts localhost && rm /usr/bin/java"
+    for _ in range(2):
+        done = machine("--packages", "default-jre-headless", "--", "sh", "-c", command)
+        assert done.returncode == 0, done.stderr
+        assert "OpenJDK" in done.stdout
+    assert machine("--", "java", "-version").returncode == 127
+
+
+def test_the_cause_of_a_failed_layer_is_the_last_line(machine: Run) -> None:
+    done = machine("--packages", "no-such-package-anywhere", "--", "true")
+    assert done.returncode == errors.EXIT_SETUP
+    last = done.stderr.strip().splitlines()[-1]
+    assert "no-such-package-anywhere" in last
+    assert last.endswith("E: Unable to locate package no-such-package-anywhere")

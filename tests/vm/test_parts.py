@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import support  # noqa: F401 (puts vm/ on the path)
-from machine import cache, commands, mirror, vmlinux, watch
+from machine import cache, commands, image, layer, mirror, vmlinux, watch
 from machine.errors import UserError
 
 DEB822 = """# a comment
@@ -191,3 +191,36 @@ def test_a_command_whose_parent_ended_before_it_began_does_not_begin(
     between = [*parent, '"$@"; exit $?', "sh"] if parent else []
     done = subprocess.run([*between, *command], capture_output=True, text=True)
     assert (done.stdout, done.returncode == 0) == (said, bool(said))
+
+
+# What mmdebstrap printed of a JRE, in short.
+FAILED_BUILD = """\
+Setting up openjdk-21-jre-headless:amd64 (21.0.8+9-1) ...
+update-alternatives: error: error creating symbolic link '/usr/share/man/man1/x.1.gz'
+dpkg: error processing package openjdk-21-jre-headless:amd64 (--configure):
+Errors were encountered while processing:
+E: Sub-process /usr/bin/dpkg returned an error code (1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "cause"),
+    [
+        (FAILED_BUILD, FAILED_BUILD.splitlines()[1]),
+        (
+            "Reading...\nE: Unable to locate package x\n",
+            "E: Unable to locate package x",
+        ),
+        ("Reading...\ndone\n", None),
+    ],
+)
+def test_the_cause_of_a_failed_build_is_its_first_complaint(
+    said: str, cause: str | None
+) -> None:
+    assert image.cause(said.splitlines()) == cause
+
+
+def test_a_word_that_names_no_package_is_refused() -> None:
+    assert layer.words("etcd-server,libc6") == ("etcd-server", "libc6")
+    with pytest.raises(UserError, match="'--reinstall': want the name of a Debian"):
+        layer.words("--reinstall")

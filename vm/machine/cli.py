@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from machine import accel, errors, image, qemu, recipe, run, signals
+from machine import accel, errors, image, layer, qemu, recipe, run, signals
 from machine.errors import UserError
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -83,11 +83,19 @@ def add_accel(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--accel", metavar="NAME", choices=qemu.ACCEL, help=what)
 
 
+def add_packages(parser: argparse.ArgumentParser) -> None:
+    """Add the packages."""
+    what = "Debian packages that the machine has besides the image's"
+    add = parser.add_argument
+    add("--packages", metavar="A,B", type=layer.words, default=(), help=what)
+
+
 def add_machine(parser: argparse.ArgumentParser) -> None:
     """Add what run_machine() reads, except the image and the kernel."""
     add_accel(parser)
     add = parser.add_argument
     add("--share", metavar="HOST:GUEST[:ro]", type=share, action="append", default=[])
+    add_packages(parser)
     disk, memory = "of each scratch disk (2G)", "of the guest (2G)"
     add("--disk", metavar="SIZE", type=size, default=2 << 30, help=disk)
     disks = "keep the scratch disks there, for another machine to find"
@@ -110,6 +118,7 @@ def run_machine(options: argparse.Namespace, command: list[str]) -> int:
         kernel=options.kernel,
         accel=options.accel,
         full_image=options.full,
+        packages=options.packages,
         shares=tuple(options.share),
         disk_bytes=options.disk,
         disks=options.disks,
@@ -173,16 +182,25 @@ def _build(words: list[str], command: list[str]) -> int:
         epilog="Example: vm/vm build -k 6.12 qemu tree disk",
     )
     add_accel(parser)
-    targets = (*TARGETS, "accel")
+    add_packages(parser)
+    targets = (*TARGETS, "accel", "layer")
     parser.add_argument(
         "target", choices=targets, nargs="+", metavar="PART", help=", ".join(targets)
     )
     options = parser.parse_args([*words, *command])
     known = recipe.load(options.kernel, full=options.full)
     for target in options.target:
-        build = TARGETS.get(target)
-        print(build(known) if build else _accel_line(known, options.accel), flush=True)
+        print(_built(target, known, options), flush=True)
     return 0
+
+
+def _built(target: str, known: recipe.Recipe, options: argparse.Namespace) -> str:
+    """Build a part, unless it exists; where it is."""
+    if build := TARGETS.get(target):
+        return build(known)
+    if target == "accel":
+        return _accel_line(known, options.accel)
+    return str(layer.disk(known, options.packages) or "no packages, so no layer")
 
 
 def _enter(words: list[str], command: list[str]) -> int:

@@ -4,9 +4,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
+import sys
+from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from machine import cache, mirror
 from machine.commands import search_path, started
@@ -16,6 +21,8 @@ from machine.recipe import VM, Recipe
 # Free space on the root disk: what mke2fs needs for inode tables and slack. Guests
 # write to an overlay in memory.
 DISK_SLACK_BYTES = 256 << 20
+# Of a build's output, for the cause of its failure.
+MOST_LINES = 10_000
 QEMU_PACKAGES = "qemu-system-x86,seabios"
 DPKG_OPTIONS = [
     "path-exclude=/usr/share/doc/*",
@@ -35,20 +42,39 @@ def as_owner() -> list[str]:
     return [] if os.geteuid() == 0 else list(NAMESPACE)
 
 
-def _logged(command: list[str]) -> None:
-    """Run a build step; its output goes to our stderr."""
+# A tool's complaint, and APT's; what dpkg and its callers add names no cause.
+COMPLAINTS = (re.compile(r"\berror: ", re.I), re.compile(r"^E: "))
+FOLLOWS = re.compile(r"^dpkg: error processing|^E: Sub-process ")
+
+
+def cause(lines: Iterable[str]) -> str | None:
+    """The line of a build's output that says why it failed: the first complaint."""
+    told = [line.strip() for line in lines if not FOLLOWS.search(line)]
+    for complaint in COMPLAINTS:
+        for line in told:
+            if complaint.search(line):
+                return line
+    return None
+
+
+def logged(command: list[str]) -> None:
+    """Run a build step; its output goes to our stderr, the cause of a failure last."""
     environment = os.environ | {"PATH": search_path()}
+    said: deque[str] = deque(maxlen=MOST_LINES)
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     try:
         with started(
-            command, stdin=subprocess.DEVNULL, stdout=2, env=environment
+            command, stdin=subprocess.DEVNULL, env=environment, **pipes
         ) as child:
+            for raw in child.stdout or ():
+                said.append(line := raw.decode(errors="replace"))
+                print(line, end="", file=sys.stderr, flush=True)
             status = child.wait()
     except FileNotFoundError as error:
         raise UserError(f"{error.filename} is missing: ./writestall setup") from None
     if status:
-        raise UserError(
-            f"{command[0]} failed with status {status}: see its last lines above"
-        )
+        why = cause(said) or "see its last lines above"
+        raise UserError(f"{Path(command[0]).name} failed with status {status}: {why}")
 
 
 def _bootstrap(suite: str, suites: set[str], target: Path, extra: list[str]) -> None:
@@ -57,7 +83,7 @@ def _bootstrap(suite: str, suites: set[str], target: Path, extra: list[str]) -> 
     sources = [f"deb [signed-by={keys}] {archive} {s} main" for s in sorted(suites)]
     options = [*mirror.apt_options(), 'APT::Install-Recommends "false"']
     target.parent.mkdir(parents=True, exist_ok=True)
-    _logged(
+    logged(
         [*as_owner(), "mmdebstrap", "--mode=root", "--format=directory"]
         + [f"--aptopt={option}" for option in options]
         + [f"--dpkgopt={option}" for option in DPKG_OPTIONS]
@@ -130,7 +156,7 @@ def disk(recipe: Recipe) -> Path:
         size = int(used.stdout.split()[0]) + DISK_SLACK_BYTES
         options = ["-q", "-t", "ext4", "-O", "^has_journal", "-m", "0"]
         source_and_size = ["-d", str(source), str(part), f"{size >> 10}k"]
-        _logged([*as_owner(), "mke2fs", *options, *source_and_size])
+        logged([*as_owner(), "mke2fs", *options, *source_and_size])
         part.chmod(0o444)
 
     done = cache.build("root", _tree_key(recipe), build)

@@ -31,7 +31,10 @@ MODULES = {
 # 6.12's ext4 asks the crypto API for crc32c by name (fs/ext4/super.c), which
 # modules.dep does not say; later kernels have it built in.
 IF_PRESENT = ("crc32c_generic",)
-DIRECTORIES = ("bin", "dev", "proc", "sys", "modules", "job", "lower", "upper", "root")
+DIRECTORIES = (
+    *("bin", "dev", "proc", "sys", "modules", "job"),
+    *("lower", "layer", "upper", "root"),
+)
 S_IFDIR, S_IFREG = 0o040000, 0o100000
 
 

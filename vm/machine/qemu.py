@@ -59,6 +59,7 @@ class Machine:
     cpus: int = 2
     memory_bytes: int = 2 << 30
     root: Path | None = None
+    layer: Path | None = None  # a disk of packages that lies above the root
     console: Path | None = None
     virtio_disks: tuple[Path, ...] = ()
     scsi_disks: tuple[Path, ...] = ()
@@ -94,23 +95,31 @@ def version(recipe: Recipe) -> str:
 
 def _drives(machine: Machine) -> list[str]:
     """Disk arguments: the root first, so that it is the guest's /dev/vda."""
-    arguments: list[str] = []
     scratch = "file={},if=none,id={},format=raw,cache=unsafe"
-    if machine.root:
-        arguments += [
-            "-drive",
-            f"file={machine.root},if=none,id=root,format=raw,readonly=on",
-        ]
-        arguments += ["-device", "virtio-blk-pci,drive=root"]
+    arguments = _read_only("root", machine.root)
     for i, path in enumerate(machine.virtio_disks):
         arguments += ["-drive", scratch.format(path, f"blk{i}")]
         arguments += ["-device", f"virtio-blk-pci,drive=blk{i},serial=scratch-blk{i}"]
+    arguments += _read_only("layer", machine.layer)
     if machine.scsi_disks:
         arguments += ["-device", "virtio-scsi-pci"]
     for i, path in enumerate(machine.scsi_disks):
         arguments += ["-drive", scratch.format(path, f"scsi{i}")]
         arguments += ["-device", f"scsi-hd,drive=scsi{i},serial=scratch-scsi{i}"]
     return arguments
+
+
+def layer_device(machine: Machine) -> str:
+    """The guest's name of the layer: behind the root and the scratch disks."""
+    return f"/dev/vd{chr(ord('a') + 1 + len(machine.virtio_disks))}"
+
+
+def _read_only(name: str, disk: Path | None) -> list[str]:
+    """A virtio disk that the guest cannot write, or nothing."""
+    if disk is None:
+        return []
+    drive = f"file={disk},if=none,id={name},format=raw,readonly=on"
+    return ["-drive", drive, "-device", f"virtio-blk-pci,drive={name}"]
 
 
 def _channels(machine: Machine) -> list[str]:

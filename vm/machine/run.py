@@ -15,7 +15,18 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from machine import accel, errors, image, initramfs, qemu, recipe, tsc, vmlinux, watch
+from machine import (
+    accel,
+    errors,
+    image,
+    initramfs,
+    layer,
+    qemu,
+    recipe,
+    tsc,
+    vmlinux,
+    watch,
+)
 from machine.channels import Channels
 
 GUEST_PROJECT = "/mnt/writestall"
@@ -34,6 +45,7 @@ class Job:
     kernel: str | None = None
     accel: str | None = None  # None: accel.choose() decides
     full_image: bool = False
+    packages: tuple[str, ...] = ()  # besides those of the image
     shares: tuple[qemu.Share, ...] = ()
     disk_bytes: int = 2 << 30
     disks: Path | None = None  # where to keep the scratch disks; None: do not
@@ -72,14 +84,15 @@ class Result:
         return reserved.get(self.outcome, self.status or 0)
 
 
-def _job_files(job: Job, shares: tuple[qemu.Share, ...]) -> dict[str, bytes]:
+def _job_files(job: Job, machine: qemu.Machine) -> dict[str, bytes]:
     """The files guest.sh finds in /run/job."""
     table = "".join(
         f"share{i} {share.folder} {'ro' if share.read_only else 'rw'}\n"
-        for i, share in enumerate(shares)
+        for i, share in enumerate(machine.shares)
     )
     columns, rows = shutil.get_terminal_size()
-    return {
+    layered = {"job/layer": qemu.layer_device(machine).encode()}
+    return (layered if machine.layer else {}) | {
         "job/guest": (recipe.VM / "guest.sh").read_bytes(),
         "job/argv": b"".join(word.encode() + b"\0" for word in job.argv),
         "job/cwd": job.cwd.encode(),
@@ -168,8 +181,6 @@ def _start(
         shares = (project, *job.shares)
         disks = job.disks or folder
         initrd = folder / "initrd"
-        extra = initramfs.archive(_job_files(job, shares))
-        initrd.write_bytes(initramfs.build(kernel).read_bytes() + extra)
         machine = qemu.Machine(
             vmlinux.build(kernel),
             initrd,
@@ -177,6 +188,7 @@ def _start(
             cpus=job.cpus,
             memory_bytes=job.memory_bytes,
             root=image.disk(known),
+            layer=layer.disk(known, job.packages),
             console=console,
             virtio_disks=(_sparse(disks, "blk0", job.disk_bytes),),
             scsi_disks=(_sparse(disks, "scsi0", job.disk_bytes),),
@@ -185,6 +197,8 @@ def _start(
             interactive=job.interactive,
             kernel_options=tsc.kernel_option(known, result.accel),
         )
+        extra = initramfs.archive(_job_files(job, machine))
+        initrd.write_bytes(initramfs.build(kernel).read_bytes() + extra)
         with channels:
             status = _wait(qemu.command(known, machine), job, channels)
         result.outcome = "timeout" if status is None else "lost"
