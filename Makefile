@@ -1,21 +1,35 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Makefile: call ./writestall; a variable becomes the option of its name
 #
-# Variables: SCENARIO, KERNEL, ENGINE, INJECTOR, MODE, ACCEL, OUT, V=1 (--verbose), RUN,
-# SIZES; of make compare: PROFILE, WORKLOAD, FS, ROUNDS, DURATION, LOAD, SLO, AGED, SEED,
-# NAME, JOBS, EXECUTOR, CUT; of make soak-tracers: STALLS. ./writestall COMMAND --help
-# says what they take. WRITESTALL_CACHE and WRITESTALL_MIRROR are read as they are.
+# Each target's row says which variables it takes; others are refused. V=1 is --verbose.
+# ./writestall COMMAND --help says what they take. Variables of ENVIRONMENT are read as
+# they are.
 
 export PYTHONDONTWRITEBYTECODE = 1
-option = $(if $($1),--$2 '$($1)')
+quoted = '$(subst ','\'',$1)'
+option = $(if $($1),--$2 $(call quoted,$($1)))
 MACHINE = $(call option,KERNEL,kernel) $(call option,ACCEL,accel) $(call option,OUT,out) $(if $(V),--verbose)
 ENGINES = $(call option,ENGINE,engine)
-RUNNING = $(if $(SCENARIO),'$(SCENARIO)') $(ENGINES) $(call option,INJECTOR,injector) $(call option,MODE,mode) $(MACHINE)
+RUNNING = $(if $(SCENARIO),$(call quoted,$(SCENARIO))) $(ENGINES) $(call option,INJECTOR,injector) $(call option,MODE,mode) $(MACHINE)
 FILES = $(call option,FS,fs) $(call option,DURATION,duration)
 COMPARING = $(call option,PROFILE,profile) $(call option,WORKLOAD,workload) \
 	$(call option,ROUNDS,rounds) $(call option,LOAD,load) $(call option,SLO,slo) \
 	$(call option,AGED,aged) $(call option,SEED,seed) $(call option,NAME,name) \
 	$(call option,JOBS,jobs) $(call option,EXECUTOR,executor) $(call option,CUT,cut)
+
+OWN = $(call option,COMMAND,command) $(call option,PREPARE,prepare) $(call option,STOP,stop) \
+	$(call option,READY_LINE,ready-line) $(call option,READY_PORT,ready-port) \
+	$(call option,PROFILE,profile) $(call option,PACKAGES,packages) \
+	$(call option,MEMORY,memory) $(call option,SHARE,share)
+
+# The variables of the command line that a target takes: $(call only,A B) refuses others.
+ENVIRONMENT = PATH SNAKEMAKE_PROFILE WRITESTALL_%
+OF_MACHINE = KERNEL ACCEL OUT V
+OF_RUN = SCENARIO ENGINE INJECTOR MODE $(OF_MACHINE)
+OF_COMPARE = PROFILE WORKLOAD ROUNDS LOAD SLO AGED SEED NAME JOBS EXECUTOR CUT FS DURATION ENGINE $(OF_MACHINE)
+OF_LAB = $(OF_RUN) FS DURATION COMMAND PREPARE STOP READY_LINE READY_PORT PROFILE PACKAGES MEMORY SHARE
+given = $(foreach v,$(filter-out -% MAKE%,$(.VARIABLES)),$(if $(filter command line,$(origin $v)),$v))
+only = $(foreach v,$(filter-out $1 $(ENVIRONMENT),$(given)),$(error $v: make $@ has no such variable; it takes $(or $1,none)))
 
 .DEFAULT_GOAL := help
 .PHONY: help lab variants compare crash test test-scenarios soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean
@@ -24,62 +38,82 @@ help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 26
 
 lab: ## make write(2) stall in a throwaway VM and say why (SCENARIO=, KERNEL=, ENGINE=, INJECTOR=)
-	@./writestall lab $(RUNNING)
+	$(call only,$(OF_LAB))
+	@./writestall lab $(RUNNING) $(OWN) $(FILES)
 
 variants: ## the same for a scenario and all its variants, to one table (SCENARIO=gc-log)
+	$(call only,$(OF_RUN))
 	@./writestall variants $(RUNNING)
 
 compare: ## which file system stalls least on such a disk (PROFILE=, WORKLOAD=, FS=)
+	$(call only,$(OF_COMPARE))
 	@./writestall compare $(COMPARING) $(FILES) $(ENGINES) $(MACHINE)
 
 crash: ## cut the machine during its writes: what does each file system keep (FS=, DURATION=)
+	$(call only,FS DURATION $(OF_MACHINE))
 	@./writestall crash $(FILES) $(MACHINE)
 
 test: ## set up, run every test this machine can run
+	$(call only)
 	@./writestall test
 
 test-scenarios: ## every scenario on every kernel with both engines, to its chain
+	$(call only)
 	@./writestall test --every-kernel --side-by-side -- tests/lab/test_scenarios.py
 
 soak: ## 500 cycles of loading and unloading biodelay under load, on every kernel
+	$(call only)
 	@WRITESTALL_SOAK=1 ./writestall test -- tests/guest -k survives-cycles-under-load
 
 check: ## the quick tests and linters, no VM
+	$(call only)
 	@./writestall test --quick
 
 gold: ## record the golden answers of tests/data anew (RUN= keeps runs there first)
+	$(call only,RUN)
 	@$(if $(RUN),tests/analysis/golden/keep_run.py $(RUN))
 	@GOLD=1 ./writestall test --quick -- tests/analysis/golden
 
 bench-analysis: ## what explain, report and check cost at 10^4 to 10^7 events (SIZES=)
+	$(call only,SIZES)
 	@./writestall bench-analysis $(SIZES)
 
 bench-tracers: ## what each tracer leaves of the throughput of writes (ROUNDS=, KERNEL=)
+	$(call only,ROUNDS $(OF_MACHINE))
 	@./writestall bench-tracers $(call option,ROUNDS,rounds) $(MACHINE)
 
 soak-tracers: ## what tracers hold and lose over many stalls (ENGINE=, DURATION=, STALLS=)
+	$(call only,ENGINE STALLS DURATION $(OF_MACHINE))
 	@./writestall soak-tracers $(ENGINES) $(call option,STALLS,stalls) $(call option,DURATION,duration) $(MACHINE)
 
 bench-injector: ## compare biodelay with dm-delay and scsi_debug: accuracy, cost (KERNEL=)
+	$(call only,ROUNDS $(OF_MACHINE))
 	@./writestall bench-injector $(call option,ROUNDS,rounds) $(MACHINE)
 
 setup: ## install what the lab and its tests need on this host
+	$(call only)
 	@./writestall setup --tests
 
 doctor: ## say what this machine can do and what is missing; change nothing
+	$(call only)
 	@./writestall doctor
 
 drilldown: ## find the function and the lock in which write(2) sleeps (SCENARIO=, KERNEL=)
+	$(call only,$(OF_RUN))
 	@./writestall drilldown $(RUNNING)
 
 shell: ## an interactive shell in the VM (KERNEL=)
+	$(call only,KERNEL ACCEL)
 	@./writestall vm $(call option,KERNEL,kernel) $(call option,ACCEL,accel)
 
 scenarios: ## list the scenarios with one sentence each
+	$(call only)
 	@./writestall scenarios
 
 explain: ## explain a run again (RUN=out/latest)
+	$(call only,RUN)
 	@./writestall explain '$(or $(RUN),out/latest)'
 
 clean: ## delete compiled parts and the image; the next build fetches newer packages
+	$(call only)
 	@./writestall clean

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from driver.commands import setup
 from driver.progress import Progress, Stage
@@ -25,6 +26,36 @@ PREPARING = (
 )
 # Calls of our own programs that run at the same time.
 Calls = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a machine must have besides the image and its own shares."""
+
+    packages: tuple[str, ...] = ()
+    memory_mib: int | None = None  # None: the default of vm/vm
+    shares: tuple[str, ...] = ()  # as vm/vm run takes them
+
+    @staticmethod
+    def of(table: dict[str, Any]) -> Needs:
+        """Those of a scenario's `machine` table."""
+        return Needs(tuple(table.get("packages", ())), table.get("memory_mib"))
+
+    @property
+    def options(self) -> list[str]:
+        """The options of vm/vm run."""
+        memory = ["--memory", f"{self.memory_mib}M"] if self.memory_mib else []
+        shares = [word for share in self.shares for word in ("--share", share)]
+        return [*self._packages, *memory, *shares]
+
+    @property
+    def build(self) -> list[str]:
+        """The words of vm/vm build that build its layer."""
+        return [*self._packages, "layer"] if self.packages else []
+
+    @property
+    def _packages(self) -> list[str]:
+        return ["--packages", ",".join(self.packages)] if self.packages else []
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from driver.machines import Records, machine_command
+from driver.machines import Needs, Records, machine_command
 from driver.project import answer
 from driver.settings import Settings
 
@@ -36,13 +37,23 @@ class Planned:
         inside += ["--disk", "/dev/vdb", "--journal-disk", "/dev/sda"]
         inside += ["--engine", self.engine, "--progress", "none"]
         inside += [word for cell in cells for word in ("--only", cell)]
-        plan = json.loads((self.folder / "plan.json").read_text())
         machines = self.folder / "machines"
         machines.mkdir(exist_ok=True)
         records = Records(
             machines / f"{name}.console.log",
             machines / f"{name}.json",
-            len(cells) * (plan["duration_s"] + BESIDE_S) + BESIDE_S,
+            len(cells) * (self._plan["duration_s"] + BESIDE_S) + BESIDE_S,
         )
-        folder = self.folder
-        return machine_command(self.settings, folder, artefacts, records, inside)
+        more = self.needs.options
+        return machine_command(
+            self.settings, self.folder, artefacts, records, inside, *more
+        )
+
+    @property
+    def needs(self) -> Needs:
+        """What the workload's machines must have."""
+        return Needs.of(self._plan["workload"].get("machine", {}))
+
+    @property
+    def _plan(self) -> dict[str, Any]:
+        return dict(json.loads((self.folder / "plan.json").read_text()))

@@ -16,7 +16,7 @@ from subprocess import CompletedProcess
 
 from driver import settings
 from driver.commands import setup
-from driver.machines import Records, machine_command
+from driver.machines import Needs, Records, machine_command
 from driver.progress import StageLog
 from driver.project import answer
 from driver.settings import Settings
@@ -36,6 +36,9 @@ class Request:
     engine: str
     injector: str
     mode: str  # empty: the scenario's own
+    needs: Needs
+    duration_s: int | None = None  # None: the scenario's
+    command: tuple[str, ...] = ()  # repro/run's words, instead of a scenario
 
     @property
     def run_name(self) -> str:
@@ -45,6 +48,16 @@ class Request:
         words += [self.injector] * (self.injector != DEFAULT_INJECTOR)
         words += [self.mode]
         return "-".join([stamp, *filter(None, words)])
+
+    @property
+    def chosen(self) -> list[str]:
+        """What repro/run is to run, on the host."""
+        return list(self.command) or [self.scenario]
+
+    @property
+    def limit_s(self) -> int:
+        """How long its machine may take."""
+        return RUN_LIMIT_S + (self.duration_s or 0)
 
     @property
     def injecting(self) -> list[str]:
@@ -57,7 +70,8 @@ class Request:
         """The options of repro/run in the guest."""
         common = ["--disk", "/dev/vdb", "--journal-disk", "/dev/sda"]
         common += ["--engine", self.engine, *self.injecting]
-        return [*common, "--build", "/mnt/build"]
+        length = ["--duration-s", str(self.duration_s)] if self.duration_s else []
+        return [*common, *length, "--build", "/mnt/build"]
 
 
 def arguments(
@@ -66,7 +80,8 @@ def arguments(
     """Add what read() reads; `scenario` is the default one."""
     add = parser.add_argument
     where = "a name of `writestall scenarios`, NAME:VARIANT, or a file"
-    add("scenario", nargs="?", default=scenario, help=f"{where} ({scenario})")
+    add("scenario", nargs="?", help=f"{where} ({scenario})")
+    parser.set_defaults(default_scenario=scenario)
     settings.add_engine(parser, engines)
     injector = f"biodelay, dm-delay or scsi_debug ({DEFAULT_INJECTOR})"
     add("--injector", default=DEFAULT_INJECTOR, metavar="NAME", help=injector)
@@ -79,10 +94,23 @@ def read(args: argparse.Namespace) -> Request:
     """The request; refuse at once what does not exist or cannot be combined."""
     shared = settings.read(args)
     settings.check_engine(args.engine, shared.kernel)
-    request = Request(shared, args.scenario, args.engine, args.injector, args.mode)
-    answer("repro/run", "--check", request.scenario, *request.injecting)
+    how = (args.engine, args.injector, args.mode)
+    scenario = args.scenario or args.default_scenario
+    return checked(Request(shared, scenario, *how, Needs()))
+
+
+def checked(request: Request) -> Request:
+    """The request with what its machine must have by its scenario; or refuse it."""
+    answer("repro/run", "--check", *request.chosen, *request.injecting)
+    table = json.loads(answer("repro/run", "--list-machine", *request.chosen))
+    of_scenario, asked = Needs.of(table), request.needs
+    needs = Needs(
+        tuple(sorted({*of_scenario.packages, *asked.packages})),
+        asked.memory_mib or of_scenario.memory_mib,
+        asked.shares,
+    )
     settings.check_room()
-    return request
+    return replace(request, needs=needs)
 
 
 def aside(run: Path) -> Path:
@@ -96,7 +124,10 @@ def run_command(
     """The machine of one run, with its own files in aside(run)."""
     place = aside(run)
     records = Records(place / "console.log", place / "machine.json", limit_s)
-    return machine_command(request.settings, run.parent, artefacts, records, command)
+    more = request.needs.options
+    return machine_command(
+        request.settings, run.parent, artefacts, records, command, *more
+    )
 
 
 def begin(request: Request, run: Path) -> Request:
@@ -109,8 +140,12 @@ def begin(request: Request, run: Path) -> Request:
     path, colon, variant = request.scenario.partition(":")
     if not path.endswith(".toml"):
         return request
-    copied = shutil.copy(path, aside(run))
-    there = f"/mnt/out/{aside(run).name}/{Path(copied).name}"
+    copied = aside(run) / Path(path).name
+    if request.command:
+        copied.write_text(answer("repro/run", *request.command, "--print") + "\n")
+    else:
+        shutil.copy(path, copied)
+    there = f"/mnt/out/{aside(run).name}/{copied.name}"
     return replace(request, scenario=f"{there}{colon}{variant}")
 
 

@@ -80,7 +80,7 @@ def _start(argv: Sequence[str], output: IO[bytes] | int) -> subprocess.Popen[byt
 
 def kill(process: subprocess.Popen[bytes]) -> None:
     """Kill a child and its session; a task in D state may survive."""
-    _signal_session(process.pid, signal.SIGKILL)
+    signal_session(process.pid, signal.SIGKILL)
     with suppress(subprocess.TimeoutExpired):
         process.wait(timeout=KILL_S)
 
@@ -91,7 +91,7 @@ def end(process: subprocess.Popen[bytes], timeout_s: float) -> None:
         process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
             process.wait(timeout=timeout_s)
-    if _signal_session(process.pid, signal.SIGINT):
+    if signal_session(process.pid, signal.SIGINT):
         deadline_s = time.monotonic() + KILL_S
         while _session(process.pid) and time.monotonic() < deadline_s:
             time.sleep(POLL_S)
@@ -112,7 +112,7 @@ def _session(leader: int) -> list[int]:
     return found
 
 
-def _signal_session(leader: int, number: int) -> bool:
+def signal_session(leader: int, number: int) -> bool:
     """Signal every process of a session; return whether there was one."""
     members = _session(leader)
     for pid in members:
@@ -129,12 +129,13 @@ def ending(returncode: int) -> str:
 
 
 def wait_until(
-    done: Callable[[], bool], timeout_s: float, stop: Stop, what: str
+    done: Callable[[], bool], timeout_s: float, stop: Stop | None, what: str
 ) -> None:
-    """Poll until `done`; raise on a signal or at the time limit."""
+    """Poll until `done`; raise on a signal, with `stop`, or at the time limit."""
     deadline_s = time.monotonic() + timeout_s
     while not done():
-        stop.check()
+        if stop:
+            stop.check()
         if time.monotonic() > deadline_s:
             raise StepError(f"{what}: not after {timeout_s:.0f} s")
         time.sleep(POLL_S)

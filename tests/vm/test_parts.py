@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import lzma
 import os
 import signal
@@ -222,5 +223,7 @@ def test_the_cause_of_a_failed_build_is_its_first_complaint(
 
 def test_a_word_that_names_no_package_is_refused() -> None:
     assert layer.words("etcd-server,libc6") == ("etcd-server", "libc6")
-    with pytest.raises(UserError, match="'--reinstall': want the name of a Debian"):
+    with pytest.raises(
+        argparse.ArgumentTypeError, match="'--reinstall': want the name of a Debian"
+    ):
         layer.words("--reinstall")

@@ -7,6 +7,7 @@ unpacking, not an image with all its modules.
 
 from __future__ import annotations
 
+import argparse
 import re
 import tempfile
 from collections.abc import Iterable
@@ -26,7 +27,8 @@ def words(text: str) -> tuple[str, ...]:
     names = tuple(name for name in text.split(",") if name)
     for name in names:
         if not PACKAGE.fullmatch(name):
-            raise UserError(f"package {name!r}: want the name of a Debian package")
+            why = f"package {name!r}: want the name of a Debian package"
+            raise argparse.ArgumentTypeError(why)
     return names
 
 

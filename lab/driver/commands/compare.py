@@ -20,7 +20,7 @@ from typing import Any
 from driver import cluster, runs, settings
 from driver.cluster import Cluster
 from driver.commands import crash
-from driver.machines import PREPARING, prepare
+from driver.machines import PREPARING, Needs, prepare
 from driver.planned import Planned
 from driver.progress import Progress, Stage, StageError, StageLog
 from driver.project import answer
@@ -64,6 +64,7 @@ class Request:
     planned: tuple[str, ...]  # repro/plan's options
     folder: Path
     cluster: Cluster | None
+    needs: Needs
 
     @property
     def extras(self) -> tuple[str, ...]:
@@ -108,7 +109,10 @@ def read(args: argparse.Namespace) -> Request:
     settings.check_room()
     spread = Cluster.wanted(args.jobs, args.executor)
     folder = shared.out / "compare" / name
-    return Request(shared, args.engine, args.slo, args.cut, planned, folder, spread)
+    machine = answer("repro/run", "--list-machine", args.workload or "appenders")
+    needs = Needs.of(json.loads(machine))
+    how = (args.engine, args.slo, args.cut, planned)
+    return Request(shared, *how, folder, spread, needs)
 
 
 def _left(planned: Planned, skip: set[str]) -> list[str]:
@@ -206,7 +210,9 @@ def main(args: argparse.Namespace) -> int:
     progress = Progress(STAGES, request.settings.verbose)
     folder = request.folder
     try:
-        python, artefacts = prepare(progress, request.settings, request.extras)
+        python, artefacts = prepare(
+            progress, request.settings, request.extras, *request.needs.build
+        )
         request = replace(request, settings=request.settings.measuring())
         clock = request.settings.accel
         with progress.stage() as log:

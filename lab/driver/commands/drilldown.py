@@ -43,7 +43,7 @@ def main(args: argparse.Namespace) -> int:
     run = request.settings.out / f"{request.run_name}-drilldown"
     answer = run / "drilldown.txt"
     try:
-        _, artefacts = prepare(progress, request.settings)
+        _, artefacts = prepare(progress, request.settings, (), *request.needs.build)
         in_guest = runs.begin(request, run)
         run.mkdir()
         with progress.stage() as log:

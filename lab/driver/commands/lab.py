@@ -7,11 +7,12 @@ import argparse
 import json
 from pathlib import Path
 
-from driver import runs
+from driver import own_command, runs
 from driver.machines import PREPARING, prepare
 from driver.progress import Progress, Stage, StageError, StageLog
 from driver.runs import Request, analyse
 
+DEFAULT = "journal-buffer"
 ENGINES = ("stap", "bpftrace", "both")
 # `writestall check` of a run whose injector keeps no record.
 NOTHING_TO_JUDGE_BY = 3
@@ -33,7 +34,8 @@ STAGES = (
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of a run."""
-    runs.arguments(parser, "journal-buffer", ENGINES)
+    runs.arguments(parser, DEFAULT, ENGINES)
+    own_command.arguments(parser)
 
 
 def inside(request: Request, run: Path) -> list[str]:
@@ -45,8 +47,9 @@ def inside(request: Request, run: Path) -> list[str]:
 def _must_be_checked(run: Path, request: Request) -> bool:
     """Whether something was injected that was to stall a write, or did."""
     manifest = json.loads((run / "manifest.json").read_text())
-    wanted = manifest["scenario"]["expect"]["stalled_writes_min"]
-    if request.mode:
+    expect = manifest["scenario"].get("expect") or {}
+    wanted = expect.get("stalled_writes_min", 0)
+    if request.mode or not expect:
         wanted = json.loads((run / "summary.json").read_text())["stalls"]
     return wanted > 0 and manifest["injector"] is not None
 
@@ -54,7 +57,8 @@ def _must_be_checked(run: Path, request: Request) -> bool:
 def _check(log: StageLog, python: Path, run: Path, request: Request) -> str:
     """The verdict's last line; a scenario promises a chain for its own mode only."""
     verdict = "nothing stalled"
-    if not request.mode:
+    manifest = json.loads((run / "manifest.json").read_text())
+    if manifest["scenario"].get("expect") and not request.mode:
         verdict = analyse(log, python, run, "expect")
     if _must_be_checked(run, request):
         good = NOTHING_TO_JUDGE_BY
@@ -64,16 +68,18 @@ def _check(log: StageLog, python: Path, run: Path, request: Request) -> str:
 
 def main(args: argparse.Namespace) -> int:
     """Run all stages; print the answer and where the rest of it is."""
-    request = runs.read(args)
+    request = own_command.read(args)
     progress = Progress(STAGES, request.settings.verbose)
     out = request.settings.out
     run = out / request.run_name
     try:
-        python, artefacts = prepare(progress, request.settings)
+        python, artefacts = prepare(
+            progress, request.settings, (), *request.needs.build
+        )
         in_guest = runs.begin(request, run)
         with progress.stage() as log:
             command = inside(in_guest, run)
-            limit_s = runs.RUN_LIMIT_S
+            limit_s = request.limit_s
             try:
                 log.run(runs.run_command(request, run, artefacts, command, limit_s))
             finally:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,14 +22,17 @@ from typing import Any
 from labrun.comparison import matrix
 from labrun.comparison.matrix import Option
 from labrun.errors import RefusedError
-from labrun.scenario import reading
+from labrun.scenario import reading, toml_text
 
 FORMAT = 1
 FILE = "plan.json"
 # Rules and writers of a run have seeds from the run's on.
 SEEDS_A_ROUND = 1_000
 WANTED_LOAD = 100  # percent of what the workload asks for
-OF_THE_WORKLOAD = ("workload", "sysctl", "queue", "memory", "trace", "kernel")
+OF_THE_WORKLOAD = (
+    *("workload", "sysctl", "queue", "memory", "trace", "kernel"),
+    "machine",
+)
 NOTHING_EXPECTED = {
     "chain": [],
     "stalled_writes_min": 0,
@@ -95,7 +97,7 @@ def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
             table = _scenario(wanted, option, by_name, disk_table, work_there, number)
             cell = Cell(option.name, load, number, "")
             table |= {"name": cell.series}
-            told = f"# {wanted.inputs}\n{_toml_file(table)}"
+            told = f"# {wanted.inputs}\n{toml_text.file(table)}"
             reading.parse(told, cell.scenario, Path(cell.scenario).stem)
             cells.append(replace(cell, text=told))
     plan = {
@@ -123,7 +125,10 @@ def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
 
 
 def _at(load: int, workloads: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the workloads with their intervals scaled to the load."""
+    """Return the workloads with their intervals scaled to the load.
+
+    A command is told the load, to scale its own.
+    """
     return [
         {
             key: max(1, round(value * WANTED_LOAD / load))
@@ -131,6 +136,7 @@ def _at(load: int, workloads: list[dict[str, Any]]) -> list[dict[str, Any]]:
             else value
             for key, value in work.items()
         }
+        | ({"load_percent": load} if work.get("kind") == "command" else {})
         for work in workloads
     ]
 
@@ -165,24 +171,6 @@ def _scenario(
         "inject": disk["inject"],
         "expect": NOTHING_EXPECTED,
     } | {key: work[key] for key in OF_THE_WORKLOAD if key in work}
-
-
-def _toml_file(table: dict[str, Any]) -> str:
-    return "".join(f"{_key(key)} = {_toml(value)}\n" for key, value in table.items())
-
-
-def _toml(value: Any) -> str:
-    """Format a value as TOML in one line; JSON's strings and numbers are valid TOML."""
-    if isinstance(value, dict):
-        pairs = (f"{_key(key)} = {_toml(inner)}" for key, inner in value.items())
-        return f"{{{', '.join(pairs)}}}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
 
 
 def write(folder: Path, plan: dict[str, Any], cells: Sequence[Cell]) -> None:

@@ -35,7 +35,7 @@ class Artefacts:
         modules = [tracer.ENGINES[name].module for name in engines]
         kinds = dict.fromkeys(work.kind for work in scenario.workload)
         needed = [
-            *(self.folder / kind for kind in kinds if kind not in clients.SCRIPTS),
+            *(self.folder / kind for kind in kinds if kind in clients.COMPILED),
             *([self.folder / injector] if injector else []),
             *(self.folder / module for module in modules if module),
         ]
@@ -64,7 +64,7 @@ def _script(target: Path) -> list[list[str]]:
 
 # The commands that build each part for the running kernel.
 RECIPES: dict[str, Callable[[Path], list[list[str]]]] = {
-    **dict.fromkeys(clients.OPTIONS.keys() - clients.SCRIPTS, _program),
+    **dict.fromkeys(clients.COMPILED, _program),
     biodelay.MODULE: _biodelay,
     f"{tracer.SCRIPT}.ko": _script,
 }

@@ -4,18 +4,23 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import json
 import time
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from labrun import TREE
 from labrun.command_line import Parser, carry_out, whole
+from labrun.comparison import of_command
 from labrun.errors import EXIT_COMPLETE, EXIT_STATUSES, RefusedError
 from labrun.injectors import registry
 from labrun.progress import MODES, Progress, say
 from labrun.run import dry_run, series, settings, stages, tracer
 from labrun.scenario import modes, reading, variants
+from labrun.scenario.keys import Scenario
 from labrun.scenario.rule import MODES as HOLDING
 from labrun.steps import Run
 from labrun.stop import Stop
@@ -39,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SCENARIO",
         help="a name of --list, or a .toml file; NAME:VARIANT for one of its variants",
     )
+    of_command.arguments(parser)
     add(
         "--plan",
         metavar="DIR",
@@ -101,6 +107,11 @@ def _parser() -> argparse.ArgumentParser:
         help="list the scenario and its variants by name and exit",
     )
     only.add_argument(
+        "--list-machine",
+        action="store_true",
+        help="print what its machine must have, as JSON, and exit",
+    )
+    only.add_argument(
         "--check", action="store_true", help="check the scenario file and exit"
     )
     only.add_argument(
@@ -112,8 +123,10 @@ def _parser() -> argparse.ArgumentParser:
 def _list() -> int:
     for path in sorted(reading.SCENARIOS.glob("*.toml"), key=attrgetter("stem")):
         found, _ = reading.load(path)
-        chain = " > ".join(found.expect.chain) or "no stall"
-        print(f"{found.name:20} {found.purpose}\n{'':20} must show: {chain}")
+        print(f"{found.name:20} {found.purpose}")
+        if found.expect:
+            chain = " > ".join(found.expect.chain) or "no stall"
+            print(f"{'':20} must show: {chain}")
     return EXIT_COMPLETE
 
 
@@ -135,6 +148,15 @@ def _new_folder(out: Path | None, name: str) -> Path:
     return folder.resolve()
 
 
+def _loaded(name: str, options: argparse.Namespace) -> tuple[Scenario, dict[str, Any]]:
+    """Return the scenario and its TOML table, from a file or --command."""
+    if options.command is None:
+        return reading.load(reading.find(name))
+    text = of_command.text(options)
+    source = "--command"
+    return reading.parse(text, source, name), reading.table_of(text, source)
+
+
 def _run(options: argparse.Namespace) -> int:
     stop = Stop()
     stop.install()
@@ -142,11 +164,14 @@ def _run(options: argparse.Namespace) -> int:
         raise RefusedError(f"--mode needs a SCENARIO and --injector {registry.DEFAULT}")
     if options.plan:
         return series.run(options, stop)
-    name, variant = variants.split(options.scenario)
-    every, table = reading.load(reading.find(name))
+    name, variant = variants.split(options.scenario or of_command.NAME)
+    every, table = _loaded(name, options)
     found = modes.applied(variants.chosen(every, variant), options.mode)
     if options.list_variants:
         print("\n".join(map(partial(variants.label, name), variants.names(every))))
+        return EXIT_COMPLETE
+    if options.list_machine:
+        print(json.dumps(dataclasses.asdict(found.machine)))
         return EXIT_COMPLETE
     registry.chosen(found, options.injector)  # may refuse the rules
     if options.check:
@@ -167,8 +192,15 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _command(options: argparse.Namespace) -> int:
-    if not options.list and (options.scenario is None) == (options.plan is None):
-        raise RefusedError("name a scenario; --list shows them")
+    given = (options.scenario, options.command, options.plan)
+    if not options.list and sum(one is not None for one in given) != 1:
+        raise RefusedError("name a scenario; --list shows them; or give a --command")
+    stray = None if options.command else of_command.stray(options)
+    if stray:
+        raise RefusedError(f"{stray} needs --command; a scenario's file has its own")
+    if options.print:
+        print(of_command.text(options), end="")
+        return EXIT_COMPLETE
     return _list() if options.list else _run(options)
 
 

@@ -12,10 +12,11 @@ from labrun.injectors import registry
 from labrun.injectors.interface import Injector
 from labrun.run import tracer
 from labrun.run.artefacts import Artefacts
+from labrun.scenario import kinds
 from labrun.scenario.keys import Scenario
 from labrun.setup import filesystem, loop, memory, tuning
 from labrun.setup.disk import Disk, Disks
-from labrun.workloads import clients
+from labrun.workloads import clients, commands
 
 Command = list[str]
 
@@ -74,5 +75,8 @@ def _programs(
         records = out / clients.record_stem(index, work)
         place = Path("TMPFS" if clients.on_tmpfs(work) else "MOUNTPOINT")
         folder = place / filesystem.FOLDER
+        if isinstance(work, kinds.Command):
+            yield commands.argv(work, folder, out, duration_s, work.command)
+            continue
         seed = found.seed + index
         yield clients.argv(built.folder, work, duration_s, seed, folder, records)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,6 +42,7 @@ def problems(
         *_privilege(),
         *_kernel(scenario),
         *_tools(scenario, injector, engines),
+        *_packages(scenario),
         *_sysctls(scenario),
         *memory.problems(scenario.memory),
         *injector.problems(),
@@ -79,6 +81,17 @@ def _tools(
             yield f"{name} is missing; install {PACKAGES[name]}"
     if engines and not os.access(tracer.LAUNCHER, os.X_OK):
         yield f"{tracer.LAUNCHER} is missing; use a complete checkout"
+
+
+def _packages(scenario: Scenario) -> Iterator[str]:
+    for name in scenario.machine.packages:
+        known = ["dpkg-query", "--show", "--showformat=${db:Status-Status}", name]
+        try:
+            done = subprocess.run(known, capture_output=True, text=True, check=False)
+        except OSError:
+            return  # not a Debian: its programs may be there by other names
+        if done.stdout != "installed":
+            yield f"package {name} is missing; install it"
 
 
 def _sysctls(scenario: Scenario) -> Iterator[str]:

@@ -21,7 +21,7 @@ from labrun.scenario.keys import Scenario
 from labrun.setup import aging, disk, filesystem, kernel, loop, memory, staging, tuning
 from labrun.setup.disk import Disks
 from labrun.steps import Run, describe
-from labrun.workloads import clients
+from labrun.workloads import clients, commands, running
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class Settings:
 def plan(settings: Settings) -> list[str]:
     """Return the names of the steps of a complete run, in order."""
     scenario, steps = settings.scenario, settings.injector.steps
+    programs = commands.chosen(scenario).values()
+    servers = [work.name for work in programs if work.serves]
     return [
         *(["wipe"] * (1 + bool(settings.disks.journal)) if settings.wipe else []),
         *steps.stack,
@@ -51,6 +53,8 @@ def plan(settings: Settings) -> list[str]:
         *(["age"] if scenario.filesystem.aged_percent else []),
         *(["sysctl"] if scenario.sysctl else []),
         *(["limit"] if scenario.memory else []),
+        *(f"prepare-{work.name}" for work in programs if work.prepare),
+        *(f"start-{name}" for name in servers),
         *steps.load,
         *("kallsyms", "trace", "kernel-log"),
         *steps.arm,
@@ -59,6 +63,8 @@ def plan(settings: Settings) -> list[str]:
         "kernel-log-save",
         *(f"stop-{name}" for name in reversed(settings.engines)),
         *steps.unload,
+        *(f"stop-{name}" for name in reversed(servers)),
+        *(["requests"] if programs else []),
         *(["limit-remove"] if scenario.memory else []),
         *(["sysctl-restore"] if scenario.sysctl else []),
         "umount",
@@ -91,6 +97,9 @@ def perform(run: Run, settings: Settings) -> None:
         folder_of = enter(clients.placed(scenario, folder))
         enter(tuning.applied(run, "sysctl", tuning.sysctl_path, scenario.sysctl))
         group = enter(memory.limited(run, scenario.memory))
+        place = clients.Place(built.folder, folder_of, group, settings.duration_s)
+        commands.prepare(run, scenario, place)
+        servers = enter(commands.serving(run, scenario, place))
         enter(inject.loaded(run))
         kernel.save_symbols(run)
         tracers = enter(
@@ -100,13 +109,11 @@ def perform(run: Run, settings: Settings) -> None:
         enter(inject.armed(run))
 
         def tick() -> None:
-            for running in tracers:
-                running.check()
+            for each in tracers:
+                each.check()
             inject.drain()
 
-        clients.write(
-            run, scenario, settings.duration_s, built.folder, folder_of, group, tick
-        )
+        running.write(run, scenario, place, servers, tick)
 
 
 def describe_machine(run: Run, settings: Settings) -> None:

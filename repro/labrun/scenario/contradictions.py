@@ -40,7 +40,8 @@ def contradictions(scenario: Scenario, stem: str) -> Found:
     yield from _inject(scenario, "expect")
     if scenario.trace.stall_us < scenario.trace.floor_us:
         yield "trace.stall_us", "shorter than trace.floor_us"
-    yield from _asks(scenario, scenario.expect, "expect")
+    if scenario.expect:
+        yield from _asks(scenario, scenario.expect, "expect")
     yield from _variants(scenario)
 
 
@@ -82,7 +83,7 @@ def _disks(scenario: Scenario, filesystem: str) -> Found:
 
 
 def _inject(scenario: Scenario, expect: str) -> Found:
-    if not scenario.expect.writer_untouched:
+    if not (scenario.expect and scenario.expect.writer_untouched):
         return
     writers = dict.fromkeys(workload.kind for workload in scenario.workload)
     for index, inject in enumerate(scenario.inject):

@@ -13,6 +13,7 @@ from labrun.scenario.kinds import (
     NAME,
     NAME_HELP,
     Broker,
+    Command,
     Fio,
     Safepoint,
     bytes_key,
@@ -76,6 +77,24 @@ class FileSystem:
     )
 
 
+PACKAGE = r"[a-z0-9][a-z0-9+.-]+"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the machine of a run must have."""
+
+    packages: tuple[str, ...] = key(
+        "Debian packages of the programs; the lab adds them to its VM",
+        (),
+        pattern=PACKAGE,
+        pattern_help="a package's name like etcd-server",
+    )
+    memory_mib: int = key(
+        "memory of the lab's VM", 2048, unit="MiB", minimum=512, maximum=1 << 20
+    )
+
+
 @dataclass(frozen=True)
 class Memory:
     """The limit on the writers' memory."""
@@ -112,7 +131,7 @@ class Workload:
     slow_us: int = slow_key("calls of at least this length go to the slow log")
 
 
-AnyWorkload = Workload | Safepoint | Broker | Fio
+AnyWorkload = Workload | Safepoint | Broker | Fio | Command
 
 
 def sleep_key(help: str, default_us: int) -> Any:
@@ -208,7 +227,7 @@ class Scenario:
     workload: tuple[AnyWorkload, ...] = key(
         "processes that write concurrently", minimum=1, maximum=16
     )
-    expect: Expect = key("what the run must show")
+    expect: Expect | None = key("what the run must show", None)
     inject: tuple[Inject, ...] = key(
         "rules of the injector, first match wins", (), maximum=16
     )
@@ -229,6 +248,7 @@ class Scenario:
         pattern=QUEUE,
         pattern_help="a file of /sys/block/DISK/queue",
     )
+    machine: Machine = key("what the machine must have", Machine)
     memory: Memory | None = key("a limit on the writers' memory", None)
     trace: Trace = key("what the tracers print", Trace)
     seed: int = key("seed of all random numbers", 1, minimum=0, maximum=2**63 - 1)

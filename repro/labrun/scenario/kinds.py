@@ -18,6 +18,8 @@ SECOND_US = 1_000_000
 NAME = r"[a-z0-9]+(-[a-z0-9]+)*"
 NAME_HELP = "lower-case words joined by hyphens"
 HOUR_US = 3_600_000_000
+# The options of a command's shell, and of what it prepares and ends with.
+COMMAND_CHARACTERS = 4_000
 
 
 def kind_key(program: str) -> Any:
@@ -82,6 +84,47 @@ class Broker:
     slow_us: int = slow_key(
         "requests and calls of at least this length go to the slow log"
     )
+
+
+def shell_key(help: str, *default: str | None) -> Any:
+    """Return the key of a shell command."""
+    return key(help, *default, characters=COMMAND_CHARACTERS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """Any program, by its shell command."""
+
+    kind: str = kind_key("command")
+    name: str = name_key()
+    command: str = shell_key("shell command that runs it, in the foreground")
+    prepare: str | None = shell_key(
+        "shell command that must end before anything is delayed or traced", None
+    )
+    ready_line: str | None = key(
+        "it serves once a line of its output has this text; started before anything"
+        " is delayed or traced",
+        None,
+    )
+    ready_port: int | None = key(
+        "it serves once this TCP port of localhost accepts; started as early",
+        None,
+        minimum=1,
+        maximum=65_535,
+    )
+    stop: str | None = shell_key("shell command that ends it, instead of SIGTERM", None)
+    load_percent: int = key(
+        "share of its load to ask for, `LOAD_PERCENT`",
+        100,
+        unit="%",
+        minimum=1,
+        maximum=10_000,
+    )
+
+    @property
+    def serves(self) -> bool:
+        """Whether it is started first, and runs until the others have ended."""
+        return self.ready_line is not None or self.ready_port is not None
 
 
 @dataclass(frozen=True, kw_only=True)

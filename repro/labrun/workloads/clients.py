@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""clients: run the programs of a scenario until they end."""
+"""clients: the programs that write on a schedule: command lines, and one that runs."""
 
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from labrun.steps import Run
 # A writer ends with its schedule, but its last write may stall.
 GRACE_S = 300
 STOP_S = 60
-TICK_S = 1.0
 
 
 def record_stem(index: int, workload: AnyWorkload) -> str:
@@ -65,6 +64,17 @@ OPTIONS: dict[str, Callable[[Any, Path], list[Any]]] = {
 }
 # Programs that are scripts.
 SCRIPTS = {"fio": TREE / "repro/fio-client"}
+COMPILED = OPTIONS.keys() - SCRIPTS
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the programs of a scenario are, run and write, and for how long."""
+
+    programs: Path
+    folder_of: Callable[[AnyWorkload], Path]
+    group: Path | None
+    duration_s: int
 
 
 def argv(
@@ -133,6 +143,11 @@ class Writer:
             raise StepError(f"writer {self.name}: {how}; {self.last_line()}")
         return False
 
+    def overdue(self, late_s: float) -> None:
+        """Do what is due so long after the end of the workload's time."""
+        if late_s > GRACE_S:
+            raise StepError(f"the writers did not end {GRACE_S} s after their schedule")
+
     def end(self) -> None:
         """End it with SIGINT, then kill it."""
         process.end(self.process, STOP_S)
@@ -147,60 +162,7 @@ class Writer:
         said = failure or (lines or ["it printed nothing"])[-1]
         return said.removeprefix(f"{self._program}: ")
 
-
-def write(
-    run: Run,
-    scenario: Scenario,
-    duration_s: int,
-    programs: Path,
-    folder_of: Callable[[AnyWorkload], Path],
-    group: Path | None,
-    tick: Callable[[], None],
-) -> None:
-    """Run all writers in their cgroup until they end; call `tick` every second."""
-    writers: list[Writer] = []
-    with run.step("write") as step:
-        window = {"start_ns": time.monotonic_ns(), "end_ns": 0}
-        run.manifest["window"] = window
-        try:
-            for index, workload in enumerate(scenario.workload):
-                stem = record_stem(index, workload)
-                command = argv(
-                    programs,
-                    workload,
-                    duration_s,
-                    scenario.seed + index,
-                    folder_of(workload),
-                    run.folder / stem,
-                )
-                writers.append(Writer(run, command, stem, workload.name, group))
-            _note(run, writers)
-            _wait(run, writers, duration_s, tick)
-            step.detail = "; ".join(
-                f"{writer.name}: {writer.last_line()}" for writer in writers
-            )
-        finally:
-            for writer in writers:
-                writer.end()
-            window["end_ns"] = time.monotonic_ns()
-
-
-def _note(run: Run, writers: list[Writer]) -> None:
-    run.manifest["writer"] = writers[0].entry
-    run.manifest["load"] = [writer.entry for writer in writers[1:]]
-
-
-def _wait(
-    run: Run, writers: list[Writer], duration_s: int, tick: Callable[[], None]
-) -> None:
-    deadline_s = time.monotonic() + duration_s + GRACE_S
-    next_tick_s = 0.0
-    while any([writer.running() for writer in writers]):
-        run.stop.check()
-        now_s = time.monotonic()
-        if now_s > deadline_s:
-            raise StepError(f"the writers did not end {GRACE_S} s after their schedule")
-        if now_s >= next_tick_s:
-            tick()
-            next_tick_s = now_s + TICK_S
-        time.sleep(process.POLL_S)
+    def has_said(self, text: str) -> bool:
+        """Whether a whole line of its output has that text."""
+        whole = self._log.read_text(errors="replace").rpartition("\n")[0]
+        return text in whole

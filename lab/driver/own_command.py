@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""own_command: the options of `writestall lab` for a program of the user's own."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from driver import runs, settings
+from driver.machines import Needs
+from driver.runs import Request
+from driver.settings import whole
+from machine import cli, layer
+from machine.errors import UserError
+
+FILE = "command.toml"
+SHARED = "/mnt/share"
+MIB = 1 << 20
+# Options of repro/run that make a scenario of a command.
+SCENARIO = {
+    "command": ("CMD", "shell command to stall, instead of a scenario"),
+    "prepare": ("CMD", "shell command to run before it"),
+    "ready-line": ("TEXT", "it serves once it prints this"),
+    "ready-port": ("N", "it serves once this TCP port accepts"),
+    "stop": ("CMD", "shell command that ends it (SIGTERM)"),
+    "fs": ("NAME", "file system or option of repro/matrix.toml (ext4)"),
+    "profile": ("DISK", "disk of repro/profiles (slow-disk: 300 ms a write)"),
+}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    for name, (metavar, text) in SCENARIO.items():
+        parser.add_argument(f"--{name}", metavar=metavar, help=text)
+    add = parser.add_argument
+    packages = "Debian packages for the machine, besides the image's"
+    add("--packages", metavar="A,B", type=layer.words, default=(), help=packages)
+    add("--memory", metavar="SIZE", type=cli.size, help="of the machine (2G)")
+    share = f"show the machine this folder, at {SHARED} or where HOST:GUEST[:ro] says"
+    add("--share", metavar="DIR", type=_share, action="append", default=[], help=share)
+    add("--duration", metavar="S", type=whole(), help="of the workload, seconds")
+
+
+def _share(text: str) -> str:
+    """A folder of the host as vm/vm run takes it."""
+    share = cli.share(text if re.search(":/", text) else f"{text}:{SHARED}:ro")
+    mode = ":ro" if share.read_only else ""
+    return f"{share.source}:{share.folder}{mode}"
+
+
+def read(args: argparse.Namespace) -> Request:
+    """The request; refuse at once what does not exist or cannot be combined."""
+    shared = settings.read(args)
+    settings.check_engine(args.engine, shared.kernel)
+    command = _words(args)
+    if command and args.scenario:
+        raise UserError(f"{args.scenario}: name a scenario or a --command, not both")
+    scenario = FILE if command else args.scenario or args.default_scenario
+    memory = args.memory // MIB if args.memory else None
+    needs = Needs(args.packages, memory, tuple(args.share))
+    how = (args.engine, args.injector, args.mode)
+    request = Request(shared, scenario, *how, needs, args.duration, command)
+    if not command and Path(scenario).name == FILE:
+        raise UserError(f"{scenario}: call the file by another name")
+    return runs.checked(request)
+
+
+def _words(args: argparse.Namespace) -> tuple[str, ...]:
+    """The options of repro/run, empty without a command."""
+    given = {name: getattr(args, name.replace("-", "_")) for name in SCENARIO}
+    words = [
+        word
+        for name, value in given.items()
+        if value is not None
+        for word in (f"--{name}", value)
+    ]
+    if words and args.command is None:
+        raise UserError(f"{words[0]} needs --command; a scenario's file has its own")
+    if words and args.duration:
+        words += ["--duration-s", str(args.duration)]
+    return tuple(words)

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""commands: any program as a workload: prepare it, start it, end it.
+
+Its shell command finds in the environment LAB, the folder on the delayed disk, where it
+also begins; OUT, a folder in memory that is kept with the run; DURATION_S;
+LOAD_PERCENT; and TREE, this checkout.
+"""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+from labrun import TREE, process
+from labrun.errors import StepError
+from labrun.scenario.keys import Scenario
+from labrun.scenario.kinds import Command
+from labrun.setup import memory
+from labrun.steps import Run
+from labrun.workloads import requests
+from labrun.workloads.clients import STOP_S, Place, Writer, record_stem
+
+# The folder of all commands' own records, in the run directory.
+RECORDS = "application"
+PREPARE_S = 600
+READY_S = 300
+# A command without `stop` is to end by itself, and may be late.
+LATE_S = 10
+CONNECT_S = 1.0
+
+
+def chosen(scenario: Scenario) -> dict[int, Command]:
+    """Return the commands of a scenario by their places among its workloads."""
+    works = enumerate(scenario.workload)
+    return {index: work for index, work in works if isinstance(work, Command)}
+
+
+def records(folder: Path, work: Command) -> Path:
+    """Return the folder of a command's own records."""
+    return folder / RECORDS / work.name
+
+
+def argv(work: Command, lab: Path, out: Path, duration_s: int, text: str) -> list[str]:
+    """Return the command line of one of its shell commands."""
+    variables = {
+        "LAB": lab,
+        "OUT": records(out, work),
+        "DURATION_S": duration_s,
+        "LOAD_PERCENT": work.load_percent,
+        "TREE": TREE,
+    }
+    named = [f"{name}={value}" for name, value in variables.items()]
+    return ["env", f"--chdir={lab}", *named, "sh", "-c", text]
+
+
+class Program(Writer):
+    """A command that runs, and the others of its workload."""
+
+    def __init__(self, run: Run, work: Command, place: Place, index: int) -> None:
+        self._run, self._work, self._place = run, work, place
+        self._stem, self._asked = record_stem(index, work), False
+        command = self._argv(work.command)
+        super().__init__(run, command, self._stem, work.name, place.group)
+
+    def _argv(self, text: str) -> list[str]:
+        place, folder = self._place, self._run.folder
+        lab = place.folder_of(self._work)
+        return argv(self._work, lab, folder, place.duration_s, text)
+
+    def running(self) -> bool:
+        """Return False once it has ended; raise StepError if it failed by itself."""
+        if self._asked and self.process.poll() is not None:
+            self.entry["exit_status"] = self.process.returncode
+            return False
+        return super().running()
+
+    def serves(self) -> bool:
+        """Return whether it is ready; raise StepError if it failed."""
+        if not self.running():
+            raise StepError(f"{self.name} ended before it served; {self.last_line()}")
+        line, port = self._work.ready_line, self._work.ready_port
+        return (line is None or self.has_said(line)) and (port is None or _open(port))
+
+    def overdue(self, late_s: float) -> None:
+        """End it, at once where its `stop` is known."""
+        if self._work.stop or late_s > LATE_S:
+            self.end()
+
+    def end(self) -> None:
+        """End it with its `stop`, else SIGTERM; then as the other writers."""
+        if self._asked:
+            return
+        self._asked = True
+        if self._work.stop:
+            log = self._run.folder / f"{self._stem}-stop.log"
+            _carry_out(self._run, self._argv(self._work.stop), log, STOP_S)
+        elif self.process.poll() is None:
+            process.signal_session(self.process.pid, signal.SIGTERM)
+        with suppress(StepError):
+            ended = partial(lambda: self.process.poll() is not None)
+            process.wait_until(ended, STOP_S, None, self.name)
+        super().end()
+
+
+def _open(port: int) -> bool:
+    with suppress(OSError):
+        socket.create_connection(("localhost", port), CONNECT_S).close()
+        return True
+    return False
+
+
+def _carry_out(run: Run, command: list[str], log: Path, limit_s: int) -> None:
+    """Run a command to its end; raise StepError with its last line if it fails."""
+    with log.open("wb") as file:
+        child = process.start(command, file)
+    try:
+        done = partial(lambda: child.poll() is not None)
+        process.wait_until(done, limit_s, run.stop, log.stem)
+    finally:
+        process.kill(child)
+    if child.returncode:
+        said = log.read_text(errors="replace").strip().splitlines()
+        how = process.ending(child.returncode)
+        raise StepError(f"{log.stem}: {how}; {(said or ['it printed nothing'])[-1]}")
+
+
+def prepare(run: Run, scenario: Scenario, place: Place) -> None:
+    """Make the folders of all commands, and run what each prepares."""
+    for index, work in chosen(scenario).items():
+        folder = records(run.folder, work)
+        folder.mkdir(parents=True)
+        for path in (folder, *folder.parents[:2]):
+            path.chmod(0o1777)  # programs may run as users of their own
+        if work.prepare:
+            with run.step(f"prepare-{work.name}"):
+                lab = place.folder_of(work)
+                command = argv(work, lab, run.folder, place.duration_s, work.prepare)
+                stem = record_stem(index, work)
+                log = run.folder / f"{stem}-prepare.log"
+                _carry_out(run, memory.inside(place.group, command), log, PREPARE_S)
+
+
+@contextmanager
+def serving(run: Run, scenario: Scenario, place: Place) -> Iterator[dict[int, Program]]:
+    """Start the commands that serve, one after another; stop them in reverse order."""
+    servers: dict[int, Program] = {}
+    try:
+        for index, work in chosen(scenario).items():
+            if work.serves:
+                with run.step(f"start-{work.name}"):
+                    servers[index] = Program(run, work, place, index)
+                    what = f"{work.name} is not ready"
+                    process.wait_until(servers[index].serves, READY_S, run.stop, what)
+        yield servers
+    finally:
+        for server in reversed(servers.values()):
+            with run.undo(f"stop-{server.name}"):
+                server.end()
+        if chosen(scenario):
+            with run.undo("requests") as step:
+                step.detail = _latencies(run, scenario)
+
+
+def _latencies(run: Run, scenario: Scenario) -> str:
+    """Write the latencies that commands recorded as those of other clients."""
+    told = []
+    for index, work in chosen(scenario).items():
+        recorded = records(run.folder, work) / requests.FILE
+        if recorded.exists():
+            stem = run.folder / record_stem(index, work)
+            told.append(f"{work.name}: {requests.save(recorded, stem)}")
+    return "; ".join(told) or f"no command wrote $OUT/{requests.FILE}"
