@@ -113,13 +113,13 @@ def _print(
     from writestall.common import files
     from writestall.events.run_directory import json_bytes
     from writestall.export import chains_json
-    from writestall.report import application_text, text
+    from writestall.report import application_text, complaints, text
 
     output = answer.run.output
     unwritten = _error_of(
         lambda: chains_json.keep_chains(answer, output("chains.json"), questions)
     )
-    summary = answer.summary() | clients.summary(answer)
+    summary = answer.summary() | clients.summary(answer) | complaints.summary(answer)
     unwritten = unwritten or _error_of(
         lambda: files.save(output("summary.json"), json_bytes(summary))
     )

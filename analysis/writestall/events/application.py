@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from writestall.events import application_complaints
+from writestall.events.application_clock import Complaint
+from writestall.events.application_complaints import Complaints
 from writestall.events.contract import ClientWrite, Pause, Request
 from writestall.events.hlog import Latencies, read_latencies
 from writestall.events.lines import Problem
@@ -17,8 +20,10 @@ from writestall.events.rows import Timed, read_first, read_records
 from writestall.events.run_directory import RunDir
 
 SAFEPOINT, BROKER = "safepoint", "broker"
+# Any program, by what it said itself.
+COMMAND = "command"
 # What the latencies of `writer.hlog` are of.
-COUNTED = {SAFEPOINT: "units of work", BROKER: "requests"}
+COUNTED = {SAFEPOINT: "units of work", BROKER: "requests", COMMAND: "requests"}
 R = TypeVar("R", bound=Timed)
 
 
@@ -36,6 +41,7 @@ class Application:
     pauses: list[Pause] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     writes: list[ClientWrite] = field(default_factory=list)
+    complaints: Complaints = field(default_factory=Complaints)
     pauses_all: Latencies | None = None
     service: Latencies | None = None
     problems: list[Problem] = field(default_factory=list)
@@ -48,9 +54,9 @@ class Application:
     @property
     def tids(self) -> set[int]:
         """The threads that wrote, as far as rows tell."""
-        rows: list[Pause | Request | ClientWrite]
-        rows = [*self.pauses, *self.requests, *self.writes]
-        return {row.tid for row in rows}
+        rows: list[Pause | Request | ClientWrite | Complaint]
+        rows = [*self.pauses, *self.requests, *self.writes, *self.complaints.rows]
+        return {row.tid for row in rows if row.tid is not None}
 
 
 def read_application(run: RunDir) -> Application | None:
@@ -59,7 +65,7 @@ def read_application(run: RunDir) -> Application | None:
     begin = read_first(path)
     program = begin.get("program")
     if not isinstance(program, str) or program not in COUNTED:
-        return None
+        return _command(run)
     slow_ns = begin.get("slow_ns")
     found = Application(program, slow_ns if isinstance(slow_ns, int) else 0)
     found.asynchronous = begin.get("async") is True
@@ -76,6 +82,17 @@ def read_application(run: RunDir) -> Application | None:
         found.pauses_all = _latencies(run, "writer-pause.hlog", found)
     else:
         found.requests = rows(Request)
+    return found
+
+
+def _command(run: RunDir) -> Application | None:
+    """What a command of the run said itself; None without a log of one."""
+    complaints = application_complaints.read_complaints(run)
+    if not complaints.logs:
+        return None
+    found = Application(COMMAND, complaints=complaints)
+    found.problems += complaints.problems
+    found.service = _latencies(run, "writer-service.hlog", found)
     return found
 
 

@@ -10,9 +10,10 @@ from writestall.chain.answers import Answer
 from writestall.chain.clients import LOCK, QUEUE, WRITE, Delay, Stop
 from writestall.chain.parts import Chain
 from writestall.common.units import many, ms, percent, shares
-from writestall.events.application import SAFEPOINT, Application
-from writestall.events.contract import Request
+from writestall.events.application import COMMAND, SAFEPOINT, Application
+from writestall.events.contract import Request, Write
 from writestall.events.hlog import Latencies
+from writestall.report.complaints import BEHIND, ELSEWHERE, OWN, Joined, Joins, joins
 from writestall.report.text import LEFT_COLUMN, latency_line, main_root
 
 MS = 1_000_000
@@ -32,6 +33,8 @@ def lines(answer: Answer, top: int) -> Iterator[str]:
     yield ""
     if app.program == SAFEPOINT:
         yield from _pauses(answer, app, top)
+    elif app.program == COMMAND:
+        yield from _complaints(answer, top)
     else:
         yield from _requests(answer, app)
 
@@ -136,3 +139,53 @@ def _by(how: str, other: Request | None) -> str:
         return ""
     took = f"its write(2) took {ms(other.write_ns)}"
     return f"  {how} request {other.seq}, thread {other.tid}: {took}"
+
+
+# Where the time of a complaint went.
+_WHERE = {
+    OWN: "stalled calls of its own thread",
+    BEHIND: "behind stalled calls of the program's other threads (inferred)",
+    ELSEWHERE: "no call of the program stalled: not the disk",
+}
+
+
+def _complaints(answer: Answer, top: int) -> Iterator[str]:
+    found = joins(answer)
+    assert found is not None
+    total_ns, limit = found.sum_ns, ms(found.limit_ns)
+    programs = sorted({row.complaint.program for row in found.rows})
+    yield f"the application: what it said itself took {limit} and more"
+    if not found.rows:
+        yield "no complaint"
+        return
+    yield (
+        f"{many(len(found.rows), 'complaint')} of {', '.join(programs)}, "
+        f"{ms(total_ns)} in sum:"
+    )
+    for name, ns in found.parts.items():
+        yield f"  {ms(ns):>10}  {percent(ns, total_ns):>7}  {_WHERE[name]}"
+    for row in found.rows[:top]:
+        yield from _complaint(answer, found, row)
+
+
+def _complaint(answer: Answer, found: Joins, row: Joined) -> Iterator[str]:
+    complaint = row.complaint
+    thread = f", thread {complaint.tid}" if complaint.tid is not None else ""
+    head = f"{complaint.what} took {ms(complaint.dur_ns)}"
+    yield f"{head:<{LEFT_COLUMN}}  {complaint.program}{thread}"
+    words = [
+        f"{OWN} {_calls(row.own)}" if row.own else OWN,
+        f"{BEHIND} {_calls(row.behind)}" if row.behind else BEHIND,
+        f"{ELSEWHERE}: in no call that stalled",
+    ]
+    yield from _parts(complaint.dur_ns, list(row.parts.values()), words)
+    if row.main:
+        yield from _behind(answer, found.chain(row))
+
+
+def _calls(rows: Sequence[tuple[int, Write]]) -> str:
+    """Name the call that took most, and how many there are besides it."""
+    write = rows[0][1]
+    more = f", and {many(len(rows) - 1, 'more call')}" if len(rows) > 1 else ""
+    who = f"{write.comm or '?'}/{write.tid}"
+    return f"{write.name} {write.path or '?'} of {who}, {ms(write.dur_ns)}{more}"

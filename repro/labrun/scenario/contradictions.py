@@ -7,7 +7,7 @@ import fnmatch
 from collections.abc import Iterator
 
 from labrun.scenario import rule, variants
-from labrun.scenario.keys import Expect, Scenario, version
+from labrun.scenario.keys import AnyWorkload, Expect, Scenario, Workload, version
 from labrun.scenario.kinds import FIO_JOBS, SECOND_US, Fio
 from labrun.scenario.schema import did_you_mean
 
@@ -51,10 +51,17 @@ def _workloads(scenario: Scenario) -> Found:
         place = f"workload[{index}]"
         if workload.name in names[:index]:
             yield f"{place}.name", f"{workload.name} is used twice"
-        if 0 < getattr(workload, "region_bytes", 0) < workload.write_bytes:
+        if _beyond(workload):
             yield f"{place}.region_bytes", "smaller than one write"
         if isinstance(workload, Fio):
             yield from _fio(workload, place)
+
+
+def _beyond(workload: AnyWorkload) -> bool:
+    """Whether a write does not fit in the region."""
+    return isinstance(workload, Workload) and (
+        0 < workload.region_bytes < workload.write_bytes
+    )
 
 
 def _fio(workload: Fio, place: str) -> Found:

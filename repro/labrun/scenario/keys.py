@@ -131,7 +131,9 @@ class Workload:
     slow_us: int = slow_key("calls of at least this length go to the slow log")
 
 
-AnyWorkload = Workload | Safepoint | Broker | Fio | Command
+# Programs that write on a schedule of ours; a command has its own.
+Scheduled = Workload | Safepoint | Broker | Fio
+AnyWorkload = Scheduled | Command
 
 
 def sleep_key(help: str, default_us: int) -> Any:

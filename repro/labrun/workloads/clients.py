@@ -12,7 +12,7 @@ from typing import Any
 
 from labrun import TREE, process
 from labrun.errors import StepError
-from labrun.scenario.keys import AnyWorkload, Scenario, Workload
+from labrun.scenario.keys import AnyWorkload, Scenario, Scheduled, Workload
 from labrun.scenario.kinds import Broker, Fio, Safepoint
 from labrun.setup import memory
 from labrun.setup.staging import MEMORY
@@ -79,7 +79,7 @@ class Place:
 
 def argv(
     programs: Path,
-    workload: AnyWorkload,
+    workload: Scheduled,
     duration_s: int,
     seed: int,
     folder: Path,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""requests: turn what a command says of its requests into a client's latencies.
+"""requests: write the latencies of what a command says of its requests.
 
 A line of its `requests.jsonl` is one request: {"t_ns", "dur_ns", "tid", "what"}, and
 `intended_ns` where it was to start earlier (docs/applications.md). Times are

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""application_clock: a complaint of a program, and its time on the tracers' clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from writestall.events.lines import Problem
+from writestall.events.run_directory import RunDir
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+US_NS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """What a program said took long; times in ns, `t_ns` CLOCK_MONOTONIC.
+
+    tid       the thread that it is about; None: the program's log does not tell
+    comm      the name of that thread, or of the program's threads
+    slack_ns  how far the times may be off: a log's clock has a grain
+    """
+
+    program: str
+    t_ns: int
+    dur_ns: int
+    what: str
+    tid: int | None = None
+    comm: str | None = None
+    slack_ns: int = 0
+
+    @property
+    def end_ns(self) -> int:
+        return self.t_ns + self.dur_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Map time of day to CLOCK_MONOTONIC, as both stood when the run began."""
+
+    offset_ns: int | None
+
+    @staticmethod
+    def of(run: RunDir) -> Clock:
+        """The clocks of a run; without a manifest, no time of day can be mapped."""
+        there = run.realtime_ns(0)
+        return Clock(None if there is None else -there)
+
+    def monotonic_ns(self, at: datetime) -> int | None:
+        """CLOCK_MONOTONIC of a time of day."""
+        if self.offset_ns is None:
+            return None
+        since = at - EPOCH
+        whole_us = (since.days * 86_400 + since.seconds) * 1_000_000
+        return (whole_us + since.microseconds) * US_NS + self.offset_ns
+
+
+def no_clock(path: Path) -> Problem:
+    """A log in time of day, in a run whose clocks are not known."""
+    return Problem(path.name, 0, "no clock in manifest.json to read its times by")
+
+
+def text_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a log with their numbers."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        yield from enumerate(file, 1)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""application_etcd: read etcd's log: what it says took longer than it expected.
+
+A line is JSON with the time of the end in `ts` and a duration in `took`: "slow
+fdatasync" (server/storage/wal/wal.go, sync()) and "apply request took too long"
+(server/etcdserver/txn/util.go, warnOfExpensiveGenericRequest()).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from writestall.events.application_clock import Clock, Complaint, no_clock, text_lines
+from writestall.events.decode import UNREADABLE
+from writestall.events.lines import Problem
+
+# time.Duration's String(): `1m2.5s`, `105.3ms`, `12\u00b5s`.
+PART = re.compile(r"([\d.]+)(h|ms|m|s|us|\u00b5s|ns)")
+UNITS_NS = {"h": 3_600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "ns": 1}
+UNITS_NS |= {"us": 1_000, "\u00b5s": 1_000}
+SLACK_NS = 1_000_000
+
+
+class Line(msgspec.Struct, frozen=True, gc=False):
+    """A line that names a duration."""
+
+    ts: datetime
+    msg: str
+    took: str
+    request: str = ""
+
+
+def duration_ns(text: str) -> int:
+    """A duration as Go prints it, in ns."""
+    return round(sum(float(n) * UNITS_NS[unit] for n, unit in PART.findall(text)))
+
+
+def read(path: Path, clock: Clock) -> Iterator[Complaint | Problem]:
+    """Every line with a `took`; others are none of complaint."""
+    decode = msgspec.json.Decoder(Line).decode
+    for _, text in text_lines(path):
+        if '"took":' not in text:
+            continue
+        try:
+            line = decode(text)
+        except UNREADABLE:
+            continue  # `took` is a word of other lines too
+        end_ns = clock.monotonic_ns(line.ts)
+        if end_ns is None:
+            yield no_clock(path)
+            return
+        dur_ns = duration_ns(line.took)
+        yield Complaint(
+            "etcd", end_ns - dur_ns, dur_ns, line.msg, comm="etcd", slack_ns=SLACK_NS
+        )

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""application_postgresql: read PostgreSQL's log: slow statements and checkpoints.
+
+`log_min_duration_statement` prints a statement with its duration once it has ended, and
+`log_checkpoints` what a checkpoint took (PostgreSQL's documentation, "Error Reporting
+and Logging"). The prefix must be `%m [%p] ` in UTC: time in ms, process.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from writestall.events.application_clock import Clock, Complaint, no_clock, text_lines
+from writestall.events.lines import Problem
+
+MS_NS, S_NS = 1_000_000, 1_000_000_000
+PREFIX = r"(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) UTC \[(?P<pid>\d+)\] LOG: +"
+STATEMENT = re.compile(
+    PREFIX + r"duration: (?P<took>[\d.]+) ms +(?:statement|execute [^:]*): (?P<what>.*)"
+)
+# Its `sync` is the time in fsync(2), at the checkpoint's end (src/backend/access/
+# transam/xlog.c, LogCheckpointEnd()).
+CHECKPOINT = re.compile(PREFIX + r"checkpoint complete: .*\bsync=(?P<took>[\d.]+) s")
+MOST_CHARACTERS = 60
+
+
+def read(path: Path, clock: Clock) -> Iterator[Complaint | Problem]:
+    """Statements and the syncs of checkpoints, each over the time that it took."""
+    for _, line in text_lines(path):
+        slow = STATEMENT.match(line)
+        found = slow or CHECKPOINT.match(line)
+        if not found:
+            continue
+        at = datetime.strptime(found["at"], "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=UTC)
+        end_ns = clock.monotonic_ns(at)
+        if end_ns is None:
+            yield no_clock(path)
+            return
+        dur_ns = round(float(found["took"]) * (MS_NS if slow else S_NS))
+        what = slow["what"][:MOST_CHARACTERS].strip() if slow else "checkpoint: sync"
+        tid = int(found["pid"])
+        yield Complaint(
+            "postgresql", end_ns - dur_ns, dur_ns, what, tid, "postgres", MS_NS
+        )

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""application_redis: read samples of Redis' latency monitor.
+
+A line is `EVENT SECONDS MS`: the event's name, the second of time of day in which it
+ended, and how long it took, as LATENCY HISTORY returns them (Redis' documentation,
+"Redis latency monitoring"; src/latency.c, latencyAddSample()).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from writestall.events.application_clock import Clock, Complaint, no_clock, text_lines
+from writestall.events.lines import Problem
+
+MS_NS, S_NS = 1_000_000, 1_000_000_000
+
+
+def read(path: Path, clock: Clock) -> Iterator[Complaint | Problem]:
+    """The samples; each ended somewhere in its second."""
+    for number, line in text_lines(path):
+        try:
+            event, second, took_ms = line.split()
+            at, dur_ns = datetime.fromtimestamp(int(second), UTC), int(took_ms) * MS_NS
+        except (ValueError, OverflowError, OSError):
+            yield Problem(
+                path.name, number, f"want EVENT SECONDS MS, got {line[:60]!a}"
+            )
+            continue
+        end_ns = clock.monotonic_ns(at)
+        if end_ns is None:
+            yield no_clock(path)
+            return
+        yield Complaint(
+            "redis", end_ns - dur_ns, dur_ns, event, comm="redis-server", slack_ns=S_NS
+        )

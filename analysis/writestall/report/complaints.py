@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""complaints: join what a program said took long to the calls that made it.
+
+The time of a complaint is dealt out: to stalled calls of its own thread; what is left,
+to those of the program's other threads, for it may have waited for what they held; the
+rest to no call, and so to no disk. A lock or queue of a program is no sleep that is
+traced, so `behind` is inferred: from calls that were under way meanwhile and had ended
+when the complaint ended, for one cannot get what another still holds.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from writestall.chain.answers import Answer
+from writestall.chain.parts import Chain
+from writestall.events.application_clock import Complaint
+from writestall.events.application_complaints import Complaints
+from writestall.events.contract import Write
+
+OWN, BEHIND, ELSEWHERE = "own", "behind", "elsewhere"
+Row = tuple[int, Write]
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A complaint, and where its time went; the three parts add up to it.
+
+    own, behind  the stalled calls of each, longest in it first
+    """
+
+    complaint: Complaint
+    own_ns: int
+    behind_ns: int
+    own: tuple[Row, ...]
+    behind: tuple[Row, ...]
+
+    @property
+    def parts(self) -> dict[str, int]:
+        """The parts by name, in ns."""
+        rest_ns = self.complaint.dur_ns - self.own_ns - self.behind_ns
+        return {OWN: self.own_ns, BEHIND: self.behind_ns, ELSEWHERE: rest_ns}
+
+    @property
+    def longest(self) -> str:
+        """Where most of it went."""
+        parts = self.parts
+        return max(parts, key=lambda name: parts[name])
+
+    @property
+    def main(self) -> Row | None:
+        """The call behind most of it."""
+        rows = {OWN: self.own, BEHIND: self.behind}.get(self.longest)
+        return rows[0] if rows else None
+
+
+class Joins:
+    """All complaints of an answer that are long enough for the tracer to have seen
+    their calls."""
+
+    def __init__(self, answer: Answer, complaints: Complaints) -> None:
+        self._answer, self._complaints = answer, complaints
+        begin = answer.stream.begin
+        self.limit_ns = begin.stall_ns if begin else 0
+
+    @cached_property
+    def rows(self) -> list[Joined]:
+        """The complaints, longest first."""
+        long = [
+            row for row in self._complaints.rows if row.dur_ns >= max(self.limit_ns, 1)
+        ]
+        return sorted(map(self._join, long), key=lambda row: -row.complaint.dur_ns)
+
+    @property
+    def sum_ns(self) -> int:
+        """All of them together."""
+        return sum(row.complaint.dur_ns for row in self.rows)
+
+    @property
+    def parts(self) -> dict[str, int]:
+        """The parts of all, in ns."""
+        total: Counter[str] = Counter(dict.fromkeys((OWN, BEHIND, ELSEWHERE), 0))
+        for row in self.rows:
+            total.update(row.parts)
+        return dict(total)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many there are by where most of each went, most first."""
+        return dict(Counter(row.longest for row in self.rows).most_common())
+
+    def chain(self, joined: Joined) -> Chain | None:
+        """The chain of the call behind most of it."""
+        row = joined.main
+        return self._answer.chains.of([row])[0] if row else None
+
+    def _join(self, complaint: Complaint) -> Joined:
+        slack_ns = complaint.slack_ns
+        window = complaint.t_ns - slack_ns, complaint.end_ns + slack_ns
+        near = [row for row in self._within(window) if _end_ns(row[1]) <= window[1]]
+        own = [row for row in near if _is_own(complaint, row[1])]
+        own_ns = min(complaint.dur_ns, _covered_ns([_span(r) for r in own], window))
+        others = [row for row in near if row not in own and self._is_waited(row[1])]
+        all_ns = _covered_ns([_span(row) for row in (*own, *others)], window)
+        behind_ns = min(complaint.dur_ns, all_ns) - own_ns
+        ordered = (_longest_first(rows, window) for rows in (own, others))
+        return Joined(complaint, own_ns, max(behind_ns, 0), *ordered)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [write.t_ns for _, write in self._answer.writes]
+
+    def _within(self, window: Span) -> list[Row]:
+        """Stalled calls that share time with a window."""
+        first = bisect_left(self._starts, window[0] - self._answer.longest_ns)
+        last = bisect_left(self._starts, window[1])
+        return [
+            row
+            for row in self._answer.writes[first:last]
+            if _end_ns(row[1]) > window[0]
+        ]
+
+    @cached_property
+    def _pids(self) -> set[int]:
+        """The processes whose threads complained."""
+        tids = {row.tid for row in self._complaints.rows if row.tid is not None}
+        writes = (write for _, write in self._answer.writes)
+        return {w.pid for w in writes if w.tid in tids and w.pid is not None}
+
+    def _is_waited(self, write: Write) -> bool:
+        """Whether a call is of the program, and of a thread that others wait for."""
+        if write.comm in self._complaints.unwaited:
+            return False
+        return write.comm in self._complaints.comms or write.pid in self._pids
+
+
+def _is_own(complaint: Complaint, write: Write) -> bool:
+    if complaint.tid is not None:
+        return complaint.tid == write.tid
+    return complaint.comm == write.comm
+
+
+def _end_ns(write: Write) -> int:
+    return write.t_ns + write.dur_ns
+
+
+def _span(row: Row) -> Span:
+    return row[1].t_ns, _end_ns(row[1])
+
+
+def _common_ns(a: Span, b: Span) -> int:
+    return max(0, min(a[1], b[1]) - max(a[0], b[0]))
+
+
+def _covered_ns(spans: Iterable[Span], window: Span) -> int:
+    """How much of a window the spans cover together."""
+    covered_ns, at_ns = 0, window[0]
+    for start_ns, end_ns in sorted(spans):
+        rest = max(start_ns, at_ns), min(end_ns, window[1])
+        covered_ns += max(0, rest[1] - rest[0])
+        at_ns = max(at_ns, rest[1])
+    return covered_ns
+
+
+def _longest_first(rows: list[Row], window: Span) -> tuple[Row, ...]:
+    return tuple(sorted(rows, key=lambda row: -_common_ns(_span(row), window)))
+
+
+def joins(answer: Answer) -> Joins | None:
+    """The joined complaints; None where no program said anything."""
+    app = answer.application
+    if app is None or not app.complaints.logs:
+        return None
+    return Joins(answer, app.complaints)
+
+
+def summary(answer: Answer) -> dict[str, Any]:
+    """`complaints` of summary.json (docs/run-directory.md), or nothing."""
+    found = joins(answer)
+    if found is None:
+        return {}
+    parts, total_ns = found.parts, found.sum_ns
+    return {
+        "complaints": {
+            "count": len(found.rows),
+            "limit_ns": found.limit_ns,
+            "sum_ns": total_ns,
+            **{f"{name}_ns": ns for name, ns in parts.items()},
+            "by_longest": found.counts,
+            "worst": [_json(found, row) for row in found.rows[:5]],
+        }
+    }
+
+
+def _json(found: Joins, row: Joined) -> dict[str, Any]:
+    complaint, chain = row.complaint, found.chain(row)
+    return {
+        "program": complaint.program,
+        "what": complaint.what,
+        "t_ns": complaint.t_ns,
+        "dur_ns": complaint.dur_ns,
+        "tid": complaint.tid,
+        **{f"{name}_ns": ns for name, ns in row.parts.items()},
+        "event": chain.id if chain else None,
+    }
