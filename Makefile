@@ -32,7 +32,7 @@ given = $(foreach v,$(filter-out -% MAKE%,$(.VARIABLES)),$(if $(filter command l
 only = $(foreach v,$(filter-out $1 $(ENVIRONMENT),$(given)),$(error $v: make $@ has no such variable; it takes $(or $1,none)))
 
 .DEFAULT_GOAL := help
-.PHONY: help lab variants compare crash test test-scenarios soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean
+.PHONY: help lab variants compare crash test test-scenarios test-apps soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 26
@@ -60,6 +60,10 @@ test: ## set up, run every test this machine can run
 test-scenarios: ## every scenario on every kernel with both engines, to its chain
 	$(call only)
 	@./writestall test --every-kernel --side-by-side -- tests/lab/test_scenarios.py
+
+test-apps: ## SQLite, PostgreSQL, etcd and Redis: what they complain of, to the calls
+	$(call only)
+	@WRITESTALL_APPS=1 ./writestall test --side-by-side -- tests/lab/test_apps.py
 
 soak: ## 500 cycles of loading and unloading biodelay under load, on every kernel
 	$(call only)

@@ -26,9 +26,10 @@ from labrun.scenario.keys import Scenario, version
 from machine import recipe
 from support import EVERY, KERNELS, PROJECT
 
-ALL = sorted(path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml"))
+FILES = sorted(path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml"))
 # One of each kind: a page, the journal, other file systems, an application, the queue,
-# memory, no delay at all. journal-buffer, fio and appenders have their own tests.
+# memory, no delay at all. journal-buffer, fio, appenders and sqlite-wal have their own
+# tests.
 SOME = [
     "btrfs-commit",
     "fsync-storm",
@@ -37,6 +38,7 @@ SOME = [
     "memory-reclaim",
     "page-lock",
     "queue-full",
+    "sqlite-wal",
     "stable-page",
     "xfs-ilock",
 ]
@@ -54,6 +56,10 @@ def loaded(name: str) -> Scenario:
     """A scenario of the tree."""
     found, _ = reading.load(reading.find(name))
     return found
+
+
+# Those of programs that the image lacks: make test-apps.
+ALL = [name for name in FILES if not loaded(name).machine.packages]
 
 
 def by_others(scenario: str) -> list[str]:

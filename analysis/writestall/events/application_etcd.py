@@ -2,8 +2,8 @@
 """application_etcd: read etcd's log: what it says took longer than it expected.
 
 A line is JSON with the time of the end in `ts` and a duration in `took`: "slow
-fdatasync" (server/storage/wal/wal.go, sync()) and "apply request took too long"
-(server/etcdserver/txn/util.go, warnOfExpensiveGenericRequest()).
+fdatasync" (wal/wal.go, sync()) and "apply request took too long" (etcdserver/util.go,
+warnOfExpensiveGenericRequest()).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """application_lines: read requests.jsonl, the record that any program can write.
 
-A line: {"t_ns": N, "dur_ns": N, "tid": N, "what": "..."}, CLOCK_MONOTONIC.
+A line: {"t_ns": N, "dur_ns": N, "tid": N, "what": "..."}, CLOCK_MONOTONIC. Without a
+`tid` it is a request as a client saw it: it counts for the latencies alone.
 """
 
 from __future__ import annotations
@@ -37,4 +38,5 @@ def read(path: Path, _: Clock) -> Iterator[Complaint | Problem]:
             except UNREADABLE as error:
                 yield Problem(path.name, number, str(error))
                 continue
-            yield Complaint(program, line.t_ns, line.dur_ns, line.what, line.tid)
+            if line.tid is not None:
+                yield Complaint(program, line.t_ns, line.dur_ns, line.what, line.tid)

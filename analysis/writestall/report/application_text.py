@@ -143,7 +143,7 @@ def _by(how: str, other: Request | None) -> str:
 
 # Where the time of a complaint went.
 _WHERE = {
-    OWN: "stalled calls of its own thread",
+    OWN: "its own stalled calls",
     BEHIND: "behind stalled calls of the program's other threads (inferred)",
     ELSEWHERE: "no call of the program stalled: not the disk",
 }
@@ -155,6 +155,11 @@ def _complaints(answer: Answer, top: int) -> Iterator[str]:
     total_ns, limit = found.sum_ns, ms(found.limit_ns)
     programs = sorted({row.complaint.program for row in found.rows})
     yield f"the application: what it said itself took {limit} and more"
+    for comm, (calls, ns) in found.unwaited.items():
+        stalled = f"{many(calls, 'stalled call')} of {comm}, {ms(ns)} in sum"
+        yield f"{stalled}: nobody waits for that thread"
+    if found.untraced:
+        yield f"{many(found.untraced, 'complaint')} more when no tracer ran"
     if not found.rows:
         yield "no complaint"
         return

@@ -70,12 +70,26 @@ class Joins:
         self.limit_ns = begin.stall_ns if begin else 0
 
     @cached_property
+    def _long(self) -> list[Complaint]:
+        limit_ns = max(self.limit_ns, 1)
+        return [row for row in self._complaints.rows if row.dur_ns >= limit_ns]
+
+    @property
+    def untraced(self) -> int:
+        """How many of them began before the tracer, or ended after it."""
+        return len(self._long) - len(self.rows)
+
+    @cached_property
     def rows(self) -> list[Joined]:
-        """The complaints, longest first."""
-        long = [
-            row for row in self._complaints.rows if row.dur_ns >= max(self.limit_ns, 1)
-        ]
-        return sorted(map(self._join, long), key=lambda row: -row.complaint.dur_ns)
+        """The complaints while the tracer ran, longest first."""
+        traced = filter(self._is_traced, self._long)
+        return sorted(map(self._join, traced), key=lambda row: -row.complaint.dur_ns)
+
+    def _is_traced(self, complaint: Complaint) -> bool:
+        begin, end = self._answer.stream.begin, self._answer.stream.end
+        if begin and complaint.t_ns < begin.t_ns:
+            return False
+        return not (end and end.t_ns and complaint.end_ns > end.t_ns)
 
     @property
     def sum_ns(self) -> int:
@@ -89,6 +103,17 @@ class Joins:
         for row in self.rows:
             total.update(row.parts)
         return dict(total)
+
+    @cached_property
+    def unwaited(self) -> dict[str, tuple[int, int]]:
+        """Stalled calls of threads for whom nobody waits: count and sum in ns, by name
+        of thread."""
+        found: dict[str, tuple[int, int]] = {}
+        for _, write in self._answer.writes:
+            if write.comm in self._complaints.unwaited:
+                count, ns = found.get(write.comm, (0, 0))
+                found[write.comm] = count + 1, ns + write.dur_ns
+        return found
 
     @property
     def counts(self) -> dict[str, int]:
@@ -189,10 +214,15 @@ def summary(answer: Answer) -> dict[str, Any]:
     return {
         "complaints": {
             "count": len(found.rows),
+            "untraced": found.untraced,
             "limit_ns": found.limit_ns,
             "sum_ns": total_ns,
             **{f"{name}_ns": ns for name, ns in parts.items()},
             "by_longest": found.counts,
+            "unwaited": {
+                comm: {"calls": calls, "stall_ns": ns}
+                for comm, (calls, ns) in found.unwaited.items()
+            },
             "worst": [_json(found, row) for row in found.rows[:5]],
         }
     }

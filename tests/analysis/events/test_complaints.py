@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will read what programs print of their own slow moments."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from writestall.events.application_clock import Complaint
+from writestall.events.application_complaints import Complaints, read_complaints
+from writestall.events.application_etcd import duration_ns
+from writestall.events.run_directory import RunDir
+
+S, MS = 1_000_000_000, 1_000_000
+# The run began at this time of day, 7 s after the machine.
+BEGAN = datetime(2026, 11, 25, 18, 0, 0, tzinfo=UTC)
+MONOTONIC_NS = 7 * S
+CLOCK = {
+    "monotonic_ns": MONOTONIC_NS,
+    "realtime_ns": int(BEGAN.timestamp()) * S,
+}
+
+
+def complaints(
+    tmp_path: Path, name: str, text: str, clock: dict[str, int] | None = CLOCK
+) -> Complaints:
+    """What a log of that name says, in a run with these clocks."""
+    folder = tmp_path / "application/app"
+    folder.mkdir(parents=True)
+    (folder / name).write_text(text)
+    return read_complaints(RunDir(tmp_path, {"clock": clock} if clock else {}))
+
+
+POSTGRESQL = """\
+2026-11-25 18:00:01.000 UTC [41] LOG:  database system is ready to accept connections
+2026-11-25 18:00:03.250 UTC [77] LOG:  duration: 1204.500 ms  statement: END;
+2026-11-25 18:00:04.000 UTC [77] LOG:  duration: 60.25 ms  execute <unnamed>: UPDATE x
+2026-11-25 18:00:05.500 UTC [44] LOG:  checkpoint complete: wrote 44 buffers (1.1%), \
+wrote 2 SLRU buffers; write=4.218 s, sync=0.600 s, total=5.1 s; sync files=9
+2026-11-25 18:00:06.000 UTC [78] ERROR:  duration: 1.0 ms  statement: none of ours
+"""
+
+
+def test_postgresql_s_statements_and_checkpoints(tmp_path: Path) -> None:
+    found = complaints(tmp_path, "postgresql.log", POSTGRESQL)
+    assert [(row.what, row.tid, row.dur_ns, row.end_ns) for row in found.rows] == [
+        ("END;", 77, 1_204_500_000, MONOTONIC_NS + 3_250 * MS),
+        ("UPDATE x", 77, 60_250_000, MONOTONIC_NS + 4_000 * MS),
+        ("checkpoint: sync", 44, 600 * MS, MONOTONIC_NS + 5_500 * MS),
+    ]
+    assert {row.program for row in found.rows} == {"postgresql"}
+    assert found.comms == {"postgres"}
+
+
+ETCD = """\
+{"level":"info","ts":"2026-11-25T18:00:01.0Z","msg":"raft.node elected leader"}
+{"level":"warn","ts":"2026-11-25T18:00:03.5Z","caller":"wal/wal.go:834",\
+"msg":"slow fdatasync","took":"1.201s","expected-duration":"1s"}
+{"level":"warn","ts":"2026-11-25T18:00:03.6Z","msg":"apply request took too long",\
+"took":"105.5ms","expected-duration":"100ms","request":"header:<ID:1>"}
+{"level":"info","ts":"2026-11-25T18:00:03.6Z","msg":"no duration","took":7}
+not JSON, "took":"1s"
+"""
+
+
+def test_etcd_s_slow_syncs_and_requests(tmp_path: Path) -> None:
+    found = complaints(tmp_path, "etcd.log", ETCD)
+    assert [
+        (row.what, row.tid, row.comm, row.dur_ns, row.end_ns) for row in found.rows
+    ] == [
+        ("slow fdatasync", None, "etcd", 1_201 * MS, MONOTONIC_NS + 3_500 * MS),
+        (
+            *("apply request took too long", None, "etcd"),
+            *(105_500_000, MONOTONIC_NS + 3_600 * MS),
+        ),
+    ]
+    assert not found.problems
+
+
+@pytest.mark.parametrize(
+    ("text", "ns"),
+    [
+        ("1.5s", 1_500 * MS),
+        ("1m2.5s", 62_500 * MS),
+        ("1h0m0s", 3_600 * S),
+        ("105.5ms", 105_500_000),
+        ("12\u00b5s", 12_000),
+        ("7ns", 7),
+    ],
+)
+def test_go_s_durations(text: str, ns: int) -> None:
+    assert duration_ns(text) == ns
+
+
+def test_redis_latency_samples(tmp_path: Path) -> None:
+    at = CLOCK["realtime_ns"] // S + 3
+    text = f"aof-write-pending-fsync {at} 420\nhello\n"
+    found = complaints(tmp_path, "redis-latency.log", text)
+    (row,) = found.rows
+    assert (row.what, row.comm, row.dur_ns) == (
+        *("aof-write-pending-fsync", "redis-server"),
+        420 * MS,
+    )
+    # Its end is somewhere in that second.
+    assert row.end_ns == MONOTONIC_NS + 3 * S
+    assert row.slack_ns == S
+    assert [str(problem) for problem in found.problems] == [
+        "redis-latency.log:2: want EVENT SECONDS MS, got 'hello\\n'"
+    ]
+    assert "bio_aof" in found.unwaited
+
+
+def test_the_line_that_any_program_can_write(tmp_path: Path) -> None:
+    text = (
+        '{"t_ns": 8000000000, "dur_ns": 1000000, "tid": 5, "what": "put"}\n'
+        '{"t_ns": 9000000000, "dur_ns": 2000000, "intended_ns": 1, "what": "get"}\n'
+        '{"t_ns": -1, "dur_ns": 2000000, "tid": 5, "what": "put"}\n'
+    )
+    found = complaints(tmp_path, "requests.jsonl", text, clock=None)
+    # A client's request has no thread: it counts for latencies alone.
+    assert found.rows == [Complaint("app", 8 * S, MS, "put", 5)]
+    assert [problem.line for problem in found.problems] == [3]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("postgresql.log", POSTGRESQL),
+        ("etcd.log", ETCD),
+        ("redis-latency.log", "x 1 1\n"),
+    ],
+)
+def test_without_the_run_s_clocks_a_log_is_named(
+    name: str, text: str, tmp_path: Path
+) -> None:
+    found = complaints(tmp_path, name, text, clock=None)
+    assert not found.rows
+    assert [str(problem) for problem in found.problems] == [
+        f"{name}:0: no clock in manifest.json to read its times by"
+    ]
+
+
+def test_other_files_of_a_command_are_no_complaints(tmp_path: Path) -> None:
+    found = complaints(tmp_path, "notes.log", "took 5 s\n")
+    assert (found.rows, found.logs) == ([], [])

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_apps: real programs: what they complain of, to the calls that made it.
+
+`make test-apps` runs them all, on two file systems, every kernel and both engines; of
+them, `make test` has sqlite-wal (test_scenarios.py), and here its complaints.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from lab_runs import Lab, analysed, make_lab
+from machine import recipe
+from support import KERNELS
+
+EVERY_APP = os.environ.get("WRITESTALL_APPS") == "1"
+FEWEST = {"sqlite-wal": 10, "postgresql": 10, "etcd": 3, "redis-aof": 1}
+CASES = [
+    (f"{app}{variant}", kernel)
+    for app in (FEWEST if EVERY_APP else ["sqlite-wal"])
+    for variant in (("", ":xfs") if EVERY_APP else ("",))
+    for kernel in (KERNELS if EVERY_APP else [recipe.load().kernel])
+]
+
+
+@pytest.mark.parametrize(("scenario", "kernel"), CASES)
+def test_what_it_complains_of_was_its_own_call_or_another_one_s(
+    scenario: str, kernel: str, tmp_path: Path
+) -> None:
+    lab = make_lab(tmp_path, SCENARIO=scenario, KERNEL=kernel, ENGINE="both")
+    assert lab.done.returncode == 0, lab.done.stdout + lab.done.stderr[-3000:]
+    for engine in ("stap", "bpftrace"):
+        done = analysed("explain", lab.run, "--engine", engine, "--json")
+        assert done.returncode == 0, done.stderr
+        hold(json.loads(done.stdout)["summary"]["complaints"], scenario)
+    assert_recorded(lab)
+
+
+def hold(complaints: dict[str, int], scenario: str) -> None:
+    """The disk is slow and the load light: next to nothing else takes long."""
+    assert complaints["count"] >= FEWEST[scenario.partition(":")[0]]
+    on_disk_ns = complaints["own_ns"] + complaints["behind_ns"]
+    assert on_disk_ns >= 0.95 * complaints["sum_ns"], complaints
+
+
+def assert_recorded(lab: Lab) -> None:
+    """Every program's requests have become a client's latencies."""
+    summary = lab.json("summary.json")
+    assert summary["writes"] > 0
+    assert summary["max_ns"] >= summary["p50_ns"] > 0
