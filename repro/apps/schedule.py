@@ -7,8 +7,10 @@ go on while a request takes long, so a stall counts for all that it keeps from s
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +19,7 @@ from typing import IO
 
 NS = 1_000_000_000
 MS_NS = 1_000_000
+VARIABLES = ("OUT", "DURATION_S", "LOAD_PERCENT")
 Request = Callable[[], None]
 
 
@@ -51,12 +54,20 @@ class _Thread(threading.Thread):
             self.intended_ns += self.interval_ns
 
 
+def parser(what: str, interval_ms: int) -> argparse.ArgumentParser:
+    """The options of a schedule, and its defaults."""
+    made = argparse.ArgumentParser(description=what, allow_abbrev=False)
+    add = made.add_argument
+    add("--threads", type=int, default=4, metavar="N", help="clients (4)")
+    each = f"between two requests of one client ({interval_ms})"
+    add("--interval-ms", type=int, default=interval_ms, metavar="MS", help=each)
+    return made
+
+
 def run(
     connect: Callable[[], Request],
     what: str,
-    *,
-    threads: int,
-    interval_ms: int,
+    asked: argparse.Namespace,
     own: bool = False,
 ) -> None:
     """Make requests for $DURATION_S, each thread one every interval.
@@ -64,7 +75,11 @@ def run(
     `connect` is called by each thread. `own`: the threads themselves write to the
     disk, so that a tracer's calls are theirs.
     """
-    interval_ns = interval_ms * MS_NS * 100 // int(os.environ["LOAD_PERCENT"])
+    lacking = [name for name in VARIABLES if name not in os.environ]
+    if lacking:
+        sys.exit(f"{sys.argv[0]}: no {lacking[0]} in the environment; use make lab")
+    threads = asked.threads
+    interval_ns = asked.interval_ms * MS_NS * 100 // int(os.environ["LOAD_PERCENT"])
     begin_ns = time.monotonic_ns()
     with Path(os.environ["OUT"], "requests.jsonl").open("w", buffering=1) as out:
         clients = [_Thread(connect, {what: own}, out) for _ in range(threads)]

@@ -144,7 +144,7 @@ def _by(how: str, other: Request | None) -> str:
 # Where the time of a complaint went.
 _WHERE = {
     OWN: "its own stalled calls",
-    BEHIND: "behind stalled calls of the program's other threads (inferred)",
+    BEHIND: "behind stalled calls of the program's other tasks (inferred)",
     ELSEWHERE: "no call of the program stalled: not the disk",
 }
 

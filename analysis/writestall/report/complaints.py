@@ -2,7 +2,7 @@
 """complaints: join what a program said took long to the calls that made it.
 
 The time of a complaint is dealt out: to stalled calls of its own thread; what is left,
-to those of the program's other threads, for it may have waited for what they held; the
+to those of the program's other tasks, for it may have waited for what they held; the
 rest to no call, and so to no disk. A lock or queue of a program is no sleep that is
 traced, so `behind` is inferred: from calls that were under way meanwhile and had ended
 when the complaint ended, for one cannot get what another still holds.
@@ -128,7 +128,11 @@ class Joins:
     def _join(self, complaint: Complaint) -> Joined:
         slack_ns = complaint.slack_ns
         window = complaint.t_ns - slack_ns, complaint.end_ns + slack_ns
-        near = [row for row in self._within(window) if _end_ns(row[1]) <= window[1]]
+        near = [
+            row
+            for row in self._within(window)
+            if _end_ns(row[1]) <= window[1] and not _is_fringe(row, window, slack_ns)
+        ]
         own = [row for row in near if _is_own(complaint, row[1])]
         own_ns = min(complaint.dur_ns, _covered_ns([_span(r) for r in own], window))
         others = [row for row in near if row not in own and self._is_waited(row[1])]
@@ -163,6 +167,12 @@ class Joins:
         if write.comm in self._complaints.unwaited:
             return False
         return write.comm in self._complaints.comms or write.pid in self._pids
+
+
+def _is_fringe(row: Row, window: Span, slack_ns: int) -> bool:
+    """Whether a call shares no more with a window than the log's clock may be off."""
+    common_ns = _common_ns(_span(row), window)
+    return common_ns < row[1].dur_ns and common_ns <= 2 * slack_ns
 
 
 def _is_own(complaint: Complaint, write: Write) -> bool:

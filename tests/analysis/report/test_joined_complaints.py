@@ -139,6 +139,8 @@ def test_a_postgresql_backend_behind_another_one(
     """The log names the process of the statement; the times are exact to 1 ms."""
     stream = build.Events()
     stream.write(77, 1_000, 600, 600, pid=77, comm="postgres", call="fdatasync")
+    # It ends as the statement of 78 begins: the log's clock could not tell.
+    stream.write(78, 500, 501, 501, pid=78, comm="postgres", call="fdatasync")
     at = "1970-01-01 00:00:51.610 UTC"
     text = "".join(
         f"{at} [{pid}] LOG:  duration: 610.0 ms  statement: END;\n" for pid in (77, 78)
