@@ -224,11 +224,19 @@ def _run(path: Path, number: int) -> Run:
     run.requests = read_log(path / "writer.hlog")
     run.writes = read_log(path / "writer-service.hlog")
     if not run.requests.count or not run.writes.intervals:
-        run.why_not = "its latencies cannot be read"
+        run.why_not = "its latencies cannot be read" + _asked_of(opened)
         return run
     _explain(run, opened)
     _schedule(run)
     return run
+
+
+def _asked_of(opened: RunDir) -> str:
+    """What the workload has to do so that they can; nothing for one that does it."""
+    works = opened.get("scenario", "workload")
+    first = works[0] if isinstance(works, list) and works else {}
+    command = isinstance(first, dict) and first.get("kind") == "command"
+    return ": a command has to write $OUT/requests.jsonl" if command else ""
 
 
 def _explain(run: Run, opened: RunDir) -> None:
