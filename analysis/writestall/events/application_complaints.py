@@ -13,6 +13,7 @@ from pathlib import Path
 
 from writestall.events import (
     application_etcd,
+    application_jvm,
     application_lines,
     application_postgresql,
     application_redis,
@@ -40,6 +41,7 @@ class Program:
 PROGRAMS = {
     "requests.jsonl": Program(application_lines.read),
     "postgresql.log": Program(application_postgresql.read, ("postgres",)),
+    "jvm-safepoint.log": Program(application_jvm.read),
     "etcd.log": Program(application_etcd.read, ("etcd",)),
     # Its background threads (src/bio.c): the main thread looks whether they have
     # ended and goes on if not (src/aof.c, flushAppendOnlyFile()).

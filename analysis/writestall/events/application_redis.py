@@ -3,7 +3,8 @@
 
 A line is `EVENT SECONDS MS`: the event's name, the second of time of day in which it
 ended, and how long it took, as LATENCY HISTORY returns them (Redis' documentation,
-"Redis latency monitoring"; src/latency.c, latencyAddSample()).
+"Redis latency monitoring"; src/latency.c, latencyAddSample()). A write of the log is
+sampled twice, as `aof-write` and by why it was slow (src/aof.c, flushAppendOnlyFile()).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from writestall.events.application_clock import Clock, Complaint, no_clock, text
 from writestall.events.lines import Problem
 
 MS_NS, S_NS = 1_000_000, 1_000_000_000
+TWICE = "aof-write"
 
 
 def read(path: Path, clock: Clock) -> Iterator[Complaint | Problem]:
@@ -28,6 +30,8 @@ def read(path: Path, clock: Clock) -> Iterator[Complaint | Problem]:
             yield Problem(
                 path.name, number, f"want EVENT SECONDS MS, got {line[:60]!a}"
             )
+            continue
+        if event == TWICE:
             continue
         end_ns = clock.monotonic_ns(at)
         if end_ns is None:

@@ -96,7 +96,7 @@ def test_go_s_durations(text: str, ns: int) -> None:
 
 def test_redis_latency_samples(tmp_path: Path) -> None:
     at = CLOCK["realtime_ns"] // S + 3
-    text = f"aof-write-pending-fsync {at} 420\nhello\n"
+    text = f"aof-write-pending-fsync {at} 420\nhello\naof-write {at} 420\n"
     found = complaints(tmp_path, "redis-latency.log", text)
     (row,) = found.rows
     assert (row.what, row.comm, row.dur_ns) == (
@@ -110,6 +110,23 @@ def test_redis_latency_samples(tmp_path: Path) -> None:
         "redis-latency.log:2: want EVENT SECONDS MS, got 'hello\\n'"
     ]
     assert "bio_aof" in found.unwaited
+
+
+JVM = """\
+[2920641855900ns][1839] GC(3) Metaspace: 9759K(9984K)->9759K(9984K)
+[2920667406615ns][1839] Safepoint "GenCollectForAllocation", Time since last: 399 ns, \
+Reaching safepoint: 4486 ns, Cleanup: 63836 ns, At safepoint: 26909956 ns, \
+Total: 26978278 ns
+[2920724123477ns][info][1840][safepoint] Safepoint "ICBufferFull", Total: 467392 ns
+"""
+
+
+def test_a_jvm_s_safepoints(tmp_path: Path) -> None:
+    found = complaints(tmp_path, "jvm-safepoint.log", JVM, clock=None)
+    assert [(row.what, row.tid, row.dur_ns, row.end_ns) for row in found.rows] == [
+        ("safepoint GenCollectForAllocation", 1839, 26_978_278, 2_920_667_406_615),
+        ("safepoint ICBufferFull", 1840, 467_392, 2_920_724_123_477),
+    ]
 
 
 def test_the_line_that_any_program_can_write(tmp_path: Path) -> None:

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""application_jvm: read the safepoint lines of a JVM's unified log.
+
+`-Xlog:safepoint:file=FILE:timenanos,tid` stamps a line with CLOCK_MONOTONIC
+(src/hotspot/share/logging/logDecorations.cpp, os::javaTimeNanos()) and the thread that
+logs, which is the VM thread. `Total` is the time from the request for the safepoint
+until the threads were released (src/hotspot/share/runtime/safepoint.cpp,
+SafepointTracing::end()).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from writestall.events.application_clock import Clock, Complaint, text_lines
+from writestall.events.lines import Problem
+
+SAFEPOINT = re.compile(
+    r'\[(?P<at>\d+)ns\](?:\[\D[^]]*\])*\[(?P<tid>\d+)\].*\bSafepoint "(?P<why>\w+)".*'
+    r"\bTotal: +(?P<took>\d+) ns"
+)
+
+
+def read(path: Path, _: Clock) -> Iterator[Complaint | Problem]:
+    """The pauses; each ended when its line was stamped."""
+    for _number, line in text_lines(path):
+        if found := SAFEPOINT.match(line):
+            dur_ns, tid = int(found["took"]), int(found["tid"])
+            what = f"safepoint {found['why']}"
+            yield Complaint("jvm", int(found["at"]) - dur_ns, dur_ns, what, tid)
