@@ -39,7 +39,7 @@ def cases() -> Iterator[tuple[str, str]]:
                 yield variants.label(app, variant), kernel
 
 
-@pytest.mark.parametrize(("scenario", "kernel"), cases())
+@pytest.mark.parametrize(("scenario", "kernel"), list(cases()))
 def test_what_it_complains_of_was_its_own_call_or_another_one_s(
     scenario: str, kernel: str, tmp_path: Path
 ) -> None:
