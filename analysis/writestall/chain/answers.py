@@ -17,7 +17,11 @@ from writestall.chain.parts import Chain, Part
 from writestall.chain.roots import Root, Roots, largest_first
 from writestall.chain.totals import Totals
 from writestall.common.units import many
-from writestall.events.application import Application, read_application
+from writestall.events.application import (
+    Application,
+    is_unrecorded,
+    read_application,
+)
 from writestall.events.contract import Write
 from writestall.events.hlog import Latencies, read_latencies
 from writestall.events.lines import Problem
@@ -183,7 +187,7 @@ def answer(run: RunDir, wanted_engine: str | None, every: bool = False) -> Answe
     writes = stream.writes if every else own_writes(run, stream, notes)
     found = Answer(run, engine, stream, writes, notes=notes)
     found.latencies, problems = read_latencies(run.path / "writer.hlog")
-    found.notes += _told(problems)
+    found.notes += [] if is_unrecorded(run) else _told(problems)
     found.application = read_application(run)
     if found.application:
         found.notes += _told(found.application.problems)

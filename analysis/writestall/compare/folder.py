@@ -20,6 +20,7 @@ from writestall.common.units import percent
 from writestall.compare import durability
 from writestall.compare.durability import Kept
 from writestall.events import run_directory
+from writestall.events.application import is_unrecorded
 from writestall.events.hlog import Log, read_log
 from writestall.events.run_directory import RunDir
 from writestall.report.flame_graph import STEPS, Steps
@@ -224,19 +225,13 @@ def _run(path: Path, number: int) -> Run:
     run.requests = read_log(path / "writer.hlog")
     run.writes = read_log(path / "writer-service.hlog")
     if not run.requests.count or not run.writes.intervals:
-        run.why_not = "its latencies cannot be read" + _asked_of(opened)
+        wanted = ": a command has to write $OUT/requests.jsonl"
+        run.why_not = "its latencies cannot be read"
+        run.why_not += wanted if is_unrecorded(opened) else ""
         return run
     _explain(run, opened)
     _schedule(run)
     return run
-
-
-def _asked_of(opened: RunDir) -> str:
-    """What the workload has to do so that they can; nothing for one that does it."""
-    works = opened.get("scenario", "workload")
-    first = works[0] if isinstance(works, list) and works else {}
-    command = isinstance(first, dict) and first.get("kind") == "command"
-    return ": a command has to write $OUT/requests.jsonl" if command else ""
 
 
 def _explain(run: Run, opened: RunDir) -> None:

@@ -85,6 +85,14 @@ def read_application(run: RunDir) -> Application | None:
     return found
 
 
+def is_unrecorded(run: RunDir) -> bool:
+    """Whether its client is a command that recorded no request: none is missing."""
+    works = run.get("scenario", "workload")
+    first = works[0] if isinstance(works, list) and works else {}
+    command = isinstance(first, dict) and first.get("kind") == COMMAND
+    return command and not (run.path / "writer.hlog").exists()
+
+
 def _command(run: RunDir) -> Application | None:
     """What a command of the run said itself; None without a log of one."""
     complaints = application_complaints.read_complaints(run)

@@ -118,6 +118,19 @@ def test_what_no_tracer_could_see_is_counted_apart(
     assert "3 complaints more when no tracer ran" in said
 
 
+def test_a_command_that_records_nothing_lacks_nothing(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    stream = events((301, 100, 600)).end()
+    scenario = {"name": "command", "workload": [{"kind": "command"}]}
+    run = build.run_dir(tmp_path / "run", stream, scenario=scenario)
+    assert main(["explain", str(run)]) == 0
+    assert "writer.hlog" not in capsys.readouterr().out
+    other = build.run_dir(tmp_path / "other", stream)
+    assert main(["explain", str(other)]) == 0
+    assert "writer.hlog: No such file" in capsys.readouterr().out
+
+
 def test_nobody_waits_for_redis_background_sync(
     tmp_path: Path, capsys: Capture
 ) -> None:
