@@ -92,7 +92,10 @@ def test_what_is_prepared_is_there_before_the_servers_and_they_before_the_rest(
             {"name": "client", "command": "cat $LAB/made; echo client"},
             {
                 **{"name": "server", "command": serve, "ready_line": "ready"},
-                **{"prepare": "echo prepared >made", "stop": "kill $(cat pid)"},
+                **{
+                    "prepare": "echo prepared >made",
+                    "stop": "kill $(cat pid); tail --pid=$(cat pid) -f /dev/null",
+                },
             },
         )
     )

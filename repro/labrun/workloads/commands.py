@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 
 from labrun import TREE, process
@@ -97,13 +96,17 @@ class Program(Writer):
         self._asked = True
         if self._work.stop:
             log = self._run.folder / f"{self._stem}-stop.log"
-            _carry_out(self._run, self._argv(self._work.stop), log, STOP_S)
+            # Reaped meanwhile: `stop` may wait until its process is gone.
+            command, reap = self._argv(self._work.stop), self.process.poll
+            _carry_out(self._run, command, log, STOP_S, reap)
         elif self.process.poll() is None:
             process.signal_session(self.process.pid, signal.SIGTERM)
         with suppress(StepError):
-            ended = partial(lambda: self.process.poll() is not None)
-            process.wait_until(ended, STOP_S, None, self.name)
+            process.wait_until(self._ended, STOP_S, None, self.name)
         super().end()
+
+    def _ended(self) -> bool:
+        return self.process.poll() is not None
 
 
 def _open(port: int) -> bool:
@@ -113,12 +116,22 @@ def _open(port: int) -> bool:
     return False
 
 
-def _carry_out(run: Run, command: list[str], log: Path, limit_s: int) -> None:
+def _carry_out(
+    run: Run,
+    command: list[str],
+    log: Path,
+    limit_s: int,
+    meanwhile: Callable[[], object] = lambda: None,
+) -> None:
     """Run a command to its end; raise StepError with its last line if it fails."""
     with log.open("wb") as file:
         child = process.start(command, file)
+
+    def done() -> bool:
+        meanwhile()
+        return child.poll() is not None
+
     try:
-        done = partial(lambda: child.poll() is not None)
         process.wait_until(done, limit_s, run.stop, log.stem)
     finally:
         process.kill(child)
