@@ -17,6 +17,7 @@ from labrun.errors import RefusedError, StepError
 from labrun.progress import Progress
 from labrun.scenario import reading
 from labrun.scenario.keys import Scenario
+from labrun.scenario.kinds import Command
 from labrun.steps import Run
 from labrun.stop import Stop
 from labrun.workloads import commands, requests, running
@@ -192,7 +193,7 @@ def test_a_command_line_is_a_scenario(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     found = reading.parse(done.stdout, "x", "command")
     (work,) = found.workload
-    assert isinstance(work, commands.Command)
+    assert isinstance(work, Command)
     assert (work.command, work.stop) == ('it\'s "quoted"', "true")
     assert found.filesystem.type == "xfs"
     assert found.machine.packages == ("etcd-server",)

@@ -133,6 +133,7 @@ def test_a_variant_changes_what_it_names_and_nothing_else() -> None:
     client = whole.workload[0]
     assert isinstance(client, kinds.Safepoint)
     assert found.workload[0] == dataclasses.replace(client, on_tmpfs=True)
+    assert found.expect
     assert found.expect.chain == ()
     assert (found.filesystem, found.inject) == (whole.filesystem, whole.inject)
     table = variants.as_read(tomllib.loads(APPLICATION), "tmpfs")

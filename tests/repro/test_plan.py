@@ -16,6 +16,8 @@ from labrun.comparison import matrix, plan
 from labrun.comparison.plan import Wanted
 from labrun.errors import RefusedError
 from labrun.scenario import reading
+from labrun.scenario.keys import Workload
+from labrun.scenario.kinds import Command
 from support import PROJECT
 
 NAMES = [option.name for option in matrix.options()[0]]
@@ -102,6 +104,7 @@ def test_a_load_is_a_share_of_what_the_workload_asks_for() -> None:
     }
     for cell in cells:
         (work,) = reading.parse(cell.text, "x", Path(cell.scenario).stem).workload
+        assert isinstance(work, Workload)
         assert work.interval_us == {50: 8_000, 100: 4_000}[cell.load]
     # Cells that were run without the other load are unchanged.
     alone = plan.make(wanted("xfs-default", "tmpfs"))[1]
@@ -207,3 +210,15 @@ def test_bad_words_get_one_line(arguments: tuple[str, ...], message: str) -> Non
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_command_is_told_the_load_and_keeps_its_packages() -> None:
+    loaded = dataclasses.replace(wanted("xfs-default"), loads=(50, 100))
+    made, cells = plan.make(dataclasses.replace(loaded, workload="etcd"))
+    assert made["workload"]["machine"] == {"packages": ["etcd-server"]}
+    for cell in cells:
+        found = reading.parse(cell.text, "x", Path(cell.scenario).stem)
+        assert found.machine.packages == ("etcd-server",)
+        for work in found.workload:
+            assert isinstance(work, Command)
+            assert work.load_percent == cell.load

@@ -68,6 +68,7 @@ def test_a_scenario_with_only_the_required_keys_has_the_documented_defaults() ->
     assert found.trace.floor_us == 1_000
     assert found.sysctl == {}
     assert found.seed == 1
+    assert found.expect
     assert found.expect.writer_untouched
 
 
