@@ -161,6 +161,21 @@ def test_a_failure_is_told_in_the_command_s_own_words(
     assert said in lab.run.manifest["reason"]
 
 
+def test_a_stop_that_fails_leaves_nothing_running(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "STOP_S", 1)
+    endless = {"command": "echo $$ >pid; exec sleep 60", "stop": "echo why; exit 1"}
+    with pytest.raises(StepError, match="writer-stop: exit 1; why"):
+        lab.carry_out(scenario({"name": "app"} | endless))
+    assert not Path("/proc", (lab.folder / "pid").read_text().strip()).exists()
+
+
+def test_what_has_ended_is_not_stopped(lab: Lab) -> None:
+    lab.carry_out(scenario({"name": "app", "command": "true", "stop": "exit 1"}))
+    assert lab.run.manifest["reason"] is None
+
+
 def test_recorded_requests_become_latencies(lab: Lab) -> None:
     row = {"t_ns": 5_000_000, "dur_ns": 2_000_000, "tid": 1, "what": "put"}
     late = row | {"intended_ns": 4_000_000}

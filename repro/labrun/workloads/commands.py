@@ -94,16 +94,22 @@ class Program(Writer):
         if self._asked:
             return
         self._asked = True
+        try:
+            if not self._ended():
+                self._ask()
+        finally:
+            super().end()
+
+    def _ask(self) -> None:
+        """Ask it to end, and give it time."""
         if self._work.stop:
-            log = self._run.folder / f"{self._stem}-stop.log"
             # Reaped meanwhile: `stop` may wait until its process is gone.
-            command, reap = self._argv(self._work.stop), self.process.poll
-            _carry_out(self._run, command, log, STOP_S, reap)
-        elif self.process.poll() is None:
+            command, log = self._argv(self._work.stop), f"{self._stem}-stop.log"
+            _carry_out(self._run, command, self._run.folder / log, STOP_S, self._ended)
+        else:
             process.signal_session(self.process.pid, signal.SIGTERM)
         with suppress(StepError):
             process.wait_until(self._ended, STOP_S, None, self.name)
-        super().end()
 
     def _ended(self) -> bool:
         return self.process.poll() is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 
 from labrun import process
 from labrun.scenario.keys import Scenario
@@ -47,19 +48,17 @@ def write(
     with run.step("write") as step:
         window = {"start_ns": time.monotonic_ns(), "end_ns": 0}
         run.manifest["window"] = window
-        try:
+        with ExitStack() as stack:
+            stack.callback(lambda: window.update(end_ns=time.monotonic_ns()))
             for index in range(len(scenario.workload)):
                 if index not in servers:
                     writers[index] = _start(run, scenario, place, index)
+                    stack.callback(writers[index].end)
             _note(run, {**servers, **writers})
             _wait(run, list(writers.values()), servers, place.duration_s, tick)
             step.detail = "; ".join(
                 f"{writer.name}: {writer.last_line()}" for writer in writers.values()
             )
-        finally:
-            for writer in writers.values():
-                writer.end()
-            window["end_ns"] = time.monotonic_ns()
 
 
 def _note(run: Run, writers: Mapping[int, Writer]) -> None:
