@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """test_apps: real programs: what they complain of, to the calls that made it.
 
-`make test-apps` runs them all, on two file systems, every kernel and both engines; of
-them, `make test` has sqlite-wal (test_scenarios.py), and here its complaints.
+`make test-apps` runs them all, on two file systems, every kernel and both engines;
+`make test` runs sqlite-wal.
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ def test_what_it_complains_of_was_its_own_call_or_another_one_s(
         done = analysed("explain", lab.run, "--engine", engine, "--json")
         assert done.returncode == 0, done.stderr
         hold(json.loads(done.stdout)["summary"]["complaints"], scenario)
+        verdict = analysed("check", lab.run, "--engine", engine, "--json")
+        assert json.loads(verdict.stdout)["root_right_share"] >= 0.99
     assert_recorded(lab)
 
 

@@ -27,6 +27,7 @@ from machine import recipe
 from support import EVERY, KERNELS, PROJECT
 
 FILES = sorted(path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml"))
+FILES = sorted(path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml"))
 # One of each kind: a page, the journal, other file systems, an application, the queue,
 # memory, no delay at all. journal-buffer, fio, appenders and sqlite-wal have their own
 # tests.
@@ -38,7 +39,6 @@ SOME = [
     "memory-reclaim",
     "page-lock",
     "queue-full",
-    "sqlite-wal",
     "stable-page",
     "xfs-ilock",
 ]
