@@ -27,6 +27,10 @@ FEWEST = {
 }
 
 
+# On XFS, Redis' main thread writes on while another one syncs.
+FEWEST_OF_VARIANT = {"redis-aof:xfs": 0}
+
+
 def cases() -> Iterator[tuple[str, str]]:
     """Scenarios with their variants, and kernels."""
     if not EVERY_APP:
@@ -56,7 +60,8 @@ def test_what_it_complains_of_was_its_own_call_or_another_one_s(
 
 def hold(complaints: dict[str, int], scenario: str) -> None:
     """The disk is slow and the load light: next to nothing else takes long."""
-    assert complaints["count"] >= FEWEST[scenario.partition(":")[0]]
+    fewest = FEWEST[scenario.partition(":")[0]]
+    assert complaints["count"] >= FEWEST_OF_VARIANT.get(scenario, fewest)
     on_disk_ns = complaints["own_ns"] + complaints["behind_ns"]
     assert on_disk_ns >= 0.95 * complaints["sum_ns"], complaints
 
