@@ -124,6 +124,8 @@ def test_only_check_reads_the_injectors_record() -> None:
             {
                 "rawtracepoint:vmlinux:sched_switch",
                 "rawtracepoint:vmlinux:sched_waking",
+                "fentry:vmlinux:submit_bio",
+                "fentry:vmlinux:bio_endio",
                 "self:signal:SIGUSR1",
             },
         ),

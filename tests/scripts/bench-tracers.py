@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """bench-tracers: measure the throughput of 200-byte writes under each tracer.
 
+--bios measures that of bios instead: 4 KiB direct writes to a RAM disk.
+
 Runs inside a guest. Each round arms every tracer once, between two intervals without
 any, in a different order each time. Writes JSON: for every round the writes per second
 with and without the tracer, over all of them, in the median run of some and in the
@@ -29,6 +31,7 @@ WRITES = 200  # measured together
 # After a tracer has ended, throughput is as before, except for the noise of a busy
 # host.
 LEFT_ALONE = 0.5
+RAM_DISK = Path("/dev/ram0")
 SOURCE = Path(__file__).with_name("writeloop.c")
 Rate = dict[str, float]  # writes per second
 
@@ -39,9 +42,9 @@ def build(folder: Path) -> Path:
     return program
 
 
-def rate(program: Path) -> Rate:
-    """Writes per second over an interval."""
-    told = lab.run(program, lab.MOUNT / "bench.log", str(STRETCH_MS), str(WRITES))
+def rate(loop: list[str | Path]) -> Rate:
+    """Writes per second over an interval; the command names the file."""
+    told = lab.run(*loop, str(STRETCH_MS), str(WRITES))
     took_ns = sorted(int(line) for line in told.split())
     mean_ns = statistics.mean(took_ns)
     median_ns = statistics.median(took_ns)
@@ -58,10 +61,13 @@ def between(before: Rate, after: Rate) -> Rate:
 
 
 def measure(
-    program: Path, disk: lab.Disk, tracers: list[peers.Tracer], found: dict[str, Any]
+    loop: list[str | Path],
+    disk: lab.Disk,
+    tracers: list[peers.Tracer],
+    found: dict[str, Any],
 ) -> None:
     """Add each tracer's rates of one round, or the reason why there are none."""
-    before = rate(program)
+    before = rate(loop)
     for tracer in tracers:
         told = found[tracer.name]
         if "reason" in told:
@@ -69,7 +75,7 @@ def measure(
         traced = None
         try:
             with peers.traced(tracer, disk, told):
-                traced = rate(program)
+                traced = rate(loop)
         except peers.SilentError as error:
             traced = None
             told["silent"] += 1
@@ -77,7 +83,7 @@ def measure(
         except peers.AbsentError as error:
             traced = None
             told["reason"] = str(error)
-        after = rate(program)
+        after = rate(loop)
         left = after["median"] / before["median"]
         lab.expect(left > LEFT_ALONE, f"{tracer.name} left {left:.3f} behind it")
         untraced, before = between(before, after), after
@@ -91,6 +97,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--modules", type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--bios", action="store_true")
     parser.add_argument("--only", default="", help="tracers whose name matches")
     parser.add_argument("--output", type=Path, required=True, metavar="FILE")
     options = parser.parse_args()
@@ -101,10 +108,13 @@ def main() -> int:
         for t in tracers
     }
     with lab.disk() as disk:
-        program = build(Path("/tmp"))
-        rate(program)  # allocates the file's blocks
+        loop: list[str | Path] = [build(Path("/tmp")), lab.MOUNT / "bench.log"]
+        if options.bios:
+            lab.run("modprobe", "brd", "rd_nr=1", "rd_size=65536")
+            loop[1] = RAM_DISK
+        rate(loop)  # allocates the file's blocks
         for _ in range(options.rounds):
-            measure(program, disk, tracers, found)
+            measure(loop, disk, tracers, found)
             tracers.append(tracers.pop(0))
             result = {"kernel": os.uname().release, "tracers": found}
             options.output.write_text(json.dumps(result, indent=1) + "\n")

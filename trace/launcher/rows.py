@@ -41,6 +41,8 @@ CALLS = {
 # What page_locks says by numbers: PG_locked, PG_writeback; journals.bt's phases.
 BITS = {0: "lock"}
 PHASES = (None, "running", "locking", "flushing", "logging", "finishing")
+# enum req_op (linux/blk_types.h).
+OPERATIONS = {0: "read", 1: "write", 2: "flush", 3: "discard", 9: "zeroes"}
 DEFINITIONS = json.loads((TREE / "docs/events.schema.json").read_text())["$defs"]
 UNKNOWN = -1  # how a script says that it could not know a number
 
@@ -65,6 +67,10 @@ def _text(value: Any, _: KernelSymbols) -> str:
 
 def _text_if_any(value: Any, _: KernelSymbols) -> str | None:
     return str(value) or None
+
+
+def _operation(value: Any, _: KernelSymbols) -> str:
+    return OPERATIONS.get(int(value), "other")
 
 
 def _kernel(value: Any, symbols: KernelSymbols) -> list[str]:
@@ -98,6 +104,7 @@ READERS: dict[str, Field] = {
     "context": _text,
     "device_or_null": _device,
     "kernel_stack": _kernel,
+    "operation": _operation,
     "page_bit": _bit,
     "phase_or_null": _phase,
     "user_stack": _user,
@@ -120,7 +127,7 @@ def _fields(event: str) -> dict[str, Field]:
     return found
 
 
-EVENTS = ("block", "write", "commit", "page_lock")
+EVENTS = ("block", "write", "io", "commit", "page_lock")
 FIELDS = {event: _fields(event) for event in EVENTS}
 
 
@@ -132,6 +139,10 @@ def _complete_write(row: Row) -> Row:
         return derived | {"path": f"{row['parent']}/{row['name']}"}
     # no file behind the descriptor
     return derived | {"path": "", "ino": UNKNOWN, "offset": UNKNOWN}
+
+
+def _complete_io(row: Row) -> Row:
+    return {"dur_ns": int(row["ended_ns"]) - int(row["t_ns"])}
 
 
 def _complete_commit(row: Row) -> Row:
@@ -155,6 +166,7 @@ def _complete_page_lock(row: Row) -> Row:
 # The fields that follow from others.
 DERIVED: dict[str, Callable[[Row], Row]] = {
     "write": _complete_write,
+    "io": _complete_io,
     "commit": _complete_commit,
     "page_lock": _complete_page_lock,
 }

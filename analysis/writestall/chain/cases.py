@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from writestall.chain.parts import Task
+from writestall.chain.parts import Task, task_of
 from writestall.classify import classes as c
 from writestall.classify import endings as e
 from writestall.classify.frames import Frame, parse_stack
-from writestall.classify.stack import classify, role
+from writestall.classify.stack import classify
 from writestall.events.contract import Block
 
 # How a wait goes on, by what ended it (docs/how-causes-are-inferred.md, step 3).
@@ -43,11 +43,13 @@ class Case(Struct, frozen=True, gc=False):
     how        what ended it (endings.py)
     goes_on    how the wait goes on: SUBMITTER, HOLDER, ...
     for_an_io  another task may have had the I/O in its hands that it waited for
+    for_one_io it waited for one certain I/O, not for the first of many to end
     submitter  it slept on the way down into the disk, its bio in its hands
     serves     and the bio was for a stacked disk, whose worker it is
     waker      who ended it, where that was a task
     completes  whoever ended it was ending an I/O
     releases   its stack shows it letting go of what was waited for
+    own_io     it waits for what it has submitted itself, by its stack
     stack      where it slept
     """
 
@@ -57,38 +59,40 @@ class Case(Struct, frozen=True, gc=False):
     how: str
     goes_on: str
     for_an_io: bool
+    for_one_io: bool
     submitter: bool
     serves: bool
     waker: Task | None
     completes: bool
     releases: bool
+    own_io: bool
     stack: tuple[Frame, ...]
 
 
 def case_of(block: Block) -> Case:
     """The case of a kind of sleep, given as a Block."""
     verdict = classify(block.kstack)
-    own = role(block.kstack, block.comm)
     how = e.ending(block)
     waker = None
     if how == e.TASK and block.waker_tid is not None:
-        comm = block.waker_comm or "?"
-        waker = Task(block.waker_tid, comm, role(block.waker_kstack, comm))
+        waker = task_of(block.waker_tid, block.waker_comm, block.waker_kstack)
     submitter = e.is_submitter(block, verdict)
     completes = e.completes_io(block, verdict)
     goes_on = _goes_on(verdict.cls, how, submitter)
     return Case(
-        Task(block.tid, block.comm or "?", own),
+        task_of(block.tid, block.comm, block.kstack),
         verdict.cls,
         verdict.path,
         how,
         goes_on,
         _is_for_an_io(verdict.cls, goes_on, completes),
+        verdict.cls in _FOR_AN_IO,
         submitter,
         e.serves(block, submitter),
         waker,
         completes,
         e.releases(block),
+        verdict.cls == c.PAGE_WRITEBACK and e.submits_first(block),
         parse_stack(block.kstack),
     )
 

@@ -14,12 +14,19 @@ from msgspec.structs import replace
 from writestall.chain import cases
 from writestall.chain.cases import Case
 from writestall.chain.io_holders import IoHolders
-from writestall.chain.parts import INFERRED, SEEN, WAIT, Chain, Part, Task
+from writestall.chain.parts import INFERRED, SEEN, WAIT, Chain, Part, Task, task_of
+from writestall.chain.submissions import Submission, Submissions
 from writestall.chain.timelines import ASLEEP, RUNQUEUE, Timelines
-from writestall.chain.waits import Wait, in_runqueue, io_work, running, unexplained
+from writestall.chain.waits import (
+    Wait,
+    in_runqueue,
+    io_work,
+    running,
+    submitted,
+    unexplained,
+)
 from writestall.classify import classes as c
 from writestall.classify import endings as e
-from writestall.classify.stack import role
 from writestall.events.contract import Write
 from writestall.events.stream import Stream
 
@@ -31,6 +38,7 @@ GOOD_ENOUGH = 0.9
 MAX_AGAIN = 8
 
 _WITH_IO = "asleep with the I/O in its hands"
+_SUBMITTED_IT = "it submitted the I/O that ended the wait"
 _ENDED_IT = "it ended the wait"
 _NO_HELP = "the wake-up did not help; this one ended the next wait for it"
 _AHEAD = "it ended the wait of one that stood before it in the queue"
@@ -50,6 +58,7 @@ class Explainer:
         self._floor_ns = stream.begin.floor_ns if stream.begin else 1_000_000
         self._lossy = stream.lost_events > 0
         self._io_holders = IoHolders(timelines)
+        self._submissions = Submissions(stream.ios)
         self._log_queue = timelines.overlaps(lambda case: case.cls == c.LOG_SPACE)
         # Of the chain being made: the sleeps being followed, and how many more waits
         # may be.
@@ -58,7 +67,7 @@ class Explainer:
 
     def chain(self, id: int, write: Write) -> Chain:
         """The chain of one write; `id` is its event's line number."""
-        task = Task(write.tid, write.comm or "?", role(write.kstack, write.comm))
+        task = task_of(write.tid, write.comm, write.kstack)
         self._budget = MAX_PARTS
         parts: list[Part] = []
         awake_ns = asleep_ns = 0
@@ -116,11 +125,16 @@ class Explainer:
                 id = self._timelines.id(sleep)
                 parts.append(in_runqueue(holder, start_ns, end_ns, id))
             elif completes:
-                parts.append(io_work(holder, start_ns, end_ns))
+                parts.append(self._io_work(holder, start_ns, end_ns))
             else:
                 parts.append(self._gap(holder, start_ns, end_ns))
         self._followed.pop()
         return parts
+
+    def _io_work(self, worker: Task, start_ns: int, end_ns: int) -> Part:
+        """A worker's time until the I/O was done that its work began with."""
+        io = self._submissions.ended(end_ns, end_ns - start_ns)
+        return submitted(io_work(worker, start_ns, end_ns), io)
 
     def _gap(self, holder: Task, start_ns: int, end_ns: int) -> Part:
         """A holder's time between its sleeps.
@@ -146,10 +160,13 @@ class Explainer:
     def _ended(self, wait: Wait) -> Part:
         """How the wait ended says how it goes on."""
         case = wait.case
+        io = self._io_of(wait)
         if case.for_an_io:
             holder = self._io_holders.find(wait)
-            if holder is not None:
+            if holder and (io is None or io.task.tid == holder.tid):
                 return self._with_io(wait, holder)
+        if io and case.for_one_io and wait.start_ns < io.t_ns < wait.end_ns:
+            return self._submitted(wait, io)
         match case.goes_on:
             case cases.SUBMITTER:
                 return wait.root("asleep on the bio's way down")
@@ -159,10 +176,31 @@ class Explainer:
                 return wait.root(_WHY[e.TIMER])
             case cases.DEVICE:
                 link = SEEN if case.how == e.COMPLETION else INFERRED
-                return wait.device(_WHY[e.COMPLETION], link)
+                return wait.device(_WHY[e.COMPLETION], link, io)
             case cases.INTERRUPT:
                 return wait.root(_WHY[e.INTERRUPT], INFERRED)
         return wait.unknown(_WHY[case.how])
+
+    def _io_of(self, wait: Wait) -> Submission | None:
+        """The I/O that ended a wait in its interrupt, where an event tells."""
+        if wait.case.how != e.COMPLETION or wait.case.goes_on != cases.DEVICE:
+            return None
+        return self._submissions.ended(self._timelines.wake_ns(wait.sleep))
+
+    def _submitted(self, wait: Wait, io: Submission) -> Part:
+        """A wait for an I/O that was submitted while it lasted.
+
+        Until then it was for whoever submitted it, then for the device; for the device
+        alone where no event tells what the submitter did before.
+        """
+        device = wait.device(_WHY[e.COMPLETION], SEEN, io)
+        if io.task.tid == wait.task.tid:
+            return device
+        parts = self._doings(io.task, replace(wait, end_ns=io.t_ns))
+        parts.append(wait.io(io.t_ns, _WHY[e.COMPLETION], SEEN, io))
+        answer = wait.over(parts, io.task, INFERRED, _SUBMITTED_IT)
+        enough_ns = GOOD_ENOUGH * wait.dur_ns
+        return answer if answer.explained_ns >= enough_ns else device
 
     def _with_io(self, wait: Wait, holder: Task) -> Part:
         """A wait for an I/O that a task had in its hands."""
@@ -214,7 +252,8 @@ class Explainer:
         parts = self._doings(holder, wait, by.completes)
         if by.completes and wait.case.cls == c.DEVICE_IO and len(parts) == 1:
             why = why if also else f"its I/O was completed by {holder.comm}"
-            return replace(wait.root(why), evidence=(wait.id, *also))
+            evidence = (wait.id, *also, *parts[0].evidence)
+            return replace(wait.root(why), evidence=evidence, owner=parts[0].owner)
         return wait.over(parts, holder, link, why, also)
 
     def _other_wakers(self, wait: Wait) -> Iterator[tuple[int, str]]:

@@ -22,7 +22,8 @@ def merged(parts: Iterable[Part]) -> tuple[Part, ...]:
         key: tuple[Any, ...]
         if kind == WAIT:
             key = (
-                kind, part.cls, part.path, holder, part.explained, rest, part.task.tid
+                kind, part.cls, part.path, holder, part.explained, rest,
+                part.submitter.tid,
             )  # fmt: skip
         else:
             key = (kind, part.cls, part.path, holder, part.explained, part.why, None)

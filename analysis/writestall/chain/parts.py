@@ -9,18 +9,32 @@ from __future__ import annotations
 from msgspec import Struct
 
 from writestall.classify import classes as c
-from writestall.events.contract import Write
+from writestall.classify.owners import owner_name
+from writestall.classify.stack import role
+from writestall.events.contract import Stack, Write
 
 WAIT = "wait"
 SEEN, INFERRED = "seen", "inferred"
 
 
 class Task(Struct, frozen=True, gc=False, cache_hash=True):
-    """Whose time it is: thread id, name and role (classes.py)."""
+    """Whose time it is.
+
+    tid   its thread id; 0 where only `name` is known
+    role  classes.py
+    name  who it acts for (classify/owners.py): jbd2, writeback, or its comm
+    """
 
     tid: int
     comm: str
     role: str = c.ROLE_OTHER
+    name: str = ""
+
+
+def task_of(tid: int, comm: str | None, stack: Stack) -> Task:
+    """The task of an event, as its stack shows it."""
+    comm = comm or "?"
+    return Task(tid, comm, role(stack, comm), owner_name(stack, comm))
 
 
 class Part(Struct, frozen=True, gc=False):
@@ -37,7 +51,7 @@ class Part(Struct, frozen=True, gc=False):
                of its parts'
     queue      tasks the lock was handed along by before its last holder had it, where
                merge.unqueued() made one part of their waits
-    owner      whose I/O a device's time is, where not the task's own
+    owner      who submitted the I/O that a device's time is, where not the task
     """
 
     kind: str
@@ -54,8 +68,13 @@ class Part(Struct, frozen=True, gc=False):
     parts: tuple[Part, ...] = ()
     explained_ns: int = 0
     waits: int = 1
-    owner: str = ""
+    owner: Task | None = None
     queue: int = 0
+
+    @property
+    def submitter(self) -> Task:
+        """Who submitted the I/O that a device's time is."""
+        return self.owner or self.task
 
     def leaves(self) -> list[Part]:
         """The roots below this part, itself when nothing is."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from writestall.chain.parts import Chain, Part, Task
+from writestall.chain.parts import Chain, Part
 from writestall.classify import classes as c
 from writestall.events.run_directory import RunDir
 
@@ -60,7 +60,7 @@ class Roots:
     def leaf(self, chain: Chain, leaf: Part) -> Root:
         """What a leaf comes down to."""
         write, task = chain.write, leaf.task
-        own = task.tid == write.tid
+        own = leaf.submitter.tid == write.tid
         key = (write.dev, leaf.cls, leaf.kind, leaf.explained, leaf.owner, task, own)
         root = self._known.get(key)
         if root is None:
@@ -85,11 +85,12 @@ class Roots:
         if cls == c.UNEXPLAINED:
             return Root(cls, "")
         device = self._device_of(chain, leaf) if cls == c.DEVICE_IO else None
-        own = leaf.task.tid == chain.write.tid
-        return Root(cls, leaf.owner or (THE_WRITER if own else who(leaf.task)), device)
+        owner = leaf.submitter
+        own = owner.tid == chain.write.tid
+        return Root(cls, THE_WRITER if own else owner.name or owner.comm, device)
 
     def _device_of(self, chain: Chain, leaf: Part) -> str:
-        return journal_disk(leaf.task.comm) or self.disk(chain.write.dev)
+        return journal_disk(leaf.submitter.comm) or self.disk(chain.write.dev)
 
     def disk(self, dev: str | None) -> str:
         """The disk of files with that number."""
@@ -123,13 +124,6 @@ def journal_disk(comm: str) -> str | None:
     """
     match = re.fullmatch(r"jbd2/(.+?)(-\d+)?", comm)
     return match[1] if match and len(comm) < 15 else None
-
-
-def who(task: Task) -> str:
-    """Who a task is that a write waited for."""
-    if task.role == c.JOURNAL and task.comm.startswith("jbd2/"):
-        return "jbd2"
-    return "writeback" if task.role == c.WRITEBACK else task.comm
 
 
 def largest_first(rows: Iterable[tuple[Any, int]]) -> dict[Any, int]:

@@ -6,17 +6,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from writestall.chain.cases import Case
 from writestall.chain.parts import INFERRED, SEEN, WAIT, Part, Task
+from writestall.chain.submissions import Submission
 from writestall.classify import classes as c
+from writestall.classify.owners import JBD2, WRITEBACK
 
-# Whose I/O it is that a wait of this class ends with, where no task is seen with it.
+_JBD2 = Task(0, "", c.JOURNAL, JBD2)
+_JOURNAL = Task(0, "", c.JOURNAL, "the journal")
+_FLUSHER = Task(0, "", c.WRITEBACK, WRITEBACK)
+# Whose I/O it is that a wait of this class ends with, where no event tells.
 _OWNERS = {
-    c.JOURNAL_BUFFER: "jbd2",
-    c.JOURNAL_TRANSACTION: "jbd2",
-    c.JOURNAL_COMMIT_WAIT: "the journal",
-    c.PAGE_WRITEBACK: "writeback",
+    c.JOURNAL_BUFFER: _JBD2,
+    c.JOURNAL_TRANSACTION: _JBD2,
+    c.JOURNAL_COMMIT_WAIT: _JOURNAL,
+    c.PAGE_WRITEBACK: _FLUSHER,
 }
 WOKEN = "woken, waiting for a CPU"
 
@@ -68,16 +74,35 @@ class Wait(Struct, frozen=True, gc=False):
         """A wait whose class is known and whose cause is not."""
         return self.over((unexplained(self.task, self.dur_ns, self.start_ns, why),))
 
-    def device(self, why: str, link: str) -> Part:
-        """A wait that an I/O ended which no task is seen with: the device's time."""
-        cls, dur_ns = self.case.cls, self.end_ns - self.start_ns
-        if cls == c.DEVICE_IO:
-            return self.root(why, link)
-        io = Part(
-            WAIT, c.DEVICE_IO, dur_ns, self.task, self.start_ns, link, why, (),
-            None, (self.id,), True, (), dur_ns, 1, _OWNERS.get(cls, ""),
+    def device(self, why: str, link: str, io: Submission | None = None) -> Part:
+        """A wait that an I/O ended, told by an event or not: the device's time."""
+        if self.case.cls == c.DEVICE_IO:
+            return submitted(self.root(why, link), io)
+        return self.over((self.io(self.start_ns, why, link, io),))
+
+    def io(self, start_ns: int, why: str, link: str, io: Submission | None) -> Part:
+        """The end of the wait, from a time on, as the device's time.
+
+        Where no event tells whose I/O it was, the class of the wait does.
+        """
+        owner = None if self.case.own_io else _OWNERS.get(self.case.cls)
+        dur_ns = self.end_ns - start_ns
+        part = Part(
+            WAIT, c.DEVICE_IO, dur_ns, self.task, start_ns, link, why, (),
+            None, (self.id,), True, (), dur_ns, 1, owner,
         )  # fmt: skip
-        return self.over((io,))
+        return submitted(part, io)
+
+
+def submitted(part: Part, io: Submission | None) -> Part:
+    """A device's time, for who submitted the I/O where an event tells."""
+    if io is None:
+        return part
+    # One worker submits for the log now, and ends another's I/O later.
+    who, task = io.task, part.task
+    own = (who.tid, who.name) == (task.tid, task.name)
+    evidence = (*part.evidence, io.id)
+    return replace(part, owner=None if own else who, evidence=evidence)
 
 
 def in_runqueue(task: Task, start_ns: int, end_ns: int, id: int) -> Part:

@@ -11,7 +11,7 @@ from writestall.classify.frames import parse_stack
 from writestall.classify.rules.block import SUBMIT
 from writestall.classify.rules.file_systems import XFS_BUFFER
 from writestall.classify.stack import FOREIGN, Verdict
-from writestall.events.contract import Block
+from writestall.events.contract import Block, Stack
 
 TASK, COMPLETION, TIMER, INTERRUPT, UNKNOWN = (
     "task",
@@ -51,6 +51,15 @@ _RELEASE = re.compile(
 _SERVER = re.compile(
     r"loop_(process|queue)_work|loop_thread|dmcrypt_write|kcryptd_\w+"
     r"|flush_(delayed|expired)_bios\w*|flush_worker_fn|raid(1|10|5)d|raid5_do_work"
+)
+
+
+# Functions that start the writeback of a range, or of a file, and then wait for it:
+# mm/filemap.c, file_write_and_wait_range(); fs/fs-writeback.c,
+# __writeback_single_inode() where all is to be written; fs/btrfs/ordered-data.c.
+_SUBMITS_FIRST = re.compile(
+    r"file(map)?_write_and_wait(_range)?|__writeback_single_inode"
+    r"|btrfs_wait_ordered_range"
 )
 
 
@@ -100,6 +109,14 @@ def releases(block: Block) -> bool:
     return _shows(_RELEASE, block.waker_kstack)
 
 
+def submits_first(block: Block) -> bool:
+    """True for a task whose function starts the I/O that it then waits for.
+
+    Pages may be under writeback by another already: an io event says so.
+    """
+    return _shows(_SUBMITS_FIRST, block.kstack)
+
+
 def is_submitter(block: Block, verdict: Verdict) -> bool:
     """True for a task that sleeps while it submits a bio.
 
@@ -112,4 +129,9 @@ def is_submitter(block: Block, verdict: Verdict) -> bool:
 
 def serves(block: Block, submitter: bool) -> bool:
     """True for a stacked disk's worker that sleeps as it submits to the disk below."""
-    return submitter and _shows(_SERVER, block.kstack)
+    return submitter and is_server(block.kstack)
+
+
+def is_server(stack: Stack) -> bool:
+    """True for the stack of a worker that submits a stacked disk's bios below."""
+    return _shows(_SERVER, stack)

@@ -78,6 +78,26 @@ class Write(Struct, tag_field="ev", tag="write", frozen=True, gc=False):
         return call if call.startswith(REQUESTS) else f"{call}(2)"
 
 
+class Io(Struct, tag_field="ev", tag="io", frozen=True, gc=False):
+    """One slow bio, from its submission to its completion."""
+
+    t_ns: Ns
+    dur_ns: Ns
+    tid: int
+    pid: int | None = None
+    comm: str | None = None
+    dev: str | None = None
+    op: str | None = None
+    sector: int | None = None
+    bytes: int | None = None
+    kstack: Stack = ()
+
+    @property
+    def end_ns(self) -> int:
+        """When it was done."""
+        return self.t_ns + self.dur_ns
+
+
 class Commit(Struct, tag_field="ev", tag="commit", frozen=True, gc=False):
     """One commit of jbd2; the four phases add up to its duration."""
 
@@ -98,7 +118,7 @@ class Commit(Struct, tag_field="ev", tag="commit", frozen=True, gc=False):
 
 
 class Lost(Struct, tag_field="ev", tag="lost", frozen=True, gc=False):
-    """A lossy moment: how many of what (`events`, `stacks`, `probes`), and why."""
+    """A lossy moment: how many of what (`events`, `stacks`, ...), and why."""
 
     count: Count
     t_ns: Ns | None = None
@@ -114,7 +134,7 @@ class End(Struct, tag_field="ev", tag="end", frozen=True, gc=False):
     lost: int | None = None
 
 
-Event = Begin | Block | Write | Commit | Lost | End
+Event = Begin | Block | Write | Io | Commit | Lost | End
 
 
 class ClientWrite(Struct, tag_field="ev", tag="client_write", frozen=True, gc=False):

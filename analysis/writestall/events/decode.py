@@ -20,6 +20,7 @@ from writestall.events.contract import (
     Commit,
     End,
     Event,
+    Io,
     Lost,
     Ns,
     Stack,
@@ -53,7 +54,7 @@ class Decoder:
 
     def __init__(self) -> None:
         self.blocks = Blocks()
-        rows = _Sleep | Begin | Write | Commit | Lost | End
+        rows = _Sleep | Begin | Write | Io | Commit | Lost | End
         self._row = msgspec.json.Decoder(rows).decode
         self._event = msgspec.json.Decoder(Event).decode
         self._stacks: dict[Stack, Stack] = {}
@@ -82,6 +83,9 @@ class Decoder:
         if isinstance(event, Write):
             self._share(event, self._stacks, "kstack", "ustack")
             self._share(event, self._words, "comm", "call", "dev", "path")
+        if isinstance(event, Io):
+            self._share(event, self._stacks, "kstack")
+            self._share(event, self._words, "comm", "dev", "op")
         return event
 
     def _new_kind(self, line: bytes, key: tuple[object, ...]) -> int:
@@ -93,7 +97,9 @@ class Decoder:
             self._kinds[key] = kind
         return kind
 
-    def _share(self, event: Block | Write, known: dict[Any, Any], *names: str) -> None:
+    def _share(
+        self, event: Block | Write | Io, known: dict[Any, Any], *names: str
+    ) -> None:
         for name in names:
             value = getattr(event, name)
             force_setattr(event, name, known.setdefault(value, value))

@@ -13,18 +13,20 @@ from pathlib import Path
 from writestall.common import workers
 from writestall.common.errors import WritestallError
 from writestall.events.blocks import Blocks, Duplicate
-from writestall.events.contract import Begin, Commit, End, Lost, Write
+from writestall.events.contract import Begin, Commit, End, Io, Lost, Write
 from writestall.events.decode import Decoder
 from writestall.events.lines import Problem, kind_of, numbered, pieces, read
 
-KNOWN_EVENTS = frozenset(("begin", "block", "write", "commit", "lost", "end"))
+KNOWN_EVENTS = frozenset(("begin", "block", "write", "io", "commit", "lost", "end"))
+# Losses that take something from what is known of a sleep, not the sleep.
+LEAVE_THE_SLEEP = frozenset(("stacks", "ios"))
 
 
 @dataclass(slots=True)
 class Stream:
-    """What one tracer wrote. Blocks and writes carry their line number as id.
+    """What one tracer wrote. Blocks, writes and I/Os carry their line number as id.
 
-    Blocks are sorted by task and time, writes by time.
+    Blocks are sorted by task and time, writes by time, I/Os by their end.
     """
 
     file: str
@@ -32,15 +34,17 @@ class Stream:
     end: End | None = None
     blocks: Blocks = field(default_factory=Blocks)
     writes: list[tuple[int, Write]] = field(default_factory=list)
+    ios: list[tuple[int, Io]] = field(default_factory=list)
     commits: list[Commit] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
     @property
     def lost_events(self) -> int:
-        """Events the tracer says it lost (not stacks: those leave an event behind)."""
-        told = sum(item.count for item in self.lost if item.what != "stacks")
-        return max(told, (self.end.lost or 0) if self.end else 0)
+        """Sleeps and calls the tracer says it lost: those of which no event is left."""
+        told = sum(item.count for item in self.lost)
+        left = sum(item.count for item in self.lost if item.what in LEAVE_THE_SLEEP)
+        return max(told, (self.end.lost or 0) if self.end else 0) - left
 
 
 def read_stream(path: Path) -> Stream:
@@ -57,6 +61,7 @@ def read_stream(path: Path) -> Stream:
         what = stream.problems[0] if stream.problems else f"{path.name}: empty"
         raise WritestallError(f"{path.parent / str(what)}: no event could be read")
     first.duplicates += _sort(stream.writes)
+    stream.ios.sort(key=lambda row: row[1].end_ns)
     stream.problems += [
         Problem(path.name, number, f"same task and start as line {kept}, left out")
         for _, number, kept in first.duplicates
@@ -80,6 +85,7 @@ class _Piece:
         stream, other, lines = self.stream, next.stream, self.lines
         stream.begin = stream.begin or other.begin
         stream.end = other.end or stream.end
+        stream.ios += [(number + lines, row) for number, row in other.ios]
         stream.commits += other.commits
         stream.lost += other.lost
         stream.writes += [(number + lines, row) for number, row in other.writes]
@@ -103,6 +109,8 @@ def _read_piece(path: Path, piece: slice) -> _Piece:
         match event:
             case Write():
                 stream.writes.append((number, event))
+            case Io():
+                stream.ios.append((number, event))
             case Commit():
                 stream.commits.append(event)
             case Lost():

@@ -28,7 +28,9 @@ MOST_CHAINS = 100_000
 
 
 class _Part(Struct, gc=False):
-    """A part; only a root, which has no `parts`, has `explained`."""
+    """A part; only a root, which has no `parts`, has `explained`, and `owner` where an
+    I/O is another's than the task's.
+    """
 
     kind: str
     cls: str = field(name="class")
@@ -41,6 +43,7 @@ class _Part(Struct, gc=False):
     link: str
     why: str
     evidence: tuple[int, ...]
+    owner: Task | UnsetType
     parts: list[_Part] | UnsetType
     explained: bool | UnsetType
 
@@ -151,6 +154,7 @@ def _part(part: Part) -> _Part:
         part.link,
         part.why,
         part.evidence,
+        part.owner or UNSET,
         inner or UNSET,
         UNSET if inner else part.explained,
     )

@@ -186,6 +186,8 @@ def _right(part: Part, of: int) -> str:
     if part.holder:
         queue = f", {part.queue} in the queue before" if part.queue else ""
         return f"held by {_name(part.holder)}{queue}{guess}"
+    if part.owner and part.owner.tid and not part.parts:
+        return f"submitted by {_name(part.owner)}{guess}"
     if part.kind == WAIT and not part.parts and part.task.tid != of:
         return f"{_name(part.task)}{guess}"
     return guess.strip()

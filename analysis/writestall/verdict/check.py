@@ -7,29 +7,25 @@ docs/how-causes-are-inferred.md, "How the answer is checked", defines each numbe
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from itertools import accumulate
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from writestall.chain.answers import Answer
 from writestall.chain.collect import Question, Source
-from writestall.chain.parts import Chain, Part
+from writestall.chain.parts import Chain
 from writestall.chain.roots import Roots, largest_first
 from writestall.classify import classes as c
 from writestall.common.errors import WritestallError
 from writestall.events.run_directory import RunDir
+from writestall.verdict.delays import Truth
 from writestall.verdict.truth import BioDelay, read_truth
 
-Window = tuple[int, int]
 RECORD = "truth.jsonl"
-# In these modes the submitter itself is delayed, so the root must be that task.
-SUBMITTER_DELAYED = frozenset(("sleep", "spin"))
+SHARES = ("root_right_share", "owner_right_share", "precision", "recall")
 # An injected delay is the cause of a stall if it covers this share of it.
 CAUSE_SHARE = 0.5
 
@@ -46,6 +42,7 @@ class Verdict:
     roots_right: int = 0
     attributed_ns: int = 0
     injected_ns: int = 0
+    covered_ns: int = 0
     right_ns: int = 0
     errors_ns: array[int] = field(default_factory=lambda: array("q"))
     wrong: list[tuple[int, str]] = field(default_factory=list)
@@ -56,6 +53,13 @@ class Verdict:
     def root_right_share(self) -> float | None:
         """Share of stalled writes whose main root is right."""
         return _share(self.roots_right, self.stalls)
+
+    @property
+    def owner_right_share(self) -> float | None:
+        """Share of the delayed time attributed to the device in which a delay of the
+        named owner was in force, not only one of another's.
+        """
+        return _share(self.right_ns, self.covered_ns)
 
     @property
     def precision(self) -> float | None:
@@ -73,6 +77,7 @@ class Verdict:
         self.roots_right += other.roots_right
         self.attributed_ns += other.attributed_ns
         self.injected_ns += other.injected_ns
+        self.covered_ns += other.covered_ns
         self.right_ns += other.right_ns
         self.errors_ns += other.errors_ns
         self.wrong += other.wrong
@@ -88,6 +93,7 @@ class Verdict:
         return {
             "stalls": self.stalls,
             "root_right_share": _rounded(self.root_right_share),
+            "owner_right_share": _rounded(self.owner_right_share),
             "precision": _rounded(self.precision),
             "recall": _rounded(self.recall),
             "attribution_error_ns": mean_ns,
@@ -104,11 +110,7 @@ class Verdict:
         """Why the check fails, one line each; empty if it passes."""
         if not self.stalls:
             return [*self.violations, "no stalled write to check"]
-        shares = {
-            "root_right_share": self.root_right_share,
-            "precision": self.precision,
-            "recall": self.recall,
-        }
+        shares = {name: getattr(self, name) for name in SHARES}
         low = [
             f"{name} {'unknown' if share is None else format(share, '.4f')} < {least:g}"
             for name, share in shares.items()
@@ -152,7 +154,7 @@ def check(answer: Answer) -> Verdict:
     elif lost:
         verdict.notes.append(f"{path.name}: the injector lost {lost} records")
     verdict.violations += _unasked(answer, records.rows)
-    truth = _Truth(records.rows)
+    truth = Truth(records.rows, answer.stream)
     verdict.add_all(answer.gathered(Question(Judged, (truth,))))
     return verdict
 
@@ -185,95 +187,35 @@ def _device_of(answer: Answer, disk: str | None) -> str | None:
     return dev if isinstance(dev, str) else None
 
 
-class _Cover:
-    """The union of time windows, searched by bisection."""
-
-    def __init__(self, windows: Iterable[Window]) -> None:
-        merged: list[Window] = []
-        for start, end in sorted(windows):
-            if merged and start <= merged[-1][1]:
-                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-            else:
-                merged.append((start, end))
-        self._windows = merged
-        lengths = (end - start for start, end in merged)
-        self._before = list(accumulate(lengths, initial=0))
-
-    def common_ns(self, window: Window) -> int:
-        """How much of a window is covered."""
-        start, end = window
-        return max(0, self._until_ns(end) - self._until_ns(start))
-
-    def _until_ns(self, t_ns: int) -> int:
-        """How much is covered before a time."""
-        at = bisect_right(self._windows, t_ns, key=_start) - 1
-        if at < 0:
-            return 0
-        start, end = self._windows[at]
-        return self._before[at] + min(t_ns, end) - start
-
-
-_start = itemgetter(0)
-
-
-class _Truth:
-    """The injected delays, by submitter and in total."""
-
-    def __init__(self, rows: Sequence[BioDelay]) -> None:
-        self.submitter_delayed = all(row.mode in SUBMITTER_DELAYED for row in rows)
-        self.every = _Cover(map(_window, rows))
-        windows: dict[int | None, list[Window]] = {}
-        for row in rows:
-            windows.setdefault(row.tid, []).append(_window(row))
-        self.by_tid = {tid: _Cover(own) for tid, own in windows.items()}
-
-    def of_ns(self, leaf: Part, window: Window) -> int:
-        """How much of a window the delays of this leaf's task cover."""
-        if not self.submitter_delayed:
-            return self.every.common_ns(window)
-        own = self.by_tid.get(leaf.task.tid)
-        return own.common_ns(window) if own else 0
-
-    def main_submitter(self, window: Window) -> int | None:
-        """The submitter whose delays cover most of a window."""
-        covers = {tid: own.common_ns(window) for tid, own in self.by_tid.items()}
-        return max(covers, key=lambda tid: covers[tid], default=None)
-
-
-def _window(row: BioDelay) -> Window:
-    return row.t_ns, row.t_ns + row.dur_ns
-
-
 class Judged(Verdict):
     """The numbers of all chains, compared with the injector's record."""
 
-    def __init__(self, truth: _Truth) -> None:
+    def __init__(self, truth: Truth) -> None:
         super().__init__()
-        self._truth: _Truth | None = truth
+        self._truth: Truth | None = truth
 
     def add(self, chain: Chain, source: Source) -> None:
         """Add one write's numbers."""
         truth = self._truth
         assert truth is not None
         write = chain.write
-        window = (write.t_ns, write.t_ns + write.dur_ns)
-        injected_ns = truth.every.common_ns(window)
-        attributed_ns = right_ns = 0
+        injected_ns = truth.every.common_ns((write.t_ns, write.t_ns + write.dur_ns))
+        attributed_ns = 0
         for leaf in chain.leaves():
             if leaf.start_ns is None:
                 continue
-            end_ns = leaf.start_ns + leaf.dur_ns
-            common_ns = truth.of_ns(leaf, (leaf.start_ns, end_ns))
+            window = (leaf.start_ns, leaf.start_ns + leaf.dur_ns)
+            own_ns = truth.of_ns(leaf.submitter, window)
             if leaf.kind == c.RUNQUEUE and truth.submitter_delayed:
                 # The injector counts until its task runs again; that is not the delay.
-                injected_ns -= common_ns
+                injected_ns -= own_ns
             elif leaf.cls == c.DEVICE_IO and leaf.explained:
                 attributed_ns += leaf.dur_ns
-                right_ns += common_ns
+                self.covered_ns += truth.every.common_ns(window)
+                self.right_ns += own_ns
         self.stalls += 1
         self.attributed_ns += attributed_ns
         self.injected_ns += injected_ns
-        self.right_ns += right_ns
         self.errors_ns.append(abs(attributed_ns - injected_ns))
         caused = injected_ns >= CAUSE_SHARE * write.dur_ns
         if _is_right(chain, source.roots, truth, caused):
@@ -295,31 +237,20 @@ class Judged(Verdict):
         self.add_all(other)
 
 
-def _is_right(chain: Chain, roots: Roots, truth: _Truth, caused: bool) -> bool:
-    """Whether the main root is the delayed task if a delay was the cause, and no device
-    if not."""
-    blamed = _blamed_tid(chain, roots)
-    if not caused:
-        return blamed is None or (
-            truth.submitter_delayed and blamed not in truth.by_tid
-        )
-    if not truth.submitter_delayed:
-        return blamed is not None
-    write = chain.write
-    window = (write.t_ns, write.t_ns + write.dur_ns)
-    return blamed is not None and blamed == truth.main_submitter(window)
-
-
-def _blamed_tid(chain: Chain, roots: Roots) -> int | None:
-    """The task of the main root if that is the device, else None."""
+def _is_right(chain: Chain, roots: Roots, truth: Truth, caused: bool) -> bool:
+    """Whether the main root is the device, for a submitter whose I/O was delayed then,
+    where a delay was the cause; and is not where none was.
+    """
     main = next(iter(largest_first(roots.of(chain).items())), None)
     if main is None or main.cls != c.DEVICE_IO:
-        return None
-    sums: Counter[int] = Counter()
+        return not caused
+    blamed_ns = delayed_ns = 0
     for leaf in chain.leaves():
-        if roots.leaf(chain, leaf) == main:
-            sums[leaf.task.tid] += leaf.dur_ns
-    return sums.most_common(1)[0][0]
+        if leaf.start_ns is not None and roots.leaf(chain, leaf) == main:
+            window = (leaf.start_ns, leaf.start_ns + leaf.dur_ns)
+            blamed_ns += leaf.dur_ns
+            delayed_ns += truth.of_ns(leaf.submitter, window)
+    return (delayed_ns >= CAUSE_SHARE * blamed_ns) == caused
 
 
 def lines(verdict: Verdict, path: Path, least: float) -> Iterator[str]:
@@ -327,7 +258,7 @@ def lines(verdict: Verdict, path: Path, least: float) -> Iterator[str]:
     row = verdict.as_json()
     failures = verdict.failures(least)
     yield f"{'FAILED' if failures else 'agrees'}: {path}, at least {least:g} wanted"
-    for name in ("stalls", "root_right_share", "precision", "recall"):
+    for name in ("stalls", *SHARES):
         yield f"  {name:<22} {row[name]}"
     for name in ("attribution_error_ns", "attribution_error_max_ns"):
         value = row[name]

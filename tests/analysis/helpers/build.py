@@ -102,6 +102,26 @@ class Events:
         self.rows.append(row | more)
         return len(self.rows)
 
+    def io(
+        self, tid: int, at_ms: float, dur_ms: float, comm: str, stack: str = "none"
+    ) -> None:
+        """One bio that a task submitted; a worker's has a stack."""
+        self.rows.append(
+            {
+                "ev": "io",
+                "t_ns": START_NS + int(at_ms * MS),
+                "dur_ns": int(dur_ms * MS),
+                "tid": tid,
+                "pid": tid,
+                "comm": comm,
+                "dev": "254:16",
+                "op": "write",
+                "sector": 4242,
+                "bytes": 4096,
+                "kstack": STACKS[stack],
+            }
+        )
+
     def lost(self, count: int, what: str = "events", why: str = "too slow") -> None:
         """A `lost` event."""
         row = {"ev": "lost", "t_ns": START_NS, "count": count, "what": what, "why": why}

@@ -146,6 +146,22 @@ STACKS: dict[str, list[str]] = {
     "unlocks": frames("folio_unlock", *_FLUSH),
     "rwsem_up": frames("rwsem_wake", "up_write", "ext4_buffered_write_iter", *_WRITE),
     "timer": frames("process_timeout", "call_timer_fn", "handle_softirqs"),
+    "flusher_submits": frames("submit_bio", "ext4_io_submit@ext4", *_FLUSH),
+    "log_submits": frames(
+        "submit_bio", "xlog_sync@xfs", "xlog_cil_push_work@xfs", "process_one_work"
+    ),
+    "loop_submits": frames("submit_bio", "loop_process_work@loop", "process_one_work"),
+    "none": [],
+    "own_writeback": frames(
+        *_SLEEP,
+        "io_schedule",
+        "folio_wait_bit_common",
+        "folio_wait_writeback",
+        "__filemap_fdatawait_range",
+        "file_write_and_wait_range",
+        "ext4_sync_file@ext4",
+        "__x64_sys_fsync",
+    ),
     "completion": frames("end_buffer_write_sync", "bio_endio", "virtblk_done"),
     "xfs_log_space": frames(
         *_SLEEP,

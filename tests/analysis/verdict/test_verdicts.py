@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import build
+from chains import IRQ
 from writestall.cli.main import main
 
 Capture = pytest.CaptureFixture[str]
@@ -56,15 +57,35 @@ def test_check_fails_on_the_wrong_time(tmp_path: Path, capsys: Capture) -> None:
     assert status == 1 and row["precision"] == 0
 
 
-def test_check_in_defer_mode_asks_for_the_device(
-    tmp_path: Path, capsys: Capture
+@pytest.mark.parametrize(("tid", "share"), [(253, 1), (9, 0)])
+def test_check_asks_for_the_submitter_in_defer_mode(
+    tmp_path: Path, capsys: Capture, tid: int, share: int
 ) -> None:
-    """The submitter continues: any task that waits for the device is right."""
+    """The submitter continues and its bios are delayed: they are still its own."""
     defer = [
-        row | {"mode": "defer", "tid": 9} if "tid" in row else row for row in TRUTH
+        row | {"mode": "defer", "tid": tid} if "tid" in row else row for row in TRUTH
     ]
     status, row = checked(tmp_path, defer, capsys)
-    assert status == 0 and row["root_right_share"] == 1
+    assert status == 1 - share
+    assert row["root_right_share"] == row["owner_right_share"] == share
+
+
+@pytest.mark.parametrize(("tid", "status"), [(77, 0), (300, 1)])
+def test_check_knows_whose_pages_a_write_waited_for(
+    tmp_path: Path, capsys: Capture, tid: int, status: int
+) -> None:
+    """An io event names the flusher; a delay of the writer's own bios is none of it."""
+    ev = build.Events()
+    ev.io(77, 0, 299, "kworker/u8:3", "flusher_submits")
+    ev.block(300, 10, 289, "page_writeback", IRQ, "completion", ctx="softirq")
+    ev.write(300, 10, 289, 289)
+    comm = {77: "kworker/u8:3", 300: "latwriter"}[tid]
+    truth = [build.bio_delay(0, 299, tid, comm) | {"mode": "defer"}]
+    scenario = build.manifest()["scenario"] | {"inject": [{"submitter": comm}]}
+    run = build.run_dir(tmp_path / "run", ev.end(), truth=truth, scenario=scenario)
+    assert main(["check", str(run), "--json"]) == status
+    row = json.loads(capsys.readouterr().out)
+    assert row["owner_right_share"] == 1 - status
 
 
 def test_check_tells_the_delay_from_the_wait_for_a_cpu(

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""submissions: find who submitted the I/O that ended a wait."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from writestall.chain.parts import Task, task_of
+from writestall.classify.endings import is_server
+from writestall.events.contract import Io
+
+# From bio_endio() to the wake-up of who waits for the bio, in one interrupt: it may
+# end the writeback of hundreds of folios first (mm/filemap.c, folio_end_writeback()).
+SOON_NS = 1_000_000
+# From the end of a stacked disk's worker's bio to that of the last of those it was
+# submitted for: drivers/block/loop.c, lo_complete_rq() ends a request's bios in turn.
+BELOW_NS = 10_000_000
+
+
+class Submission(Struct, frozen=True, gc=False):
+    """An I/O of a task, in flight from t_ns to end_ns; `id` is its event's."""
+
+    id: int
+    task: Task
+    t_ns: int
+    end_ns: int
+
+
+class Submissions:
+    """The slow I/Os of a run, sorted by their end."""
+
+    def __init__(self, ios: Sequence[tuple[int, Io]]) -> None:
+        self._ios = ios
+        self._ends_ns = array("q", (io.end_ns for _, io in ios))
+
+    def ended(self, end_ns: int, within_ns: int = SOON_NS) -> Submission | None:
+        """The last I/O that was done by that time, unless it was done long before.
+
+        A stacked disk's is done with the one that its worker submitted for it to the
+        disk below: that one is told, as the last of its kind within the other's time.
+        """
+        at = bisect_right(self._ends_ns, end_ns) - 1
+        if at < 0 or self._ends_ns[at] < end_ns - within_ns:
+            return None
+        below = self._below(at)
+        return self._submission(at if below is None else below)
+
+    def _below(self, upper: int) -> int | None:
+        """The I/O of a stacked disk's worker that was submitted for another's."""
+        begun_ns, ended_ns = self._ios[upper][1].t_ns, self._ends_ns[upper]
+        at = upper
+        while at >= 0 and self._ends_ns[at] >= ended_ns - BELOW_NS:
+            io = self._ios[at][1]
+            if io.t_ns >= begun_ns and is_server(io.kstack):
+                return at
+            at -= 1
+        return None
+
+    def _submission(self, at: int) -> Submission:
+        id, io = self._ios[at]
+        return Submission(id, task_of(io.tid, io.comm, io.kstack), io.t_ns, io.end_ns)

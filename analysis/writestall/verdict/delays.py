@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""delays: the injected delays of a run, by time and by submitter."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from operator import itemgetter
+
+from writestall.chain.parts import Task
+from writestall.classify.owners import owner_name
+from writestall.events.contract import Io
+from writestall.events.stream import Stream
+from writestall.verdict.truth import BioDelay
+
+Window = tuple[int, int]
+_Submitter = tuple[int, frozenset[str]]  # thread id, and what it acts for
+_WORKER = re.compile("kworker/")
+# From submit_bio() to the injector, on an emulated machine.
+_SAME_NS = 1_000_000
+# In these modes the submitter itself is delayed, until it runs again.
+SUBMITTER_DELAYED = frozenset(("sleep", "spin"))
+
+
+class Cover:
+    """The union of time windows, searched by bisection."""
+
+    def __init__(self, windows: Iterable[Window]) -> None:
+        merged: list[Window] = []
+        for start, end in sorted(windows):
+            if merged and start <= merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+            else:
+                merged.append((start, end))
+        self._windows = merged
+        lengths = (end - start for start, end in merged)
+        self._before = list(accumulate(lengths, initial=0))
+
+    def common_ns(self, window: Window) -> int:
+        """How much of a window is covered."""
+        start, end = window
+        return max(0, self._until_ns(end) - self._until_ns(start))
+
+    def _until_ns(self, t_ns: int) -> int:
+        """How much is covered before a time."""
+        at = bisect_right(self._windows, t_ns, key=_start) - 1
+        if at < 0:
+            return 0
+        start, end = self._windows[at]
+        return self._before[at] + min(t_ns, end) - start
+
+
+_start = itemgetter(0)
+
+
+class Truth:
+    """The injected delays, of all submitters and of each.
+
+    A submitter is its thread. A worker, or one that no event names, is any thread that
+    acts for the same: all work of the XFS log is the XFS log's. What a kernel worker
+    acted for then, its io event tells, else the stacks of its sleeps at any time.
+    """
+
+    def __init__(self, rows: Sequence[BioDelay], stream: Stream) -> None:
+        self.submitter_delayed = all(row.mode in SUBMITTER_DELAYED for row in rows)
+        self.every = Cover(map(_window, rows))
+        self._windows: dict[_Submitter, list[Window]] = {}
+        acting = _Acting(stream)
+        for row in rows:
+            key = (row.tid or 0, acting.names(row))
+            self._windows.setdefault(key, []).append(_window(row))
+        self._covers: dict[Task, Cover] = {}
+
+    def of_ns(self, submitter: Task, window: Window) -> int:
+        """How much of a window the delays of a submitter cover."""
+        cover = self._covers.get(submitter)
+        if cover is None:
+            cover = self._covers[submitter] = self._cover(submitter)
+        return cover.common_ns(window)
+
+    def _cover(self, submitter: Task) -> Cover:
+        return Cover(
+            window
+            for (tid, names), windows in self._windows.items()
+            if _is_same(submitter, tid, names)
+            for window in windows
+        )
+
+
+def _is_same(submitter: Task, tid: int, names: frozenset[str]) -> bool:
+    """Whether a thread, which acts for these, is a submitter or acts for the same."""
+    if submitter.tid and not _WORKER.match(submitter.comm):
+        return tid == submitter.tid
+    return submitter.name in names
+
+
+class _Acting:
+    """What the threads of a stream act for."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._ever: dict[int, set[str]] = {}
+        for like in stream.blocks.likes:
+            name = owner_name(like.kstack, like.comm or "?")
+            self._ever.setdefault(like.tid, set()).add(name)
+        self._ios: dict[int, list[Io]] = {}
+        for _, io in sorted(stream.ios, key=lambda row: row[1].t_ns):
+            self._ios.setdefault(io.tid, []).append(io)
+
+    def names(self, row: BioDelay) -> frozenset[str]:
+        """What a delayed bio's submitter acted for: one name if its event is there."""
+        comm, own = row.comm or "?", self._ios.get(row.tid or 0, [])
+        # submit_bio() comes first, then the injector.
+        at = bisect_right(own, row.t_ns, key=_begun) - 1
+        if at >= 0 and row.t_ns - own[at].t_ns < _SAME_NS:
+            return frozenset((owner_name(own[at].kstack, comm),))
+        ever = self._ever.get(row.tid or 0, set())
+        return frozenset((*ever, owner_name((), comm)))
+
+
+def _window(row: BioDelay) -> Window:
+    return row.t_ns, row.t_ns + row.dur_ns
+
+
+def _begun(io: Io) -> int:
+    return io.t_ns
