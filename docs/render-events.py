@@ -51,7 +51,8 @@ class Contract:
     def _described(self, name: str, form: Form) -> str:
         """Render a field as its name, its words, what it means and what it has."""
         form = self._followed(form)
-        words = ", ".join(f"`{word}`" for word in form.get("enum", []) if word)
+        listed = [] if "$comment" in form else form.get("enum", [])
+        words = ", ".join(f"`{word}`" for word in listed if word)
         inner = form.get("items", {}).get("properties", {})
         parts = ", ".join(self._described(*item) for item in inner.items())
         said = "; ".join(filter(None, (words, form.get("description"))))

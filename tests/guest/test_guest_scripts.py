@@ -56,6 +56,7 @@ ON_EVERY_KERNEL = {
     "delays-only-the-submitter.sh",
     "drills-down-to-the-lock.py",
     "engines-agree.py",
+    "every-call-is-listed.py",
     "fsync-waits-for-what-is-deferred.sh",
     "page-locks-are-counted.py",
     "plain-commands-run.py",
@@ -91,6 +92,7 @@ NOT_COUNTED = {"survives-arming-under-load.py"}
 # Tests that take minutes have their own machine: on a shared one they would delay the
 # end of all tests.
 OWN_MACHINE = {
+    "every-call-is-listed.py",
     "says-the-arguments.py",
     "survives-arming-under-load.py",
     "undoes-every-step.py",

@@ -10,7 +10,9 @@ from typing import Any, cast
 
 import pytest
 
-from launcher.rows import CALLS, FIELDS, Rows
+from launcher.calls import CALLS, NAMES, masks, path_told
+from launcher.errors import TraceError
+from launcher.rows import BELOW, FIELDS, Rows
 from launcher.symbols import KernelSymbols
 from support import PROJECT
 
@@ -34,11 +36,48 @@ def known_calls() -> set[str]:
     return set(definitions["call_name"]["enum"])
 
 
-def test_both_engines_call_things_by_the_names_of_the_contract() -> None:
-    tapset = (PROJECT / "stap/tapset").glob("*.stp")
-    kinds = r"\{ \"(\w+)\", [\w-]+, CL_"
-    found = {name for path in tapset for name in re.findall(kinds, path.read_text())}
-    assert found == set(CALLS.values()) == known_calls()
+def test_calls_have_the_names_of_the_contract() -> None:
+    assert set(CALLS) == set(NAMES.values()) == known_calls()
+
+
+def test_both_engines_ask_for_the_same_functions() -> None:
+    tapset = (PROJECT / "stap/tapset/inflight.stp").read_text()
+    found: dict[str, tuple[str, ...]] = {}
+    for call, function in re.findall(r"\{ \"(\w+)\", \"(\w+\+)\" \}", tapset):
+        found[call] = (*found.get(call, ()), function)
+    assert found == BELOW
+
+
+def test_calls_are_chosen_by_name_and_group() -> None:
+    every = masks(",".join({row["group"] for row in CALLS.values()}))
+    assert sum(int(mask).bit_count() for mask in every.values()) == len(CALLS)
+    chosen = masks("mkdir,faults")
+    places = [at for at, name in enumerate(CALLS) if name in ("mkdir", "page_fault")]
+    assert len(places) == 2
+    for number, mask in enumerate(chosen.values()):
+        here = [at % 32 for at in places if at // 32 == number]
+        assert mask == sum(1 << bit for bit in here)
+
+
+def test_a_call_that_is_not_known_is_refused() -> None:
+    with pytest.raises(TraceError, match=r"--call mkdri: no call of a file system"):
+        masks("fsync,mkdri")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("/mnt/lab/gc.log", "lab/gc.log"),
+        ("/gc.log", "/gc.log"),
+        ("gc.log", "cwd/gc.log"),
+        ("./gc.log", "./gc.log"),
+        ("a//b/", "a/b"),
+        ("/", None),
+        ("", None),
+    ],
+)
+def test_a_path_is_told_by_its_last_names(text: str, told: str | None) -> None:
+    assert path_told(text, "cwd") == told
 
 
 @pytest.mark.parametrize(
@@ -46,11 +85,12 @@ def test_both_engines_call_things_by_the_names_of_the_contract() -> None:
     [
         ("schedule+0x1 io_write+0x2 io_issue_sqe+0x3", 1),
         ("schedule+0x1 io_fsync+0x2 io_issue_sqe+0x3", 1),
-        ("schedule+0x1 io_read+0x2 io_issue_sqe+0x3", 0),
+        ("schedule+0x1 io_read+0x2 __io_issue_sqe+0x3", 1),
+        ("schedule+0x1 io_openat2+0x2 io_issue_sqe+0x3", 1),
         ("schedule+0x1 mutex_lock+0x2", 0),
     ],
 )
-def test_io_uring_enter_is_a_write_where_it_sleeps_in_one(
+def test_io_uring_enter_is_listed_where_it_sleeps_in_a_request(
     stack: str, events: int
 ) -> None:
     rows = Rows("stalled_writes", "0", cast(KernelSymbols, Symbols()), lambda: 0)
@@ -62,6 +102,34 @@ def test_io_uring_enter_is_a_write_where_it_sleeps_in_one(
     writes = [event for event in found if event["ev"] == "write"]
     assert [event["call"] for event in writes] == ["io_uring_enter"] * events
     assert found[-1] == {"ev": "end", "t_ns": 0, "events": events, "lost": 0}
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        # by path: what the caller's memory says, and no inode
+        ({"call": 258, "name": "a/b", "ino": 7}, {"path": "a/b", "ino": None}),
+        ({"call": 258, "name": "b", "parent": "cwd"}, {"path": "cwd/b"}),
+        ({"call": 258, "name": 519 * "b"}, {"path": None}),  # cut off
+        ({"call": 258, "dev": 266338304}, {"dev": "254:0", "path": None}),
+        # by a descriptor, an empty path beside it
+        (
+            {"call": 280, "fd": 3, "name": "b", "parent": "a", "ino": 7},
+            {"path": "a/b", "ino": 7},
+        ),
+        ({"call": 26, "name": "b", "parent": "a", "ino": 7}, {"path": "a/b", "ino": 7}),
+        ({"call": 162}, {"path": None, "dev": None, "offset": None}),
+        ({"call": 0, "bytes": -4, "offset": -2}, {"bytes": None, "offset": None}),
+    ],
+)
+def test_a_call_s_file_is_what_the_row_knows(
+    row: dict[str, Any], told: dict[str, Any]
+) -> None:
+    rows = Rows("stalled_writes", "0", cast(KernelSymbols, Symbols()), lambda: 0)
+    data = {"ev": "write", "kstack": "schedule+0x1"} | CALL | row
+    (event,) = rows.events({"type": "value", "data": data})
+    assert {name: event[name] for name in told} == told
+    assert event["call"] == NAMES[row["call"]]
 
 
 @pytest.mark.parametrize("event", FIELDS)

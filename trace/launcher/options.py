@@ -9,6 +9,7 @@ import re
 import stat
 from pathlib import Path
 
+from launcher.calls import masks
 from launcher.errors import TraceError
 
 COMM_BYTES = 15  # TASK_COMM_LEN less its end (include/linux/sched.h)
@@ -23,6 +24,7 @@ OPTIONS = {
     "only_comm": "--comm",
     "only_dev": "--device",
     "only_ino": "--path",
+    **{f"only_calls_{number}": "--call" for number in range(4)},
 }
 
 
@@ -35,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--comm", metavar="NAME", help="calls of tasks of that name")
     add("--device", metavar="DEV", help="calls on its file system: 254:16, /dev/vdb")
     add("--path", type=Path, metavar="PATH", help="calls on it, or below that folder")
+    add("--call", metavar="C,C", help="these calls, or groups of them: docs/events.md")
     add("-v", dest="text", action="store_true", help="print text, not JSON")
     add("--output", type=Path, metavar="FILE", help="instead of stdout")
 
@@ -83,6 +86,8 @@ def _chosen(options: argparse.Namespace) -> dict[str, int | str]:
         chosen["only_comm"] = options.comm
     if options.device is not None:
         chosen["only_dev"] = _device(options.device)
+    if options.call is not None:
+        chosen |= masks(options.call)
     if options.path is not None:
         chosen |= _inode(options.path, chosen.get("only_dev"))
     return chosen

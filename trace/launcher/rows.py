@@ -9,35 +9,20 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from launcher import TREE
+from launcher.calls import NAMES, by_path, path_told
 from launcher.symbols import KernelSymbols, user_stack
 
 Row = dict[str, Any]
 Event = dict[str, Any]
 Field = Callable[[Any, KernelSymbols], Any]
 
-# x86-64's system calls (arch/x86/entry/syscalls/syscall_64.tbl); 1000 and an
-# IORING_OP_ (linux/io_uring.h); 2000 and an IOCB_CMD_ (linux/aio_abi.h), or nothing
-# where io_submit(2) was given several kinds.
-CALLS = {
-    1: "write",
-    18: "pwrite64",
-    20: "writev",
-    74: "fsync",
-    75: "fdatasync",
-    296: "pwritev",
-    328: "pwritev2",
-    426: "io_uring_enter",
-    1002: "io_uring_writev",
-    1003: "io_uring_fsync",
-    1005: "io_uring_write_fixed",
-    1023: "io_uring_write",
-    1061: "io_uring_writev_fixed",
-    2000: "io_submit",
-    2001: "aio_write",
-    2002: "aio_fsync",
-    2003: "aio_fdatasync",
-    2008: "aio_writev",
+# Where a call must sleep to be one; both go by the rules of stap/tapset/inflight.stp:
+# io_uring_enter(2) in a request that it tries itself, and a fault in its handler.
+BELOW = {
+    "io_uring_enter": ("io_write+", "io_read+", "io_fsync+", "io_issue_sqe+"),
+    "page_fault": ("handle_mm_fault+",),
 }
+MOST_PATH_BYTES = 519  # max_strlen of stalled_writes.bt, less its end
 # What page_locks says by numbers: PG_locked, PG_writeback; journals.bt's phases.
 BITS = {0: "lock"}
 PHASES = (None, "running", "locking", "flushing", "logging", "finishing")
@@ -58,7 +43,7 @@ class Exact(int):
 def _known(value: Any, _: KernelSymbols) -> int | None:
     if isinstance(value, Exact):
         return int(value)
-    return None if int(value) == UNKNOWN else int(value)
+    return None if int(value) < 0 else int(value)
 
 
 def _text(value: Any, _: KernelSymbols) -> str:
@@ -90,7 +75,7 @@ def _phase(value: Any, _: KernelSymbols) -> str | None:
 
 
 def _call(value: Any, _: KernelSymbols) -> str:
-    return CALLS[int(value)]
+    return NAMES[int(value)]
 
 
 def _device(value: Any, _: KernelSymbols) -> str | None:
@@ -135,6 +120,8 @@ def _complete_write(row: Row) -> Row:
     derived: Row = {"dur_ns": int(row["end_ns"]) - int(row["t_ns"])}
     if "exact_ret" in row:  # seen on return: a negative errno too
         derived["ret"] = Exact(row["exact_ret"])
+    if by_path(NAMES[int(row["call"])]) and int(row["fd"]) == UNKNOWN:
+        return derived | {"ino": UNKNOWN, "path": _path_told(row)}
     if row["name"]:
         return derived | {"path": f"{row['parent']}/{row['name']}"}
     # no file behind the descriptor
@@ -143,6 +130,14 @@ def _complete_write(row: Row) -> Row:
 
 def _complete_io(row: Row) -> Row:
     return {"dur_ns": int(row["ended_ns"]) - int(row["t_ns"])}
+
+
+def _path_told(row: Row) -> str:
+    """Folder and name of a call without a descriptor; empty where it was cut off."""
+    text = row["name"]
+    if len(text.encode(errors="surrogateescape")) >= MOST_PATH_BYTES:
+        return ""
+    return path_told(text, row["parent"]) or ""
 
 
 def _complete_commit(row: Row) -> Row:
@@ -181,14 +176,10 @@ def _complete(row: Row) -> Row:
     return flat | derive(flat) if derive else flat
 
 
-def _writes(event: Event) -> bool:
-    """False for an io_uring_enter(2) that did not fall asleep in a write or a sync.
-
-    It tries what it submits itself first; which request that is, nothing tells.
-    """
-    return event.get("call") != "io_uring_enter" or any(
-        frame.startswith(("io_write+", "io_fsync+")) for frame in event["kstack"]
-    )
+def _is_meant(event: Event) -> bool:
+    """False for a call that did not fall asleep where it must, by BELOW."""
+    below = BELOW.get(event.get("call", ""))
+    return below is None or any(frame.startswith(below) for frame in event["kstack"])
 
 
 class Rows:
@@ -246,7 +237,7 @@ class Rows:
             event = {"ev": data["ev"]} | {
                 name: read(flat[name], self.symbols) for name, read in fields
             }
-            if _writes(event):
+            if _is_meant(event):
                 self._printed += 1
                 yield event
             else:

@@ -14,12 +14,13 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from writestall.events.calls import GROUPS, NO_SYSTEM_CALLS
+
 # CLOCK_MONOTONIC and durations in ns: not negative, within a signed 64-bit integer.
 Ns = Annotated[int, Meta(ge=0, le=2**62)]
 Count = Annotated[int, Meta(ge=0)]
 Stack = tuple[str, ...]
-# How a Write's `call` begins if it is no system call.
-REQUESTS = ("io_uring_write", "io_uring_fsync", "aio_")
+WRITES = frozenset((*GROUPS["writes"], *GROUPS["syncs"]))
 
 
 class Begin(Struct, tag_field="ev", tag="begin", frozen=True, gc=False):
@@ -51,7 +52,7 @@ class Block(Struct, tag_field="ev", tag="block", frozen=True, gc=False):
 
 
 class Write(Struct, tag_field="ev", tag="write", frozen=True, gc=False):
-    """One write(2)-family call or request that stalled, from first sleep to last."""
+    """One call of a file system or request that stalled, from first sleep to last."""
 
     t_ns: Ns
     dur_ns: Ns
@@ -75,7 +76,12 @@ class Write(Struct, tag_field="ev", tag="write", frozen=True, gc=False):
     def name(self) -> str:
         """What was called: `fsync(2)`, or a request, `io_uring_write`."""
         call = self.call or "write"
-        return call if call.startswith(REQUESTS) else f"{call}(2)"
+        return call if call in NO_SYSTEM_CALLS else f"{call}(2)"
+
+    @property
+    def writes(self) -> bool:
+        """Whether it writes, or waits for what was written."""
+        return (self.call or "write") in WRITES
 
 
 class Io(Struct, tag_field="ev", tag="io", frozen=True, gc=False):
