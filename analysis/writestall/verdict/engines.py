@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from writestall.chain.answers import own_writes
 from writestall.common.errors import WritestallError
+from writestall.events.calls import GROUPS
 from writestall.events.contract import ClientWrite, Write
 from writestall.events.rows import read_client
 from writestall.events.run_directory import ENGINES, RunDir
@@ -160,7 +161,7 @@ def _pair_one(
     tids = {row.tid for row in rows}
     seen = set()
     for _, write in stream.writes:
-        if write.tid not in tids or write.call in ("fsync", "fdatasync"):
+        if write.tid not in tids or (write.call or "write") not in GROUPS["writes"]:
             continue
         at = match(write, rows)
         if at is None:
