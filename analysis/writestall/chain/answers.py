@@ -176,8 +176,15 @@ def _scenario_name(run: RunDir) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def answer(run: RunDir, wanted_engine: str | None, every: bool = False) -> Answer:
+def answer(
+    run: RunDir,
+    wanted_engine: str | None,
+    every: bool = False,
+    calls: frozenset[str] | None = None,
+) -> Answer:
     """Explains a run's stalled writes, those to its own disk unless `every` is wanted.
+
+    `calls` are the names of those that are wanted, None of all.
 
     Raises WritestallError where there is nothing to explain.
     """
@@ -185,6 +192,8 @@ def answer(run: RunDir, wanted_engine: str | None, every: bool = False) -> Answe
     stream = read_stream(run.events(engine))
     notes = run.notes + _gaps(stream)
     writes = stream.writes if every else own_writes(run, stream, notes)
+    if calls is not None:
+        writes = [row for row in writes if (row[1].call or "write") in calls]
     found = Answer(run, engine, stream, writes, notes=notes)
     found.latencies, problems = read_latencies(run.path / "writer.hlog")
     found.notes += [] if is_unrecorded(run) else _told(problems)

@@ -28,9 +28,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--log", metavar="FILE", help=log)
     add("--write", type=positive, metavar="N", help="show only the Nth slowest write")
     add("--top", type=positive, default=5, metavar="K", help="show K chains (5)")
+    other = "print the stacks of sleeps in calls that are not listed"
+    add("--other", action="store_true", help=other)
     page = f"also write the page {report.NAME} into the run"
     add("--report", action="store_true", help=page)
     options.add_all(parser)
+    options.add_call(parser)
     options.add_json(parser)
     options.add_engine(parser)
 
@@ -87,6 +90,11 @@ def _run(args: argparse.Namespace, kind: str) -> int:
         answer = options.read_answer(args, run)
     if run.bare:
         _print_kind(str(args.run), kind)
+    if args.other:
+        from writestall.report import text
+
+        options.print_lines(text.others(answer))
+        return options.ANSWERED
     count = len(answer.writes)
     if args.write is not None and not 1 <= args.write <= count:
         raise WritestallError(f"--write {args.write}: this run has 1 to {count}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from writestall.common.errors import WritestallError
 from writestall.common.files import save
 from writestall.common.units import printable
+from writestall.events.calls import GROUPS
 from writestall.export.formats import load
 
 if TYPE_CHECKING:
@@ -60,6 +61,27 @@ def add_all(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help=what)
 
 
+def calls(text: str) -> frozenset[str]:
+    """An argument type: names of calls and groups, with commas between."""
+    chosen = set()
+    for word in text.split(","):
+        names = GROUPS.get(word, (word,))
+        if not any(names[0] in group for group in GROUPS.values()):
+            groups = ", ".join(GROUPS)
+            raise argparse.ArgumentTypeError(
+                f"{word}: no call of a file system; docs/events.md lists them, or give"
+                f" a group: {groups}"
+            )
+        chosen |= set(names)
+    return frozenset(chosen)
+
+
+def add_call(parser: argparse.ArgumentParser) -> None:
+    """Add --call."""
+    what = "only these calls, or groups of them: docs/events.md lists both"
+    parser.add_argument("--call", type=calls, metavar="C,C", help=what)
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add --json."""
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -94,7 +116,8 @@ def read_answer(args: argparse.Namespace, run: RunDir | None = None) -> Answer:
     from writestall.events import run_directory
 
     run = run or run_directory.open_run(args.run)
-    return answers.answer(run, args.engine, getattr(args, "all", False))
+    every, only = getattr(args, "all", False), getattr(args, "call", None)
+    return answers.answer(run, args.engine, every, only)
 
 
 def show(

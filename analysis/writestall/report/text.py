@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,10 +14,14 @@ from writestall.chain.parts import INFERRED, WAIT, Chain, Part, Task
 from writestall.chain.roots import Root
 from writestall.classify import classes as c
 from writestall.common.units import many, ms, percent, shares
+from writestall.events.calls import GROUPS
 from writestall.events.hlog import Latencies
+from writestall.events.other_sleeps import other_sleeps
 
 LEFT_COLUMN = 74
 CONVOY_NAMES = 3
+CALL_NAMES = 3
+_KNOWN = frozenset(name for names in GROUPS.values() for name in names)
 
 
 def report(
@@ -28,6 +33,7 @@ def report(
     """
     yield from losses(answer)
     yield sentence(answer)
+    yield from others_line(answer)
     yield from (f"note: {note}" for note in answer.notes)
     groups: Sequence[Convoy] = answer.convoys
     if only is not None:
@@ -71,9 +77,48 @@ def sentence(answer: Answer) -> str:
         return f"No write stalled for {ms(limit)} or more{slowest_text}."
     root, ns = main_root(answer.all_roots)
     return (
-        f"{many(count, 'write')} stalled, worst {ms(answer.longest_ns)}; "
+        f"{_stalled(answer)}; "
         f"{percent(ns, answer.stall_ns)} of that time {_phrase(root)}."
     )
+
+
+def _stalled(answer: Answer) -> str:
+    """Count the stalled calls: writes, if all are, else calls and what they were."""
+    count, worst = len(answer.writes), f"stalled, worst {ms(answer.longest_ns)}"
+    if all(write.writes for _, write in answer.writes):
+        return f"{many(count, 'write')} {worst}"
+    kinds = Counter(
+        write.name if (write.call or "write") in _KNOWN else "unknown"
+        for _, write in answer.writes
+    ).most_common()
+    told = [f"{number} {name}" for name, number in kinds[:CALL_NAMES]]
+    rest = sum(number for _, number in kinds[CALL_NAMES:])
+    told += [f"{rest} others"] if rest else []
+    return f"{many(count, 'call')} {worst} ({', '.join(told)})"
+
+
+def others_line(answer: Answer) -> Iterator[str]:
+    """Sum the long sleeps of programs that are in no call listed; nothing if none."""
+    found = other_sleeps(answer.stream)
+    if found:
+        longest_ns = max(row.longest_ns for row in found)
+        yield (
+            f"{sum(row.dur_ns for row in found) / 1e9:.1f} s of sleeps in other calls, "
+            f"the longest {ms(longest_ns)}; explain --other shows where"
+        )
+
+
+def others(answer: Answer) -> Iterator[str]:
+    """Yield the stacks of sleeps in other calls, the most time first."""
+    found = other_sleeps(answer.stream)
+    if not found:
+        yield "No program slept for as long as a stall outside the calls listed."
+    for row in found:
+        yield (
+            f"{many(row.count, 'sleep')}, {ms(row.dur_ns)} in sum, the longest "
+            f"{ms(row.longest_ns)}: {', '.join(row.comms)}"
+        )
+        yield from (f"    {frame}" for frame in row.stack)
 
 
 def main_root(roots: dict[Root, int]) -> tuple[Root, int]:

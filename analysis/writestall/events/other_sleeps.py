@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""other_sleeps: find the long sleeps of programs that belong to no traced call.
+
+What hurts in a call that the tracers do not know, or were told to leave out, is in no
+write's duration; here it is in sum.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from writestall.events.contract import Block
+from writestall.events.stream import Stream
+
+# Where a program enters the kernel (arch/x86/entry/entry_64.S; do_syscall_64() and
+# exc_page_fault() are next); workers of io_uring's begin as kernel threads do, and have
+# the name of their program's thread (io_uring/io-wq.c, io_wq_worker()). A kernel
+# thread's sleep is no call.
+_ENTRIES = ("entry_SYSCALL", "do_syscall_64", "asm_exc_", "exc_page_fault")
+_WORKER = "iou-wrk-"
+
+
+@dataclass(slots=True)
+class OtherSleeps:
+    """Sleeps on one stack.
+
+    comms  the names of the tasks, in the order they came
+    """
+
+    stack: tuple[str, ...]
+    count: int = 0
+    dur_ns: int = 0
+    longest_ns: int = 0
+    comms: list[str] = field(default_factory=list)
+
+    def add(self, block: Block, dur_ns: int) -> None:
+        """Take a sleep in."""
+        self.count += 1
+        self.dur_ns += dur_ns
+        self.longest_ns = max(self.longest_ns, dur_ns)
+        comm = block.comm or "?"
+        if comm not in self.comms:
+            self.comms.append(comm)
+
+
+def other_sleeps(stream: Stream) -> list[OtherSleeps]:
+    """Return the sleeps of programs that were stalls of no call, the most time first.
+
+    A stall is as long as the tracer's; without its `begin` line nothing is known.
+    """
+    limit_ns = stream.begin.stall_ns if stream.begin else 0
+    if not limit_ns:
+        return []
+    calls = _Calls(stream)
+    found: dict[tuple[str, ...], OtherSleeps] = {}
+    for place, like in _long_sleeps(stream, limit_ns):
+        blocks = stream.blocks
+        if calls.cover(like.tid, blocks.t_ns[place]):
+            continue
+        of_stack = found.setdefault(like.kstack, OtherSleeps(like.kstack))
+        of_stack.add(like, blocks.dur_ns[place])
+    return sorted(found.values(), key=lambda row: -row.dur_ns)
+
+
+def _long_sleeps(stream: Stream, limit_ns: int) -> Iterator[tuple[int, Block]]:
+    """Yield the places and kinds of sleeps of programs that reach the limit."""
+    blocks = stream.blocks
+    likes = [like if _is_program(like) else None for like in blocks.likes]
+    for place, dur_ns in enumerate(blocks.dur_ns):
+        if dur_ns >= limit_ns:
+            like = likes[blocks.kinds[place]]
+            if like is not None:
+                yield place, like
+
+
+def _is_program(like: Block) -> bool:
+    if (like.comm or "").startswith(_WORKER):
+        return True
+    return any(frame.startswith(_ENTRIES) for frame in like.kstack)
+
+
+class _Calls:
+    """The times of each task's calls, which do not overlap."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._spans: dict[int, list[tuple[int, int]]] = {}
+        for _, write in stream.writes:
+            span = write.t_ns, write.t_ns + write.dur_ns
+            self._spans.setdefault(write.tid, []).append(span)
+
+    def cover(self, tid: int, t_ns: int) -> bool:
+        """Whether a task is in a call at that time."""
+        spans = self._spans.get(tid, [])
+        at = bisect_right(spans, (t_ns, 1 << 63)) - 1
+        return at >= 0 and t_ns < spans[at][1]
