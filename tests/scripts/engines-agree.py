@@ -96,7 +96,7 @@ def clear(events: list[lab.Event]) -> list[lab.Event]:
 
 
 def test(options: argparse.Namespace) -> None:
-    limit = ("--stall-us", str(STALL_US))
+    limit = ("--stall-us", str(STALL_US), "--call", "writes")
     with (
         lab.disk() as disk,
         lab.tracing(options.modules, lab.ENGINES, *limit) as tracers,

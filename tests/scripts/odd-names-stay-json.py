@@ -37,9 +37,10 @@ def write_named(path: bytes, comm: bytes) -> None:
 
 
 def test(options: argparse.Namespace) -> None:
+    writes = ("--stall-us", "50000", "--call", "writes")
     with (
         lab.disk() as disk,
-        lab.tracing(options.modules, lab.serving(), "--stall-us", "50000") as tracers,
+        lab.tracing(options.modules, lab.serving(), *writes) as tracers,
     ):
         folder = os.fsencode(lab.MOUNT) + b"/" + FOLDER
         Path(os.fsdecode(folder)).mkdir()

@@ -216,7 +216,9 @@ def check(tracer: lab.Tracer, disk: lab.Disk, wanted: list[dict[str, object]]) -
     events = [
         event
         for event in tracer.stop()
-        if event["ev"] == "write" and event["dev"] in (disk.dev, None)
+        if event["ev"] == "write"
+        and event["dev"] in (disk.dev, None)
+        and event["tid"] != os.getpid()  # what made the files
     ]
     who = tracer.engine
     found = [event["call"] for event in events]

@@ -135,7 +135,7 @@ CHECKS = {"stalled_writes": check_sleeps, "slow_writes": check_exactness}
 
 def test(options: argparse.Namespace) -> None:
     modules: Path = options.modules
-    limit = ("--stall-us", str(STALL_US))
+    limit = ("--stall-us", str(STALL_US), "--call", "writes,syncs")
     for script in CHECKS:
         with (
             lab.disk() as disk,
