@@ -53,7 +53,7 @@ def other_sleeps(stream: Stream) -> list[OtherSleeps]:
     limit_ns = stream.begin.stall_ns if stream.begin else 0
     if not limit_ns:
         return []
-    calls = _Calls(stream)
+    calls = Calls(stream)
     found: dict[tuple[str, ...], OtherSleeps] = {}
     for place, like in _long_sleeps(stream, limit_ns):
         blocks = stream.blocks
@@ -81,7 +81,7 @@ def _is_program(like: Block) -> bool:
     return any(frame.startswith(_ENTRIES) for frame in like.kstack)
 
 
-class _Calls:
+class Calls:
     """The times of each task's calls, which do not overlap."""
 
     def __init__(self, stream: Stream) -> None:

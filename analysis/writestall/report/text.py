@@ -11,6 +11,7 @@ from writestall.chain.answers import Answer, Convoy
 from writestall.chain.collect import Chains
 from writestall.chain.merge import merged, unqueued
 from writestall.chain.parts import INFERRED, WAIT, Chain, Part, Task
+from writestall.chain.requests import unslept
 from writestall.chain.roots import Root
 from writestall.classify import classes as c
 from writestall.common.units import many, ms, percent, shares
@@ -34,6 +35,7 @@ def report(
     yield from losses(answer)
     yield sentence(answer)
     yield from others_line(answer)
+    yield from requests_line(answer)
     yield from (f"note: {note}" for note in answer.notes)
     groups: Sequence[Convoy] = answer.convoys
     if only is not None:
@@ -105,6 +107,19 @@ def others_line(answer: Answer) -> Iterator[str]:
         yield (
             f"{sum(row.dur_ns for row in found) / 1e9:.1f} s of sleeps in other calls, "
             f"the longest {ms(longest_ns)}; explain --other shows where"
+        )
+
+
+def requests_line(answer: Answer) -> Iterator[str]:
+    """Count the long I/Os that no call listed slept for; nothing if none."""
+    found = unslept(answer.stream)
+    if found:
+        longest_ns = max(row.longest_ns for row in found)
+        of = ", ".join(f"{row.count} of {row.comm}" for row in found[:CALL_NAMES])
+        count = many(sum(row.count for row in found), "slow I/O")
+        yield (
+            f"{count} that no call listed waited for, the longest "
+            f"{ms(longest_ns)}: {of}"
         )
 
 

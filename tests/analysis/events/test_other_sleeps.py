@@ -102,3 +102,21 @@ def test_calls_are_chosen(run: Path, words: str, first: str, capsys: Capture) ->
 def test_an_unknown_call_is_refused(run: Path, capsys: Capture) -> None:
     line = refused(["explain", str(run), "--call", "fsync,opne"], capsys)
     assert "opne: no call of a file system" in line
+
+
+def test_slow_ios_that_no_task_slept_for_are_counted(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """Direct requests of AIO's: their submitter goes on, their bios are told."""
+    events = build.Events()
+    events.io(300, 0, 400, "fio")
+    events.io(300, 5, 90, "fio")
+    events.io(300, 6, 40, "fio")  # shorter than a stall
+    events.io(200, 20, 70, "latwriter")  # its fsync waits for it
+    events.io(77, 0, 300, "kworker/u8:3", "flusher_submits")
+    events.io(253, 0, 300, "jbd2/vdb-8")
+    events.write(200, 10, 90, 80, call="fsync")
+    run = build.run_dir(tmp_path / "run", events.end())
+    assert main(["explain", str(run)]) == 0
+    line = "2 slow I/Os that no call listed waited for, the longest 400 ms: 2 of fio"
+    assert line in capsys.readouterr().out.splitlines()
