@@ -56,7 +56,6 @@ ON_EVERY_KERNEL = {
     "delays-only-the-submitter.sh",
     "drills-down-to-the-lock.py",
     "engines-agree.py",
-    "every-call-is-listed.py",
     "fsync-waits-for-what-is-deferred.sh",
     "page-locks-are-counted.py",
     "plain-commands-run.py",
