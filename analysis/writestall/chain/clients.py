@@ -10,19 +10,19 @@ traced write, and so to its chain, by thread and time.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from writestall.chain.answers import Answer
 from writestall.chain.parts import Chain
 from writestall.chain.roots import Root
+from writestall.common.windows import Window, common_ns, window_of
 from writestall.events.application import SAFEPOINT, Application
 from writestall.events.contract import ClientWrite, Pause, Request
 from writestall.events.hlog import Latencies
 
 QUEUE, LOCK, WRITE = "queue", "lock", "write"
-Window = tuple[int, int]
 T = TypeVar("T")
 
 
@@ -37,7 +37,9 @@ class Stop:
     @property
     def covered_ns(self) -> int:
         """How much of the pause its write took."""
-        return _common_ns(_window(self.pause), _window(self.write)) if self.write else 0
+        if self.write is None:
+            return 0
+        return common_ns(window_of(self.pause), window_of(self.write))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,26 +62,20 @@ class Delay:
         return longest_part(self.request)
 
 
-def _window(row: Any) -> Window:
-    return row.t_ns, row.t_ns + row.dur_ns
-
-
-def _common_ns(a: Window, b: Window) -> int:
-    return max(0, min(a[1], b[1]) - max(a[0], b[0]))
-
-
-def _most_common(rows: Iterable[T], window: Window, window_of: Any) -> T | None:
+def _most_common(
+    rows: Iterable[T], window: Window, place: Callable[[T], Window]
+) -> T | None:
     """The row that shares most time with a window, None where none does."""
     best, best_ns = None, 0
     for row in rows:
-        if (ns := _common_ns(window_of(row), window)) > best_ns:
+        if (ns := common_ns(place(row), window)) > best_ns:
             best, best_ns = row, ns
     return best
 
 
 def _chain_of(answer: Answer, tid: int, window: Window) -> Chain | None:
     own = (row for row in answer.writes if row[1].tid == tid)
-    row = _most_common(own, window, lambda row: _window(row[1]))
+    row = _most_common(own, window, lambda row: window_of(row[1]))
     return answer.chains.of([row])[0] if row else None
 
 
@@ -96,10 +92,10 @@ def longest_logging_ns(answer: Answer) -> int:
 
 
 def _stop(answer: Answer, app: Application, pause: Pause) -> Stop:
-    window = _window(pause)
+    window = window_of(pause)
     own = (write for write in app.writes if write.tid == pause.tid)
     chain = _chain_of(answer, pause.tid, window)
-    return Stop(pause, _most_common(own, window, _window), chain)
+    return Stop(pause, _most_common(own, window, window_of), chain)
 
 
 def longest_part(request: Request) -> str:

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from writestall.classify import classes as c
 from writestall.classify.frames import parse_stack
+from writestall.classify.owners import STACKED
 from writestall.classify.rules.block import SUBMIT
 from writestall.classify.rules.file_systems import XFS_BUFFER
 from writestall.classify.stack import FOREIGN, Verdict
@@ -45,12 +46,11 @@ _RELEASE = re.compile(
     r"|up_(read|write)|_*up|rwsem_wake\w*|_*mutex_unlock\w*|wake_up_bit"
     r"|_*wake_up(_common)?(_lock)?|wake_q\w*|complete(_all)?|_*wake_up_\w+"
 )
-# Workers that submit a stacked disk's bios to the disk below: drivers/block/loop.c
-# (loop_queue_work() before 5.15, loop_thread() before 4.0), drivers/md/dm-crypt.c,
-# dm-delay.c, raid1.c, raid10.c, raid5.c.
+# Workers that submit a stacked disk's bios to the disk below; those of
+# drivers/md/dm-delay.c have no name of their own.
 _SERVER = re.compile(
-    r"loop_(process|queue)_work|loop_thread|dmcrypt_write|kcryptd_\w+"
-    r"|flush_(delayed|expired)_bios\w*|flush_worker_fn|raid(1|10|5)d|raid5_do_work"
+    "|".join(functions for _, functions, _ in STACKED)
+    + r"|flush_(delayed|expired)_bios\w*|flush_worker_fn"
 )
 
 

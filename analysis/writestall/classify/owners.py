@@ -16,6 +16,14 @@ from writestall.classify.stack import role
 
 JBD2 = "jbd2"
 WRITEBACK = "writeback"
+# Who submits a stacked disk's bios to the disk below: drivers/block/loop.c
+# (loop_queue_work() before 5.15, loop_thread() before 4.0), drivers/md/dm-crypt.c,
+# raid1.c, raid10.c, raid5.c.
+STACKED: tuple[tuple[str, str, str], ...] = (
+    ("the loop worker", r"loop_(process|queue)_work|loop_thread", r"loop\d+"),
+    ("the dm-crypt worker", r"dmcrypt_write|kcryptd_\w+", r"dmcrypt_write/.+"),
+    ("the md thread", r"raid(1|10|5)d|raid5_do_work", r"md\d+_.+"),
+)
 # The first row whose functions or names of tasks fit.
 _OWNERS: tuple[tuple[str, str, str], ...] = (
     # fs/jbd2/journal.c kjournald2(), "jbd2/%s"
@@ -32,11 +40,7 @@ _OWNERS: tuple[tuple[str, str, str], ...] = (
     ("the btrfs transaction", r"transaction_kthread", r"btrfs-transac.*"),
     # fs/f2fs/checkpoint.c issue_checkpoint_thread(), "f2fs_ckpt-%u:%u"
     ("the f2fs checkpoint", r"issue_checkpoint_thread", r"f2fs_ckpt.*"),
-    # drivers/block/loop.c, drivers/md/dm-crypt.c, md.c: who submits a stacked disk's
-    # bios to the disk below
-    ("the loop worker", r"loop_(process|queue)_work|loop_thread", r"loop\d+"),
-    ("the dm-crypt worker", r"dmcrypt_write|kcryptd_\w+", r"dmcrypt_write/.+"),
-    ("the md thread", r"raid(1|10|5)d|raid5_do_work", r"md\d+_.+"),
+    *STACKED,
 )
 _PATTERNS = tuple(
     (name, re.compile(functions), re.compile(comms))

@@ -19,13 +19,13 @@ from typing import Any
 
 from writestall.chain.answers import Answer
 from writestall.chain.parts import Chain
+from writestall.common.windows import Cover, Window, common_ns, window_of
 from writestall.events.application_clock import Complaint
 from writestall.events.application_complaints import Complaints
 from writestall.events.contract import Write
 
 OWN, BEHIND, ELSEWHERE = "own", "behind", "elsewhere"
 Row = tuple[int, Write]
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +134,9 @@ class Joins:
             if _end_ns(row[1]) <= window[1] and not _is_fringe(row, window, slack_ns)
         ]
         own = [row for row in near if _is_own(complaint, row[1])]
-        own_ns = min(complaint.dur_ns, _covered_ns([_span(r) for r in own], window))
+        own_ns = min(complaint.dur_ns, _covered_ns(own, window))
         others = [row for row in near if row not in own and self._is_waited(row[1])]
-        all_ns = _covered_ns([_span(row) for row in (*own, *others)], window)
+        all_ns = _covered_ns((*own, *others), window)
         behind_ns = min(complaint.dur_ns, all_ns) - own_ns
         ordered = (_longest_first(rows, window) for rows in (own, others))
         return Joined(complaint, own_ns, max(behind_ns, 0), *ordered)
@@ -145,7 +145,7 @@ class Joins:
     def _starts(self) -> list[int]:
         return [write.t_ns for _, write in self._answer.writes]
 
-    def _within(self, window: Span) -> list[Row]:
+    def _within(self, window: Window) -> list[Row]:
         """Stalled calls that share time with a window."""
         first = bisect_left(self._starts, window[0] - self._answer.longest_ns)
         last = bisect_left(self._starts, window[1])
@@ -169,10 +169,10 @@ class Joins:
         return write.comm in self._complaints.comms or write.pid in self._pids
 
 
-def _is_fringe(row: Row, window: Span, slack_ns: int) -> bool:
+def _is_fringe(row: Row, window: Window, slack_ns: int) -> bool:
     """Whether a call shares no more with a window than the log's clock may be off."""
-    common_ns = _common_ns(_span(row), window)
-    return common_ns < row[1].dur_ns and common_ns <= 2 * slack_ns
+    shared_ns = common_ns(window_of(row[1]), window)
+    return shared_ns < row[1].dur_ns and shared_ns <= 2 * slack_ns
 
 
 def _is_own(complaint: Complaint, write: Write) -> bool:
@@ -185,26 +185,13 @@ def _end_ns(write: Write) -> int:
     return write.t_ns + write.dur_ns
 
 
-def _span(row: Row) -> Span:
-    return row[1].t_ns, _end_ns(row[1])
+def _covered_ns(rows: Iterable[Row], window: Window) -> int:
+    """How much of a window the calls cover together."""
+    return Cover(window_of(write) for _, write in rows).common_ns(window)
 
 
-def _common_ns(a: Span, b: Span) -> int:
-    return max(0, min(a[1], b[1]) - max(a[0], b[0]))
-
-
-def _covered_ns(spans: Iterable[Span], window: Span) -> int:
-    """How much of a window the spans cover together."""
-    covered_ns, at_ns = 0, window[0]
-    for start_ns, end_ns in sorted(spans):
-        rest = max(start_ns, at_ns), min(end_ns, window[1])
-        covered_ns += max(0, rest[1] - rest[0])
-        at_ns = max(at_ns, rest[1])
-    return covered_ns
-
-
-def _longest_first(rows: list[Row], window: Span) -> tuple[Row, ...]:
-    return tuple(sorted(rows, key=lambda row: -_common_ns(_span(row), window)))
+def _longest_first(rows: list[Row], window: Window) -> tuple[Row, ...]:
+    return tuple(sorted(rows, key=lambda row: -common_ns(window_of(row[1]), window)))
 
 
 def joins(answer: Answer) -> Joins | None:

@@ -5,54 +5,21 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
-from itertools import accumulate
-from operator import itemgetter
+from collections.abc import Sequence
 
 from writestall.chain.parts import Task
 from writestall.classify.owners import owner_name
+from writestall.common.windows import Cover, Window, window_of
 from writestall.events.contract import Io
 from writestall.events.stream import Stream
 from writestall.verdict.truth import BioDelay
 
-Window = tuple[int, int]
 _Submitter = tuple[int, frozenset[str]]  # thread id, and what it acts for
 _WORKER = re.compile("kworker/")
 # From submit_bio() to the injector, on an emulated machine.
 _SAME_NS = 1_000_000
 # In these modes the submitter itself is delayed, until it runs again.
 SUBMITTER_DELAYED = frozenset(("sleep", "spin"))
-
-
-class Cover:
-    """The union of time windows, searched by bisection."""
-
-    def __init__(self, windows: Iterable[Window]) -> None:
-        merged: list[Window] = []
-        for start, end in sorted(windows):
-            if merged and start <= merged[-1][1]:
-                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-            else:
-                merged.append((start, end))
-        self._windows = merged
-        lengths = (end - start for start, end in merged)
-        self._before = list(accumulate(lengths, initial=0))
-
-    def common_ns(self, window: Window) -> int:
-        """How much of a window is covered."""
-        start, end = window
-        return max(0, self._until_ns(end) - self._until_ns(start))
-
-    def _until_ns(self, t_ns: int) -> int:
-        """How much is covered before a time."""
-        at = bisect_right(self._windows, t_ns, key=_start) - 1
-        if at < 0:
-            return 0
-        start, end = self._windows[at]
-        return self._before[at] + min(t_ns, end) - start
-
-
-_start = itemgetter(0)
 
 
 class Truth:
@@ -65,12 +32,12 @@ class Truth:
 
     def __init__(self, rows: Sequence[BioDelay], stream: Stream) -> None:
         self.submitter_delayed = all(row.mode in SUBMITTER_DELAYED for row in rows)
-        self.every = Cover(map(_window, rows))
+        self.every = Cover(map(window_of, rows))
         self._windows: dict[_Submitter, list[Window]] = {}
         acting = _Acting(stream)
         for row in rows:
             key = (row.tid or 0, acting.names(row))
-            self._windows.setdefault(key, []).append(_window(row))
+            self._windows.setdefault(key, []).append(window_of(row))
         self._covers: dict[Task, Cover] = {}
 
     def of_ns(self, submitter: Task, window: Window) -> int:
@@ -117,10 +84,6 @@ class _Acting:
             return frozenset((owner_name(own[at].kstack, comm),))
         ever = self._ever.get(row.tid or 0, set())
         return frozenset((*ever, owner_name((), comm)))
-
-
-def _window(row: BioDelay) -> Window:
-    return row.t_ns, row.t_ns + row.dur_ns
 
 
 def _begun(io: Io) -> int:

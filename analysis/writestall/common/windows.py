@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""windows: stretches of time, what two of them share, and what many cover together.
+
+A window is half open, [start, end), in ns.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from itertools import accumulate
+from operator import itemgetter
+from typing import Protocol
+
+Window = tuple[int, int]
+_start = itemgetter(0)
+
+
+class Timed(Protocol):
+    """An event with a start and a duration, in ns."""
+
+    @property
+    def t_ns(self) -> int: ...
+    @property
+    def dur_ns(self) -> int: ...
+
+
+def window_of(row: Timed) -> Window:
+    """The window of an event."""
+    return row.t_ns, row.t_ns + row.dur_ns
+
+
+def common_ns(a: Window, b: Window) -> int:
+    """How much time two windows share."""
+    return max(0, min(a[1], b[1]) - max(a[0], b[0]))
+
+
+class Cover:
+    """The union of time windows, searched by bisection."""
+
+    def __init__(self, windows: Iterable[Window]) -> None:
+        merged: list[Window] = []
+        for start, end in sorted(windows):
+            if merged and start <= merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+            else:
+                merged.append((start, end))
+        self._windows = merged
+        lengths = (end - start for start, end in merged)
+        self._before = list(accumulate(lengths, initial=0))
+
+    def common_ns(self, window: Window) -> int:
+        """How much of a window is covered."""
+        start, end = window
+        return max(0, self._until_ns(end) - self._until_ns(start))
+
+    def _until_ns(self, t_ns: int) -> int:
+        """How much is covered before a time."""
+        at = bisect_right(self._windows, t_ns, key=_start) - 1
+        if at < 0:
+            return 0
+        start, end = self._windows[at]
+        return self._before[at] + min(t_ns, end) - start
