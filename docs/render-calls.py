@@ -12,7 +12,6 @@ of them differs.
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 import textwrap
@@ -20,7 +19,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-TREE = Path(__file__).resolve().parents[1]
+import rendering
+
 TABLE = Path("docs/calls.toml")
 STAP = Path("stap/tapset/call_table.stp")
 BPF = Path("bpf/lib/call_table.bt")
@@ -173,27 +173,5 @@ def rendered(tree: Path) -> dict[Path, str]:
     }
 
 
-def main(argv: list[str], tree: Path = TREE) -> int:
-    """Write the files, or name those that differ."""
-    about = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=about)
-    parser.add_argument("--check", action="store_true", help="write nothing")
-    options = parser.parse_args(argv)
-    found = rendered(tree)
-    stale = {
-        path
-        for path, text in found.items()
-        if not (tree / path).exists() or (tree / path).read_text() != text
-    }
-    if not options.check:
-        for path in stale:
-            (tree / path).write_text(found[path])
-    elif stale:
-        names = " ".join(map(str, sorted(stale)))
-        print(f"{names}: differ from {TABLE}; run docs/render-calls.py")
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(rendering.main(__doc__, TABLE, rendered))

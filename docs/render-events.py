@@ -12,14 +12,14 @@ default: streams of older tracers lack it.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
 from pathlib import Path
 from typing import Any
 
-TREE = Path(__file__).resolve().parents[1]
+import rendering
+
 SCHEMA = Path("docs/events.schema.json")
 PAGE = Path("docs/events.md")
 RECORDS = Path("analysis/writestall/events/contract.py")
@@ -107,23 +107,5 @@ def rendered(tree: Path) -> dict[Path, str]:
     }
 
 
-def main(argv: list[str], tree: Path = TREE) -> int:
-    """Write the files, or name those that differ."""
-    about = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=about)
-    parser.add_argument("--check", action="store_true", help="write nothing")
-    options = parser.parse_args(argv)
-    found = rendered(tree)
-    stale = {path for path, text in found.items() if (tree / path).read_text() != text}
-    if not options.check:
-        for path in stale:
-            (tree / path).write_text(found[path])
-    elif stale:
-        names = " ".join(map(str, sorted(stale)))
-        print(f"{names}: differ from {SCHEMA}; run docs/render-events.py")
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(rendering.main(__doc__, SCHEMA, rendered))

@@ -5,10 +5,9 @@ the contract and in the records, and that a new call comes into all of them."""
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
+
+import render
 
 from support import PROJECT
 
@@ -24,42 +23,28 @@ PROGRAM = "docs/render-calls.py"
 NEW = 'quotactl = { nr = 179, group = "attributes", name = 2 }\n'
 
 
-def run(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(tree / PROGRAM), *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def copy(tree: Path) -> Path:
-    for name in (*FILES, TABLE, PROGRAM):
-        (tree / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(PROJECT / name, tree / name)
-    return tree
-
-
 def test_the_tables_are_those_of_the_list() -> None:
-    done = run(PROJECT, "--check")
+    done = render.run(PROJECT, PROGRAM, "--check")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_a_new_call_comes_into_all(tmp_path: Path) -> None:
-    tree = copy(tmp_path)
+    tree = render.copy(tmp_path, (*FILES, TABLE, PROGRAM))
     table = tree / TABLE
     table.write_text(table.read_text().replace("ioctl = {", f"{NEW}ioctl = {{"))
-    done = run(tree, "--check")
+    done = render.run(tree, PROGRAM, "--check")
     assert done.returncode == 1
     assert all(name in done.stdout for name in FILES)
-    assert run(tree).returncode == 0
+    assert render.run(tree, PROGRAM).returncode == 0
     for name in FILES:
         assert len(re.findall(r"\bquotactl\b", (tree / name).read_text())) == 1, name
     # the second argument, si, is word 13 of struct pt_regs, in the bits of `name`
     bpf = (tree / "bpf/lib/call_table.bt").read_text()
     assert "@calls[(int64)179] = (uint64)0x4000d000;" in bpf
-    assert run(tree, "--check").returncode == 0
+    assert render.run(tree, PROGRAM, "--check").returncode == 0
 
 
 def test_no_unknown_word_writes(tmp_path: Path) -> None:
-    tree = copy(tmp_path)
+    tree = render.copy(tmp_path, (*FILES, TABLE, PROGRAM))
     (tree / FILES[1]).write_text("changed")
-    for words, status in ((["--help"], 0), (["--nonsense"], 2), (["word"], 2)):
-        assert run(tree, *words).returncode == status
-    assert (tree / FILES[1]).read_text() == "changed"
+    render.assert_no_unknown_word_writes(tree, PROGRAM, FILES[1])
