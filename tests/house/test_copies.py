@@ -7,6 +7,7 @@ repro/ and trace/ run in guests and on hosts without analysis/ and without each 
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 from pathlib import Path
 
@@ -14,6 +15,8 @@ import pytest
 
 from drill.sleeps import PUT_TO_SLEEP
 from driver import artefacts as lab_artefacts
+from driver import own_command
+from labrun.comparison import of_command
 from labrun.crash.records import Kept
 from labrun.errors import RefusedError
 from labrun.injectors import biodelay
@@ -46,6 +49,20 @@ def test_the_drill_down_trims_no_function_that_rules_look_for(kind: str) -> None
     the drill-down also runs where there are no rules."""
     for name in form.SLEEPS[kind]:
         assert not PUT_TO_SLEEP.fullmatch(name.removesuffix("*")), name
+
+
+def test_the_lab_hands_on_every_option_of_a_command() -> None:
+    """The host's parser and that of the machine, which makes the scenario."""
+    parser = argparse.ArgumentParser()
+    of_command.arguments(parser)
+    metavars = {
+        action.option_strings[0].removeprefix("--"): action.metavar
+        for action in parser._actions
+    }
+    for name, (metavar, _) in own_command.SCENARIO.items():
+        assert metavars.pop(name) == metavar
+    # The driver hands on --packages as a need of the machine's.
+    assert set(metavars) == {"-h", "packages", "print"}
 
 
 def test_both_refuse_what_is_not_a_block_device(tmp_path: Path) -> None:
