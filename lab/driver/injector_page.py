@@ -21,6 +21,8 @@ COARSE_NS = 10_000_000  # from here on a jiffy is no longer most of an error
 TIMES_BETTER = 5
 # Of the unloaded IOPS, what must be left.
 FLOORS = {"disarmed": 0.98, "armed, nothing matches": 0.95}
+# Of one CPU, what a heartbeat a second may take.
+MOST_OF_A_CPU = 0.0001
 UNLOADED, TRAP = "unloaded", "empty kprobe"
 
 
@@ -105,6 +107,18 @@ def cost_claims(rounds: Sequence[dict[str, float]]) -> Iterator[Claim]:
         )
 
 
+def heartbeat_claim(attribute_writes_ns: dict[str, float]) -> Claim:
+    """That a heartbeat a second takes next to nothing, as it does not run the guard."""
+    beat_ns, device_ns = (attribute_writes_ns[x] for x in ("heartbeat_ms", "device"))
+    share = beat_ns / 1e9
+    return Claim(
+        f"a heartbeat takes {duration(beat_ns)} of a CPU, which is {beat_ns / device_ns:.2f} of"
+        f" a write of `device`; one a second takes {share:.5%} of a CPU, at most"
+        f" {MOST_OF_A_CPU:.2%}",
+        share <= MOST_OF_A_CPU,
+    )
+
+
 def duration(ns: float) -> str:
     """1234567 to `1.23 ms`: three digits that count, with their unit."""
     for unit, of_ns in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
@@ -140,7 +154,11 @@ def _cost_rows(rounds: Sequence[dict[str, float]]) -> Iterator[list[str]]:
 def claims(result: dict[str, Any]) -> list[Claim]:
     """Everything that is promised."""
     found = errors(result["accuracy"])
-    return [*accuracy_claims(found), *cost_claims(result["cost"])]
+    return [
+        *accuracy_claims(found),
+        *cost_claims(result["cost"]),
+        heartbeat_claim(result["attribute_writes_ns"]),
+    ]
 
 
 def page(result: dict[str, Any], machine: dict[str, Any]) -> str:

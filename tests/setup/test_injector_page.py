@@ -44,6 +44,7 @@ def result(ours_ns: int, theirs_ns: int, delay_ns: int = MS) -> dict[str, Any]:
             for told_ns, off_ns in ((0, 0), (delay_ns, error_ns))
         ],
         "cost": [GOOD],
+        "attribute_writes_ns": {"heartbeat_ms": 10.0 * US, "device": 40.0 * US},
     }
 
 
@@ -89,6 +90,15 @@ def test_a_disk_that_lost_too_much_is_told(name: str) -> None:
     measured["cost"] = [GOOD | {name: 940.0}]
     (text,) = unmet(measured)
     assert text.startswith(f"{name}: 0.940 of the unloaded IOPS")
+
+
+@pytest.mark.parametrize("beat_ns, met", [(100.0 * US, True), (101.0 * US, False)])
+def test_a_heartbeat_that_costs_too_much_is_told(beat_ns: float, met: bool) -> None:
+    told = injector_page.heartbeat_claim(
+        {"heartbeat_ms": beat_ns, "device": 2 * beat_ns}
+    )
+    assert told.met == met
+    assert "which is 0.50 of a write of `device`" in told.text
 
 
 def test_the_page_shows_what_is_not_supported_and_what_was_not_met() -> None:

@@ -31,6 +31,7 @@ def main() -> None:
             cost.arms(biodelay, options.build / "empty_probe.ko", options.disk),
             2 * options.rounds,
         )
+        attribute_writes_ns = cost.attribute_writes_ns(biodelay)
         print(f"cost: {time.monotonic() - begun_s:.0f} s", flush=True)
         arms = accuracy.measure(injectors(biodelay), options.rounds)
     print(f"all: {time.monotonic() - begun_s:.0f} s", flush=True)
@@ -40,6 +41,7 @@ def main() -> None:
         "rounds": options.rounds,
         "accuracy": arms,
         "cost": costs,
+        "attribute_writes_ns": attribute_writes_ns,
     }
     options.out.write_text(json.dumps(result) + "\n")
 
