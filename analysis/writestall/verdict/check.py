@@ -21,8 +21,10 @@ from writestall.chain.roots import Roots, largest_first
 from writestall.classify import classes as c
 from writestall.common.errors import WritestallError
 from writestall.events.run_directory import RunDir
+from writestall.verdict import witness
 from writestall.verdict.delays import Truth
 from writestall.verdict.truth import BioDelay, read_truth
+from writestall.verdict.witness import OTHER
 
 RECORD = "truth.jsonl"
 SHARES = ("root_right_share", "owner_right_share", "precision", "recall")
@@ -35,7 +37,9 @@ class Verdict:
     """How right an answer is; shares are 0 to 1, None if there is nothing to compare.
 
     `errors_ns` has as many entries as `stalls`; `wrong` are the writes with a wrong
-    root, as (t_ns, line). `violations` are delays that no rule asked for.
+    root, as (t_ns, line). `violations` are delays that no rule asked for. `holders` is
+    the time, in ns, that waits took for locks which named their owner, by class of the
+    wait and how it compares with the holder of the answer (witness.py).
     """
 
     stalls: int = 0
@@ -48,6 +52,7 @@ class Verdict:
     wrong: list[tuple[int, str]] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    holders: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     @property
     def root_right_share(self) -> float | None:
@@ -71,6 +76,15 @@ class Verdict:
         """Share of the injected stall time that is attributed to the device."""
         return _share(self.right_ns, self.injected_ns)
 
+    @property
+    def holder_right_share(self) -> float | None:
+        """Share of the waits for locks that named their owner whose holder is that
+        task, or one that it passed the lock on to.
+        """
+        other_ns = sum(ns for (_, how), ns in self.holders.items() if how == OTHER)
+        named_ns = self.holders.total()
+        return _share(named_ns - other_ns, named_ns)
+
     def add_all(self, other: Verdict) -> None:
         """Add the numbers of other chains."""
         self.stalls += other.stalls
@@ -81,6 +95,7 @@ class Verdict:
         self.right_ns += other.right_ns
         self.errors_ns += other.errors_ns
         self.wrong += other.wrong
+        self.holders += other.holders
 
     @property
     def wrong_lines(self) -> list[str]:
@@ -96,6 +111,8 @@ class Verdict:
             "owner_right_share": _rounded(self.owner_right_share),
             "precision": _rounded(self.precision),
             "recall": _rounded(self.recall),
+            "holder_right_share": _rounded(self.holder_right_share),
+            "holders_ns": witness.by_class(self.holders),
             "attribution_error_ns": mean_ns,
             "attribution_error_max_ns": max(self.errors_ns, default=None),
             "attributed_ns": self.attributed_ns,
@@ -213,6 +230,7 @@ class Judged(Verdict):
                 attributed_ns += leaf.dur_ns
                 self.covered_ns += truth.every.common_ns(window)
                 self.right_ns += own_ns
+        self.holders += witness.compared(chain)
         self.stalls += 1
         self.attributed_ns += attributed_ns
         self.injected_ns += injected_ns
