@@ -234,7 +234,7 @@ class Explainer:
         best = self._asked(wait, case, self._link(wait), _ENDED_IT)
         if best.explained_ns >= enough_ns:
             return best
-        if case.owner and case.waker != case.owner:
+        if case.owner:
             parts = self._doings(case.owner, wait)
             answer = wait.over(parts, case.owner, SEEN, _NAMED)
             if answer.explained_ns > best.explained_ns:

@@ -24,10 +24,11 @@ from writestall.events.run_directory import RunDir
 from writestall.verdict import witness
 from writestall.verdict.delays import Truth
 from writestall.verdict.truth import BioDelay, read_truth
-from writestall.verdict.witness import OTHER
 
 RECORD = "truth.jsonl"
 SHARES = ("root_right_share", "owner_right_share", "precision", "recall")
+# None on kernels that do not tell what lock a task sleeps on.
+LOCK_SHARES = ("holder_right_share", "lock_seen_share")
 # An injected delay is the cause of a stall if it covers this share of it.
 CAUSE_SHARE = 0.5
 
@@ -38,8 +39,7 @@ class Verdict:
 
     `errors_ns` has as many entries as `stalls`; `wrong` are the writes with a wrong
     root, as (t_ns, line). `violations` are delays that no rule asked for. `holders` is
-    the time, in ns, that waits took for locks which named their owner, by class of the
-    wait and how it compares with the holder of the answer (witness.py).
+    what witness.compared() returns.
     """
 
     stalls: int = 0
@@ -52,7 +52,7 @@ class Verdict:
     wrong: list[tuple[int, str]] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    holders: Counter[tuple[str, str]] = field(default_factory=Counter)
+    holders: witness.Holders = field(default_factory=Counter)
 
     @property
     def root_right_share(self) -> float | None:
@@ -81,9 +81,14 @@ class Verdict:
         """Share of the waits for locks that named their owner whose holder is that
         task, or one that it passed the lock on to.
         """
-        other_ns = sum(ns for (_, how), ns in self.holders.items() if how == OTHER)
-        named_ns = self.holders.total()
-        return _share(named_ns - other_ns, named_ns)
+        right = witness.SAME, witness.PASSED_ON
+        return witness.share(self.holders, right, (*right, witness.OTHER))
+
+    @property
+    def lock_seen_share(self) -> float | None:
+        """Share of the waits for locks that the kernel told whose holder is seen."""
+        seen = witness.SAME, witness.PASSED_ON, witness.RELEASED
+        return witness.share(self.holders, seen, witness.HOWS)
 
     def add_all(self, other: Verdict) -> None:
         """Add the numbers of other chains."""
@@ -112,6 +117,7 @@ class Verdict:
             "precision": _rounded(self.precision),
             "recall": _rounded(self.recall),
             "holder_right_share": _rounded(self.holder_right_share),
+            "lock_seen_share": _rounded(self.lock_seen_share),
             "holders_ns": witness.by_class(self.holders),
             "attribution_error_ns": mean_ns,
             "attribution_error_max_ns": max(self.errors_ns, default=None),
@@ -133,6 +139,9 @@ class Verdict:
             for name, share in shares.items()
             if share is None or share < least
         ]
+        share = self.holder_right_share
+        if share is not None and share < least:
+            low.append(f"holder_right_share {share:.4f} < {least:g}")
         return self.violations + low
 
 
@@ -276,7 +285,7 @@ def lines(verdict: Verdict, path: Path, least: float) -> Iterator[str]:
     row = verdict.as_json()
     failures = verdict.failures(least)
     yield f"{'FAILED' if failures else 'agrees'}: {path}, at least {least:g} wanted"
-    for name in ("stalls", *SHARES):
+    for name in ("stalls", *SHARES, *LOCK_SHARES):
         yield f"  {name:<22} {row[name]}"
     for name in ("attribution_error_ns", "attribution_error_max_ns"):
         value = row[name]
