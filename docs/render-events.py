@@ -93,6 +93,8 @@ def _hint(name: str, form: Form) -> str:
     """Return the Python type of a field."""
     kind = form.get("type", "string")
     kind = kind if isinstance(kind, str) else kind[0]
+    if name.endswith("_at"):
+        return "Address"
     if kind == "integer":
         return "Ns" if name.endswith("_ns") else "Count" if name == "count" else "int"
     return {"string": "str", "array": "Stack"}[kind]

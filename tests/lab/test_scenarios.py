@@ -136,6 +136,9 @@ def hold_to_the_truth(lab: Lab) -> None:
     assert lab.json("summary.json")["share_explained"] >= 0.98
     verdict = json.loads(analysed("check", lab.run, "--json").stdout)
     assert verdict["root_right_share"] >= 0.99, verdict["wrong"]
+    for name in ("holder_right_share", "lock_seen_share"):
+        # none where the kernel does not tell what lock a task sleeps on
+        assert verdict[name] is None or verdict[name] >= 0.99, verdict["holders_ns"]
 
 
 @pytest.mark.skipif(not EVERY, reason="two runs each: make test-scenarios has the time")

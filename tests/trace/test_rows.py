@@ -132,6 +132,37 @@ def test_a_call_s_file_is_what_the_row_knows(
     assert event["call"] == NAMES[row["call"]]
 
 
+TASK = 0xFFFF888004B2DE80
+
+
+@pytest.mark.parametrize(
+    ("blocker", "owner", "told"),
+    [
+        (0, 0, (None, None, None, None)),
+        (TASK, TASK + 7, ("mutex", hex(TASK), "owner", 9)),
+        (TASK + 1, TASK, ("semaphore", hex(TASK), "last_holder", 9)),
+        (TASK + 2, TASK + 2, ("rwsem_read", hex(TASK), "owner", 9)),
+        (TASK + 3, TASK + 3, ("rwsem_write", hex(TASK), "reader", 9)),
+        (TASK + 3, 1, ("rwsem_write", hex(TASK), None, None)),
+        (TASK, 1, ("mutex", hex(TASK), None, None)),
+        # a number above int64 may be printed as a negative one
+        (TASK - (1 << 64), TASK - (1 << 64), ("mutex", hex(TASK), "owner", 9)),
+    ],
+)
+def test_a_lock_and_its_holder_are_what_its_words_say(
+    blocker: int, owner: int, told: tuple[str | int | None, ...]
+) -> None:
+    rows = Rows("stalled_writes", "0", cast(KernelSymbols, Symbols()), lambda: 0)
+    lock = {"blocker": blocker, "owner": owner, "holder_tid": 9, "holder_comm": "c"}
+    waker = {"waker_tid": 1, "waker_comm": "w", "waker_ctx": "task", "waker_kstack": ""}
+    data: dict[str, Any] = {"ev": "block", "t_ns": 1, "dur_ns": 1, "runq_ns": 0}
+    data |= {"tid": 5, "pid": 5, "comm": "c", "kstack": "", "lock": lock}
+    (event,) = rows.events({"type": "value", "data": data | {"waker": waker}})
+    names = ("lock", "lock_at", "holder", "holder_tid")
+    assert tuple(event[name] for name in names) == told
+    assert event["holder_comm"] == ("c" if told[3] else None)
+
+
 @pytest.mark.parametrize("event", FIELDS)
 def test_a_row_has_the_fields_of_the_contract(event: str) -> None:
     schema = json.loads(SCHEMA.read_text())["$defs"][event]

@@ -26,6 +26,9 @@ MOST_PATH_BYTES = 519  # max_strlen of stalled_writes.bt, less its end
 # What page_locks says by numbers: PG_locked, PG_writeback; journals.bt's phases.
 BITS = {0: "lock"}
 PHASES = (None, "running", "locking", "flushing", "logging", "finishing")
+# Bits 0 and 1 of task_struct.blocker (linux/hung_task.h), and what a lock's word says.
+LOCKS = ("mutex", "semaphore", "rwsem_read", "rwsem_write")
+LOCK_BITS, OWNER_BITS, READER_OWNED = 3, 7, 1
 # enum req_op (linux/blk_types.h).
 OPERATIONS = {0: "read", 1: "write", 2: "flush", 3: "discard", 9: "zeroes"}
 DEFINITIONS = json.loads((TREE / "docs/events.schema.json").read_text())["$defs"]
@@ -128,6 +131,23 @@ def _complete_write(row: Row) -> Row:
     return derived | {"path": "", "ino": UNKNOWN, "offset": UNKNOWN}
 
 
+def _complete_block(row: Row) -> Row:
+    blocker, owner = (int(row[x]) & (1 << 64) - 1 for x in ("blocker", "owner"))
+    kind, at = blocker & LOCK_BITS, blocker & ~LOCK_BITS
+    told: Row = {"lock": LOCKS[kind] if at else "", "lock_at": hex(at) if at else ""}
+    if not at or not owner & ~OWNER_BITS:
+        return told | {"holder": "", "holder_tid": UNKNOWN, "holder_comm": ""}
+    return told | {"holder": _holder(kind, owner)}
+
+
+def _holder(kind: int, owner: int) -> str:
+    """What a lock's word says of the task that it names."""
+    if LOCKS[kind] == "semaphore":
+        return "last_holder"
+    reads = LOCKS[kind] != "mutex" and owner & READER_OWNED
+    return "reader" if reads else "owner"
+
+
 def _complete_io(row: Row) -> Row:
     return {"dur_ns": int(row["ended_ns"]) - int(row["t_ns"])}
 
@@ -160,6 +180,7 @@ def _complete_page_lock(row: Row) -> Row:
 
 # The fields that follow from others.
 DERIVED: dict[str, Callable[[Row], Row]] = {
+    "block": _complete_block,
     "write": _complete_write,
     "io": _complete_io,
     "commit": _complete_commit,

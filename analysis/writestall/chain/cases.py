@@ -21,6 +21,8 @@ SUBMITTER, HOLDER, PAUSE, DEVICE, INTERRUPT, UNKNOWN = (
     "interrupt",
     "unknown",
 )
+# The word for a holder that cannot be another (docs/events.md, `holder`).
+OWNER = "owner"
 # Ended by a timer, these are their own root: the kernel pauses the task on purpose,
 # or the disk's driver keeps it.
 _PAUSES = frozenset(
@@ -49,6 +51,8 @@ class Case(Struct, frozen=True, gc=False):
     waker      who ended it, where that was a task
     completes  whoever ended it was ending an I/O
     releases   its stack shows it letting go of what was waited for
+    lock       what kind of lock it slept on, where the kernel told
+    owner      the task that this lock named as its owner when the sleep began
     own_io     it waits for what it has submitted itself, by its stack
     stack      where it slept
     """
@@ -65,6 +69,8 @@ class Case(Struct, frozen=True, gc=False):
     waker: Task | None
     completes: bool
     releases: bool
+    lock: str | None
+    owner: Task | None
     own_io: bool
     stack: tuple[Frame, ...]
 
@@ -76,6 +82,9 @@ def case_of(block: Block) -> Case:
     waker = None
     if how == e.TASK and block.waker_tid is not None:
         waker = task_of(block.waker_tid, block.waker_comm, block.waker_kstack)
+    owner = None
+    if block.holder == OWNER and block.holder_tid is not None:
+        owner = task_of(block.holder_tid, block.holder_comm, ())
     submitter = e.is_submitter(block, verdict)
     completes = e.completes_io(block, verdict)
     goes_on = _goes_on(verdict.cls, how, submitter)
@@ -92,6 +101,8 @@ def case_of(block: Block) -> Case:
         waker,
         completes,
         e.releases(block),
+        block.lock,
+        owner,
         verdict.cls == c.PAGE_WRITEBACK and e.submits_first(block),
         parse_stack(block.kstack),
     )

@@ -16,7 +16,7 @@ from writestall.chain.cases import Case
 from writestall.chain.io_holders import IoHolders
 from writestall.chain.parts import INFERRED, SEEN, WAIT, Chain, Part, Task, task_of
 from writestall.chain.submissions import Submission, Submissions
-from writestall.chain.timelines import ASLEEP, RUNQUEUE, Timelines
+from writestall.chain.timelines import ASLEEP, NO_SLEEP, RUNQUEUE, Timelines
 from writestall.chain.waits import (
     Wait,
     in_runqueue,
@@ -40,6 +40,7 @@ MAX_AGAIN = 8
 _WITH_IO = "asleep with the I/O in its hands"
 _SUBMITTED_IT = "it submitted the I/O that ended the wait"
 _ENDED_IT = "it ended the wait"
+_NAMED = "the lock named it when the wait began"
 _NO_HELP = "the wake-up did not help; this one ended the next wait for it"
 _AHEAD = "it ended the wait of one that stood before it in the queue"
 _WHY = {
@@ -230,10 +231,14 @@ class Explainer:
         meanwhile; the best explained answer counts.
         """
         case, enough_ns = wait.case, GOOD_ENOUGH * wait.dur_ns
-        link = SEEN if case.releases else INFERRED
-        best = self._asked(wait, case, link, _ENDED_IT)
+        best = self._asked(wait, case, self._link(wait), _ENDED_IT)
         if best.explained_ns >= enough_ns:
             return best
+        if case.owner:
+            parts = self._doings(case.owner, wait)
+            answer = wait.over(parts, case.owner, SEEN, _NAMED)
+            if answer.explained_ns > best.explained_ns:
+                best = answer
         for sleep, why in self._other_wakers(wait):
             by, also = self._timelines.case(sleep), (self._timelines.id(sleep),)
             answer = self._asked(wait, by, INFERRED, why, also)
@@ -242,6 +247,30 @@ class Explainer:
                 if best.explained_ns >= enough_ns:
                     break
         return best
+
+    def _link(self, wait: Wait) -> str:
+        """Whether events show that the waker held what was waited for.
+
+        They do where the lock named it, or one that it got the lock from; where the
+        lock named nobody, where its stack shows the release.
+        """
+        if wait.case.owner is None:
+            return SEEN if wait.case.releases else INFERRED
+        return SEEN if self._passed_on(wait.sleep, wait.case.owner) else INFERRED
+
+    def _passed_on(self, sleep: int, owner: Task) -> bool:
+        """Whether a lock went from its owner at the start of a sleep to the waker.
+
+        Each that had it in between had waited for it, and was woken by the one before.
+        """
+        timelines, at = self._timelines, sleep
+        lock, since_ns = timelines.lock(sleep), timelines.start_ns(sleep)
+        while (waker := timelines.case(at).waker) and waker.tid != owner.tid:
+            window = since_ns, timelines.wake_ns(at)
+            at = timelines.last_wait_for(lock, waker.tid, *window)
+            if at == NO_SLEEP:
+                return False
+        return waker is not None
 
     def _asked(
         self, wait: Wait, by: Case, link: str, why: str, also: tuple[int, ...] = ()

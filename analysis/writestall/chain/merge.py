@@ -73,6 +73,7 @@ def _merge(group: list[Part]) -> Part:
         first.kind, first.cls, dur_ns, first.task, start_ns, link, first.why,
         first.path, first.holder, tuple(dict.fromkeys(evidence)), first.explained,
         merged(below) if below else (), explained_ns, waits, first.owner, queue,
+        first.lock, first.named,
     )  # fmt: skip
 
 

@@ -52,6 +52,8 @@ class Part(Struct, frozen=True, gc=False):
     queue      tasks the lock was handed along by before its last holder had it, where
                merge.unqueued() made one part of their waits
     owner      who submitted the I/O that a device's time is, where not the task
+    lock       the kind of lock that was waited for, and `named` the task that it named
+               as its owner when the wait began, where the kernel told
     """
 
     kind: str
@@ -70,6 +72,8 @@ class Part(Struct, frozen=True, gc=False):
     waits: int = 1
     owner: Task | None = None
     queue: int = 0
+    lock: str | None = None
+    named: Task | None = None
 
     @property
     def submitter(self) -> Task:

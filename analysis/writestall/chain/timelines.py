@@ -43,6 +43,10 @@ class Timelines:
         """What is the same in all sleeps of its kind."""
         return self._cases[self._blocks.kinds[sleep]]
 
+    def lock(self, sleep: int) -> int:
+        """The address of the lock that it waited for; 0: not known."""
+        return self._blocks.locks[sleep]
+
     def start_ns(self, sleep: int) -> int:
         """When the task fell asleep."""
         return self._blocks.t_ns[sleep]
@@ -64,6 +68,13 @@ class Timelines:
         if first > own.start and self.run_ns(first - 1) > start_ns:
             first -= 1
         return range(first, bisect_left(starts, end_ns, first, own.stop))
+
+    def last_wait_for(self, lock: int, tid: int, start_ns: int, end_ns: int) -> int:
+        """A task's last sleep for a lock that was ended in the window, or NO_SLEEP."""
+        for sleep in reversed(self.sleeps(tid, start_ns, end_ns)):
+            if self.lock(sleep) == lock and self.wake_ns(sleep) < end_ns:
+                return sleep
+        return NO_SLEEP
 
     def following(self, sleep: int, limit: int) -> range:
         """The same task's next sleeps, at most `limit`, by time."""

@@ -68,6 +68,7 @@ class Wait(Struct, frozen=True, gc=False):
         return Part(
             WAIT, case.cls, self.end_ns - self.start_ns, self.task, self.start_ns, link,
             why, case.path, holder, (self.id, *also), True, tuple(parts), explained_ns,
+            lock=case.lock, named=case.owner,
         )  # fmt: skip
 
     def unknown(self, why: str) -> Part:

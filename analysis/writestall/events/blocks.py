@@ -2,7 +2,7 @@
 """blocks: keep the sleeps of a stream as columns of numbers.
 
 A run has millions of sleeps of few kinds: who slept where and who woke it stands in
-many lines. What differs are times and line numbers, and these take 36 bytes each.
+many lines. What differs are times, line numbers and locks: 44 bytes each.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from writestall.events.contract import Block
 
 UNKNOWN = -1
-_COLUMNS = ("ids", "kinds", "t_ns", "dur_ns", "runq_ns")
+_COLUMNS = ("ids", "kinds", "t_ns", "dur_ns", "runq_ns", "locks")
 # A sleep that was dropped: start in ns, line number, and that of the one kept.
 Duplicate = tuple[int, int, int]
 
@@ -27,20 +27,24 @@ class Blocks:
 
     ids      line numbers in the tracer's file
     t_ns, dur_ns, runq_ns  as in Block; an unknown runq_ns is UNKNOWN
-    kinds    places in `likes`, where a Block without times stands for all of its kind
+    locks    addresses, 0 where no lock is known
+    kinds    places in `likes`, where a Block without times and address stands for all
+             of its kind
     tasks    each thread's places, by time, when sort() has been called
     """
 
     def __init__(self, rows: Iterable[tuple[int, Block]] = ()) -> None:
         self.ids, self.kinds = array("I"), array("I")
         self.t_ns, self.dur_ns, self.runq_ns = array("q"), array("q"), array("q")
+        self.locks = array("Q")
         self.likes: list[Block] = []
         self.tasks: dict[int, range] = {}
         self._kinds: dict[Block, int] = {}
         self._by_id = array("I")
         for id, block in rows:
             kind = self.kind_of(block)
-            self.add(id, kind, block.t_ns, block.dur_ns, block.runq_ns)
+            lock_at = block.lock_at
+            self.add(id, kind, block.t_ns, block.dur_ns, block.runq_ns, lock_at)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -57,10 +61,17 @@ class Blocks:
             t_ns=self.t_ns[at],
             dur_ns=self.dur_ns[at],
             runq_ns=None if runq_ns == UNKNOWN else runq_ns,
+            lock_at=hex(self.locks[at]) if self.locks[at] else None,
         )
 
     def add(
-        self, id: int, kind: int, t_ns: int, dur_ns: int, runq_ns: int | None
+        self,
+        id: int,
+        kind: int,
+        t_ns: int,
+        dur_ns: int,
+        runq_ns: int | None,
+        lock_at: str | None,
     ) -> None:
         """Takes a sleep of a kind in."""
         self.ids.append(id)
@@ -68,10 +79,11 @@ class Blocks:
         self.t_ns.append(t_ns)
         self.dur_ns.append(dur_ns)
         self.runq_ns.append(UNKNOWN if runq_ns is None else runq_ns)
+        self.locks.append(int(lock_at, 16) if lock_at else 0)
 
     def kind_of(self, block: Block) -> int:
         """The number of a block's kind, a new one where it is the first of it."""
-        like = replace(block, t_ns=0, dur_ns=0, runq_ns=0)
+        like = replace(block, t_ns=0, dur_ns=0, runq_ns=0, lock_at=None)
         kind = self._kinds.setdefault(like, len(self.likes))
         if kind == len(self.likes):
             self.likes.append(like)

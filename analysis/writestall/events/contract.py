@@ -19,6 +19,7 @@ from writestall.events.calls import GROUPS, NO_SYSTEM_CALLS
 # CLOCK_MONOTONIC and durations in ns: not negative, within a signed 64-bit integer.
 Ns = Annotated[int, Meta(ge=0, le=2**62)]
 Count = Annotated[int, Meta(ge=0)]
+Address = Annotated[str, Meta(pattern="^0x[0-9a-f]{1,16}$")]
 Stack = tuple[str, ...]
 WRITES = frozenset((*GROUPS["writes"], *GROUPS["syncs"]))
 
@@ -45,6 +46,11 @@ class Block(Struct, tag_field="ev", tag="block", frozen=True, gc=False):
     pid: int | None = None
     comm: str | None = None
     kstack: Stack = ()
+    lock: str | None = None
+    lock_at: Address | None = None
+    holder: str | None = None
+    holder_tid: int | None = None
+    holder_comm: str | None = None
     waker_tid: int | None = None
     waker_comm: str | None = None
     waker_ctx: str | None = None

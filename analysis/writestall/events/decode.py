@@ -15,6 +15,7 @@ from msgspec.structs import force_setattr
 
 from writestall.events.blocks import Blocks
 from writestall.events.contract import (
+    Address,
     Begin,
     Block,
     Commit,
@@ -43,6 +44,11 @@ class _Sleep(Struct, tag_field="ev", tag="block", frozen=True, gc=False):
     pid: int | None = None
     comm: str | None = None
     kstack: Raw = _NO_STACK
+    lock: str | None = None
+    lock_at: Address | None = None
+    holder: str | None = None
+    holder_tid: int | None = None
+    holder_comm: str | None = None
     waker_tid: int | None = None
     waker_comm: str | None = None
     waker_ctx: str | None = None
@@ -71,13 +77,15 @@ class Decoder:
             row = self._event(line)
         if isinstance(row, _Sleep):
             key = (
-                row.tid, row.pid, row.comm, bytes(row.kstack), row.waker_tid,
-                row.waker_comm, row.waker_ctx, bytes(row.waker_kstack),
+                row.tid, row.pid, row.comm, bytes(row.kstack), row.lock, row.holder,
+                row.holder_tid, row.holder_comm, row.waker_tid, row.waker_comm,
+                row.waker_ctx, bytes(row.waker_kstack),
             )  # fmt: skip
             kind = self._kinds.get(key)
             if kind is None:
                 kind = self._new_kind(line, key)
-            self.blocks.add(number, kind, row.t_ns, row.dur_ns, row.runq_ns)
+            times = row.t_ns, row.dur_ns, row.runq_ns
+            self.blocks.add(number, kind, *times, row.lock_at)
             return None
         event: Event = row
         if isinstance(event, Write):

@@ -29,7 +29,8 @@ MOST_CHAINS = 100_000
 
 class _Part(Struct, gc=False):
     """A part; only a root, which has no `parts`, has `explained`, and `owner` where an
-    I/O is another's than the task's.
+    I/O is another's than the task's. A wait for a lock that the kernel told has `lock`,
+    and `named` where it named its owner.
     """
 
     kind: str
@@ -44,6 +45,8 @@ class _Part(Struct, gc=False):
     why: str
     evidence: tuple[int, ...]
     owner: Task | UnsetType
+    lock: str | UnsetType
+    named: Task | UnsetType
     parts: list[_Part] | UnsetType
     explained: bool | UnsetType
 
@@ -155,6 +158,8 @@ def _part(part: Part) -> _Part:
         part.why,
         part.evidence,
         part.owner or UNSET,
+        part.lock or UNSET,
+        part.named or UNSET,
         inner or UNSET,
         UNSET if inner else part.explained,
     )

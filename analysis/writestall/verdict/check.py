@@ -21,11 +21,14 @@ from writestall.chain.roots import Roots, largest_first
 from writestall.classify import classes as c
 from writestall.common.errors import WritestallError
 from writestall.events.run_directory import RunDir
+from writestall.verdict import witness
 from writestall.verdict.delays import Truth
 from writestall.verdict.truth import BioDelay, read_truth
 
 RECORD = "truth.jsonl"
 SHARES = ("root_right_share", "owner_right_share", "precision", "recall")
+# None on kernels that do not tell what lock a task sleeps on.
+LOCK_SHARES = ("holder_right_share", "lock_seen_share")
 # An injected delay is the cause of a stall if it covers this share of it.
 CAUSE_SHARE = 0.5
 
@@ -35,7 +38,8 @@ class Verdict:
     """How right an answer is; shares are 0 to 1, None if there is nothing to compare.
 
     `errors_ns` has as many entries as `stalls`; `wrong` are the writes with a wrong
-    root, as (t_ns, line). `violations` are delays that no rule asked for.
+    root, as (t_ns, line). `violations` are delays that no rule asked for. `holders` is
+    what witness.compared() returns.
     """
 
     stalls: int = 0
@@ -48,6 +52,7 @@ class Verdict:
     wrong: list[tuple[int, str]] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    holders: witness.Holders = field(default_factory=Counter)
 
     @property
     def root_right_share(self) -> float | None:
@@ -71,6 +76,20 @@ class Verdict:
         """Share of the injected stall time that is attributed to the device."""
         return _share(self.right_ns, self.injected_ns)
 
+    @property
+    def holder_right_share(self) -> float | None:
+        """Share of the waits for locks that named their owner whose holder is that
+        task, or one that it passed the lock on to.
+        """
+        right = witness.SAME, witness.PASSED_ON
+        return witness.share(self.holders, right, (*right, witness.OTHER))
+
+    @property
+    def lock_seen_share(self) -> float | None:
+        """Share of the waits for locks that the kernel told whose holder is seen."""
+        seen = witness.SAME, witness.PASSED_ON, witness.RELEASED
+        return witness.share(self.holders, seen, witness.HOWS)
+
     def add_all(self, other: Verdict) -> None:
         """Add the numbers of other chains."""
         self.stalls += other.stalls
@@ -81,6 +100,7 @@ class Verdict:
         self.right_ns += other.right_ns
         self.errors_ns += other.errors_ns
         self.wrong += other.wrong
+        self.holders += other.holders
 
     @property
     def wrong_lines(self) -> list[str]:
@@ -96,6 +116,9 @@ class Verdict:
             "owner_right_share": _rounded(self.owner_right_share),
             "precision": _rounded(self.precision),
             "recall": _rounded(self.recall),
+            "holder_right_share": _rounded(self.holder_right_share),
+            "lock_seen_share": _rounded(self.lock_seen_share),
+            "holders_ns": witness.by_class(self.holders),
             "attribution_error_ns": mean_ns,
             "attribution_error_max_ns": max(self.errors_ns, default=None),
             "attributed_ns": self.attributed_ns,
@@ -116,6 +139,9 @@ class Verdict:
             for name, share in shares.items()
             if share is None or share < least
         ]
+        share = self.holder_right_share
+        if share is not None and share < least:
+            low.append(f"holder_right_share {share:.4f} < {least:g}")
         return self.violations + low
 
 
@@ -213,6 +239,7 @@ class Judged(Verdict):
                 attributed_ns += leaf.dur_ns
                 self.covered_ns += truth.every.common_ns(window)
                 self.right_ns += own_ns
+        self.holders += witness.compared(chain)
         self.stalls += 1
         self.attributed_ns += attributed_ns
         self.injected_ns += injected_ns
@@ -258,7 +285,7 @@ def lines(verdict: Verdict, path: Path, least: float) -> Iterator[str]:
     row = verdict.as_json()
     failures = verdict.failures(least)
     yield f"{'FAILED' if failures else 'agrees'}: {path}, at least {least:g} wanted"
-    for name in ("stalls", *SHARES):
+    for name in ("stalls", *SHARES, *LOCK_SHARES):
         yield f"  {name:<22} {row[name]}"
     for name in ("attribution_error_ns", "attribution_error_max_ns"):
         value = row[name]

@@ -47,8 +47,12 @@ class Events:
         comm: str = "latwriter",
         ctx: str | None = "task",
         runq_ms: float = 0,
+        **lock: Any,
     ) -> int:
-        """One sleep; `waker` is tid and comm. Returns the event's id (its line)."""
+        """One sleep; `waker` is tid and comm, `lock` the fields of the lock.
+
+        Returns the event's id (its line).
+        """
         self.rows.append(
             {
                 "ev": "block",
@@ -64,6 +68,7 @@ class Events:
                 "waker_ctx": ctx if waker else None,
                 "waker_kstack": STACKS[waker_stack] if waker else [],
             }
+            | lock
         )
         return len(self.rows)
 

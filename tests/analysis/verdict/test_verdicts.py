@@ -70,6 +70,27 @@ def test_check_asks_for_the_submitter_in_defer_mode(
     assert row["root_right_share"] == row["owner_right_share"] == share
 
 
+@pytest.mark.parametrize(("named", "status"), [(None, 0), (253, 0), (9, 1)])
+def test_check_compares_the_holder_with_the_lock_s_own(
+    tmp_path: Path, capsys: Capture, named: int | None, status: int
+) -> None:
+    """A holder that is not the task which the lock named fails the check."""
+    events = build.cascade()
+    for row in events.rows:
+        if named and row["ev"] == "block" and row["waker_tid"] == 253:
+            row |= {"lock": "mutex", "lock_at": "0x10", "holder": "owner"}
+            row |= {"holder_tid": named, "holder_comm": "jbd2/vdb-8"}
+    run = build.run_dir(tmp_path / "run", events, truth=TRUTH)
+    assert main(["check", str(run), "--json"]) == status
+    row = json.loads(capsys.readouterr().out)
+    assert row["holder_right_share"] == (named and float(named == 253))
+    assert row["lock_seen_share"] == row["holder_right_share"]
+    main(["check", str(run)])
+    assert ("holder_right_share 0.0000 < 0.95" in capsys.readouterr().out) == (
+        named == 9
+    )
+
+
 @pytest.mark.parametrize(("tid", "status"), [(77, 0), (300, 1)])
 def test_check_knows_whose_pages_a_write_waited_for(
     tmp_path: Path, capsys: Capture, tid: int, status: int
