@@ -112,9 +112,9 @@ def heartbeat_claim(attribute_writes_ns: dict[str, float]) -> Claim:
     beat_ns, device_ns = (attribute_writes_ns[x] for x in ("heartbeat_ms", "device"))
     share = beat_ns / 1e9
     return Claim(
-        f"a heartbeat takes {duration(beat_ns)} of a CPU, which is {beat_ns / device_ns:.2f} of"
-        f" a write of `device`; one a second takes {share:.5%} of a CPU, at most"
-        f" {MOST_OF_A_CPU:.2%}",
+        f"a heartbeat takes {duration(beat_ns)} of a CPU,"
+        f" which is {beat_ns / device_ns:.2f} of a write of `device`;"
+        f" one a second takes {share:.5%} of a CPU, at most {MOST_OF_A_CPU:.2%}",
         share <= MOST_OF_A_CPU,
     )
 
