@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast, overload
+from typing import Any, TypeVar, cast, overload
 
 from writestall.chain.collect import C, Chains, Collector, Question, Source, collect
 from writestall.chain.explainer import Explainer
@@ -29,6 +29,7 @@ from writestall.events.run_directory import RunDir
 from writestall.events.stream import Stream, read_stream
 
 TOTALS = Question(Totals)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,16 @@ class Answer:
     @cached_property
     def _gathered(self) -> dict[Question[Any], Collector]:
         return {}
+
+    @cached_property
+    def _made(self) -> dict[Callable[[Answer], Any], Any]:
+        return {}
+
+    def once(self, make: Callable[[Answer], T]) -> T:
+        """What `make` computes of this answer; computed at the first call."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        return cast(T, self._made[make])
 
     def collect(
         self,

@@ -81,6 +81,10 @@ def _chain_of(answer: Answer, tid: int, window: Window) -> Chain | None:
 
 def stops(answer: Answer) -> list[Stop]:
     """The recorded pauses, longest first."""
+    return answer.once(_stops)
+
+
+def _stops(answer: Answer) -> list[Stop]:
     app = _application(answer)
     rows = sorted(app.pauses, key=lambda pause: -pause.dur_ns)
     return [_stop(answer, app, pause) for pause in rows]
@@ -127,6 +131,10 @@ def _waited(request: Request) -> Window:
 
 def worst_delays(answer: Answer) -> list[Delay]:
     """Of the requests whose time went mostly to one part, the slowest: one per part."""
+    return answer.once(_worst_delays)
+
+
+def _worst_delays(answer: Answer) -> list[Delay]:
     worst: dict[str, Request] = {}
     for request in _application(answer).requests:
         name = longest_part(request)

@@ -196,6 +196,10 @@ def _longest_first(rows: list[Row], window: Window) -> tuple[Row, ...]:
 
 def joins(answer: Answer) -> Joins | None:
     """The joined complaints; None where no program said anything."""
+    return answer.once(_joins)
+
+
+def _joins(answer: Answer) -> Joins | None:
     app = answer.application
     if app is None or not app.complaints.logs:
         return None

@@ -18,6 +18,7 @@ from writestall.common.units import many, ms, percent, shares
 from writestall.events.calls import GROUPS
 from writestall.events.hlog import Latencies
 from writestall.events.other_sleeps import other_sleeps
+from writestall.report.headline import headline
 
 LEFT_COLUMN = 74
 CONVOY_NAMES = 3
@@ -33,6 +34,8 @@ def report(
     `more` is printed between the chains and the summary.
     """
     yield from losses(answer)
+    if said := headline(answer):
+        yield said
     yield sentence(answer)
     yield from others_line(answer)
     yield from requests_line(answer)
