@@ -43,7 +43,8 @@ class Convoy:
 class Answer:
     """All that is known about a run's stalled writes; durations in ns.
 
-    `writes` are the stalled ones, with their events' line numbers, by time.
+    `writes` are the stalled ones, with their events' line numbers, by time; `unchosen`
+    are those that --call left out.
     """
 
     run: RunDir
@@ -53,6 +54,13 @@ class Answer:
     latencies: Latencies | None = None
     application: Application | None = None
     notes: list[str] = field(default_factory=list)
+    unchosen: list[tuple[int, Write]] = field(default_factory=list)
+
+    @cached_property
+    def every_write(self) -> list[tuple[int, Write]]:
+        """Those that --call left out, too: an application may have waited for any."""
+        both = [*self.writes, *self.unchosen]
+        return sorted(both, key=lambda row: row[1].t_ns) if self.unchosen else both
 
     @cached_property
     def chains(self) -> Chains:
@@ -203,15 +211,28 @@ def answer(
     stream = read_stream(run.events(engine))
     notes = run.notes + _gaps(stream)
     writes = stream.writes if every else own_writes(run, stream, notes)
-    if calls is not None:
-        writes = [row for row in writes if (row[1].call or "write") in calls]
-    found = Answer(run, engine, stream, writes, notes=notes)
+    writes, unchosen = _chosen(writes, calls)
+    if unchosen:
+        stalls = many(len(unchosen), "stalled call")
+        notes.append(f"{stalls} left out; explain without --call shows them")
+    found = Answer(run, engine, stream, writes, notes=notes, unchosen=unchosen)
     found.latencies, problems = read_latencies(run.path / "writer.hlog")
     found.notes += [] if is_unrecorded(run) else _told(problems)
     found.application = read_application(run)
     if found.application:
         found.notes += _told(found.application.problems)
     return found
+
+
+Rows = list[tuple[int, Write]]
+
+
+def _chosen(writes: Rows, calls: frozenset[str] | None) -> tuple[Rows, Rows]:
+    """The calls of these names, and the others."""
+    sides: tuple[Rows, Rows] = ([], [])
+    for row in writes:
+        sides[calls is not None and (row[1].call or "write") not in calls].append(row)
+    return sides
 
 
 # File systems whose files have their disk's number (fs/super.c, setup_bdev_super());

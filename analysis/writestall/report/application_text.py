@@ -125,11 +125,13 @@ def _behind(answer: Answer, chain: Chain | None) -> Iterator[str]:
     if chain is None:
         yield "   no chain: the write was not traced as stalled"
         return
-    number = [id for id, _ in answer.slowest.writes].index(chain.id) + 1
+    numbers = {id: at for at, (id, _) in enumerate(answer.slowest.writes, 1)}
+    number = numbers.get(chain.id)  # --call may have left it out
+    shown = f"; --write {number} shows its chain" if number else ""
     root, ns = main_root(answer.roots([chain]))
     yield (
         f"   root: {root!s} ({percent(ns, chain.write.dur_ns)} of "
-        f"{ms(chain.write.dur_ns)}); --write {number} shows its chain"
+        f"{ms(chain.write.dur_ns)}){shown}"
     )
 
 

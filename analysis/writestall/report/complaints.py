@@ -109,7 +109,7 @@ class Joins:
         """Stalled calls of threads for whom nobody waits: count and sum in ns, by name
         of thread."""
         found: dict[str, tuple[int, int]] = {}
-        for _, write in self._answer.writes:
+        for _, write in self._answer.every_write:
             if write.comm in self._complaints.unwaited:
                 count, ns = found.get(write.comm, (0, 0))
                 found[write.comm] = count + 1, ns + write.dur_ns
@@ -143,15 +143,19 @@ class Joins:
 
     @cached_property
     def _starts(self) -> list[int]:
-        return [write.t_ns for _, write in self._answer.writes]
+        return [write.t_ns for _, write in self._answer.every_write]
+
+    @cached_property
+    def _longest_ns(self) -> int:
+        return max((w.dur_ns for _, w in self._answer.every_write), default=0)
 
     def _within(self, window: Window) -> list[Row]:
         """Stalled calls that share time with a window."""
-        first = bisect_left(self._starts, window[0] - self._answer.longest_ns)
+        first = bisect_left(self._starts, window[0] - self._longest_ns)
         last = bisect_left(self._starts, window[1])
         return [
             row
-            for row in self._answer.writes[first:last]
+            for row in self._answer.every_write[first:last]
             if _end_ns(row[1]) > window[0]
         ]
 
@@ -159,7 +163,7 @@ class Joins:
     def _pids(self) -> set[int]:
         """The processes whose threads complained."""
         tids = {row.tid for row in self._complaints.rows if row.tid is not None}
-        writes = (write for _, write in self._answer.writes)
+        writes = (write for _, write in self._answer.every_write)
         return {w.pid for w in writes if w.tid in tids and w.pid is not None}
 
     def _is_waited(self, write: Write) -> bool:

@@ -79,7 +79,8 @@ def sentence(answer: Answer) -> str:
         slowest_text = (
             f"; the slowest took {ms(slowest)}" if slowest is not None else ""
         )
-        return f"No write stalled for {ms(limit)} or more{slowest_text}."
+        what = "call of those chosen" if answer.unchosen else "write"
+        return f"No {what} stalled for {ms(limit)} or more{slowest_text}."
     root, ns = main_root(answer.all_roots)
     return (
         f"{_stalled(answer)}; "
