@@ -209,7 +209,7 @@ def answer(
     """
     engine = run.pick_engine(wanted_engine)
     stream = read_stream(run.events(engine))
-    notes = run.notes + _gaps(stream)
+    notes = run.notes + gaps(stream) + _told(stream.problems, "events/")
     writes = stream.writes if every else own_writes(run, stream, notes)
     writes, unchosen = _chosen(writes, calls)
     if unchosen:
@@ -258,15 +258,15 @@ def own_writes(
     return own
 
 
-def _gaps(stream: Stream) -> list[str]:
-    """What is missing from a tracer's stream, one line each."""
+def gaps(stream: Stream) -> list[str]:
+    """When a tracer's stream does not tell that it traced, one line each."""
     name = f"events/{stream.file}"
     notes = []
     if stream.begin is None:
         notes.append(f"{name}: no begin line: when tracing began is not known")
     if stream.end is None:
         notes.append(f"{name}: no end line: the tracer was cut off")
-    return notes + _told(stream.problems, "events/")
+    return notes
 
 
 def _told(problems: list[Problem], folder: str = "") -> list[str]:

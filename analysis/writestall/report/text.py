@@ -119,7 +119,7 @@ def requests_line(answer: Answer) -> Iterator[str]:
     found = unslept(answer.stream)
     if found:
         longest_ns = max(row.longest_ns for row in found)
-        of = ", ".join(f"{row.count} of {row.comm}" for row in found[:CALL_NAMES])
+        of = ", ".join(map(str, found[:CALL_NAMES]))
         count = many(sum(row.count for row in found), "slow I/O")
         yield (
             f"{count} that no call listed waited for, the longest "

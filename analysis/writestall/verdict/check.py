@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from writestall.chain.answers import Answer
+from writestall.chain.answers import Answer, gaps
 from writestall.chain.collect import Question, Source
 from writestall.chain.parts import Chain
 from writestall.chain.roots import Roots, largest_first
@@ -35,7 +35,8 @@ class Verdict:
     """How right an answer is; shares are 0 to 1, None if there is nothing to compare.
 
     `errors_ns` has as many entries as `stalls`; `wrong` are the writes with a wrong
-    root, as (t_ns, line). `violations` are delays that no rule asked for.
+    root, as (t_ns, line). `violations` are delays that no rule asked for, `gaps` what
+    the tracer could not have seen: shares of the rest are no verdict on the whole.
     """
 
     stalls: int = 0
@@ -47,6 +48,7 @@ class Verdict:
     errors_ns: array[int] = field(default_factory=lambda: array("q"))
     wrong: list[tuple[int, str]] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
+    gaps: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -103,20 +105,22 @@ class Verdict:
             "right_ns": self.right_ns,
             "wrong": self.wrong_lines,
             "violations": self.violations,
+            "gaps": self.gaps,
             "notes": self.notes,
         }
 
     def failures(self, least: float) -> list[str]:
         """Why the check fails, one line each; empty if it passes."""
+        failures = self.violations + self.gaps
         if not self.stalls:
-            return [*self.violations, "no stalled write to check"]
+            return [*failures, "no stalled write to check"]
         shares = {name: getattr(self, name) for name in SHARES}
         low = [
             f"{name} {'unknown' if share is None else format(share, '.4f')} < {least:g}"
             for name, share in shares.items()
             if share is None or share < least
         ]
-        return self.violations + low
+        return failures + low
 
 
 def _share(part: int, whole: int) -> float | None:
@@ -154,6 +158,7 @@ def check(answer: Answer) -> Verdict:
     elif lost:
         verdict.notes.append(f"{path.name}: the injector lost {lost} records")
     verdict.violations += _unasked(answer, records.rows)
+    verdict.gaps += gaps(answer.stream)
     truth = Truth(records.rows, answer.stream)
     verdict.add_all(answer.gathered(Question(Judged, (truth,))))
     return verdict
