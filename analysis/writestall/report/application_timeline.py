@@ -70,10 +70,8 @@ def _scene(answer: Answer, row: Joined | Stop | Delay) -> _Scene:
 def _of_complaint(answer: Answer, row: Joined) -> _Scene:
     """Its calls: its own, and those of others, inferred."""
     window = _place(row)
-    rows = [*row.own, *row.behind]
-    covers = [
-        Cover(window_of(write) for _, write in side) for side in (row.own, row.behind)
-    ]
+    own, behind = sides = row.calls(OWN), row.calls(BEHIND)
+    covers = [Cover(window_of(write) for _, write in side) for side in sides]
     kinds = OWN, BEHIND, ELSEWHERE
     scene = _Scene(window)
     complaint = row.complaint
@@ -83,10 +81,10 @@ def _of_complaint(answer: Answer, row: Joined) -> _Scene:
         (complaint.program, f"{complaint.what}{thread}"),
         [(piece, kinds[at]) for piece, at in layered(window, covers)],
     )
-    calls = sorted(rows[:MOST_CALLS], key=lambda row: row[1].t_ns)
+    calls = sorted((*own, *behind)[:MOST_CALLS], key=lambda row: row[1].t_ns)
     scene.chains = answer.chains.of(calls)
     for call, chain in zip(calls, scene.chains, strict=True):
-        guessed = call in row.behind
+        guessed = call in behind
         _lead(scene, FIRST, chain, BEHIND if guessed else OWN, guessed)
     return scene
 

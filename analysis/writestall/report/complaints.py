@@ -56,8 +56,11 @@ class Joined:
     @property
     def main(self) -> Row | None:
         """The call behind most of it."""
-        rows = {OWN: self.own, BEHIND: self.behind}.get(self.longest)
-        return rows[0] if rows else None
+        return next(iter(self.calls(self.longest)), None)
+
+    def calls(self, name: str) -> tuple[Row, ...]:
+        """The calls of one part."""
+        return {OWN: self.own, BEHIND: self.behind}.get(name, ())
 
 
 class Joins:

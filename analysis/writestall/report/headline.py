@@ -116,8 +116,7 @@ def _parts(rows: Sequence[_Slow]) -> Iterator[str]:
 def _complaints(answer: Answer) -> Iterator[_Slow]:
     found = joins(answer)
     for row in found.rows if found else ():
-        sides = {OWN: row.own, BEHIND: row.behind}
-        calls = {name: tuple(_calls(row, side)) for name, side in sides.items()}
+        calls = {name: tuple(_calls(row, row.calls(name))) for name in (OWN, BEHIND)}
         complaint = row.complaint
         yield _Slow(complaint.noun, complaint.dur_ns, row.parts, calls)
 
