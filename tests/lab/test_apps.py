@@ -27,8 +27,9 @@ FEWEST = {
 }
 
 
-# On XFS, Redis' main thread writes on while another one syncs.
-FEWEST_OF_VARIANT = {"redis-aof:xfs": 0}
+# On XFS, Redis' main thread writes on while another one syncs, and no commit holds the
+# inode of the JVM's log.
+FEWEST_OF_VARIANT = {"redis-aof:xfs": 0, "jvm-gc-log:xfs": 0}
 
 
 def cases() -> Iterator[tuple[str, str]]:
@@ -52,7 +53,10 @@ def test_what_it_complains_of_was_its_own_call_or_another_one_s(
     for engine in ("stap", "bpftrace"):
         done = analysed("explain", lab.run, "--engine", engine, "--json")
         assert done.returncode == 0, done.stderr
-        hold(json.loads(done.stdout)["summary"]["complaints"], scenario)
+        found = json.loads(done.stdout)["summary"]
+        hold(found["complaints"], scenario)
+        if not found["stalls"] and scenario in FEWEST_OF_VARIANT:
+            continue  # there is nothing to judge
         verdict = analysed("check", lab.run, "--engine", engine, "--json")
         assert json.loads(verdict.stdout)["root_right_share"] >= 0.99
     assert_recorded(lab)

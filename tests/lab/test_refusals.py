@@ -22,6 +22,7 @@ WORDS = {
         "FS=xfs": "--fs needs --command; a scenario's file has its own",
         "PACKAGES=Foo": "package 'Foo': want the name of a Debian package",
         "MEMORY=3X": "'3X' is not a size: write 512M or 2G",
+        "CALL=fsnc": "argument --call: fsnc: no call of a file system; docs/events.md",
         "SHARE=/nowhere": "/nowhere is not a folder",
         "ACCEL=hvf": "--accel: unknown 'hvf'; use kvm, tcg, icount, icount-warp",
     },

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -75,6 +76,40 @@ def by_name_and_folder(options: argparse.Namespace, disk: lab.Disk) -> None:
             check(tracer, disk, set(pids[:2]), set(pids))
 
 
+def by_name_of_the_process(options: argparse.Namespace, disk: lab.Disk) -> None:
+    """A thread of another name, as a JVM's, in a process of the name chosen."""
+    sync(FOLDER / "thread.log")
+    unchosen = sync(FOLDER / "unchosen.log")
+
+    def work_as_another() -> None:
+        Path("/proc/thread-self/comm").write_text("a worker")
+        os.fsync(os.open(FOLDER / "thread.log", os.O_RDWR))
+
+    def process() -> None:
+        Path("/proc/self/comm").write_text(NAME)
+        thread = threading.Thread(target=work_as_another)
+        thread.start()
+        thread.join()
+
+    with tracing(options, "--comm", NAME) as tracers:
+        with disk.stalled():
+            pid, other = lab.child(process), lab.child(unchosen)
+            lab.until(lambda: len(threads(pid)) == 1)
+            (tid,) = threads(pid)
+            for task in (tid, other):
+                lab.wait_blocked(task)
+            time.sleep(HOLD_S)
+        lab.expect(lab.reap(pid) == 0 and lab.reap(other) == 0, "a child failed")
+        for tracer in tracers:
+            check(tracer, disk, {tid}, {tid, other})
+
+
+def threads(pid: int) -> list[int]:
+    """The threads of a process, without its leader."""
+    found = (int(path.name) for path in Path(f"/proc/{pid}/task").iterdir())
+    return [tid for tid in found if tid != pid]
+
+
 def by_family_and_device(options: argparse.Namespace, disk: lab.Disk) -> None:
     """A process, one that it starts, and an unrelated one."""
     hears, tells = os.pipe()
@@ -110,6 +145,7 @@ def by_family_and_device(options: argparse.Namespace, disk: lab.Disk) -> None:
 def test(options: argparse.Namespace) -> None:
     with lab.disk() as disk:
         by_name_and_folder(options, disk)
+        by_name_of_the_process(options, disk)
         by_family_and_device(options, disk)
 
 

@@ -21,6 +21,7 @@ from launcher.options import variables
 from launcher.plain_text import Sink
 from launcher.rows import Rows
 from launcher.symbols import KernelSymbols
+from launcher.user_symbols import UserSymbols
 
 FOLDER = TREE / "bpf"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.bt"))
@@ -128,7 +129,8 @@ def relay(line: bytes, sink: Sink, rows: Rows) -> None:
 def trace(options: argparse.Namespace, sink: Sink) -> None:
     """Run the script until it has printed its last row."""
     name = options.script
-    rows = Rows(name, version(), KernelSymbols(), time.monotonic_ns)
+    users = UserSymbols()
+    rows = Rows(name, version(), KernelSymbols(), time.monotonic_ns, users)
     script = FOLDER / f"{name}.bt"
     given = variables(options, script)
     command = ["bpftrace", "--no-warnings", "-B", "line", "-f", "json", str(script)]

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--floor-us", type=int, metavar="US", help="shortest sleep shown (1000)")
     add("--stall-us", type=int, metavar="US", help="shortest stall (100000)")
     add("--pid", type=int, metavar="PID", help="calls of it and its children")
-    add("--comm", metavar="NAME", help="calls of tasks of that name")
+    add("--comm", metavar="NAME", help="calls of tasks or processes of that name")
     add("--device", metavar="DEV", help="calls on its file system: 254:16, /dev/vdb")
     add("--path", type=Path, metavar="PATH", help="calls on it, or below that folder")
     add("--call", metavar="C,C", help="these calls, or groups of them: docs/events.md")

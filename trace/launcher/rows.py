@@ -10,7 +10,8 @@ from typing import Any
 
 from launcher import TREE
 from launcher.calls import NAMES, by_path, path_told
-from launcher.symbols import KernelSymbols, user_stack
+from launcher.symbols import KernelSymbols, user_addresses, user_stack
+from launcher.user_symbols import UserSymbols
 
 Row = dict[str, Any]
 Event = dict[str, Any]
@@ -212,11 +213,13 @@ class Rows:
         engine_version: str,
         symbols: KernelSymbols,
         clock: Callable[[], int],
+        users: UserSymbols | None = None,
     ) -> None:
         self._script = script
         self._engine_version = engine_version
         self.symbols = symbols
         self._clock = clock
+        self._users = users
         self._armed_ns: int | None = None
         self._limits: Row | None = None
         self._printed = 0
@@ -260,9 +263,18 @@ class Rows:
             }
             if _is_meant(event):
                 self._printed += 1
+                self._name_users(event, flat)
                 yield event
             else:
                 self._left_out += 1
+
+    def _name_users(self, event: Event, flat: Row) -> None:
+        """Name the frames of a user stack; bpftrace's own names serve where none is."""
+        if self._users and event.get("ustack"):
+            addresses = user_addresses(flat["ustack"])
+            names = self._users.stack(event["pid"], addresses)
+            both = zip(names, event["ustack"], strict=True)
+            event["ustack"] = [name or frame for name, frame in both]
 
     def _begin(self) -> Iterator[Event]:
         if self._armed_ns is None or self._limits is None:

@@ -86,17 +86,24 @@ class KernelSymbols:
         return frames[own : own + FRAMES]
 
 
+def user_addresses(text: str) -> list[int]:
+    """Return the addresses of what ustack(perf) printed, innermost first."""
+    return [int(line.split()[0], 16) for line in _user_lines(text)]
+
+
 def user_stack(text: str) -> list[str]:
     """Return `symbol+0xoff [file]` or bare addresses, for what ustack(perf) printed."""
     frames = []
-    for line in text.split("\n"):
-        words = line.split()
-        if not words or int(words[0], 16) == 0:
-            continue
-        found = USER_FRAME.fullmatch(line.strip())
+    for line in _user_lines(text):
+        found = USER_FRAME.fullmatch(line)
         if found:
             file = found[4].rpartition("/")[2]
             frames.append(f"{found[2]}+0x{int(found[3]):x} [{file}]")
         else:
-            frames.append(f"0x{words[0]}")
-    return frames[:FRAMES]
+            frames.append(f"0x{line.split()[0]}")
+    return frames
+
+
+def _user_lines(text: str) -> list[str]:
+    lines = (line.strip() for line in text.split("\n"))
+    return [line for line in lines if line and int(line.split()[0], 16)][:FRAMES]

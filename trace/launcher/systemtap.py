@@ -18,6 +18,7 @@ from launcher.errors import TraceError
 from launcher.lines import Lines
 from launcher.options import variables
 from launcher.plain_text import Sink
+from launcher.user_symbols import UserSymbols
 
 FOLDER = TREE / "stap"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.stp"))
@@ -89,13 +90,17 @@ def module(options: argparse.Namespace, folder: str) -> Path:
 
 
 def relay(lines: Lines, sink: Sink) -> bytes:
-    """Copy complete lines, each flushed at once; return the last one."""
+    """Copy complete lines, each flushed at once; return the last one.
+
+    Addresses of user stacks get their names.
+    """
+    users = UserSymbols()
     last = b""
     open_still = True
     while open_still:
         open_still = lines.wait()
         for last in lines.take():
-            sink.write(last + b"\n")
+            sink.write(users.named(last) + b"\n")
             sink.flush()
     return last
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast, overload
+from typing import Any, TypeVar, cast, overload
 
 from writestall.chain.collect import C, Chains, Collector, Question, Source, collect
 from writestall.chain.explainer import Explainer
@@ -29,6 +29,7 @@ from writestall.events.run_directory import RunDir
 from writestall.events.stream import Stream, read_stream
 
 TOTALS = Question(Totals)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,8 @@ class Convoy:
 class Answer:
     """All that is known about a run's stalled writes; durations in ns.
 
-    `writes` are the stalled ones, with their events' line numbers, by time.
+    `writes` are the stalled ones, with their events' line numbers, by time; `unchosen`
+    are those that --call left out.
     """
 
     run: RunDir
@@ -52,6 +54,13 @@ class Answer:
     latencies: Latencies | None = None
     application: Application | None = None
     notes: list[str] = field(default_factory=list)
+    unchosen: list[tuple[int, Write]] = field(default_factory=list)
+
+    @cached_property
+    def every_write(self) -> list[tuple[int, Write]]:
+        """Those that --call left out, too: an application may have waited for any."""
+        both = [*self.writes, *self.unchosen]
+        return sorted(both, key=lambda row: row[1].t_ns) if self.unchosen else both
 
     @cached_property
     def chains(self) -> Chains:
@@ -70,6 +79,16 @@ class Answer:
     @cached_property
     def _gathered(self) -> dict[Question[Any], Collector]:
         return {}
+
+    @cached_property
+    def _made(self) -> dict[Callable[[Answer], Any], Any]:
+        return {}
+
+    def once(self, make: Callable[[Answer], T]) -> T:
+        """What `make` computes of this answer; computed at the first call."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        return cast(T, self._made[make])
 
     def collect(
         self,
@@ -190,17 +209,30 @@ def answer(
     """
     engine = run.pick_engine(wanted_engine)
     stream = read_stream(run.events(engine))
-    notes = run.notes + _gaps(stream)
+    notes = run.notes + gaps(stream) + _told(stream.problems, "events/")
     writes = stream.writes if every else own_writes(run, stream, notes)
-    if calls is not None:
-        writes = [row for row in writes if (row[1].call or "write") in calls]
-    found = Answer(run, engine, stream, writes, notes=notes)
+    writes, unchosen = _chosen(writes, calls)
+    if unchosen:
+        stalls = many(len(unchosen), "stalled call")
+        notes.append(f"{stalls} left out; explain without --call shows them")
+    found = Answer(run, engine, stream, writes, notes=notes, unchosen=unchosen)
     found.latencies, problems = read_latencies(run.path / "writer.hlog")
     found.notes += [] if is_unrecorded(run) else _told(problems)
     found.application = read_application(run)
     if found.application:
         found.notes += _told(found.application.problems)
     return found
+
+
+Rows = list[tuple[int, Write]]
+
+
+def _chosen(writes: Rows, calls: frozenset[str] | None) -> tuple[Rows, Rows]:
+    """The calls of these names, and the others."""
+    sides: tuple[Rows, Rows] = ([], [])
+    for row in writes:
+        sides[calls is not None and (row[1].call or "write") not in calls].append(row)
+    return sides
 
 
 # File systems whose files have their disk's number (fs/super.c, setup_bdev_super());
@@ -226,15 +258,15 @@ def own_writes(
     return own
 
 
-def _gaps(stream: Stream) -> list[str]:
-    """What is missing from a tracer's stream, one line each."""
+def gaps(stream: Stream) -> list[str]:
+    """When a tracer's stream does not tell that it traced, one line each."""
     name = f"events/{stream.file}"
     notes = []
     if stream.begin is None:
         notes.append(f"{name}: no begin line: when tracing began is not known")
     if stream.end is None:
         notes.append(f"{name}: no end line: the tracer was cut off")
-    return notes + _told(stream.problems, "events/")
+    return notes
 
 
 def _told(problems: list[Problem], folder: str = "") -> list[str]:

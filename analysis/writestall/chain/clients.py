@@ -74,13 +74,17 @@ def _most_common(
 
 
 def _chain_of(answer: Answer, tid: int, window: Window) -> Chain | None:
-    own = (row for row in answer.writes if row[1].tid == tid)
+    own = (row for row in answer.every_write if row[1].tid == tid)
     row = _most_common(own, window, lambda row: window_of(row[1]))
     return answer.chains.of([row])[0] if row else None
 
 
 def stops(answer: Answer) -> list[Stop]:
     """The recorded pauses, longest first."""
+    return answer.once(_stops)
+
+
+def _stops(answer: Answer) -> list[Stop]:
     app = _application(answer)
     rows = sorted(app.pauses, key=lambda pause: -pause.dur_ns)
     return [_stop(answer, app, pause) for pause in rows]
@@ -127,6 +131,10 @@ def _waited(request: Request) -> Window:
 
 def worst_delays(answer: Answer) -> list[Delay]:
     """Of the requests whose time went mostly to one part, the slowest: one per part."""
+    return answer.once(_worst_delays)
+
+
+def _worst_delays(answer: Answer) -> list[Delay]:
     worst: dict[str, Request] = {}
     for request in _application(answer).requests:
         name = longest_part(request)
@@ -157,7 +165,7 @@ def counts(answer: Answer) -> dict[str, int]:
 def main_root(answer: Answer) -> tuple[Root, int, int] | None:
     """What most of its own writes' stall time comes down to, of how much, in ns."""
     tids = _application(answer).tids
-    writes = [row for row in answer.writes if row[1].tid in tids]
+    writes = [row for row in answer.every_write if row[1].tid in tids]
     total_ns = sum(write.dur_ns for _, write in writes)
     for root, ns in answer.roots(answer.chains.of(writes)).items():
         return root, ns, total_ns

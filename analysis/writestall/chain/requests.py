@@ -9,19 +9,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from writestall.classify.frames import parse_stack
 from writestall.classify.owners import owner_name
-from writestall.events.contract import Io
+from writestall.events.contract import Block, Io
 from writestall.events.other_sleeps import Calls
 from writestall.events.stream import Stream
+
+# mm/vmscan.c: shrink_node(), shrink_lruvec(), shrink_folio_list() and their like free
+# memory; their writes go to swap, and nobody waits for one of them.
+_RECLAIMS = "shrink_"
 
 
 @dataclass(slots=True)
 class Unslept:
-    """I/Os as long as a stall, of tasks with one name."""
+    """I/Os as long as a stall, of tasks with one name; or of reclaim in such tasks."""
 
     comm: str
+    reclaim: bool
     count: int = 0
     longest_ns: int = 0
+
+    def __str__(self) -> str:
+        of = f"memory reclaim in {self.comm} (inferred)" if self.reclaim else self.comm
+        return f"{self.count} of {of}"
 
 
 def unslept(stream: Stream) -> list[Unslept]:
@@ -31,14 +41,16 @@ def unslept(stream: Stream) -> list[Unslept]:
     """
     limit_ns = stream.begin.stall_ns if stream.begin else 0
     calls = Calls(stream)
-    found: dict[str, Unslept] = {}
+    is_reclaims = _Reclaim(stream)
+    found: dict[tuple[str, bool], Unslept] = {}
     for _, io in stream.ios:
         if not limit_ns or io.dur_ns < limit_ns or not _is_programs(io):
             continue
         # Its last moments: the call that waits for it ends with it.
         if calls.cover(io.tid, io.end_ns) or calls.cover(io.tid, io.end_ns - 1):
             continue
-        of_comm = found.setdefault(io.comm or "?", Unslept(io.comm or "?"))
+        key = io.comm or "?", is_reclaims(io)
+        of_comm = found.setdefault(key, Unslept(*key))
         of_comm.count += 1
         of_comm.longest_ns = max(of_comm.longest_ns, io.dur_ns)
     return sorted(found.values(), key=lambda row: -row.count)
@@ -48,3 +60,24 @@ def _is_programs(io: Io) -> bool:
     """True if neither a kernel worker nor a journal submitted it."""
     comm = io.comm or "?"
     return not io.kstack and owner_name((), comm) == comm
+
+
+class _Reclaim:
+    """Tell the writes to swap by tasks that had to free memory.
+
+    No event says why a program submitted an I/O. That of a task that has slept in
+    reclaim, to a device on which no call's file is, is inferred to be reclaim's.
+    """
+
+    def __init__(self, stream: Stream) -> None:
+        self._tids = {like.tid for like in stream.blocks.likes if _reclaims(like)}
+        self._devices = {write.dev for _, write in stream.writes}
+
+    def __call__(self, io: Io) -> bool:
+        apart = io.dev not in self._devices
+        return io.op == "write" and apart and io.tid in self._tids
+
+
+def _reclaims(block: Block) -> bool:
+    symbols = (frame.symbol for frame in parse_stack(block.kstack))
+    return any(symbol.startswith(_RECLAIMS) for symbol in symbols)

@@ -42,7 +42,8 @@ class Pattern(Enum):
 class Style:
     """How a kind of time is drawn, and `words`: what it means.
 
-    The phases of a commit have no letter: they are drawn on pages alone.
+    The phases of a commit and the parts of an application's time have no letter: they
+    are drawn on pages alone.
     """
 
     name: str
@@ -96,6 +97,14 @@ STYLES = {
         ("flushing", "", flush, falling, "file data that must come first"),
         ("logging", "", disk, level, "metadata into the log"),
         ("finishing", "", none, level, "the rest of a commit"),
+        ("own", "", memory, level, "the application's: in a call of its own"),
+        ("behind", "", memory, falling, "behind another task's call (inferred)"),
+        ("elsewhere", "", none, rising, "in no call that stalled: not the disk"),
+        ("queue", "", lock, cross, "the application's: no thread was free"),
+        ("lock", "", lock, level, "the application's lock, held by another request"),
+        ("reach", "", cpu, dots, "until the last thread stopped"),
+        ("release", "", cpu, falling, "until all threads were released"),
+        ("call", "", memory, dots, "a stalled call, from its first sleep to its last"),
     )
 }
 ORDER = {name: at for at, name in enumerate(STYLES)}

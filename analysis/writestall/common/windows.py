@@ -7,8 +7,8 @@ A window is half open, [start, end), in ns.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
-from itertools import accumulate
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
 from operator import itemgetter
 from typing import Protocol
 
@@ -45,7 +45,7 @@ class Cover:
                 merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
             else:
                 merged.append((start, end))
-        self._windows = merged
+        self.windows = merged
         lengths = (end - start for start, end in merged)
         self._before = list(accumulate(lengths, initial=0))
 
@@ -56,8 +56,29 @@ class Cover:
 
     def _until_ns(self, t_ns: int) -> int:
         """How much is covered before a time."""
-        at = bisect_right(self._windows, t_ns, key=_start) - 1
+        at = bisect_right(self.windows, t_ns, key=_start) - 1
         if at < 0:
             return 0
-        start, end = self._windows[at]
+        start, end = self.windows[at]
         return self._before[at] + min(t_ns, end) - start
+
+
+def layered(window: Window, layers: Sequence[Cover]) -> Iterator[tuple[Window, int]]:
+    """Cut a window into pieces, each with the first layer that covers it.
+
+    What no layer covers is of the number after the last.
+    """
+    edges = {edge for layer in layers for both in layer.windows for edge in both}
+    cuts = sorted({*window, *(edge for edge in edges if window[0] < edge < window[1])})
+    ahead: tuple[Window, int] | None = None
+    for piece in pairwise(cuts):
+        covered = (at for at, layer in enumerate(layers) if layer.common_ns(piece))
+        first = next(covered, len(layers))
+        if ahead and ahead[1] == first:
+            ahead = (ahead[0][0], piece[1]), first
+            continue
+        if ahead:
+            yield ahead
+        ahead = piece, first
+    if ahead:
+        yield ahead

@@ -22,6 +22,7 @@ class Complaint:
     tid       the thread that it is about; None: the program's log does not tell
     comm      the name of that thread, or of the program's threads
     slack_ns  how far the times may be off: a log's clock has a grain
+    noun      what it is one of, so that several can be counted
     """
 
     program: str
@@ -31,6 +32,7 @@ class Complaint:
     tid: int | None = None
     comm: str | None = None
     slack_ns: int = 0
+    noun: str = "request"
 
     @property
     def end_ns(self) -> int:

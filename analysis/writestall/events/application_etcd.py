@@ -24,6 +24,7 @@ PART = re.compile(r"([\d.]+)(h|ms|m|s|us|\u00b5s|ns)")
 UNITS_NS = {"h": 3_600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "ns": 1}
 UNITS_NS |= {"us": 1_000, "\u00b5s": 1_000}
 SLACK_NS = 1_000_000
+SYNC = "slow fdatasync"
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
@@ -55,6 +56,8 @@ def read(path: Path, clock: Clock) -> Iterator[Complaint | Problem]:
             yield no_clock(path)
             return
         dur_ns = duration_ns(line.took)
+        noun = line.msg if line.msg == SYNC else "slow request"
+        start_ns = end_ns - dur_ns
         yield Complaint(
-            "etcd", end_ns - dur_ns, dur_ns, line.msg, comm="etcd", slack_ns=SLACK_NS
+            "etcd", start_ns, dur_ns, line.msg, None, "etcd", SLACK_NS, noun
         )

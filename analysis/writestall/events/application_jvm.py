@@ -21,6 +21,7 @@ SAFEPOINT = re.compile(
     r'\[(?P<at>\d+)ns\](?:\[\D[^]]*\])*\[(?P<tid>\d+)\].*\bSafepoint "(?P<why>\w+)".*'
     r"\bTotal: +(?P<took>\d+) ns"
 )
+NOUN = "safepoint pause"
 
 
 def read(path: Path, _: Clock) -> Iterator[Complaint | Problem]:
@@ -29,4 +30,5 @@ def read(path: Path, _: Clock) -> Iterator[Complaint | Problem]:
         if found := SAFEPOINT.match(line):
             dur_ns, tid = int(found["took"]), int(found["tid"])
             what = f"safepoint {found['why']}"
-            yield Complaint("jvm", int(found["at"]) - dur_ns, dur_ns, what, tid)
+            start_ns = int(found["at"]) - dur_ns
+            yield Complaint("jvm", start_ns, dur_ns, what, tid, noun=NOUN)

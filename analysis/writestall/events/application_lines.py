@@ -39,4 +39,8 @@ def read(path: Path, _: Clock) -> Iterator[Complaint | Problem]:
                 yield Problem(path.name, number, str(error))
                 continue
             if line.tid is not None:
-                yield Complaint(program, line.t_ns, line.dur_ns, line.what, line.tid)
+                what = line.what
+                noun = what if what.isalpha() else "request"
+                yield Complaint(
+                    program, line.t_ns, line.dur_ns, what, line.tid, noun=noun
+                )

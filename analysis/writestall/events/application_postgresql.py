@@ -41,7 +41,8 @@ def read(path: Path, clock: Clock) -> Iterator[Complaint | Problem]:
             return
         dur_ns = round(float(found["took"]) * (MS_NS if slow else S_NS))
         what = slow["what"][:MOST_CHARACTERS].strip() if slow else "checkpoint: sync"
-        tid = int(found["pid"])
+        tid, start_ns = int(found["pid"]), end_ns - dur_ns
+        noun = "statement" if slow else "checkpoint sync"
         yield Complaint(
-            "postgresql", end_ns - dur_ns, dur_ns, what, tid, "postgres", MS_NS
+            "postgresql", start_ns, dur_ns, what, tid, "postgres", MS_NS, noun
         )

@@ -37,6 +37,7 @@ def read(path: Path, clock: Clock) -> Iterator[Complaint | Problem]:
         if end_ns is None:
             yield no_clock(path)
             return
+        noun, start_ns = f"{event} event", end_ns - dur_ns
         yield Complaint(
-            "redis", end_ns - dur_ns, dur_ns, event, comm="redis-server", slack_ns=S_NS
+            "redis", start_ns, dur_ns, event, None, "redis-server", S_NS, noun
         )

@@ -20,8 +20,8 @@ from writestall.log.lines import Line, split
 from writestall.log.near_stacks import near_stacks
 from writestall.log.stacks import Host, Reader
 from writestall.log.stacks import LoggedTask as LoggedTask
+from writestall.log.told.attaching import attach
 from writestall.log.told.boots import Boots
-from writestall.log.told.owners import attach
 from writestall.log.wrappings import MAX_LINE_CHARS as MAX_LINE_CHARS
 from writestall.log.wrappings import Row, unwrapped
 
@@ -91,7 +91,7 @@ class _Log:
                     said.names.setdefault(task.pid, task.comm or "")
                     task.comm = task.comm or said.names[task.pid] or None
                     task.cgroup = said.cgroups.of(task.pid, task.line, boots)
-            shown |= attach(tasks, said.locks, LoggedTask, name)
+            shown |= attach(tasks, said.locks, name)
         every = sorted(chain(*found.values()), key=lambda task: task.line)
         marks = {name: boots.marks for name, boots in self._boots.items()}
         _number_shots(every, marks, shown)

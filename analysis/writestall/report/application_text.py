@@ -10,10 +10,10 @@ from writestall.chain.answers import Answer
 from writestall.chain.clients import LOCK, QUEUE, WRITE, Delay, Stop
 from writestall.chain.parts import Chain
 from writestall.common.units import many, ms, percent, shares
-from writestall.events.application import COMMAND, SAFEPOINT, Application
+from writestall.events.application import BROKER, COMMAND, SAFEPOINT, Application
 from writestall.events.contract import Request, Write
 from writestall.events.hlog import Latencies
-from writestall.report.complaints import BEHIND, ELSEWHERE, OWN, Joined, Joins, joins
+from writestall.report.complaints import BEHIND, ELSEWHERE, OWN, Joined, joins
 from writestall.report.text import LEFT_COLUMN, latency_line, main_root
 
 MS = 1_000_000
@@ -25,18 +25,51 @@ _PARTS = {
 }
 
 
+Moment = Stop | Delay | Joined
+
+
 def lines(answer: Answer, top: int) -> Iterator[str]:
     """Yield what the application saw; nothing if there is no record."""
+    if answer.application is None:
+        return
+    yield ""
+    yield from overview(answer)
+    for row in moments(answer, top):
+        yield from moment(answer, row)
+
+
+def overview(answer: Answer) -> Iterator[str]:
+    """Yield what is known of all pauses, requests or complaints together."""
     app = answer.application
     if app is None:
         return
-    yield ""
+    kinds = {SAFEPOINT: _pauses, COMMAND: _complaints, BROKER: _requests}
+    yield from kinds[app.program](answer, app)
+
+
+def moments(answer: Answer, top: int) -> Sequence[Moment]:
+    """The pauses, requests or complaints that are shown one by one, longest first."""
+    app = answer.application
+    if app is None:
+        return ()
     if app.program == SAFEPOINT:
-        yield from _pauses(answer, app, top)
-    elif app.program == COMMAND:
-        yield from _complaints(answer, top)
+        # Pauses with a chain; if there are none, only the first pause.
+        stops = clients.stops(answer)
+        return [row for row in stops if row.chain][:top] or stops[:1]
+    if app.program == BROKER:
+        return clients.worst_delays(answer)
+    found = joins(answer)
+    return found.rows[:top] if found else ()
+
+
+def moment(answer: Answer, row: Moment) -> Iterator[str]:
+    """Yield one of them: its parts, and what is behind them."""
+    if isinstance(row, Joined):
+        yield from _complaint(answer, row)
+    elif isinstance(row, Stop):
+        yield from _stop(answer, row)
     else:
-        yield from _requests(answer, app)
+        yield from _delay(answer, row)
 
 
 def _row(name: str, latencies: Latencies | None, note: str = "") -> str:
@@ -45,17 +78,13 @@ def _row(name: str, latencies: Latencies | None, note: str = "") -> str:
     return latency_line(name, latencies, note)
 
 
-def _pauses(answer: Answer, app: Application, top: int) -> Iterator[str]:
+def _pauses(_: Answer, app: Application) -> Iterator[str]:
     yield "the application: all threads stop while one line is logged"
     yield _row("pauses", app.pauses_all)
     yield _row("write(2) to the log", app.service)
-    # Pauses with a chain; if there are none, only the first pause.
-    stops = clients.stops(answer)
-    for stop in [row for row in stops if row.chain][:top] or stops[:1]:
-        yield from _stop(answer, app, stop)
 
 
-def _stop(answer: Answer, app: Application, stop: Stop) -> Iterator[str]:
+def _stop(answer: Answer, stop: Stop) -> Iterator[str]:
     pause = stop.pause
     stopped = (
         f"{many(pause.threads, 'thread')} stopped, each for "
@@ -65,7 +94,7 @@ def _stop(answer: Answer, app: Application, stop: Stop) -> Iterator[str]:
     parts = [pause.reach_ns, pause.log_ns, pause.release_ns]
     words = [
         "until the last thread stopped",
-        _logged(app, stop),
+        _logged(answer.application, stop),
         "until all were released",
     ]
     yield from _parts(pause.dur_ns, parts, words)
@@ -73,11 +102,12 @@ def _stop(answer: Answer, app: Application, stop: Stop) -> Iterator[str]:
         yield from _behind(answer, stop.chain)
 
 
-def _logged(app: Application, stop: Stop) -> str:
+def _logged(app: Application | None, stop: Stop) -> str:
     if stop.write:
         covered = percent(stop.covered_ns, stop.pause.dur_ns)
         return f"write(2) {stop.write.path or '?'}, {covered} of the pause"
-    return "queueing the line" if app.asynchronous else "write(2) to the log"
+    queued = app and app.asynchronous
+    return "queueing the line" if queued else "write(2) to the log"
 
 
 def _parts(total_ns: int, parts: Sequence[int], words: Sequence[str]) -> Iterator[str]:
@@ -95,11 +125,13 @@ def _behind(answer: Answer, chain: Chain | None) -> Iterator[str]:
     if chain is None:
         yield "   no chain: the write was not traced as stalled"
         return
-    number = [id for id, _ in answer.slowest.writes].index(chain.id) + 1
+    numbers = {id: at for at, (id, _) in enumerate(answer.slowest.writes, 1)}
+    number = numbers.get(chain.id)  # --call may have left it out
+    shown = f"; --write {number} shows its chain" if number else ""
     root, ns = main_root(answer.roots([chain]))
     yield (
         f"   root: {root!s} ({percent(ns, chain.write.dur_ns)} of "
-        f"{ms(chain.write.dur_ns)}); --write {number} shows its chain"
+        f"{ms(chain.write.dur_ns)}){shown}"
     )
 
 
@@ -112,8 +144,6 @@ def _requests(answer: Answer, app: Application) -> Iterator[str]:
     yield f"slow requests {total} ({ms(app.slow_ns)} and more), by what took most:"
     for name, count in slow.items():
         yield f"  {count:>7}  {percent(count, total):>7}  {name}: {_PARTS[name]}"
-    for row in clients.worst_delays(answer):
-        yield from _delay(answer, row)
 
 
 def _delay(answer: Answer, row: Delay) -> Iterator[str]:
@@ -149,9 +179,10 @@ _WHERE = {
 }
 
 
-def _complaints(answer: Answer, top: int) -> Iterator[str]:
+def _complaints(answer: Answer, _: Application) -> Iterator[str]:
     found = joins(answer)
-    assert found is not None
+    if found is None:
+        return
     total_ns, limit = found.sum_ns, ms(found.limit_ns)
     programs = sorted({row.complaint.program for row in found.rows})
     yield f"the application: what it said itself took {limit} and more"
@@ -169,11 +200,9 @@ def _complaints(answer: Answer, top: int) -> Iterator[str]:
     )
     for name, ns in found.parts.items():
         yield f"  {ms(ns):>10}  {percent(ns, total_ns):>7}  {_WHERE[name]}"
-    for row in found.rows[:top]:
-        yield from _complaint(answer, found, row)
 
 
-def _complaint(answer: Answer, found: Joins, row: Joined) -> Iterator[str]:
+def _complaint(answer: Answer, row: Joined) -> Iterator[str]:
     complaint = row.complaint
     thread = f", thread {complaint.tid}" if complaint.tid is not None else ""
     head = f"{complaint.what} took {ms(complaint.dur_ns)}"
@@ -184,7 +213,8 @@ def _complaint(answer: Answer, found: Joins, row: Joined) -> Iterator[str]:
         f"{ELSEWHERE}: in no call that stalled",
     ]
     yield from _parts(complaint.dur_ns, list(row.parts.values()), words)
-    if row.main:
+    found = joins(answer)
+    if row.main and found:
         yield from _behind(answer, found.chain(row))
 
 

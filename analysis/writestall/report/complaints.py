@@ -56,8 +56,11 @@ class Joined:
     @property
     def main(self) -> Row | None:
         """The call behind most of it."""
-        rows = {OWN: self.own, BEHIND: self.behind}.get(self.longest)
-        return rows[0] if rows else None
+        return next(iter(self.calls(self.longest)), None)
+
+    def calls(self, name: str) -> tuple[Row, ...]:
+        """The calls of one part."""
+        return {OWN: self.own, BEHIND: self.behind}.get(name, ())
 
 
 class Joins:
@@ -109,7 +112,7 @@ class Joins:
         """Stalled calls of threads for whom nobody waits: count and sum in ns, by name
         of thread."""
         found: dict[str, tuple[int, int]] = {}
-        for _, write in self._answer.writes:
+        for _, write in self._answer.every_write:
             if write.comm in self._complaints.unwaited:
                 count, ns = found.get(write.comm, (0, 0))
                 found[write.comm] = count + 1, ns + write.dur_ns
@@ -143,15 +146,19 @@ class Joins:
 
     @cached_property
     def _starts(self) -> list[int]:
-        return [write.t_ns for _, write in self._answer.writes]
+        return [write.t_ns for _, write in self._answer.every_write]
+
+    @cached_property
+    def _longest_ns(self) -> int:
+        return max((w.dur_ns for _, w in self._answer.every_write), default=0)
 
     def _within(self, window: Window) -> list[Row]:
         """Stalled calls that share time with a window."""
-        first = bisect_left(self._starts, window[0] - self._answer.longest_ns)
+        first = bisect_left(self._starts, window[0] - self._longest_ns)
         last = bisect_left(self._starts, window[1])
         return [
             row
-            for row in self._answer.writes[first:last]
+            for row in self._answer.every_write[first:last]
             if _end_ns(row[1]) > window[0]
         ]
 
@@ -159,7 +166,7 @@ class Joins:
     def _pids(self) -> set[int]:
         """The processes whose threads complained."""
         tids = {row.tid for row in self._complaints.rows if row.tid is not None}
-        writes = (write for _, write in self._answer.writes)
+        writes = (write for _, write in self._answer.every_write)
         return {w.pid for w in writes if w.tid in tids and w.pid is not None}
 
     def _is_waited(self, write: Write) -> bool:
@@ -196,6 +203,10 @@ def _longest_first(rows: list[Row], window: Window) -> tuple[Row, ...]:
 
 def joins(answer: Answer) -> Joins | None:
     """The joined complaints; None where no program said anything."""
+    return answer.once(_joins)
+
+
+def _joins(answer: Answer) -> Joins | None:
     app = answer.application
     if app is None or not app.complaints.logs:
         return None

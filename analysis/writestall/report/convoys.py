@@ -16,9 +16,10 @@ from writestall.chain.answers import Answer, Convoy
 from writestall.chain.roots import Root
 from writestall.common.units import ms, percent, printable
 from writestall.events.contract import Write
+from writestall.report.chain_timeline import timeline
 from writestall.report.heat_map import SECOND_NS, Cell, Grid, Heat
 from writestall.report.text import chain_lines, main_root
-from writestall.report.timeline import Timeline, timeline
+from writestall.report.timeline import Timeline
 
 MOST_VIEWS, SLOWEST = 160, 40
 # Lines of a cell; the page says how many more there are.

@@ -23,8 +23,10 @@ from writestall.report.caveats import LINKS, caveats
 from writestall.report.commits import PHASES, commits
 from writestall.report.convoys import convoy_views
 from writestall.report.flame_graph import STEPS, flame
+from writestall.report.headline import headline
 from writestall.report.heat_map import grid_of, heat
 from writestall.report.latency import LatencyLog, read_log
+from writestall.report.moments import moment_views
 from writestall.report.percentiles import curve
 from writestall.report.render import render
 from writestall.report.slow_writes import views
@@ -63,9 +65,9 @@ def page(answer: Answer, failure: str | None = None) -> str:
     """Render the page; `failure` is the reason if there is no answer."""
     context = _context(answer)
     context["known"] = failure is None
-    context["headline"] = (
-        f"Nothing to explain: {failure}" if failure else sentence(answer)
-    )
+    said = headline(answer)
+    told = f"Nothing to explain: {failure}" if failure else sentence(answer)
+    context["headline"], context["answer"] = (said, told) if said else (told, None)
     return render("page.html", context, ("page.css",), "page.js")
 
 
@@ -87,6 +89,8 @@ def _context(answer: Answer) -> dict[str, Any]:
     classes = _shares(answer.ns_by_class, {}, answer.stall_ns)
     roots = answer.all_roots
     kinds = {root: root.cls for root in roots}
+    moments = moment_views(answer, MOST_PAUSES)
+    drawn = {bar.kind for row in moments for bar in row.picture.bars}
     names = {row.kind for row in classes} | set(kinds.values())
     names |= {frame.kind for frame in graph.frames} | {
         bar.kind for convoy in shown for bar in convoy.picture.bars
@@ -102,7 +106,9 @@ def _context(answer: Answer) -> dict[str, Any]:
         "record": _json(record),
         "total": len(answer.writes),
         "curve": curve(logs),
-        "application": list(application_text.lines(answer, MOST_PAUSES)),
+        "application": list(application_text.overview(answer)),
+        "moments": moments,
+        "moment_kinds": styles.legend(drawn),
         "classes": classes,
         "roots": _shares(roots, kinds, answer.stall_ns),
         "flame": graph,

@@ -18,6 +18,7 @@ from writestall.common.units import many, ms, percent, shares
 from writestall.events.calls import GROUPS
 from writestall.events.hlog import Latencies
 from writestall.events.other_sleeps import other_sleeps
+from writestall.report.headline import headline
 
 LEFT_COLUMN = 74
 CONVOY_NAMES = 3
@@ -33,6 +34,8 @@ def report(
     `more` is printed between the chains and the summary.
     """
     yield from losses(answer)
+    if said := headline(answer):
+        yield said
     yield sentence(answer)
     yield from others_line(answer)
     yield from requests_line(answer)
@@ -76,7 +79,8 @@ def sentence(answer: Answer) -> str:
         slowest_text = (
             f"; the slowest took {ms(slowest)}" if slowest is not None else ""
         )
-        return f"No write stalled for {ms(limit)} or more{slowest_text}."
+        what = "call of those chosen" if answer.unchosen else "write"
+        return f"No {what} stalled for {ms(limit)} or more{slowest_text}."
     root, ns = main_root(answer.all_roots)
     return (
         f"{_stalled(answer)}; "
@@ -115,7 +119,7 @@ def requests_line(answer: Answer) -> Iterator[str]:
     found = unslept(answer.stream)
     if found:
         longest_ns = max(row.longest_ns for row in found)
-        of = ", ".join(f"{row.count} of {row.comm}" for row in found[:CALL_NAMES])
+        of = ", ".join(map(str, found[:CALL_NAMES]))
         count = many(sum(row.count for row in found), "slow I/O")
         yield (
             f"{count} that no call listed waited for, the longest "

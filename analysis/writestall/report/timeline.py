@@ -1,39 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""timeline: draw one stalled write as lanes of time with arrows between them.
+"""timeline: lay out lanes of time, with bars in them and arrows between them.
 
-The writer's lane is the first, the disk's the last. A bar is a wait of a task; an arrow
-leads from it to the holder's lane. Places are in percent of the write's duration
-across, in px down.
+Places are in percent of a window across, in px down.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from writestall.chain.answers import Answer
-from writestall.chain.merge import unqueued
-from writestall.chain.parts import INFERRED, WAIT, Chain, Part, Task
-from writestall.classify import classes as c
 from writestall.classify import styles
 from writestall.common import scales
 from writestall.common.units import ms
+from writestall.common.windows import Window
 
-LANE_PX, BAR_TOP_PX, BAR_PX = 44, 20, 18
 # Bars narrower than this share are left out, and so are empty lanes.
 LEAST_SHARE = 0.003
-MOST_LANES = 12
-_ORDER = {c.ROLE_OTHER: 1, c.WRITER: 1, c.WRITEBACK: 2, c.JOURNAL: 3}
-_ROLES = {
-    c.WRITER: "writer",
-    c.WRITEBACK: "flusher",
-    c.JOURNAL: "journal",
-    c.ROLE_OTHER: "task",
-}
+LANE_PX, BAR_TOP_PX, BAR_PX = 44, 20, 18
+MOST_TICKS = 8
+MS_NS = 1_000_000
 
-
-# A lane's task by its thread id, or a disk by its name.
-Key = int | str
+# A task's lane by its thread id, a disk's by its name, an application's by both.
+Key = int | str | tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +40,16 @@ class Bar:
         """Whether there is a pattern behind its label."""
         return styles.is_marked(self.kind)
 
+    def is_within(self, other: Bar) -> bool:
+        """Whether another bar of the kind shows it: two calls waited for one thing."""
+        alike = (self.y, self.kind) == (other.y, other.kind)
+        end, other_end = self.x + self.width, other.x + other.width
+        return alike and other.x <= self.x and end <= other_end
+
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """From a wait to the holder's lane."""
+    """From a wait to the lane of what it is for."""
 
     x: float
     y1: int
@@ -66,144 +60,107 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One task, or the disk."""
+    """One task, one disk, or what an application waited for."""
 
     y: int
     role: str
     name: str
 
     @property
+    def top(self) -> int:
+        """Px from the top to the upper edge of its bars."""
+        return self.y + BAR_TOP_PX
+
+    @property
     def base(self) -> int:
         """Px from the top to the lower edge of its bars."""
-        return self.y + BAR_TOP_PX + BAR_PX
+        return self.top + BAR_PX
 
 
 @dataclass(slots=True)
 class Timeline:
-    """The picture of one write."""
+    """A picture of what happened in a window of time."""
 
-    lanes: list[Lane] = field(default_factory=list)
+    window: Window
+    by_key: dict[Key, Lane]
     bars: list[Bar] = field(default_factory=list)
     arrows: list[Arrow] = field(default_factory=list)
-    ticks: list[tuple[float, str]] = field(default_factory=list)
-    least: str = ""
     tasks_left_out: int = 0
+
+    @staticmethod
+    def of(window: Window, named: Mapping[Key, tuple[str, str]]) -> Timeline:
+        """Empty lanes by key, downwards; each has a role and a name."""
+        lanes = {
+            key: Lane(at * LANE_PX, *names)
+            for at, (key, names) in enumerate(named.items())
+        }
+        return Timeline(window, lanes)
+
+    @property
+    def lanes(self) -> list[Lane]:
+        """The lanes, downwards."""
+        return list(self.by_key.values())
+
+    @property
+    def dur_ns(self) -> int:
+        """The window's length."""
+        return self.window[1] - self.window[0]
+
+    @property
+    def least_ns(self) -> int:
+        """The length of the shortest bar that is drawn."""
+        return least_ns(self.window)
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """Places on the axis, with their labels."""
+        whole_ms = self.dur_ns / MS_NS
+        return [
+            (scales.share(at, whole_ms), f"{at} ms")
+            for at in scales.ticks(whole_ms, MOST_TICKS)
+        ]
 
     @property
     def floor(self) -> int:
         """Px from the top to the axis."""
-        return len(self.lanes) * LANE_PX
+        return len(self.by_key) * LANE_PX
 
     @property
     def height(self) -> int:
         """Px of all lanes and the axis below them."""
         return self.floor + 22
 
+    def add_bar(
+        self, key: Key, place: Window, kind: str, label: str, title: str
+    ) -> None:
+        """Draw what of a stretch of time lies in the window, once."""
+        start_ns = max(place[0], self.window[0])
+        dur_ns = min(place[1], self.window[1]) - start_ns
+        if dur_ns < 0:
+            return
+        x, width = self._x(start_ns), scales.share(dur_ns, self.dur_ns)
+        bar = Bar(x, width, self.by_key[key].top, kind, label, title)
+        if not any(bar.is_within(other) for other in self.bars):
+            self.bars.append(bar)
 
-@dataclass(frozen=True, slots=True)
-class _Stretch:
-    part: Part
-    start_ns: int
-    # Its lane already shows the wait that this is the end of.
-    shown: bool
+    def add_arrow(
+        self, at_ns: int, key: Key, below: Key, title: str, *, guessed: bool
+    ) -> None:
+        """Draw what the wait in one lane is for: another lane."""
+        lane, target = self.by_key[key], self.by_key[below]
+        ends = (lane.base, target.top) if target.y > lane.y else (lane.top, target.base)
+        self.arrows.append(Arrow(self._x(at_ns), *ends, guessed, title))
 
-
-def timeline(answer: Answer, chain: Chain) -> Timeline:
-    """Draw the lanes, bars and arrows of one write."""
-    write = chain.write
-    least_ns = write.dur_ns * LEAST_SHARE
-    parts = [unqueued(part) for part in chain.parts]
-    shown = [row for row in _stretches(parts) if row.part.dur_ns >= least_ns]
-    below = [_below(answer, chain, row.part) for row in shown]
-    tasks = _tasks(chain, shown)
-    lanes = _lanes(tasks[:MOST_LANES], below)
-    picture = Timeline(lanes=list(lanes.values()), least=ms(int(least_ns)))
-    picture.tasks_left_out = len(tasks[MOST_LANES:])
-    for row, key in zip(shown, below, strict=True):
-        _draw(picture, row, chain, lanes, key)
-    whole_ms = write.dur_ns / 1e6
-    picture.ticks = [
-        (scales.share(at, whole_ms), f"{at} ms") for at in scales.ticks(whole_ms, 8)
-    ]
-    return picture
+    def _x(self, at_ns: int) -> float:
+        at_ns = min(max(at_ns, self.window[0]), self.window[1])
+        return scales.share(at_ns - self.window[0], self.dur_ns)
 
 
-def _stretches(parts: Iterable[Part], of: Task | None = None) -> Iterator[_Stretch]:
-    """Yield every part with a place in time, inner ones included."""
-    for part in parts:
-        if part.start_ns is not None:
-            yield _Stretch(part, part.start_ns, part.task == of)
-        yield from _stretches(part.parts, part.task)
+def least_ns(window: Window) -> int:
+    """The length of the shortest bar that is drawn in a window."""
+    return int((window[1] - window[0]) * LEAST_SHARE)
 
 
-def _is_io(part: Part) -> bool:
-    return part.kind == WAIT and part.cls == c.DEVICE_IO and not part.parts
-
-
-def _below(answer: Answer, chain: Chain, part: Part) -> Key | None:
-    """The lane of what a wait is for: a task's, a disk's, or None."""
-    if _is_io(part):
-        return answer.root_of(chain, part).device or "the disk"
-    return part.holder.tid if part.holder else None
-
-
-def _tasks(chain: Chain, shown: list[_Stretch]) -> list[Task]:
-    """The tasks that are shown: the writer first, the journal last."""
-    tasks = {chain.task.tid: chain.task}
-    for row in shown:
-        for task in (row.part.task, row.part.holder):
-            if task:
-                tasks.setdefault(task.tid, task)
-    first, *others = tasks.values()
-    return [first, *sorted(others, key=lambda task: _ORDER[task.role])]
-
-
-def _lanes(tasks: list[Task], below: list[Key | None]) -> dict[Key, Lane]:
-    """Lanes by thread id or disk; disks are at the bottom."""
-    first, *others = tasks
-    named: dict[Key, tuple[str, str]] = {first.tid: ("writer", _name(first))}
-    named |= {task.tid: (_ROLES[task.role], _name(task)) for task in others}
-    named |= {key: ("disk", key) for key in below if isinstance(key, str)}
-    return {
-        key: Lane(at * LANE_PX, *names) for at, (key, names) in enumerate(named.items())
-    }
-
-
-def _name(task: Task) -> str:
-    return f"{task.comm}/{task.tid}"
-
-
-def _draw(
-    picture: Timeline,
-    row: _Stretch,
-    chain: Chain,
-    lanes: dict[Key, Lane],
-    below: Key | None,
-) -> None:
-    """Draw a part's bar, and the arrow to its holder's lane if there is one."""
-    part, write = row.part, chain.write
-    if part.task.tid not in lanes:
-        return
-    y = lanes[part.task.tid].y + BAR_TOP_PX
-    x = scales.share(max(0, row.start_ns - write.t_ns), write.dur_ns)
-    width = scales.share(part.dur_ns, write.dur_ns)
-    label = f"{part.cls} {ms(part.dur_ns)}"
-    title = " · ".join(filter(None, (label, " > ".join(part.path[-3:]), part.why)))
-    if not row.shown:
-        picture.bars.append(Bar(x, width, y, part.cls, label, title))
-    if below is None or below not in lanes:
-        return
-    target = lanes[below].y + BAR_TOP_PX
-    whom = part.holder.comm if part.holder else str(below)
-    if isinstance(below, str):
-        picture.bars.append(Bar(x, width, target, part.cls, ms(part.dur_ns), title))
-    down = target > y
-    picture.arrows.append(
-        Arrow(
-            x,
-            y + (BAR_PX if down else 0),
-            target + (0 if down else BAR_PX),
-            part.link == INFERRED,
-            f"{part.task.comm} waits for {whom} ({part.link})",
-        )
-    )
+def labelled(name: str, ns: int) -> str:
+    """The label of a bar."""
+    return f"{name} {ms(ns)}"

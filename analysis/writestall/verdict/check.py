@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from writestall.chain.answers import Answer
+from writestall.chain.answers import Answer, gaps
 from writestall.chain.collect import Question, Source
 from writestall.chain.parts import Chain
 from writestall.chain.roots import Roots, largest_first
@@ -38,8 +38,9 @@ class Verdict:
     """How right an answer is; shares are 0 to 1, None if there is nothing to compare.
 
     `errors_ns` has as many entries as `stalls`; `wrong` are the writes with a wrong
-    root, as (t_ns, line). `violations` are delays that no rule asked for. `holders` is
-    what witness.compared() returns.
+    root, as (t_ns, line). `violations` are delays that no rule asked for, `gaps` what
+    the tracer could not have seen: shares of the rest are no verdict on the whole.
+    `holders` is what witness.compared() returns.
     """
 
     stalls: int = 0
@@ -51,6 +52,7 @@ class Verdict:
     errors_ns: array[int] = field(default_factory=lambda: array("q"))
     wrong: list[tuple[int, str]] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
+    gaps: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     holders: witness.Holders = field(default_factory=Counter)
 
@@ -126,13 +128,15 @@ class Verdict:
             "right_ns": self.right_ns,
             "wrong": self.wrong_lines,
             "violations": self.violations,
+            "gaps": self.gaps,
             "notes": self.notes,
         }
 
     def failures(self, least: float) -> list[str]:
         """Why the check fails, one line each; empty if it passes."""
+        failures = self.violations + self.gaps
         if not self.stalls:
-            return [*self.violations, "no stalled write to check"]
+            return [*failures, "no stalled write to check"]
         shares = {name: getattr(self, name) for name in SHARES}
         low = [
             f"{name} {'unknown' if share is None else format(share, '.4f')} < {least:g}"
@@ -142,7 +146,7 @@ class Verdict:
         share = self.holder_right_share
         if share is not None and share < least:
             low.append(f"holder_right_share {share:.4f} < {least:g}")
-        return self.violations + low
+        return failures + low
 
 
 def _share(part: int, whole: int) -> float | None:
@@ -180,6 +184,7 @@ def check(answer: Answer) -> Verdict:
     elif lost:
         verdict.notes.append(f"{path.name}: the injector lost {lost} records")
     verdict.violations += _unasked(answer, records.rows)
+    verdict.gaps += gaps(answer.stream)
     truth = Truth(records.rows, answer.stream)
     verdict.add_all(answer.gathered(Question(Judged, (truth,))))
     return verdict

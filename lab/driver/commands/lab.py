@@ -10,6 +10,7 @@ from pathlib import Path
 from driver import own_command, runs
 from driver.machines import PREPARING, prepare
 from driver.progress import Progress, Stage, StageError, StageLog
+from driver.project import answer
 from driver.runs import Request, analyse
 
 DEFAULT = "journal-buffer"
@@ -36,6 +37,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of a run."""
     runs.arguments(parser, DEFAULT, ENGINES)
     own_command.arguments(parser)
+    what = "explain only these calls, or groups of them: docs/events.md lists both"
+    parser.add_argument("--call", metavar="C,C", help=what)
+
+
+def _choosing(args: argparse.Namespace) -> list[str]:
+    """Which calls explain is to show; refused at once where it refuses them."""
+    chosen = [] if args.call is None else ["--call", args.call]
+    if chosen:
+        answer("writestall", "explain", *chosen, "--help")
+    return chosen
 
 
 def inside(request: Request, run: Path) -> list[str]:
@@ -56,7 +67,7 @@ def _must_be_checked(run: Path, request: Request) -> bool:
 
 def _check(log: StageLog, python: Path, run: Path, request: Request) -> str:
     """The verdict's last line; a scenario promises a chain for its own mode only."""
-    verdict = "nothing stalled"
+    verdict = "nothing that was explained stalled"
     manifest = json.loads((run / "manifest.json").read_text())
     if manifest["scenario"].get("expect") and not request.mode:
         verdict = analyse(log, python, run, "expect")
@@ -69,6 +80,7 @@ def _check(log: StageLog, python: Path, run: Path, request: Request) -> str:
 def main(args: argparse.Namespace) -> int:
     """Run all stages; print the answer and where the rest of it is."""
     request = own_command.read(args)
+    chosen = _choosing(args)
     progress = Progress(STAGES, request.settings.verbose)
     out = request.settings.out
     run = out / request.run_name
@@ -86,13 +98,13 @@ def main(args: argparse.Namespace) -> int:
                 runs.end(run)
             log.note = str(run)
         with progress.stage() as log:
-            answer = analyse(log, python, run, "explain", "--report")
+            told = analyse(log, python, run, "explain", "--report", *chosen)
         with progress.stage() as log:
             log.note = _check(log, python, run, request)
     except StageError as failed:
         return failed.status
-    (run / "report.txt").write_text(answer)
-    print(f"\n{answer.rstrip()}\n")
+    (run / "report.txt").write_text(told)
+    print(f"\n{told.rstrip()}\n")
     print(f"report: {run / 'report.txt'}, also in {out / 'latest'}")
     print(f"page:   {run / 'report.html'}")
     return 0

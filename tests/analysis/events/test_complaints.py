@@ -137,7 +137,7 @@ def test_the_line_that_any_program_can_write(tmp_path: Path) -> None:
     )
     found = complaints(tmp_path, "requests.jsonl", text, clock=None)
     # A client's request has no thread: it counts for latencies alone.
-    assert found.rows == [Complaint("app", 8 * S, MS, "put", 5)]
+    assert found.rows == [Complaint("app", 8 * S, MS, "put", 5, noun="put")]
     assert [problem.line for problem in found.problems] == [3]
 
 

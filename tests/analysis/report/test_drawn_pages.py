@@ -16,9 +16,9 @@ from hostile import held_to_our_own
 from writestall.chain.answers import Answer
 from writestall.events.contract import Block, Write
 from writestall.events.run_directory import RunDir
+from writestall.report.chain_timeline import timeline
 from writestall.report.flame_graph import Flame, flame
 from writestall.report.page import page
-from writestall.report.timeline import timeline
 
 # Positions are rounded to a thousandth of a percent.
 NEAR = 0.01

@@ -162,3 +162,16 @@ def test_a_postgresql_backend_behind_another_one(
     assert found["by_longest"] == {"own": 1, "behind": 1}
     assert parts_ms(found) == (600, 600, 20)
     assert "END; took 610 ms" in said
+
+
+def test_calls_that_were_not_chosen_still_made_the_complaint(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """--call chooses what is explained, not what an application waited for."""
+    text = line(301, 90, 620)
+    explained(tmp_path, events((301, 100, 600)), "requests.jsonl", text, capsys)
+    assert main(["explain", str(tmp_path / "run"), "--call", "openat"]) == 0
+    said = capsys.readouterr().out
+    assert "1 stalled call left out; explain without --call shows them" in said
+    assert "No call of those chosen stalled for 50.0 ms or more" in said
+    assert "+- 600 ms own write(2) lab/gc.log of app-301/301, 600 ms" in said

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""headline: say in the application's words what took long, and what it was."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+
+from writestall.chain import clients
+from writestall.chain.answers import Answer
+from writestall.chain.clients import LOCK, QUEUE, WRITE, Stop
+from writestall.common import scales
+from writestall.common.units import many, percent
+from writestall.events.application import BROKER, COMMAND, SAFEPOINT
+from writestall.events.calls import GROUPS
+from writestall.events.contract import Write
+from writestall.report.complaints import BEHIND, ELSEWHERE, OWN, Joined, Row, joins
+
+SECOND_NS = 1_000_000_000
+# What programs call their files; the first pattern that fits a path names it.
+FILES = {
+    "jvm": (("*gc*.log*", "the GC log"),),
+    "postgresql": (("pg_wal/*", "the WAL"),),
+    "etcd": (("*.wal", "the WAL"), ("snap/db", "its database")),
+    "redis": (("*.aof", "the AOF"),),
+    "sqlite-wal": (("*-wal", "the WAL"),),
+}
+# A thing that took long is one call if that took as much of it.
+MOST_OF_IT = 0.9
+# Parts below this share are left out.
+LEAST_SHARE = 0.01
+_PARTS = {
+    QUEUE: "waited most for a free thread",
+    LOCK: "most for another's lock",
+    WRITE: "most in {own} write(2)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Slow:
+    """A pause, request or complaint: where its time went, in ns, and its main calls."""
+
+    noun: str
+    dur_ns: int
+    parts: dict[str, int]
+    calls: dict[str, tuple[str, ...]]
+
+    @property
+    def alone(self) -> str | None:
+        """The call of its own that is most of it; None if it is no one call."""
+        own = self.calls.get(OWN, ())
+        most = self.parts[OWN] >= MOST_OF_IT * self.dur_ns
+        return own[0] if most and len(own) == 1 else None
+
+
+def headline(answer: Answer) -> str | None:
+    """The sentence; None where no application said that anything took long."""
+    app = answer.application
+    if app is None:
+        return None
+    if app.program == BROKER:
+        return _requests(answer)
+    rows = {SAFEPOINT: _pauses, COMMAND: _complaints}[app.program](answer)
+    groups: dict[str, list[_Slow]] = {}
+    for row in rows:
+        groups.setdefault(row.noun, []).append(row)
+    if not groups:
+        return None
+    return _sentence(max(groups.values(), key=_sum_ns))
+
+
+def _sum_ns(rows: Iterable[_Slow]) -> int:
+    return sum(row.dur_ns for row in rows)
+
+
+def _sentence(rows: Sequence[_Slow]) -> str:
+    """Of the rows that are most of the time: how many, how long, and what they were."""
+    limit_ns, chosen = _limit(rows)
+    limit = "a second" if limit_ns == SECOND_NS else scales.short(limit_ns)
+    what = f"{many(len(chosen), chosen[0].noun)} of {limit} and more"
+    calls = {row.alone for row in chosen}
+    if len(calls) == 1 and (call := calls.pop()):
+        return f"{what}{', each' if len(chosen) > 1 else ':'} one {call}."
+    return f"{what}: {', '.join(_parts(chosen))}."
+
+
+def _limit(rows: Sequence[_Slow]) -> tuple[int, list[_Slow]]:
+    """The greatest round time that leaves at least half of the time, and those rows."""
+    for limit_ns in reversed(scales.EDGES_NS):
+        chosen = [row for row in rows if row.dur_ns >= limit_ns]
+        if 2 * _sum_ns(chosen) >= _sum_ns(rows):
+            return limit_ns, chosen
+    return 0, list(rows)
+
+
+def _parts(rows: Sequence[_Slow]) -> Iterator[str]:
+    """Where the time of all went."""
+    whole_ns = _sum_ns(rows)
+    words = {
+        OWN: f"in {'its' if len(rows) == 1 else 'their'} own",
+        BEHIND: "behind another's",
+    }
+    for name in (OWN, BEHIND, ELSEWHERE):
+        ns = sum(row.parts[name] for row in rows)
+        if ns < LEAST_SHARE * whole_ns:
+            continue
+        if name == ELSEWHERE:
+            yield f"{percent(ns, whole_ns)} in no call that stalled, so not the disk"
+            continue
+        calls = Counter(row.calls[name][0] for row in rows if row.calls.get(name))
+        yield f"{percent(ns, whole_ns)} {words[name]} {calls.most_common(1)[0][0]}"
+
+
+def _complaints(answer: Answer) -> Iterator[_Slow]:
+    found = joins(answer)
+    for row in found.rows if found else ():
+        calls = {name: tuple(_calls(row, row.calls(name))) for name in (OWN, BEHIND)}
+        complaint = row.complaint
+        yield _Slow(complaint.noun, complaint.dur_ns, row.parts, calls)
+
+
+def _calls(row: Joined, side: Sequence[Row]) -> Iterator[str]:
+    """The calls of one side, longest first, without trifles after the first."""
+    for at, (_, write) in enumerate(side):
+        if not at or write.dur_ns >= LEAST_SHARE * row.complaint.dur_ns:
+            yield _call(row.complaint.program, write)
+
+
+def _call(program: str, write: Write) -> str:
+    """`write(2) to the GC log`, `fsync(2) of base/5/16384`."""
+    path = write.path or "?"
+    known = (words for form, words in FILES.get(program, ()) if fnmatch(path, form))
+    to = "to" if (write.call or "write") in GROUPS["writes"] else "of"
+    return f"{write.name} {to} {next(known, path)}"
+
+
+def _pauses(answer: Answer) -> Iterator[_Slow]:
+    begin = answer.stream.begin
+    limit_ns = begin.stall_ns if begin else 0
+    for stop in clients.stops(answer):
+        if stop.pause.dur_ns >= limit_ns:
+            yield _pause(stop)
+
+
+def _pause(stop: Stop) -> _Slow:
+    own_ns = stop.covered_ns
+    parts = {OWN: own_ns, BEHIND: 0, ELSEWHERE: stop.pause.dur_ns - own_ns}
+    calls = (f"write(2) to {stop.write.path or '?'}",) if stop.write else ()
+    return _Slow("pause", stop.pause.dur_ns, parts, {OWN: calls})
+
+
+def _requests(answer: Answer) -> str | None:
+    """By what took most of each: a slow request behind another has a fast write."""
+    assert answer.application is not None
+    counts = clients.counts(answer)
+    if not counts:
+        return None
+    limit = scales.short(answer.application.slow_ns)
+    told = ", ".join(
+        f"{count} {_PARTS[name].format(own='its' if count == 1 else 'their')}"
+        for name, count in counts.items()
+    )
+    return f"{many(sum(counts.values()), 'request')} of {limit} and more: {told}."

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will find an application's complaints drawn, down to the disk, and told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import build
+import webpage
+from writestall.chain.answers import answer
+from writestall.common.windows import Cover, layered
+from writestall.events.run_directory import open_run
+from writestall.report.headline import headline
+
+MS = build.MS
+Call = tuple[int, float, float]
+
+
+def run_of(
+    path: Path, calls: Iterable[Call], rows: Iterable[Call], what: str = "COMMIT"
+) -> Path:
+    """A run of stalled fdatasync(2) calls and requests: tid, start, duration in ms."""
+    events = build.Events()
+    for tid, at_ms, dur_ms in calls:
+        irq = (0, "swapper/0")
+        events.block(
+            tid, at_ms, dur_ms, "own_writeback", irq, "completion", ctx="hardirq"
+        )
+        about: dict[str, Any] = {
+            "call": "fdatasync",
+            "path": "lab/ledger.db-wal",
+            "comm": "app",
+        }
+        events.write(tid, at_ms, dur_ms, dur_ms, pid=300, **about)
+    run = build.run_dir(path / "run", events.end())
+    folder = run / "application/sqlite-wal"
+    folder.mkdir(parents=True)
+    records = [
+        {
+            "t_ns": build.START_NS + int(at_ms * MS),
+            "dur_ns": int(dur_ms * MS),
+            "tid": tid,
+            "what": what,
+        }
+        for tid, at_ms, dur_ms in rows
+    ]
+    (folder / "requests.jsonl").write_text(build.json_lines(records))
+    return run
+
+
+def told(run: Path) -> str | None:
+    return headline(answer(open_run(run), None))
+
+
+def test_from_the_request_through_the_call_to_the_disk(tmp_path: Path) -> None:
+    """Behind another thread's call first, then in its own."""
+    calls = [(301, 100, 400), (302, 500, 600)]
+    page = webpage.read(run_of(tmp_path, calls, [(302, 100, 1000)]))
+    moment = page.one("details", class_="moment")
+    assert moment.one("summary").words == "COMMIT took 1000 ms sqlite-wal, thread 302"
+    lanes = [lane.words for lane in moment.all("text", class_="lane")]
+    assert lanes == [
+        "sqlite-wal COMMIT, thread 302",
+        "calls of app/301",
+        "sleeps of app/301",
+        "calls of app/302",
+        "sleeps of app/302",
+        "disk vdb",
+    ]
+    picture = moment.one("svg", class_="timeline")
+    inner = (row for row in picture.all("svg") if list(row.all("rect")))
+    bars = [row.one("text").words for row in inner]
+    assert {"own 600 ms", "behind 400 ms"} <= set(bars)
+    assert "fdatasync(2) lab/ledger.db-wal 600 ms" in bars
+    lines = {
+        line.one("title").words: line.attributes["class"]
+        for line in moment.all("line")
+        if line.attributes["class"].startswith("arrow")
+    }
+    # A dashed line, and the word in the legend: no meaning by colour alone.
+    assert lines["behind: fdatasync(2) of app/301"] == "arrow guess"
+    assert lines["own: fdatasync(2) of app/302"] == "arrow"
+    assert "behind another task's call (inferred)" in page.text
+
+
+def test_the_application_speaks_first(tmp_path: Path) -> None:
+    """Its sentence is the page's headline, the kernel's stands below it."""
+    page = webpage.read(run_of(tmp_path, [(301, 100, 900)], [(301, 90, 950)]))
+    assert (
+        page.one("h1").words
+        == "1 COMMIT of 500 ms and more: one fdatasync(2) of the WAL."
+    )
+    assert page.one("p", class_="answer").words.startswith("1 write stalled")
+
+
+def test_each_one_call(tmp_path: Path) -> None:
+    """Short ones that are less than half of the time do not lower the limit."""
+    calls = [(301, at, 1100) for at in (0, 2000, 4000)]
+    rows = [(301, at, 1101) for at in (0, 2000, 4000)] + [(301, 6000, 60)]
+    words = "3 COMMITs of a second and more, each one fdatasync(2) of the WAL."
+    assert told(run_of(tmp_path, calls, rows)) == words
+
+
+def test_parts_where_it_is_no_one_call(tmp_path: Path) -> None:
+    calls = [(301, 0, 300), (301, 400, 300)]
+    rows = [(301, 0, 700), (302, 0, 800)]
+    words = (
+        "2 COMMITs of 500 ms and more: 40.0 % in their own fdatasync(2) of the WAL, "
+        "40.0 % behind another's fdatasync(2) of the WAL, "
+        "20.0 % in no call that stalled, so not the disk."
+    )
+    assert told(run_of(tmp_path, calls, rows)) == words
+
+
+def test_not_the_disk(tmp_path: Path) -> None:
+    found = told(run_of(tmp_path, [(301, 0, 300)], [(305, 2000, 800)], "GET /"))
+    assert found == (
+        "1 request of 500 ms and more: "
+        "100.0 % in no call that stalled, so not the disk."
+    )
+
+
+def test_nothing_to_say(tmp_path: Path) -> None:
+    assert told(run_of(tmp_path, [(301, 0, 300)], [])) is None
+    run = build.run_dir(tmp_path / "other", build.cascade())
+    assert told(run) is None
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "pieces"),
+    [
+        ([], [], [((0, 10), 2)]),
+        ([(0, 10)], [(0, 10)], [((0, 10), 0)]),
+        (
+            [(2, 4)],
+            [(0, 3), (4, 6)],
+            [
+                ((0, 2), 1),
+                ((2, 4), 0),
+                ((4, 6), 1),
+                ((6, 10), 2),
+            ],
+        ),
+        ([(-5, 2), (8, 20)], [], [((0, 2), 0), ((2, 8), 2), ((8, 10), 0)]),
+    ],
+)
+def test_pieces_of_a_window(
+    own: list[tuple[int, int]],
+    other: list[tuple[int, int]],
+    pieces: list[tuple[tuple[int, int], int]],
+) -> None:
+    assert list(layered((0, 10), [Cover(own), Cover(other)])) == pieces

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will name addresses of its own process and of programs that it compiles."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import mmap
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from launcher import elf, process_maps
+from launcher.user_symbols import UserSymbols
+
+SOURCE = """
+#include <unistd.h>
+__attribute__((noinline)) static void inner(void) { pause(); }
+__attribute__((noinline)) void outer(void) { inner(); __asm__ volatile(""); }
+int main(void) { outer(); return 0; }
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program with a static function and one that all can see."""
+    folder = tmp_path_factory.mktemp("program")
+    (folder / "known.c").write_text(SOURCE)
+    made = folder / "known ] one"
+    command = ["gcc", "-g0", "-O0", "-Wl,--build-id", "-rdynamic", "-o", str(made)]
+    subprocess.run([*command, str(folder / "known.c")], check=True)
+    return made
+
+
+def functions(path: Path, debug: Path = Path("/nowhere")) -> dict[str, elf.Function]:
+    with path.open("rb") as file:
+        return {row.name: row for row in elf.read(file, debug).functions}
+
+
+def test_functions_of_a_file(program: Path) -> None:
+    found = functions(program)
+    assert {"inner", "outer", "main"} <= set(found)
+    assert found["inner"].size > 0
+
+
+def test_a_stripped_file_has_what_it_exports(program: Path, tmp_path: Path) -> None:
+    """And all of them again with its debug file, by the build id."""
+    bare = tmp_path / "bare"
+    shutil.copy(program, bare)
+    subprocess.run(["strip", str(bare)], check=True)
+    assert "outer" in functions(bare) and "inner" not in functions(bare)
+    notes = subprocess.run(
+        ["readelf", "-n", str(bare)], capture_output=True, text=True, check=True
+    )
+    (build_id,) = [
+        line.split()[-1] for line in notes.stdout.splitlines() if "Build ID" in line
+    ]
+    debug = tmp_path / "debug" / build_id[:2] / f"{build_id[2:]}.debug"
+    debug.parent.mkdir(parents=True)
+    shutil.copy(program, debug)
+    assert functions(bare, tmp_path / "debug")["inner"] == functions(program)["inner"]
+
+
+@pytest.mark.parametrize("bytes_kept", [0, 3, 64, 200, 4000])
+def test_a_file_cut_short_does_no_harm(
+    program: Path, tmp_path: Path, bytes_kept: int
+) -> None:
+    cut = tmp_path / "cut"
+    cut.write_bytes(program.read_bytes()[:bytes_kept])
+    assert functions(cut) == {}
+
+
+@contextmanager
+def running(program: Path) -> Iterator[int]:
+    """A process of the program, asleep in pause(2); its id."""
+    with subprocess.Popen([str(program)]) as process:
+        until_s = time.monotonic() + 10
+        while time.monotonic() < until_s:
+            state = Path(f"/proc/{process.pid}/wchan").read_text()
+            if "pause" in state:
+                break
+            time.sleep(0.01)
+        try:
+            yield process.pid
+        finally:
+            process.kill()
+
+
+def place(pid: int, program: Path, name: str) -> int:
+    """Where a function of the program is in a process."""
+    (code,) = [row for row in process_maps.read(pid) if row.path == str(program)]
+    with program.open("rb") as file:
+        known = elf.read(file)
+    (function,) = [row for row in known.functions if row.name == name]
+    return code.start + function.start - known.address(code.offset)
+
+
+def test_frames_of_another_process(program: Path, tmp_path: Path) -> None:
+    """The innermost is where it is, the others where they will return to; a program
+    that was replaced since is named all the same."""
+    mine = tmp_path / "known ] one"
+    shutil.copy(program, mine)
+    with running(mine) as pid:
+        inner, outer = (place(pid, mine, name) for name in ("inner", "outer"))
+        mine.unlink()
+        names = UserSymbols(10).stack(pid, [inner, outer + 9, inner, 4096])
+    assert names == [
+        "inner+0x0 [known___one]",
+        "outer+0x9 [known___one]",
+        # A return address at a function's start: the call was the last of another.
+        names[2],
+        None,
+    ]
+    assert names[2] and not names[2].startswith("inner+")
+
+
+def test_what_is_known_outlives_the_process(program: Path) -> None:
+    users = UserSymbols(10)
+    with running(program) as pid:
+        inner = place(pid, program, "inner")
+        assert users.stack(pid, [inner]) == ["inner+0x0 [known___one]"]
+    time.sleep(1.1)
+    assert users.stack(pid, [inner]) == ["inner+0x0 [known___one]"]
+    assert UserSymbols(10).stack(pid, [inner]) == [None]
+
+
+def test_a_line_of_events_is_named() -> None:
+    libc = ctypes.CDLL(None)
+    at = ctypes.cast(libc.fsync, ctypes.c_void_p).value
+    event = {"ev": "write", "pid": os.getpid(), "ustack": [f"0x{at:x}", "0x10"], "x": 1}
+    line = json.dumps(event, separators=(",", ":")).encode()
+    found = json.loads(UserSymbols(10).named(line))
+    assert found == event | {"ustack": [found["ustack"][0], "0x10"]}
+    assert found["ustack"][0].startswith("fsync+0x0 [libc")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"ev":"block","t_ns":1}',
+        b'{"ev":"write","pid":1,"ustack":[]}',
+        b'{"ev":"write","pid":null,"ustack":["0x1"]}',
+        b'{"ev":"write","pid":1,"comm":"\\"ustack\\":[\\"0x1\\"]","ustack":[]}',
+    ],
+)
+def test_other_lines_stay_as_they_are(line: bytes) -> None:
+    assert UserSymbols().named(line) == line
+
+
+def test_compiled_code_has_its_map() -> None:
+    """As a JVM's: memory of no file, and /tmp/perf-PID.map."""
+    code = mmap.mmap(
+        -1,
+        4096,
+        flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,
+        prot=mmap.PROT_READ | mmap.PROT_EXEC,
+    )
+    (row,) = [
+        row
+        for row in process_maps.read(os.getpid())
+        if not row.path and row.end - row.start == 4096
+    ]
+    told = Path(f"/tmp/perf-{os.getpid()}.map")
+    users = UserSymbols(10)
+    try:
+        told.write_text(f"{row.start:x} 40 Ljava/io/Log;::write\nnonsense\n")
+        assert users.stack(os.getpid(), [row.start + 4, row.start + 0x50]) == [
+            "Ljava/io/Log;::write+0x4 [JIT]",
+            None,
+        ]
+        told.write_text(f"{row.start:x} 80 recompiled by C2\n")
+        assert users.stack(os.getpid(), [row.start + 0x50]) == [
+            "recompiled by C2+0x50 [JIT]"
+        ]
+    finally:
+        told.unlink()
+        code.close()
+
+
+def test_a_look_up_that_hangs_keeps_nobody_waiting(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As a process's maps do while it changes them and stalls."""
+    fifo = tmp_path / "1" / "maps"
+    fifo.parent.mkdir()
+    os.mkfifo(fifo)
+    monkeypatch.setattr(process_maps, "PROC", tmp_path)
+    users = UserSymbols(0.05)
+    begun_s = time.monotonic()
+    for _ in range(100):
+        assert users.stack(1, [0x1000]) == [None]
+    assert time.monotonic() - begun_s < 1
