@@ -108,6 +108,8 @@ def _default() -> Path:
 def _answer(run: Run, args: argparse.Namespace, voice: Voice) -> bool:
     """Print the answer; return False where explaining failed."""
     told, answered = answering.answer(run.out, args.python)
+    if not answered:
+        (run.out / answering.NAME).write_text(f"{told}\n")
     if voice.silent:
         return answered or args.python is None
     if answered:

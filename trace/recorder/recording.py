@@ -126,9 +126,9 @@ def _perform(run: Run, settings: Settings, command: Command | None) -> None:
 
 
 def _what_ends_it(options: argparse.Namespace) -> str:
-    ends = ["Ctrl-C"] + [f"{options.for_ns / NS_PER_S:g} s"] * bool(options.for_ns)
-    ends = [f"the end of {options.tail[0]}", *ends] if options.tail else ends
-    return f"records {SCRIPT}; ends with {' or '.join(ends)}"
+    ends = [f"the end of {options.tail[0]}"] if options.tail else []
+    ends += [f"after {options.for_ns / NS_PER_S:g} s"] if options.for_ns else []
+    return f"recording; ends with {', '.join([*ends, 'Ctrl-C'])}"
 
 
 @contextmanager

@@ -195,8 +195,9 @@ def answer(
     if calls is not None:
         writes = [row for row in writes if (row[1].call or "write") in calls]
     found = Answer(run, engine, stream, writes, notes=notes)
-    found.latencies, problems = read_latencies(run.path / "writer.hlog")
-    found.notes += [] if is_unrecorded(run) else _told(problems)
+    if not is_unrecorded(run):
+        found.latencies, problems = read_latencies(run.path / "writer.hlog")
+        found.notes += _told(problems)
     found.application = read_application(run)
     if found.application:
         found.notes += _told(found.application.problems)
