@@ -21,8 +21,11 @@ from labrun.stop import Stop
 from launcher.errors import TraceError, check_architecture
 from recorder import answering, engines, targets
 from recorder.guard import Guard
+from recorder.hiding import hidden, uncover
 from recorder.recording import Settings, carry_out
 from recorder.say import Voice
+from writestall.cli.parser import positive
+from writestall.common.errors import WritestallError
 
 NS = {"us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
 MOST_STALL_NS, MOST_FOR_NS = 3600 * 10**9, 24 * 3600 * 10**9
@@ -63,8 +66,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--engine", choices=names, default=engines.AUTO, help=what)
     made = "SystemTap's module stalled_writes.ko, made by trace/build"
     add("--module", type=Path, metavar="KO", help=made)
+    redact = "write no path, no name of a task or of the host, but tokens for them"
+    add("--redact", action="store_true", help=redact)
     most = "end when the events reach that size (256)"
-    add("--most-mib", type=int, default=256, metavar="MIB", help=most)
+    add("--most-mib", type=positive, default=256, metavar="MIB", help=most)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -91,13 +96,19 @@ def _record(args: argparse.Namespace) -> int:
     stop = Stop("" if voice.silent else "record: {}: ends the recording")
     stop.install()
     guard = Guard()
-    run = Run(out, Progress("none"), stop)
+    run = Run(hidden(guard) if args.redact else out, Progress("none"), stop)
     recorded, status = carry_out(run, Settings(args, engine, guard, voice))
-    guard.dismiss()
-    good = _answer(run, args, voice) if recorded else False
-    if not recorded or run.manifest["status"] != "complete":
-        voice.say(f"{run.manifest['status']}: {run.manifest['reason']}: {out}")
+    good = run.manifest["status"] == "complete"
+    try:
+        if args.redact:
+            uncover(run.out, out)
+        good = recorded and _answer(out, args, voice) and good
+    except (WritestallError, OSError) as error:
+        voice.say(str(error))
         good = False
+    guard.dismiss()
+    if run.manifest["status"] != "complete":
+        voice.say(f"{run.manifest['status']}: {run.manifest['reason']}: {out}")
     return status if status is not None else EXIT_COMPLETE if good else EXIT_FAILED
 
 
@@ -105,16 +116,16 @@ def _default() -> Path:
     return TREE / "out" / f"{time.strftime('%Y%m%d-%H%M%S')}-record"
 
 
-def _answer(run: Run, args: argparse.Namespace, voice: Voice) -> bool:
+def _answer(out: Path, args: argparse.Namespace, voice: Voice) -> bool:
     """Print the answer; return False where explaining failed."""
-    told, answered = answering.answer(run.out, args.python)
+    told, answered = answering.answer(out, args.python)
     if not answered:
-        (run.out / answering.NAME).write_text(f"{told}\n")
+        (out / answering.NAME).write_text(f"{told}\n")
     if voice.silent:
         return answered or args.python is None
     if answered:
         print(told, file=sys.stderr if args.tail else sys.stdout, flush=True)
     else:
         voice.say(told)
-    voice.say(f"run: {run.out}" + (", page: report.html in it" if answered else ""))
+    voice.say(f"run: {out}" + (", page: report.html in it" if answered else ""))
     return answered or args.python is None

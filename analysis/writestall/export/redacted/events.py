@@ -18,10 +18,12 @@ from writestall.export.redacted.names import Names, device, library
 CALLS = {name for group in GROUPS.values() for name in group}
 # What the tracer says of itself and of the kernel: no text of a user's.
 OWN = ("ev", "engine", "engine_version", "script", "kernel", "what", "why", "function")
+PHASES = {"running", "locking", "flushing", "logging", "finishing"}
 CHOICES = {
     "call": CALLS | {"io_submit", "io_uring_enter", "page_fault"},
     "op": {"read", "write", "flush", "discard", "zeroes", "other"},
     "waker_ctx": {"task", "softirq", "hardirq", "nmi"},
+    **dict.fromkeys(("phase", "waker_phase"), PHASES),
 }
 KERNEL_FRAME = re.compile(r"[\w.$]+(?:\+0x[0-9a-f]+)?(?: \[?[\w-]+\]?)?|0x[0-9a-f]+")
 USER_FRAME = re.compile(r"(.*?)(\+0x[0-9a-f]+)?(?: \[(.*)\])?", re.DOTALL)
