@@ -21,7 +21,7 @@ import lab
 WRITESTALL = lab.PROJECT / "writestall"
 NAMES = {"bpf": "bpftrace", "stap": "stap"}
 WORKERS = {"bpf": "bpftrace", "stap": "stapio"}
-ARMED = "recording; ends with"
+ARMED = "recording until"
 ENDED_WITHIN_S = 120
 SMALL_KIB = 16 << 10
 

@@ -127,8 +127,8 @@ def _perform(run: Run, settings: Settings, command: Command | None) -> None:
 
 def _what_ends_it(options: argparse.Namespace) -> str:
     ends = [f"the end of {options.tail[0]}"] if options.tail else []
-    ends += [f"after {options.for_ns / NS_PER_S:g} s"] if options.for_ns else []
-    return f"recording; ends with {', '.join([*ends, 'Ctrl-C'])}"
+    ends += [f"{options.for_ns / NS_PER_S:g} s have passed"] if options.for_ns else []
+    return f"recording until {' or '.join([*ends, 'Ctrl-C'])}"
 
 
 @contextmanager
