@@ -31,6 +31,12 @@ class Stop:
         for number in SIGNALS:
             signal.signal(number, self._remember)
 
+    def uninstall(self) -> None:
+        """Let signals end the process again."""
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
     def _remember(self, number: int, _frame: FrameType | None) -> None:
         if self._signal_number is None:
             self._signal_number = number

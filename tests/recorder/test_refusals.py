@@ -135,6 +135,7 @@ def test_without_headers_the_package_is_named(tmp_path: Path) -> None:
         "--for 5": "want a time with its unit, like 50ms",
         "--stall 0ms": "want a time with its unit, like 50ms",
         "--most-mib 0": "want 1 or more",
+        "--module no.ko": "--module no.ko: no such file; trace/build makes it",
     }.items(),
 )
 def test_what_is_asked_for_is_refused_in_one_line(
@@ -160,8 +161,8 @@ def test_a_thread_is_told_its_process(capsys: pytest.CaptureFixture[str]) -> Non
 def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("kept")
     for place, said in (
-        (tmp_path / "file", "a file of that name exists; name another with -o"),
-        (tmp_path / "file/run", "Not a directory; name another with -o"),
+        (tmp_path / "file", "file: File exists; name another with -o"),
+        (tmp_path / "file/run", "file: File exists; name another with -o"),
         (tmp_path, "exists and is not empty; name a new one with -o"),
     ):
         with pytest.raises(RefusedError, match=said):

@@ -31,7 +31,6 @@ def answer(run: Path, python: str | None) -> tuple[str, bool]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        start_new_session=True,  # Ctrl-C ended the recording, not this
         check=False,
     )
     if done.returncode:

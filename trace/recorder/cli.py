@@ -99,14 +99,16 @@ def _record(args: argparse.Namespace) -> int:
     run = Run(hidden(guard) if args.redact else out, Progress("none"), stop)
     recorded, status = carry_out(run, Settings(args, engine, guard, voice))
     good = run.manifest["status"] == "complete"
+    stop.uninstall()
     try:
         if args.redact:
             uncover(run.out, out)
+        guard.dismiss()
+        targets.hand_over(out)
         good = recorded and _answer(out, args, voice) and good
     except (WritestallError, OSError) as error:
         voice.say(str(error))
         good = False
-    guard.dismiss()
     if run.manifest["status"] != "complete":
         voice.say(f"{run.manifest['status']}: {run.manifest['reason']}: {out}")
     return status if status is not None else EXIT_COMPLETE if good else EXIT_FAILED

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -26,6 +27,10 @@ def check(options: argparse.Namespace) -> None:
     """Refuse a process, path, device or command that cannot be recorded."""
     if options.tail and (options.pid is not None or options.comm is not None):
         raise RefusedError("a COMMAND is what is recorded: leave out --pid and --comm")
+    if options.module and not options.module.is_file():
+        raise RefusedError(
+            f"--module {options.module}: no such file; trace/build makes it"
+        )
     if options.tail and not shutil.which(options.tail[0]):
         raise RefusedError(f"{options.tail[0]}: no such command; is it on root's PATH?")
     if options.pid is not None or options.tail:
@@ -103,18 +108,23 @@ def new_folder(given: Path | None, default: Callable[[], Path]) -> Path:
     """Make the run directory, or take an empty one."""
     folder = given or default()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)  # it has names of all users' files
         taken = any(folder.iterdir())
         (folder / "manifest.json.new").touch()
         (folder / "manifest.json.new").unlink()
-    except FileExistsError:
-        raise RefusedError(
-            f"{folder}: a file of that name exists; name another with -o"
-        ) from None
     except OSError as error:
-        raise RefusedError(
-            f"{folder}: {error.strerror}; name another with -o"
-        ) from None
+        place = error.filename or folder
+        raise RefusedError(f"{place}: {error.strerror}; name another with -o") from None
     if taken:
         raise RefusedError(f"{folder}: exists and is not empty; name a new one with -o")
     return folder.resolve()
+
+
+def hand_over(folder: Path) -> None:
+    """Give the folder to who called sudo(8), for the analysis to write there."""
+    user, group = (os.environ.get(name, "") for name in ("SUDO_UID", "SUDO_GID"))
+    if user.isdigit() and group.isdigit():
+        opened = os.open(folder, os.O_DIRECTORY | os.O_NOFOLLOW)
+        os.fchown(opened, int(user), int(group))
+        os.close(opened)

@@ -32,7 +32,9 @@ _LIBRARY = re.compile(
 # A cgroup's component that tells the runtime but nothing of its user: common/
 # containers.py. Ids are replaced before.
 _HEX_ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
-_UID = re.compile(r"(?:(?<=pod)|(?<![0-9a-f]))[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}")
+_UID = re.compile(
+    r"(?:(?<=pod)|(?<![0-9a-f]))[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}"
+)
 _SHELL = re.compile(
     r"(?:docker|cri-containerd|nerdctl|crio|libpod)-<id>\.scope|crio-<id>|<id>"
     r"|(?:kubepods(?:-\w+)?-)?pod<uid>(?:\.slice)?"
