@@ -1,58 +1,62 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """command: hold a command until it is traced, let it run, keep its exit status.
 
-Its stdin, stdout, stderr and terminal are those that record was started with.
+Its stdin, stdout, stderr and terminal are those that record was started with, and so
+are its other descriptors: record's own do not outlive an exec (PEP 446).
 """
 
 from __future__ import annotations
 
 import os
 import signal
-import subprocess
+import time
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import NoReturn
 
-from labrun.errors import RefusedError
-from labrun.stop import Stop
+from labrun.process import POLL_S
+from labrun.stop import SIGNALS, Stop
 
-# The shell has the pid that the command keeps. Without a word it has been given up.
-HELD = 'read -r go <&{0} && exec {0}<&- && exec "$@"'
-PATIENCE_S = 0.5  # a signal is handled within
+# As shells have it (POSIX, "Exit Status for Commands").
+NOT_FOUND, NOT_EXECUTABLE, KILLED = 127, 126, 128
+# Python ignores these (Modules/signalmodule.c, Python/pylifecycle.c).
+IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 class Command:
-    """A command that waits to be let go."""
+    """A command that waits to be let go; make it before any thread."""
 
     def __init__(self, argv: Sequence[str]) -> None:
         self.argv = list(argv)
         self.begun = False
+        self._status: int | None = None
         hears, self._tells = os.pipe()
-        low = os.dup2(hears, _free_digit(), inheritable=True)
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(self._tells)
+            _become(self.argv, hears)
         os.close(hears)
-        held = ["sh", "-c", HELD.format(low), "sh", *argv]
-        # What record inherited goes on to the command; its own files do not (PEP 446).
-        self._process = subprocess.Popen(held, close_fds=False)
-        os.close(low)
-        self.pid = self._process.pid
 
     def go(self) -> None:
         """Let it begin."""
-        os.write(self._tells, b"go\n")
-        self._forget()
+        os.write(self._tells, b"go")
         self.begun = True
+        self.give_up()
 
     def give_up(self) -> None:
-        """End it where it was not let go."""
-        self._forget()
-
-    def _forget(self) -> None:
+        """End it, unless it was let go."""
         if self._tells >= 0:
             os.close(self._tells)
             self._tells = -1
 
     def ended(self) -> bool:
         """Whether it has ended."""
-        return self._process.poll() is not None
+        if self._status is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                code = os.waitstatus_to_exitcode(status)
+                self._status = KILLED - code if code < 0 else code
+        return self._status is not None
 
     def status(self, stop: Stop) -> int:
         """Wait for its end; return its status as a shell does.
@@ -66,20 +70,24 @@ class Command:
                 if stop.number != signal.SIGINT or not _at_a_terminal():
                     with suppress(ProcessLookupError):
                         os.kill(self.pid, stop.number)
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(PATIENCE_S)
-        returned = self._process.returncode
-        return 128 - returned if returned < 0 else returned
+            time.sleep(POLL_S)
+        assert self._status is not None
+        return self._status
 
 
-def _free_digit() -> int:
-    """A descriptor that is not in use and that a shell can name: it has one digit."""
-    for descriptor in range(9, 2, -1):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            return descriptor
-    raise RefusedError("descriptors 3 to 9 are in use; close one of them")
+def _become(argv: list[str], pipe: int) -> NoReturn:
+    """Wait for the word, and execute the command; without the word, exit."""
+    for number in (*SIGNALS, *IGNORED):
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        if os.read(pipe, 2):
+            os.execvp(argv[0], argv)
+    except PermissionError:
+        os._exit(NOT_EXECUTABLE)
+    except OSError:
+        os._exit(NOT_FOUND)
+    finally:
+        os._exit(1)
 
 
 def _at_a_terminal() -> bool:
