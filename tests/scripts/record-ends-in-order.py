@@ -206,6 +206,15 @@ def _begun(one: Recording) -> bool:
     return any(lab.contents(Path(f"/proc/{p}/comm")) == "sleep\n" for p in pids)
 
 
+def says_why_a_command_was_not_begun(engine: str, modules: Path) -> None:
+    other = modules / "slow_writes.ko"
+    one = Recording(engine, modules, "--module", str(other), command=["touch", "/made"])
+    one.ends(1, "failed")
+    said = one.said.read_text()
+    lab.expect("slow_writes.ko is not stalled_writes.ko" in said, said)
+    lab.expect(not Path("/made").exists(), "the command was begun")
+
+
 def outlives_its_time(engine: str, modules: Path) -> None:
     """--for ends the recording, not the command."""
     one = Recording(engine, modules, "--for", "1s", command=command("sleep 4; exit 3"))
@@ -219,6 +228,7 @@ KILLED: tuple[Way, ...] = (killed_itself, killed_launcher, killed_worker)
 ENDED: tuple[Way, ...] = (
     *(signalled, timed, redacted, killed_while_it_hides, out_of_space),
     *(keeps_the_status, hands_on_signals, outlives_its_time),
+    says_why_a_command_was_not_begun,
 )
 
 

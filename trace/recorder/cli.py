@@ -98,6 +98,8 @@ def _record(args: argparse.Namespace) -> int:
     guard = Guard()
     run = Run(hidden(guard) if args.redact else out, Progress("none"), stop)
     recorded, status = carry_out(run, Settings(args, engine, guard, voice))
+    if status is None:
+        voice = Voice(silent=False)  # a COMMAND has not begun
     good = run.manifest["status"] == "complete"
     stop.uninstall()
     try:
