@@ -92,10 +92,15 @@ def end(process: subprocess.Popen[bytes], timeout_s: float) -> None:
         with suppress(subprocess.TimeoutExpired):
             process.wait(timeout=timeout_s)
     if signal_session(process.pid, signal.SIGINT):
-        deadline_s = time.monotonic() + KILL_S
-        while _session(process.pid) and time.monotonic() < deadline_s:
-            time.sleep(POLL_S)
+        wait_gone(process.pid, KILL_S)
     kill(process)
+
+
+def wait_gone(leader: int, timeout_s: float) -> None:
+    """Wait until no process of a session is left, or for that long."""
+    deadline_s = time.monotonic() + timeout_s
+    while _session(leader) and time.monotonic() < deadline_s:
+        time.sleep(POLL_S)
 
 
 def _session(leader: int) -> list[int]:

@@ -20,9 +20,10 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stop:
-    """The first signal that arrived, if any."""
+    """The first signal that arrived, if any; it is answered with a line on stderr."""
 
-    def __init__(self) -> None:
+    def __init__(self, answer: str = "repro/run: {}: undoing, please wait") -> None:
+        self._answer = answer
         self._signal_number: int | None = None
 
     def install(self) -> None:
@@ -30,13 +31,24 @@ class Stop:
         for number in SIGNALS:
             signal.signal(number, self._remember)
 
+    def uninstall(self) -> None:
+        """Let signals end the process again."""
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
     def _remember(self, number: int, _frame: FrameType | None) -> None:
         if self._signal_number is None:
             self._signal_number = number
-            line = f"repro/run: {signal.Signals(number).name}: undoing, please wait\n"
+            line = self._answer.format(signal.Signals(number).name)
             # print() may be what the signal interrupted; it is not reentrant.
             with suppress(OSError):
-                os.write(sys.stderr.fileno(), line.encode())
+                os.write(sys.stderr.fileno(), f"{line}\n".encode() if line else b"")
+
+    @property
+    def number(self) -> int | None:
+        """The signal's number."""
+        return self._signal_number
 
     @property
     def requested(self) -> bool:

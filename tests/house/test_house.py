@@ -25,11 +25,15 @@ MAY_IMPORT = {
     "lab": {"machine", "driver"},
     "repro": {"labrun"},
     "analysis": {"writestall"},
-    "trace": {"launcher", "drill", "writestall"},
+    # recorder writes the lab's run directory: its steps are labrun's
+    "trace": {"launcher", "drill", "recorder", "labrun", "writestall"},
     "kmod": set(),
 }
 KERNEL_SIDE = {".c", ".h", ".S", ".stp", ".bt"}
-OURS = {"machine", "driver", "labrun", "writestall", "launcher", "drill"}
+OURS = {
+    *("machine", "driver", "labrun", "writestall"),
+    *("launcher", "drill", "recorder"),
+}
 
 
 def _name(path: Path) -> str:

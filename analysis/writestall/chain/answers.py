@@ -216,8 +216,9 @@ def answer(
         stalls = many(len(unchosen), "stalled call")
         notes.append(f"{stalls} left out; explain without --call shows them")
     found = Answer(run, engine, stream, writes, notes=notes, unchosen=unchosen)
-    found.latencies, problems = read_latencies(run.path / "writer.hlog")
-    found.notes += [] if is_unrecorded(run) else _told(problems)
+    if not is_unrecorded(run):
+        found.latencies, problems = read_latencies(run.path / "writer.hlog")
+        found.notes += _told(problems)
     found.application = read_application(run)
     if found.application:
         found.notes += _told(found.application.problems)

@@ -107,12 +107,27 @@ def _carried(run: RunDir) -> dict[str | None, str]:
     """
     name = run.get("device", "name")
     if not isinstance(name, str):
-        return {}
+        return _of_host(run)
     on_no_disk = run.get("filesystem", "type") == "tmpfs" and not run.get("memory")
     numbers = {None, run.get("device", "dev")}
     if not on_no_disk:
         numbers.add(run.get("filesystem", "dev"))
     return dict.fromkeys(numbers, name)
+
+
+def _of_host(run: RunDir) -> dict[str | None, str]:
+    """The names of all disks and partitions of a host that was recorded."""
+    found: dict[str | None, str] = {}
+    for disk in _rows(run.get("disks")):
+        for device in (disk, *_rows(disk.get("partitions"))):
+            found[device.get("dev")] = str(device.get("name"))
+    return found
+
+
+def _rows(value: Any) -> list[dict[str, Any]]:
+    """The tables of a list; none where it is no list."""
+    rows = value if isinstance(value, list) else []
+    return [row for row in rows if isinstance(row, dict)]
 
 
 @lru_cache(maxsize=4096)

@@ -2,7 +2,8 @@
 """commands: the table of all commands, by groups as `writestall --help` prints them.
 
 A command's module has main(args), and arguments(parser) where it takes any. Those of
-`driver` are in lab/ of a checkout; the others are installed with the package.
+`driver` are in lab/ of a checkout, `recorder` in trace/; the others are installed with
+the package.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Command:
     @property
     def checkout(self) -> bool:
         """Whether only a checkout has it."""
-        return self.module.startswith("driver.")
+        return not self.module.startswith("writestall.")
 
 
 def _lab(name: str, text: str, words: str = "", tail: str = "") -> Command:
@@ -93,6 +94,14 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         ),
     ),
     "Trace a host": (
+        Command(
+            "record",
+            "record why calls stall on this host, as a run",
+            "record -p 4711 --for 60s",
+            "recorder.cli",
+            root=True,
+            tail="COMMAND",
+        ),
         Command(
             "trace", TRACE, "trace stalled_writes", "driver.commands.trace", root=True
         ),

@@ -19,6 +19,10 @@ def main(args: argparse.Namespace) -> int:
     from writestall.verdict import expect
 
     answer = options.read_answer(args)
+    if answer.run.of_host:
+        name = answer.run.path
+        options.print_lines([f"{name}: a host was recorded; it has no scenario"])
+        return options.UNJUDGED
     misses = list(expect.misses(answer))
     name = answer.summary()["scenario"]
     good = f"as expected: {name}, {len(answer.writes)} stalled writes"

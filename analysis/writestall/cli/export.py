@@ -6,8 +6,10 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from writestall.cli import options
+from writestall.common.errors import WritestallError
 from writestall.common.units import printable
 from writestall.export import formats
 
@@ -16,7 +18,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add RUN, the format and where it goes."""
     options.add_run(parser)
     known = "; ".join(f"{name}: {row.what}" for name, row in formats.FORMATS.items())
-    parser.add_argument("--to", required=True, choices=formats.FORMATS, help=known)
+    parser.add_argument("--to", choices=formats.FORMATS, help=known)
+    redact = "replace paths, names of tasks and of the host; without --to, write a run"
+    parser.add_argument("--redact", action="store_true", help=redact)
     where = "write to FILE, for parquet to a new folder (standard output)"
     options.add_output(parser, where)
     options.add_all(parser)
@@ -26,6 +30,30 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Write or print the run."""
     target = None if args.output == Path("-") else args.output
+    if not args.redact:
+        if args.to is None:
+            raise WritestallError("export: name a format with --to, or --redact")
+        return _export(args, target)
+    if args.to is None:
+        if target is None:
+            raise WritestallError("--redact: name a new folder with -o")
+        return _redact(args.run, target)
+    with TemporaryDirectory(prefix="writestall-") as folder:
+        redacted = Path(folder, "run")
+        _redact(args.run, redacted)
+        args.run = redacted
+        return _export(args, target)
+
+
+def _redact(run: Path, target: Path) -> int:
+    """Write the run without names; print what it lacks."""
+    from writestall.export.redacted.run import redact
+
+    print(printable(redact(run, target)), file=sys.stderr)
+    return options.ANSWERED
+
+
+def _export(args: argparse.Namespace, target: Path | None) -> int:
     answer = options.read_answer(args)
     text = formats.export(answer, args.to, target)
     for note in answer.notes:

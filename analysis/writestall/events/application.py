@@ -86,11 +86,12 @@ def read_application(run: RunDir) -> Application | None:
 
 
 def is_unrecorded(run: RunDir) -> bool:
-    """Whether its client is a command that recorded no request: none is missing."""
+    """Whether no client recorded a request and none is missing: a command's run, or
+    that of a host."""
     works = run.get("scenario", "workload")
     first = works[0] if isinstance(works, list) and works else {}
     command = isinstance(first, dict) and first.get("kind") == COMMAND
-    return command and not (run.path / "writer.hlog").exists()
+    return (command or run.of_host) and not (run.path / "writer.hlog").exists()
 
 
 def _command(run: RunDir) -> Application | None:

@@ -52,6 +52,11 @@ class RunDir:
             return there + t_ns - here
         return None
 
+    @property
+    def of_host(self) -> bool:
+        """Whether a host was recorded: there is no scenario, and no client's record."""
+        return isinstance(self.get("recorded"), dict)
+
     def engines(self) -> list[str]:
         """Engines whose events are there."""
         return [name for name in ENGINES if self._stored(name).is_file()]

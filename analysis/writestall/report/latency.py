@@ -63,11 +63,13 @@ TABLE = (50.0, 90.0, 99.0, 99.9, 99.99, 100.0)
 
 def read_log(path: Path, problems: list[Problem]) -> LatencyLog | None:
     """Read a log; None if no interval could be read."""
+    text = lines(path, problems)
+    if not text:
+        return None
     from hdrh.histogram import HdrHistogram
 
     total = HdrHistogram(1, HIGHEST_NS, DIGITS)
     spans = []
-    text = lines(path, problems)
     for number, fields in intervals(text):
         try:
             start, length, *_, packed = fields

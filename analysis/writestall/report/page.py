@@ -143,6 +143,8 @@ def _gaps(
     answer: Answer, logs: dict[str, LatencyLog], problems: list[Problem]
 ) -> list[str]:
     """List what the curves and the map lack, beyond the answer's notes."""
+    if answer.run.of_host:
+        return []  # nobody measured latencies
     first = LOGS["corrected"]
     gaps = [f"{p.file}: {p.text}" for p in problems[:4] if p.file != first]
     others = sorted(path.name for path in answer.run.path.glob("writer-*.hlog"))
@@ -162,6 +164,8 @@ def _facts(answer: Answer, summary: dict[str, Any]) -> list[tuple[str, str]]:
     tracer = f"{answer.engine} {begin.engine_version or ''}" if begin else answer.engine
     facts = {
         "scenario": summary["scenario"],
+        "host": run.get("host", "name"),
+        "distribution": run.get("host", "distribution"),
         "kernel": summary["kernel"],
         "architecture": run.get("arch"),
         "file system": run.get("filesystem", "type"),

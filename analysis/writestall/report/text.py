@@ -289,8 +289,15 @@ def summary_lines(answer: Answer) -> Iterator[str]:
     yield (
         f"lost events {lost}   engine {answer.engine}   "
         f"kernel {summary['kernel'] or '?'!s}   "
-        f"scenario {summary['scenario'] or '?'!s}"
+        f"{_where(answer)}"
     )
+
+
+def _where(answer: Answer) -> str:
+    """What ran: a scenario of the lab, or a host."""
+    if answer.run.of_host:
+        return f"host {answer.run.get('host', 'name') or '?'!s}"
+    return f"scenario {answer.summary()['scenario'] or '?'!s}"
 
 
 def _shares(title: str, sums: dict[str, int], total_ns: int) -> Iterator[str]:

@@ -161,6 +161,11 @@ def unjudged(run: RunDir) -> str | None:
     """Why a run's answer cannot be checked: its manifest says that the injector keeps
     no record. None if it can.
     """
+    if run.of_host:
+        return (
+            f"not checked: {run.path}: a host was recorded; there is no injector whose"
+            " record could be compared with the answer"
+        )
     injector = run.get("injector")
     if not isinstance(injector, dict) or injector.get("record", RECORD) is not None:
         return None

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -17,6 +18,8 @@ from driver.project import PROJECT
 from machine import cache
 from machine.errors import UserError
 
+# What the answer to a run and its page need.
+LIBRARIES = ("msgspec", "jinja2")
 ANALYSIS = ("export", "compare")  # every extra of the analysis
 MANAGERS = ("apt", "dnf", "pacman")
 APT = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]
@@ -102,8 +105,19 @@ def python(groups: tuple[str, ...]) -> Path:
         if wanted and subprocess.run(pip, stdout=2, check=False).returncode:
             raise UserError("pip could not install the requirements in pyproject.toml")
 
-    key = cache.digest(sys.version, sys.base_prefix, *wanted)
-    return cache.build("venv", key, build) / "bin/python"
+    return cache.build("venv", _key(wanted), build) / "bin/python"
+
+
+def _key(wanted: list[str]) -> str:
+    return cache.digest(sys.version, sys.base_prefix, *wanted)
+
+
+def ready() -> str | None:
+    """A Python that has the analysis' libraries already: this one, or a venv."""
+    if all(importlib.util.find_spec(name) for name in LIBRARIES):
+        return sys.executable
+    made = cache.place("venv", _key(_requirements(()))) / "bin/python"
+    return str(made) if made.exists() else None
 
 
 def writestall(python: Path, *arguments: str) -> list[str]:

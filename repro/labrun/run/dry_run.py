@@ -69,7 +69,7 @@ def _programs(
     for engine in tracer.CHOICES[options.engine]:
         output = out / "events" / f"{engine}.jsonl"
         row = tracer.ENGINES[engine]
-        yield tracer.argv(row, built.folder, found.trace, output)
+        yield tracer.argv(built.folder, found.trace, row, output)
     duration_s = options.duration_s or found.duration_s
     for index, work in enumerate(found.workload):
         records = out / clients.record_stem(index, work)

@@ -103,7 +103,11 @@ def perform(run: Run, settings: Settings) -> None:
         enter(inject.loaded(run))
         kernel.save_symbols(run)
         tracers = enter(
-            tracer.tracing(run, settings.engines, built.folder, scenario.trace)
+            tracer.tracing(
+                run,
+                settings.engines,
+                partial(tracer.argv, built.folder, scenario.trace),
+            )
         )
         enter(kernel.log_saved(run))
         enter(inject.armed(run))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +44,7 @@ CHOICES = {
 }
 
 
-def argv(engine: Engine, build: Path, trace: Trace, output: Path) -> list[str]:
+def argv(build: Path, trace: Trace, engine: Engine, output: Path) -> list[str]:
     """Return the command that traces to a file until SIGINT."""
     module = ["--module", str(build / engine.module)] if engine.module else []
     return [
@@ -75,10 +75,11 @@ class Tracer:
             **dict.fromkeys(("exit_status", "events", "lost")),
         }
 
-    def start(self, command: list[str]) -> None:
-        """Start it; it is armed once begun() returns True."""
+    def start(self, command: list[str]) -> int:
+        """Start it and return its pid; it is armed once begun() returns True."""
         with self.log.open("wb") as log:
             self.process = process.start(command, log)
+        return self.process.pid
 
     def begun(self) -> bool:
         """Return whether the begin line is there; raise StepError if it has ended."""
@@ -124,19 +125,27 @@ class Tracer:
 
 @contextmanager
 def tracing(
-    run: Run, engines: tuple[str, ...], build: Path, trace: Trace
+    run: Run,
+    engines: tuple[str, ...],
+    argv_of: Callable[[Engine, Path], list[str]],
+    limit_s: float = BEGIN_TIMEOUT_S,
+    started: Callable[[int], None] = lambda _: None,
 ) -> Iterator[list[Tracer]]:
-    """Start the tracers and wait until they are armed; stop them in reverse order."""
+    """Start the tracers and wait until they are armed; stop them in reverse order.
+
+    `argv_of` is the command of an engine that traces to a file; `started` hears the
+    pid of each, which leads a session.
+    """
     run.events.mkdir()
     tracers = [Tracer(run, ENGINES[name]) for name in engines]
     run.manifest["tracers"] = [tracer.entry for tracer in tracers]
     try:
         with run.step("trace", ", ".join(engines) or "no tracer"):
             for tracer in tracers:
-                tracer.start(argv(tracer.engine, build, trace, tracer.output))
+                started(tracer.start(argv_of(tracer.engine, tracer.output)))
             for tracer in tracers:
                 what = f"the begin line of {tracer.engine.name}"
-                process.wait_until(tracer.begun, BEGIN_TIMEOUT_S, run.stop, what)
+                process.wait_until(tracer.begun, limit_s, run.stop, what)
         yield tracers
     finally:
         for tracer in reversed(tracers):

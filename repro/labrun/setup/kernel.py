@@ -65,8 +65,11 @@ class Log:
 
 
 @contextmanager
-def log_saved(run: Run) -> Iterator[None]:
-    """Write kernel.log: the kernel's messages from entry to exit."""
+def log_saved(run: Run, splats: re.Pattern[str] | None = SPLATS) -> Iterator[None]:
+    """Write kernel.log: the kernel's messages from entry to exit.
+
+    A line that `splats` finds fails the run.
+    """
     with run.step("kernel-log"):
         log = Log()
     try:
@@ -77,7 +80,7 @@ def log_saved(run: Run) -> Iterator[None]:
             text = "".join(f"{line}\n" for line in lines)
             (run.folder / "kernel.log").write_text(text)
             step.detail = f"{len(lines)} lines"
-            splat = next((line for line in lines if SPLATS.search(line)), None)
+            splat = splats and next(filter(splats.search, lines), None)
             if splat:
                 raise StepError(f"the kernel complained: {splat}")
 

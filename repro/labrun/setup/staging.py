@@ -47,20 +47,34 @@ class Copier:
                     file.write(grown)
                 self._copied[name] = self._copied.get(name, 0) + len(grown)
 
+    @property
+    def size_bytes(self) -> int:
+        """How much was copied so far."""
+        return sum(self._copied.copy().values())
 
-class _Thread(threading.Thread):
+
+class Copying(threading.Thread):
     """Copies every PERIOD_S until it is stopped or fails."""
 
     def __init__(self, copier: Copier) -> None:
         super().__init__(name="copier", daemon=True)
         self._copier = copier
         self._stopping = threading.Event()
+        self._failure: OSError | None = None
+
+    def check(self, most_bytes: int) -> None:
+        """Raise StepError if copying failed, or there is more than may be."""
+        if self._failure:
+            raise StepError(describe(self._failure))
+        if self._copier.size_bytes > most_bytes:
+            raise StepError(f"the events have reached {most_bytes >> 20} MiB")
 
     def run(self) -> None:
         while not self._stopping.wait(PERIOD_S):
             try:
                 self._copier.copy(whole_lines=True)
-            except OSError:
+            except OSError as error:
+                self._failure = error
                 return  # the last copy fails again, and reports it
 
     def stop(self) -> None:
@@ -70,14 +84,14 @@ class _Thread(threading.Thread):
 
 
 @contextmanager
-def staged(run: Run) -> Iterator[None]:
+def staged(run: Run) -> Iterator[Copying]:
     """Write everything but the manifest and the symbols to memory."""
     run.folder = Path(tempfile.mkdtemp(prefix="writestall-run-", dir=MEMORY))
     copier = Copier(run.folder, run.out)
-    thread = _Thread(copier)
+    thread = Copying(copier)
     thread.start()
     try:
-        yield
+        yield thread
     finally:
         with run.undo("collect", str(run.out)):
             thread.stop()

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""run: copy a run directory with a token for each name."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from writestall.common import compressed
+from writestall.common.errors import WritestallError
+from writestall.common.files import save_folder
+from writestall.export.redacted import events, kernel_log, manifest
+from writestall.export.redacted.names import Names
+
+EVENTS = "events"
+OF_BPF = b"[bpf]"  # a program's name, which its user gave
+UTF8 = "utf-8"
+OF_A_TRACER = re.compile(r"(?:stap|bpf|bpftrace|journal_commits)\.jsonl")
+
+
+def redact(source: Path, target: Path) -> str:
+    """Make the new folder `target`; return what was left out, in one line.
+
+    Raises WritestallError where the run cannot be read, or the folder not be made.
+    """
+    told = {}
+
+    def fill(folder: Path) -> None:
+        told["left out"] = _fill(source, folder)
+
+    save_folder(target, fill)
+    return told["left out"]
+
+
+def _fill(source: Path, folder: Path) -> str:
+    names = Names()
+    _manifest(source / "manifest.json", folder, names)
+    done = {source / "manifest.json"}
+    (folder / EVENTS).mkdir()
+    for path in sorted((source / EVENTS).glob("*.jsonl*")):
+        name = path.name.partition(".jsonl")[0] + ".jsonl"
+        if not OF_A_TRACER.fullmatch(name):
+            continue
+        with (folder / EVENTS / name).open("wb") as file:
+            file.writelines(_events(path, names))
+        done.add(path)
+    for name, copy in COPIES.items():
+        if (source / name).is_file():
+            (folder / name).parent.mkdir(exist_ok=True)
+            copy(source / name, folder / name, names)
+            done.add(source / name)
+    others = sorted(path for path in source.rglob("*") if path.is_file())
+    left = [str(path.relative_to(source)) for path in others if path not in done]
+    return f"left out: {', '.join(left) or 'nothing'}"
+
+
+def _manifest(path: Path, folder: Path, names: Names) -> None:
+    try:
+        value = json.loads(path.read_text(encoding=UTF8))
+    except (OSError, ValueError) as error:
+        raise WritestallError(f"{path}: {error}") from None
+    told = manifest.redacted(value if isinstance(value, dict) else {}, names)
+    text = json.dumps(told, indent=2, ensure_ascii=False)
+    (folder / path.name).write_bytes(text.encode(UTF8, "replace") + b"\n")
+
+
+def _events(path: Path, names: Names) -> Iterator[bytes]:
+    with compressed.opened(str(path)) as (content, _):
+        for line in content:
+            told = events.redacted(line, names)
+            if told is not None:
+                yield told
+
+
+def _kernel_log(source: Path, target: Path, names: Names) -> None:
+    lines = source.read_text(encoding=UTF8, errors="replace").splitlines()
+    text = "".join(f"{line}\n" for line in kernel_log.redacted(lines, names))
+    target.write_text(text, encoding=UTF8)
+
+
+def _kallsyms(source: Path, target: Path, names: Names) -> None:
+    """The kernel's own functions; level 1, as they were packed."""
+    with gzip.open(source) as lines, gzip.open(target, "wb", 1) as packed:
+        packed.writelines(line for line in lines if OF_BPF not in line)
+
+
+def _files(source: Path, target: Path, names: Names) -> None:
+    rows: Any = json.loads(source.read_text(encoding=UTF8))
+    told = [
+        {"path": names.file(str(row["path"])), "build_id": row["build_id"]}
+        for row in rows
+    ]
+    target.write_text(json.dumps(told, indent=2) + "\n", encoding=UTF8)
+
+
+COPIES = {
+    "kernel.log": _kernel_log,
+    "kallsyms.gz": _kallsyms,
+    "symbols/files.json": _files,
+}

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_host: what the manifest says of a host, by files as kernels write them."""
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+
+import pytest
+
+from recorder import binaries, cgroups, disks, filesystems, host, runtimes, tasks
+from writestall.common.containers import Container
+
+ID = "4f1d" * 16
+
+
+def _files(root: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def test_host_and_sysctls(tmp_path: Path) -> None:
+    _files(
+        tmp_path,
+        {
+            "etc/os-release": 'NAME="Debian"\nPRETTY_NAME="Debian GNU/Linux 13"\n',
+            "proc/meminfo": "MemTotal:  2048 kB\nSwapTotal: 0 kB\n",
+            "proc/sys/vm/dirty_ratio": "20\n",
+        },
+    )
+    found = host.describe(tmp_path)
+    assert found["distribution"] == "Debian GNU/Linux 13"
+    assert (found["memory_bytes"], found["swap_bytes"]) == (2 << 20, 0)
+    assert host.writeback(tmp_path) == {"vm.dirty_ratio": "20"}
+
+
+def test_disks_have_their_queue_partitions_and_what_they_lie_on(tmp_path: Path) -> None:
+    vda, dm = "sys/block/vda", "sys/block/dm-0"
+    _files(
+        tmp_path,
+        {
+            f"{vda}/dev": "254:0\n",
+            f"{vda}/size": "2048\n",
+            f"{vda}/queue/scheduler": "none [mq-deadline] kyber\n",
+            f"{vda}/queue/wbt_lat_usec": "75000\n",
+            f"{vda}/vda1/dev": "254:1\n",
+            f"{vda}/vda1/size": "1024\n",
+            f"{vda}/vda1/partition": "1\n",
+            f"{dm}/dev": "253:0\n",
+            f"{dm}/size": "1024\n",
+            f"{dm}/dm/name": "vg-data\n",
+            f"{dm}/slaves/vda1": "",
+            "sys/block/loop0/size": "0\n",
+        },
+    )
+    mapped, disk = disks.describe(tmp_path)
+    assert (mapped["mapped_name"], mapped["on"]) == ("vg-data", ["vda1"])
+    assert (disk["name"], disk["dev"], disk["size_bytes"]) == ("vda", "254:0", 1 << 20)
+    assert (disk["scheduler"], disk["wbt_lat_usec"]) == ("mq-deadline", 75000)
+    part = {"name": "vda1", "dev": "254:1", "size_bytes": 1 << 19}
+    assert disk["partitions"] == [part]
+
+
+MOUNTINFO = r"""
+22 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw,errors=remount-ro
+23 22 0:22 / /proc rw,nosuid - proc proc rw
+24 22 0:40 / /srv/with\040blank rw - nfs4 server:/x rw,vers=4.2
+25 22 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw
+26 22 0:27 / /sys/fs/blkio rw - cgroup cgroup rw,blkio
+""".lstrip()
+
+
+def test_file_systems_without_those_on_no_disk(tmp_path: Path) -> None:
+    _files(tmp_path, {"proc/self/mountinfo": MOUNTINFO})
+    root, nfs = filesystems.describe(tmp_path)
+    assert root["mount_options"] == "rw,relatime,errors=remount-ro"
+    assert (root["type"], root["dev"], root["source"]) == ("ext4", "254:1", "/dev/vda1")
+    assert nfs["mountpoint"] == "/srv/with blank"
+
+
+def test_limits_in_force_are_those_of_every_level(tmp_path: Path) -> None:
+    top, v1 = "sys/fs/cgroup", "sys/fs/blkio"
+    throttle = "blkio.throttle.write_bps_device"
+    _files(
+        tmp_path,
+        {
+            "proc/self/mountinfo": MOUNTINFO,
+            "proc/7/cgroup": "4:cpu,blkio:/old\n0::/a/b\n",
+            f"{top}/a/memory.max": "1048576\n",
+            f"{top}/a/cpu.max": "max 100000\n",
+            f"{top}/a/b/io.max": "254:0 rbps=max wbps=2097152 riops=max wiops=max\n",
+            f"{top}/a/b/memory.max": "max\n",
+            f"{v1}/old/{throttle}": "254:0 1000\n",
+        },
+    )
+    paths = cgroups.of_task(7, tmp_path)
+    assert paths == {"": "/a/b", "cpu": "/old", "blkio": "/old"}
+    found = cgroups.Limits(tmp_path).of(paths)
+    assert [(row["controller"], row["path"]) for row in found] == [
+        ("", "/a"),
+        ("", "/a/b"),
+        ("blkio", "/old"),
+    ]
+    assert found[0] == {"controller": "", "path": "/a", "memory.max": "1048576"}
+    assert "wbps=2097152" in found[1]["io.max"]
+    assert found[2][throttle] == "254:0 1000"
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "name", "pod"),
+    [
+        (f"var/lib/docker/containers/{ID}/config.v2.json", '{"Name": "/db"}', "db", ""),
+        (
+            f"run/containerd/io.containerd.runtime.v2.task/k8s.io/{ID}/config.json",
+            '{"annotations": {"io.kubernetes.cri.container-name": "pg",'
+            ' "io.kubernetes.cri.sandbox-name": "db-0"}}',
+            "pg",
+            "db-0",
+        ),
+        (f"var/log/containers/db-0_prod_pg-{ID}.log", "", "pg", "db-0"),
+        (
+            "var/lib/containers/storage/overlay-containers/containers.json",
+            f'[{{"id": "{ID}", "names": ["web"]}}]',
+            "web",
+            "uid",
+        ),
+        (f"var/lib/docker/containers/{ID}/config.v2.json", "{broken", "", "uid"),
+    ],
+)
+def test_names_are_in_the_files_of_a_runtime(
+    tmp_path: Path, place: str, text: str, name: str, pod: str
+) -> None:
+    _files(tmp_path, {place: text})
+    found = runtimes.named(Container("docker", ID, "uid"), tmp_path)
+    assert (found.name, found.pod) == (name, pod or "uid")
+
+
+def _elf(notes: bytes) -> bytes:
+    """A 64-bit file with one segment, of these notes."""
+    ident = binaries.MAGIC + bytes(10)
+    offset = binaries.HEADER.size
+    header = binaries.HEADER.pack(3, 62, 1, 0, offset, 0, 0, 64, 56, 1, 0, 0, 0)
+    at = offset + binaries.SEGMENT.size
+    size = len(notes)
+    segment = binaries.SEGMENT.pack(binaries.PT_NOTE, 4, at, at, at, size, size, 4)
+    return ident + header[len(ident) :] + segment + notes
+
+
+def _note(kind: int, name: bytes, data: bytes) -> bytes:
+    padded = [part + bytes(-len(part) % 4) for part in (name, data)]
+    return struct.pack("<III", len(name), len(data), kind) + b"".join(padded)
+
+
+def test_a_build_id_is_found_behind_other_notes(tmp_path: Path) -> None:
+    notes = _note(1, b"Linux\0", b"12345") + _note(3, b"GNU\0", bytes(range(20)))
+    (tmp_path / "good").write_bytes(_elf(notes))
+    assert binaries.build_id(tmp_path / "good") == bytes(range(20)).hex()
+    for name, data in {
+        "none": _elf(_note(1, b"GNU\0", b"1234")),
+        "cut": _elf(notes)[:70],
+        "script": b"#!/bin/sh\n",
+        "empty": b"",
+    }.items():
+        (tmp_path / name).write_bytes(data)
+        assert binaries.build_id(tmp_path / name) is None
+    assert binaries.build_id(tmp_path / "missing") is None
+
+
+def test_the_files_of_this_process_are_found() -> None:
+    found = binaries.executed(os.getpid())
+    assert str(Path("/proc/self/exe").readlink()) in found
+    assert all(place.exists() for place in found.values())
+
+
+def test_callers_are_noted_once_and_their_perf_maps_kept(tmp_path: Path) -> None:
+    """The events name a process that is there, one that is gone, and broken lines."""
+    (tmp_path / "events").mkdir()
+    lines = [f'{{"ev":"write","pid":{os.getpid()}}}', '{"ev":"write","pid":4194304}']
+    lines += [
+        '{"ev":"write","pid":',
+        '{"ev":"write","pid":"x"}',
+        '{"ev":"block","pid":1}',
+    ]
+    (tmp_path / "events/stap.jsonl").write_text("\n".join(lines * 2) + "\n")
+    perf = Path(f"/tmp/perf-{os.getpid()}.map")
+    perf.write_text("1000 10 compiled\n")
+    noting = tasks.Tasks(tmp_path, [])
+    noting.start()
+    found = noting.end()
+    perf.unlink()
+    assert [task["pid"] for task in found] == [os.getpid()]
+    assert (tmp_path / f"symbols/perf-{os.getpid()}.map").read_text()
+    assert "build_id" in (tmp_path / "symbols/files.json").read_text()

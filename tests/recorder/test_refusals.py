@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_refusals: what cannot be recorded is refused in one line, with the remedy."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+
+from labrun.errors import RefusedError
+from launcher import bpftrace
+from launcher.errors import TraceError
+from recorder import engines, targets
+from recorder.cli import time_up_to
+from writestall.cli.main import main
+
+ALL = "CapEff:\t000001ffffffffff\n"
+RELEASE = os.uname().release
+
+
+def _root(folder: Path, lockdown: str = "[none]", caps: str = ALL) -> Path:
+    """A host on which every engine works."""
+    files = {
+        "proc/self/status": caps,
+        "proc/sys/kernel/modules_disabled": "0",
+        "sys/kernel/security/lockdown": lockdown,
+        "sys/kernel/btf/vmlinux": "",
+        f"lib/modules/{RELEASE}/build/Makefile": "",
+    }
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(bpftrace, "version", lambda: "0.27.0")
+    monkeypatch.setattr(bpftrace, "check_kernel", lambda script, release: None)
+
+
+def _asked(engine: str = "auto", module: Path | None = None) -> argparse.Namespace:
+    return argparse.Namespace(engine=engine, module=module)
+
+
+@pytest.mark.usefixtures("installed")
+def test_the_first_that_works_is_taken_and_says_why_not_the_other(
+    tmp_path: Path,
+) -> None:
+    root = _root(tmp_path)
+    for asked, name, why in (
+        (_asked(), "bpf", "stap not taken: it compiles and loads a kernel module"),
+        (_asked("stap"), "stap", "bpf not taken: --engine stap"),
+        (_asked(module=Path("x.ko")), "stap", "bpf not taken: a --module was given"),
+    ):
+        chosen, line = engines.choose(asked, root)
+        assert chosen.name == name
+        assert line.endswith(why)
+
+
+@pytest.mark.usefixtures("installed")
+def test_without_btf_it_is_systemtap(tmp_path: Path) -> None:
+    (_root(tmp_path) / "sys/kernel/btf/vmlinux").unlink()
+    chosen, line = engines.choose(_asked(), tmp_path)
+    assert chosen.name == "stap"
+    assert "this kernel has no BTF: boot one with CONFIG_DEBUG_INFO_BTF" in line
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize(
+    ("lockdown", "caps", "told"),
+    [
+        (
+            "none integrity [confidentiality]",
+            ALL,
+            ("boot with lockdown=integrity", "sign one that trace/build made"),
+        ),
+        (
+            "[none]",
+            "CapEff:\t00000000a80425fb\n",
+            (
+                "CAP_BPF and CAP_PERFMON are missing: run it on the host",
+                "CAP_SYS_MODULE",
+            ),
+        ),
+    ],
+)
+def test_where_none_works_each_says_why(
+    tmp_path: Path, lockdown: str, caps: str, told: tuple[str, ...]
+) -> None:
+    with pytest.raises(RefusedError) as refused:
+        engines.choose(_asked(), _root(tmp_path, lockdown, caps))
+    (line,) = refused.value.lines
+    assert line.startswith("no engine works here: bpf: ")
+    assert all(part in line for part in told)
+
+
+def test_without_an_engine_the_packages_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> str:
+        raise TraceError("bpftrace does not run: install it (apt install bpftrace)")
+
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(bpftrace, "version", missing)
+    with pytest.raises(RefusedError, match=r"apt install bpftrace.*install SystemTap"):
+        engines.choose(_asked(), _root(tmp_path))
+
+
+@pytest.mark.usefixtures("installed")
+def test_without_headers_the_package_is_named(tmp_path: Path) -> None:
+    root = _root(tmp_path)
+    (root / f"lib/modules/{RELEASE}/build/Makefile").unlink()
+    (root / f"lib/modules/{RELEASE}/build").rmdir()
+    with pytest.raises(RefusedError, match=f"install linux-headers-{RELEASE}"):
+        engines.choose(_asked("stap"), root)
+    assert engines.choose(_asked("stap", Path("x.ko")), root)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    {
+        "-p 4194304": "--pid 4194304: no such process; ps -e lists them",
+        "--path /dev/shm": "--path /dev/shm: it is on a ",
+        "--path /no/such": "--path /no/such: No such file or directory",
+        "--device /dev/null": "--device /dev/null: no block device",
+        "--comm sixteen-letters-": "a name has 1 to 15 bytes",
+        "-p 1 -- true": "leave out --pid and --comm",
+        "-- no-such-command": "no-such-command: no such command",
+        "--for 5": "want a time with its unit, like 50ms",
+        "--stall 0ms": "want a time with its unit, like 50ms",
+        "--most-mib 0": "want 1 or more",
+        "--module no.ko": "--module no.ko: no such file; trace/build makes it",
+    }.items(),
+)
+def test_what_is_asked_for_is_refused_in_one_line(
+    words: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["record", *words.split()], checkout=True) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    (line,) = told.err.splitlines()
+    assert said in line
+
+
+def test_a_thread_is_told_its_process(capsys: pytest.CaptureFixture[str]) -> None:
+    ending = threading.Event()
+    other = threading.Thread(target=ending.wait)
+    other.start()
+    assert main(["record", "-p", str(other.native_id)], checkout=True) == 2
+    ending.set()
+    other.join()
+    assert f"a thread of process {os.getpid()}; give that" in capsys.readouterr().err
+
+
+def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("kept")
+    for place, said in (
+        (tmp_path / "file", "file: File exists; name another with -o"),
+        (tmp_path / "file/run", "file: File exists; name another with -o"),
+        (tmp_path, "exists and is not empty; name a new one with -o"),
+    ):
+        with pytest.raises(RefusedError, match=said):
+            targets.new_folder(place, Path)
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+def test_times_have_units() -> None:
+    read = time_up_to(3600 * 10**9)
+    told = {text: read(text) for text in ("50ms", "1.5s", "2m", "1h", "100us")}
+    assert list(told.values()) == [
+        50_000_000,
+        1_500_000_000,
+        120 * 10**9,
+        3600 * 10**9,
+        100_000,
+    ]
+    for text in ("2h", "5", "", "0.1us", "-5ms"):
+        with pytest.raises(argparse.ArgumentTypeError):
+            read(text)

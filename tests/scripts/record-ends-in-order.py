@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will end a recording in every way, kill what takes part in it, and find the
+status of its end, and nothing loaded, running or left in memory."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import lab
+
+WRITESTALL = lab.PROJECT / "writestall"
+NAMES = {"bpf": "bpftrace", "stap": "stap"}
+WORKERS = {"bpf": "bpftrace", "stap": "stapio"}
+ARMED = "recording until"
+ENDED_WITHIN_S = 120
+SMALL_KIB = 16 << 10
+
+
+class Recording:
+    """A `writestall record` in the background."""
+
+    def __init__(
+        self, engine: str, modules: Path, *words: str, command: Sequence[str] = ()
+    ) -> None:
+        self.engine = engine
+        self.work = Path(tempfile.mkdtemp(prefix="test-"))
+        self.out = self.work / "run"
+        module = ["--module", str(modules / "stalled_writes.ko")] * (engine == "stap")
+        given = ["--engine", engine, *module, "-o", str(self.out), *words]
+        tail = ["--", *command] if command else []
+        self.said = self.work / "said"
+        self.process = subprocess.Popen(
+            [sys.executable, str(WRITESTALL), "record", *given, *tail],
+            stdout=(self.work / "stdout").open("wb"),
+            stderr=self.said.open("wb"),
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def armed(self) -> None:
+        """Return once it records."""
+
+        def said() -> bool:
+            lab.expect(self.process.poll() is None, self.said.read_text())
+            return ARMED in self.said.read_text()
+
+        lab.until(said)
+
+    def ends(self, status: int, manifest: str | None) -> None:
+        """Wait for its end; check its status, and the manifest's."""
+        found = self.process.wait(ENDED_WITHIN_S)
+        said = self.said.read_text()
+        lab.expect(found == status, f"ended with {found}, not {status}: {said}")
+        if manifest is not None:
+            path = self.out / "manifest.json"
+            told = json.loads(path.read_text())
+            lab.expect(
+                told["status"] == manifest, f"{told['status']}: {told['reason']}"
+            )
+
+    def tracer(self, comm: str) -> int:
+        """The pid of that process below it."""
+        for pid in lab.descendants(self.process.pid):
+            if lab.contents(Path(f"/proc/{pid}/comm")).strip() == comm:
+                return pid
+        raise lab.FoundError(f"no {comm} below record")
+
+    def launcher(self) -> int:
+        """The pid of trace/trace."""
+        for pid in lab.descendants(self.process.pid):
+            if "trace/trace" in lab.contents(Path(f"/proc/{pid}/cmdline")):
+                return pid
+        raise lab.FoundError("no launcher below record")
+
+
+def leftovers() -> list[str]:
+    """What a recording must not leave behind."""
+    modules = Path("/proc/modules").read_text().splitlines()
+    found = [line for line in modules if line.startswith(("stap", "stalled_writes"))]
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        words = lab.contents(path).replace("\0", " ")
+        names = ("trace/trace", "staprun", "stapio", "bpftrace", "writestall record")
+        if any(name in words for name in names):
+            found.append(words)
+    return found + [str(path) for path in Path("/dev/shm").glob("writestall-run-*")]
+
+
+def nothing_left(what: str) -> None:
+    """Fail if something stays; what was killed may take a moment."""
+    deadline_s = time.monotonic() + ENDED_WITHIN_S
+    while (left := leftovers()) and time.monotonic() < deadline_s:
+        time.sleep(0.2)
+    lab.expect(not left, f"{what}: left behind: {left}")
+
+
+def killed_itself(engine: str, modules: Path) -> None:
+    one = Recording(engine, modules)
+    one.armed()
+    one.process.kill()
+    one.ends(-signal.SIGKILL, "running")
+
+
+def killed_launcher(engine: str, modules: Path) -> None:
+    one = Recording(engine, modules)
+    one.armed()
+    os.kill(one.launcher(), signal.SIGKILL)
+    one.ends(1, "failed")
+
+
+def killed_worker(engine: str, modules: Path) -> None:
+    one = Recording(engine, modules)
+    one.armed()
+    os.kill(one.tracer(WORKERS[engine]), signal.SIGKILL)
+    one.ends(1, "failed")
+    lab.expect("ended early" in one.said.read_text(), one.said.read_text())
+
+
+def stopped_before_it_was_armed(engine: str, modules: Path) -> None:
+    one = Recording(engine, modules)
+    lab.until(lambda: (one.out / "events").exists())
+    one.process.send_signal(signal.SIGINT)
+    one.ends(1, "cut_off")
+
+
+def signalled(engine: str, modules: Path) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        one = Recording(engine, modules)
+        one.armed()
+        one.process.send_signal(number)
+        one.ends(0, "complete")
+
+
+def timed(engine: str, modules: Path) -> None:
+    Recording(engine, modules, "--for", "1s").ends(0, "complete")
+
+
+def redacted(engine: str, modules: Path) -> None:
+    one = Recording(engine, modules, "--for", "1s", "--redact")
+    one.ends(0, "complete")
+    told = json.loads((one.out / "manifest.json").read_text())
+    lab.expect(told["host"]["name"] == "host", str(told["host"]))
+    lab.expect(not list((one.out / "events").glob("*.log")), "a tracer's messages")
+
+
+def killed_while_it_hides(engine: str, modules: Path) -> None:
+    one = Recording(engine, modules, "--redact")
+    one.armed()
+    one.process.kill()
+    one.ends(-signal.SIGKILL, None)
+    lab.expect(not any(one.out.iterdir()), "names got out")
+
+
+def out_of_space(engine: str, modules: Path) -> None:
+    """The run's disk fills up while it records."""
+    place, said = Path(tempfile.mkdtemp(prefix="small-")), ""
+    lab.run("mount", "-t", "tmpfs", "-o", f"size={SMALL_KIB}k", "tmpfs", place)
+    try:
+        out = str(place / "run")
+        one = Recording(engine, modules, "--floor", "10us", "-o", out)
+        one.out = Path(out)
+        one.armed()
+        filler = f"dd if=/dev/zero of={place}/filler bs=64k 2>/dev/null || :"
+        lab.run("sh", "-c", filler)
+        one.ends(1, None)
+        said = one.said.read_text()
+        lab.expect("No space left on device" in said, said)
+    finally:
+        for folder in Path("/dev/shm").glob("writestall-run-*"):
+            lab.expect(str(folder) in said, f"{folder} is not named")
+            lab.run("rm", "-r", folder)
+        lab.run("umount", place)
+
+
+def command(text: str) -> list[str]:
+    return ["sh", "-c", text]
+
+
+def keeps_the_status(engine: str, modules: Path) -> None:
+    text = "echo to stdout; echo to stderr >&2; exit 7"
+    one = Recording(engine, modules, command=command(text))
+    one.ends(7, "complete")
+    lab.expect((one.work / "stdout").read_text() == "to stdout\n", "stdout")
+    lab.expect(one.said.read_text() == "to stderr\n", one.said.read_text())
+    Recording(engine, modules, command=command("kill -KILL $$")).ends(137, "complete")
+
+
+def hands_on_signals(engine: str, modules: Path) -> None:
+    one = Recording(engine, modules, command=["sleep", "600"])
+    lab.until(lambda: one.tracer("sleep") > 0 if _begun(one) else False)
+    one.process.send_signal(signal.SIGTERM)
+    one.ends(143, "complete")
+
+
+def _begun(one: Recording) -> bool:
+    pids = lab.descendants(one.process.pid)
+    return any(lab.contents(Path(f"/proc/{p}/comm")) == "sleep\n" for p in pids)
+
+
+def says_why_a_command_was_not_begun(engine: str, modules: Path) -> None:
+    other = modules / "slow_writes.ko"
+    one = Recording(engine, modules, "--module", str(other), command=["touch", "/made"])
+    one.ends(1, "failed")
+    said = one.said.read_text()
+    lab.expect("slow_writes.ko is not stalled_writes.ko" in said, said)
+    lab.expect(not Path("/made").exists(), "the command was begun")
+
+
+def outlives_its_time(engine: str, modules: Path) -> None:
+    """--for ends the recording, not the command."""
+    one = Recording(engine, modules, "--for", "1s", command=command("sleep 4; exit 3"))
+    one.ends(3, "complete")
+    window = json.loads((one.out / "manifest.json").read_text())["window"]
+    lab.expect(window["end_ns"] - window["start_ns"] < 3 * 10**9, str(window))
+
+
+Way = Callable[[str, Path], None]
+KILLED: tuple[Way, ...] = (killed_itself, killed_launcher, killed_worker)
+ENDED: tuple[Way, ...] = (
+    *(signalled, timed, redacted, killed_while_it_hides, out_of_space),
+    *(keeps_the_status, hands_on_signals, outlives_its_time),
+    says_why_a_command_was_not_begun,
+)
+
+
+def test(options: argparse.Namespace) -> None:
+    known = {launcher: engine for engine, launcher in NAMES.items()}
+    chosen = options.engine or lab.serving()
+    for engine in (known[name] for name in chosen):
+        # bpftrace compiles for ten seconds each time: the other engine shows the rest
+        more = ENDED if engine == "stap" else (stopped_before_it_was_armed,)
+        for way in (*KILLED, *more):
+            way(engine, options.modules)
+            nothing_left(f"{way.__name__} with {engine}")
+            print(f"{way.__name__} with {engine}: ok", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(lab.main(test))

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""record_cases: record a guest whose disk is slow, as somebody records a host.
+
+Each case is one recording: its command line, and what runs on the disk meanwhile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import slow_disk
+
+import lab
+
+WRITESTALL = lab.PROJECT / "writestall"
+POSTGRESQL = lab.PROJECT / "repro/apps/postgresql"
+COMMITS_SLOW = {"submitter": "jbd2/*", "mode": "defer", "delay_us": "300000"}
+ALL_SLOW = {"ops": "write,flush", "mode": "defer", "delay_us": "200000"}
+LENGTH = "14s"
+SERVED_WITHIN_S = 120
+
+
+def fio(name: str, length_s: int) -> list[str]:
+    """Appends of 512 bytes, 200 a second."""
+    words = "--rw=write --bs=512 --rate_iops=200 --size=64M --time_based --thread"
+    place = [f"--directory={lab.MOUNT}", f"--runtime={length_s}", f"--name={name}"]
+    return ["fio", *place, *words.split(), "--output=/dev/null"]
+
+
+@contextmanager
+def nobody() -> Iterator[int]:
+    yield 0
+
+
+@contextmanager
+def busy() -> Iterator[int]:
+    """Two programs that write to the disk; yield the first one's pid."""
+    started = [subprocess.Popen(fio(name, 600)) for name in ("app", "other")]
+    try:
+        yield started[0].pid
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def _application(word: str) -> subprocess.Popen[bytes]:
+    given = {"LAB": str(lab.MOUNT), "OUT": "/tmp/pg", "DURATION_S": "600"}
+    given |= {"LOAD_PERCENT": "200"}
+    return subprocess.Popen([str(POSTGRESQL), word], env=os.environ | given)
+
+
+@contextmanager
+def postgresql() -> Iterator[int]:
+    """A PostgreSQL with clients; yield the pid of its first process."""
+    Path("/tmp/pg").mkdir(exist_ok=True)
+    lab.expect(_application("prepare").wait() == 0, "PostgreSQL was not prepared")
+    server = _application("serve")
+    pid = Path("/tmp/postgresql.pid")
+    lab.until(lambda: pid.exists() and bool(pid.read_text()), SERVED_WITHIN_S)
+    time.sleep(2)
+    load = _application("load")
+    try:
+        yield int(pid.read_text().split()[0])
+    finally:
+        load.kill()
+        _application("stop").wait()
+        server.wait()
+
+
+Running = Callable[[], AbstractContextManager[int]]
+# Who runs, the words that choose whom to record, and the injector's rule.
+Case = tuple[Running, Callable[[int], list[str]], dict[str, str]]
+CASES: dict[str, Case] = {
+    "command": (nobody, lambda _: ["--", *fio("app", 14)], COMMITS_SLOW),
+    "pid": (postgresql, lambda pid: ["-p", str(pid), "--for", LENGTH], ALL_SLOW),
+    "path": (busy, lambda _: ["--path", str(lab.MOUNT), "--for", LENGTH], COMMITS_SLOW),
+}
+
+
+def record(case: str, engine: str, modules: Path, out: Path) -> None:
+    """Record a case into a folder; fail unless it was recorded."""
+    running, words, rule = CASES[case]
+    module = ["--module", str(modules / "stalled_writes.ko")] * (engine == "stap")
+    given = ["--engine", engine, *module, "--stall", "100ms", "-o", str(out)]
+    with (
+        slow_disk.mounted(),
+        running() as pid,
+        slow_disk.slow(modules.parent / "biodelay.ko", **rule),
+    ):
+        began_s = time.monotonic()
+        command = [sys.executable, str(WRITESTALL), "record", *given, *words(pid)]
+        status = subprocess.run(command, check=False).returncode
+        print(f"{case} {engine}: status {status}, {time.monotonic() - began_s:.1f} s")
+        lab.expect(status == 0, f"{case} with {engine} ended with {status}")
+
+
+def record_all(options: argparse.Namespace) -> int:
+    for case in options.case:
+        for engine in options.engine:
+            out = options.out / f"{case}-{engine}"
+            record(case, engine, options.modules, out)
+    return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--modules", type=Path, required=True, help="folder of *.ko")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--case", choices=CASES, action="append")
+    parser.add_argument("--engine", choices=("bpf", "stap"), action="append")
+    options = parser.parse_args()
+    return lab.told(lambda: record_all(options))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

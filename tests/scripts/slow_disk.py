@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""slow_disk: a mounted file system whose disk our injector makes slow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import lab
+
+PARAMETERS = Path("/sys/module/biodelay/parameters")
+CONFIGFS = Path("/sys/kernel/config")
+PERIODS = {"dirty_writeback_centisecs": "100", "dirty_expire_centisecs": "200"}
+
+
+@contextmanager
+def mounted() -> Iterator[str]:
+    """Mount the scratch disk; yield its name."""
+    lab.run("mkfs.ext4", "-q", "-F", lab.DISK)
+    lab.MOUNT.mkdir(parents=True, exist_ok=True)
+    lab.run("mount", lab.DISK, lab.MOUNT)
+    # Short periods of writeback give every commit something to write.
+    for name, value in PERIODS.items():
+        (Path("/proc/sys/vm") / name).write_text(value)
+    try:
+        yield lab.DISK.name
+    finally:
+        lab.run("umount", lab.MOUNT)
+
+
+@contextmanager
+def slow(module: Path, **rule: str) -> Iterator[None]:
+    """Delay the disk's bios by a rule of kmod/README.md while the body runs."""
+    lab.run("modprobe", "configfs")
+    words = [f"{name}={value}" for name, value in rule.items()]
+    lab.run("insmod", module, f"device={lab.DISK.name}", *words)
+    try:
+        (PARAMETERS / "enabled").write_text("1")
+        yield
+        (PARAMETERS / "enabled").write_text("0")
+    finally:
+        lab.run("rmmod", "biodelay")

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""cgroups: tell which cgroups a task is in, and the limits in force there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from recorder.files import ROOT, text
+from recorder.filesystems import mounts
+
+# Files that limit or weigh I/O, memory and CPU, and what they hold without a limit
+# (Documentation/admin-guide/cgroup-v2.rst).
+Files = dict[str, tuple[str, ...]]
+V2: Files = {
+    "cpu.max": ("max 100000",),
+    "io.latency": ("",),
+    "io.max": ("",),
+    "io.weight": ("default 100",),
+    "memory.high": ("max",),
+    "memory.max": ("max",),
+    "memory.swap.max": ("max",),
+}
+# Of version 1 (Documentation/admin-guide/cgroup-v1), by controller. No limit on memory
+# is PAGE_COUNTER_MAX pages (include/linux/page_counter.h).
+V1: dict[str, Files] = {
+    "blkio": {
+        f"blkio.throttle.{way}_{unit}_device": ("",)
+        for way in ("read", "write")
+        for unit in ("bps", "iops")
+    },
+    "cpu": {"cpu.cfs_quota_us": ("-1",)},
+    "memory": {
+        "memory.limit_in_bytes": ("9223372036854771712", "9223372036854775807"),
+        "memory.soft_limit_in_bytes": ("9223372036854771712", "9223372036854775807"),
+    },
+}
+
+
+def of_task(pid: int, root: Path = ROOT) -> dict[str, str]:
+    """The paths by controller, of version 2 by an empty name (cgroups(7))."""
+    found: dict[str, str] = {}
+    for line in (text(root / f"proc/{pid}/cgroup") or "").splitlines():
+        _, controllers, path = line.split(":", 2)
+        found |= dict.fromkeys(controllers.split(","), path)
+    return found
+
+
+class Limits:
+    """The limits in force in cgroups, on whichever hierarchies the host has."""
+
+    def __init__(self, root: Path = ROOT) -> None:
+        self._root = root
+        self._tops: dict[str, Path] = {}
+        for mount in mounts(root):
+            if mount.type == "cgroup2":
+                self._tops.setdefault("", root / mount.point.lstrip("/"))
+            elif mount.type == "cgroup":
+                for name in V1.keys() & mount.options.split(","):
+                    self._tops.setdefault(name, root / mount.point.lstrip("/"))
+
+    def of(self, paths: dict[str, str]) -> list[dict[str, Any]]:
+        """Each level that limits something: `controller`, `path`, and the files."""
+        found = []
+        for controller, top in self._tops.items():
+            files = V1[controller] if controller else V2
+            for level in _levels(paths.get(controller)):
+                told = {name: text(top / level / name) for name in files}
+                limits = {
+                    name: value
+                    for name, value in told.items()
+                    if value is not None and value not in files[name]
+                }
+                if limits:
+                    path = f"/{level}" if str(level) != "." else "/"
+                    found.append({"controller": controller, "path": path} | limits)
+        return found
+
+
+def _levels(path: str | None) -> list[Path]:
+    """From the top to the cgroup itself, below the hierarchy's mount."""
+    if path is None:
+        return []
+    own = Path(path.lstrip("/"))
+    return [*reversed(own.parents), own] if own.parts else [own]

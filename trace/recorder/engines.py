@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""engines: choose the tracing engine that works here, and say why not the others."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from labrun.errors import RefusedError
+from launcher import bpftrace
+from launcher.errors import TraceError
+from recorder.files import ROOT, number, text
+
+AUTO = "auto"
+SCRIPT = "stalled_writes"
+# linux/capability.h
+CAPABILITIES = {"SYS_MODULE": 16, "SYS_ADMIN": 21, "PERFMON": 38, "BPF": 39}
+IN_A_CONTAINER = "run it on the host, or in a privileged container"
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine: its name for --engine, the launcher's, and what it lacks here.
+
+    `lacks` yields what is missing, each with its remedy; `cost` is why it comes where
+    it does in the order.
+    """
+
+    name: str
+    launcher: str
+    lacks: Callable[[argparse.Namespace, Path], Iterator[str]]
+    cost: str
+
+
+def _may(*names: str, root: Path) -> bool:
+    """Whether this process has all of these capabilities (proc(5), CapEff)."""
+    found = re.search(
+        r"^CapEff:\s*([0-9a-f]+)$", text(root / "proc/self/status") or "", re.M
+    )
+    held = int(found[1], 16) if found else 0
+    return all(held >> CAPABILITIES[name] & 1 for name in names)
+
+
+def _lockdown(root: Path) -> str:
+    """kernel_lockdown(7): none, integrity or confidentiality."""
+    found = re.search(r"\[(\w+)\]", text(root / "sys/kernel/security/lockdown") or "")
+    return found[1] if found else "none"
+
+
+def _bpf_lacks(options: argparse.Namespace, root: Path) -> Iterator[str]:
+    try:
+        bpftrace.version()
+        bpftrace.check_kernel(SCRIPT, os.uname().release)
+    except TraceError as error:
+        yield str(error).partition("; use --engine")[0]
+    if not (root / "sys/kernel/btf/vmlinux").exists():
+        yield "this kernel has no BTF: boot one with CONFIG_DEBUG_INFO_BTF"
+    # kernel/bpf/helpers.c: bpf_probe_read_kernel() under LOCKDOWN_BPF_READ_KERNEL
+    if _lockdown(root) == "confidentiality":
+        yield (
+            "lockdown=confidentiality keeps BPF from reading the kernel's memory:"
+            " boot with lockdown=integrity"
+        )
+    if not _may("SYS_ADMIN", root=root) and not _may("BPF", "PERFMON", root=root):
+        yield f"CAP_BPF and CAP_PERFMON are missing: {IN_A_CONTAINER}"
+
+
+def _stap_lacks(options: argparse.Namespace, root: Path) -> Iterator[str]:
+    if not shutil.which("staprun"):
+        yield "staprun is missing: install SystemTap (apt install systemtap)"
+    if not _may("SYS_MODULE", root=root):
+        yield f"CAP_SYS_MODULE is missing: {IN_A_CONTAINER}"
+    if number(root / "proc/sys/kernel/modules_disabled"):
+        yield "kernel.modules_disabled forbids modules until the next boot"
+    if options.module:
+        return  # it may have been signed
+    # kernel/module/signing.c, module_sig_check()
+    if (lockdown := _lockdown(root)) != "none":
+        yield (
+            f"lockdown={lockdown} refuses modules that are not signed: sign one that"
+            " trace/build made, and name it with --module"
+        )
+    release = os.uname().release
+    if not shutil.which("stap") or not shutil.which("gcc"):
+        yield (
+            "stap or gcc is missing: install systemtap and gcc, or name a module that"
+            " trace/build made elsewhere with --module"
+        )
+    elif not (root / f"lib/modules/{release}/build").exists():
+        yield (
+            f"there are no headers of {release}: install linux-headers-{release}, or"
+            " name a module that trace/build made elsewhere with --module"
+        )
+
+
+# In the order of --engine auto.
+ENGINES = (
+    Engine("bpf", "bpftrace", _bpf_lacks, "it needs LLVM, but no compiler or headers"),
+    Engine("stap", "stap", _stap_lacks, "it compiles and loads a kernel module"),
+)
+
+
+def choose(options: argparse.Namespace, root: Path = ROOT) -> tuple[Engine, str]:
+    """Return the engine, and the line that says which and why not another.
+
+    Raises RefusedError where none works, or not the one that was asked for.
+    """
+    if options.module and options.engine == "bpf":
+        raise RefusedError("--module belongs to --engine stap")
+    order = list(ENGINES)
+    if options.module:
+        order.reverse()  # whoever has made a module wants it
+    lacking = {one.name: next(one.lacks(options, root), "") for one in order}
+    wanted = [one for one in order if options.engine in (AUTO, one.name)]
+    good = [one for one in wanted if not lacking[one.name]]
+    if not good:
+        told = "; ".join(f"{one.name}: {lacking[one.name]}" for one in wanted)
+        what = (
+            "no engine works here"
+            if options.engine == AUTO
+            else "it does not work here"
+        )
+        raise RefusedError(f"{what}: {told}")
+    chosen = good[0]
+    why = [
+        f"{one.name} not taken: {_why_not(one, options, lacking[one.name])}"
+        for one in order
+        if one is not chosen
+    ]
+    return chosen, f"engine {chosen.name} ({chosen.launcher}); {'; '.join(why)}"
+
+
+def _why_not(engine: Engine, options: argparse.Namespace, lack: str) -> str:
+    if lack:
+        return lack
+    if options.engine != AUTO:
+        return f"--engine {options.engine}"
+    return "a --module was given" if options.module else engine.cost

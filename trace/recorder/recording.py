@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""recording: run the stages of a recording in order and undo them in reverse.
+
+The steps, the tracer and the run directory are those of the lab's runs (repro/labrun),
+without its scenario, disks and injector.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from labrun import process
+from labrun.errors import StepError, StoppedError
+from labrun.run import tracer
+from labrun.setup import kernel, staging
+from labrun.setup.staging import Copying
+from labrun.steps import Run, describe
+from recorder import disks, filesystems, host, targets
+from recorder.command import Command
+from recorder.engines import SCRIPT, Engine
+from recorder.guard import Guard
+from recorder.say import Voice
+from recorder.tasks import Tasks
+
+# SystemTap compiles a module first, on a slow machine for minutes.
+ARMED_WITHIN_S = 900
+NS_PER_S = 10**9
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is known before the first step."""
+
+    options: argparse.Namespace
+    engine: Engine
+    guard: Guard
+    voice: Voice
+
+
+def carry_out(run: Run, settings: Settings) -> tuple[bool, int | None]:
+    """Record; return whether there is an answer, and the status of the COMMAND."""
+    words = settings.options.tail
+    command = Command(words) if words else None
+    run.manifest |= _described(settings.options)
+    recorded = False
+    try:
+        run.create()
+        _perform(run, settings, command)
+        recorded = True
+    except StoppedError as error:
+        run.fail(str(error), "cut_off")
+    except (StepError, OSError) as error:
+        run.fail(describe(error))
+    status = _status(run, settings, command)
+    if command:
+        entry = {"name": words[0], "argv": words, "exit_status": status}
+        run.manifest["writer"] = entry
+    run.finish()
+    return recorded, status
+
+
+def _status(run: Run, settings: Settings, command: Command | None) -> int | None:
+    """Wait for the end of the command; None where none was begun."""
+    if command is None or not command.begun:
+        return None
+    if not command.ended():
+        settings.voice.say(f"{command.argv[0]} goes on, no longer recorded")
+    return command.status(run.stop)
+
+
+def _described(options: argparse.Namespace) -> dict[str, Any]:
+    """What the manifest says of the host and of what was asked for."""
+    return {
+        "recorded": {
+            "pid": options.pid,
+            "comm": options.comm,
+            "path": str(options.path.resolve()) if options.path else None,
+            "device": options.device,
+            "stall_ns": options.stall_ns,
+            "for_s": options.for_ns / NS_PER_S if options.for_ns else None,
+        },
+        "kernel": os.uname().release,
+        "arch": os.uname().machine,
+        "host": host.describe(),
+        "disks": disks.describe(),
+        "filesystems": filesystems.describe(),
+        "sysctl": host.writeback(),
+        "tasks": [],
+        "tracers": [],
+        "writer": None,
+        "window": None,
+    }
+
+
+def _perform(run: Run, settings: Settings, command: Command | None) -> None:
+    """Trace until something ends it. Raises StepError or StoppedError after undoing."""
+    options = settings.options
+    pid = command.pid if command else None
+    with ExitStack() as stack:
+        enter = stack.enter_context
+        copying = enter(staging.staged(run))
+        settings.guard.folder(run.folder)
+        if command:
+            stack.callback(command.give_up)
+        kernel.save_symbols(run)
+        (run.folder / "symbols").mkdir()
+        watched = enter(_tracing(run, settings, targets.words(options, pid)))
+        enter(_noting(run, targets.chosen(options, pid)))
+        enter(kernel.log_saved(run, None))
+        settings.voice.say(_what_ends_it(options))
+        start_ns = time.monotonic_ns()
+        if command:
+            command.go()
+        try:
+            _wait(run, options, command, watched, copying)
+        finally:
+            window = {"start_ns": start_ns, "end_ns": time.monotonic_ns()}
+            run.manifest["window"] = window
+
+
+def _what_ends_it(options: argparse.Namespace) -> str:
+    ends = [f"the end of {options.tail[0]}"] if options.tail else []
+    ends += [f"{options.for_ns / NS_PER_S:g} s have passed"] if options.for_ns else []
+    return f"recording until {' or '.join([*ends, 'Ctrl-C'])}"
+
+
+@contextmanager
+def _tracing(
+    run: Run, settings: Settings, words: list[str]
+) -> Iterator[list[tracer.Tracer]]:
+    """The tracer, which the guard ends if this process is killed."""
+    module = settings.options.module
+    given = ["--module", str(module)] if module else []
+
+    def argv(engine: tracer.Engine, output: Path) -> list[str]:
+        launcher = [str(tracer.LAUNCHER), "--engine", engine.name, SCRIPT]
+        return [*launcher, *given, *words, "--output", str(output)]
+
+    engines = (settings.engine.launcher,)
+    begun = settings.guard.session
+    with tracer.tracing(run, engines, argv, ARMED_WITHIN_S, begun) as watched:
+        yield watched
+
+
+@contextmanager
+def _noting(run: Run, chosen: list[int]) -> Iterator[None]:
+    """Note the tasks of the events in the manifest."""
+    tasks = Tasks(run.folder, chosen)
+    tasks.start()
+    try:
+        yield
+    finally:
+        with run.undo("tasks") as step:
+            run.manifest["tasks"] = tasks.end()
+            step.detail = f"{len(run.manifest['tasks'])} tasks"
+
+
+def _wait(
+    run: Run,
+    options: argparse.Namespace,
+    command: Command | None,
+    watched: list[tracer.Tracer],
+    copying: Copying,
+) -> None:
+    """Return when the recording is to end; raise StepError if it cannot go on."""
+    deadline_s = (
+        time.monotonic() + options.for_ns / NS_PER_S if options.for_ns else None
+    )
+    while not run.stop.requested and not (command and command.ended()):
+        if deadline_s is not None and time.monotonic() >= deadline_s:
+            return
+        for each in watched:
+            each.check()
+        copying.check(options.most_bytes)
+        time.sleep(process.POLL_S)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""runtimes: find the names of containers and pods in the files of their runtimes.
+
+A cgroup's path has ids. Each runtime keeps the names where root can read them; none is
+asked, for one that hangs on a slow disk would not answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from recorder.files import ROOT, text
+from writestall.common.containers import Container
+
+# The keys of a container's name and its pod's among its annotations: containerd's
+# internal/cri/annotations, cri-o's pkg/annotations (that of the kubelet).
+ANNOTATIONS = (
+    ("io.kubernetes.cri.container-name", "io.kubernetes.cri.sandbox-name"),
+    ("io.kubernetes.container.name", "io.kubernetes.pod.name"),
+)
+# The folder of a container's OCI configuration, by its id.
+BUNDLES = (
+    "run/containerd/io.containerd.runtime.v2.task/k8s.io/{id}",
+    "run/containers/storage/overlay-containers/{id}/userdata",
+    "var/lib/containers/storage/overlay-containers/{id}/userdata",
+)
+# kubelet's links to the logs: POD_NAMESPACE_CONTAINER-ID.log
+LOGS = "var/log/containers"
+Names = tuple[str, str]  # of the container and of its pod; empty where unknown
+
+
+def named(container: Container, root: Path = ROOT) -> Container:
+    """The same with its name, and its pod's, where a file tells them."""
+    if not container.id:
+        return container
+    for find in FINDERS:
+        name, pod = find(container.id, root)
+        if name or pod:
+            return replace(
+                container, name=name or container.name, pod=pod or container.pod
+            )
+    return container
+
+
+def _docker(id: str, root: Path) -> Names:
+    told = _json(root / f"var/lib/docker/containers/{id}/config.v2.json")
+    return str(told.get("Name") or "").lstrip("/"), ""
+
+
+def _annotated(id: str, root: Path) -> Names:
+    for bundle in BUNDLES:
+        told = _json(root / bundle.format(id=id) / "config.json").get("annotations")
+        if not isinstance(told, dict):
+            continue
+        for name, pod in ANNOTATIONS:
+            if name in told or pod in told:
+                return str(told.get(name, "")), str(told.get(pod, ""))
+    return "", ""
+
+
+def _kubelet(id: str, root: Path) -> Names:
+    for link in (root / LOGS).glob(f"*-{id}.log"):
+        # no name has a `_`: each is a label of DNS (RFC 1123)
+        pod, _, container = link.name.removesuffix(f"-{id}.log").split("_", 2)
+        return container, pod
+    return "", ""
+
+
+def _podman(id: str, root: Path) -> Names:
+    place = root / "var/lib/containers/storage/overlay-containers/containers.json"
+    for row in _parsed(place) or ():
+        if isinstance(row, dict) and row.get("id") == id and row.get("names"):
+            return str(row["names"][0]), ""
+    return "", ""
+
+
+FINDERS: tuple[Callable[[str, Path], Names], ...] = (
+    _docker,
+    _annotated,
+    _kubelet,
+    _podman,
+)
+
+
+def _json(path: Path) -> dict[str, Any]:
+    found = _parsed(path)
+    return found if isinstance(found, dict) else {}
+
+
+def _parsed(path: Path) -> Any:
+    """What a file of JSON holds; None where it is missing or none."""
+    try:
+        return json.loads(text(path) or "null")
+    except ValueError:
+        return None

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""targets: check what is to be recorded, and refuse it in one line with the remedy."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from labrun.errors import RefusedError
+from launcher import systemtap
+from launcher.errors import TraceError
+from launcher.options import variables
+from recorder import tasks
+from recorder.engines import SCRIPT
+from recorder.files import text
+from recorder.filesystems import ON_NO_DISK, mount_of
+
+# include/uapi/linux/nsfs.h, PID_NS_INIT_INO
+HOST_PIDS = "pid:[4026531836]"
+
+
+def check(options: argparse.Namespace) -> None:
+    """Refuse a process, path, device or command that cannot be recorded."""
+    if options.tail and (options.pid is not None or options.comm is not None):
+        raise RefusedError("a COMMAND is what is recorded: leave out --pid and --comm")
+    if options.module and not options.module.is_file():
+        raise RefusedError(
+            f"--module {options.module}: no such file; trace/build makes it"
+        )
+    if options.tail and not shutil.which(options.tail[0]):
+        raise RefusedError(f"{options.tail[0]}: no such command; is it on root's PATH?")
+    if options.pid is not None or options.tail:
+        _pid_namespace()
+    if options.pid is not None:
+        _process(options.pid)
+    try:
+        variables(filters(options), systemtap.FOLDER / f"{SCRIPT}.stp")
+    except TraceError as error:
+        raise RefusedError(str(error)) from None
+    if options.path is not None:
+        _on_a_disk(options.path)
+
+
+def filters(options: argparse.Namespace) -> argparse.Namespace:
+    """The launcher's options of these: times are in us there."""
+    return argparse.Namespace(
+        floor_us=options.floor_ns // 1000,
+        stall_us=options.stall_ns // 1000,
+        pid=options.pid,
+        comm=options.comm,
+        device=options.device,
+        path=options.path,
+        call=None,
+        text=False,
+    )
+
+
+def words(options: argparse.Namespace, pid: int | None) -> list[str]:
+    """The same as words of the launcher's command line; `pid` is the COMMAND's."""
+    given = vars(filters(options)) | ({"pid": pid} if pid is not None else {})
+    return [
+        word
+        for name in ("floor_us", "stall_us", "pid", "comm", "device", "path")
+        if given[name] is not None
+        for word in (f"--{name.replace('_', '-')}", str(given[name]))
+    ]
+
+
+def chosen(options: argparse.Namespace, pid: int | None) -> list[int]:
+    """The processes that are known before the first event."""
+    if options.comm is not None:
+        return tasks.of_name(options.comm)
+    found = options.pid if pid is None else pid
+    return [] if found is None else tasks.family(found)
+
+
+def _pid_namespace() -> None:
+    """Tracers know processes by the host's numbers (pid_namespaces(7))."""
+    if str(Path("/proc/self/ns/pid").readlink()) != HOST_PIDS:
+        raise RefusedError(
+            "this container counts its own processes: choose by --path or --device, or"
+            " start it with the host's (docker run --pid=host)"
+        )
+
+
+def _process(pid: int) -> None:
+    found = re.search(r"^Tgid:\s*(\d+)$", text(Path(f"/proc/{pid}/status")) or "", re.M)
+    if not found:
+        raise RefusedError(f"--pid {pid}: no such process; ps -e lists them")
+    if int(found[1]) != pid:
+        raise RefusedError(f"--pid {pid}: a thread of process {found[1]}; give that")
+
+
+def _on_a_disk(path: Path) -> None:
+    mount = mount_of(path.resolve())
+    if mount and mount.type in ON_NO_DISK:
+        raise RefusedError(
+            f"--path {path}: it is on a {mount.type}, which is on no disk; name a path"
+            " that findmnt shows on one"
+        )
+
+
+def new_folder(given: Path | None, default: Callable[[], Path]) -> Path:
+    """Make the run directory, or take an empty one."""
+    folder = given or default()
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)  # it has names of all users' files
+        taken = any(folder.iterdir())
+        (folder / "manifest.json.new").touch()
+        (folder / "manifest.json.new").unlink()
+    except OSError as error:
+        place = error.filename or folder
+        raise RefusedError(f"{place}: {error.strerror}; name another with -o") from None
+    if taken:
+        raise RefusedError(f"{folder}: exists and is not empty; name a new one with -o")
+    return folder.resolve()
+
+
+def hand_over(folder: Path) -> None:
+    """Give the folder to who called sudo(8), for the analysis to write there."""
+    user, group = (os.environ.get(name, "") for name in ("SUDO_UID", "SUDO_GID"))
+    if user.isdigit() and group.isdigit():
+        opened = os.open(folder, os.O_DIRECTORY | os.O_NOFOLLOW)
+        os.fchown(opened, int(user), int(group))
+        os.close(opened)

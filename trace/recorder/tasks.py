@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""tasks: note the processes whose calls stalled, while they are there.
+
+What is known of a process is gone when it ends, so a thread reads the events as they
+come. Its reads may wait for the disk that stalls: nothing else waits for this thread.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from recorder import cgroups, runtimes
+from recorder.binaries import build_id, executed
+from recorder.files import ROOT, text
+from writestall.common.containers import container_of
+
+PERIOD_S = 1.0
+PATIENCE_S = 5.0  # for what the thread is at when the recording ends
+MOST_TASKS = 1000
+MOST_MAP_BYTES = 64 << 20
+OF_A_CALL = b'"ev":"write"'
+SYMBOLS = "symbols"
+
+
+class Tasks(threading.Thread):
+    """The processes of the events, and the files that they execute.
+
+    folder  of the run, with events/ and symbols/
+    """
+
+    def __init__(self, folder: Path, chosen: Iterable[int], root: Path = ROOT) -> None:
+        super().__init__(name="tasks", daemon=True)
+        self._folder, self._root = folder, root
+        self._chosen = list(chosen)
+        self._limits = cgroups.Limits(root)
+        self._read: dict[Path, int] = {}  # how much of each file of events
+        self._ending = threading.Event()
+        self._found: dict[int, dict[str, Any]] = {}
+        self._build_ids: dict[str, str | None] = {}
+
+    def run(self) -> None:
+        for pid in self._chosen:
+            self._note(pid)
+        while not self._ending.wait(PERIOD_S):
+            self._follow()
+        self._follow()
+        self._save()
+
+    def end(self) -> list[dict[str, Any]]:
+        """Read the last events; return the manifest's `tasks`."""
+        self._ending.set()
+        self.join(PATIENCE_S)
+        return list(self._found.copy().values())
+
+    def _follow(self) -> None:
+        for path in sorted((self._folder / "events").glob("*.jsonl")):
+            for line in self._new_lines(path):
+                if OF_A_CALL in line:
+                    self._note_caller(line)
+
+    def _new_lines(self, path: Path) -> list[bytes]:
+        with path.open("rb") as file:
+            file.seek(self._read.get(path, 0))
+            grown = file.read()
+        whole = grown[: grown.rfind(b"\n") + 1]
+        self._read[path] = self._read.get(path, 0) + len(whole)
+        return whole.splitlines()
+
+    def _note_caller(self, line: bytes) -> None:
+        with suppress(ValueError, AttributeError):
+            pid = json.loads(line).get("pid")
+            if isinstance(pid, int) and len(self._found) < MOST_TASKS:
+                self._note(pid)
+
+    def _note(self, pid: int) -> None:
+        comm = text(self._root / f"proc/{pid}/comm")
+        if comm is None or self._found.get(pid, {}).get("comm") == comm:
+            return  # it has ended, or is known by the name that it still has
+        paths = cgroups.of_task(pid, self._root)
+        self._found[pid] = {
+            "pid": pid,
+            "comm": comm,
+            "exe": _link(self._root / f"proc/{pid}/exe"),
+            "cgroup": paths.get("", ""),
+            "cgroup_v1": _version_1(paths),
+            "container": self._container(paths),
+            "limits": self._limits.of(paths),
+        }
+        for path, place in executed(pid, self._root).items():
+            if path not in self._build_ids:
+                self._build_ids[path] = build_id(place)
+
+    def _container(self, paths: dict[str, str]) -> dict[str, str] | None:
+        """The first that a path tells: version 2's is asked first."""
+        for path in (paths.get("", ""), *_version_1(paths).values()):
+            if found := container_of(path):
+                return asdict(runtimes.named(found, self._root))
+        return None
+
+    def _save(self) -> None:
+        """Write symbols/: the build ids, and the maps of code that a JIT made."""
+        folder = self._folder / SYMBOLS
+        folder.mkdir(exist_ok=True)
+        files = [
+            {"path": path, "build_id": found} for path, found in self._build_ids.items()
+        ]
+        (folder / "files.json").write_text(json.dumps(files, indent=2) + "\n")
+        for pid in self._found:
+            for place in _perf_maps(pid, self._root):
+                with suppress(OSError):
+                    if place.stat().st_size <= MOST_MAP_BYTES:
+                        shutil.copyfile(place, folder / f"perf-{pid}.map")
+
+
+def _version_1(paths: dict[str, str]) -> dict[str, str]:
+    """The paths of the hierarchies that limit something."""
+    return {name: path for name, path in paths.items() if name in cgroups.V1}
+
+
+def _link(path: Path) -> str | None:
+    with suppress(OSError):
+        return str(path.readlink()).removesuffix(" (deleted)")
+    return None
+
+
+def _perf_maps(pid: int, root: Path) -> Iterator[Path]:
+    """Where a JIT writes the symbols of its code: /tmp/perf-PID.map, by the pid of its
+    own namespace (tools/perf/Documentation/jit-interface.txt)."""
+    status = text(root / f"proc/{pid}/status") or ""
+    for line in status.splitlines():
+        if line.startswith("NSpid:"):
+            own = line.split()[-1]
+            yield root / f"proc/{pid}/root/tmp/perf-{own}.map"
+
+
+def family(pid: int) -> list[int]:
+    """A process and all below it."""
+    found = [pid]
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        found += [
+            one for child in (text(path) or "").split() for one in family(int(child))
+        ]
+    return found
+
+
+def of_name(comm: str) -> list[int]:
+    """The processes of that name."""
+    found = Path("/proc").glob("[0-9]*/comm")
+    own = os.getpid()
+    pids = [int(path.parent.name) for path in found if text(path) == comm]
+    return [pid for pid in pids if pid != own]
