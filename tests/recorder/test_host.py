@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from launcher import elf
 from recorder import binaries, cgroups, disks, filesystems, host, runtimes, tasks
 from writestall.common.containers import Container
 
@@ -139,12 +140,12 @@ def test_names_are_in_the_files_of_a_runtime(
 
 def _elf(notes: bytes) -> bytes:
     """A 64-bit file with one segment, of these notes."""
-    ident = binaries.MAGIC + bytes(10)
-    offset = binaries.HEADER.size
-    header = binaries.HEADER.pack(3, 62, 1, 0, offset, 0, 0, 64, 56, 1, 0, 0, 0)
-    at = offset + binaries.SEGMENT.size
+    ident = elf.MAGIC + bytes(10)
+    offset = elf.HEADER.size
+    header = elf.HEADER.pack(62, 1, 0, offset, 0, 0, 64, 56, 1, 0, 0, 0)
+    at = offset + elf.SEGMENT.size
     size = len(notes)
-    segment = binaries.SEGMENT.pack(binaries.PT_NOTE, 4, at, at, at, size, size, 4)
+    segment = elf.SEGMENT.pack(elf.PT_NOTE, 4, at, at, at, size, size, 4)
     return ident + header[len(ident) :] + segment + notes
 
 

@@ -69,9 +69,9 @@ def read(file: BinaryIO, debug: Path = DEBUG) -> Elf:
     whole = _Reader(file)
     found = Elf(whole.segments(PT_LOAD))
     functions = list(whole.functions())
-    build_id = whole.build_id()
-    beside = debug / build_id[:2] / f"{build_id[2:]}.debug"
-    if build_id and beside.is_file():
+    told = whole.build_id()
+    beside = debug / told[:2] / f"{told[2:]}.debug"
+    if told and beside.is_file():
         with beside.open("rb") as more:
             functions += _Reader(more).functions()
     # Of aliases the one that a program calls: fsync, not __GI_fsync.
@@ -81,6 +81,11 @@ def read(file: BinaryIO, debug: Path = DEBUG) -> Elf:
             found.starts.append(row.start)
             found.functions.append(row)
     return found
+
+
+def build_id(file: BinaryIO) -> str:
+    """A file's build id in hexadecimal digits; empty without one."""
+    return _Reader(file).build_id()
 
 
 class _Reader:
