@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from writestall.chain.caps import limits, words
+from writestall.chain.caps import level, limits
 from writestall.chain.cgroups import label
 from writestall.chain.parts import Chain, Part
 from writestall.classify import classes as c
@@ -96,8 +96,8 @@ class Roots:
         if cls == c.UNEXPLAINED:
             return Root(cls, "")
         if leaf.cap:
-            cap = words(self._limits.get(leaf.cap.cgroup, {}), leaf.cap.op)
-            return Root(cls, label(leaf.cap.cgroup), self.disk(chain.write.dev), cap)
+            path, cap = level(self._limits, leaf.cap.cgroup, leaf.cap.op)
+            return Root(cls, label(path), self.disk(chain.write.dev), cap)
         device = self._device_of(chain, leaf) if cls == c.DEVICE_IO else None
         owner = leaf.submitter
         own = owner.tid == chain.write.tid

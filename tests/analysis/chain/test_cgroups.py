@@ -67,6 +67,16 @@ def test_a_limit_is_the_root_until_it_let_the_io_go(tmp_path: Path) -> None:
     }
 
 
+def test_a_recorded_host_tells_the_limit_of_a_level_above(tmp_path: Path) -> None:
+    io_max = "8:0 rbps=max wbps=1048576 riops=max wiops=50"
+    row = {"controller": "", "path": "/writestall-9", "io.max": io_max}
+    tasks = [{"pid": 5, "comm": "x", "limits": [row]}]
+    (root,) = found(tmp_path, throttled(begun(), 300), tasks=tasks).all_roots
+    assert str(root) == (
+        "cgroup writestall-9, capped at 1 MiB/s and 50 operations/s by io.max"
+    )
+
+
 def test_a_limit_that_no_manifest_tells_is_still_one(tmp_path: Path) -> None:
     (root,) = found(tmp_path, throttled(begun(), 300)).all_roots
     assert str(root) == "cgroup b, throttled by io.max"
