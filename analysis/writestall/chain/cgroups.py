@@ -45,6 +45,8 @@ class Cgroups:
 
 def label(path: str) -> str:
     """How people name a cgroup: its container and pod, its unit, else itself."""
+    if not path:
+        return "a cgroup"
     container = container_of(path)
     if container:
         return str(container)
