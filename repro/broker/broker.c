@@ -20,6 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "client/cgroup.h"
+
 const char program_name[] = "broker";
 
 static void serve(struct broker *broker, struct request *request)
@@ -97,6 +99,7 @@ static void prepare(struct broker *broker, const struct options *options)
 			.planned = planned(common->duration_ns,
 					   options->interval_ns),
 		},
+		.cgroup = own_cgroup(),
 	};
 	broker->requests = zeroed(broker->schedule.planned,
 				  sizeof(*broker->requests), "requests");

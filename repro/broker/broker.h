@@ -37,6 +37,7 @@ struct broker {
 	struct partition *partitions;
 	struct schedule schedule;
 	struct request *requests;	/* one per time on the schedule */
+	uint64_t cgroup;		/* its own; 0: not known */
 	_Atomic int64_t taken;		/* the queue's head: the next request */
 };
 

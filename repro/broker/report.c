@@ -40,8 +40,12 @@ static void print_request(FILE *file, const struct broker *broker, int64_t seq)
 		request->written_ns - request->locked_ns);
 	print_json_string(file,
 			  broker->partitions[request->partition].short_path);
-	fprintf(file, ",\"bytes\":%" PRId64 ",\"ret\":%" PRId32 "}\n",
+	fprintf(file, ",\"bytes\":%" PRId64 ",\"ret\":%" PRId32,
 		broker->options->common.bytes, request->ret);
+	if (broker->cgroup)
+		fprintf(file, ",\"cgroup\":%" PRIu64 "}\n", broker->cgroup);
+	else
+		fputs(",\"cgroup\":null}\n", file);
 }
 
 static bool write_line(const void *owner, int64_t seq,

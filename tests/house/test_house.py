@@ -130,6 +130,7 @@ def test_only_check_reads_the_injectors_record() -> None:
                 "rawtracepoint:vmlinux:sched_waking",
                 "fentry:vmlinux:submit_bio",
                 "fentry:vmlinux:bio_endio",
+                "fentry:vmlinux:throtl_qnode_add_bio",
                 "self:signal:SIGUSR1",
             },
         ),

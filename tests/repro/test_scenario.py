@@ -197,7 +197,7 @@ BAD = [
     (
         "duration_s = 5",
         '"\\u001b[2J" = 5',
-        "x.toml: \\x1b[2J: unknown key; known: duration_s, expect, filesystem,"
+        "x.toml: \\x1b[2J: unknown key; known: cgroup, duration_s, expect, filesystem,"
         " inject, injectors, kernel, machine, memory, name, purpose, queue, seed,"
         " sysctl, trace, variant, workload",
     ),

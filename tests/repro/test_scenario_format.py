@@ -20,6 +20,7 @@ SECTIONS = {
     "`[filesystem]`": keys.FileSystem,
     "`[machine]`": keys.Machine,
     "`[memory]`": keys.Memory,
+    "`[[cgroup]]`": keys.Cgroup,
     "`[[inject]]`": rule.Inject,
     "`[[workload]]`": keys.Workload,
     "`[[workload]]`, kind safepoint": kinds.Safepoint,

@@ -21,6 +21,7 @@ LIMITS = {"ev": "limits", "floor_ns": 0, "stall_ns": 0}
 CALL = {"t_ns": 1, "end_ns": 3, "sleeps": 1, "slept_ns": 2, "ret": -1, "ustack": ""}
 CALL |= {"tid": 5, "pid": 5, "comm": "c", "fd": -1, "dev": 0, "ino": 0, "name": ""}
 CALL |= {"parent": "", "offset": -1, "bytes": -1}
+CALL |= {"groups": {"cgroup": 7, "io_cgroup": 1, "io_hierarchy": 0}}
 
 
 class Symbols:

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import IO, Any
 
+from launcher.cgroups import WithCgroups, mounted
+
 
 class PlainText:
     """A sink that takes event lines and writes each as a line of text."""
@@ -31,17 +33,23 @@ class PlainText:
         self._sink.flush()
 
 
-Sink = IO[bytes] | PlainText
+Sink = WithCgroups | PlainText
 
 
 @contextmanager
 def output(options: argparse.Namespace) -> Iterator[Sink]:
     """Yield the sink for event lines: --output or stdout, as text with -v."""
     if not options.output:
-        yield PlainText(sys.stdout.buffer) if options.text else sys.stdout.buffer
+        yield _sink(options, sys.stdout.buffer)
         return
     with options.output.open("wb") as file:
-        yield PlainText(file) if options.text else file
+        yield _sink(options, file)
+
+
+def _sink(options: argparse.Namespace, file: IO[bytes]) -> Sink:
+    if options.text:
+        return PlainText(file)
+    return WithCgroups(file, mounted(), time.monotonic_ns)
 
 
 def _printable(text: str) -> str:

@@ -58,6 +58,10 @@ def _text_if_any(value: Any, _: KernelSymbols) -> str | None:
     return str(value) or None
 
 
+def _id_if_any(value: Any, _: KernelSymbols) -> int | None:
+    return int(value) or None
+
+
 def _operation(value: Any, _: KernelSymbols) -> str:
     return OPERATIONS.get(int(value), "other")
 
@@ -90,6 +94,7 @@ def _device(value: Any, _: KernelSymbols) -> str | None:
 # How to read a value of a definition of the contract, or else of its type.
 READERS: dict[str, Field] = {
     "call_name": _call,
+    "cgroup_or_null": _id_if_any,
     "context": _text,
     "device_or_null": _device,
     "kernel_stack": _kernel,
@@ -116,7 +121,7 @@ def _fields(event: str) -> dict[str, Field]:
     return found
 
 
-EVENTS = ("block", "write", "io", "commit", "page_lock")
+EVENTS = ("block", "write", "io", "handles", "commit", "page_lock")
 FIELDS = {event: _fields(event) for event in EVENTS}
 
 
@@ -150,7 +155,10 @@ def _holder(kind: int, owner: int) -> str:
 
 
 def _complete_io(row: Row) -> Row:
-    return {"dur_ns": int(row["ended_ns"]) - int(row["t_ns"])}
+    return {
+        "dur_ns": int(row["ended_ns"]) - int(row["t_ns"]),
+        "throttled_ns": int(row["issued_ns"]) - int(row["queued_ns"]),
+    }
 
 
 def _path_told(row: Row) -> str:
@@ -189,11 +197,27 @@ DERIVED: dict[str, Callable[[Row], Row]] = {
 }
 
 
+def _groups(row: Row, prefix: str = "") -> Row:
+    """The ids of a task's or a bio's cgroups, 0 for none; of bpf/lib/cgroups.bt."""
+    is_v1 = int(row["io_hierarchy"]) != 0
+    v2 = row.get("cgroup", 0 if is_v1 else row["io_cgroup"])
+    return {
+        f"{prefix}cgroup": v2,
+        f"{prefix}cgroup_v1": row["io_cgroup"] if is_v1 else 0,
+    }
+
+
 def _complete(row: Row) -> Row:
     """A flat row, with the fields that follow from others."""
     flat: Row = {}
     for name, value in row.items():
-        flat.update(value if isinstance(value, dict) else {name: value})
+        if name == "groups":
+            flat |= _groups(value)
+        elif name == "waker":
+            groups = _groups(value["waker_groups"], "waker_")
+            flat |= value | groups
+        else:
+            flat.update(value if isinstance(value, dict) else {name: value})
     derive = DERIVED.get(row["ev"])
     return flat | derive(flat) if derive else flat
 

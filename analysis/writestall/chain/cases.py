@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from writestall.chain.cgroups import Cgroups
 from writestall.chain.parts import Task, task_of
 from writestall.classify import classes as c
 from writestall.classify import endings as e
@@ -75,21 +76,24 @@ class Case(Struct, frozen=True, gc=False):
     stack: tuple[Frame, ...]
 
 
-def case_of(block: Block) -> Case:
+def case_of(block: Block, cgroups: Cgroups) -> Case:
     """The case of a kind of sleep, given as a Block."""
     verdict = classify(block.kstack)
+    own_group = cgroups.of(block.cgroup, block.cgroup_v1)
     how = e.ending(block)
     waker = None
     if how == e.TASK and block.waker_tid is not None:
-        waker = task_of(block.waker_tid, block.waker_comm, block.waker_kstack)
+        group = cgroups.of(block.waker_cgroup, block.waker_cgroup_v1)
+        waker = task_of(block.waker_tid, block.waker_comm, block.waker_kstack, group)
     owner = None
     if block.holder == OWNER and block.holder_tid is not None:
-        owner = task_of(block.holder_tid, block.holder_comm, ())
+        group = cgroups.of_thread(block.holder_tid)
+        owner = task_of(block.holder_tid, block.holder_comm, (), group)
     submitter = e.is_submitter(block, verdict)
     completes = e.completes_io(block, verdict)
     goes_on = _goes_on(verdict.cls, how, submitter)
     return Case(
-        task_of(block.tid, block.comm, block.kstack),
+        task_of(block.tid, block.comm, block.kstack, own_group),
         verdict.cls,
         verdict.path,
         how,

@@ -7,12 +7,13 @@ window is tiled, so that the parts add up to the ns, always.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
 from writestall.chain import cases
 from writestall.chain.cases import Case
+from writestall.chain.cgroups import Cgroups
 from writestall.chain.io_holders import IoHolders
 from writestall.chain.parts import INFERRED, SEEN, WAIT, Chain, Part, Task, task_of
 from writestall.chain.submissions import Submission, Submissions
@@ -21,8 +22,8 @@ from writestall.chain.waits import (
     Wait,
     in_runqueue,
     io_work,
+    kept_back,
     running,
-    submitted,
     unexplained,
 )
 from writestall.classify import classes as c
@@ -55,11 +56,12 @@ class Explainer:
     """Answers for one stream of events."""
 
     def __init__(self, stream: Stream) -> None:
-        self._timelines = timelines = Timelines(stream.blocks)
+        self._cgroups = cgroups = Cgroups(stream.cgroups)
+        self._timelines = timelines = Timelines(stream.blocks, cgroups)
         self._floor_ns = stream.begin.floor_ns if stream.begin else 1_000_000
         self._lossy = stream.lost_events > 0
         self._io_holders = IoHolders(timelines)
-        self._submissions = Submissions(stream.ios)
+        self._submissions = Submissions(stream.ios, cgroups)
         self._log_queue = timelines.overlaps(lambda case: case.cls == c.LOG_SPACE)
         # Of the chain being made: the sleeps being followed, and how many more waits
         # may be.
@@ -68,7 +70,8 @@ class Explainer:
 
     def chain(self, id: int, write: Write) -> Chain:
         """The chain of one write; `id` is its event's line number."""
-        task = task_of(write.tid, write.comm, write.kstack)
+        group = self._cgroups.of(write.cgroup, write.cgroup_v1)
+        task = task_of(write.tid, write.comm, write.kstack, group)
         self._budget = MAX_PARTS
         parts: list[Part] = []
         awake_ns = asleep_ns = 0
@@ -126,16 +129,16 @@ class Explainer:
                 id = self._timelines.id(sleep)
                 parts.append(in_runqueue(holder, start_ns, end_ns, id))
             elif completes:
-                parts.append(self._io_work(holder, start_ns, end_ns))
+                parts += self._io_work(holder, start_ns, end_ns)
             else:
                 parts.append(self._gap(holder, start_ns, end_ns))
         self._followed.pop()
         return parts
 
-    def _io_work(self, worker: Task, start_ns: int, end_ns: int) -> Part:
+    def _io_work(self, worker: Task, start_ns: int, end_ns: int) -> Sequence[Part]:
         """A worker's time until the I/O was done that its work began with."""
         io = self._submissions.ended(end_ns, end_ns - start_ns)
-        return submitted(io_work(worker, start_ns, end_ns), io)
+        return kept_back(io_work(worker, start_ns, end_ns), io)
 
     def _gap(self, holder: Task, start_ns: int, end_ns: int) -> Part:
         """A holder's time between its sleeps.
@@ -198,7 +201,7 @@ class Explainer:
         if io.task.tid == wait.task.tid:
             return device
         parts = self._doings(io.task, replace(wait, end_ns=io.t_ns))
-        parts.append(wait.io(io.t_ns, _WHY[e.COMPLETION], SEEN, io))
+        parts += wait.ios(io.t_ns, _WHY[e.COMPLETION], SEEN, io)
         answer = wait.over(parts, io.task, INFERRED, _SUBMITTED_IT)
         enough_ns = GOOD_ENOUGH * wait.dur_ns
         return answer if answer.explained_ns >= enough_ns else device
@@ -282,7 +285,11 @@ class Explainer:
         if by.completes and wait.case.cls == c.DEVICE_IO and len(parts) == 1:
             why = why if also else f"its I/O was completed by {holder.comm}"
             evidence = (wait.id, *also, *parts[0].evidence)
-            return replace(wait.root(why), evidence=evidence, owner=parts[0].owner)
+            only = parts[0]
+            return replace(
+                wait.root(why), cls=only.cls, evidence=evidence, owner=only.owner,
+                cap=only.cap,
+            )  # fmt: skip
         return wait.over(parts, holder, link, why, also)
 
     def _other_wakers(self, wait: Wait) -> Iterator[tuple[int, str]]:

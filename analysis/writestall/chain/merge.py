@@ -23,7 +23,7 @@ def merged(parts: Iterable[Part]) -> tuple[Part, ...]:
         if kind == WAIT:
             key = (
                 kind, part.cls, part.path, holder, part.explained, rest,
-                part.submitter.tid,
+                part.submitter.tid, part.cap,
             )  # fmt: skip
         else:
             key = (kind, part.cls, part.path, holder, part.explained, part.why, None)
@@ -73,7 +73,7 @@ def _merge(group: list[Part]) -> Part:
         first.kind, first.cls, dur_ns, first.task, start_ns, link, first.why,
         first.path, first.holder, tuple(dict.fromkeys(evidence)), first.explained,
         merged(below) if below else (), explained_ns, waits, first.owner, queue,
-        first.lock, first.named,
+        first.cap, first.lock, first.named,
     )  # fmt: skip
 
 

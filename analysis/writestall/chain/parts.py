@@ -6,7 +6,7 @@ Structs, as events are: a run has millions of parts, and C makes and copies them
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from writestall.classify import classes as c
 from writestall.classify.owners import owner_name
@@ -23,18 +23,33 @@ class Task(Struct, frozen=True, gc=False, cache_hash=True):
     tid   its thread id; 0 where only `name` is known
     role  classes.py
     name  who it acts for (classify/owners.py): jbd2, writeback, or its comm
+    cgroup  the path of its cgroup, where an event tells
     """
 
     tid: int
     comm: str
     role: str = c.ROLE_OTHER
     name: str = ""
+    cgroup: str | UnsetType = UNSET
 
 
-def task_of(tid: int, comm: str | None, stack: Stack) -> Task:
+def task_of(
+    tid: int, comm: str | None, stack: Stack, cgroup: str | UnsetType = UNSET
+) -> Task:
     """The task of an event, as its stack shows it."""
     comm = comm or "?"
-    return Task(tid, comm, role(stack, comm), owner_name(stack, comm))
+    return Task(tid, comm, role(stack, comm), owner_name(stack, comm), cgroup)
+
+
+class Cap(Struct, frozen=True, gc=False, cache_hash=True):
+    """A limit of a cgroup on its I/O (io.max), which kept an I/O back.
+
+    cgroup  its path
+    op      what the I/O did: read or write
+    """
+
+    cgroup: str
+    op: str
 
 
 class Part(Struct, frozen=True, gc=False):
@@ -52,6 +67,7 @@ class Part(Struct, frozen=True, gc=False):
     queue      tasks the lock was handed along by before its last holder had it, where
                merge.unqueued() made one part of their waits
     owner      who submitted the I/O that a device's time is, where not the task
+    cap        what kept that I/O back from the device
     lock       the kind of lock that was waited for, and `named` the task that it named
                as its owner when the wait began, where the kernel told
     """
@@ -72,6 +88,7 @@ class Part(Struct, frozen=True, gc=False):
     waits: int = 1
     owner: Task | None = None
     queue: int = 0
+    cap: Cap | None = None
     lock: str | None = None
     named: Task | None = None
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from writestall.chain.caps import level, limits
+from writestall.chain.cgroups import label
 from writestall.chain.parts import Chain, Part
 from writestall.classify import classes as c
 from writestall.events.run_directory import RunDir
@@ -20,12 +22,14 @@ THE_WRITER = "the writer"
 class Root(Struct, frozen=True, gc=False, cache_hash=True):
     """What a leaf of a chain comes down to.
 
-    `who` is jbd2, writeback, the writer or a task's name; `device` a disk's name.
+    `who` is jbd2, writeback, the writer, a task's name, or a cgroup whose limit `cap`,
+    in words, kept I/O back (empty where it is not known); `device` a disk's name.
     """
 
     cls: str
     who: str
     device: str | None = None
+    cap: str | None = None
 
     def __str__(self) -> str:
         return _root_text(self)
@@ -44,6 +48,9 @@ _ROOT_TEXTS = {
 
 @lru_cache(maxsize=4096)
 def _root_text(root: Root) -> str:
+    if root.cap is not None:
+        at = f"capped at {root.cap}" if root.cap else "throttled"
+        return f"{root.who}, {at} by io.max"
     text = _ROOT_TEXTS.get(root.cls, "{cls} of {who}")
     return text.format(cls=root.cls, who=root.who, device=root.device)
 
@@ -53,6 +60,7 @@ class Roots:
 
     def __init__(self, run: RunDir) -> None:
         self._carried = _carried(run)
+        self._limits = limits(run)
         self._known: dict[tuple[Any, ...], Root] = {}
         # The chain that was asked about last, and the answer: several ask in a row.
         self._last: tuple[Chain | None, dict[Root, int]] = (None, {})
@@ -61,7 +69,10 @@ class Roots:
         """What a leaf comes down to."""
         write, task = chain.write, leaf.task
         own = leaf.submitter.tid == write.tid
-        key = (write.dev, leaf.cls, leaf.kind, leaf.explained, leaf.owner, task, own)
+        key = (
+            write.dev, leaf.cls, leaf.kind, leaf.explained, leaf.owner, task, own,
+            leaf.cap,
+        )  # fmt: skip
         root = self._known.get(key)
         if root is None:
             root = self._known[key] = self._leaf(chain, leaf)
@@ -84,6 +95,9 @@ class Roots:
             cls = c.OTHER
         if cls == c.UNEXPLAINED:
             return Root(cls, "")
+        if leaf.cap:
+            path, cap = level(self._limits, leaf.cap.cgroup, leaf.cap.op)
+            return Root(cls, label(path), self.disk(chain.write.dev), cap)
         device = self._device_of(chain, leaf) if cls == c.DEVICE_IO else None
         owner = leaf.submitter
         own = owner.tid == chain.write.tid

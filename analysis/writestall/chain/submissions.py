@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from writestall.chain.parts import Task, task_of
+from writestall.chain.cgroups import Cgroups
+from writestall.chain.parts import Cap, Task, task_of
 from writestall.classify.endings import is_server
 from writestall.events.contract import Io
 
@@ -22,19 +23,25 @@ BELOW_NS = 10_000_000
 
 
 class Submission(Struct, frozen=True, gc=False):
-    """An I/O of a task, in flight from t_ns to end_ns; `id` is its event's."""
+    """An I/O of a task, in flight from t_ns to end_ns; `id` is its event's.
+
+    Until released_ns the limit `cap` kept it back, where there was one.
+    """
 
     id: int
     task: Task
     t_ns: int
     end_ns: int
+    released_ns: int
+    cap: Cap | None
 
 
 class Submissions:
     """The slow I/Os of a run, sorted by their end."""
 
-    def __init__(self, ios: Sequence[tuple[int, Io]]) -> None:
+    def __init__(self, ios: Sequence[tuple[int, Io]], cgroups: Cgroups) -> None:
         self._ios = ios
+        self._cgroups = cgroups
         self._ends_ns = array("q", (io.end_ns for _, io in ios))
 
     def ended(self, end_ns: int, within_ns: int = SOON_NS) -> Submission | None:
@@ -62,4 +69,9 @@ class Submissions:
 
     def _submission(self, at: int) -> Submission:
         id, io = self._ios[at]
-        return Submission(id, task_of(io.tid, io.comm, io.kstack), io.t_ns, io.end_ns)
+        task = task_of(io.tid, io.comm, io.kstack)
+        throttled_ns, cap = io.throttled_ns or 0, None
+        if throttled_ns:
+            group = self._cgroups.of(io.cgroup, io.cgroup_v1)
+            cap = Cap(group or "", io.op or "")
+        return Submission(id, task, io.t_ns, io.end_ns, io.t_ns + throttled_ns, cap)

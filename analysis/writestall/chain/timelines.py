@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 
 from writestall.chain.cases import Case, case_of
+from writestall.chain.cgroups import Cgroups
 from writestall.chain.parts import Task
 from writestall.chain.waits import Wait
 from writestall.events.blocks import Blocks
@@ -25,9 +26,10 @@ Span = tuple[str, int, int, int]
 class Timelines:
     """The sleeps of every task, by time."""
 
-    def __init__(self, blocks: Blocks) -> None:
+    def __init__(self, blocks: Blocks, cgroups: Cgroups) -> None:
         self._blocks = blocks
-        self._cases = [case_of(like) for like in blocks.likes]
+        cgroups.note(blocks.likes)
+        self._cases = [case_of(like, cgroups) for like in blocks.likes]
 
     def id(self, sleep: int) -> int:
         """The id of its event."""

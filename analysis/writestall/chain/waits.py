@@ -25,6 +25,7 @@ _OWNERS = {
     c.PAGE_WRITEBACK: _FLUSHER,
 }
 WOKEN = "woken, waiting for a CPU"
+KEPT_BACK = "the limit of its cgroup kept it back from the device"
 
 
 class Wait(Struct, frozen=True, gc=False):
@@ -77,12 +78,16 @@ class Wait(Struct, frozen=True, gc=False):
 
     def device(self, why: str, link: str, io: Submission | None = None) -> Part:
         """A wait that an I/O ended, told by an event or not: the device's time."""
-        if self.case.cls == c.DEVICE_IO:
-            return submitted(self.root(why, link), io)
-        return self.over((self.io(self.start_ns, why, link, io),))
+        if self.case.cls != c.DEVICE_IO:
+            return self.over(self.ios(self.start_ns, why, link, io))
+        parts = kept_back(self.root(why, link), io)
+        return self.over(parts) if parts[0].cap else parts[0]
 
-    def io(self, start_ns: int, why: str, link: str, io: Submission | None) -> Part:
-        """The end of the wait, from a time on, as the device's time.
+    def ios(
+        self, start_ns: int, why: str, link: str, io: Submission | None
+    ) -> tuple[Part, ...]:
+        """The end of the wait, from a time on, as the device's time, or the time before
+        the I/O came to the device.
 
         Where no event tells whose I/O it was, the class of the wait does.
         """
@@ -92,10 +97,30 @@ class Wait(Struct, frozen=True, gc=False):
             WAIT, c.DEVICE_IO, dur_ns, self.task, start_ns, link, why, (),
             None, (self.id,), True, (), dur_ns, 1, owner,
         )  # fmt: skip
-        return submitted(part, io)
+        return kept_back(part, io)
 
 
-def submitted(part: Part, io: Submission | None) -> Part:
+def kept_back(part: Part, io: Submission | None) -> tuple[Part, ...]:
+    """A device's time, the first of it a limit's where one kept the I/O back."""
+    part = _submitted(part, io)
+    start_ns, dur_ns = part.start_ns, part.dur_ns
+    if io is None or io.cap is None or start_ns is None:
+        return (part,)
+    back_ns = min(io.released_ns - start_ns, dur_ns)
+    if back_ns <= 0:
+        return (part,)
+    back = replace(
+        part, cls=c.BLOCK_QUEUE, dur_ns=back_ns, explained_ns=back_ns, link=SEEN,
+        why=KEPT_BACK, path=(), cap=io.cap,
+    )  # fmt: skip
+    if back_ns == dur_ns:
+        return (back,)
+    rest_ns = dur_ns - back_ns
+    at_ns = start_ns + back_ns
+    return back, replace(part, start_ns=at_ns, dur_ns=rest_ns, explained_ns=rest_ns)
+
+
+def _submitted(part: Part, io: Submission | None) -> Part:
     """A device's time, for who submitted the I/O where an event tells."""
     if io is None:
         return part

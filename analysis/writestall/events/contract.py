@@ -36,6 +36,15 @@ class Begin(Struct, tag_field="ev", tag="begin", frozen=True, gc=False):
     stall_ns: Ns = 0
 
 
+class Cgroup(Struct, tag_field="ev", tag="cgroup", frozen=True, gc=False):
+    """The path of a cgroup that other events tell of by its id."""
+
+    t_ns: Ns
+    id: int
+    version: int
+    path: str
+
+
 class Block(Struct, tag_field="ev", tag="block", frozen=True, gc=False):
     """One uninterruptible sleep of one task, and who ended it."""
 
@@ -45,6 +54,8 @@ class Block(Struct, tag_field="ev", tag="block", frozen=True, gc=False):
     runq_ns: Ns | None = 0
     pid: int | None = None
     comm: str | None = None
+    cgroup: int | None = None
+    cgroup_v1: int | None = None
     kstack: Stack = ()
     lock: str | None = None
     lock_at: Address | None = None
@@ -54,6 +65,8 @@ class Block(Struct, tag_field="ev", tag="block", frozen=True, gc=False):
     waker_tid: int | None = None
     waker_comm: str | None = None
     waker_ctx: str | None = None
+    waker_cgroup: int | None = None
+    waker_cgroup_v1: int | None = None
     waker_kstack: Stack = ()
 
 
@@ -66,6 +79,8 @@ class Write(Struct, tag_field="ev", tag="write", frozen=True, gc=False):
     pid: int | None = None
     comm: str | None = None
     call: str | None = None
+    cgroup: int | None = None
+    cgroup_v1: int | None = None
     fd: int | None = None
     dev: str | None = None
     ino: int | None = None
@@ -102,12 +117,27 @@ class Io(Struct, tag_field="ev", tag="io", frozen=True, gc=False):
     op: str | None = None
     sector: int | None = None
     bytes: int | None = None
+    cgroup: int | None = None
+    cgroup_v1: int | None = None
+    throttled_ns: Ns | None = None
     kstack: Stack = ()
 
     @property
     def end_ns(self) -> int:
         """When it was done."""
         return self.t_ns + self.dur_ns
+
+
+class Handles(Struct, tag_field="ev", tag="handles", frozen=True, gc=False):
+    """What the tasks of one cgroup did in a transaction of jbd2."""
+
+    t_ns: Ns
+    dev: str | None = None
+    transaction: int | None = None
+    cgroup: int | None = None
+    cgroup_v1: int | None = None
+    handles: int = 0
+    blocks: int = 0
 
 
 class Commit(Struct, tag_field="ev", tag="commit", frozen=True, gc=False):
@@ -146,7 +176,7 @@ class End(Struct, tag_field="ev", tag="end", frozen=True, gc=False):
     lost: int | None = None
 
 
-Event = Begin | Block | Write | Io | Commit | Lost | End
+Event = Begin | Cgroup | Block | Write | Io | Handles | Commit | Lost | End
 
 
 class ClientWrite(Struct, tag_field="ev", tag="client_write", frozen=True, gc=False):
@@ -191,3 +221,4 @@ class Request(Struct, tag_field="ev", tag="request", frozen=True, gc=False):
     path: str | None = None
     bytes: int | None = None
     ret: int | None = None
+    cgroup: int | None = None

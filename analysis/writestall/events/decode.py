@@ -18,9 +18,11 @@ from writestall.events.contract import (
     Address,
     Begin,
     Block,
+    Cgroup,
     Commit,
     End,
     Event,
+    Handles,
     Io,
     Lost,
     Ns,
@@ -43,6 +45,8 @@ class _Sleep(Struct, tag_field="ev", tag="block", frozen=True, gc=False):
     runq_ns: Ns | None = 0
     pid: int | None = None
     comm: str | None = None
+    cgroup: int | None = None
+    cgroup_v1: int | None = None
     kstack: Raw = _NO_STACK
     lock: str | None = None
     lock_at: Address | None = None
@@ -52,6 +56,8 @@ class _Sleep(Struct, tag_field="ev", tag="block", frozen=True, gc=False):
     waker_tid: int | None = None
     waker_comm: str | None = None
     waker_ctx: str | None = None
+    waker_cgroup: int | None = None
+    waker_cgroup_v1: int | None = None
     waker_kstack: Raw = _NO_STACK
 
 
@@ -60,7 +66,7 @@ class Decoder:
 
     def __init__(self) -> None:
         self.blocks = Blocks()
-        rows = _Sleep | Begin | Write | Io | Commit | Lost | End
+        rows = _Sleep | Begin | Cgroup | Write | Io | Handles | Commit | Lost | End
         self._row = msgspec.json.Decoder(rows).decode
         self._event = msgspec.json.Decoder(Event).decode
         self._stacks: dict[Stack, Stack] = {}
@@ -77,9 +83,10 @@ class Decoder:
             row = self._event(line)
         if isinstance(row, _Sleep):
             key = (
-                row.tid, row.pid, row.comm, bytes(row.kstack), row.lock, row.holder,
-                row.holder_tid, row.holder_comm, row.waker_tid, row.waker_comm,
-                row.waker_ctx, bytes(row.waker_kstack),
+                row.tid, row.pid, row.comm, row.cgroup, row.cgroup_v1,
+                bytes(row.kstack), row.lock, row.holder, row.holder_tid,
+                row.holder_comm, row.waker_tid, row.waker_comm, row.waker_ctx,
+                row.waker_cgroup, row.waker_cgroup_v1, bytes(row.waker_kstack),
             )  # fmt: skip
             kind = self._kinds.get(key)
             if kind is None:

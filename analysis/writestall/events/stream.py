@@ -13,11 +13,23 @@ from pathlib import Path
 from writestall.common import workers
 from writestall.common.errors import WritestallError
 from writestall.events.blocks import Blocks, Duplicate
-from writestall.events.contract import Begin, Commit, End, Io, Lost, Write
+from writestall.events.contract import (
+    Begin,
+    Cgroup,
+    Commit,
+    End,
+    Event,
+    Handles,
+    Io,
+    Lost,
+    Write,
+)
 from writestall.events.decode import Decoder
 from writestall.events.lines import Problem, kind_of, numbered, pieces, read
 
-KNOWN_EVENTS = frozenset(("begin", "block", "write", "io", "commit", "lost", "end"))
+KNOWN_EVENTS = frozenset(
+    ("begin", "cgroup", "block", "write", "io", "handles", "commit", "lost", "end")
+)
 # Losses that take something from what is known of a sleep, not the sleep.
 LEAVE_THE_SLEEP = frozenset(("stacks", "ios"))
 
@@ -26,7 +38,8 @@ LEAVE_THE_SLEEP = frozenset(("stacks", "ios"))
 class Stream:
     """What one tracer wrote. Blocks, writes and I/Os carry their line number as id.
 
-    Blocks are sorted by task and time, writes by time, I/Os by their end.
+    Blocks are sorted by task and time, writes by time, I/Os by their end. `cgroups` has
+    paths by the version of the hierarchy and id.
     """
 
     file: str
@@ -35,6 +48,8 @@ class Stream:
     blocks: Blocks = field(default_factory=Blocks)
     writes: list[tuple[int, Write]] = field(default_factory=list)
     ios: list[tuple[int, Io]] = field(default_factory=list)
+    cgroups: dict[tuple[int, int], str] = field(default_factory=dict)
+    handles: list[Handles] = field(default_factory=list)
     commits: list[Commit] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -86,6 +101,8 @@ class _Piece:
         stream.begin = stream.begin or other.begin
         stream.end = other.end or stream.end
         stream.ios += [(number + lines, row) for number, row in other.ios]
+        stream.cgroups |= other.cgroups
+        stream.handles += other.handles
         stream.commits += other.commits
         stream.lost += other.lost
         stream.writes += [(number + lines, row) for number, row in other.writes]
@@ -104,21 +121,8 @@ def _read_piece(path: Path, piece: slice) -> _Piece:
 
     def on_line(number: int, line: bytes) -> None:
         event = decoder.decode(line, number)
-        if event is None:
-            return
-        match event:
-            case Write():
-                stream.writes.append((number, event))
-            case Io():
-                stream.ios.append((number, event))
-            case Commit():
-                stream.commits.append(event)
-            case Lost():
-                stream.lost.append(event)
-            case Begin():
-                stream.begin = stream.begin or event
-            case End():
-                stream.end = event
+        if event is not None:
+            _take(stream, number, event)
 
     def on_other(line: bytes) -> bool:
         # A kind that a later version prints is no mistake of this one's file.
@@ -127,6 +131,27 @@ def _read_piece(path: Path, piece: slice) -> _Piece:
     rows = numbered(path, piece)
     stream.problems, lines = read(path.name, rows, on_line, on_other)
     return _Piece(stream, lines, sorted(stream.blocks.sort()))
+
+
+def _take(stream: Stream, number: int, event: Event) -> None:
+    """Keep the event of a line."""
+    match event:
+        case Write():
+            stream.writes.append((number, event))
+        case Io():
+            stream.ios.append((number, event))
+        case Cgroup():
+            stream.cgroups[event.version, event.id] = event.path
+        case Handles():
+            stream.handles.append(event)
+        case Commit():
+            stream.commits.append(event)
+        case Lost():
+            stream.lost.append(event)
+        case Begin():
+            stream.begin = stream.begin or event
+        case End():
+            stream.end = event
 
 
 def _sort(rows: list[tuple[int, Write]]) -> list[Duplicate]:

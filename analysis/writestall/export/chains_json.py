@@ -19,7 +19,7 @@ from writestall import __version__
 from writestall.chain.answers import TOTALS, Answer
 from writestall.chain.collect import Question, Source
 from writestall.chain.merge import merged
-from writestall.chain.parts import Chain, Part, Task
+from writestall.chain.parts import Cap, Chain, Part, Task
 from writestall.common.files import save_joined
 
 # A longer run's file has only the chains of the slowest writes: with all of them it
@@ -29,8 +29,8 @@ MOST_CHAINS = 100_000
 
 class _Part(Struct, gc=False):
     """A part; only a root, which has no `parts`, has `explained`, and `owner` where an
-    I/O is another's than the task's. A wait for a lock that the kernel told has `lock`,
-    and `named` where it named its owner.
+    I/O is another's than the task's, and `cap` where a limit kept it back. A wait for a
+    lock that the kernel told has `lock`, and `named` where it named its owner.
     """
 
     kind: str
@@ -45,6 +45,7 @@ class _Part(Struct, gc=False):
     why: str
     evidence: tuple[int, ...]
     owner: Task | UnsetType
+    cap: Cap | UnsetType
     lock: str | UnsetType
     named: Task | UnsetType
     parts: list[_Part] | UnsetType
@@ -158,6 +159,7 @@ def _part(part: Part) -> _Part:
         part.why,
         part.evidence,
         part.owner or UNSET,
+        part.cap or UNSET,
         part.lock or UNSET,
         part.named or UNSET,
         inner or UNSET,

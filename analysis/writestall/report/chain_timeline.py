@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from writestall.chain.answers import Answer
+from writestall.chain.cgroups import crosses, label
 from writestall.chain.merge import unqueued
 from writestall.chain.parts import INFERRED, WAIT, Chain, Part, Task
 from writestall.classify import classes as c
@@ -53,9 +54,10 @@ def draw(
             named[task.tid] = "sleeps of", _name(task)
         else:
             role = _ROLES[c.WRITER if task.tid in callers else task.role]
-            named[task.tid] = role, _name(task)
-    disks = (row.below for row in shown if isinstance(row.below, str))
-    named |= {key: ("disk", key) for key in disks}
+            named[task.tid] = role, _name(task) + _place(task, tasks[0])
+    for row in shown:
+        if isinstance(row.below, str):
+            named[row.below] = "limit" if row.part.cap else "disk", row.below
     picture = Timeline.of(window, named)
     picture.tasks_left_out = len(tasks[MOST_LANES:])
     if above:
@@ -104,7 +106,9 @@ def _is_io(part: Part) -> bool:
 
 
 def _below(answer: Answer, chain: Chain, part: Part) -> Key | None:
-    """The lane of what a wait is for: a task's, a disk's, or None."""
+    """The lane of what a wait is for: a task's, a disk's, a limit's, or None."""
+    if part.cap:
+        return str(answer.root_of(chain, part))
     if _is_io(part):
         return answer.root_of(chain, part).device or "the disk"
     return part.holder.tid if part.holder else None
@@ -125,6 +129,13 @@ def _tasks(chains: Sequence[Chain], shown: Sequence[_Stretch]) -> list[Task]:
 
 def _name(task: Task) -> str:
     return f"{task.comm}/{task.tid}"
+
+
+def _place(task: Task, caller: Task) -> str:
+    """The cgroup of a task, where it is not that of the one that called."""
+    if not crosses(task.cgroup, caller.cgroup):
+        return ""
+    return f" in {label(str(task.cgroup))}"
 
 
 def _draw_calls(picture: Timeline, chains: Iterable[Chain]) -> None:

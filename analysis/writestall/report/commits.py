@@ -16,7 +16,8 @@ from writestall.common.errors import WritestallError
 from writestall.common.units import ms
 from writestall.events.contract import Commit, Write
 from writestall.events.run_directory import ENGINES
-from writestall.events.stream import read_stream
+from writestall.events.stream import Stream, read_stream
+from writestall.report.authors import Authors
 
 PHASES = ("locking", "flushing", "logging", "finishing")
 MOST_ROWS = 20
@@ -35,13 +36,14 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A commit, and the stalled writes that it overlaps with."""
+    """A commit, the stalled writes that it overlaps with, and who filled it."""
 
     commit: Commit
     at_s: float
     phases: tuple[int, ...]
     stalls: int
     common_ns: int
+    authors: str
 
 
 @dataclass(slots=True)
@@ -57,7 +59,10 @@ class Commits:
 
 def commits(answer: Answer, start_ns: int, gaps: list[str]) -> Commits | None:
     """Draw the picture; None without commit events. Read errors are added to `gaps`."""
-    found = sorted(_read(answer, gaps), key=lambda row: row.t_ns)
+    streams = journals(answer, gaps)
+    authors = [Authors(stream) for stream in streams if stream.handles]
+    commits = (commit for stream in streams for commit in stream.commits)
+    found = sorted(commits, key=lambda row: row.t_ns)
     dev = answer.run.get("device", "dev")
     found = [row for row in found if dev is None or row.dev in (None, dev)]
     if not found:
@@ -65,7 +70,7 @@ def commits(answer: Answer, start_ns: int, gaps: list[str]) -> Commits | None:
     writes = [write for _, write in answer.writes]
     longest = sorted(found, key=lambda row: -row.dur_ns)
     shown = sorted(longest[:MOST_ROWS], key=lambda row: row.t_ns)
-    rows = [_row(commit, writes, start_ns) for commit in shown]
+    rows = [_row(commit, writes, start_ns, authors) for commit in shown]
     ends = [row.t_ns + row.dur_ns for row in found]
     ends += [write.t_ns + write.dur_ns for write in writes]
     whole_ns = max(1, max(ends) - start_ns)
@@ -85,13 +90,15 @@ def commits(answer: Answer, start_ns: int, gaps: list[str]) -> Commits | None:
     return picture
 
 
-def _read(answer: Answer, gaps: list[str]) -> list[Commit]:
-    found = list(answer.stream.commits)
-    folder = answer.run.path / "events"
-    for path in sorted(folder.glob("*.jsonl")) if not found else ():
+def journals(answer: Answer, gaps: list[str]) -> list[Stream]:
+    """The streams with commits: the explained one, or those beside it."""
+    if answer.stream.commits:
+        return [answer.stream]
+    found = []
+    for path in sorted((answer.run.path / "events").glob("*.jsonl")):
         if path.stem not in ENGINES:
             try:
-                found += read_stream(path).commits
+                found.append(read_stream(path))
             except WritestallError as error:
                 gaps.append(str(error))
     return found
@@ -106,7 +113,9 @@ def _phases(commit: Commit) -> tuple[int, ...]:
     )
 
 
-def _row(commit: Commit, writes: list[Write], start_ns: int) -> Row:
+def _row(
+    commit: Commit, writes: list[Write], start_ns: int, authors: list[Authors]
+) -> Row:
     end_ns = commit.t_ns + commit.dur_ns
     before = bisect_left(writes, end_ns, key=lambda write: write.t_ns)
     common = []
@@ -116,7 +125,8 @@ def _row(commit: Commit, writes: list[Write], start_ns: int) -> Row:
         if last > first:
             common.append(last - first)
     at_s = (commit.t_ns - start_ns) / 1e9
-    return Row(commit, at_s, _phases(commit), len(common), sum(common))
+    by = "; ".join(filter(None, (each.of(commit) for each in authors)))
+    return Row(commit, at_s, _phases(commit), len(common), sum(common), by)
 
 
 def _place(t_ns: int, dur_ns: int, start_ns: int, whole_ns: int) -> tuple[float, float]:

@@ -7,7 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from msgspec import UNSET
+
 from writestall.chain.answers import Answer, Convoy
+from writestall.chain.cgroups import crosses, label
 from writestall.chain.collect import Chains
 from writestall.chain.merge import merged, unqueued
 from writestall.chain.parts import INFERRED, WAIT, Chain, Part, Task
@@ -18,6 +21,8 @@ from writestall.common.units import many, ms, percent, shares
 from writestall.events.calls import GROUPS
 from writestall.events.hlog import Latencies
 from writestall.events.other_sleeps import other_sleeps
+from writestall.report import authors
+from writestall.report.commits import journals
 from writestall.report.headline import headline
 
 LEFT_COLUMN = 74
@@ -39,6 +44,8 @@ def report(
     yield sentence(answer)
     yield from others_line(answer)
     yield from requests_line(answer)
+    for stream in journals(answer, []):
+        yield from authors.line(stream, answer.run.get("device", "dev"))
     yield from (f"note: {note}" for note in answer.notes)
     groups: Sequence[Convoy] = answer.convoys
     if only is not None:
@@ -159,6 +166,8 @@ def _phrase(root: Root) -> str:
         c.UNEXPLAINED: "is unexplained",
         c.OTHER: "was spent in sleeps too short to trace",
     }
+    if root.cap is not None:
+        return f"was spent waiting for the I/O of {root}"
     return phrases.get(root.cls, f"was spent in {root.cls} by {who}")
 
 
@@ -171,8 +180,9 @@ def chain_lines(answer: Answer, convoy: Convoy) -> Iterator[str]:
     total = round(write.dur_ns / unit_ns)
     size = f" {write.bytes} B" if write.bytes is not None else ""
     head = f"{write.name} {write.path or '?'}{size} took {_amount(total, unit_ns)}"
-    yield f"{head:<{LEFT_COLUMN}}  {_name(chain.task)}"
     parts = merged(unqueued(part) for part in chain.parts)
+    place = f" in {label(str(chain.task.cgroup))}" if _crosses(chain, parts) else ""
+    yield f"{head:<{LEFT_COLUMN}}  {_name(chain.task)}{place}"
     yield from _Tree(answer, chain, unit_ns).lines(parts, total, of=write.tid)
     root, ns = main_root(answer.roots([chain]))
     yield (
@@ -180,6 +190,17 @@ def chain_lines(answer: Answer, convoy: Convoy) -> Iterator[str]:
         f"root: {root!s} ({percent(ns, write.dur_ns)})"
     )
     yield from _company(convoy.chains[1:])
+
+
+def _crosses(chain: Chain, parts: Iterable[Part]) -> bool:
+    """Whether the chain leads to another cgroup, so that the own one is to be named."""
+    own = chain.task.cgroup
+    return crosses(own, UNSET) and any(
+        (part.holder and crosses(part.holder.cgroup, own))
+        or (part.cap and crosses(part.cap.cgroup, own))
+        or _crosses(chain, part.parts)
+        for part in parts
+    )
 
 
 def _company(others: Chains) -> Iterator[str]:
@@ -237,6 +258,8 @@ def _words(answer: Answer, chain: Chain, part: Part) -> str:
     if part.cls == c.DEVICE_IO and not part.parts:
         disk = answer.root_of(chain, part).device or "?"
         words.append(f"{disk}, {part.waits} waits" if part.waits > 1 else disk)
+    if part.cap:
+        words.append(f"for {answer.root_of(chain, part)}")
     if part.path:
         words.append(" > ".join(name for name in part.path[-2:]))
     if part.kind not in (WAIT, c.RUNQUEUE):
@@ -249,12 +272,20 @@ def _right(part: Part, of: int) -> str:
     guess = " (inferred)" if part.link == INFERRED else ""
     if part.holder:
         queue = f", {part.queue} in the queue before" if part.queue else ""
-        return f"held by {_name(part.holder)}{queue}{guess}"
+        return f"held by {_name(part.holder)}{_place(part)}{queue}{guess}"
     if part.owner and part.owner.tid and not part.parts:
         return f"submitted by {_name(part.owner)}{guess}"
     if part.kind == WAIT and not part.parts and part.task.tid != of:
         return f"{_name(part.task)}{guess}"
     return guess.strip()
+
+
+def _place(part: Part) -> str:
+    """The cgroup of a holder, where it is not that of the task that waits."""
+    holder = part.holder
+    if holder is None or not crosses(holder.cgroup, part.task.cgroup):
+        return ""
+    return f" in {label(str(holder.cgroup))}"
 
 
 def _name(task: Task) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from writestall.chain.answers import Answer, gaps
+from writestall.chain.caps import limits
 from writestall.chain.collect import Question, Source
 from writestall.chain.parts import Chain
 from writestall.chain.roots import Roots, largest_first
@@ -22,6 +23,7 @@ from writestall.classify import classes as c
 from writestall.common.errors import WritestallError
 from writestall.events.run_directory import RunDir
 from writestall.verdict import witness
+from writestall.verdict.caps import CapTruth, read_throttled
 from writestall.verdict.delays import Truth
 from writestall.verdict.truth import BioDelay, read_truth
 
@@ -176,7 +178,12 @@ def unjudged(run: RunDir) -> str | None:
 
 
 def check(answer: Answer) -> Verdict:
-    """Compare an answer with the run's `truth.jsonl`; raise if there is none."""
+    """Compare an answer with the run's `truth.jsonl`, or the log of blk-throttle where
+    nothing was injected; raise if there is none.
+    """
+    log = answer.run.get("throttle_log")
+    if isinstance(log, str) and not answer.run.get("injector"):
+        return _check_caps(answer, answer.run.path / log)
     path = answer.run.path / RECORD
     if not path.exists():
         raise WritestallError(f"{path}: missing; was the injector armed in this run?")
@@ -192,6 +199,23 @@ def check(answer: Answer) -> Verdict:
     verdict.gaps += gaps(answer.stream)
     truth = Truth(records.rows, answer.stream)
     verdict.add_all(answer.gathered(Question(Judged, (truth,))))
+    return verdict
+
+
+def _check_caps(answer: Answer, path: Path) -> Verdict:
+    """Compare an answer with the times in which limits kept I/O back."""
+    if not path.exists():
+        raise WritestallError(f"{path}: missing; was the limit in force in this run?")
+    records = read_throttled(path)
+    verdict = Verdict()
+    verdict.notes += [str(problem) for problem in records.problems[:3]]
+    lost = (records.end or {}).get("lost")
+    if records.end is None or lost:
+        verdict.violations.append(f"{path.name}: lines were lost: {lost or 'the end'}")
+    limited = {group for group, limit in limits(answer.run).items() if limit}
+    for group in {row.cgroup for row in records.rows} - limited:
+        verdict.violations.append(f"{path.name}: {group} has no limit, and waited")
+    verdict.add_all(answer.gathered(Question(Judged, (CapTruth(records.rows),))))
     return verdict
 
 
@@ -226,9 +250,9 @@ def _device_of(answer: Answer, disk: str | None) -> str | None:
 class Judged(Verdict):
     """The numbers of all chains, compared with the injector's record."""
 
-    def __init__(self, truth: Truth) -> None:
+    def __init__(self, truth: Truth | CapTruth) -> None:
         super().__init__()
-        self._truth: Truth | None = truth
+        self._truth: Truth | CapTruth | None = truth
 
     def add(self, chain: Chain, source: Source) -> None:
         """Add one write's numbers."""
@@ -241,11 +265,11 @@ class Judged(Verdict):
             if leaf.start_ns is None:
                 continue
             window = (leaf.start_ns, leaf.start_ns + leaf.dur_ns)
-            own_ns = truth.of_ns(leaf.submitter, window)
+            own_ns = truth.of_ns(leaf, window)
             if leaf.kind == c.RUNQUEUE and truth.submitter_delayed:
                 # The injector counts until its task runs again; that is not the delay.
                 injected_ns -= own_ns
-            elif leaf.cls == c.DEVICE_IO and leaf.explained:
+            elif truth.names(leaf) and leaf.explained:
                 attributed_ns += leaf.dur_ns
                 self.covered_ns += truth.every.common_ns(window)
                 self.right_ns += own_ns
@@ -274,19 +298,21 @@ class Judged(Verdict):
         self.add_all(other)
 
 
-def _is_right(chain: Chain, roots: Roots, truth: Truth, caused: bool) -> bool:
+def _is_right(
+    chain: Chain, roots: Roots, truth: Truth | CapTruth, caused: bool
+) -> bool:
     """Whether the main root is the device, for a submitter whose I/O was delayed then,
-    where a delay was the cause; and is not where none was.
+    where a delay was the cause, or the limit that was; and is not where none was.
     """
     main = next(iter(largest_first(roots.of(chain).items())), None)
-    if main is None or main.cls != c.DEVICE_IO:
+    if main is None or not truth.names(main):
         return not caused
     blamed_ns = delayed_ns = 0
     for leaf in chain.leaves():
         if leaf.start_ns is not None and roots.leaf(chain, leaf) == main:
             window = (leaf.start_ns, leaf.start_ns + leaf.dur_ns)
             blamed_ns += leaf.dur_ns
-            delayed_ns += truth.of_ns(leaf.submitter, window)
+            delayed_ns += truth.of_ns(leaf, window)
     return (delayed_ns >= CAUSE_SHARE * blamed_ns) == caused
 
 

@@ -7,7 +7,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from writestall.chain.parts import Task
+from writestall.chain.parts import Part, Task
+from writestall.chain.roots import Root
+from writestall.classify import classes as c
 from writestall.classify.owners import owner_name
 from writestall.common.windows import Cover, Window, window_of
 from writestall.events.contract import Io
@@ -40,8 +42,13 @@ class Truth:
             self._windows.setdefault(key, []).append(window_of(row))
         self._covers: dict[Task, Cover] = {}
 
-    def of_ns(self, submitter: Task, window: Window) -> int:
-        """How much of a window the delays of a submitter cover."""
+    def names(self, found: Part | Root) -> bool:
+        """Whether a leaf or a root is one that the delays can be the cause of."""
+        return found.cls == c.DEVICE_IO
+
+    def of_ns(self, leaf: Part, window: Window) -> int:
+        """How much of a window the delays of a leaf's submitter cover."""
+        submitter = leaf.submitter
         cover = self._covers.get(submitter)
         if cover is None:
             cover = self._covers[submitter] = self._cover(submitter)

@@ -62,7 +62,8 @@ def _must_be_checked(run: Path, request: Request) -> bool:
     wanted = expect.get("stalled_writes_min", 0)
     if request.mode or not expect:
         wanted = json.loads((run / "summary.json").read_text())["stalls"]
-    return wanted > 0 and manifest["injector"] is not None
+    judged_by = manifest["injector"] or manifest.get("throttle_log")
+    return wanted > 0 and judged_by is not None
 
 
 def _check(log: StageLog, python: Path, run: Path, request: Request) -> str:

@@ -14,7 +14,7 @@ from labrun.run import tracer
 from labrun.run.artefacts import Artefacts
 from labrun.scenario import kinds
 from labrun.scenario.keys import Scenario
-from labrun.setup import filesystem, loop, memory, tuning
+from labrun.setup import cgroups, filesystem, loop, memory, tuning
 from labrun.setup.disk import Disk, Disks
 from labrun.workloads import clients, commands
 
@@ -60,6 +60,7 @@ def _file_system(found: Scenario, injector: Injector) -> Iterator[Command]:
     yield filesystem.mount_argv(found.filesystem, carrier, "MOUNTPOINT")
     yield from (["sysctl", f"{key}={value}"] for key, value in found.sysctl.items())
     yield from memory.limit_commands(found.memory)
+    yield from cgroups.commands(found.cgroup, carrier)
 
 
 def _programs(

@@ -12,7 +12,7 @@ from pathlib import Path
 from labrun.injectors.interface import Injector
 from labrun.run import tracer
 from labrun.scenario.keys import Scenario, version
-from labrun.setup import memory, tuning
+from labrun.setup import cgroups, memory, tuning
 
 TOOLS_OF = {
     "e2fsprogs": "mkfs.ext4",
@@ -45,6 +45,7 @@ def problems(
         *_packages(scenario),
         *_sysctls(scenario),
         *memory.problems(scenario.memory),
+        *cgroups.problems(scenario.cgroup),
         *injector.problems(),
         *(f"{path} is missing; build it or name another --build" for path in missing),
     ]

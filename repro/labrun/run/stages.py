@@ -18,7 +18,18 @@ from labrun.injectors.interface import Injector
 from labrun.run import tracer
 from labrun.run.artefacts import Artefacts
 from labrun.scenario.keys import Scenario
-from labrun.setup import aging, disk, filesystem, kernel, loop, memory, staging, tuning
+from labrun.setup import (
+    aging,
+    cgroups,
+    disk,
+    filesystem,
+    kernel,
+    loop,
+    memory,
+    staging,
+    throttle_log,
+    tuning,
+)
 from labrun.setup.disk import Disks
 from labrun.steps import Run, describe
 from labrun.workloads import clients, commands, running
@@ -43,6 +54,7 @@ def plan(settings: Settings) -> list[str]:
     scenario, steps = settings.scenario, settings.injector.steps
     programs = commands.chosen(scenario).values()
     servers = [work.name for work in programs if work.serves]
+    limited = any(group.io_max for group in scenario.cgroup)
     return [
         *(["wipe"] * (1 + bool(settings.disks.journal)) if settings.wipe else []),
         *steps.stack,
@@ -53,18 +65,22 @@ def plan(settings: Settings) -> list[str]:
         *(["age"] if scenario.filesystem.aged_percent else []),
         *(["sysctl"] if scenario.sysctl else []),
         *(["limit"] if scenario.memory else []),
+        *(["cgroups"] if scenario.cgroup else []),
         *(f"prepare-{work.name}" for work in programs if work.prepare),
         *(f"start-{name}" for name in servers),
         *steps.load,
         *("kallsyms", "trace", "kernel-log"),
+        *(["throttle-log"] if limited else []),
         *steps.arm,
         "write",
         *steps.disarm,
+        *(["throttle-log-save"] if limited else []),
         "kernel-log-save",
         *(f"stop-{name}" for name in reversed(settings.engines)),
         *steps.unload,
         *(f"stop-{name}" for name in reversed(servers)),
         *(["requests"] if programs else []),
+        *(["cgroups-remove"] if scenario.cgroup else []),
         *(["limit-remove"] if scenario.memory else []),
         *(["sysctl-restore"] if scenario.sysctl else []),
         "umount",
@@ -97,7 +113,13 @@ def perform(run: Run, settings: Settings) -> None:
         folder_of = enter(clients.placed(scenario, folder))
         enter(tuning.applied(run, "sysctl", tuning.sysctl_path, scenario.sysctl))
         group = enter(memory.limited(run, scenario.memory))
-        place = clients.Place(built.folder, folder_of, group, settings.duration_s)
+        group_of = enter(cgroups.grouped(run, scenario.cgroup, carrier))
+        place = clients.Place(
+            built.folder,
+            folder_of,
+            lambda work: group_of(work.cgroup) or group,
+            settings.duration_s,
+        )
         commands.prepare(run, scenario, place)
         servers = enter(commands.serving(run, scenario, place))
         enter(inject.loaded(run))
@@ -110,6 +132,7 @@ def perform(run: Run, settings: Settings) -> None:
             )
         )
         enter(kernel.log_saved(run))
+        enter(throttle_log.recorded(run, scenario.cgroup, carrier))
         enter(inject.armed(run))
 
         def tick() -> None:
@@ -131,7 +154,9 @@ def describe_machine(run: Run, settings: Settings) -> None:
         "device": settings.disks.scratch.as_json(),
         "backing_device": None,
         "journal_device": journal.as_json() if journal else None,
-        **dict.fromkeys(("filesystem", "queue", "sysctl", "memory", "injector")),
+        **dict.fromkeys(
+            ("filesystem", "queue", "sysctl", "memory", "cgroups", "injector")
+        ),
         "tracers": [],
         "writer": None,
         "load": [],

@@ -33,6 +33,7 @@ def contradictions(scenario: Scenario, stem: str) -> Found:
     if filesystem.external_journal and filesystem.type != "ext4":
         yield "filesystem.external_journal", "only ext4 has one"
     yield from _memory(scenario)
+    yield from _cgroups(scenario, "cgroup")
     for index, inject in enumerate(scenario.inject):
         for at, why in rule.mistakes(inject):
             yield f"inject[{index}].{at}", why
@@ -82,6 +83,18 @@ def _memory(scenario: Scenario) -> Found:
         yield "filesystem.loop", "want true: no rule delays a disk that is swap itself"
 
 
+def _cgroups(scenario: Scenario, place: str) -> Found:
+    names = [group.name for group in scenario.cgroup]
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            yield f"{place}[{index}].name", f"{name} is used twice"
+    for index, workload in enumerate(scenario.workload):
+        if workload.cgroup is not None and workload.cgroup not in names:
+            yield f"workload[{index}].cgroup", f"{workload.cgroup} is not in [[cgroup]]"
+    if names and scenario.memory:
+        yield place, "[memory] has a cgroup of its own; leave one of them out"
+
+
 def _disks(scenario: Scenario, filesystem: str) -> Found:
     for index, inject in enumerate(scenario.inject):
         if inject.disk == "journal" and not scenario.filesystem.external_journal:
@@ -126,4 +139,6 @@ def _variants(scenario: Scenario) -> Found:
         yield from _asks(scenario, variant.expect, f"{place}.expect")
         applied = variants.applied(scenario, variant)
         yield from _disks(applied, f"{place}.filesystem")
+        if variant.cgroup is not None:
+            yield from _cgroups(applied, f"{place}.cgroup")
         yield from _inject(applied, f"{place}.expect")

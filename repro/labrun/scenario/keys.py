@@ -17,6 +17,7 @@ from labrun.scenario.kinds import (
     Fio,
     Safepoint,
     bytes_key,
+    cgroup_key,
     interval_key,
     kind_key,
     name_key,
@@ -108,12 +109,28 @@ class Memory:
     )
 
 
+@dataclass(frozen=True)
+class Cgroup:
+    """A cgroup of version 2 that workloads run in."""
+
+    name: str = key(
+        "name, which workloads have as `cgroup`", pattern=NAME, pattern_help=NAME_HELP
+    )
+    io_max: dict[str, str | int] = key(
+        "its limits on the scratch disk, bytes or operations per second",
+        dict,
+        pattern="[rw](bps|iops)",
+        pattern_help="rbps, wbps, riops or wiops",
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Workload:
     """One process of latwriter; the first workload is the measured client."""
 
     kind: str = kind_key("latwriter")
     name: str = name_key()
+    cgroup: str | None = cgroup_key()
     write_bytes: int = bytes_key()
     interval_us: int = interval_key("time between two intended writes of one thread")
     writers: int = key("threads", 1, minimum=1, maximum=1024)
@@ -211,6 +228,9 @@ class Variant:
     purpose: str = key("one sentence: what is different")
     expect: Expect = key("what the run must show instead")
     filesystem: FileSystem | None = key("file system instead of the scenario's", None)
+    cgroup: tuple[Cgroup, ...] | None = key(
+        "cgroups instead of the scenario's, of the same names", None, maximum=16
+    )
     asynchronous: bool = key("the first workload's log is asynchronous", False)
     on_tmpfs: bool = key("the first workload's log is on a tmpfs", False)
 
@@ -252,6 +272,7 @@ class Scenario:
     )
     machine: Machine = key("what the machine must have", Machine)
     memory: Memory | None = key("a limit on the writers' memory", None)
+    cgroup: tuple[Cgroup, ...] = key("cgroups that workloads run in", (), maximum=16)
     trace: Trace = key("what the tracers print", Trace)
     seed: int = key("seed of all random numbers", 1, minimum=0, maximum=2**63 - 1)
     variant: tuple[Variant, ...] = key(

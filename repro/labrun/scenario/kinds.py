@@ -32,6 +32,13 @@ def name_key() -> Any:
     return key("name of the file and of the logs", pattern=NAME, pattern_help=NAME_HELP)
 
 
+def cgroup_key() -> Any:
+    """Return the key of a workload's cgroup."""
+    return key(
+        "name of the cgroup that it runs in", None, pattern=NAME, pattern_help=NAME_HELP
+    )
+
+
 def bytes_key() -> Any:
     """Return the key of the size of a write."""
     return key("size of a write", unit="bytes", minimum=1, maximum=16 << 20)
@@ -53,6 +60,7 @@ class Safepoint:
 
     kind: str = kind_key("safepoint")
     name: str = name_key()
+    cgroup: str | None = cgroup_key()
     write_bytes: int = bytes_key()
     interval_us: int = interval_key("time between two intended stops of all threads")
     threads: int = key("threads that work and are stopped", 8, minimum=1, maximum=1024)
@@ -75,6 +83,7 @@ class Broker:
 
     kind: str = kind_key("broker")
     name: str = name_key()
+    cgroup: str | None = cgroup_key()
     write_bytes: int = bytes_key()
     interval_us: int = interval_key("time between two intended requests")
     partitions: int = key(
@@ -97,6 +106,7 @@ class Command:
 
     kind: str = kind_key("command")
     name: str = name_key()
+    cgroup: str | None = cgroup_key()
     command: str = shell_key("shell command that runs it, in the foreground")
     prepare: str | None = shell_key(
         "shell command that must end before anything is delayed or traced", None
@@ -133,6 +143,7 @@ class Fio:
 
     kind: str = kind_key("fio")
     name: str = name_key()
+    cgroup: str | None = cgroup_key()
     job: str = key(
         "a job file of repro/fio, without .fio", pattern=NAME, pattern_help=NAME_HELP
     )

@@ -18,7 +18,7 @@ PLAIN = "plain"
 # Keys of a variant for the first workload.
 CLIENT = ("asynchronous", "on_tmpfs")
 # Keys that replace the scenario's own.
-INSTEAD = ("filesystem", "expect")
+INSTEAD = ("filesystem", "cgroup", "expect")
 
 
 def split(name: str) -> tuple[str, str | None]:
@@ -58,6 +58,7 @@ def applied(scenario: Scenario, variant: Variant) -> Scenario:
         scenario,
         expect=variant.expect,
         filesystem=variant.filesystem or scenario.filesystem,
+        cgroup=variant.cgroup if variant.cgroup is not None else scenario.cgroup,
         workload=(client, *scenario.workload[1:]),
         variant=(),
     )

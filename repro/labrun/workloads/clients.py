@@ -73,7 +73,7 @@ class Place:
 
     programs: Path
     folder_of: Callable[[AnyWorkload], Path]
-    group: Path | None
+    group_of: Callable[[AnyWorkload], Path | None]
     duration_s: int
 
 

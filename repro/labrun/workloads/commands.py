@@ -63,7 +63,7 @@ class Program(Writer):
         self._run, self._work, self._place = run, work, place
         self._stem, self._asked = record_stem(index, work), False
         command = self._argv(work.command)
-        super().__init__(run, command, self._stem, work.name, place.group)
+        super().__init__(run, command, self._stem, work.name, place.group_of(work))
 
     def _argv(self, text: str) -> list[str]:
         place, folder = self._place, self._run.folder
@@ -160,7 +160,8 @@ def prepare(run: Run, scenario: Scenario, place: Place) -> None:
                 command = argv(work, lab, run.folder, place.duration_s, work.prepare)
                 stem = record_stem(index, work)
                 log = run.folder / f"{stem}-prepare.log"
-                _carry_out(run, memory.inside(place.group, command), log, PREPARE_S)
+                group = place.group_of(work)
+                _carry_out(run, memory.inside(group, command), log, PREPARE_S)
 
 
 @contextmanager

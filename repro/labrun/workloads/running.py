@@ -31,7 +31,7 @@ def _start(run: Run, scenario: Scenario, place: Place, index: int) -> Writer:
         place.folder_of(workload),
         run.folder / stem,
     )
-    return Writer(run, command, stem, workload.name, place.group)
+    return Writer(run, command, stem, workload.name, place.group_of(workload))
 
 
 def write(

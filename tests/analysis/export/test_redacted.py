@@ -207,6 +207,15 @@ def test_what_the_analysis_goes_by_is_kept() -> None:
     assert names.cgroup("/system.slice/acme.service").endswith(".service")
 
 
+def test_the_path_of_a_cgroups_event_is_its_manifests() -> None:
+    names, path = Names(), "/system.slice/acme.service"
+    event = {"ev": "cgroup", "t_ns": 1, "id": 7, "version": 2, "path": path}
+    line = redacted(json.dumps(event).encode(), names)
+    assert line is not None
+    assert json.loads(line) == event | {"path": names.cgroup(path)}
+    assert "acme" not in line.decode()
+
+
 def test_a_redacted_run_is_explained_alike(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -38,7 +38,12 @@ def redacted(line: bytes, names: Names) -> bytes | None:
         return None
     if not isinstance(event, dict) or not isinstance(event.get("ev"), str):
         return None
-    told = {key: _value(key, value, names) for key, value in event.items()}
+    # the path of a cgroup is one of its events' alone
+    field = "cgroup" if event["ev"] == "cgroup" else "path"
+    told = {
+        key: _value(field if key == "path" else key, value, names)
+        for key, value in event.items()
+    }
     text = json.dumps(told, separators=(",", ":"), ensure_ascii=False)
     return text.encode("utf-8", "replace") + b"\n"
 

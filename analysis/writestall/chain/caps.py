@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""caps: the limits of cgroups that a manifest has, in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from writestall.events.run_directory import RunDir
+
+Limits = dict[str, int]
+# The keys of io.max (Documentation/admin-guide/cgroup-v2.rst) by what an I/O does.
+_OF_OPERATION = {"read": ("rbps", "riops")}
+_OF_OTHERS = ("wbps", "wiops")
+_SETTING = re.compile(r"\b([rw](?:bps|iops))=(\d+)")
+
+
+def limits(run: RunDir) -> dict[str, Limits]:
+    """The limits of io.max that were in force in a run, by the path of the cgroup.
+
+    A scenario's cgroups are in `cgroups`; those of a recorded host's tasks are in
+    `tasks`, as the file has them: of several disks the last one's.
+    """
+    found = {
+        str(group.get("path")): {
+            name: value
+            for name, value in (group.get("io_max") or {}).items()
+            if isinstance(value, int)
+        }
+        for group in _rows(run.get("cgroups"))
+    }
+    for task in _rows(run.get("tasks")):
+        for level in _rows(task.get("limits")):
+            settings = _SETTING.findall(str(level.get("io.max", "")))
+            path = str(level.get("path"))
+            found.setdefault(path, {name: int(value) for name, value in settings})
+    return found
+
+
+def _rows(value: Any) -> Iterator[dict[str, Any]]:
+    for row in value if isinstance(value, list) else ():
+        if isinstance(row, dict):
+            yield row
+
+
+def level(known: dict[str, Limits], path: str, op: str) -> tuple[str, str]:
+    """The cgroup, or the nearest one above it, that has a limit for what an I/O does,
+    and the limit: `2 MiB/s`; the cgroup itself and nothing where none is known.
+    """
+    parts = path.split("/")
+    for end in range(len(parts), 0, -1):
+        above = "/".join(parts[:end]) or "/"
+        told = _words(known.get(above, {}), op)
+        if told:
+            return above, told
+    return path, ""
+
+
+def _words(limit: Limits, op: str) -> str:
+    in_bytes, in_operations = _OF_OPERATION.get(op, _OF_OTHERS)
+    said = []
+    if in_bytes in limit:
+        said.append(f"{limit[in_bytes] / (1 << 20):g} MiB/s")
+    if in_operations in limit:
+        said.append(f"{limit[in_operations]} operations/s")
+    return " and ".join(said)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""cgroups: resolve the ids of events to paths of cgroups, and name these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import UNSET, UnsetType
+
+from writestall.common.containers import container_of
+from writestall.events.contract import Block
+
+ROOT = "/"
+
+
+class Cgroups:
+    """The cgroups of a stream; a path, or `id N` of one that was gone too soon."""
+
+    def __init__(self, paths: Mapping[tuple[int, int], str]) -> None:
+        self._paths = paths
+        self._threads: dict[int, str | UnsetType] = {}
+
+    def note(self, likes: Iterable[Block]) -> None:
+        """Learn the cgroups of threads, for events that tell a thread alone."""
+        for like in likes:
+            self._threads[like.tid] = self.of(like.cgroup, like.cgroup_v1)
+
+    def of_thread(self, tid: int) -> str | UnsetType:
+        """The cgroup of a thread that slept at some time."""
+        return self._threads.get(tid, UNSET)
+
+    def of(self, v2: int | None, v1: int | None) -> str | UnsetType:
+        """The cgroup of a task or a bio by its ids; that of version 2 where both tell
+        one that is not the root.
+        """
+        told = [self._path(2, v2), self._path(1, v1)]
+        known = [path for path in told if path is not None]
+        return next(
+            (path for path in known if path != ROOT), known[0] if known else UNSET
+        )
+
+    def _path(self, version: int, id: int | None) -> str | None:
+        return None if id is None else self._paths.get((version, id), f"id {id}")
+
+
+def label(path: str) -> str:
+    """How people name a cgroup: its container and pod, its unit, else itself."""
+    if not path:
+        return "a cgroup"
+    container = container_of(path)
+    if container:
+        return str(container)
+    return f"cgroup {path.rstrip('/').rpartition('/')[2] or path}"
+
+
+def crosses(path: str | UnsetType, other: str | UnsetType) -> bool:
+    """Whether a cgroup is worth a word beside another one: kernel threads are in the
+    root, which says nothing.
+    """
+    return path is not UNSET and path != ROOT and path != other

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""cgroups: make the cgroups of a scenario, with their limits on the scratch disk.
+
+Pages are written for the cgroup that dirtied them where it has a controller of memory
+and of I/O (fs/fs-writeback.c, inode_attach_wb()), so both are switched on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from labrun.scenario.keys import Cgroup
+from labrun.setup.disk import Disk
+from labrun.setup.memory import CGROUPS, CONTROLLERS
+from labrun.steps import Run
+
+NEEDED = ("io", "memory")
+ALL = "rbps=max wbps=max riops=max wiops=max"
+GroupOf = Callable[[str | None], Path | None]
+
+
+def problems(groups: Sequence[Cgroup]) -> Iterator[str]:
+    """List what this machine lacks for cgroups, a line each with its remedy."""
+    there = CONTROLLERS.read_text().split() if CONTROLLERS.is_file() else []
+    for name in NEEDED:
+        if groups and name not in there:
+            yield (
+                f"no cgroup v2 with the controller {name} at {CGROUPS};"
+                f" mount -t cgroup2 cgroup2 {CGROUPS}"
+            )
+
+
+def limit(group: Cgroup) -> str:
+    """Return a cgroup's limits as io.max has them, without the disk."""
+    return " ".join(f"{name}={value}" for name, value in group.io_max.items())
+
+
+def commands(groups: Sequence[Cgroup], disk: str) -> Iterator[list[str]]:
+    """Yield the commands of grouped(), as typed in a shell."""
+    top = CGROUPS / "writestall"
+    for folder in (CGROUPS, top) if groups else ():
+        yield ["mkdir", "-p", str(folder)]
+        for name in NEEDED:
+            yield ["sh", "-c", f"echo +{name} >{folder}/cgroup.subtree_control"]
+    for group in groups:
+        yield ["mkdir", str(top / group.name)]
+        if group.io_max:
+            number = f"$(lsblk --noheadings --nodeps --output MAJ:MIN {disk})"
+            text = f'echo "{number} {limit(group)}" >{top / group.name}/io.max'
+            yield ["sh", "-c", text]
+
+
+@contextmanager
+def grouped(run: Run, groups: Sequence[Cgroup], disk: Disk) -> Iterator[GroupOf]:
+    """Yield a function that returns the folder of a cgroup by its name."""
+    if not groups:
+        yield lambda _: None
+        return
+    top = CGROUPS / f"writestall-{os.getpid()}"
+    before = (CGROUPS / "cgroup.subtree_control").read_text().split()
+    try:
+        with run.step("cgroups") as step:
+            for folder in (CGROUPS, top):
+                folder.mkdir(exist_ok=True)
+                _switch(folder, "+", NEEDED)
+            for group in groups:
+                _make(top / group.name, group, disk)
+            told = [f"{group.name} {limit(group)}".strip() for group in groups]
+            step.detail = ", ".join(told)
+            run.manifest["cgroups"] = [_noted(top, group) for group in groups]
+        yield lambda name: top / name if name else None
+    finally:
+        with run.undo("cgroups-remove") as step:
+            if not top.is_dir():
+                step.skip("no cgroup was made")
+            for group in groups:
+                _remove(top / group.name, group, disk)
+            if top.is_dir():
+                top.rmdir()
+            _switch(CGROUPS, "-", [name for name in NEEDED if name not in before])
+
+
+def _noted(top: Path, group: Cgroup) -> dict[str, object]:
+    path = f"/{(top / group.name).relative_to(CGROUPS)}"
+    return {"name": group.name, "path": path, "io_max": dict(group.io_max)}
+
+
+def _switch(folder: Path, sign: str, names: Sequence[str]) -> None:
+    """Switch controllers on or off in the cgroups below one."""
+    control = folder / "cgroup.subtree_control"
+    for name in names:
+        control.write_text(f"{sign}{name}")
+
+
+def _make(folder: Path, group: Cgroup, disk: Disk) -> None:
+    folder.mkdir()
+    if group.io_max:
+        (folder / "io.max").write_text(f"{disk.dev} {limit(group)}")
+
+
+def _remove(folder: Path, group: Cgroup, disk: Disk) -> None:
+    """Remove a cgroup; what it wrote last goes down without its limit."""
+    if not folder.is_dir():
+        return
+    if group.io_max:
+        (folder / "io.max").write_text(f"{disk.dev} {ALL}")
+    folder.rmdir()
