@@ -24,9 +24,10 @@ from launcher import elf, process_maps
 from launcher.process_maps import Mapping, PerfMap
 
 PATIENCE_S = 1.0
-# How long the maps of a process are believed, and how many processes are remembered.
+# How long the maps of a process are believed, and how many processes and files are
+# remembered: a tracer may run for weeks.
 MAPS_LAST_S = 1.0
-MOST_PROCESSES = 256
+MOST_PROCESSES, MOST_FILES = 256, 64
 USER_STACK = re.compile(rb'"ustack":\[("0x[0-9a-f]+"(?:,"0x[0-9a-f]+")*)\]')
 PROCESS = re.compile(rb'"pid":(\d+)')
 
@@ -46,7 +47,7 @@ class _Table:
 
     def __init__(self) -> None:
         self._processes: OrderedDict[int, _Process] = OrderedDict()
-        self._files: dict[tuple[str, int, str], elf.Elf] = {}
+        self._files: OrderedDict[tuple[str, int, str], elf.Elf] = OrderedDict()
 
     def names(self, pid: int, addresses: Sequence[int]) -> list[str | None]:
         """`symbol+0xoff [file]` for each address; None where nothing is known.
@@ -101,13 +102,17 @@ class _Table:
 
     def _file(self, process: _Process, row: Mapping) -> elf.Elf:
         key = row.device, row.inode, row.path
-        if key not in self._files:
+        known = self._files.pop(key, None)
+        if known is None:
             try:
                 with row.file(process.pid).open("rb") as file:
-                    self._files[key] = elf.read(file)
+                    known = elf.read(file)
             except OSError:
                 return elf.Elf()  # it has ended; another may have the file, too
-        return self._files[key]
+        self._files[key] = known
+        if len(self._files) > MOST_FILES:
+            self._files.popitem(last=False)
+        return known
 
 
 class UserSymbols:
