@@ -102,7 +102,7 @@ def _files(folder: Path) -> list[Path]:
 def _key(part: Part, kernel: Kernel) -> str:
     files = [*_files(PROJECT / part.source), *(PROJECT / name for name in part.tools)]
     names = [str(path.relative_to(PROJECT)) for path in files]
-    return cache.digest(kernel.tree.name, kernel.release, part.command, *names, *files)
+    return cache.digest(kernel.identity, kernel.release, part.command, *names, *files)
 
 
 def _sources(part: Part) -> bytes:
@@ -122,7 +122,7 @@ def _compile(part: Part, kernel: Kernel, result: Path) -> None:
     stap_cache = cache.root() / "stap-cache"
     stap_cache.mkdir(exist_ok=True)
     command = part.command.format(release=kernel.release)
-    enter = tool("vm/vm", "enter", "-k", kernel.name)
+    enter = tool("vm/vm", "enter", "-k", kernel.given)
     bind = f"{stap_cache}:/mnt/stap-cache"
     inside = [*enter, bind, "--", "bash", "-c", BUILD.format(command=command)]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
@@ -143,7 +143,7 @@ def _bytecode(kernel: Kernel) -> None:
     if not os.access(PROJECT, os.W_OK):
         return
     bind = f"{PROJECT}:{GUEST_PROJECT}"
-    enter = tool("vm/vm", "enter", "-k", kernel.name, bind)
+    enter = tool("vm/vm", "enter", "-k", kernel.given, bind)
     folders = [f"{GUEST_PROJECT}/{name}" for name in IN_GUEST]
     compileall = ["python3", "-m", "compileall", "-q", *folders]
     subprocess.run([*enter, "--", *compileall], check=False, stdout=2)
