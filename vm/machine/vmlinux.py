@@ -33,7 +33,9 @@ def _zstd(data: bytes) -> bytes:
 
 
 def _gzip(data: bytes) -> bytes:
-    return zlib.decompress(data, wbits=31)  # 16: gzip's header, 15: any window
+    # Its last four bytes are the size, so none was appended: they are missing here.
+    # wbits 31: a gzip header, any window.
+    return zlib.decompressobj(wbits=31).decompress(data)
 
 
 UNPACKERS = {
