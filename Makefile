@@ -32,7 +32,7 @@ given = $(foreach v,$(filter-out -% MAKE%,$(.VARIABLES)),$(if $(filter command l
 only = $(foreach v,$(filter-out $1 $(ENVIRONMENT),$(given)),$(error $v: make $@ has no such variable; it takes $(or $1,none)))
 
 .DEFAULT_GOAL := help
-.PHONY: help lab variants compare crash test test-scenarios test-apps soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean
+.PHONY: help lab variants compare crash test test-scenarios test-apps test-kernel soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 26
@@ -64,6 +64,11 @@ test-scenarios: ## every scenario on every kernel with both engines, to its chai
 test-apps: ## a JVM, SQLite, PostgreSQL, etcd and Redis: what they complain of, to the calls
 	$(call only)
 	@WRITESTALL_APPS=1 ./writestall test --side-by-side -- tests/lab/test_apps.py
+
+test-kernel: ## a kernel of your own: module, scripts, scenarios, and its row of the table (KERNEL=, CONFIGURATION=)
+	$(call only,KERNEL CONFIGURATION)
+	@./writestall test $(call option,KERNEL,kernel) --junit out/test-kernel -- tests/guest tests/lab/test_scenarios.py; \
+	status=$$?; ./writestall kernel-support $(call option,CONFIGURATION,configuration) out/test-kernel && exit $$status
 
 soak: ## 500 cycles of loading and unloading biodelay under load, on every kernel
 	$(call only)

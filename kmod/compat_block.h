@@ -9,6 +9,8 @@
 #include <linux/iocontext.h>
 #include <linux/ioprio.h>
 #include <linux/kallsyms.h>
+/* MODULE_NAME_LEN of KSYM_SYMBOL_LEN: 4.9's <linux/kallsyms.h> does not include it. */
+#include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/version.h>

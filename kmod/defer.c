@@ -93,7 +93,7 @@ static void enqueue(struct biodelay_queue *queue, struct biodelay_hold *hold)
 	first = timerqueue_add(&queue->due, &hold->due);
 	if (first || queue->flushing)
 		hrtimer_start(&queue->timer,
-			      queue->flushing ? 0 : hold->due.expires,
+			      queue->flushing ? ns_to_ktime(0) : hold->due.expires,
 			      HRTIMER_MODE_ABS);
 	raw_spin_unlock_irqrestore(&queue->lock, flags);
 }

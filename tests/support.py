@@ -16,8 +16,17 @@ from machine import recipe
 
 PROJECT = Path(__file__).resolve().parents[1]
 EVERY = os.environ.get("WRITESTALL_EVERY_KERNEL") == "1"
-KERNELS = recipe.tested(every=EVERY)
+# A kernel of one's own, by its path: the only one that is tested then.
+OWN = os.environ.get("WRITESTALL_KERNEL")
+KERNELS = (OWN,) if OWN else recipe.tested(every=EVERY)
+DEFAULT = OWN or recipe.load().kernel
 Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def kernel_name(kernel: str) -> str:
+    """The short name of a kernel, such as 4.19 for a tree of Linux 4.19.108."""
+    own = recipe.load(kernel).own
+    return ".".join(own.release.split(".")[:2]) if own else kernel
 
 
 def module(path: str) -> Any:

@@ -44,7 +44,7 @@ class Request:
     def run_name(self) -> str:
         stamp = time.strftime("%Y%m%d-%H%M%S")
         path, _, variant = self.scenario.partition(":")
-        words = [Path(path).stem, variant, self.settings.kernel, self.engine]
+        words = [Path(path).stem, variant, self.settings.kernel_name, self.engine]
         words += [self.injector] * (self.injector != DEFAULT_INJECTOR)
         words += [self.mode]
         return "-".join([stamp, *filter(None, words)])

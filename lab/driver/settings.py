@@ -21,10 +21,16 @@ COUNTING = "icount"
 class Settings:
     """Kernel, accelerator (None: kvm where it works, else tcg), output, verbosity."""
 
-    kernel: str
+    kernel: str  # as recipe.load() takes it
     accel: str | None
     out: Path
     verbose: bool
+
+    @property
+    def kernel_name(self) -> str:
+        """The kernel as a part of a file's name."""
+        theirs = recipe.load(self.kernel).own
+        return theirs.release if theirs else self.kernel
 
     @property
     def accel_options(self) -> list[str]:
@@ -41,7 +47,7 @@ class Settings:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    add("--kernel", metavar="NAME", help="a kernel of vm/kernels.toml, like 7.2")
+    add("--kernel", metavar="KERNEL", help=recipe.WHAT_KERNEL)
     cli.add_accel(parser)
     out = "where results go (out)"
     add("--out", type=Path, default=PROJECT / "out", metavar="DIR", help=out)

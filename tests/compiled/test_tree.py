@@ -25,10 +25,27 @@ test -z "$(find . -xtype l)"
 cat include/trace/events/*.h
 test include/generated -ef /lib/modules/{release}/build/include/generated
 """
+# A tree that a kernel was built in: first without, then with a link to its source.
 ONE_FOLDER = """set -eu
-mkdir -p /lib/modules/9.9/build/include/trace/events
-/mnt/project/trace/build-tree 9.9
+export SYSTEMTAP_DIR=/tmp/systemtap
+build=/lib/modules/9.9/build
+mkdir -p $build/include/{linux,trace/events} $build/arch/x86/include
+touch $build/Makefile $build/Module.symvers $build/include/trace/define_trace.h
+echo 'TRACE_EVENT(sched_switch, ...)' >$build/include/trace/events/sched.h
+echo 'TRACE_EVENT(kmalloc, ...)' >$build/include/trace/events/kmem.h
+echo '#define FLAGS' >$build/include/trace/events/mmflags.h
+echo '#include <trace/events/mmflags.h>' >$build/include/linux/flags.h
+tree=$(/mnt/project/trace/build-tree 9.9)
 ln -s build /lib/modules/9.9/source
+test "$tree" = "$(/mnt/project/trace/build-tree 9.9)"
+echo 0x0 symbol >$build/Module.symvers
+test "$tree" != "$(/mnt/project/trace/build-tree 9.9)"
+cd "$tree"
+find -L . -type f | sort
+"""
+# Headers of tracepoints in two folders, as no distribution has them.
+BOTH = """set -eu
+mkdir -p /lib/modules/9.9/{build,source}/include/trace/events
 /mnt/project/trace/build-tree 9.9
 """
 
@@ -54,5 +71,17 @@ def test_has_the_headers_of_our_tracepoints_only(kernel: str) -> None:
     assert sorted(systems) == ["jbd2", "raw_syscalls", "sched"]
 
 
-def test_headers_in_one_folder_are_left_where_they_are(kernel: str) -> None:
-    assert _inside(kernel, ONE_FOLDER) == ["9.9", "9.9"]
+def test_a_tree_of_its_own_is_thinned_too() -> None:
+    kernel = recipe.load().kernel
+    assert _inside(kernel, ONE_FOLDER) == [
+        "./Makefile",
+        "./Module.symvers",
+        "./include/linux/flags.h",
+        "./include/trace/define_trace.h",
+        "./include/trace/events/mmflags.h",
+        "./include/trace/events/sched.h",
+    ]
+
+
+def test_what_is_neither_is_left_where_it_is() -> None:
+    assert _inside(recipe.load().kernel, BOTH) == ["9.9"]

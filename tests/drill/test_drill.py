@@ -95,6 +95,30 @@ def test_a_path_goes_from_the_root_to_who_sleeps() -> None:
     assert sleeps.path(stack["kstack"], "vfs_read") == ()
 
 
+@pytest.mark.parametrize(
+    ("frames", "found", "cls"),
+    [
+        (
+            ("__wait_on_bit_lock", "__lock_page", "pagecache_get_page"),
+            ("pagecache_get_page", "__lock_page"),
+            "page_lock",
+        ),
+        (
+            ("__wait_on_bit", "wait_on_page_bit", "ext4_da_write_begin [ext4]"),
+            ("ext4_da_write_begin [ext4]", "wait_on_page_bit"),
+            "page_writeback",
+        ),
+    ],
+)
+def test_a_wait_before_4_14_has_the_functions_of_its_time(
+    frames: tuple[str, ...], found: tuple[str, ...], cls: str
+) -> None:
+    woken = ("schedule", "schedule_timeout", "io_schedule_timeout", "bit_wait_io")
+    stack = _block(*woken, *frames, "vfs_write")["kstack"]
+    assert sleeps.path(stack, "vfs_write") == found
+    assert waits.wait(stack).startswith(f"{cls}: ")
+
+
 def test_only_sleeps_inside_a_slow_call_count() -> None:
     inside = _block(*SLEEPER, "vfs_write")
     others = [_block("vfs_write", tid=8), _block("vfs_write", t_ns=9_001_001)]

@@ -21,7 +21,7 @@ import pytest
 from batch import TOOK_S, Batch, Verdict
 from machine import accel, image, recipe
 from machine.run import GUEST_PROJECT
-from support import EVERY, KERNELS, PROJECT
+from support import DEFAULT, EVERY, KERNELS, OWN, PROJECT, kernel_name
 
 TESTS = PROJECT / "tests"
 BUILD = "/mnt/build"
@@ -132,7 +132,7 @@ def _scripts() -> list[tuple[Path, Folder]]:
 def _kernels(script: Path) -> tuple[str, ...]:
     if EVERY or script.name in ON_EVERY_KERNEL:
         return KERNELS
-    return (recipe.load().kernel,)
+    return (DEFAULT,)
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class Case:
     @property
     def machine(self) -> str:
         """What cases that share a machine have in common."""
-        kernel = f"{self.kernel} in the full image" if self.full else self.kernel
+        kernel = kernel_name(self.kernel) + " in the full image" * self.full
         what = self.script if self.own else self.script.parent
         return f"{what.relative_to(TESTS)} on {kernel}"
 
@@ -213,7 +213,7 @@ def _marks(
     if script.name in FULL and not EVERY:
         reason = "needs the full image's tools: writestall test --every-kernel"
         marks.append(pytest.mark.skip(reason=reason))
-    if script.name in FOR_THE_TABLE and not EVERY:
+    if script.name in FOR_THE_TABLE and not (EVERY or OWN):
         reason = "the others show it, too: --every-kernel makes the table"
         marks.append(pytest.mark.skip(reason=reason))
     if script.name in OWN_MACHINE:
@@ -239,7 +239,7 @@ def _cases() -> list[Any]:
         for more in VARIANTS.get(script.name, ((),))
         for counted in (_may_count(folder, script, more),)
         for case in (Case(script, (*folder.arguments, *more), kernel, counted),)
-        for which in ([kernel] * case.own,)
+        for which in ([kernel_name(kernel)] * case.own,)
     ]
 
 

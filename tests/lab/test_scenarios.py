@@ -24,7 +24,7 @@ from labrun.injectors import registry
 from labrun.scenario import reading
 from labrun.scenario.keys import Scenario, version
 from machine import recipe
-from support import EVERY, KERNELS, PROJECT
+from support import DEFAULT, EVERY, KERNELS, OWN, PROJECT, kernel_name
 
 FILES = sorted(path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml"))
 FILES = sorted(path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml"))
@@ -46,10 +46,12 @@ SOME = [
 
 def known_on(scenario: str, kernel: str) -> list[pytest.MarkDecorator]:
     """A scenario names the kernels that it is known on; it is skipped on others."""
-    first = loaded(scenario).kernel.min
-    if version(first) <= version(kernel):
+    known, here = loaded(scenario).kernel, version(kernel_name(kernel))
+    oldest, newest = version(known.min), version(known.max) if known.max else here
+    if oldest <= here <= newest:
         return []
-    return [pytest.mark.skip(reason=f"{scenario} is known from Linux {first} on")]
+    reason = f"{scenario} is known on Linux {known.min} to {known.max or 'any'}"
+    return [pytest.mark.skip(reason=reason)]
 
 
 def loaded(name: str) -> Scenario:
@@ -87,15 +89,17 @@ def case(scenario: str, kernel: str, *words: str) -> ParameterSet:
     """
     name = "-".join([scenario, *words])
     marks = known_on(scenario, kernel)
-    return pytest.param(scenario, *words, kernel, id=f"{name}::{kernel}", marks=marks)
+    return pytest.param(
+        scenario, *words, kernel, id=f"{name}::{kernel_name(kernel)}", marks=marks
+    )
 
 
 @pytest.mark.parametrize(
     ("scenario", "kernel"),
     [
         case(scenario, kernel)
-        for scenario in (ALL if EVERY else SOME)
-        for kernel in (KERNELS if EVERY else [recipe.load().kernel])
+        for scenario in (ALL if EVERY or OWN else SOME)
+        for kernel in (KERNELS if EVERY else [DEFAULT])
     ],
 )
 def test_its_chain_appears(scenario: str, kernel: str, tmp_path: Path) -> None:
@@ -113,7 +117,7 @@ def test_its_chain_appears(scenario: str, kernel: str, tmp_path: Path) -> None:
         case(scenario, kernel, injector)
         for scenario in (ALL if EVERY else ["page-lock"])
         for injector in by_others(scenario)
-        for kernel in (KERNELS if EVERY else [recipe.load().kernel])
+        for kernel in (KERNELS if EVERY else [DEFAULT])
     ],
 )
 def test_its_chain_appears_by_another_injector(

@@ -9,7 +9,7 @@ import pytest
 from test_scenario import GOOD, parse, run
 
 from labrun.scenario import modes, reading
-from labrun.scenario.rule import MODES
+from labrun.scenario.rule import MODES, Inject
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -26,6 +26,21 @@ def test_the_manifest_tells_the_mode_that_was_in_force(tmp_path: Path) -> None:
     table = modes.as_read(reading.table_of(GOOD, str(file)), "defer")
     assert [rule["mode"] for rule in table["inject"]] == ["defer"]
     assert modes.as_read(table, None) == table
+
+
+@pytest.mark.parametrize(
+    ("release", "mode"),
+    [
+        ("4.4.155", "spin"),
+        ("4.18.0-25-generic", "spin"),
+        ("4.19.108", "sleep"),
+        ("7.2", "sleep"),
+    ],
+)
+def test_an_old_kernel_spins_where_a_rule_says_so(release: str, mode: str) -> None:
+    rule = Inject(delay_us=1, spin_before="4.19")
+    assert modes.on_kernel(rule, release).mode == mode
+    assert modes.on_kernel(Inject(delay_us=1), release).mode == "sleep"
 
 
 def test_dry_run_sets_it() -> None:

@@ -20,8 +20,8 @@ STALL_US = 500_000
 WRITES = 13
 STALLED = (3, 5, 11)
 DRILLDOWN = lab.PROJECT / "trace/drilldown"
-# mm/filemap.c, with folios and before folios
-SLEEPERS = ("folio_wait_bit_common", "wait_on_page_bit_common")
+# mm/filemap.c, with folios, before folios, and before 4.14 or where it is inlined
+SLEEPERS = ("folio_wait_bit_common", "wait_on_page_bit_common", "wait_on_page_bit")
 FUNCTIONS = ("vfs_write", "ext4_file_write_iter", "file_write_and_wait_range")
 
 

@@ -23,9 +23,13 @@ STARTS_WITHIN_NS = 20_000_000  # each engine reads its own clock
 COMM = b'page"\\\n\xff'  # of every child, and its exit status
 COMM_SHOWN = 'page"\\\n\ufffd'
 TRACEFS = Path("/sys/kernel/tracing")
-# Waiter and waker (mm/filemap.c), with folios and before folios.
-WAITS_IN = ("folio_wait_bit_common+", "wait_on_page_bit_common+")
-WAKES_IN = ("folio_wake_bit+", "wake_up_page_bit+")
+# Waiter and waker (mm/filemap.c), with folios, before folios, and before 4.14, where a
+# waker may have no frame of its own below unlock_page() and end_page_writeback().
+WAITS_IN = (
+    *("folio_wait_bit_common+", "wait_on_page_bit_common+"),
+    *("__lock_page+", "wait_on_page_bit+"),
+)
+WAKES_IN = ("folio_wake_bit+", "wake_up_page_bit+", "__wake_up_bit+")
 # Where a holder sleeps: for a buffer, or before 5.12 for its own read.
 SLEEPS_IN = ("bit_wait_io+", "generic_file_buffered_read+")
 # What identifies an event, and what both engines must agree on.

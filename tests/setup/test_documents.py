@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from driver import overhead, pages
+from driver import overhead, own_kernels, pages
 from driver.commands import kernel_support
 from machine import recipe
 from support import PROJECT
@@ -38,7 +38,32 @@ def test_every_row_of_a_script_is_of_one_there_is() -> None:
         if "script" in row:
             assert row["script"] in kernel_support.scripts()
             assert row["engine"] in kernel_support.ENGINES
-            assert row["kernel"] in recipe.load(full=True).kernels
+            own = own_kernels.names(pages.load(kernel_support.DOCUMENT)["rows"])
+            assert row["kernel"] in {*recipe.load(full=True).kernels, *own}
+
+
+def test_a_kernel_of_ones_own_says_what_it_was_built_from() -> None:
+    for row in pages.load(kernel_support.DOCUMENT)["rows"]:
+        assert "suite" not in row or row["configuration"], row
+
+
+def test_the_tests_of_a_kernel_of_ones_own_are_counted(tmp_path: Path) -> None:
+    junit = tmp_path / "0.xml"
+    junit.write_text(
+        JUNIT.replace("scripts on 6.1", "scripts on 4.4").replace("d.sh", "d-a.sh")
+    )
+    (row,) = own_kernels.counted(junit, "2026-01-02", "defconfig")
+    assert row == {
+        "suite": "tests/scripts",
+        "kernel": "4.4",
+        "date": "2026-01-02",
+        "configuration": "defconfig",
+        "passed": 1,
+        "failed": ["b.py"],
+    }
+    assert own_kernels.table([row]).splitlines()[2] == (
+        "| 4.4 | defconfig | tests/scripts | 1 | b.py | 2026-01-02 |"
+    )
 
 
 def test_every_row_of_a_test_names_one_there_is() -> None:

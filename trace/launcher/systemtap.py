@@ -29,7 +29,9 @@ BUFFER_MIB = "4"  # per processor, of printed lines; the runtime's default is 16
 # The functions that a script probes, by any one of their names
 # (tapset/pagelocks.stp).
 SYMBOLS = Path("/proc/kallsyms")
-NEEDS = {"page_locks": ("folio_wait_bit_common", "wait_on_page_bit_common")}
+NEEDS = {
+    "page_locks": ("folio_wait_bit_common", "wait_on_page_bit_common", "__lock_page")
+}
 # What a script does not see before a kernel version: tapset/requests.stp.
 UNSEEN = {"stalled_writes": ((6, 0), "writes of io_uring's workers, blocks apart")}
 

@@ -72,7 +72,7 @@ def _parser(name: str, description: str, **more: Any) -> Parser:
 def add_image(parser: argparse.ArgumentParser) -> None:
     """Add the kernel and the image."""
     add = parser.add_argument
-    add("-k", "--kernel", metavar="NAME", help="a kernel of vm/kernels.toml, like 7.2")
+    add("-k", "--kernel", metavar="KERNEL", help=recipe.WHAT_KERNEL)
     add("--full", action="store_true", help="the full image, with every tool")
 
 
@@ -214,9 +214,11 @@ def _enter(words: list[str], command: list[str]) -> int:
     options = parser.parse_args(words)
     if not command:
         parser.error("give a command after --")
-    home = image.tree(recipe.load(options.kernel, full=options.full))
+    known = recipe.load(options.kernel, full=options.full)
+    home = image.tree(known)
+    binds = [*image.kernel(known).binds, *options.bind]
     enter = [*image.as_owner(), str(recipe.VM / "enter.sh"), str(home)]
-    command = [*enter, *options.bind, "--", *command]
+    command = [*enter, *binds, "--", *command]
     return subprocess.run(command, check=False).returncode
 
 

@@ -16,6 +16,8 @@ from typing import Any
 from machine import cache, mirror
 from machine.commands import search_path, started
 from machine.errors import UserError
+from machine.own import modules as own_modules
+from machine.own.find import OwnKernel
 from machine.recipe import VM, Recipe
 
 # Free space on the root disk: what mke2fs needs for inode tables and slack. Guests
@@ -166,29 +168,76 @@ def disk(recipe: Recipe) -> Path:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel of the image: short name, `uname -r`, and its tree."""
+    """A kernel and the userland that it runs with."""
 
-    name: str
-    release: str
-    tree: Path
+    name: str  # of its files in the cache
+    given: str  # what -k takes
+    release: str  # `uname -r`
+    tree: Path  # the userland
+    vmlinuz: Path
+    modules: Path
+    identity: str  # of its files, for keys of the cache
+    shares: tuple[tuple[Path, str], ...] = ()  # what the userland lacks, and its place
 
     @property
-    def vmlinuz(self) -> Path:
-        return self.tree / "boot" / f"vmlinuz-{self.release}"
-
-    @property
-    def modules(self) -> Path:
-        return self.tree / "usr/lib/modules" / self.release
+    def binds(self) -> list[str]:
+        """The shares as enter.sh takes them."""
+        return [f"{source}:{place}:ro" for source, place in self.shares]
 
 
 def kernels(recipe: Recipe) -> dict[str, Kernel]:
     """The installed kernels by their short names."""
     home = tree(recipe)
     table = (home / "etc/writestall/kernels").read_text().splitlines()
-    pairs = (line.split() for line in table)
-    return {name: Kernel(name, release, home) for name, release in pairs}
+    return {
+        name: Kernel(
+            name=name,
+            given=name,
+            release=release,
+            tree=home,
+            vmlinuz=home / "boot" / f"vmlinuz-{release}",
+            modules=home / "usr/lib/modules" / release,
+            identity=home.name,
+        )
+        for name, release in (line.split() for line in table)
+    }
+
+
+def _own(recipe: Recipe, own: OwnKernel) -> Kernel:
+    """A kernel of one's own, with the image's userland."""
+    home = tree(recipe)
+    identity = f"{home.name} {own.identity}"
+    modules = own.modules or _modules(own, home, identity)
+    folders = [(folder, str(folder)) for folder in own.folders]
+    return Kernel(
+        name=own.release,
+        given=str(own.given),
+        release=own.release,
+        tree=home,
+        vmlinuz=own.vmlinuz,
+        modules=modules,
+        identity=identity,
+        shares=((modules, f"/usr/lib/modules/{own.release}"), *folders),
+    )
+
+
+def _modules(own: OwnKernel, home: Path, identity: str) -> Path:
+    """The folder of modules of a tree, as `make modules_install` makes it."""
+    place = Path("lib/modules", own.release)
+
+    def build(part: Path) -> None:
+        own_modules.collect(own, part / place)
+        binds = [f"{part}:/mnt/modules"]
+        binds += [f"{folder}:{folder}:ro" for folder in own.folders]
+        depmod = ["depmod", "--basedir", "/mnt/modules", own.release]
+        logged([*as_owner(), str(VM / "enter.sh"), str(home), *binds, "--", *depmod])
+
+    key = cache.digest(identity, Path(own_modules.__file__))
+    return cache.build(f"modules-{own.release}", key, build) / place
 
 
 def kernel(recipe: Recipe) -> Kernel:
-    """The installed kernel that the recipe was loaded for."""
+    """The kernel that the recipe was loaded for."""
+    if recipe.own:
+        return _own(recipe, recipe.own)
     return kernels(recipe)[recipe.kernel]

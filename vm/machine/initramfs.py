@@ -105,7 +105,7 @@ def _load_order(kernel: Kernel) -> dict[str, list[str]]:
 def build(kernel: Kernel) -> Path:
     """The initramfs of one kernel, cached by kernel and script."""
     script = VM / "init.sh"
-    key = cache.digest(kernel.tree.name, kernel.release, script, Path(__file__))
+    key = cache.digest(kernel.identity, kernel.release, script, Path(__file__))
 
     def write(part: Path) -> None:
         files = {

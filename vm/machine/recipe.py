@@ -4,14 +4,20 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from machine.errors import UserError
+from machine.own import find
+from machine.own.find import OwnKernel
 
 VM = Path(__file__).resolve().parent.parent
 PROJECT = VM.parent
+# What --kernel takes, for its help.
+WHAT_KERNEL = (
+    "a kernel of vm/kernels.toml, like 7.2, a built kernel tree, or /boot/vmlinuz-..."
+)
 
 
 @dataclass(frozen=True)
@@ -29,8 +35,9 @@ class Recipe:
     qemu_suite: str
     qemu_minimum: int
     kernels: dict[str, str]
-    kernel: str
+    kernel: str  # a short name, or the path of `own`
     bpftrace: bool  # whether it works on that kernel
+    own: OwnKernel | None = None  # instead of one of the image's
 
 
 def _packages(name: str) -> tuple[str, ...]:
@@ -43,12 +50,25 @@ def _chosen(kernels: dict[str, Any], name: str | None) -> str:
     """The short name of the kernel asked for, or of the default one."""
     if name and name not in kernels:
         known = ", ".join(kernels)
-        raise UserError(f"unknown kernel {name!r}: this recipe has {known}")
+        raise UserError(
+            f"unknown kernel {name!r}: this recipe has {known}; a path of yours has a /"
+        )
     return name or next(n for n, entry in kernels.items() if entry.get("default"))
 
 
 def load(kernel: str | None = None, *, full: bool = False) -> Recipe:
-    """The recipe of the image that has this kernel: the default one if it does."""
+    """The recipe of the image that has this kernel: the default one if it does.
+
+    A kernel of one's own is named by a path, and runs with the default image.
+    """
+    if kernel and find.named(kernel):
+        theirs = find.find(kernel)
+        return replace(
+            load(full=full),
+            kernel=str(theirs.given),
+            bpftrace=theirs.bpftrace,
+            own=theirs,
+        )
     table = tomllib.loads((VM / "kernels.toml").read_text())
     kernels = table["kernel"]
     chosen = _chosen(kernels, kernel)

@@ -178,7 +178,8 @@ def _start(
         console.write_text("")
         channels = Channels(qemu.PORTS, forward={"stdout": 1, "stderr": 2})
         project = qemu.Share(recipe.PROJECT, GUEST_PROJECT, True)
-        shares = (project, *job.shares)
+        of_kernel = (qemu.Share(*share, True) for share in kernel.shares)
+        shares = (project, *of_kernel, *job.shares)
         disks = job.disks or folder
         initrd = folder / "initrd"
         machine = qemu.Machine(

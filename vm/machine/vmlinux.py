@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""vmlinux: unpack a Debian kernel to the ELF file, which QEMU boots faster.
+"""vmlinux: unpack a kernel to the ELF file, which QEMU boots faster.
 
 An emulated machine needs seconds to unpack its own kernel. QEMU enters an ELF kernel by
 its PVH note (hw/i386/x86-common.c, CONFIG_PVH, kernels since 5.0); one without that
@@ -11,9 +11,10 @@ from __future__ import annotations
 import lzma
 import struct
 import subprocess
+import zlib
 from pathlib import Path
 
-from machine import cache
+from machine import cache, elf
 from machine.errors import UserError
 from machine.image import Kernel
 
@@ -24,7 +25,6 @@ SETUP_SECTS_AT, PAYLOAD_AT = 0x1F1, 0x248
 # size_append).
 SIZE_BYTES = 4
 PVH_ENTRY = 18  # XEN_ELFNOTE_PHYS32_ENTRY (include/xen/interface/elfnote.h)
-PT_NOTE = 4
 
 
 def _zstd(data: bytes) -> bytes:
@@ -32,7 +32,18 @@ def _zstd(data: bytes) -> bytes:
     return subprocess.run(command, input=data, capture_output=True, check=True).stdout
 
 
-UNPACKERS = {b"\xfd7zXZ": lzma.decompress, b"\x28\xb5\x2f\xfd": _zstd}
+def _gzip(data: bytes) -> bytes:
+    # Its last four bytes are the size, so none was appended: they are missing here.
+    # wbits 31: a gzip header, any window.
+    return zlib.decompressobj(wbits=31).decompress(data)
+
+
+UNPACKERS = {
+    b"\xfd7zXZ": lzma.decompress,
+    b"\x28\xb5\x2f\xfd": _zstd,
+    b"\x1f\x8b": _gzip,
+}
+BROKEN = (subprocess.CalledProcessError, lzma.LZMAError, zlib.error)
 
 
 def unpack(image: bytes) -> bytes | None:
@@ -47,28 +58,11 @@ def unpack(image: bytes) -> bytes | None:
     return None
 
 
-def enters_by_pvh(elf: bytes) -> bool:
+def enters_by_pvh(file: bytes) -> bool:
     """Whether a 64-bit ELF file has the note that QEMU needs to enter it."""
-    (table,) = struct.unpack_from("<Q", elf, 32)
-    size, count = struct.unpack_from("<HH", elf, 54)
-    for i in range(count):
-        kind, _, at, _, _, length, *_ = struct.unpack_from(
-            "<IIQQQQQQ", elf, table + i * size
-        )
-        if kind == PT_NOTE and PVH_ENTRY in _xen_notes(elf, at, length):
-            return True
-    return False
-
-
-def _xen_notes(elf: bytes, at: int, length: int) -> set[int]:
-    """The types of Xen's notes in a segment of notes."""
-    found, end = set(), at + length
-    while at < end:
-        name_size, text_size, kind = struct.unpack_from("<III", elf, at)
-        if elf[at + 12 : at + 16] == b"Xen\0":
-            found.add(kind)
-        at += 12 + (name_size + 3) // 4 * 4 + (text_size + 3) // 4 * 4
-    return found
+    return any(
+        (owner, kind) == (b"Xen\0", PVH_ENTRY) for owner, kind, _ in elf.notes(file)
+    )
 
 
 def build(kernel: Kernel) -> Path:
@@ -77,10 +71,11 @@ def build(kernel: Kernel) -> Path:
     def write(part: Path) -> None:
         packed = kernel.vmlinuz.read_bytes()
         try:
-            elf = unpack(packed)
-        except (OSError, subprocess.CalledProcessError, lzma.LZMAError) as error:
+            unpacked = unpack(packed)
+        except (OSError, *BROKEN) as error:
             raise UserError(f"{kernel.vmlinuz} cannot be unpacked: {error}") from None
-        part.write_bytes(elf if elf and enters_by_pvh(elf) else packed)
+        good = unpacked and enters_by_pvh(unpacked)
+        part.write_bytes(unpacked if unpacked and good else packed)
 
-    key = cache.digest(kernel.tree.name, kernel.release, Path(__file__))
+    key = cache.digest(kernel.identity, kernel.release, Path(__file__))
     return cache.build(f"vmlinux-{kernel.name}", key, write)

@@ -6,13 +6,15 @@ from __future__ import annotations
 import argparse
 
 from driver import artefacts
+from machine import recipe
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("-k", "--kernel", metavar="NAME", help="of vm/kernels.toml")
+    add = parser.add_argument
+    add("-k", "--kernel", metavar="KERNEL", help=recipe.WHAT_KERNEL)
     what = "also what the tests need"
-    parser.add_argument("--tests", action="store_true", help=what)
+    add("--tests", action="store_true", help=what)
 
 
 def main(args: argparse.Namespace) -> int:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from driver import pages
+from driver import own_kernels, pages
 from driver.project import PROJECT
 from machine import recipe
 from machine.errors import UserError
@@ -54,7 +54,7 @@ def recorded(junit: Path, date: str) -> Iterator[Row]:
 
 def key(row: Row) -> tuple[str, ...]:
     """The key of a row: a later row with the same one replaces it."""
-    names = ("test", "script", "engine", "kernel")
+    names = ("test", "script", "engine", "suite", "kernel")
     return tuple(row.get(name, "") for name in names)
 
 
@@ -71,14 +71,19 @@ def cell(row: Row | None, refusals: list[str]) -> str:
     return f"refuses ({refusals.index(row['refuses']) + 1})"
 
 
+def columns(rows: list[Row]) -> list[str]:
+    """The kernels of the tables: those that the image can have, and others."""
+    return [*own_kernels.names(rows), *recipe.load(full=True).kernels]
+
+
 def matrix(rows: list[Row]) -> tuple[list[str], list[list[str]], list[str]]:
     """Head, lines and refusals of the table of scripts."""
-    kernels = list(recipe.load(full=True).kernels)
+    kernels = columns(rows)
     there = {key(row): row for row in rows}
     refusals: list[str] = []
     lines = [
         [script, engine]
-        + [cell(there.get(("", script, engine, k)), refusals) for k in kernels]
+        + [cell(there.get(("", script, engine, "", k)), refusals) for k in kernels]
         for script in scripts()
         for engine in ENGINES
     ]
@@ -87,7 +92,7 @@ def matrix(rows: list[Row]) -> tuple[list[str], list[list[str]], list[str]]:
 
 def tests(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
     """Head and lines of the table of tests."""
-    kernels = list(recipe.load(full=True).kernels)
+    kernels = columns(rows)
     words = {True: "passed", False: "**failed**", None: ""}
     there = {(row["test"], row["kernel"]): row for row in rows if "test" in row}
     lines = [
@@ -116,6 +121,7 @@ def parts(data: dict[str, Any]) -> dict[str, str]:
         "kernels": pages.table(("kernel", "release", "from", "to"), kernels),
         "scripts": pages.table(head, lines) + (f"\n{said}" if said else ""),
         "tests": pages.table(*tests(rows)),
+        "own": own_kernels.table(rows),
     }
 
 
@@ -133,7 +139,10 @@ def plain() -> str:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the folder of results."""
     what = "results of writestall test --junit DIR"
-    parser.add_argument("folder", metavar="DIR", type=Path, help=what)
+    add = parser.add_argument
+    add("folder", metavar="DIR", type=Path, help=what)
+    of_own = "what a kernel outside vm/kernels.toml was built from, and how"
+    add("--configuration", metavar="TEXT", help=of_own)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -146,7 +155,9 @@ def main(args: argparse.Namespace) -> int:
     rows = {key(row): row for row in pages.load(DOCUMENT).get("rows", [])}
     for file in files:
         date = time.strftime("%Y-%m-%d", time.gmtime(file.stat().st_mtime))
-        rows |= {key(row): row for row in recorded(file, date)}
+        found = [*recorded(file, date)]
+        found += own_kernels.counted(file, date, args.configuration)
+        rows |= {key(row): row for row in found}
     data = {"rows": [rows[name] for name in sorted(rows)]}
     pages.store(DOCUMENT, data, parts(data))
     return 0

@@ -7,7 +7,7 @@ import argparse
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from signal import SIGINT
 from xml.etree import ElementTree
@@ -21,17 +21,17 @@ from machine.commands import started
 
 # Folders under tests/ that boot machines or need their image: not in `make check`.
 NEEDS_MACHINE = ("compiled", "guest", "harness", "lab")
-EVERY_KERNEL = "WRITESTALL_EVERY_KERNEL"  # how tests/support.py learns of it
+# How tests/support.py learns of the kernels.
+EVERY_KERNEL, ONE_KERNEL = "WRITESTALL_EVERY_KERNEL", "WRITESTALL_KERNEL"
 COUNTED = ("tests", "failures", "errors", "skipped")
 MEMORY_BYTES = 4 << 30  # of the host, for a machine and its test
 
 
-def _prepare_machine(every_kernel: bool) -> Path:
+def _prepare_machine(kernels: Sequence[str]) -> Path:
     """Build what the machine tests need before they are timed.
 
     Return the folder of one kernel's compiled parts.
     """
-    kernels = recipe.tested(every=every_kernel)
     return Path(run_tools(Progress(PREPARING[1:]), machine_parts(kernels)))
 
 
@@ -71,6 +71,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--junit", type=Path, metavar="DIR", help="keep the results there")
     every = "also the kernels that are built on demand"
     add("--every-kernel", action="store_true", help=every)
+    one = f"only this one: {recipe.WHAT_KERNEL}"
+    add("--kernel", metavar="KERNEL", help=one)
     side = "as many machines as this host has room for"
     add("--side-by-side", action="store_true", help=side)
 
@@ -83,12 +85,16 @@ def main(args: argparse.Namespace) -> int:
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONPATH": str(PROJECT / "analysis"),  # for `python -m writestall`
     }
+    kernels = recipe.tested(every=args.every_kernel)
     if args.every_kernel:
         environment[EVERY_KERNEL] = "1"
+    if args.kernel:
+        kernels = (recipe.load(args.kernel).kernel,)
+        environment[ONE_KERNEL] = kernels[0]
     if not args.quick:
         try:
             # Static programs: their own tests run them on this host.
-            environment["WORKLOADS"] = str(_prepare_machine(args.every_kernel))
+            environment["WORKLOADS"] = str(_prepare_machine(kernels))
         except StageError as failed:
             return failed.status
     with tempfile.TemporaryDirectory(prefix="writestall-") as name:

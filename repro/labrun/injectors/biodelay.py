@@ -7,6 +7,7 @@ The only module that uses biodelay's files (kmod/README.md).
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from labrun.errors import StepError
 from labrun.injectors.interface import Injector, Steps
 from labrun.process import tool
 from labrun.scenario.keys import Scenario
+from labrun.scenario.modes import on_kernel
 from labrun.scenario.rule import attributes
 from labrun.setup import kernel
 from labrun.steps import Run
@@ -40,9 +42,11 @@ def folder(number: int) -> Path:
 
 def rules(scenario: Scenario, disk: str, journal: str | None) -> list[dict[str, str]]:
     """Return the attributes of each rule; the first match wins."""
-    names = {"scratch": disk, "journal": journal or ""}
+    names, release = {"scratch": disk, "journal": journal or ""}, os.uname().release
     return [
-        attributes(rule, number, names[rule.disk], scenario.seed + number)
+        attributes(
+            on_kernel(rule, release), number, names[rule.disk], scenario.seed + number
+        )
         for number, rule in enumerate(scenario.inject)
     ]
 

@@ -23,7 +23,7 @@ from labrun.scenario.kinds import (
     name_key,
     slow_key,
 )
-from labrun.scenario.rule import INJECTORS, Inject
+from labrun.scenario.rule import INJECTORS, VERSION, VERSION_HELP, Inject
 from labrun.scenario.schema import key
 
 CLASSES = tuple(
@@ -33,8 +33,6 @@ CLASSES = tuple(
     device_io raid_or_dm memory other
     """.split()
 )
-VERSION = r"\d{1,2}\.\d{1,3}"
-VERSION_HELP = "a kernel release like 6.12"
 # Options go to mkfs and mount unchanged; there is no shell.
 SYSCTL = r"[a-z0-9_]+(\.[a-z0-9_-]+)+"
 QUEUE = r"[a-z_]+"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""modes: apply --mode to every rule of a scenario."""
+"""modes: the mode of a rule: as written, by --mode, by the kernel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import dataclasses
 from typing import Any
 
 from labrun.errors import RefusedError
-from labrun.scenario.keys import Scenario
+from labrun.scenario.keys import Scenario, version
+from labrun.scenario.rule import Inject
 
 
 def applied(scenario: Scenario, mode: str | None) -> Scenario:
@@ -30,3 +31,11 @@ def as_read(table: dict[str, Any], mode: str | None) -> dict[str, Any]:
     if mode is None:
         return table
     return table | {"inject": [rule | {"mode": mode} for rule in table["inject"]]}
+
+
+def on_kernel(rule: Inject, release: str) -> Inject:
+    """Return the rule as the kernel of that release can do it."""
+    before = rule.spin_before
+    if before is None or version(release) >= version(before):
+        return rule
+    return dataclasses.replace(rule, mode="spin")

@@ -18,6 +18,8 @@ FLAGS = ("SYNC", "META", "PRIO", "FUA", "PREFLUSH", "RAHEAD")
 # A distribution as biodelay takes it, in ns; formulas become such tables.
 TABLE = re.compile(r"table( \d+:\d+)+")
 HOUR_MS = 3_600_000
+VERSION = r"\d{1,2}\.\d{1,3}"
+VERSION_HELP = "a kernel release like 6.12"
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,12 @@ class Inject:
         "the bio has none of these flags", (), choices=FLAGS
     )
     mode: str = key("how the bio is delayed", "sleep", choices=MODES)
+    spin_before: str | None = key(
+        "older kernels, on which biodelay can do nothing else, spin",
+        None,
+        pattern=VERSION,
+        pattern_help=VERSION_HELP,
+    )
     lanes: int = key(
         "bios delayed at a time, the others queue; 0: no limit",
         0,

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""find: find the parts of a kernel that the image does not have.
+
+`--kernel` takes the tree that a kernel was built in, its output folder where that is
+another one (make O=), or a kernel that the host has installed, /boot/vmlinuz-RELEASE.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from machine import cache, elf
+from machine.errors import UserError
+from machine.own import kconfig
+
+BZIMAGE = "arch/x86/boot/bzImage"
+RELEASE = "include/config/kernel.release"
+# What `make` leaves in a tree for those who use it.
+MADE = (BZIMAGE, RELEASE, "vmlinux", "System.map", "Module.symvers")
+# bpftrace needs the kernel's types, and what sched_switch tells since 5.18
+# (bpf/trace, SERVES_SINCE).
+BPFTRACE_NEEDS, BPFTRACE_SINCE = "DEBUG_INFO_BTF", (5, 18)
+
+
+@dataclass(frozen=True)
+class OwnKernel:
+    """A kernel outside the image, by the host's paths of its parts."""
+
+    given: Path  # what --kernel takes
+    release: str
+    vmlinuz: Path
+    options: frozenset[str]  # set in its configuration
+    build: Path  # where a module is built against it
+    source: Path
+    vmlinux: Path | None = None  # None: packed in vmlinuz
+    modules: Path | None = None  # None: where they were built, below `build`
+
+    @property
+    def bpftrace(self) -> bool:
+        """Whether bpftrace works on it."""
+        major, minor = re.findall(r"\d+", self.release)[:2]
+        since = (int(major), int(minor)) >= BPFTRACE_SINCE
+        return since and BPFTRACE_NEEDS in self.options
+
+    @property
+    def identity(self) -> str:
+        """What its content is, for keys of the cache: the build id where it has one."""
+        linked = elf.build_id(self.vmlinux) if self.vmlinux else None
+        return f"{self.given} {linked or cache.digest(self.vmlinuz)}"
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """What a compiler reads; each refers to the others by these very paths."""
+        linked = (path.resolve() for path in self.build.iterdir() if path.is_symlink())
+        all_of_it = {self.build, self.source, *filter(Path.is_dir, linked)}
+        return tuple(
+            path
+            for path in sorted(all_of_it)
+            if not any(path.is_relative_to(other) for other in all_of_it - {path})
+        )
+
+
+def named(text: str) -> bool:
+    """Whether --kernel names one by its path, not by a name of vm/kernels.toml."""
+    return "/" in text
+
+
+@lru_cache
+def find(text: str) -> OwnKernel:
+    """The kernel at that path; refuse one that cannot be the machine's."""
+    path = Path(text).absolute()
+    if path.is_dir():
+        return _tree(path.resolve())
+    if path.is_file() and path.name.startswith("vmlinuz-"):
+        return _installed(path)
+    raise UserError(
+        f"kernel {text}: want the tree that it was built in, or /boot/vmlinuz-RELEASE"
+    )
+
+
+def _tree(tree: Path) -> OwnKernel:
+    """A tree that `make` has been through."""
+
+    def part(name: str) -> Path:
+        if not (tree / name).is_file():
+            raise UserError(f"kernel {tree} has no {name}: build it there with make")
+        return tree / name
+
+    options = kconfig.check(part(".config"))
+    made = {name: part(name) for name in MADE}
+    return OwnKernel(
+        given=tree,
+        release=made[RELEASE].read_text().strip(),
+        vmlinuz=made[BZIMAGE],
+        options=options,
+        build=tree,
+        source=(tree / "source").resolve() if (tree / "source").exists() else tree,
+        vmlinux=made["vmlinux"],
+    )
+
+
+def _installed(vmlinuz: Path) -> OwnKernel:
+    """A kernel of the host with its modules and headers."""
+    release = vmlinuz.name.removeprefix("vmlinuz-")
+    modules = Path("/lib/modules", release).resolve()
+    config = vmlinuz.with_name(f"config-{release}")
+    for part, what in (
+        (config, "configuration"),
+        (modules / "modules.dep", "modules"),
+        (modules / "build/Makefile", f"headers: install linux-headers-{release}"),
+    ):
+        if not part.exists():
+            raise UserError(f"kernel {vmlinuz} has no {part}, its {what}")
+    build = (modules / "build").resolve()
+    source = modules / "source"
+    return OwnKernel(
+        given=vmlinuz,
+        release=release,
+        vmlinuz=vmlinuz,
+        options=kconfig.check(config),
+        build=build,
+        source=source.resolve() if source.exists() else build,
+        modules=modules,
+    )
