@@ -155,9 +155,12 @@ def test_a_lock_and_its_holder_are_what_its_words_say(
 ) -> None:
     rows = Rows("stalled_writes", "0", cast(KernelSymbols, Symbols()), lambda: 0)
     lock = {"blocker": blocker, "owner": owner, "holder_tid": 9, "holder_comm": "c"}
+    groups = {"io_hierarchy": 0, "io_cgroup": 0}
     waker = {"waker_tid": 1, "waker_comm": "w", "waker_ctx": "task", "waker_kstack": ""}
+    waker |= {"waker_groups": groups}
     data: dict[str, Any] = {"ev": "block", "t_ns": 1, "dur_ns": 1, "runq_ns": 0}
     data |= {"tid": 5, "pid": 5, "comm": "c", "kstack": "", "lock": lock}
+    data |= {"groups": groups}
     (event,) = rows.events({"type": "value", "data": data | {"waker": waker}})
     names = ("lock", "lock_at", "holder", "holder_tid")
     assert tuple(event[name] for name in names) == told
