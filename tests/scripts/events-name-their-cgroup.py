@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import lab
@@ -25,6 +26,11 @@ CAPPED_BYTES = 1 << 20
 Groups = dict[str, Path]
 
 
+def is_empty(procs: Path) -> bool:
+    """Whether no task is left in a cgroup."""
+    return not procs.read_text()
+
+
 @contextmanager
 def groups(names: list[str], top: Path = V2) -> Iterator[Groups]:
     """Cgroups of these names, removed at the end."""
@@ -35,7 +41,7 @@ def groups(names: list[str], top: Path = V2) -> Iterator[Groups]:
         yield made
     finally:
         for path in reversed(made.values()):
-            lab.until(lambda path=path: not (path / "cgroup.procs").read_text())
+            lab.until(partial(is_empty, path / "cgroup.procs"))
             path.rmdir()
 
 

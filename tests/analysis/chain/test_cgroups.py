@@ -121,7 +121,7 @@ def test_a_holder_has_its_cgroup_where_it_is_another(
 
 
 def test_a_cgroup_that_is_gone_has_its_id() -> None:
-    groups = Cgroups(PATHS and {(2, id): path for id, path in PATHS.items()})
+    groups = Cgroups({(2, id): path for id, path in PATHS.items()})
     assert label(str(groups.of(99, None))) == "cgroup id 99"
     assert not isinstance(groups.of(None, None), str)
 
@@ -154,8 +154,13 @@ def test_check_compares_a_limit_with_the_kernels_own_log(
     share: int,
 ) -> None:
     events = throttled(begun(), 300)
-    more = {"cgroups": LIMITS, "throttle_log": "throttled.jsonl", "injector": None}
-    run = build.run_dir(tmp_path / "run", events, **more)
+    run = build.run_dir(
+        tmp_path / "run",
+        events,
+        cgroups=LIMITS,
+        throttle_log="throttled.jsonl",
+        injector=None,
+    )
     (run / "throttled.jsonl").write_text(build.json_lines(rows))
     assert main(["check", str(run), "--json"]) == status
     assert json.loads(capsys.readouterr().out)["precision"] == share
