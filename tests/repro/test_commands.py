@@ -51,7 +51,7 @@ class Lab:
         self.run.create()
         self.folder = folder / "lab"
         self.folder.mkdir()
-        self.place = Place(folder, lambda _: self.folder, None, 1)
+        self.place = Place(folder, lambda _: self.folder, lambda _: None, 1)
         self.ticks = 0
 
     def tick(self) -> None:

@@ -21,7 +21,8 @@ LIMITS = {"ev": "limits", "floor_ns": 0, "stall_ns": 0}
 CALL = {"t_ns": 1, "end_ns": 3, "sleeps": 1, "slept_ns": 2, "ret": -1, "ustack": ""}
 CALL |= {"tid": 5, "pid": 5, "comm": "c", "fd": -1, "dev": 0, "ino": 0, "name": ""}
 CALL |= {"parent": "", "offset": -1, "bytes": -1}
-CALL |= {"groups": {"cgroup": 7, "io_cgroup": 1, "io_hierarchy": 0}}
+GROUPS = {"cgroup": 7, "io_cgroup": 1, "io_hierarchy": 0}
+CALL |= {"groups": GROUPS}
 
 
 class Symbols:
@@ -155,16 +156,35 @@ def test_a_lock_and_its_holder_are_what_its_words_say(
 ) -> None:
     rows = Rows("stalled_writes", "0", cast(KernelSymbols, Symbols()), lambda: 0)
     lock = {"blocker": blocker, "owner": owner, "holder_tid": 9, "holder_comm": "c"}
-    groups = {"io_hierarchy": 0, "io_cgroup": 0}
     waker = {"waker_tid": 1, "waker_comm": "w", "waker_ctx": "task", "waker_kstack": ""}
-    waker |= {"waker_groups": groups}
+    waker |= {"waker_groups": GROUPS}
     data: dict[str, Any] = {"ev": "block", "t_ns": 1, "dur_ns": 1, "runq_ns": 0}
+    data |= {"groups": GROUPS}
     data |= {"tid": 5, "pid": 5, "comm": "c", "kstack": "", "lock": lock}
-    data |= {"groups": groups}
     (event,) = rows.events({"type": "value", "data": data | {"waker": waker}})
     names = ("lock", "lock_at", "holder", "holder_tid")
     assert tuple(event[name] for name in names) == told
     assert event["holder_comm"] == ("c" if told[3] else None)
+
+
+@pytest.mark.parametrize(
+    ("groups", "told"),
+    [
+        ({"cgroup": 7, "io_cgroup": 3, "io_hierarchy": 0}, (7, None)),
+        ({"cgroup": 7, "io_cgroup": 3, "io_hierarchy": 4}, (7, 3)),
+        ({"io_cgroup": 3, "io_hierarchy": 0}, (3, None)),
+        ({"io_cgroup": 3, "io_hierarchy": 4}, (None, 3)),
+        ({"io_cgroup": 0, "io_hierarchy": 0}, (None, None)),
+    ],
+    ids=["of version 2", "of both", "a bio's", "a bio's of version 1", "none"],
+)
+def test_a_cgroup_is_of_the_hierarchy_that_has_it(
+    groups: dict[str, int], told: tuple[int | None, ...]
+) -> None:
+    rows = Rows("stalled_writes", "0", cast(KernelSymbols, Symbols()), lambda: 0)
+    data = {"ev": "write"} | CALL | {"kstack": "", "call": 1, "groups": groups}
+    (event,) = rows.events({"type": "value", "data": data})
+    assert (event["cgroup"], event["cgroup_v1"]) == told
 
 
 @pytest.mark.parametrize("event", FIELDS)

@@ -154,12 +154,13 @@ def test_check_compares_a_limit_with_the_kernels_own_log(
     share: int,
 ) -> None:
     events = throttled(begun(), 300)
-    more: dict[str, Any] = {
-        "cgroups": LIMITS,
-        "throttle_log": "throttled.jsonl",
-        "injector": None,
-    }
-    run = build.run_dir(tmp_path / "run", events, **more)
+    run = build.run_dir(
+        tmp_path / "run",
+        events,
+        cgroups=LIMITS,
+        throttle_log="throttled.jsonl",
+        injector=None,
+    )
     (run / "throttled.jsonl").write_text(build.json_lines(rows))
     assert main(["check", str(run), "--json"]) == status
     assert json.loads(capsys.readouterr().out)["precision"] == share
