@@ -120,12 +120,8 @@ def choose(options: argparse.Namespace, root: Path = ROOT) -> tuple[Engine, str]
     good = [one for one in wanted if not lacking[one.name]]
     if not good:
         told = "; ".join(f"{one.name}: {lacking[one.name]}" for one in wanted)
-        what = (
-            "no engine works here"
-            if options.engine == AUTO
-            else "it does not work here"
-        )
-        raise RefusedError(f"{what}: {told}")
+        start = "no engine works here:" if options.engine == AUTO else "--engine"
+        raise RefusedError(f"{start} {told}")
     chosen = good[0]
     why = [
         f"{one.name} not taken: {_why_not(one, options, lacking[one.name])}"

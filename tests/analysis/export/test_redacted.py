@@ -64,6 +64,31 @@ def test_no_field_of_an_event_keeps_a_name(kind: str, name: str) -> None:
     assert json.loads(told)["ev"] == kind
 
 
+def _choices(row: Any) -> list[str]:
+    """The texts that a field is one of."""
+    row = SCHEMA.get(row.get("$ref", "").rpartition("/")[2], row) if row else {}
+    found = row.get("enum", ()) if isinstance(row, dict) else ()
+    return [text for text in found if isinstance(text, str)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_tracers_choose_from_is_kept(kind: str) -> None:
+    for key, row in SCHEMA[kind]["properties"].items():
+        for text in _choices(row) if isinstance(row, dict) else ():
+            line = json.dumps({"ev": kind, key: text}).encode()
+            told = redacted(line, Names())
+            assert told and json.loads(told)[key] == text
+
+
+def test_a_cgroup_is_still_one_of_a_container() -> None:
+    path = f"/system.slice/docker-{'4f1d' * 16}.scope"
+    event = {"ev": "cgroup", "id": 7, "version": 2, "path": path}
+    told = redacted(json.dumps(event).encode(), Names())
+    assert told and path not in told.decode()
+    found = container_of(json.loads(told)["path"])
+    assert found and found.runtime == "docker"
+
+
 @st.composite
 def runs(draw: st.DrawFn) -> dict[str, Any]:
     """The names of a run, by what they name."""

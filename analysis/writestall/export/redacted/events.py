@@ -13,13 +13,15 @@ from collections.abc import Callable
 from typing import Any
 
 from writestall.events.calls import GROUPS
-from writestall.export.redacted.names import Names, device, library
+from writestall.export.redacted.names import Names, library
 
 CALLS = {name for group in GROUPS.values() for name in group}
 # What the tracer says of itself and of the kernel: no text of a user's.
 OWN = ("ev", "engine", "engine_version", "script", "kernel", "what", "why", "function")
 PHASES = {"running", "locking", "flushing", "logging", "finishing"}
 CHOICES = {
+    "lock": {"mutex", "semaphore", "rwsem_read", "rwsem_write"},
+    "holder": {"owner", "reader", "last_holder"},
     "call": CALLS | {"io_submit", "io_uring_enter", "page_fault"},
     "op": {"read", "write", "flush", "discard", "zeroes", "other"},
     "waker_ctx": {"task", "softirq", "hardirq", "nmi"},
@@ -28,6 +30,7 @@ CHOICES = {
 KERNEL_FRAME = re.compile(r"[\w.$]+(?:\+0x[0-9a-f]+)?(?: \[?[\w-]+\]?)?|0x[0-9a-f]+")
 USER_FRAME = re.compile(r"(.*?)(\+0x[0-9a-f]+)?(?: \[(.*)\])?", re.DOTALL)
 ADDRESS = re.compile(r"0x[0-9a-f]+")
+FORMS = {"dev": re.compile(r"\d+:\d+"), "lock_at": ADDRESS}
 
 
 def redacted(line: bytes, names: Names) -> bytes | None:
@@ -66,7 +69,7 @@ def _text(key: str, text: str, names: Names) -> str:
         return names.comm(text)
     if key.endswith("cgroup"):
         return names.cgroup(text)
-    if key == "dev" and device(text):
+    if key in FORMS and FORMS[key].fullmatch(text):
         return text
     return names.path(text)
 
