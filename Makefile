@@ -61,7 +61,7 @@ test-scenarios: ## every scenario on every kernel with both engines, to its chai
 	$(call only)
 	@./writestall test --every-kernel --side-by-side -- tests/lab/test_scenarios.py
 
-test-apps: ## a JVM, SQLite, PostgreSQL, etcd and Redis: what they complain of, to the calls
+test-apps: ## Kafka, a JVM, SQLite, PostgreSQL, etcd, Redis: what they complain of, to the calls
 	$(call only)
 	@WRITESTALL_APPS=1 ./writestall test --side-by-side -- tests/lab/test_apps.py
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from driver.commands import setup
 from driver.progress import Progress, Stage
-from driver.project import tool
+from driver.project import PROJECT, tool
 from driver.settings import Settings
 from machine.commands import ends_with_us
 
@@ -35,27 +35,38 @@ class Needs:
     packages: tuple[str, ...] = ()
     memory_mib: int | None = None  # None: the default of vm/vm
     shares: tuple[str, ...] = ()  # as vm/vm run takes them
+    jars: str | None = None  # NAME of a list in repro/apps
 
     @staticmethod
     def of(table: dict[str, Any]) -> Needs:
         """Those of a scenario's `machine` table."""
-        return Needs(tuple(table.get("packages", ())), table.get("memory_mib"))
+        return Needs(
+            tuple(table.get("packages", ())),
+            table.get("memory_mib"),
+            jars=table.get("jars"),
+        )
 
     @property
     def options(self) -> list[str]:
         """The options of vm/vm run."""
         memory = ["--memory", f"{self.memory_mib}M"] if self.memory_mib else []
         shares = [word for share in self.shares for word in ("--share", share)]
-        return [*self._packages, *memory, *shares]
+        return [*self._packages, *self._jars, *memory, *shares]
 
     @property
     def build(self) -> list[str]:
-        """The words of vm/vm build that build its layer."""
-        return [*self._packages, "layer"] if self.packages else []
+        """The words of vm/vm build that build its layer and fetch its jars."""
+        parts = ["layer"] * bool(self.packages) + ["jars"] * bool(self.jars)
+        return [*self._packages, *self._jars, *parts]
 
     @property
     def _packages(self) -> list[str]:
         return ["--packages", ",".join(self.packages)] if self.packages else []
+
+    @property
+    def _jars(self) -> list[str]:
+        listed = PROJECT / "repro/apps" / f"{self.jars}.jars"
+        return ["--jars", str(listed)] if self.jars else []
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from machine.errors import UserError
 
 DEFAULT_INJECTOR = "biodelay"
 # A run may take its workload's time and this much for all else under TCG.
-RUN_LIMIT_S = 600
+RUN_LIMIT_S = 1_200
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,7 @@ def checked(request: Request) -> Request:
         tuple(sorted({*of_scenario.packages, *asked.packages})),
         asked.memory_mib or of_scenario.memory_mib,
         asked.shares,
+        of_scenario.jars,
     )
     settings.check_room()
     return replace(request, needs=needs)

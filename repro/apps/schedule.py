@@ -54,11 +54,12 @@ class _Thread(threading.Thread):
             self.intended_ns += self.interval_ns
 
 
-def parser(what: str, interval_ms: int) -> argparse.ArgumentParser:
+def parser(what: str, interval_ms: int, threads: int = 4) -> argparse.ArgumentParser:
     """The options of a schedule, and its defaults."""
     made = argparse.ArgumentParser(description=what, allow_abbrev=False)
     add = made.add_argument
-    add("--threads", type=int, default=4, metavar="N", help="clients (4)")
+    clients = f"clients ({threads})"
+    add("--threads", type=int, default=threads, metavar="N", help=clients)
     each = f"between two requests of one client ({interval_ms})"
     add("--interval-ms", type=int, default=interval_ms, metavar="MS", help=each)
     return made

@@ -20,11 +20,12 @@ from labrun.comparison import of_command
 from labrun.crash.records import Kept
 from labrun.errors import RefusedError
 from labrun.injectors import biodelay
-from labrun.run import artefacts, tracer
+from labrun.run import artefacts, preflight, tracer
 from labrun.scenario import keys
 from labrun.setup import disk
 from launcher import options
 from launcher.errors import TraceError
+from machine import jars
 from support import PROJECT
 from writestall.classify import classes
 from writestall.classify.rules import form
@@ -41,6 +42,10 @@ def test_the_records_of_a_cut_machine_have_the_fields_that_are_read() -> None:
         for record in (Kept, File)
     )
     assert written == read
+
+
+def test_the_jars_of_a_machine_are_where_its_scenarios_look_for_them() -> None:
+    assert Path(jars.GUEST) == preflight.JARS
 
 
 @pytest.mark.parametrize("kind", [form.LOCK, form.PAGE, form.BUFFER])

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import socket
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +17,7 @@ import pytest
 
 from labrun.errors import RefusedError, StepError
 from labrun.progress import Progress
-from labrun.scenario import reading
+from labrun.scenario import reading, variants
 from labrun.scenario.keys import Scenario
 from labrun.scenario.kinds import Command
 from labrun.steps import Run
@@ -200,6 +202,68 @@ def test_a_line_of_another_form_is_named(tmp_path: Path, line: str) -> None:
 def test_a_port_out_of_range_is_refused() -> None:
     with pytest.raises(RefusedError, match=r"ready_port: want 1 to 65535, got 0"):
         scenario({"name": "app", "command": "true", "ready_port": 0})
+
+
+def test_a_command_finds_its_own_variables(lab: Lab) -> None:
+    work = {"name": "app", "command": "echo $GC_LOG $N $DURATION_S"}
+    tables = "environment = { GC_LOG = 'a b', N = 7 }\n"
+    found = scenario(work)
+    assert found.workload[0].environment == {}  # type: ignore[union-attr]
+    text = HEAD + f"[[workload]]\nkind = 'command'\nname = 'app'\n{tables}"
+    text += f"command = {json.dumps(work['command'])}\n"
+    lab.carry_out(reading.parse(text, "x.toml", "x"))
+    assert lab.text("writer.log").split() == ["a", "b", "7", "1"]
+
+
+VARIED = f"""{HEAD}
+[[workload]]
+kind = "command"
+name = "app"
+command = "true"
+environment = {{ GC_LOG = "disk", KEPT = 1 }}
+[[workload]]
+name = "gc"
+write_bytes = 200
+interval_us = 1_000
+[[variant]]
+name = "memory"
+purpose = "x"
+environment = {{ GC_LOG = "memory" }}
+[variant.expect]
+chain = []
+stalled_writes_min = 0
+stall_ms_min = 0
+"""
+
+
+def test_a_variant_changes_variables_of_commands() -> None:
+    found = variants.chosen(reading.parse(VARIED, "x.toml", "x"), "memory")
+    told = {"GC_LOG": "memory", "KEPT": 1}
+    assert isinstance(found.workload[0], Command)
+    assert found.workload[0].environment == told
+    works = variants.as_read(tomllib.loads(VARIED), "memory")["workload"]
+    assert [work.get("environment") for work in works] == [told, None]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("KEPT", "LAB", "workload[0].environment.LAB: it is set in any case"),
+        ("KEPT", "kept", "a variable's name like GC_LOG"),
+        ('{ GC_LOG = "memory" }', "{ OUT = 1 }", "variant[0].environment.OUT: it is"),
+        ('kind = "command"\nname = "app"\ncommand = "true"', "", "workload[0]"),
+    ],
+)
+def test_variables_that_do_not_fit_are_refused(old: str, new: str, said: str) -> None:
+    with pytest.raises(RefusedError, match=re.escape(said)):
+        reading.parse(VARIED.replace(old, new), "x.toml", "x")
+
+
+def test_a_list_of_jars_that_is_not_there_is_named() -> None:
+    text = f"{HEAD}machine = {{ jars = 'kafak' }}\n"
+    text += "[[workload]]\nkind = 'command'\nname = 'app'\ncommand = 'true'\n"
+    with pytest.raises(RefusedError, match=r"machine.jars: .*did you mean kafka"):
+        reading.parse(text, "x.toml", "x")
 
 
 def test_a_command_line_is_a_scenario(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from machine import accel, errors, image, layer, qemu, recipe, run, signals
+from machine import accel, errors, image, jars, layer, qemu, recipe, run, signals
 from machine.errors import UserError
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -84,10 +84,12 @@ def add_accel(parser: argparse.ArgumentParser) -> None:
 
 
 def add_packages(parser: argparse.ArgumentParser) -> None:
-    """Add the packages."""
+    """Add the packages, and the jars."""
     what = "Debian packages that the machine has besides the image's"
     add = parser.add_argument
     add("--packages", metavar="A,B", type=layer.words, default=(), help=what)
+    fetched = f"list of Maven artefacts that the machine has at {jars.GUEST}"
+    add("--jars", metavar="FILE", type=jars.option, help=fetched)
 
 
 def add_machine(parser: argparse.ArgumentParser) -> None:
@@ -119,6 +121,7 @@ def run_machine(options: argparse.Namespace, command: list[str]) -> int:
         accel=options.accel,
         full_image=options.full,
         packages=options.packages,
+        jars=options.jars,
         shares=tuple(options.share),
         disk_bytes=options.disk,
         disks=options.disks,
@@ -183,7 +186,7 @@ def _build(words: list[str], command: list[str]) -> int:
     )
     add_accel(parser)
     add_packages(parser)
-    targets = (*TARGETS, "accel", "layer")
+    targets = (*TARGETS, "accel", "layer", "jars")
     parser.add_argument(
         "target", choices=targets, nargs="+", metavar="PART", help=", ".join(targets)
     )
@@ -200,6 +203,8 @@ def _built(target: str, known: recipe.Recipe, options: argparse.Namespace) -> st
         return build(known)
     if target == "accel":
         return _accel_line(known, options.accel)
+    if target == "jars":
+        return str(jars.folder(options.jars) or "no list, so no jars")
     return str(layer.disk(known, options.packages) or "no packages, so no layer")
 
 

@@ -20,6 +20,7 @@ from machine import (
     errors,
     image,
     initramfs,
+    jars,
     layer,
     qemu,
     recipe,
@@ -46,6 +47,7 @@ class Job:
     accel: str | None = None  # None: accel.choose() decides
     full_image: bool = False
     packages: tuple[str, ...] = ()  # besides those of the image
+    jars: Path | None = None  # a list of Maven artefacts
     shares: tuple[qemu.Share, ...] = ()
     disk_bytes: int = 2 << 30
     disks: Path | None = None  # where to keep the scratch disks; None: do not
@@ -100,6 +102,12 @@ def _job_files(job: Job, machine: qemu.Machine) -> dict[str, bytes]:
         "job/mode": b"shell" if job.interactive else b"command",
         "job/terminal": f"rows {rows} cols {columns}".encode(),
     }
+
+
+def _jars(job: Job) -> tuple[qemu.Share, ...]:
+    """The share of the jars, where there are any."""
+    found = jars.folder(job.jars)
+    return (qemu.Share(found, jars.GUEST, True),) if found else ()
 
 
 def _sparse(folder: Path, name: str, size_bytes: int) -> Path:
@@ -179,7 +187,7 @@ def _start(
         channels = Channels(qemu.PORTS, forward={"stdout": 1, "stderr": 2})
         project = qemu.Share(recipe.PROJECT, GUEST_PROJECT, True)
         of_kernel = (qemu.Share(*share, True) for share in kernel.shares)
-        shares = (project, *of_kernel, *job.shares)
+        shares = (project, *of_kernel, *job.shares, *_jars(job))
         disks = job.disks or folder
         initrd = folder / "initrd"
         machine = qemu.Machine(

@@ -62,6 +62,12 @@ class Answer:
         both = [*self.writes, *self.unchosen]
         return sorted(both, key=lambda row: row[1].t_ns) if self.unchosen else both
 
+    def thread(self, tid: int, comm: str) -> str:
+        """The thread's whole name, where its program told it; the kernel cuts it."""
+        app = self.application
+        name = app.complaints.names.get(tid, "") if app else ""
+        return name if name.startswith(comm) else comm
+
     @cached_property
     def chains(self) -> Chains:
         """The writes' chains, by time."""

@@ -122,12 +122,14 @@ def _print(
     from writestall.events.run_directory import json_bytes
     from writestall.export import chains_json
     from writestall.report import application_text, complaints, text
+    from writestall.report.jvm import witness
 
     output = answer.run.output
     unwritten = _error_of(
         lambda: chains_json.keep_chains(answer, output("chains.json"), questions)
     )
     summary = answer.summary() | clients.summary(answer) | complaints.summary(answer)
+    summary |= witness.summary(answer)
     unwritten = unwritten or _error_of(
         lambda: files.save(output("summary.json"), json_bytes(summary))
     )

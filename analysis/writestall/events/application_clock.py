@@ -16,6 +16,18 @@ US_NS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
+class Stage:
+    """One part of a complaint, as the program itself split it.
+
+    worked  the complaint's thread works on it: its calls then are the complaint's own
+    """
+
+    name: str
+    dur_ns: int
+    worked: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Complaint:
     """What a program said took long; times in ns, `t_ns` CLOCK_MONOTONIC.
 
@@ -23,6 +35,8 @@ class Complaint:
     comm      the name of that thread, or of the program's threads
     slack_ns  how far the times may be off: a log's clock has a grain
     noun      what it is one of, so that several can be counted
+    stages    its parts in order, which add up to it; none where the log has none
+    stops     all threads of the program stand still meanwhile
     """
 
     program: str
@@ -33,6 +47,8 @@ class Complaint:
     comm: str | None = None
     slack_ns: int = 0
     noun: str = "request"
+    stages: tuple[Stage, ...] = ()
+    stops: bool = False
 
     @property
     def end_ns(self) -> int:

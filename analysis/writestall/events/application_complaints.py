@@ -7,22 +7,27 @@ The name of a log says who wrote it, and so who reads it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
-from writestall.events import (
-    application_etcd,
-    application_jvm,
-    application_lines,
-    application_postgresql,
-    application_redis,
-)
 from writestall.events.application_clock import Clock, Complaint
 from writestall.events.lines import Problem
+from writestall.events.programs import (
+    etcd,
+    jfr,
+    jvm,
+    jvm_threads,
+    kafka,
+    lines,
+    postgresql,
+    redis,
+)
 from writestall.events.run_directory import RunDir
 
 FOLDER = "application"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +43,20 @@ class Program:
     unwaited: tuple[str, ...] = ()
 
 
+# Those that append, and those that roll, flush and delete segments.
+KAFKA_THREADS = ("data-plane-kafk", "kafka-scheduler")
 PROGRAMS = {
-    "requests.jsonl": Program(application_lines.read),
-    "postgresql.log": Program(application_postgresql.read, ("postgres",)),
-    "jvm-safepoint.log": Program(application_jvm.read),
-    "etcd.log": Program(application_etcd.read, ("etcd",)),
+    "requests.jsonl": Program(lines.read),
+    "postgresql.log": Program(postgresql.read, ("postgres",)),
+    # With -Xlog:async its own thread writes the log (src/hotspot/share/logging/
+    # logAsyncWriter.hpp, name()).
+    "jvm-safepoint.log": Program(jvm.read, unwaited=("AsyncLog Thread",)),
+    "kafka.log": Program(kafka.read, KAFKA_THREADS),
+    "etcd.log": Program(etcd.read, ("etcd",)),
     # Its background threads (src/bio.c): the main thread looks whether they have
     # ended and goes on if not (src/aof.c, flushAppendOnlyFile()).
     "redis-latency.log": Program(
-        application_redis.read,
+        redis.read,
         ("redis-server",),
         ("bio_aof", "bio_close_file", "bio_lazy_free"),
     ),
@@ -55,10 +65,16 @@ PROGRAMS = {
 
 @dataclass(slots=True)
 class Complaints:
-    """All complaints of a run by time, and the logs they come from."""
+    """All complaints of a run by time, and the logs they come from.
+
+    recorded  what the flight recorders of its JVMs say, a second witness
+    names     the whole names of threads, by tid
+    """
 
     rows: list[Complaint] = field(default_factory=list)
     logs: list[str] = field(default_factory=list)
+    recorded: list[jfr.Recorded] = field(default_factory=list)
+    names: dict[int, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
     @property
@@ -79,10 +95,19 @@ def read_complaints(run: RunDir) -> Complaints:
     for path in sorted((run.path / FOLDER).glob("*/*")):
         if program := PROGRAMS.get(path.name):
             found.logs.append(path.name)
-            for row in program.read(path, clock):
-                if isinstance(row, Problem):
-                    found.problems.append(row)
-                else:
-                    found.rows.append(row)
+            found.rows += _kept(program.read(path, clock), found.problems)
+        elif path.name == jfr.FILE:
+            found.recorded += _kept(jfr.read(path, clock), found.problems)
+        elif path.name == jvm_threads.FILE:
+            found.names |= jvm_threads.names(path.parent)
     found.rows.sort(key=lambda row: row.t_ns)
     return found
+
+
+def _kept(rows: Iterable[T | Problem], problems: list[Problem]) -> Iterator[T]:
+    """The rows; what is a problem goes to the others."""
+    for row in rows:
+        if isinstance(row, Problem):
+            problems.append(row)
+        else:
+            yield row

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from writestall.chain import clients
@@ -13,7 +14,16 @@ from writestall.common.units import many, ms, percent, shares
 from writestall.events.application import BROKER, COMMAND, SAFEPOINT, Application
 from writestall.events.contract import Request, Write
 from writestall.events.hlog import Latencies
-from writestall.report.complaints import BEHIND, ELSEWHERE, OWN, Joined, joins
+from writestall.report.complaints import (
+    BEHIND,
+    ELSEWHERE,
+    OWN,
+    Dealt,
+    Joined,
+    Joins,
+    joins,
+)
+from writestall.report.jvm.witness import witness
 from writestall.report.text import LEFT_COLUMN, latency_line, main_root
 
 MS = 1_000_000
@@ -179,6 +189,18 @@ _WHERE = {
 }
 
 
+# Stages of a request, where the calls tell more than its program does: a request
+# thread of Kafka writes, or waits for the lock of the partition.
+_SPLIT = {
+    ("local", OWN): "write",
+    ("local", BEHIND): "lock",
+    ("send", ELSEWHERE): "network",
+}
+
+# The part of it in which the JVM had stopped all threads.
+_STOPPED = "safepoint"
+
+
 def _complaints(answer: Answer, _: Application) -> Iterator[str]:
     found = joins(answer)
     if found is None:
@@ -200,6 +222,44 @@ def _complaints(answer: Answer, _: Application) -> Iterator[str]:
     )
     for name, ns in found.parts.items():
         yield f"  {ms(ns):>10}  {percent(ns, total_ns):>7}  {_WHERE[name]}"
+    yield from _by_stage(found)
+    yield from _by_program(found)
+    yield from _witness(answer, found)
+
+
+def _by_stage(found: Joins) -> Iterator[str]:
+    """Yield what stages of requests took."""
+    split = Counter[str]()
+    for dealt in (dealt for row in found.rows for dealt in row.stages):
+        if stage := dealt.stage.name:
+            for part, ns in dealt.parts.items():
+                split[_SPLIT.get((stage, part), stage)] += ns
+            split[_SPLIT.get((stage, BEHIND), stage)] -= dealt.stopped_ns
+            split[_STOPPED] += dealt.stopped_ns
+    told = ", ".join(f"{name} {ms(ns)}" for name, ns in split.most_common() if ns)
+    if told:
+        yield f"by stages of requests: {told}"
+
+
+def _by_program(found: Joins) -> Iterator[str]:
+    """Yield the complaints of each program, where there are several."""
+    programs = found.by_program
+    for name, (count, longest_ns, parts) in (
+        programs.items() if len(programs) > 1 else ()
+    ):
+        told = ", ".join(f"{ms(ns)} {part}" for part, ns in parts.items())
+        yield f"{name}: {count}, the longest {ms(longest_ns)}: {told}"
+
+
+def _witness(answer: Answer, found: Joins) -> Iterator[str]:
+    """Yield what a JVM's own recording confirms."""
+    said = witness(answer, found)
+    if said and (said.files or said.waits):
+        yield (
+            f"flight recorder: {said.files_seen} of {said.files} slow file operations"
+            f" are calls listed here; of {many(said.waits, 'wait')} for a monitor,"
+            f" {said.waits_seen} for a task that the request is said to be behind"
+        )
 
 
 def _complaint(answer: Answer, row: Joined) -> Iterator[str]:
@@ -207,20 +267,31 @@ def _complaint(answer: Answer, row: Joined) -> Iterator[str]:
     thread = f", thread {complaint.tid}" if complaint.tid is not None else ""
     head = f"{complaint.what} took {ms(complaint.dur_ns)}"
     yield f"{head:<{LEFT_COLUMN}}  {complaint.program}{thread}"
-    words = [
-        f"{OWN} {_calls(row.own)}" if row.own else OWN,
-        f"{BEHIND} {_calls(row.behind)}" if row.behind else BEHIND,
-        f"{ELSEWHERE}: in no call that stalled",
-    ]
-    yield from _parts(complaint.dur_ns, list(row.parts.values()), words)
+    dealt = [(stage, part) for stage in row.stages for part in stage.parts]
+    parts = [stage.parts[part] for stage, part in dealt]
+    words = [_part(answer, stage, part) for stage, part in dealt]
+    yield from _parts(complaint.dur_ns, parts, words)
     found = joins(answer)
     if row.main and found:
         yield from _behind(answer, found.chain(row))
 
 
-def _calls(rows: Sequence[tuple[int, Write]]) -> str:
+def _part(answer: Answer, dealt: Dealt, name: str) -> str:
+    """Name a part: in which stage it was, and the calls that made it."""
+    stage = dealt.stage.name
+    if stage:
+        is_stopped = name == BEHIND and 2 * dealt.stopped_ns > dealt.behind_ns
+        stage = _STOPPED if is_stopped else _SPLIT.get((stage, name), stage)
+        stage += ": "
+    calls = dealt.calls(name)
+    if calls:
+        return f"{stage}{name} {_calls(answer, calls)}"
+    return stage + (f"{name}: in no call that stalled" if name == ELSEWHERE else name)
+
+
+def _calls(answer: Answer, rows: Sequence[tuple[int, Write]]) -> str:
     """Name the call that took most, and how many there are besides it."""
     write = rows[0][1]
     more = f", and {many(len(rows) - 1, 'more call')}" if len(rows) > 1 else ""
-    who = f"{write.comm or '?'}/{write.tid}"
+    who = f"{answer.thread(write.tid, write.comm or '?')}/{write.tid}"
     return f"{write.name} {write.path or '?'} of {who}, {ms(write.dur_ns)}{more}"

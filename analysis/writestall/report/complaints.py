@@ -3,7 +3,8 @@
 
 The time of a complaint is dealt out: to stalled calls of its own thread; what is left,
 to those of the program's other tasks, for it may have waited for what they held; the
-rest to no call, and so to no disk. A lock or queue of a program is no sleep that is
+rest to no call, and so to no disk. Where its log tells of stages, each is dealt out so.
+A lock or queue of a program is no sleep that is
 traced, so `behind` is inferred: from calls that were under way meanwhile and had ended
 when the complaint ended, for one cannot get what another still holds.
 """
@@ -20,32 +21,55 @@ from typing import Any
 from writestall.chain.answers import Answer
 from writestall.chain.parts import Chain
 from writestall.common.windows import Cover, Window, common_ns, window_of
-from writestall.events.application_clock import Complaint
+from writestall.events.application_clock import Complaint, Stage
 from writestall.events.application_complaints import Complaints
 from writestall.events.contract import Write
 
 OWN, BEHIND, ELSEWHERE = "own", "behind", "elsewhere"
+LONG_NS = 300_000_000
 Row = tuple[int, Write]
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
-    """A complaint, and where its time went; the three parts add up to it.
+class Dealt:
+    """A stage of a complaint, and where its time went; the parts add up to it.
 
     own, behind  the stalled calls of each, longest in it first
+    stopped_ns   so much of `behind` was while all threads of the program stood still
     """
 
-    complaint: Complaint
+    stage: Stage
     own_ns: int
     behind_ns: int
     own: tuple[Row, ...]
     behind: tuple[Row, ...]
+    stopped_ns: int = 0
 
     @property
     def parts(self) -> dict[str, int]:
         """The parts by name, in ns."""
-        rest_ns = self.complaint.dur_ns - self.own_ns - self.behind_ns
+        rest_ns = self.stage.dur_ns - self.own_ns - self.behind_ns
         return {OWN: self.own_ns, BEHIND: self.behind_ns, ELSEWHERE: rest_ns}
+
+    def calls(self, name: str) -> tuple[Row, ...]:
+        """The calls of one part."""
+        return {OWN: self.own, BEHIND: self.behind}.get(name, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A complaint and its stages: one, where its log tells of none."""
+
+    complaint: Complaint
+    stages: tuple[Dealt, ...]
+
+    @property
+    def parts(self) -> dict[str, int]:
+        """The parts of all stages by name, in ns; they add up to the complaint."""
+        total = Counter(dict.fromkeys((OWN, BEHIND, ELSEWHERE), 0))
+        for dealt in self.stages:
+            total.update(dealt.parts)
+        return dict(total)
 
     @property
     def longest(self) -> str:
@@ -59,8 +83,10 @@ class Joined:
         return next(iter(self.calls(self.longest)), None)
 
     def calls(self, name: str) -> tuple[Row, ...]:
-        """The calls of one part."""
-        return {OWN: self.own, BEHIND: self.behind}.get(name, ())
+        """The calls of one part, those of the stage that it took most of first."""
+        stages = sorted(self.stages, key=lambda dealt: -dealt.parts[name])
+        found = {row[0]: row for dealt in stages for row in dealt.calls(name)}
+        return tuple(found.values())
 
 
 class Joins:
@@ -107,6 +133,44 @@ class Joins:
             total.update(row.parts)
         return dict(total)
 
+    @property
+    def long(self) -> dict[str, int]:
+        """Count, sum and parts of those that a person notices, in ns."""
+        rows = [row for row in self.rows if row.complaint.dur_ns >= LONG_NS]
+        parts: Counter[str] = Counter(dict.fromkeys((OWN, BEHIND, ELSEWHERE), 0))
+        for row in rows:
+            parts.update(row.parts)
+        sum_ns = sum(row.complaint.dur_ns for row in rows)
+        told = {"limit_ns": LONG_NS, "count": len(rows), "sum_ns": sum_ns}
+        return told | {f"{name}_ns": ns for name, ns in parts.items()}
+
+    @property
+    def by_program(self) -> dict[str, tuple[int, int, dict[str, int]]]:
+        """How many complaints of each program there are, the longest of them in ns,
+        and their parts."""
+        counts: Counter[str] = Counter()
+        longest: Counter[str] = Counter()
+        parts: dict[str, Counter[str]] = {}
+        for row in self.rows:
+            name, dur_ns = row.complaint.program, row.complaint.dur_ns
+            counts[name] += 1
+            longest[name] = max(longest[name], dur_ns)
+            parts.setdefault(name, Counter()).update(row.parts)
+        return {
+            name: (counts[name], longest[name], dict(parts[name])) for name in counts
+        }
+
+    @property
+    def by_stage(self) -> dict[str, dict[str, int]]:
+        """The parts of all by stage, in ns; nothing where no log tells of stages."""
+        total: dict[str, Counter[str]] = {}
+        for row in self.rows:
+            for dealt in row.stages:
+                if dealt.stage.name:
+                    parts = total.setdefault(dealt.stage.name, Counter())
+                    parts.update(dealt.parts)
+        return {name: dict(parts) for name, parts in total.items()}
+
     @cached_property
     def unwaited(self) -> dict[str, tuple[int, int]]:
         """Stalled calls of threads for whom nobody waits: count and sum in ns, by name
@@ -129,20 +193,40 @@ class Joins:
         return self._answer.chains.of([row])[0] if row else None
 
     def _join(self, complaint: Complaint) -> Joined:
-        slack_ns = complaint.slack_ns
-        window = complaint.t_ns - slack_ns, complaint.end_ns + slack_ns
+        stages, t_ns = [], complaint.t_ns
+        for stage in complaint.stages or (Stage("", complaint.dur_ns),):
+            stages.append(self._deal(complaint, stage, t_ns))
+            t_ns += stage.dur_ns
+        return Joined(complaint, tuple(stages))
+
+    def _deal(self, complaint: Complaint, stage: Stage, t_ns: int) -> Dealt:
+        slack_ns, dur_ns = complaint.slack_ns, stage.dur_ns
+        window = t_ns - slack_ns, t_ns + dur_ns + slack_ns
         near = [
             row
             for row in self._within(window)
             if _end_ns(row[1]) <= window[1] and not _is_fringe(row, window, slack_ns)
         ]
-        own = [row for row in near if _is_own(complaint, row[1])]
-        own_ns = min(complaint.dur_ns, _covered_ns(own, window))
+        own = [row for row in near if stage.worked and _is_own(complaint, row[1])]
+        own_ns = min(dur_ns, _covered_ns(own, window))
         others = [row for row in near if row not in own and self._is_waited(row[1])]
         all_ns = _covered_ns((*own, *others), window)
-        behind_ns = min(complaint.dur_ns, all_ns) - own_ns
-        ordered = (_longest_first(rows, window) for rows in (own, others))
-        return Joined(complaint, own_ns, max(behind_ns, 0), *ordered)
+        behind_ns = min(dur_ns, all_ns) - own_ns
+        behind_ns = max(behind_ns, 0)
+        stopped_ns = 0 if complaint.stops else self._stops.common_ns(window)
+        return Dealt(
+            stage,
+            own_ns,
+            behind_ns,
+            own=_longest_first(own, window),
+            behind=_longest_first(others, window),
+            stopped_ns=min(behind_ns, stopped_ns),
+        )
+
+    @cached_property
+    def _stops(self) -> Cover:
+        """When a program's threads all stood still."""
+        return Cover(window_of(row) for row in self._long if row.stops)
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -226,7 +310,17 @@ def summary(answer: Answer) -> dict[str, Any]:
             "limit_ns": found.limit_ns,
             "sum_ns": total_ns,
             **{f"{name}_ns": ns for name, ns in parts.items()},
+            "long": found.long,
             "by_longest": found.counts,
+            "by_program": {
+                name: {"count": count, "longest_ns": longest_ns}
+                | {f"{part}_ns": ns for part, ns in parts.items()}
+                for name, (count, longest_ns, parts) in found.by_program.items()
+            },
+            "by_stage": {
+                stage: {f"{name}_ns": ns for name, ns in parts.items()}
+                for stage, parts in found.by_stage.items()
+            },
             "unwaited": {
                 comm: {"calls": calls, "stall_ns": ns}
                 for comm, (calls, ns) in found.unwaited.items()

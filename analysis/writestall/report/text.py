@@ -182,14 +182,14 @@ def chain_lines(answer: Answer, convoy: Convoy) -> Iterator[str]:
     head = f"{write.name} {write.path or '?'}{size} took {_amount(total, unit_ns)}"
     parts = merged(unqueued(part) for part in chain.parts)
     place = f" in {label(str(chain.task.cgroup))}" if _crosses(chain, parts) else ""
-    yield f"{head:<{LEFT_COLUMN}}  {_name(chain.task)}{place}"
+    yield f"{head:<{LEFT_COLUMN}}  {_name(answer, chain.task)}{place}"
     yield from _Tree(answer, chain, unit_ns).lines(parts, total, of=write.tid)
     root, ns = main_root(answer.roots([chain]))
     yield (
         f"explained {percent(chain.explained_ns, write.dur_ns)}   "
         f"root: {root!s} ({percent(ns, write.dur_ns)})"
     )
-    yield from _company(convoy.chains[1:])
+    yield from _company(answer, convoy.chains[1:])
 
 
 def _crosses(chain: Chain, parts: Iterable[Part]) -> bool:
@@ -203,11 +203,11 @@ def _crosses(chain: Chain, parts: Iterable[Part]) -> bool:
     )
 
 
-def _company(others: Chains) -> Iterator[str]:
+def _company(answer: Answer, others: Chains) -> Iterator[str]:
     if not others:
         return
     names = [
-        f"{_name(chain.task)} {ms(chain.write.dur_ns)}"
+        f"{_name(answer, chain.task)} {ms(chain.write.dur_ns)}"
         for chain in others[:CONVOY_NAMES]
     ]
     more = len(others) - len(names)
@@ -239,7 +239,7 @@ class _Tree:
         for at, (part, units) in enumerate(rows):
             words = _words(self.answer, self.chain, part)
             left = f"{indent}+- {_amount(units, self.unit_ns)} {words}"
-            right = _right(part, of)
+            right = _right(self.answer, part, of)
             yield f"{left:<{LEFT_COLUMN}}  {right}" if right else left
             inner = indent + ("|  " if at + 1 < len(rows) else "   ")
             holder = part.holder.tid if part.holder else of
@@ -267,16 +267,16 @@ def _words(answer: Answer, chain: Chain, part: Part) -> str:
     return "  ".join(words)
 
 
-def _right(part: Part, of: int) -> str:
+def _right(answer: Answer, part: Part, of: int) -> str:
     """Name the holder that a part waited for, or the task of a root."""
     guess = " (inferred)" if part.link == INFERRED else ""
     if part.holder:
         queue = f", {part.queue} in the queue before" if part.queue else ""
-        return f"held by {_name(part.holder)}{_place(part)}{queue}{guess}"
+        return f"held by {_name(answer, part.holder)}{_place(part)}{queue}{guess}"
     if part.owner and part.owner.tid and not part.parts:
-        return f"submitted by {_name(part.owner)}{guess}"
+        return f"submitted by {_name(answer, part.owner)}{guess}"
     if part.kind == WAIT and not part.parts and part.task.tid != of:
-        return f"{_name(part.task)}{guess}"
+        return f"{_name(answer, part.task)}{guess}"
     return guess.strip()
 
 
@@ -288,8 +288,8 @@ def _place(part: Part) -> str:
     return f" in {label(str(holder.cgroup))}"
 
 
-def _name(task: Task) -> str:
-    return f"{task.comm}/{task.tid}"
+def _name(answer: Answer, task: Task) -> str:
+    return f"{answer.thread(task.tid, task.comm)}/{task.tid}"
 
 
 def latency_line(name: str, latencies: Latencies, note: str = "") -> str:

@@ -28,6 +28,8 @@ TOOLS_OF = {
     "bpftrace": "bpftrace",
 }
 PACKAGES = {tool: name for name, tools in TOOLS_OF.items() for tool in tools.split()}
+# Where the lab's VM has them (vm/machine/jars.py).
+JARS = Path("/mnt/jars")
 ENGINE_TOOLS = {"stap": "staprun", "bpftrace": "bpftrace"}
 
 
@@ -43,6 +45,7 @@ def problems(
         *_kernel(scenario),
         *_tools(scenario, injector, engines),
         *_packages(scenario),
+        *_jars(scenario),
         *_sysctls(scenario),
         *memory.problems(scenario.memory),
         *cgroups.problems(scenario.cgroup),
@@ -93,6 +96,13 @@ def _packages(scenario: Scenario) -> Iterator[str]:
             return  # not a Debian: its programs may be there by other names
         if done.stdout != "installed":
             yield f"package {name} is missing; install it"
+
+
+def _jars(scenario: Scenario) -> Iterator[str]:
+    listed = scenario.machine.jars
+    if listed and not JARS.is_dir():
+        build = f"vm/vm build --jars repro/apps/{listed}.jars jars"
+        yield f"{JARS} is missing; mount there the folder that `{build}` prints"
 
 
 def _sysctls(scenario: Scenario) -> Iterator[str]:

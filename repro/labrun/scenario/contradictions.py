@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from labrun.scenario import rule, variants
 from labrun.scenario.keys import AnyWorkload, Expect, Scenario, Workload, version
-from labrun.scenario.kinds import FIO_JOBS, SECOND_US, Fio
+from labrun.scenario.kinds import FIO_JOBS, GIVEN, JAR_LISTS, SECOND_US, Command, Fio
 from labrun.scenario.schema import did_you_mean
 
 Found = Iterator[tuple[str, str]]
@@ -34,6 +34,7 @@ def contradictions(scenario: Scenario, stem: str) -> Found:
         yield "filesystem.external_journal", "only ext4 has one"
     yield from _memory(scenario)
     yield from _cgroups(scenario, "cgroup")
+    yield from _jars(scenario)
     for index, inject in enumerate(scenario.inject):
         for at, why in rule.mistakes(inject):
             yield f"inject[{index}].{at}", why
@@ -56,6 +57,14 @@ def _workloads(scenario: Scenario) -> Found:
             yield f"{place}.region_bytes", "smaller than one write"
         if isinstance(workload, Fio):
             yield from _fio(workload, place)
+        if isinstance(workload, Command):
+            yield from _environment(workload.environment, place)
+
+
+def _environment(environment: dict[str, str | int], place: str) -> Found:
+    for name in GIVEN:
+        if name in environment:
+            yield f"{place}.environment.{name}", "it is set in any case; take another"
 
 
 def _beyond(workload: AnyWorkload) -> bool:
@@ -95,6 +104,13 @@ def _cgroups(scenario: Scenario, place: str) -> Found:
         yield place, "[memory] has a cgroup of its own; leave one of them out"
 
 
+def _jars(scenario: Scenario) -> Found:
+    known = [path.stem for path in JAR_LISTS.glob("*.jars")]
+    name = scenario.machine.jars
+    if name is not None and name not in known:
+        yield "machine.jars", f"not known{did_you_mean(name, known)}"
+
+
 def _disks(scenario: Scenario, filesystem: str) -> Found:
     for index, inject in enumerate(scenario.inject):
         if inject.disk == "journal" and not scenario.filesystem.external_journal:
@@ -122,6 +138,10 @@ def _asks(scenario: Scenario, expect: Expect, place: str) -> Found:
                 yield f"{place}.{name}", f"the first workload is not a {kind}"
 
 
+def _has_command(scenario: Scenario) -> bool:
+    return any(isinstance(workload, Command) for workload in scenario.workload)
+
+
 def _variants(scenario: Scenario) -> Found:
     taken = [variants.PLAIN]
     client = scenario.workload[0].kind
@@ -136,6 +156,9 @@ def _variants(scenario: Scenario) -> Found:
                 if kind != client and getattr(variant, name):
                     yield f"{place}.{name}", f"the first workload is not a {kind}"
                     return
+        yield from _environment(variant.environment, place)
+        if variant.environment and not _has_command(scenario):
+            yield f"{place}.environment", "no workload is a command"
         yield from _asks(scenario, variant.expect, f"{place}.expect")
         applied = variants.applied(scenario, variant)
         yield from _disks(applied, f"{place}.filesystem")

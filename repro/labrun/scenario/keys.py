@@ -18,6 +18,7 @@ from labrun.scenario.kinds import (
     Safepoint,
     bytes_key,
     cgroup_key,
+    environment_key,
     interval_key,
     kind_key,
     name_key,
@@ -88,6 +89,13 @@ class Machine:
         (),
         pattern=PACKAGE,
         pattern_help="a package's name like etcd-server",
+    )
+    jars: str | None = key(
+        "a list of Maven artefacts, repro/apps/NAME.jars; the lab fetches them, and"
+        " shows them to its VM at /mnt/jars",
+        None,
+        pattern=NAME,
+        pattern_help=NAME_HELP,
     )
     memory_mib: int = key(
         "memory of the lab's VM", 2048, unit="MiB", minimum=512, maximum=1 << 20
@@ -231,6 +239,7 @@ class Variant:
     )
     asynchronous: bool = key("the first workload's log is asynchronous", False)
     on_tmpfs: bool = key("the first workload's log is on a tmpfs", False)
+    environment: dict[str, str | int] = environment_key("more variables for commands")
 
 
 @dataclass(frozen=True)

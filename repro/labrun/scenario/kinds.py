@@ -4,6 +4,8 @@
 `kind` is the name of the program, and the comm of its threads.
 """
 
+# ruff: noqa: RUF009 -- key() makes a dataclass field, as dataclasses.field() does.
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ from labrun import TREE
 from labrun.scenario.schema import key
 
 FIO_JOBS = TREE / "repro/fio"
+JAR_LISTS = TREE / "repro/apps"
 SECOND_US = 1_000_000
 NAME = r"[a-z0-9]+(-[a-z0-9]+)*"
 NAME_HELP = "lower-case words joined by hyphens"
@@ -100,6 +103,16 @@ def shell_key(help: str, *default: str | None) -> Any:
     return key(help, *default, characters=COMMAND_CHARACTERS)
 
 
+# What a command finds in its environment in any case.
+GIVEN = ("LAB", "OUT", "DURATION_S", "LOAD_PERCENT", "TREE")
+
+
+def environment_key(help: str) -> Any:
+    """Return the key of variables for commands."""
+    name, name_help = r"[A-Z][A-Z0-9_]*", "a variable's name like GC_LOG"
+    return key(help, dict, pattern=name, pattern_help=name_help)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Command:
     """Any program, by its shell command."""
@@ -130,6 +143,7 @@ class Command:
         minimum=1,
         maximum=10_000,
     )
+    environment: dict[str, str | int] = environment_key("more variables for it")
 
     @property
     def serves(self) -> bool:

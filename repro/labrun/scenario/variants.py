@@ -7,16 +7,20 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import Any
 
 from labrun.errors import RefusedError
 from labrun.scenario import schema
-from labrun.scenario.keys import Scenario, Variant
+from labrun.scenario.keys import AnyWorkload, Scenario, Variant
+from labrun.scenario.kinds import Command
 
 # The scenario itself, in a table of its variants.
 PLAIN = "plain"
 # Keys of a variant for the first workload.
 CLIENT = ("asynchronous", "on_tmpfs")
+# Variables for commands.
+ENVIRONMENT = "environment"
 # Keys that replace the scenario's own.
 INSTEAD = ("filesystem", "cgroup", "expect")
 
@@ -54,14 +58,22 @@ def applied(scenario: Scenario, variant: Variant) -> Scenario:
     client: Any = scenario.workload[0]
     if changes := {name: True for name in CLIENT if getattr(variant, name)}:
         client = dataclasses.replace(client, **changes)
+    works = map(partial(_told, variant.environment), (client, *scenario.workload[1:]))
     return dataclasses.replace(
         scenario,
         expect=variant.expect,
         filesystem=variant.filesystem or scenario.filesystem,
         cgroup=variant.cgroup if variant.cgroup is not None else scenario.cgroup,
-        workload=(client, *scenario.workload[1:]),
+        workload=tuple(works),
         variant=(),
     )
+
+
+def _told(environment: dict[str, str | int], work: AnyWorkload) -> AnyWorkload:
+    """Return a workload with these variables, if it is a command."""
+    if not environment or not isinstance(work, Command):
+        return work
+    return dataclasses.replace(work, environment=work.environment | environment)
 
 
 def as_read(table: dict[str, Any], name: str | None) -> dict[str, Any]:
@@ -72,8 +84,16 @@ def as_read(table: dict[str, Any], name: str | None) -> dict[str, Any]:
     row = next(row for row in table["variant"] if row["name"] == name)
     first, *others = rest["workload"]
     changes = {key: row[key] for key in CLIENT if key in row}
+    works = [first | changes, *others]
+    if told := row.get(ENVIRONMENT):
+        works = [
+            work | {ENVIRONMENT: work.get(ENVIRONMENT, {}) | told}
+            if work.get("kind") == "command"
+            else work
+            for work in works
+        ]
     return (
         rest
         | {key: row[key] for key in INSTEAD if key in row}
-        | {"workload": [first | changes, *others], "variant": name}
+        | {"workload": works, "variant": name}
     )

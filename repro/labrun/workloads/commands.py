@@ -45,7 +45,7 @@ def records(folder: Path, work: Command) -> Path:
 
 def argv(work: Command, lab: Path, out: Path, duration_s: int, text: str) -> list[str]:
     """Return the command line of one of its shell commands."""
-    variables = {
+    variables = work.environment | {
         "LAB": lab,
         "OUT": records(out, work),
         "DURATION_S": duration_s,

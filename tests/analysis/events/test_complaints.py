@@ -10,7 +10,7 @@ import pytest
 
 from writestall.events.application_clock import Complaint
 from writestall.events.application_complaints import Complaints, read_complaints
-from writestall.events.application_etcd import duration_ns
+from writestall.events.programs.etcd import duration_ns
 from writestall.events.run_directory import RunDir
 
 S, MS = 1_000_000_000, 1_000_000

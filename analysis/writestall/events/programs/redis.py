@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""application_redis: read samples of Redis' latency monitor.
+"""redis: read samples of Redis' latency monitor.
 
 A line is `EVENT SECONDS MS`: the event's name, the second of time of day in which it
 ended, and how long it took, as LATENCY HISTORY returns them (Redis' documentation,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""application_jvm: read the safepoint lines of a JVM's unified log.
+"""jvm: read the safepoint lines of a JVM's unified log.
 
 `-Xlog:safepoint:file=FILE:timenanos,tid` stamps a line with CLOCK_MONOTONIC
 (src/hotspot/share/logging/logDecorations.cpp, os::javaTimeNanos()) and the thread that
@@ -31,4 +31,4 @@ def read(path: Path, _: Clock) -> Iterator[Complaint | Problem]:
             dur_ns, tid = int(found["took"]), int(found["tid"])
             what = f"safepoint {found['why']}"
             start_ns = int(found["at"]) - dur_ns
-            yield Complaint("jvm", start_ns, dur_ns, what, tid, noun=NOUN)
+            yield Complaint("jvm", start_ns, dur_ns, what, tid, noun=NOUN, stops=True)

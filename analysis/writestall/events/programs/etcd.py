@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""application_etcd: read etcd's log: what it says took longer than it expected.
+"""etcd: read etcd's log: what it says took longer than it expected.
 
 A line is JSON with the time of the end in `ts` and a duration in `took`: "slow
 fdatasync" (wal/wal.go, sync()) and "apply request took too long" (etcdserver/util.go,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""application_postgresql: read PostgreSQL's log: slow statements and checkpoints.
+"""postgresql: read PostgreSQL's log: slow statements and checkpoints.
 
 `log_min_duration_statement` prints a statement with its duration once it has ended, and
 `log_checkpoints` what a checkpoint took (PostgreSQL's documentation, "Error Reporting

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""application_lines: read requests.jsonl, the record that any program can write.
+"""lines: read requests.jsonl, the record that any program can write.
 
 A line: {"t_ns": N, "dur_ns": N, "tid": N, "what": "..."}, CLOCK_MONOTONIC. Without a
 `tid` it is a request as a client saw it: it counts for the latencies alone.

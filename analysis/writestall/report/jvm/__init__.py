@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""jvm: what a JVM's own records say of an answer."""
