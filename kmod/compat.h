@@ -30,6 +30,7 @@
 #include <linux/dcache.h>
 #include <linux/eventpoll.h>
 #include <linux/hrtimer.h>
+#include <linux/magic.h>
 #include <linux/mm.h>
 #include <linux/poll.h>
 #include <linux/ptrace.h>
@@ -244,6 +245,11 @@ typedef unsigned int __poll_t;
 #endif
 
 /* Memory, strings and files */
+
+/* 4.9's <linux/magic.h> has it; in 4.4 it is private to fs/overlayfs/super.c. */
+#ifndef OVERLAYFS_SUPER_MAGIC
+#define OVERLAYFS_SUPER_MAGIC 0x794c7630
+#endif
 
 /*
  * Before 4.16 the result must be used (08a77676f9c5, "string: drop __must_check

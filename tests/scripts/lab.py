@@ -27,6 +27,7 @@ MOUNT = Path("/mnt/lab")
 DEVICE = Path("/dev/mapper/lab")
 ENGINES = ("stap", "bpftrace")
 KERNELS = PROJECT / "vm/kernels.toml"
+TYPES = Path("/sys/kernel/btf/vmlinux")
 LAUNCHER = PROJECT / "trace/trace"
 ARMED_WITHIN_S = 180
 PAGE = 4096
@@ -59,10 +60,14 @@ def release() -> tuple[int, int]:
 
 
 def serving() -> tuple[str, ...]:
-    """The engines whose scripts work on the running kernel."""
+    """The engines whose scripts work on the running kernel.
+
+    A kernel that the table does not know may lack the types that bpftrace needs.
+    """
     known = tomllib.loads(KERNELS.read_text())["kernel"]
     kernel = known.get("{}.{}".format(*release()), {})
-    return ENGINES if kernel.get("bpftrace", True) else ENGINES[:1]
+    works = kernel.get("bpftrace", True) and TYPES.exists()
+    return ENGINES if works else ENGINES[:1]
 
 
 class Disk:

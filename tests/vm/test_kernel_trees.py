@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will find a kernel of one's own by its path, or refuse it in one line."""
+"""test_kernel_trees: find one's own kernel by its path, or refuse it in one line."""
 
 from __future__ import annotations
 
