@@ -29,8 +29,11 @@ FEWEST = {
 
 
 # On XFS, Redis' main thread writes on while another one syncs, and no commit holds the
-# inode of the JVM's log.
-FEWEST_OF_VARIANT = {"redis-aof:xfs": 0, "jvm-gc-log:xfs": 0}
+# inode of the JVM's log, or those of Kafka's segments.
+FEWEST_OF_VARIANT = {
+    **{"redis-aof:xfs": 0, "jvm-gc-log:xfs": 0},
+    **{"kafka:xfs": 0, "kafka-gc-log:xfs": 0},
+}
 # Where the line of a collection is a write to the disk inside the safepoint.
 LOGGED_INSIDE = ("jvm-gc-log", "kafka-gc-log")
 
