@@ -42,24 +42,6 @@ def test_check_agrees(tmp_path: Path, capsys: Capture) -> None:
     assert row["violations"] == []
 
 
-@pytest.mark.parametrize(
-    ("first", "last", "gap"),
-    [(0, -1, "no end line: the tracer was cut off"), (1, None, "no begin line: when")],
-)
-def test_check_does_not_pass_a_tracer_that_was_cut_off(
-    tmp_path: Path, capsys: Capture, first: int, last: int | None, gap: str
-) -> None:
-    """All that it saw is right; what it did not see is not known."""
-    run = build.run_dir(tmp_path / "run", build.cascade(), truth=TRUTH)
-    events = run / "events/stap.jsonl"
-    lines = events.read_text().splitlines(keepends=True)
-    events.write_text("".join(lines[first:last]))
-    assert main(["check", str(run)]) == 1
-    said = capsys.readouterr().out
-    assert said.startswith("FAILED: ") and f"  events/stap.jsonl: {gap}" in said
-    assert "root_right_share       1.0" in said
-
-
 def test_check_asks_for_the_very_submitter(tmp_path: Path, capsys: Capture) -> None:
     """Delays of another task at the same time do not confirm the root."""
     other = [row | {"tid": 9} if "tid" in row else row for row in TRUTH]
