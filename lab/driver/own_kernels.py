@@ -60,7 +60,8 @@ def counted(junit: Path, date: str, configuration: str | None) -> Iterator[Row]:
 
 
 def table(rows: Iterable[Row]) -> str:
-    """The rows as a table of the document."""
+    """The rows as a table of the document, by kernel."""
+    rows = list(rows)
     return pages.table(
         HEAD,
         (
@@ -68,7 +69,8 @@ def table(rows: Iterable[Row]) -> str:
                 *(row["kernel"], row["configuration"], row["suite"]),
                 *(str(row["passed"]), ", ".join(row["failed"]), row["date"]),
             )
+            for kernel in names(rows)
             for row in rows
-            if "suite" in row
+            if "suite" in row and row["kernel"] == kernel
         ),
     )

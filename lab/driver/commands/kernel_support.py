@@ -72,8 +72,12 @@ def cell(row: Row | None, refusals: list[str]) -> str:
 
 
 def columns(rows: list[Row]) -> list[str]:
-    """The kernels of the tables: those that the image can have, and others."""
-    return [*own_kernels.names(rows), *recipe.load(full=True).kernels]
+    """The kernels of the tables: those that the image can have, and others that have
+    a row in them.
+    """
+    there = {row["kernel"] for row in rows if "suite" not in row}
+    own = [name for name in own_kernels.names(rows) if name in there]
+    return [*own, *recipe.load(full=True).kernels]
 
 
 def matrix(rows: list[Row]) -> tuple[list[str], list[list[str]], list[str]]:
