@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
 
-from writestall.events.run_directory import RunDir
+from writestall.events.run_directory import RunDir, tables
 
 Limits = dict[str, int]
 # The keys of io.max (Documentation/admin-guide/cgroup-v2.rst) by what an I/O does.
@@ -28,20 +26,14 @@ def limits(run: RunDir) -> dict[str, Limits]:
             for name, value in (group.get("io_max") or {}).items()
             if isinstance(value, int)
         }
-        for group in _rows(run.get("cgroups"))
+        for group in tables(run.get("cgroups"))
     }
-    for task in _rows(run.get("tasks")):
-        for level in _rows(task.get("limits")):
+    for task in tables(run.get("tasks")):
+        for level in tables(task.get("limits")):
             settings = _SETTING.findall(str(level.get("io.max", "")))
             path = str(level.get("path"))
             found.setdefault(path, {name: int(value) for name, value in settings})
     return found
-
-
-def _rows(value: Any) -> Iterator[dict[str, Any]]:
-    for row in value if isinstance(value, list) else ():
-        if isinstance(row, dict):
-            yield row
 
 
 def level(known: dict[str, Limits], path: str, op: str) -> tuple[str, str]:

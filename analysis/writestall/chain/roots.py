@@ -14,7 +14,7 @@ from writestall.chain.caps import level, limits
 from writestall.chain.cgroups import label
 from writestall.chain.parts import Chain, Part
 from writestall.classify import classes as c
-from writestall.events.run_directory import RunDir
+from writestall.events.run_directory import RunDir, tables
 
 THE_WRITER = "the writer"
 
@@ -132,16 +132,10 @@ def _carried(run: RunDir) -> dict[str | None, str]:
 def _of_host(run: RunDir) -> dict[str | None, str]:
     """The names of all disks and partitions of a host that was recorded."""
     found: dict[str | None, str] = {}
-    for disk in _rows(run.get("disks")):
-        for device in (disk, *_rows(disk.get("partitions"))):
+    for disk in tables(run.get("disks")):
+        for device in (disk, *tables(disk.get("partitions"))):
             found[device.get("dev")] = str(device.get("name"))
     return found
-
-
-def _rows(value: Any) -> list[dict[str, Any]]:
-    """The tables of a list; none where it is no list."""
-    rows = value if isinstance(value, list) else []
-    return [row for row in rows if isinstance(row, dict)]
 
 
 @lru_cache(maxsize=4096)

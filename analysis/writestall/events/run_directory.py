@@ -192,6 +192,12 @@ def _note_status(run: RunDir) -> None:
         run.notes.append(f"the run is {status}, not complete: {why}")
 
 
+def tables(value: Any) -> list[dict[str, Any]]:
+    """The tables of a list in a manifest; none where it is no list."""
+    rows = value if isinstance(value, list) else []
+    return [row for row in rows if isinstance(row, dict)]
+
+
 def json_bytes(value: object) -> bytes:
     """A value as JSON for people, too: two-space indented, one line end."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
