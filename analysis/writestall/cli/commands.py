@@ -68,6 +68,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         _lab("vm", "open a shell in a VM, or run a command", "--kernel 7.2", "COMMAND"),
     ),
     "Read a run": (
+        _run("demo", "explain a run that comes with the program", "--no-browser"),
         _run("explain", "explain a run's slowest writes", "out/latest --top 3"),
         _run("report", "write the answer as an HTML page", "out/latest -o stalls.html"),
         _run("hist", "show the distribution of latencies", "out/latest", "export"),
