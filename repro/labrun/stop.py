@@ -31,6 +31,15 @@ class Stop:
         for number in SIGNALS:
             signal.signal(number, self._remember)
 
+    def ignore(self) -> None:
+        """Ignore the signals from now on: everything is undone.
+
+        Python gives up its own handlers while it exits (Modules/signalmodule.c,
+        _PySignal_Fini()), and a signal would end a complete run with its status.
+        """
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+
     def uninstall(self) -> None:
         """Let signals end the process again."""
         for number in SIGNALS:

@@ -160,6 +160,13 @@ def _loaded(name: str, options: argparse.Namespace) -> tuple[Scenario, dict[str,
 def _run(options: argparse.Namespace) -> int:
     stop = Stop()
     stop.install()
+    try:
+        return _perform(options, stop)
+    finally:
+        stop.ignore()
+
+
+def _perform(options: argparse.Namespace, stop: Stop) -> int:
     if options.mode and (options.plan or options.injector != registry.DEFAULT):
         raise RefusedError(f"--mode needs a SCENARIO and --injector {registry.DEFAULT}")
     if options.plan:
