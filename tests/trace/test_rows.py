@@ -187,6 +187,18 @@ def test_a_cgroup_is_of_the_hierarchy_that_has_it(
     assert (event["cgroup"], event["cgroup_v1"]) == told
 
 
+def test_a_page_s_waker_has_no_cgroup() -> None:
+    rows = Rows("page_locks", "0", cast(KernelSymbols, Symbols()), lambda: 0)
+    data: dict[str, Any] = dict.fromkeys(FIELDS["page_lock"], -1)
+    data |= {"ev": "page_lock", "t_ns": 1, "ended_ns": 3, "what": 0, "dev": 0}
+    data |= {"phase": 0, "waker_phase": 0, "kstack": "a+0x1", "comm": "c"}
+    data |= dict.fromkeys(("waker_longest_kstack", "waker_kstack"), "")
+    waker = {"waker_tid": 7, "waker_comm": "w", "waker_ctx": "task"}
+    data |= {"waker": waker | {"waker_kstack": "b+0x2"}}
+    (event,) = rows.events({"type": "value", "data": data})
+    assert (event["waker_tid"], event["waker_kstack"]) == (7, ["b+0x2"])
+
+
 @pytest.mark.parametrize("event", FIELDS)
 def test_a_row_has_the_fields_of_the_contract(event: str) -> None:
     schema = json.loads(SCHEMA.read_text())["$defs"][event]

@@ -214,8 +214,9 @@ def _complete(row: Row) -> Row:
         if name == "groups":
             flat |= _groups(value)
         elif name == "waker":
-            groups = _groups(value["waker_groups"], "waker_")
-            flat |= value | groups
+            flat |= value
+            if "waker_groups" in value:  # page_lock has none
+                flat |= _groups(value["waker_groups"], "waker_")
         else:
             flat.update(value if isinstance(value, dict) else {name: value})
     derive = DERIVED.get(row["ev"])
