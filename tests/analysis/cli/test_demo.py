@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import webbrowser
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ def test_the_sample_s_answer_agrees_with_the_injector_s_record(
 
 def test_the_page_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(demo.webbrowser, "open", opened.append)
+    monkeypatch.setattr(webbrowser, "open", opened.append)
     assert main(["demo", "-o", str(tmp_path / "demo")]) == 0
     assert opened == [(tmp_path / "demo/report.html").as_uri()]
 
