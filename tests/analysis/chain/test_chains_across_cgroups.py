@@ -132,6 +132,22 @@ def test_version_1_counts_where_version_2_has_the_root() -> None:
     assert groups.of(7, 5) == A
 
 
+def test_check_does_not_pass_a_limit_where_the_tracer_was_cut_off(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more: dict[str, Any] = {"cgroups": LIMITS, "throttle_log": "throttled.jsonl"}
+    events = throttled(begun(), 300)
+    run = build.run_dir(tmp_path / "run", events, injector=None, **more)
+    (run / "throttled.jsonl").write_text(
+        build.json_lines([THROTTLED | {"dur_ns": 400 * MS}, END])
+    )
+    stream = run / "events/stap.jsonl"
+    lines = stream.read_text().splitlines(keepends=True)
+    stream.write_text("".join(lines[:-1]))
+    assert main(["check", str(run)]) == 1
+    assert "no end line: the tracer was cut off" in capsys.readouterr().out
+
+
 THROTTLED = {"ev": "throttled", "t_ns": build.START_NS - 100 * MS, "cgroup": B}
 END = {"ev": "end", "records": 1, "lost": 0}
 
