@@ -230,21 +230,14 @@ class Explainer:
         )  # fmt: skip
 
     def _held(self, wait: Wait) -> Part:
-        """A wait that a task ended: it, or another waker, is asked what it did
+        """A wait that a task ended: it, or another task, is asked what it did
         meanwhile; the best explained answer counts.
         """
-        case, enough_ns = wait.case, GOOD_ENOUGH * wait.dur_ns
-        best = self._asked(wait, case, self._link(wait), _ENDED_IT)
+        enough_ns = GOOD_ENOUGH * wait.dur_ns
+        best = self._asked(wait, wait.case, self._link(wait), _ENDED_IT)
         if best.explained_ns >= enough_ns:
             return best
-        if case.owner:
-            parts = self._doings(case.owner, wait)
-            answer = wait.over(parts, case.owner, SEEN, _NAMED)
-            if answer.explained_ns > best.explained_ns:
-                best = answer
-        for sleep, why in self._other_wakers(wait):
-            by, also = self._timelines.case(sleep), (self._timelines.id(sleep),)
-            answer = self._asked(wait, by, INFERRED, why, also)
+        for answer in self._other_answers(wait):
             if answer.explained_ns > best.explained_ns:
                 best = answer
                 if best.explained_ns >= enough_ns:
@@ -291,6 +284,16 @@ class Explainer:
                 cap=only.cap,
             )  # fmt: skip
         return wait.over(parts, holder, link, why, also)
+
+    def _other_answers(self, wait: Wait) -> Iterator[Part]:
+        """The wait as others explain it: the task that the lock named, other wakers."""
+        case = wait.case
+        if case.owner and case.waker and case.owner.tid != case.waker.tid:
+            parts = self._doings(case.owner, wait)
+            yield wait.over(parts, case.owner, SEEN, _NAMED)
+        for sleep, why in self._other_wakers(wait):
+            by, also = self._timelines.case(sleep), (self._timelines.id(sleep),)
+            yield self._asked(wait, by, INFERRED, why, also)
 
     def _other_wakers(self, wait: Wait) -> Iterator[tuple[int, str]]:
         """Sleeps whose wakers are asked, too, and why."""
