@@ -197,7 +197,7 @@ DERIVED: dict[str, Callable[[Row], Row]] = {
 }
 
 
-def _groups(row: Row, prefix: str = "") -> Row:
+def _groups(row: Row, prefix: str) -> Row:
     """The ids of a task's or a bio's cgroups, 0 for none; of bpf/lib/cgroups.bt."""
     is_v1 = int(row["io_hierarchy"]) != 0
     v2 = row.get("cgroup", 0 if is_v1 else row["io_cgroup"])
@@ -207,18 +207,22 @@ def _groups(row: Row, prefix: str = "") -> Row:
     }
 
 
-def _complete(row: Row) -> Row:
-    """A flat row, with the fields that follow from others."""
+def _flat(row: Row) -> Row:
+    """The fields of a row and of the rows in it, whose names are all different."""
     flat: Row = {}
     for name, value in row.items():
-        if name == "groups":
-            flat |= _groups(value)
-        elif name == "waker":
-            flat |= value
-            if "waker_groups" in value:  # page_lock has none
-                flat |= _groups(value["waker_groups"], "waker_")
+        if name.endswith("groups"):
+            flat |= _groups(value, name.removesuffix("groups"))
+        elif isinstance(value, dict):
+            flat |= _flat(value)
         else:
-            flat.update(value if isinstance(value, dict) else {name: value})
+            flat[name] = value
+    return flat
+
+
+def _complete(row: Row) -> Row:
+    """A flat row, with the fields that follow from others."""
+    flat = _flat(row)
     derive = DERIVED.get(row["ev"])
     return flat | derive(flat) if derive else flat
 
