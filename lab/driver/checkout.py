@@ -20,10 +20,11 @@ MISTAKE = 2
 def call(name: str, module: str, args: argparse.Namespace) -> int:
     """Call a command; SIGTERM and SIGHUP end it as Ctrl-C does.
 
-    args.python is a Python that has the analysis' libraries, None where there is none.
+    args.python() is a Python that has the analysis' libraries, None where there is
+    none.
     """
     signals.end_in_order()
-    args.python = setup.ready()
+    args.python = setup.ready
     try:
         status: int = importlib.import_module(module).main(args)
     except UserError as error:

@@ -33,15 +33,16 @@ class Mapping:
         """Whether it is of a file that has symbols."""
         return self.inode != 0 and not self.path.startswith("/memfd:")
 
-    def file(self, pid: int) -> Path:
+    def file(self, pid: int, proc: Path | None = None) -> Path:
         """The file itself, wherever its name leads by now."""
-        return PROC / str(pid) / "map_files" / f"{self.start:x}-{self.end:x}"
+        place = (proc or PROC) / str(pid) / "map_files"
+        return place / f"{self.start:x}-{self.end:x}"
 
 
-def read(pid: int) -> list[Mapping]:
+def read(pid: int, proc: Path | None = None) -> list[Mapping]:
     """The mappings of a process that hold code; nothing if it has ended."""
     try:
-        text = (PROC / str(pid) / "maps").read_text(errors="surrogateescape")
+        text = ((proc or PROC) / str(pid) / "maps").read_text(errors="surrogateescape")
     except OSError:
         return []
     rows = (found.groups() for found in map(LINE.fullmatch, text.splitlines()) if found)
@@ -59,18 +60,18 @@ class PerfMap:
     """
 
     def __init__(self, pid: int) -> None:
-        self._path = _perf_map(pid)
+        self._path = perf_map(pid)
         self._stamp: tuple[int, int] | None = None
         self._rows: list[tuple[int, int, str]] = []
 
-    def name(self, address: int) -> str | None:
-        """`NAME+0xoff` of the code at an address."""
+    def function(self, address: int) -> tuple[int, str] | None:
+        """Where the code that an address is in begins, and its name."""
         self._load()
         at = bisect_right(self._rows, address, key=lambda row: row[0]) - 1
         if at < 0:
             return None
         start, size, name = self._rows[at]
-        return f"{name}+0x{address - start:x}" if address < start + size else None
+        return (start, name) if address < start + size else None
 
     def _load(self) -> None:
         """Read it where it has changed since: code is compiled all the time."""
@@ -86,9 +87,9 @@ class PerfMap:
             return
 
 
-def _perf_map(pid: int) -> Path:
+def perf_map(pid: int, proc: Path | None = None) -> Path:
     """Where a process keeps its map: in a container by the number it has there."""
-    home = PROC / str(pid)
+    home = (proc or PROC) / str(pid)
     inner = str(pid)
     try:
         for line in (home / "status").read_text().splitlines():

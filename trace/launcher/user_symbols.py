@@ -94,11 +94,11 @@ class _Table:
         """A frame of code without a file: a JIT compiler's, if it keeps a map."""
         if process.compiled is None:
             process.compiled = PerfMap(process.pid)
-        name = process.compiled.name(at)
-        if name is None:
+        found = process.compiled.function(at)
+        if found is None:
             return None
-        symbol, _, offset = name.rpartition("+")
-        return f"{symbol}+0x{int(offset, 16) + back:x} [JIT]"
+        start, name = found
+        return f"{name}+0x{at + back - start:x} [JIT]"
 
     def _file(self, process: _Process, row: Mapping) -> elf.Elf:
         key = row.device, row.inode, row.path

@@ -7,14 +7,10 @@ server of debug information, has them by that id.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
-from launcher import elf
-from recorder.files import ROOT, text
-
-# `7f01-7f02 r-xp 00000000 08:01 123   /usr/lib/libc.so.6` (proc(5), maps)
-MAPPED = re.compile(r"([0-9a-f]+)-([0-9a-f]+) ..x. \S+ \S+ [1-9]\d*\s+(/.*)")
+from launcher import elf, process_maps
+from recorder.files import ROOT
 
 
 def executed(pid: int, root: Path = ROOT) -> dict[str, Path]:
@@ -23,13 +19,11 @@ def executed(pid: int, root: Path = ROOT) -> dict[str, Path]:
     /proc/PID/map_files leads to it from another mount namespace, and when the file was
     deleted (proc(5)).
     """
-    lines = (text(root / f"proc/{pid}/maps") or "").splitlines()
-    found = [match for line in lines if (match := MAPPED.fullmatch(line))]
-    places = root / f"proc/{pid}/map_files"
+    proc = root / "proc"
     return {
-        match[3].removesuffix(" (deleted)"): places
-        / f"{int(match[1], 16):x}-{int(match[2], 16):x}"
-        for match in found
+        row.path.removesuffix(" (deleted)"): row.file(pid, proc)
+        for row in process_maps.read(pid, proc)
+        if row.inode and row.path.startswith("/")
     }
 
 

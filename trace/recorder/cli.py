@@ -122,14 +122,15 @@ def _default() -> Path:
 
 def _answer(out: Path, args: argparse.Namespace, voice: Voice) -> bool:
     """Print the answer; return False where explaining failed."""
-    told, answered = answering.answer(out, args.python)
+    python = args.python()
+    told, answered = answering.answer(out, python)
     if not answered:
         (out / answering.NAME).write_text(f"{told}\n")
     if voice.silent:
-        return answered or args.python is None
+        return answered or python is None
     if answered:
         print(told, file=sys.stderr if args.tail else sys.stdout, flush=True)
     else:
         voice.say(told)
     voice.say(f"run: {out}" + (", page: report.html in it" if answered else ""))
-    return answered or args.python is None
+    return answered or python is None

@@ -11,12 +11,13 @@ import json
 import os
 import shutil
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from launcher.process_maps import perf_map
 from recorder import cgroups, runtimes
 from recorder.binaries import build_id, executed
 from recorder.files import ROOT, text
@@ -114,10 +115,10 @@ class Tasks(threading.Thread):
         ]
         (folder / "files.json").write_text(json.dumps(files, indent=2) + "\n")
         for pid in self._found:
-            for place in _perf_maps(pid, self._root):
-                with suppress(OSError):
-                    if place.stat().st_size <= MOST_MAP_BYTES:
-                        shutil.copyfile(place, folder / f"perf-{pid}.map")
+            place = perf_map(pid, self._root / "proc")
+            with suppress(OSError):
+                if place.stat().st_size <= MOST_MAP_BYTES:
+                    shutil.copyfile(place, folder / f"perf-{pid}.map")
 
 
 def _version_1(paths: dict[str, str]) -> dict[str, str]:
@@ -129,16 +130,6 @@ def _link(path: Path) -> str | None:
     with suppress(OSError):
         return str(path.readlink()).removesuffix(" (deleted)")
     return None
-
-
-def _perf_maps(pid: int, root: Path) -> Iterator[Path]:
-    """Where a JIT writes the symbols of its code: /tmp/perf-PID.map, by the pid of its
-    own namespace (tools/perf/Documentation/jit-interface.txt)."""
-    status = text(root / f"proc/{pid}/status") or ""
-    for line in status.splitlines():
-        if line.startswith("NSpid:"):
-            own = line.split()[-1]
-            yield root / f"proc/{pid}/root/tmp/perf-{own}.map"
 
 
 def family(pid: int) -> list[int]:
