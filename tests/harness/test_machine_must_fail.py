@@ -137,8 +137,13 @@ def test_output_arrives_whole_before_the_end(machine: Run) -> None:
 def test_the_result_file_tells_machine_from_command(
     machine: Run, tmp_path: Path
 ) -> None:
-    result = tmp_path / "result.json"
-    machine("--result", str(result), "--", "false")
+    """It is shared under a name with colons and commas, like a variant's run."""
+    result = tmp_path / "kafka:xfs,7.2" / "result.json"
+    result.parent.mkdir()
+    (result.parent / "here").touch()
+    share = f"{result.parent}:/mnt/out"
+    command = ["sh", "-c", "test -e /mnt/out/here || exit 2; exit 1"]
+    machine("--result", str(result), "--share", share, "--", *command)
     told = json.loads(result.read_text())
     assert (told["outcome"], told["status"]) == ("ended", 1)
     assert int(told["qemu"].split(".")[0]) >= recipe.load().qemu_minimum

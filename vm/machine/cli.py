@@ -41,8 +41,8 @@ OF_THE_MACHINE = [
 
 
 def share(text: str) -> qemu.Share:
-    """HOSTDIR:GUESTDIR[:ro]."""
-    found = re.fullmatch(r"([^:,]+):(/[^:,\s]*)(:ro)?", text)
+    """HOSTDIR:GUESTDIR[:ro]; HOSTDIR may hold colons, as a run of a variant does."""
+    found = re.fullmatch(r"(.+):(/[^:,\s]*)(:ro)?", text)
     if not found:
         raise argparse.ArgumentTypeError(f"{text!r} is not HOSTDIR:GUESTDIR[:ro]")
     guests = Path(os.path.normpath(found[2]))

@@ -138,14 +138,19 @@ def _channels(machine: Machine) -> list[str]:
     return arguments
 
 
+def _quoted(path: Path) -> str:
+    """A path as the value of a QEMU option, where a comma ends it if not doubled."""
+    return str(path).replace(",", ",,")
+
+
 def _shares(machine: Machine) -> list[str]:
     arguments: list[str] = []
     for i, share in enumerate(machine.shares):
         read_only = ",readonly=on" if share.read_only else ""
         arguments += [
             "-virtfs",
-            f"local,path={share.source},mount_tag=share{i},security_model=none"
-            f",multidevs=remap{read_only}",
+            f"local,path={_quoted(share.source)},mount_tag=share{i}"
+            f",security_model=none,multidevs=remap{read_only}",
         ]
     return arguments
 
