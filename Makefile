@@ -41,9 +41,9 @@ lab: ## make write(2) stall in a throwaway VM and say why (SCENARIO=, KERNEL=, E
 	$(call only,$(OF_LAB))
 	@./writestall lab $(RUNNING) $(OWN) $(FILES)
 
-variants: ## the same for a scenario and all its variants, to one table (SCENARIO=gc-log)
-	$(call only,$(OF_RUN))
-	@./writestall variants $(RUNNING)
+variants: ## the same for a scenario and all its variants, to one table (SCENARIO=gc-log, ROUNDS=)
+	$(call only,$(OF_RUN) ROUNDS)
+	@./writestall variants $(RUNNING) $(call option,ROUNDS,rounds)
 
 compare: ## which file system stalls least on such a disk (PROFILE=, WORKLOAD=, FS=)
 	$(call only,$(OF_COMPARE))

@@ -39,7 +39,7 @@ interval_us = 1_000
 [[variant]]
 name = "higher"
 purpose = "A higher limit."
-cgroup = [{ name = "b", io_max = { wbps = 9_000_000 } }]
+cgroup = [{ name = "b", io_max = { wbps = 9_000_000 }, io_weight = 50 }]
 [variant.expect]
 chain = []
 stalled_writes_min = 0
@@ -65,6 +65,11 @@ def refusal(text: str, instead: str) -> str:
         ),
         ('name = "a"', 'name = "b"', "x.toml: cgroup[1].name: b is used twice"),
         (
+            'name = "a"',
+            'name = "a"\nio_weight = 0',
+            "x.toml: cgroup[0].io_weight: want 1 to 10000, got 0",
+        ),
+        (
             "wbps = 1048576",
             "wbsp = 1048576",
             "x.toml: cgroup[1].io_max.wbsp: want rbps, wbps, riops or wiops",
@@ -87,12 +92,29 @@ def test_a_contradiction_is_one_line(text: str, instead: str, message: str) -> N
 
 def test_a_limit_is_written_as_the_kernel_has_it() -> None:
     scenario = reading.parse(GOOD, "x.toml", "x")
-    assert [cgroups.limit(group) for group in scenario.cgroup] == [
-        "",
-        "wbps=1048576 riops=max",
+    assert [cgroups.limits(group) for group in scenario.cgroup] == [
+        {},
+        {"io.max": "wbps=1048576 riops=max"},
     ]
     changed = variants.chosen(scenario, "higher")
-    assert [cgroups.limit(group) for group in changed.cgroup] == ["wbps=9000000"]
+    assert [cgroups.limits(group) for group in changed.cgroup] == [
+        {"io.max": "wbps=9000000", "io.weight": "50"}
+    ]
+
+
+def test_a_kernel_without_shares_of_the_disk_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario = reading.parse(GOOD, "x.toml", "x")
+    (tmp_path / "cgroup.controllers").write_text("io memory\n")
+    monkeypatch.setattr(cgroups, "CONTROLLERS", tmp_path / "cgroup.controllers")
+    monkeypatch.setattr(cgroups, "CGROUPS", tmp_path)
+    weighed = variants.chosen(scenario, "higher").cgroup
+    (problem,) = cgroups.problems(weighed)
+    assert "io.cost.qos" in problem and "CONFIG_BLK_CGROUP_IOCOST" in problem
+    assert not list(cgroups.problems(scenario.cgroup))
+    (tmp_path / "io.cost.qos").touch()
+    assert not list(cgroups.problems(weighed))
 
 
 def test_a_machine_without_the_controllers_is_refused(

@@ -172,6 +172,22 @@ def main_root(answer: Answer) -> tuple[Root, int, int] | None:
     return None
 
 
+def of_run(answer: Answer) -> dict[str, Any]:
+    """`application` of summary(), or the same fields of a client without a record.
+
+    Its root is that of all stalled calls.
+    """
+    if seen := summary(answer):
+        return dict(seen["application"])
+    root, ns = next(iter(answer.all_roots.items()), (None, 0))
+    return {
+        "program": None,
+        "latency": _ns(answer.latencies),
+        "root": None if root is None else str(root),
+        "root_share": round(ns / answer.stall_ns, 6) if ns else None,
+    }
+
+
 def _application(answer: Answer) -> Application:
     assert answer.application is not None
     return answer.application

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""variants: tabulate the runs of one scenario's variants."""
+"""variants: tabulate the runs of one scenario's variants.
+
+Several runs of a variant make one line: the mean of their values, with the interval of
+statistics.py.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -20,72 +25,88 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A heading, and the function from a row's `application` to its cell."""
+    """A heading, the value that a row has for it, and how that is written."""
 
     name: str
-    cell: Callable[[Row], str]
+    value: Callable[[Row], float | None]
+    write: Callable[[float], str]
 
 
-def _ns(of: str, key: str) -> Callable[[Row], str]:
-    return lambda row: ms((row[of] or {}).get(key))
+def _of(*keys: str) -> Callable[[Row], float | None]:
+    """The value at a path of keys; None where one is missing."""
+
+    def value(row: Row) -> float | None:
+        found: Any = row
+        for key in keys:
+            found = (found or {}).get(key)
+        return None if found is None else float(found)
+
+    return value
 
 
-def _count(of: str) -> Callable[[Row], str]:
-    return lambda row: str((row[of] or {}).get("count", "-"))
+def _ns(name: str, *keys: str) -> Column:
+    return Column(name, _of(*keys), lambda ns: ms(round(ns)))
 
 
-def _stopped_threads(row: Row) -> str:
-    return str((row["longest_pause"] or {}).get("threads", "-"))
+def _count(name: str, *keys: str) -> Column:
+    return Column(name, _of(*keys), lambda count: f"{count:.4g}")
 
 
-def _cause(row: Row) -> str:
-    if row["root"] is None:
-        return "no write of its own stalled"
-    return f"{row['root']} ({percent(row['root_share'])})"
+def _whole(name: str, *keys: str) -> Column:
+    return Column(name, _of(*keys), lambda count: f"{count:.0f}")
 
 
-COLUMNS: dict[str, tuple[Column, ...]] = {
+COLUMNS: dict[str | None, tuple[Column, ...]] = {
     SAFEPOINT: (
-        Column("pauses", _count("pause")),
-        Column("p50", _ns("pause", "p50_ns")),
-        Column("max", _ns("pause", "max_ns")),
-        Column("most logging", lambda row: ms(row["longest_logging_ns"])),
-        Column("threads", _stopped_threads),
-        Column("slowest write", _ns("write", "max_ns")),
-        Column("work p99.9", _ns("latency", "p999_ns")),
+        _whole("pauses", "pause", "count"),
+        _ns("p50", "pause", "p50_ns"),
+        _ns("max", "pause", "max_ns"),
+        _ns("most logging", "longest_logging_ns"),
+        _whole("threads", "longest_pause", "threads"),
+        _ns("slowest write", "write", "max_ns"),
+        _ns("work p99.9", "latency", "p999_ns"),
     ),
     BROKER: (
-        Column("requests", _count("latency")),
-        Column("p50", _ns("latency", "p50_ns")),
-        Column("p99", _ns("latency", "p99_ns")),
-        Column("max", _ns("latency", "max_ns")),
-        Column("write p99.9", _ns("write", "p999_ns")),
-        Column("slowest write", _ns("write", "max_ns")),
+        _whole("requests", "latency", "count"),
+        _ns("p50", "latency", "p50_ns"),
+        _ns("p99", "latency", "p99_ns"),
+        _ns("max", "latency", "max_ns"),
+        _ns("write p99.9", "write", "p999_ns"),
+        _ns("slowest write", "write", "max_ns"),
     ),
 }
-LAST = Column("its writes waited for", _cause)
+# Of any other client; "stalled" is of all tasks on the disk.
+CLIENT = (
+    _whole("calls", "latency", "count"),
+    _ns("p50", "latency", "p50_ns"),
+    _ns("p99", "latency", "p99_ns"),
+    _ns("max", "latency", "max_ns"),
+    _count("stalled", "stalls"),
+    _ns("in sum", "stall_ns"),
+)
+OWN_CAUSE, ANY_CAUSE = "its writes waited for", "they waited for"
+NOTHING = {OWN_CAUSE: "no write of its own stalled", ANY_CAUSE: "nothing stalled"}
 
 
 def rows(folder: Path, engine: str | None = None) -> list[Row]:
     """List the runs below a folder by their start.
 
-    A row has the run's `application` (docs/run-directory.md), `variant`, `run` (its
-    folder's name), `status`, `kernel` and `filesystem`. Raise WritestallError if there
-    is no run of an application.
+    A row has the run's `application` (docs/run-directory.md) or, without one, `latency`
+    of its measured client; `stalls` and `stall_ns` of all tasks, `root`, `root_share`,
+    `variant`, `run` (its folder's name), `status`, `kernel` and `filesystem`. Raise
+    WritestallError if there is no run.
     """
     paths = sorted(path.parent for path in folder.glob("*/manifest.json"))
-    found = [row for path in paths if (row := _row(path, engine))]
-    if not found:
-        raise WritestallError(f"{folder}: no run of an application below it")
-    return sorted(found, key=lambda row: row["began_ns"])
+    if not paths:
+        raise WritestallError(f"{folder}: no run below it")
+    return sorted(
+        (_row(path, engine) for path in paths), key=lambda row: row["began_ns"]
+    )
 
 
-def _row(path: Path, engine: str | None) -> Row | None:
+def _row(path: Path, engine: str | None) -> Row:
     run = run_directory.open_run(path)
     answer = answers.answer(run, engine)
-    seen = clients.summary(answer)
-    if not seen:
-        return None
     return {
         "variant": run.get("scenario", "variant") or PLAIN,
         "run": path.name,
@@ -94,7 +115,9 @@ def _row(path: Path, engine: str | None) -> Row | None:
         "kernel": run.get("kernel"),
         "filesystem": run.get("filesystem", "type"),
         "lost_events": answer.stream.lost_events,
-        **seen["application"],
+        "stalls": len(answer.writes),
+        "stall_ns": answer.stall_ns,
+        **clients.of_run(answer),
     }
 
 
@@ -110,17 +133,50 @@ def lines(found: list[Row]) -> Iterator[str]:
 
 
 def _cells(found: list[Row]) -> Iterator[list[str]]:
-    """Yield the headings, and the cells of each row."""
-    columns = (*COLUMNS[found[0]["program"]], LAST)
-    yield ["variant", *(column.name for column in columns)]
-    for row in found:
-        if row["program"] == found[0]["program"]:
-            name = row["variant"] + _caveats(row)
-            yield [name, *(column.cell(row) for column in columns)]
+    """Yield the headings, and the cells of each variant, in order of its first run."""
+    program = found[0]["program"]
+    columns = COLUMNS.get(program, CLIENT)
+    cause = OWN_CAUSE if program in COLUMNS else ANY_CAUSE
+    yield ["variant", *(column.name for column in columns), cause]
+    order = list(dict.fromkeys(row["variant"] for row in found))
+    same = [row for row in found if row["program"] == program]
+    by_variant = sorted(same, key=lambda row: order.index(row["variant"]))
+    for name, of_variant in groupby(by_variant, key=lambda row: row["variant"]):
+        runs = list(of_variant)
+        cells = (_cell(column, runs) for column in columns)
+        yield [str(name) + _caveats(runs), *cells, _cause(runs, NOTHING[cause])]
 
 
-def _caveats(row: Row) -> str:
-    """The status of an incomplete run, and lost events."""
-    caveats = [] if row["status"] == "complete" else [str(row["status"])]
-    caveats += [f"{row['lost_events']} events lost"] if row["lost_events"] else []
+def _cell(column: Column, runs: Sequence[Row]) -> str:
+    """A single run's value, or the mean of several and its interval."""
+    values = [value for row in runs if (value := column.value(row)) is not None]
+    if not values:
+        return "-"
+    if len(values) == 1:
+        return column.write(values[0])
+    import numpy as np
+
+    from writestall.compare import statistics
+
+    sums = np.array([[value, 1.0] for value in values])
+    mean = statistics.estimate(sums, statistics.ratio)
+    low, high = (column.write(end or 0.0) for end in (mean.low, mean.high))
+    return f"{column.write(mean.value)} ({low.removesuffix(' ms')} to {high})"
+
+
+def _cause(runs: Sequence[Row], nothing: str) -> str:
+    """The root of the run that stalled most, with the share that it has there."""
+    worst = max(runs, key=lambda row: row["stall_ns"] * (row["root"] is not None))
+    if worst["root"] is None:
+        return nothing
+    return f"{worst['root']} ({percent(worst['root_share'])})"
+
+
+def _caveats(runs: Sequence[Row]) -> str:
+    """How many runs, the status of incomplete ones, and lost events."""
+    caveats = [f"{len(runs)} runs"] if len(runs) > 1 else []
+    odd = (str(row["status"]) for row in runs if row["status"] != "complete")
+    caveats += dict.fromkeys(odd)
+    lost = sum(row["lost_events"] for row in runs)
+    caveats += [f"{lost} events lost"] if lost else []
     return f" ({', '.join(caveats)})" if caveats else ""

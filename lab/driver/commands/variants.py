@@ -21,20 +21,35 @@ STAGES = (
 ENGINES = ("stap", "bpftrace", "both")
 LIMIT_EACH_S = 240
 LATEST, TABLE = "latest-variants", "variants.txt"
+MOST_ROUNDS = 999  # repro/each
+
+
+def _rounds(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_ROUNDS:
+        why = f"{text!r} is no number of rounds: write 1 to {MOST_ROUNDS}"
+        raise argparse.ArgumentTypeError(why)
+    return int(text)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a run."""
+    """Add the options of a run, and how often each is run."""
     runs.arguments(parser, "gc-log", ENGINES)
+    what = "of each variant; several give intervals (1)"
+    parser.add_argument("--rounds", type=_rounds, default=1, metavar="N", help=what)
 
 
 def _run_all(
-    log: StageLog, request: Request, names: list[str], folder: Path, built: str
+    log: StageLog,
+    request: Request,
+    rounds: int,
+    names: list[str],
+    folder: Path,
+    built: str,
 ) -> None:
     """Run all in one machine, one after another."""
-    inside = ["repro/each", f"/mnt/out/{folder.name}", *names, "--"]
+    inside = ["repro/each", f"/mnt/out/{folder.name}", str(rounds), *names, "--"]
     inside += request.run_arguments
-    limit_s = runs.RUN_LIMIT_S + LIMIT_EACH_S * len(names)
+    limit_s = runs.RUN_LIMIT_S + LIMIT_EACH_S * rounds * len(names)
     try:
         log.run(runs.run_command(request, folder, built, inside, limit_s))
     finally:
@@ -75,7 +90,7 @@ def main(args: argparse.Namespace) -> int:
             name.replace(request.scenario, in_guest.scenario, 1) for name in listed
         ]
         with progress.stage() as log:
-            _run_all(log, request, names, folder, built)
+            _run_all(log, request, args.rounds, names, folder, built)
         with progress.stage() as log:
             log.note = _explain_all(log, python, folder)
     except StageError as failed:

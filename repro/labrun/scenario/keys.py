@@ -128,6 +128,12 @@ class Cgroup:
         pattern="[rw](bps|iops)",
         pattern_help="rbps, wbps, riops or wiops",
     )
+    io_weight: int | None = key(
+        "its share of a busy disk, as blk-iocost deals it out; 100 where not given",
+        None,
+        minimum=1,
+        maximum=10_000,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

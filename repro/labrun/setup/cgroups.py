@@ -18,7 +18,11 @@ from labrun.setup.memory import CGROUPS, CONTROLLERS
 from labrun.steps import Run
 
 NEEDED = ("io", "memory")
-ALL = "rbps=max wbps=max riops=max wiops=max"
+# Switches blk-iocost on for a disk, which deals it out by io.weight
+# (block/blk-iocost.c, ioc_qos_write() and ioc_weight_write()).
+COST = "io.cost.qos"
+# Files of a cgroup that limit it on one disk, and what ends that.
+ENDED = {"io.max": "rbps=max wbps=max riops=max wiops=max", "io.weight": "default"}
 GroupOf = Callable[[str | None], Path | None]
 
 
@@ -31,11 +35,20 @@ def problems(groups: Sequence[Cgroup]) -> Iterator[str]:
                 f"no cgroup v2 with the controller {name} at {CGROUPS};"
                 f" mount -t cgroup2 cgroup2 {CGROUPS}"
             )
+    if _weighed(groups) and there and not (CGROUPS / COST).exists():
+        yield f"no {CGROUPS / COST}; io_weight wants CONFIG_BLK_CGROUP_IOCOST"
 
 
-def limit(group: Cgroup) -> str:
-    """Return a cgroup's limits as io.max has them, without the disk."""
-    return " ".join(f"{name}={value}" for name, value in group.io_max.items())
+def limits(group: Cgroup) -> dict[str, str]:
+    """Return what a cgroup's files are to hold, without the disk."""
+    maximum = " ".join(f"{name}={value}" for name, value in group.io_max.items())
+    weight = str(group.io_weight or "")
+    both = {"io.max": maximum, "io.weight": weight}
+    return {name: text for name, text in both.items() if text}
+
+
+def _weighed(groups: Sequence[Cgroup]) -> bool:
+    return any(group.io_weight for group in groups)
 
 
 def commands(groups: Sequence[Cgroup], disk: str) -> Iterator[list[str]]:
@@ -45,12 +58,13 @@ def commands(groups: Sequence[Cgroup], disk: str) -> Iterator[list[str]]:
         yield ["mkdir", "-p", str(folder)]
         for name in NEEDED:
             yield ["sh", "-c", f"echo +{name} >{folder}/cgroup.subtree_control"]
+    number = f"$(lsblk --noheadings --nodeps --output MAJ:MIN {disk})"
+    if _weighed(groups):
+        yield ["sh", "-c", f'echo "{number} enable=1" >{CGROUPS / COST}']
     for group in groups:
         yield ["mkdir", str(top / group.name)]
-        if group.io_max:
-            number = f"$(lsblk --noheadings --nodeps --output MAJ:MIN {disk})"
-            text = f'echo "{number} {limit(group)}" >{top / group.name}/io.max'
-            yield ["sh", "-c", text]
+        for name, text in limits(group).items():
+            yield ["sh", "-c", f'echo "{number} {text}" >{top / group.name / name}']
 
 
 @contextmanager
@@ -66,9 +80,11 @@ def grouped(run: Run, groups: Sequence[Cgroup], disk: Disk) -> Iterator[GroupOf]
             for folder in (CGROUPS, top):
                 folder.mkdir(exist_ok=True)
                 _switch(folder, "+", NEEDED)
+            if _weighed(groups):
+                (CGROUPS / COST).write_text(f"{disk.dev} enable=1")
             for group in groups:
                 _make(top / group.name, group, disk)
-            told = [f"{group.name} {limit(group)}".strip() for group in groups]
+            told = [" ".join([group.name, *_told(group)]) for group in groups]
             step.detail = ", ".join(told)
             run.manifest["cgroups"] = [_noted(top, group) for group in groups]
         yield lambda name: top / name if name else None
@@ -80,12 +96,20 @@ def grouped(run: Run, groups: Sequence[Cgroup], disk: Disk) -> Iterator[GroupOf]
                 _remove(top / group.name, group, disk)
             if top.is_dir():
                 top.rmdir()
+            if _weighed(groups):
+                (CGROUPS / COST).write_text(f"{disk.dev} enable=0")
             _switch(CGROUPS, "-", [name for name in NEEDED if name not in before])
+
+
+def _told(group: Cgroup) -> Iterator[str]:
+    for name, text in limits(group).items():
+        yield text if name == "io.max" else f"{name}={text}"
 
 
 def _noted(top: Path, group: Cgroup) -> dict[str, object]:
     path = f"/{(top / group.name).relative_to(CGROUPS)}"
-    return {"name": group.name, "path": path, "io_max": dict(group.io_max)}
+    limited = {"io_max": dict(group.io_max), "io_weight": group.io_weight}
+    return {"name": group.name, "path": path, **limited}
 
 
 def _switch(folder: Path, sign: str, names: Sequence[str]) -> None:
@@ -97,14 +121,14 @@ def _switch(folder: Path, sign: str, names: Sequence[str]) -> None:
 
 def _make(folder: Path, group: Cgroup, disk: Disk) -> None:
     folder.mkdir()
-    if group.io_max:
-        (folder / "io.max").write_text(f"{disk.dev} {limit(group)}")
+    for name, text in limits(group).items():
+        (folder / name).write_text(f"{disk.dev} {text}")
 
 
 def _remove(folder: Path, group: Cgroup, disk: Disk) -> None:
-    """Remove a cgroup; what it wrote last goes down without its limit."""
+    """Remove a cgroup; what it wrote last goes down without its limits."""
     if not folder.is_dir():
         return
-    if group.io_max:
-        (folder / "io.max").write_text(f"{disk.dev} {ALL}")
+    for name in limits(group):
+        (folder / name).write_text(f"{disk.dev} {ENDED[name]}")
     folder.rmdir()

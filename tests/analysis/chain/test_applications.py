@@ -312,11 +312,28 @@ def test_variants_stand_in_one_table(tmp_path: Path, capsys: Capture) -> None:
 
 
 def test_variants_of_nothing(tmp_path: Path, capsys: Capture) -> None:
-    """A folder without runs, or with latwriter's alone, is bad input."""
-    build.run_dir(tmp_path / "runs/x", build.cascade())
-    for folder in (tmp_path, tmp_path / "runs"):
-        assert main(["compare-variants", str(folder)]) == 2
-        assert "no run of an application below it" in capsys.readouterr().err
+    """A folder without runs is bad input."""
+    assert main(["compare-variants", str(tmp_path)]) == 2
+    assert "no run below it" in capsys.readouterr().err
+
+
+def test_rounds_of_a_client_without_a_record_are_one_line(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """Their means, with intervals; a run in which nothing stalled is one too."""
+    runs = (("plain", True), ("cap", False), ("cap", False), ("plain", True))
+    for number, (variant, stalled) in enumerate(runs):
+        scenario = {"name": "x"}
+        scenario |= {"variant": variant} if variant != "plain" else {}
+        events = build.cascade() if stalled else build.Events().end()
+        clock = {"monotonic_ns": number, "realtime_ns": 0}
+        more: dict[str, Any] = {"scenario": scenario, "clock": clock}
+        build.run_dir(tmp_path / f"runs/{number}", events, status="complete", **more)
+    assert main(["compare-variants", str(tmp_path / "runs")]) == 0
+    head, plain, cap = capsys.readouterr().out.splitlines()
+    assert head.split()[-3:] == ["they", "waited", "for"] and "stalled" in head
+    assert plain.startswith("plain (2 runs)") and "1 (1 to 1)" in plain
+    assert cap.startswith("cap (2 runs)") and cap.endswith("nothing stalled")
 
 
 def test_stalls_of_another_disk_alone_are_none_of_the_runs(
