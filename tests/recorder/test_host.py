@@ -175,6 +175,23 @@ def test_the_files_of_this_process_are_found() -> None:
     assert all(place.exists() for place in found.values())
 
 
+def test_containers_of_all_cgroups_of_the_events_are_noted(tmp_path: Path) -> None:
+    """The one that holds a lock need not be the one that called."""
+    id, root, run = "a1" * 32, tmp_path / "root", tmp_path / "run"
+    state = root / f"var/lib/docker/containers/{id}"
+    state.mkdir(parents=True)
+    (state / "config.v2.json").write_text('{"Name":"/backup"}')
+    (run / "events").mkdir(parents=True)
+    paths = (f"/system.slice/docker-{id}.scope", "/", f"/docker/{id}")
+    lines = [f'{{"ev":"cgroup","id":7,"path":"{path}"}}\n' for path in paths]
+    (run / "events/stap.jsonl").write_text("".join(lines * 2))
+    noting = tasks.Tasks(run, [], root)
+    noting.start()
+    noting.end()
+    told = {"runtime": "docker", "id": id, "pod": "", "name": "backup"}
+    assert noting.containers() == [{"path": path} | told for path in paths[::2]]
+
+
 def test_callers_are_noted_once_and_their_perf_maps_kept(tmp_path: Path) -> None:
     """The events name a process that is there, one that is gone, and broken lines."""
     (tmp_path / "events").mkdir()

@@ -93,6 +93,7 @@ def _described(options: argparse.Namespace) -> dict[str, Any]:
         "filesystems": filesystems.describe(),
         "sysctl": host.writeback(),
         "tasks": [],
+        "containers": [],
         "tracers": [],
         "writer": None,
         "window": None,
@@ -159,6 +160,7 @@ def _noting(run: Run, chosen: list[int]) -> Iterator[None]:
     finally:
         with run.undo("tasks") as step:
             run.manifest["tasks"] = tasks.end()
+            run.manifest["containers"] = tasks.containers()
             step.detail = f"{len(run.manifest['tasks'])} tasks"
 
 

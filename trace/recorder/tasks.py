@@ -27,7 +27,7 @@ PERIOD_S = 1.0
 PATIENCE_S = 5.0  # for what the thread is at when the recording ends
 MOST_TASKS = 1000
 MOST_MAP_BYTES = 64 << 20
-OF_A_CALL = b'"ev":"write"'
+OF_A_CALL, OF_A_CGROUP = b'"ev":"write"', b'"ev":"cgroup"'
 SYMBOLS = "symbols"
 
 
@@ -45,6 +45,7 @@ class Tasks(threading.Thread):
         self._read: dict[Path, int] = {}  # how much of each file of events
         self._ending = threading.Event()
         self._found: dict[int, dict[str, Any]] = {}
+        self._containers: dict[str, dict[str, str]] = {}
         self._build_ids: dict[str, str | None] = {}
 
     def run(self) -> None:
@@ -61,11 +62,18 @@ class Tasks(threading.Thread):
         self.join(PATIENCE_S)
         return list(self._found.copy().values())
 
+    def containers(self) -> list[dict[str, str]]:
+        """The manifest's `containers`: of all cgroups of the events, by path."""
+        found = self._containers.copy()
+        return [{"path": path} | container for path, container in found.items()]
+
     def _follow(self) -> None:
         for path in sorted((self._folder / "events").glob("*.jsonl")):
             for line in self._new_lines(path):
                 if OF_A_CALL in line:
                     self._note_caller(line)
+                elif OF_A_CGROUP in line:
+                    self._note_cgroup(line)
 
     def _new_lines(self, path: Path) -> list[bytes]:
         with path.open("rb") as file:
@@ -81,6 +89,14 @@ class Tasks(threading.Thread):
             if isinstance(pid, int) and len(self._found) < MOST_TASKS:
                 self._note(pid)
 
+    def _note_cgroup(self, line: bytes) -> None:
+        with suppress(ValueError, AttributeError):
+            path = json.loads(line).get("path")
+            if not isinstance(path, str) or len(self._containers) >= MOST_TASKS:
+                return
+            if container := self._container([path]):
+                self._containers[path] = container
+
     def _note(self, pid: int) -> None:
         comm = text(self._root / f"proc/{pid}/comm")
         if comm is None or self._found.get(pid, {}).get("comm") == comm:
@@ -92,16 +108,18 @@ class Tasks(threading.Thread):
             "exe": _link(self._root / f"proc/{pid}/exe"),
             "cgroup": paths.get("", ""),
             "cgroup_v1": _version_1(paths),
-            "container": self._container(paths),
+            "container": self._container(
+                (paths.get("", ""), *_version_1(paths).values())
+            ),
             "limits": self._limits.of(paths),
         }
         for path, place in executed(pid, self._root).items():
             if path not in self._build_ids:
                 self._build_ids[path] = build_id(place)
 
-    def _container(self, paths: dict[str, str]) -> dict[str, str] | None:
-        """The first that a path tells: version 2's is asked first."""
-        for path in (paths.get("", ""), *_version_1(paths).values()):
+    def _container(self, paths: Iterable[str]) -> dict[str, str] | None:
+        """The first that a path tells."""
+        for path in paths:
             if found := container_of(path):
                 return asdict(runtimes.named(found, self._root))
         return None

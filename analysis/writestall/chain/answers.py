@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar, cast, overload
 
+from writestall.chain.cgroups import Labels
 from writestall.chain.collect import C, Chains, Collector, Question, Source, collect
 from writestall.chain.explainer import Explainer
 from writestall.chain.parts import Chain, Part
@@ -67,6 +68,11 @@ class Answer:
         app = self.application
         name = app.complaints.names.get(tid, "") if app else ""
         return name if name.startswith(comm) else comm
+
+    @cached_property
+    def labels(self) -> Labels:
+        """How its cgroups are named."""
+        return Labels(self.run)
 
     @cached_property
     def chains(self) -> Chains:

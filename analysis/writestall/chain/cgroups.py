@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import UNSET, UnsetType
 
-from writestall.common.containers import container_of
+from writestall.common.containers import Container, container_of
+from writestall.common.units import printable
 from writestall.events.contract import Block
+from writestall.events.run_directory import RunDir
 
 ROOT = "/"
 
@@ -43,8 +45,33 @@ class Cgroups:
         return None if id is None else self._paths.get((version, id), f"id {id}")
 
 
+class Labels:
+    """How people name the cgroups of a run.
+
+    By the names of containers and pods that `record` found in the runtimes' files, else
+    by what a path tells.
+    """
+
+    def __init__(self, run: RunDir) -> None:
+        rows = run.get("containers")
+        self._known = dict(filter(None, map(_named, rows if rows else ())))
+
+    def of(self, path: str) -> str:
+        """Its container and pod, its unit, else itself."""
+        return self._known.get(path) or label(path)
+
+
+def _named(row: object) -> tuple[str, str] | None:
+    """A row of the manifest's `containers`: a path, and its label; None for none."""
+    if not isinstance(row, dict):
+        return None
+    told = {key: str(row.get(key, "")) for key in ("runtime", "id", "pod", "name")}
+    shown = printable(str(Container(**told)))
+    return (row["path"], shown) if shown and "path" in row else None
+
+
 def label(path: str) -> str:
-    """How people name a cgroup: its container and pod, its unit, else itself."""
+    """What a path tells: its container and pod, its unit, else itself."""
     if not path:
         return "a cgroup"
     container = container_of(path)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from writestall.chain.cgroups import ROOT, Cgroups, label
+from writestall.chain.cgroups import ROOT, Cgroups, Labels
 from writestall.common.units import percent
 from writestall.events.contract import Commit, Handles
 from writestall.events.stream import Stream
@@ -20,8 +20,9 @@ MOST_NAMES = 3
 class Authors:
     """The handles of one tracer's stream."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: Stream, labels: Labels) -> None:
         self._cgroups = Cgroups(stream.cgroups)
+        self._labels = labels
         self.handles = stream.handles
 
     def of(self, commit: Commit) -> str:
@@ -43,21 +44,20 @@ class Authors:
         whole = sum(blocks for blocks, _ in sums.values()) or 1
         largest = sorted(sums.items(), key=lambda row: row[1], reverse=True)
         told = [
-            f"{_name(path)} {percent(blocks, whole)}"
+            f"{self._name(path)} {percent(blocks, whole)}"
             f" ({blocks} blocks, {handles} handles)"
             for path, (blocks, handles) in largest[:MOST_NAMES]
         ]
         more = len(largest) - len(told)
         return ", ".join(told + ([f"{more} more"] if more else []))
 
+    def _name(self, path: str) -> str:
+        return "the root cgroup" if path in ("", ROOT) else self._labels.of(path)
 
-def line(stream: Stream, dev: str | None) -> Iterator[str]:
+
+def line(stream: Stream, labels: Labels, dev: str | None) -> Iterator[str]:
     """Yield who filled the transactions of a device; nothing where no event tells."""
     rows = [row for row in stream.handles if dev is None or row.dev == dev]
-    words = Authors(stream).words(rows)
+    words = Authors(stream, labels).words(rows)
     if words:
         yield f"transactions were filled by {words}"
-
-
-def _name(path: str) -> str:
-    return "the root cgroup" if path in ("", ROOT) else label(path)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from writestall.chain.answers import Answer
-from writestall.chain.cgroups import crosses, label
+from writestall.chain.cgroups import crosses
 from writestall.chain.merge import unqueued
 from writestall.chain.parts import INFERRED, WAIT, Chain, Part, Task
 from writestall.classify import classes as c
@@ -54,7 +54,7 @@ def draw(
             named[task.tid] = "sleeps of", _name(task)
         else:
             role = _ROLES[c.WRITER if task.tid in callers else task.role]
-            named[task.tid] = role, _name(task) + _place(task, tasks[0])
+            named[task.tid] = role, _name(task) + _place(answer, task, tasks[0])
     for row in shown:
         if isinstance(row.below, str):
             named[row.below] = "limit" if row.part.cap else "disk", row.below
@@ -131,11 +131,11 @@ def _name(task: Task) -> str:
     return f"{task.comm}/{task.tid}"
 
 
-def _place(task: Task, caller: Task) -> str:
+def _place(answer: Answer, task: Task, caller: Task) -> str:
     """The cgroup of a task, where it is not that of the one that called."""
     if not crosses(task.cgroup, caller.cgroup):
         return ""
-    return f" in {label(str(task.cgroup))}"
+    return f" in {answer.labels.of(str(task.cgroup))}"
 
 
 def _draw_calls(picture: Timeline, chains: Iterable[Chain]) -> None:

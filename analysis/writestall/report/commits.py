@@ -60,7 +60,7 @@ class Commits:
 def commits(answer: Answer, start_ns: int, gaps: list[str]) -> Commits | None:
     """Draw the picture; None without commit events. Read errors are added to `gaps`."""
     streams = journals(answer, gaps)
-    authors = [Authors(stream) for stream in streams if stream.handles]
+    authors = [Authors(stream, answer.labels) for stream in streams if stream.handles]
     commits = (commit for stream in streams for commit in stream.commits)
     found = sorted(commits, key=lambda row: row.t_ns)
     dev = answer.run.get("device", "dev")

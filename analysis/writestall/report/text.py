@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from msgspec import UNSET
 
 from writestall.chain.answers import Answer, Convoy
-from writestall.chain.cgroups import crosses, label
+from writestall.chain.cgroups import crosses
 from writestall.chain.collect import Chains
 from writestall.chain.merge import merged, unqueued
 from writestall.chain.parts import INFERRED, WAIT, Chain, Part, Task
@@ -45,7 +45,7 @@ def report(
     yield from others_line(answer)
     yield from requests_line(answer)
     for stream in journals(answer, []):
-        yield from authors.line(stream, answer.run.get("device", "dev"))
+        yield from authors.line(stream, answer.labels, answer.run.get("device", "dev"))
     yield from (f"note: {note}" for note in answer.notes)
     groups: Sequence[Convoy] = answer.convoys
     if only is not None:
@@ -181,7 +181,11 @@ def chain_lines(answer: Answer, convoy: Convoy) -> Iterator[str]:
     size = f" {write.bytes} B" if write.bytes is not None else ""
     head = f"{write.name} {write.path or '?'}{size} took {_amount(total, unit_ns)}"
     parts = merged(unqueued(part) for part in chain.parts)
-    place = f" in {label(str(chain.task.cgroup))}" if _crosses(chain, parts) else ""
+    place = (
+        f" in {answer.labels.of(str(chain.task.cgroup))}"
+        if _crosses(chain, parts)
+        else ""
+    )
     yield f"{head:<{LEFT_COLUMN}}  {_name(answer, chain.task)}{place}"
     yield from _Tree(answer, chain, unit_ns).lines(parts, total, of=write.tid)
     root, ns = main_root(answer.roots([chain]))
@@ -272,7 +276,9 @@ def _right(answer: Answer, part: Part, of: int) -> str:
     guess = " (inferred)" if part.link == INFERRED else ""
     if part.holder:
         queue = f", {part.queue} in the queue before" if part.queue else ""
-        return f"held by {_name(answer, part.holder)}{_place(part)}{queue}{guess}"
+        return (
+            f"held by {_name(answer, part.holder)}{_place(answer, part)}{queue}{guess}"
+        )
     if part.owner and part.owner.tid and not part.parts:
         return f"submitted by {_name(answer, part.owner)}{guess}"
     if part.kind == WAIT and not part.parts and part.task.tid != of:
@@ -280,12 +286,12 @@ def _right(answer: Answer, part: Part, of: int) -> str:
     return guess.strip()
 
 
-def _place(part: Part) -> str:
+def _place(answer: Answer, part: Part) -> str:
     """The cgroup of a holder, where it is not that of the task that waits."""
     holder = part.holder
     if holder is None or not crosses(holder.cgroup, part.task.cgroup):
         return ""
-    return f" in {label(str(holder.cgroup))}"
+    return f" in {answer.labels.of(str(holder.cgroup))}"
 
 
 def _name(answer: Answer, task: Task) -> str:

@@ -96,6 +96,17 @@ def test_the_text_names_both_cgroups(tmp_path: Path) -> None:
     assert "waiting for the I/O of cgroup b, capped at 2 MiB/s by io.max." in text
 
 
+def test_names_that_a_runtime_told_are_used(tmp_path: Path) -> None:
+    """They come from another host's files: what a terminal would obey is escaped."""
+    told = {"runtime": "containerd", "id": "a" * 64, "pod": "shop-0", "name": "db\x1b"}
+    events = throttled(begun(), 300)
+    containers = [{"path": A} | told, {"name": "no path"}, "no row"]
+    answered = found(tmp_path, events, cgroups=LIMITS, containers=containers)
+    text = "\n".join(report(answered, 3))
+    assert "latwriter/300 in db\\x1b in pod shop-0" in text
+    assert "of cgroup b, capped" in text
+
+
 def held(holder: int) -> Events:
     """A write of a task in A that waits for a page of a task in another cgroup."""
     events = begun()

@@ -106,6 +106,12 @@ PUBLIC_VALUES = frozenset(
     on off auto""".split()
 )
 DEVICE: Table = {"name": _device, "dev": _device, "size_bytes": _number}
+CONTAINER: Table = {
+    "runtime": _keep,
+    "id": lambda value, names: names.id(value) if value else "",
+    "pod": _word,
+    "name": _word,
+}
 MANIFEST: Table = {
     **dict.fromkeys(("format", "status", "kernel", "arch"), _keep),
     "reason": _reason,
@@ -143,14 +149,10 @@ MANIFEST: Table = {
         "exe": _of_text(Names.file),
         "cgroup": _cgroup,
         "cgroup_v1": _version_1,
-        "container": {
-            "runtime": _keep,
-            "id": lambda value, names: names.id(value) if value else "",
-            "pod": _word,
-            "name": _word,
-        },
+        "container": CONTAINER,
         "limits": _limits,
     },
+    "containers": {"path": _cgroup, **CONTAINER},
     "tracers": {
         **dict.fromkeys(("engine", "version", "script"), _keep),
         **dict.fromkeys(("exit_status", "events", "lost"), _number),
