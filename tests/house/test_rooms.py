@@ -13,7 +13,7 @@ from support import PROJECT, imports
 PACKAGES = {
     "analysis/writestall": """
         common events classify chain verdict log export whatif pictures report compare
-        cli
+        cli course
     """.split(),
     "repro/labrun": "scenario comparison setup injectors workloads run crash".split(),
 }

@@ -94,6 +94,15 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             "compare",
         ),
     ),
+    "Learn it": (
+        Command(
+            "course",
+            "start, answer and grade the labs of docs/course",
+            "course start 1 --seed anna --recorded",
+            "writestall.course.command",
+            (),
+        ),
+    ),
     "Trace a host": (
         Command(
             "record",

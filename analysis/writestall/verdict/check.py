@@ -180,13 +180,19 @@ def check(answer: Answer) -> Verdict:
     """Compare an answer with the run's `truth.jsonl`, or the log of blk-throttle where
     nothing was injected; raise if there is none.
     """
-    log = answer.run.get("throttle_log")
-    if isinstance(log, str) and not answer.run.get("injector"):
-        verdict = _check_caps(answer, answer.run.path / log)
+    if log := limits_log(answer.run):
+        verdict = _check_caps(answer, log)
     else:
         verdict = _check_delays(answer, answer.run.path / RECORD)
     verdict.gaps += gaps(answer.stream)
     return verdict
+
+
+def limits_log(run: RunDir) -> Path | None:
+    """The log of blk-throttle, where nothing was injected and it is the record."""
+    log = run.get("throttle_log")
+    judged_by = isinstance(log, str) and not run.get("injector")
+    return run.path / log if judged_by else None
 
 
 def _check_delays(answer: Answer, path: Path) -> Verdict:

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""checkout: where the checkout has its scenarios and recorded runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import writestall
+from writestall.common.errors import WritestallError
+
+PACKAGE = Path(writestall.__file__).resolve().parent
+# Where runs are kept that were recorded.
+_RECORDED = ("docs/course/runs", "tests/data/runs", "tests/data/scenarios")
+
+
+def root() -> Path:
+    """The checkout; raise where the package is installed without one."""
+    folder = PACKAGE.parents[1]
+    if not (folder / "repro/scenarios").is_dir():
+        raise WritestallError(
+            "course: needs a checkout of writestall; git clone it and run"
+            " ./writestall course there"
+        )
+    return folder
+
+
+def program() -> Path:
+    """The program of the checkout."""
+    return root() / "writestall"
+
+
+def scenario(name: str) -> Path:
+    """A scenario's file."""
+    return root() / "repro/scenarios" / f"{name}.toml"
+
+
+def recorded(name: str) -> Path:
+    """A run that was recorded."""
+    found = next((place for place in _places(name) if place.is_dir()), None)
+    if found is None:
+        raise WritestallError(f"{name}: no such recorded run in {', '.join(_RECORDED)}")
+    return found
+
+
+def _places(name: str) -> Iterator[Path]:
+    yield PACKAGE / name
+    yield from (root() / folder / name for folder in _RECORDED)

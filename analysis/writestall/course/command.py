@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""command: `writestall course`: start a lab, answer it, reset it, grade a class."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from writestall.cli import options
+from writestall.cli.parser import positive
+from writestall.common.errors import WritestallError
+
+if TYPE_CHECKING:
+    from writestall.course.tables import Lab
+    from writestall.course.work import Question
+
+Add = Callable[..., argparse.ArgumentParser]
+ASKED = {
+    "--holder": "who held what that call itself waited for longest: a task as explain"
+    " prints it, or none",
+    "--root": "what the chain ends with: whose I/O was slow",
+}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the words that may follow."""
+    words = parser.add_subparsers(dest="word", metavar="WORD", required=True)
+
+    def add(name: str, what: str, example: str) -> argparse.ArgumentParser:
+        text = f"{what[0].upper()}{what[1:]}."
+        epilog = f"example: writestall course {name} {example}".rstrip()
+        made: argparse.ArgumentParser = words.add_parser(
+            name, help=what, description=text, epilog=epilog
+        )
+        return made
+
+    add("list", "list the labs", "")
+    _add_start(add)
+    _add_answer(add)
+    _add_lab(add("reset", "delete the work on a lab", "3"))
+    grade = add("grade", "judge the answers of a class", "answers")
+    grade.add_argument(
+        "folder", type=options.existing, metavar="DIR", help="their folders"
+    )
+    options.add_json(grade)
+
+
+def _word(text: str) -> str:
+    """An argument type: text that can be kept in a file and printed."""
+    if not text.isprintable():
+        raise argparse.ArgumentTypeError(f"{text!a}: want printable text")
+    return text
+
+
+def _add_lab(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("lab", type=positive, metavar="N", help="number of the lab")
+    out = "where the work is (out)"
+    parser.add_argument("--out", type=Path, default="out", metavar="DIR", help=out)
+
+
+def _add_start(add: Add) -> None:
+    start = add("start", "run a lab, or its mystery", "3 --seed anna --recorded")
+    _add_lab(start)
+    seed = "draw a mystery: any word, such as your name"
+    start.add_argument("--seed", type=_word, default="", metavar="S", help=seed)
+    change = "run it with the change of its page, once it was run without"
+    start.add_argument("--change", action="store_true", help=change)
+    recorded = "a recorded run instead of a VM"
+    start.add_argument("--recorded", action="store_true", help=recorded)
+    for name, metavar in (("kernel", "KERNEL"), ("accel", "NAME")):
+        what = "of the VM, as writestall lab takes it"
+        start.add_argument(f"--{name}", metavar=metavar, help=what)
+
+
+def _add_answer(add: Add) -> None:
+    answer = add(
+        "answer",
+        "judge an answer",
+        "3 --holder kworker/u8:1/31 --root jbd2 --ms 1200",
+    )
+    _add_lab(answer)
+    for name, what in ASKED.items():
+        answer.add_argument(name, type=_word, required=True, metavar="NAME", help=what)
+    most = options.number(1e9, "milliseconds")
+    what = "what the lab asks for, milliseconds"
+    answer.add_argument("--ms", type=most, required=True, metavar="MS", help=what)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Do what was asked for."""
+    does: dict[str, Callable[[argparse.Namespace], int]] = {
+        "list": _list,
+        "start": _start,
+        "answer": _answer,
+        "reset": _reset,
+        "grade": _grade,
+    }
+    return does[args.word](args)
+
+
+def _list(_: argparse.Namespace) -> int:
+    from writestall.course import tables
+
+    labs = tables.labs()
+    width = max(len(lab.title) for lab in labs)
+    options.print_lines(
+        f"{lab.number}  {lab.title:<{width}}  {lab.minutes} min  docs/course/{lab.page}"
+        for lab in labs
+    )
+    return options.ANSWERED
+
+
+def _start(args: argparse.Namespace) -> int:
+    from writestall.course import gradebook, machine, tables, work
+
+    lab = tables.lab(args.lab)
+    place = work.folder(args.out, lab.number)
+    if args.change:
+        return _change(args, lab, place)
+    name = gradebook.recorded(lab.number, args.seed)
+    chosen = _chosen(args, name)
+    work.begin(place, work.Question(lab.number, args.seed, args.recorded))
+    if args.recorded:
+        work.unpack(name, place / work.LATEST)
+    else:
+        seed = args.seed
+        what = machine.mystery(place, lab.number, seed) if seed else lab.scenario
+        machine.run(place, what, chosen)
+    options.print_lines(_told(lab, place, work.ask(place)))
+    return options.ANSWERED
+
+
+def _chosen(args: argparse.Namespace, recorded: str) -> list[str]:
+    """The options of `writestall lab`; refuse what a recorded run has not."""
+    from writestall.course import checkout
+
+    names = [name for name in ("kernel", "accel") if getattr(args, name) is not None]
+    if args.recorded and names:
+        raise WritestallError(f"--{names[0]}: a recorded run has its own")
+    checkout.recorded(recorded)
+    return [word for name in names for word in (f"--{name}", getattr(args, name))]
+
+
+def _change(args: argparse.Namespace, lab: Lab, place: Path) -> int:
+    """Run the lab with its change, into the folder of its work."""
+    from writestall.course import machine, work
+
+    if args.seed:
+        raise WritestallError("--change: a mystery has none; leave --seed out")
+    chosen = _chosen(args, lab.changed["shown"])
+    inside = work.change(place)
+    if args.recorded:
+        work.unpack(lab.changed["shown"], inside / work.LATEST)
+    else:
+        machine.run(inside, lab.changed["scenario"], chosen)
+    run = inside / work.LATEST
+    options.print_lines([f"lab {lab.number}, changed: ./writestall explain {run}"])
+    return options.ANSWERED
+
+
+def _told(lab: Lab, place: Path, question: Question) -> Iterator[str]:
+    """The question, and how it is answered."""
+    from writestall.course import work
+    from writestall.course.facts import QUANTITIES
+
+    run = place / work.LATEST
+    yield f"lab {lab.number}, {lab.title}: the run is in {run}"
+    yield "The question is about one call of it:"
+    yield f"  ./writestall explain {run} --write {question.write}"
+    yield ""
+    yield from (f"  {name:<9} {what}" for name, what in ASKED.items())
+    yield f"  {'--ms':<9} {QUANTITIES[lab.ms][0]}"
+    yield ""
+    yield f"what to look at: docs/course/{lab.page}"
+    answer = f"./writestall course answer {lab.number}"
+    yield f"answer:          {answer} --holder NAME --root NAME --ms MS"
+
+
+def _answer(args: argparse.Namespace) -> int:
+    from writestall.course import tables, work
+    from writestall.course.judge import PARTS, judge
+
+    lab = tables.lab(args.lab)
+    place = work.folder(args.out, lab.number)
+    question = work.ask(place)
+    given = work.Handed(
+        lab.number,
+        question.seed,
+        question.recorded,
+        args.holder,
+        args.root,
+        args.ms,
+        work.tries(place) + 1,
+    )
+    judged = judge(work.facts(place, question.write), lab.ms, given.given)
+    work.write(place / work.ANSWER, given)
+    options.print_lines(f"{part:<7} {judged.wrong[part] or 'right'}" for part in PARTS)
+    if judged.passed:
+        options.print_lines([f"passed, at try {given.tries}: {place / work.ANSWER}"])
+        return options.ANSWERED
+    options.print_lines([f"{judged.right} of {len(PARTS)} right, at try {given.tries}"])
+    return options.FAILED
+
+
+def _reset(args: argparse.Namespace) -> int:
+    from writestall.course import tables, work
+
+    number = tables.lab(args.lab).number
+    work.reset(work.folder(args.out, number), number)
+    options.print_lines([f"lab {number}: deleted"])
+    return options.ANSWERED
+
+
+def _grade(args: argparse.Namespace) -> int:
+    from writestall.course import gradebook
+    from writestall.pictures import terminal
+
+    found = gradebook.rows(args.folder)
+    if args.json:
+        options.print_json(gradebook.as_json(found))
+        return options.ANSWERED
+    terminal.show([gradebook.table(found)])
+    options.print_lines(gradebook.remarks(found))
+    return options.ANSWERED

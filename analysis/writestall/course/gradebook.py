@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""gradebook: judge the answers of a class, and print them as a table.
+
+Nothing that a student's folder says of its own answer counts: each is judged from its
+run. A recorded run is taken from the tree, and a machine's must be the one of its seed.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from writestall.common.errors import WritestallError
+from writestall.common.units import printable
+from writestall.course import draw, tables, work
+from writestall.course.judge import PARTS, judge
+from writestall.course.work import Handed
+
+RIGHT, WRONG, UNJUDGED = "right", "wrong", "?"
+
+
+@dataclass(slots=True)
+class Row:
+    """One answer; `marks` has RIGHT or WRONG for each part of it, `why` is what kept it
+    from being judged, or a remark.
+    """
+
+    who: str
+    handed: Handed | None
+    marks: dict[str, str]
+    why: str = ""
+
+    @property
+    def points(self) -> int:
+        """How many parts are right."""
+        return Counter(self.marks.values())[RIGHT]
+
+
+def rows(folder: Path) -> list[Row]:
+    """All answers below a folder, by name."""
+    files = sorted(folder.rglob(f"*{work.ANSWER}"))
+    if not files:
+        raise WritestallError(f"{folder}: no {work.ANSWER} below it")
+    found = [_row(folder, file) for file in files]
+    _remark_copies(found)
+    return found
+
+
+def _row(folder: Path, file: Path) -> Row:
+    name = file.parent if file.name == work.ANSWER else file
+    who = str(name.relative_to(folder)) if name != folder else folder.name
+    handed = None
+    try:
+        handed = work.read(file, Handed)
+        return Row(who, handed, _marks(file.parent, handed))
+    except WritestallError as error:
+        return Row(who, handed, dict.fromkeys(PARTS, UNJUDGED), str(error))
+
+
+def _marks(place: Path, handed: Handed) -> dict[str, str]:
+    with tempfile.TemporaryDirectory(prefix="writestall-") as scratch:
+        if handed.recorded:
+            place = Path(scratch, "work")
+            place.mkdir()
+            work.unpack(recorded(handed.lab, handed.seed), place / work.LATEST)
+        elif not work.is_drawn(place, handed.lab, handed.seed):
+            raise WritestallError(f"{place}: its run is not what its seed draws")
+        number = work.drawn_call(place, handed.lab, handed.seed)
+        facts = work.facts(place, number)
+    judged = judge(facts, tables.lab(handed.lab).ms, handed.given)
+    return {part: WRONG if judged.wrong[part] else RIGHT for part in PARTS}
+
+
+def recorded(number: int, seed: str) -> str:
+    """The recorded run of a lab: the seed's, or the lab's own."""
+    lab = tables.lab(number)
+    return draw.draw(lab, seed).recorded if seed else lab.shown
+
+
+def _remark_copies(found: list[Row]) -> None:
+    """Note where two answers of a lab have the same seed."""
+    seeds = Counter((one.handed.lab, one.handed.seed) for one in found if one.handed)
+    for one in found:
+        if one.handed and seeds[one.handed.lab, one.handed.seed] > 1 and not one.why:
+            one.why = "its seed was handed in more than once"
+
+
+def table(found: list[Row]) -> Table:
+    """The table of a class, for a terminal."""
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("answer", "lab", "seed", *PARTS, "points", "tries"):
+        made.add_column(heading, no_wrap=True)
+    for one in found:
+        handed = one.handed
+        made.add_row(
+            printable(one.who),
+            str(handed.lab) if handed else UNJUDGED,
+            printable(handed.seed) if handed else UNJUDGED,
+            *(one.marks[part] for part in PARTS),
+            f"{one.points}/{len(PARTS)}",
+            str(handed.tries) if handed else UNJUDGED,
+        )
+    return made
+
+
+def remarks(found: list[Row]) -> Iterator[str]:
+    """A line for each answer that something is to be said about."""
+    yield from (f"{one.who}: {one.why}" for one in found if one.why)
+
+
+def as_json(found: list[Row]) -> list[dict[str, Any]]:
+    """The table for other programs."""
+    return [
+        {
+            "answer": one.who,
+            "lab": one.handed.lab if one.handed else None,
+            "seed": one.handed.seed if one.handed else None,
+            "tries": one.handed.tries if one.handed else None,
+            "marks": one.marks,
+            "points": one.points,
+            "why": one.why,
+        }
+        for one in found
+    ]

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""machine: run a lab in a virtual machine, by `writestall lab`."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+from writestall.common.errors import WritestallError
+from writestall.common.files import save
+from writestall.course import checkout, draw, scenario, tables, work
+
+
+def mystery(place: Path, number: int, seed: str) -> str:
+    """The scenario that the seed draws, as a file in a folder."""
+    file = place / f"{scenario.NAME}.toml"
+    save(file, scenario.text(draw.draw(tables.lab(number), seed)).encode())
+    return str(file.resolve())
+
+
+def run(place: Path, what: str, options: Sequence[str]) -> None:
+    """Run a scenario into a folder; raise where there is no complete run then.
+
+    A run that fails its check is kept: on a busy host the whole of it may not agree
+    with the injector's record, and the question is about a call that does.
+    """
+    words = [str(checkout.program()), "lab", what, "--out", str(place), *options]
+    status = _ended(words)
+    if status and not work.is_complete(place):
+        again = "./writestall course reset deletes what is there"
+        raise WritestallError(f"lab ended with status {status}; see above; {again}")
+
+
+def _ended(words: list[str]) -> int:
+    """A program's status. It ends its machine when it is told to end, and so it is
+    told what this process is told; the terminal sends Ctrl-C to both.
+    """
+    child = subprocess.Popen(words)
+
+    def hand_on(number: int, _: FrameType | None) -> None:
+        child.send_signal(number)
+
+    old = [
+        (number, signal.signal(number, handler))
+        for number, handler in (
+            (signal.SIGTERM, hand_on),
+            (signal.SIGHUP, hand_on),
+            (signal.SIGINT, signal.SIG_IGN),
+        )
+    ]
+    try:
+        return child.wait()
+    finally:
+        for number, handler in old:
+            signal.signal(number, handler)

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""work: a student's folder of one lab: its run, the question, and the last answer."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from writestall.chain import answers
+from writestall.common.errors import WritestallError
+from writestall.common.files import save
+from writestall.course import checkout, draw, scenario, tables
+from writestall.course.facts import Facts, Judge
+from writestall.course.judge import Given
+from writestall.events import run_directory
+from writestall.events.run_directory import json_bytes
+
+QUESTION, ANSWER = "question.json", "answer.json"
+# The run of a lab, or a link to it.
+LATEST = "latest"
+# The folder of the run with the change.
+CHANGED = "changed"
+S = TypeVar("S", bound=Struct)
+
+
+class Question(Struct, forbid_unknown_fields=True):
+    """What was started; `write` is 0 until there is a run to ask about."""
+
+    lab: int
+    seed: str
+    recorded: bool
+    write: int = 0
+
+
+class Handed(Struct, forbid_unknown_fields=True):
+    """An answer as `course answer` writes it, and `course grade` reads it."""
+
+    lab: int
+    seed: str
+    recorded: bool
+    holder: str
+    root: str
+    ms: float
+    tries: int = 1
+
+    @property
+    def given(self) -> Given:
+        """The answer itself."""
+        return Given(self.holder, self.root, self.ms)
+
+
+def folder(out: Path, number: int) -> Path:
+    """Where the work of a lab is."""
+    return out / "course" / str(number)
+
+
+def begin(place: Path, question: Question) -> None:
+    """Make the folder; raise where one is."""
+    try:
+        place.mkdir(parents=True)
+    except FileExistsError:
+        again = f"./writestall course reset {question.lab}"
+        raise WritestallError(f"{place}: begun already; {again} deletes it") from None
+    except OSError as error:
+        raise WritestallError(f"{place}: {error.strerror}") from None
+    write(place / QUESTION, question)
+
+
+def reset(place: Path, number: int) -> None:
+    """Delete a folder that begin() made."""
+    if not (place / QUESTION).is_file():
+        raise WritestallError(f"{place}: no work on lab {number} there")
+    try:
+        shutil.rmtree(place)
+    except OSError as error:
+        raise WritestallError(f"{place}: {error.strerror}") from None
+
+
+def change(place: Path) -> Path:
+    """The new folder of a lab's changed run, beside its own."""
+    number = read(place / QUESTION, Question).lab
+    inside = place / CHANGED
+    try:
+        inside.mkdir()
+    except FileExistsError:
+        again = f"./writestall course reset {number} deletes it"
+        raise WritestallError(f"{inside}: run already; {again}") from None
+    return inside
+
+
+def unpack(name: str, to: Path) -> None:
+    """A copy of a recorded run with all its records unpacked."""
+    try:
+        shutil.copytree(checkout.recorded(name), to)
+        for packed in to.rglob("*.gz"):
+            plain = gzip.decompress(packed.read_bytes())
+            packed.with_suffix("").write_bytes(plain)
+            packed.unlink()
+        for gold in to.glob("*.gold.*"):
+            gold.unlink()
+    except OSError as error:
+        raise WritestallError(f"{to}: {error.strerror or error}") from None
+
+
+def ask(place: Path) -> Question:
+    """The question of a lab whose run is there; drawn when it is first asked for."""
+    question = read(place / QUESTION, Question)
+    if not question.write:
+        question.write = drawn_call(place, question.lab, question.seed)
+        write(place / QUESTION, question)
+    return question
+
+
+def drawn_call(place: Path, number: int, seed: str) -> int:
+    """The call of a run that is asked about: the seed's, or the slowest one with the
+    wait that the lab is about.
+    """
+    lab, judge = tables.lab(number), judge_of(place)
+    clear = judge.clear()
+    if not clear:
+        why = "no call of this run has one clear cause"
+        again = f"./writestall course reset {number}, and start it again"
+        raise WritestallError(f"{place}: {why}; {again}")
+    if seed:
+        return draw.asked(draw.draw(lab, seed), clear)
+    fit = (call for call in clear if judge.waits_for(call) == lab.wait)
+    return next(fit, clear[0])
+
+
+def judge_of(place: Path) -> Judge:
+    """Who knows what is right about the run in a folder."""
+    run = run_directory.open_run(_run(place))
+    status = run.get("status")
+    if status != "complete":
+        raise WritestallError(f"{run.path}: the run is {status}, not complete")
+    return Judge(answers.answer(run, None))
+
+
+def is_complete(place: Path) -> bool:
+    """Whether there is a run, and it was not cut off."""
+    with suppress(WritestallError):
+        run = run_directory.open_run(_run(place))
+        return bool(run.get("status") == "complete")
+    return False
+
+
+def _run(place: Path) -> Path:
+    """The run in a folder; links are lost where folders are handed in as archives."""
+    if (place / LATEST / "manifest.json").is_file():
+        return place / LATEST
+    found = sorted(place.glob("*/manifest.json"))
+    if not found:
+        raise WritestallError(
+            f"{place}: no run there; start it again, or hand in the whole folder"
+        )
+    return found[-1].parent
+
+
+def facts(place: Path, number: int) -> Facts:
+    """What is right about the call that was asked about."""
+    found = judge_of(place).facts(number)
+    if found is None:
+        raise WritestallError(f"{place}: call {number} has no clear cause")
+    return found
+
+
+def is_drawn(place: Path, number: int, seed: str) -> bool:
+    """Whether the run in a folder is what a seed draws for a machine."""
+    lab = tables.lab(number)
+    ran = run_directory.open_run(_run(place)).get("scenario")
+    if not isinstance(ran, dict):
+        return False
+    if not seed:
+        return bool(ran.get("name") == lab.scenario)
+    drawn = scenario.table(draw.draw(lab, seed))
+    return all(ran.get(key) == drawn.get(key) for key in ("name", "seed", "inject"))
+
+
+def write(path: Path, value: Struct) -> None:
+    """Write a record as JSON."""
+    save(path, json_bytes(msgspec.to_builtins(value)))
+
+
+def read(path: Path, kind: type[S]) -> S:
+    """Read a record; raise where it is none."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except OSError as error:
+        start = "./writestall course start makes it"
+        raise WritestallError(f"{path}: {error.strerror}; {start}") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise WritestallError(f"{path}: {error}") from None
+
+
+def tries(place: Path) -> int:
+    """How often it was answered so far."""
+    with suppress(WritestallError):
+        return read(place / ANSWER, Handed).tries
+    return 0

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""answers_of: right and wrong answers to a question of the course."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from writestall.course import draw, gradebook, tables, work
+from writestall.course.facts import Facts
+from writestall.course.judge import Given
+
+SEEDS = [f"seed {number}" for number in range(20)]
+# What is no root by itself, however it is said.
+DISKS = [
+    "vdb",
+    "/dev/vdb",
+    "sda",
+    "vdb slow",
+    "The Disk.",
+    *sorted(tables.names().disk),
+]
+
+
+@cache
+def recorded(name: str) -> tuple[dict[int, Facts], list[int]]:
+    """What is right about the calls of a recorded run, and which of them are clear."""
+    with TemporaryDirectory() as scratch:
+        place = Path(scratch)
+        work.unpack(name, place / work.LATEST)
+        judge = work.judge_of(place)
+        clear = judge.clear()
+        facts = {number: judge.facts(number) for number in clear}
+    return {number: found for number, found in facts.items() if found}, clear
+
+
+def of_seed(number: int, seed: str) -> Facts:
+    """What is right about the recorded call that a seed asks about."""
+    facts, clear = recorded(gradebook.recorded(number, seed))
+    lab = tables.lab(number)
+    if seed:
+        return facts[draw.asked(draw.draw(lab, seed), clear)]
+    return next(one for one in facts.values() if one.wait.cls == lab.wait)
+
+
+def right(facts: Facts, quantity: str) -> Given:
+    """The answer of a student who read the chain."""
+    holder = facts.holder
+    named = f"{holder.comm}/{holder.tid}" if holder else "none"
+    return Given(named, str(facts.root), round(facts.ms[quantity], 0))
+
+
+def wrong(facts: Facts, quantity: str) -> dict[str, Given]:
+    """Answers that are wrong in one part, by that part and what is wrong with it."""
+    good = right(facts, quantity)
+    caller = f"{facts.write.comm}/{facts.write.tid}"
+    holders = ["vdb", "the disk", caller, "systemd", "" if facts.holder else "jbd2"]
+    holders += ["none"] if facts.holder else []
+    roots = [*DISKS, "systemd", f"nvme0n1 slow for {facts.root.who}", ""]
+    numbers = [0.0, facts.ms[quantity] * 1.2 + 20, facts.ms[quantity] / 2 - 20]
+    made = {f"holder {said}": replace(good, holder=said) for said in holders}
+    made |= {f"root {said}": replace(good, root=said) for said in roots}
+    return made | {f"ms {said}": replace(good, ms=said) for said in numbers}
