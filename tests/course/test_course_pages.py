@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will do what the pages of docs/course say, on recorded runs.
+
+Lines that begin with "$ " are run, and what the page prints below them must be printed,
+"..." standing for any lines. Every other command must be one that the program takes.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support import PROJECT
+from writestall.cli.commands import COMMANDS
+from writestall.cli.main import main
+from writestall.cli.parser import command_parser
+from writestall.course import tables
+
+Capture = pytest.CaptureFixture[str]
+FOLDER = PROJECT / "docs/course"
+PAGES = sorted(path.relative_to(FOLDER) for path in FOLDER.rglob("*.md"))
+LAB_PAGES = [lab.page for lab in tables.labs()]
+BLOCK = re.compile(r"^```\n(.*?)^```$", re.M | re.S)
+# A command in a fenced block, an indented one, or a sentence.
+COMMAND = re.compile(
+    r"^(?:    )?\./writestall ([^`\n]*)$|`\./writestall ([^`]*)`", re.M
+)
+SECTIONS = """
+    Predict Run Look Read|the|source Questions Change|one|thing Mystery Answers
+""".split()
+
+
+def steps(text: str) -> Iterator[tuple[list[str], list[str]]]:
+    """The commands of a page that are run, and the lines that it prints of each."""
+    for block in BLOCK.findall(text):
+        for step in re.split(r"^\$ \./writestall ", block, flags=re.M)[1:]:
+            command, *lines = step.splitlines()
+            yield shlex.split(command), lines
+
+
+def assert_printed(shown: str, wanted: list[str]) -> None:
+    lines = iter(shown.splitlines())
+    for line in wanted:
+        assert line == "..." or line in lines, f"{line!r} is not printed, or not there"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_a_page_s_commands_print_what_it_shows(
+    page: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (FOLDER / page).read_text()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    (tmp_path / "answers").mkdir()
+    for words, wanted in steps(text):
+        main(words)
+        shown = capsys.readouterr()
+        assert shown.err == "", words
+        assert_printed(shown.out, wanted)
+    for found in COMMAND.finditer(text):
+        command = shlex.split(found[1] or found[2], comments=True)
+        command_parser(COMMANDS[command[0]]).parse_args(command[1:])
+
+
+@pytest.mark.parametrize("page", LAB_PAGES)
+def test_a_lab_has_all_its_parts(page: str) -> None:
+    text = (FOLDER / page).read_text()
+    lab = next(lab for lab in tables.labs() if lab.page == page)
+    assert text.splitlines()[1] == f"# Lab {lab.number}: {lab.title}"
+    assert f"\n{lab.minutes} minutes. " in text
+    assert re.findall(r"^## (.*)$", text, re.M) == [
+        name.replace("|", " ") for name in SECTIONS
+    ]
+    source = text.partition("## Read the source\n")[2].partition("\n## ")[0]
+    assert len(re.findall(r"^- `[a-z0-9/_-]+\.c`, `\w+\(\)`", source, re.M)) >= 3
+    # Answers are folded away, and the lab's own question is answered.
+    answers = text.partition("## Answers\n")[2]
+    assert answers.count("<details>") == answers.count("</details>") == 2
+    assert f"$ ./writestall course answer {lab.number} " in answers
+    assert "course answer" not in text.partition("## Answers\n")[0]
+
+
+def test_the_first_page_names_every_lab() -> None:
+    text = (FOLDER / "README.md").read_text()
+    for lab in tables.labs():
+        row = f"| {lab.number} | [{lab.title}]({lab.page}) | {lab.minutes} |"
+        assert row in text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_links_lead_somewhere(page: Path) -> None:
+    place = FOLDER / page
+    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", place.read_text()):
+        assert (place.parent / link).exists(), link
