@@ -32,7 +32,7 @@ given = $(foreach v,$(filter-out -% MAKE%,$(.VARIABLES)),$(if $(filter command l
 only = $(foreach v,$(filter-out $1 $(ENVIRONMENT),$(given)),$(error $v: make $@ has no such variable; it takes $(or $1,none)))
 
 .DEFAULT_GOAL := help
-.PHONY: help lab variants compare crash test test-scenarios test-apps test-kernel soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean
+.PHONY: help lab variants compare crash test test-scenarios test-apps test-course test-kernel soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 26
@@ -64,6 +64,10 @@ test-scenarios: ## every scenario on every kernel with both engines, to its chai
 test-apps: ## Kafka, a JVM, SQLite, PostgreSQL, etcd, Redis: what they complain of, to the calls
 	$(call only)
 	@WRITESTALL_APPS=1 ./writestall test --side-by-side -- tests/lab/test_apps.py
+
+test-course: ## the labs of docs/course and their mysteries in machines, right and wrong answers
+	$(call only)
+	@WRITESTALL_COURSE=1 ./writestall test --side-by-side -- tests/lab/test_mysteries.py
 
 test-kernel: ## a kernel of your own: module, scripts, scenarios, and its row of the table (KERNEL=, CONFIGURATION=)
 	$(call only,KERNEL CONFIGURATION)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_mysteries: the labs of the course in machines, with right and wrong answers.
+
+`make test-course` runs all of them, their own runs and mysteries; `make test` one
+mystery.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab_runs import LIMIT_S
+from machine import accel, image, recipe
+from support import PROJECT
+from writestall.course import tables, work
+
+EVERY_LAB = os.environ.get("WRITESTALL_COURSE") == "1"
+SEED = "first"
+
+
+def cases() -> Iterator[tuple[int, str]]:
+    """Labs, and the seeds of their mysteries; no seed is the lab's own run."""
+    if not EVERY_LAB:
+        yield 1, SEED
+        return
+    for lab in tables.labs():
+        yield lab.number, ""
+        yield lab.number, SEED
+
+
+def course(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(PROJECT / "writestall"), "course", *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(("number", "seed"), list(cases()))
+def test_a_lab_runs_in_a_machine_and_is_judged(
+    number: int, seed: str, tmp_path: Path
+) -> None:
+    known, lab = recipe.load(), tables.lab(number)
+    counting = accel.counting(known, image.kernel(known), "icount")
+    place = ["--out", str(tmp_path)]
+    words = ["--seed", seed, "--accel", counting, *place]
+    done = course("start", str(number), *words)
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+    assert lab.page in done.stdout
+
+    folder = work.folder(tmp_path, number)
+    facts = work.facts(folder, work.ask(folder).write)
+    holder = facts.holder
+    named = f"{holder.comm}/{holder.tid}" if holder else "none"
+    good = ["--holder", named, "--ms", f"{facts.ms[lab.ms]:.0f}", *place]
+    wrong = course("answer", str(number), "--root", "vdb", *good)
+    assert wrong.returncode == 1
+    assert "the disk alone is no root" in wrong.stdout
+    right = course("answer", str(number), "--root", str(facts.root), *good)
+    assert right.returncode == 0, right.stdout
+    graded = json.loads(course("grade", str(tmp_path), "--json").stdout)
+    assert [row["points"] for row in graded] == [3]
