@@ -111,6 +111,10 @@ doctor: ## say what this machine can do and what is missing; change nothing
 	$(call only)
 	@./writestall doctor
 
+docs: ## build docs/ as a site, its links checked (OUT=out/site)
+	$(call only,OUT)
+	@./writestall docs $(call option,OUT,out)
+
 drilldown: ## find the function and the lock in which write(2) sleeps (SCENARIO=, KERNEL=)
 	$(call only,$(OF_RUN))
 	@./writestall drilldown $(RUNNING)

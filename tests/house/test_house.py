@@ -27,12 +27,13 @@ MAY_IMPORT = {
     "analysis": {"writestall"},
     # recorder writes the lab's run directory: its steps are labrun's
     "trace": {"launcher", "drill", "recorder", "labrun", "writestall"},
+    "docs": {"website", "writestall"},
     "kmod": set(),
 }
 KERNEL_SIDE = {".c", ".h", ".S", ".stp", ".bt"}
 OURS = {
     *("machine", "driver", "labrun", "writestall"),
-    *("launcher", "drill", "recorder"),
+    *("launcher", "drill", "recorder", "website"),
 }
 
 

@@ -121,6 +121,12 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         _lab("setup", "install what the lab needs", "--tests"),
         _lab("build", "compile for one kernel", "--kernel 6.12"),
         _lab("test", "run the tests", "-- tests/guest -k page", "PYTEST-ARGUMENT"),
+        Command(
+            "docs",
+            "build the documents as a site, and check its links",
+            "docs --out out/site",
+            "driver.website",
+        ),
         _lab("clean", "delete the cache: image, kernels, compiled parts"),
         _lab("bench-injector", "compare the injectors' accuracy and cost"),
         _lab("bench-tracers", "measure what tracers cost in throughput"),

@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Run the benchmark in the analysis' Python."""
-    python = setup.python((*setup.ANALYSIS, "test"))
+    python = setup.python(setup.TESTS)
     bench = [str(python), "tests/analysis/speed/bench.py", *map(str, args.sizes)]
     path = os.environ | {"PYTHONPATH": "analysis:tests/analysis/helpers"}
     return subprocess.run(bench, cwd=PROJECT, env=path, check=False).returncode

@@ -21,6 +21,7 @@ from machine.errors import UserError
 # What the answer to a run and its page need.
 LIBRARIES = ("msgspec", "jinja2")
 ANALYSIS = ("export", "compare")  # every extra of the analysis
+TESTS = (*ANALYSIS, "docs", "test")
 MANAGERS = ("apt", "dnf", "pacman")
 APT = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]
 
@@ -136,5 +137,5 @@ def main(args: argparse.Namespace) -> int:
     """Install what is missing; print the Python of the analysis."""
     groups = ("lab", "test") if args.tests else ("lab",)
     print(f"set-up: {packages(groups)}", file=sys.stderr)
-    print(python((*ANALYSIS, "test") if args.tests else ()))
+    print(python(TESTS if args.tests else ()))
     return 0

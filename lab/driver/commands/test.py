@@ -80,7 +80,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Set up, build, test; return the status of the first pytest that failed."""
     setup.packages(("lab", "test"))
-    python = setup.python((*setup.ANALYSIS, "test"))
+    python = setup.python(setup.TESTS)
     environment = os.environ | {
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONPATH": str(PROJECT / "analysis"),  # for `python -m writestall`

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will build the site as `make docs` does, and follow its links."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from support import PROJECT
+from website import built, slowest
+from website.links import DeadLinkError, Page, rewritten
+
+SCENARIOS = sorted(path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml"))
+PLACE = PurePosixPath("docs/page.md")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of this tree; its build checks links, anchors and what is fetched."""
+    out = tmp_path_factory.mktemp("site") / "site"
+    done = subprocess.run(
+        [sys.executable, "-m", "website", "--out", str(out)],
+        env=os.environ | {"PYTHONPATH": f"{PROJECT / 'docs'}:{PROJECT / 'analysis'}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return out
+
+
+def test_every_document_has_a_page(site: Path) -> None:
+    for path in (PROJECT / "docs").rglob("*.md"):
+        assert (site / path.relative_to(PROJECT)).with_suffix(".html").exists()
+    first = (site / "index.html").read_text()
+    assert "which lock the write waits" in " ".join(first.split())
+
+
+def test_every_scenario_has_a_page_and_its_picture(site: Path) -> None:
+    drawn = 0
+    for name in SCENARIOS:
+        page = (site / f"scenarios/{name}.html").read_text()
+        assert f"SCENARIO={name}" in page
+        drawn += f"../runs/{name}.svg" in page
+    recorded = list((site / "runs").glob("*.html"))
+    # `healthy` is the one without a stall.
+    assert drawn == len(recorded) - 1 > 20
+
+
+def test_a_folder_that_is_no_site_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("must survive")
+    done = subprocess.run(
+        [PROJECT / "writestall", "docs", "--out", tmp_path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.endswith("not a site; name a new folder with --out\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def address(place: PurePosixPath) -> str:
+    return f"/{place}"
+
+
+def rewritten_here(text: str) -> str:
+    """The text as a page of docs/, in a tree of two files."""
+    known = {PurePosixPath("docs/other.md"), PurePosixPath("kmod/main.c")}
+    return rewritten(Page(PLACE, known.__contains__), text, address)
+
+
+@pytest.mark.parametrize(
+    ("text", "link"),
+    {
+        "[it](other.md)": "[it](/docs/other.md)",
+        "[two\nlines](other.md#a)": "[two\nlines](/docs/other.md#a)",
+        "[code](../kmod/main.c)": "[code](/kmod/main.c)",
+        "see docs/other.md.": "see [docs/other.md](/docs/other.md).",
+        "`kmod/main.c`": "[`kmod/main.c`](/kmod/main.c)",
+        "`cat kmod/main.c` other.c": "`cat kmod/main.c` other.c",
+        "[web](https://example.org/other.md)": "[web](https://example.org/other.md)",
+        "```\n[it](gone.md)\n```\n": "```\n[it](gone.md)\n```\n",
+        "so:\n\n    docs/other.md\n": "so:\n\n    docs/other.md\n",
+    }.items(),
+)
+def test_links_are_rewritten_outside_code(text: str, link: str) -> None:
+    assert rewritten_here(text) == link
+
+
+def test_a_dead_link_is_refused() -> None:
+    with pytest.raises(DeadLinkError, match=r"docs/page.md: gone.md: no such file"):
+        rewritten_here("[it](gone.md)")
+
+
+def test_dead_links_and_requests_of_a_built_page_are_found(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(
+        '<h1 id="here"></h1><a href="#here"></a><a href="#gone"></a>'
+        '<a href="b.html#here"></a><img src="//example.org/a.png">'
+    )
+    assert built.problems(tmp_path) == [
+        "a.html: //example.org/a.png: fetched from the network",
+        "a.html: #gone: no such anchor",
+        "a.html: b.html#here: no such file",
+    ]
+
+
+def test_a_page_without_a_stall_has_no_picture() -> None:
+    assert slowest.picture("<svg class='other'></svg>") is None
