@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""command_lines: find the command lines of the documents' blocks of code."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from support import PROJECT
+from website.links import blocks
+
+PROGRAM = re.compile(
+    r"^(?:\$ )?(?:sudo )?(?P<words>(?:\./)?writestall\b.*|make\b.*)$", re.DOTALL
+)
+# A description of the usage: [--option], one|other, OPTION...
+SYNOPSIS = re.compile(r"\[-|\w\|\w|\.\.\.(?:\s|$)")
+# What ends the words of a command for the shell.
+ENDS = re.compile(r"\s(?:\||>|<|&&|;)\s.*")
+LOGICAL = re.compile(r"(?:.*\\\n)*.+")  # a line with those that continue it
+SUBSTITUTED = re.compile(r'"\$\([^)]*\)"')
+
+
+@dataclass(frozen=True)
+class Line:
+    """A command line, and where it is."""
+
+    place: str
+    text: str
+
+    @property
+    def words(self) -> list[str]:
+        """Its words as the shell hands them over; a substitution is the word 1."""
+        text = ENDS.sub("", SUBSTITUTED.sub("1", self.text))
+        return shlex.split(text, comments=True)
+
+    @property
+    def program(self) -> str:
+        """`writestall` or `make`."""
+        return self.words[0].removeprefix("./")
+
+    @property
+    def is_synopsis(self) -> bool:
+        """Whether it says what can be written, rather than what to write."""
+        return SYNOPSIS.search(self.text.partition("#")[0]) is not None
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.text}"
+
+
+def documents() -> list[Path]:
+    """The documents whose commands are tested."""
+    return [*PROJECT.glob("*.md"), *(PROJECT / "docs").rglob("*.md")]
+
+
+def in_text(text: str, name: str) -> Iterator[Line]:
+    """The command lines in the blocks of code of a document."""
+    at = 0
+    for is_code, part in blocks(text):
+        for line in LOGICAL.finditer(part) if is_code else ():
+            if found := PROGRAM.match(line[0].strip()):
+                number = text.count("\n", 0, at + line.start()) + 1
+                told = " ".join(found["words"].replace("\\\n", " ").split())
+                yield Line(f"{name}:{number}", told)
+        at += len(part)
+
+
+def all_lines() -> list[Line]:
+    """The command lines of all documents, in their order."""
+    return [
+        line
+        for path in sorted(documents())
+        for line in in_text(path.read_text(), str(path.relative_to(PROJECT)))
+    ]

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will try the command lines of the documents.
+
+The program's own parser must take each. Those that need neither a VM nor root are run,
+on recorded runs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_lines import Line, all_lines, in_text
+
+from golden_runs import unpacked
+from support import PROJECT
+from writestall.cli.commands import COMMANDS
+from writestall.cli.parser import UsageError, command_parser
+
+LINES = all_lines()
+# A folder of the reader's own; here it is one that exists.
+THEIRS = re.compile(r"^~/.*")
+OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
+SCENARIOS = {path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml")}
+TAKE_A_SCENARIO = {"lab", "variants", "drilldown"}
+# Runs whose place is not in a document: what its words stand for here.
+STAND_INS = {
+    "RUN": "out/latest",
+    "stall": "out/latest",
+    "FILE": "out/latest/kernel.log",
+}
+RECORDED = "gc-log-6.12"
+LOG = "tests/data/logs/dmesg-journal-buffer-6.12.txt.gz"
+# They need more than one recorded run: a comparison, both engines, a run to compare.
+NOT_RUN = {"compare-options", "compare-variants", "compare-engines"}
+
+
+def writestall_words(line: Line) -> list[str]:
+    """The words behind `writestall`; of a make line, those that make would start."""
+    if line.program == "writestall":
+        return line.words[1:]
+    shown = subprocess.run(
+        ["make", "--no-print-directory", "-n", *line.words[1:]],
+        cwd=PROJECT,
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert shown.returncode == 0, f"{line}: {shown.stderr}"
+    started = re.search(r"\./writestall (.*?)(?:;|&&|$)", shown.stdout, re.M)
+    return shlex.split(started[1].rstrip("\\")) if started else []
+
+
+def parse(line: Line) -> None:
+    """Raise where the program would not take the words."""
+    words = [THEIRS.sub(str(PROJECT), word) for word in writestall_words(line)]
+    if not words or words[0] in ("--help", "COMMAND"):
+        return
+    assert words[0] in COMMANDS, f"{line}: no such command"
+    command = COMMANDS[words[0]]
+    parser = command_parser(command)
+    if line.is_synopsis:
+        known = set(parser._option_string_actions)
+        assert set(OPTION.findall(line.text)) <= known, line
+        return
+    if "--help" in words:
+        return
+    at = words.index("--") if command.tail and "--" in words else len(words)
+    try:
+        args = parser.parse_args(words[1:at])
+    except UsageError as error:
+        raise AssertionError(f"{line}: {error}") from None
+    scenario = getattr(args, "scenario", None)
+    if words[0] in TAKE_A_SCENARIO and scenario and "." not in scenario:
+        assert scenario.partition(":")[0] in SCENARIOS, f"{line}: no such scenario"
+
+
+def test_there_are_command_lines() -> None:
+    """The documents that a newcomer reads have some; none is overlooked."""
+    places = {line.place.partition(":")[0] for line in LINES}
+    assert {"README.md", "CONTRIBUTING.md", "docs/record.md"} <= places
+    assert len(LINES) > 60
+
+
+@pytest.mark.parametrize("name", sorted({x.place.partition(":")[0] for x in LINES}))
+def test_the_program_takes_every_line(name: str) -> None:
+    for line in LINES:
+        if line.place.startswith(f"{name}:"):
+            parse(line)
+
+
+def _runs_anywhere(line: Line) -> bool:
+    words = line.words
+    name = words[1] if len(words) > 1 and line.program == "writestall" else ""
+    is_ours = name in COMMANDS and COMMANDS[name].module.startswith("writestall.")
+    return is_ours and not line.is_synopsis and name not in NOT_RUN
+
+
+RUNNABLE = [line for line in LINES if _runs_anywhere(line)]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that looks like a checkout in which a run was made."""
+    folder = tmp_path_factory.mktemp("checkout")
+    for name in ("analysis", "tests", "repro"):
+        (folder / name).symlink_to(PROJECT / name)
+    (folder / "out").mkdir()
+    unpacked(RECORDED, folder / "out").rename(folder / "out/latest")
+    return folder
+
+
+@pytest.mark.parametrize("line", RUNNABLE, ids=str)
+def test_what_needs_no_vm_runs(line: Line, place: Path) -> None:
+    words = [STAND_INS.get(word, word) for word in line.words[1:]]
+    shutil.copy(PROJECT / LOG, place / STAND_INS["FILE"])
+    if words[0] == "demo" and "--no-browser" not in words:
+        words.append("--no-browser")
+    done = subprocess.run(
+        [sys.executable, "-m", "writestall", *words],
+        cwd=place,
+        env=os.environ | {"PYTHONPATH": str(PROJECT / "analysis")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{line}\n{done.stderr}"
+    assert done.stdout or "-o" in words, line
+
+
+def test_a_line_that_the_program_refuses_is_found() -> None:
+    text = "so:\n\n    make lab SCENARIOS=x\n    ./writestall explain --tpo 3 RUN\n"
+    made, ours = in_text(text, "page")
+    with pytest.raises(
+        AssertionError, match="SCENARIOS: make lab has no such variable"
+    ):
+        parse(made)
+    with pytest.raises(AssertionError, match=r"page:4: .*did you mean --top"):
+        parse(ours)
+    (unknown,) = in_text("```\n$ make lab SCENARIO=pagelock  # so\n```\n", "page")
+    with pytest.raises(AssertionError, match="no such scenario"):
+        parse(unknown)
