@@ -2,7 +2,8 @@
 """navigation: the list of pages at the side, in the order of docs/README.md.
 
 Each bold line there is a heading, and the documents linked below it follow. The
-README.md of a folder has the folder's other documents below it.
+README.md of a folder has the folder's other documents below it, and those of the
+folders in it.
 """
 
 from __future__ import annotations
@@ -54,9 +55,11 @@ def _below_a_readme(
 ) -> dict[PurePosixPath, list[PurePosixPath]]:
     """The pages that no list names, by the README.md of their folder."""
     below: dict[PurePosixPath, list[PurePosixPath]] = {}
+    known = set(documents) - {TOP, QUESTIONS}
     for page in documents:
-        readme = page.with_name(README)
-        if page not in told and readme in told and page.parent != QUESTIONS.parent:
+        folder = page.parent if page.name != README else page.parent.parent
+        readme = folder / README
+        if page not in told and readme in known:
             below.setdefault(readme, []).append(page)
     return below
 
