@@ -13,10 +13,9 @@ from typing import Any
 
 from website import recorded
 from website.file_pages import block
-from website.staging import Stage
+from website.staging import SCENARIO_PAGES as PAGES
+from website.staging import SCENARIOS, Stage
 
-SCENARIOS = PurePosixPath("repro/scenarios")
-PAGES = PurePosixPath("scenarios")
 INDEX = PAGES / "README.md"
 PLACE = PurePosixPath("docs/scenario.md")  # where the texts' links start
 TITLE = "Scenarios"

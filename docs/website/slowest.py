@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 WIDTH_PX = 960
+EDGE_PX = 7  # room for half an arrow's head at both ends
 STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 DEFS = re.compile(r'<svg class="defs".*?(<defs>.*?</defs>)', re.DOTALL)
 TAGS = re.compile(r"<svg\b|</svg>")
@@ -22,12 +23,15 @@ def picture(page: str) -> str | None:
     height = HEIGHT.search(opening)
     style, defs = STYLE.search(page), DEFS.search(page)
     assert height and style and defs, "the page's parts have other names"
+    size = f'width="{WIDTH_PX + 2 * EDGE_PX}" height="{height[1]}"'
+    box = f"0 0 {WIDTH_PX + 2 * EDGE_PX} {height[1]}"
     return (
         "<!-- SPDX-License-Identifier: GPL-2.0-only -->\n"
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH_PX}" '
-        f'height="{height[1]}" viewBox="0 0 {WIDTH_PX} {height[1]}">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="{box}">\n'
         f"<style>{_light(style[1])}</style>\n{defs[1]}\n"
-        f'<rect width="100%" height="100%" fill="#fff"/>{inner}\n'
+        '<rect width="100%" height="100%" fill="#fff"/>\n'
+        f'<svg x="{EDGE_PX}" width="{WIDTH_PX}" style="overflow: visible">'
+        f"{inner}</svg>\n"
     )
 
 

@@ -18,6 +18,8 @@ TOP = PurePosixPath("README.md")
 INDEX = PurePosixPath("index.md")
 PICTURES = {".png", ".svg"}
 DOCUMENT = ".md"
+# A scenario's file is shown on the page of the scenario.
+SCENARIOS, SCENARIO_PAGES = PurePosixPath("repro/scenarios"), PurePosixPath("scenarios")
 
 
 @dataclass
@@ -62,6 +64,8 @@ class Stage:
             return f"/{INDEX}"
         if place.suffix == DOCUMENT:
             return f"/{place}"
+        if place.parent == SCENARIOS:
+            return f"/{SCENARIO_PAGES / place.stem}{DOCUMENT}"
         self.linked.add(place)
         if place.suffix in PICTURES:
             return f"/{place}"

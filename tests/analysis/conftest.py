@@ -3,25 +3,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
-from browser_tabs import CHROMIUM, Tab
+from browser_tabs import Tab, launched
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """The installed browser; its sandbox needs a user that is not root."""
-    if CHROMIUM is None:
-        pytest.skip("no chromium: make setup installs it")
-    options = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_playwright() as play:
-        started = play.chromium.launch(executable_path=CHROMIUM, args=options)
+    """The browser, started."""
+    with launched() as started:
         yield started
-        started.close()
 
 
 @pytest.fixture

@@ -61,6 +61,7 @@ def writestall_words(line: Line) -> list[str]:
 def parse(line: Line) -> None:
     """Raise where the program would not take the words."""
     words = [THEIRS.sub(str(PROJECT), word) for word in writestall_words(line)]
+    words = [STAND_INS.get(word, word) for word in words]
     if not words or words[0] in ("--help", "COMMAND"):
         return
     assert words[0] in COMMANDS, f"{line}: no such command"
@@ -82,6 +83,18 @@ def parse(line: Line) -> None:
         assert scenario.partition(":")[0] in SCENARIOS, f"{line}: no such scenario"
 
 
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, which looks like a checkout in which a run was made."""
+    for name in ("analysis", "tests", "repro"):
+        (tmp_path / name).symlink_to(PROJECT / name)
+    (tmp_path / "out").mkdir()
+    unpacked(RECORDED, tmp_path / "out").rename(tmp_path / "out/latest")
+    shutil.copy(PROJECT / LOG, tmp_path / STAND_INS["FILE"])
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 def test_there_are_command_lines() -> None:
     """The documents that a newcomer reads have some; none is overlooked."""
     places = {line.place.partition(":")[0] for line in LINES}
@@ -90,6 +103,7 @@ def test_there_are_command_lines() -> None:
 
 
 @pytest.mark.parametrize("name", sorted({x.place.partition(":")[0] for x in LINES}))
+@pytest.mark.usefixtures("place")
 def test_the_program_takes_every_line(name: str) -> None:
     for line in LINES:
         if line.place.startswith(f"{name}:"):
@@ -106,21 +120,9 @@ def _runs_anywhere(line: Line) -> bool:
 RUNNABLE = [line for line in LINES if _runs_anywhere(line)]
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that looks like a checkout in which a run was made."""
-    folder = tmp_path_factory.mktemp("checkout")
-    for name in ("analysis", "tests", "repro"):
-        (folder / name).symlink_to(PROJECT / name)
-    (folder / "out").mkdir()
-    unpacked(RECORDED, folder / "out").rename(folder / "out/latest")
-    return folder
-
-
 @pytest.mark.parametrize("line", RUNNABLE, ids=str)
 def test_what_needs_no_vm_runs(line: Line, place: Path) -> None:
     words = [STAND_INS.get(word, word) for word in line.words[1:]]
-    shutil.copy(PROJECT / LOG, place / STAND_INS["FILE"])
     if words[0] == "demo" and "--no-browser" not in words:
         words.append("--no-browser")
     done = subprocess.run(

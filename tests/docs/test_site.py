@@ -5,32 +5,18 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
+from itertools import product
 from pathlib import Path, PurePosixPath
 
 import pytest
 
+from browser_tabs import launched, open_tab
 from support import PROJECT
 from website import built, slowest
 from website.links import DeadLinkError, Page, rewritten
 
 SCENARIOS = sorted(path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml"))
 PLACE = PurePosixPath("docs/page.md")
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site of this tree; its build checks links, anchors and what is fetched."""
-    out = tmp_path_factory.mktemp("site") / "site"
-    done = subprocess.run(
-        [sys.executable, "-m", "website", "--out", str(out)],
-        env=os.environ | {"PYTHONPATH": f"{PROJECT / 'docs'}:{PROJECT / 'analysis'}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return out
 
 
 def test_every_document_has_a_page(site: Path) -> None:
@@ -62,6 +48,32 @@ def test_a_folder_that_is_no_site_is_kept(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.endswith("not a site; name a new folder with --out\n")
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+# Pages of each kind: the first, wide tables, pictures, long lines of code, a file.
+KINDS = (
+    *("index.html", "docs/questions/errors.html", "docs/comparison.html"),
+    *("docs/concepts/README.html", "scenarios/page-lock.html"),
+    *("docs/export.html", "file/docs/events.schema.json.html"),
+)
+
+
+WIDTHS = (360, 768, 1280)
+
+
+def test_no_page_scrolls_sideways(site: Path, tmp_path: Path) -> None:
+    """Of each kind one; all, and their screenshots, with SITE_SHOTS=FOLDER."""
+    shots = os.environ.get("SITE_SHOTS")
+    every = [str(path.relative_to(site)) for path in site.rglob("*.html")]
+    with launched() as browser:
+        for name, width in product(every if shots else KINDS, WIDTHS):
+            tab = open_tab(browser, [], site / name, width)
+            assert tab.number("document.documentElement.scrollWidth") <= width, name
+            assert tab.said == []
+            assert all(url.startswith(("file:", "data:")) for url in tab.asked), name
+            picture = f"{name.replace('/', '_')}-{width}.png"
+            tab.page.screenshot(path=Path(shots or tmp_path, picture))
+            tab.page.context.close()
 
 
 def address(place: PurePosixPath) -> str:

@@ -5,13 +5,28 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from playwright.sync_api import Browser, Locator, Page
+import pytest
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 WIDTHS = (375, 900, 1600)
 CHROMIUM = shutil.which("chromium")
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """The installed browser; its sandbox needs a user that is not root."""
+    if CHROMIUM is None:
+        pytest.skip("no chromium: make setup installs it")
+    options = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as play:
+        started = play.chromium.launch(executable_path=CHROMIUM, args=options)
+        yield started
+        started.close()
 
 
 @dataclass

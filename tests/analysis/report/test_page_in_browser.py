@@ -7,6 +7,8 @@ paper. REPORT_SHOTS=FOLDER in the environment keeps the screenshots for people t
 
 from __future__ import annotations
 
+import shutil
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,9 @@ import webpage
 from browser_tabs import WIDTHS, Tab, keep, open_tab, reach
 from golden_runs import unpacked
 from hostile import NAMES, hostile_run
+from support import PROJECT
 
+SAMPLE = PROJECT / "analysis/writestall/sample"
 RUNS = ("convoy-6.12", "journal-buffer-7.2", "gc-log-6.12")
 # WCAG 2.2, 1.4.3: the least contrast of text.
 LEAST_CONTRAST = 4.5
@@ -28,7 +32,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     made = {name: webpage.made(unpacked(name, folder)) for name in RUNS}
     hostile = hostile_run(folder / "hostile", "".join(NAMES))
-    return made | {"hostile": webpage.made(hostile)}
+    demo = shutil.copytree(SAMPLE, folder / "demo")
+    return made | {"hostile": webpage.made(hostile), "demo": webpage.made(demo)}
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -51,6 +56,24 @@ def test_it_fits_the_screen(
     assert answer.is_visible() and box and box["y"] < 450
     assert "stalled, worst" in tab.page.locator("header").inner_text()
     keep(tab, f"{name}-{width}-{'dark' if dark else 'light'}", tmp_path)
+
+
+LABELS = """Array.from(document.querySelectorAll("details[open] .timeline"), one =>
+  Array.from(one.querySelectorAll("text.axis"), text => text.getBoundingClientRect())
+    .filter(box => box.width).map(box => [box.left, box.right]))"""
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280])
+@pytest.mark.parametrize("name", [*RUNS, "demo"])
+def test_labels_of_a_time_line_stand_apart(
+    browser: Browser, opened: list[Tab], pages: dict[str, Path], name: str, width: int
+) -> None:
+    tab = open_tab(browser, opened, pages[name], width)
+    lines = tab.page.evaluate(LABELS)
+    assert any(len(labels) > 1 for labels in lines)
+    for labels in lines:
+        for (_, right), (left, _) in pairwise(labels):
+            assert right < left
 
 
 def test_a_cell_shows_its_chains(
