@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
+import sys
 from itertools import product
 from pathlib import Path, PurePosixPath
 
@@ -17,6 +19,32 @@ from website.links import DeadLinkError, Page, rewritten
 
 SCENARIOS = sorted(path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml"))
 PLACE = PurePosixPath("docs/page.md")
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, one for all of pytest's workers; its build checks links and anchors."""
+    own = tmp_path_factory.getbasetemp()
+    out = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "site"
+    with out.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not out.exists():
+            _build(out)
+    return out
+
+
+def _build(out: Path) -> None:
+    part = out.with_suffix(".part")
+    path = f"{PROJECT / 'docs'}:{PROJECT / 'analysis'}"
+    done = subprocess.run(
+        [sys.executable, "-m", "website", "--out", str(part)],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    part.rename(out)
 
 
 def test_every_document_has_a_page(site: Path) -> None:
