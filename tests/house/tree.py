@@ -53,8 +53,10 @@ def groups(files: list[Path]) -> list[list[Path]]:
     """Split Python files so that no group has two modules of one name.
 
     mypy checks each group in one process. The files of a folder are in one group,
-    except a script and a module or package of the same name.
+    except a script and a module or package of the same name. Scripts of which one has
+    the name of a package are by themselves: who imports it must not find the script.
     """
+    alone: list[dict[Path, Path]] = []
     made: list[dict[Path, Path]] = []
     folders: dict[tuple[Path, bool], dict[Path, Path]] = {}
     for path in files:
@@ -63,13 +65,19 @@ def groups(files: list[Path]) -> list[list[Path]]:
         if name.name == "__init__":
             name = name.parent
         folders.setdefault((root, path.suffix == ".py"), {})[name] = path
-    for modules in folders.values():
+    packages = {
+        name.parents[-2] for one in folders.values() for name in one if name.parent.name
+    }
+    for (_, is_module), modules in folders.items():
+        if not is_module and modules.keys() & packages:
+            alone.append(modules)
+            continue
         group = next((one for one in made if not one.keys() & modules), None)
         if group is None:
             made.append(dict(modules))
         else:
             group |= modules
-    return [list(group.values()) for group in made]
+    return [list(group.values()) for group in (*made, *alone)]
 
 
 FILES = tracked(PROJECT)
