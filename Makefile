@@ -111,6 +111,8 @@ doctor: ## say what this machine can do and what is missing; change nothing
 	$(call only)
 	@./writestall doctor
 
+# There is a folder of that name.
+.PHONY: docs
 docs: ## build docs/ as a site, its links checked (OUT=out/site)
 	$(call only,OUT)
 	@./writestall docs $(call option,OUT,out)
