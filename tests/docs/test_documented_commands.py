@@ -29,16 +29,27 @@ THEIRS = re.compile(r"^~/.*")
 OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 SCENARIOS = {path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml")}
 TAKE_A_SCENARIO = {"lab", "variants", "drilldown"}
-# Runs whose place is not in a document: what its words stand for here.
+# What a reader has made before, by the words of the documents: what stands for it here.
 STAND_INS = {
     "RUN": "out/latest",
     "stall": "out/latest",
     "FILE": "out/latest/kernel.log",
+    "answers": "out",
+    "stalls.jsonl": "out/latest/events/stap.jsonl",
 }
+MADE = re.compile(r"^out/.*/latest$")
 RECORDED = "gc-log-6.12"
 LOG = "tests/data/logs/dmesg-journal-buffer-6.12.txt.gz"
 # They need more than one recorded run: a comparison, both engines, a run to compare.
-NOT_RUN = {"compare-options", "compare-variants", "compare-engines"}
+# The labs of the course are walked by tests of their own.
+NOT_RUN = {"compare-options", "compare-variants", "compare-engines", "course"}
+
+
+def stand_in(word: str) -> str:
+    """What stands here for a word: a run that the reader has made, or a folder."""
+    if THEIRS.match(word):
+        return str(PROJECT)
+    return STAND_INS.get(word) or MADE.sub(STAND_INS["RUN"], word)
 
 
 def writestall_words(line: Line) -> list[str]:
@@ -60,8 +71,7 @@ def writestall_words(line: Line) -> list[str]:
 
 def parse(line: Line) -> None:
     """Raise where the program would not take the words."""
-    words = [THEIRS.sub(str(PROJECT), word) for word in writestall_words(line)]
-    words = [STAND_INS.get(word, word) for word in words]
+    words = [stand_in(word) for word in writestall_words(line)]
     if not words or words[0] in ("--help", "COMMAND"):
         return
     assert words[0] in COMMANDS, f"{line}: no such command"
@@ -122,7 +132,7 @@ RUNNABLE = [line for line in LINES if _runs_anywhere(line)]
 
 @pytest.mark.parametrize("line", RUNNABLE, ids=str)
 def test_what_needs_no_vm_runs(line: Line, place: Path) -> None:
-    words = [STAND_INS.get(word, word) for word in line.words[1:]]
+    words = [stand_in(word) for word in line.words[1:]]
     if words[0] == "demo" and "--no-browser" not in words:
         words.append("--no-browser")
     done = subprocess.run(
