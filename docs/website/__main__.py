@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -16,6 +17,7 @@ from pathlib import Path
 from sphinx.cmd.build import build_main
 
 from website import built, navigation, scenario_pages
+from website.links import DeadLinkError
 from website.staging import Stage
 
 HERE = Path(__file__).resolve().parent
@@ -42,33 +44,50 @@ def staged(folder: Path) -> None:
     shutil.copytree(HERE / "static", folder / "_static")
 
 
-def build(out: Path) -> list[str]:
-    """Build the site; return what is wrong with it."""
-    with tempfile.TemporaryDirectory(prefix="writestall-site-") as name:
-        sources, cache = Path(name, "sources"), Path(name, "doctrees")
-        sources.mkdir()
+def build(folder: Path, site: Path) -> list[str]:
+    """Build the site, its sources in the folder; return what is wrong with it."""
+    sources = folder / "sources"
+    sources.mkdir()
+    try:
         staged(sources)
-        strict = ["--fail-on-warning", "--keep-going", "--nitpicky", "--quiet"]
-        words = [*strict, "-b", "html", "-j", "auto", "-d", str(cache)]
-        if build_main([*words, str(sources), str(out)]):
-            return ["Sphinx refused the pages named above"]
-    (out / MARK).touch()
-    return built.problems(out)
+    except DeadLinkError as error:
+        return [str(error)]
+    except subprocess.CalledProcessError:
+        return [f"{TREE}: not a git checkout, which lists the files; git clone it"]
+    strict = ["--fail-on-warning", "--keep-going", "--nitpicky", "--quiet"]
+    words = [*strict, "-b", "html", "-j", "auto", "-d", str(folder / "doctrees")]
+    if build_main([*words, str(sources), str(site)]):
+        return ["Sphinx refused the pages named above"]
+    (site / MARK).touch()
+    return built.problems(site)
+
+
+def _refusal(out: Path) -> str:
+    """Why the site cannot go there; empty where it can. Makes the folder."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        taken = any(out.iterdir()) and not (out / MARK).exists()
+    except OSError as error:
+        return f"{error.strerror}; name another with --out"
+    return "not a site; name a new folder with --out" if taken else ""
 
 
 def main() -> int:
-    """Replace the folder's site; return the status."""
+    """Replace the folder's site, if the new one is right; return the status."""
     out: Path = _arguments().out
-    if out.exists() and any(out.iterdir()):
-        if not (out / MARK).exists():
-            why = f"writestall docs: {out}: not a site; name a new folder with --out"
-            print(why, file=sys.stderr)
-            return 2
-        shutil.rmtree(out)
-    wrong = build(out)
-    for line in wrong:
-        print(f"writestall docs: {line}", file=sys.stderr)
-    return 1 if wrong else 0
+    if why := _refusal(out):
+        print(f"writestall docs: {out}: {why}", file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory(prefix="writestall-site-") as name:
+        site = Path(name, "site")
+        wrong = build(Path(name), site)
+        for line in wrong:
+            print(f"writestall docs: {line}", file=sys.stderr)
+        if wrong:
+            return 1
+        shutil.rmtree(out, ignore_errors=True)
+        shutil.move(site, out)
+    return 0
 
 
 if __name__ == "__main__":
