@@ -15,6 +15,7 @@ from website.links import blocks
 PROGRAM = re.compile(
     r"^(?:\$ )?(?:sudo )?(?P<words>(?:\./)?writestall\b.*|make\b.*)$", re.DOTALL
 )
+INLINE = re.compile(r"`(?P<words>(?:(?:\./)?writestall|make)\s[^`]+)`")
 # A description of the usage: [--option], one|other, OPTION...
 SYNOPSIS = re.compile(r"\[-|\w\|\w|\.\.\.(?:\s|$)")
 # What ends the words of a command for the shell.
@@ -55,6 +56,19 @@ def documents() -> list[Path]:
     return [*PROJECT.glob("*.md"), *(PROJECT / "docs").rglob("*.md")]
 
 
+def targets() -> dict[str, set[str]]:
+    """The targets of the Makefile, each with the variables that it takes."""
+    text = (PROJECT / "Makefile").read_text()
+    groups = dict(re.findall(r"^(OF_\w+) = (.*)$", text, re.MULTILINE))
+
+    def named(words: str) -> set[str]:
+        opened = re.sub(r"\$\((OF_\w+)\)", lambda hit: groups[hit[1]], words)
+        return named(opened) if opened != words else set(words.split())
+
+    rows = re.findall(r"^([a-z-]+): ##.*\n\t\$\(call only,?(.*)\)$", text, re.M)
+    return {target: named(words) for target, words in rows}
+
+
 def in_text(text: str, name: str) -> Iterator[Line]:
     """The command lines in the blocks of code of a document."""
     at = 0
@@ -65,6 +79,22 @@ def in_text(text: str, name: str) -> Iterator[Line]:
                 told = " ".join(found["words"].replace("\\\n", " ").split())
                 yield Line(f"{name}:{number}", told)
         at += len(part)
+
+
+def in_prose(text: str, name: str) -> Iterator[Line]:
+    """The commands that sentences and tables name, their parts often left open."""
+    for is_code, part in blocks(text):
+        for found in () if is_code else INLINE.finditer(part):
+            yield Line(name, " ".join(found["words"].split()))
+
+
+def named_commands() -> list[Line]:
+    """The commands that the prose of all documents names."""
+    return [
+        line
+        for path in sorted(documents())
+        for line in in_prose(path.read_text(), str(path.relative_to(PROJECT)))
+    ]
 
 
 def all_lines() -> list[Line]:

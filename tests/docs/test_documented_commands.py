@@ -16,7 +16,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_lines import Line, all_lines, in_text
+from command_lines import (
+    Line,
+    all_lines,
+    in_prose,
+    in_text,
+    named_commands,
+    targets,
+)
 
 from golden_runs import unpacked
 from support import PROJECT
@@ -24,8 +31,10 @@ from writestall.cli.commands import COMMANDS
 from writestall.cli.parser import UsageError, command_parser
 
 LINES = all_lines()
+NAMED = named_commands()
 # A folder of the reader's own; here it is one that exists.
 THEIRS = re.compile(r"^~/.*")
+TARGETS = targets()
 OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 SCENARIOS = {path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml")}
 TAKE_A_SCENARIO = {"lab", "variants", "drilldown"}
@@ -105,6 +114,22 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def check_names(line: Line) -> None:
+    """Raise where the line names a command, option, target or variable there is not."""
+    first, *others = line.text.split()[1:]
+    if line.program == "make":
+        if first.startswith("-") or "=" in first:
+            return  # another makefile's, or a variable for any target
+        assert first in TARGETS, f"{line}: no such target"
+        given = {word.partition("=")[0] for word in others if "=" in word}
+        taken = TARGETS[first]
+        assert taken.issuperset(given), f"{line}: no such variable"
+    elif first != "--help":
+        assert first in COMMANDS, f"{line}: no such command"
+        known = set(command_parser(COMMANDS[first])._option_string_actions)
+        assert set(OPTION.findall(" ".join(others))) <= known, line
+
+
 def test_there_are_command_lines() -> None:
     """The documents that a newcomer reads have some; none is overlooked."""
     places = {line.place.partition(":")[0] for line in LINES}
@@ -118,6 +143,14 @@ def test_the_program_takes_every_line(name: str) -> None:
     for line in LINES:
         if line.place.startswith(f"{name}:"):
             parse(line)
+
+
+@pytest.mark.parametrize("name", sorted({line.place for line in NAMED}))
+def test_the_prose_names_what_there_is(name: str) -> None:
+    """Commands, their options, targets and their variables; not their values."""
+    for line in NAMED:
+        if line.place == name:
+            check_names(line)
 
 
 def _runs_anywhere(line: Line) -> bool:
@@ -159,3 +192,18 @@ def test_a_line_that_the_program_refuses_is_found() -> None:
     (unknown,) = in_text("```\n$ make lab SCENARIO=pagelock  # so\n```\n", "page")
     with pytest.raises(AssertionError, match="no such scenario"):
         parse(unknown)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    {
+        "run `make labs` first": "no such target",
+        "`make lab\nSCENARIOS=x`": "no such variable",
+        "`writestall explian RUN`": "no such command",
+        "`./writestall explain --tpo 3`": "--tpo",
+    }.items(),
+)
+def test_a_name_that_there_is_not_is_found(text: str, said: str) -> None:
+    (line,) = in_prose(text, "page")
+    with pytest.raises(AssertionError, match=said):
+        check_names(line)
