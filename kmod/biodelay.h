@@ -17,7 +17,7 @@
 #include "compat.h"
 #include "record.h"
 
-#define BIODELAY_VERSION "2"
+#define BIODELAY_VERSION "0.1.0"
 #define BIODELAY_PARAM_RULE "param" /* the rule of the module parameters */
 #define BIODELAY_GLOB_LEN 64
 #define BIODELAY_MAX_LANES 64
