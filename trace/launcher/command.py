@@ -23,5 +23,5 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Become the launcher, so that it gets our signals."""
-    program = [sys.executable, str(TREE / "trace/trace")]
-    os.execv(program[0], [*program, "--engine", args.engine, args.script, *args.options])
+    command = [sys.executable, str(TREE / "trace/trace"), "--engine", args.engine]
+    os.execv(command[0], [*command, args.script, *args.options])

@@ -118,7 +118,7 @@ def _record(args: argparse.Namespace) -> int:
 
 
 def _default() -> Path:
-    """A new folder in out/ of a checkout; of an installed package, in the current one."""
+    """A new folder: in out/ of a checkout, else in the current one."""
     parent = TREE / "out" if (TREE / "lab").is_dir() else Path()
     return parent / f"{time.strftime('%Y%m%d-%H%M%S')}-record"
 

@@ -123,9 +123,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             root=True,
             tail="COMMAND",
         ),
-        Command(
-            "trace", TRACE, "trace stalled_writes", "launcher.command", root=True
-        ),
+        Command("trace", TRACE, "trace stalled_writes", "launcher.command", root=True),
     ),
     "Set up, test and measure": (
         _lab("doctor", "list what this host can do and what is missing"),
@@ -146,6 +144,9 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     ),
     "Package": (
         _made("deb", "build the Debian packages", "-o out/deb"),
+        _made("oci", "build an OCI image of the packages", "-o out/oci"),
+        _made("box", "build a Vagrant box of the VM's image", "-o out/box"),
+        _made("release", "check, build all packages, write SHA256SUMS"),
     ),
     "Shell": (
         _run("completion", "print completion for a shell", "bash", "export"),

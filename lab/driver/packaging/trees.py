@@ -18,8 +18,8 @@ BUILDER = "trixie"
 TOOLS = (
     *("debhelper", "dh-python", "dh-dkms", "lintian"),  # packages
     *("python3-argparse-manpage", "python3-shtab", "python3"),  # page and completions
-    *("umoci", "crun"),  # OCI image
-    *("grub-pc-bin", "grub-common", "fdisk", "qemu-utils", "e2fsprogs"),  # box
+    *("umoci", "crun", "python3-yaml"),  # OCI image
+    *("grub-pc-bin", "grub-common", "fdisk", "qemu-utils", "openssh-client"),  # box
 )
 # Where a command finds what it needs of the host.
 HOST = "/mnt/host"
