@@ -56,13 +56,13 @@ entry() { # RELEASE
 }
 
 boot() { # the kernel that was asked for first
-	local first name release
+	local first release
 	first=$(sed --quiet "s/^$kernel //p" /etc/writestall/kernels)
 	mkdir --parents /boot/grub
 	printf 'set timeout=1\nserial\nterminal_output serial console\n' >/boot/grub/grub.cfg
 	update-initramfs -c -k "$first"
 	entry "$first" >>/boot/grub/grub.cfg
-	while read -r name release; do
+	while read -r _ release; do
 		[[ $release != "$first" ]] || continue
 		update-initramfs -c -k "$release"
 		entry "$release" >>/boot/grub/grub.cfg

@@ -7,13 +7,17 @@
 set -eu
 
 version=$1 created=$2
-layout=/tmp/layout image=/tmp/layout:$1
+# Not in the tree itself, an overlay: umoci knows hard links by the number of the inode
+# alone, and files of different layers may have the same.
+work=/mnt/host/work
+layout=$work/layout image=$work/layout:$1
+mkdir "$work"
 umoci init --layout "$layout"
 umoci new --image "$image"
-umoci unpack --image "$image" /tmp/bundle
-tar --extract --numeric-owner --file /mnt/host/root.tar --directory /tmp/bundle/rootfs
+umoci unpack --image "$image" "$work/bundle"
+tar --extract --numeric-owner --file /mnt/host/root.tar --directory "$work/bundle/rootfs"
 umoci repack --image "$image" --history.created "$created" \
-	--history.created_by "writestall oci" /tmp/bundle
+	--history.created_by "writestall oci" "$work/bundle"
 umoci config --image "$image" --created "$created" --history.created "$created" \
 	--config.entrypoint writestall --config.cmd=--help --config.workingdir /runs \
 	--manifest.annotation "org.opencontainers.image.version=$version" \

@@ -19,5 +19,5 @@ rm --recursive --force /var/lib/apt/lists/* /var/log/* /var/cache/debconf/* \
 : >/etc/resolv.conf
 mkdir /runs # where a container's recordings go: a volume
 tar --create --one-file-system --numeric-owner --sort name \
-	--exclude ./mnt/* --exclude ./proc/* --exclude ./dev/* --exclude ./tmp/* \
+	--exclude './mnt/*' --exclude './proc/*' --exclude './dev/*' --exclude './tmp/*' \
 	--file /mnt/host/root.tar --directory / .

@@ -62,13 +62,20 @@ use() { # VERSION
 	refuses "lab: needs a checkout of writestall" writestall lab page-lock
 }
 
+completions() { # START: what bash offers after `writestall START`
+	# shellcheck source=/dev/null
+	. /usr/share/bash-completion/completions/writestall
+	# shellcheck disable=SC2034 # bash sets them for a completion
+	COMP_WORDS=(writestall "$1") COMP_CWORD=1
+	_shtab_writestall "$1" # unset variables are usual there
+	printf '%s\n' "${COMPREPLY[@]}"
+}
+
 documents() {
 	[[ -f /usr/share/man/man1/writestall.1.gz ]] || fail "no manual page"
 	says "explain" zcat /usr/share/man/man1/writestall.1.gz
 	says "record" zcat /usr/share/man/man1/writestall.1.gz
-	says "explain" bash -c '. /usr/share/bash-completion/completions/writestall
-		complete -p writestall; COMP_WORDS=(writestall exp) COMP_CWORD=1
-		_shtab_writestall exp; echo "${COMPREPLY[*]}"'
+	says "explain" completions exp
 	[[ -f /usr/share/zsh/vendor-completions/_writestall ]] || fail "no zsh completion"
 }
 

@@ -16,12 +16,17 @@ from typing import Any
 import yaml
 
 HERE = Path(__file__).parent
-LAYOUT, BUNDLE = Path("/tmp/layout"), Path("/tmp/bundle")
+LAYOUT, BUNDLE = HERE / "layout", HERE / "bundle"
 
 
 def run(*command: str, **more: Any) -> subprocess.CompletedProcess[str]:
     """Run a command; its status and output."""
     return subprocess.run(command, text=True, check=False, **more)
+
+
+def mount(kind: str, folder: str) -> None:
+    """A kernel file system that crun wants, in this process's own namespace."""
+    assert run("mount", "--types", kind, kind, folder).returncode == 0, folder
 
 
 def unpack(version: str) -> None:
@@ -66,6 +71,8 @@ def start(arguments: list[str]) -> subprocess.CompletedProcess[str]:
 
 def main(version: str) -> None:
     """Start it four times."""
+    mount("sysfs", "/sys")
+    mount("cgroup2", "/sys/fs/cgroup")
     unpack(version)
     told = start(["--version"])
     assert told.stdout.strip() == version, told

@@ -32,6 +32,8 @@ def _sources(folder: Path, version: str) -> None:
     for name in NOT_PACKAGED:
         shutil.rmtree(folder / name, ignore_errors=True)
     shutil.copytree(folder / "packaging/debian", folder / "debian")
+    # In the tree it is no program for a user to start.
+    (folder / "debian/rules").chmod(0o755)
     shutil.copytree(wheels.unpacked(), folder, dirs_exist_ok=True)
     date = formatdate(sources.epoch_s())
     text = CHANGELOG.format(version=version, maintainer=_maintainer(), date=date)
