@@ -9,7 +9,8 @@ set -eu
 
 kernel=$1 size=$2 label=writestall
 # A person logs in by ssh; Vagrant copies the checkout with rsync.
-packages=(systemd-sysv udev dbus openssh-server sudo rsync initramfs-tools)
+packages=(systemd-sysv systemd-resolved udev dbus openssh-server sudo rsync)
+packages+=(initramfs-tools)
 export DEBIAN_FRONTEND=noninteractive
 
 install_packages() {
@@ -40,12 +41,10 @@ configure() {
 	echo "LABEL=$label / ext4 defaults 0 1" >/etc/fstab
 	printf '[Match]\nName=e*\n[Network]\nDHCP=yes\n' >/etc/systemd/network/50-dhcp.network
 	systemctl enable systemd-networkd ssh
-	# Each machine has an identity of its own, and makes its keys when it starts.
+	# Each machine has an identity of its own, and makes its keys when it starts
+	# (sshd-keygen.service).
 	rm --force /etc/ssh/ssh_host_*
 	: >/etc/machine-id
-	mkdir --parents /etc/systemd/system/ssh.service.d
-	printf '%s\n' '[Service]' 'ExecStartPre=' 'ExecStartPre=/usr/bin/ssh-keygen -A' \
-		'ExecStartPre=/usr/sbin/sshd -t' >/etc/systemd/system/ssh.service.d/keys.conf
 	ln --symbolic --force /run/systemd/resolve/resolv.conf /etc/resolv.conf
 }
 

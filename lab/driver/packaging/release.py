@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -23,7 +24,8 @@ SUMS = "SHA256SUMS"
 
 
 def _carry_out(command: list[str], what: str, folder: Path = PROJECT) -> None:
-    with started(command, cwd=folder, stdout=2) as child:
+    dated = os.environ | {"SOURCE_DATE_EPOCH": str(sources.epoch_s())}
+    with started(command, cwd=folder, env=dated, stdout=2) as child:
         if child.wait():
             raise UserError(f"{what} failed: its messages stand above")
 
