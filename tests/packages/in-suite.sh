@@ -95,4 +95,4 @@ use "$new"
 documents
 apt-get purge --quiet --yes --option Dpkg::Use-Pty=0 "${packages[@]}"
 gone
-echo "in-suite.sh: installed $old, upgraded to $new, purged"
+echo "in-suite.sh: installed $old, upgraded to $new, purged" | tee /mnt/host/done

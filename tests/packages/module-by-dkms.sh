@@ -23,4 +23,4 @@ module=$(find "/lib/modules/$release/updates" -name 'biodelay.ko*')
 modinfo --field=signer "$module" | grep --quiet .
 apt-get purge --quiet --yes --option Dpkg::Use-Pty=0 biodelay-dkms
 [[ ! -e $module && ! -e /usr/src/biodelay-$1 ]]
-echo "module-by-dkms.sh: biodelay $1 was built for $release and removed"
+echo "module-by-dkms.sh: biodelay $1 was built for $release and removed" | tee /mnt/host/done

@@ -11,30 +11,32 @@ import pytest
 from driver.packaging import debian, trees
 
 HERE = Path(__file__).parent
-ARCHIVES = "/var/cache/apt/archives"
 
 
-def run(suite: str, packages: Path, folder: Path, script: str, *words: str) -> None:
-    """Run a script of this folder in a fresh tree of the suite."""
+def run(suite: str, packages: Path, folder: Path, script: str, *words: str) -> str:
+    """Run a script of this folder in a fresh tree of the suite; its last words."""
     trees.network(folder)
     shutil.copy(HERE / script, folder)
     for name in ("old", "new"):
         shutil.copytree(packages / name, folder / name)
     command = ["bash", f"{trees.HOST}/{script}", *words]
     trees.enter(trees.tree(suite), [f"{folder}:{trees.HOST}"], command)
+    return (folder / "done").read_text()
 
 
 @pytest.mark.parametrize("suite", trees.SUITES)
 def test_it_is_installed_used_upgraded_and_purged(
     suite: str, packages: Path, versions: tuple[str, str], tmp_path: Path
 ) -> None:
-    run(suite, packages, tmp_path, "in-suite.sh", *versions)
+    told = run(suite, packages, tmp_path, "in-suite.sh", *versions)
+    assert "installed {}, upgraded to {}, purged".format(*versions) in told
 
 
 def test_dkms_builds_the_module(
     packages: Path, versions: tuple[str, str], tmp_path: Path
 ) -> None:
-    run("trixie", packages, tmp_path, "module-by-dkms.sh", versions[1])
+    told = run("trixie", packages, tmp_path, "module-by-dkms.sh", versions[1])
+    assert f"biodelay {versions[1]} was built" in told
 
 
 def test_built_twice_they_are_the_same_bytes(

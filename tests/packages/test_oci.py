@@ -19,3 +19,4 @@ def test_the_image_starts_with_the_rights_of_the_daemonset(
         shutil.copy(path, tmp_path)
     command = ["python3", f"{trees.HOST}/{script.name}", version]
     trees.enter(trees.workshop(), [f"{tmp_path}:{trees.HOST}"], command)
+    assert "start it with the host's" in (tmp_path / "done").read_text()
