@@ -41,10 +41,13 @@ configure() {
 	echo "LABEL=$label / ext4 defaults 0 1" >/etc/fstab
 	printf '[Match]\nName=e*\n[Network]\nDHCP=yes\n' >/etc/systemd/network/50-dhcp.network
 	systemctl enable systemd-networkd ssh
-	# Each machine has an identity of its own, and makes its keys when it starts
-	# (sshd-keygen.service).
+	# Each machine has an identity of its own, and makes its keys when it starts.
+	# sshd-keygen.service would not: an empty machine-id is no first boot for systemd.
 	rm --force /etc/ssh/ssh_host_*
 	: >/etc/machine-id
+	mkdir --parents /etc/systemd/system/ssh.service.d
+	printf '%s\n' '[Service]' 'ExecStartPre=' 'ExecStartPre=/usr/bin/ssh-keygen -A' \
+		'ExecStartPre=/usr/sbin/sshd -t' >/etc/systemd/system/ssh.service.d/keys.conf
 	ln --symbolic --force /run/systemd/resolve/resolv.conf /etc/resolv.conf
 }
 
