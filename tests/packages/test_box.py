@@ -21,7 +21,7 @@ from machine import accel, image, qemu, recipe
 from machine.commands import started
 from support import PROJECT
 
-BOOT_S = 240.0
+BOOT_S = 400.0
 POLL_S = 3.0
 
 

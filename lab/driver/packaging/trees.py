@@ -25,21 +25,28 @@ TOOLS = (
 HOST = "/mnt/host"
 
 
-def tree(suite: str, packages: Iterable[str] = ()) -> Path:
-    """A tree of the suite with these packages and what is essential."""
-    include = ",".join(("apt", *packages))
+def tree(suite: str) -> Path:
+    """A tree of the suite that has what is essential, and APT."""
+    return _built(f"debian-{suite}", suite, ("apt",))
+
+
+def workshop() -> Path:
+    """The tree that has the tools."""
+    return _built("workshop", BUILDER, ("apt", *TOOLS))
+
+
+def _built(name: str, suite: str, packages: Iterable[str]) -> Path:
+    include = ",".join(packages)
 
     def build(part: Path) -> None:
         extra = ["--variant=minbase", f"--include={include}"]
         image.bootstrap(suite, {suite}, part, extra, dpkg_options=())
 
+    owner = image.as_owner()
     key = cache.digest(suite, include)
-    return cache.build(f"debian-{suite}", key, build, as_owner=image.as_owner())
-
-
-def workshop() -> Path:
-    """The tree that has the tools."""
-    return tree(BUILDER, TOOLS)
+    done = cache.build(name, key, build, as_owner=owner)
+    cache.prune(name, done, owner)
+    return done
 
 
 def network(folder: Path) -> None:
