@@ -32,7 +32,7 @@ given = $(foreach v,$(filter-out -% MAKE%,$(.VARIABLES)),$(if $(filter command l
 only = $(foreach v,$(filter-out $1 $(ENVIRONMENT),$(given)),$(error $v: make $@ has no such variable; it takes $(or $1,none)))
 
 .DEFAULT_GOAL := help
-.PHONY: help lab variants compare crash test test-scenarios test-apps test-course test-kernel soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean
+.PHONY: help lab variants compare crash test test-scenarios test-apps test-course test-kernel soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean deb oci box release test-packages docs
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 26
@@ -74,6 +74,26 @@ test-kernel: ## a kernel of your own: module, scripts, scenarios, and its row of
 	@./writestall test $(call option,KERNEL,kernel) --junit out/test-kernel -- tests/guest tests/lab/test_scenarios.py; \
 	status=$$?; ./writestall kernel-support $(call option,CONFIGURATION,configuration) out/test-kernel && exit $$status
 
+deb: ## build the Debian packages, to out/deb
+	$(call only)
+	@./writestall deb
+
+oci: ## build an OCI image of the packages, to out/oci
+	$(call only)
+	@./writestall oci
+
+box: ## build a local Vagrant box of the VM's image, to out/box
+	$(call only)
+	@./writestall box
+
+release: ## check, then every package with checksums, to out/release
+	$(call only)
+	@./writestall release
+
+test-packages: ## install, use, upgrade and purge the packages in Debian 12, 13 and 14; image and box
+	$(call only)
+	@./writestall test -- tests/packages
+
 soak: ## 500 cycles of loading and unloading biodelay under load, on every kernel
 	$(call only)
 	@WRITESTALL_SOAK=1 ./writestall test -- tests/guest -k survives-cycles-under-load
@@ -112,7 +132,6 @@ doctor: ## say what this machine can do and what is missing; change nothing
 	@./writestall doctor
 
 # There is a folder of that name.
-.PHONY: docs
 docs: ## build docs/ as a site, its links checked (OUT=out/site)
 	$(call only,OUT)
 	@./writestall docs $(call option,OUT,out)

@@ -36,6 +36,9 @@ ELSEWHERE = {
 TRACEABLE = Path("/sys/kernel/tracing/available_filter_functions")
 NEEDS = {"page_locks": {"wake_page_function", "finish_wait"}}
 
+# The first that they were tried with; 0.23 has no `import`.
+OLDEST = (0, 27)
+
 # The first kernel that a script runs on, and why: sched_switch has prev_state since
 # fa2c3254d7cf ("sched/tracing: Don't re-read p->state when emitting sched_switch
 # event"), and bpftrace cannot choose between two fields; its loops are bpf_loop(),
@@ -87,7 +90,7 @@ def check_probes(name: str) -> None:
 
 
 def version() -> str:
-    """Return bpftrace's version: 0.27.0."""
+    """Return bpftrace's version: 0.27.0. Refuse one that cannot read the scripts."""
     try:
         shown = subprocess.run(
             ["bpftrace", "--version"], stdout=subprocess.PIPE, text=True, check=True
@@ -96,8 +99,15 @@ def version() -> str:
         raise TraceError(
             "bpftrace does not run: install it (apt install bpftrace)"
         ) from error
-    found = re.search(r"v(\d[\w.]*)", shown)
-    return found[1] if found else shown.strip()
+    found = re.search(r"v((\d+)\.(\d+)[\w.]*)", shown)
+    if not found:
+        return shown.strip()
+    if (int(found[2]), int(found[3])) < OLDEST:
+        raise TraceError(
+            f"bpftrace {found[1]} is too old, the scripts are written for"
+            f" {'.'.join(map(str, OLDEST))}: install a newer one"
+        )
+    return found[1]
 
 
 # bpftrace 0.27 prints a byte above 0x7f as \\uffffffXX: it escapes a signed char.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 from labrun import TREE
@@ -17,6 +18,12 @@ ELSEWHERE = (
 )
 
 
+def _modules(python: str) -> list[str]:
+    """Folders of modules: all that this process has, if it is the Python that has the
+    libraries (a package keeps some of them in a folder of its own)."""
+    return sys.path if python == sys.executable else [str(TREE / "analysis")]
+
+
 def answer(run: Path, python: str | None) -> tuple[str, bool]:
     """Return the answer, or why there is none, and whether there is one.
 
@@ -27,7 +34,7 @@ def answer(run: Path, python: str | None) -> tuple[str, bool]:
     command = [python, "-m", "writestall", "explain", str(run), "--report"]
     done = subprocess.run(
         [*command, "--top", TOP],
-        env=os.environ | {"PYTHONPATH": str(TREE / "analysis")},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(_modules(python))},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

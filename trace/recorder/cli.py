@@ -54,7 +54,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--comm", metavar="NAME", help="calls of tasks of that name")
     add("--path", type=Path, metavar="PATH", help="calls on it, or below that folder")
     add("--device", metavar="DEV", help="calls on its file system: /dev/sda1, 8:1")
-    add("-o", "--output", type=Path, metavar="DIR", help="new folder (out/TIME-record)")
+    where = "new folder (TIME-record, in out/ of a checkout)"
+    add("-o", "--output", type=Path, metavar="DIR", help=where)
     stall, floor = "shortest stall (50ms)", "shortest sleep (1ms)"
     limit = time_up_to(MOST_STALL_NS)
     add("--stall", dest="stall_ns", type=limit, default="50ms", metavar="T", help=stall)
@@ -117,7 +118,9 @@ def _record(args: argparse.Namespace) -> int:
 
 
 def _default() -> Path:
-    return TREE / "out" / f"{time.strftime('%Y%m%d-%H%M%S')}-record"
+    """A new folder: in out/ of a checkout, else in the current one."""
+    parent = TREE / "out" if (TREE / "lab").is_dir() else Path()
+    return parent / f"{time.strftime('%Y%m%d-%H%M%S')}-record"
 
 
 def _answer(out: Path, args: argparse.Namespace, voice: Voice) -> bool:

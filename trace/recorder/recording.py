@@ -114,7 +114,7 @@ def _perform(run: Run, settings: Settings, command: Command | None) -> None:
         (run.folder / "symbols").mkdir()
         watched = enter(_tracing(run, settings, targets.words(options, pid)))
         enter(_noting(run, targets.chosen(options, pid)))
-        enter(kernel.log_saved(run, None))
+        enter(_log_saved(run, settings.voice))
         settings.voice.say(_what_ends_it(options))
         start_ns = time.monotonic_ns()
         if command:
@@ -124,6 +124,19 @@ def _perform(run: Run, settings: Settings, command: Command | None) -> None:
         finally:
             window = {"start_ns": start_ns, "end_ns": time.monotonic_ns()}
             run.manifest["window"] = window
+
+
+@contextmanager
+def _log_saved(run: Run, voice: Voice, path: Path = kernel.LOG) -> Iterator[None]:
+    """Save the kernel's messages, where they may be read: a container has no kmsg."""
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+    except OSError as error:
+        voice.say(f"the kernel's log is left out: {path}: {error.strerror}")
+        yield
+        return
+    with kernel.log_saved(run, None):
+        yield
 
 
 def _what_ends_it(options: argparse.Namespace) -> str:

@@ -79,7 +79,14 @@ def logged(command: list[str]) -> None:
         raise UserError(f"{Path(command[0]).name} failed with status {status}: {why}")
 
 
-def _bootstrap(suite: str, suites: set[str], target: Path, extra: list[str]) -> None:
+def bootstrap(
+    suite: str,
+    suites: set[str],
+    target: Path,
+    extra: list[str],
+    *,
+    dpkg_options: Iterable[str] = DPKG_OPTIONS,
+) -> None:
     """mmdebstrap a tree of `suite` that may also install from `suites`."""
     archive, keys = mirror.mirror(), mirror.keyring()
     sources = [f"deb [signed-by={keys}] {archive} {s} main" for s in sorted(suites)]
@@ -88,7 +95,7 @@ def _bootstrap(suite: str, suites: set[str], target: Path, extra: list[str]) -> 
     logged(
         [*as_owner(), "mmdebstrap", "--mode=root", "--format=directory"]
         + [f"--aptopt={option}" for option in options]
-        + [f"--dpkgopt={option}" for option in DPKG_OPTIONS]
+        + [f"--dpkgopt={option}" for option in dpkg_options]
         + [*extra, suite, str(target), *sources]
     )
 
@@ -107,7 +114,7 @@ def tools(recipe: Recipe) -> Path:
 
     def build(part: Path) -> None:
         extra = ["--variant=extract", f"--include={QEMU_PACKAGES}"]
-        _bootstrap(recipe.qemu_suite, {recipe.qemu_suite}, part, extra)
+        bootstrap(recipe.qemu_suite, {recipe.qemu_suite}, part, extra)
 
     return cache.build("qemu", _tools_key(recipe), build, as_owner=as_owner())
 
@@ -137,7 +144,7 @@ def tree(recipe: Recipe) -> Path:
         include = ",".join(recipe.packages)
         extra = ["--variant=minbase", f"--include=apt,{include}"]
         extra.append(f'--customize-hook={hook} "$1" {_pairs(recipe)}')
-        _bootstrap(recipe.userland_suite, suites, part, extra)
+        bootstrap(recipe.userland_suite, suites, part, extra)
 
     done = cache.build("tree", _tree_key(recipe), build, as_owner=as_owner())
     cache.prune("tree", done, as_owner())

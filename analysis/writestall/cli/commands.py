@@ -2,14 +2,18 @@
 """commands: the table of all commands, by groups as `writestall --help` prints them.
 
 A command's module has main(args), and arguments(parser) where it takes any. Those of
-`driver` are in lab/ of a checkout, `recorder` in trace/; the others are installed with
-the package.
+`driver` are in lab/ of a checkout; `recorder` and `launcher` are in trace/, which the
+Debian package writestall-tracers has, too; the others are installed with the package.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib.util import find_spec
+
+# The package of the commands that only a checkout has.
+CHECKOUT = "driver"
 
 
 @dataclass(frozen=True)
@@ -29,15 +33,31 @@ class Command:
     tail: str = ""
 
     @property
-    def checkout(self) -> bool:
-        """Whether only a checkout has it."""
-        return not self.module.startswith("writestall.")
+    def packaged(self) -> bool:
+        """Whether it is part of this package."""
+        return self._top == "writestall"
+
+    @property
+    def lacks(self) -> str:
+        """What it needs and is not here, outside a checkout; or nothing."""
+        if self._top == CHECKOUT:
+            return "a checkout of writestall"
+        return "" if find_spec(self._top) else "the tracers (writestall-tracers)"
+
+    @property
+    def _top(self) -> str:
+        return self.module.partition(".")[0]
 
 
 def _lab(name: str, text: str, words: str = "", tail: str = "") -> Command:
     """A command of lab/driver."""
     module = f"driver.commands.{name.replace('-', '_')}"
     return Command(name, text, f"{name} {words}".strip(), module, tail=tail)
+
+
+def _made(name: str, text: str, words: str = "") -> Command:
+    """A command of lab/driver/packaging."""
+    return Command(name, text, f"{name} {words}".strip(), f"driver.packaging.{name}")
 
 
 def _run(name: str, text: str, words: str, *extras: str) -> Command:
@@ -112,9 +132,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             root=True,
             tail="COMMAND",
         ),
-        Command(
-            "trace", TRACE, "trace stalled_writes", "driver.commands.trace", root=True
-        ),
+        Command("trace", TRACE, "trace stalled_writes", "launcher.command", root=True),
     ),
     "Set up, test and measure": (
         _lab("doctor", "list what this host can do and what is missing"),
@@ -138,6 +156,12 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             "run one cell of a planned comparison",
             "out/compare/NAME xfs/1 --kernel 6.12",
         ),
+    ),
+    "Package": (
+        _made("deb", "build the Debian packages", "-o out/deb"),
+        _made("oci", "build an OCI image of the packages", "-o out/oci"),
+        _made("box", "build a Vagrant box of the VM's image", "-o out/box"),
+        _made("release", "check, build all packages, write SHA256SUMS"),
     ),
     "Shell": (
         _run("completion", "print completion for a shell", "bash", "export"),

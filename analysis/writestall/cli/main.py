@@ -24,6 +24,7 @@ from writestall.common.errors import WritestallError
 from writestall.common.units import printable
 
 HELP = {"-h", "--help"}
+INTERRUPTED = 130  # as shells have it: 128 + SIGINT
 
 
 def _find(word: str, *, checkout: bool) -> Command:
@@ -33,9 +34,9 @@ def _find(word: str, *, checkout: bool) -> Command:
         hint = nearest(word, COMMANDS) or "; see writestall --help"
         raise UsageError(f"unknown {what} {word!r}{hint}")
     command = COMMANDS[word]
-    if command.checkout and not checkout:
+    if not checkout and command.lacks:
         raise UsageError(
-            f"{word}: needs a checkout of writestall; git clone it and run"
+            f"{word}: needs {command.lacks}; git clone writestall and run"
             f" ./writestall {word} there"
         )
     return command
@@ -52,7 +53,7 @@ def _parse(command: Command, words: list[str]) -> argparse.Namespace:
 
 
 def _answer(command: Command, args: argparse.Namespace) -> int:
-    """Call a command of the analysis."""
+    """Call a command that needs no checkout."""
     # Events and chains form no cycles; looking for some takes a fifth of a long run.
     collecting = gc.isenabled()
     gc.disable()
@@ -75,9 +76,11 @@ def _call(words: list[str], *, checkout: bool) -> int:
     command = _find(words[0], checkout=checkout)
     args = _parse(command, words[1:])
     if not checkout:
+        # The Python that runs has the libraries.
+        args.python = lambda: sys.executable
         return _answer(command, args)
     here = importlib.import_module("driver.checkout")
-    if command.checkout:
+    if not command.packaged:
         status: int = here.call(command.name, command.module, args)
         return status
     here.enter_venv(command.name, command.extras, words)
@@ -95,6 +98,9 @@ def main(argv: Sequence[str] | None = None, *, checkout: bool = False) -> int:
     except WritestallError as error:
         print(f"writestall: {printable(str(error))}", file=sys.stderr)
         return BAD_INPUT
+    except KeyboardInterrupt:
+        print("writestall: interrupted", file=sys.stderr)
+        return INTERRUPTED
     except BrokenPipeError:
         # The reader closed the pipe; keep the interpreter from flushing again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

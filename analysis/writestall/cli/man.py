@@ -15,6 +15,11 @@ def main(args: argparse.Namespace) -> int:
     load("argparse_manpage", "argparse-manpage")
     from argparse_manpage.manpage import Manpage
 
-    data = {"project_name": "writestall", "version": __version__}
+    data = {
+        "project_name": "writestall",
+        "version": __version__,
+        "manual_title": "User Commands",
+        "description": "say why write(2) stalled",
+    }
     print(Manpage(parser.whole_parser(), data))
     return options.ANSWERED

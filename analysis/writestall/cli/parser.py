@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import Any, NoReturn
 
 from writestall import __version__
-from writestall.cli.commands import COMMANDS, Command
+from writestall.cli.commands import CHECKOUT, COMMANDS, Command
 from writestall.common.errors import WritestallError
 
 
@@ -77,13 +77,13 @@ def command_parser(command: Command) -> Parser:
 
 def whole_parser() -> Parser:
     """One parser of all commands there are here, for completion and man page."""
-    checkout = find_spec("driver") is not None
+    checkout = find_spec(CHECKOUT) is not None
     description = "Say why write(2) stalled: which lock, held by whom."
     parser = Parser(prog="writestall", description=description)
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for command in COMMANDS.values():
-        if checkout or not command.checkout:
+        if checkout or not command.lacks:
             added = commands.add_parser(
                 command.name, help=command.help, **_describe(command)
             )

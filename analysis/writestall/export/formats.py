@@ -86,5 +86,5 @@ def load(module: str, library: str, extra: str = "export") -> Any:
     except ModuleNotFoundError as error:
         raise WritestallError(
             f"this needs {library} ({error.name} is missing): "
-            f"pip install 'writestall[{extra}]'"
+            f"pip install 'writestall[{extra}]', or your distribution's package of it"
         ) from None

@@ -21,6 +21,9 @@ from machine.commands import started
 
 # Folders under tests/ that boot machines or need their image: not in `make check`.
 NEEDS_MACHINE = ("compiled", "guest", "harness", "lab")
+# Folders that take too long for `make test`, with a target of their own.
+ON_DEMAND = ("packages",)
+LATER = (*NEEDS_MACHINE, *ON_DEMAND)
 # How tests/support.py learns of the kernels.
 EVERY_KERNEL, ONE_KERNEL = "WRITESTALL_EVERY_KERNEL", "WRITESTALL_KERNEL"
 COUNTED = ("tests", "failures", "errors", "skipped")
@@ -52,7 +55,7 @@ def _phases(asked: argparse.Namespace) -> Iterator[list[str]]:
     The quick tests run in parallel before any machine, because some check a client's
     schedule. Tests that share a machine stay in one worker.
     """
-    quick = ["-n", "auto", *(f"--ignore=tests/{name}" for name in NEEDS_MACHINE)]
+    quick = ["-n", "auto", *(f"--ignore=tests/{name}" for name in LATER)]
     if asked.tail:
         workers = str(_at_once()) if asked.side_by_side else "0"
         yield [*(quick if asked.quick else ("-n", workers)), *asked.tail]

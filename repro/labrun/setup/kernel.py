@@ -15,7 +15,7 @@ from pathlib import Path
 from labrun.errors import StepError
 from labrun.steps import Run
 
-KALLSYMS = Path("/proc/kallsyms")
+KALLSYMS, LOG = Path("/proc/kallsyms"), Path("/dev/kmsg")
 # /dev/kmsg gives one record per read, none larger (CONSOLE_EXT_LOG_MAX).
 RECORD_BYTES = 8192
 
@@ -44,7 +44,7 @@ class Log:
     """The kernel's messages since it was opened."""
 
     def __init__(self) -> None:
-        self._descriptor = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+        self._descriptor = os.open(LOG, os.O_RDONLY | os.O_NONBLOCK)
         os.lseek(self._descriptor, 0, os.SEEK_END)
 
     def close(self) -> list[str]:

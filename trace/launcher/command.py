@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""trace: run a tracing script on this host with one of the engines."""
+"""command: `writestall trace`, which runs a script on this host with an engine."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 
-from driver.project import tool
+from launcher import TREE
 
 ENGINES = ("stap", "bpftrace")
 
@@ -22,5 +23,5 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Become the launcher, so that it gets our signals."""
-    command = tool("trace/trace", "--engine", args.engine, args.script, *args.options)
-    os.execv(command[0], command)
+    command = [sys.executable, str(TREE / "trace/trace"), "--engine", args.engine]
+    os.execv(command[0], [*command, args.script, *args.options])

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""box: build a Vagrant box for libvirt from the lab's own image."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import tarfile
+import tempfile
+from pathlib import Path
+
+from driver.packaging import OUT, RECIPES, sources, trees
+from machine import image, recipe
+from machine.errors import UserError
+
+NAME = "writestall/local"
+PROVIDER = "libvirt"
+SIZE_GIB = 8
+# Where Debian's package of Vagrant, and its makers' own, have the key.
+KEYS = ("/usr/share/rubygems-integration", "/usr/share/vagrant", "/opt/vagrant")
+
+
+def key(name: str) -> Path:
+    """A file of Vagrant's key pair for new boxes, which it replaces at first login."""
+    for folder in KEYS:
+        for path in Path(folder).rglob(f"keys/{name}"):
+            return path
+    raise UserError("no vagrant here, whose public key a box must have: apt install it")
+
+
+def disk(target: Path) -> None:
+    """Build the box's disk."""
+    known = recipe.load()
+    with tempfile.TemporaryDirectory(prefix="writestall-", dir=target.parent) as place:
+        folder = Path(place)
+        trees.network(folder)
+        shutil.copy(key("vagrant.pub"), folder)
+        for script in ("root.sh", "disk.sh"):
+            shutil.copy(RECIPES / "box" / script, folder)
+        binds = [f"{folder}:{trees.HOST}"]
+        root, loader = (f"{trees.HOST}/{script}" for script in ("root.sh", "disk.sh"))
+        size = f"{(SIZE_GIB << 10) - 1}M"  # and 1 MiB for the boot loader
+        trees.enter(image.tree(known), binds, ["bash", root, known.kernel, size])
+        trees.enter(trees.workshop(), binds, ["bash", loader])
+        shutil.move(folder / "box.img", target)
+
+
+def pack(img: Path, out: Path, version: str) -> Path:
+    """The box, and the catalogue that Vagrant finds its versions by."""
+    box = out / f"writestall-{version}-{PROVIDER}.box"
+    told = {"provider": PROVIDER, "format": "qcow2", "virtual_size": SIZE_GIB}
+    with tempfile.TemporaryDirectory(prefix="writestall-") as place:
+        inside = Path(place, "metadata.json")
+        inside.write_text(json.dumps(told))
+        with tarfile.open(box, "w") as tar:  # the disk is compressed
+            tar.add(inside, inside.name)
+            tar.add(RECIPES / "box/Vagrantfile", "Vagrantfile")
+            tar.add(img, "box.img")
+    provider = {"name": PROVIDER, "url": box.absolute().as_uri()}
+    versions = [{"version": version, "providers": [provider]}]
+    catalogue = {"name": NAME, "versions": versions}
+    (out / "metadata.json").write_text(json.dumps(catalogue, indent=2) + "\n")
+    return box
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the folder."""
+    where = "folder for the box (out/box)"
+    parser.add_argument(
+        "-o", "--output", type=Path, default=OUT / "box", metavar="DIR", help=where
+    )
+
+
+def main(args: argparse.Namespace) -> int:
+    """Build the box; print what adds it to Vagrant."""
+    args.output.mkdir(parents=True, exist_ok=True)
+    img = args.output / "box.img"
+    disk(img)
+    print(pack(img, args.output, sources.version()))
+    img.unlink()
+    print(f"next: vagrant box add {args.output / 'metadata.json'}")
+    print(f"      WRITESTALL_BOX={NAME} vagrant up --provider libvirt")
+    return 0

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""container: build an OCI image of the Debian packages, without a container engine."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+from driver.packaging import RECIPES, sources, trees
+
+# The first release whose bpftrace the scripts serve.
+SUITE = "forky"
+DAEMONSET = RECIPES / "oci/daemonset.yaml"
+
+
+def name(version: str) -> str:
+    """The archive's name."""
+    return f"writestall-{version}.oci.tar"
+
+
+def build(out: Path, packages: list[Path], version: str) -> Path:
+    """Install the packages in a fresh tree and pack it; return the archive."""
+    created = datetime.fromtimestamp(sources.epoch_s(), UTC)
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="writestall-") as place:
+        folder = Path(place)
+        trees.network(folder)
+        (folder / "packages").mkdir()
+        for path in packages:
+            shutil.copy(path, folder / "packages")
+        binds = [f"{folder}:{trees.HOST}"]
+        for script in ("root.sh", "image.sh"):
+            shutil.copy(RECIPES / "oci" / script, folder)
+        root, pack = (f"{trees.HOST}/{script}" for script in ("root.sh", "image.sh"))
+        trees.enter(trees.tree(SUITE), binds, ["bash", root])
+        stamp = f"{created:%Y-%m-%dT%H:%M:%SZ}"
+        trees.enter(trees.workshop(), binds, ["bash", pack, version, stamp])
+        done = out / name(version)
+        shutil.move(folder / "image.tar", done)
+    return done

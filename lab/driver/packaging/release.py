@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""release: check the tree, build every package, and lay them down with checksums."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from driver.commands import setup
+from driver.packaging import OUT, container, debian, sources
+from driver.project import PROJECT, tool
+from machine.commands import started
+from machine.errors import UserError
+
+SUMS = "SHA256SUMS"
+
+
+def _carry_out(command: list[str], what: str, folder: Path = PROJECT) -> None:
+    dated = os.environ | {"SOURCE_DATE_EPOCH": str(sources.epoch_s())}
+    with started(command, cwd=folder, env=dated, stdout=2) as child:
+        if child.wait():
+            raise UserError(f"{what} failed: its messages stand above")
+
+
+def _check(out: Path, version: str) -> None:
+    """The quick tests."""
+    _carry_out(tool("writestall", "test", "--quick"), "make check")
+
+
+def _python(out: Path, version: str) -> None:
+    """The wheel and the source distribution of the analysis."""
+    build = [str(setup.python(("release",))), "-m", "build", "--outdir", str(out), "."]
+    with tempfile.TemporaryDirectory(prefix="writestall-") as place:
+        # setuptools leaves folders beside the sources.
+        sources.copy(Path(place))
+        _carry_out(build, "the Python package", Path(place))
+
+
+def _debian(out: Path, version: str) -> None:
+    debian.build(out, version)
+
+
+def _container(out: Path, version: str) -> None:
+    container.build(out, sorted(out.glob("*.deb")), version)
+    shutil.copy(container.DAEMONSET, out)
+
+
+def _sources(out: Path, version: str) -> None:
+    """The tree of the last commit."""
+    name = f"writestall-{version}"
+    command = ["git", "archive", f"--prefix={name}/", "--format=tar.gz"]
+    _carry_out([*command, f"--output={out / name}.tree.tar.gz", "HEAD"], "git archive")
+
+
+def _documents(out: Path, version: str) -> None:
+    """The site, where the tree has one."""
+    if not re.search(r"^docs:", (PROJECT / "Makefile").read_text(), re.M):
+        print("release: this tree has no make docs", file=sys.stderr)
+        return
+    with tempfile.TemporaryDirectory(prefix="writestall-") as place:
+        _carry_out(["make", "docs", f"OUT={place}/site"], "make docs")
+        archive = str(out / f"writestall-{version}.site")
+        shutil.make_archive(archive, "gztar", place, "site")
+
+
+STEPS: tuple[tuple[str, Callable[[Path, str], None]], ...] = (
+    ("check", _check),
+    ("sources", _sources),
+    ("wheel, sdist", _python),
+    ("deb", _debian),
+    ("oci", _container),
+    ("docs", _documents),
+)
+
+
+def sums(folder: Path) -> str:
+    """What sha256sum --check reads."""
+    files = sorted(path for path in folder.iterdir() if path.name != SUMS)
+    return "".join(
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n"
+        for path in files
+    )
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the folder."""
+    where = "new or empty folder for the artefacts (out/release)"
+    parser.add_argument(
+        "-o", "--output", type=Path, default=OUT / "release", metavar="DIR", help=where
+    )
+
+
+def main(args: argparse.Namespace) -> int:
+    """Refuse a changed tree; carry out each step; print the files."""
+    out, version = args.output.absolute(), sources.version()
+    if sources.dirty():
+        raise UserError("files differ from the last commit: commit them, then release")
+    if out.exists() and any(out.iterdir()):
+        raise UserError(f"{out} is not empty: remove it, or name another with -o")
+    with tempfile.TemporaryDirectory(prefix="writestall-") as place:
+        made = Path(place, "release")
+        made.mkdir()
+        for name, step in STEPS:
+            print(f"release {version}: {name}", file=sys.stderr, flush=True)
+            step(made, version)
+        (made / SUMS).write_text(sums(made))
+        shutil.copytree(made, out, dirs_exist_ok=True)
+    subprocess.run(["ls", "-l", str(out)], check=True)
+    return 0

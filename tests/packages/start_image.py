@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""start_image: start the image as its DaemonSet says, with crun and no cluster.
+
+test_oci.py runs it in a tree that has umoci and crun: start_image.py VERSION; the
+archive and daemonset.yaml are beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+HERE = Path(__file__).parent
+LAYOUT, BUNDLE = HERE / "layout", HERE / "bundle"
+
+
+def run(*command: str, **more: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command; its status and output."""
+    return subprocess.run(command, text=True, check=False, **more)
+
+
+def mount(kind: str, folder: str) -> None:
+    """A kernel file system that crun wants, in this process's own namespace."""
+    assert run("mount", "--types", kind, kind, folder).returncode == 0, folder
+
+
+def unpack(version: str) -> None:
+    """The archive as a bundle for a runtime."""
+    LAYOUT.mkdir()
+    archive = HERE / f"writestall-{version}.oci.tar"
+    for command in (
+        ("tar", "--extract", "--file", str(archive), "--directory", str(LAYOUT)),
+        ("umoci", "unpack", "--image", f"{LAYOUT}:{version}", str(BUNDLE)),
+    ):
+        assert run(*command).returncode == 0, command
+
+
+def container() -> dict[str, Any]:
+    """The DaemonSet's only container."""
+    spec = yaml.safe_load((HERE / "daemonset.yaml").read_text())["spec"]
+    (only,) = spec["template"]["spec"]["containers"]
+    return dict(only)
+
+
+def start(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    """Start the image's program with these, and the rights that the DaemonSet gives."""
+    rights = container()["securityContext"]
+    assert rights["capabilities"]["drop"] == ["ALL"]
+    names = [f"CAP_{name}" for name in rights["capabilities"]["add"]]
+    path = BUNDLE / "config.json"
+    config = json.loads(path.read_text())
+    process = config["process"]
+    process |= {"terminal": False, "args": ["writestall", *arguments]}
+    process["noNewPrivileges"] = not rights["allowPrivilegeEscalation"]
+    sets = ("bounding", "effective", "permitted")
+    process["capabilities"] = dict.fromkeys(sets, names)
+    config["root"]["readonly"] = rights["readOnlyRootFilesystem"]
+    for volume in ("/runs", "/tmp"):
+        mount = {"destination": volume, "type": "tmpfs", "source": "tmpfs"}
+        if volume not in [one["destination"] for one in config["mounts"]]:
+            config["mounts"].append(mount)
+    path.write_text(json.dumps(config))
+    crun = ("crun", "--cgroup-manager", "disabled", "run", "--no-pivot")
+    return run(*crun, "--bundle", str(BUNDLE), "writestall", capture_output=True)
+
+
+def main(version: str) -> None:
+    """Start it four times."""
+    mount("sysfs", "/sys")
+    mount("cgroup2", "/sys/fs/cgroup")
+    unpack(version)
+    told = start(["--version"])
+    assert told.stdout.strip() == version, told
+    told = start(["demo", "--no-browser", "-o", "/runs/demo"])
+    assert "waiting for vdb through jbd2's commit" in told.stdout, told
+    for command in {"record", container()["args"][0]}:
+        told = start([command, "--help"])
+        assert f"usage: writestall {command}" in told.stdout, told
+    # It has processes of its own here, by whose numbers no tracer knows them.
+    told = start(["record", "-p", "1", "--for", "1s"])
+    assert told.returncode == 2, told
+    assert len(told.stderr.splitlines()) == 1, told
+    (HERE / "done").write_text(told.stderr)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will compare what the packages state in several places, without a build."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import writestall
+from driver.packaging import RECIPES, container, deb, release, sources, wheels
+from machine.errors import UserError
+from support import PROJECT
+from writestall.cli.commands import COMMANDS
+
+
+def test_program_packages_and_module_share_one_version() -> None:
+    assert set(sources.versions().values()) == {writestall.__version__}
+
+
+def test_copies_that_differ_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {"a": "0.1.0", "b": "0.2.0"}
+    monkeypatch.setattr(sources, "versions", lambda: told)
+    with pytest.raises(UserError, match="one version, not"):
+        sources.version()
+
+
+def test_a_copy_gets_another_version_everywhere(tmp_path: Path) -> None:
+    for name in sources.PLACES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text((PROJECT / name).read_text())
+    sources.stamp(tmp_path, "7.8.9")
+    for name, pattern in sources.PLACES.items():
+        assert re.findall(pattern, (tmp_path / name).read_text(), re.M) == ["7.8.9"]
+
+
+@pytest.mark.parametrize("text", ["1", "0.1-1", "", "1.2~rc"])
+def test_a_version_is_numbers(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="want a version"):
+        deb.a_version(text)
+
+
+def test_every_wheel_is_pinned() -> None:
+    for wheel in tomllib.loads(wheels.TABLE.read_text())["wheel"]:
+        assert re.fullmatch(r"[a-z]+==[\d.]+", wheel["requirement"])
+        assert re.fullmatch(r"[0-9a-f]{64}", wheel["sha256"])
+
+
+def test_the_injector_is_no_ones_dependency() -> None:
+    stanzas = (RECIPES / "debian/control").read_text().split("\n\n")
+    for stanza in stanzas:
+        fields = stanza.partition("\nDescription:")[0]
+        named = "biodelay" in fields.partition("Package: ")[2].partition("\n")[2]
+        assert not named, fields
+
+
+def test_the_daemonset_runs_the_image_of_this_version() -> None:
+    text = container.DAEMONSET.read_text()
+    assert f"image: writestall:{sources.version()}\n" in text
+
+
+def test_every_capability_of_the_daemonset_has_its_reason() -> None:
+    text = container.DAEMONSET.read_text()
+    added = text.partition("add:\n")[2].partition("resources:")[0].splitlines()
+    capabilities = [line.strip() for line in added if line.strip().startswith("-")]
+    assert capabilities
+    for line in capabilities:
+        assert re.fullmatch(r"- [A-Z_]+ # \S.*", line), line
+    assert "drop: [ALL]" in text
+    assert "SYS_ADMIN" not in "".join(capabilities)
+
+
+def test_a_command_without_its_part_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("writestall.cli.commands.find_spec", lambda name: None)
+    assert COMMANDS["lab"].lacks == "a checkout of writestall"
+    assert COMMANDS["record"].lacks == "the tracers (writestall-tracers)"
+
+
+def test_a_release_is_made_of_a_commit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(release, "STEPS", ())
+    args = argparse.Namespace(output=tmp_path)
+    monkeypatch.setattr(sources, "dirty", lambda: True)
+    with pytest.raises(UserError, match="commit them"):
+        release.main(args)
+    monkeypatch.setattr(sources, "dirty", lambda: False)
+    (tmp_path / "old").touch()
+    with pytest.raises(UserError, match="is not empty"):
+        release.main(args)
+
+
+def test_checksums_are_those_of_sha256sum(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x")
+    (tmp_path / release.SUMS).write_text("old")
+    want = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881  a\n"
+    assert release.sums(tmp_path) == want
