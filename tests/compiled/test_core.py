@@ -43,7 +43,11 @@ def test_its_help_has_an_example(program: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "told"),
     [
-        ("--nonsense", 2, "--nonsense: no such option, or it needs a value; try --help"),
+        (
+            "--nonsense",
+            2,
+            "--nonsense: no such option, or it needs a value; try --help",
+        ),
         ("--pid", 2, "--pid: no such option, or it needs a value; try --help"),
         ("stray", 2, "stray: no such argument; try --help"),
         ("--pid 0", 2, "--pid 0: give a number from 1 to 2147483647"),
