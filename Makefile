@@ -32,7 +32,7 @@ given = $(foreach v,$(filter-out -% MAKE%,$(.VARIABLES)),$(if $(filter command l
 only = $(foreach v,$(filter-out $1 $(ENVIRONMENT),$(given)),$(error $v: make $@ has no such variable; it takes $(or $1,none)))
 
 .DEFAULT_GOAL := help
-.PHONY: help lab variants compare crash test test-scenarios test-apps test-course test-kernel soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean deb oci box release test-packages docs
+.PHONY: help core lab variants compare crash test test-scenarios test-apps test-course test-kernel soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean deb oci box release test-packages docs
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 26
@@ -122,6 +122,10 @@ soak-tracers: ## what tracers hold and lose over many stalls (ENGINE=, DURATION=
 bench-injector: ## compare biodelay with dm-delay and scsi_debug: accuracy, cost (KERNEL=)
 	$(call only,ROUNDS $(OF_MACHINE))
 	@./writestall bench-injector $(call option,ROUNDS,rounds) $(MACHINE)
+
+core: ## build the tracer that needs no compiler where it runs: build/stalled-writes
+	$(call only)
+	@$(MAKE) -sC bpf/core BUILD='$(CURDIR)/build' && echo build/stalled-writes
 
 setup: ## install what the lab and its tests need on this host
 	$(call only)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""render-calls: render docs/calls.toml as the tables of both engines.
+"""render-calls: render docs/calls.toml as the tables of the engines.
 
 usage: docs/render-calls.py [--check]
 
-Writes stap/tapset/call_table.stp, bpf/lib/call_table.bt, the names of `call` in
-docs/events.schema.json, the table of calls in docs/events.md and
+Writes stap/tapset/call_table.stp, bpf/lib/call_table.bt, bpf/core/call_table.h, the
+names of `call` in docs/events.schema.json, the table of calls in docs/events.md and
 analysis/writestall/events/calls.py. --check writes nothing: its status is 1 where one
 of them differs.
 """
@@ -24,6 +24,7 @@ import rendering
 TABLE = Path("docs/calls.toml")
 STAP = Path("stap/tapset/call_table.stp")
 BPF = Path("bpf/lib/call_table.bt")
+CORE = Path("bpf/core/call_table.h")
 SCHEMA = Path("docs/events.schema.json")
 PAGE = Path("docs/events.md")
 RECORDS = Path("analysis/writestall/events/calls.py")
@@ -37,6 +38,9 @@ ARGUMENTS = ("fd", "also", "folder", "name", "bytes", "vector", "offset")
 WORDS = (14, 13, 12, 7, 9, 8)
 BITS = 4  # of one argument in `how`
 POSITION, STACK, KNOWN = (1 << BITS * len(ARGUMENTS) + bit for bit in range(3))
+# From here on a system call has one number on all architectures
+# (include/uapi/asm-generic/unistd.h, "do not add to this file").
+UNIFORM = 424
 MASK_BITS = 32  # of one word of --call
 ENUM = re.compile(r'("call_name": \{.*?"enum": \[\n)(.*?)(\n      \])', re.DOTALL)
 ROWS = re.compile(r"^(\| `--call` .*\n\| --- .*\n)((?:\| .*\n)+)", re.MULTILINE)
@@ -115,6 +119,31 @@ macro fill_calls(@calls) {{
     return text + "}\n"
 
 
+def _core_row(name: str, row: Row) -> str:
+    """Render a call as C; one that this architecture has not is left out."""
+    is_own = _is_call(row) and row["nr"] < UNIFORM
+    number = f"__NR_{name}" if is_own else str(row["nr"])
+    fields = [f'.name = "{name}"', f'.group = "{row["group"]}"', f".number = {number}"]
+    fields += [
+        f".argument[HOW_{key.upper()}] = {row[key]}" for key in ARGUMENTS if key in row
+    ]
+    fields += [".position = true"] if "place" in row else []
+    fields += [".stack = true"] if row.get("file") == "stack" else []
+    text = f"{{ {', '.join(fields)} }},\n"
+    return f"#ifdef {number}\n{text}#endif\n" if is_own else text
+
+
+def core(calls: dict[str, Row]) -> str:
+    """Render the table as initialisers of struct call."""
+    rows = "".join(_core_row(*item) for item in calls.items())
+    return f"""/* SPDX-License-Identifier: GPL-2.0-only */
+/* call_table.h: list the calls of a file system and their arguments */
+
+/* {SOURCE}; included where struct call is. */
+
+{rows}"""
+
+
 def _filled(names: list[str], indent: int, columns: int) -> str:
     """Return quoted names with commas between, in lines."""
     text = ", ".join(f'"{name}"' for name in names)
@@ -165,6 +194,7 @@ def rendered(tree: Path) -> dict[Path, str]:
     return {
         STAP: stap(calls),
         BPF: bpf(calls),
+        CORE: core(calls),
         SCHEMA: ENUM.sub(
             lambda found: found[1] + _filled(list(calls), 8, 92) + found[3], schema
         ),

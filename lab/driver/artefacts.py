@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from driver import core
 from driver.project import PROJECT, tool
 from machine import cache, image, recipe
 from machine.commands import started
@@ -156,7 +157,7 @@ def _bytecode(kernel: Kernel) -> None:
 
 def build(kernel_name: str | None, more: tuple[Part, ...] = ()) -> Path:
     """A folder with biodelay.ko, the workload programs and stap/*.ko for one kernel,
-    and the results of `more` parts."""
+    the results of `more` parts, and core/ where this host can build that."""
     known = recipe.load(kernel_name)
     kernel = image.kernel(known)
     made = [
@@ -167,6 +168,8 @@ def build(kernel_name: str | None, more: tuple[Part, ...] = ()) -> Path:
         )
         for part in (*PARTS, *more)
     ]
+    if not core.lacking():
+        made.append(core.build())
 
     def assemble(result: Path) -> None:
         for folder in made:

@@ -26,6 +26,13 @@ def readable(*paths: str) -> Callable[[], bool]:
     return lambda: any(Path(path).exists() for path in paths)
 
 
+def static(library: str) -> Callable[[], bool]:
+    """Whether a library can be linked statically, on Debian or elsewhere."""
+    machine = os.uname().machine
+    folders = (f"/usr/lib/{machine}-linux-gnu", "/usr/lib64", "/usr/lib")
+    return readable(*(f"{folder}/{library}" for folder in folders))
+
+
 @dataclass(frozen=True)
 class Need:
     """One thing; `packages` names it for apt, dnf and pacman in that
@@ -91,6 +98,29 @@ NEEDS = (
         "lets root test what a user does",
         on_path("newuidmap"),
         UIDMAP,
+        group="test",
+    ),
+    Need("clang", "compiles BPF", on_path("clang"), ("clang",), group="test"),
+    Need("bpftool", "makes skeletons", on_path("bpftool"), ("bpftool",), group="test"),
+    Need(
+        "libbpf.a",
+        "loads BPF",
+        static("libbpf.a"),
+        ("libbpf-dev", "libbpf-static", "libbpf"),
+        group="test",
+    ),
+    Need(
+        "libelf.a",
+        "reads BPF objects",
+        static("libelf.a"),
+        ("libelf-dev", "elfutils-libelf-devel-static", "libelf"),
+        group="test",
+    ),
+    Need(
+        "pkg-config",
+        "finds libraries",
+        on_path("pkg-config"),
+        ("pkg-config", "pkgconf", "pkgconf"),
         group="test",
     ),
     Need("sparse", "checks kernel C", on_path("sparse"), ("sparse",), group="test"),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from driver import core
 from driver.commands import doctor
 from driver.project import PROJECT
 from machine import accel, cli, image, recipe
@@ -68,9 +69,13 @@ def add_engine(parser: argparse.ArgumentParser, engines: Sequence[str]) -> None:
 
 
 def check_engine(engine: str, kernel: str) -> None:
-    """Refuse bpftrace on a kernel where it does not work."""
-    if engine != "stap" and not recipe.load(kernel).bpftrace:
-        raise UserError(f"bpftrace does not work on kernel {kernel}: use --engine stap")
+    """Refuse an engine that does not work on a kernel, or is not built on this host."""
+    if engine == "core":
+        core.check()
+    if engine in ("bpftrace", "both") and not recipe.load(kernel).bpftrace:
+        raise UserError(
+            f"bpftrace does not work on kernel {kernel}: use --engine stap or core"
+        )
 
 
 def check_room() -> None:

@@ -109,10 +109,11 @@ FOR_THE_TABLE = {"each-script-works-or-refuses.py"}
 # Tests that need bpftrace; the others use the engines that support their kernel.
 NEEDS_BPFTRACE = {
     "agrees-with-witnesses.py",
-    "engines-agree.py",
     "survives-a-killed-tracer.sh",
     "tracepoint-is-read-by-tracers.sh",
 }
+# Tests of bpf/core, which needs BTF; all kernels of vm/kernels.toml have it.
+NEEDS_TYPES = {"core-says-what-it-lacks.py", "engines-agree.py"}
 IS_TEST = re.compile(r'^(?:# |""")This test will ', re.MULTILINE)
 # Tests that hold tasks on purpose, so that hung tasks are not a complaint.
 HOLDERS = r"\[biodelay\]|\[dm_mod\]|dm_"
@@ -207,6 +208,10 @@ def _marks(
     needed = script.name in NEEDS_BPFTRACE or "bpftrace" in more
     if needed and not recipe.load(kernel).bpftrace:
         reason = f"bpftrace does not serve for kernel {kernel}"
+        marks.append(pytest.mark.skip(reason=reason))
+    own = recipe.load(kernel).own
+    if script.name in NEEDS_TYPES and own and not own.bpftrace:
+        reason = f"kernel {kernel} has no BTF, or is older than Linux 5.18"
         marks.append(pytest.mark.skip(reason=reason))
     if script.name in NEEDS_DEBUGINFO and (lacking := _lacking_debuginfo(kernel)):
         marks.append(pytest.mark.skip(reason=lacking))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from labrun.errors import RefusedError
-from launcher import bpftrace
+from launcher import bpftrace, core
 from launcher.errors import TraceError
 from recorder import engines, targets
 from recorder.cli import time_up_to
@@ -42,6 +42,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr(bpftrace, "version", lambda: "0.27.0")
     monkeypatch.setattr(bpftrace, "check_kernel", lambda script, release: None)
+    monkeypatch.setattr(core, "program", lambda: Path("/usr/bin/stalled-writes"))
 
 
 def _asked(engine: str = "auto", module: Path | None = None) -> argparse.Namespace:
@@ -54,13 +55,27 @@ def test_the_first_that_works_is_taken_and_says_why_not_the_other(
 ) -> None:
     root = _root(tmp_path)
     for asked, name, why in (
-        (_asked(), "bpf", "stap not taken: it compiles and loads a kernel module"),
+        (_asked(), "core", "stap not taken: it compiles and loads a kernel module"),
+        (_asked("bpf"), "bpf", "stap not taken: --engine bpf"),
         (_asked("stap"), "stap", "bpf not taken: --engine stap"),
-        (_asked(module=Path("x.ko")), "stap", "bpf not taken: a --module was given"),
+        (_asked(module=Path("x.ko")), "stap", "core not taken: a --module was given"),
     ):
         chosen, line = engines.choose(asked, root)
         assert chosen.name == name
         assert line.endswith(why)
+
+
+@pytest.mark.usefixtures("installed")
+def test_without_the_program_of_core_it_is_bpftrace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> Path:
+        raise TraceError("stalled-writes is missing: build it (make core)")
+
+    monkeypatch.setattr(core, "program", missing)
+    chosen, line = engines.choose(_asked(), _root(tmp_path))
+    assert chosen.name == "bpf"
+    assert "core not taken: stalled-writes is missing: build it (make core)" in line
 
 
 @pytest.mark.usefixtures("installed")
@@ -96,7 +111,7 @@ def test_where_none_works_each_says_why(
     with pytest.raises(RefusedError) as refused:
         engines.choose(_asked(), _root(tmp_path, lockdown, caps))
     (line,) = refused.value.lines
-    assert line.startswith("no engine works here: bpf: ")
+    assert line.startswith("no engine works here: core: ")
     assert all(part in line for part in told)
 
 

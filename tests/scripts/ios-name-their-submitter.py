@@ -91,7 +91,10 @@ def check(tracer: lab.Tracer, disk: lab.Disk, direct: int, syncer: int) -> None:
 
 
 def test(options: argparse.Namespace) -> None:
-    with lab.disk() as disk, lab.tracing(options.modules, lab.serving()) as tracers:
+    with (
+        lab.disk() as disk,
+        lab.tracing(options.modules, lab.serving(lab.STALLS)) as tracers,
+    ):
         pids = held(disk)
         for tracer in tracers:
             check(tracer, disk, *pids)

@@ -26,6 +26,8 @@ DISK = Path("/dev/vdb")
 MOUNT = Path("/mnt/lab")
 DEVICE = Path("/dev/mapper/lab")
 ENGINES = ("stap", "bpftrace")
+CORE = "core"  # of that one script
+STALLS = "stalled_writes"
 KERNELS = PROJECT / "vm/kernels.toml"
 TYPES = Path("/sys/kernel/btf/vmlinux")
 LAUNCHER = PROJECT / "trace/trace"
@@ -59,15 +61,21 @@ def release() -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def serving() -> tuple[str, ...]:
-    """The engines whose scripts work on the running kernel.
+def engines_of(script: str) -> tuple[str, ...]:
+    """The engines that have a script."""
+    return (*ENGINES, CORE) if script == STALLS else ENGINES
 
-    A kernel that the table does not know may lack the types that bpftrace needs.
+
+def serving(script: str = "") -> tuple[str, ...]:
+    """The engines whose script works on the running kernel.
+
+    A kernel that the table does not know may lack the types that BPF needs.
     """
     known = tomllib.loads(KERNELS.read_text())["kernel"]
     kernel = known.get("{}.{}".format(*release()), {})
-    works = kernel.get("bpftrace", True) and TYPES.exists()
-    return ENGINES if works else ENGINES[:1]
+    with_types = set(ENGINES[1:] if kernel.get("bpftrace", True) else ()) | {CORE}
+    works = {ENGINES[0]} | (with_types if TYPES.exists() else set())
+    return tuple(engine for engine in engines_of(script) if engine in works)
 
 
 class Disk:
@@ -128,6 +136,13 @@ def launcher(engine: str) -> list[str]:
     return [str(LAUNCHER), "--engine", engine]
 
 
+def parts(engine: str, script: str, modules: Path) -> list[str]:
+    """The compiled parts of an engine; core/ is beside the folder of the modules."""
+    if engine == CORE:
+        return ["--program", str(modules.parent / "core/stalled-writes")]
+    return ["--module", str(modules / f"{script}.ko")] if engine == "stap" else []
+
+
 class Tracer:
     """A running launcher of one engine, its lines in a file."""
 
@@ -136,11 +151,10 @@ class Tracer:
         self.script = script
         self.output = Path(f"/tmp/{engine}-{script}-{os.getpid()}.jsonl")
         self.messages = self.output.with_suffix(".log")
-        module = ["--module", str(modules / f"{script}.ko")]
         command = [*launcher(engine), script, *options]
         self.output.unlink(missing_ok=True)
         self.process = subprocess.Popen(
-            [*command, *(module if engine == "stap" else []), "--output", self.output],
+            [*command, *parts(engine, script, modules), "--output", self.output],
             stderr=self.messages.open("w"),
         )
 

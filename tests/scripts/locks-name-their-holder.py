@@ -86,7 +86,10 @@ def check(tracer: lab.Tracer, holder: int, waiters: dict[int, str]) -> None:
 
 
 def test(options: argparse.Namespace) -> None:
-    with lab.disk() as disk, lab.tracing(options.modules, lab.serving()) as tracers:
+    with (
+        lab.disk() as disk,
+        lab.tracing(options.modules, lab.serving(lab.STALLS)) as tracers,
+    ):
         holder, mutex, rwsem = held(disk)
         for tracer in tracers:
             check(tracer, holder, {mutex: "mutex", rwsem: "rwsem_write"})

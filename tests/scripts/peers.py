@@ -64,11 +64,11 @@ def ours(modules: Path) -> list[Tracer]:
     return [
         Tracer(
             f"{script} ({engine})",
-            (*lab.launcher(engine), script, "--module", f"{modules}/{script}.ko"),
+            (*lab.launcher(engine), script, *lab.parts(engine, script, modules)),
             shows=STALLED if script.endswith("_writes") else '"ev":"end"',
         )
         for script in SCRIPTS
-        for engine in lab.ENGINES
+        for engine in lab.engines_of(script)
     ]
 
 

@@ -29,8 +29,9 @@ REFUSED = {
     " kernel has no BTF: boot one with CONFIG_DEBUG_INFO_BTF",
     HIDDEN.format("/lib/modules", f"{RECORD} --engine stap"): "--engine stap: there are"
     f" no headers of {RELEASE}: install linux-headers-{RELEASE}",
-    f"PATH=/none {RECORD}": "bpftrace does not run: install it (apt"
-    " install bpftrace); stap: staprun is missing: install SystemTap",
+    f"PATH=/none {RECORD} --engine bpf": "bpftrace does not run: install it (apt"
+    " install bpftrace)",
+    f"PATH=/none {RECORD} --engine stap": "staprun is missing: install SystemTap",
     f"unshare --pid --fork --mount-proc {RECORD} -p 1": "this container counts its own"
     " processes: choose by --path or --device",
     f"{RECORD} -p 4194304": "--pid 4194304: no such process; ps -e lists them",

@@ -98,7 +98,8 @@ def record(case: str, engine: str, modules: Path, out: Path) -> None:
     ):
         began_s = time.monotonic()
         command = [sys.executable, str(WRITESTALL), "record", *given, *words(pid)]
-        status = subprocess.run(command, check=False).returncode
+        found = os.environ | {"PATH": f"{modules.parent / 'core'}:{os.environ['PATH']}"}
+        status = subprocess.run(command, env=found, check=False).returncode
         print(f"{case} {engine}: status {status}, {time.monotonic() - began_s:.1f} s")
         lab.expect(status == 0, f"{case} with {engine} ended with {status}")
 
@@ -116,7 +117,7 @@ def main() -> int:
     parser.add_argument("--modules", type=Path, required=True, help="folder of *.ko")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--case", choices=CASES, action="append")
-    parser.add_argument("--engine", choices=("bpf", "stap"), action="append")
+    parser.add_argument("--engine", choices=("bpf", "core", "stap"), action="append")
     options = parser.parse_args()
     return lab.told(lambda: record_all(options))
 

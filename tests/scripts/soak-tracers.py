@@ -73,7 +73,7 @@ class Watched:
         self.process_kib: list[int] = []
         self.kernel_kib: list[int] = []
         command = [*lab.launcher(engine), script, "--stall-us", str(STALL_US)]
-        command += ["--module", str(modules / f"{script}.ko")]
+        command += lab.parts(engine, script, modules)
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE)
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
@@ -176,14 +176,18 @@ def soak(options: argparse.Namespace, watched: list[Watched]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--modules", type=Path, required=True)
-    parser.add_argument("--engine", choices=lab.ENGINES, required=True)
+    parser.add_argument("--engine", choices=(*lab.ENGINES, lab.CORE), required=True)
     parser.add_argument("--stalls", type=int, default=100_000)
     parser.add_argument("--seconds", type=int, default=1800)
     parser.add_argument("--output", type=Path, required=True, metavar="FILE")
     options = parser.parse_args()
     with lab.disk():
         slow(DELAY_MS)
-        watched = [Watched(options.engine, s, options.modules) for s in SCRIPTS]
+        watched = [
+            Watched(options.engine, script, options.modules)
+            for script in SCRIPTS
+            if options.engine in lab.engines_of(script)
+        ]
         try:
             for one in watched:
                 lab.until(one.begun_or_ended)

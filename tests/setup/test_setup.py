@@ -127,7 +127,9 @@ def test_an_engine_the_kernel_cannot_have_is_refused_with_one_it_can() -> None:
             check=False,
         )
         assert done.returncode == 2
-        assert re.fullmatch(f".*kernel {name}: use --engine stap\n", done.stderr)
+        assert re.fullmatch(
+            f".*kernel {name}: use --engine stap or core\n", done.stderr
+        )
 
 
 def test_a_venv_finds_itself(monkeypatch: pytest.MonkeyPatch) -> None:

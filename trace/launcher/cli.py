@@ -8,12 +8,12 @@ import os
 import sys
 from pathlib import Path
 
-from launcher import bpftrace, systemtap
+from launcher import bpftrace, core, systemtap
 from launcher.errors import Parser, TraceError, check_architecture
 from launcher.options import add_arguments
 from launcher.plain_text import output
 
-ENGINES = {"stap": systemtap, "bpftrace": bpftrace}
+ENGINES = {"stap": systemtap, "bpftrace": bpftrace, "core": core}
 SCRIPTS = sorted({*systemtap.SCRIPTS, *bpftrace.SCRIPTS})
 
 EXAMPLES = """examples:
@@ -40,6 +40,8 @@ def parser(prog: str = "trace/trace") -> argparse.ArgumentParser:
     add("--functions", metavar="F,F", help="drilldown: the root, then those below it")
     add("--arguments", metavar="F,F", help="drilldown: as in trace/build --help")
     add("--module", type=Path, metavar="KO", help="compiled by trace/build")
+    add = made.add_argument_group("with --engine core").add_argument
+    add("--program", type=Path, metavar="FILE", help="built by make core")
     return made
 
 

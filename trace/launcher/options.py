@@ -54,6 +54,12 @@ def variables(options: argparse.Namespace, script: Path) -> dict[str, int | str]
     return given
 
 
+def check_choice(options: argparse.Namespace) -> None:
+    """Refuse thresholds and choices that do not make sense, or do not exist here."""
+    _thresholds(options)
+    _chosen(options)
+
+
 def _source(script: Path) -> str:
     """Return the text of a script and of what a bpftrace script imports."""
     text = script.read_text()

@@ -63,7 +63,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     until = "end after that long (Ctrl-C ends it, too)"
     add("--for", dest="for_ns", type=time_up_to(MOST_FOR_NS), metavar="T", help=until)
     names = (engines.AUTO, *(one.name for one in engines.ENGINES))
-    what = "tracing engine: auto, bpf or stap (auto: the first that works)"
+    what = "tracing engine: auto, core, bpf or stap (auto: the first that works)"
     add("--engine", choices=names, default=engines.AUTO, help=what)
     made = "SystemTap's module stalled_writes.ko, made by trace/build"
     add("--module", type=Path, metavar="KO", help=made)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labrun.errors import RefusedError
-from launcher import bpftrace
+from launcher import bpftrace, core
 from launcher.errors import TraceError
 from recorder.files import ROOT, number, text
 
@@ -58,6 +58,20 @@ def _bpf_lacks(options: argparse.Namespace, root: Path) -> Iterator[str]:
         bpftrace.check_kernel(SCRIPT, os.uname().release)
     except TraceError as error:
         yield str(error).partition("; use --engine")[0]
+    yield from _bpf_forbidden(root)
+
+
+def _core_lacks(options: argparse.Namespace, root: Path) -> Iterator[str]:
+    try:
+        core.program()
+        core.check_kernel(os.uname().release)
+    except TraceError as error:
+        yield str(error).partition("; use --engine")[0]
+    yield from _bpf_forbidden(root)
+
+
+def _bpf_forbidden(root: Path) -> Iterator[str]:
+    """What keeps any BPF program from reading this kernel."""
     if not (root / "sys/kernel/btf/vmlinux").exists():
         yield "this kernel has no BTF: boot one with CONFIG_DEBUG_INFO_BTF"
     # kernel/bpf/helpers.c: bpf_probe_read_kernel() under LOCKDOWN_BPF_READ_KERNEL
@@ -100,6 +114,7 @@ def _stap_lacks(options: argparse.Namespace, root: Path) -> Iterator[str]:
 
 # In the order of --engine auto.
 ENGINES = (
+    Engine("core", "core", _core_lacks, "it shows the same events"),
     Engine("bpf", "bpftrace", _bpf_lacks, "it needs LLVM, but no compiler or headers"),
     Engine("stap", "stap", _stap_lacks, "it compiles and loads a kernel module"),
 )
@@ -110,7 +125,7 @@ def choose(options: argparse.Namespace, root: Path = ROOT) -> tuple[Engine, str]
 
     Raises RefusedError where none works, or not the one that was asked for.
     """
-    if options.module and options.engine == "bpf":
+    if options.module and options.engine not in (AUTO, "stap"):
         raise RefusedError("--module belongs to --engine stap")
     order = list(ENGINES)
     if options.module:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from writestall.chain.answers import Answer
     from writestall.events.run_directory import RunDir
 
+ENGINES = ("stap", "bpftrace", "core")
 ANSWERED, FAILED, BAD_INPUT, UNJUDGED = 0, 1, 2, 3
 PICTURES = (".svg", ".png")
 
@@ -51,8 +52,8 @@ def add_run(parser: argparse.ArgumentParser, **more: Any) -> None:
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """Add --engine."""
-    what = "whose events (stap where both are there)"
-    parser.add_argument("--engine", choices=("stap", "bpftrace"), help=what)
+    what = "whose events (the first of these that are there)"
+    parser.add_argument("--engine", choices=ENGINES, help=what)
 
 
 def add_all(parser: argparse.ArgumentParser) -> None:

@@ -16,7 +16,7 @@ import msgspec
 from writestall.common import compressed
 from writestall.common.errors import WritestallError
 
-ENGINES = ("stap", "bpftrace")
+ENGINES = ("stap", "bpftrace", "core")
 MANIFEST_FORMAT = 1
 # Endings of event files in a run that was stored away; what they are, the bytes tell.
 _STORED = ("", ".gz", ".xz", ".bz2", ".zst")
@@ -90,7 +90,7 @@ class RunDir:
         there = self.engines()
         if wanted in there or (wanted is None and there):
             return wanted or there[0]
-        want = f"{wanted}.jsonl" if wanted else "stap.jsonl or bpftrace.jsonl"
+        want = " or ".join(f"{name}.jsonl" for name in (wanted and [wanted]) or ENGINES)
         have = f"there is {there[0]}" if there else "was a tracer started?"
         raise WritestallError(f"{self.path / 'events'}: no {want}; {have}")
 
@@ -127,7 +127,7 @@ def are_events(head: bytes) -> bool:
 
 # The line before it may be what the engine printed while it compiled.
 _EVENT = re.compile(rb'^\s{0,8}\{\s?"ev"\s?:\s?"', re.MULTILINE)
-_ENGINE = re.compile(rb'"engine"\s?:\s?"(stap|bpftrace)"')
+_ENGINE = re.compile(rb'"engine"\s?:\s?"(stap|bpftrace|core)"')
 
 
 def _open_events(path: Path) -> RunDir:

@@ -11,9 +11,10 @@ from writestall.common.errors import WritestallError
 from writestall.events.calls import GROUPS
 from writestall.events.contract import ClientWrite, Write
 from writestall.events.rows import read_client
-from writestall.events.run_directory import ENGINES, RunDir
+from writestall.events.run_directory import RunDir
 from writestall.events.stream import Stream, read_stream
 
+ENGINES = ("stap", "bpftrace")  # those of a run with `--engine both`
 LEAST_NS = 1_000_000
 SHARE = 0.01
 

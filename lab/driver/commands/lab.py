@@ -14,7 +14,7 @@ from driver.project import answer
 from driver.runs import Request, analyse
 
 DEFAULT = "journal-buffer"
-ENGINES = ("stap", "bpftrace", "both")
+ENGINES = ("stap", "bpftrace", "both", "core")
 # `writestall check` of a run whose injector keeps no record.
 NOTHING_TO_JUDGE_BY = 3
 STAGES = (

@@ -22,7 +22,7 @@ BUILD_TIMEOUT_S = 1800  # SystemTap's first compilation takes minutes
 
 @dataclass(frozen=True)
 class Artefacts:
-    """A folder for the workload programs, biodelay.ko and stap/stalled_writes.ko."""
+    """A folder for the workload programs, biodelay.ko and the tracers' parts."""
 
     folder: Path
 
@@ -32,12 +32,12 @@ class Artefacts:
         """List the files that the scenario needs and the folder lacks; `injector` is
         the module of its injector, if it has one.
         """
-        modules = [tracer.ENGINES[name].module for name in engines]
+        parts = [tracer.ENGINES[name].part for name in engines]
         kinds = dict.fromkeys(work.kind for work in scenario.workload)
         needed = [
             *(self.folder / kind for kind in kinds if kind in clients.COMPILED),
             *([self.folder / injector] if injector else []),
-            *(self.folder / module for module in modules if module),
+            *(self.folder / part for part in parts if part),
         ]
         return [path for path in needed if not path.is_file()]
 
@@ -58,6 +58,10 @@ def _biodelay(target: Path) -> list[list[str]]:
     return [["make", "-sC", str(TREE / "kmod"), kernel], ["cp", built, str(target)]]
 
 
+def _core(target: Path) -> list[list[str]]:
+    return [["make", "-sC", str(TREE / "bpf/core"), f"BUILD={target.parent}"]]
+
+
 def _script(target: Path) -> list[list[str]]:
     return [[str(TREE / "trace/build"), target.stem, "-o", str(target.parent)]]
 
@@ -67,6 +71,7 @@ RECIPES: dict[str, Callable[[Path], list[list[str]]]] = {
     **dict.fromkeys(clients.COMPILED, _program),
     biodelay.MODULE: _biodelay,
     f"{tracer.SCRIPT}.ko": _script,
+    "stalled-writes": _core,
 }
 
 

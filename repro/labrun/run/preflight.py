@@ -30,6 +30,7 @@ TOOLS_OF = {
 PACKAGES = {tool: name for name, tools in TOOLS_OF.items() for tool in tools.split()}
 # Where the lab's VM has them (vm/machine/jars.py).
 JARS = Path("/mnt/jars")
+# The program of `core` is one of the compiled parts.
 ENGINE_TOOLS = {"stap": "staprun", "bpftrace": "bpftrace"}
 
 
@@ -79,7 +80,7 @@ def _tools(
     needed += memory.TOOLS if scenario.memory else ()
     needed += injector.tools
     needed += ["fio"] if any(work.kind == "fio" for work in scenario.workload) else []
-    needed += [ENGINE_TOOLS[name] for name in engines]
+    needed += [ENGINE_TOOLS[name] for name in engines if name in ENGINE_TOOLS]
     for name in needed:
         if shutil.which(name) is None:
             yield f"{name} is missing; install {PACKAGES[name]}"

@@ -26,19 +26,23 @@ LAST_LINE_BYTES = 65536
 
 @dataclass(frozen=True)
 class Engine:
-    """A tracing engine, and the compiled script it needs, if any."""
+    """A tracing engine, and the compiled part it needs, if any.
+
+    `option` names that to the launcher.
+    """
 
     name: str
-    module: str | None
+    part: str | None = None
+    option: str = ""
 
 
 ENGINES = {
-    "stap": Engine("stap", f"stap/{SCRIPT}.ko"),
-    "bpftrace": Engine("bpftrace", None),
+    "stap": Engine("stap", f"stap/{SCRIPT}.ko", "--module"),
+    "bpftrace": Engine("bpftrace"),
+    "core": Engine("core", "core/stalled-writes", "--program"),
 }
 CHOICES = {
-    "stap": ("stap",),
-    "bpftrace": ("bpftrace",),
+    **{name: (name,) for name in ENGINES},
     "both": ("stap", "bpftrace"),
     "none": (),
 }
@@ -46,13 +50,13 @@ CHOICES = {
 
 def argv(build: Path, trace: Trace, engine: Engine, output: Path) -> list[str]:
     """Return the command that traces to a file until SIGINT."""
-    module = ["--module", str(build / engine.module)] if engine.module else []
+    part = [engine.option, str(build / engine.part)] if engine.part else []
     return [
         str(LAUNCHER),
         "--engine",
         engine.name,
         SCRIPT,
-        *module,
+        *part,
         *("--floor-us", str(trace.floor_us), "--stall-us", str(trace.stall_us)),
         *("--output", str(output)),
     ]

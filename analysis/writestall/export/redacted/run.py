@@ -19,7 +19,7 @@ from writestall.export.redacted.names import Names
 EVENTS = "events"
 OF_BPF = b"[bpf]"  # a program's name, which its user gave
 UTF8 = "utf-8"
-OF_A_TRACER = re.compile(r"(?:stap|bpf|bpftrace|journal_commits)\.jsonl")
+OF_A_TRACER = re.compile(r"(?:stap|bpf|bpftrace|core|journal_commits)\.jsonl")
 
 
 def redact(source: Path, target: Path) -> str:

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// calls.c: know the calls of a file system, docs/calls.toml
+
+#include "calls.h"
+
+#include <asm/unistd.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "say.h"
+
+static const struct call calls[] = {
+#include "call_table.h"
+};
+
+#define COUNT (sizeof(calls) / sizeof(*calls))
+
+const struct call *call_of_number(int64_t number)
+{
+	for (size_t i = 0; i < COUNT; i++) {
+		if (calls[i].number == number)
+			return &calls[i];
+	}
+	return NULL;
+}
+
+static uint64_t how_of(const struct call *call)
+{
+	uint64_t how = HOW_KNOWN;
+
+	for (int i = 0; i < HOW_ARGUMENTS; i++)
+		how |= (uint64_t)call->argument[i] << (HOW_BITS * i);
+	how |= call->position ? HOW_POSITION : 0;
+	return how | (call->stack ? HOW_STACK : 0);
+}
+
+static bool is_word(const char *name, const char *word, size_t length)
+{
+	return strlen(name) == length && !strncmp(name, word, length);
+}
+
+static bool is_named(const struct call *call, const char *word, size_t length)
+{
+	return is_word(call->name, word, length) || is_word(call->group, word, length);
+}
+
+void check_calls(const char *words)
+{
+	while (*words) {
+		size_t length = strcspn(words, ",");
+		bool found = false;
+
+		for (size_t i = 0; i < COUNT; i++)
+			found |= is_named(&calls[i], words, length);
+		if (!found)
+			die(EXIT_USAGE, "--call %.*s: no call of a file system, nor a group:"
+			    " writes, syncs, reads, names, attributes, requests, faults",
+			    (int)length, words);
+		words += length + (words[length] == ',');
+	}
+}
+
+static bool is_chosen(const struct call *call, const char *words)
+{
+	while (*words) {
+		size_t length = strcspn(words, ",");
+
+		if (is_named(call, words, length))
+			return true;
+		words += length + (words[length] == ',');
+	}
+	return false;
+}
+
+void for_chosen_calls(const char *words,
+		      void (*take)(const struct call *call, uint64_t how, void *data),
+		      void *data)
+{
+	for (size_t i = 0; i < COUNT; i++) {
+		if (!words || is_chosen(&calls[i], words))
+			take(&calls[i], how_of(&calls[i]), data);
+	}
+}

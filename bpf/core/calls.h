@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* calls.h: know the calls of a file system, docs/calls.toml */
+#ifndef CALLS_H
+#define CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rows.h"
+
+struct call {
+	const char *name;
+	const char *group;
+	int64_t number;
+	unsigned char argument[HOW_ARGUMENTS];	/* its place, from 1 */
+	bool position;
+	bool stack;
+};
+
+/* NULL where there is none of that number. */
+const struct call *call_of_number(int64_t number);
+
+/* Exits where one of the names and groups, with commas between, is none. */
+void check_calls(const char *words);
+
+/* Call `take` for each call that is chosen; NULL chooses all. */
+void for_chosen_calls(const char *words,
+		      void (*take)(const struct call *call, uint64_t how, void *data),
+		      void *data);
+
+#endif

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * main.c: print stalled calls of file systems, without a compiler on the host
+ *
+ * The events are those of bpf/stalled_writes.bt and stap/stalled_writes.stp:
+ * docs/events.md.
+ */
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "arming.h"
+#include "output/events.h"
+#include "output/json.h"
+#include "output/kernel_symbols.h"
+#include "options.h"
+#include "probes.skel.h"
+#include "say.h"
+
+#define PATIENCE_MS 1000	/* losses are told at least so often */
+#define SYMBOLS_LAST_NS 100000000
+
+static volatile sig_atomic_t is_stopped;
+
+static void stop(int number)
+{
+	(void)number;
+	is_stopped = 1;
+}
+
+static void handle_signals(void)
+{
+	struct sigaction action = { .sa_handler = stop };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);	/* the write fails, and says so */
+}
+
+/* The modules are looked at once in a while, for the frames of new ones. */
+static void renew_symbols(void)
+{
+	static int64_t looked_ns;
+	int64_t now_ns = monotonic_ns();
+
+	if (now_ns - looked_ns >= SYMBOLS_LAST_NS)
+		symbols_refresh();
+	looked_ns = monotonic_ns();
+}
+
+static int take_row(void *data, void *row, size_t size)
+{
+	(void)data;
+	(void)size;
+	renew_symbols();
+	print_row(row);
+	return 0;
+}
+
+static void flush(void)
+{
+	if (!json_flush())
+		die(EXIT_FAILED, "cannot write: %s", strerror(errno));
+}
+
+/* Whoever reads a pipe may be killed while there is nothing to write. */
+static void check_reader(void)
+{
+	struct pollfd output = { .fd = STDOUT_FILENO };
+
+	if (poll(&output, 1, 0) > 0 && (output.revents & POLLERR))
+		die(EXIT_FAILED, "cannot write: nobody reads the output any more");
+}
+
+static void tell_start(void)
+{
+	struct timespec cpu;
+	struct utsname kernel;
+
+	uname(&kernel);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	say("traces stalled_writes on %s, armed by %.3f s of CPU; stop with Ctrl-C or: kill %d",
+	    kernel.release, cpu.tv_sec + cpu.tv_nsec / 1e9, getpid());
+}
+
+static void follow(struct ring_buffer *ring, const struct losses *lost)
+{
+	while (!is_stopped) {
+		int error = ring_buffer__poll(ring, PATIENCE_MS);
+
+		if (error < 0 && error != -EINTR)
+			die(EXIT_FAILED, "the rows cannot be read: %s", strerror(-error));
+		print_losses(lost);
+		flush();
+		check_reader();
+	}
+}
+
+/* Calls that have stalled already and have not ended. */
+static void print_open_calls(int map)
+{
+	static struct write_row row;
+	uint64_t key, *last = NULL;
+
+	while (!bpf_map_get_next_key(map, last, &key)) {
+		if (!bpf_map_lookup_elem(map, &key, &row) && row.sleeps)
+			print_row(&row);
+		last = &key;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = {
+		.limits = { 1000000, 100000000, 10000000 },
+	};
+	struct ring_buffer *ring;
+	struct probes *probes;
+	bool are_bios_seen;
+
+	read_options(argc, argv, &options);
+	handle_signals();
+	probes = arm(&options, &are_bios_seen);
+	ring = ring_buffer__new(bpf_map__fd(probes->maps.rows), take_row, NULL, NULL);
+	if (!ring)
+		die(EXIT_FAILED, "the rows cannot be read: %s", strerror(errno));
+	tell_start();
+	print_begin(&options.limits);
+	if (!are_bios_seen)
+		print_unseen_bios();
+	flush();
+	symbols_refresh();
+	probes->bss->aio_fsync_work_at = symbol_address("aio_fsync_work");
+	follow(ring, &probes->bss->lost);
+	disarm(probes);
+	ring_buffer__consume(ring);
+	print_open_calls(bpf_map__fd(probes->maps.calls));
+	print_losses(&probes->bss->lost);
+	print_end();
+	flush();
+	ring_buffer__free(ring);
+	probes__destroy(probes);
+	return 0;
+}

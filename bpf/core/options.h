@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* options.h: read the command line */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include <stdint.h>
+
+#include "output/events.h"
+#include "rows.h"
+
+/* What is to be shown; 0 or NULL: all. */
+struct options {
+	struct limits limits;
+	int32_t pid;
+	const char *comm;
+	const char *calls;
+	uint32_t device;
+	uint64_t inode;
+};
+
+/* Exits on --help, --version and on bad usage; opens --output as stdout. */
+void read_options(int argc, char **argv, struct options *options);
+
+#endif

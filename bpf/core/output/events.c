@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// events.c: print the rows of the probes as the events of docs/events.md
+
+#include "events.h"
+
+#include <bpf/libbpf.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "calls.h"
+#include "json.h"
+#include "kernel_symbols.h"
+#include "paths.h"
+
+#define SHOWN_FRAMES 48
+#define LOCK_BITS 3ULL
+#define OWNER_BITS 7ULL
+#define READER_OWNED 1ULL	/* kernel/locking/rwsem.c: RWSEM_READER_OWNED */
+
+static uint64_t printed, lost_events;
+static bool is_throttling_known;
+
+void set_throttling_known(int is_known)
+{
+	is_throttling_known = is_known;
+}
+
+int64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static bool begins_with(const char *text, const char *head)
+{
+	return !strncmp(text, head, strlen(head));
+}
+
+/*
+ * The tracer's own frames, innermost first: the program and its trampoline, with a name
+ * or without, bpf_trace_run4 (kernel/trace/bpf_trace.c), and with two tracers on one
+ * tracepoint the function that calls each of them.
+ */
+static bool is_own(const char *frame)
+{
+	static const char *const heads[] = {
+		"0x", "bpf_prog_", "bpf_trampoline_", "bpf_trace_run", "__traceiter_",
+		"__bpf_trace_",
+	};
+
+	for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++) {
+		if (begins_with(frame, heads[i]))
+			return true;
+	}
+	return false;
+}
+
+static void print_kernel_stack(const char *name, const unsigned long long *frames,
+			       unsigned int count)
+{
+	char text[FRAME_BYTES];
+	unsigned int shown = 0;
+
+	json_open(name);
+	for (unsigned int i = 0; i < count && shown < SHOWN_FRAMES; i++) {
+		symbol_frame(frames[i], text);
+		if (!shown && is_own(text))
+			continue;
+		json_item(text);
+		shown++;
+	}
+	json_close();
+}
+
+/* Bare addresses: who reads the events may name them (trace/launcher/user_symbols.py). */
+static void print_user_stack(const char *name, const unsigned long long *frames,
+			     unsigned int count)
+{
+	char text[32];
+
+	json_open(name);
+	for (unsigned int i = 0; i < count && i < SHOWN_FRAMES && frames[i]; i++) {
+		snprintf(text, sizeof(text), "0x%llx", frames[i]);
+		json_item(text);
+	}
+	json_close();
+}
+
+static void print_groups(const char *name, const char *name_v1,
+			 const struct groups *groups)
+{
+	json_id(name, groups->cgroup);
+	json_id(name_v1, groups->io_hierarchy ? groups->io_cgroup : 0);
+}
+
+static void print_device(unsigned int dev)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%u:%u", dev >> 20, dev & 0xfffff);
+	json_text_or_null("dev", dev ? text : NULL);
+}
+
+/* What a lock's word says of the task that it names; NULL: it names none. */
+static const char *holder_of(const struct block_row *row)
+{
+	uint64_t kind = row->blocker & LOCK_BITS;
+
+	if (!(row->blocker & ~LOCK_BITS) || !(row->owner & ~OWNER_BITS))
+		return NULL;
+	if (kind == 1)
+		return "last_holder";
+	return kind && (row->owner & READER_OWNED) ? "reader" : "owner";
+}
+
+static void print_lock(const struct block_row *row)
+{
+	static const char *const kinds[] = {
+		"mutex", "semaphore", "rwsem_read", "rwsem_write",
+	};
+	uint64_t at = row->blocker & ~LOCK_BITS;
+	const char *holder = holder_of(row);
+	char text[32];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, at);
+	json_text_or_null("lock", at ? kinds[row->blocker & LOCK_BITS] : NULL);
+	json_text_or_null("lock_at", at ? text : NULL);
+	json_text_or_null("holder", holder);
+	json_known("holder_tid", holder ? row->holder_tid : UNKNOWN);
+	json_text_or_null("holder_comm", holder ? row->holder_comm : NULL);
+}
+
+static void print_block(const struct block_row *row)
+{
+	static const char *const contexts[] = { "task", "softirq", "hardirq", "nmi" };
+	const struct stacks *stacks = &row->stacks;
+
+	json_begin("block");
+	json_number("t_ns", row->t_ns);
+	json_number("dur_ns", row->woken_ns - row->t_ns);
+	json_number("runq_ns", row->ran_ns - row->woken_ns);
+	json_number("tid", row->tid);
+	json_number("pid", row->pid);
+	json_text("comm", row->comm, COMM_BYTES);
+	print_groups("cgroup", "cgroup_v1", &row->groups);
+	print_kernel_stack("kstack", stacks->frames, stacks->first);
+	print_lock(row);
+	json_number("waker_tid", row->waker_tid);
+	json_text("waker_comm", row->waker_comm, COMM_BYTES);
+	json_text("waker_ctx", contexts[row->waker_context], SIZE_MAX);
+	print_groups("waker_cgroup", "waker_cgroup_v1", &row->waker_groups);
+	print_kernel_stack("waker_kstack", stacks->frames + stacks->first,
+			   stacks->second);
+	json_end();
+	printed++;
+}
+
+/*
+ * A call that did not fall asleep where it must is none: io_uring_enter(2) in a request
+ * that it tries itself, and a fault in its handler.
+ */
+static bool is_below(const struct write_row *row, const char *const heads[])
+{
+	char text[FRAME_BYTES];
+
+	for (unsigned int i = 0; i < row->stacks.first; i++) {
+		symbol_frame(row->stacks.frames[i], text);
+		for (const char *const *head = heads; *head; head++) {
+			if (begins_with(text, *head))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool is_meant(const struct write_row *row, const char *call)
+{
+	static const char *const requests[] = {
+		"io_write+", "io_read+", "io_fsync+", "io_issue_sqe+", NULL,
+	};
+	static const char *const faults[] = { "handle_mm_fault+", NULL };
+
+	if (!strcmp(call, "io_uring_enter"))
+		return is_below(row, requests);
+	return row->identity.call != CALL_FAULT || is_below(row, faults);
+}
+
+static void print_write(const struct write_row *row)
+{
+	const struct call *call = call_of_number(row->identity.call);
+	const struct stacks *stacks = &row->stacks;
+	char path[PATH_BYTES];
+	bool is_by_path, is_file;
+
+	if (!call || !is_meant(row, call->name))
+		return;
+	is_by_path = call->argument[HOW_NAME] && row->identity.fd == UNKNOWN;
+	is_file = !is_by_path && row->name[0];
+	json_begin("write");
+	json_number("t_ns", row->t_ns);
+	json_number("dur_ns", row->end_ns - row->t_ns);
+	json_number("tid", row->tid);
+	json_number("pid", row->pid);
+	json_text("comm", row->comm, COMM_BYTES);
+	json_text("call", call->name, SIZE_MAX);
+	print_groups("cgroup", "cgroup_v1", &row->groups);
+	json_known("fd", row->identity.fd);
+	print_device(row->dev);
+	if (is_file)
+		json_unsigned("ino", row->ino);
+	else
+		json_null("ino");
+	json_text_or_null("path", is_by_path ? path_told(row->name, row->folder, path) :
+			  is_file ? path_of(row->folder, row->name, path) : NULL);
+	json_known("offset", is_file || is_by_path ? row->offset : UNKNOWN);
+	json_known("bytes", row->bytes);
+	json_known("ret", row->ret);
+	json_number("sleeps", row->sleeps);
+	json_number("slept_ns", row->slept_ns);
+	print_kernel_stack("kstack", stacks->frames, stacks->first);
+	print_user_stack("ustack", stacks->frames + stacks->first, stacks->second);
+	json_end();
+	printed++;
+}
+
+static const char *operation(unsigned int op)
+{
+	static const char *const names[] = {
+		[0] = "read", [1] = "write", [2] = "flush", [3] = "discard",
+		[9] = "zeroes",
+	};
+
+	if (op < sizeof(names) / sizeof(*names) && names[op])
+		return names[op];
+	return "other";
+}
+
+static void print_io(const struct io_row *row)
+{
+	json_begin("io");
+	json_number("t_ns", row->t_ns);
+	json_number("dur_ns", row->ended_ns - row->t_ns);
+	json_number("tid", row->tid);
+	json_number("pid", row->pid);
+	json_text("comm", row->comm, COMM_BYTES);
+	print_device(row->dev);
+	json_text("op", operation(row->op), SIZE_MAX);
+	json_unsigned("sector", row->sector);
+	json_unsigned("bytes", row->bytes);
+	print_groups("cgroup", "cgroup_v1", &row->groups);
+	json_known("throttled_ns", is_throttling_known ?
+		   row->issued_ns - row->queued_ns : UNKNOWN);
+	print_kernel_stack("kstack", row->stacks.frames, row->stacks.first);
+	json_end();
+	printed++;
+}
+
+void print_row(const void *row)
+{
+	switch (*(const unsigned int *)row) {
+	case ROW_BLOCK:
+		print_block(row);
+		break;
+	case ROW_WRITE:
+		print_write(row);
+		break;
+	default:
+		print_io(row);
+	}
+}
+
+static void print_lost(uint64_t count, const char *what, const char *why)
+{
+	if (!count)
+		return;
+	json_begin("lost");
+	json_number("t_ns", monotonic_ns());
+	json_unsigned("count", count);
+	json_text("what", what, SIZE_MAX);
+	json_text("why", why, SIZE_MAX);
+	json_end();
+	printed++;
+	lost_events += count;
+}
+
+void print_losses(const struct losses *losses)
+{
+	static struct losses told;
+	struct losses now = *(const volatile struct losses *)losses;
+
+	print_lost(now.rows - told.rows, "events", "the reader was too slow");
+	print_lost(now.sleeps - told.sleeps, "events",
+		   "more sleeping tasks than map entries");
+	print_lost(now.calls - told.calls, "events",
+		   "more sleeping calls than map entries");
+	print_lost(now.ios - told.ios, "ios", "more bios at a time than map entries");
+	told = now;
+}
+
+void print_unseen_bios(void)
+{
+	print_lost(1, "probes", "this kernel allows no probe on submit_bio() or bio_endio():"
+		   " there are no io events");
+}
+
+void print_begin(const struct limits *limits)
+{
+	struct utsname kernel;
+	char version[64];
+
+	uname(&kernel);
+	snprintf(version, sizeof(version), "libbpf %s", libbpf_version_string());
+	json_begin("begin");
+	json_number("t_ns", monotonic_ns());
+	json_text("engine", "core", SIZE_MAX);
+	json_text("engine_version", version, SIZE_MAX);
+	json_text("script", "stalled_writes", SIZE_MAX);
+	json_text("kernel", kernel.release, SIZE_MAX);
+	json_number("floor_ns", limits->floor_ns);
+	json_number("stall_ns", limits->stall_ns);
+	json_end();
+}
+
+void print_end(void)
+{
+	json_begin("end");
+	json_number("t_ns", monotonic_ns());
+	json_unsigned("events", printed);
+	json_unsigned("lost", lost_events);
+	json_end();
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* kernel_symbols.h: name the addresses of the kernel, from /proc/kallsyms */
+#ifndef KERNEL_SYMBOLS_H
+#define KERNEL_SYMBOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FRAME_BYTES 600		/* a symbol and a module, KSYM_NAME_LEN each, and more */
+
+/* Read the table; again where the modules have changed, which costs a look at them. */
+void symbols_refresh(void);
+
+/* The address of a function or variable, as it was when the table was read; 0: unknown. */
+uint64_t symbol_address(const char *name);
+
+/* `symbol+0xoff [module]`, or the bare address. */
+void symbol_frame(uint64_t address, char text[FRAME_BYTES]);
+
+#endif

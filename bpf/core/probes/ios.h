@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* ios.h: find who submitted each slow I/O */
+#ifndef IOS_H
+#define IOS_H
+
+#define REQ_OP_MASK 0xff	/* linux/blk_types.h */
+#define REQ_OP_FLUSH 2
+
+/* Before Linux 5.12 a bio has a disk and a number of a partition, 0 for the disk. */
+static __always_inline __u32 device_of(struct bio *bio)
+{
+	struct bio___5_11 *old = (void *)bio;
+	struct disk_part_tbl___5_11 *table;
+	__u64 at;
+
+	if (bpf_core_field_exists(struct bio, bi_bdev))
+		return BPF_CORE_READ(bio, bi_bdev, bd_dev);
+	table = BPF_CORE_READ(old, bi_disk, part_tbl);
+	at = (__u64)table + bpf_core_field_offset(struct disk_part_tbl___5_11, part) +
+		8 * BPF_CORE_READ(old, bi_partno);
+	return BPF_CORE_READ((struct hd_struct___5_11 *)word_at(at), __dev.devt);
+}
+
+static __always_inline void note_io(void *ctx, struct bio *bio)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u32 flags = BPF_CORE_READ(bio, bi_opf);
+	__u64 key = (__u64)bio;
+	struct stacks *stacks;
+	struct io io = {};
+
+	io.tid = BPF_CORE_READ(task, pid);
+	io.pid = BPF_CORE_READ(task, tgid);
+	bpf_get_current_comm(io.comm, sizeof(io.comm));
+	io.dev = device_of(bio);
+	io.bytes = BPF_CORE_READ(bio, bi_iter.bi_size);
+	io.sector = BPF_CORE_READ(bio, bi_iter.bi_sector);
+	io.op = flags & REQ_OP_MASK;
+	if (!io.bytes &&
+	    flags >> bpf_core_enum_value(enum req_flag_bits, __REQ_PREFLUSH) & 1)
+		io.op = REQ_OP_FLUSH;
+	io.is_worker = !!(BPF_CORE_READ(task, flags) & PF_WQ_WORKER);
+	io.t_ns = bpf_ktime_get_ns();
+	if (bpf_map_update_elem(&ios, &key, &io, BPF_ANY)) {
+		lose(&lost.ios);
+		return;
+	}
+	if (!io.is_worker)
+		return;
+	/* a worker's name tells nothing: its stack does */
+	if (bpf_map_update_elem(&submitters, &key, &no_stacks, BPF_ANY))
+		return;
+	stacks = bpf_map_lookup_elem(&submitters, &key);
+	if (stacks)
+		take_first(ctx, stacks, 0);
+}
+
+/*
+ * A bio that waits for the limits of its cgroup (io.max) is moved from queue to queue
+ * (block/blk-throttle.c): from the cgroup's own, when it is submitted, to that of what may
+ * go down now. Bios without a limit never come there.
+ */
+static __always_inline void throttle_io(struct bio *bio)
+{
+	__u64 key = (__u64)bio;
+	struct io *io = bpf_map_lookup_elem(&ios, &key);
+
+	if (!io)
+		return;
+	io->issued_ns = bpf_ktime_get_ns();
+	if (!io->queued_ns)
+		io->queued_ns = io->issued_ns;
+}
+
+/*
+ * Whether this bio_endio() is the last one: a bio that was split counts those of its parts
+ * (block/bio.c, bio_remaining_done()). BIO_CHAIN is a bit of bi_flags.
+ */
+static __always_inline bool is_last(struct bio *bio)
+{
+	return !(BPF_CORE_READ(bio, bi_flags) >> bio_chain_bit & 1) ||
+		BPF_CORE_READ(bio, __bi_remaining.counter) == 1;
+}
+
+static __always_inline void print_io(struct bio *bio, const struct io *io, __s64 now)
+{
+	struct io_row *row = bpf_ringbuf_reserve(&rows, sizeof(*row), 0);
+	__u64 key = (__u64)bio;
+	struct stacks *stacks;
+
+	if (!row) {
+		lose(&lost.rows);
+		return;
+	}
+	row->kind = ROW_IO;
+	row->tid = io->tid;
+	row->pid = io->pid;
+	row->dev = io->dev;
+	__builtin_memcpy(row->comm, io->comm, sizeof(row->comm));
+	row->is_worker = io->is_worker;
+	row->op = io->op;
+	row->t_ns = io->t_ns;
+	row->queued_ns = io->queued_ns;
+	row->issued_ns = io->issued_ns;
+	row->ended_ns = now;
+	row->sector = io->sector;
+	row->bytes = io->bytes;
+	groups_of_bio(bio, &row->groups);
+	row->stacks.first = 0;
+	row->stacks.second = 0;
+	stacks = bpf_map_lookup_elem(&submitters, &key);
+	if (stacks)
+		bpf_probe_read_kernel(&row->stacks, sizeof(*stacks), stacks);
+	bpf_ringbuf_submit(row, 0);
+}
+
+/*
+ * A part's end may be its whole's, without another call (bio_chain_endio()); the whole is
+ * the part's bi_private then. An entry whose bio ended unseen is overwritten with the next
+ * use of the bio's memory.
+ */
+static __always_inline void end_io(struct bio *bio)
+{
+	__u64 key = (__u64)bio;
+	struct io *io = bpf_map_lookup_elem(&ios, &key);
+	__s64 now;
+
+	if (!io) {
+		bio = BPF_CORE_READ(bio, bi_private);
+		key = (__u64)bio;
+		io = bpf_map_lookup_elem(&ios, &key);
+	}
+	if (!io || !is_last(bio))
+		return;
+	now = bpf_ktime_get_ns();
+	if (now - io->t_ns >= io_ns)
+		print_io(bio, io, now);
+	if (io->is_worker)
+		bpf_map_delete_elem(&submitters, &key);
+	bpf_map_delete_elem(&ios, &key);
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* only.h: choose calls by --pid, --comm, --device and --path */
+#ifndef ONLY_H
+#define ONLY_H
+
+#define MOST_ANCESTORS 32
+#define MOST_FOLDERS 64
+
+/* The selected process, or a descendant of it. */
+static __always_inline bool in_family(struct task_struct *task)
+{
+	int i;
+
+	for (i = 0; i < MOST_ANCESTORS; i++) {
+		if (BPF_CORE_READ(task, tgid) == only_pid)
+			return true;
+		task = BPF_CORE_READ(task, real_parent);
+	}
+	return false;
+}
+
+/* The chosen inode, or one below it, by the names that are in use. */
+static __always_inline bool is_below(struct path *path)
+{
+	struct dentry *dentry = BPF_CORE_READ(path, dentry);
+	int i;
+
+	for (i = 0; i < MOST_FOLDERS; i++) {
+		if (BPF_CORE_READ(dentry, d_inode, i_ino) == only_ino)
+			return true;
+		dentry = BPF_CORE_READ(dentry, d_parent);
+	}
+	return false;
+}
+
+static __always_inline bool is_called(struct task_struct *task)
+{
+	char comm[COMM_BYTES] = {};
+	int i;
+
+	BPF_CORE_READ_STR_INTO(&comm, task, comm);
+	for (i = 0; i < COMM_BYTES; i++) {
+		if (comm[i] != only_comm[i])
+			return false;
+		if (!comm[i])
+			break;
+	}
+	return true;
+}
+
+/*
+ * Is a task's call one of the chosen? The path is what it works on, 0 where that is not
+ * known. The name of its process counts as well: a JVM's threads have names of their own,
+ * and a worker of io_uring's is named iou-wrk-TID. Sleeps are never filtered, because a
+ * selected call may wait for any task.
+ */
+static __always_inline bool is_chosen(struct task_struct *task, struct path *path)
+{
+	if (is_comm_chosen && !is_called(task) &&
+	    !is_called(BPF_CORE_READ(task, group_leader)))
+		return false;
+	if (only_dev && BPF_CORE_READ(path, dentry, d_sb, s_dev) != only_dev)
+		return false;
+	if (only_pid && !in_family(task))
+		return false;
+	return !only_ino || is_below(path);
+}
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* registers.h: read the user's registers of the task that leaves the CPU */
+#ifndef REGISTERS_H
+#define REGISTERS_H
+
+#define NO_CALL (-1)
+
+/* Of a system call: its number and arguments. */
+struct registers {
+	__s64 call;		/* NO_CALL in a fault */
+	__u64 ip;
+	__u64 sp;
+	__u64 arguments[6];
+};
+
+#if defined(__TARGET_ARCH_x86)
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct pt_regs {
+	unsigned long r10;
+	unsigned long r9;
+	unsigned long r8;
+	unsigned long ax;
+	unsigned long dx;
+	unsigned long si;
+	unsigned long di;
+	unsigned long orig_ax;
+	unsigned long ip;
+	unsigned long sp;
+};
+#pragma clang attribute pop
+
+#define ENOSYS 38
+
+/*
+ * While a system call runs, ax is -ENOSYS; an exception leaves -1 in orig_ax
+ * (arch/x86/entry/entry_64.S, PUSH_AND_CLEAR_REGS and idtentry_body).
+ */
+static __always_inline void read_registers(struct registers *regs, __u64 at)
+{
+	struct pt_regs *saved = (void *)at;
+	__s64 ax = BPF_CORE_READ(saved, ax);
+
+	regs->call = BPF_CORE_READ(saved, orig_ax);
+	if (ax != -ENOSYS)
+		regs->call = regs->call == -1 ? NO_CALL : NO_CALL - 1;
+	regs->ip = BPF_CORE_READ(saved, ip);
+	regs->sp = BPF_CORE_READ(saved, sp);
+	regs->arguments[0] = BPF_CORE_READ(saved, di);
+	regs->arguments[1] = BPF_CORE_READ(saved, si);
+	regs->arguments[2] = BPF_CORE_READ(saved, dx);
+	regs->arguments[3] = BPF_CORE_READ(saved, r10);
+	regs->arguments[4] = BPF_CORE_READ(saved, r8);
+	regs->arguments[5] = BPF_CORE_READ(saved, r9);
+}
+
+static __always_inline __u64 first_parameter(struct pt_regs *regs)
+{
+	return BPF_CORE_READ(regs, di);
+}
+
+#elif defined(__TARGET_ARCH_arm64)
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct pt_regs {
+	__u64 regs[31];
+	__u64 sp;
+	__u64 pc;
+	__u64 orig_x0;
+	__s32 syscallno;
+};
+#pragma clang attribute pop
+
+/* syscallno is NO_SYSCALL, -1, in an exception (arch/arm64/include/asm/ptrace.h). */
+static __always_inline void read_registers(struct registers *regs, __u64 at)
+{
+	struct pt_regs *saved = (void *)at;
+
+	regs->call = BPF_CORE_READ(saved, syscallno);
+	regs->ip = BPF_CORE_READ(saved, pc);
+	regs->sp = BPF_CORE_READ(saved, sp);
+	regs->arguments[0] = BPF_CORE_READ(saved, orig_x0);
+	regs->arguments[1] = BPF_CORE_READ(saved, regs[1]);
+	regs->arguments[2] = BPF_CORE_READ(saved, regs[2]);
+	regs->arguments[3] = BPF_CORE_READ(saved, regs[3]);
+	regs->arguments[4] = BPF_CORE_READ(saved, regs[4]);
+	regs->arguments[5] = BPF_CORE_READ(saved, regs[5]);
+}
+
+static __always_inline __u64 first_parameter(struct pt_regs *regs)
+{
+	return BPF_CORE_READ(regs, regs[0]);
+}
+
+#else
+#error "registers.h knows no such architecture"
+#endif
+
+/* One of the arguments, by its bits in `how`; has_argument() comes first. */
+static __always_inline __u64 argument(const struct registers *regs, __u64 how,
+				      enum how_argument which)
+{
+	__u64 place = how >> (HOW_BITS * which) & 15;
+
+	/* no index into an array: the verifier allows none that varies on the stack */
+	switch (place) {
+	case 1: return regs->arguments[0];
+	case 2: return regs->arguments[1];
+	case 3: return regs->arguments[2];
+	case 4: return regs->arguments[3];
+	case 5: return regs->arguments[4];
+	case 6: return regs->arguments[5];
+	}
+	return 0;
+}
+
+static __always_inline bool has_argument(__u64 how, enum how_argument which)
+{
+	return (how >> (HOW_BITS * which) & 15) != 0;
+}
+
+static __always_inline __u64 registers_at(struct task_struct *task)
+{
+	return (__u64)BPF_CORE_READ(task, stack) + regs_offset;
+}
+
+/*
+ * Where the registers are depends on the kernel: CONFIG_X86_FRED pads the top of the
+ * stack by 16 bytes, CONFIG_KASAN doubles the stack, pages of 64 KiB make it larger on
+ * arm64. The program runs this inside bpf(2), a system call whose number is known.
+ */
+static __always_inline void find_registers(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u64 stack = (__u64)BPF_CORE_READ(task, stack);
+	struct registers regs;
+	int i;
+
+	for (i = 0; i < 8; i++) {
+		__u64 size = (1ULL << (14 + (i >> 1))) - 16 * (i & 1);
+		__u64 offset = size - bpf_core_type_size(struct pt_regs);
+
+		read_registers(&regs, stack + offset);
+		if (regs.call == bpf_call)
+			regs_offset = offset;
+	}
+}
+
+#endif

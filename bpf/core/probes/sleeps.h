@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* sleeps.h: follow a sleep from sched_switch over sched_waking to sched_switch */
+#ifndef SLEEPS_H
+#define SLEEPS_H
+
+/* linux/sched.h: TASK_UNINTERRUPTIBLE or TASK_RTLOCK_WAIT, not TASK_NOLOAD (idle ones) */
+#define STATES_ASLEEP 0x1002
+#define TASK_DEAD 0x80
+#define TASK_NOLOAD 0x400
+
+/* linux/preempt.h */
+#define NMI_MASK 0xf00000
+#define HARDIRQ_MASK 0xf0000
+#define SOFTIRQ_OFFSET 0x100
+
+static __always_inline __u32 state_of(struct task_struct *task)
+{
+	if (bpf_core_field_exists(struct task_struct, __state))
+		return BPF_CORE_READ(task, __state);
+	return BPF_CORE_READ((struct task_struct___5_13 *)task, state);
+}
+
+static __always_inline bool sleeps_in(__u32 state)
+{
+	return (state & STATES_ASLEEP) && !(state & TASK_NOLOAD);
+}
+
+/*
+ * pcpu_hot or __preempt_count, this CPU's. libbpf could find a variable by its name, but
+ * where one of the two is missing it searches all modules, which needs CAP_SYS_ADMIN.
+ */
+static __always_inline __u64 variable_of_cpu(void)
+{
+	void *variable;
+
+	if (!has_typed_count)
+		return preempt_count_at +
+			word_at(per_cpu_offsets_at + 8ULL * bpf_get_smp_processor_id());
+	asm volatile("%0 = %1 ll" : "=r"(variable) : "i"(VARIABLE_TO_SET));
+	return (__u64)bpf_this_cpu_ptr(variable);
+}
+
+static __always_inline __u32 preempt_count(void)
+{
+#if defined(__TARGET_ARCH_x86)
+	__u64 at = variable_of_cpu();
+	__u32 count = 0;
+
+	if (bpf_core_type_exists(struct pcpu_hot))
+		at += bpf_core_field_offset(struct pcpu_hot, preempt_count);
+	bpf_probe_read_kernel(&count, sizeof(count), (void *)at);
+	return count;
+#else
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, thread_info.preempt_count);
+#endif
+}
+
+static __always_inline int context(void)
+{
+	__u32 count = preempt_count();
+
+	if (count & NMI_MASK)
+		return IN_NMI;
+	if (count & HARDIRQ_MASK)
+		return IN_HARDIRQ;
+	return count & SOFTIRQ_OFFSET ? IN_SOFTIRQ : IN_TASK;
+}
+
+static __always_inline void fall_asleep(void *ctx, struct task_struct *task, __u64 now)
+{
+	struct scratch *scratch = scratch_of_cpu();
+	struct block_row *row;
+	__u64 key = (__u64)task;
+
+	if (!scratch)
+		return;
+	row = &scratch->block;
+	row->kind = ROW_BLOCK;
+	row->tid = BPF_CORE_READ(task, pid);
+	row->pid = BPF_CORE_READ(task, tgid);
+	BPF_CORE_READ_STR_INTO(&row->comm, task, comm);
+	row->t_ns = now;
+	row->woken_ns = 0;
+	note_lock(task, row);
+	take_first(ctx, &row->stacks, 0);
+	if (bpf_map_update_elem(&asleep, &key, row, BPF_ANY))
+		lose(&lost.sleeps);
+}
+
+/* In the waker, which holds the lock of the task's state: nobody else changes the row. */
+static __always_inline void wake(void *ctx, struct task_struct *task)
+{
+	struct block_row *row;
+	struct task_struct *waker;
+	__u64 key = (__u64)task;
+	__s64 now;
+
+	if (!sleeps_in(state_of(task)))
+		return;
+	row = bpf_map_lookup_elem(&asleep, &key);
+	if (!row)
+		return;
+	now = bpf_ktime_get_ns();
+	row->woken_ns = now;
+	if (now - row->t_ns < floor_ns)
+		return;
+	waker = (void *)bpf_get_current_task();
+	row->waker_tid = BPF_CORE_READ(waker, pid);
+	BPF_CORE_READ_STR_INTO(&row->waker_comm, waker, comm);
+	row->waker_context = context();
+	groups_of(waker, &row->waker_groups);
+	take_second(ctx, &row->stacks, 0);
+}
+
+/*
+ * The task runs again. A sleep without a recorded waker ended before it began: the waker
+ * had passed sched_waking and waited for the run-queue lock under which the task was
+ * switched out, or a signal kept the task runnable.
+ */
+static __always_inline void arrive(struct task_struct *task, __s64 now)
+{
+	__u64 key = (__u64)task;
+	struct block_row *row = bpf_map_lookup_elem(&asleep, &key);
+	__s64 slept_ns;
+
+	if (!row)
+		return;
+	if (row->woken_ns) {
+		slept_ns = row->woken_ns - row->t_ns;
+		if (slept_ns >= floor_ns) {
+			row->ran_ns = now;
+			groups_of(task, &row->groups);
+			EMIT(row);
+		}
+		count_sleep(key, slept_ns, now);
+	}
+	bpf_map_delete_elem(&asleep, &key);
+}
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* state.h: the settings of a run, and what is kept of tasks and bios */
+#ifndef STATE_H
+#define STATE_H
+
+#define TASKS 8192		/* asleep at the same time */
+#define CALLS 2048		/* in a call of a file system and asleep once */
+#define BIOS 8192
+#define WORKERS_BIOS 1024	/* submitted by kernel workers, with their stacks */
+#define ROWS_SIZE (2 << 20)
+#define STACK_WORDS 256
+
+/* The program sets these before it loads the probes. 0 or "": choose all. */
+const volatile __s64 floor_ns = 1000000;
+const volatile __s64 stall_ns = 100000000;
+const volatile __s64 io_ns = 10000000;
+const volatile __s32 only_pid;
+const volatile __u32 only_dev;
+const volatile __u64 only_ino;
+const volatile bool is_comm_chosen;
+const volatile char only_comm[COMM_BYTES];
+
+/* What the program found out about this kernel. */
+const volatile bool has_lock_owners;
+const volatile bool has_typed_count;	/* preempt_count() is a variable in the BTF */
+const volatile __u64 per_cpu_offsets_at;	/* else, and the place in each CPU's part */
+const volatile __u64 preempt_count_at;
+const volatile __u32 bio_chain_bit;
+const volatile __s64 bpf_call = 321;
+const volatile __s64 io_submit_call = 209;
+
+/* What it finds out later. */
+__u64 aio_fsync_work_at;
+__u64 regs_offset;		/* of the user's registers on a kernel stack */
+struct losses lost;
+
+#define MAP_OF(KIND, ENTRIES, KEY, VALUE) { \
+	__uint(type, KIND); \
+	__uint(max_entries, ENTRIES); \
+	__type(key, KEY); \
+	__type(value, VALUE); \
+}
+
+/* By task or bio; an id of a task may be used again before it has left the CPU. */
+struct MAP_OF(BPF_MAP_TYPE_HASH, TASKS, __u64, struct block_row) asleep SEC(".maps");
+struct MAP_OF(BPF_MAP_TYPE_HASH, CALLS, __u64, struct write_row) calls SEC(".maps");
+
+struct io {
+	__s32 tid;
+	__s32 pid;
+	char comm[COMM_BYTES];
+	__u32 dev;
+	__u32 op;
+	__u32 is_worker;
+	__u32 unused;
+	__s64 t_ns;
+	__s64 queued_ns;
+	__s64 issued_ns;
+	__u64 sector;
+	__u64 bytes;
+};
+
+struct MAP_OF(BPF_MAP_TYPE_HASH, BIOS, __u64, struct io) ios SEC(".maps");
+struct MAP_OF(BPF_MAP_TYPE_HASH, WORKERS_BIOS, __u64, struct stacks) submitters SEC(".maps");
+
+/* `how` of each chosen call, by its number. */
+struct MAP_OF(BPF_MAP_TYPE_HASH, 256, __s64, __u64) known_calls SEC(".maps");
+
+/* Too large for the stack. Each is used where nothing can interrupt its user. */
+struct scratch {
+	struct block_row block;
+	struct write_row write;
+	__u64 words[STACK_WORDS];
+};
+
+struct MAP_OF(BPF_MAP_TYPE_PERCPU_ARRAY, 1, __u32, struct scratch) scratches SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, ROWS_SIZE);
+} rows SEC(".maps");
+
+static __always_inline struct scratch *scratch_of_cpu(void)
+{
+	__u32 first = 0;
+
+	return bpf_map_lookup_elem(&scratches, &first);
+}
+
+static __always_inline void lose(__u64 *counter)
+{
+	__sync_fetch_and_add(counter, 1);
+}
+
+/* The first value of a stack that is then taken in place. */
+static const struct stacks no_stacks;
+
+/* Hand over a row up to the end of its stacks. */
+#define EMIT(row) emit(row, __builtin_offsetof(typeof(*(row)), stacks.frames), &(row)->stacks)
+
+static __always_inline void emit(void *row, __u64 head, const struct stacks *stacks)
+{
+	__u64 frames = stacks->first + stacks->second;
+
+	if (frames > 2 * STACK_FRAMES)
+		frames = 2 * STACK_FRAMES;
+	if (bpf_ringbuf_output(&rows, row, head + frames * sizeof(__u64), 0))
+		lose(&lost.rows);
+}
+
+static __always_inline __u32 frames_in(long bytes)
+{
+	if (bytes < 0)
+		return 0;
+	return bytes > STACK_FRAMES * 8 ? STACK_FRAMES : (__u64)bytes / 8;
+}
+
+static __always_inline void take_first(void *ctx, struct stacks *stacks, __u64 flags)
+{
+	stacks->first = frames_in(bpf_get_stack(ctx, stacks->frames,
+						STACK_FRAMES * 8, flags));
+	stacks->second = 0;
+}
+
+static __always_inline void take_second(void *ctx, struct stacks *stacks, __u64 flags)
+{
+	__u64 first = stacks->first;
+
+	if (first > STACK_FRAMES)
+		first = STACK_FRAMES;
+	stacks->second = frames_in(bpf_get_stack(ctx, stacks->frames + first,
+						 STACK_FRAMES * 8, flags));
+}
+
+#endif
