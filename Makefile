@@ -32,7 +32,7 @@ given = $(foreach v,$(filter-out -% MAKE%,$(.VARIABLES)),$(if $(filter command l
 only = $(foreach v,$(filter-out $1 $(ENVIRONMENT),$(given)),$(error $v: make $@ has no such variable; it takes $(or $1,none)))
 
 .DEFAULT_GOAL := help
-.PHONY: help core lab variants compare crash test test-scenarios test-apps test-course test-kernel soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean deb oci box release test-packages docs
+.PHONY: help core lab variants compare crash test test-scenarios test-apps test-course test-kernel soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean deb oci box release test-packages docs soak-watch
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 26
@@ -118,6 +118,10 @@ bench-tracers: ## what each tracer leaves of the throughput of writes (ROUNDS=, 
 soak-tracers: ## what tracers hold and lose over many stalls (ENGINE=, DURATION=, STALLS=)
 	$(call only,ENGINE STALLS DURATION $(OF_MACHINE))
 	@./writestall soak-tracers $(ENGINES) $(call option,STALLS,stalls) $(call option,DURATION,duration) $(MACHINE)
+
+soak-watch: ## watch an hour of 1,000 stalls a minute, a day of one a second, and a machine for minutes
+	$(call only)
+	@WRITESTALL_SOAK=1 ./writestall test -- -s tests/watcher/test_watch_soak.py tests/lab/test_watch.py
 
 bench-injector: ## compare biodelay with dm-delay and scsi_debug: accuracy, cost (KERNEL=)
 	$(call only,ROUNDS $(OF_MACHINE))

@@ -132,6 +132,20 @@ NEEDS = (
         group="test",
     ),
     Need(
+        "prometheus",
+        "checks alert rules, and answers the dashboard's queries",
+        on_path("prometheus"),
+        ("prometheus",),
+        group="test",
+    ),
+    Need(
+        "systemd-analyze",
+        "checks the unit of watch",
+        on_path("systemd-analyze"),
+        ("systemd",),
+        group="test",
+    ),
+    Need(
         "vagrant",
         "validates the Vagrantfile",
         on_path("vagrant"),

@@ -14,7 +14,7 @@ from support import imports
 PACKAGE = Path(writestall.__file__).parent
 EXTERNAL = {"msgspec", "hdrh", "rich", "jinja2", "markupsafe"}
 EXTERNAL |= {"perfetto", "pyarrow", "matplotlib", "shtab", "argparse_manpage"}
-EXTERNAL |= {"numpy", "scipy"}
+EXTERNAL |= {"numpy", "scipy", "prometheus_client"}
 
 
 def _inner(path: Path) -> set[str]:

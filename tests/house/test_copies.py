@@ -76,7 +76,7 @@ def test_both_refuse_what_is_not_a_block_device(tmp_path: Path) -> None:
         path = str(tmp_path / name)
         for call, error in (
             (disk.identify, RefusedError),
-            (options._device, TraceError),
+            (options.device_number, TraceError),
         ):
             with pytest.raises(error, match=f"{path}.*{reason}"):
                 call(path)

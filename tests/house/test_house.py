@@ -26,14 +26,14 @@ MAY_IMPORT = {
     "repro": {"labrun"},
     "analysis": {"writestall"},
     # recorder writes the lab's run directory: its steps are labrun's
-    "trace": {"launcher", "drill", "recorder", "labrun", "writestall"},
+    "trace": {"launcher", "drill", "recorder", "watcher", "labrun", "writestall"},
     "docs": {"website", "writestall"},
     "kmod": set(),
 }
 KERNEL_SIDE = {".c", ".h", ".S", ".stp", ".bt"}
 OURS = {
     *("machine", "driver", "labrun", "writestall"),
-    *("launcher", "drill", "recorder", "website"),
+    *("launcher", "drill", "recorder", "watcher", "website"),
 }
 
 

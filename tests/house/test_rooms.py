@@ -12,8 +12,8 @@ from support import PROJECT, imports
 # The rooms of each package. A room imports from itself and from those before it.
 PACKAGES = {
     "analysis/writestall": """
-        common events classify chain verdict log export whatif pictures report compare
-        cli course
+        common events classify chain verdict log export whatif pictures report watch
+        compare cli course
     """.split(),
     "repro/labrun": "scenario comparison setup injectors workloads run crash".split(),
 }

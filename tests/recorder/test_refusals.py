@@ -15,7 +15,7 @@ from labrun.errors import RefusedError
 from launcher import bpftrace, core
 from launcher.errors import TraceError
 from recorder import engines, targets
-from recorder.cli import time_up_to
+from recorder.options import time_up_to
 from writestall.cli.main import main
 
 ALL = "CapEff:\t000001ffffffffff\n"

@@ -12,9 +12,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from leftovers import ENDED_WITHIN_S, nothing_left
 
 import lab
 
@@ -22,7 +23,6 @@ WRITESTALL = lab.PROJECT / "writestall"
 NAMES = {"bpf": "bpftrace", "stap": "stap"}
 WORKERS = {"bpf": "bpftrace", "stap": "stapio"}
 ARMED = "recording until"
-ENDED_WITHIN_S = 120
 SMALL_KIB = 16 << 10
 
 
@@ -81,26 +81,6 @@ class Recording:
             if "trace/trace" in lab.contents(Path(f"/proc/{pid}/cmdline")):
                 return pid
         raise lab.FoundError("no launcher below record")
-
-
-def leftovers() -> list[str]:
-    """What a recording must not leave behind."""
-    modules = Path("/proc/modules").read_text().splitlines()
-    found = [line for line in modules if line.startswith(("stap", "stalled_writes"))]
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        words = lab.contents(path).replace("\0", " ")
-        names = ("trace/trace", "staprun", "stapio", "bpftrace", "writestall record")
-        if any(name in words for name in names):
-            found.append(words)
-    return found + [str(path) for path in Path("/dev/shm").glob("writestall-run-*")]
-
-
-def nothing_left(what: str) -> None:
-    """Fail if something stays; what was killed may take a moment."""
-    deadline_s = time.monotonic() + ENDED_WITHIN_S
-    while (left := leftovers()) and time.monotonic() < deadline_s:
-        time.sleep(0.2)
-    lab.expect(not left, f"{what}: left behind: {left}")
 
 
 def killed_itself(engine: str, modules: Path) -> None:

@@ -91,7 +91,7 @@ def _chosen(options: argparse.Namespace) -> dict[str, int | str]:
             )
         chosen["only_comm"] = options.comm
     if options.device is not None:
-        chosen["only_dev"] = _device(options.device)
+        chosen["only_dev"] = device_number(options.device)
     if options.call is not None:
         chosen |= masks(options.call)
     if options.path is not None:
@@ -104,7 +104,8 @@ def _number(major: int, minor: int) -> int:
     return major << 20 | minor
 
 
-def _device(text: str) -> int:
+def device_number(text: str) -> int:
+    """Return the number of a block device, given by its file or as MAJ:MIN."""
     found = re.fullmatch(r"(\d+):(\d+)", text)
     if found:
         return _number(int(found[1]), int(found[2]))

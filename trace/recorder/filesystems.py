@@ -40,8 +40,12 @@ class Mount:
 
 
 def mounts(root: Path = ROOT) -> list[Mount]:
-    """Every mount of this process' namespace, in order."""
-    lines = (text(root / "proc/self/mountinfo") or "").splitlines()
+    """Every mount of the host's first process, else of this one's namespace, in order.
+
+    A service's own namespace may show them read-only (systemd.exec(5), ProtectSystem=).
+    """
+    places = (root / f"proc/{whose}/mountinfo" for whose in ("1", "self"))
+    lines = next(filter(None, map(text, places)), "").splitlines()
     return [_mount(line) for line in lines]
 
 

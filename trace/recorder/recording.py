@@ -77,15 +77,25 @@ def _status(run: Run, settings: Settings, command: Command | None) -> int | None
 
 def _described(options: argparse.Namespace) -> dict[str, Any]:
     """What the manifest says of the host and of what was asked for."""
+    for_s = options.for_ns / NS_PER_S if options.for_ns else None
+    asked = {"recorded": asked_for(options) | {"for_s": for_s}}
+    return asked | of_this_host() | {"tracers": [], "writer": None, "window": None}
+
+
+def asked_for(options: argparse.Namespace) -> dict[str, Any]:
+    """The choice of calls, for the manifest's `recorded`."""
     return {
-        "recorded": {
-            "pid": options.pid,
-            "comm": options.comm,
-            "path": str(options.path.resolve()) if options.path else None,
-            "device": options.device,
-            "stall_ns": options.stall_ns,
-            "for_s": options.for_ns / NS_PER_S if options.for_ns else None,
-        },
+        "pid": options.pid,
+        "comm": options.comm,
+        "path": str(options.path.resolve()) if options.path else None,
+        "device": options.device,
+        "stall_ns": options.stall_ns,
+    }
+
+
+def of_this_host() -> dict[str, Any]:
+    """What a manifest says of the host."""
+    return {
         "kernel": os.uname().release,
         "arch": os.uname().machine,
         "host": host.describe(),
@@ -94,9 +104,6 @@ def _described(options: argparse.Namespace) -> dict[str, Any]:
         "sysctl": host.writeback(),
         "tasks": [],
         "containers": [],
-        "tracers": [],
-        "writer": None,
-        "window": None,
     }
 
 

@@ -70,10 +70,14 @@ class Tasks(threading.Thread):
     def _follow(self) -> None:
         for path in sorted((self._folder / "events").glob("*.jsonl")):
             for line in self._new_lines(path):
-                if OF_A_CALL in line:
-                    self._note_caller(line)
-                elif OF_A_CGROUP in line:
-                    self._note_cgroup(line)
+                self.hear(line)
+
+    def hear(self, line: bytes) -> None:
+        """Note the process of a call, and the container of a cgroup."""
+        if OF_A_CALL in line:
+            self._note_caller(line)
+        elif OF_A_CGROUP in line:
+            self._note_cgroup(line)
 
     def _new_lines(self, path: Path) -> list[bytes]:
         with path.open("rb") as file:

@@ -2,8 +2,9 @@
 """commands: the table of all commands, by groups as `writestall --help` prints them.
 
 A command's module has main(args), and arguments(parser) where it takes any. Those of
-`driver` are in lab/ of a checkout; `recorder` and `launcher` are in trace/, which the
-Debian package writestall-tracers has, too; the others are installed with the package.
+`driver` are in lab/ of a checkout; `recorder`, `watcher` and `launcher` are in trace/,
+which the Debian package writestall-tracers has, too; the others are installed with the
+package.
 """
 
 from __future__ import annotations
@@ -131,6 +132,13 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             "recorder.cli",
             root=True,
             tail="COMMAND",
+        ),
+        Command(
+            "watch",
+            "tell every stall of this host as it comes, for weeks",
+            "watch --path /var/lib/etcd --listen 127.0.0.1:9709",
+            "watcher.cli",
+            root=True,
         ),
         Command("trace", TRACE, "trace stalled_writes", "launcher.command", root=True),
     ),

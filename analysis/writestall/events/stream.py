@@ -6,6 +6,7 @@ Only a file that cannot be opened, or holds not one event, is an error.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -25,7 +26,7 @@ from writestall.events.contract import (
     Write,
 )
 from writestall.events.decode import Decoder
-from writestall.events.lines import Problem, kind_of, numbered, pieces, read
+from writestall.events.lines import Numbered, Problem, kind_of, numbered, pieces, read
 
 KNOWN_EVENTS = frozenset(
     ("begin", "cgroup", "block", "write", "io", "handles", "commit", "lost", "end")
@@ -75,13 +76,15 @@ def read_stream(path: Path) -> Stream:
     if not (stream.blocks or stream.writes or stream.commits or stream.begin):
         what = stream.problems[0] if stream.problems else f"{path.name}: empty"
         raise WritestallError(f"{path.parent / str(what)}: no event could be read")
-    first.duplicates += _sort(stream.writes)
-    stream.ios.sort(key=lambda row: row[1].end_ns)
-    stream.problems += [
-        Problem(path.name, number, f"same task and start as line {kept}, left out")
-        for _, number, kept in first.duplicates
-    ]
-    return stream
+    return first.in_order()
+
+
+def stream_of(name: str, lines: Iterable[bytes]) -> Stream:
+    """The stream of lines that are at hand, such as those of a window of time.
+
+    There may be none. `name` is what problems call them.
+    """
+    return _read_rows(name, enumerate(lines, 1)).in_order()
 
 
 @dataclass(slots=True)
@@ -114,10 +117,27 @@ class _Piece:
         self.duplicates = sorted(self.duplicates + found)
         self.lines += next.lines
 
+    def in_order(self) -> Stream:
+        """The whole stream, sorted by time, duplicates dropped and told."""
+        stream = self.stream
+        self.duplicates += _sort(stream.writes)
+        stream.ios.sort(key=lambda row: row[1].end_ns)
+        stream.problems += [
+            Problem(
+                stream.file, number, f"same task and start as line {kept}, left out"
+            )
+            for _, number, kept in self.duplicates
+        ]
+        return stream
+
 
 def _read_piece(path: Path, piece: slice) -> _Piece:
+    return _read_rows(path.name, numbered(path, piece))
+
+
+def _read_rows(name: str, rows: Numbered) -> _Piece:
     decoder = Decoder()
-    stream = Stream(path.name, blocks=decoder.blocks)
+    stream = Stream(name, blocks=decoder.blocks)
 
     def on_line(number: int, line: bytes) -> None:
         event = decoder.decode(line, number)
@@ -128,8 +148,7 @@ def _read_piece(path: Path, piece: slice) -> _Piece:
         # A kind that a later version prints is no mistake of this one's file.
         return kind_of(line) not in (None, *KNOWN_EVENTS)
 
-    rows = numbered(path, piece)
-    stream.problems, lines = read(path.name, rows, on_line, on_other)
+    stream.problems, lines = read(name, rows, on_line, on_other)
     return _Piece(stream, lines, sorted(stream.blocks.sort()))
 
 

@@ -16,6 +16,12 @@ from writestall.common.buckets import MS, S
 from writestall.export.tables import run_name
 
 Labels = dict[str, str]
+# Names that a watched host's metrics have, too (watch/metrics.py): sums of a finished
+# run are gauges here, and there counters, with the suffix _total.
+STALL = "writestall_stall_seconds"
+BY_CLASS = "writestall_stalled_by_class_seconds"
+BY_ROOT = "writestall_stalled_by_root_seconds"
+LOST = "writestall_lost_events"
 # Upper edges of the histogram, in ns: 10 ms to 50 s.
 BUCKETS_NS = tuple(step * 10**p * MS for p in range(1, 5) for step in (1, 2, 5))
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
@@ -57,13 +63,13 @@ def _families(answer: Answer) -> Iterator[Family]:
     yield _info(summary)
     yield _histogram(answer)
     yield _seconds(
-        "writestall_stalled_by_class_seconds",
+        BY_CLASS,
         "Stall time of a run by the class that the writes themselves waited for.",
         "class",
         answer.ns_by_class.items(),
     )
     yield _seconds(
-        "writestall_stalled_by_root_seconds",
+        BY_ROOT,
         "Stall time of a run by the root of the chains of holders.",
         "root",
         summary["stall_ns_by_root"].items(),
@@ -75,9 +81,7 @@ def _families(answer: Answer) -> Iterator[Family]:
         "Share of a run's stall time that is explained, 0 to 1.",
         (("", {}, float(summary["share_explained"])),),
     )
-    yield _count(
-        "writestall_lost_events", "Events the tracer lost.", summary["lost_events"]
-    )
+    yield _count(LOST, "Events the tracer lost.", summary["lost_events"])
     if answer.latencies:
         yield from _client(answer)
 
@@ -130,6 +134,4 @@ def _histogram(answer: Answer) -> Family:
         ("_sum", {}, answer.stall_ns / S),
     ]
     about = "Durations of a run's stalled writes."
-    return Family(
-        "writestall_stall_seconds", "histogram", "seconds", about, tuple(samples)
-    )
+    return Family(STALL, "histogram", "seconds", about, tuple(samples))

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""losses: say what of a stream was lost, or was too much, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from writestall.common.units import many
+from writestall.events.stream import LEAVE_THE_SLEEP
+from writestall.watch.explaining import Explaining
+from writestall.watch.ring import S
+
+# A loss that goes on is told that often.
+EVERY_NS = 60 * S
+_MISSING = "stalls may be missing"
+_GAPS = "chains may have gaps"
+
+
+class Losses:
+    """What was lost so far, and how much of that was told."""
+
+    def __init__(self, explaining: Explaining) -> None:
+        self._explaining = explaining
+        self._told: dict[str, int] = {}
+        self._told_ns = -EVERY_NS
+
+    def lines(self, now_ns: int, *, at_once: bool = False) -> Iterator[str]:
+        """A line for each kind of loss that has grown, once a minute."""
+        if not at_once and now_ns - self._told_ns < EVERY_NS:
+            return
+        for what, count, follows in self._now():
+            more = count - self._told.get(what, 0)
+            if more > 0:
+                self._told[what], self._told_ns = count, now_ns
+                yield f"LOST: {more} {what}; {follows}"
+
+    def summary(self) -> str:
+        """What was told in all, and what was not."""
+        counts = self._explaining.counts
+        lost = sum(counts.lost.values())
+        return (
+            f"{many(counts.stalls, 'stall')}, {counts.told} told, {counts.untold} too"
+            f" many to be told; {many(counts.events, 'event')}, {lost} lost,"
+            f" {self._explaining.ring.evicted} let go early,"
+            f" {counts.unreadable} not readable"
+        )
+
+    def _now(self) -> Iterator[tuple[str, int, str]]:
+        counts = self._explaining.counts
+        for what, count in counts.lost.items():
+            follows = _GAPS if what in LEAVE_THE_SLEEP else _MISSING
+            yield f"{what}, by the tracer", count, follows
+        yield "events let go before their time", self._explaining.ring.evicted, _GAPS
+        yield "stalls at once too many", counts.untold, "they are counted, not told"
+        yield "lines that are no events", counts.unreadable, _MISSING

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""metrics: count what is told of stalls, as metrics of a host that is watched.
+
+prometheus_client keeps and formats them; the names are those of export/to_prometheus.py
+where a finished run has the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
+
+from writestall.common.buckets import S
+from writestall.export.to_prometheus import BUCKETS_NS, BY_CLASS, BY_ROOT, LOST, STALL
+from writestall.watch.bounded import Series
+from writestall.watch.explaining import Explaining
+from writestall.watch.samples import Cost, Open
+from writestall.watch.telling import Told
+
+# Sets of labels that have a series of their own; a histogram is 16 samples of each.
+MOST_PLACES, MOST_CLASSES, MOST_ROOTS, MOST_GROUPS = 100, 40, 50, 50
+BUCKETS_S = tuple(edge_ns / S for edge_ns in BUCKETS_NS)
+
+
+class Metrics:
+    """The metrics of one host, in a registry of their own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._stalls(self.registry)
+        self._tracer(self.registry)
+        # What was counted elsewhere, and is in a counter already.
+        self._counted: dict[tuple[str, str], float] = {}
+
+    def _stalls(self, to: CollectorRegistry) -> None:
+        self._stall = Histogram(
+            STALL, "Durations of stalled calls.", ("device", "fs", "call"),
+            buckets=BUCKETS_S, registry=to,
+        )  # fmt: skip
+        self._wait = Histogram(
+            "writestall_wait_seconds",
+            "Time of a stalled call in one class of waiting.",
+            ("class",), buckets=BUCKETS_S, registry=to,
+        )  # fmt: skip
+        self._by_class = Counter(
+            BY_CLASS, "Stall time by device and by what the calls waited for.",
+            ("device", "class"), registry=to,
+        )  # fmt: skip
+        self._by_root = Counter(
+            BY_ROOT, "Stall time by the root of the chains of holders.", ("root",),
+            registry=to,
+        )  # fmt: skip
+        self._by_group = Counter(
+            "writestall_stalled_by_cgroup_seconds",
+            "Stall time by the cgroup of the tasks.", ("cgroup",), registry=to,
+        )  # fmt: skip
+        self._of_group = Counter(
+            "writestall_stalls_by_cgroup", "Stalled calls by the cgroup of the tasks.",
+            ("cgroup",), registry=to,
+        )  # fmt: skip
+        self._explained = Counter(
+            "writestall_explained_seconds", "Stall time that is explained.", registry=to
+        )
+        self._places, self._classes = Series(MOST_PLACES), Series(MOST_CLASSES)
+        self._roots, self._groups = Series(MOST_ROOTS), Series(MOST_GROUPS)
+        self._pairs = Series(MOST_PLACES)
+        self._open = Gauge(
+            "writestall_open_stalls", "Calls that stall now, for 2 s or longer.",
+            registry=to,
+        )  # fmt: skip
+        self._longest = Gauge(
+            "writestall_open_stall_seconds",
+            "How long the longest of the calls has lasted that stall now.", registry=to,
+        )  # fmt: skip
+
+    def _tracer(self, to: CollectorRegistry) -> None:
+        self._armed = Gauge(
+            "writestall_armed", "Whether the tracer is armed.", registry=to
+        )
+        self._engine = Info("writestall_engine", "What traces.", registry=to)
+        self._lost = Counter(LOST, "Events the tracer lost.", ("what",), registry=to)
+        self._events = Counter("writestall_events", "Events read.", registry=to)
+        self._untold = Counter(
+            "writestall_untold_stalls",
+            "Stalled calls that are counted, but were too many to be explained.",
+            registry=to,
+        )
+        self._evicted = Counter(
+            "writestall_evicted_events",
+            "Events let go before their time, because they were too many.", registry=to,
+        )  # fmt: skip
+        self._unprinted = Counter(
+            "writestall_unprinted_lines",
+            "Lines that were not printed, because the output was too slow.",
+            registry=to,
+        )
+        self._probes = Gauge(
+            "writestall_probes_not_loaded", "Probes that this kernel does not have.",
+            ("probe",), registry=to,
+        )  # fmt: skip
+        self._cpu = Counter(
+            "writestall_cpu_seconds", "CPU time of the tracer's own processes.",
+            ("process",), registry=to,
+        )  # fmt: skip
+        self._resident = Gauge(
+            "writestall_resident_bytes", "Memory of the tracer's own processes.",
+            ("process",), registry=to,
+        )  # fmt: skip
+        self._dumps = Counter(
+            "writestall_dumps", "Run directories written, by what made it write one.",
+            ("trigger",), registry=to,
+        )  # fmt: skip
+        self._undumped = Counter(
+            "writestall_undumped", "Run directories wanted and not written.",
+            ("trigger",), registry=to,
+        )  # fmt: skip
+
+    def add(self, told: Told) -> None:
+        """Count a stall."""
+        write, place = told.chain.write, told.place
+        labels = self._places.of(place.disk, place.type, write.call or "write")
+        self._stall.labels(*labels).observe(write.dur_ns / S)
+        for name, ns in told.by_class.items():
+            self._wait.labels(*self._classes.of(name)).observe(ns / S)
+            pair = self._pairs.of(place.disk, name)
+            self._by_class.labels(*pair).inc(ns / S)
+        for root, ns in told.by_root.items():
+            self._by_root.labels(*self._roots.of(str(root))).inc(ns / S)
+        group = self._groups.of(told.group)
+        self._by_group.labels(*group).inc(write.dur_ns / S)
+        self._of_group.labels(*group).inc()
+        self._explained.inc(told.chain.explained_ns / S)
+
+    def follow(self, explaining: Explaining, unprinted: int = 0) -> None:
+        """Bring what was counted elsewhere up to date."""
+        counts = explaining.counts
+        self._raise(self._events, "events", counts.events)
+        self._raise(self._untold, "untold", counts.untold)
+        self._raise(self._evicted, "evicted", explaining.ring.evicted)
+        self._raise(self._unprinted, "unprinted", unprinted)
+        for what, count in {"events": 0, **counts.lost}.items():
+            self._raise(self._lost.labels(what), "lost", count, what)
+        begin = explaining.begin
+        self._armed.set(begin is not None and explaining.end is None)
+        if begin:
+            self._engine.info(
+                {
+                    "engine": begin.engine,
+                    "version": begin.engine_version or "",
+                    "kernel": begin.kernel or "",
+                }
+            )
+
+    def open(self, stalls: Open) -> None:
+        """Take the stalls that have not ended."""
+        self._open.set(stalls.count)
+        self._longest.set(stalls.longest_s)
+
+    def cost(self, costs: Iterable[Cost]) -> None:
+        """Take what the tracer's processes have cost so far."""
+        for one in costs:
+            label = one.process
+            self._raise(self._cpu.labels(label), "cpu", one.cpu_s, label)
+            self._resident.labels(label).set(one.resident_bytes)
+
+    def missing(self, probes: Iterable[str]) -> None:
+        """Take the probes that did not load."""
+        for name in probes:
+            self._probes.labels(name).set(1)
+
+    def dumped(self, trigger: str) -> None:
+        """Count a run directory."""
+        self._dumps.labels(trigger).inc()
+
+    def undumped(self, trigger: str) -> None:
+        """Count one that was not written."""
+        self._undumped.labels(trigger).inc()
+
+    def _raise(self, counter: Counter, name: str, now: float, label: str = "") -> None:
+        """Raise a counter to what was counted elsewhere; that never falls."""
+        before = self._counted.get((name, label), 0)
+        if now > before:
+            counter.inc(now - before)
+            self._counted[name, label] = now

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_host_metrics: metrics count what was told, in a bounded number of series."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+from prometheus_client import generate_latest
+from prometheus_client.openmetrics.exposition import generate_latest as openmetrics
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from golden_runs import HOMES
+from streamed import fed, lines_of
+from writestall.events.run_directory import open_run
+from writestall.export.to_prometheus import BY_CLASS, BY_ROOT, LOST, STALL
+from writestall.watch import bounded
+from writestall.watch.metrics import MOST_PLACES, MOST_ROOTS, Metrics
+from writestall.watch.ring import S
+from writestall.watch.samples import Cost, Open
+from writestall.watch.telling import Teller, Told
+
+NAME = "fsync-storm-6.12"
+
+
+def _filled() -> tuple[Metrics, list[Told], Teller]:
+    run = open_run(HOMES[NAME])
+    explaining, found = fed(run, lines_of(run))
+    teller, metrics = Teller(run), Metrics()
+    told = [teller.told(one) for one in found]
+    for one in told:
+        metrics.add(one)
+    explaining.counts.lost = {"events": 3, "stacks": 2}
+    metrics.follow(explaining)
+    metrics.follow(explaining)
+    return metrics, told, teller
+
+
+def _sum(metrics: Metrics, sample: str, **labels: str) -> float:
+    return sum(
+        row.value
+        for family in metrics.registry.collect()
+        for row in family.samples
+        if row.name == sample and labels.items() <= row.labels.items()
+    )
+
+
+def test_sums_are_those_of_the_stalls() -> None:
+    metrics, told, _ = _filled()
+    whole_s = sum(one.chain.write.dur_ns for one in told) / S
+    assert _sum(metrics, f"{STALL}_count") == len(told)
+    assert _sum(metrics, f"{STALL}_count", call="fsync", device="vdb", fs="ext4") > 0
+    for name in (f"{STALL}_sum", f"{BY_CLASS}_total", f"{BY_ROOT}_total",
+                 "writestall_stalled_by_cgroup_seconds_total"):  # fmt: skip
+        assert abs(_sum(metrics, name) - whole_s) < 1e-6, name
+    assert _sum(metrics, "writestall_stalls_by_cgroup_total") == len(told)
+    assert _sum(metrics, "writestall_armed") == 0  # the stream has ended
+
+
+def test_what_was_counted_elsewhere_is_counted_once() -> None:
+    metrics, _, _ = _filled()
+    assert _sum(metrics, f"{LOST}_total", what="events") == 3
+    assert _sum(metrics, f"{LOST}_total", what="stacks") == 2
+    for cpu_s in (1.5, 1.5, 1.75):
+        metrics.cost([Cost("watch", cpu_s, 4096)])
+    assert _sum(metrics, "writestall_cpu_seconds_total", process="watch") == 1.75
+    metrics.open(Open(2, 7.5))
+    assert _sum(metrics, "writestall_open_stall_seconds") == 7.5
+
+
+def test_what_is_too_many_is_other() -> None:
+    metrics, told, _ = _filled()
+    form = told[0]
+    for number in range(1000):
+        write = replace(form.chain.write, call=f"call{number}")
+        chain = replace(form.chain, write=write)
+        root = replace(next(iter(form.by_root)), who=f"task{number}")
+        metrics.add(
+            Told(chain, form.place, f"group{number}", {"x": 1}, {root: write.dur_ns})
+        )
+    samples = sum(len(family.samples) for family in metrics.registry.collect())
+    assert samples < 5000
+    other = _sum(metrics, f"{STALL}_count", call=bounded.OTHER, device=bounded.OTHER)
+    assert other >= 1000 - MOST_PLACES
+    assert _sum(metrics, f"{BY_ROOT}_total", root=bounded.OTHER) > 0
+    roots = {
+        row.labels["root"]
+        for family in metrics.registry.collect()
+        for row in family.samples
+        if row.name == f"{BY_ROOT}_total"
+    }
+    assert len(roots) == MOST_ROOTS + 1
+
+
+def test_both_formats_are_well_formed() -> None:
+    metrics, _, _ = _filled()
+    text = openmetrics(metrics.registry).decode()  # type: ignore[no-untyped-call]
+    read = text_string_to_metric_families(text)  # type: ignore[no-untyped-call]
+    families = {family.name for family in read}
+    assert {STALL, BY_CLASS, BY_ROOT, LOST} <= families
+    assert b"writestall_stall_seconds_bucket" in generate_latest(metrics.registry)
+
+
+def test_what_is_remembered_of_stacks_is_forgotten_at_times() -> None:
+    from writestall.classify.stack import classify
+
+    for number in range(bounded.MOST_REMEMBERED + 10):
+        classify((f"function{number}+0x1",))
+    bounded.forget()
+    assert classify.cache_info().currsize == 0

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_told_lines: a stall is one line with task, file, wait, holder and root."""
+
+from __future__ import annotations
+
+import json
+
+from golden_runs import HOMES
+from streamed import fed, lines_of
+from writestall.events.run_directory import open_run
+from writestall.watch.telling import Teller, Told
+
+POD = (
+    "/kubepods.slice/kubepods-burstable.slice/"
+    "kubepods-burstable-pod0123456789abcdef0123456789abcdef0123.slice/"
+    f"cri-containerd-{'4f1d' * 16}.scope"
+)
+
+
+def _told(name: str, *changed: tuple[bytes, bytes]) -> tuple[Teller, list[Told]]:
+    run = open_run(HOMES[name])
+    lines = lines_of(run)
+    for old, new in changed:
+        lines = [line.replace(old, new) for line in lines]
+    _, found = fed(run, lines)
+    teller = Teller(run)
+    return teller, [teller.told(one) for one in found]
+
+
+def test_the_line_names_what_was_waited_for_who_held_it_and_the_root() -> None:
+    teller, told = _told("page-lock-6.12")
+    line = teller.line(next(one for one in told if "page_lock" in one.by_class))
+    for part in (
+        "latwriter/",
+        "write(2) lab/gc.log 600 B took ",
+        "held by jbd2/vdb-8/",
+        "(inferred), which waited for device_io",
+        "root: vdb slow for jbd2 (9",
+        "explained ",
+    ):
+        assert part in line, line
+    assert "\n" not in line
+
+
+def test_the_fields_say_the_same() -> None:
+    teller, told = _told("page-lock-6.12")
+    fields = teller.fields(told[0])
+    assert fields["COMM"] == "latwriter"
+    assert fields["CALL"] == "write"
+    assert fields["FILE"] == "lab/gc.log"
+    assert (fields["DEVICE"], fields["FS"]) == ("vdb", "ext4")
+    assert fields["HOLDER"].startswith("jbd2/vdb-8/")
+    assert fields["ROOT"] == "vdb slow for jbd2"
+    assert all(name.isupper() for name in fields)
+
+
+def test_a_container_is_told_by_its_name() -> None:
+    run = open_run(HOMES["page-lock-6.12"])
+    path = {"ev": "cgroup", "t_ns": 1, "id": 77, "version": 2, "path": POD}
+    first, *rest = lines_of(run)
+    lines = [first, json.dumps(path).encode() + b"\n"]
+    lines += [line.replace(b'"comm":"latwriter"', b'"comm":"latwriter","cgroup":77')
+              if b'"ev":"write"' in line else line for line in rest]  # fmt: skip
+    _, found = fed(run, lines)
+    teller = Teller(run, lambda group: f"<{group[-20:]}>")
+    told = [teller.told(one) for one in found]
+    own = [one for one in told if one.chain.task.comm == "latwriter"]
+    assert own and all(one.group.startswith("<") for one in own)
+    assert f"in {own[0].group}" in teller.line(own[0])
+    assert teller.fields(own[0])["CONTAINER"] == own[0].group
+
+
+def test_names_from_users_do_not_reach_the_terminal() -> None:
+    teller, told = _told("page-lock-6.12", (b"gc.log", rb"\u001b[2J\nx"))
+    line = teller.line(told[0])
+    assert line.isprintable()
+    assert r"\x1b[2J\nx" in line

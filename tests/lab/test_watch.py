@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_watch: watch a machine whose disk stalls, and hold what is told to the truth.
+
+`make test` watches the default kernel for some seconds; `make soak-watch` for five
+minutes with each engine, and --every-kernel each kernel that both engines serve.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from machine import accel, image, recipe
+from machine.run import GUEST_PROJECT
+from support import EVERY, KERNELS, tool
+
+SOAK = os.environ.get("WRITESTALL_SOAK") == "1"
+SERVED = [name for name in KERNELS if recipe.load(name).bpftrace]
+WATCHED = SERVED if EVERY else [recipe.load().kernel]
+PACKAGES = "python3-msgspec,python3-jinja2,python3-prometheus-client"
+# The words of watch_cases.py. What the engines do not differ in, one shows.
+QUICK: tuple[tuple[str, ...], ...] = (
+    ("--case", "every-stall", "--seconds", "12"),
+    ("--case", "open-stall", "--case", "ends", "--engine", "stap"),
+)
+WHOLE: tuple[tuple[str, ...], ...] = (
+    ("--case", "every-stall", "--seconds", "300"),
+    ("--case", "open-stall", "--case", "ends"),
+)
+LIMIT_S = 1800
+
+
+@pytest.mark.parametrize("kernel", WATCHED)
+@pytest.mark.parametrize("words", WHOLE if SOAK or EVERY else QUICK, ids=lambda w: w[1])
+def test_every_stall_is_told_and_nothing_stays(
+    kernel: str, words: tuple[str, ...], artefacts: Callable[[str], Path]
+) -> None:
+    known = recipe.load(kernel)
+    counting = accel.counting(known, image.kernel(known), "icount")
+    script = f"{GUEST_PROJECT}/tests/scripts/watch_cases.py"
+    paths = f"PYTHONPATH={GUEST_PROJECT}/repro:{GUEST_PROJECT}/tests/scripts"
+    done = tool(
+        "vm/vm",
+        *("run", "-k", kernel, "--accel", counting, "--timeout", str(LIMIT_S)),
+        *("--share", f"{artefacts(kernel)}:/mnt/build:ro", "--packages", PACKAGES),
+        *("--excuse", r"\[biodelay\]|\[dm_mod\]|dm_"),
+        *("--", "env", paths, "python3", script, "--modules", "/mnt/build/stap"),
+        *words,
+        limit_s=LIMIT_S + 120,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
+    print(done.stdout)

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_live_loop: a host is watched with an engine that prints a recorded run's events.
+
+The engine is a program that shifts the events to now and ends as a launcher does; all
+else is what runs on a host. tests/lab/test_watch.py has real engines.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from golden_runs import HOMES
+from support import PROJECT
+from writestall.events.run_directory import open_run
+
+RUN = HOMES["page-lock-7.2"]
+STALLS = 3
+LIMIT_S = 30
+# What stands for trace/trace: its words are ignored.
+LAUNCHER = """#!{python}
+import json, os, signal, sys, time
+lines = [json.loads(line) for line in open({events!r})]
+events = [row for row in lines if row["ev"] not in ("begin", "end")]
+def ends(row):
+    return row["t_ns"] + (row.get("dur_ns") or 0) + (row.get("runq_ns") or 0)
+late_ns = time.monotonic_ns() - max(map(ends, events))
+def tell(row):
+    row["t_ns"] += late_ns
+    print(json.dumps(row, separators=(",", ":")), flush=True)
+for row in (lines[0], *events):
+    tell(row)
+print("trace: told all", file=sys.stderr, flush=True)
+if {dies}:
+    sys.exit("trace: it died")
+signal.sigwait([signal.SIGINT])
+print(json.dumps({{"ev": "end", "events": len(events), "lost": 0}}), flush=True)
+"""
+# The command, with that launcher and as if its engine worked here.
+PROGRAM = """
+import sys
+sys.path[:0] = {paths!r}
+from pathlib import Path
+import recorder.engines as engines
+import watcher.source
+watcher.source.LAUNCHER = Path({launcher!r})
+engines.choose = lambda options: (engines.ENGINES[0], "engine of a test")
+from writestall.cli.main import main
+sys.exit(main(sys.argv[1:], checkout=True))
+"""
+
+
+class Running:
+    """A watch of this host."""
+
+    def __init__(self, place: Path, *words: str, dies: bool = False) -> None:
+        self.place = place
+        run = open_run(RUN)
+        events = str(run.events(run.pick_engine(None)))
+        plain = place / "events.jsonl"
+        plain.write_bytes(Path(events).read_bytes())
+        launcher = place / "launcher"
+        text = LAUNCHER.format(python=sys.executable, events=str(plain), dies=dies)
+        launcher.write_text(text)
+        launcher.chmod(0o755)
+        folders = ("analysis", "lab", "vm", "trace", "repro")
+        paths = [str(PROJECT / name) for name in folders]
+        program = PROGRAM.format(paths=paths, launcher=str(launcher))
+        given = ["--json", "--run-dir", str(place / "run")]
+        given += ["--dump-dir", str(place / "dumps"), *words]
+        self.output = place / "said"
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", program, "watch", *given],
+            stdout=self.output.open("wb"),
+            stderr=subprocess.STDOUT,
+        )
+
+    def lines(self) -> list[dict[str, Any]]:
+        text = self.output.read_text()
+        return [json.loads(line) for line in text.splitlines() if line[:1] == "{"]
+
+    def until(self, wanted: Callable[[dict[str, Any]], bool], count: int = 1) -> None:
+        deadline_s = time.monotonic() + LIMIT_S
+        while sum(map(wanted, self.lines())) < count:
+            assert time.monotonic() < deadline_s, self.output.read_text()
+            time.sleep(0.05)
+
+    def until_said(self, text: str) -> None:
+        self.until(lambda line: text in line["message"])
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(LIMIT_S)
+
+
+Starting = Callable[..., Running]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Starting]:
+    """Start watches, which are ended in any case."""
+    started: list[Running] = []
+
+    def make(*words: str, dies: bool = False) -> Running:
+        started.append(Running(tmp_path, *words, dies=dies))
+        return started[-1]
+
+    yield make
+    for one in started:
+        one.process.kill()
+        one.process.wait(LIMIT_S)
+
+
+def _launchers(place: Path) -> list[int]:
+    """The processes of the test's launcher."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if str(place / "launcher") in path.read_text():
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return [pid for pid in found if pid != os.getpid()]
+
+
+def _gone(place: Path) -> bool:
+    deadline_s = time.monotonic() + LIMIT_S
+    while _launchers(place) and time.monotonic() < deadline_s:
+        time.sleep(0.05)
+    return not _launchers(place)
+
+
+def test_every_stall_is_told_and_the_end_sums_up(
+    start: Starting, tmp_path: Path
+) -> None:
+    one = start()
+    one.until(lambda line: "duration_ms" in line, STALLS)
+    assert one.end() == 0
+    lines = one.lines()
+    assert lines[0]["message"] == "watch: engine of a test"
+    told = [line for line in lines if "duration_ms" in line]
+    today = time.strftime("%Y-%m-%d")
+    assert [line["time"][:10] for line in told] == [today] * STALLS
+    assert f"{STALLS} stalls, {STALLS} told" in lines[-1]["message"]
+    assert _gone(tmp_path)
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+def test_it_writes_a_run_directory_when_it_is_asked_and_by_a_stall(
+    start: Starting, tmp_path: Path
+) -> None:
+    one = start("--dump-stall", "1s", "--dumps-a-day", "2")
+    one.until_said("(stall): writestall report")
+    words = ["watch", "--dump", "--run-dir", str(tmp_path / "run")]
+    command = [sys.executable, str(PROJECT / "writestall"), *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout == (
+        f"process {one.process.pid} writes a run directory and says where\n"
+    )
+    one.until_said("(asked): writestall report")
+    subprocess.run(command, capture_output=True, check=True)
+    one.until_said("no run directory for the trigger asked: 2 were written within a")
+    assert one.end() == 0
+    for place in (tmp_path / "dumps").iterdir():
+        manifest = json.loads((place / "manifest.json").read_text())
+        assert manifest["status"] == "complete"
+        assert manifest["recorded"]["stall_ns"] == 50_000_000
+
+
+def test_a_tracer_that_dies_ends_it(start: Starting, tmp_path: Path) -> None:
+    one = start(dies=True)
+    assert one.process.wait(LIMIT_S) == 1
+    last = one.lines()[-1]
+    assert "the tracer ended: exit 1; it said: trace: it died" in last["message"]
+    assert last["priority"] == 3
+    assert sum("duration_ms" in line for line in one.lines()) == STALLS
+
+
+def test_killed_it_leaves_nothing_and_the_next_one_says_so(
+    start: Starting, tmp_path: Path
+) -> None:
+    one = start()
+    one.until_said("told all")
+    assert one.end(signal.SIGKILL) == -signal.SIGKILL
+    assert _gone(tmp_path)
+    time.sleep(1)  # the child that has ended the tracer ends, too
+    again = start()
+    again.until_said("the last watch was killed ")
+    assert again.end() == 0
+
+
+def test_two_at_once_are_refused(start: Starting) -> None:
+    one = start()
+    one.until_said("told all")
+    other = start()
+    assert other.process.wait(LIMIT_S) == 2
+    assert f"another watch runs, process {one.process.pid}" in other.output.read_text()
+    assert one.end() == 0
+
+
+def test_the_metrics_have_the_cost_of_both(start: Starting, tmp_path: Path) -> None:
+    place = tmp_path / "host.prom"
+    one = start("--textfile", str(place))
+    one.until_said("armed after")
+    deadline_s = time.monotonic() + LIMIT_S
+    wanted = 'writestall_cpu_seconds_total{process="engine"}'
+    while not (place.exists() and wanted in place.read_text()) or (
+        "writestall_armed 1.0" not in place.read_text()
+    ):
+        assert time.monotonic() < deadline_s
+        time.sleep(0.1)
+    assert one.end() == 0
+    assert 'writestall_resident_bytes{process="watch"}' in place.read_text()

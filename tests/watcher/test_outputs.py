@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_outputs: a slow terminal, journal or client keeps nothing from being traced."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from prometheus_client import CollectorRegistry, Gauge
+
+from watcher import journal, output, scrapes
+from watcher.clocks import Clocks
+from watcher.names import Names
+from watcher.output import Entry, Output
+from watcher.own import Costs, missing_probes
+from writestall.common.errors import WritestallError
+
+ID = "4f1d" * 16
+LIMIT_S = 20
+
+
+def test_a_slow_output_is_counted_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, going_on, written = threading.Event(), threading.Event(), []
+
+    def slow(text: str, **_: object) -> None:
+        begun.set()
+        going_on.wait(LIMIT_S)
+        written.append(text)
+
+    monkeypatch.setattr(output, "print", slow, raising=False)
+    out = Output()
+    out.put(Entry("first"))
+    assert begun.wait(LIMIT_S)
+    most = output.MOST_WAITING
+    for number in range(most + 500):
+        out.put(Entry(str(number)))
+    assert out.unprinted == 500
+    going_on.set()
+    deadline_s = time.monotonic() + LIMIT_S
+    while len(written) <= most and time.monotonic() < deadline_s:
+        time.sleep(0.01)
+    out.put(Entry("last"))
+    out.close()
+    *_, told, last = written
+    assert (told, last) == (
+        f"{out.unprinted} lines were not printed: the output was too slow",
+        "last",
+    )
+
+
+def test_a_closed_output_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    with open(os.devnull, "w") as closed:  # noqa: PTH123
+        pass
+    monkeypatch.setattr(sys, "stdout", closed)
+    out = Output()
+    out.put(Entry("lost"))
+    out.close()
+    assert out.unprinted == 1
+
+
+def test_an_entry_of_the_journal_has_its_fields(tmp_path: Path) -> None:
+    place = tmp_path / "socket"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as hears:
+        hears.bind(str(place))
+        out = Output(journal.Journal(place))
+        out.put(Entry("a stall", 5, "2026", {"FILE": "lab/a\nMESSAGE=x", "TID": "7"}))
+        out.close()
+        data = hears.recv(65536)
+    assert data.startswith(b"MESSAGE=a stall\nPRIORITY=5\nSYSLOG_IDENTIFIER=writestall")
+    assert b"\nWRITESTALL_TID=7\n" in data
+    # A value of several lines has its length before it, and adds no field.
+    length = len(b"lab/a\nMESSAGE=x").to_bytes(8, "little")
+    assert b"WRITESTALL_FILE\n" + length + b"lab/a\nMESSAGE=x\n" in data
+
+
+def test_the_journal_is_known_by_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
+    status = os.fstat(2)
+    for told, there in ((f"{status.st_dev}:{status.st_ino}", True), ("1:2", False)):
+        monkeypatch.setenv("JOURNAL_STREAM", told)
+        assert journal.is_output() == there
+
+
+@pytest.fixture
+def registry() -> CollectorRegistry:
+    made = CollectorRegistry()
+    Gauge("ready", "Always 1.", registry=made).set(1)
+    return made
+
+
+def _scraped(port: int) -> bytes:
+    asked = http.client.HTTPConnection("127.0.0.1", port, timeout=LIMIT_S)
+    asked.request("GET", "/metrics")
+    text = asked.getresponse().read()
+    asked.close()
+    return text
+
+
+def _scraped_at_last(port: int) -> bytes:
+    """The metrics, once there is room again."""
+    deadline_s = time.monotonic() + LIMIT_S
+    while True:
+        try:
+            return _scraped(port)
+        except OSError:
+            assert time.monotonic() < deadline_s
+            time.sleep(0.1)
+
+
+def test_clients_that_do_not_read_are_sent_away(
+    registry: CollectorRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scrapes._Handler, "timeout", 1.0)
+    port = scrapes.serve(registry, ("127.0.0.1", 0))
+    before = threading.active_count()
+    silent = [
+        socket.create_connection(("127.0.0.1", port))
+        for _ in range(scrapes.MOST_AT_ONCE)
+    ]
+    more = [socket.create_connection(("127.0.0.1", port)) for _ in range(50)]
+    more[-1].settimeout(LIMIT_S)
+    assert more[-1].recv(1) == b""  # sent away at once
+    assert threading.active_count() <= before + scrapes.MOST_AT_ONCE
+    silent[0].settimeout(LIMIT_S)
+    assert silent[0].recv(1) == b""  # given up after a while
+    assert b"ready 1.0" in _scraped_at_last(port)
+    for one in silent + more:
+        one.close()
+
+
+def test_a_port_that_is_taken_is_named(registry: CollectorRegistry) -> None:
+    port = scrapes.serve(registry, ("127.0.0.1", 0))
+    with pytest.raises(WritestallError, match=f"--listen 127.0.0.1:{port}: Address"):
+        scrapes.serve(registry, ("127.0.0.1", port))
+
+
+def test_a_textfile_is_replaced_whole(
+    registry: CollectorRegistry, tmp_path: Path
+) -> None:
+    place = tmp_path / "writestall.prom"
+    file = scrapes.Textfile(registry, place)
+    assert "ready 1.0" in place.read_text()
+    place.unlink()
+    file.write()
+    deadline_s = time.monotonic() + LIMIT_S
+    while not place.exists() and time.monotonic() < deadline_s:
+        time.sleep(0.01)
+    assert "ready 1.0" in place.read_text()
+    assert [path.name for path in tmp_path.iterdir()] == [place.name]
+
+
+def test_a_clock_that_was_set_is_noticed() -> None:
+    ahead = [10**18]
+    clocks = Clocks(lambda: ahead[0])
+    before = clocks.text(5 * 10**9)
+    assert clocks.stepped_s() == 0
+    ahead[0] += 10**8  # slewed
+    assert clocks.stepped_s() == 0
+    ahead[0] -= 3600 * 10**9
+    assert clocks.stepped_s() == -3600
+    assert clocks.stepped_s() == 0
+    assert clocks.text(5 * 10**9) < before
+
+
+def test_a_container_gets_its_name_when_its_file_was_read(tmp_path: Path) -> None:
+    place = tmp_path / f"var/lib/docker/containers/{ID}/config.v2.json"
+    place.parent.mkdir(parents=True)
+    place.write_text('{"Name": "/db"}')
+    names, path = Names(tmp_path), f"/system.slice/docker-{ID}.scope"
+    assert names(path) in ("4f1d4f1d4f1d", "db")
+    deadline_s = time.monotonic() + LIMIT_S
+    while names(path) != "db" and time.monotonic() < deadline_s:
+        time.sleep(0.01)
+    assert names(path) == "db"
+    assert names("/user.slice") == "cgroup user.slice"
+
+
+def test_the_cost_is_that_of_the_processes() -> None:
+    own, engine = Costs().now(os.getpid())
+    assert own.process == "watch"
+    assert own.resident_bytes > 1 << 20
+    assert engine.cpu_s >= own.cpu_s > 0
+
+
+def test_probes_that_the_kernel_lacks_are_named(tmp_path: Path) -> None:
+    there = tmp_path / "functions"
+    there.write_text("submit_bio\nbio_endio\next4_x [ext4]\n")
+    assert missing_probes(there) == ["throtl_qnode_add_bio"]
+    assert missing_probes(tmp_path / "none") == []

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_triggers: the last events become a run directory, so many a day, in bounds."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from golden_runs import HOMES
+from labrun.errors import RefusedError
+from streamed import fed, lines_of
+from support import PROJECT
+from watcher import dump, presence
+from watcher.pressure import io_full_percent
+from watcher.trap import ASKED, PRESSURE, STALL, Bounds, Trap, dumps, size_of
+from writestall.events.run_directory import open_run
+
+S = 10**9
+RUN = HOMES["page-lock-6.12"]
+
+
+@pytest.fixture
+def refused() -> list[str]:
+    return []
+
+
+def _trap(folder: Path, refused: list[str], **bounds: int) -> Trap:
+    return Trap(Bounds(folder, **bounds), lambda trigger, why: refused.append(why))
+
+
+def test_a_stall_above_the_bound_is_a_trigger(
+    tmp_path: Path, refused: list[str]
+) -> None:
+    trap = _trap(tmp_path, refused)
+    trap.stalled(9 * S, 0)
+    assert trap.due(10 * S) is None
+    trap.stalled(10 * S, 20 * S)
+    assert trap.due(21 * S) is None  # what ends with it is waited for
+    assert trap.due(23 * S) == STALL
+    assert trap.due(24 * S) is None
+
+
+def test_one_that_stays_is_one_trigger(tmp_path: Path, refused: list[str]) -> None:
+    trap = _trap(tmp_path, refused)
+    for at in range(100):
+        trap.pressed(80.0, at * S)
+        due = trap.due(at * S)
+        assert (due == PRESSURE) == (at in (3, 63)), at
+    trap.pressed(None, 200 * S)
+    trap.pressed(49.0, 200 * S)
+    assert trap.due(300 * S) is None
+
+
+def test_no_more_than_so_many_a_day(tmp_path: Path, refused: list[str]) -> None:
+    trap = _trap(tmp_path, refused, a_day=2)
+    for at in (0, 100, 200):
+        trap.spring(ASKED, at * S)
+        if trap.due((at + 5) * S):
+            trap.place(ASKED)
+    assert refused == ["2 were written within a day"]
+    # Another process counts what this one has left.
+    for name in ("20261126-010101-stall", "20261126-010102-asked", "other"):
+        (tmp_path / name).mkdir()
+    again = _trap(tmp_path, refused, a_day=2)
+    again.spring(ASKED, 0)
+    assert (again.due(9 * S), len(refused)) == (None, 2)
+
+
+def test_the_oldest_make_room(tmp_path: Path, refused: list[str]) -> None:
+    for number in range(4):
+        folder = tmp_path / f"20261126-01010{number}-stall"
+        folder.mkdir()
+        (folder / "events").write_bytes(bytes(1000))
+    (tmp_path / "mine").write_bytes(bytes(5000))
+    trap = _trap(tmp_path, refused, bytes=3500)
+    assert trap.room(1000)
+    kept = [path.name[-7:] for path in dumps(tmp_path)]
+    assert kept == ["2-stall", "3-stall"]
+    assert not trap.room(3501)
+    assert (tmp_path / "mine").exists()
+
+
+def _written(folder: Path, *first: bytes, most_bytes: int = 1 << 20) -> Path:
+    run = open_run(RUN)
+    explaining, _ = fed(run, lines_of(run))
+    content = dump.Content(
+        engine=explaining.engine,
+        asked={"pid": None, "stall_ns": 50_000_000, "for_s": 1.0},
+        tracer={"engine": explaining.engine, "version": "x", "script": "s"},
+        first_lines=[*explaining.first_lines(), *first],
+        segments=explaining.ring.snapshot(),
+        window=(1, 2),
+    )
+    place = folder / "20261126-010101-stall"
+    assert dump.write(place, content, most_bytes) == size_of(place)
+    return place
+
+
+def _tool(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "writestall", *map(str, words)]
+    environment = os.environ | {"PYTHONPATH": str(PROJECT / "analysis")}
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_dump_is_explained_as_the_run_was(tmp_path: Path) -> None:
+    place = _written(tmp_path)
+    copy = shutil.copytree(RUN, tmp_path / "copy")
+    summaries = []
+    for run in (place, copy):
+        done = _tool("explain", run, "--json", "--all")
+        assert done.returncode == 0, done.stderr
+        summary = json.loads(done.stdout)["summary"]
+        summaries.append((summary["stalls"], summary["stall_ns_by_class"]))
+        assert summary["notes"] == []
+    assert summaries[0] == summaries[1]
+    assert _tool("report", place, "-o", tmp_path / "page.html").returncode == 0
+    assert _tool("export", place, "--redact", "-o", tmp_path / "out").returncode == 0
+    assert place.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_dump_has_the_containers_of_its_events(tmp_path: Path) -> None:
+    group = f"/system.slice/docker-{'4f1d' * 16}.scope"
+    row = {"ev": "cgroup", "t_ns": 1, "id": 7, "version": 2, "path": group}
+    place = _written(tmp_path, json.dumps(row, separators=(",", ":")).encode() + b"\n")
+    manifest = json.loads((place / "manifest.json").read_text())
+    (container,) = manifest["containers"]
+    assert (container["path"], container["runtime"]) == (group, "docker")
+
+
+def test_what_does_not_fit_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(gzip, "open", full)
+    with pytest.raises(OSError, match="No space left"):
+        _written(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_running_watch_is_found_and_asked(tmp_path: Path) -> None:
+    heard: list[int] = []
+    before = signal.signal(signal.SIGUSR1, lambda number, _: heard.append(number))
+    there = presence.Presence(tmp_path)
+    with pytest.raises(
+        RefusedError, match=f"another watch runs, process {os.getpid()}"
+    ):
+        presence.Presence(tmp_path)
+    assert presence.ask_for_a_dump(tmp_path) == os.getpid()
+    signal.signal(signal.SIGUSR1, before)
+    assert heard == [signal.SIGUSR1]
+    there.leave()
+    with pytest.raises(RefusedError, match="no watch runs here"):
+        presence.ask_for_a_dump(tmp_path)
+
+
+def test_one_that_was_killed_is_noticed_by_the_next(tmp_path: Path) -> None:
+    first = presence.Presence(tmp_path)
+    assert first.killed_s is None
+    os.close(first._file)  # as the end of its process does
+    os.utime(tmp_path / presence.NAME, (1, 1))
+    second = presence.Presence(tmp_path)
+    assert second.killed_s is not None and second.killed_s > 1000
+    second.leave()
+    third = presence.Presence(tmp_path)
+    assert third.killed_s is None
+    third.leave()
+
+
+def test_pressure_is_read_where_it_is_kept(tmp_path: Path) -> None:
+    assert io_full_percent(tmp_path) is None
+    (tmp_path / "proc/pressure").mkdir(parents=True)
+    text = "some avg10=2.00 avg60=1.00 avg300=0.50 total=9\nfull avg10=1.25 avg60=0.1\n"
+    (tmp_path / "proc/pressure/io").write_text(text)
+    assert io_full_percent(tmp_path) == 1.25

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_watch_command: a run replayed is told line by line; mistakes are one line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from golden_runs import HOMES
+from labrun.errors import RefusedError
+from support import PROJECT
+from watcher import cli
+
+RUN = HOMES["page-lock-6.12"]
+LIMIT_S = 60
+
+
+def _watch(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(PROJECT / "writestall"), "watch", *map(str, words)]
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LIMIT_S,
+    )
+
+
+def test_a_run_is_told_line_by_line() -> None:
+    done = _watch("--replay", RUN)
+    assert (done.returncode, done.stderr) == (0, "")
+    *stalls, last = done.stdout.splitlines()
+    manifest = json.loads((RUN / "manifest.json").read_text())
+    day = time.gmtime(manifest["clock"]["realtime_ns"] / 1e9)
+    assert stalls[0].startswith(time.strftime("%Y-", day))
+    assert all("root: " in line for line in stalls)
+    assert last.startswith(f"watch: watched: {len(stalls)} stalls, {len(stalls)} told")
+
+
+def test_json_has_a_stall_a_line_with_its_fields() -> None:
+    done = _watch("--replay", RUN, "--json")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert rows[0]["root"] == "vdb slow for jbd2"
+    assert rows[0]["message"].startswith("latwriter/")
+
+
+def test_the_tree_is_that_of_explain() -> None:
+    done = _watch("--replay", RUN, "--tree")
+    assert "+- " in done.stdout
+    assert done.stdout.count("explained 9") + done.stdout.count("explained 1") >= 4
+
+
+def test_a_pipe_of_events_is_followed_to_its_end() -> None:
+    engine = next((RUN / "events").glob("*.jsonl*"))
+    text = f"zcat -f {engine} | {sys.executable} {PROJECT}/writestall watch --replay"
+    done = subprocess.run(
+        ["sh", "-c", f"{text} /dev/stdin"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "watched: 4 stalls, 4 told" in done.stdout
+
+
+def test_a_textfile_has_the_metrics(tmp_path: Path) -> None:
+    place = tmp_path / "writestall.prom"
+    assert _watch("--replay", RUN, "--textfile", place).returncode == 0
+    assert 'writestall_stall_seconds_count{call="write"' in place.read_text()
+
+
+@contextmanager
+def _held(*words: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A replay that was told all of a pipe which stays open; and its port."""
+    hears, tells = os.pipe()
+    command = [sys.executable, str(PROJECT / "writestall"), "watch", "--replay"]
+    command += [f"/dev/fd/{hears}", "--listen", "127.0.0.1:0", *words]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, pass_fds=[hears]
+    )
+    os.close(hears)
+    assert process.stdout
+    try:
+        line = process.stdout.readline()
+        assert "metrics: http://127.0.0.1:" in line
+        yield process, int(line.rpartition(":")[2].partition("/")[0])
+    finally:
+        os.close(tells)
+        process.send_signal(signal.SIGTERM)
+        process.wait(LIMIT_S)
+        process.stdout.close()
+
+
+def test_metrics_are_served_in_both_formats() -> None:
+    with _held() as (_, port):
+        address = f"http://127.0.0.1:{port}/metrics"
+        with urllib.request.urlopen(address, timeout=10) as plain:
+            assert b"# TYPE writestall_events_total counter" in plain.read()
+        wanted = {"Accept": "application/openmetrics-text; version=1.0.0"}
+        asked = urllib.request.Request(address, headers=wanted)
+        with urllib.request.urlopen(asked, timeout=10) as answer:
+            assert answer.read().endswith(b"# EOF\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    {
+        "--replay /no/such": "--replay /no/such: no such run or file",
+        "--replay /tmp --listen x": "'x': want HOST:PORT, like 127.0.0.1:9709",
+        "--replay /tmp --listen a:1 --textfile b": "give one of them",
+        "--stall 5": "want a time with its unit, like 50ms",
+        "--textfile x.txt": "x.txt: node_exporter reads no file but NAME.prom",
+        "-p 4194304": "--pid 4194304: no such process; ps -e lists them",
+        "--dump --run-dir /no/such": "no watch runs here: start one with sudo",
+        "--dumps-a-day 0": "want 1 or more",
+    }.items(),
+)
+def test_mistakes_are_one_line_with_the_remedy(words: str, said: str) -> None:
+    done = _watch(*words.split())
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert said in line
+    assert done.stdout == ""
+
+
+def test_missing_libraries_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "_have", lambda names: names != cli.METRICS)
+    args = argparse.Namespace(listen=("127.0.0.1", 1), textfile=None, replay=None)
+    with pytest.raises(RefusedError, match="install python3-prometheus-client"):
+        cli.check(args)

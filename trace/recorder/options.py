@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""options: what of a host is traced, and by which engine, for record and watch."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from recorder import engines
+
+NS = {"us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
+MOST_STALL_NS = 3600 * 10**9
+
+
+def time_up_to(most_ns: int) -> Callable[[str], int]:
+    """An argument type: `50ms`, `60s`, in ns, from 1 us."""
+
+    def read(text: str) -> int:
+        found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?)(us|ms|s|m|h)", text)
+        value = int(float(found[1]) * NS[found[2]]) if found else 0
+        if not 1000 <= value <= most_ns:
+            most_s = most_ns // NS["s"]
+            raise argparse.ArgumentTypeError(
+                f"{text!r}: want a time with its unit, like 50ms or 2m, up to {most_s}s"
+            )
+        return value
+
+    return read
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """Add whose calls are listed, from which duration on, and the engine."""
+    add = parser.add_argument
+    add("-p", "--pid", type=int, metavar="PID", help="calls of it and its children")
+    add("--comm", metavar="NAME", help="calls of tasks of that name")
+    add("--path", type=Path, metavar="PATH", help="calls on it, or below that folder")
+    add("--device", metavar="DEV", help="calls on its file system: /dev/sda1, 8:1")
+    stall, floor = "shortest stall (50ms)", "shortest sleep (1ms)"
+    limit = time_up_to(MOST_STALL_NS)
+    add("--stall", dest="stall_ns", type=limit, default="50ms", metavar="T", help=stall)
+    add("--floor", dest="floor_ns", type=limit, default="1ms", metavar="T", help=floor)
+    names = (engines.AUTO, *(one.name for one in engines.ENGINES))
+    what = "tracing engine: auto, core, bpf or stap (auto: the first that works)"
+    add("--engine", choices=names, default=engines.AUTO, help=what)
+    made = "SystemTap's module stalled_writes.ko, made by trace/build"
+    add("--module", type=Path, metavar="KO", help=made)

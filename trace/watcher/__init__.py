@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""watcher: watch the stalls of a host for weeks."""

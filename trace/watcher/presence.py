@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""presence: be the only watch of a host, be found by others, and leave word.
+
+The file has the process id, and is locked while the process lives; the time of its last
+change says until when it watched, if it was killed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import time
+from pathlib import Path
+
+from labrun.errors import RefusedError
+
+NAME = "watch.pid"
+RUN = Path("/run/writestall")
+NONE = "no watch runs here: start one with sudo ./writestall watch"
+
+
+class Presence:
+    """The file of a running watch, in a folder of memory.
+
+    `killed_s` is how long ago the last one was killed, None if it ended in order.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / NAME
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o755)
+            self._file = os.open(
+                self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644
+            )
+        except OSError as error:
+            raise RefusedError(f"--run-dir {folder}: {error.strerror}") from None
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RefusedError(
+                f"another watch runs, process {_pid(self._path)}: end it, or give this"
+                " one another --run-dir"
+            ) from None
+        last = os.fstat(self._file)
+        self.killed_s = time.time() - last.st_mtime if last.st_size else None
+        os.ftruncate(self._file, 0)
+        os.write(self._file, f"{os.getpid()}\n".encode())
+
+    def beat(self) -> None:
+        """Leave word that it watches still."""
+        os.utime(self._file)
+
+    def leave(self) -> None:
+        """End in order."""
+        os.ftruncate(self._file, 0)
+        self._path.unlink(missing_ok=True)
+        os.close(self._file)
+
+
+def ask_for_a_dump(folder: Path) -> int:
+    """Tell the running watch to write a run directory; return its process id."""
+    path = folder / NAME
+    try:
+        with path.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                pid = _pid(path)
+                os.kill(pid, signal.SIGUSR1)
+                return pid
+    except (OSError, ValueError):
+        pass
+    raise RefusedError(NONE)
+
+
+def _pid(path: Path) -> int:
+    return int(path.read_text())

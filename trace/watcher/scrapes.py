@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""scrapes: give the metrics to Prometheus, over HTTP or as a file of node_exporter.
+
+prometheus_client makes the text; its own server waits without a limit for a client that
+reads slowly, and starts a thread for each, so this one has limits.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from socketserver import ThreadingMixIn
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
+
+from prometheus_client import CollectorRegistry, generate_latest, make_wsgi_app
+
+from writestall.common.errors import WritestallError
+from writestall.common.files import save
+
+PATIENCE_S = 5.0
+MOST_AT_ONCE = 4
+
+
+class _Handler(WSGIRequestHandler):
+    """Gives up on a client that neither asks nor reads."""
+
+    timeout = PATIENCE_S
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: each scrape would be a line."""
+
+
+class _Server(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+    request_queue_size = 16
+
+    def __init__(self, *args: Any) -> None:
+        self._room = threading.Semaphore(MOST_AT_ONCE)
+        super().__init__(*args)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Start a thread, unless there are enough: the client is sent away."""
+        if self._room.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is nobody's mistake."""
+
+
+def serve(registry: CollectorRegistry, place: tuple[str, int]) -> int:
+    """Answer GET /metrics from now on; return the port."""
+    try:
+        server = _Server(place, _Handler)
+    except OSError as error:
+        raise WritestallError(
+            f"--listen {place[0]}:{place[1]}: {error.strerror}; name another port"
+        ) from None
+    server.set_app(make_wsgi_app(registry))
+    threading.Thread(target=server.serve_forever, name="scrapes", daemon=True).start()
+    return int(server.server_port)
+
+
+class Textfile:
+    """A file that node_exporter reads, written anew by a thread of its own."""
+
+    def __init__(self, registry: CollectorRegistry, path: Path) -> None:
+        self._registry, self._path = registry, path
+        self._wanted, self.failure = threading.Event(), ""
+        save(path, generate_latest(registry))
+        threading.Thread(target=self._run, name="textfile", daemon=True).start()
+
+    def write(self) -> None:
+        """Write it soon."""
+        self._wanted.set()
+
+    def _run(self) -> None:
+        while self._wanted.wait():
+            self._wanted.clear()
+            try:
+                save(self._path, generate_latest(self._registry))
+                self.failure = ""
+            except WritestallError as error:
+                self.failure = str(error)

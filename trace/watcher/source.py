@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""source: the lines of an engine's launcher, and its end in order."""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import signal
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from labrun import process
+from labrun.run.tracer import LAUNCHER
+from launcher.lines import Lines
+from recorder import targets
+from recorder.engines import SCRIPT, Engine
+
+# What the launcher may print while this program explains; a pipe's default is 64 KiB.
+PIPE_BYTES = 1 << 20
+ENDED_WITHIN_S = 60.0
+KEPT_MESSAGES = 20
+
+
+class Source:
+    """A running launcher. Its messages go to `said`, from a thread."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        options: argparse.Namespace,
+        begun: Callable[[int], None],
+        said: Callable[[str], None],
+    ) -> None:
+        module = ["--module", str(options.module)] if options.module else []
+        command = [str(LAUNCHER), "--engine", engine.launcher, SCRIPT, *module]
+        self._process = subprocess.Popen(
+            [*command, *targets.words(options, None)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        begun(self._process.pid)
+        assert self._process.stdout
+        with suppress(OSError):  # an unprivileged one's limit: fs/pipe.c, pipe_max_size
+            fcntl.fcntl(self._process.stdout, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        self._lines = Lines(self._process.stdout)
+        self._said, self._messages = said, deque[str](maxlen=KEPT_MESSAGES)
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        """The launcher's process, which leads a session."""
+        return self._process.pid
+
+    def wait(self, patience_s: float) -> bool:
+        """Return at the next lines or signal, or after a time; False: it has ended."""
+        return self._lines.wait(patience_s)
+
+    def take(self) -> Iterator[bytes]:
+        """The lines that are there, each whole."""
+        return (line + b"\n" for line in self._lines.take())
+
+    def stop(self) -> Iterator[bytes]:
+        """Ask for the end; yield the lines until it has come, or its time is over."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+        deadline_s = time.monotonic() + ENDED_WITHIN_S
+        while (left_s := deadline_s - time.monotonic()) > 0 and self.wait(left_s):
+            yield from self.take()
+        yield from self.take()
+
+    def close(self) -> str:
+        """Kill what is left of it; return how it ended."""
+        process.end(self._process, process.KILL_S)
+        how = process.ending(self._process.returncode)
+        last = f"; it said: {self._messages[-1]}" if self._messages else ""
+        return f"{how}{last}" if self._process.returncode else ""
+
+    def _listen(self) -> None:
+        assert self._process.stderr
+        for line in self._process.stderr:
+            text = line.decode(errors="replace").strip()
+            self._messages.append(text)
+            self._said(text)
+
+
+@contextmanager
+def running(
+    engine: Engine,
+    options: argparse.Namespace,
+    begun: Callable[[int], None],
+    said: Callable[[str], None],
+) -> Iterator[Source]:
+    """A launcher that is ended in any case."""
+    source = Source(engine, options, begun, said)
+    try:
+        yield source
+    finally:
+        source.close()

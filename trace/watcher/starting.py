@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""starting: put the parts of a watch together, in the order that threads allow."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+
+from labrun.errors import EXIT_COMPLETE, RefusedError
+from labrun.stop import Stop
+from recorder.engines import Engine
+from recorder.guard import Guard
+from watcher import replay as replaying
+from watcher import trap
+from watcher.clocks import Clocks
+from watcher.journal import Journal, is_output
+from watcher.live import Live, host
+from watcher.names import Names
+from watcher.output import WARNING, Output
+from watcher.presence import Presence
+from watcher.stream import Watched
+from writestall.chain.cgroups import Labels
+from writestall.common.units import many
+from writestall.watch.ring import Bounds
+
+
+def replay(args: argparse.Namespace) -> int:
+    """Tell the stalls of a run as if they came now."""
+    run = replaying.manifest_of(args.replay)
+    stop = _stop()
+    output = Output(as_json=args.json, patient=True)
+    clocks = replaying.clocks_of(run)
+    name = Labels(run).of
+    watched = Watched(run, _bounds(args), clocks, output, name, tree=args.tree)
+    publish = _published(args, watched)
+    replaying.replay(run, watched, lambda: stop.requested)
+    publish()
+    output.close()
+    return EXIT_COMPLETE
+
+
+def live(args: argparse.Namespace, engine: Engine, which: str) -> int:
+    """Watch this host."""
+    gc.enable()  # commands that end soon do without: cli/main.py
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # until it is heeded
+    there = Presence(args.run_dir)
+    try:
+        guard = Guard()  # before any thread
+        stop = _stop()
+        output = Output(_journal(), as_json=args.json)
+        watched = Watched(
+            host(), _bounds(args), Clocks(), output, Names(), tree=args.tree
+        )
+        watched.say(which)
+        if there.killed_s is not None:
+            watched.say(
+                f"the last watch was killed {there.killed_s:.0f} s ago: stalls between"
+                " are not known",
+                WARNING,
+            )
+        publish = _published(args, watched)
+        watched.trap = _trap(args, watched)
+        status = Live(args, watched, stop, guard, publish).run(engine, there)
+        output.close()
+        guard.dismiss()
+        return status
+    finally:
+        there.leave()
+
+
+def _stop() -> Stop:
+    stop = Stop("")
+    stop.install()
+    return stop
+
+
+def _journal() -> Journal | None:
+    """The journal, where it is what stderr goes to."""
+    with suppress(OSError):
+        return Journal() if is_output() else None
+    return None
+
+
+def _bounds(args: argparse.Namespace) -> Bounds:
+    return Bounds(age_ns=args.keep_ns, events=args.most_events)
+
+
+def _published(args: argparse.Namespace, watched: Watched) -> Callable[[], None]:
+    """Give the metrics, where that is wanted; return what is to be called at times."""
+    if not (args.listen or args.textfile):
+        return lambda: None
+    from watcher import scrapes
+    from writestall.watch.metrics import Metrics
+
+    metrics = watched.metrics = Metrics()
+    if args.textfile:
+        return scrapes.Textfile(metrics.registry, args.textfile).write
+    port = scrapes.serve(metrics.registry, args.listen)
+    watched.say(f"metrics: http://{args.listen[0]}:{port}/metrics")
+    return lambda: None
+
+
+def _trap(args: argparse.Namespace, watched: Watched) -> trap.Trap:
+    bounds = trap.Bounds(
+        args.dump_dir,
+        args.dump_stall,
+        float(args.dump_pressure),
+        args.dumps_a_day,
+        args.dump_mib << 20,
+    )
+    try:
+        args.dump_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise RefusedError(f"--dump-dir {args.dump_dir}: {error.strerror}") from None
+    kept = len(trap.dumps(args.dump_dir))
+    if kept:
+        watched.say(f"{args.dump_dir} holds {many(kept, 'run')} of earlier triggers")
+    return trap.Trap(bounds, watched.undumped)

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""tasks_asleep: find the calls that sleep and do not end, by /proc.
+
+A thread of its own looks at the states of all threads of the host. Its reads may wait
+for a task that executes a program (fs/proc/base.c, lock_trace()): nothing else waits
+for this thread. It takes at most a fiftieth of a CPU: it looks as seldom as that takes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from launcher import calls
+from writestall.watch.open_stalls import S, Sleeping
+
+FIRST_SHOWN_NS = 2 * S
+# How often it looks, while tasks wait for I/O and while none does; and the share of a
+# CPU that looking may take.
+BUSY_S, IDLE_S, MOST_SHARE = 0.5, 2.0, 0.02
+MOST_TASKS, MOST_FRAMES = 200, 48
+# Fields of proc_pid_stat(5) behind the name, counted from the state.
+STATE, FLAGS, THREADS, STARTED = 0, 6, 17, 19
+PF_KTHREAD = 0x00200000  # include/linux/sched.h
+BY_NUMBER = {nr: name for nr, name in calls.NAMES.items() if nr < 1000}
+# proc_pid_syscall(5): a number and arguments; else `running`, or nothing.
+CALLING, NO_CALL = re.compile(r"-?\d+( 0x[0-9a-f]+)+$"), "-1"
+FAULT, IN_A_FAULT = "page_fault", "handle_mm_fault"
+Task = tuple[int, int]  # thread id, and when it was started in ticks
+
+
+@dataclass(frozen=True, slots=True)
+class _Asleep:
+    """A task in state D; `kernels`: it is a thread of the kernel."""
+
+    pid: int
+    tid: int
+    comm: str
+    started: int
+    kernels: bool
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call that sleeps, as it was seen so far; `file` is its path, where known."""
+
+    what: str
+    name: str
+    file: str | None
+    watched: bool
+    since_ns: int
+    next_ns: int
+    missed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one look found: calls that last for 2 s and more, and whom to show now."""
+
+    at_ns: int
+    open: int = 0
+    longest_ns: int = 0
+    oldest_ns: int | None = None
+    shown: tuple[int, ...] = ()
+    tasks: tuple[Sleeping, ...] = ()
+
+
+@dataclass
+class TasksAsleep(threading.Thread):
+    """The thread; `taken` hears what each look found.
+
+    chosen  whether a call of a process, of a thread's name and on a file is watched
+    """
+
+    taken: Callable[[Seen], None]
+    chosen: Callable[[int, str, str | None], bool]
+    root: Path = Path("/")
+    _calls: dict[Task, _Call] = field(default_factory=dict)
+    _ending: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        super().__init__(name="tasks-asleep", daemon=True)
+        self._proc = str(self.root / "proc")
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def end(self) -> None:
+        """Let the thread end; it may be in a read that takes long."""
+        self._ending.set()
+
+    def run(self) -> None:
+        pause_s = IDLE_S
+        while not self._ending.wait(pause_s):
+            before_s = time.thread_time()
+            self.taken(self.look(time.monotonic_ns()))
+            cost_s = time.thread_time() - before_s
+            quick_s = BUSY_S if self._calls or _io_pressure(self.root) else IDLE_S
+            pause_s = max(quick_s, cost_s / MOST_SHARE)
+
+    def look(self, now_ns: int) -> Seen:
+        """Look at all tasks once."""
+        asleep = list(self._asleep())
+        for call in self._calls.values():
+            call.missed += 1
+        for one in asleep:
+            if not one.kernels:
+                self._note(one, now_ns)
+        # A task between two sleeps of a call may be met awake once.
+        self._calls = {k: call for k, call in self._calls.items() if call.missed < 2}
+        watched = {k: call for k, call in self._calls.items() if call.watched}
+        old = {
+            task: call
+            for task, call in watched.items()
+            if now_ns - call.since_ns >= FIRST_SHOWN_NS
+        }
+        due = [task[0] for task, call in old.items() if _is_due(call, now_ns)]
+        tasks = tuple(self._sleepings(asleep, due)) if due else ()
+        there = {task.tid for task in tasks}
+        return Seen(
+            now_ns,
+            len(old),
+            max((now_ns - call.since_ns for call in old.values()), default=0),
+            min((call.since_ns for call in watched.values()), default=None),
+            tuple(tid for tid in due if tid in there),
+            tasks,
+        )
+
+    def _note(self, one: _Asleep, now_ns: int) -> None:
+        """Follow a call of the table, or a fault."""
+        task = one.tid, one.started
+        what = self._text(one, "syscall")
+        known = self._calls.get(task)
+        if known is not None and known.what == what:
+            known.missed = 0
+        elif found := self._call(one, what):
+            watched = self.chosen(one.pid, one.comm, found[1])
+            next_ns = now_ns + FIRST_SHOWN_NS
+            self._calls[task] = _Call(what, *found, watched, now_ns, next_ns)
+
+    def _asleep(self) -> Iterator[_Asleep]:
+        """Tasks in state D."""
+        for name in filter(str.isdigit, _names(self._proc)):
+            first = self._stat(f"{self._proc}/{name}/stat")
+            if first is None:
+                continue
+            rows = [(name, first)]
+            if first[1][THREADS] != b"1":
+                rows = self._threads(name)
+            for tid, (comm, fields) in rows:
+                if fields[STATE] == b"D":
+                    kernels = bool(int(fields[FLAGS]) & PF_KTHREAD)
+                    started = int(fields[STARTED])
+                    yield _Asleep(int(name), int(tid), comm, started, kernels)
+
+    def _threads(self, pid: str) -> list[tuple[str, tuple[str, list[bytes]]]]:
+        folder = f"{self._proc}/{pid}/task"
+        found = ((tid, self._stat(f"{folder}/{tid}/stat")) for tid in _names(folder))
+        return [(tid, row) for tid, row in found if row]
+
+    def _stat(self, path: str) -> tuple[str, list[bytes]] | None:
+        """The name, and the fields behind it; None for a task that is gone."""
+        line = _read(path)
+        before, _, after = line.rpartition(b")")
+        if not after:
+            return None
+        return before.partition(b"(")[2].decode(errors="replace"), after.split()
+
+    def _text(self, one: _Asleep, name: str) -> str:
+        path = f"{self._proc}/{one.pid}/task/{one.tid}/{name}"
+        return _read(path).decode(errors="replace")
+
+    def _stack(self, one: _Asleep) -> tuple[str, ...]:
+        return tuple(self._text(one, "stack").splitlines()[:MOST_FRAMES])
+
+    def _sleepings(self, asleep: list[_Asleep], due: list[int]) -> Iterator[Sleeping]:
+        """The tasks with what /proc shows of each, those that are due first."""
+        asleep.sort(key=lambda one: one.tid not in due)
+        for one in asleep[:MOST_TASKS]:
+            call = self._calls.get((one.tid, one.started))
+            yield Sleeping(
+                one.tid,
+                one.comm,
+                call.since_ns if call else 0,
+                call.name if call else None,
+                _last_two(call.file) if call else None,
+                self._cgroup(one),
+                self._stack(one),
+                self._text(one, "wchan"),
+            )
+
+    def _call(self, one: _Asleep, what: str) -> tuple[str, str | None] | None:
+        """The name and the file of a call, by proc_pid_syscall(5); None for others."""
+        if not CALLING.match(what):
+            return None
+        words = what.split()
+        if words[0] == NO_CALL:
+            inside = any(f" {IN_A_FAULT}+" in line for line in self._stack(one))
+            return (FAULT, None) if inside else None
+        name = BY_NUMBER.get(int(words[0]))
+        if name is None:
+            return None
+        place = calls.CALLS[name].get("fd")
+        if place is None or len(words) <= place:
+            return name, None
+        return name, self._file(one.pid, int(words[place], 16) & 0xFFFFFFFF)
+
+    def _file(self, pid: int, descriptor: int) -> str | None:
+        """The path of an open file, which is not touched for that."""
+        try:
+            return str(Path(f"{self._proc}/{pid}/fd/{descriptor}").readlink())
+        except OSError:
+            return None
+
+    def _cgroup(self, one: _Asleep) -> str:
+        for line in self._text(one, "cgroup").splitlines():
+            if line.startswith("0::"):
+                return line[3:]
+        return ""
+
+
+def _is_due(call: _Call, now_ns: int) -> bool:
+    """Whether it is to be shown now: after 2 s, 4 s, 8 s and so on."""
+    if now_ns < call.next_ns:
+        return False
+    while now_ns >= call.next_ns:
+        call.next_ns += call.next_ns - call.since_ns
+    return True
+
+
+def _last_two(path: str | None) -> str | None:
+    """A file with its folder, as events have it."""
+    return "/".join(path.rsplit("/", 2)[-2:]) if path else None
+
+
+def _names(folder: str) -> list[str]:
+    """What is in a folder of /proc; nothing for a task that is gone."""
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in entries]
+    except OSError:
+        return []
+
+
+def _read(path: str) -> bytes:
+    """A file of /proc; empty for one of a task that is gone."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return b""
+    try:
+        return os.read(descriptor, 1 << 14)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
+
+
+def _io_pressure(root: Path) -> bool:
+    """Whether some task has waited for I/O lately, as far as the kernel says."""
+    text = _read(str(root / "proc/pressure/io"))
+    return not text.startswith(b"some avg10=0.00 ") if text else True

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""trap: decide when the last events become a run directory, and how many may be.
+
+A thread writes it (dump.py). At most so many are written within a day, and the folder
+never takes more than its share of the disk: the oldest make room.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+STALL, OPEN, PRESSURE, ASKED = "stall", "open", "pressure", "asked"
+NAME = re.compile(r"\d{8}-\d{6}-(stall|open|pressure|asked)")
+DAY_S = 24 * 3600
+S = 10**9
+# From the trigger to the dump: what ends with the stall, or goes on, is in it.
+DELAY_NS = 3 * S
+# A pressure that stays is one trigger; so are the stalls of one moment.
+AGAIN_NS = 60 * S
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What triggers a dump (ns, percent; None: never), and how many there may be."""
+
+    folder: Path
+    stall_ns: int | None = 10 * S
+    pressure_percent: float | None = 50.0
+    a_day: int = 5
+    bytes: int = 256 << 20
+
+
+class Trap:
+    """Hears of triggers; `refused` hears why one is not heeded."""
+
+    def __init__(self, bounds: Bounds, refused: Callable[[str, str], None]) -> None:
+        self.bounds = bounds
+        self._refused = refused
+        self._trigger: str | None = None
+        self._due_ns = 0
+        self._last_ns: dict[str, int] = {}
+        self._written_s: list[float] = []
+
+    def stalled(self, dur_ns: int, now_ns: int, trigger: str = STALL) -> None:
+        """Hear of a stall, ended or not."""
+        if self.bounds.stall_ns is not None and dur_ns >= self.bounds.stall_ns:
+            self.spring(trigger, now_ns)
+
+    def pressed(self, percent: float | None, now_ns: int) -> None:
+        """Hear of the pressure on I/O."""
+        most = self.bounds.pressure_percent
+        if most is not None and percent is not None and percent >= most:
+            self.spring(PRESSURE, now_ns)
+
+    def spring(self, trigger: str, now_ns: int) -> None:
+        """A dump is wanted, unless one is under way or was made for the same."""
+        last_ns = self._last_ns.get(trigger)
+        again = last_ns is not None and now_ns - last_ns < AGAIN_NS
+        if self._trigger or (again and trigger != ASKED):
+            return
+        self._last_ns[trigger] = now_ns
+        if self._today() >= self.bounds.a_day:
+            self._refused(trigger, f"{self.bounds.a_day} were written within a day")
+            return
+        self._trigger, self._due_ns = trigger, now_ns + DELAY_NS
+
+    def due(self, now_ns: int) -> str | None:
+        """The trigger whose dump is to be written now; it is heeded with that."""
+        if self._trigger is None or now_ns < self._due_ns:
+            return None
+        trigger, self._trigger = self._trigger, None
+        return trigger
+
+    def room(self, size: int) -> bool:
+        """Make room for so many bytes; False if there is none."""
+        if size > self.bounds.bytes:
+            return False
+        kept = dumps(self.bounds.folder)
+        sizes = [size_of(folder) for folder in kept]
+        while kept and sum(sizes) + size > self.bounds.bytes:
+            shutil.rmtree(kept.pop(0), ignore_errors=True)
+            sizes.pop(0)
+        return shutil.disk_usage(self.bounds.folder).free > size
+
+    def place(self, trigger: str) -> Path:
+        """A new name for a dump, which counts from now on."""
+        self._written_s.append(time.monotonic())
+        return self.bounds.folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{trigger}"
+
+    def _today(self) -> int:
+        """Dumps of the last day: this process', or those that others left."""
+        since_s = time.monotonic() - DAY_S
+        self._written_s = [at_s for at_s in self._written_s if at_s > since_s]
+        left = [at.stat().st_mtime for at in dumps(self.bounds.folder)]
+        return max(len(self._written_s), sum(time.time() - at < DAY_S for at in left))
+
+
+def dumps(folder: Path) -> list[Path]:
+    """The dumps of a folder, the oldest first."""
+    try:
+        return sorted(path for path in folder.iterdir() if NAME.fullmatch(path.name))
+    except OSError:
+        return []
+
+
+def size_of(folder: Path) -> int:
+    """The bytes of a folder's files."""
+    found = (path.lstat() for path in folder.rglob("*"))
+    return sum(status.st_size for status in found)
