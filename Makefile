@@ -32,7 +32,7 @@ given = $(foreach v,$(filter-out -% MAKE%,$(.VARIABLES)),$(if $(filter command l
 only = $(foreach v,$(filter-out $1 $(ENVIRONMENT),$(given)),$(error $v: make $@ has no such variable; it takes $(or $1,none)))
 
 .DEFAULT_GOAL := help
-.PHONY: help lab variants compare crash test test-scenarios test-apps test-course test-kernel soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean deb oci box release test-packages docs
+.PHONY: help lab variants compare crash test test-scenarios test-apps test-course test-kernel fuzz soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean deb oci box release test-packages docs
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 26
@@ -106,6 +106,10 @@ gold: ## record the golden answers of tests/data anew (RUN= keeps runs there fir
 	$(call only,RUN)
 	@$(if $(RUN),tests/analysis/golden/keep_run.py $(RUN))
 	@GOLD=1 ./writestall test --quick -- tests/analysis/golden
+
+fuzz: ## parsers and readers on drawn input, ten minutes each (FUZZ_S=600)
+	$(call only,FUZZ_S)
+	@WRITESTALL_FUZZ_S=$(call quoted,$(or $(FUZZ_S),600)) ./writestall test --quick -- -rP tests/fuzz
 
 bench-analysis: ## what explain, report and check cost at 10^4 to 10^7 events (SIZES=)
 	$(call only,SIZES)

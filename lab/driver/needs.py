@@ -26,6 +26,11 @@ def readable(*paths: str) -> Callable[[], bool]:
     return lambda: any(Path(path).exists() for path in paths)
 
 
+def there_is(*patterns: str) -> Callable[[], bool]:
+    """Whether a file below the root matches one of them."""
+    return lambda: any(path for name in patterns for path in Path("/").glob(name))
+
+
 @dataclass(frozen=True)
 class Need:
     """One thing; `packages` names it for apt, dnf and pacman in that
@@ -50,6 +55,10 @@ class Need:
 UIDMAP = ("uidmap", "shadow-utils", "shadow")
 KEYRINGS = [
     f"/usr/share/keyrings/debian-archive-keyring.{end}" for end in ("gpg", "pgp")
+]
+LIBFUZZER = [
+    f"usr/lib/{folder}clang/*/lib/**/libclang_rt.fuzzer*.a"
+    for folder in ("llvm*/lib/", "")
 ]
 NEEDS = (
     Need("mmdebstrap", "builds the image", on_path("mmdebstrap"), ("mmdebstrap",)),
@@ -94,6 +103,14 @@ NEEDS = (
         group="test",
     ),
     Need("sparse", "checks kernel C", on_path("sparse"), ("sparse",), group="test"),
+    Need("clang", "has libFuzzer", on_path("clang"), ("clang",), group="test"),
+    Need(
+        "libFuzzer",
+        "looks for texts that break a parser",
+        there_is(*LIBFUZZER),
+        ("libclang-rt-dev", "compiler-rt", "compiler-rt"),
+        group="test",
+    ),
     Need(
         "chromium",
         "tests the report page",
