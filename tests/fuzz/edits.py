@@ -70,7 +70,8 @@ def noise(draw: Any, line: Line) -> Line:
     """The line with some bytes replaced by others."""
     at = draw(st.integers(0, len(line)))
     length = draw(st.integers(0, 8))
-    return line[:at] + draw(st.binary(max_size=8)) + line[at + length :]
+    other: Line = draw(st.binary(max_size=8))
+    return line[:at] + other + line[at + length :]
 
 
 def cut(draw: Any, line: Line) -> Line:

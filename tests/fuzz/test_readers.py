@@ -66,7 +66,8 @@ def drawn(strategy: Any, test: Test) -> int:
             database=None,
             suppress_health_check=list(HealthCheck),
         )
-        seed(start + count)(batch(given(strategy)(counted)))()
+        seeded: Any = seed(start + count)
+        seeded(batch(given(strategy)(counted)))()
     return count
 
 
