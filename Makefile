@@ -31,8 +31,11 @@ OF_LAB = $(OF_RUN) FS DURATION COMMAND PREPARE STOP READY_LINE READY_PORT PROFIL
 given = $(foreach v,$(filter-out -% MAKE%,$(.VARIABLES)),$(if $(filter command line,$(origin $v)),$v))
 only = $(foreach v,$(filter-out $1 $(ENVIRONMENT),$(given)),$(error $v: make $@ has no such variable; it takes $(or $1,none)))
 
+# What runs on a kernel that checks itself.
+DEBUGGED = kmod or test_its_chain_appears and (page-lock or fsync-storm or xfs-ilock)
+
 .DEFAULT_GOAL := help
-.PHONY: help lab variants compare crash test test-scenarios test-apps test-course test-kernel fuzz soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean deb oci box release test-packages docs
+.PHONY: help lab variants compare crash test test-scenarios test-apps test-course test-kernel fuzz debug-kernel test-debug soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean deb oci box release test-packages docs
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 26
@@ -93,6 +96,14 @@ release: ## check, then every package with checksums, to out/release
 test-packages: ## install, use, upgrade and purge the packages in Debian 12, 13 and 14; image and box
 	$(call only)
 	@./writestall test -- tests/packages
+debug-kernel: ## build a kernel that checks itself, from Debian's source; KCSAN=1 for data races
+	$(call only,KCSAN)
+	@./writestall debug-kernel $(if $(KCSAN),--kcsan)
+
+test-debug: ## the module, its stress and three scenarios on that kernel (KCSAN=1)
+	$(call only,KCSAN)
+	@kernel="$$(./writestall debug-kernel $(if $(KCSAN),--kcsan))" && \
+	./writestall test --kernel "$$kernel" --junit out/test-debug -- tests/guest tests/lab/test_scenarios.py -k '$(DEBUGGED)'
 
 soak: ## 500 cycles of loading and unloading biodelay under load, on every kernel
 	$(call only)

@@ -20,6 +20,7 @@ import pytest
 
 from batch import TOOK_S, Batch, Verdict
 from machine import accel, image, recipe
+from machine.own import find
 from machine.run import GUEST_PROJECT
 from support import DEFAULT, EVERY, KERNELS, OWN, PROJECT, kernel_name
 
@@ -86,6 +87,11 @@ if os.environ.get("WRITESTALL_SOAK"):
     VARIANTS["survives-cycles-under-load.sh"] = (BOUNDED[:1], BOUNDED)
     VARIANTS["disarms-at-once-under-load.sh"] = (("10000",),)
     LIMIT_S = OWN_LIMIT_S = 7200
+# A kernel that checks itself needs more of both.
+CHECKED = bool(OWN) and find.find(OWN).checks_itself
+CHECKED_MACHINE = ("--memory", "4G") if CHECKED else ()
+if CHECKED:
+    LIMIT_S = OWN_LIMIT_S = 3600
 # Tests that patch the kernel's text while other CPUs run it need concurrent CPUs.
 NOT_COUNTED = {"survives-arming-under-load.py"}
 # Tests that take minutes have their own machine: on a shared one they would delay the
@@ -113,6 +119,9 @@ NEEDS_BPFTRACE = {
     "survives-a-killed-tracer.sh",
     "tracepoint-is-read-by-tracers.sh",
 }
+# Tests that need a kernel in which allocations can be made to fail: make debug-kernel.
+NEEDS_FAULTS = {"survives-each-failed-allocation.py"}
+CAN_FAIL = bool(OWN) and "FAILSLAB" in find.find(OWN).options
 IS_TEST = re.compile(r'^(?:# |""")This test will ', re.MULTILINE)
 # Tests that hold tasks on purpose, so that hung tasks are not a complaint.
 HOLDERS = r"\[biodelay\]|\[dm_mod\]|dm_"
@@ -213,6 +222,9 @@ def _marks(
     if script.name in FULL and not EVERY:
         reason = "needs the full image's tools: writestall test --every-kernel"
         marks.append(pytest.mark.skip(reason=reason))
+    if script.name in NEEDS_FAULTS and not CAN_FAIL:
+        reason = "no allocation can be made to fail on this kernel: make test-debug"
+        marks.append(pytest.mark.skip(reason=reason))
     if script.name in FOR_THE_TABLE and not (EVERY or OWN):
         reason = "the others show it, too: --every-kernel makes the table"
         marks.append(pytest.mark.skip(reason=reason))
@@ -265,6 +277,7 @@ def verdict_on(
             image = ["--full"] * case.full
             more = DEBUG_MACHINE if case.script.name in NEEDS_DEBUGINFO else ()
             machine = ("--kernel", case.kernel, *image, "--share", build, *more)
+            machine += CHECKED_MACHINE
             limit_s = OWN_LIMIT_S if case.own else LIMIT_S
             batch = Batch(machine, HOLDERS, limit_s, case.accelerator)
             found = batch.verdicts([one.command for one in cases])

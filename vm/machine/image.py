@@ -185,6 +185,9 @@ class Kernel:
     modules: Path
     identity: str  # of its files, for keys of the cache
     shares: tuple[tuple[Path, str], ...] = ()  # what the userland lacks, and its place
+    # Entered by PVH, a kernel runs C before KASAN has its shadow memory
+    # (arch/x86/platform/pvh/head.S, xen_prepare_pvh()), and resets.
+    pvh: bool = True
 
     @property
     def binds(self) -> list[str]:
@@ -225,6 +228,7 @@ def _own(recipe: Recipe, own: OwnKernel) -> Kernel:
         modules=modules,
         identity=identity,
         shares=((modules, f"/usr/lib/modules/{own.release}"), *folders),
+        pvh=not own.checks_itself,
     )
 
 
