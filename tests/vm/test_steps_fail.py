@@ -28,7 +28,7 @@ echo "6.12 6.12.0-made-up" >"$tree/etc/writestall/kernels"
 """
 FAILS = f"echo '{REFUSAL}' >&2; exit 3"
 # The program that fails, the others that are replaced, the part that is built.
-STEPS = (
+STEPS: tuple[tuple[str, dict[str, str], str], ...] = (
     ("mmdebstrap", {}, "qemu"),
     ("mmdebstrap", {}, "tree"),
     ("mke2fs", {"mmdebstrap": MAKES_A_TREE}, "disk"),
