@@ -119,9 +119,6 @@ NEEDS_BPFTRACE = {
     "survives-a-killed-tracer.sh",
     "tracepoint-is-read-by-tracers.sh",
 }
-# Tests that need a kernel in which allocations can be made to fail: make debug-kernel.
-NEEDS_FAULTS = {"survives-each-failed-allocation.py"}
-CAN_FAIL = bool(OWN) and "FAILSLAB" in find.find(OWN).options
 IS_TEST = re.compile(r'^(?:# |""")This test will ', re.MULTILINE)
 # Tests that hold tasks on purpose, so that hung tasks are not a complaint.
 HOLDERS = r"\[biodelay\]|\[dm_mod\]|dm_"
@@ -221,9 +218,6 @@ def _marks(
         marks.append(pytest.mark.skip(reason=lacking))
     if script.name in FULL and not EVERY:
         reason = "needs the full image's tools: writestall test --every-kernel"
-        marks.append(pytest.mark.skip(reason=reason))
-    if script.name in NEEDS_FAULTS and not CAN_FAIL:
-        reason = "no allocation can be made to fail on this kernel: make test-debug"
         marks.append(pytest.mark.skip(reason=reason))
     if script.name in FOR_THE_TABLE and not (EVERY or OWN):
         reason = "the others show it, too: --every-kernel makes the table"
