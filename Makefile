@@ -32,6 +32,7 @@ given = $(foreach v,$(filter-out -% MAKE%,$(.VARIABLES)),$(if $(filter command l
 only = $(foreach v,$(filter-out $1 $(ENVIRONMENT),$(given)),$(error $v: make $@ has no such variable; it takes $(or $1,none)))
 
 # What runs on a kernel that checks itself.
+CHECKER = $(if $(KCSAN),--kcsan)
 DEBUGGED = kmod or test_its_chain_appears and (page-lock or fsync-storm or xfs-ilock)
 
 .DEFAULT_GOAL := help
@@ -98,12 +99,11 @@ test-packages: ## install, use, upgrade and purge the packages in Debian 12, 13 
 	@./writestall test -- tests/packages
 debug-kernel: ## build a kernel that checks itself, from Debian's source; KCSAN=1 for data races
 	$(call only,KCSAN)
-	@./writestall debug-kernel $(if $(KCSAN),--kcsan)
+	@./writestall debug-kernel $(CHECKER)
 
 test-debug: ## the module, its stress and three scenarios on that kernel (KCSAN=1)
 	$(call only,KCSAN)
-	@kernel="$$(./writestall debug-kernel $(if $(KCSAN),--kcsan))" && \
-	./writestall test --kernel "$$kernel" --junit out/test-debug -- tests/guest tests/lab/test_scenarios.py -k '$(DEBUGGED)'
+	@./writestall debug-kernel $(CHECKER) && ./writestall test --kernel "$$(./writestall debug-kernel $(CHECKER))" --junit out/test-debug -- tests/guest tests/lab/test_scenarios.py -k '$(DEBUGGED)'
 
 soak: ## 500 cycles of loading and unloading biodelay under load, on every kernel
 	$(call only)
