@@ -61,13 +61,16 @@ def drawn(strategy: Any, test: Test) -> int:
     until = time.monotonic() + SECONDS
     start = time.time_ns()
     while time.monotonic() < until:
-        batch = settings(
+        batch: Any = settings(
             max_examples=AT_ONCE,
             database=None,
             suppress_health_check=list(HealthCheck),
         )
-        seeded: Any = seed(start + count)
-        seeded(batch(given(strategy)(counted)))()
+        wrappers: list[Any] = [given(strategy), batch, seed(start + count)]
+        wrapped: Any = counted
+        for wrapper in wrappers:
+            wrapped = wrapper(wrapped)
+        wrapped()
     return count
 
 
