@@ -110,6 +110,8 @@ DEBUG = Path(os.environ.get("WRITESTALL_DEBUGINFO", "/usr/lib/debug"))
 DEBUG_MACHINE = ("--memory", "4G", "--share", f"{DEBUG}:/usr/lib/debug:ro")
 # What needs the tools of vm/packages-full.txt, and with them the full image.
 FULL = {"agrees-with-witnesses.py", "tracepoint-is-read-by-tracers.sh"}
+# Tests of minutes that `make test` has no time for: --every-kernel.
+TAKES_LONG = {"fails-at-every-command.py"}
 # What the counts of the others show, too, for the table of docs/kernel-support.md.
 FOR_THE_TABLE = {"each-script-works-or-refuses.py"}
 # Tests that need bpftrace; the others use the engines that support their kernel.
@@ -218,6 +220,9 @@ def _marks(
         marks.append(pytest.mark.skip(reason=lacking))
     if script.name in FULL and not EVERY:
         reason = "needs the full image's tools: writestall test --every-kernel"
+        marks.append(pytest.mark.skip(reason=reason))
+    if script.name in TAKES_LONG and not (EVERY or OWN):
+        reason = "it takes three minutes: --every-kernel has the time"
         marks.append(pytest.mark.skip(reason=reason))
     if script.name in FOR_THE_TABLE and not (EVERY or OWN):
         reason = "the others show it, too: --every-kernel makes the table"
