@@ -31,8 +31,12 @@ OF_LAB = $(OF_RUN) FS DURATION COMMAND PREPARE STOP READY_LINE READY_PORT PROFIL
 given = $(foreach v,$(filter-out -% MAKE%,$(.VARIABLES)),$(if $(filter command line,$(origin $v)),$v))
 only = $(foreach v,$(filter-out $1 $(ENVIRONMENT),$(given)),$(error $v: make $@ has no such variable; it takes $(or $1,none)))
 
+# What runs on a kernel that checks itself.
+CHECKER = $(if $(KCSAN),--kcsan)
+DEBUGGED = kmod or test_its_chain_appears and (page-lock or fsync-storm or xfs-ilock)
+
 .DEFAULT_GOAL := help
-.PHONY: help core lab variants compare crash test test-scenarios test-apps test-course test-kernel soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean deb oci box release test-packages docs soak-watch
+.PHONY: help core lab variants compare crash test test-scenarios test-apps test-course test-kernel soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean deb oci box release test-packages docs soak-watch fuzz debug-kernel test-debug
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 26
@@ -93,6 +97,13 @@ release: ## check, then every package with checksums, to out/release
 test-packages: ## install, use, upgrade and purge the packages in Debian 12, 13 and 14; image and box
 	$(call only)
 	@./writestall test -- tests/packages
+debug-kernel: ## build a kernel that checks itself, from Debian's source; KCSAN=1 for data races
+	$(call only,KCSAN)
+	@./writestall debug-kernel $(CHECKER)
+
+test-debug: ## the module, its stress and three scenarios on that kernel (KCSAN=1)
+	$(call only,KCSAN)
+	@./writestall debug-kernel $(CHECKER) && ./writestall test --kernel "$$(./writestall debug-kernel $(CHECKER))" --junit out/test-debug -- tests/guest tests/lab/test_scenarios.py -k '$(DEBUGGED)'
 
 soak: ## 500 cycles of loading and unloading biodelay under load, on every kernel
 	$(call only)
@@ -106,6 +117,10 @@ gold: ## record the golden answers of tests/data anew (RUN= keeps runs there fir
 	$(call only,RUN)
 	@$(if $(RUN),tests/analysis/golden/keep_run.py $(RUN))
 	@GOLD=1 ./writestall test --quick -- tests/analysis/golden
+
+fuzz: ## parsers and readers on drawn input, ten minutes each (FUZZ_S=600)
+	$(call only,FUZZ_S)
+	@WRITESTALL_FUZZ_S=$(call quoted,$(or $(FUZZ_S),600)) ./writestall test --quick -- -rP tests/fuzz
 
 bench-analysis: ## what explain, report and check cost at 10^4 to 10^7 events (SIZES=)
 	$(call only,SIZES)

@@ -44,7 +44,7 @@ static int parse_table(struct biodelay_quantiles *delay, char *words)
 
 /**
  * biodelay_delay_parse() - parse a fixed delay, or a distribution
- * @delay: set on success
+ * @delay: set; of no use on failure
  * @words: "NS" or "table PPB:NS ..."; modified
  *
  * Return: 0; -EINVAL for anything else, -ERANGE for a delay above

@@ -6,7 +6,7 @@
 #include "biodelay.h"
 
 /*
- * set: may modify words; changes spec only on success. show: prints without a
+ * set: may modify words; leaves a spec of no use on failure. show: prints without a
  * newline. The other fields are parameters of set and show.
  */
 struct attr {
@@ -352,7 +352,7 @@ void biodelay_spec_init(struct biodelay_spec *spec)
 
 /**
  * biodelay_spec_set() - parse an attribute into a spec
- * @spec: unchanged on failure
+ * @spec: to be discarded on failure
  * @name: the attribute's name, one of attrs.h except enabled
  * @value: the text; a trailing newline is ignored
  *

@@ -33,6 +33,11 @@ def static(library: str) -> Callable[[], bool]:
     return readable(*(f"{folder}/{library}" for folder in folders))
 
 
+def there_is(*patterns: str) -> Callable[[], bool]:
+    """Whether a file below the root matches one of them."""
+    return lambda: any(path for name in patterns for path in Path("/").glob(name))
+
+
 @dataclass(frozen=True)
 class Need:
     """One thing; `packages` names it for apt, dnf and pacman in that
@@ -57,6 +62,10 @@ class Need:
 UIDMAP = ("uidmap", "shadow-utils", "shadow")
 KEYRINGS = [
     f"/usr/share/keyrings/debian-archive-keyring.{end}" for end in ("gpg", "pgp")
+]
+LIBFUZZER = [
+    f"usr/lib/{folder}clang/*/lib/**/libclang_rt.fuzzer*.a"
+    for folder in ("llvm*/lib/", "")
 ]
 NEEDS = (
     Need("mmdebstrap", "builds the image", on_path("mmdebstrap"), ("mmdebstrap",)),
@@ -100,7 +109,9 @@ NEEDS = (
         UIDMAP,
         group="test",
     ),
-    Need("clang", "compiles BPF", on_path("clang"), ("clang",), group="test"),
+    Need(
+        "clang", "compiles BPF and fuzzers", on_path("clang"), ("clang",), group="test"
+    ),
     Need("bpftool", "makes skeletons", on_path("bpftool"), ("bpftool",), group="test"),
     Need(
         "libbpf.a",
@@ -124,6 +135,13 @@ NEEDS = (
         group="test",
     ),
     Need("sparse", "checks kernel C", on_path("sparse"), ("sparse",), group="test"),
+    Need(
+        "libFuzzer",
+        "looks for texts that break a parser",
+        there_is(*LIBFUZZER),
+        ("libclang-rt-dev", "compiler-rt", "compiler-rt"),
+        group="test",
+    ),
     Need(
         "chromium",
         "tests the report page",

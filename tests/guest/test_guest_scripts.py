@@ -20,6 +20,7 @@ import pytest
 
 from batch import TOOK_S, Batch, Verdict
 from machine import accel, image, recipe
+from machine.own import find
 from machine.run import GUEST_PROJECT
 from support import DEFAULT, EVERY, KERNELS, OWN, PROJECT, kernel_name
 
@@ -86,6 +87,11 @@ if os.environ.get("WRITESTALL_SOAK"):
     VARIANTS["survives-cycles-under-load.sh"] = (BOUNDED[:1], BOUNDED)
     VARIANTS["disarms-at-once-under-load.sh"] = (("10000",),)
     LIMIT_S = OWN_LIMIT_S = 7200
+# A kernel that checks itself needs more of both.
+CHECKED = bool(OWN) and find.find(OWN).checks_itself
+CHECKED_MACHINE = ("--memory", "4G") if CHECKED else ()
+if CHECKED:
+    LIMIT_S = OWN_LIMIT_S = 3600
 # Tests that patch the kernel's text while other CPUs run it need concurrent CPUs.
 NOT_COUNTED = {"survives-arming-under-load.py"}
 # Tests that take minutes have their own machine: on a shared one they would delay the
@@ -104,6 +110,8 @@ DEBUG = Path(os.environ.get("WRITESTALL_DEBUGINFO", "/usr/lib/debug"))
 DEBUG_MACHINE = ("--memory", "4G", "--share", f"{DEBUG}:/usr/lib/debug:ro")
 # What needs the tools of vm/packages-full.txt, and with them the full image.
 FULL = {"agrees-with-witnesses.py", "tracepoint-is-read-by-tracers.sh"}
+# Tests of minutes that `make test` has no time for: --every-kernel.
+TAKES_LONG = {"fails-at-every-command.py"}
 # What the counts of the others show, too, for the table of docs/kernel-support.md.
 FOR_THE_TABLE = {"each-script-works-or-refuses.py"}
 # Tests that need bpftrace; the others use the engines that support their kernel.
@@ -218,6 +226,9 @@ def _marks(
     if script.name in FULL and not EVERY:
         reason = "needs the full image's tools: writestall test --every-kernel"
         marks.append(pytest.mark.skip(reason=reason))
+    if script.name in TAKES_LONG and not (EVERY or OWN):
+        reason = "it takes three minutes: --every-kernel has the time"
+        marks.append(pytest.mark.skip(reason=reason))
     if script.name in FOR_THE_TABLE and not (EVERY or OWN):
         reason = "the others show it, too: --every-kernel makes the table"
         marks.append(pytest.mark.skip(reason=reason))
@@ -270,6 +281,7 @@ def verdict_on(
             image = ["--full"] * case.full
             more = DEBUG_MACHINE if case.script.name in NEEDS_DEBUGINFO else ()
             machine = ("--kernel", case.kernel, *image, "--share", build, *more)
+            machine += CHECKED_MACHINE
             limit_s = OWN_LIMIT_S if case.own else LIMIT_S
             batch = Batch(machine, HOLDERS, limit_s, case.accelerator)
             found = batch.verdicts([one.command for one in cases])

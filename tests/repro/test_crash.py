@@ -25,7 +25,7 @@ PLACES = ("--promises", "/nowhere/p", "--kept", "/nowhere/k")
             "/dev/null is not a block device",
         ),
         (("check", "tmpfs"), "file system or option 'tmpfs' is not known"),
-        (("write", "btrfs", "--seconds", "0"), "--seconds: '0': want 1 to 3600"),
+        (("write", "btrfs", "--seconds", "0"), "--seconds: '0': want 0.001 to 3600"),
     ],
     ids=lambda value: value if isinstance(value, str) else "-".join(value[:2]),
 )

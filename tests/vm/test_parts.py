@@ -156,9 +156,15 @@ COMPLAINTS = [
     "[    3.1] rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:",
     "[    3.1] watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [x:1]",
     "[    3.1] refcount_t: underflow; use-after-free.",
+    "[    3.1] BUG: KASAN: slab-use-after-free in rule_show+0x1/0x2 [biodelay]",
+    "[    3.1] BUG: KCSAN: data-race in find+0x1/0x2 / hold_claim+0x1/0x2 [biodelay]",
+    "[    3.1] UBSAN: shift-out-of-bounds in kmod/match.c:1:2",
+    "[    3.1] kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)",
+    "[    3.1] INFO: trying to register non-static key.",
 ]
 HARMLESS = [
     "[    3.1] biodelay: loading out-of-tree module taints kernel.",
+    "[    3.1] BUG: KCSAN: data-race in ext4_setattr+0x1/0x2 / xas_load+0x1/0x2",
     "[    3.1] EXT4-fs (vdb): mounted filesystem r/w with ordered data mode.",
     "",
 ]

@@ -151,10 +151,10 @@ def run(ko: Path, words: list[str], functions: list[str], sink: Sink) -> None:
             process.wait()
             unload(ko)
             raise
+    unload(ko)  # unless staprun has, whose own helper may fail
     if not last:
         raise TraceError(f"{ko.stem} never armed: the reason stands above")
     if not last.startswith(END):
-        unload(ko)
         raise TraceError(f"{ko.stem} died: its output is cut off, without `end`")
 
 

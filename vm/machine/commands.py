@@ -8,7 +8,10 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
+
+from machine.errors import UserError
 
 GRACE_S = 20.0  # between the signal and SIGKILL
 # sh's $0 is the pid its parent must have, "$@" the command.
@@ -18,6 +21,17 @@ IF_CHILD_OF = '[ "$PPID" = "$0" ] && exec "$@"'
 def search_path() -> str:
     """PATH and the sbin folders, which Debian leaves out of ordinary users' PATH."""
     return os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/sbin"))
+
+
+def output(command: Sequence[str], data: bytes = b"") -> bytes:
+    """What a short command prints, given that on its standard input; refuse one that
+    fails."""
+    done = subprocess.run(command, input=data, capture_output=True, check=False)
+    if done.returncode:
+        name, said = Path(command[0]).name, done.stderr.decode(errors="replace")
+        last = (said.strip() or "no message").splitlines()[-1]
+        raise UserError(f"{name} failed with status {done.returncode}: {last}")
+    return done.stdout
 
 
 def ends_with_us(end: signal.Signals, command: Sequence[str]) -> list[str]:

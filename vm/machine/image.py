@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from machine import cache, mirror
-from machine.commands import search_path, started
+from machine.commands import output, search_path, started
 from machine.errors import UserError
 from machine.own import modules as own_modules
 from machine.own.find import OwnKernel
@@ -151,18 +151,18 @@ def tree(recipe: Recipe) -> Path:
     return done
 
 
+def _used_bytes(tree: Path) -> int:
+    """What the files of a tree take."""
+    command = [*as_owner(), "du", "--summarize", "--bytes", str(tree)]
+    return int(output(command).split()[0])
+
+
 def disk(recipe: Recipe) -> Path:
     """The same userland as a read-only ext4 root disk to boot."""
     source = tree(recipe)
 
     def build(part: Path) -> None:
-        used = subprocess.run(
-            [*as_owner(), "du", "--summarize", "--bytes", str(source)],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        size = int(used.stdout.split()[0]) + DISK_SLACK_BYTES
+        size = _used_bytes(source) + DISK_SLACK_BYTES
         options = ["-q", "-t", "ext4", "-O", "^has_journal", "-m", "0"]
         source_and_size = ["-d", str(source), str(part), f"{size >> 10}k"]
         logged([*as_owner(), "mke2fs", *options, *source_and_size])
@@ -185,6 +185,9 @@ class Kernel:
     modules: Path
     identity: str  # of its files, for keys of the cache
     shares: tuple[tuple[Path, str], ...] = ()  # what the userland lacks, and its place
+    # Entered by PVH, a kernel runs C before KASAN has its shadow memory
+    # (arch/x86/platform/pvh/head.S, xen_prepare_pvh()), and resets.
+    pvh: bool = True
 
     @property
     def binds(self) -> list[str]:
@@ -225,6 +228,7 @@ def _own(recipe: Recipe, own: OwnKernel) -> Kernel:
         modules=modules,
         identity=identity,
         shares=((modules, f"/usr/lib/modules/{own.release}"), *folders),
+        pvh=not own.checks_itself,
     )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import gzip
 import lzma
-import subprocess
 from pathlib import Path
 
 from machine import cache
+from machine.commands import output
 from machine.errors import UserError
 from machine.image import Kernel
 from machine.recipe import VM
@@ -64,7 +64,7 @@ def _decompress(path: Path) -> bytes:
         return gzip.decompress(data)
     if path.suffix == ".zst":
         command = ["zstd", "--decompress", "--stdout", str(path)]
-        return subprocess.run(command, capture_output=True, check=True).stdout
+        return output(command)
     return data
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import re
 import signal
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from machine import image
-from machine.commands import ends_with_us
+from machine.commands import ends_with_us, output
 from machine.errors import UserError
 from machine.recipe import Recipe
 
@@ -86,7 +85,7 @@ def binary(recipe: Recipe) -> list[str]:
 def version(recipe: Recipe) -> str:
     """Our QEMU's version, refused when it is older than the recipe allows."""
     command = [*binary(recipe), "--version"]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    text = output(command).decode()
     found = re.search(r"version (\d+)\S*", text)
     if not found or int(found[1]) < recipe.qemu_minimum:
         raise UserError(f"QEMU {recipe.qemu_minimum} or newer is needed: {text!r}")

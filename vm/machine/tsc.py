@@ -11,10 +11,10 @@ fast, and it reported soft lockups that were none.
 from __future__ import annotations
 
 import platform
-import subprocess
 from pathlib import Path
 
 from machine import cache, image
+from machine.commands import output
 from machine.errors import UserError
 from machine.recipe import VM, Recipe
 
@@ -27,16 +27,11 @@ def _measure(recipe: Recipe, part: Path) -> None:
     """Compile the program in the image's root, run it here, keep what it prints."""
     source = VM / "tsc_khz.c"
     enter = [*image.as_owner(), str(VM / "enter.sh"), str(image.tree(recipe))]
-    program = subprocess.run(
-        [*enter, "--", "bash", "-c", COMPILE],
-        input=source.read_bytes(),
-        stdout=subprocess.PIPE,
-        check=True,
-    ).stdout
+    program = output([*enter, "--", "bash", "-c", COMPILE], source.read_bytes())
     meter = part.with_name("tsc_khz")
     meter.write_bytes(program)
     meter.chmod(0o755)
-    said = subprocess.run([meter], capture_output=True, text=True, check=True).stdout
+    said = output([str(meter)]).decode()
     meter.unlink()
     if int(said) not in PLAUSIBLE_KHZ:
         raise UserError(f"this host's cycle counter runs at {said.strip()} kHz?")

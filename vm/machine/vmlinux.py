@@ -74,7 +74,7 @@ def build(kernel: Kernel) -> Path:
             unpacked = unpack(packed)
         except (OSError, *BROKEN) as error:
             raise UserError(f"{kernel.vmlinuz} cannot be unpacked: {error}") from None
-        good = unpacked and enters_by_pvh(unpacked)
+        good = unpacked and kernel.pvh and enters_by_pvh(unpacked)
         part.write_bytes(unpacked if unpacked and good else packed)
 
     key = cache.digest(kernel.identity, kernel.release, Path(__file__))

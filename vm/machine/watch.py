@@ -21,12 +21,19 @@ COMPLAINTS = re.compile(
             r"Unable to handle kernel",  # arch/arm64/mm/fault.c
             r"list_(add|del) corruption",  # lib/list_debug.c
             r"kmemleak: \d+ new suspected",  # mm/kmemleak.c
+            r"\bUBSAN: ",  # lib/ubsan.c
+            r"INFO: trying to register non-static key",  # lockdep.c
         )
     )
 )
 HUNG_TASK = re.compile(r"INFO: task .* blocked for more than")  # hung_task.c
-# Console lines that hold a matched word and are no complaint.
-HARMLESS = re.compile(r"out-of-tree module taints|module verification failed")
+# Console lines that hold a matched word and are no complaint. KCSAN names the two
+# functions of a race (kernel/kcsan/report.c), with their module, if they are in one:
+# the kernel has races of its own.
+HARMLESS = re.compile(
+    r"out-of-tree module taints|module verification failed"
+    r"|BUG: KCSAN: (?!.*\[biodelay\])"
+)
 STAMP = re.compile(r"^\[ *\d+\.\d+\](\[[^]]*\])? ?")
 
 

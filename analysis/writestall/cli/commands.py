@@ -146,6 +146,12 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         _lab("doctor", "list what this host can do and what is missing"),
         _lab("setup", "install what the lab needs", "--tests"),
         _lab("build", "compile for one kernel", "--kernel 6.12"),
+        Command(
+            "debug-kernel",
+            "build a kernel that checks itself",
+            "debug-kernel --kcsan",
+            "driver.debug_kernel",
+        ),
         _lab("test", "run the tests", "-- tests/guest -k page", "PYTEST-ARGUMENT"),
         Command(
             "docs",

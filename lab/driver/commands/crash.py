@@ -13,11 +13,12 @@ import tempfile
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from driver import pages, settings
+from driver import cuts, pages, settings
+from driver.cuts import Drawn
 from driver.machines import PREPARING, Records, machine_command, prepare
 from driver.progress import Progress, Stage, StageError, StageLog
 from driver.project import answer
@@ -52,13 +53,14 @@ class Cut:
     folder: Path
     settings: Settings
     built: str
-    seconds: int
+    seconds: float
     scenarios: dict[str, Path] = field(default_factory=dict)
+    mode: str | None = None  # of the scenarios' rules; None: their own
 
     def machine(self, phase: str, option: str, disks: str) -> list[str]:
         """The command of one phase on one option."""
         name = self.folder / f"{option}.{phase}"
-        limit_s = self.seconds + BESIDE_S
+        limit_s = int(self.seconds) + BESIDE_S
         records = Records(Path(f"{name}.log"), Path(f"{name}.verdict"), limit_s)
         inside = ["repro/crash", phase, option, "--disk", "/dev/vdb"]
         inside += ["--journal-disk", "/dev/sda", "--seconds", str(self.seconds)]
@@ -69,6 +71,7 @@ class Cut:
             more += ["--share", f"{path.parent}:/mnt/scenarios:ro"]
             inside += ["--scenario", f"/mnt/scenarios/{path.name}"]
             inside += ["--build", "/mnt/build"]
+            inside += ["--mode", self.mode] if self.mode else []
         return machine_command(
             self.settings, self.folder, self.built, records, inside, *more
         )
@@ -112,26 +115,51 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--fs", default="", metavar="A,B", help=fs)
     seconds = f"of writing ({SECONDS})"
     add("--duration", type=whole(), default=SECONDS, metavar="S", help=seconds)
+    many = "cut N machines, at random moments up to --duration, under random delays"
+    add("--cuts", type=whole(), metavar="N", help=many)
+    add("--seed", type=whole(), default=1, metavar="N", help="of --cuts (1)")
     settings.arguments(parser)
 
 
+def _each(log: StageLog, cut: Cut, options: list[str]) -> list[Data]:
+    """Cut a machine for each option."""
+    return [cut.kept(log, option) for option in options]
+
+
+def _drawn(log: StageLog, cut: Cut, drawn: list[Drawn]) -> list[Data]:
+    """Cut a machine for each draw, in a folder of its own."""
+    found = []
+    for number, one in enumerate(drawn):
+        folder = cut.folder / f"{number:03}"
+        folder.mkdir()
+        scenarios = {one.option: one.path} if one.path else {}
+        mine = replace(cut, folder=folder, seconds=one.seconds, scenarios=scenarios)
+        kept = replace(mine, mode=one.mode).kept(log, one.option)
+        found.append(kept | {"cut": asdict(one)})
+    return found
+
+
 def main(args: argparse.Namespace) -> int:
-    """Cut a machine for each option; print the table."""
+    """Cut machines; print the table."""
     shared = settings.read(args)
     options = answer("repro/crash", "list", args.fs).split()
     progress = Progress(STAGES, shared.verbose)
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    folder = shared.out / f"{stamp}-crash-{shared.kernel}"
+    folder = shared.out / f"{stamp}-crash-{shared.kernel_name}"
     try:
         _, built = prepare(progress, shared)
         folder.mkdir(parents=True)
         with progress.stage() as log:
             cut = Cut(folder, shared, built, args.duration)
-            found = [cut.kept(log, option) for option in options]
+            if args.cuts:
+                drawn = cuts.draw(options, args.cuts, args.duration, args.seed)
+                found = _drawn(log, cut, drawn)
+            else:
+                found = _each(log, cut, options)
             log.note = str(folder)
     except StageError as failed:
         return failed.status
     (folder / "crash.json").write_text(json.dumps(found, indent=1) + "\n")
-    print(f"\n{table(found)}")
+    print(f"\n{cuts.table(found) if args.cuts else table(found)}")
     print(f"the same as data: {folder / 'crash.json'}")
     return 0

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import tempfile
 import time
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from labrun.command_line import Parser, carry_out, whole
+from labrun.command_line import Parser, carry_out
 from labrun.comparison import matrix
 from labrun.comparison.matrix import Option
 from labrun.crash import records
@@ -31,18 +32,27 @@ from labrun.crash.records import Promise
 from labrun.errors import EXIT_COMPLETE, RefusedError, StepError
 from labrun.injectors.biodelay import Biodelay
 from labrun.process import tool
-from labrun.scenario import reading
+from labrun.scenario import modes, reading
 from labrun.scenario.keys import Scenario
+from labrun.scenario.rule import MODES
 from labrun.setup import disk, filesystem, tuning
 from labrun.setup.disk import Disks
 
 FILES = ("plain", "synced")
 INTERVAL_S = 0.005
 SYNC_EVERY = 10  # records of the second file
+LONGEST_S = 3600
 RESET = Path("/proc/sysrq-trigger")
 # What runs at boot before the mount (systemd-fsck-root.service(8)); fsck.xfs(8) and
 # fsck.btrfs(8) do nothing.
 FSCK = {"ext4": ["e2fsck", "-p"], "f2fs": ["fsck.f2fs", "-a"]}
+# What reads the whole file system afterwards, and changes nothing.
+VERIFY = {
+    "ext4": ["e2fsck", "-f", "-n"],
+    "xfs": ["xfs_repair", "-n"],
+    "btrfs": ["btrfs", "check", "--readonly"],
+    "f2fs": ["fsck.f2fs", "--dry-run"],
+}
 
 
 def _parser() -> Parser:
@@ -55,16 +65,25 @@ def _parser() -> Parser:
     add("--disk", metavar="DEV", help="scratch disk; its data is lost")
     add("--journal-disk", metavar="DEV", help="second scratch disk, if needed")
     add("--scenario", metavar="FILE", type=Path, help="use its rules and its sysctls")
+    add("--mode", choices=MODES, help="how biodelay delays, instead of the rules'")
     add("--build", metavar="DIR", type=Path, help="folder of biodelay.ko")
     add("--promises", metavar="FILE", type=Path, help="file that survives the reset")
     add("--kept", metavar="FILE", type=Path, help="file for the result of check")
-    add("--seconds", metavar="S", type=whole(1, 3600), default=10, help="to the reset")
+    add("--seconds", metavar="S", type=_seconds, default=10.0, help="to the reset")
     add(
         "--cut-this-machine",
         action="store_true",
         help="reset this machine at once; unsaved data is lost",
     )
     return parser
+
+
+def _seconds(text: str) -> float:
+    """A time up to an hour, with or without decimals."""
+    good = re.fullmatch(r"\d{1,4}(\.\d{1,3})?", text, re.ASCII)
+    if not good or not 0 < float(text) <= LONGEST_S:
+        raise argparse.ArgumentTypeError(f"{text!r}: want 0.001 to {LONGEST_S}")
+    return float(text)
 
 
 def chosen(words: str) -> list[Option]:
@@ -111,7 +130,7 @@ def _scenario(asked: argparse.Namespace) -> Scenario | None:
         return None
     if not asked.build:
         raise RefusedError("--scenario needs --build, folder of biodelay.ko")
-    return reading.load(asked.scenario)[0]
+    return modes.applied(reading.load(asked.scenario)[0], asked.mode)
 
 
 def _disks(asked: argparse.Namespace) -> Disks:
@@ -158,6 +177,7 @@ def _check(option: Option, asked: argparse.Namespace) -> None:
             path = target / name
             data = path.read_bytes() if path.exists() else b""
             found[name] = asdict(records.judge(data, promise))
+    found["damage"] = _damage(option, asked.disk)
     part = asked.kept.with_suffix(".part")
     part.write_text(json.dumps(found, indent=1) + "\n")
     part.replace(asked.kept)
@@ -172,6 +192,16 @@ def _fsck(option: Option, path: str) -> str | None:
         return tool([*argv, path], filesystem.MKFS_TIMEOUT_S).strip().split("\n")[-1]
     except StepError as failed:
         return str(failed)
+
+
+def _damage(option: Option, path: str) -> str | None:
+    """Read the file system, unmounted again; return what is wrong with it, if
+    anything."""
+    try:
+        tool([*VERIFY[option.filesystem.type], path], filesystem.MKFS_TIMEOUT_S)
+    except StepError as failed:
+        return str(failed)
+    return None
 
 
 def _command(asked: argparse.Namespace) -> int:

@@ -20,6 +20,7 @@ BZIMAGE = "arch/x86/boot/bzImage"
 RELEASE = "include/config/kernel.release"
 # What `make` leaves in a tree for those who use it.
 MADE = (BZIMAGE, RELEASE, "vmlinux", "System.map", "Module.symvers")
+SANITIZERS = {"KASAN", "KCSAN"}
 # bpftrace needs the kernel's types, and what sched_switch tells since 5.18
 # (bpf/trace, SERVES_SINCE).
 BPFTRACE_NEEDS, BPFTRACE_SINCE = "DEBUG_INFO_BTF", (5, 18)
@@ -44,6 +45,11 @@ class OwnKernel:
         major, minor = re.findall(r"\d+", self.release)[:2]
         since = (int(major), int(minor)) >= BPFTRACE_SINCE
         return since and BPFTRACE_NEEDS in self.options
+
+    @property
+    def checks_itself(self) -> bool:
+        """Whether it is several times slower, because it watches its own memory."""
+        return bool(SANITIZERS & self.options)
 
     @property
     def identity(self) -> str:

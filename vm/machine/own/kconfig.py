@@ -16,10 +16,10 @@ NEEDS = "# needs: "
 
 
 @cache
-def needed() -> dict[str, str]:
+def needed(fragment: Path = FRAGMENT) -> dict[str, str]:
     """The options that the machine cannot do without, and the reason of each."""
     table: dict[str, str] = {}
-    for group in FRAGMENT.read_text().split("\n\n"):
+    for group in fragment.read_text().split("\n\n"):
         comment, _, options = group.partition("\n")
         if comment.startswith(NEEDS):
             reason = comment.removeprefix(NEEDS)
@@ -27,14 +27,19 @@ def needed() -> dict[str, str]:
     return table
 
 
-def check(config: Path) -> frozenset[str]:
-    """The options set in a kernel's configuration; refuse one that lacks any."""
+def check(config: Path, *fragments: Path) -> frozenset[str]:
+    """The options set in a kernel's configuration; refuse one that lacks any.
+
+    Without fragments, it is held against that of every machine.
+    """
     there = frozenset(SET.findall(config.read_text(errors="replace")))
-    lacking = [name for name in needed() if name not in there]
-    if lacking:
-        names = ", ".join(f"CONFIG_{name}" for name in lacking)
-        for_what = "; ".join(dict.fromkeys(needed()[name] for name in lacking))
-        raise UserError(
-            f"{config} lacks {names} ({for_what}): merge {FRAGMENT} into it and make"
-        )
+    for fragment in fragments or (FRAGMENT,):
+        table = needed(fragment)
+        lacking = [name for name in table if name not in there]
+        if lacking:
+            names = ", ".join(f"CONFIG_{name}" for name in lacking)
+            why = "; ".join(dict.fromkeys(table[name] for name in lacking))
+            raise UserError(
+                f"{config} lacks {names} ({why}): merge {fragment} into it and make"
+            )
     return there

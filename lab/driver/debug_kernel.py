@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""debug_kernel: build a kernel that checks itself; print its tree, for --kernel."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from driver.commands import setup
+from machine.own import built
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    what = f"the one that finds {built.KCSAN.checks}"
+    parser.add_argument("--kcsan", action="store_true", help=what)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Build it, unless it is built; print the tree."""
+    setup.packages(("lab",))
+    flavour = built.KCSAN if args.kcsan else built.DEBUG
+    print(f"a kernel that finds {flavour.checks}", file=sys.stderr)
+    print(built.tree(flavour))
+    return 0
