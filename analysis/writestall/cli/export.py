@@ -18,7 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add RUN, the format and where it goes."""
     options.add_run(parser)
     known = "; ".join(f"{name}: {row.what}" for name, row in formats.FORMATS.items())
-    parser.add_argument("--to", choices=formats.FORMATS, help=known)
+    parser.add_argument("--to", choices=tuple(formats.FORMATS), help=known)
     redact = "replace paths, names of tasks and of the host; without --to, write a run"
     parser.add_argument("--redact", action="store_true", help=redact)
     where = "write to FILE, for parquet to a new folder (standard output)"
