@@ -10,7 +10,7 @@ cp /mnt/host/resolv.conf /etc/resolv.conf
 cp /mnt/host/apt.conf /etc/apt/apt.conf.d/90host
 apt-get update --quiet
 apt-get install --quiet --yes --no-install-recommends --option Dpkg::Use-Pty=0 \
-	linux-headers-amd64 /mnt/host/new/biodelay-dkms_*.deb
+	linux-headers-amd64 openssl /mnt/host/new/biodelay-dkms_*.deb
 # DKMS builds for the running kernel by itself; this tree has another.
 release=$(basename "$(dirname /lib/modules/*/build)")
 dkms install biodelay/"$1" -k "$release" || {
