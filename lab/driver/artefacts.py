@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from driver import core
+from driver.builds import core
 from driver.project import PROJECT, tool
 from machine import cache, image, recipe
 from machine.commands import started

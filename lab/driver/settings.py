@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from driver import core
+from driver.builds import core
 from driver.commands import doctor
 from driver.project import PROJECT
 from machine import accel, cli, image, recipe

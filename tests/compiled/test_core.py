@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from driver import core
+from driver.builds import core
 
 
 @pytest.fixture(scope="module")
