@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from linked_stacks import STACKS
@@ -149,23 +147,6 @@ def test_a_cycle_made_by_one_rule_is_dropped() -> None:
 )
 def test_words_of_single_rules(stack: str, words: str) -> None:
     assert words in said(Shown("task", 1, stack))
-
-
-def test_thousands_of_tasks_take_time_in_proportion() -> None:
-    """Twice the tasks take about twice the time: tasks are not compared in pairs."""
-
-    def seconds(count: int) -> float:
-        lines: list[str] = []
-        for at in range(count):
-            name = ("opens", "creates", "fsync", "truncates")[at % 4]
-            lines += task(name, 1000 + at, f"t{at}").report()
-        start = time.process_time()
-        answer = explained(lines)
-        assert len(answer.tasks) == count and sentence(answer, "log")
-        return time.process_time() - start
-
-    seconds(100)
-    assert seconds(2000) < 4 * seconds(1000) + 0.2
 
 
 def test_who_waits_for_nobody_is_not_its_own_answer() -> None:
