@@ -7,17 +7,12 @@ import argparse
 import os
 import re
 import shutil
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
-from launcher import TREE
+from launcher import TREE, printing
 from launcher.errors import TraceError
-from launcher.lines import Lines
 from launcher.options import check_choice
 from launcher.plain_text import Sink
-from launcher.systemtap import END, relay, unseen
 
 SCRIPT = "stalled_writes"
 SCRIPTS = [SCRIPT]
@@ -84,33 +79,5 @@ def command(options: argparse.Namespace) -> list[str]:
 
 
 def trace(options: argparse.Namespace, sink: Sink) -> None:
-    """Run the program until it has printed its last event.
-
-    It gets its own process group, so that Ctrl-C reaches it once, from here.
-    """
-    with subprocess.Popen(
-        command(options), stdout=subprocess.PIPE, process_group=0
-    ) as process:
-
-        def stop(_signum: int, _frame: object) -> None:
-            process.send_signal(signal.SIGINT)
-
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, stop)
-        release = os.uname().release
-        print(
-            f"trace: core runs {SCRIPT} on {release};"
-            f" stop with Ctrl-C or: kill {os.getpid()}{unseen(SCRIPT, release)}",
-            file=sys.stderr,
-            flush=True,
-        )
-        assert process.stdout
-        try:
-            last = relay(Lines(process.stdout), sink)
-        except BaseException:  # a full disk, for example: there is no reader
-            process.kill()
-            raise
-    if not last:
-        raise TraceError(f"{SCRIPT} never armed: the reason stands above")
-    if not last.startswith(END):
-        raise TraceError(f"{SCRIPT} died: its output is cut off, without `end`")
+    """Run the program until it has printed its last event."""
+    printing.check_ended(SCRIPT, printing.run("core", SCRIPT, command(options), sink))

@@ -4,26 +4,21 @@
 from __future__ import annotations
 
 import argparse
-import os
-import re
 import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from launcher import TREE
+from launcher import TREE, printing
 from launcher.arm import arm
 from launcher.errors import TraceError
-from launcher.lines import Lines
 from launcher.options import variables
 from launcher.plain_text import Sink
-from launcher.user_symbols import UserSymbols
 
 FOLDER = TREE / "stap"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.stp"))
 BUILD = TREE / "trace/build"
-END = b'{"ev":"end"'
 BUFFER_MIB = "4"  # per processor, of printed lines; the runtime's default is 16
 
 # The functions that a script probes, by any one of their names
@@ -32,8 +27,6 @@ SYMBOLS = Path("/proc/kallsyms")
 NEEDS = {
     "page_locks": ("folio_wait_bit_common", "wait_on_page_bit_common", "__lock_page")
 }
-# What a script does not see before a kernel version: tapset/requests.stp.
-UNSEEN = {"stalled_writes": ((6, 0), "writes of io_uring's workers, blocks apart")}
 
 
 def check(options: argparse.Namespace) -> None:
@@ -65,15 +58,6 @@ def parameters(options: argparse.Namespace) -> list[str]:
     ]
 
 
-def unseen(name: str, release: str) -> str:
-    """Return what the script does not see on a kernel of that release, a clause."""
-    since, what = UNSEEN.get(name, ((0, 0), ""))
-    version = tuple(int(number) for number in re.findall(r"\d+", release)[:2])
-    if version >= since:
-        return ""
-    return " (not seen before Linux {}.{}: {})".format(*since, what)
-
-
 def module(options: argparse.Namespace, folder: str) -> Path:
     """Return the module given, or compile one in the folder."""
     name = options.script
@@ -91,22 +75,6 @@ def module(options: argparse.Namespace, folder: str) -> Path:
     return Path(folder) / f"{name}.ko"
 
 
-def relay(lines: Lines, sink: Sink) -> bytes:
-    """Copy complete lines, each flushed at once; return the last one.
-
-    Addresses of user stacks get their names.
-    """
-    users = UserSymbols()
-    last = b""
-    open_still = True
-    while open_still:
-        open_still = lines.wait()
-        for last in lines.take():
-            sink.write(users.named(last) + b"\n")
-            sink.flush()
-    return last
-
-
 def unload(ko: Path) -> None:
     """Remove a module whose reader is gone, and its probes with it."""
     if Path("/sys/module", ko.stem).exists():
@@ -117,45 +85,23 @@ def run(ko: Path, words: list[str], functions: list[str], sink: Sink) -> None:
     """Run the module until it has printed `end`.
 
     `words` are its parameters, `functions` those that it is to probe.
-
-    staprun gets its own process group, so that Ctrl-C reaches it once, from
-    here: a second signal would cut its orderly stop short.
     """
-    command = ["staprun", "-b", BUFFER_MIB, str(ko), *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, process_group=0) as process:
-        stopped = False
 
-        def stop(_signum: int, _frame: object) -> None:
-            nonlocal stopped
-            if not stopped:
-                stopped = True
-                process.send_signal(signal.SIGINT)
+    def started(process: printing.Process) -> None:
+        if functions:
+            arm(functions, lambda: process.poll() is None)
 
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, stop)
-        release = os.uname().release
-        print(
-            f"trace: stap runs {ko.stem} on {release};"
-            f" stop with Ctrl-C or: kill {os.getpid()}{unseen(ko.stem, release)}",
-            file=sys.stderr,
-            flush=True,
-        )
+    def give_up(process: printing.Process) -> None:
         assert process.stdout
-        try:
-            if functions:
-                arm(functions, lambda: process.poll() is None)
-            last = relay(Lines(process.stdout), sink)
-        except BaseException:  # a full disk, for example: there is no reader
-            process.stdout.close()
-            process.send_signal(signal.SIGINT)
-            process.wait()
-            unload(ko)
-            raise
+        process.stdout.close()
+        process.send_signal(signal.SIGINT)
+        process.wait()
+        unload(ko)
+
+    command = ["staprun", "-b", BUFFER_MIB, str(ko), *words]
+    last = printing.run("stap", ko.stem, command, sink, started, give_up)
     unload(ko)  # unless staprun has, whose own helper may fail
-    if not last:
-        raise TraceError(f"{ko.stem} never armed: the reason stands above")
-    if not last.startswith(END):
-        raise TraceError(f"{ko.stem} died: its output is cut off, without `end`")
+    printing.check_ended(ko.stem, last)
 
 
 def trace(options: argparse.Namespace, sink: Sink) -> None:
