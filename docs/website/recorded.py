@@ -14,6 +14,7 @@ from typing import Any
 
 from website import slowest
 from writestall.cli.main import main
+from writestall.events import stored_run
 
 # Folders of recorded runs; of a scenario the first is shown.
 HOMES = ("analysis/writestall", "tests/data/scenarios", "tests/data/applications")
@@ -45,7 +46,7 @@ class Told:
 
 
 def by_scenario(tree: Path) -> dict[str, Run]:
-    """A recorded run for each scenario that has one."""
+    """A recorded run of each scenario, by its name."""
     found: dict[str, Run] = {}
     for home in HOMES:
         for manifest in sorted((tree / home).glob(f"*/{MANIFEST}"), reverse=True):
@@ -65,7 +66,7 @@ def told(run: Run, extra: Path) -> Told:
     """Explain a run; leave its report page and picture in `extra`."""
     with tempfile.TemporaryDirectory() as name:
         copy = Path(name, run.name)
-        shutil.copytree(run.path, copy)
+        stored_run.unpack(run.path, copy)
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
             status = main(["explain", str(copy), "--top", "1", "--report"])

@@ -23,13 +23,13 @@ CONTENTS = """# Scenarios
 
 A scenario is a file that makes one kind of stall. `./writestall lab NAME` runs it in a
 throwaway VM; docs/scenario-format.md explains the keys. Each page here has the file
-and, where a run is recorded, its answer and the picture of its slowest call.
+and, of a recorded run, the answer and the picture of its slowest call.
 
 | scenario | what happens | recorded on |
 | --- | --- | --- |
 """
 
-NO_RUN = "None is kept in the tree; the command above makes one."
+NO_RUN = "{}: no run is recorded in tests/data; make gold RUN=DIR keeps one"
 VARIANTS = "On the same disk, to one table: `make variants SCENARIO={}`"
 
 
@@ -39,7 +39,7 @@ class Scenario:
 
     name: str
     text: str
-    run: recorded.Run | None
+    run: recorded.Run
 
     @property
     def tables(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def write(stage: Stage, extra: Path) -> None:
     extra.mkdir(parents=True)
     runs = recorded.by_scenario(stage.tree)
     scenarios = [
-        Scenario(path.stem, (stage.tree / path).read_text(), runs.get(path.stem))
+        Scenario(path.stem, (stage.tree / path).read_text(), _run(path, runs))
         for path in sorted(stage.tracked)
         if path.parent == SCENARIOS and path.suffix == ".toml"
     ]
@@ -75,17 +75,23 @@ def write(stage: Stage, extra: Path) -> None:
     stage.made[TITLE] = [INDEX, *(PAGES / f"{one.name}.md" for one in scenarios)]
 
 
-def _answer(scenario: Scenario, extra: Path) -> recorded.Told | None:
-    return recorded.told(scenario.run, extra) if scenario.run else None
+def _run(path: PurePosixPath, runs: dict[str, recorded.Run]) -> recorded.Run:
+    """The run of a scenario's file; raises RuntimeError without one."""
+    if path.stem not in runs:
+        raise RuntimeError(NO_RUN.format(path))
+    return runs[path.stem]
+
+
+def _answer(scenario: Scenario, extra: Path) -> recorded.Told:
+    return recorded.told(scenario.run, extra)
 
 
 def _row(scenario: Scenario) -> str:
-    kernel = scenario.run.kernel if scenario.run else "-"
     link = f"[{scenario.name}](/{PAGES}/{scenario.name}.md)"
-    return f"| {link} | {scenario.tables['purpose']} | {kernel} |\n"
+    return f"| {link} | {scenario.tables['purpose']} | {scenario.run.kernel} |\n"
 
 
-def _lines(scenario: Scenario, told: recorded.Told | None) -> Iterator[str]:
+def _lines(scenario: Scenario, told: recorded.Told) -> Iterator[str]:
     """The page, as lines of Markdown."""
     tables = scenario.tables
     yield f"# {scenario.name}\n\n{tables['purpose']}\n"
@@ -96,10 +102,7 @@ def _lines(scenario: Scenario, told: recorded.Told | None) -> Iterator[str]:
         chain = " → ".join(f"`{name}`" for name in tables["expect"].get("chain", ()))
         yield f"Expected chain: {chain or 'none; no call is to stall'}.\n"
     yield from _variants(tables.get("variant", []), scenario.name)
-    if scenario.run and told:
-        yield from _recorded(scenario.run, told)
-    else:
-        yield f"## A recorded run\n\n{NO_RUN}\n"
+    yield from _recorded(scenario.run, told)
     yield f"## The file\n\n`{SCENARIOS}/{scenario.name}.toml`\n"
     yield block(scenario.text, "toml")
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -18,7 +17,7 @@ from writestall.common.files import save
 from writestall.course import checkout, draw, scenario, tables
 from writestall.course.facts import Facts, Judge
 from writestall.course.judge import Given
-from writestall.events import run_directory
+from writestall.events import run_directory, stored_run
 from writestall.events.run_directory import json_bytes
 
 QUESTION, ANSWER = "question.json", "answer.json"
@@ -97,13 +96,7 @@ def change(place: Path) -> Path:
 def unpack(name: str, to: Path) -> None:
     """A copy of a recorded run with all its records unpacked."""
     try:
-        shutil.copytree(checkout.recorded(name), to)
-        for packed in to.rglob("*.gz"):
-            plain = gzip.decompress(packed.read_bytes())
-            packed.with_suffix("").write_bytes(plain)
-            packed.unlink()
-        for gold in to.glob("*.gold.*"):
-            gold.unlink()
+        stored_run.unpack(checkout.recorded(name), to)
     except OSError as error:
         raise WritestallError(f"{to}: {error.strerror or error}") from None
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 DATA = Path(__file__).parents[2] / "data"
 WHOLE = ("manifest.json", "writer*.hlog")
-PACKED = ("truth.jsonl", "writer*.jsonl")
+PACKED = ("truth.jsonl", "throttled.jsonl", "writer*.jsonl", "application/*/*")
 ONE_ENGINE = {"6.12": "stap", "7.2": "bpftrace"}  # of two that traced a run
 
 
@@ -37,11 +37,12 @@ def keep(run: Path) -> Path:
     kernel = ".".join(manifest["kernel"].split(".")[:2])
     home = DATA / "scenarios" / f"{manifest['scenario']['name']}-{kernel}"
     shutil.rmtree(home, ignore_errors=True)
-    (home / "events").mkdir(parents=True)
+    home.mkdir()
     for path in _named(run, WHOLE):
         shutil.copy(path, home)
     for path in (*_named(run, PACKED), _engine(run, kernel)):
-        packed = home / path.relative_to(run).with_suffix(".jsonl.gz")
+        packed = home / f"{path.relative_to(run)}.gz"
+        packed.parent.mkdir(parents=True, exist_ok=True)
         packed.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
     return home
 

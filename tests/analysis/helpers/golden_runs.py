@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import gzip
-import shutil
 from pathlib import Path
 
 from support import PROJECT
+from writestall.events import stored_run
 
 RUNS = PROJECT / "tests/data/runs"
 NAMES = sorted(path.name for path in RUNS.iterdir())
@@ -24,8 +23,5 @@ HOMES = {
 def unpacked(name: str, folder: Path) -> Path:
     """A copy of a recorded run, all its records unpacked."""
     path = folder / name
-    shutil.copytree(HOMES[name], path)
-    for packed in path.rglob("*.gz"):
-        packed.with_suffix("").write_bytes(gzip.decompress(packed.read_bytes()))
-        packed.unlink()
+    stored_run.unpack(HOMES[name], path)
     return path
