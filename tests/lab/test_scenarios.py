@@ -27,7 +27,6 @@ from machine import recipe
 from support import DEFAULT, EVERY, KERNELS, OWN, PROJECT, kernel_name
 
 FILES = sorted(path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml"))
-FILES = sorted(path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml"))
 # One of each kind: a page, the journal, other file systems, an application, the queue,
 # memory, no delay at all. journal-buffer, fio, appenders and sqlite-wal have their own
 # tests.

@@ -13,6 +13,7 @@ import pytest
 
 import build
 import replay
+from forced_processes import share
 from writestall.cli.main import main
 from writestall.common import workers
 from writestall.events.stream import Stream, read_stream
@@ -26,11 +27,6 @@ BROKEN = [b"\n", b"garbage\n", b'{"ev":"block","t_ns":1}\n']
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of about three hundred stalls."""
     return replay.make(tmp_path_factory.mktemp("long") / "run", 3000)
-
-
-def share(monkeypatch: pytest.MonkeyPatch, processes: int) -> None:
-    """Force this number of processes, however small the input."""
-    monkeypatch.setattr(workers, "count", lambda work, worth: processes)
 
 
 def told(stream: Stream) -> list[Any]:

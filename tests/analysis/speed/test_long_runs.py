@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_processes import share
 
 import replay
+from forced_processes import share
 from writestall.chain import answers
 from writestall.chain.collect import collect
 from writestall.cli.main import main
