@@ -13,6 +13,7 @@ from watcher.clocks import Clocks
 from watcher.output import INFO, NOTICE, WARNING, Entry, Output
 from watcher.trap import OPEN, Trap
 from writestall.chain.answers import Answer, Convoy
+from writestall.chain.cgroups import Naming
 from writestall.events.run_directory import RunDir
 from writestall.report.text import chain_lines
 from writestall.watch import bounded
@@ -21,7 +22,7 @@ from writestall.watch.losses import Losses
 from writestall.watch.open_stalls import S, Sleeping, texts, with_group
 from writestall.watch.ring import Bounds
 from writestall.watch.samples import Open
-from writestall.watch.telling import Naming, Teller, Told
+from writestall.watch.telling import Teller, Told
 
 if TYPE_CHECKING:
     from writestall.watch.metrics import Metrics

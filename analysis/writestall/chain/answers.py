@@ -86,7 +86,7 @@ class Answer:
 
     @cached_property
     def _source(self) -> Source:
-        return Source(self.stream.blocks, Roots(self.run))
+        return Source(self.stream.blocks, Roots(self.run, self.labels.of))
 
     @cached_property
     def _gathered(self) -> dict[Question[Any], Collector]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import UNSET, UnsetType
 
@@ -13,6 +13,8 @@ from writestall.events.contract import Block
 from writestall.events.run_directory import RunDir
 
 ROOT = "/"
+# How people call a cgroup, by its path.
+Naming = Callable[[str], str]
 
 
 class Cgroups:

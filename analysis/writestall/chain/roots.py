@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from writestall.chain.caps import level, limits
-from writestall.chain.cgroups import Labels
+from writestall.chain.cgroups import Naming
 from writestall.chain.parts import Chain, Part
 from writestall.classify import classes as c
 from writestall.events.run_directory import RunDir, tables
@@ -56,12 +56,12 @@ def _root_text(root: Root) -> str:
 
 
 class Roots:
-    """The roots of one run's chains."""
+    """The roots of one run's chains; `name` names a cgroup that has a limit."""
 
-    def __init__(self, run: RunDir) -> None:
+    def __init__(self, run: RunDir, name: Naming) -> None:
         self._carried = _carried(run)
         self._limits = limits(run)
-        self._labels = Labels(run)
+        self._name = name
         self._known: dict[tuple[Any, ...], Root] = {}
         # The chain that was asked about last, and the answer: several ask in a row.
         self._last: tuple[Chain | None, dict[Root, int]] = (None, {})
@@ -98,7 +98,7 @@ class Roots:
             return Root(cls, "")
         if leaf.cap:
             path, cap = level(self._limits, leaf.cap.cgroup, leaf.cap.op)
-            return Root(cls, self._labels.of(path), self.disk(chain.write.dev), cap)
+            return Root(cls, self._name(path), self.disk(chain.write.dev), cap)
         device = self._device_of(chain, leaf) if cls == c.DEVICE_IO else None
         owner = leaf.submitter
         own = owner.tid == chain.write.tid

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from msgspec import UNSET, UnsetType
 
-from writestall.chain.cgroups import crosses, label
+from writestall.chain.cgroups import Naming, crosses, label
 from writestall.chain.merge import merged, unqueued
 from writestall.chain.parts import INFERRED, WAIT, Chain, Part, Task
 from writestall.chain.roots import Root, Roots, largest_first
@@ -19,7 +19,6 @@ from writestall.watch.explaining import Explained
 
 # How many holders of a chain a line names.
 MOST_HOLDERS = 4
-Naming = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class Told:
 
 
 class Teller:
-    """Tells the stalls of a host; `name` is how people call a cgroup, by its path."""
+    """Tells the stalls of a host, with the names of cgroups."""
 
     def __init__(self, run: RunDir, name: Naming = label) -> None:
         self._name = name
@@ -58,7 +57,7 @@ class Teller:
 
     def renew(self, run: RunDir) -> None:
         """Take the disks and file systems as the manifest has them now."""
-        self._roots = Roots(run)
+        self._roots = Roots(run, self._name)
         self._types = {
             str(row.get("dev")): str(row.get("type"))
             for row in tables(run.get("filesystems"))

@@ -70,6 +70,14 @@ def test_a_container_is_told_by_its_name() -> None:
     assert teller.fields(own[0])["CONTAINER"] == own[0].group
 
 
+def test_a_limit_is_told_by_the_name_of_its_container() -> None:
+    run = open_run(HOMES["io-max-7.2"])
+    _, found = fed(run, lines_of(run))
+    teller = Teller(run, lambda group: f"pod {group[-1:]}")
+    roots = {teller.told(one).root[0] for one in found}
+    assert "pod b, capped at 2 MiB/s by io.max" in roots
+
+
 def test_names_from_users_do_not_reach_the_terminal() -> None:
     teller, told = _told("page-lock-6.12", (b"gc.log", rb"\u001b[2J\nx"))
     line = teller.line(told[0])
