@@ -129,15 +129,23 @@ class Explainer:
                 id = self._timelines.id(sleep)
                 parts.append(in_runqueue(holder, start_ns, end_ns, id))
             elif completes:
-                parts += self._io_work(holder, start_ns, end_ns)
+                parts += self._io_work(holder, wait, start_ns, end_ns)
             else:
                 parts.append(self._gap(holder, start_ns, end_ns))
         self._followed.pop()
         return parts
 
-    def _io_work(self, worker: Task, start_ns: int, end_ns: int) -> Sequence[Part]:
-        """A worker's time until the I/O was done that its work began with."""
-        io = self._submissions.ended(end_ns, end_ns - start_ns)
+    def _io_work(
+        self, worker: Task, wait: Wait, start_ns: int, end_ns: int
+    ) -> Sequence[Part]:
+        """A worker's time until the I/O was done that its work began with.
+
+        Before that, the worker may have served others, too: an I/O that the waiting
+        task submitted counts through all of that.
+        """
+        io = self._submissions.own(wait.task.tid, start_ns, wait.end_ns)
+        if io is None or io.t_ns >= end_ns:
+            io = self._submissions.ended(end_ns, end_ns - start_ns)
         return kept_back(io_work(worker, start_ns, end_ns), io)
 
     def _gap(self, holder: Task, start_ns: int, end_ns: int) -> Part:

@@ -43,18 +43,24 @@ class Submissions:
         self._ios = ios
         self._cgroups = cgroups
         self._ends_ns = array("q", (io.end_ns for _, io in ios))
+        self._of_task: dict[int, list[int]] = {}
+        for at, (_, io) in enumerate(ios):
+            self._of_task.setdefault(io.tid, []).append(at)
 
     def ended(self, end_ns: int, within_ns: int = SOON_NS) -> Submission | None:
-        """The last I/O that was done by that time, unless it was done long before.
-
-        A stacked disk's is done with the one that its worker submitted for it to the
-        disk below: that one is told, as the last of its kind within the other's time.
-        """
+        """The last I/O that was done by that time, unless it was done long before."""
         at = bisect_right(self._ends_ns, end_ns) - 1
         if at < 0 or self._ends_ns[at] < end_ns - within_ns:
             return None
-        below = self._below(at)
-        return self._submission(at if below is None else below)
+        return self._submission(at)
+
+    def own(self, tid: int, start_ns: int, end_ns: int) -> Submission | None:
+        """The I/O of a task that was done last in that time."""
+        own = self._of_task.get(tid, ())
+        at = bisect_right(own, end_ns, key=self._ends_ns.__getitem__) - 1
+        if at < 0 or self._ends_ns[own[at]] <= start_ns:
+            return None
+        return self._submission(own[at])
 
     def _below(self, upper: int) -> int | None:
         """The I/O of a stacked disk's worker that was submitted for another's."""
@@ -68,7 +74,11 @@ class Submissions:
         return None
 
     def _submission(self, at: int) -> Submission:
-        id, io = self._ios[at]
+        """An I/O; for a stacked disk's the one that its worker submitted for it to the
+        disk below, with which it is done: the last of its kind within the other's time.
+        """
+        below = self._below(at)
+        id, io = self._ios[at if below is None else below]
         task = task_of(io.tid, io.comm, io.kstack)
         throttled_ns, cap = io.throttled_ns or 0, None
         if throttled_ns:

@@ -91,6 +91,24 @@ def test_a_workers_end_of_an_io_names_who_submitted_it(tmp_path: Path) -> None:
     assert submitters(chain) == [("device_io", 300, 300)]
 
 
+def test_a_worker_may_serve_others_before_the_waiters_io(tmp_path: Path) -> None:
+    """Its own I/O counts through their work, and though another ended after it."""
+    ev = Events()
+    ev.io(300, -1, 200, "latwriter")
+    ev.io(301, -1, 200.5, "latwriter")
+    worker = WORKER[1]
+    ev.block(46, 100, 2, "mystery", IRQ, ctx="softirq", comm=worker)
+    ev.block(46, 200, 99, "jbd2_submit", IRQ, ctx="softirq", comm=worker)
+    ev.block(300, 0, 300, "own_writeback", WORKER, "xfs_writeback_ends")
+    ev.write(300, 0, 300, 300, call="fsync", stack="own_writeback")
+    found = submitters(one_chain(tmp_path, ev.end()))
+    assert [row for row in found if row[1] != 46] == [
+        ("device_io", 300, 100),
+        ("device_io", 300, 98),
+    ]
+    assert 301 not in [tid for _, tid, _ in found]
+
+
 def test_workers_of_a_log_are_one_root(tmp_path: Path) -> None:
     """A worker's number tells nothing: the log is the root, once."""
     ev = Events()
