@@ -29,6 +29,7 @@ LIMIT_S = 30
 # What stands for trace/trace: its words are ignored.
 LAUNCHER = """#!{python}
 import json, os, signal, sys, time
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
 lines = [json.loads(line) for line in open({events!r})]
 events = [row for row in lines if row["ev"] not in ("begin", "end")]
 def ends(row):
@@ -195,6 +196,7 @@ def test_killed_it_leaves_nothing_and_the_next_one_says_so(
     time.sleep(1)  # the child that has ended the tracer ends, too
     again = start()
     again.until_said("the last watch was killed ")
+    again.until_said("told all")
     assert again.end() == 0
 
 
