@@ -2,7 +2,7 @@
 """test_record: record a machine as a host, and read the run without that machine.
 
 `make test` records a command on the default kernel; --every-kernel also a PostgreSQL
-and a busy file system, on each kernel that both engines serve.
+and a busy file system, on each kernel that all engines serve.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from machine.run import GUEST_PROJECT
 from support import EVERY, KERNELS, tool
 from writestall.export.formats import FORMATS
 
-ENGINES = {"bpf": "bpftrace", "stap": "stap"}
+ENGINES = {"bpf": "bpftrace", "core": "core", "stap": "stap"}
 CASES = ("command", "path", "pid") if EVERY else ("command",)
 SERVED = [name for name in KERNELS if recipe.load(name).bpftrace]
 RECORDED = SERVED if EVERY else [recipe.load().kernel]
