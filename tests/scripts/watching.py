@@ -17,7 +17,8 @@ from typing import Any
 import lab
 
 WRITESTALL = lab.PROJECT / "writestall"
-LAUNCHERS = {"bpf": "bpftrace", "stap": "stap"}
+# Each engine's word, and the name of its process.
+WORKERS = {"bpf": "bpftrace", "core": "stalled-writes", "stap": "stapio"}
 ENDED_WITHIN_S = 120
 Line = dict[str, Any]
 
@@ -32,8 +33,10 @@ class Watch:
         self.output = self.work / "said"
         module = ["--module", str(modules / "stalled_writes.ko")] * (engine == "stap")
         given = ["--engine", engine, *module, "--json", "--dump-dir", str(self.dumps)]
+        paths = f"{modules.parent / 'core'}:{os.environ['PATH']}"
         self.process = subprocess.Popen(
             [sys.executable, str(WRITESTALL), "watch", *given, *words],
+            env=os.environ | {"PATH": paths},
             stdout=self.output.open("wb"),
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
