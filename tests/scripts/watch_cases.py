@@ -30,8 +30,8 @@ from leftovers import ENDED_WITHIN_S, nothing_left
 
 import lab
 
-# The scenario page-lock with a commit each second, which stalls the writer once.
-OPTIONS = "lazytime,commit=1"
+# The scenario journal-buffer with a commit each second, which stalls the writer once.
+OPTIONS = "commit=1"
 COMMITS_SLOW = {"submitter": "jbd2/*", "mode": "sleep", "delay_us": "150000"}
 STALL_MS, UNSURE_MS = 50, 15
 SETTLED_S = 6
