@@ -176,6 +176,14 @@ struct task_struct___5_13 {
 	long state;
 };
 
+/*
+ * Before e32cf5dfbe22 ("kthread: Generalize pf_io_worker so it can point to struct
+ * kthread"), Linux 5.17: of a kernel thread, its struct kthread.
+ */
+struct task_struct___5_16 {
+	int *set_child_tid;
+};
+
 /* Linux 6.2 to 6.14; before and after, __preempt_count is a variable of its own. */
 struct pcpu_hot {
 	int preempt_count;
