@@ -161,7 +161,7 @@ static __always_inline void note_call(struct task_struct *task,
 			work->path = (__u64)BPF_CORE_READ(task, nameidata);
 		}
 	} else if (how & HOW_STACK) {
-		work->wanted = WANT_FILE;
+		work->wanted = how & HOW_MAPPED ? WANT_MAPPED : WANT_FILE;
 	}
 	work->file = file_of(task, work->fd);
 }
@@ -174,7 +174,7 @@ static __always_inline void find_wanted(struct task_struct *task, struct work *w
 
 	if (work->wanted == WANT_PATH) {
 		work->path = at;
-	} else if (work->wanted == WANT_FILE) {
+	} else if (work->wanted != WANT_FAULT) {
 		work->file = at ? word_at(at) : 0;
 	} else {
 		vma = at ? (void *)word_at(at) : 0;

@@ -43,6 +43,18 @@ struct qstr {
 	const unsigned char *name;
 };
 
+struct rb_root {
+	void *rb_node;
+};
+
+struct rb_root_cached {
+	struct rb_root rb_root;
+};
+
+struct address_space {
+	struct rb_root_cached i_mmap;
+};
+
 struct super_block {
 	__u32 s_dev;
 	unsigned long s_flags;
@@ -84,6 +96,7 @@ struct nameidata {
 struct file {
 	struct path f_path;
 	struct inode *f_inode;
+	struct address_space *f_mapping;
 	long long f_pos;
 };
 
