@@ -37,7 +37,13 @@ ARGUMENTS = ("fd", "also", "folder", "name", "bytes", "vector", "offset")
 # dx, r10, r8, r9 (arch/x86/include/asm/ptrace.h).
 WORDS = (14, 13, 12, 7, 9, 8)
 BITS = 4  # of one argument in `how`
-POSITION, STACK, KNOWN = (1 << BITS * len(ARGUMENTS) + bit for bit in range(3))
+POSITION, STACK, KNOWN, MAPPED = (1 << BITS * len(ARGUMENTS) + bit for bit in range(4))
+# What `file` says, as fields of a C struct and as bits.
+FILES = {
+    "stack": ([".stack = true"], STACK),
+    "mapped": ([".stack = true", ".mapped = true"], STACK | MAPPED),
+}
+NO_FILE: tuple[list[str], int] = ([], 0)
 # From here on a system call has one number on all architectures
 # (include/uapi/asm-generic/unistd.h, "do not add to this file").
 UNIFORM = 424
@@ -61,7 +67,7 @@ def _c_row(name: str, row: Row) -> str:
     fields = [f'.call = "{name}"', f".nr = {row['nr']}"]
     fields += [f".{key} = {row[key]}" for key in ARGUMENTS if key in row]
     fields += [".position = true"] if "place" in row else []
-    fields += [".stack = true"] if row.get("file") == "stack" else []
+    fields += FILES.get(row.get("file", ""), NO_FILE)[0]
     fields += [".exact = true"] if "exact" in row else []
     return f"\t{{ {', '.join(fields)} }}, \\\n"
 
@@ -94,7 +100,7 @@ def how(row: Row) -> int:
             word = WORDS[row[key] - 1] if _is_call(row) else 1
             bits |= word << BITS * place
     bits |= POSITION if "place" in row else 0
-    return bits | (STACK if row.get("file") == "stack" else 0)
+    return bits | FILES.get(row.get("file", ""), NO_FILE)[1]
 
 
 def bpf(calls: dict[str, Row]) -> str:
@@ -128,7 +134,7 @@ def _core_row(name: str, row: Row) -> str:
         f".argument[HOW_{key.upper()}] = {row[key]}" for key in ARGUMENTS if key in row
     ]
     fields += [".position = true"] if "place" in row else []
-    fields += [".stack = true"] if row.get("file") == "stack" else []
+    fields += FILES.get(row.get("file", ""), NO_FILE)[0]
     text = f"{{ {', '.join(fields)} }},\n"
     return f"#ifdef {number}\n{text}#endif\n" if is_own else text
 

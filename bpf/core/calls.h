@@ -14,7 +14,8 @@ struct call {
 	int64_t number;
 	unsigned char argument[HOW_ARGUMENTS];	/* its place, from 1 */
 	bool position;
-	bool stack;
+	bool stack;	/* the file is found on the kernel stack */
+	bool mapped;	/* and it is mapped */
 };
 
 /* NULL where there is none of that number. */

@@ -58,8 +58,18 @@ use() { # VERSION
 	says "inode_lock" writestall hist "$run"
 	says "usage: trace" writestall trace stalled_writes --help
 	says "usage: writestall record" writestall record --help
+	tracer
 	refuses "no engine works here" writestall record --for 1s
 	refuses "lab: needs a checkout of writestall" writestall lab page-lock
+}
+
+tracer() { # the compiled one is where `trace` and `record` look for it: there is no /sys
+	local lacks="this kernel has no BTF" out
+	says "libbpf" stalled-writes --version
+	out=$(writestall trace --engine core stalled_writes 2>&1) &&
+		fail "stalled-writes ran without BTF"
+	[[ $out == *"stalled-writes: $lacks"* ]] || fail "trace did not start it: $out"
+	refuses "--engine core: $lacks" writestall record --engine core --for 1s
 }
 
 completions() { # START: what bash offers after `writestall START`
@@ -73,6 +83,7 @@ completions() { # START: what bash offers after `writestall START`
 
 documents() {
 	[[ -f /usr/share/man/man1/writestall.1.gz ]] || fail "no manual page"
+	[[ -f /usr/share/man/man1/stalled-writes.1.gz ]] || fail "no page of the tracer"
 	says "explain" zcat /usr/share/man/man1/writestall.1.gz
 	says "record" zcat /usr/share/man/man1/writestall.1.gz
 	says "explain" completions exp

@@ -28,6 +28,7 @@ BYTES = 200
 OFFSET = 4096
 PAGES = 4
 ATTRIBUTE, VALUE = b"user.w", b"v"
+SYNCED_BEFORE = 100
 SYNC_WAIT = 7  # SYNC_FILE_RANGE_WAIT_BEFORE, _WRITE, _WAIT_AFTER
 MS_SYNC = 4
 FS_IOC_SETFLAGS = 0x40086602
@@ -45,6 +46,7 @@ class Scene:
         self.buffer = ctypes.create_string_buffer(lab.PAGE)
         self.fd = self.folder = self.pipe = -1
         self.map: mmap.mmap | None = None
+        self.unmapped = -1
         self._opened: list[int] = []
 
     def make(self) -> None:
@@ -66,7 +68,8 @@ class Scene:
         self.fd = os.open(self.old, os.O_RDWR)
         self.map = mmap.mmap(self.fd, PAGES * lab.PAGE)
         hears, self.pipe = os.pipe()
-        self._opened += [self.fd, hears, self.pipe]
+        self.unmapped = os.open("/dev/shm", os.O_RDWR | os.O_TMPFILE)
+        self._opened += [self.fd, hears, self.pipe, self.unmapped]
 
     def close(self) -> None:
         """Close what was opened."""
@@ -81,9 +84,13 @@ class Scene:
         return (ctypes.c_ulong * 4)(at, 50, at + 50, BYTES - 50)
 
     def mapped(self) -> object:
-        """Where the file is mapped."""
+        """Where the file is mapped; the task has just synced one that is not, and whose
+        address is still on the kernel stack, at the places that chance chose."""
         assert self.map
-        return ctypes.c_void_p(aio.address(ctypes.c_char.from_buffer(self.map)))
+        there = ctypes.c_void_p(aio.address(ctypes.c_char.from_buffer(self.map)))
+        for _ in range(SYNCED_BEFORE):
+            os.fsync(self.unmapped)
+        return there
 
 
 Arguments = Callable[[Scene], tuple[object, ...]]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will stall fsync(2) of a program whose stack is known, and find its
-functions in the user stack of the call, with both engines and both scripts; and after
+functions in the user stack of the call, with every engine and both scripts; and after
 the program was stripped, the file and the place in it."""
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def found(
     names: tuple[str, ...],
 ) -> None:
     limit = ("--stall-us", str(STALL_US))
-    engines = lab.serving()
+    engines = lab.serving(script)
     with (
         lab.tracing(options.modules, engines, *limit, script=script) as tracers,
         stalled(disk, program) as pid,

@@ -15,7 +15,7 @@ from driver.packaging import RECIPES
 from support import PROJECT
 
 PACKAGES = ("writestall", "writestall-tracers")
-MADE = ("debian/", "libraries/")  # by the build of the packages
+MADE = ("build/", "debian/", "libraries/")  # by the build of the packages
 
 
 def _entries(package: str) -> Iterator[tuple[Path, str]]:

@@ -52,18 +52,25 @@ static __always_inline void note_uring(struct task_struct *task, struct work *wo
 		work->fd = BPF_CORE_READ(req, cqe.fd);
 }
 
+/* kernel/kthread.c, to_kthread() */
+static __always_inline struct kthread *kthread_of(struct task_struct *task)
+{
+	struct task_struct___5_16 *old = (void *)task;
+
+	if (bpf_core_field_exists(struct task_struct, worker_private))
+		return BPF_CORE_READ(task, worker_private);
+	return (void *)BPF_CORE_READ(old, set_child_tid);
+}
+
 /* An fsync of AIO's: fs/aio.c, aio_fsync_work(); kernel/kthread.c; kernel/workqueue.c. */
 static __always_inline void note_aio_fsync(struct task_struct *task, struct work *work)
 {
 	struct worker *worker;
-	struct kthread *kthread;
 	struct fsync_iocb *sync;
 
-	if (!aio_fsync_work_at ||
-	    !bpf_core_field_exists(struct task_struct, worker_private))
+	if (!aio_fsync_work_at)
 		return;
-	kthread = BPF_CORE_READ(task, worker_private);
-	worker = BPF_CORE_READ(kthread, data);
+	worker = BPF_CORE_READ(kthread_of(task), data);
 	if ((__u64)BPF_CORE_READ(worker, current_func) != aio_fsync_work_at)
 		return;
 	work->request = (__u64)BPF_CORE_READ(worker, current_work) -
@@ -154,7 +161,7 @@ static __always_inline void note_call(struct task_struct *task,
 			work->path = (__u64)BPF_CORE_READ(task, nameidata);
 		}
 	} else if (how & HOW_STACK) {
-		work->wanted = WANT_FILE;
+		work->wanted = how & HOW_MAPPED ? WANT_MAPPED : WANT_FILE;
 	}
 	work->file = file_of(task, work->fd);
 }
@@ -167,7 +174,7 @@ static __always_inline void find_wanted(struct task_struct *task, struct work *w
 
 	if (work->wanted == WANT_PATH) {
 		work->path = at;
-	} else if (work->wanted == WANT_FILE) {
+	} else if (work->wanted != WANT_FAULT) {
 		work->file = at ? word_at(at) : 0;
 	} else {
 		vma = at ? (void *)word_at(at) : 0;

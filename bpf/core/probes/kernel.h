@@ -43,6 +43,18 @@ struct qstr {
 	const unsigned char *name;
 };
 
+struct rb_root {
+	void *rb_node;
+};
+
+struct rb_root_cached {
+	struct rb_root rb_root;
+};
+
+struct address_space {
+	struct rb_root_cached i_mmap;
+};
+
 struct super_block {
 	__u32 s_dev;
 	unsigned long s_flags;
@@ -84,6 +96,7 @@ struct nameidata {
 struct file {
 	struct path f_path;
 	struct inode *f_inode;
+	struct address_space *f_mapping;
 	long long f_pos;
 };
 
@@ -174,6 +187,14 @@ struct task_struct {
 /* Before 2f064a59a11f ("sched: Change task_struct::state"), Linux 5.14. */
 struct task_struct___5_13 {
 	long state;
+};
+
+/*
+ * Before e32cf5dfbe22 ("kthread: Generalize pf_io_worker so it can point to struct
+ * kthread"), Linux 5.17: of a kernel thread, its struct kthread.
+ */
+struct task_struct___5_16 {
+	int *set_child_tid;
 };
 
 /* Linux 6.2 to 6.14; before and after, __preempt_count is a variable of its own. */

@@ -4,7 +4,7 @@
 #define PATHS_H
 
 /* What to look for on a kernel stack. */
-enum wanted { WANT_NOTHING, WANT_PATH, WANT_FILE, WANT_FAULT };
+enum wanted { WANT_NOTHING, WANT_PATH, WANT_FILE, WANT_MAPPED, WANT_FAULT };
 
 /* The words behind the function's registers that a call's first functions may use. */
 #define FIRST_WORD 4
@@ -48,6 +48,17 @@ static __always_inline bool is_file(__u64 word)
 }
 
 /*
+ * Is an open file mapped by anybody? That of msync(2) is (mm/msync.c); one that an earlier
+ * call left on the stack need not be.
+ */
+static __always_inline bool is_mapped(__u64 word)
+{
+	struct file *file = (void *)word;
+
+	return BPF_CORE_READ(file, f_mapping, i_mmap.rb_root.rb_node) != 0;
+}
+
+/*
  * Are these the words of the head of a struct vm_fault: vma, flags, pgoff, address
  * (include/linux/mm.h)? Then the place in the mapping follows from the address.
  */
@@ -77,6 +88,8 @@ __noinline int is_wanted(__u64 mm, __u32 i, __u32 wanted)
 		return is_path(words[0], words[1]);
 	if (wanted == WANT_FILE)
 		return is_file(words[0]);
+	if (wanted == WANT_MAPPED)
+		return is_file(words[0]) && is_mapped(words[0]);
 	return is_fault(mm, words[0], words[2], words[3]);
 }
 
