@@ -12,8 +12,8 @@ folder=/tmp/writestall-$1
 cp --archive /mnt/host/sources "$folder"
 cd "$folder"
 export VERSION=$1
-# The tree has what debian/control asks for, but no compiler: build-essential, which
-# is implied, is not needed. One thread of xz: the same bytes on any host.
+# The tree has what debian/control asks for, but build-essential, which is implied, not
+# as a whole. One thread of xz: the same bytes on any host.
 DEB_BUILD_OPTIONS="nocheck parallel=1" \
 	dpkg-buildpackage --build=binary --no-sign --no-check-builddeps
 if [[ ${3-} == lintian ]]; then

@@ -40,13 +40,6 @@ def _sources(folder: Path, version: str) -> None:
     (folder / "debian/changelog").write_text(text)
 
 
-def _compile(folder: Path) -> None:
-    """Build the tracer of bpf/core in the sources, where debian/ takes it from."""
-    binds = [f"{folder}:{trees.HOST}"]
-    command = ["make", "--directory", f"{trees.HOST}/sources", "core"]
-    trees.enter(trees.compilers(), binds, command)
-
-
 def build(out: Path, version: str, *, judged: bool = True) -> list[Path]:
     """Build the packages into a folder; return them."""
     out.mkdir(parents=True, exist_ok=True)
@@ -55,7 +48,6 @@ def build(out: Path, version: str, *, judged: bool = True) -> list[Path]:
     with tempfile.TemporaryDirectory(prefix="writestall-") as name:
         folder = Path(name)
         _sources(folder / "sources", version)
-        _compile(folder)
         (folder / "out").mkdir()
         script = RECIPES / "build-deb.sh"
         shutil.copy(script, folder)

@@ -18,16 +18,10 @@ BUILDER = "trixie"
 TOOLS = (
     *("debhelper", "dh-python", "dh-dkms", "lintian"),  # packages
     *("python3-argparse-manpage", "python3-shtab", "python3"),  # page and completions
+    *("gcc", "make", "pkg-config", "clang", "bpftool"),  # bpf/core
+    *("libbpf-dev", "libelf-dev", "zlib1g-dev"),
     *("umoci", "crun", "python3-yaml"),  # OCI image
     *("grub-pc-bin", "grub-common", "fdisk", "qemu-utils", "openssh-client"),  # box
-)
-# What compiles bpf/core. Debian 13's libelf.a lacks functions that it calls
-# (eu_search_tree_init; elfutils 0.192), that of Debian 12 does not. Its program is
-# static: it serves every release.
-COMPILER = "bookworm"
-COMPILERS = (
-    *("gcc", "make", "libc6-dev", "pkg-config", "clang", "bpftool"),
-    *("libbpf-dev", "libelf-dev", "zlib1g-dev"),
 )
 # Where a command finds what it needs of the host.
 HOST = "/mnt/host"
@@ -41,11 +35,6 @@ def tree(suite: str) -> Path:
 def workshop() -> Path:
     """The tree that has the tools."""
     return _built("workshop", BUILDER, ("apt", *TOOLS))
-
-
-def compilers() -> Path:
-    """The tree that has what `make core` needs."""
-    return _built("compilers", COMPILER, ("apt", *COMPILERS))
 
 
 def _built(name: str, suite: str, packages: Iterable[str]) -> Path:
