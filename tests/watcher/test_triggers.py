@@ -59,6 +59,17 @@ def test_one_that_stays_is_one_trigger(tmp_path: Path, refused: list[str]) -> No
     assert trap.due(300 * S) is None
 
 
+def test_what_was_asked_for_while_another_is_due_is_not_lost(
+    tmp_path: Path, refused: list[str]
+) -> None:
+    trap = _trap(tmp_path, refused)
+    trap.pressed(80.0, 0)
+    trap.spring(ASKED, 1 * S)
+    assert trap.due(3 * S) == ASKED
+    trap.pressed(80.0, 4 * S)  # the same pressure is in that dump
+    assert trap.due(10 * S) is None
+
+
 def test_no_more_than_so_many_a_day(tmp_path: Path, refused: list[str]) -> None:
     trap = _trap(tmp_path, refused, a_day=2)
     for at in (0, 100, 200):

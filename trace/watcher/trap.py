@@ -58,9 +58,14 @@ class Trap:
             self.spring(PRESSURE, now_ns)
 
     def spring(self, trigger: str, now_ns: int) -> None:
-        """A dump is wanted, unless one is under way or was made for the same."""
+        """A dump is wanted, unless one is due or was made for the same.
+
+        One that is due becomes that of who asks: nothing that was asked for is lost.
+        """
         last_ns = self._last_ns.get(trigger)
         again = last_ns is not None and now_ns - last_ns < AGAIN_NS
+        if self._trigger and trigger == ASKED:
+            self._trigger = ASKED
         if self._trigger or (again and trigger != ASKED):
             return
         self._last_ns[trigger] = now_ns
