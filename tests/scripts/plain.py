@@ -14,7 +14,7 @@ from pathlib import Path
 
 LINE = re.compile(r"^//   ((?:stap|bpftrace) -.*)$", re.MULTILINE)
 # What the header says to add for older kernels.
-ADDED = re.compile(r"^// Before Linux (\d+)\.(\d+) add (-\S+)\.", re.MULTILINE)
+ADDED = re.compile(r"^// Before Linux (\d+)\.(\d+), add (-\S+)\.", re.MULTILINE)
 
 
 def command(script: Path, release: str) -> list[str]:
