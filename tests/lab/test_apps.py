@@ -50,7 +50,11 @@ def cases() -> Iterator[tuple[str, str]]:
                 yield variants.label(app, variant), kernel
 
 
-@pytest.mark.parametrize(("scenario", "kernel"), list(cases()))
+# One worker runs those of one scenario (pytest-xdist, --dist loadscope).
+@pytest.mark.parametrize(
+    ("scenario", "kernel"),
+    [pytest.param(app, kernel, id=f"{app}::{kernel}") for app, kernel in cases()],
+)
 def test_what_it_complains_of_was_its_own_call_or_another_one_s(
     scenario: str, kernel: str, tmp_path: Path
 ) -> None:

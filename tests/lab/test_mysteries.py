@@ -45,7 +45,11 @@ def course(*words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize(("number", "seed"), list(cases()))
+# One worker runs those of one lab (pytest-xdist, --dist loadscope).
+@pytest.mark.parametrize(
+    ("number", "seed"),
+    [pytest.param(lab, seed, id=f"{lab}::{seed}") for lab, seed in cases()],
+)
 def test_a_lab_runs_in_a_machine_and_is_judged(
     number: int, seed: str, tmp_path: Path
 ) -> None:

@@ -49,6 +49,13 @@ def _at_once() -> int:
     return max(1, min(len(os.sched_getaffinity(0)) * 3 // 2, room))
 
 
+def _side_by_side() -> list[str]:
+    """Several machines at a time; what precedes the last `::` of an id, and so all
+    tests of a module without one in their parameters, stays in one worker.
+    """
+    return ["-n", str(_at_once()), "--dist", "loadscope", "--no-loadscope-reorder"]
+
+
 def _phases(asked: argparse.Namespace) -> Iterator[list[str]]:
     """The arguments of each pytest to run.
 
@@ -57,14 +64,13 @@ def _phases(asked: argparse.Namespace) -> Iterator[list[str]]:
     """
     quick = ["-n", "auto", *(f"--ignore=tests/{name}" for name in LATER)]
     if asked.tail:
-        workers = str(_at_once()) if asked.side_by_side else "0"
-        yield [*(quick if asked.quick else ("-n", workers)), *asked.tail]
+        chosen = _side_by_side() if asked.side_by_side else ["-n", "0"]
+        yield [*(quick if asked.quick else chosen), *asked.tail]
         return
     yield quick
     if not asked.quick:
         folders = [f"tests/{name}" for name in NEEDS_MACHINE]
-        many = ["-n", str(_at_once()), "--dist", "loadscope", "--no-loadscope-reorder"]
-        yield [*many, *folders]
+        yield [*_side_by_side(), *folders]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
