@@ -20,6 +20,7 @@ from writestall.common.files import save
 
 PATIENCE_S = 5.0
 MOST_AT_ONCE = 4
+WRITTEN_WITHIN_S = 5.0
 
 
 class _Handler(WSGIRequestHandler):
@@ -74,17 +75,27 @@ class Textfile:
 
     def __init__(self, registry: CollectorRegistry, path: Path) -> None:
         self._registry, self._path = registry, path
-        self._wanted, self.failure = threading.Event(), ""
+        self._wanted, self._ending, self.failure = threading.Event(), False, ""
         save(path, generate_latest(registry))
-        threading.Thread(target=self._run, name="textfile", daemon=True).start()
+        self._thread = threading.Thread(target=self._run, name="textfile", daemon=True)
+        self._thread.start()
 
     def write(self) -> None:
         """Write it soon."""
         self._wanted.set()
 
+    def close(self) -> None:
+        """Write it for the last time, unless its disk takes too long."""
+        self._ending = True
+        self._wanted.set()
+        self._thread.join(WRITTEN_WITHIN_S)
+
     def _run(self) -> None:
-        while self._wanted.wait():
+        last = False
+        while not last:
+            self._wanted.wait()
             self._wanted.clear()
+            last = self._ending
             try:
                 save(self._path, generate_latest(self._registry))
                 self.failure = ""

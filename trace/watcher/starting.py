@@ -6,8 +6,8 @@ from __future__ import annotations
 import argparse
 import gc
 import signal
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 
 from labrun.errors import EXIT_COMPLETE, RefusedError
 from labrun.stop import Stop
@@ -35,9 +35,8 @@ def replay(args: argparse.Namespace) -> int:
     clocks = replaying.clocks_of(run)
     name = Labels(run).of
     watched = Watched(run, _bounds(args), clocks, output, name, tree=args.tree)
-    publish = _published(args, watched)
-    replaying.replay(run, watched, lambda: stop.requested)
-    publish()
+    with _published(args, watched):
+        replaying.replay(run, watched, lambda: stop.requested)
     output.close()
     return EXIT_COMPLETE
 
@@ -61,9 +60,9 @@ def live(args: argparse.Namespace, engine: Engine, which: str) -> int:
                 " are not known",
                 WARNING,
             )
-        publish = _published(args, watched)
-        watched.trap = _trap(args, watched)
-        status = Live(args, watched, stop, guard, publish).run(engine, there)
+        with _published(args, watched) as publish:
+            watched.trap = _trap(args, watched)
+            status = Live(args, watched, stop, guard, publish).run(engine, there)
         output.close()
         guard.dismiss()
         return status
@@ -88,19 +87,25 @@ def _bounds(args: argparse.Namespace) -> Bounds:
     return Bounds(age_ns=args.keep_ns, events=args.most_events)
 
 
-def _published(args: argparse.Namespace, watched: Watched) -> Callable[[], None]:
-    """Give the metrics, where that is wanted; return what is to be called at times."""
+@contextmanager
+def _published(
+    args: argparse.Namespace, watched: Watched
+) -> Iterator[Callable[[], None]]:
+    """Give the metrics, where that is wanted; yield what is to be called at times."""
     if not (args.listen or args.textfile):
-        return lambda: None
+        yield lambda: None
+        return
     from watcher import scrapes
     from writestall.watch.metrics import Metrics
 
     metrics = watched.metrics = Metrics()
     if args.textfile:
-        return scrapes.Textfile(metrics.registry, args.textfile).write
+        with closing(scrapes.Textfile(metrics.registry, args.textfile)) as file:
+            yield file.write
+        return
     port = scrapes.serve(metrics.registry, args.listen)
     watched.say(f"metrics: http://{args.listen[0]}:{port}/metrics")
-    return lambda: None
+    yield lambda: None
 
 
 def _trap(args: argparse.Namespace, watched: Watched) -> trap.Trap:
