@@ -66,7 +66,8 @@ def write(stage: Stage, extra: Path) -> None:
         if path.parent == SCENARIOS and path.suffix == ".toml"
     ]
     with ProcessPoolExecutor() as pool:
-        answers = pool.map(partial(_answer, extra=extra), scenarios)
+        told = partial(recorded.told, extra=extra)
+        answers = pool.map(told, (scenario.run for scenario in scenarios))
     for scenario, answer in zip(scenarios, answers, strict=True):
         text = "\n".join(_lines(scenario, answer))
         stage.write(PAGES / f"{scenario.name}.md", stage.resolved(PLACE, text))
@@ -80,10 +81,6 @@ def _run(path: PurePosixPath, runs: dict[str, recorded.Run]) -> recorded.Run:
     if path.stem not in runs:
         raise RuntimeError(NO_RUN.format(path))
     return runs[path.stem]
-
-
-def _answer(scenario: Scenario, extra: Path) -> recorded.Told:
-    return recorded.told(scenario.run, extra)
 
 
 def _row(scenario: Scenario) -> str:

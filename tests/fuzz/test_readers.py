@@ -11,7 +11,6 @@ import contextlib
 import gzip
 import io
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +24,7 @@ from hypothesis import strategies as st
 from support import PROJECT
 from writestall.classify import endings, frames, owners, stack
 from writestall.cli.main import main
+from writestall.events import stored_run
 from writestall.events.contract import Block
 
 SECONDS = float(os.environ.get("WRITESTALL_FUZZ_S", "2.5"))
@@ -99,12 +99,7 @@ class Damaged:
     def __init__(self, name: str, folder: Path) -> None:
         self.run = folder / "run"
         self.out = folder / "out"
-        shutil.copytree(DATA / "runs" / name, self.run)
-        for gold in self.run.glob("*.gold.*"):
-            gold.unlink()
-        for packed in self.run.glob("events/*.gz"):
-            packed.with_suffix("").write_bytes(gzip.decompress(packed.read_bytes()))
-            packed.unlink()
+        stored_run.unpack(DATA / "runs" / name, self.run)
         self.whole = {
             path.relative_to(self.run): path.read_bytes()
             for path in self.run.rglob("*")

@@ -123,6 +123,7 @@ def test_without_an_engine_the_packages_are_named(
 
     monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setattr(bpftrace, "version", missing)
+    monkeypatch.setattr(core, "BUILT", tmp_path / "nothing")  # by make core
     with pytest.raises(RefusedError, match=r"apt install bpftrace.*install SystemTap"):
         engines.choose(_asked(), _root(tmp_path))
 

@@ -143,6 +143,11 @@ def parts(engine: str, script: str, modules: Path) -> list[str]:
     return ["--module", str(modules / f"{script}.ko")] if engine == "stap" else []
 
 
+def environment(modules: Path) -> dict[str, str]:
+    """Variables with which `record` and `watch` find the compiled tracer."""
+    return os.environ | {"PATH": f"{modules.parent / 'core'}:{os.environ['PATH']}"}
+
+
 class Tracer:
     """A running launcher of one engine, its lines in a file."""
 

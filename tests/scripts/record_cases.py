@@ -98,7 +98,7 @@ def record(case: str, engine: str, modules: Path, out: Path) -> None:
     ):
         began_s = time.monotonic()
         command = [sys.executable, str(WRITESTALL), "record", *given, *words(pid)]
-        found = os.environ | {"PATH": f"{modules.parent / 'core'}:{os.environ['PATH']}"}
+        found = lab.environment(modules)
         status = subprocess.run(command, env=found, check=False).returncode
         print(f"{case} {engine}: status {status}, {time.monotonic() - began_s:.1f} s")
         lab.expect(status == 0, f"{case} with {engine} ended with {status}")

@@ -33,10 +33,9 @@ class Watch:
         self.output = self.work / "said"
         module = ["--module", str(modules / "stalled_writes.ko")] * (engine == "stap")
         given = ["--engine", engine, *module, "--json", "--dump-dir", str(self.dumps)]
-        paths = f"{modules.parent / 'core'}:{os.environ['PATH']}"
         self.process = subprocess.Popen(
             [sys.executable, str(WRITESTALL), "watch", *given, *words],
-            env=os.environ | {"PATH": paths},
+            env=lab.environment(modules),
             stdout=self.output.open("wb"),
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
