@@ -9,12 +9,14 @@ that was running.
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -62,18 +64,30 @@ class Batch:
     def verdicts(self, commands: Sequence[Sequence[str]]) -> list[Verdict]:
         """Run the commands; start a fresh machine after each failure."""
         found: list[Verdict] = []
+        repeated = -1
         while len(found) < len(commands):
-            found += self._on_one_machine(commands[len(found) :])
+            some, fault = self._on_one_machine(commands[len(found) :])
+            found += some
+            last = len(found) - 1
+            if fault and repeated != last:
+                repeated = last
+                lost = found.pop()
+                words = shlex.join(commands[last])
+                told = f"run once more, since {fault}: {words}\n{lost}"
+                warnings.warn(told, stacklevel=2)
         return found
 
-    def _on_one_machine(self, commands: Sequence[Sequence[str]]) -> list[Verdict]:
-        """The verdicts on the first commands, on at least one."""
+    def _on_one_machine(
+        self, commands: Sequence[Sequence[str]]
+    ) -> tuple[list[Verdict], str]:
+        """The verdicts on the first commands, on at least one, and a fault of QEMU."""
         with tempfile.TemporaryDirectory(prefix="writestall-") as name:
             folder = Path(name)
             console, words = folder / "console", map(shlex.join, commands)
             argv = [sys.executable, str(PROJECT / "vm/vm"), "run", *self.machine]
             argv += ["--accel", self.accelerator] if self.accelerator else []
             argv += ["--excuse", self.excused, "--console", str(console)]
+            argv += ["--result", str(folder / "result")]
             # _follow() ends a machine that makes no progress.
             argv += ["--share", f"{folder}:{VERDICTS}", "--timeout", "86400"]
             argv += ["--", "bash", EACH, VERDICTS, str(self.limit_s), *words]
@@ -89,7 +103,7 @@ class Batch:
             if process.returncode and all(one.good for one in found):
                 # The machine was lost, or complained, after its last command.
                 found[-1] = replace(found[-1], status=process.returncode)
-            return found
+            return found, _fault(folder / "result")
 
 
 def _follow(process: subprocess.Popen[bytes], folder: Path, limit_s: float) -> None:
@@ -103,6 +117,12 @@ def _follow(process: subprocess.Popen[bytes], folder: Path, limit_s: float) -> N
             process.terminate()
             process.wait()
         time.sleep(POLL_S)
+
+
+def _fault(result: Path) -> str:
+    """What QEMU did wrong on that machine; empty where the result does not say."""
+    text = _text(result)
+    return str(json.loads(text)["emulator"]) if text else ""
 
 
 def _read(folder: Path, excused: str) -> list[Verdict]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,22 +19,7 @@ import pytest
 
 from batch import Batch
 from machine import errors, image, initramfs, recipe
-from support import KERNELS, PROJECT, Run, tool
-
-HERE = Path(__file__).parent
-
-
-@pytest.fixture(scope="module")
-def splat(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with splat.ko for the default kernel."""
-    folder = tmp_path_factory.mktemp("splat")
-    for file in (HERE / "splat").iterdir():
-        shutil.copy(file, folder)
-    release = image.kernel(recipe.load()).release
-    build = f"make -s -C /lib/modules/{release}/build M=/mnt/splat modules"
-    done = tool("vm/vm", "enter", f"{folder}:/mnt/splat", "--", "bash", "-c", build)
-    assert done.returncode == 0, done.stderr
-    return folder
+from support import KERNELS, PROJECT, Run
 
 
 def test_archive_is_a_cpio_that_busybox_reads() -> None:
@@ -82,6 +66,8 @@ def test_a_panic_is_a_lost_machine(machine: Run, kernel: str) -> None:
     )
     assert done.returncode == errors.EXIT_LOST
     assert "Kernel panic" in done.stderr
+    console = Path(done.stderr.splitlines()[-1].rpartition(": ")[2])
+    assert "Call Trace:" in console.read_text()
 
 
 def test_a_silent_power_off_is_a_lost_machine(machine: Run) -> None:

@@ -7,16 +7,20 @@ Why we start QEMU ourselves and do not use virtme-ng: docs/measured.md.
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from machine import (
     accel,
+    cache,
     errors,
     image,
     initramfs,
@@ -34,8 +38,11 @@ GUEST_PROJECT = "/mnt/writestall"
 BEGUN = "begun\n"  # what guest.sh prints before it starts the command
 # About one boot of fifty fails under TCG: QEMU 10 aborts while the guest moves its
 # PCI windows (seen: iotlb_to_section and msix_table_mmio_write assertions), or the
-# guest faults in text it patches (seen: `Oops: int3` 3 s into a boot of 7.2).
+# guest faults in text it patches (watch.stale_int3()).
 MOST_STARTS = 3
+BROKEN = (signal.SIGABRT, signal.SIGSEGV)  # how QEMU ends by itself
+CONSOLES_KEPT = 20
+MOST_COMPLAINTS = 8  # printed: a stage of the driver shows some lines of its end
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,7 @@ class Result:
     qemu: str = ""
     kernel: str = ""
     starts: int = 0  # more than 1: it failed before the command began
+    emulator: str = ""  # what QEMU did wrong, if that is known: the guest is not judged
 
     @property
     def exit_status(self) -> int:
@@ -212,23 +220,51 @@ def _start(
             status = _wait(qemu.command(known, machine), job, channels)
         result.outcome = "timeout" if status is None else "lost"
         verdict = channels.heard["verdict"].decode(errors="replace")
-        _judge(result, verdict, console.read_text(errors="replace"), job)
+        said = console.read_text(errors="replace")
+        _judge(result, verdict, said, job)
+        lost = result.outcome == "lost"
+        result.emulator = _emulators_fault(result.accel, status, said) if lost else ""
         if result.outcome != "ended":
-            report(result, console)
+            report(result, job.console or _kept(console, result.kernel))
         return status is not None and not verdict.startswith(BEGUN)
 
 
+def _emulators_fault(accelerator: str, status: int | None, console: str) -> str:
+    """What QEMU did wrong, so that the machine was lost; empty if nothing is known."""
+    if status is not None and -status in BROKEN:
+        return f"it ended with {signal.Signals(-status).name}"
+    if accelerator != "kvm" and watch.stale_int3(console):
+        return "a CPU executed an int3 that memory does not hold any more"
+    return ""
+
+
+def _kept(console: Path, release: str) -> Path:
+    """A copy of a failed machine's console, which outlives it; the newest stay."""
+    folder = cache.root() / "consoles"
+    folder.mkdir(parents=True, exist_ok=True)
+    copy = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{release}.log"
+    shutil.copy(console, copy)
+    for old in sorted(folder.iterdir())[:-CONSOLES_KEPT]:
+        old.unlink(missing_ok=True)
+    return copy
+
+
 def report(result: Result, console: Path) -> None:
-    """Print on stderr why the run is a failure."""
+    """Print on stderr why the run is a failure, the most telling lines last."""
     words = {
         "splat": "the command ended, but the kernel complained",
         "lost": "the machine was lost before its verdict",
         "timeout": "the time limit passed",
     }
-    print(f"vm: {words[result.outcome]} (kernel {result.kernel})", file=sys.stderr)
-    shown = result.complaints or console.read_text(errors="replace").splitlines()[-12:]
-    for line in shown[:12]:
+    said = console.read_text(errors="replace")
+    for line in watch.excerpt(said, result.complaints):
         print(f"vm:   {line}", file=sys.stderr)
+    print(f"vm: {words[result.outcome]} (kernel {result.kernel})", file=sys.stderr)
+    for line in result.complaints[:MOST_COMPLAINTS]:
+        print(f"vm:   {line}", file=sys.stderr)
+    if result.emulator:
+        print(f"vm: a fault of QEMU: {result.emulator}; run it again", file=sys.stderr)
+    print(f"vm: its whole console: {console}", file=sys.stderr)
 
 
 def save(result: Result, path: Path) -> None:

@@ -34,6 +34,11 @@ HARMLESS = re.compile(
     r"out-of-tree module taints|module verification failed"
     r"|BUG: KCSAN: (?!.*\[biodelay\])"
 )
+# arch/x86/kernel/dumpstack.c, show_opcodes() puts the byte at which the CPU goes on in
+# brackets: an int3 is the byte before it.
+BEFORE_THE_NEXT = re.compile(r"\b([0-9a-f]{2}) <[0-9a-f]{2}>")
+INT3 = "cc"
+MOST_SHOWN = 36  # lines: an oops to the end of its call trace
 STAMP = re.compile(r"^\[ *\d+\.\d+\](\[[^]]*\])? ?")
 
 
@@ -51,3 +56,27 @@ def complaints(console: str, excused_frames: str | None = None) -> list[str]:
     if hung and not (excused_frames and re.search(excused_frames, console)):
         bad += hung
     return bad
+
+
+def excerpt(console: str, complaints: list[str]) -> list[str]:
+    """The console's lines from the first complaint on, or its last ones."""
+    lines = console.splitlines()
+    for number, line in enumerate(lines):
+        if complaints and complaints[0] in line:
+            return lines[number : number + MOST_SHOWN]
+    return lines[-MOST_SHOWN // 3 :]
+
+
+def stale_int3(console: str) -> bool:
+    """Whether the first oops is of an int3 that the memory of the guest does not hold.
+
+    The kernel overwrites an int3 and then waits until every CPU has serialized
+    (arch/x86/kernel/alternative.c, text_poke_bp_batch()): no CPU executes it after
+    that. TCG lets one: it drops the translations of a page before the byte is stored,
+    and another vCPU's thread may translate the old byte in between (QEMU,
+    accel/tcg/cputlb.c, notdirty_write()).
+    """
+    _, _, oops = console.partition("Oops: ")
+    code = re.search(r"\bCode: (.*)", oops)
+    byte = BEFORE_THE_NEXT.search(code[1]) if code else None
+    return oops.startswith("int3") and byte is not None and byte[1] != INT3
