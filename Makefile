@@ -30,6 +30,7 @@ OF_COMPARE = PROFILE WORKLOAD ROUNDS LOAD SLO AGED SEED NAME JOBS EXECUTOR CUT F
 OF_LAB = $(OF_RUN) FS DURATION COMMAND PREPARE STOP READY_LINE READY_PORT PROFILE PACKAGES MEMORY SHARE CALL
 given = $(foreach v,$(filter-out -% MAKE%,$(.VARIABLES)),$(if $(filter command line,$(origin $v)),$v))
 only = $(foreach v,$(filter-out $1 $(ENVIRONMENT),$(given)),$(error $v: make $@ has no such variable; it takes $(or $1,none)))
+needs = $(if $($1),,$(error $1: make $@ needs it, $2))
 
 # What runs on a kernel that checks itself.
 CHECKER = $(if $(KCSAN),--kcsan)
@@ -75,8 +76,11 @@ test-course: ## the labs of docs/course and their mysteries in machines, right a
 
 test-kernel: ## a kernel of your own: module, scripts, scenarios, and its row of the table (KERNEL=, CONFIGURATION=)
 	$(call only,KERNEL CONFIGURATION)
-	@./writestall test $(call option,KERNEL,kernel) --junit out/test-kernel -- tests/guest tests/lab/test_scenarios.py; \
-	status=$$?; ./writestall kernel-support $(call option,CONFIGURATION,configuration) out/test-kernel && exit $$status
+	$(call needs,KERNEL,the tree that yours was built in or /boot/vmlinuz-RELEASE)
+	@rm -rf out/test-kernel; \
+	./writestall test $(call option,KERNEL,kernel) --junit out/test-kernel -- tests/guest tests/lab/test_scenarios.py; \
+	status=$$?; [ ! -e out/test-kernel ] || \
+	./writestall kernel-support $(call option,CONFIGURATION,configuration) out/test-kernel && exit $$status
 
 deb: ## build the Debian packages, to out/deb
 	$(call only)

@@ -24,9 +24,11 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def kernel_name(kernel: str) -> str:
-    """The short name of a kernel, such as 4.19 for a tree of Linux 4.19.108."""
+    """The name of a kernel in results: the release of one's own, such as 6.12.99, which
+    is no kernel of the image.
+    """
     own = recipe.load(kernel).own
-    return ".".join(own.release.split(".")[:2]) if own else kernel
+    return own.release if own else kernel
 
 
 def module(path: str) -> Any:

@@ -3,8 +3,9 @@
 # guest.sh: the machine's process 1: the job that came along to a verdict
 #
 # /run/job holds argv (NUL-separated), cwd, shares (TAG DIR MODE per line),
-# mode (command or shell) and terminal (the size of the caller's). The verdict
-# goes out on a port of its own, last; `begun` is said there before the job.
+# mode (command or shell), terminal (the size of the caller's) and perhaps compiler
+# (the name by which the kernel's headers call it). The verdict goes out on a port of
+# its own, last; `begun` is said there before the job.
 set -u
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export HOME=/root LC_ALL=C.UTF-8 TERM=${TERM:-vt100}
@@ -43,6 +44,7 @@ settings() {
 	hostname writestall
 	printf '%s\n' "127.0.0.1 localhost writestall" "::1 localhost" >/etc/hosts
 	ip link set lo up
+	[[ ! -e /run/job/compiler ]] || ln --symbolic gcc "/usr/bin/$(</run/job/compiler)"
 	mount -t configfs configfs /sys/kernel/config
 	mount -t cgroup2 cgroup2 /sys/fs/cgroup
 	# Everything a splat prints reaches the console, hung tasks' stacks too,

@@ -36,7 +36,7 @@ Row = dict[str, Any]
 def names(rows: Iterable[Row]) -> list[str]:
     """The kernels with a row of a suite, the oldest first."""
     found = {row["kernel"] for row in rows if "suite" in row}
-    return sorted(found, key=lambda name: [int(part) for part in name.split(".")])
+    return sorted(found, key=lambda name: [*map(int, re.findall(r"\d+", name))])
 
 
 def counted(junit: Path, date: str, configuration: str | None) -> Iterator[Row]:

@@ -77,7 +77,7 @@ def test_every_row_of_a_test_names_one_there_is() -> None:
 def test_pytests_file_becomes_rows(tmp_path: Path) -> None:
     junit = tmp_path / "0.xml"
     junit.write_text(JUNIT)
-    assert list(kernel_support.recorded(junit, "2026-01-02")) == [
+    assert list(kernel_support.recorded(junit, "2026-01-02", None)) == [
         {"kernel": "6.1", "test": "each.py", "passed": True, "date": "2026-01-02"},
         {"script": "a", "engine": "stap", "refuses": ""}
         | {"kernel": "6.1", "date": "2026-01-02"},

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 import struct
+import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import support  # noqa: F401 (puts vm/ on the path)
-from machine import elf, recipe
+from machine import cli, elf, image, initramfs, recipe
 from machine.errors import UserError
 from machine.own import find, kconfig, modules
 
@@ -37,8 +40,10 @@ def tree(tmp_path: Path) -> Tree:
 
     def make(*without: str, release: str = RELEASE) -> Path:
         options = [name for name in kconfig.needed() if name not in without]
+        config = "".join(f"CONFIG_{name}=y\n" for name in options).encode()
         files = {
-            ".config": "".join(f"CONFIG_{name}=y\n" for name in options).encode(),
+            ".config": config,
+            find.AUTO: config,
             find.BZIMAGE: b"packed",
             find.RELEASE: f"{release}\n".encode(),
             "vmlinux": _vmlinux(),
@@ -83,11 +88,37 @@ def test_a_tree_is_found_and_its_parts_are_its_own(tree: Tree) -> None:
 def test_bpftrace_needs_types_and_a_release(
     tree: Tree, release: str, works: bool
 ) -> None:
-    config = tree(release=release) / ".config"
-    assert not recipe.load(str(config.parent)).bpftrace
-    config.write_text(f"{config.read_text()}CONFIG_DEBUG_INFO_BTF=y\n")
+    place = tree(release=release)
+    assert not recipe.load(str(place)).bpftrace
+    for name in (".config", find.AUTO):
+        _add(place / name, "DEBUG_INFO_BTF")
+    assert recipe.load(str(place)).bpftrace == works
+
+
+def _add(config: Path, *names: str) -> None:
+    """Set more options in a configuration."""
+    more = "".join(f"CONFIG_{name}=m\n" for name in names)
+    config.write_text(config.read_text() + more)
     find.find.cache_clear()
-    assert recipe.load(str(config.parent)).bpftrace == works
+
+
+def test_options_that_wait_for_a_make_are_no_options_of_the_kernel(tree: Tree) -> None:
+    place = tree()
+    lacking = place / find.AUTO
+    lacking.write_text(lacking.read_text().replace("CONFIG_9P_FS=y\n", ""))
+    with pytest.raises(UserError) as told:
+        recipe.load(str(place))
+    assert str(told.value) == (
+        f"kernel {place} was built without CONFIG_9P_FS, which its .config has:"
+        f" run make in {place}"
+    )
+    _add(place / ".config", *(f"NEW_{i}" for i in range(9)))
+    with pytest.raises(UserError, match=r" CONFIG_9P_FS, .*_NEW_3 and 5 more, which"):
+        recipe.load(str(place))
+    (place / ".config").write_text((place / find.AUTO).read_text())
+    find.find.cache_clear()
+    with pytest.raises(UserError, match=r"\.config lacks CONFIG_9P_FS "):
+        recipe.load(str(place))
 
 
 def test_the_configuration_is_checked_first_and_names_what_is_missing(
@@ -125,6 +156,85 @@ def test_an_installed_kernel_needs_its_modules_and_headers(tmp_path: Path) -> No
         recipe.load(str(image))
 
 
+INSTALLED = "6.1.0-99-amd64"
+COMPILER = "gcc-12"
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An installed kernel with its modules and headers, below a root of its own."""
+    headers, common = tmp_path / "usr/src/headers", tmp_path / "usr/src/common"
+    modules = tmp_path / "lib/modules" / INSTALLED
+    config = "".join(f"CONFIG_{name}=m\n" for name in kconfig.needed())
+    compiler = f'CONFIG_CC_VERSION_TEXT="{COMPILER} (Debian 12.2.0-14) 12.2.0"\n'
+    files = {
+        tmp_path / f"boot/vmlinuz-{INSTALLED}": "packed",
+        tmp_path / f"boot/config-{INSTALLED}": config + compiler,
+        modules / "modules.dep": "",
+        headers / "Makefile": "",
+        common / "Makefile": "",
+    }
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (modules / "build").symlink_to(headers)
+    (modules / "source").symlink_to(common)
+    (headers / "scripts").symlink_to(tmp_path / "usr/lib/kbuild")
+    (tmp_path / "usr/lib/kbuild").mkdir(parents=True)
+    monkeypatch.setattr(find, "MODULES", tmp_path / "lib/modules")
+    return tmp_path
+
+
+@pytest.fixture
+def its_kernel(installed: Path, monkeypatch: pytest.MonkeyPatch) -> image.Kernel:
+    """The same as the machine's kernel; the userland has no compiler."""
+    monkeypatch.setattr(image, "tree", lambda known: installed / "home")
+    return image.kernel(recipe.load(f"{installed}/boot/vmlinuz-{INSTALLED}"))
+
+
+def test_an_installed_kernel_is_found_with_its_modules_and_headers(
+    installed: Path, its_kernel: image.Kernel
+) -> None:
+    modules = installed / "lib/modules" / INSTALLED
+    assert its_kernel.release == its_kernel.name == INSTALLED
+    assert its_kernel.vmlinuz == installed / "boot" / f"vmlinuz-{INSTALLED}"
+    assert its_kernel.modules == modules
+    names = ("lib/kbuild", "src/common", "src/headers")
+    headers = [installed / "usr" / name for name in names]
+    assert its_kernel.shares == (
+        (modules, f"/usr/lib/modules/{INSTALLED}"),
+        *((path, str(path)) for path in headers),
+    )
+
+
+def test_the_compiler_of_the_headers_is_named_where_the_userland_has_none(
+    installed: Path, its_kernel: image.Kernel
+) -> None:
+    assert its_kernel.compiler == COMPILER
+    there = installed / "home/usr/bin" / COMPILER
+    there.parent.mkdir(parents=True)
+    there.symlink_to("x86_64-linux-gnu-gcc-12")
+    assert image.kernel(recipe.load(its_kernel.given)).compiler is None
+
+
+@pytest.mark.parametrize("lacking", [COMPILER, None])
+def test_a_root_is_entered_with_the_compiler_that_the_headers_call(
+    lacking: str | None, its_kernel: image.Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entered: list[list[str]] = []
+
+    def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        entered.append(command)
+        return subprocess.CompletedProcess(command, 0)
+
+    kernel = replace(its_kernel, compiler=lacking)
+    monkeypatch.setattr(image, "kernel", lambda known: kernel)
+    monkeypatch.setattr(subprocess, "run", run)
+    assert cli.main(["enter", "-k", kernel.given, "--", "make"]) == 0
+    named = [*cli.NAMING, lacking] if lacking else []
+    assert entered[0][entered[0].index("--") + 1 :] == [*named, "make"]
+
+
 def test_the_source_of_an_output_folder_is_seen_too(tree: Tree, tmp_path: Path) -> None:
     place = tree()
     source = tmp_path.with_name(f"{tmp_path.name}-source")
@@ -148,6 +258,68 @@ def test_modules_lie_where_an_installed_kernel_has_them(
     ]
     assert (folder / "modules.builtin").read_text() == "kernel/fs/ext4/ext4.ko\n"
     assert (folder / "build").resolve() == place.resolve()
+
+
+def _made_again(module: Path, data: bytes) -> None:
+    """Write a module as `make modules` does, at a later time; vmlinux stays."""
+    before = module.stat().st_mtime_ns
+    module.write_bytes(data)
+    os.utime(module, ns=(before + 1, before + 1))
+
+
+def test_a_module_that_was_made_again_is_packed_again(
+    tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tree()
+    monkeypatch.setenv("WRITESTALL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(initramfs, "MODULES", {"root": ("xfs",)})
+    busybox = tmp_path / "home/usr/bin/busybox"
+    busybox.parent.mkdir(parents=True)
+    busybox.write_bytes(b"busybox")
+    (place / "modules.dep").write_text("fs/xfs/xfs.ko:\n")
+    kernel = image.Kernel(
+        name=RELEASE,
+        given=str(place),
+        release=RELEASE,
+        tree=tmp_path / "home",
+        vmlinuz=place / find.BZIMAGE,
+        modules=place,
+        identity=find.find(str(place)).identity,
+    )
+    packed = initramfs.build(kernel)
+    assert initramfs.build(kernel) == packed
+    _made_again(place / "fs/xfs/xfs.ko", b"edited")
+    assert b"edited" in initramfs.build(kernel).read_bytes()
+
+
+def test_the_dependencies_are_of_the_modules_that_there_are(
+    tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tree()
+    monkeypatch.setenv("WRITESTALL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(image, "logged", lambda command: None)
+    own = find.find(str(place))
+
+    def folder() -> Path:
+        return image._modules(own, tmp_path, own.identity)
+
+    first = folder()
+    assert folder() == first
+    _made_again(place / "fs/xfs/xfs.ko", b"edited")
+    second = folder()
+    (place / "lib").mkdir()
+    (place / "lib/zlib.ko").touch()
+    (place / "modules.order").write_text("kernel/fs/xfs/xfs.ko\nlib/zlib.o\n")
+    third = folder()
+    assert len({first, second, third}) == 3
+    assert (third / "kernel/lib/zlib.ko").exists()
+
+
+def test_a_module_that_was_not_made_is_named(tree: Tree) -> None:
+    place = tree()
+    (place / "fs/xfs/xfs.ko").unlink()
+    with pytest.raises(UserError, match=r"has no .*/fs/xfs/xfs\.ko, .*: run make mod"):
+        modules.state(find.find(str(place)))
 
 
 def test_a_file_without_a_build_id_has_none(tmp_path: Path) -> None:

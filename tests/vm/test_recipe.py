@@ -29,9 +29,11 @@ def test_a_kernel_comes_in_the_smallest_image_that_has_it(name: str) -> None:
     assert known.full == (name in ON_DEMAND)
 
 
-def test_an_unknown_kernel_is_told_all_there_are() -> None:
-    with pytest.raises(UserError, match=re.escape(", ".join(FULL.kernels))):
-        recipe.load("2.4")
+@pytest.mark.parametrize("name", ["2.4", ""])
+def test_an_unknown_kernel_is_told_all_there_are(name: str) -> None:
+    known = re.escape(", ".join(FULL.kernels))
+    with pytest.raises(UserError, match=f"unknown kernel '{name}': .* {known};"):
+        recipe.load(name)
 
 
 def test_the_kernels_on_demand_are_tested_when_all_are_asked_for() -> None:

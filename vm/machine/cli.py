@@ -208,6 +208,10 @@ def _built(target: str, known: recipe.Recipe, options: argparse.Namespace) -> st
     return str(layer.disk(known, options.packages) or "no packages, so no layer")
 
 
+# The root's compiler gets the name that a kernel's headers call, as in guest.sh.
+NAMING = ("sh", "-c", 'ln --symbolic gcc "/usr/bin/$0" && exec "$@"')
+
+
 def _enter(words: list[str], command: list[str]) -> int:
     parser = _parser(
         "enter",
@@ -221,9 +225,11 @@ def _enter(words: list[str], command: list[str]) -> int:
         parser.error("give a command after --")
     known = recipe.load(options.kernel, full=options.full)
     home = image.tree(known)
-    binds = [*image.kernel(known).binds, *options.bind]
+    kernel = image.kernel(known)
+    binds = [*kernel.binds, *options.bind]
     enter = [*image.as_owner(), str(recipe.VM / "enter.sh"), str(home)]
-    command = [*enter, *binds, "--", *command]
+    named = [*NAMING, kernel.compiler] if kernel.compiler else []
+    command = [*enter, *binds, "--", *named, *command]
     return subprocess.run(command, check=False).returncode
 
 

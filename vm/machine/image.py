@@ -188,6 +188,7 @@ class Kernel:
     # Entered by PVH, a kernel runs C before KASAN has its shadow memory
     # (arch/x86/platform/pvh/head.S, xen_prepare_pvh()), and resets.
     pvh: bool = True
+    compiler: str | None = None  # that its headers call, and the userland lacks
 
     @property
     def binds(self) -> list[str]:
@@ -229,7 +230,14 @@ def _own(recipe: Recipe, own: OwnKernel) -> Kernel:
         identity=identity,
         shares=((modules, f"/usr/lib/modules/{own.release}"), *folders),
         pvh=not own.checks_itself,
+        compiler=_lacking(home, own.compiler),
     )
+
+
+def _lacking(home: Path, compiler: str | None) -> str | None:
+    """The compiler, if a userland has none of that name."""
+    there = compiler is None or os.path.lexists(home / "usr/bin" / compiler)
+    return None if there else compiler
 
 
 def _modules(own: OwnKernel, home: Path, identity: str) -> Path:
@@ -243,7 +251,7 @@ def _modules(own: OwnKernel, home: Path, identity: str) -> Path:
         depmod = ["depmod", "--basedir", "/mnt/modules", own.release]
         logged([*as_owner(), str(VM / "enter.sh"), str(home), *binds, "--", *depmod])
 
-    key = cache.digest(identity, Path(own_modules.__file__))
+    key = cache.digest(identity, Path(own_modules.__file__), own_modules.state(own))
     return cache.build(f"modules-{own.release}", key, build) / place
 
 

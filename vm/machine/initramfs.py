@@ -102,21 +102,29 @@ def _load_order(kernel: Kernel) -> dict[str, list[str]]:
     return order
 
 
+def _key(kernel: Kernel, script: Path, order: dict[str, list[str]]) -> str:
+    """The key of an initramfs; a tree's modules change without its vmlinux."""
+    of_kernel = (kernel.identity, kernel.release, script, Path(__file__))
+    packed = (kernel.modules / path for paths in order.values() for path in paths)
+    return cache.digest(*of_kernel, str(order), *packed)
+
+
 def build(kernel: Kernel) -> Path:
-    """The initramfs of one kernel, cached by kernel and script."""
+    """The initramfs of one kernel, cached by its content."""
     script = VM / "init.sh"
-    key = cache.digest(kernel.identity, kernel.release, script, Path(__file__))
+    order = _load_order(kernel)
 
     def write(part: Path) -> None:
         files = {
             "init": script.read_bytes(),
             "bin/busybox": (kernel.tree / "usr/bin/busybox").read_bytes(),
         }
-        for group, paths in _load_order(kernel).items():
+        for group, paths in order.items():
             for path in paths:
                 data = _decompress(kernel.modules / path)
                 files[f"modules/{_name(path)}.ko"] = data
             files[f"modules/{group}"] = "".join(f"{_name(p)}\n" for p in paths).encode()
         part.write_bytes(archive(files, DIRECTORIES))
 
+    key = _key(kernel, script, order)
     return cache.build(f"initramfs-{kernel.name}", key, write)

@@ -48,12 +48,14 @@ def _packages(name: str) -> tuple[str, ...]:
 
 def _chosen(kernels: dict[str, Any], name: str | None) -> str:
     """The short name of the kernel asked for, or of the default one."""
-    if name and name not in kernels:
+    if name is None:
+        return next(n for n, entry in kernels.items() if entry.get("default"))
+    if name not in kernels:
         known = ", ".join(kernels)
         raise UserError(
             f"unknown kernel {name!r}: this recipe has {known}; a path of yours has a /"
         )
-    return name or next(n for n, entry in kernels.items() if entry.get("default"))
+    return name
 
 
 def load(kernel: str | None = None, *, full: bool = False) -> Recipe:
@@ -61,7 +63,7 @@ def load(kernel: str | None = None, *, full: bool = False) -> Recipe:
 
     A kernel of one's own is named by a path, and runs with the default image.
     """
-    if kernel and find.named(kernel):
+    if kernel is not None and find.named(kernel):
         theirs = find.find(kernel)
         return replace(
             load(full=full),

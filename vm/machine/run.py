@@ -94,15 +94,20 @@ class Result:
         return reserved.get(self.outcome, self.status or 0)
 
 
-def _job_files(job: Job, machine: qemu.Machine) -> dict[str, bytes]:
+def _job_files(
+    job: Job, machine: qemu.Machine, compiler: str | None
+) -> dict[str, bytes]:
     """The files guest.sh finds in /run/job."""
     table = "".join(
         f"share{i} {share.folder} {'ro' if share.read_only else 'rw'}\n"
         for i, share in enumerate(machine.shares)
     )
     columns, rows = shutil.get_terminal_size()
-    layered = {"job/layer": qemu.layer_device(machine).encode()}
-    return (layered if machine.layer else {}) | {
+    optional = {
+        "job/layer": qemu.layer_device(machine) if machine.layer else None,
+        "job/compiler": compiler,
+    }
+    return {name: text.encode() for name, text in optional.items() if text} | {
         "job/guest": (recipe.VM / "guest.sh").read_bytes(),
         "job/argv": b"".join(word.encode() + b"\0" for word in job.argv),
         "job/cwd": job.cwd.encode(),
@@ -214,7 +219,7 @@ def _start(
             interactive=job.interactive,
             kernel_options=tsc.kernel_option(known, result.accel),
         )
-        extra = initramfs.archive(_job_files(job, machine))
+        extra = initramfs.archive(_job_files(job, machine, kernel.compiler))
         initrd.write_bytes(initramfs.build(kernel).read_bytes() + extra)
         with channels:
             status = _wait(qemu.command(known, machine), job, channels)

@@ -13,6 +13,7 @@ import json
 import re
 import textwrap
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ CASE = re.compile(
     r"test_in_the_guest\[scripts on (?P<kernel>[^: ]+)[^:]*::(?P<test>.+)\]"
 )
 Row = dict[str, Any]
+Column = tuple[str, str]  # a kernel, and the configuration of one's own
 
 
 def scripts() -> list[str]:
@@ -38,24 +40,31 @@ def scripts() -> list[str]:
     return sorted({path.stem for path in found})
 
 
-def recorded(junit: Path, date: str) -> Iterator[Row]:
+def recorded(junit: Path, date: str, configuration: str | None) -> Iterator[Row]:
     """The rows of a JUnit file: one for each test of scripts and each result."""
+    known = recipe.load(full=True).kernels
     for case in ElementTree.parse(junit).iter("testcase"):
         told = CASE.fullmatch(case.get("name", ""))
         if not told or case.find("skipped") is not None:
             continue
         bad = case.find("failure") is not None or case.find("error") is not None
-        yield {**told.groupdict(), "passed": not bad, "date": date}
+        own = {} if told["kernel"] in known else {"configuration": configuration or ""}
+        yield {**told.groupdict(), "passed": not bad, "date": date, **own}
         for found in case.iter("property"):
             if found.get("name") == "support":
                 row = json.loads(found.get("value", ""))
-                yield {**row, "kernel": told["kernel"], "date": date}
+                yield {**row, "kernel": told["kernel"], "date": date, **own}
 
 
 def key(row: Row) -> tuple[str, ...]:
     """The key of a row: a later row with the same one replaces it."""
-    names = ("test", "script", "engine", "suite", "kernel")
+    names = ("test", "script", "engine", "suite", "kernel", "configuration")
     return tuple(row.get(name, "") for name in names)
+
+
+def column(row: Row) -> Column:
+    """The column of a row."""
+    return row["kernel"], row.get("configuration", "")
 
 
 def cell(row: Row | None, refusals: list[str]) -> str:
@@ -71,39 +80,50 @@ def cell(row: Row | None, refusals: list[str]) -> str:
     return f"refuses ({refusals.index(row['refuses']) + 1})"
 
 
-def columns(rows: list[Row]) -> list[str]:
-    """The kernels of the tables: those that the image can have, and others that have
-    a row in them.
+def columns(rows: list[Row]) -> list[Column]:
+    """The kernels of the tables: those that the image can have, and each configuration
+    of others that has a row in them.
     """
-    there = {row["kernel"] for row in rows if "suite" not in row}
-    own = [name for name in own_kernels.names(rows) if name in there]
-    return [*own, *recipe.load(full=True).kernels]
+    there = {column(row) for row in rows if "suite" not in row}
+    names = own_kernels.names(rows)
+    own = [pair for name in names for pair in sorted(there) if pair[0] == name]
+    return [*own, *((name, "") for name in recipe.load(full=True).kernels)]
+
+
+def heads(kernels: list[Column]) -> list[str]:
+    """What the columns are called: a configuration is named where there are several."""
+    count = Counter(kernel for kernel, _ in kernels)
+    return [f"{k} ({how})" if count[k] > 1 else k for k, how in kernels]
 
 
 def matrix(rows: list[Row]) -> tuple[list[str], list[list[str]], list[str]]:
     """Head, lines and refusals of the table of scripts."""
     kernels = columns(rows)
-    there = {key(row): row for row in rows}
+    there = {
+        (row["script"], row["engine"], column(row)): row
+        for row in rows
+        if "script" in row
+    }
     refusals: list[str] = []
     lines = [
         [script, engine]
-        + [cell(there.get(("", script, engine, "", k)), refusals) for k in kernels]
+        + [cell(there.get((script, engine, k)), refusals) for k in kernels]
         for script in scripts()
         for engine in ENGINES
     ]
-    return ["script", "engine", *kernels], lines, refusals
+    return ["script", "engine", *heads(kernels)], lines, refusals
 
 
 def tests(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
     """Head and lines of the table of tests."""
     kernels = columns(rows)
     words = {True: "passed", False: "**failed**", None: ""}
-    there = {(row["test"], row["kernel"]): row for row in rows if "test" in row}
+    there = {(row["test"], column(row)): row for row in rows if "test" in row}
     lines = [
         [test, *(words[there.get((test, k), {}).get("passed")] for k in kernels)]
         for test in sorted({test for test, _ in there})
     ]
-    return ["test", *kernels], lines
+    return ["test", *heads(kernels)], lines
 
 
 def _item(text: str) -> str:
@@ -119,7 +139,9 @@ def parts(data: dict[str, Any]) -> dict[str, str]:
     releases = {row["kernel"]: row["release"] for row in rows if "release" in row}
     dates = {k: [r["date"] for r in rows if r["kernel"] == k] for k in releases}
     kernels = [
-        [k, releases[k], min(dates[k]), max(dates[k])] for k in head[2:] if k in dates
+        [k, releases[k], min(dates[k]), max(dates[k])]
+        for k in dict.fromkeys(kernel for kernel, _ in columns(rows))
+        if k in dates
     ]
     return {
         "kernels": pages.table(("kernel", "release", "from", "to"), kernels),
@@ -159,7 +181,7 @@ def main(args: argparse.Namespace) -> int:
     rows = {key(row): row for row in pages.load(DOCUMENT).get("rows", [])}
     for file in files:
         date = time.strftime("%Y-%m-%d", time.gmtime(file.stat().st_mtime))
-        found = [*recorded(file, date)]
+        found = [*recorded(file, date, args.configuration)]
         found += own_kernels.counted(file, date, args.configuration)
         rows |= {key(row): row for row in found}
     data = {"rows": [rows[name] for name in sorted(rows)]}

@@ -97,7 +97,7 @@ def main(args: argparse.Namespace) -> int:
     kernels = recipe.tested(every=args.every_kernel)
     if args.every_kernel:
         environment[EVERY_KERNEL] = "1"
-    if args.kernel:
+    if args.kernel is not None:
         kernels = (recipe.load(args.kernel).kernel,)
         environment[ONE_KERNEL] = kernels[0]
     if not args.quick:

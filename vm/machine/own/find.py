@@ -16,10 +16,17 @@ from machine import cache, elf
 from machine.errors import UserError
 from machine.own import kconfig
 
+MODULES = Path("/lib/modules")  # of the host's kernels
 BZIMAGE = "arch/x86/boot/bzImage"
 RELEASE = "include/config/kernel.release"
+AUTO = "include/config/auto.conf"
+# Lists of modules that Kbuild leaves at the top of a tree (Makefile, modules_install).
+ORDER, BUILTIN = "modules.order", "modules.builtin"
 # What `make` leaves in a tree for those who use it.
-MADE = (BZIMAGE, RELEASE, "vmlinux", "System.map", "Module.symvers")
+MADE = (
+    *(BZIMAGE, RELEASE, AUTO, "vmlinux", "System.map", "Module.symvers"),
+    *(ORDER, BUILTIN),
+)
 SANITIZERS = {"KASAN", "KCSAN"}
 # bpftrace needs the kernel's types, and what sched_switch tells since 5.18
 # (bpf/trace, SERVES_SINCE).
@@ -36,6 +43,7 @@ class OwnKernel:
     options: frozenset[str]  # set in its configuration
     build: Path  # where a module is built against it
     source: Path
+    compiler: str | None  # by the name that its headers call; None: gcc
     vmlinux: Path | None = None  # None: packed in vmlinuz
     modules: Path | None = None  # None: where they were built, below `build`
 
@@ -95,8 +103,10 @@ def _tree(tree: Path) -> OwnKernel:
             raise UserError(f"kernel {tree} has no {name}: build it there with make")
         return tree / name
 
-    options = kconfig.check(part(".config"))
+    config = part(".config")
+    kconfig.check(config)
     made = {name: part(name) for name in MADE}
+    options = kconfig.built(config, made[AUTO])
     return OwnKernel(
         given=tree,
         release=made[RELEASE].read_text().strip(),
@@ -104,6 +114,7 @@ def _tree(tree: Path) -> OwnKernel:
         options=options,
         build=tree,
         source=(tree / "source").resolve() if (tree / "source").exists() else tree,
+        compiler=kconfig.compiler(config),
         vmlinux=made["vmlinux"],
     )
 
@@ -111,7 +122,7 @@ def _tree(tree: Path) -> OwnKernel:
 def _installed(vmlinuz: Path) -> OwnKernel:
     """A kernel of the host with its modules and headers."""
     release = vmlinuz.name.removeprefix("vmlinuz-")
-    modules = Path("/lib/modules", release).resolve()
+    modules = (MODULES / release).resolve()
     config = vmlinuz.with_name(f"config-{release}")
     for part, what in (
         (config, "configuration"),
@@ -129,5 +140,6 @@ def _installed(vmlinuz: Path) -> OwnKernel:
         options=kconfig.check(config),
         build=build,
         source=source.resolve() if source.exists() else build,
+        compiler=kconfig.compiler(config),
         modules=modules,
     )

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from machine.own.find import OwnKernel
+from machine import cache
+from machine.errors import UserError
+from machine.own.find import BUILTIN, ORDER, OwnKernel
 
-# Lists that Kbuild leaves at the top of a tree (Makefile, modules_install).
-ORDER, BUILTIN = "modules.order", "modules.builtin"
 AS_THEY_ARE = ("modules.builtin.modinfo",)
 
 
@@ -24,6 +24,22 @@ def _listed(own: OwnKernel, name: str) -> list[str]:
     lines = (own.build / name).read_text().splitlines()
     names = (Path(line.removeprefix("kernel/")) for line in lines)
     return [str(path.with_suffix(".ko")) for path in names]
+
+
+def state(own: OwnKernel) -> str:
+    """A digest of the lists and of when each module was made.
+
+    depmod reads the modules, and `make modules` leaves vmlinux as it is.
+    """
+    try:
+        made = [(own.build / name).stat() for name in _listed(own, ORDER)]
+    except FileNotFoundError as error:
+        raise UserError(
+            f"kernel {own.given} has no {error.filename}, which its {ORDER} names:"
+            " run make modules there"
+        ) from None
+    stamps = (f"{file.st_size} {file.st_mtime_ns}" for file in made)
+    return cache.digest(own.build / ORDER, own.build / BUILTIN, *stamps)
 
 
 def collect(own: OwnKernel, folder: Path) -> None:
