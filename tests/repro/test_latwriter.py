@@ -197,7 +197,8 @@ def test_a_client_that_is_late_itself_says_so(latwriter: Path, tmp_path: Path) -
     logs = ("--slow-log", tmp_path / "w.jsonl")
     schedule = ("--duration-s", 2, "--interval-us", 20_000)
     writer = start(latwriter, "--path", tmp_path / "x", *schedule, *logs)
-    time.sleep(0.7)
+    while not (tmp_path / "x").exists() or not (tmp_path / "x").stat().st_size:
+        time.sleep(0.05)
     hold_still(writer, 0.5)
     writer.communicate(timeout=20)
     late_ns = lines(tmp_path / "w.jsonl")[-1]["late_ns"]

@@ -9,12 +9,12 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from machine import errors
+from machine import errors, image, initramfs, qemu, recipe, tsc
 from support import PROJECT
 
 REFUSAL = "error: made to fail"
@@ -100,6 +100,47 @@ def test_a_program_that_is_missing_is_named(
 ) -> None:
     done = _build(part, cache, _programs(tmp_path / "bin", others, without=program))
     _refused(done, cache, program)
+
+
+def _compiles(folder: Path, failing: Path) -> None:
+    """Measure the cycle counter with a compiler that fails in the image's root."""
+    shutil.copy(failing, folder / "enter.sh")
+    (folder / "tsc_khz.c").write_text("")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(tsc, "VM", folder)
+        patched.setattr(image, "as_owner", lambda: [])
+        patched.setattr(image, "tree", lambda _: folder)
+        tsc._measure(recipe.load(), folder / "tsc")
+
+
+def _unpacks(folder: Path, failing: Path) -> None:
+    """Read a module that zstd packed."""
+    (folder / "x.ko.zst").write_bytes(b"packed")
+    shutil.copy(failing, folder / "zstd")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        initramfs._decompress(folder / "x.ko.zst")
+
+
+def _asks_its_version(folder: Path, failing: Path) -> None:
+    """Ask QEMU for its version."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(qemu, "binary", lambda _: [str(failing)])
+        qemu.version(recipe.load())
+
+
+@pytest.mark.parametrize(
+    ("step", "named"),
+    [(_compiles, "enter.sh"), (_unpacks, "zstd"), (_asks_its_version, "failing")],
+)
+def test_a_short_command_that_fails_is_named(
+    step: Callable[[Path, Path], None], named: str, tmp_path: Path
+) -> None:
+    failing = tmp_path / "failing"
+    failing.write_text(f"#!/bin/bash\n{FAILS}\n")
+    failing.chmod(0o755)
+    with pytest.raises(errors.UserError, match=f"^{named} failed .* 3: {REFUSAL}$"):
+        step(tmp_path, failing)
 
 
 def test_a_full_disk_is_named(cache: Path, tmp_path: Path) -> None:

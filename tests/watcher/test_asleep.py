@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import queue
 from pathlib import Path
 
 import pytest
@@ -134,10 +135,10 @@ def test_only_those_that_were_chosen_are_shown(tmp_path: Path) -> None:
 def test_the_thread_hands_over_what_it_finds(tmp_path: Path) -> None:
     (tmp_path / "proc/pressure").mkdir(parents=True)
     (tmp_path / "proc/pressure/io").write_text("some avg10=1.00 avg60=0 total=1\n")
-    found: list[Seen] = []
-    one = TasksAsleep(found.append, lambda *_: True, tmp_path)
+    found: queue.Queue[Seen] = queue.Queue()
+    one = TasksAsleep(found.put, lambda *_: True, tmp_path)
     one.start()
-    one.join(2.5)
+    assert found.get(timeout=60).open == 0
     one.end()
-    one.join(10)
-    assert found and not one.is_alive()
+    one.join(60)
+    assert not one.is_alive()

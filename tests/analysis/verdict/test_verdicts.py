@@ -109,8 +109,9 @@ def test_check_knows_whose_pages_a_write_waited_for(
     assert row["owner_right_share"] == 1 - status
 
 
+@pytest.mark.parametrize("mode", ["sleep", "spin"])
 def test_check_tells_the_delay_from_the_wait_for_a_cpu(
-    tmp_path: Path, capsys: Capture
+    mode: str, tmp_path: Path, capsys: Capture
 ) -> None:
     """The record includes the wait for a CPU: 40 of 100 ms were the run queue."""
     ev = build.Events()
@@ -119,7 +120,7 @@ def test_check_tells_the_delay_from_the_wait_for_a_cpu(
     ev.block(253, 0, 60, "jbd2_submit", irq, ctx="softirq", comm=jbd2, runq_ms=40)
     ev.block(300, 0, 100, "journal_buffer", (253, jbd2), "jbd2_wakes")
     ev.write(300, 0, 100, 100)
-    truth = [build.bio_delay(0, 100, 253, jbd2)]
+    truth = [build.bio_delay(0, 100, 253, jbd2) | {"mode": mode}]
     run = build.run_dir(tmp_path / "run", ev.end(), truth=truth)
     assert main(["check", str(run), "--json"]) == 0
     row = json.loads(capsys.readouterr().out)
