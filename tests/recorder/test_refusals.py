@@ -56,8 +56,8 @@ def test_the_first_that_works_is_taken_and_says_why_not_the_other(
     root = _root(tmp_path)
     for asked, name, why in (
         (_asked(), "core", "stap not taken: it compiles and loads a kernel module"),
-        (_asked("bpf"), "bpf", "stap not taken: --engine bpf"),
-        (_asked("stap"), "stap", "bpf not taken: --engine stap"),
+        (_asked("bpftrace"), "bpftrace", "stap not taken: --engine bpftrace"),
+        (_asked("stap"), "stap", "bpftrace not taken: --engine stap"),
         (_asked(module=Path("x.ko")), "stap", "core not taken: a --module was given"),
     ):
         chosen, line = engines.choose(asked, root)
@@ -74,7 +74,7 @@ def test_without_the_program_of_core_it_is_bpftrace(
 
     monkeypatch.setattr(core, "program", missing)
     chosen, line = engines.choose(_asked(), _root(tmp_path))
-    assert chosen.name == "bpf"
+    assert chosen.name == "bpftrace"
     assert "core not taken: stalled-writes is missing: build it (make core)" in line
 
 

@@ -15,16 +15,14 @@ from pathlib import Path
 
 import lab
 
-WORKERS = {"stap": "stapio", "bpftrace": "bpftrace"}
-
 
 def worker(tracer: lab.Tracer) -> int:
     """The process that does the engine's work."""
     for pid in lab.descendants(tracer.process.pid):
         name = Path(f"/proc/{pid}/comm").read_text().strip()
-        if name == WORKERS[tracer.engine]:
+        if name == lab.WORKERS[tracer.engine]:
             return pid
-    raise lab.FoundError(f"no {WORKERS[tracer.engine]} below the launcher")
+    raise lab.FoundError(f"no {lab.WORKERS[tracer.engine]} below the launcher")
 
 
 def sync(path: Path) -> None:

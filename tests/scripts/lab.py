@@ -27,6 +27,8 @@ MOUNT = Path("/mnt/lab")
 DEVICE = Path("/dev/mapper/lab")
 ENGINES = ("stap", "bpftrace")
 CORE = "core"  # of that one script
+# The name of each engine's process.
+WORKERS = {"stap": "stapio", "bpftrace": "bpftrace", CORE: "stalled-writes"}
 STALLS = "stalled_writes"
 KERNELS = PROJECT / "vm/kernels.toml"
 TYPES = Path("/sys/kernel/btf/vmlinux")
@@ -311,7 +313,7 @@ def main(test: Callable[[argparse.Namespace], None]) -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--modules", type=Path, required=True, help="folder of *.ko")
     parser.add_argument("--cycles", type=int, default=50)
-    parser.add_argument("--engine", choices=ENGINES, action="append")
+    parser.add_argument("--engine", choices=WORKERS, action="append")
     name = Path(sys.argv[0]).name
     try:
         test(parser.parse_args())

@@ -20,8 +20,6 @@ from leftovers import ENDED_WITHIN_S, nothing_left
 import lab
 
 WRITESTALL = lab.PROJECT / "writestall"
-NAMES = {"bpf": "bpftrace", "stap": "stap"}
-WORKERS = {"bpf": "bpftrace", "stap": "stapio"}
 ARMED = "recording until"
 SMALL_KIB = 16 << 10
 
@@ -100,7 +98,7 @@ def killed_launcher(engine: str, modules: Path) -> None:
 def killed_worker(engine: str, modules: Path) -> None:
     one = Recording(engine, modules)
     one.armed()
-    os.kill(one.tracer(WORKERS[engine]), signal.SIGKILL)
+    os.kill(one.tracer(lab.WORKERS[engine]), signal.SIGKILL)
     one.ends(1, "failed")
     lab.expect("ended early" in one.said.read_text(), one.said.read_text())
 
@@ -213,9 +211,7 @@ ENDED: tuple[Way, ...] = (
 
 
 def test(options: argparse.Namespace) -> None:
-    known = {launcher: engine for engine, launcher in NAMES.items()}
-    chosen = options.engine or lab.serving()
-    for engine in (known[name] for name in chosen):
+    for engine in options.engine or lab.serving():
         # bpftrace compiles for ten seconds each time: the other engine shows the rest
         more = ENDED if engine == "stap" else (stopped_before_it_was_armed,)
         for way in (*KILLED, *more):

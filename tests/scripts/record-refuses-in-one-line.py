@@ -25,11 +25,12 @@ REFUSED = {
     f"{FOREIGN} {RECORD}": "record: needs root; run it with sudo",
     f"{WITHOUT_RIGHTS} {RECORD}": "CAP_BPF and CAP_PERFMON are missing: run it on the"
     " host, or in a privileged container; stap: CAP_SYS_MODULE is missing",
-    HIDDEN.format("/sys/kernel/btf", f"{RECORD} --engine bpf"): "--engine bpf: this"
-    " kernel has no BTF: boot one with CONFIG_DEBUG_INFO_BTF",
+    HIDDEN.format(
+        "/sys/kernel/btf", f"{RECORD} --engine bpftrace"
+    ): "--engine bpftrace: this kernel has no BTF: boot one with CONFIG_DEBUG_INFO_BTF",
     HIDDEN.format("/lib/modules", f"{RECORD} --engine stap"): "--engine stap: there are"
     f" no headers of {RELEASE}: install linux-headers-{RELEASE}",
-    f"PATH=/none {RECORD} --engine bpf": "bpftrace does not run: install it (apt"
+    f"PATH=/none {RECORD} --engine bpftrace": "bpftrace does not run: install it (apt"
     " install bpftrace)",
     f"PATH=/none {RECORD} --engine stap": "staprun is missing: install SystemTap",
     f"unshare --pid --fork --mount-proc {RECORD} -p 1": "this container counts its own"

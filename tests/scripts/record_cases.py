@@ -117,7 +117,7 @@ def main() -> int:
     parser.add_argument("--modules", type=Path, required=True, help="folder of *.ko")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--case", choices=CASES, action="append")
-    parser.add_argument("--engine", choices=("bpf", "core", "stap"), action="append")
+    parser.add_argument("--engine", choices=lab.WORKERS, action="append")
     options = parser.parse_args()
     return lab.told(lambda: record_all(options))
 

@@ -185,7 +185,7 @@ def ends(engine: str, options: argparse.Namespace) -> Told:
     ways: dict[str, Callable[[watching.Watch], int]] = {
         "watch": lambda one: one.process.pid,
         "launcher": lambda one: one.part("cmdline", "trace/trace"),
-        "engine": lambda one: one.part("comm", watching.WORKERS[engine]),
+        "engine": lambda one: one.part("comm", lab.WORKERS[engine]),
     }
     for name, pid in ways.items():
         one = watching.Watch(engine, options.modules)
@@ -211,7 +211,7 @@ CASES: dict[str, Callable[[str, argparse.Namespace], Told]] = {
 
 def all_cases(options: argparse.Namespace) -> int:
     for case in options.case or CASES:
-        for engine in options.engine or watching.WORKERS:
+        for engine in options.engine or lab.WORKERS:
             began_s = time.monotonic()
             found = CASES[case](engine, options)
             took_s = time.monotonic() - began_s
@@ -223,7 +223,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--modules", type=Path, required=True, help="folder of *.ko")
     parser.add_argument("--case", choices=CASES, action="append")
-    parser.add_argument("--engine", choices=watching.WORKERS, action="append")
+    parser.add_argument("--engine", choices=lab.WORKERS, action="append")
     parser.add_argument("--seconds", type=int, default=20)
     options = parser.parse_args()
     return lab.told(lambda: all_cases(options))

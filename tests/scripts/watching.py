@@ -17,8 +17,6 @@ from typing import Any
 import lab
 
 WRITESTALL = lab.PROJECT / "writestall"
-# Each engine's word, and the name of its process.
-WORKERS = {"bpf": "bpftrace", "core": "stalled-writes", "stap": "stapio"}
 ENDED_WITHIN_S = 120
 Line = dict[str, Any]
 

@@ -25,14 +25,13 @@ IN_A_CONTAINER = "run it on the host, or in a privileged container"
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine: its name for --engine, the launcher's, and what it lacks here.
+    """An engine: its name, which is the launcher's, too, and what it lacks here.
 
     `lacks` yields what is missing, each with its remedy; `cost` is why it comes where
     it does in the order.
     """
 
     name: str
-    launcher: str
     lacks: Callable[[argparse.Namespace, Path], Iterator[str]]
     cost: str
 
@@ -52,7 +51,7 @@ def _lockdown(root: Path) -> str:
     return found[1] if found else "none"
 
 
-def _bpf_lacks(options: argparse.Namespace, root: Path) -> Iterator[str]:
+def _bpftrace_lacks(options: argparse.Namespace, root: Path) -> Iterator[str]:
     try:
         bpftrace.version()
         bpftrace.check_kernel(SCRIPT, os.uname().release)
@@ -114,9 +113,9 @@ def _stap_lacks(options: argparse.Namespace, root: Path) -> Iterator[str]:
 
 # In the order of --engine auto.
 ENGINES = (
-    Engine("core", "core", _core_lacks, "it shows the same events"),
-    Engine("bpf", "bpftrace", _bpf_lacks, "it needs LLVM, but no compiler or headers"),
-    Engine("stap", "stap", _stap_lacks, "it compiles and loads a kernel module"),
+    Engine("core", _core_lacks, "it shows the same events"),
+    Engine("bpftrace", _bpftrace_lacks, "it needs LLVM, but no compiler or headers"),
+    Engine("stap", _stap_lacks, "it compiles and loads a kernel module"),
 )
 
 
@@ -143,7 +142,7 @@ def choose(options: argparse.Namespace, root: Path = ROOT) -> tuple[Engine, str]
         for one in order
         if one is not chosen
     ]
-    return chosen, f"engine {chosen.name} ({chosen.launcher}); {'; '.join(why)}"
+    return chosen, f"engine {chosen.name}; {'; '.join(why)}"
 
 
 def _why_not(engine: Engine, options: argparse.Namespace, lack: str) -> str:

@@ -42,7 +42,7 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     add("--stall", dest="stall_ns", type=limit, default="50ms", metavar="T", help=stall)
     add("--floor", dest="floor_ns", type=limit, default="1ms", metavar="T", help=floor)
     names = (engines.AUTO, *(one.name for one in engines.ENGINES))
-    what = "tracing engine: auto, core, bpf or stap (auto: the first that works)"
+    what = "tracing engine: auto, core, bpftrace or stap (auto: the first that works)"
     add("--engine", choices=names, default=engines.AUTO, help=what)
     made = "SystemTap's module stalled_writes.ko, made by trace/build"
     add("--module", type=Path, metavar="KO", help=made)

@@ -164,7 +164,7 @@ def _tracing(
         launcher = [str(tracer.LAUNCHER), "--engine", engine.name, SCRIPT]
         return [*launcher, *given, *words, "--output", str(output)]
 
-    engines = (settings.engine.launcher,)
+    engines = (settings.engine.name,)
     begun = settings.guard.session
     with tracer.tracing(run, engines, argv, ARMED_WITHIN_S, begun) as watched:
         yield watched

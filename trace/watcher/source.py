@@ -36,7 +36,7 @@ class Source:
         said: Callable[[str], None],
     ) -> None:
         module = ["--module", str(options.module)] if options.module else []
-        command = [str(LAUNCHER), "--engine", engine.launcher, SCRIPT, *module]
+        command = [str(LAUNCHER), "--engine", engine.name, SCRIPT, *module]
         self._process = subprocess.Popen(
             [*command, *targets.words(options, None)],
             stdin=subprocess.DEVNULL,
