@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import shutil
 import threading
 from pathlib import Path
@@ -20,11 +21,15 @@ from writestall.cli.main import main
 
 ALL = "CapEff:\t000001ffffffffff\n"
 RELEASE = os.uname().release
+# The first variable of each CPU is at 0 where addresses are shown, too.
+ZERO = "0000000000000000 A fixed_percpu_data\n"
+SYMBOLS = ZERO * 99 + "ffffffff81000000 T _text\n"
 
 
 def _root(folder: Path, lockdown: str = "[none]", caps: str = ALL) -> Path:
     """A host on which every engine works."""
     files = {
+        "proc/kallsyms": SYMBOLS,
         "proc/self/status": caps,
         "proc/sys/kernel/modules_disabled": "0",
         "sys/kernel/security/lockdown": lockdown,
@@ -65,17 +70,19 @@ def test_the_first_that_works_is_taken_and_says_why_not_the_other(
         assert line.endswith(why)
 
 
-@pytest.mark.usefixtures("installed")
 def test_without_the_program_of_core_it_is_bpftrace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def missing() -> Path:
-        raise TraceError("stalled-writes is missing: build it (make core)")
-
-    monkeypatch.setattr(core, "program", missing)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(bpftrace, "version", lambda: "0.27.0")
+    monkeypatch.setattr(bpftrace, "check_kernel", lambda script, release: None)
+    monkeypatch.setattr(core, "BUILT", tmp_path / "nothing")  # by make core
     chosen, line = engines.choose(_asked(), _root(tmp_path))
     assert chosen.name == "bpftrace"
-    assert "core not taken: stalled-writes is missing: build it (make core)" in line
+    assert (
+        "core not taken: stalled-writes is missing: install the package"
+        " writestall-tracers, or build it (make core);"
+    ) in line
 
 
 @pytest.mark.usefixtures("installed")
@@ -84,6 +91,23 @@ def test_without_btf_it_is_systemtap(tmp_path: Path) -> None:
     chosen, line = engines.choose(_asked(), tmp_path)
     assert chosen.name == "stap"
     assert "this kernel has no BTF: boot one with CONFIG_DEBUG_INFO_BTF" in line
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize("symbols", [ZERO * 200, ZERO * 100 + SYMBOLS, None])
+def test_without_addresses_of_symbols_it_is_not_core(
+    tmp_path: Path, symbols: str | None
+) -> None:
+    place = _root(tmp_path) / "proc/kallsyms"
+    place.unlink()
+    if symbols:
+        place.write_text(symbols)
+    chosen, line = engines.choose(_asked(), tmp_path)
+    assert chosen.name == "bpftrace"
+    lack = "/proc/kallsyms has no addresses for this process: add CAP_SYSLOG"
+    assert f"core not taken: {lack}" in line
+    with pytest.raises(RefusedError, match=f"^--engine core: {lack}"):
+        engines.choose(_asked("core"), tmp_path)
 
 
 @pytest.mark.usefixtures("installed")
@@ -148,9 +172,15 @@ def test_without_headers_the_package_is_named(tmp_path: Path) -> None:
         "--path /no/such": "--path /no/such: No such file or directory",
         "--device /dev/null": "--device /dev/null: no block device",
         "--comm sixteen-letters-": "a name has 1 to 15 bytes",
+        "--comm ''": "--comm '': a name has 1 to 15 bytes",
+        "--device ''": "--device '': No such file or directory",
+        "--device 999:999": "--device 999:999: no such device; lsblk lists them",
+        "--path ''": "argument --path: want a path, and this is empty",
+        "-- ''": "'': no such command; is it on root's PATH?",
+        "-p 2": "--pid 2: a kernel thread, which makes no calls; ps -e lists",
         "-p 1 -- true": "leave out --pid and --comm",
         "-- no-such-command": "no-such-command: no such command",
-        "--for 5": "want a time with its unit, like 50ms",
+        "--for 5": "want a time with its unit, like 50ms or 2m, up to 24h (units: us,",
         "--stall 0ms": "want a time with its unit, like 50ms",
         "--most-mib 0": "want 1 or more",
         "--module no.ko": "--module no.ko: no such file; trace/build makes it",
@@ -159,7 +189,7 @@ def test_without_headers_the_package_is_named(tmp_path: Path) -> None:
 def test_what_is_asked_for_is_refused_in_one_line(
     words: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["record", *words.split()], checkout=True) == 2
+    assert main(["record", *shlex.split(words)], checkout=True) == 2
     told = capsys.readouterr()
     assert told.out == ""
     (line,) = told.err.splitlines()
@@ -198,6 +228,6 @@ def test_times_have_units() -> None:
         3600 * 10**9,
         100_000,
     ]
-    for text in ("2h", "5", "", "0.1us", "-5ms"):
+    for text in ("2h", "5", "", "0.1us", "-5ms", "\u0665s"):
         with pytest.raises(argparse.ArgumentTypeError):
             read(text)

@@ -76,7 +76,7 @@ def test_a_mount_point_with_a_blank_is_found(
     [
         (("--pid", "0"), "--pid 0: give 1 or more"),
         (("--stall-us", "-1"), "--stall-us -1: give 0 or more"),
-        (("--comm", ""), "--comm : a name has 1 to 15 bytes"),
+        (("--comm", ""), "--comm '': a name has 1 to 15 bytes"),
         (("--comm", "sixteen bytes ab"), "1 to 15 bytes"),
         (("--device", "/dev/null"), "no block device; give one, or MAJ:MIN"),
         (("--device", "vdb"), "--device vdb: No such file or directory"),

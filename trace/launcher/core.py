@@ -47,7 +47,10 @@ def program(given: Path | None = None) -> Path:
         return BUILT
     installed = shutil.which(NAME)
     if not installed:
-        raise TraceError(f"{NAME} is missing: build it (make core), or name --program")
+        raise TraceError(
+            f"{NAME} is missing: install the package writestall-tracers, or build it"
+            " (make core)"
+        )
     return Path(installed)
 
 

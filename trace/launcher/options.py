@@ -8,6 +8,7 @@ import os
 import re
 import stat
 from pathlib import Path
+from shlex import quote
 
 from launcher.calls import masks
 from launcher.errors import TraceError
@@ -87,7 +88,7 @@ def _chosen(options: argparse.Namespace) -> dict[str, int | str]:
     if options.comm is not None:
         if not 1 <= len(options.comm.encode()) <= COMM_BYTES:
             raise TraceError(
-                f"--comm {options.comm}: a name has 1 to {COMM_BYTES} bytes"
+                f"--comm {quote(options.comm)}: a name has 1 to {COMM_BYTES} bytes"
             )
         chosen["only_comm"] = options.comm
     if options.device is not None:
@@ -110,9 +111,9 @@ def device_number(text: str) -> int:
     if found:
         return _number(int(found[1]), int(found[2]))
     try:
-        status = Path(text).stat()
+        status = os.stat(text)  # noqa: PTH116 - Path("") is the current folder
     except OSError as error:
-        raise TraceError(f"--device {text}: {error.strerror}") from error
+        raise TraceError(f"--device {quote(text)}: {error.strerror}") from error
     if not stat.S_ISBLK(status.st_mode):
         raise TraceError(f"--device {text}: no block device; give one, or MAJ:MIN")
     return _number(os.major(status.st_rdev), os.minor(status.st_rdev))

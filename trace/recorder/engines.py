@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from labrun.errors import RefusedError
@@ -20,6 +21,7 @@ AUTO = "auto"
 SCRIPT = "stalled_writes"
 # linux/capability.h
 CAPABILITIES = {"SYS_MODULE": 16, "SYS_ADMIN": 21, "PERFMON": 38, "BPF": 39}
+FIRST_SYMBOLS = 100  # the first variable of each CPU may be at 0
 IN_A_CONTAINER = "run it on the host, or in a privileged container"
 
 
@@ -67,6 +69,24 @@ def _core_lacks(options: argparse.Namespace, root: Path) -> Iterator[str]:
     except TraceError as error:
         yield str(error).partition("; use --engine")[0]
     yield from _bpf_forbidden(root)
+    if _are_symbols_hidden(root):
+        yield (
+            "/proc/kallsyms has no addresses for this process: add CAP_SYSLOG"
+            " (--cap-add)"
+        )
+
+
+def _are_symbols_hidden(root: Path) -> bool:
+    """As bpf/core/obstacles.c finds it: who may not see addresses reads zeros.
+
+    kernel/kallsyms.c, kallsyms_show_value()
+    """
+    try:
+        with (root / "proc/kallsyms").open() as symbols:
+            first = [line.partition(" ")[0] for line in islice(symbols, FIRST_SYMBOLS)]
+    except OSError:
+        return True
+    return not any(address.strip("0") for address in first)
 
 
 def _bpf_forbidden(root: Path) -> Iterator[str]:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from recorder import engines
+from writestall.cli.parser import some_path
 
 NS = {"us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
 MOST_STALL_NS = 3600 * 10**9
@@ -16,14 +17,16 @@ MOST_STALL_NS = 3600 * 10**9
 
 def time_up_to(most_ns: int) -> Callable[[str], int]:
     """An argument type: `50ms`, `60s`, in ns, from 1 us."""
+    unit, ns = next(one for one in reversed(NS.items()) if most_ns % one[1] == 0)
+    most = f"{most_ns // ns}{unit}"
 
     def read(text: str) -> int:
-        found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?)(us|ms|s|m|h)", text)
+        found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)(us|ms|s|m|h)", text)
         value = int(float(found[1]) * NS[found[2]]) if found else 0
         if not 1000 <= value <= most_ns:
-            most_s = most_ns // NS["s"]
             raise argparse.ArgumentTypeError(
-                f"{text!r}: want a time with its unit, like 50ms or 2m, up to {most_s}s"
+                f"{text!r}: want a time with its unit, like 50ms or 2m, up to {most}"
+                f" (units: {', '.join(NS)})"
             )
         return value
 
@@ -35,7 +38,8 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-p", "--pid", type=int, metavar="PID", help="calls of it and its children")
     add("--comm", metavar="NAME", help="calls of tasks of that name")
-    add("--path", type=Path, metavar="PATH", help="calls on it, or below that folder")
+    where = "calls on it, or below that folder"
+    add("--path", type=some_path, metavar="PATH", help=where)
     add("--device", metavar="DEV", help="calls on its file system: /dev/sda1, 8:1")
     stall, floor = "shortest stall (50ms)", "shortest sleep (1ms)"
     limit = time_up_to(MOST_STALL_NS)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -17,10 +18,13 @@ from launcher.options import variables
 from recorder import tasks
 from recorder.engines import SCRIPT
 from recorder.files import text
-from recorder.filesystems import ON_NO_DISK, mount_of
+from recorder.filesystems import ON_NO_DISK, mount_of, mounts
 
 # include/uapi/linux/nsfs.h, PID_NS_INIT_INO
 HOST_PIDS = "pid:[4026531836]"
+FLAGS = 6  # proc_pid_stat(5), from the field behind the name
+KERNEL_THREAD = 0x00200000  # include/linux/sched.h, PF_KTHREAD
+DISKS = Path("/sys/dev/block")
 
 
 def check(options: argparse.Namespace) -> None:
@@ -32,7 +36,8 @@ def check(options: argparse.Namespace) -> None:
             f"--module {options.module}: no such file; trace/build makes it"
         )
     if options.tail and not shutil.which(options.tail[0]):
-        raise RefusedError(f"{options.tail[0]}: no such command; is it on root's PATH?")
+        word = shlex.quote(options.tail[0])
+        raise RefusedError(f"{word}: no such command; is it on root's PATH?")
     if options.pid is not None or options.tail:
         _pid_namespace()
     if options.pid is not None:
@@ -41,6 +46,8 @@ def check(options: argparse.Namespace) -> None:
         variables(filters(options), systemtap.FOLDER / f"{SCRIPT}.stp")
     except TraceError as error:
         raise RefusedError(str(error)) from None
+    if options.device is not None:
+        _known(options.device)
     if options.path is not None:
         _on_a_disk(options.path)
 
@@ -93,6 +100,20 @@ def _process(pid: int) -> None:
         raise RefusedError(f"--pid {pid}: no such process; ps -e lists them")
     if int(found[1]) != pid:
         raise RefusedError(f"--pid {pid}: a thread of process {found[1]}; give that")
+    after_name = (text(Path(f"/proc/{pid}/stat")) or "").rpartition(")")[2].split()
+    if after_name and int(after_name[FLAGS]) & KERNEL_THREAD:
+        raise RefusedError(
+            f"--pid {pid}: a kernel thread, which makes no calls; ps -e lists processes"
+        )
+
+
+def _known(device: str) -> None:
+    """Refuse a number that is no disk's; some file systems have one of their own."""
+    if not re.fullmatch(r"\d+:\d+", device):
+        return
+    number = ":".join(str(int(part)) for part in device.split(":"))
+    if not (DISKS / number).exists() and number not in {one.dev for one in mounts()}:
+        raise RefusedError(f"--device {device}: no such device; lsblk lists them")
 
 
 def _on_a_disk(path: Path) -> None:

@@ -8,6 +8,7 @@ import importlib
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NoReturn
 
 from writestall import __version__
@@ -89,6 +90,13 @@ def whole_parser() -> Parser:
             )
             _fill(added, command)
     return parser
+
+
+def some_path(text: str) -> Path:
+    """An argument type: a path; an empty one is not the current folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("want a path, and this is empty")
+    return Path(text)
 
 
 def positive(text: str) -> int:
