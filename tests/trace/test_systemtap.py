@@ -28,13 +28,15 @@ while True:
 """
 
 # The launcher, as root or not. Signals go to a second thread, so that none interrupts
-# the read of the first one, like a signal that arrives just before it.
+# the read of the first one, like a signal that arrives just before it: the first one
+# does not let them through, as it does otherwise.
 LAUNCHER = """
 import os, signal, sys, threading
 from launcher import cli
 os.geteuid = lambda: 0
 threading.Thread(target=threading.Event().wait, daemon=True).start()
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+signal.pthread_sigmask = lambda *_: None
 sys.exit(cli.main(sys.argv[1:]))
 """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -50,6 +51,7 @@ def main(argv: list[str], prog: str = "trace/trace") -> int:
     options = parser(prog).parse_args(argv)
     engine = ENGINES[options.engine]
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         check_architecture()
         engine.check(options)
         if os.geteuid():

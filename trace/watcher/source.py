@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import re
 import signal
 import subprocess
 import threading
@@ -23,6 +24,8 @@ from recorder.engines import SCRIPT, Engine
 PIPE_BYTES = 1 << 20
 ENDED_WITHIN_S = 60.0
 KEPT_MESSAGES = 20
+# How to stop the launcher, or its engine, alone: launcher/printing.py, bpf/core/main.c.
+ITS_STOP = re.compile(r"; stop with Ctrl-C or: kill \d+")
 
 
 class Source:
@@ -37,13 +40,18 @@ class Source:
     ) -> None:
         module = ["--module", str(options.module)] if options.module else []
         command = [str(LAUNCHER), "--engine", engine.name, SCRIPT, *module]
-        self._process = subprocess.Popen(
-            [*command, *targets.words(options, None)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
+        # An interpreter that starts has no handler; trace/trace lets SIGINT through.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            self._process = subprocess.Popen(
+                [*command, *targets.words(options, None)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         begun(self._process.pid)
         assert self._process.stdout
         with suppress(OSError):  # an unprivileged one's limit: fs/pipe.c, pipe_max_size
@@ -84,7 +92,7 @@ class Source:
     def _listen(self) -> None:
         assert self._process.stderr
         for line in self._process.stderr:
-            text = line.decode(errors="replace").strip()
+            text = ITS_STOP.sub("", line.decode(errors="replace").strip())
             self._messages.append(text)
             self._said(text)
 

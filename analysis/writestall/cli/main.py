@@ -13,6 +13,7 @@ import gc
 import importlib
 import io
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -94,6 +95,7 @@ def main(argv: Sequence[str] | None = None, *, checkout: bool = False) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         return _call(list(sys.argv[1:] if argv is None else argv), checkout=checkout)
     except WritestallError as error:
         print(f"writestall: {printable(str(error))}", file=sys.stderr)
