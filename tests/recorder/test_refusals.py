@@ -16,7 +16,7 @@ from labrun.errors import RefusedError
 from launcher import bpftrace, core
 from launcher.errors import TraceError
 from recorder import engines, targets
-from recorder.options import time_up_to
+from recorder.options import SELECTION, fill, time_up_to
 from writestall.cli.main import main
 
 ALL = "CapEff:\t000001ffffffffff\n"
@@ -178,6 +178,7 @@ def test_without_headers_the_package_is_named(tmp_path: Path) -> None:
         "--path ''": "argument --path: want a path, and this is empty",
         "-- ''": "'': no such command; is it on root's PATH?",
         "-p 2": "--pid 2: a kernel thread, which makes no calls; ps -e lists",
+        "--stall 2ms --floor 5ms": "5.00 ms is above 2.00 ms: give both",
         "-p 1 -- true": "leave out --pid and --comm",
         "-- no-such-command": "no-such-command: no such command",
         "--for 5": "want a time with its unit, like 50ms or 2m, up to 24h (units: us,",
@@ -231,3 +232,16 @@ def test_times_have_units() -> None:
     for text in ("2h", "5", "", "0.1us", "-5ms", "\u0665s"):
         with pytest.raises(argparse.ArgumentTypeError):
             read(text)
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [((None, None), (50, 1)), ((0.5, None), (0.5, 0.5)), ((0.5, 0.2), (0.5, 0.2))],
+)
+def test_the_shortest_sleep_is_not_above_the_shortest_stall(
+    given: tuple[float | None, float | None], taken: tuple[float, float]
+) -> None:
+    stall_ns, floor_ns = (ms and int(ms * 10**6) for ms in given)
+    args = argparse.Namespace(stall_ns=stall_ns, floor_ns=floor_ns, engine=None)
+    fill(args, SELECTION)
+    assert (args.stall_ns / 1e6, args.floor_ns / 1e6) == taken

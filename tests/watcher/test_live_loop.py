@@ -209,6 +209,20 @@ def test_two_at_once_are_refused(start: Starting) -> None:
     assert one.end() == 0
 
 
+@pytest.mark.parametrize("option", ["--run-dir", "--dump-dir"])
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [("launcher", "it is no folder"), ("launcher/x", "Not a directory")],
+)
+def test_a_folder_that_cannot_be_had_is_refused(
+    start: Starting, tmp_path: Path, option: str, place: str, why: str
+) -> None:
+    one = start(option, str(tmp_path / place))
+    assert one.process.wait(LIMIT_S) == 2
+    said = f"watch: {option} {tmp_path / place}: {why}; name a folder that is there or"
+    assert said in one.output.read_text()
+
+
 def test_the_metrics_have_the_cost_of_both(start: Starting, tmp_path: Path) -> None:
     place = tmp_path / "host.prom"
     one = start("--textfile", str(place))

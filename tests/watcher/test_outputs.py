@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import http.client
 import os
 import socket
@@ -14,12 +15,12 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
-from watcher import journal, output, scrapes
+from labrun.errors import RefusedError
+from watcher import journal, options, output, scrapes
 from watcher.clocks import Clocks
 from watcher.names import Names
 from watcher.output import Entry, Output
 from watcher.own import Costs, missing_probes
-from writestall.common.errors import WritestallError
 
 ID = "4f1d" * 16
 LIMIT_S = 20
@@ -93,8 +94,8 @@ def registry() -> CollectorRegistry:
     return made
 
 
-def _scraped(port: int) -> bytes:
-    asked = http.client.HTTPConnection("127.0.0.1", port, timeout=LIMIT_S)
+def _scraped(port: int, host: str = "127.0.0.1") -> bytes:
+    asked = http.client.HTTPConnection(host, port, timeout=LIMIT_S)
     asked.request("GET", "/metrics")
     text = asked.getresponse().read()
     asked.close()
@@ -133,10 +134,45 @@ def test_clients_that_do_not_read_are_sent_away(
         one.close()
 
 
-def test_a_port_that_is_taken_is_named(registry: CollectorRegistry) -> None:
-    port = scrapes.serve(registry, ("127.0.0.1", 0))
-    with pytest.raises(WritestallError, match=f"--listen 127.0.0.1:{port}: Address"):
-        scrapes.serve(registry, ("127.0.0.1", port))
+@pytest.mark.parametrize(("host", "shown"), [("127.0.0.1", ""), ("::1", "[::1]")])
+def test_a_port_that_is_taken_is_named(
+    registry: CollectorRegistry, host: str, shown: str
+) -> None:
+    if ":" in host and not Path("/proc/net/if_inet6").exists():
+        pytest.skip("this kernel has no IPv6")
+    port = scrapes.serve(registry, (host, 0))
+    assert b"ready 1.0" in _scraped(port, host)
+    with pytest.raises(RefusedError) as refused:
+        scrapes.serve(registry, (host, port))
+    assert str(refused.value) == (
+        f"--listen {shown or host}:{port}: Address already in use; name another port"
+    )
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "no.such.invalid"])
+def test_a_host_that_is_another_is_named(
+    registry: CollectorRegistry, host: str
+) -> None:
+    with pytest.raises(RefusedError, match="; name an address of this host"):
+        scrapes.serve(registry, (host, 0))
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("localhost:1", ("localhost", 1)),
+        ("[::]:65535", ("::", 65535)),
+        ("[fe80::1%eth0]:1", ("fe80::1%eth0", 1)),
+    ],
+)
+def test_an_address_is_a_host_and_a_port(text: str, place: tuple[str, int]) -> None:
+    assert options.address(text) == place
+
+
+@pytest.mark.parametrize("text", ["::1:1", "a:65536", "a:\u0663", "[a:1", ":1", "a:"])
+def test_what_is_no_address_is_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="want HOST:PORT"):
+        options.address(text)
 
 
 def test_a_textfile_is_replaced_whole(

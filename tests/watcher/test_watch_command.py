@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -16,30 +17,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from watch_process import LIMIT_S, RUN, watch
 
-from golden_runs import HOMES
 from labrun.errors import RefusedError
 from support import PROJECT
-from watcher import cli
-
-RUN = HOMES["page-lock-6.12"]
-LIMIT_S = 60
-
-
-def _watch(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(PROJECT / "writestall"), "watch", *map(str, words)]
-    return subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=LIMIT_S,
-    )
+from watcher import cli, options
 
 
 def test_a_run_is_told_line_by_line() -> None:
-    done = _watch("--replay", RUN)
+    done = watch("--replay", RUN)
     assert (done.returncode, done.stderr) == (0, "")
     *stalls, last = done.stdout.splitlines()
     manifest = json.loads((RUN / "manifest.json").read_text())
@@ -50,14 +36,14 @@ def test_a_run_is_told_line_by_line() -> None:
 
 
 def test_json_has_a_stall_a_line_with_its_fields() -> None:
-    done = _watch("--replay", RUN, "--json")
+    done = watch("--replay", RUN, "--json")
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert rows[0]["root"] == "vdb slow for jbd2"
     assert rows[0]["message"].startswith("latwriter/")
 
 
 def test_the_tree_is_that_of_explain() -> None:
-    done = _watch("--replay", RUN, "--tree")
+    done = watch("--replay", RUN, "--tree")
     assert "+- " in done.stdout
     assert done.stdout.count("explained 9") + done.stdout.count("explained 1") >= 4
 
@@ -74,7 +60,7 @@ def test_a_pipe_of_events_is_followed_to_its_end() -> None:
 
 def test_a_textfile_has_the_metrics(tmp_path: Path) -> None:
     place = tmp_path / "writestall.prom"
-    assert _watch("--replay", RUN, "--textfile", place).returncode == 0
+    assert watch("--replay", RUN, "--textfile", place).returncode == 0
     assert 'writestall_stall_seconds_count{call="write"' in place.read_text()
 
 
@@ -117,19 +103,54 @@ def test_metrics_are_served_in_both_formats() -> None:
         "--replay /no/such": "--replay /no/such: no such run or file",
         "--replay /tmp --listen x": "'x': want HOST:PORT, like 127.0.0.1:9709",
         "--replay /tmp --listen a:1 --textfile b": "give one of them",
-        "--stall 5": "want a time with its unit, like 50ms",
+        "--stall 5": "like 50ms or 2m, up to 1h (units: us, ms, s, m, h)",
         "--textfile x.txt": "x.txt: node_exporter reads no file but NAME.prom",
         "-p 4194304": "--pid 4194304: no such process; ps -e lists them",
+        "--replay /tmp --stall 50ms": "--replay traces nothing: leave out --stall",
+        "--replay /tmp -p 0 --floor 1s": "traces nothing: leave out --pid, --floor",
+        "--replay /tmp --engine auto": "leave out --engine",
+        "--replay /tmp --dumps-a-day 5": "leave out --dumps-a-day",
+        "--dump --replay /tmp": "asks a watch that runs already: leave out --replay",
+        "--dump --json": "leave out --json",
         "--dump --run-dir /no/such": "no watch runs here: start one with sudo",
         "--dumps-a-day 0": "want 1 or more",
     }.items(),
 )
 def test_mistakes_are_one_line_with_the_remedy(words: str, said: str) -> None:
-    done = _watch(*words.split())
+    done = watch(*words.split())
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert said in line
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--replay", "{empty}"), "manifest.json"),
+        (("--replay", RUN, "--listen", "127.0.0.1:{taken}"), "name another port"),
+        (("--replay", RUN, "--listen", "192.0.2.1:9709"), "Cannot assign requested"),
+    ],
+)
+def test_what_cannot_be_had_here_is_refused(
+    words: tuple[str | Path, ...], said: str, tmp_path: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        taken = server.getsockname()[1]
+        given = [str(word).format(empty=tmp_path, taken=taken) for word in words]
+        done = watch(*given)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("watch: ")
+    assert said in line
+
+
+def test_each_option_is_known_to_what_it_may_be_in_vain_for() -> None:
+    parser = argparse.ArgumentParser(add_help=False)
+    options.arguments(parser)
+    names = {action.dest for action in parser._actions}
+    assert names == {*options.LIVE, *options.TOLD, "run_dir", "dump"}
+    assert {*options.DEFAULTS} <= names
 
 
 def test_missing_libraries_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

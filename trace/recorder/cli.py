@@ -20,7 +20,7 @@ from launcher.errors import TraceError, check_architecture
 from recorder import answering, engines, targets
 from recorder.guard import Guard
 from recorder.hiding import hidden, uncover
-from recorder.options import add_selection, time_up_to
+from recorder.options import SELECTION, add_selection, fill, time_up_to
 from recorder.recording import Settings, carry_out
 from recorder.say import Voice
 from writestall.cli.parser import positive
@@ -45,6 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Record; print the answer, or what failed in one line."""
+    fill(args, SELECTION)
     args.most_bytes = args.most_mib << 20
     try:
         return _record(args)

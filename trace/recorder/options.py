@@ -5,14 +5,29 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from recorder import engines
 from writestall.cli.parser import some_path
 
 NS = {"us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
 MOST_STALL_NS = 3600 * 10**9
+# What is taken where add_selection()'s options are not given.
+SELECTION = {"stall_ns": 50 * NS["ms"], "engine": engines.AUTO}
+
+
+def fill(args: argparse.Namespace, defaults: Mapping[str, Any]) -> None:
+    """Take the defaults of what was not given, once it is known what was.
+
+    That of the shortest sleep is no longer than the shortest stall.
+    """
+    for name, value in defaults.items():
+        if getattr(args, name) is None:
+            setattr(args, name, value)
+    if args.floor_ns is None:
+        args.floor_ns = min(NS["ms"], args.stall_ns)
 
 
 def time_up_to(most_ns: int) -> Callable[[str], int]:
@@ -43,10 +58,10 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     add("--device", metavar="DEV", help="calls on its file system: /dev/sda1, 8:1")
     stall, floor = "shortest stall (50ms)", "shortest sleep (1ms)"
     limit = time_up_to(MOST_STALL_NS)
-    add("--stall", dest="stall_ns", type=limit, default="50ms", metavar="T", help=stall)
-    add("--floor", dest="floor_ns", type=limit, default="1ms", metavar="T", help=floor)
+    add("--stall", dest="stall_ns", type=limit, metavar="T", help=stall)
+    add("--floor", dest="floor_ns", type=limit, metavar="T", help=floor)
     names = (engines.AUTO, *(one.name for one in engines.ENGINES))
     what = "tracing engine: auto, core, bpftrace or stap (auto: the first that works)"
-    add("--engine", choices=names, default=engines.AUTO, help=what)
+    add("--engine", choices=names, help=what)
     made = "SystemTap's module stalled_writes.ko, made by trace/build"
     add("--module", type=Path, metavar="KO", help=made)

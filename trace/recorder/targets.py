@@ -19,6 +19,7 @@ from recorder import tasks
 from recorder.engines import SCRIPT
 from recorder.files import text
 from recorder.filesystems import ON_NO_DISK, mount_of, mounts
+from writestall.common.units import ms
 
 # include/uapi/linux/nsfs.h, PID_NS_INIT_INO
 HOST_PIDS = "pid:[4026531836]"
@@ -38,6 +39,12 @@ def check(options: argparse.Namespace) -> None:
     if options.tail and not shutil.which(options.tail[0]):
         word = shlex.quote(options.tail[0])
         raise RefusedError(f"{word}: no such command; is it on root's PATH?")
+    if options.floor_ns > options.stall_ns:
+        floor, stall = ms(options.floor_ns), ms(options.stall_ns)
+        raise RefusedError(
+            f"--floor must not be above --stall, and {floor} is above {stall}: give"
+            " both"
+        )
     if options.pid is not None or options.tail:
         _pid_namespace()
     if options.pid is not None:
@@ -140,6 +147,14 @@ def new_folder(given: Path | None, default: Callable[[], Path]) -> Path:
     if taken:
         raise RefusedError(f"{folder}: exists and is not empty; name a new one with -o")
     return folder.resolve()
+
+
+def unfit(option: str, folder: Path, error: OSError) -> RefusedError:
+    """What is said of a folder that an option names, and that cannot be made."""
+    why = "it is no folder" if isinstance(error, FileExistsError) else error.strerror
+    return RefusedError(
+        f"{option} {folder}: {why}; name a folder that is there or can be made"
+    )
 
 
 def hand_over(folder: Path) -> None:

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 from labrun.errors import RefusedError
+from recorder.targets import unfit
 
 NAME = "watch.pid"
 RUN = Path("/run/writestall")
@@ -34,7 +35,7 @@ class Presence:
                 self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644
             )
         except OSError as error:
-            raise RefusedError(f"--run-dir {folder}: {error.strerror}") from None
+            raise unfit("--run-dir", folder, error) from None
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -7,6 +7,8 @@ reads slowly, and starts a thread for each, so this one has limits.
 
 from __future__ import annotations
 
+import errno
+import socket
 import threading
 from pathlib import Path
 from socketserver import ThreadingMixIn
@@ -15,12 +17,16 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 from prometheus_client import CollectorRegistry, generate_latest, make_wsgi_app
 
+from labrun.errors import RefusedError
 from writestall.common.errors import WritestallError
 from writestall.common.files import save
 
 PATIENCE_S = 5.0
 MOST_AT_ONCE = 4
 WRITTEN_WITHIN_S = 5.0
+# What helps, by what bind(2) says; else the host is not known, or not this one.
+REMEDIES = {errno.EADDRINUSE: "name another port", errno.EACCES: "name another port"}
+ANOTHER_HOST = "name an address of this host"
 
 
 class _Handler(WSGIRequestHandler):
@@ -36,9 +42,11 @@ class _Server(ThreadingMixIn, WSGIServer):
     daemon_threads = True
     request_queue_size = 16
 
-    def __init__(self, *args: Any) -> None:
+    def __init__(self, host: str, port: int) -> None:
         self._room = threading.Semaphore(MOST_AT_ONCE)
-        super().__init__(*args)
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        self.address_family = found[0][0]
+        super().__init__((host, port), _Handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Start a thread, unless there are enough: the client is sent away."""
@@ -57,13 +65,19 @@ class _Server(ThreadingMixIn, WSGIServer):
         """A client that went away is nobody's mistake."""
 
 
+def written(host: str, port: int) -> str:
+    """HOST:PORT, as --listen and URLs have it."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def serve(registry: CollectorRegistry, place: tuple[str, int]) -> int:
     """Answer GET /metrics from now on; return the port."""
     try:
-        server = _Server(place, _Handler)
+        server = _Server(*place)
     except OSError as error:
-        raise WritestallError(
-            f"--listen {place[0]}:{place[1]}: {error.strerror}; name another port"
+        helps = REMEDIES.get(error.errno or 0, ANOTHER_HOST)
+        raise RefusedError(
+            f"--listen {written(*place)}: {error.strerror}; {helps}"
         ) from None
     server.set_app(make_wsgi_app(registry))
     threading.Thread(target=server.serve_forever, name="scrapes", daemon=True).start()

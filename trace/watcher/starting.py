@@ -9,10 +9,11 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 
-from labrun.errors import EXIT_COMPLETE, RefusedError
+from labrun.errors import EXIT_COMPLETE
 from labrun.stop import Stop
 from recorder.engines import Engine
 from recorder.guard import Guard
+from recorder.targets import unfit
 from watcher import replay as replaying
 from watcher import trap
 from watcher.clocks import Clocks
@@ -104,7 +105,8 @@ def _published(
             yield file.write
         return
     port = scrapes.serve(metrics.registry, args.listen)
-    watched.say(f"metrics: http://{args.listen[0]}:{port}/metrics")
+    place = scrapes.written(args.listen[0], port)
+    watched.say(f"metrics: http://{place}/metrics")
     yield lambda: None
 
 
@@ -119,7 +121,7 @@ def _trap(args: argparse.Namespace, watched: Watched) -> trap.Trap:
     try:
         args.dump_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise RefusedError(f"--dump-dir {args.dump_dir}: {error.strerror}") from None
+        raise unfit("--dump-dir", args.dump_dir, error) from None
     kept = len(trap.dumps(args.dump_dir))
     if kept:
         watched.say(f"{args.dump_dir} holds {many(kept, 'run')} of earlier triggers")

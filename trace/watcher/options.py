@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""options: the options of `writestall watch`, and which belong together."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from labrun.errors import RefusedError
+from recorder.options import SELECTION, add_selection, time_up_to
+from watcher import presence
+from writestall.cli.parser import positive
+
+MOST_KEEP_NS = 3600 * 10**9
+# What is taken where an option is not given.
+DEFAULTS = SELECTION | {
+    "keep_ns": 60 * 10**9,
+    "most_events": 100_000,
+    "run_dir": presence.RUN,
+    "dump_dir": Path("/var/lib/writestall"),
+    "dump_stall": 10 * 10**9,
+    "dump_pressure": 50,
+    "dumps_a_day": 5,
+    "dump_mib": 256,
+}
+# The options by their values' names: those of how a host is traced, which a replay has
+# behind it, and those that it takes.
+LIVE = {
+    "pid": "--pid",
+    "comm": "--comm",
+    "path": "--path",
+    "device": "--device",
+    "stall_ns": "--stall",
+    "floor_ns": "--floor",
+    "engine": "--engine",
+    "module": "--module",
+    "dump_dir": "--dump-dir",
+    "dump_stall": "--dump-stall",
+    "dump_pressure": "--dump-pressure",
+    "dumps_a_day": "--dumps-a-day",
+    "dump_mib": "--dump-mib",
+}
+TOLD = {
+    "listen": "--listen",
+    "textfile": "--textfile",
+    "json": "--json",
+    "tree": "--tree",
+    "keep_ns": "--keep",
+    "most_events": "--most-events",
+    "replay": "--replay",
+}
+# The options that leave others nothing to do.
+ALONE = (
+    ("dump", LIVE | TOLD, "--dump asks a watch that runs already: leave out"),
+    ("replay", LIVE | {"run_dir": "--run-dir"}, "--replay traces nothing: leave out"),
+)
+
+
+def address(text: str) -> tuple[str, int]:
+    """An argument type: HOST:PORT, [HOST]:PORT for IPv6."""
+    found = re.fullmatch(r"(?:([^][:]+)|\[([^][]+)\]):([0-9]{1,5})", text)
+    if not found or int(found[3]) > 65535:
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: want HOST:PORT, like 127.0.0.1:9709 or [::1]:9709"
+        )
+    return found[1] or found[2], int(found[3])
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what is watched, and where it is told."""
+    add_selection(parser)
+    add = parser.add_argument
+    where = "give metrics to Prometheus there, like 127.0.0.1:9709"
+    add("--listen", type=address, metavar="HOST:PORT", help=where)
+    file = "write metrics to that file of node_exporter, NAME.prom"
+    add("--textfile", type=Path, metavar="FILE", help=file)
+    add("--json", action="store_true", help="print lines as JSON, with all fields")
+    add("--tree", action="store_true", help="print the whole chain of each stall, too")
+    _add_trap(parser)
+    add = parser.add_argument
+    kept = "how long events stay for chains and dumps (60s)"
+    limit = time_up_to(MOST_KEEP_NS)
+    add("--keep", dest="keep_ns", type=limit, metavar="T", help=kept)
+    most = "how many events stay at most (100000)"
+    add("--most-events", type=positive, metavar="N", help=most)
+    run = "folder of the running watch's word (/run/writestall)"
+    add("--run-dir", type=Path, metavar="DIR", help=run)
+    again = "take the events of a run or a file, as if they came now"
+    add("--replay", type=Path, metavar="RUN", help=again)
+
+
+def _add_trap(parser: argparse.ArgumentParser) -> None:
+    """Add when the last events are written as a run directory."""
+    add = parser.add_argument
+    folder = "folder of the run directories that triggers write (/var/lib/writestall)"
+    add("--dump-dir", type=Path, metavar="DIR", help=folder)
+    long = "trigger: a call that lasts that long (10s)"
+    limit = time_up_to(MOST_KEEP_NS)
+    add("--dump-stall", type=limit, metavar="T", help=long)
+    psi = "trigger: so many percent of 10 s all tasks wait for I/O (50)"
+    add("--dump-pressure", type=positive, metavar="PERCENT", help=psi)
+    add("--dumps-a-day", type=positive, metavar="N", help="at most (5)")
+    most = "what they may take of the disk, together (256)"
+    add("--dump-mib", type=positive, metavar="MIB", help=most)
+    now = "tell the running watch to write one now, and end"
+    add("--dump", action="store_true", help=now)
+
+
+def check_together(args: argparse.Namespace) -> None:
+    """Refuse options that would be given in vain; none has its default yet."""
+    for name, others, why in ALONE:
+        given = [option for other, option in others.items() if _is_given(args, other)]
+        if given and _is_given(args, name):
+            raise RefusedError(f"{why} {', '.join(given)}")
+
+
+def _is_given(args: argparse.Namespace, name: str) -> bool:
+    value = getattr(args, name)
+    return value is not None and value is not False
