@@ -61,9 +61,11 @@ sys.exit(main(sys.argv[1:], checkout=True))
 
 
 class Running:
-    """A watch of this host."""
+    """A watch of this host; `output` is instead of the file that has all it says."""
 
-    def __init__(self, place: Path, *words: str, dies: bool = False) -> None:
+    def __init__(
+        self, place: Path, *words: str, dies: bool = False, output: int | None = None
+    ) -> None:
         self.place = place
         run = open_run(RUN)
         events = str(run.events(run.pick_engine(None)))
@@ -81,8 +83,8 @@ class Running:
         self.output = place / "said"
         self.process = subprocess.Popen(
             [sys.executable, "-c", program, "watch", *given],
-            stdout=self.output.open("wb"),
-            stderr=subprocess.STDOUT,
+            stdout=self.output.open("wb") if output is None else output,
+            stderr=subprocess.STDOUT if output is None else self.output.open("wb"),
         )
 
     def lines(self) -> list[dict[str, Any]]:
@@ -111,8 +113,8 @@ def start(tmp_path: Path) -> Iterator[Starting]:
     """Start watches, which are ended in any case."""
     started: list[Running] = []
 
-    def make(*words: str, dies: bool = False) -> Running:
-        started.append(Running(tmp_path, *words, dies=dies))
+    def make(*words: str, dies: bool = False, output: int | None = None) -> Running:
+        started.append(Running(tmp_path, *words, dies=dies, output=output))
         return started[-1]
 
     yield make
@@ -177,6 +179,38 @@ def test_it_writes_a_run_directory_when_it_is_asked_and_by_a_stall(
         assert manifest["recorded"]["stall_ns"] == 50_000_000
 
 
+def _start_unread(start: Starting, *words: str) -> Running:
+    """A watch whose reader takes the first of what it prints and goes."""
+    hears, tells = os.pipe()
+    one = start(*words, output=tells)
+    os.close(tells)
+    assert os.read(hears, 1)
+    os.close(hears)
+    return one
+
+
+def test_without_a_reader_it_ends_in_order(start: Starting, tmp_path: Path) -> None:
+    one = _start_unread(start)
+    assert one.process.wait(LIMIT_S) == 0
+    assert one.output.read_text() == ""
+    assert _gone(tmp_path)
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+def test_without_a_reader_the_metrics_go_on(start: Starting, tmp_path: Path) -> None:
+    place = tmp_path / "host.prom"
+    one = _start_unread(start, "--textfile", str(place))
+    said = "watch: nobody reads the output any more; the metrics go on\n"
+    deadline_s = time.monotonic() + LIMIT_S
+    while said not in one.output.read_text() or (
+        "writestall_armed 1.0" not in place.read_text()
+    ):
+        assert time.monotonic() < deadline_s
+        time.sleep(0.05)
+    assert one.end() == 0
+    assert one.output.read_text().count(said) == 1
+
+
 def test_a_tracer_that_dies_ends_it(start: Starting, tmp_path: Path) -> None:
     one = start(dies=True)
     assert one.process.wait(LIMIT_S) == 1
@@ -236,3 +270,17 @@ def test_the_metrics_have_the_cost_of_both(start: Starting, tmp_path: Path) -> N
         time.sleep(0.1)
     assert one.end() == 0
     assert 'writestall_resident_bytes{process="watch"}' in place.read_text()
+
+
+def test_a_textfile_whose_folder_is_gone_is_told(
+    start: Starting, tmp_path: Path
+) -> None:
+    place = tmp_path / "metrics/host.prom"
+    place.parent.mkdir()
+    one = start("--textfile", str(place))
+    one.until_said("armed after")
+    place.parent.rename(tmp_path / "moved")
+    one.until_said(f"--textfile {place}: No such file or directory")
+    (tmp_path / "moved").rename(place.parent)
+    one.until_said(f"--textfile {place}: written again")
+    assert one.end() == 0

@@ -6,10 +6,12 @@ from __future__ import annotations
 import argparse
 import http.client
 import os
+import shutil
 import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -70,11 +72,19 @@ def test_an_entry_of_the_journal_has_its_fields(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as hears:
         hears.bind(str(place))
         out = Output(journal.Journal(place))
-        out.put(Entry("a stall", 5, "2026", {"FILE": "lab/a\nMESSAGE=x", "TID": "7"}))
+        out.put(
+            Entry(
+                "a stall",
+                5,
+                "2026",
+                {"FILE": "lab/a\nMESSAGE=x", "TID": 7, "HOLDER_INFERRED": True},
+            )
+        )
         out.close()
         data = hears.recv(65536)
     assert data.startswith(b"MESSAGE=a stall\nPRIORITY=5\nSYSLOG_IDENTIFIER=writestall")
     assert b"\nWRITESTALL_TID=7\n" in data
+    assert b"\nWRITESTALL_HOLDER_INFERRED=1\n" in data
     # A value of several lines has its length before it, and adds no field.
     length = len(b"lab/a\nMESSAGE=x").to_bytes(8, "little")
     assert b"WRITESTALL_FILE\n" + length + b"lab/a\nMESSAGE=x\n" in data
@@ -179,7 +189,7 @@ def test_a_textfile_is_replaced_whole(
     registry: CollectorRegistry, tmp_path: Path
 ) -> None:
     place = tmp_path / "writestall.prom"
-    file = scrapes.Textfile(registry, place)
+    file = scrapes.Textfile(registry, place, lambda _: None)
     assert "ready 1.0" in place.read_text()
     place.unlink()
     file.write()
@@ -188,6 +198,35 @@ def test_a_textfile_is_replaced_whole(
         time.sleep(0.01)
     assert "ready 1.0" in place.read_text()
     assert [path.name for path in tmp_path.iterdir()] == [place.name]
+
+
+def test_a_textfile_that_cannot_be_written_is_told_once(
+    registry: CollectorRegistry, tmp_path: Path
+) -> None:
+    place, told = tmp_path / "there/writestall.prom", list[str]()
+    place.parent.mkdir()
+    file = scrapes.Textfile(registry, place, told.append)
+
+    def write_until(done: Callable[[], bool]) -> None:
+        deadline_s = time.monotonic() + LIMIT_S
+        while not done():
+            assert time.monotonic() < deadline_s, told
+            file.write()
+            time.sleep(0.01)
+
+    shutil.rmtree(place.parent)
+    write_until(lambda: bool(told))
+    for _ in range(10):
+        file.write()
+        time.sleep(0.01)
+    place.parent.mkdir()
+    write_until(lambda: len(told) > 1)
+    file.close()
+    failed = f"--textfile {place}: No such file or directory; the metrics there are old"
+    assert [line[: len(failed)] for line in told] == [
+        failed,
+        f"--textfile {place}: written again",
+    ]
 
 
 def test_a_clock_that_was_set_is_noticed() -> None:

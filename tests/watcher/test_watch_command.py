@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from watch_process import LIMIT_S, RUN, watch
+from watch_process import LIMIT_S, RUN, piped, watch
 
 from labrun.errors import RefusedError
 from support import PROJECT
@@ -40,12 +40,24 @@ def test_json_has_a_stall_a_line_with_its_fields() -> None:
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert rows[0]["root"] == "vdb slow for jbd2"
     assert rows[0]["message"].startswith("latwriter/")
+    kinds = {name: type(value) for name, value in rows[0].items()}
+    numbers = "tid", "pid", "start_monotonic_ns", "duration_ms", "explained_percent"
+    assert {kinds[name] for name in numbers} == {int}
+    assert kinds["holder_inferred"] is bool
 
 
 def test_the_tree_is_that_of_explain() -> None:
     done = watch("--replay", RUN, "--tree")
     assert "+- " in done.stdout
     assert done.stdout.count("explained 9") + done.stdout.count("explained 1") >= 4
+
+
+def test_lines_of_a_tree_tell_their_stall_in_json() -> None:
+    done = watch("--replay", RUN, "--json", "--tree")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    stalls = [(row["tid"], row["start_monotonic_ns"]) for row in rows if "root" in row]
+    own = [row for row in rows if "+- " in row["message"]]
+    assert {(row["tid"], row["start_monotonic_ns"]) for row in own} == set(stalls)
 
 
 def test_a_pipe_of_events_is_followed_to_its_end() -> None:
@@ -62,6 +74,22 @@ def test_a_textfile_has_the_metrics(tmp_path: Path) -> None:
     place = tmp_path / "writestall.prom"
     assert watch("--replay", RUN, "--textfile", place).returncode == 0
     assert 'writestall_stall_seconds_count{call="write"' in place.read_text()
+
+
+@pytest.mark.parametrize(
+    ("output", "status", "said"),
+    [
+        ("> /dev/full", 1, "watch: the output: No space left on device; lines are "),
+        ("| true", 0, ""),
+    ],
+)
+def test_an_output_that_takes_nothing_is_told(
+    output: str, status: int, said: str
+) -> None:
+    done = piped(f"WATCH --replay {RUN} {output}")
+    assert done.returncode == status
+    assert done.stderr[: len(said)] == said
+    assert len(done.stderr.splitlines()) == status
 
 
 @contextmanager
@@ -128,6 +156,10 @@ def test_mistakes_are_one_line_with_the_remedy(words: str, said: str) -> None:
     ("words", "said"),
     [
         (("--replay", "{empty}"), "manifest.json"),
+        (
+            ("--replay", RUN, "--textfile", "{empty}/no/x.prom"),
+            "no/x.prom: No such file or directory; name a file in a folder that can",
+        ),
         (("--replay", RUN, "--listen", "127.0.0.1:{taken}"), "name another port"),
         (("--replay", RUN, "--listen", "192.0.2.1:9709"), "Cannot assign requested"),
     ],

@@ -21,6 +21,13 @@ def watch(*words: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def piped(words: str) -> subprocess.CompletedProcess[str]:
+    """The same, with the shell's words around it, in which WATCH stands for it."""
+    command = f"{sys.executable} {PROJECT}/writestall watch"
+    text = words.replace("WATCH", command)
+    return _run(["bash", "-c", f"set -o pipefail; {text}"])
+
+
 def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command,

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """cli: the command `writestall watch`.
 
-Exit status: 0 ended by a signal, 1 the tracer failed, 2 refused.
+Exit status: 0 ended in order, 1 the tracer failed, or a replay could not print what it
+told, 2 refused.
 """
 
 from __future__ import annotations

@@ -28,12 +28,16 @@ def is_output() -> bool:
     return told == f"{status.st_dev}:{status.st_ino}"
 
 
-def datagram(message: str, priority: int, fields: Mapping[str, str]) -> bytes:
-    """An entry; the fields get a prefix that is this program's."""
+def datagram(message: str, priority: int, fields: Mapping[str, object]) -> bytes:
+    """An entry; the fields get a prefix that is this program's, and are text."""
     rows = {"MESSAGE": message, "PRIORITY": str(priority)}
     rows |= {"SYSLOG_IDENTIFIER": "writestall"}
-    rows |= {f"{OWN}{name}": value for name, value in fields.items()}
+    rows |= {f"{OWN}{name}": _text(value) for name, value in fields.items()}
     return b"".join(_row(name, value) for name, value in rows.items())
+
+
+def _text(value: object) -> str:
+    return str(int(value) if isinstance(value, bool) else value)
 
 
 def _row(name: str, value: str) -> bytes:
@@ -50,6 +54,6 @@ class Journal:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.connect(str(place))
 
-    def send(self, message: str, priority: int, fields: Mapping[str, str]) -> None:
+    def send(self, message: str, priority: int, fields: Mapping[str, object]) -> None:
         """Send an entry; raises OSError if the journal is gone."""
         self._socket.send(datagram(message, priority, fields))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import socket
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from socketserver import ThreadingMixIn
 from typing import Any
@@ -85,12 +86,22 @@ def serve(registry: CollectorRegistry, place: tuple[str, int]) -> int:
 
 
 class Textfile:
-    """A file that node_exporter reads, written anew by a thread of its own."""
+    """A file that node_exporter reads, written anew by a thread of its own.
 
-    def __init__(self, registry: CollectorRegistry, path: Path) -> None:
-        self._registry, self._path = registry, path
-        self._wanted, self._ending, self.failure = threading.Event(), False, ""
-        save(path, generate_latest(registry))
+    told  hears when that begins to fail, and when it is well again
+    """
+
+    def __init__(
+        self, registry: CollectorRegistry, path: Path, told: Callable[[str], None]
+    ) -> None:
+        self._registry, self._path, self._told = registry, path, told
+        self._wanted, self._ending, self._failing = threading.Event(), False, False
+        try:
+            save(path, generate_latest(registry))
+        except WritestallError as error:
+            raise RefusedError(
+                f"--textfile {error}; name a file in a folder that can be written"
+            ) from None
         self._thread = threading.Thread(target=self._run, name="textfile", daemon=True)
         self._thread.start()
 
@@ -110,8 +121,14 @@ class Textfile:
             self._wanted.wait()
             self._wanted.clear()
             last = self._ending
-            try:
-                save(self._path, generate_latest(self._registry))
-                self.failure = ""
-            except WritestallError as error:
-                self.failure = str(error)
+            self._save()
+
+    def _save(self) -> None:
+        why = ""
+        try:
+            save(self._path, generate_latest(self._registry))
+        except WritestallError as error:
+            why = f"{error}; the metrics there are old until it can be written"
+        if self._failing != bool(why):
+            self._failing = bool(why)
+            self._told(f"--textfile {why or f'{self._path}: written again'}")

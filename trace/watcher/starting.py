@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import argparse
 import gc
+import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 
-from labrun.errors import EXIT_COMPLETE
+from labrun.errors import EXIT_COMPLETE, EXIT_FAILED
+from labrun.progress import say
+from labrun.steps import describe
 from labrun.stop import Stop
 from recorder.engines import Engine
 from recorder.guard import Guard
@@ -32,14 +35,14 @@ def replay(args: argparse.Namespace) -> int:
     """Tell the stalls of a run as if they came now."""
     run = replaying.manifest_of(args.replay)
     stop = _stop()
-    output = Output(as_json=args.json, patient=True)
+    output = Output(as_json=args.json, patient=True, failed=_unprinted(args))
     clocks = replaying.clocks_of(run)
     name = Labels(run).of
     watched = Watched(run, _bounds(args), clocks, output, name, tree=args.tree)
-    with _published(args, watched):
+    with closing(output), _published(args, watched):
         replaying.replay(run, watched, lambda: stop.requested)
-    output.close()
-    return EXIT_COMPLETE
+    whole = output.failure is None or isinstance(output.failure, BrokenPipeError)
+    return EXIT_COMPLETE if whole else EXIT_FAILED
 
 
 def live(args: argparse.Namespace, engine: Engine, which: str) -> int:
@@ -50,7 +53,7 @@ def live(args: argparse.Namespace, engine: Engine, which: str) -> int:
     try:
         guard = Guard()  # before any thread
         stop = _stop()
-        output = Output(_journal(), as_json=args.json)
+        output = Output(_journal(), as_json=args.json, failed=_unprinted(args))
         watched = Watched(
             host(), _bounds(args), Clocks(), output, Names(), tree=args.tree
         )
@@ -77,6 +80,20 @@ def _stop() -> Stop:
     return stop
 
 
+def _unprinted(args: argparse.Namespace) -> Callable[[Exception], None]:
+    """What hears that a line was not printed: without a reader, it ends in order."""
+
+    def hear(error: Exception) -> None:
+        if not isinstance(error, BrokenPipeError):
+            say(f"watch: the output: {describe(error)}; lines are left out and counted")
+        elif args.listen or args.textfile:
+            say("watch: nobody reads the output any more; the metrics go on")
+        else:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    return hear
+
+
 def _journal() -> Journal | None:
     """The journal, where it is what stderr goes to."""
     with suppress(OSError):
@@ -101,7 +118,12 @@ def _published(
 
     metrics = watched.metrics = Metrics()
     if args.textfile:
-        with closing(scrapes.Textfile(metrics.registry, args.textfile)) as file:
+
+        def told(text: str) -> None:
+            watched.say(text, WARNING)
+
+        file = scrapes.Textfile(metrics.registry, args.textfile, told)
+        with closing(file):
             yield file.write
         return
     port = scrapes.serve(metrics.registry, args.listen)

@@ -22,7 +22,7 @@ from writestall.watch.losses import Losses
 from writestall.watch.open_stalls import S, Sleeping, texts, with_group
 from writestall.watch.ring import Bounds
 from writestall.watch.samples import Open
-from writestall.watch.telling import Teller, Told
+from writestall.watch.telling import IDENTITY, Teller, Told
 
 if TYPE_CHECKING:
     from writestall.watch.metrics import Metrics
@@ -132,8 +132,9 @@ class Watched:
         line, fields = self.teller.line(told), self.teller.fields(told)
         self._output.put(Entry(line, NOTICE, time, fields))
         if self._tree:
+            whose = {name: fields[name] for name in IDENTITY}
             for text in _tree_lines(explained.answer, told):
-                self._output.put(Entry(text, INFO))
+                self._output.put(Entry(text, INFO, fields=whose))
         if self.metrics:
             self.metrics.add(told)
         if self.trap:

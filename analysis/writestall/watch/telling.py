@@ -19,6 +19,8 @@ from writestall.watch.explaining import Explained
 
 # How many holders of a chain a line names.
 MOST_HOLDERS = 4
+# The fields that tell one stall from all others.
+IDENTITY = ("TID", "START_MONOTONIC_NS")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +114,11 @@ class Teller:
             words.append(f"(events of its first {ms(told.gap_ns)} were let go)")
         return printable(" ".join(words))
 
-    def fields(self, told: Told) -> dict[str, str]:
-        """The same as fields of a journal's entry, whose names are upper case."""
+    def fields(self, told: Told) -> dict[str, object]:
+        """The same as fields, by the names that a journal's entry has, in upper case.
+
+        What is not known is left out.
+        """
         chain, write = told.chain, told.chain.write
         first = told.steps[0] if told.steps else None
         found: dict[str, object] = {
@@ -130,11 +135,11 @@ class Teller:
             "DURATION_MS": round(write.dur_ns / 1e6),
             "WAITED_FOR": next(iter(told.by_class), None),
             "HOLDER": _who(first.holder) if first and first.holder else None,
-            "HOLDER_INFERRED": int(first.link == INFERRED) if first else None,
+            "HOLDER_INFERRED": first.link == INFERRED if first else None,
             "ROOT": told.root[0],
             "EXPLAINED_PERCENT": int(100 * chain.explained_ns / (write.dur_ns or 1)),
         }
-        return {name: str(value) for name, value in found.items() if value is not None}
+        return {name: value for name, value in found.items() if value is not None}
 
     def _why(self, told: Told) -> str:
         """What it waited for and who held that, from holder to holder."""

@@ -49,7 +49,9 @@ def test_the_fields_say_the_same() -> None:
     assert fields["CALL"] == "write"
     assert fields["FILE"] == "lab/gc.log"
     assert (fields["DEVICE"], fields["FS"]) == ("vdb", "ext4")
-    assert fields["HOLDER"].startswith("jbd2/vdb-8/")
+    assert str(fields["HOLDER"]).startswith("jbd2/vdb-8/")
+    assert fields["HOLDER_INFERRED"] is True
+    assert (fields["TID"], fields["DURATION_MS"]) == (220, 2143)
     assert fields["ROOT"] == "vdb slow for jbd2"
     assert all(name.isupper() for name in fields)
 
