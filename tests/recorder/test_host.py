@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 
 from launcher import elf
-from recorder import binaries, cgroups, disks, filesystems, host, runtimes, tasks
+from recorder import (
+    binaries,
+    cgroups,
+    disks,
+    files,
+    filesystems,
+    host,
+    runtimes,
+    tasks,
+)
 from writestall.common.containers import Container
 
 ID = "4f1d" * 16
@@ -211,3 +220,31 @@ def test_callers_are_noted_once_and_their_perf_maps_kept(tmp_path: Path) -> None
     assert [task["pid"] for task in found] == [os.getpid()]
     assert (tmp_path / f"symbols/perf-{os.getpid()}.map").read_text()
     assert "build_id" in (tmp_path / "symbols/files.json").read_text()
+
+
+def test_a_map_that_is_not_whole_in_time_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is on a disk that stalls: a pipe whose other end does not go on."""
+    monkeypatch.setattr(tasks, "PATIENCE_S", 1.0)
+    root, run, place = tmp_path / "root", tmp_path / "run", Path("proc/7/root/tmp")
+    (run / "events").mkdir(parents=True)
+    (root / place).mkdir(parents=True)
+    (root / "proc/7/comm").write_text("java\n")
+    os.mkfifo(root / place / "perf-7.map")
+    noting = tasks.Tasks(run, [7], root)
+    pipe = os.open(root / place / "perf-7.map", os.O_RDWR)
+    os.write(pipe, b"1000 10 compiled\n")
+    noting.start()
+    assert [task["comm"] for task in noting.end()] == ["java"]
+    kept = [path.name for path in (run / "symbols").iterdir()]
+    os.close(pipe)
+    noting.join()
+    kept += [path.name for path in (run / "symbols").iterdir()]
+    assert kept == ["files.json"] * 2
+
+
+def test_a_map_that_grows_beyond_the_bound_leaves_no_file(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="File too large"):
+        files.copy_whole(Path("/dev/zero"), tmp_path / "map", 5 << 20)
+    assert list(tmp_path.iterdir()) == []

@@ -158,25 +158,49 @@ def test_every_stall_is_told_and_the_end_sums_up(
     assert list((tmp_path / "run").iterdir()) == []
 
 
+def _ask(place: Path) -> subprocess.CompletedProcess[str]:
+    """The command that asks the watch of a place for a run directory."""
+    words = ["watch", "--dump", "--run-dir", str(place / "run")]
+    command = [sys.executable, str(PROJECT / "writestall"), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True)
+
+
 def test_it_writes_a_run_directory_when_it_is_asked_and_by_a_stall(
     start: Starting, tmp_path: Path
 ) -> None:
     one = start("--dump-stall", "1s", "--dumps-a-day", "2")
     one.until_said("(stall): writestall report")
-    words = ["watch", "--dump", "--run-dir", str(tmp_path / "run")]
-    command = [sys.executable, str(PROJECT / "writestall"), *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.stdout == (
+    assert _ask(tmp_path).stdout == (
         f"process {one.process.pid} writes a run directory and says where\n"
     )
     one.until_said("(asked): writestall report")
-    subprocess.run(command, capture_output=True, check=True)
+    _ask(tmp_path)
     one.until_said("no run directory for the trigger asked: 2 were written within a")
     assert one.end() == 0
     for place in (tmp_path / "dumps").iterdir():
         manifest = json.loads((place / "manifest.json").read_text())
         assert manifest["status"] == "complete"
         assert manifest["recorded"]["stall_ns"] == 50_000_000
+
+
+@pytest.mark.parametrize(
+    ("folder", "told"),
+    [
+        (True, "(asked): writestall report"),
+        (False, "no run directory for the trigger asked: "),
+    ],
+)
+def test_what_was_asked_for_just_before_the_end_is_told(
+    start: Starting, tmp_path: Path, folder: bool, told: str
+) -> None:
+    one = start("--dump-stall", "1h")
+    one.until_said("told all")
+    if not folder:
+        (tmp_path / "dumps").rmdir()
+    _ask(tmp_path)
+    assert one.end() == 0
+    assert any(told in line["message"] for line in one.lines())
+    assert len(list(tmp_path.glob("dumps/*-asked/manifest.json"))) == folder
 
 
 def _start_unread(start: Starting, *words: str) -> Running:

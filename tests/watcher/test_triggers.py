@@ -10,21 +10,24 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from golden_runs import HOMES
 from labrun.errors import RefusedError
+from recorder.files import size_of
 from streamed import fed, lines_of
 from support import PROJECT
 from watcher import dump, presence
 from watcher.pressure import io_full_percent
-from watcher.trap import ASKED, PRESSURE, STALL, Bounds, Trap, dumps, size_of
+from watcher.trap import ASKED, PRESSURE, STALL, Bounds, Trap, dumps
 from writestall.events.run_directory import open_run
 
 S = 10**9
 RUN = HOMES["page-lock-6.12"]
+MAP_BYTES = 600 << 10
 
 
 @pytest.fixture
@@ -92,17 +95,17 @@ def test_the_oldest_make_room(tmp_path: Path, refused: list[str]) -> None:
         (folder / "events").write_bytes(bytes(1000))
     (tmp_path / "mine").write_bytes(bytes(5000))
     trap = _trap(tmp_path, refused, bytes=3500)
-    assert trap.room(1000)
+    assert trap.room(1000) == 1500
     kept = [path.name[-7:] for path in dumps(tmp_path)]
     assert kept == ["2-stall", "3-stall"]
     assert not trap.room(3501)
     assert (tmp_path / "mine").exists()
 
 
-def _written(folder: Path, *first: bytes, most_bytes: int = 1 << 20) -> Path:
+def _content(*first: bytes) -> dump.Content:
     run = open_run(RUN)
     explaining, _ = fed(run, lines_of(run))
-    content = dump.Content(
+    return dump.Content(
         engine=explaining.engine,
         asked={"pid": None, "stall_ns": 50_000_000, "for_s": 1.0},
         tracer={"engine": explaining.engine, "version": "x", "script": "s"},
@@ -110,8 +113,11 @@ def _written(folder: Path, *first: bytes, most_bytes: int = 1 << 20) -> Path:
         segments=explaining.ring.snapshot(),
         window=(1, 2),
     )
+
+
+def _written(folder: Path, *first: bytes, most_bytes: int = 1 << 20) -> Path:
     place = folder / "20261126-010101-stall"
-    assert dump.write(place, content, most_bytes) == size_of(place)
+    assert dump.write(place, _content(*first), most_bytes) == size_of(place)
     return place
 
 
@@ -158,6 +164,39 @@ def test_what_does_not_fit_leaves_nothing(
     with pytest.raises(OSError, match="No space left"):
         _written(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_larger_than_what_is_left_leaves_nothing(tmp_path: Path) -> None:
+    said = r"no room for \d+ KiB where 4 KiB are left; --dump-mib is the bound"
+    with pytest.raises(OSError, match=said):
+        _written(tmp_path, most_bytes=4 << 10)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def perf_map() -> Iterator[Path]:
+    """A map of this process' code, as a JIT leaves it."""
+    place = Path(f"/tmp/perf-{os.getpid()}.map")
+    place.write_bytes(b"1000 10 compiled\n" * (MAP_BYTES // 17))
+    yield place
+    place.unlink()
+
+
+def test_all_together_never_take_more_than_the_bound(
+    tmp_path: Path, refused: list[str], perf_map: Path
+) -> None:
+    trap = _trap(tmp_path, refused, bytes=1 << 20)
+    caller = b'{"ev":"write","t_ns":1,"pid":%d}\n' % os.getpid()
+    content, maps = _content(caller), []
+    for number in range(6):
+        place = tmp_path / f"20261126-01010{number}-stall"
+        dump.keep(place, content, trap)
+        assert sum(map(size_of, dumps(tmp_path))) <= trap.bounds.bytes
+        kept = list((place / "symbols").glob("perf*"))
+        assert all(path.read_bytes() == perf_map.read_bytes() for path in kept)
+        maps.append(len(kept))
+    # One has room for the map; where the next ones leave it none, it is left out.
+    assert (maps[:2], set(maps)) == ([1, 0], {0, 1})
 
 
 def test_a_running_watch_is_found_and_asked(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
@@ -20,7 +19,7 @@ from typing import Any
 from launcher.process_maps import perf_map
 from recorder import cgroups, runtimes
 from recorder.binaries import build_id, executed
-from recorder.files import ROOT, text
+from recorder.files import PART, ROOT, copy_whole, size_of, text
 from writestall.common.containers import container_of
 
 PERIOD_S = 1.0
@@ -34,16 +33,23 @@ SYMBOLS = "symbols"
 class Tasks(threading.Thread):
     """The processes of the events, and the files that they execute.
 
-    folder  of the run, with events/ and symbols/
+    folder      of the run, with events/ and symbols/
+    most_bytes  that the folder may have with the maps of JITs; None: no bound
     """
 
-    def __init__(self, folder: Path, chosen: Iterable[int], root: Path = ROOT) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        chosen: Iterable[int],
+        root: Path = ROOT,
+        most_bytes: int | None = None,
+    ) -> None:
         super().__init__(name="tasks", daemon=True)
-        self._folder, self._root = folder, root
+        self._folder, self._root, self._most_bytes = folder, root, most_bytes
         self._chosen = list(chosen)
         self._limits = cgroups.Limits(root)
         self._read: dict[Path, int] = {}  # how much of each file of events
-        self._ending = threading.Event()
+        self._ending, self._given_up = threading.Event(), threading.Event()
         self._found: dict[int, dict[str, Any]] = {}
         self._containers: dict[str, dict[str, str]] = {}
         self._build_ids: dict[str, str | None] = {}
@@ -60,6 +66,13 @@ class Tasks(threading.Thread):
         """Read the last events; return the manifest's `tasks`."""
         self._ending.set()
         self.join(PATIENCE_S)
+        self._given_up.set()
+        for part in (self._folder / SYMBOLS).glob(f"*{PART}"):
+            part.unlink(missing_ok=True)
+        return self.found()
+
+    def found(self) -> list[dict[str, Any]]:
+        """Those that are known so far."""
         return list(self._found.copy().values())
 
     def containers(self) -> list[dict[str, str]]:
@@ -137,10 +150,18 @@ class Tasks(threading.Thread):
         ]
         (folder / "files.json").write_text(json.dumps(files, indent=2) + "\n")
         for pid in self._found:
-            place = perf_map(pid, self._root / "proc")
-            with suppress(OSError):
-                if place.stat().st_size <= MOST_MAP_BYTES:
-                    shutil.copyfile(place, folder / f"perf-{pid}.map")
+            self._save_map(pid)
+
+    def _save_map(self, pid: int) -> None:
+        """Copy the map of a process' JIT, if it fits in what is left."""
+        folder, most_bytes = self._folder, MOST_MAP_BYTES
+        if self._most_bytes is not None:
+            most_bytes = min(most_bytes, self._most_bytes - size_of(folder))
+        place = perf_map(pid, self._root / "proc")
+        with suppress(OSError):
+            fits = place.stat().st_size <= most_bytes
+            if fits and not self._given_up.is_set():
+                copy_whole(place, folder / SYMBOLS / f"perf-{pid}.map", most_bytes)
 
 
 def _version_1(paths: dict[str, str]) -> dict[str, str]:

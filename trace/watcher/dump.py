@@ -3,22 +3,29 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
+import queue
 import shutil
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from labrun.progress import Progress
-from labrun.steps import Run
+from labrun.steps import Run, describe
 from labrun.stop import Stop
+from recorder.files import size_of
 from recorder.recording import of_this_host
-from recorder.tasks import SYMBOLS, Tasks
-from watcher.trap import size_of
+from recorder.tasks import Tasks
+from watcher.trap import Trap
 from writestall.watch.ring import Segment
 
+# What a run directory has beside its events and maps: 1000 tasks, and file systems.
+BESIDE_EVENTS_BYTES = 256 << 10
 OF_A_LOSS = b'"ev":"lost"'
 
 
@@ -34,8 +41,70 @@ class Content:
     window: tuple[int, int]
 
 
+class Dumper:
+    """Writes one dump at a time, by a thread.
+
+    told  hears the trigger of each, its place, and why it was not written, else ""
+    """
+
+    def __init__(self, told: Callable[[str, Path, str], None]) -> None:
+        self._told = told
+        self._results: queue.SimpleQueue[tuple[str, Path, str]] = queue.SimpleQueue()
+        self._writing: tuple[threading.Thread, str, Path] | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Whether none is being written."""
+        return self._writing is None or not self._writing[0].is_alive()
+
+    def begin(self, trigger: str, content: Content, trap: Trap) -> None:
+        """Write one; tell() says what became of it."""
+        place = trap.place(trigger)
+
+        def write() -> None:
+            try:
+                keep(place, content, trap)
+                self._results.put((trigger, place, ""))
+            except OSError as error:
+                self._results.put((trigger, place, describe(error)))
+
+        thread = threading.Thread(target=write, name="dump", daemon=True)
+        self._writing = thread, trigger, place
+        thread.start()
+
+    def tell(self) -> None:
+        """Tell of those that have ended."""
+        while not self._results.empty():
+            self._told(*self._results.get())
+
+    def wait(self, until_s: float) -> None:
+        """Wait for the one that is being written, and tell of it."""
+        if self._writing:
+            self._writing[0].join(max(0.0, until_s - time.monotonic()))
+        self.tell()
+
+    def give_up(self) -> None:
+        """Tell of one that is being written still; the program ends."""
+        if self._writing and not self.idle:
+            _, trigger, place = self._writing
+            self._told(trigger, place, f"{place} was not whole when the watch ended")
+
+
+def keep(place: Path, content: Content, trap: Trap) -> None:
+    """Write the run directory within the trap's bound, for which the oldest may go."""
+    held = sum(segment.size for segment in content.segments)
+    size = 2 * held + BESIDE_EVENTS_BYTES
+    most_bytes = trap.room(size)
+    if not most_bytes:
+        raise _no_room(size, f"in {place.parent}")
+    write(place, content, most_bytes)
+
+
 def write(folder: Path, content: Content, most_bytes: int) -> int:
-    """Write the run directory; return its size. What fails leaves nothing."""
+    """Write the run directory; return its size. What fails leaves nothing.
+
+    It takes no more than so many bytes: the maps of JITs that do not fit are left out.
+    """
     folder.mkdir(mode=0o700)
     try:
         return _fill(folder, content, most_bytes)
@@ -51,22 +120,26 @@ def _fill(folder: Path, content: Content, most_bytes: int) -> int:
     run.manifest |= {"writer": None, "window": {"start_ns": start_ns, "end_ns": end_ns}}
     run.create()
     run.events.mkdir()
-    tasks = Tasks(folder, [])
+    tasks = Tasks(folder, [], most_bytes=most_bytes)
     lines = _Counted(content, tasks.hear)
     with gzip.open(run.events / f"{content.engine}.jsonl.gz", "wb", 6) as file:
         file.writelines(lines)
     run.manifest["tracers"] = [
         content.tracer | {"events": lines.events, "lost": lines.lost}
     ]
-    tasks.start()
-    run.manifest["tasks"] = tasks.end()
+    run.manifest["tasks"] = tasks.found()
     run.manifest["containers"] = tasks.containers()
     run.finish()
+    tasks.start()  # the maps of JITs take what is left
+    tasks.end()
     if (size := size_of(folder)) > most_bytes:
-        for path in (folder / SYMBOLS).glob("perf-*.map"):
-            path.unlink()
-        size = size_of(folder)
+        raise _no_room(size, f"where {most_bytes >> 10} KiB are left")
     return size
+
+
+def _no_room(size: int, where: str) -> OSError:
+    told = f"no room for {size >> 10} KiB {where}; --dump-mib is the bound"
+    return OSError(errno.ENOSPC, told)
 
 
 class _Counted(Iterable[bytes]):

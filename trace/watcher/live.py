@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import queue
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from labrun.errors import EXIT_COMPLETE, EXIT_FAILED
-from labrun.steps import describe
 from labrun.stop import Stop
 from recorder.engines import SCRIPT, Engine
 from recorder.guard import Guard
@@ -59,8 +57,7 @@ class Live:
         self._options, self._watched, self._stop = options, watched, stop
         self._guard, self._publish = guard, publish
         self._seen: queue.SimpleQueue[Seen] = queue.SimpleQueue()
-        self._dumped: queue.SimpleQueue[tuple[str, str, str]] = queue.SimpleQueue()
-        self._dumping: threading.Thread | None = None
+        self._dumper = dump.Dumper(self._report)
         self._since_ns: int | None = None
         self._asked = False
         self._costs, self._costs_s, self._renewed_s = Costs(), 0.0, time.monotonic()
@@ -143,7 +140,7 @@ class Live:
             self._renewed_s = time.monotonic()
             self._watched.renew(host())
 
-    def _trap(self, now_ns: int) -> None:
+    def _trap(self, now_ns: int, *, at_once: bool = False) -> None:
         trap = self._watched.trap
         if trap is None:
             return
@@ -151,16 +148,14 @@ class Live:
             self._asked = False
             trap.spring(ASKED, now_ns)
         trap.pressed(io_full_percent(), now_ns)
-        while not self._dumped.empty():
-            self._report(*self._dumped.get())
-        idle = self._dumping is None or not self._dumping.is_alive()
-        if idle and (trigger := trap.due(now_ns)):
+        self._dumper.tell()
+        if self._dumper.idle and (trigger := trap.due(now_ns, at_once=at_once)):
             self._dump(trap, trigger, now_ns)
 
     def _dump(self, trap: Trap, trigger: str, now_ns: int) -> None:
         explaining = self._watched.explaining
         if explaining.begin is None:
-            self._report(trigger, "", "the tracer is not armed yet")
+            self._watched.undumped(trigger, "the tracer is not armed yet")
             return
         window = max(self._begun_ns, explaining.ring.gone_ns), now_ns
         content = dump.Content(
@@ -171,19 +166,19 @@ class Live:
             explaining.ring.snapshot(),
             window,
         )
-        size, place = explaining.ring.bytes, trap.place(trigger)
+        self._dumper.begin(trigger, content, trap)
 
-        def write() -> None:
-            try:
-                if not trap.room(2 * size):
-                    raise OSError(f"no room for {2 * size >> 10} KiB in {place.parent}")
-                dump.write(place, content, trap.bounds.bytes)
-                self._dumped.put((trigger, str(place), ""))
-            except OSError as error:
-                self._dumped.put((trigger, "", describe(error)))
-
-        self._dumping = threading.Thread(target=write, name="dump", daemon=True)
-        self._dumping.start()
+    def _last_dump(self) -> None:
+        """Write what was triggered and is not due yet, and tell what became of it."""
+        until_s = time.monotonic() + DUMPED_WITHIN_S
+        self._dumper.wait(until_s)
+        self._trap(time.monotonic_ns(), at_once=True)
+        self._dumper.wait(until_s)
+        self._dumper.give_up()
+        trap = self._watched.trap
+        left = ASKED if self._asked else trap and trap.due(0, at_once=True)
+        if left:
+            self._watched.undumped(left, "the watch ended before it could be written")
 
     def _tracer(self) -> dict[str, Any]:
         begin = self._watched.explaining.begin
@@ -194,7 +189,7 @@ class Live:
             "exit_status": None,
         }
 
-    def _report(self, trigger: str, place: str, why: str) -> None:
+    def _report(self, trigger: str, place: Path, why: str) -> None:
         """Tell of a run directory that was written, or why it was not."""
         metrics = self._watched.metrics
         if why:
@@ -208,9 +203,8 @@ class Live:
         """End the tracer in order and tell all that is left."""
         self._take(source.stop())
         how = source.close()
-        if self._dumping:
-            self._dumping.join(DUMPED_WITHIN_S)
         self._watched.finish(time.monotonic_ns())
+        self._last_dump()
         armed = self._watched.explaining.begin is not None
         if self._stop.requested and not (armed and how):
             return EXIT_COMPLETE

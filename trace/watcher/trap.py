@@ -14,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from recorder.files import size_of
+
 STALL, OPEN, PRESSURE, ASKED = "stall", "open", "pressure", "asked"
 NAME = re.compile(r"\d{8}-\d{6}-(stall|open|pressure|asked)")
 DAY_S = 24 * 3600
@@ -74,28 +76,35 @@ class Trap:
             return
         self._trigger, self._due_ns = trigger, now_ns + DELAY_NS
 
-    def due(self, now_ns: int) -> str | None:
-        """The trigger whose dump is to be written now; it is heeded with that."""
-        if self._trigger is None or now_ns < self._due_ns:
+    def due(self, now_ns: int, *, at_once: bool = False) -> str | None:
+        """The trigger whose dump is to be written now; it is heeded with that.
+
+        at_once  do not wait for what ends with the stall
+        """
+        if self._trigger is None or (now_ns < self._due_ns and not at_once):
             return None
         trigger, self._trigger = self._trigger, None
         return trigger
 
-    def room(self, size: int) -> bool:
-        """Make room for so many bytes; False if there is none."""
+    def room(self, size: int) -> int:
+        """Make room for a dump of that size; return what it may take, 0: no room."""
         if size > self.bounds.bytes:
-            return False
+            return 0
         kept = dumps(self.bounds.folder)
-        sizes = [size_of(folder) for folder in kept]
-        while kept and sum(sizes) + size > self.bounds.bytes:
+        while kept and self._left() < size:
             shutil.rmtree(kept.pop(0), ignore_errors=True)
-            sizes.pop(0)
-        return shutil.disk_usage(self.bounds.folder).free > size
+        left = min(self._left(), shutil.disk_usage(self.bounds.folder).free)
+        return left if left >= size else 0
 
     def place(self, trigger: str) -> Path:
         """A new name for a dump, which counts from now on."""
         self._written_s.append(time.monotonic())
         return self.bounds.folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{trigger}"
+
+    def _left(self) -> int:
+        """What the dumps that are there leave of the bound."""
+        kept = dumps(self.bounds.folder)
+        return self.bounds.bytes - sum(map(size_of, kept))
 
     def _today(self) -> int:
         """Dumps of the last day: this process', or those that others left."""
@@ -111,9 +120,3 @@ def dumps(folder: Path) -> list[Path]:
         return sorted(path for path in folder.iterdir() if NAME.fullmatch(path.name))
     except OSError:
         return []
-
-
-def size_of(folder: Path) -> int:
-    """The bytes of a folder's files."""
-    found = (path.lstat() for path in folder.rglob("*"))
-    return sum(status.st_size for status in found)
