@@ -26,6 +26,7 @@ from writestall.events.run_directory import open_run
 RUN = HOMES["page-lock-7.2"]
 STALLS = 3
 LIMIT_S = 30
+TICKS = 4
 # What stands for trace/trace: its words are ignored.
 LAUNCHER = """#!{python}
 import json, os, signal, sys, time
@@ -46,13 +47,20 @@ if {dies}:
 signal.sigwait([signal.SIGINT])
 print(json.dumps({{"ev": "end", "events": len(events), "lost": 0}}), flush=True)
 """
-# The command, with that launcher and as if its engine worked here.
+# The command, with that launcher and as if its engine worked here. It looks at what it
+# costs at every tick, and says when it reads what of the kernel can be traced.
+TRACEABLE = "available_filter_functions"
 PROGRAM = """
-import sys
+import os, sys
 sys.path[:0] = {paths!r}
 from pathlib import Path
 import recorder.engines as engines
-import watcher.source
+import watcher.live, watcher.source
+def heard(event, arguments):
+    if event == "open" and str(arguments[0]).endswith({traceable!r}):
+        os.write(2, b"reads {traceable}\\n")
+sys.addaudithook(heard)
+watcher.live.COSTS_S = 0.0
 watcher.source.LAUNCHER = Path({launcher!r})
 engines.choose = lambda options: (engines.ENGINES[0], "engine of a test")
 from writestall.cli.main import main
@@ -77,7 +85,9 @@ class Running:
         launcher.chmod(0o755)
         folders = ("analysis", "lab", "vm", "trace", "repro")
         paths = [str(PROJECT / name) for name in folders]
-        program = PROGRAM.format(paths=paths, launcher=str(launcher))
+        program = PROGRAM.format(
+            paths=paths, launcher=str(launcher), traceable=TRACEABLE
+        )
         given = ["--json", "--run-dir", str(place / "run")]
         given += ["--dump-dir", str(place / "dumps"), *words]
         self.output = place / "said"
@@ -308,3 +318,18 @@ def test_a_textfile_whose_folder_is_gone_is_told(
     (tmp_path / "moved").rename(place.parent)
     one.until_said(f"--textfile {place}: written again")
     assert one.end() == 0
+
+
+def test_what_can_be_traced_is_read_once(start: Starting, tmp_path: Path) -> None:
+    place = tmp_path / "host.prom"
+    one = start("--textfile", str(place))
+    one.until_said("armed after")
+    written: set[int] = set()
+    deadline_s = time.monotonic() + LIMIT_S
+    while len(written) < TICKS:
+        assert time.monotonic() < deadline_s
+        if place.exists():
+            written.add(place.stat().st_mtime_ns)
+        time.sleep(0.05)
+    assert one.end() == 0
+    assert one.output.read_text().count(f"reads {TRACEABLE}") == 1

@@ -20,7 +20,7 @@ from recorder.recording import asked_for, of_this_host
 from watcher import dump
 from watcher.chosen import Chosen
 from watcher.output import ERROR, INFO, WARNING
-from watcher.own import Costs, missing_probes
+from watcher.own import Costs
 from watcher.presence import Presence
 from watcher.pressure import io_full_percent
 from watcher.source import Source, running
@@ -121,7 +121,6 @@ class Live:
         if metrics and now_s - self._costs_s >= COSTS_S:
             self._costs_s = now_s
             metrics.cost(self._costs.now(source.pid))
-            metrics.missing(missing_probes())
             self._publish()
 
     def _look(self) -> None:

@@ -43,5 +43,6 @@ class Names:
     def _read(self) -> None:
         while True:
             path = self._asked.get()
-            if container := container_of(path):
+            container = container_of(path)
+            if container and path in self._known:
                 self._known[path] = str(named(container, self._root))

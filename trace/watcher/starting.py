@@ -24,6 +24,7 @@ from watcher.journal import Journal, is_output
 from watcher.live import Live, host
 from watcher.names import Names
 from watcher.output import WARNING, Output
+from watcher.own import missing_probes
 from watcher.presence import Presence
 from watcher.stream import Watched
 from writestall.chain.cgroups import Labels
@@ -66,6 +67,8 @@ def live(args: argparse.Namespace, engine: Engine, which: str) -> int:
             )
         with _published(args, watched) as publish:
             watched.trap = _trap(args, watched)
+            if watched.metrics:
+                watched.metrics.missing(missing_probes())
             status = Live(args, watched, stop, guard, publish).run(engine, there)
         output.close()
         guard.dismiss()

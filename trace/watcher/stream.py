@@ -70,6 +70,7 @@ class Watched:
         if now_ns - self._forgotten_ns >= FORGET_NS:
             self._forgotten_ns = now_ns
             bounded.forget()
+            self.teller.forget()
 
     def finish(self, now_ns: int) -> None:
         """Tell all that is left, and what all was."""

@@ -66,6 +66,11 @@ class Roots:
         # The chain that was asked about last, and the answer: several ask in a row.
         self._last: tuple[Chain | None, dict[Root, int]] = (None, {})
 
+    def forget(self) -> None:
+        """Empty what is remembered of tasks: those of a host are ever new."""
+        self._known.clear()
+        self._last = (None, {})
+
     def leaf(self, chain: Chain, leaf: Part) -> Root:
         """What a leaf comes down to."""
         write, task = chain.write, leaf.task

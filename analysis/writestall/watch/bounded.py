@@ -9,7 +9,8 @@ from typing import Any
 
 OTHER = "other"
 REMEMBERED = "writestall.classify.", "writestall.chain.", "writestall.log."
-MOST_REMEMBERED = 2048
+# Interrupts make ever new stacks. What is kept of them is at its most after minutes.
+MOST_REMEMBERED = 256
 
 
 class Series:

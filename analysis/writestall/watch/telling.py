@@ -68,6 +68,10 @@ class Teller:
         if own:
             self._types.setdefault(str(own), str(run.get("filesystem", "type")))
 
+    def forget(self) -> None:
+        """Empty what is remembered of the tasks so far."""
+        self._roots.forget()
+
     def knows(self, dev: str | None) -> bool:
         """Whether a device is among those of the manifest."""
         return dev is None or dev in self._types

@@ -41,16 +41,16 @@ def lines_of(run: RunDir) -> list[bytes]:
 class Repeated:
     """The events of a run, again and again, in the order of their ends.
 
-    Each round begins `every_ns` after the one before, with threads of its own out of
-    `threads` sets, so that rounds may overlap. `stalls` counts the calls so far.
+    Each round begins `every_ns` after the one before, with threads of its own, so that
+    rounds may overlap. `stalls` counts the calls so far.
     """
 
-    def __init__(self, place: Any, every_ns: int, threads: int = 16) -> None:
+    def __init__(self, place: Any, every_ns: int) -> None:
         lines = [json.loads(line) for line in lines_of(open_run(place))]
         self.begin = lines[0]
         self._events = [event for event in lines if event["ev"] not in ("begin", "end")]
         self._first_ns = min(event["t_ns"] for event in self._events)
-        self._every_ns, self._threads = every_ns, threads
+        self._every_ns = every_ns
         self.stalls = 0
 
     def rounds(self, count: int) -> Iterator[bytes]:
@@ -66,7 +66,7 @@ class Repeated:
         yield from (row[2] for row in sorted(waiting))
 
     def _round(self, number: int, later_ns: int) -> Iterator[tuple[int, int, bytes]]:
-        own = 100_000 * (1 + number % self._threads)
+        own = 100_000 * (1 + number)
         for at, event in enumerate(self._events):
             moved = event | {"t_ns": event["t_ns"] + later_ns}
             moved |= {
