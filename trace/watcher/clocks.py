@@ -16,10 +16,15 @@ def _ahead_now_ns() -> int:
 
 
 class Clocks:
-    """The two clocks of this host, or of one whose run is replayed."""
+    """The two clocks of this host, or of one whose run is replayed.
 
-    def __init__(self, ahead_ns: Callable[[], int] = _ahead_now_ns) -> None:
-        self._of_clocks = ahead_ns
+    known  whether the time of day is; else there is no text for it
+    """
+
+    def __init__(
+        self, ahead_ns: Callable[[], int] = _ahead_now_ns, *, known: bool = True
+    ) -> None:
+        self._of_clocks, self._known = ahead_ns, known
         self._ahead_ns = ahead_ns()
 
     def stepped_s(self) -> float:
@@ -32,6 +37,8 @@ class Clocks:
         return step_ns / 1e9 if abs(step_ns) >= STEP_NS else 0.0
 
     def text(self, t_ns: int) -> str:
-        """A time of CLOCK_MONOTONIC as time of day here."""
+        """A time of CLOCK_MONOTONIC as time of day here; empty for unknown."""
+        if not self._known:
+            return ""
         moment = datetime.fromtimestamp((t_ns + self._ahead_ns) / 1e9)
         return moment.isoformat(sep=" ", timespec="milliseconds")

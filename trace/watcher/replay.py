@@ -6,46 +6,96 @@ The clock is that of the events: an hour of them takes as long as explaining the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
+from labrun.errors import EXIT_COMPLETE, EXIT_REFUSED, RefusedError
 from watcher.clocks import Clocks
+from watcher.output import WARNING
 from watcher.stream import Watched
-from writestall.events.run_directory import RunDir, open_run
+from writestall.chain.answers import gaps
+from writestall.common import compressed
+from writestall.common.errors import WritestallError
+from writestall.events.run_directory import EVENTS_ALONE, SO_FAR, RunDir, open_run
+from writestall.events.stream import Stream, no_event
 from writestall.watch.ring import S
 
 TICK_NS = S // 2
+NO_CLOCK = "manifest.json: no clocks of the run; times of day unknown"
 
 
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Refuse bad input in the words of explain."""
+    try:
+        yield
+    except WritestallError as error:
+        raise RefusedError(str(error)) from None
+
+
+@_refusing()
 def manifest_of(place: Path) -> RunDir:
-    """The run of a directory; of a file of events, or a pipe, one that is empty."""
-    return open_run(place) if place.is_dir() else RunDir(place)
+    """The run of a directory or a file; an empty one of a pipe, read as it comes."""
+    if place.is_dir() or place.is_file():
+        return open_run(place)
+    return RunDir(place, notes=[EVENTS_ALONE])
 
 
 def clocks_of(run: RunDir) -> Clocks:
     """The clocks as they stood when the run was recorded."""
-    ahead_ns = run.realtime_ns(0) or 0
-    return Clocks(lambda: ahead_ns)
+    ahead_ns = run.realtime_ns(0)
+    return Clocks(lambda: ahead_ns or 0, known=ahead_ns is not None)
 
 
-@contextmanager
-def _opened(run: RunDir) -> Iterator[IO[bytes]]:
-    place = run.events(run.pick_engine(None)) if run.path.is_dir() else run.path
-    with place.open("rb") as file:
-        yield file
+@_refusing()
+def replay(run: RunDir, watched: Watched, ended: Callable[[], bool]) -> int:
+    """Feed all lines; `ended` says whether to stop before. Return the exit status.
 
-
-def replay(run: RunDir, watched: Watched, ended: Callable[[], bool]) -> None:
-    """Feed all lines; `ended` says whether to stop before."""
-    now_ns = tick_ns = 0
-    with _opened(run) as lines:
-        for line in lines:
-            now_ns = max(now_ns, watched.take(line, now_ns))
-            if now_ns >= tick_ns:
-                watched.tick(now_ns)
-                tick_ns = now_ns + TICK_NS
-            if ended():
-                break
+    What is damaged or cut off is bad input, though all before that is told.
+    """
+    alone = not run.bare and not run.path.is_dir()
+    place = run.path if alone else run.events(run.pick_engine(None))
+    for note in _notes(run):
+        watched.say(note, WARNING)
+    explaining = watched.explaining
+    explaining.file = place.name
+    now_ns = _feed(_lines(place, run, watched), watched, ended)
+    if not ended():
+        if not explaining.counts.events:
+            raise no_event(place, explaining.problems)
+        for gap in gaps(Stream(place.name, explaining.begin, explaining.end)):
+            watched.say(gap, WARNING)
     watched.finish(now_ns)
+    return EXIT_REFUSED if run.damaged else EXIT_COMPLETE
+
+
+def _notes(run: RunDir) -> Iterator[str]:
+    yield from run.notes
+    if run.manifest and run.realtime_ns(0) is None:
+        yield NO_CLOCK
+
+
+def _lines(place: Path, run: RunDir, watched: Watched) -> Iterator[bytes]:
+    """The lines of a file or a pipe, up to where it is damaged."""
+    try:
+        with compressed.opened(str(place)) as (content, _):
+            yield from compressed.lines(content)
+    except compressed.DamagedError as error:
+        run.damaged = True
+        watched.say(f"{place.name}: {error}; {SO_FAR}", WARNING)
+    except OSError as error:
+        raise WritestallError(f"{place}: {error.strerror}") from None
+
+
+def _feed(lines: Iterable[bytes], watched: Watched, ended: Callable[[], bool]) -> int:
+    """Feed the lines; return the time of the last event."""
+    now_ns, tick_ns = 0, TICK_NS
+    for line in lines:
+        now_ns = max(now_ns, watched.take(line, now_ns))
+        if now_ns >= tick_ns:
+            watched.tick(now_ns)
+            tick_ns = now_ns + TICK_NS
+        if ended():
+            break
+    return now_ns

@@ -10,7 +10,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 
-from labrun.errors import EXIT_COMPLETE, EXIT_FAILED
+from labrun.errors import EXIT_FAILED
 from labrun.progress import say
 from labrun.steps import describe
 from labrun.stop import Stop
@@ -41,9 +41,9 @@ def replay(args: argparse.Namespace) -> int:
     name = Labels(run).of
     watched = Watched(run, _bounds(args), clocks, output, name, tree=args.tree)
     with closing(output), _published(args, watched):
-        replaying.replay(run, watched, lambda: stop.requested)
+        status = replaying.replay(run, watched, lambda: stop.requested)
     whole = output.failure is None or isinstance(output.failure, BrokenPipeError)
-    return EXIT_COMPLETE if whole else EXIT_FAILED
+    return status if whole else EXIT_FAILED
 
 
 def live(args: argparse.Namespace, engine: Engine, which: str) -> int:

@@ -163,9 +163,19 @@ def _quietly(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 def chunks(content: BinaryIO) -> Iterator[bytes]:
     """The content piece by piece; raises DamagedError where decompression fails."""
+    read1 = content.read1  # type: ignore[attr-defined]
+    return _read(lambda: read1(CHUNK_BYTES))
+
+
+def lines(content: BinaryIO) -> Iterator[bytes]:
+    """The content line by line, as it comes; raises DamagedError as chunks() does."""
+    return _read(content.readline)
+
+
+def _read(more: Callable[[], bytes]) -> Iterator[bytes]:
     while True:
         try:
-            data = content.read1(CHUNK_BYTES)  # type: ignore[attr-defined]
+            data = more()
         except _DAMAGE as error:
             raise DamagedError(f"damaged or cut off: {error or 'early end'}") from None
         if not data:

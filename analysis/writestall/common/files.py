@@ -1,14 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""files: write a file or a folder completely or not at all."""
+"""files: open a file of a run; write a file or a folder completely or not at all."""
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import BinaryIO
 
 from writestall.common.errors import WritestallError
+
+
+def is_special(path: Path) -> bool:
+    """Whether there is something that is no file of its own: a pipe, /dev/null."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def opened(path: Path, buffering: int = -1) -> BinaryIO:
+    """A file's content. Raises OSError for a pipe, too, whose end may never come."""
+    if is_special(path):
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return path.open("rb", buffering)
+
+
+def content(path: Path) -> bytes:
+    """All of a file, as opened() opens it."""
+    with opened(path) as file:
+        return file.read()
 
 
 def save(path: Path, data: bytes) -> None:
@@ -22,7 +42,7 @@ def save_pieces(path: Path, pieces: Iterable[bytes]) -> None:
     What is no file of its own (a pipe, /dev/null) is written to as it stands.
     """
     try:
-        if path.exists() and not path.is_file() and not path.is_dir():
+        if is_special(path):
             _fill(path, pieces)
             return
         place = path.resolve()
@@ -50,7 +70,7 @@ def save_joined(path: Path, fill: Callable[[Path], list[Path]]) -> None:
 
     try:
         place = path.resolve()
-        special = place.exists() and not place.is_file() and not place.is_dir()
+        special = is_special(place)
         draft = _draft(Path(tempfile.gettempdir(), place.name) if special else place)
         try:
             first, *others = fill(draft)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from writestall.common import files
 from writestall.common.units import many
 
 NOT_SHOWN = (
@@ -71,7 +72,7 @@ def read(folder: Path, options: Sequence[str]) -> list[Kept]:
 
 def _read(path: Path, name: str) -> Kept | None:
     try:
-        row = json.loads(path.read_bytes())
+        row = json.loads(files.content(path))
         return Kept(name, File(**row["plain"]), File(**row["synced"]))
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None

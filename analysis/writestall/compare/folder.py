@@ -15,6 +15,7 @@ from statistics import median
 from typing import Any
 
 from writestall.chain import answers
+from writestall.common import files
 from writestall.common.errors import WritestallError
 from writestall.common.units import percent
 from writestall.compare import durability
@@ -177,7 +178,7 @@ def _chosen(levels: list[Level], load: int | None) -> Level:
 def _plan(path: Path) -> dict[str, Any]:
     file = path / "plan.json"
     try:
-        plan = json.loads(file.read_bytes())
+        plan = json.loads(files.content(file))
         if plan["format"] != FORMAT:
             raise WritestallError(
                 f"{file}: format {plan['format']!r}, this version reads {FORMAT}"
@@ -199,7 +200,7 @@ def _machines(path: Path) -> list[dict[str, Any]]:
     found = []
     for file in sorted((path / "machines").glob("*.json")):
         try:
-            found.append(dict(json.loads(file.read_bytes())))
+            found.append(dict(json.loads(files.content(file))))
         except (OSError, ValueError, TypeError):
             continue
     return found
@@ -252,7 +253,7 @@ def _explain(run: Run, opened: RunDir) -> None:
 def _schedule(run: Run) -> None:
     """Exclude a run whose client's own record says that it was late."""
     try:
-        lines = (run.path / "writer.jsonl").read_text("utf-8", "replace").splitlines()
+        lines = files.content(run.path / "writer.jsonl").splitlines()
         first, last = json.loads(lines[0]), json.loads(lines[-1])
         threads = first["writers"] if "writers" in first else first["threads"]
         share = last["late_ns"] / (threads * run.duration_s * 1e9)

@@ -61,13 +61,16 @@ class _Sleep(Struct, tag_field="ev", tag="block", frozen=True, gc=False):
     waker_kstack: Raw = _NO_STACK
 
 
+# One line, the stacks of a sleep not looked at.
+Row = _Sleep | Begin | Cgroup | Write | Io | Handles | Commit | Lost | End
+
+
 class Decoder:
     """Decodes one stream's lines."""
 
     def __init__(self) -> None:
         self.blocks = Blocks()
-        rows = _Sleep | Begin | Cgroup | Write | Io | Handles | Commit | Lost | End
-        self._row = msgspec.json.Decoder(rows).decode
+        self._row = msgspec.json.Decoder(Row).decode
         self._event = msgspec.json.Decoder(Event).decode
         self._stacks: dict[Stack, Stack] = {}
         self._words: dict[str | None, str | None] = {}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from writestall.common import files
 from writestall.events.lines import Problem
 
 HIGHEST_NS = 24 * 3600 * 10**9
@@ -58,7 +59,7 @@ _START = re.compile(r"#\[.*start is CLOCK_MONOTONIC (\d+) ns\]")
 def lines(path: Path, problems: list[Problem]) -> list[str]:
     """A log's lines; none where it cannot be read."""
     try:
-        return path.read_text("utf-8", "replace").splitlines()
+        return files.content(path).decode("utf-8", "replace").splitlines()
     except OSError as error:
         problems.append(Problem(path.name, 0, error.strerror or "unreadable"))
         return []

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from writestall.common import workers
+from writestall.common import files, workers
 from writestall.common.errors import WritestallError
 from writestall.events.decode import UNREADABLE
 
@@ -43,7 +43,7 @@ def _chunks(path: Path, piece: slice) -> Iterator[list[bytes]]:
     A piece begins and ends where lines do.
     """
     try:
-        with path.open("rb", CHUNK_BYTES) as file:
+        with files.opened(path, CHUNK_BYTES) as file:
             at, stop = piece.start, piece.stop
             if at:
                 file.seek(at)
@@ -63,7 +63,7 @@ def pieces(path: Path) -> list[slice]:
         edges, count = [0], workers.count(size, WORTH_A_PROCESS_BYTES)
         if count == 1:
             return [WHOLE]
-        with path.open("rb") as file:
+        with files.opened(path) as file:
             for at in range(1, count):
                 file.seek(size * at // count)
                 file.readline()
@@ -81,7 +81,7 @@ def numbered(path: Path, piece: slice = WHOLE) -> Numbered:
     return enumerate(chain.from_iterable(_chunks(path, piece)), 1)
 
 
-def _why(error: Exception) -> str:
+def why(error: Exception) -> str:
     """One line of what msgspec or the recursion limit had to say."""
     if isinstance(error, RecursionError):
         return "nested too deeply"
@@ -110,7 +110,7 @@ def read(
             on_line(number, line)
         except UNREADABLE as error:
             if not on_other(line):
-                problems.append(Problem(name, number, _why(error)))
+                problems.append(Problem(name, number, why(error)))
     return problems, number
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
@@ -11,7 +10,10 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 import msgspec.inspect
 
+from writestall.common import files
+from writestall.common.errors import WritestallError
 from writestall.events.contract import ClientWrite
+from writestall.events.decode import UNREADABLE
 from writestall.events.lines import MAX_LINE_BYTES, Problem, kind_of, numbered, read
 
 # Kinds of lines that one client's record may hold, beside `begin` and `end`.
@@ -47,11 +49,14 @@ def read_records(path: Path, record: type[R]) -> Records[R]:
 
     def on_other(line: bytes) -> bool:
         kind = kind_of(line)
+        if kind not in ("begin", "end"):
+            return kind in others
+        whole = _whole(line)
         if kind == "begin":
-            found.begin = msgspec.json.decode(line)
-        if kind == "end":
-            found.end = msgspec.json.decode(line)
-        return kind in others
+            found.begin = whole
+        else:
+            found.end = whole
+        return whole is not None
 
     decode = msgspec.json.Decoder(record).decode
     found.problems, _ = read(
@@ -66,12 +71,22 @@ def read_records(path: Path, record: type[R]) -> Records[R]:
 
 def read_first(path: Path) -> dict[str, object]:
     """A record's `begin` line; empty where no file is there or it begins otherwise."""
-    with contextlib.suppress(OSError, msgspec.MsgspecError, RecursionError):
-        with path.open("rb") as file:
+    try:
+        with files.opened(path) as file:
             line = file.readline(MAX_LINE_BYTES)
-        if kind_of(line) == "begin":
-            return dict(msgspec.json.decode(line))
-    return {}
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise WritestallError(f"{path}: {error.strerror}") from None
+    return (_whole(line) or {}) if kind_of(line) == "begin" else {}
+
+
+def _whole(line: bytes) -> dict[str, object] | None:
+    """All of a line, of which kind_of() reads the kind alone; None: unreadable."""
+    try:
+        return dict(msgspec.json.decode(line))
+    except UNREADABLE:
+        return None
 
 
 def read_client(path: Path) -> Records[ClientWrite]:

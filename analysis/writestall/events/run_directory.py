@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,13 +12,18 @@ from typing import Any
 
 import msgspec
 
-from writestall.common import compressed
+from writestall.common import compressed, files
 from writestall.common.errors import WritestallError
 
 ENGINES = ("stap", "bpftrace", "core")
 MANIFEST_FORMAT = 1
+END_OF_TIME_NS = 1 << 63  # include/linux/ktime.h, KTIME_MAX
 # Endings of event files in a run that was stored away; what they are, the bytes tell.
 _STORED = ("", ".gz", ".xz", ".bz2", ".zst")
+
+
+EVENTS_ALONE = "events alone, no manifest.json; names and versions unknown"
+SO_FAR = "read as far as it goes"
 
 
 @dataclass(slots=True)
@@ -28,12 +32,14 @@ class RunDir:
 
     `bare` is set where there is nothing but a file of events: its engine and its place.
     Then `path` is a folder beside the file for what the analysis writes, there or not.
+    `damaged`: what events() unpacked ends early.
     """
 
     path: Path
     manifest: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     bare: tuple[str, Path] | None = None
+    damaged: bool = False
     _held: TemporaryDirectory[str] | None = None
     _unpacked: dict[str, Path] = field(default_factory=dict)
 
@@ -49,7 +55,8 @@ class RunDir:
         here = self.get("clock", "monotonic_ns")
         there = self.get("clock", "realtime_ns")
         if isinstance(here, int) and isinstance(there, int):
-            return there + t_ns - here
+            found_ns = there + t_ns - here
+            return found_ns if 0 <= found_ns < END_OF_TIME_NS else None
         return None
 
     @property
@@ -59,7 +66,7 @@ class RunDir:
 
     def engines(self) -> list[str]:
         """Engines whose events are there."""
-        return [name for name in ENGINES if self._stored(name).is_file()]
+        return [name for name in ENGINES if self._stored(name).exists()]
 
     def output(self, name: str) -> Path:
         """The place of a file that the analysis writes; bare events get a folder."""
@@ -72,6 +79,8 @@ class RunDir:
     def events(self, engine: str) -> Path:
         """The event file of an engine, there or not; unpacked where it is stored so."""
         path = self._stored(engine)
+        if files.is_special(path):
+            raise WritestallError(f"{path}: not a regular file")
         if self.bare or not path.is_file() or path.suffix == ".jsonl":
             return path
         if engine not in self._unpacked:
@@ -79,11 +88,11 @@ class RunDir:
         return self._unpacked[engine]
 
     def _stored(self, engine: str) -> Path:
-        if self.bare:
-            return self.bare[1] if engine == self.bare[0] else Path(os.devnull)
+        if self.bare and engine == self.bare[0]:
+            return self.bare[1]
         path = self.path / "events" / f"{engine}.jsonl"
         stored = (path.with_name(path.name + ending) for ending in _STORED)
-        return next((place for place in stored if place.is_file()), path)
+        return next((place for place in stored if place.exists()), path)
 
     def pick_engine(self, wanted: str | None) -> str:
         """The wanted engine, else the first that left events; raises without any."""
@@ -141,7 +150,7 @@ def _open_events(path: Path) -> RunDir:
         engine = _ENGINE.search(head)
         name = "stdin" if str(path) == "-" else path.name
         run = RunDir(path.with_name(f"{name}.explained"))
-        run.notes.append("events alone, no manifest.json; names and versions unknown")
+        run.notes.append(EVENTS_ALONE)
         run.bare = engine[1].decode() if engine else ENGINES[0], _on_disk(path, run)
     except OSError as error:
         raise WritestallError(f"{path}: {error.strerror}") from None
@@ -159,12 +168,13 @@ def _on_disk(path: Path, run: RunDir) -> Path:
             try:
                 file.writelines(compressed.chunks(content))
             except compressed.DamagedError as error:
-                run.notes.append(f"{path.name}: {error}; read as far as it goes")
+                run.damaged = True
+                run.notes.append(f"{path.name}: {error}; {SO_FAR}")
     return copy
 
 
 def _load(path: Path) -> dict[str, Any]:
-    value = msgspec.json.decode(path.read_bytes())
+    value = msgspec.json.decode(files.content(path))
     if not isinstance(value, dict):
         raise ValueError("not a table")
     return value
@@ -182,9 +192,12 @@ def _note_status(run: RunDir) -> None:
     if run.get("format") != MANIFEST_FORMAT:
         run.notes.append(
             f"manifest.json: format {run.get('format')!r}, this version reads "
-            f"{MANIFEST_FORMAT}; read as far as it goes"
+            f"{MANIFEST_FORMAT}; {SO_FAR}"
         )
     status = run.get("status")
+    if not isinstance(status, str):
+        run.notes.append("manifest.json: no status; whether the run ended is unknown")
+        return
     if status == "running":
         status = "cut_off"
     if status != "complete":

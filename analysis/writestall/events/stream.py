@@ -74,9 +74,14 @@ def read_stream(path: Path) -> Stream:
         first.join(other)
     stream = first.stream
     if not (stream.blocks or stream.writes or stream.commits or stream.begin):
-        what = stream.problems[0] if stream.problems else f"{path.name}: empty"
-        raise WritestallError(f"{path.parent / str(what)}: no event could be read")
+        raise no_event(path, stream.problems)
     return first.in_order()
+
+
+def no_event(path: Path, problems: list[Problem]) -> WritestallError:
+    """The error of a file that holds not one event."""
+    what = problems[0] if problems else f"{path.name}: empty"
+    return WritestallError(f"{path.parent / str(what)}: no event could be read")
 
 
 def stream_of(name: str, lines: Iterable[bytes]) -> Stream:
@@ -85,6 +90,11 @@ def stream_of(name: str, lines: Iterable[bytes]) -> Stream:
     There may be none. `name` is what problems call them.
     """
     return _read_rows(name, enumerate(lines, 1)).in_order()
+
+
+def is_to_come(line: bytes) -> bool:
+    """Whether a line is of a kind that a later version prints: that is no mistake."""
+    return kind_of(line) not in (None, *KNOWN_EVENTS)
 
 
 @dataclass(slots=True)
@@ -144,11 +154,7 @@ def _read_rows(name: str, rows: Numbered) -> _Piece:
         if event is not None:
             _take(stream, number, event)
 
-    def on_other(line: bytes) -> bool:
-        # A kind that a later version prints is no mistake of this one's file.
-        return kind_of(line) not in (None, *KNOWN_EVENTS)
-
-    stream.problems, lines = read(name, rows, on_line, on_other)
+    stream.problems, lines = read(name, rows, on_line, is_to_come)
     return _Piece(stream, lines, sorted(stream.blocks.sort()))
 
 

@@ -21,6 +21,7 @@ from writestall.chain.parts import Chain
 from writestall.chain.roots import Roots, largest_first
 from writestall.classify import classes as c
 from writestall.common.errors import WritestallError
+from writestall.events.rows import R, Records
 from writestall.events.run_directory import RunDir
 from writestall.verdict import witness
 from writestall.verdict.caps import CapTruth, read_throttled
@@ -199,7 +200,7 @@ def _check_delays(answer: Answer, path: Path) -> Verdict:
     """Compare an answer with the delays of an injector."""
     if not path.exists():
         raise WritestallError(f"{path}: missing; was the injector armed in this run?")
-    records = read_truth(path)
+    records = _whole(path, read_truth(path))
     verdict = Verdict()
     verdict.notes += [str(problem) for problem in records.problems[:3]]
     lost = (records.end or {}).get("lost")
@@ -217,7 +218,7 @@ def _check_caps(answer: Answer, path: Path) -> Verdict:
     """Compare an answer with the times in which limits kept I/O back."""
     if not path.exists():
         raise WritestallError(f"{path}: missing; was the limit in force in this run?")
-    records = read_throttled(path)
+    records = _whole(path, read_throttled(path))
     verdict = Verdict()
     verdict.notes += [str(problem) for problem in records.problems[:3]]
     lost = (records.end or {}).get("lost")
@@ -228,6 +229,16 @@ def _check_caps(answer: Answer, path: Path) -> Verdict:
         verdict.violations.append(f"{path.name}: {group} has no limit, and waited")
     verdict.add_all(answer.gathered(Question(Judged, (CapTruth(records.rows),))))
     return verdict
+
+
+def _whole(path: Path, records: Records[R]) -> Records[R]:
+    """The records; raise where every line is damaged: that is no verdict."""
+    if records.problems and not (records.rows or records.begin or records.end):
+        raise WritestallError(
+            f"{path.parent / str(records.problems[0])}: damaged, no record could be"
+            " read; take the file from the run again"
+        )
+    return records
 
 
 def _unasked(answer: Answer, rows: Sequence[BioDelay]) -> Iterator[str]:

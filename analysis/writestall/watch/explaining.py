@@ -17,10 +17,11 @@ import msgspec
 
 from writestall.chain.answers import Answer
 from writestall.chain.parts import Chain
-from writestall.events.contract import Begin, Cgroup, End, Event, Lost, Write
-from writestall.events.decode import UNREADABLE
+from writestall.events.contract import Begin, Cgroup, End, Lost, Write
+from writestall.events.decode import UNREADABLE, Row
+from writestall.events.lines import Problem, why
 from writestall.events.run_directory import RunDir
-from writestall.events.stream import stream_of
+from writestall.events.stream import is_to_come, stream_of
 from writestall.watch.ring import Bounds, Ring, S
 
 # After the line of a stall: when it is explained first, and when at last.
@@ -31,15 +32,8 @@ GOOD_ENOUGH = 0.9
 MOST_PENDING, MOST_AT_ONCE = 10_000, 500
 MOST_CGROUPS = 16_384
 MOST_LINE_BYTES = 1 << 18
-
-
-class _Head(msgspec.Struct):
-    """What every line is held by."""
-
-    ev: str
-    t_ns: int = 0
-    dur_ns: int = 0
-    runq_ns: int | None = 0
+# How many lines that could not be read are named.
+MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +66,16 @@ class _Pending:
 
 
 class Explaining:
-    """The stalls of one stream, as it comes. `now_ns` is CLOCK_MONOTONIC everywhere."""
+    """The stalls of one stream, as it comes. `now_ns` is CLOCK_MONOTONIC everywhere.
+
+    file      what the stream is called where a line of it could not be read
+    problems  the first of these lines
+    """
 
     def __init__(self, run: RunDir, bounds: Bounds) -> None:
         self.run = run
+        self.file = "stream"
+        self.problems: list[Problem] = []
         self.ring = Ring(bounds)
         self.counts = Counts()
         self.begin: Begin | None = None
@@ -84,23 +84,26 @@ class Explaining:
         self._cgroups: OrderedDict[tuple[int, int], bytes] = OrderedDict()
         self._pending: deque[_Pending] = deque()
         self._explained_ns = 0
-        self._head = msgspec.json.Decoder(_Head).decode
-        self._event = msgspec.json.Decoder(Event).decode
+        self._lines = 0
+        self._row = msgspec.json.Decoder(Row).decode
 
     def take(self, line: bytes, now_ns: int) -> int:
         """Take a line of the tracer; return when what it tells has ended, in ns."""
+        self._lines += 1
+        if line.isspace():
+            return 0
         try:
             if len(line) > MOST_LINE_BYTES:
-                raise msgspec.ValidationError("too long")
-            head = self._head(line)
-            end_ns = head.t_ns + head.dur_ns + (head.runq_ns or 0)
-            if head.ev in ("begin", "cgroup", "write", "lost", "end"):
-                self._note(self._event(line), line, now_ns)
-        except UNREADABLE:
-            self.counts.unreadable += 1
+                raise msgspec.ValidationError("line longer than 256 KiB")
+            row = self._row(line)
+        except UNREADABLE as error:
+            if not is_to_come(line):
+                self._count_unreadable(why(error))
             return 0
         self.counts.events += 1
-        if head.ev not in ("begin", "cgroup", "end"):
+        self._note(row, line, now_ns)
+        end_ns = _end_ns(row)
+        if not isinstance(row, Begin | Cgroup | End):
             self.ring.add(line, end_ns)
         return end_ns
 
@@ -169,7 +172,12 @@ class Explaining:
             else:
                 self._pending.append(one)
 
-    def _note(self, event: Event, line: bytes, now_ns: int) -> None:
+    def _count_unreadable(self, text: str) -> None:
+        self.counts.unreadable += 1
+        if len(self.problems) < MOST_NAMED:
+            self.problems.append(Problem(self.file, self._lines, text))
+
+    def _note(self, event: Row, line: bytes, now_ns: int) -> None:
         """Keep what is more than one of many."""
         match event:
             case Begin():
@@ -190,3 +198,9 @@ class Explaining:
                 lost[what] = lost.get(what, 0) + event.count
             case End():
                 self.end = event
+
+
+def _end_ns(row: Row) -> int:
+    """When what a line tells has ended."""
+    times = (getattr(row, name, None) or 0 for name in ("t_ns", "dur_ns", "runq_ns"))
+    return sum(times)

@@ -23,6 +23,7 @@ class Losses:
         self._explaining = explaining
         self._told: dict[str, int] = {}
         self._told_ns = -EVERY_NS
+        self._named = 0
 
     def lines(self, now_ns: int, *, at_once: bool = False) -> Iterator[str]:
         """A line for each kind of loss that has grown, once a minute."""
@@ -33,6 +34,13 @@ class Losses:
             if more > 0:
                 self._told[what], self._told_ns = count, now_ns
                 yield f"LOST: {more} {what}; {follows}"
+        yield from self._unreadable()
+
+    def _unreadable(self) -> Iterator[str]:
+        """The first lines that could not be read, each once."""
+        problems = self._explaining.problems
+        yield from map(str, problems[self._named :])
+        self._named = len(problems)
 
     def summary(self) -> str:
         """What was told in all, and what was not."""

@@ -12,6 +12,7 @@ from hdrh.histogram import HdrHistogram
 
 import build
 from writestall.cli.main import main
+from writestall.events import rows
 
 Capture = pytest.CaptureFixture[str]
 Row = dict[str, Any]
@@ -282,6 +283,18 @@ def test_a_broken_line_of_the_record_is_told(tmp_path: Path, capsys: Capture) ->
     assert main(["explain", str(run)]) == 0
     out = capsys.readouterr().out
     assert "note: writer.jsonl:6: " in out and "pause of 1004 ms" in out
+
+
+def test_a_first_line_that_is_no_text_is_told(tmp_path: Path) -> None:
+    """Its kind can be read, but not all of it."""
+    run = stopped(tmp_path / "run")
+    record = run / "writer.jsonl"
+    first, *rest = record.read_bytes().splitlines(keepends=True)
+    record.write_bytes(b'{"\x80":1,' + first[1:] + b"".join(rest))
+    assert main(["explain", str(run)]) == 0
+    read = rows.read_client(record)
+    assert read.begin is None
+    assert [problem.line for problem in read.problems] == [1]
 
 
 def variants_of(folder: Path) -> Path:

@@ -138,6 +138,29 @@ def test_a_broken_manifest_is_a_note(run: Path, content: str, capsys: Capture) -
     assert "1 write stalled, worst 1000 ms" in out
 
 
+@pytest.mark.parametrize("status", [None, [], 7])
+def test_a_status_that_is_none_is_a_note(
+    tmp_path: Path, status: object, capsys: Capture
+) -> None:
+    """It is no reason why the run would not be complete."""
+    run = build.run_dir(tmp_path / "r", build.cascade())
+    manifest = build.manifest() | {"status": status}
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    out = answered(run, capsys)
+    assert "manifest.json: no status; whether the run ended is unknown" in out
+    assert "not complete" not in out
+
+
+def test_a_damaged_record_of_the_injector_is_no_verdict(
+    run: Path, capsys: Capture
+) -> None:
+    """The file and the first line that cannot be read are named."""
+    (run / "truth.jsonl").write_bytes(b"\x00\xff\n" * 9)
+    line = refused(["check", str(run)], capsys)
+    assert f"{run / 'truth.jsonl'}:1: JSON is malformed" in line
+    assert "damaged, no record could be read" in line
+
+
 def test_a_cut_off_run_says_so(tmp_path: Path, capsys: Capture) -> None:
     """A status of `running` means that the machine was lost."""
     run = build.run_dir(tmp_path / "r", build.cascade(), status="running")

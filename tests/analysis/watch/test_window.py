@@ -94,7 +94,7 @@ def test_what_is_too_much_at_once_is_counted_and_not_told() -> None:
 def test_lines_that_are_no_events_are_counted() -> None:
     explaining = Explaining(open_run(PAGE_LOCK), Bounds())
     long = b'{"ev":"block","t_ns":1,"comm":"' + b"x" * (1 << 19) + b'"}\n'
-    for line in (b"{broken\n", b"\n", long, b'{"ev":"write","t_ns":"x"}\n'):
+    for line in (b"{broken\n", b"[]\n", long, b'{"ev":"write","t_ns":"x"}\n'):
         assert explaining.take(line, 0) == 0
     assert (explaining.counts.unreadable, explaining.counts.events) == (4, 0)
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+from writestall.common import files
 from writestall.events.application_clock import Clock, no_clock
 from writestall.events.decode import UNREADABLE
 from writestall.events.lines import Problem
@@ -88,7 +89,7 @@ def duration_ns(text: str) -> int:
 def read(path: Path, clock: Clock) -> Iterator[Recorded | Problem]:
     """All events that a thread is known of, by time."""
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Recording)
+        found = msgspec.json.decode(files.content(path), type=Recording)
         rows = [_row(event, clock) for event in found.recording.events]
     except (*UNREADABLE, ValueError) as error:
         yield Problem(path.name, 0, str(error))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from writestall.common import files
 from writestall.events.application_clock import Clock, Complaint
 from writestall.events.contract import Ns
 from writestall.events.decode import UNREADABLE
@@ -31,7 +32,7 @@ def read(path: Path, _: Clock) -> Iterator[Complaint | Problem]:
     """The requests, fast ones too; a line that is none of them is a problem."""
     decode = msgspec.json.Decoder(Line).decode
     program = path.parent.name
-    with path.open("rb") as file:
+    with files.opened(path) as file:
         for number, text in enumerate(file, 1):
             try:
                 line = decode(text)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from writestall.common import compressed
+from writestall.common import compressed, files
 from writestall.common.errors import WritestallError
 from writestall.common.files import save_folder
 from writestall.export.redacted import events, kernel_log, manifest
@@ -60,7 +60,7 @@ def _fill(source: Path, folder: Path) -> str:
 
 def _manifest(path: Path, folder: Path, names: Names) -> None:
     try:
-        value = json.loads(path.read_text(encoding=UTF8))
+        value = json.loads(files.content(path))
     except (OSError, ValueError) as error:
         raise WritestallError(f"{path}: {error}") from None
     told = manifest.redacted(value if isinstance(value, dict) else {}, names)
