@@ -107,6 +107,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             "compare-variants",
             "print the table of a folder of variants",
             "out/latest-variants",
+            "compare",
         ),
         _run(
             "compare-options",

@@ -10,6 +10,7 @@ import sys
 from writestall.cli import options
 from writestall.common.errors import WritestallError
 from writestall.common.files import save
+from writestall.export.formats import load
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,5 +33,7 @@ def main(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write(record.decode())
     else:
+        if variants.has_rounds(found):  # their table has intervals
+            load("writestall.compare.statistics", "scipy", "compare")
         options.print_lines(variants.lines(found))
     return options.ANSWERED

@@ -16,14 +16,15 @@ from writestall.cli import options
 from writestall.common.errors import WritestallError
 
 SAMPLE = "sample"
+FOLDER = "writestall-demo"
 TOP = 1
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the folder, and whether to open a browser."""
-    what = "copy the run to this new folder (./writestall-demo)"
+    what = f"copy the run to this new folder (./{FOLDER})"
     parser.add_argument(
-        "-o", "--output", type=Path, default="writestall-demo", metavar="DIR", help=what
+        "-o", "--output", type=Path, default=FOLDER, metavar="DIR", help=what
     )
     parser.add_argument("--no-browser", action="store_true", help="open no page")
 

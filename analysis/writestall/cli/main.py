@@ -1,31 +1,45 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """main: find a command, parse its options, call it, and report errors in one line.
 
-Exit status: 0 answered, 1 a check failed, 2 bad input or usage, 3 there is nothing to
-check by. Only the module of the command is imported, and it imports what it needs when
-it runs.
+Exit status: 0 answered, 1 a check failed, 2 bad input or usage, or the answer could not
+be written, 3 there is nothing to check by. Only the module of the command is imported,
+and it imports what it needs when it runs.
 """
 
 from __future__ import annotations
 
 import argparse
+import codecs
 import gc
 import importlib
 import io
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from typing import Any, TextIO, cast
 
 from writestall import __version__
 from writestall.cli.commands import COMMANDS, Command, overview
 from writestall.cli.options import ANSWERED, BAD_INPUT
 from writestall.cli.parser import UsageError, command_parser, nearest
 from writestall.common.errors import WritestallError
-from writestall.common.units import printable
+from writestall.common.units import escaped, printable
 
 HELP = {"-h", "--help"}
 INTERRUPTED = 130  # as shells have it: 128 + SIGINT
+
+
+def _escapes(error: UnicodeError) -> tuple[str, int]:
+    """Characters that a stream's encoding has not: codecs.register_error()."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(map(escaped, error.object[error.start : error.end])), error.end
+
+
+ESCAPES = "writestall.escapes"
+codecs.register_error(ESCAPES, _escapes)
 
 
 def _find(word: str, *, checkout: bool) -> Command:
@@ -60,7 +74,6 @@ def _answer(command: Command, args: argparse.Namespace) -> int:
     gc.disable()
     try:
         status: int = importlib.import_module(command.module).main(args)
-        sys.stdout.flush()
     finally:
         if collecting:
             gc.enable()
@@ -88,22 +101,68 @@ def _call(words: list[str], *, checkout: bool) -> int:
     return _answer(command, args)
 
 
+class _Output:
+    """A stream that knows the error that kept it from being written."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.error: OSError | None = None
+
+    def write(self, text: str) -> int:
+        with self._noted():
+            return self._stream.write(text)
+
+    def flush(self) -> None:
+        with self._noted():
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    @contextmanager
+    def _noted(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.error = error
+            raise
+
+
+def _call_and_flush(words: list[str], *, checkout: bool) -> int:
+    """Call a command; raise OSError where what it printed could not be written."""
+    try:
+        return _call(words, checkout=checkout)
+    finally:
+        sys.stdout.flush()
+
+
+def _printed(words: list[str], *, checkout: bool) -> int:
+    """Call a command; what its output cannot take is said, and not tried again."""
+    output = _Output(sys.stdout)
+    try:
+        with redirect_stdout(cast(TextIO, output)):
+            return _call_and_flush(words, checkout=checkout)
+    except OSError as error:
+        if error is not output.error:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), output.fileno())
+        if isinstance(error, BrokenPipeError):  # its reader wants no more
+            return ANSWERED
+        raise WritestallError(f"standard output: {error.strerror}") from None
+
+
 def main(argv: Sequence[str] | None = None, *, checkout: bool = False) -> int:
     """Run one command; return its exit status."""
     for stream in (sys.stdout, sys.stderr):
         # A terminal of another encoding gets \\xNN, not a traceback.
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors=ESCAPES)
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        return _call(list(sys.argv[1:] if argv is None else argv), checkout=checkout)
+        return _printed(list(sys.argv[1:] if argv is None else argv), checkout=checkout)
     except WritestallError as error:
         print(f"writestall: {printable(str(error))}", file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
         print("writestall: interrupted", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader closed the pipe; keep the interpreter from flushing again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ANSWERED

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+NO_UTF8 = 0xDC00  # Python has such a byte as a character from there on: PEP 383
+
 
 def printable(text: str) -> str:
     """Text without control, direction or invisible characters: each becomes `\\x1b`.
@@ -13,7 +15,13 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(ch if ch.isprintable() else ascii(ch)[1:-1] for ch in text)
+    return "".join(ch if ch.isprintable() else escaped(ch) for ch in text)
+
+
+def escaped(ch: str) -> str:
+    """A character as `\\x1b`; a byte of a path that was no UTF-8 as that, `\\xff`."""
+    code = ord(ch) - NO_UTF8
+    return f"\\x{code:02x}" if 0x80 <= code <= 0xFF else ascii(ch)[1:-1]
 
 
 def utf8(text: str) -> str:

@@ -121,6 +121,11 @@ def _row(path: Path, engine: str | None) -> Row:
     }
 
 
+def has_rounds(found: Sequence[Row]) -> bool:
+    """Whether a variant was run several times."""
+    return len(found) > len({(row["variant"], row["program"]) for row in found})
+
+
 def lines(found: list[Row]) -> Iterator[str]:
     """Yield the table's lines; the first and last columns are aligned left."""
     cells = list(_cells(found))

@@ -32,6 +32,13 @@ _SHADES = {True: "\u2591\u2592\u2593\u2588", False: ".:+#"}
 _BLOCKS = {True: "\u2588", False: "#"}
 
 
+class _Console(Console):
+    """One that leaves a closed pipe to cli/main.py, not to an exit status of 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise  # the error that rich has caught
+
+
 def show(lines: Iterable[RenderableType]) -> None:
     """Print to standard output, in colours if that is a terminal that has them."""
     console = _console()
@@ -44,9 +51,9 @@ def width() -> int:
     return _console().width
 
 
-def _console() -> Console:
+def _console() -> _Console:
     sized = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Console(
+    return _Console(
         markup=False,
         highlight=False,
         emoji=False,

@@ -83,7 +83,10 @@ def main(args: argparse.Namespace) -> int:
     out = request.settings.out
     folder, status = out / f"{request.run_name}-variants", 0
     try:
-        python, built = prepare(progress, request.settings, (), *request.needs.build)
+        extras = ("compare",) if args.rounds > 1 else ()  # for the intervals
+        python, built = prepare(
+            progress, request.settings, extras, *request.needs.build
+        )
         in_guest = runs.begin(request, folder)
         listed = answer("repro/run", "--list-variants", request.scenario).split()
         names = [

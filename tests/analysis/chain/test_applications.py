@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -330,10 +331,7 @@ def test_variants_of_nothing(tmp_path: Path, capsys: Capture) -> None:
     assert "no run below it" in capsys.readouterr().err
 
 
-def test_rounds_of_a_client_without_a_record_are_one_line(
-    tmp_path: Path, capsys: Capture
-) -> None:
-    """Their means, with intervals; a run in which nothing stalled is one too."""
+def rounds_of(folder: Path) -> Path:
     runs = (("plain", True), ("cap", False), ("cap", False), ("plain", True))
     for number, (variant, stalled) in enumerate(runs):
         scenario = {"name": "x"}
@@ -341,8 +339,27 @@ def test_rounds_of_a_client_without_a_record_are_one_line(
         events = build.cascade() if stalled else build.Events().end()
         clock = {"monotonic_ns": number, "realtime_ns": 0}
         more: dict[str, Any] = {"scenario": scenario, "clock": clock}
-        build.run_dir(tmp_path / f"runs/{number}", events, status="complete", **more)
-    assert main(["compare-variants", str(tmp_path / "runs")]) == 0
+        build.run_dir(folder / str(number), events, status="complete", **more)
+    return folder
+
+
+def test_rounds_need_numpy_and_say_so(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs of which each is one of its kind do not."""
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    monkeypatch.delitem(sys.modules, "writestall.compare.statistics", raising=False)
+    assert main(["compare-variants", str(rounds_of(tmp_path / "runs"))]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "pip install 'writestall[compare]'" in line
+    assert main(["compare-variants", str(variants_of(tmp_path / "single"))]) == 0
+
+
+def test_rounds_of_a_client_without_a_record_are_one_line(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """Their means, with intervals; a run in which nothing stalled is one too."""
+    assert main(["compare-variants", str(rounds_of(tmp_path / "runs"))]) == 0
     head, plain, cap = capsys.readouterr().out.splitlines()
     assert head.split()[-3:] == ["they", "waited", "for"] and "stalled" in head
     assert plain.startswith("plain (2 runs)") and "1 (1 to 1)" in plain

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support import PROJECT
 from writestall.cli import demo
 from writestall.cli.main import main
 
@@ -50,3 +51,7 @@ def test_a_folder_that_is_there_is_kept(tmp_path: Path, capsys: Capture) -> None
         (line,) = capsys.readouterr().err.splitlines()
         assert str(folder) in line and "name" in line
     assert (tmp_path / "mine").read_text() == "mine"
+
+
+def test_git_ignores_the_folder() -> None:
+    assert f"{demo.FOLDER}/" in (PROJECT / ".gitignore").read_text().splitlines()
