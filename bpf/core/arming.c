@@ -73,6 +73,8 @@ static void choose_programs(struct probes *probes, const struct btf *btf,
 			    enum bios bios)
 {
 	bool has_state = parameters(btf, "btf_trace_sched_switch") >= 4;
+	bool is_lock_traced = !probes->rodata->has_lock_owners &&
+			      parameters(btf, "btf_trace_contention_begin") > 0;
 	bool throttles = has_function(btf, "throtl_qnode_add_bio");
 	const struct {
 		struct bpf_program *program;
@@ -80,6 +82,8 @@ static void choose_programs(struct probes *probes, const struct btf *btf,
 	} alternatives[] = {
 		{ probes->progs.switch_with_state, has_state },
 		{ probes->progs.switch_without_state, !has_state },
+		{ probes->progs.wait_for_lock, is_lock_traced },
+		{ probes->progs.end_wait_for_lock, is_lock_traced },
 		{ probes->progs.submit, bios == BY_TRAMPOLINE },
 		{ probes->progs.submit_by_kprobe, bios == BY_KPROBE },
 		{ probes->progs.finish, bios == BY_TRAMPOLINE },
@@ -175,9 +179,9 @@ static struct probes *try(const struct options *options, const struct btf *btf,
 	probes = probes__open_opts(&opts);
 	if (!probes)
 		return NULL;
-	choose_programs(probes, btf, bios);
 	set_options(probes, options);
 	set_kernel(probes, btf);
+	choose_programs(probes, btf, bios);
 	if (!probes__load(probes)) {
 		map = bpf_map__fd(probes->maps.known_calls);
 		for_chosen_calls(options->calls, know_call, &map);

@@ -219,7 +219,7 @@ def _marks(
         marks.append(pytest.mark.skip(reason=reason))
     own = recipe.load(kernel).own
     if script.name in NEEDS_TYPES and own and not own.bpftrace:
-        reason = f"kernel {kernel} has no BTF, or is older than Linux 5.18"
+        reason = f"kernel {kernel} has no BTF, or is older than Linux 5.19"
         marks.append(pytest.mark.skip(reason=reason))
     if script.name in NEEDS_DEBUGINFO and (lacking := _lacking_debuginfo(kernel)):
         marks.append(pytest.mark.skip(reason=lacking))

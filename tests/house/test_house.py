@@ -129,6 +129,8 @@ def test_only_check_reads_the_injectors_record() -> None:
             {
                 "rawtracepoint:vmlinux:sched_switch",
                 "rawtracepoint:vmlinux:sched_waking",
+                "rawtracepoint:vmlinux:contention_begin",
+                "rawtracepoint:vmlinux:contention_end",
                 "fentry:vmlinux:submit_bio",
                 "fentry:vmlinux:bio_endio",
                 "fentry:vmlinux:throtl_qnode_add_bio",

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """bench-tracers: measure the throughput of 200-byte writes under each tracer.
 
---bios measures that of bios instead: 4 KiB direct writes to a RAM disk.
+--bios measures that of bios instead: 4 KiB direct writes to a RAM disk. --locks has a
+second task write to the same file all the time, so that writes wait for its lock.
 
 Runs inside a guest. Each round arms every tracer once, between two intervals without
 any, in a different order each time. Writes JSON: for every round the writes per second
@@ -18,7 +19,10 @@ import json
 import os
 import re
 import statistics
+import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +58,17 @@ def rate(loop: list[str | Path]) -> Rate:
         "fastest": took_ns[len(took_ns) // 10],
     }
     return {name: round(WRITES / ns * 1e9) for name, ns in kinds.items()}
+
+
+@contextmanager
+def another(loop: list[str | Path]) -> Iterator[None]:
+    """The same loop beside it, until the end."""
+    command = [*loop, str(10**9), str(WRITES)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        try:
+            yield
+        finally:
+            process.kill()
 
 
 def between(before: Rate, after: Rate) -> Rate:
@@ -97,7 +112,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--modules", type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--bios", action="store_true")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--bios", action="store_true")
+    what.add_argument("--locks", action="store_true")
     parser.add_argument("--only", default="", help="tracers whose name matches")
     parser.add_argument("--output", type=Path, required=True, metavar="FILE")
     options = parser.parse_args()
@@ -113,11 +130,12 @@ def main() -> int:
             lab.run("modprobe", "brd", "rd_nr=1", "rd_size=65536")
             loop[1] = RAM_DISK
         rate(loop)  # allocates the file's blocks
-        for _ in range(options.rounds):
-            measure(loop, disk, tracers, found)
-            tracers.append(tracers.pop(0))
-            result = {"kernel": os.uname().release, "tracers": found}
-            options.output.write_text(json.dumps(result, indent=1) + "\n")
+        with another(loop) if options.locks else nullcontext():
+            for _ in range(options.rounds):
+                measure(loop, disk, tracers, found)
+                tracers.append(tracers.pop(0))
+                result = {"kernel": os.uname().release, "tracers": found}
+                options.output.write_text(json.dumps(result, indent=1) + "\n")
     return 0
 
 

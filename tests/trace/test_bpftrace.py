@@ -147,6 +147,8 @@ def test_a_mistake_of_its_own_leaves_nothing_running(tmp_path: Path) -> None:
         ("page_locks", "5.17.9", True),
         ("page_locks", "5.18", False),
         ("stalled_writes", "5.10.0-32-amd64", True),
+        ("stalled_writes", "5.18.19", True),
+        ("stalled_writes", "5.19", False),
         ("stalled_writes", "6.1.0-50-amd64", False),
         ("slow_writes", "5.10.0-32-amd64", True),
         ("slow_writes", "5.17.1", False),

@@ -83,7 +83,7 @@ def test_a_tree_is_found_and_its_parts_are_its_own(tree: Tree) -> None:
 
 
 @pytest.mark.parametrize(
-    ("release", "works"), [("5.17.1", False), ("5.18.0-rc1", True), ("7.2.0", True)]
+    ("release", "works"), [("5.18.1", False), ("5.19.0-rc1", True), ("7.2.0", True)]
 )
 def test_bpftrace_needs_types_and_a_release(
     tree: Tree, release: str, works: bool

@@ -41,14 +41,16 @@ OLDEST = (0, 27)
 
 # The first kernel that a script runs on, and why: sched_switch has prev_state since
 # fa2c3254d7cf ("sched/tracing: Don't re-read p->state when emitting sched_switch
-# event"), and bpftrace cannot choose between two fields; its loops are bpf_loop(),
-# e6f2dd0f8067 ("bpf: Add bpf_loop helper").
+# event"), lock:contention_begin came with 16edd9b511a1 ("locking: Add lock contention
+# tracepoints"), and bpftrace cannot choose between what is there and what is not; its
+# loops are bpf_loop(), e6f2dd0f8067 ("bpf: Add bpf_loop helper").
 STATE = (5, 18), "needs prev_state of sched_switch, which is there since"
+LOCKS = (5, 19), "needs lock:contention_begin, which is there since"
 SERVES_SINCE = {
     "slow_writes": ((5, 17), "needs bpf_loop(), which is there since"),
-    "stalled_writes": STATE,
+    "stalled_writes": LOCKS,
     "page_locks": STATE,
-    "journal_commits": STATE,
+    "journal_commits": LOCKS,
 }
 
 

@@ -91,6 +91,21 @@ int waking(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/* 16edd9b511a1 ("locking: Add lock contention tracepoints"), Linux 5.19. */
+SEC("raw_tp/contention_begin")
+int wait_for_lock(struct bpf_raw_tracepoint_args *ctx)
+{
+	contend(ctx->args[0], ctx->args[1]);
+	return 0;
+}
+
+SEC("raw_tp/contention_end")
+int end_wait_for_lock(struct bpf_raw_tracepoint_args *ctx)
+{
+	obtain(ctx->args[0]);
+	return 0;
+}
+
 /* Run once, in bpf(2), before the others are attached. */
 SEC("raw_tp/sys_enter")
 int calibrate(void *ctx)

@@ -44,6 +44,7 @@ struct losses lost;
 /* By task or bio; an id of a task may be used again before it has left the CPU. */
 struct MAP_OF(BPF_MAP_TYPE_HASH, TASKS, __u64, struct block_row) asleep SEC(".maps");
 struct MAP_OF(BPF_MAP_TYPE_HASH, CALLS, __u64, struct write_row) calls SEC(".maps");
+struct MAP_OF(BPF_MAP_TYPE_HASH, TASKS, __u64, __u64) contended SEC(".maps");
 
 struct io {
 	__s32 tid;

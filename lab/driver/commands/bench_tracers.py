@@ -9,7 +9,7 @@ from driver import overhead, settings
 from driver.progress import Stage, StageError
 from driver.settings import whole
 
-OF_BIOS = "^(none|stalled_writes)"  # no other tracer of ours sees a bio
+PARTIAL = "^(none|stalled_writes)"  # no other tracer of ours sees bios and locks
 STAGE = Stage("bench-tracers", "the last lines above name the tracer it was at")
 
 
@@ -17,8 +17,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
     add("--rounds", type=whole(), default=5, metavar="N", help="of each tracer (5)")
+    what = parser.add_mutually_exclusive_group()
     bios = "of bios, not of writes to files; only print the table"
-    add("--bios", action="store_true", help=bios)
+    what.add_argument("--bios", action="store_true", help=bios)
+    locks = "of writes that wait for another's lock; only print the table"
+    what.add_argument("--locks", action="store_true", help=locks)
     settings.arguments(parser)
 
 
@@ -26,13 +29,14 @@ def main(args: argparse.Namespace) -> int:
     """Measure all tracers; record and print the table."""
     command = ["python3", "tests/scripts/bench-tracers.py"]
     command += ["--rounds", str(args.rounds)]
-    if args.bios:
-        command += ["--bios", "--only", OF_BIOS]
+    partial = [f"--{name}" for name in ("bios", "locks") if getattr(args, name)]
+    if partial:
+        command += [*partial, "--only", PARTIAL]
     try:
         found = overhead.measure(settings.read(args), STAGE, command)
     except StageError as failed:
         return failed.status
-    if not args.bios:
+    if not partial:
         overhead.record({"bench": found})
     print(overhead.bench_part(found))
     return 0

@@ -28,9 +28,9 @@ MADE = (
     *(ORDER, BUILTIN),
 )
 SANITIZERS = {"KASAN", "KCSAN"}
-# bpftrace needs the kernel's types, and what sched_switch tells since 5.18
+# bpftrace needs the kernel's types, and tracepoints that are there since 5.19
 # (bpf/trace, SERVES_SINCE).
-BPFTRACE_NEEDS, BPFTRACE_SINCE = "DEBUG_INFO_BTF", (5, 18)
+BPFTRACE_NEEDS, BPFTRACE_SINCE = "DEBUG_INFO_BTF", (5, 19)
 
 
 @dataclass(frozen=True)
