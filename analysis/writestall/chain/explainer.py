@@ -242,7 +242,7 @@ class Explainer:
         meanwhile; the best explained answer counts.
         """
         enough_ns = GOOD_ENOUGH * wait.dur_ns
-        best = self._asked(wait, wait.case, self._link(wait), _ENDED_IT)
+        best = self._asked(wait, wait.case, *self._link(wait), _ENDED_IT)
         if best.explained_ns >= enough_ns:
             return best
         for answer in self._other_answers(wait):
@@ -252,32 +252,46 @@ class Explainer:
                     break
         return best
 
-    def _link(self, wait: Wait) -> str:
-        """Whether events show that the waker held what was waited for.
+    def _link(self, wait: Wait) -> tuple[str, int | None]:
+        """Whether events show that the waker held what was waited for, and since when.
 
         They do where the lock named it, or one that it got the lock from; where the
         lock named nobody, where its stack shows the release.
         """
         if wait.case.owner is None:
-            return SEEN if wait.case.releases else INFERRED
-        return SEEN if self._passed_on(wait.sleep, wait.case.owner) else INFERRED
+            return SEEN if wait.case.releases else INFERRED, None
+        since_ns = self._held_since(wait.sleep, wait.case.owner)
+        return INFERRED if since_ns is None else SEEN, since_ns
 
-    def _passed_on(self, sleep: int, owner: Task) -> bool:
-        """Whether a lock went from its owner at the start of a sleep to the waker.
+    def _held_since(self, sleep: int, owner: Task) -> int | None:
+        """When the waker had a lock that was its owner's at the start of the sleep.
 
-        Each that had it in between had waited for it, and was woken by the one before.
+        Each that had it in between had waited for it, and was woken by the one before;
+        None: events do not show that.
         """
         timelines, at = self._timelines, sleep
-        lock, since_ns = timelines.lock(sleep), timelines.start_ns(sleep)
-        while (waker := timelines.case(at).waker) and waker.tid != owner.tid:
-            window = since_ns, timelines.wake_ns(at)
-            at = timelines.last_wait_for(lock, waker.tid, *window)
-            if at == NO_SLEEP:
-                return False
-        return waker is not None
+        lock, start_ns = timelines.lock(sleep), timelines.start_ns(sleep)
+        since_ns = start_ns
+        while waker := timelines.case(at).waker:
+            window = start_ns, timelines.wake_ns(at)
+            before = timelines.last_wait_for(lock, waker.tid, *window)
+            if at == sleep and before != NO_SLEEP:
+                since_ns = timelines.wake_ns(before)
+            if waker.tid == owner.tid:
+                return since_ns
+            if before == NO_SLEEP:
+                return None
+            at = before
+        return None
 
     def _asked(
-        self, wait: Wait, by: Case, link: str, why: str, also: tuple[int, ...] = ()
+        self,
+        wait: Wait,
+        by: Case,
+        link: str,
+        since_ns: int | None,
+        why: str,
+        also: tuple[int, ...] = (),
     ) -> Part:
         """The wait, with what a waker did during it as its parts."""
         holder = by.waker
@@ -291,7 +305,7 @@ class Explainer:
                 wait.root(why), cls=only.cls, evidence=evidence, owner=only.owner,
                 cap=only.cap,
             )  # fmt: skip
-        return wait.over(parts, holder, link, why, also)
+        return wait.over(parts, holder, link, why, also, since_ns)
 
     def _other_answers(self, wait: Wait) -> Iterator[Part]:
         """The wait as others explain it: the task that the lock named, other wakers."""
@@ -301,7 +315,7 @@ class Explainer:
             yield wait.over(parts, case.owner, SEEN, _NAMED)
         for sleep, why in self._other_wakers(wait):
             by, also = self._timelines.case(sleep), (self._timelines.id(sleep),)
-            yield self._asked(wait, by, INFERRED, why, also)
+            yield self._asked(wait, by, INFERRED, None, why, also)
 
     def _other_wakers(self, wait: Wait) -> Iterator[tuple[int, str]]:
         """Sleeps whose wakers are asked, too, and why."""

@@ -96,13 +96,17 @@ def unqueued(part: Part) -> Part:
     """
     if not part.parts:
         return part
-    holder, queue, longest_ns = part.holder, 0, 0
+    holder, since_ns = part.holder, part.since_ns
+    queue = longest_ns = 0
     parts: list[Part] = []
     for inner in map(unqueued, part.parts):
         if is_handed_on(part, inner):
             parts += inner.parts
             if inner.dur_ns > longest_ns:
-                longest_ns, holder, queue = inner.dur_ns, inner.holder, inner.queue + 1
+                longest_ns, queue = inner.dur_ns, inner.queue + 1
+                holder, since_ns = inner.holder, inner.since_ns
         else:
             parts.append(inner)
-    return replace(part, holder=holder, parts=tuple(parts), queue=queue)
+    return replace(
+        part, holder=holder, parts=tuple(parts), queue=queue, since_ns=since_ns
+    )

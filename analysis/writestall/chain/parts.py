@@ -70,6 +70,9 @@ class Part(Struct, frozen=True, gc=False):
     cap        what kept that I/O back from the device
     lock       the kind of lock that was waited for, and `named` the task that it named
                as its owner when the wait began, where the kernel told
+    since_ns   when the holder had that lock (CLOCK_MONOTONIC): when it got it, or when
+               the wait began and the lock named it; None where no event shows it, and
+               of several waits
     """
 
     kind: str
@@ -91,6 +94,7 @@ class Part(Struct, frozen=True, gc=False):
     cap: Cap | None = None
     lock: str | None = None
     named: Task | None = None
+    since_ns: int | None = None
 
     @property
     def submitter(self) -> Task:

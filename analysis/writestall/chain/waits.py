@@ -58,10 +58,12 @@ class Wait(Struct, frozen=True, gc=False):
         link: str = SEEN,
         why: str = "",
         also: tuple[int, ...] = (),
+        since_ns: int | None = None,
     ) -> Part:
         """The wait, with what its holder did meanwhile as its parts.
 
-        also  the id of an event that tells of it beside its own
+        also      the id of an event that tells of it beside its own
+        since_ns  when the holder had the lock, as events show
         """
         case, explained_ns = self.case, 0
         for part in parts:
@@ -69,7 +71,7 @@ class Wait(Struct, frozen=True, gc=False):
         return Part(
             WAIT, case.cls, self.end_ns - self.start_ns, self.task, self.start_ns, link,
             why, case.path, holder, (self.id, *also), True, tuple(parts), explained_ns,
-            lock=case.lock, named=case.owner,
+            lock=case.lock, named=case.owner, since_ns=since_ns,
         )  # fmt: skip
 
     def unknown(self, why: str) -> Part:

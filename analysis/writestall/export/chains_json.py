@@ -30,7 +30,8 @@ MOST_CHAINS = 100_000
 class _Part(Struct, gc=False):
     """A part; only a root, which has no `parts`, has `explained`, and `owner` where an
     I/O is another's than the task's, and `cap` where a limit kept it back. A wait for a
-    lock that the kernel told has `lock`, and `named` where it named its owner.
+    lock that the kernel told has `lock`, `named` where it named its owner, and
+    `held_since_ns` where events show when the holder had it.
     """
 
     kind: str
@@ -48,6 +49,7 @@ class _Part(Struct, gc=False):
     cap: Cap | UnsetType
     lock: str | UnsetType
     named: Task | UnsetType
+    held_since_ns: int | UnsetType
     parts: list[_Part] | UnsetType
     explained: bool | UnsetType
 
@@ -162,6 +164,7 @@ def _part(part: Part) -> _Part:
         part.cap or UNSET,
         part.lock or UNSET,
         part.named or UNSET,
+        UNSET if part.since_ns is None else part.since_ns,
         inner or UNSET,
         UNSET if inner else part.explained,
     )

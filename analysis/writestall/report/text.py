@@ -276,14 +276,20 @@ def _right(answer: Answer, part: Part, of: int) -> str:
     guess = " (inferred)" if part.link == INFERRED else ""
     if part.holder:
         queue = f", {part.queue} in the queue before" if part.queue else ""
-        return (
-            f"held by {_name(answer, part.holder)}{_place(answer, part)}{queue}{guess}"
-        )
+        who = f"{_name(answer, part.holder)}{_place(answer, part)}"
+        return f"held by {who}{_since(part)}{queue}{guess}"
     if part.owner and part.owner.tid and not part.parts:
         return f"submitted by {_name(answer, part.owner)}{guess}"
     if part.kind == WAIT and not part.parts and part.task.tid != of:
         return f"{_name(answer, part.task)}{guess}"
     return guess.strip()
+
+
+def _since(part: Part) -> str:
+    """When its holder had the lock, from the start of the wait on."""
+    if part.since_ns is None or part.start_ns is None:
+        return ""
+    return f" since {round((part.since_ns - part.start_ns) / 1e6):+d} ms"
 
 
 def _place(answer: Answer, part: Part) -> str:

@@ -10,7 +10,8 @@ import pytest
 
 from build import Events
 from chains import IRQ, MS, ns_by_path, one_chain
-from writestall.chain.parts import INFERRED, SEEN, Chain
+from writestall.chain.merge import unqueued
+from writestall.chain.parts import INFERRED, SEEN, Chain, Part
 from writestall.verdict.witness import HOWS, by_class, compared
 
 A, B, C, D = 301, 302, 303, 304
@@ -41,6 +42,12 @@ def stalled(tmp_path: Path, ev: Events, tid: int, dur_ms: float) -> Chain:
     return one_chain(tmp_path, ev.end())
 
 
+def since_ms(part: Part) -> float:
+    """When the holder of the wait had the lock, in ms after the wait began."""
+    assert part.since_ns is not None and part.start_ns is not None
+    return (part.since_ns - part.start_ns) / MS
+
+
 def disk(ev: Events, tid: int, at_ms: float, dur_ms: float) -> None:
     """A task that waits for its own I/O."""
     ev.block(tid, at_ms, dur_ms, "jbd2_submit", IRQ, ctx="softirq", comm=COMM)
@@ -53,10 +60,25 @@ def test_the_task_that_the_lock_names_is_seen(tmp_path: Path) -> None:
     chain = stalled(tmp_path, ev, B, 200)
     (part,) = chain.parts
     assert part.link == SEEN
+    assert part.since_ns == part.start_ns
     assert part.named and part.holder and part.named.tid == part.holder.tid == A
     assert by_class(compared(chain)) == {
         "inode_lock": dict.fromkeys(HOWS, 0) | {"same": 200 * MS}
     }
+
+
+def test_an_owner_that_had_to_wait_again_had_it_since_then(tmp_path: Path) -> None:
+    """A let B have the lock for 40 ms, got it back and kept it."""
+    ev = Events()
+    disk(ev, A, 0, 59.5)
+    waits(ev, A, 60, 100, B, **lock(B))
+    disk(ev, A, 100, 99.5)
+    waits(ev, B, -20, 60, A, **lock(A))
+    waits(ev, D, 0, 200, A, **lock(A))
+    chain = stalled(tmp_path, ev, D, 200)
+    (part,) = chain.parts
+    assert part.link == SEEN
+    assert since_ms(part) == 100
 
 
 def test_a_lock_is_passed_on_through_those_that_waited(tmp_path: Path) -> None:
@@ -72,6 +94,10 @@ def test_a_lock_is_passed_on_through_those_that_waited(tmp_path: Path) -> None:
     (part,) = chain.parts
     assert part.holder is not None and part.holder.tid == C
     assert part.link == SEEN
+    assert since_ms(part) == 200
+    head = unqueued(part)
+    assert head.holder is not None and head.holder.tid == A
+    assert (head.queue, since_ms(head)) == (2, -20)
     assert compared(chain)["inode_lock", "passed_on"] >= 300 * MS
     assert not compared(chain)["inode_lock", "other"]
 
@@ -94,6 +120,7 @@ def test_a_lock_that_came_another_way_is_inferred(
     waits(ev, D, 0, 200, B, **lock(A))
     chain = stalled(tmp_path, ev, D, 200)
     assert chain.parts[0].link == INFERRED, why
+    assert chain.parts[0].since_ns is None, why
     assert compared(chain)["inode_lock", "other"] >= 200 * MS, why
 
 
@@ -117,6 +144,7 @@ def test_a_hint_names_nobody(tmp_path: Path, holder: str) -> None:
     waits(ev, D, 0, 200, B, **lock(A, holder=holder))
     chain = stalled(tmp_path, ev, D, 200)
     assert chain.parts[0].named is None and chain.parts[0].link == SEEN
+    assert chain.parts[0].since_ns is None
     assert compared(chain) == {("inode_lock", "released"): 200 * MS}
 
 
