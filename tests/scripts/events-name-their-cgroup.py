@@ -84,7 +84,9 @@ def held(disk: lab.Disk, group: Path, path: Path) -> int:
 
 
 def capped(disk: lab.Disk, group: Path, path: Path) -> int:
-    """A write that a limit keeps back; its pid. It exists on the dm device itself."""
+    """A write that a limit keeps back; its pid. It exists on the dm device itself, and
+    the cgroup was told before it had it."""
+    held(disk, group, path)
     (group / "io.max").write_text(f"{disk.dev} wbps={CAP_BYTES_S}")
     pid = writes(group, path, CAPPED_BYTES)
     lab.expect(lab.reap(pid) == 0, "a child failed")
@@ -104,7 +106,13 @@ def check(events: list[lab.Event], who: str, pid: int, field: str, id: int) -> N
 def check_paths(events: list[lab.Event], who: str, known: dict[int, str]) -> None:
     told = [one for one in events if one["ev"] == "cgroup"]
     paths = {one["id"]: one["path"] for one in told}
-    lab.expect(len(paths) == len(told), f"{who}: one was told twice: {told}")
+    limits = [one for one in told if "io_max" in one]
+    lab.expect(len(paths) + 1 == len(told), f"{who}: one was told twice: {told}")
+    lab.expect(
+        [one["path"] for one in limits] == ["/wst-capped"]
+        and f" wbps={CAP_BYTES_S} " in limits[0]["io_max"],
+        f"{who}: the limits: {limits}",
+    )
     for id, path in known.items():
         lab.expect(paths.get(id) == path, f"{who}: {id}: {paths.get(id)}, want {path}")
     lab.expect(all(one["version"] == 2 for one in told), f"{who}: {told}")

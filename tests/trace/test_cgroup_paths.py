@@ -7,7 +7,7 @@ import io
 import json
 from pathlib import Path
 
-from launcher.cgroups import Hierarchy, WithCgroups, mounted
+from launcher.cgroups import AGAIN_NS, Hierarchy, WithCgroups, mounted
 
 
 def printed(lines: list[bytes], top: Path) -> list[dict[str, object]]:
@@ -29,6 +29,54 @@ def test_each_is_told_once_before_the_line(tmp_path: Path) -> None:
 def test_the_root_is_a_slash(tmp_path: Path) -> None:
     line = b'{"cgroup":%d}\n' % tmp_path.stat().st_ino
     assert printed([line], tmp_path)[0]["path"] == "/"
+
+
+LIMIT = "8:0 rbps=max wbps=1048576 riops=max wiops=max"
+
+
+def _limited(top: Path) -> tuple[Path, int, int]:
+    """A cgroup below one that has a limit, and both ids."""
+    own = top / "pod/own"
+    own.mkdir(parents=True)
+    (own / "io.max").write_text("")
+    (own.parent / "io.max").write_text(f"{LIMIT}\n")
+    return own, own.parent.stat().st_ino, own.stat().st_ino
+
+
+def test_a_limit_above_is_told_once_and_first(tmp_path: Path) -> None:
+    own, above, id = _limited(tmp_path)
+    (own.parent / "other").mkdir()
+    other = (own.parent / "other").stat().st_ino
+    lines = [b'{"cgroup":%d}\n' % one for one in (id, other, above)]
+    told = [row for row in printed(lines, tmp_path) if "ev" in row]
+    assert [row["id"] for row in told] == [above, id, other]
+    assert [row.get("io_max") for row in told] == [LIMIT, None, None]
+    assert [row["path"] for row in told] == ["/pod", "/pod/own", "/pod/other"]
+
+
+def test_a_limit_that_came_later_is_told_when_it_keeps_a_bio_back(
+    tmp_path: Path,
+) -> None:
+    own, above, id = _limited(tmp_path)
+    (own.parent / "io.max").write_text("")
+    out, now = io.BytesIO(), [0]
+    sink = WithCgroups(out, {2: Hierarchy(tmp_path)}, lambda: now[0])
+    free = b'{"ev":"io","cgroup":%d,"throttled_ns":0}\n' % id
+    kept = b'{"ev":"io","cgroup":%d,"throttled_ns":7}\n' % id
+    sink.write(free)
+    (own.parent / "io.max").write_text(f"{LIMIT}\n")
+    for line in (free, kept, kept):
+        sink.write(line)
+    (own.parent / "io.max").write_text("8:0 wbps=7\n")
+    sink.write(kept)
+    now[0] = AGAIN_NS
+    sink.write(kept)
+    told = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert [(row["ev"], row.get("id"), row.get("io_max")) for row in told] == [
+        *(("cgroup", id, None), ("io", None, None), ("io", None, None)),
+        *(("cgroup", above, LIMIT), *[("io", None, None)] * 3),
+        *(("cgroup", above, "8:0 wbps=7"), ("io", None, None)),
+    ]
 
 
 def test_one_that_is_gone_has_no_event(tmp_path: Path) -> None:

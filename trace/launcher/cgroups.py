@@ -4,7 +4,9 @@
 The id is the number of the folder's inode, and the file handle of it
 (fs/kernfs/mount.c, kernfs_encode_fh(); Linux 5.5). Those that are there when tracing
 begins are known from then on; a later one is looked for when it is first told of, and
-has no event if it is gone by then.
+has no event if it is gone by then. A cgroup above one that is told has an event of its
+own if its io.max limits something: the limit holds for all below it. One whose limits
+have changed has another event before the first bio that they keep back.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ import ctypes
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -23,6 +26,8 @@ MOUNTS = Path("/proc/self/mounts")
 BLOCK_IO = "blkio"
 # The fields of events that hold ids; a quote inside of a string is escaped.
 IDS = re.compile(rb'"(?:waker_)?cgroup(_v1)?":(\d+)')
+KEPT_BACK = re.compile(rb'"throttled_ns":[1-9]')
+AGAIN_NS = 10**9  # how often limits are read for bios that are kept back
 FILEID_KERNFS = 0xFE  # include/linux/exportfs.h
 
 
@@ -61,6 +66,17 @@ class Hierarchy:
             self.paths[id] = found
         return self.paths[id]
 
+    def limited(self, path: str) -> Iterator[tuple[int, str, str]]:
+        """Yield id, path and io.max of the cgroup and of those above, the top first,
+        that have a limit of their own (version 2)."""
+        own = Path(path)
+        for level in (*reversed(own.parents), own):
+            folder = self.top / level.relative_to("/")
+            # the top has no such file, nor has version 1; and it may be gone
+            with suppress(OSError):
+                if io_max := (folder / "io.max").read_text().strip():
+                    yield folder.stat().st_ino, str(level), io_max
+
     def _path(self, folder: str) -> str:
         return "/" + os.path.relpath(folder, self.top).removeprefix(".")
 
@@ -98,7 +114,11 @@ def mounted(mounts: Path = MOUNTS) -> dict[int, Hierarchy]:
 
 
 class WithCgroups:
-    """A sink that writes a `cgroup` event before the first line that tells of each."""
+    """A sink that writes a `cgroup` event before the first line that tells of each.
+
+    _told   io.max by version and id, empty without a limit
+    _due_ns when the limits of one may be read again
+    """
 
     def __init__(
         self,
@@ -109,17 +129,18 @@ class WithCgroups:
         self._sink = sink
         self._hierarchies = hierarchies
         self._clock = clock
-        self._told: set[tuple[int, int]] = set()
+        self._told: dict[tuple[int, int], str] = {}
+        self._due_ns: dict[tuple[int, int], int] = {}
         for hierarchy in hierarchies.values():
             hierarchy.read()
 
     def write(self, line: bytes) -> None:
         """Write a complete line."""
+        kept_back = KEPT_BACK.search(line)
         for version_1, number in IDS.findall(line):
-            told = (1 if version_1 else 2, int(number))
-            if told not in self._told:
-                self._told.add(told)
-                self._tell(*told)
+            group = (1 if version_1 else 2, int(number))
+            if group not in self._told or (kept_back and self._is_due(group)):
+                self._tell(*group)
         self._sink.write(line)
 
     def flush(self) -> None:
@@ -128,9 +149,28 @@ class WithCgroups:
     def _tell(self, version: int, id: int) -> None:
         hierarchy = self._hierarchies.get(version)
         path = hierarchy.path(id) if hierarchy else None
-        if path is None:
+        if hierarchy is None or path is None:
+            self._told[version, id] = ""
             return
-        t_ns = self._clock()
-        event = {"ev": "cgroup", "t_ns": t_ns, "id": id, "version": version}
-        text = json.dumps(event | {"path": path}, separators=(",", ":"))
+        rows = {
+            level: {"path": place, "io_max": io_max}
+            for level, place, io_max in hierarchy.limited(path)
+        }
+        rows.setdefault(id, {"path": path})
+        for level, row in rows.items():
+            limit = row.get("io_max", "")
+            if self._told.get((version, level)) != limit:
+                self._told[version, level] = limit
+                self._print({"id": level, "version": version} | row)
+
+    def _print(self, fields: dict[str, int | str]) -> None:
+        event = {"ev": "cgroup", "t_ns": self._clock()} | fields
+        text = json.dumps(event, separators=(",", ":"))
         self._sink.write(text.encode() + b"\n")
+
+    def _is_due(self, group: tuple[int, int]) -> bool:
+        now_ns = self._clock()
+        due = now_ns >= self._due_ns.get(group, 0)
+        if due:
+            self._due_ns[group] = now_ns + AGAIN_NS
+        return due

@@ -86,7 +86,9 @@ class Answer:
 
     @cached_property
     def _source(self) -> Source:
-        return Source(self.stream.blocks, Roots(self.run, self.labels.of))
+        roots = Roots(self.run, self.labels.of)
+        roots.learn(self.stream.io_max)
+        return Source(self.stream.blocks, roots)
 
     @cached_property
     def _gathered(self) -> dict[Question[Any], Collector]:

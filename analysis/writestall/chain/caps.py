@@ -18,7 +18,7 @@ def limits(run: RunDir) -> dict[str, Limits]:
     """The limits of io.max that were in force in a run, by the path of the cgroup.
 
     A scenario's cgroups are in `cgroups`; those of a recorded host's tasks are in
-    `tasks`, as the file has them: of several disks the last one's.
+    `tasks`, as the file has them.
     """
     found = {
         str(group.get("path")): {
@@ -30,10 +30,14 @@ def limits(run: RunDir) -> dict[str, Limits]:
     }
     for task in tables(run.get("tasks")):
         for level in tables(task.get("limits")):
-            settings = _SETTING.findall(str(level.get("io.max", "")))
             path = str(level.get("path"))
-            found.setdefault(path, {name: int(value) for name, value in settings})
+            found.setdefault(path, parsed(str(level.get("io.max", ""))))
     return found
+
+
+def parsed(io_max: str) -> Limits:
+    """The limits of a file io.max: of several disks the last one's."""
+    return {name: int(value) for name, value in _SETTING.findall(io_max)}
 
 
 def level(known: dict[str, Limits], path: str, op: str) -> tuple[str, str]:

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
 
-from writestall.chain.caps import level, limits
+from writestall.chain.caps import level, limits, parsed
 from writestall.chain.cgroups import Naming
 from writestall.chain.parts import Chain, Part
 from writestall.classify import classes as c
@@ -60,15 +60,24 @@ class Roots:
 
     def __init__(self, run: RunDir, name: Naming) -> None:
         self._carried = _carried(run)
-        self._limits = limits(run)
+        self._of_run = limits(run)
+        self._limits = dict(self._of_run)
         self._name = name
         self._known: dict[tuple[Any, ...], Root] = {}
         # The chain that was asked about last, and the answer: several ask in a row.
         self._last: tuple[Chain | None, dict[Root, int]] = (None, {})
 
+    def learn(self, io_max: Mapping[str, str]) -> None:
+        """Take limits that the events tell, by the path of the cgroup."""
+        told = {path: parsed(text) for path, text in io_max.items()}
+        if not told.items() <= self._limits.items():
+            self._limits |= told
+            self._known.clear()
+
     def forget(self) -> None:
-        """Empty what is remembered of tasks: those of a host are ever new."""
+        """Empty what events told of tasks and cgroups: those of a host are ever new."""
         self._known.clear()
+        self._limits = dict(self._of_run)
         self._last = (None, {})
 
     def leaf(self, chain: Chain, leaf: Part) -> Root:

@@ -79,9 +79,9 @@ class Submissions:
         """
         below = self._below(at)
         id, io = self._ios[at if below is None else below]
-        task = task_of(io.tid, io.comm, io.kstack)
+        group = self._cgroups.of(io.cgroup, io.cgroup_v1)
+        task = task_of(io.tid, io.comm, io.kstack, group)
         throttled_ns, cap = io.throttled_ns or 0, None
         if throttled_ns:
-            group = self._cgroups.of(io.cgroup, io.cgroup_v1)
             cap = Cap(group or "", io.op or "")
         return Submission(id, task, io.t_ns, io.end_ns, io.t_ns + throttled_ns, cap)

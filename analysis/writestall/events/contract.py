@@ -37,12 +37,14 @@ class Begin(Struct, tag_field="ev", tag="begin", frozen=True, gc=False):
 
 
 class Cgroup(Struct, tag_field="ev", tag="cgroup", frozen=True, gc=False):
-    """The path of a cgroup that other events tell of by its id."""
+    """The path of a cgroup that other events tell of by its id, and its io.max, where
+    that limits something."""
 
     t_ns: Ns
     id: int
     version: int
     path: str
+    io_max: str | None = None
 
 
 class Block(Struct, tag_field="ev", tag="block", frozen=True, gc=False):

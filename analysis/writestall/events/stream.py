@@ -40,7 +40,7 @@ class Stream:
     """What one tracer wrote. Blocks, writes and I/Os carry their line number as id.
 
     Blocks are sorted by task and time, writes by time, I/Os by their end. `cgroups` has
-    paths by the version of the hierarchy and id.
+    paths by the version of the hierarchy and id, `io_max` what limits them by path.
     """
 
     file: str
@@ -50,6 +50,7 @@ class Stream:
     writes: list[tuple[int, Write]] = field(default_factory=list)
     ios: list[tuple[int, Io]] = field(default_factory=list)
     cgroups: dict[tuple[int, int], str] = field(default_factory=dict)
+    io_max: dict[str, str] = field(default_factory=dict)
     handles: list[Handles] = field(default_factory=list)
     commits: list[Commit] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
@@ -115,6 +116,7 @@ class _Piece:
         stream.end = other.end or stream.end
         stream.ios += [(number + lines, row) for number, row in other.ios]
         stream.cgroups |= other.cgroups
+        stream.io_max |= other.io_max
         stream.handles += other.handles
         stream.commits += other.commits
         stream.lost += other.lost
@@ -167,6 +169,8 @@ def _take(stream: Stream, number: int, event: Event) -> None:
             stream.ios.append((number, event))
         case Cgroup():
             stream.cgroups[event.version, event.id] = event.path
+            if event.io_max:
+                stream.io_max[event.path] = event.io_max
         case Handles():
             stream.handles.append(event)
         case Commit():

@@ -276,10 +276,11 @@ def _right(answer: Answer, part: Part, of: int) -> str:
     guess = " (inferred)" if part.link == INFERRED else ""
     if part.holder:
         queue = f", {part.queue} in the queue before" if part.queue else ""
-        who = f"{_name(answer, part.holder)}{_place(answer, part)}"
+        who = f"{_name(answer, part.holder)}{_place(answer, part, part.holder)}"
         return f"held by {who}{_since(part)}{queue}{guess}"
     if part.owner and part.owner.tid and not part.parts:
-        return f"submitted by {_name(answer, part.owner)}{guess}"
+        who = f"{_name(answer, part.owner)}{_place(answer, part, part.owner)}"
+        return f"submitted by {who}{guess}"
     if part.kind == WAIT and not part.parts and part.task.tid != of:
         return f"{_name(answer, part.task)}{guess}"
     return guess.strip()
@@ -292,12 +293,12 @@ def _since(part: Part) -> str:
     return f" since {round((part.since_ns - part.start_ns) / 1e6):+d} ms"
 
 
-def _place(answer: Answer, part: Part) -> str:
-    """The cgroup of a holder, where it is not that of the task that waits."""
-    holder = part.holder
-    if holder is None or not crosses(holder.cgroup, part.task.cgroup):
+def _place(answer: Answer, part: Part, other: Task) -> str:
+    """The cgroup of a holder, or of an I/O, where it is not that of who waits."""
+    if not crosses(other.cgroup, part.task.cgroup):
         return ""
-    return f" in {answer.labels.of(str(holder.cgroup))}"
+    word = "in" if other is part.holder else "for"
+    return f" {word} {answer.labels.of(str(other.cgroup))}"
 
 
 def _name(answer: Answer, task: Task) -> str:

@@ -80,6 +80,7 @@ class Teller:
         """All there is to tell of a stall."""
         chain = explained.chain
         write = chain.write
+        self._roots.learn(explained.answer.stream.io_max)
         parts = merged(unqueued(part) for part in chain.parts)
         by_class = largest_first(
             (part.cls if part.kind == WAIT else part.kind, part.dur_ns)

@@ -77,7 +77,16 @@ def test_a_recorded_host_tells_the_limit_of_a_level_above(tmp_path: Path) -> Non
     )
 
 
-def test_a_limit_that_no_manifest_tells_is_still_one(tmp_path: Path) -> None:
+def test_an_event_tells_the_limit_the_last_one_counts(tmp_path: Path) -> None:
+    events = begun()
+    for limit in ("8:0 wbps=4194304", "8:0 rbps=9 wbps=1048576"):
+        row = {"ev": "cgroup", "t_ns": 2, "id": 8, "version": 2, "path": B}
+        events.rows.append(row | {"io_max": limit})
+    (root,) = found(tmp_path, throttled(events, 300), cgroups=LIMITS).all_roots
+    assert str(root) == "cgroup b, capped at 1 MiB/s by io.max"
+
+
+def test_a_limit_that_nothing_tells_is_still_one(tmp_path: Path) -> None:
     (root,) = found(tmp_path, throttled(begun(), 300)).all_roots
     assert str(root) == "cgroup b, throttled by io.max"
 
@@ -94,6 +103,14 @@ def test_the_text_names_both_cgroups(tmp_path: Path) -> None:
     assert f"latwriter/300 in {pod}" in text
     assert "block_queue  for cgroup b, capped at 2 MiB/s by io.max" in text
     assert "waiting for the I/O of cgroup b, capped at 2 MiB/s by io.max." in text
+
+
+def test_the_text_names_whose_io_it_waits_for(tmp_path: Path) -> None:
+    """Without a limit, too; that of the one who waits is not worth a word."""
+    other = report(found(tmp_path / "b", throttled(begun(), 0, cgroup=8)), 3)
+    assert "submitted by kworker/u8:3/77 for cgroup b" in "\n".join(other)
+    own = report(found(tmp_path / "a", throttled(begun(), 0, cgroup=7)), 3)
+    assert "submitted by kworker/u8:3/77\n" in "\n".join(own)
 
 
 def test_names_that_a_runtime_told_are_used(tmp_path: Path) -> None:

@@ -82,9 +82,11 @@ def test_what_tracers_choose_from_is_kept(kind: str) -> None:
 
 def test_a_cgroup_is_still_one_of_a_container() -> None:
     path = f"/system.slice/docker-{'4f1d' * 16}.scope"
-    event = {"ev": "cgroup", "id": 7, "version": 2, "path": path}
+    limits = "8:0 rbps=max wbps=1048576\n8:16 wiops=50"
+    event = {"ev": "cgroup", "id": 7, "version": 2, "path": path, "io_max": limits}
     told = redacted(json.dumps(event).encode(), Names())
     assert told and path not in told.decode()
+    assert json.loads(told)["io_max"] == limits
     found = container_of(json.loads(told)["path"])
     assert found and found.runtime == "docker"
 

@@ -7,7 +7,7 @@ import json
 
 from golden_runs import HOMES
 from streamed import fed, lines_of
-from writestall.events.run_directory import open_run
+from writestall.events.run_directory import RunDir, open_run
 from writestall.watch.telling import Teller, Told
 
 POD = (
@@ -70,6 +70,23 @@ def test_a_container_is_told_by_its_name() -> None:
     assert own and all(one.group.startswith("<") for one in own)
     assert f"in {own[0].group}" in teller.line(own[0])
     assert teller.fields(own[0])["CONTAINER"] == own[0].group
+
+
+def test_a_limit_that_events_tell_is_forgotten_with_them() -> None:
+    """A host's manifest has no limits; its cgroups are ever new."""
+    run = open_run(HOMES["io-max-7.2"])
+    host = RunDir(run.path, {k: v for k, v in run.manifest.items() if k != "cgroups"})
+    limit = b',"io_max":"8:0 wbps=3145728"}'
+    lines = [
+        line.rstrip()[:-1] + limit + b"\n" if b'"ev":"cgroup"' in line else line
+        for line in lines_of(run)
+    ]
+    _, found = fed(host, lines)
+    teller = Teller(host, lambda group: f"pod {group[-1:]}")
+    roots = {teller.told(one).root[0] for one in found}
+    assert "pod b, capped at 3 MiB/s by io.max" in roots
+    teller.forget()
+    assert not teller._roots._limits
 
 
 def test_a_limit_is_told_by_the_name_of_its_container() -> None:

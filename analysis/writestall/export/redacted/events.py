@@ -30,7 +30,11 @@ CHOICES = {
 KERNEL_FRAME = re.compile(r"[\w.$]+(?:\+0x[0-9a-f]+)?(?: \[?[\w-]+\]?)?|0x[0-9a-f]+")
 USER_FRAME = re.compile(r"(.*?)(\+0x[0-9a-f]+)?(?: \[(.*)\])?", re.DOTALL)
 ADDRESS = re.compile(r"0x[0-9a-f]+")
-FORMS = {"dev": re.compile(r"\d+:\d+"), "lock_at": ADDRESS}
+FORMS = {
+    "dev": re.compile(r"\d+:\d+"),
+    "lock_at": ADDRESS,
+    "io_max": re.compile(r"(?:\d+:\d+(?: [rw](?:bps|iops)=(?:max|\d+))+\n?)+"),
+}
 
 
 def redacted(line: bytes, names: Names) -> bytes | None:
