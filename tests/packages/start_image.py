@@ -18,6 +18,7 @@ import yaml
 
 HERE = Path(__file__).parent
 SAMPLE = "/usr/share/writestall/analysis/writestall/sample"
+TRACING = re.compile("--(engine|dump-dir|run-dir)=")
 LAYOUT, BUNDLE = HERE / "layout", HERE / "bundle"
 
 
@@ -49,6 +50,23 @@ def container() -> dict[str, Any]:
     return dict(only)
 
 
+def volumes() -> list[dict[str, Any]]:
+    """The DaemonSet's: what it reads of its node, and memory for what it writes."""
+    pod = yaml.safe_load((HERE / "daemonset.yaml").read_text())["spec"]["template"]
+    sources = {one["name"]: one for one in pod["spec"]["volumes"]}
+    found = []
+    for wanted in container()["volumeMounts"]:
+        mount = {"destination": wanted["mountPath"]}
+        if wanted.get("readOnly"):
+            place = sources[wanted["name"]]["hostPath"]["path"]
+            Path(place).mkdir(parents=True, exist_ok=True)
+            mount |= {"type": "bind", "source": place, "options": ["rbind", "ro"]}
+        else:
+            mount |= {"type": "tmpfs", "source": "tmpfs"}
+        found.append(mount)
+    return found
+
+
 def start(arguments: list[str]) -> subprocess.CompletedProcess[str]:
     """Start the image's program with these, and the rights that the DaemonSet gives."""
     rights = container()["securityContext"]
@@ -62,10 +80,8 @@ def start(arguments: list[str]) -> subprocess.CompletedProcess[str]:
     sets = ("bounding", "effective", "permitted")
     process["capabilities"] = dict.fromkeys(sets, names)
     config["root"]["readonly"] = rights["readOnlyRootFilesystem"]
-    for volume in ("/runs", "/tmp"):
-        mount = {"destination": volume, "type": "tmpfs", "source": "tmpfs"}
-        if volume not in [one["destination"] for one in config["mounts"]]:
-            config["mounts"].append(mount)
+    there = [one["destination"] for one in config["mounts"]]
+    config["mounts"] += [one for one in volumes() if one["destination"] not in there]
     path.write_text(json.dumps(config))
     crun = ("crun", "--cgroup-manager", "disabled", "run", "--no-pivot")
     return run(*crun, "--bundle", str(BUNDLE), "writestall", capture_output=True)
@@ -84,8 +100,10 @@ def main(version: str) -> None:
         told = start([command, "--help"])
         assert f"usage: writestall {command}" in told.stdout, told
     # It has processes of its own here, by whose numbers no tracer knows them.
-    # Its node's kernel cannot be traced from here: the run that comes with the demo is.
-    told = start([*container()["args"], "--replay", SAMPLE])
+    # Its node's kernel cannot be traced from here: the run that comes with the demo is
+    # told, without what belongs to tracing.
+    given = [word for word in container()["args"] if not TRACING.match(word)]
+    told = start([*given, "--replay", SAMPLE])
     assert told.returncode == 0, told
     assert re.search(r"watched: (\d+) stalls, \1 told", told.stdout), told
     told = start(["record", "-p", "1", "--for", "1s"])

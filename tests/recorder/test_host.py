@@ -118,6 +118,33 @@ def test_limits_in_force_are_those_of_every_level(tmp_path: Path) -> None:
     assert found[2][throttle] == "254:0 1000"
 
 
+def test_limits_are_read_where_this_process_sees_the_whole_hierarchy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A container has its own part mounted, and the host's folder beside it."""
+    host, own = tmp_path / "host/cgroup", tmp_path / "sys/fs/cgroup"
+    _files(
+        tmp_path,
+        {
+            "proc/1/mountinfo": MOUNTINFO,
+            "proc/self/mountinfo": MOUNTINFO
+            + "27 22 0:26 /../.. /host/cgroup ro - cgroup2 x rw",
+            "proc/7/cgroup": "1:name=systemd:/x\n0::/../other\n",
+            "proc/8/cgroup": "0::/\n",
+            "host/cgroup/pods/own/memory.max": "1\n",
+            "host/cgroup/pods/other/memory.max": "2\n",
+        },
+    )
+    own.parent.mkdir(parents=True)
+    own.symlink_to(host / "pods/own")  # the same folder by another name
+    monkeypatch.setattr("launcher.cgroups.ROOT_INODE", host.stat().st_ino)
+    limits = cgroups.Limits(tmp_path)
+    assert limits.paths(7) == {"name=systemd": "/x", "": "/pods/other"}
+    for pid, path, most in ((7, "/pods/other", "2"), (8, "/pods/own", "1")):
+        (found,) = limits.of(limits.paths(pid))
+        assert (found["path"], found["memory.max"]) == (path, most)
+
+
 @pytest.mark.parametrize(
     ("place", "text", "name", "pod"),
     [

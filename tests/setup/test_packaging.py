@@ -13,6 +13,7 @@ import pytest
 import writestall
 from driver.packaging import RECIPES, container, deb, release, sources, wheels
 from machine.errors import UserError
+from recorder import runtimes
 from support import PROJECT
 from writestall.cli.commands import COMMANDS
 
@@ -71,6 +72,22 @@ def test_every_capability_of_the_daemonset_has_its_reason() -> None:
         assert re.fullmatch(r"- [A-Z_]+ # \S.*", line), line
     assert "drop: [ALL]" in text
     assert "SYS_ADMIN" not in "".join(capabilities)
+
+
+@pytest.mark.parametrize(
+    ("name", "there", "here"),
+    [
+        ("cgroups", "/sys/fs/cgroup", "/host/sys/fs/cgroup"),
+        ("logs", f"/{runtimes.LOGS}", f"/{runtimes.LOGS}"),
+    ],
+)
+def test_the_daemonset_reads_the_names_of_its_node(
+    name: str, there: str, here: str
+) -> None:
+    text = container.DAEMONSET.read_text()
+    assert f"- {{name: {name}, mountPath: {here}, readOnly: true}}\n" in text
+    volume = text.partition(f"- name: {name}\n")[2].splitlines()[0]
+    assert volume.strip().startswith(f"hostPath: {{path: {there}, type: ")
 
 
 def test_a_command_without_its_part_says_what_to_install(

@@ -7,6 +7,9 @@ import io
 import json
 from pathlib import Path
 
+import pytest
+
+from launcher import cgroups
 from launcher.cgroups import AGAIN_NS, Hierarchy, WithCgroups, mounted
 
 
@@ -98,3 +101,21 @@ def test_the_hierarchies_are_those_of_block_io(tmp_path: Path) -> None:
     )
     tops = {version: str(found.top) for version, found in mounted(mounts).items()}
     assert tops == {1: "/sys/fs/cgroup/blkio", 2: "/sys/fs/cgroup/unified"}
+
+
+def test_of_several_mounts_it_is_that_of_the_hierarchy_s_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A container's own is of its part; the host's may be mounted beside it."""
+    own, host, mounts = (tmp_path / name for name in ("own", "host", "mounts"))
+    mounts.write_text(f"cgroup2 {own} cgroup2 rw 0 0\ncgroup2 {host} cgroup2 rw 0 0\n")
+    own.mkdir()
+    assert mounted(mounts)[2].top == own
+    host.mkdir()
+    monkeypatch.setattr(cgroups, "ROOT_INODE", host.stat().st_ino)
+    assert mounted(mounts)[2].top == host
+
+
+def test_the_root_of_a_hierarchy_has_the_first_number() -> None:
+    """sysfs is kernfs, too, and all of it is mounted in every container."""
+    assert Path("/sys").stat().st_ino == cgroups.ROOT_INODE

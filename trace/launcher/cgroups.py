@@ -27,6 +27,9 @@ BLOCK_IO = "blkio"
 # The fields of events that hold ids; a quote inside of a string is escaped.
 IDS = re.compile(rb'"(?:waker_)?cgroup(_v1)?":(\d+)')
 KEPT_BACK = re.compile(rb'"throttled_ns":[1-9]')
+# A hierarchy's own root has the first of its numbers (fs/kernfs/dir.c,
+# kernfs_create_root(), __kernfs_new_node()).
+ROOT_INODE = 1
 AGAIN_NS = 10**9  # how often limits are read for bios that are kept back
 FILEID_KERNFS = 0xFE  # include/linux/exportfs.h
 
@@ -103,14 +106,27 @@ class Hierarchy:
 
 def mounted(mounts: Path = MOUNTS) -> dict[int, Hierarchy]:
     """Return the hierarchies that are mounted by version: 2, and 1's of block I/O."""
-    found: dict[int, Hierarchy] = {}
+    found: dict[int, list[Path]] = {}
     for line in mounts.read_text().splitlines():
         _, top, kind, options = line.split()[:4]
         if kind == "cgroup2":
-            found.setdefault(2, Hierarchy(Path(top)))
+            found.setdefault(2, []).append(Path(top))
         elif kind == "cgroup" and BLOCK_IO in options.split(","):
-            found.setdefault(1, Hierarchy(Path(top)))
-    return found
+            found.setdefault(1, []).append(Path(top))
+    return {version: Hierarchy(whole(tops)) for version, tops in found.items()}
+
+
+def whole(tops: list[Path]) -> Path:
+    """Of the mounts of one hierarchy, the first that shows all of it, else the first.
+
+    A container's own begins at the root of its cgroup namespace
+    (kernel/cgroup/cgroup.c, cgroup_do_get_tree()); the host's may be beside it.
+    """
+    for top in tops:
+        with suppress(OSError):
+            if top.stat().st_ino == ROOT_INODE:
+                return top
+    return tops[0]
 
 
 class WithCgroups:

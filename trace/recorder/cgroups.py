@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 
+from launcher.cgroups import Hierarchy, whole
 from recorder.files import ROOT, text
-from recorder.filesystems import mounts
+from recorder.filesystems import Mount, mounts
 
 # Files that limit or weigh I/O, memory and CPU, and what they hold without a limit
 # (Documentation/admin-guide/cgroup-v2.rst).
@@ -52,12 +55,20 @@ class Limits:
     def __init__(self, root: Path = ROOT) -> None:
         self._root = root
         self._tops: dict[str, Path] = {}
-        for mount in mounts(root):
-            if mount.type == "cgroup2":
-                self._tops.setdefault("", root / mount.point.lstrip("/"))
-            elif mount.type == "cgroup":
-                for name in V1.keys() & mount.options.split(","):
-                    self._tops.setdefault(name, root / mount.point.lstrip("/"))
+        self._starts: dict[str, str] = {}
+        for controller, found in _mounted(root).items():
+            tops = [root / mount.point.lstrip("/") for mount in found]
+            shown = zip(tops, found, strict=True)
+            own = [top for top, mount in shown if mount.root == "/"]
+            self._tops[controller] = whole(tops)
+            self._starts[controller] = _start(own, whole(tops))
+
+    def paths(self, pid: int) -> dict[str, str]:
+        """The paths that of_task() has, from the root of each hierarchy."""
+        return {
+            controller: normpath(f"{self._starts.get(controller, '')}{path}")
+            for controller, path in of_task(pid, self._root).items()
+        }
 
     def of(self, paths: dict[str, str]) -> list[dict[str, Any]]:
         """Each level that limits something: `controller`, `path`, and the files."""
@@ -75,6 +86,33 @@ class Limits:
                     path = f"/{level}" if str(level) != "." else "/"
                     found.append({"controller": controller, "path": path} | limits)
         return found
+
+
+def _mounted(root: Path) -> dict[str, list[Mount]]:
+    """This process's mounts of hierarchies by controller, of version 2 by no name."""
+    found: dict[str, list[Mount]] = {}
+    for mount in mounts(root, ("self",)):
+        if mount.type == "cgroup2":
+            found.setdefault("", []).append(mount)
+        elif mount.type == "cgroup":
+            for name in V1.keys() & mount.options.split(","):
+                found.setdefault(name, []).append(mount)
+    return found
+
+
+def _start(own: list[Path], top: Path) -> str:
+    """Where the cgroup namespace of this process begins; empty: at the root.
+
+    Its own mounts show `/` as their root, and paths of other tasks begin there:
+    kernel/cgroup/cgroup.c, cgroup_show_path(), proc_cgroup_show().
+    """
+    if not own or whole(own) == top:
+        return ""
+    hierarchy = Hierarchy(top)
+    hierarchy.read()
+    with suppress(OSError):
+        return hierarchy.path(own[0].stat().st_ino) or ""
+    return ""
 
 
 def _levels(path: str | None) -> list[Path]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,13 @@ ON_NO_DISK = frozenset(
 
 @dataclass(frozen=True)
 class Mount:
-    """A line of proc(5), mountinfo: `dev` is st_dev of its files on most types."""
+    """A line of proc(5), mountinfo: `dev` is st_dev of its files on most types.
+
+    `root` is the folder of the file system that is mounted.
+    """
 
     dev: str
+    root: str
     point: str
     type: str
     source: str
@@ -39,22 +44,23 @@ class Mount:
         }
 
 
-def mounts(root: Path = ROOT) -> list[Mount]:
+def mounts(root: Path = ROOT, whose: Iterable[str] = ("1", "self")) -> list[Mount]:
     """Every mount of the host's first process, else of this one's namespace, in order.
 
     A service's own namespace may show them read-only (systemd.exec(5), ProtectSystem=).
     """
-    places = (root / f"proc/{whose}/mountinfo" for whose in ("1", "self"))
+    places = (root / f"proc/{pid}/mountinfo" for pid in whose)
     lines = next(filter(None, map(text, places)), "").splitlines()
     return [_mount(line) for line in lines]
 
 
 def _mount(line: str) -> Mount:
     before, _, after = line.partition(" - ")
-    _, _, dev, _, point, options = before.split()[:6]
+    _, _, dev, root, point, options = before.split()[:6]
     kind, source, *rest = after.split(" ")
     every = dict.fromkeys(",".join([options, *rest]).split(","))
-    return Mount(dev, _plain(point), kind, _plain(source), ",".join(every))
+    root, point, source = map(_plain, (root, point, source))
+    return Mount(dev, root, point, kind, source, ",".join(every))
 
 
 def _plain(name: str) -> str:

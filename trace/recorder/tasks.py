@@ -118,7 +118,7 @@ class Tasks(threading.Thread):
         comm = text(self._root / f"proc/{pid}/comm")
         if comm is None or self._found.get(pid, {}).get("comm") == comm:
             return  # it has ended, or is known by the name that it still has
-        paths = cgroups.of_task(pid, self._root)
+        paths = self._limits.paths(pid)
         self._found[pid] = {
             "pid": pid,
             "comm": comm,
