@@ -38,6 +38,7 @@
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/string.h>
+#include <linux/swap.h>
 #include <linux/uaccess.h>
 #include <linux/version.h>
 #include <linux/vmalloc.h>
@@ -276,6 +277,19 @@ static inline struct inode *d_real_inode(struct dentry *dentry)
 	return d_inode(dentry);
 }
 #endif
+
+/*
+ * Modules may read how much swap is free where mm/swapfile.c exports nr_swap_pages:
+ * 4.9.154 does, 4.4.155 does not, and no header shows it. Elsewhere there may be some.
+ */
+static inline bool biodelay_may_swap(void)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(4, 9, 0)
+	return get_nr_swap_pages() > 0;
+#else
+	return true;
+#endif
+}
 
 /* 4.12: a7c3e901a46f, "mm: introduce kv[mz]alloc helpers" */
 #ifndef HAVE_KVMALLOC

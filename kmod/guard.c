@@ -11,7 +11,6 @@
 #include <linux/mm_types.h>
 #include <linux/pid.h>
 #include <linux/slab.h>
-#include <linux/swap.h>
 #include "biodelay.h"
 
 typedef bool (*bdev_test_t)(const struct biodelay_bdev *opened);
@@ -58,7 +57,7 @@ static bool holds_swap_file(const struct biodelay_bdev *opened)
 static bool may_be_swap(const struct biodelay_bdev *opened)
 {
 	return biodelay_is_swap(opened) || holds_swap_file(opened) ||
-	       (get_nr_swap_pages() && is_part_of_more(opened));
+	       (biodelay_may_swap() && is_part_of_more(opened));
 }
 
 /* Also true if the device cannot be opened. */

@@ -22,6 +22,7 @@ echo "$tree"
 cd "$tree"
 ls ..
 test -z "$(find . -xtype l)"
+test "$(cat include/config/kernel.release)" = {release}
 cat include/trace/events/*.h
 test include/generated -ef /lib/modules/{release}/build/include/generated
 """
@@ -76,6 +77,7 @@ def test_a_tree_of_its_own_is_thinned_too() -> None:
     assert _inside(kernel, ONE_FOLDER) == [
         "./Makefile",
         "./Module.symvers",
+        "./include/config/kernel.release",
         "./include/linux/flags.h",
         "./include/trace/define_trace.h",
         "./include/trace/events/mmflags.h",

@@ -8,7 +8,7 @@ source "$(dirname "$0")/lib.sh"
 module=${module%/*}/breakpoint/${module##*/}
 
 insmod "$module"
-probe=$(grep ' submit_bio_noacct+' /sys/kernel/debug/kprobes/list)
+probe=$(grep -E ' (submit_bio_noacct|generic_make_request)[+]' /sys/kernel/debug/kprobes/list)
 [[ $probe != *FTRACE* ]] || fail "probes through the tracer: $probe"
 rmmod biodelay
 

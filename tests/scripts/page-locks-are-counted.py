@@ -27,11 +27,14 @@ TRACEFS = Path("/sys/kernel/tracing")
 # waker may have no frame of its own below unlock_page() and end_page_writeback().
 WAITS_IN = (
     *("folio_wait_bit_common+", "wait_on_page_bit_common+"),
-    *("__lock_page+", "wait_on_page_bit+"),
+    *("__lock_page+", "__lock_page_killable+"),
+    *("wait_on_page_bit+", "wait_on_page_bit_killable+"),
 )
 WAKES_IN = ("folio_wake_bit+", "wake_up_page_bit+", "__wake_up_bit+")
 # Where a holder sleeps: for a buffer, or before 5.12 for its own read.
-SLEEPS_IN = ("bit_wait_io+", "generic_file_buffered_read+")
+SLEEPS_IN = (
+    *("bit_wait_io+", "generic_file_buffered_read+", "generic_file_read_iter+"),
+)
 # What identifies an event, and what both engines must agree on.
 IDENTITY = ("tid", "pid", "what", "dev", "ino", "index", "pages")
 ALIKE = ("comm", "waker_tid", "waker_comm", "waker_ctx", "waker_sleeps", "transaction")
