@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import hazards
-from hazards import PARAMETERS, RECORD, RULES
+from hazards import PARAMETERS, RECORD, RULES, STATUS
 from stress_bed import Bed, bed, run
 
 MODULE, DISK = sys.argv[1:3]
@@ -34,7 +34,6 @@ DELETE_MODULE = {"x86_64": 176, "aarch64": 106}[platform.machine()]
 SYSCALL = ctypes.CDLL(None, use_errno=True).syscall
 UNLOADED_WITHIN_S = 60
 LOADED = Path("/sys/module/biodelay")
-STATUS = Path("/sys/kernel/debug/biodelay/status")
 # What a thread writes, one after another; a device is added.
 CHANGES = (
     *("enabled 1", "enabled 1", "enabled 0", "order 0", "order 1000000"),
@@ -134,6 +133,7 @@ def main() -> None:
         rounds = {load.folder.name: load.rounds for load in found.loads}
     told = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
     print(f"{CYCLES} cycles: {told}; fio rounds: {rounds}")
+    print("of these:", dict(hazards.reached))
 
 
 main()
