@@ -21,7 +21,7 @@ from _pytest.mark import ParameterSet
 from lab_runs import Lab, analysed, make, make_lab
 from labrun.errors import RefusedError
 from labrun.injectors import registry
-from labrun.scenario import reading
+from labrun.scenario import reading, variants
 from labrun.scenario.keys import Scenario, version
 from machine import recipe
 from support import DEFAULT, EVERY, KERNELS, OWN, PROJECT, kernel_name
@@ -54,11 +54,13 @@ def known_on(scenario: str, kernel: str) -> list[pytest.MarkDecorator]:
 
 
 def loaded(name: str) -> Scenario:
-    """A scenario of the tree."""
-    found, _ = reading.load(reading.find(name))
+    """A scenario of the tree, or the one that a variant is of."""
+    found, _ = reading.load(reading.find(variants.split(name)[0]))
     return found
 
 
+# A variant that promises its chain on another file system.
+ELSEWHERE = ["io-max:xfs"]
 # Those of programs that the image lacks: make test-apps.
 ALL = [name for name in FILES if not loaded(name).machine.packages]
 
@@ -97,7 +99,7 @@ def case(scenario: str, kernel: str, *words: str) -> ParameterSet:
     ("scenario", "kernel"),
     [
         case(scenario, kernel)
-        for scenario in (ALL if EVERY or OWN else SOME)
+        for scenario in ([*ALL, *ELSEWHERE] if EVERY or OWN else SOME)
         for kernel in (KERNELS if EVERY else [DEFAULT])
     ],
 )

@@ -33,23 +33,34 @@ WHOLE: tuple[tuple[str, ...], ...] = (
 LIMIT_S = 1800
 
 
+def in_a_machine(kernel: str, build: Path, script: str, *words: str) -> str:
+    """Run a script of tests/scripts in a machine; what it printed."""
+    known = recipe.load(kernel)
+    counting = accel.counting(known, image.kernel(known), "icount")
+    scripts = f"{GUEST_PROJECT}/tests/scripts"
+    done = tool(
+        "vm/vm",
+        *("run", "-k", kernel, "--accel", counting, "--timeout", str(LIMIT_S)),
+        *("--share", f"{build}:/mnt/build:ro", "--packages", PACKAGES),
+        *("--excuse", r"\[biodelay\]|\[dm_mod\]|dm_"),
+        *("--", "env", f"PYTHONPATH={GUEST_PROJECT}/repro:{scripts}", "python3"),
+        *(f"{scripts}/{script}", "--modules", "/mnt/build/stap", *words),
+        limit_s=LIMIT_S + 120,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
+    return done.stdout
+
+
 @pytest.mark.parametrize("kernel", WATCHED)
 @pytest.mark.parametrize("words", WHOLE if SOAK or EVERY else QUICK, ids=lambda w: w[1])
 def test_every_stall_is_told_and_nothing_stays(
     kernel: str, words: tuple[str, ...], artefacts: Callable[[str], Path]
 ) -> None:
-    known = recipe.load(kernel)
-    counting = accel.counting(known, image.kernel(known), "icount")
-    script = f"{GUEST_PROJECT}/tests/scripts/watch_cases.py"
-    paths = f"PYTHONPATH={GUEST_PROJECT}/repro:{GUEST_PROJECT}/tests/scripts"
-    done = tool(
-        "vm/vm",
-        *("run", "-k", kernel, "--accel", counting, "--timeout", str(LIMIT_S)),
-        *("--share", f"{artefacts(kernel)}:/mnt/build:ro", "--packages", PACKAGES),
-        *("--excuse", r"\[biodelay\]|\[dm_mod\]|dm_"),
-        *("--", "env", paths, "python3", script, "--modules", "/mnt/build/stap"),
-        *words,
-        limit_s=LIMIT_S + 120,
-    )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
-    print(done.stdout)
+    print(in_a_machine(kernel, artefacts(kernel), "watch_cases.py", *words))
+
+
+def test_the_service_watches_within_its_limits(
+    artefacts: Callable[[str], Path],
+) -> None:
+    kernel = recipe.load().kernel
+    print(in_a_machine(kernel, artefacts(kernel), "watch_unit.py"))

@@ -9,6 +9,7 @@ injector delays the journal's bios; of the others, a disk that is suspended on c
 from __future__ import annotations
 
 import argparse
+import bisect
 import json
 import os
 import re
@@ -35,6 +36,10 @@ OPTIONS = "commit=1"
 COMMITS_SLOW = {"submitter": "jbd2/*", "mode": "sleep", "delay_us": "150000"}
 STALL_MS, UNSURE_MS = 50, 15
 SETTLED_S = 6
+KEPT_S = 60  # of events: --keep
+SHOWN = 5
+FIFTHS = 5
+GROWN_MIB = 2  # since a fifth of the time
 ROOT = "vdb slow for jbd2"
 PORT = 9709
 LISTEN = f"127.0.0.1:{PORT}"
@@ -42,49 +47,92 @@ HELD_S = 6.5
 Told = dict[str, Any]
 
 
-def client(build: Path, seconds: int) -> list[lab.Event]:
-    """Appends of 600 bytes each millisecond; the slow ones, as the client saw them."""
+def client(options: argparse.Namespace, name: str, seconds: int) -> list[lab.Event]:
+    """Appends of 600 bytes to new files; the slow ones, as the client saw them."""
     record = Path("/dev/shm/writer.jsonl")
-    words = f"--bytes 600 --interval-us 1000 --slow-us 20000 --duration-s {seconds}"
-    place = ["--path", str(lab.MOUNT / "gc.log"), "--slow-log", str(record)]
-    lab.run(build / "latwriter", *words.split(), *place)
+    (lab.MOUNT / name).mkdir()
+    words = f"--bytes 600 --duration-s {seconds} --slow-us 20000 {options.client}"
+    place = ["--path", str(lab.MOUNT / name), "--slow-log", str(record)]
+    lab.run(options.modules.parent / "latwriter", *words.split(), *place)
     rows = [json.loads(line) for line in record.read_text().splitlines()]
     return [row for row in rows if row["ev"] == "client_write"]
 
 
-def _overlap(write: lab.Event, line: watching.Line) -> bool:
+Span = tuple[int, int, int]  # a task, and of CLOCK_MONOTONIC, in ns
+
+
+def _apart(spans: list[Span], others: list[Span]) -> list[Span]:
+    """Those that overlap none of the others of their task, which are apart, too."""
+    others = sorted(others)
+
+    def overlaps(span: Span) -> bool:
+        tid, start_ns, end_ns = span
+        before = bisect.bisect_left(others, (tid, end_ns))
+        if before == 0:
+            return False
+        other_tid, _, other_end_ns = others[before - 1]
+        return other_tid == tid and other_end_ns > start_ns
+
+    return [span for span in spans if not overlaps(span)]
+
+
+def _span(write: lab.Event) -> Span:
+    return write["tid"], write["t_ns"], write["t_ns"] + write["dur_ns"]
+
+
+def _told_span(line: watching.Line) -> Span:
     start_ns = int(line["start_monotonic_ns"])
-    end_ns = start_ns + int(line["duration_ms"]) * 10**6
-    return bool(start_ns < write["t_ns"] + write["dur_ns"] and write["t_ns"] < end_ns)
+    return int(line["tid"]), start_ns, start_ns + int(line["duration_ms"]) * 10**6
 
 
 def every_stall(engine: str, options: argparse.Namespace) -> Told:
     """Each stall of the client is told once or counted as lost, and nothing else."""
     build = options.modules.parent
     words = ["--stall", f"{STALL_MS}ms", "--path", str(lab.MOUNT)]
+    writes, resident_mib = [], []
     with (
         slow_disk.mounted(OPTIONS),
         watching.watch(engine, options.modules, *words) as one,
     ):
         with slow_disk.slow(build / "biodelay.ko", **COMMITS_SLOW):
-            writes = client(build, options.seconds)
+            for fifth in range(FIFTHS):
+                writes += client(options, f"part-{fifth}", options.seconds // FIFTHS)
+                resident_mib.append(one.cost()["resident_mib"])
         time.sleep(SETTLED_S)
         cost = one.cost()
         last = one.stop()
-        told = [line for line in one.stalls() if line["comm"] == "latwriter"]
+        clients = [line for line in one.stalls() if line["comm"] == "latwriter"]
         lost = [line for line in one.lines() if "LOST" in line["message"]]
+    # The client measures all of its calls but the one that makes its file.
+    told = [line for line in clients if line["call"] != "openat"]
     sure = [row for row in writes if row["dur_ns"] >= (STALL_MS + UNSURE_MS) * 10**6]
-    missing = [row for row in sure if not any(_overlap(row, line) for line in told)]
-    made_up = [line for line in told if not any(_overlap(row, line) for row in writes)]
+    spans = [_told_span(line) for line in told]
+    missing = _apart([_span(row) for row in sure], spans)
+    made_up = _apart(spans, [_span(row) for row in writes])
     right = sum(int(x["duration_ms"]) for x in told if x["root"].startswith(ROOT))
     whole = sum(int(x["duration_ms"]) for x in told)
     print(f"{engine}: {len(sure)} stalls, {len(told)} told, {len(lost)} losses; {last}")
+    print(f"{engine}: MiB after each fifth: {resident_mib}; {cost}")
+    for line in [x for x in clients if x["call"] == "openat"]:
+        print(f"{engine}: not measured: {line['message']}")
+    for line in [x for x in told if not x["root"].startswith(ROOT)][:SHOWN]:
+        print(f"{engine}: another root: {line['message']}")
     lab.expect(not missing or bool(lost), f"not told: {missing[:3]}, {len(missing)}")
-    lab.expect(not made_up, f"no stall of the client: {made_up[:3]}")
-    lab.expect(len(told) == len({x["start_monotonic_ns"] for x in told}), "told twice")
+    false = [x["message"] for x in told if _told_span(x) in made_up]
+    lab.expect(not made_up, f"no stall of the client: {false[:3]}")
+    lab.expect(len(told) == len({_told_span(x) for x in told}), "told twice")
     lab.expect(len(sure) >= options.seconds / 3, f"{len(sure)} stalls only")
     lab.expect(right >= 0.95 * whole, f"{right} of {whole} ms have the root {ROOT}")
-    found = {"stalls": len(sure), "told": len(told), "right_ms": right, "ms": whole}
+    found: Told = {
+        "stalls": len(sure),
+        "told": len(told),
+        "right_ms": right,
+        "ms": whole,
+    }
+    if options.seconds // FIFTHS > KEPT_S:
+        grown_mib = round(cost["resident_mib"] - resident_mib[0], 1)
+        lab.expect(grown_mib <= GROWN_MIB, f"it grew: {resident_mib}, {cost}")
+        found["grown_mib"] = grown_mib
     return found | cost
 
 
@@ -98,11 +146,8 @@ def open_stall(engine: str, options: argparse.Namespace) -> Told:
         ) as one,
     ):
         silent = [socket.create_connection(("127.0.0.1", PORT)) for _ in range(20)]
-        opened = os.open(lab.MOUNT / "held", os.O_WRONLY | os.O_CREAT | os.O_DSYNC)
-        os.write(opened, b"x" * lab.PAGE)
         begun_s = time.monotonic()
-        lab.stalled_child(disk, lambda: write_through(opened), HELD_S)
-        os.close(opened)
+        watching.held_write(disk, HELD_S)
         ended_s = time.monotonic()
         lab.until(lambda: bool(one.stalls()), 5)
         told_after_s = time.monotonic() - ended_s
@@ -125,11 +170,6 @@ def open_stall(engine: str, options: argparse.Namespace) -> Told:
     nothing_left("a watch that was ended")
     return {"shown": ages, "told_after_s": round(told_after_s, 1),
             "held_s": round(ended_s - begun_s, 1)}  # fmt: skip
-
-
-def write_through(opened: int) -> None:
-    """A write that sleeps until the disk answers."""
-    os.pwrite(opened, b"y" * lab.PAGE, 0)
 
 
 @contextmanager
@@ -225,6 +265,7 @@ def main() -> int:
     parser.add_argument("--case", choices=CASES, action="append")
     parser.add_argument("--engine", choices=lab.WORKERS, action="append")
     parser.add_argument("--seconds", type=int, default=20)
+    parser.add_argument("--client", default="", help="more options of latwriter")
     options = parser.parse_args()
     return lab.told(lambda: all_cases(options))
 

@@ -79,7 +79,7 @@ class Watch:
         fields = stat.rpartition(")")[2].split()
         cpu_s = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
         resident = int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
-        return {"cpu_s": cpu_s, "resident_mib": resident >> 20}
+        return {"cpu_s": cpu_s, "resident_mib": round(resident / 2**20, 1)}
 
     def stop(self, number: int = signal.SIGTERM) -> str:
         """End it in order; return its last line."""
@@ -96,6 +96,19 @@ class Watch:
         if self.process.poll() is None:
             self.process.terminate()
             self.process.wait(ENDED_WITHIN_S)
+
+
+def held_write(disk: lab.Disk, hold_s: float) -> int:
+    """A pwrite64(2) to lab/held that sleeps until the disk answers; its task."""
+    opened = os.open(lab.MOUNT / "held", os.O_WRONLY | os.O_CREAT | os.O_DSYNC)
+    os.write(opened, b"x" * lab.PAGE)
+
+    def write_through() -> None:
+        os.pwrite(opened, b"y" * lab.PAGE, 0)
+
+    tid = lab.stalled_child(disk, write_through, hold_s)
+    os.close(opened)
+    return tid
 
 
 @contextmanager
