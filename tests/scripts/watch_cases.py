@@ -17,6 +17,7 @@ import signal
 import socket
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -33,7 +34,7 @@ import lab
 
 # The scenario journal-buffer with a commit each second, which stalls the writer once.
 OPTIONS = "commit=1"
-COMMITS_SLOW = {"submitter": "jbd2/*", "mode": "sleep", "delay_us": "150000"}
+COMMITS_SLOW = {"submitter": "jbd2/*", "mode": "sleep"}
 STALL_MS, UNSURE_MS = 50, 15
 SETTLED_S = 6
 KEPT_S = 60  # of events: --keep
@@ -89,12 +90,17 @@ def every_stall(engine: str, options: argparse.Namespace) -> Told:
     """Each stall of the client is told once or counted as lost, and nothing else."""
     build = options.modules.parent
     words = ["--stall", f"{STALL_MS}ms", "--path", str(lab.MOUNT)]
+    words += ["--listen", LISTEN] * bool(options.scrape_s)
+    slow = COMMITS_SLOW | {"delay_us": str(options.delay_ms * 1000)}
     writes, resident_mib = [], []
     with (
         slow_disk.mounted(OPTIONS),
         watching.watch(engine, options.modules, *words) as one,
     ):
-        with slow_disk.slow(build / "biodelay.ko", **COMMITS_SLOW):
+        with (
+            slow_disk.slow(build / "biodelay.ko", **slow),
+            scraping(options.scrape_s) as scrapes,
+        ):
             for fifth in range(FIFTHS):
                 writes += client(options, f"part-{fifth}", options.seconds // FIFTHS)
                 resident_mib.append(one.cost()["resident_mib"])
@@ -113,6 +119,7 @@ def every_stall(engine: str, options: argparse.Namespace) -> Told:
     whole = sum(int(x["duration_ms"]) for x in told)
     print(f"{engine}: {len(sure)} stalls, {len(told)} told, {len(lost)} losses; {last}")
     print(f"{engine}: MiB after each fifth: {resident_mib}; {cost}")
+    print(f"{engine}: {len(scrapes)} scrapes, {max(scrapes, default=0)} bytes at most")
     for line in [x for x in clients if x["call"] == "openat"]:
         print(f"{engine}: not measured: {line['message']}")
     for line in [x for x in told if not x["root"].startswith(ROOT)][:SHOWN]:
@@ -220,6 +227,25 @@ def scrape() -> str:
             time.sleep(0.5)
 
 
+@contextmanager
+def scraping(every_s: int) -> Iterator[list[int]]:
+    """Scrape each so many seconds, not at all if none; the sizes of the answers."""
+    sizes: list[int] = []
+    ended = threading.Event()
+
+    def scrape_on() -> None:
+        while every_s and not ended.wait(every_s):
+            sizes.append(len(scrape()))
+
+    thread = threading.Thread(target=scrape_on)
+    thread.start()
+    try:
+        yield sizes
+    finally:
+        ended.set()
+        thread.join()
+
+
 def ends(engine: str, options: argparse.Namespace) -> Told:
     """Killed in each of its parts, it leaves nothing, and the next one says so."""
     ways: dict[str, Callable[[watching.Watch], int]] = {
@@ -266,6 +292,8 @@ def main() -> int:
     parser.add_argument("--engine", choices=lab.WORKERS, action="append")
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--client", default="", help="more options of latwriter")
+    parser.add_argument("--delay-ms", type=int, default=150, help="of a jbd2 bio")
+    parser.add_argument("--scrape-s", type=int, default=0, help="0: no metrics")
     options = parser.parse_args()
     return lab.told(lambda: all_cases(options))
 
