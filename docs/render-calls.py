@@ -37,11 +37,11 @@ ARGUMENTS = ("fd", "also", "folder", "name", "bytes", "vector", "offset")
 # dx, r10, r8, r9 (arch/x86/include/asm/ptrace.h).
 WORDS = (14, 13, 12, 7, 9, 8)
 BITS = 4  # of one argument in `how`
-POSITION, STACK, KNOWN, MAPPED = (1 << BITS * len(ARGUMENTS) + bit for bit in range(4))
+POSITION, STACK, KNOWN, SHARED = (1 << BITS * len(ARGUMENTS) + bit for bit in range(4))
 # What `file` says, as fields of a C struct and as bits.
 FILES = {
-    "stack": ([".stack = true"], STACK),
-    "mapped": ([".stack = true", ".mapped = true"], STACK | MAPPED),
+    "released": ([".stack = true"], STACK),
+    "shared": ([".stack = true", ".shared = true"], STACK | SHARED),
 }
 NO_FILE: tuple[list[str], int] = ([], 0)
 # From here on a system call has one number on all architectures

@@ -46,7 +46,7 @@
 { .name = "sync_file_range", .group = "syncs", .number = __NR_sync_file_range, .argument[HOW_FD] = 1, .argument[HOW_BYTES] = 3, .argument[HOW_OFFSET] = 2 },
 #endif
 #ifdef __NR_msync
-{ .name = "msync", .group = "syncs", .number = __NR_msync, .argument[HOW_BYTES] = 2, .stack = true, .mapped = true },
+{ .name = "msync", .group = "syncs", .number = __NR_msync, .argument[HOW_BYTES] = 2, .stack = true, .shared = true },
 #endif
 #ifdef __NR_syncfs
 { .name = "syncfs", .group = "syncs", .number = __NR_syncfs, .argument[HOW_FD] = 1 },

@@ -32,7 +32,7 @@ static uint64_t how_of(const struct call *call)
 		how |= (uint64_t)call->argument[i] << (HOW_BITS * i);
 	how |= call->position ? HOW_POSITION : 0;
 	how |= call->stack ? HOW_STACK : 0;
-	return how | (call->mapped ? HOW_MAPPED : 0);
+	return how | (call->shared ? HOW_SHARED : 0);
 }
 
 static bool is_word(const char *name, const char *word, size_t length)

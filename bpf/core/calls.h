@@ -15,7 +15,7 @@ struct call {
 	unsigned char argument[HOW_ARGUMENTS];	/* its place, from 1 */
 	bool position;
 	bool stack;	/* the file is found on the kernel stack */
-	bool mapped;	/* and it is mapped */
+	bool shared;	/* and it has a shared mapping */
 };
 
 /* NULL where there is none of that number. */

@@ -53,12 +53,17 @@ def ready(scene: Scene, case: Case) -> None:
     scene.open()
     if case.needs == "data":
         os.pwrite(scene.fd, b"z" * single_calls.PAGES * lab.PAGE, 0)
-    elif case.needs == "commit":
+    elif case.needs in {"commit", "emptied"}:
         os.pread(scene.fd, single_calls.PAGES * lab.PAGE, 0)
         os.sync()
         os.fchmod(scene.fd, 0o640)
         for folder in (scene.path, scene.path / "sub"):
             folder.chmod(0o750)
+    if case.needs == "emptied":
+        # The last close of such a file allocates its blocks (fs/ext4/file.c,
+        # ext4_release_file(): EXT4_STATE_DA_ALLOC_CLOSE).
+        os.ftruncate(scene.fd, 0)
+        os.pwrite(scene.fd, b"z" * lab.PAGE, 0)
 
 
 def wait_asleep(label: str, tid: int) -> None:
@@ -79,7 +84,7 @@ def stall(disk: lab.Disk, label: str, case: Case, do: Callable[[Scene], None]) -
     children = []
     try:
         with disk.stalled():
-            if case.needs == "commit":
+            if case.needs in {"commit", "emptied"}:
                 children.append(commit_stalls(scene))
             children.append(lab.child(partial(do, scene)))
             wait_asleep(label, children[-1])
@@ -98,7 +103,12 @@ def subjects() -> dict[str, tuple[Case, Callable[[Scene], None]]]:
         for name, case in CASES.items()
         if case.since <= lab.release()
     }
-    return found | {label: (case, do) for label, (do, case) in FAULTS.items()}
+    again = {
+        f"{name}.{number}": found[name]
+        for name, times in single_calls.BY_CHANCE.items()
+        for number in range(times if name in found else 0)
+    }
+    return found | again | {label: (case, do) for label, (do, case) in FAULTS.items()}
 
 
 def wanted(disk: lab.Disk, label: str, case: Case) -> dict[str, object]:

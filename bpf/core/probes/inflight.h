@@ -161,17 +161,20 @@ static __always_inline void note_call(struct task_struct *task,
 			work->path = (__u64)BPF_CORE_READ(task, nameidata);
 		}
 	} else if (how & HOW_STACK) {
-		work->wanted = how & HOW_MAPPED ? WANT_MAPPED : WANT_FILE;
+		work->wanted = how & HOW_SHARED ? WANT_SHARED : WANT_RELEASED;
 	}
 	work->file = file_of(task, work->fd);
 }
 
 static __always_inline void find_wanted(struct task_struct *task, struct work *work)
 {
-	__u64 at = find_on_stack((__u64)BPF_CORE_READ(task, mm), registers_at(task),
-				 work->wanted);
+	__u64 mm = (__u64)BPF_CORE_READ(task, mm), regs = registers_at(task);
+	__u64 at = find_on_stack(mm, regs, work->wanted);
 	struct vm_area_struct *vma;
 
+	/* A close(2) has the file still open while it flushes. */
+	if (!at && work->wanted == WANT_RELEASED)
+		at = find_on_stack(mm, regs, WANT_FILE);
 	if (work->wanted == WANT_PATH) {
 		work->path = at;
 	} else if (work->wanted != WANT_FAULT) {

@@ -38,21 +38,14 @@ enum req_flag_bits { __REQ_PREFLUSH = 18 };
 
 typedef struct { int counter; } atomic_t;
 typedef struct { long counter; } atomic_long_t;
+typedef struct { atomic_long_t refcnt; } file_ref_t;
 
 struct qstr {
 	const unsigned char *name;
 };
 
-struct rb_root {
-	void *rb_node;
-};
-
-struct rb_root_cached {
-	struct rb_root rb_root;
-};
-
 struct address_space {
-	struct rb_root_cached i_mmap;
+	atomic_t i_mmap_writable;
 };
 
 struct super_block {
@@ -94,6 +87,8 @@ struct nameidata {
 };
 
 struct file {
+	file_ref_t f_ref;
+	atomic_long_t f_count;
 	struct path f_path;
 	struct inode *f_inode;
 	struct address_space *f_mapping;

@@ -4,7 +4,14 @@
 #define PATHS_H
 
 /* What to look for on a kernel stack. */
-enum wanted { WANT_NOTHING, WANT_PATH, WANT_FILE, WANT_MAPPED, WANT_FAULT };
+enum wanted {
+	WANT_NOTHING,
+	WANT_PATH,
+	WANT_FILE,
+	WANT_RELEASED,
+	WANT_SHARED,
+	WANT_FAULT,
+};
 
 /* The words behind the function's registers that a call's first functions may use. */
 #define FIRST_WORD 4
@@ -48,14 +55,30 @@ static __always_inline bool is_file(__u64 word)
 }
 
 /*
- * Is an open file mapped by anybody? That of msync(2) is (mm/msync.c); one that an earlier
- * call left on the stack need not be.
+ * Has an open file a shared mapping that may be written? That of a msync(2) that waits has
+ * one: only those are synced (mm/msync.c), and they are counted where they are made
+ * (mapping_allow_writable(), include/linux/fs.h). A file that an earlier call or a fault
+ * left on the stack has none, as a rule: libraries are mapped privately.
  */
-static __always_inline bool is_mapped(__u64 word)
+static __always_inline bool is_shared(__u64 word)
 {
 	struct file *file = (void *)word;
 
-	return BPF_CORE_READ(file, f_mapping, i_mmap.rb_root.rb_node) != 0;
+	return BPF_CORE_READ(file, f_mapping, i_mmap_writable.counter) > 0;
+}
+
+/*
+ * Has an open file lost its last reference? That of a close(2) that waits for its release
+ * has (fs/file_table.c, __fput_sync() and fput_close_sync()). Since 90ee6ed776c0, "fs: port
+ * files to file_ref" (6.13), such a count is negative (include/linux/file_ref.h).
+ */
+static __always_inline bool is_released(__u64 word)
+{
+	struct file *file = (void *)word;
+
+	if (bpf_core_field_exists(file->f_ref))
+		return BPF_CORE_READ(file, f_ref.refcnt.counter) < 0;
+	return BPF_CORE_READ(file, f_count.counter) == 0;
 }
 
 /*
@@ -88,8 +111,10 @@ __noinline int is_wanted(__u64 mm, __u32 i, __u32 wanted)
 		return is_path(words[0], words[1]);
 	if (wanted == WANT_FILE)
 		return is_file(words[0]);
-	if (wanted == WANT_MAPPED)
-		return is_file(words[0]) && is_mapped(words[0]);
+	if (wanted == WANT_RELEASED)
+		return is_file(words[0]) && is_released(words[0]);
+	if (wanted == WANT_SHARED)
+		return is_file(words[0]) && is_shared(words[0]);
 	return is_fault(mm, words[0], words[2], words[3]);
 }
 
