@@ -129,6 +129,8 @@ def every_stall(engine: str, options: argparse.Namespace) -> Told:
     lab.expect(not made_up, f"no stall of the client: {false[:3]}")
     lab.expect(len(told) == len({_told_span(x) for x in told}), "told twice")
     lab.expect(len(sure) >= options.seconds / 3, f"{len(sure)} stalls only")
+    asked_s = len(scrapes) * options.scrape_s
+    lab.expect(asked_s >= 0.5 * options.seconds * bool(options.scrape_s), "no metrics")
     lab.expect(right >= 0.95 * whole, f"{right} of {whole} ms have the root {ROOT}")
     found: Told = {
         "stalls": len(sure),
