@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import signal
 from dataclasses import dataclass, field
@@ -37,6 +39,11 @@ ACCEL = {
     "icount-warp": (*ICOUNT, "shift=0,sleep=off"),
 }
 PORTS = ("verdict", "stdout", "stderr")
+# No guest makes QEMU start a program or change its user (qemu, system/qemu-seccomp.c).
+DENIED = ("obsolete", "elevateprivileges", "spawn", "resourcecontrol")
+SANDBOX = ",".join(("on", *(f"{what}=deny" for what in DENIED)))
+# Modes on the host, less the umask of the caller, of what a guest makes in a share.
+MADE = "fmode=0666,dmode=0777"
 
 
 @dataclass(frozen=True)
@@ -92,18 +99,23 @@ def version(recipe: Recipe) -> str:
     return found[0].removeprefix("version ")
 
 
+def _value(path: Path) -> str:
+    """A path as the value of a QEMU option, where a comma ends it if not doubled."""
+    return str(path).replace(",", ",,")
+
+
 def _drives(machine: Machine) -> list[str]:
     """Disk arguments: the root first, so that it is the guest's /dev/vda."""
     scratch = "file={},if=none,id={},format=raw,cache=unsafe"
     arguments = _read_only("root", machine.root)
     for i, path in enumerate(machine.virtio_disks):
-        arguments += ["-drive", scratch.format(path, f"blk{i}")]
+        arguments += ["-drive", scratch.format(_value(path), f"blk{i}")]
         arguments += ["-device", f"virtio-blk-pci,drive=blk{i},serial=scratch-blk{i}"]
     arguments += _read_only("layer", machine.layer)
     if machine.scsi_disks:
         arguments += ["-device", "virtio-scsi-pci"]
     for i, path in enumerate(machine.scsi_disks):
-        arguments += ["-drive", scratch.format(path, f"scsi{i}")]
+        arguments += ["-drive", scratch.format(_value(path), f"scsi{i}")]
         arguments += ["-device", f"scsi-hd,drive=scsi{i},serial=scratch-scsi{i}"]
     return arguments
 
@@ -117,14 +129,14 @@ def _read_only(name: str, disk: Path | None) -> list[str]:
     """A virtio disk that the guest cannot write, or nothing."""
     if disk is None:
         return []
-    drive = f"file={disk},if=none,id={name},format=raw,readonly=on"
+    drive = f"file={_value(disk)},if=none,id={name},format=raw,readonly=on"
     return ["-drive", drive, "-device", f"virtio-blk-pci,drive={name}"]
 
 
 def _channels(machine: Machine) -> list[str]:
     """Console, verdict and output: each a channel of its own."""
-    console = f"file:{machine.console}" if machine.console else "null"
-    arguments = ["-serial", console]
+    file = f"file,path={_value(machine.console)}" if machine.console else "null"
+    arguments = ["-chardev", f"{file},id=console", "-serial", "chardev:console"]
     if machine.port_fds or machine.interactive:
         arguments += ["-device", "virtio-serial-pci"]
     for number, (name, fd) in enumerate(machine.port_fds.items(), 1):
@@ -137,19 +149,36 @@ def _channels(machine: Machine) -> list[str]:
     return arguments
 
 
-def _quoted(path: Path) -> str:
-    """A path as the value of a QEMU option, where a comma ends it if not doubled."""
-    return str(path).replace(",", ",,")
+def _access(share: Share) -> str:
+    """How QEMU carries out on the host what the guest does in a share.
+
+    In a mapped share, all that a guest makes is a plain file or a folder of the host:
+    owners, modes and kinds (link, device, FIFO, socket) are data, in extended
+    attributes, or in files of .virtfs_metadata where the file system has none of users
+    (qemu, hw/9pfs/9p-local.c).
+    """
+    if share.read_only:
+        return "security_model=none,readonly=on"
+    store = "xattr" if _has_attributes(share.source) else "file"
+    return f"security_model=mapped-{store},{MADE}"
+
+
+def _has_attributes(folder: Path) -> bool:
+    """Whether files there can have extended attributes of users."""
+    try:
+        os.getxattr(folder, "user.virtfs.mode")
+    except OSError as error:
+        return error.errno != errno.EOPNOTSUPP
+    return True
 
 
 def _shares(machine: Machine) -> list[str]:
     arguments: list[str] = []
     for i, share in enumerate(machine.shares):
-        read_only = ",readonly=on" if share.read_only else ""
         arguments += [
             "-virtfs",
-            f"local,path={_quoted(share.source)},mount_tag=share{i}"
-            f",security_model=none,multidevs=remap{read_only}",
+            f"local,path={_value(share.source)},mount_tag=share{i}"
+            f",multidevs=remap,{_access(share)}",
         ]
     return arguments
 
@@ -159,6 +188,7 @@ def command(recipe: Recipe, machine: Machine) -> list[str]:
     arguments = [
         *binary(recipe),
         *("-nodefaults", "-no-reboot", "-display", "none", "-nic", "none"),
+        *("-sandbox", SANDBOX),
         *("-M", "q35,usb=off,vmport=off,graphics=off"),
         *ACCEL[machine.accel],
         *("-smp", str(machine.cpus), "-m", f"{machine.memory_bytes >> 20}M"),
