@@ -24,6 +24,8 @@ PREPARING = (
     Stage("accelerator", "choose one with --accel tcg (make: ACCEL=tcg)"),
     Stage("compile", "fix the first error in the log"),
 )
+# Where the guest sees the one folder that it may write to.
+OUT = "/mnt/out"
 # Calls of our own programs that run at the same time.
 Calls = tuple[tuple[str, ...], ...]
 
@@ -88,12 +90,12 @@ def machine_command(
 ) -> list[str]:
     """The command line that runs a command in a machine and ends with this process.
 
-    The guest sees the folder `out` at /mnt/out and the compiled parts at /mnt/build;
+    The guest sees the folder `out` at OUT and the compiled parts at /mnt/build;
     `more` are options of vm/vm run.
     """
     machine = tool("vm/vm", "run", "--kernel", settings.kernel)
     machine += [*settings.accel_options, *more, "--timeout", str(records.limit_s)]
-    machine += ["--share", f"{out}:/mnt/out"]
+    machine += ["--share", f"{out}:{OUT}"]
     machine += ["--share", f"{artefacts}:/mnt/build:ro"]
     machine += ["--console", str(records.console), "--result", str(records.result)]
     # biodelay delays tasks on purpose, and others wait for them.

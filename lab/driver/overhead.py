@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from driver import pages
-from driver.machines import FULL, PREPARING, Records, machine_command, prepare
+from driver.machines import FULL, OUT, PREPARING, Records, machine_command, prepare
 from driver.progress import Progress, Stage
 from driver.settings import Settings
 
@@ -39,7 +39,7 @@ def measure(settings: Settings, stage: Stage, command: list[str]) -> Data:
     folder.mkdir(parents=True)
     records = Records(folder / "console.log", folder / "machine.json", LIMIT_S)
     inside = [*command, "--modules", "/mnt/build/stap"]
-    inside += ["--output", "/mnt/out/result.json"]
+    inside += ["--output", f"{OUT}/result.json"]
     with progress.stage() as log:
         log.note = str(folder)
         log.run(machine_command(settings, folder, built, records, inside, FULL))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from driver.machines import Needs, Records, machine_command
+from driver.machines import OUT, Needs, Records, machine_command
 from driver.project import answer
 from driver.settings import Settings
 
@@ -33,7 +33,7 @@ class Planned:
 
         `name` is that of the machine's own files below machines/.
         """
-        inside = ["repro/run", "--plan", "/mnt/out", "--build", "/mnt/build", "--wipe"]
+        inside = ["repro/run", "--plan", OUT, "--build", "/mnt/build", "--wipe"]
         inside += ["--disk", "/dev/vdb", "--journal-disk", "/dev/sda"]
         inside += ["--engine", self.engine, "--progress", "none"]
         inside += [word for cell in cells for word in ("--only", cell)]

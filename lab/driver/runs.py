@@ -25,6 +25,8 @@ from machine.errors import UserError
 DEFAULT_INJECTOR = "biodelay"
 # A run may take its workload's time and this much for all else under TCG.
 RUN_LIMIT_S = 1_200
+# Where the guest sees aside(), read-only.
+ASIDE = "/mnt/aside"
 
 
 @dataclass(frozen=True)
@@ -122,22 +124,25 @@ def aside(run: Path) -> Path:
 def run_command(
     request: Request, run: Path, artefacts: str, command: list[str], limit_s: int
 ) -> list[str]:
-    """The machine of one run, with its own files in aside(run)."""
+    """The machine of one run: it writes to the run's folder, and to no other of out/.
+
+    Its own files are in aside(run).
+    """
     place = aside(run)
     records = Records(place / "console.log", place / "machine.json", limit_s)
-    more = request.needs.options
-    return machine_command(
-        request.settings, run.parent, artefacts, records, command, *more
-    )
+    more = [*request.needs.options, "--share", f"{place}:{ASIDE}:ro"]
+    return machine_command(request.settings, run, artefacts, records, command, *more)
 
 
 def begin(request: Request, run: Path) -> Request:
-    """Make aside(run); return the request with the scenario's name in the guest.
+    """Make the run's folder and aside(run); return the request with the scenario's
+    name in the guest.
 
-    The guest sees the checkout and out/: a scenario file of any other place is copied
-    to aside(run).
+    The guest sees the checkout, and both folders: a scenario file of any other place is
+    copied to aside(run).
     """
-    aside(run).mkdir(parents=True)
+    run.mkdir(parents=True)
+    aside(run).mkdir()
     path, colon, variant = request.scenario.partition(":")
     if not path.endswith(".toml"):
         return request
@@ -146,13 +151,11 @@ def begin(request: Request, run: Path) -> Request:
         copied.write_text(answer("repro/run", *request.command, "--print") + "\n")
     else:
         shutil.copy(path, copied)
-    there = f"/mnt/out/{aside(run).name}/{copied.name}"
-    return replace(request, scenario=f"{there}{colon}{variant}")
+    return replace(request, scenario=f"{ASIDE}/{copied.name}{colon}{variant}")
 
 
 def end(run: Path, link: str = "latest") -> None:
     """Move the machine's files into the run; make out/LINK name the run."""
-    run.mkdir(exist_ok=True)
     for file in aside(run).iterdir():
         file.replace(run / file.name)
     aside(run).rmdir()

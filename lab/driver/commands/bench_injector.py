@@ -7,7 +7,7 @@ import argparse
 import json
 
 from driver import artefacts, injector_page, settings
-from driver.machines import PREPARING, Records, machine_command, prepare
+from driver.machines import OUT, PREPARING, Records, machine_command, prepare
 from driver.progress import Progress, Stage, StageError
 from driver.settings import whole
 
@@ -46,7 +46,7 @@ def main(args: argparse.Namespace) -> int:
             built = str(artefacts.build(shared.kernel, (EMPTY_PROBE,)))
             records = Records(folder / "console.log", machine, LIMIT_S)
             inside = ["python3", f"{BENCH}/run.py", "--build", "/mnt/build"]
-            inside += ["--out", f"/mnt/out/{found.name}", "--rounds", str(args.rounds)]
+            inside += ["--out", f"{OUT}/{found.name}", "--rounds", str(args.rounds)]
             log.run(machine_command(shared, folder, built, records, inside))
             log.note = str(folder)
     except StageError as failed:

@@ -19,7 +19,7 @@ from typing import Any
 
 from driver import cuts, pages, settings
 from driver.cuts import Drawn
-from driver.machines import PREPARING, Records, machine_command, prepare
+from driver.machines import OUT, PREPARING, Records, machine_command, prepare
 from driver.progress import Progress, Stage, StageError, StageLog
 from driver.project import answer
 from driver.settings import Settings, whole
@@ -64,8 +64,8 @@ class Cut:
         records = Records(Path(f"{name}.log"), Path(f"{name}.verdict"), limit_s)
         inside = ["repro/crash", phase, option, "--disk", "/dev/vdb"]
         inside += ["--journal-disk", "/dev/sda", "--seconds", str(self.seconds)]
-        inside += ["--promises", f"/mnt/out/{option}.promises"]
-        inside += ["--kept", f"/mnt/out/{option}.json", "--cut-this-machine"]
+        inside += ["--promises", f"{OUT}/{option}.promises"]
+        inside += ["--kept", f"{OUT}/{option}.json", "--cut-this-machine"]
         more = ["--disks", disks]
         if path := self.scenarios.get(option):
             more += ["--share", f"{path.parent}:/mnt/scenarios:ro"]

@@ -8,7 +8,7 @@ import shlex
 from dataclasses import replace
 
 from driver import runs
-from driver.machines import PREPARING, prepare
+from driver.machines import OUT, PREPARING, prepare
 from driver.progress import Progress, Stage, StageError
 
 STAGES = (
@@ -45,9 +45,8 @@ def main(args: argparse.Namespace) -> int:
     try:
         _, artefacts = prepare(progress, request.settings, (), *request.needs.build)
         in_guest = runs.begin(request, run)
-        run.mkdir()
         with progress.stage() as log:
-            inside = _command(in_guest, f"/mnt/out/{run.name}/{answer.name}")
+            inside = _command(in_guest, f"{OUT}/{answer.name}")
             try:
                 log.run(runs.run_command(request, run, artefacts, inside, LIMIT_S))
             finally:

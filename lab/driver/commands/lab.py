@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 from driver import own_command, runs
-from driver.machines import PREPARING, prepare
+from driver.machines import OUT, PREPARING, prepare
 from driver.progress import Progress, Stage, StageError, StageLog
 from driver.project import answer
 from driver.runs import Request, analyse
@@ -49,10 +49,9 @@ def _choosing(args: argparse.Namespace) -> list[str]:
     return chosen
 
 
-def inside(request: Request, run: Path) -> list[str]:
+def inside(request: Request) -> list[str]:
     """The scenario's command in the guest."""
-    out = f"/mnt/out/{run.name}"
-    return ["repro/run", request.scenario, "--out", out, *request.run_arguments]
+    return ["repro/run", request.scenario, "--out", OUT, *request.run_arguments]
 
 
 def _must_be_checked(run: Path, request: Request) -> bool:
@@ -91,7 +90,7 @@ def main(args: argparse.Namespace) -> int:
         )
         in_guest = runs.begin(request, run)
         with progress.stage() as log:
-            command = inside(in_guest, run)
+            command = inside(in_guest)
             limit_s = request.limit_s
             try:
                 log.run(runs.run_command(request, run, artefacts, command, limit_s))

@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 from driver import runs
-from driver.machines import PREPARING, prepare
+from driver.machines import OUT, PREPARING, prepare
 from driver.progress import Progress, Stage, StageError, StageLog
 from driver.project import answer
 from driver.runs import Request
@@ -47,7 +47,7 @@ def _run_all(
     built: str,
 ) -> None:
     """Run all in one machine, one after another."""
-    inside = ["repro/each", f"/mnt/out/{folder.name}", str(rounds), *names, "--"]
+    inside = ["repro/each", OUT, str(rounds), *names, "--"]
     inside += request.run_arguments
     limit_s = runs.RUN_LIMIT_S + LIMIT_EACH_S * rounds * len(names)
     try:
