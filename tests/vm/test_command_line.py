@@ -59,7 +59,7 @@ def test_qemu_starts_no_program_and_changes_no_user() -> None:
 def _access(folder: Path, *, read_only: bool) -> dict[str, str]:
     """What the option of a share says, by its keys."""
     words = _words(replace(MACHINE, shares=(Share(folder, "/mnt/x", read_only),)))
-    option = words[words.index("-virtfs") + 1].removeprefix("local,")
+    option = words[words.index("-fsdev") + 1].removeprefix("local,")
     return dict(word.split("=", 1) for word in option.split(","))
 
 

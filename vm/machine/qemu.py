@@ -175,11 +175,9 @@ def _has_attributes(folder: Path) -> bool:
 def _shares(machine: Machine) -> list[str]:
     arguments: list[str] = []
     for i, share in enumerate(machine.shares):
-        arguments += [
-            "-virtfs",
-            f"local,path={_value(share.source)},mount_tag=share{i}"
-            f",multidevs=remap,{_access(share)}",
-        ]
+        path = f"local,id=share{i},path={_value(share.source)}"
+        arguments += ["-fsdev", f"{path},multidevs=remap,{_access(share)}"]
+        arguments += ["-device", f"virtio-9p-pci,fsdev=share{i},mount_tag=share{i}"]
     return arguments
 
 
