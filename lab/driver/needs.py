@@ -42,8 +42,6 @@ def there_is(*patterns: str) -> Callable[[], bool]:
 class Need:
     """One thing; `packages` names it for apt, dnf and pacman in that
     order, once where they agree.
-
-    An `optional` need is skipped where the distribution has no such package.
     """
 
     name: str
@@ -52,7 +50,6 @@ class Need:
     packages: tuple[str, ...]
     group: str = "lab"
     rootless_only: bool = False
-    optional: bool = False
 
     def package(self, manager: int) -> str:
         """Its package's name for the manager with that place in the order."""
@@ -148,28 +145,6 @@ NEEDS = (
         on_path("chromium"),
         ("chromium",),
         group="test",
-    ),
-    Need(
-        "prometheus",
-        "checks alert rules, and answers the dashboard's queries",
-        on_path("prometheus"),
-        ("prometheus",),
-        group="test",
-    ),
-    Need(
-        "systemd-analyze",
-        "checks the unit of watch",
-        on_path("systemd-analyze"),
-        ("systemd",),
-        group="test",
-    ),
-    Need(
-        "vagrant",
-        "validates the Vagrantfile",
-        on_path("vagrant"),
-        ("vagrant-libvirt", "vagrant-libvirt", "vagrant"),
-        group="test",
-        optional=True,
     ),
 )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from driver.builds import core
-from driver.commands import doctor
+from driver.commands import doctor, setup
 from driver.project import PROJECT
 from machine import accel, cli, image, recipe
 from machine.errors import UserError
@@ -52,6 +52,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     cli.add_accel(parser)
     out = "where results go (out)"
     add("--out", type=Path, default=PROJECT / "out", metavar="DIR", help=out)
+    setup.add_no_install(parser)
     add("-v", "--verbose", action="store_true", help="show what each stage prints")
 
 

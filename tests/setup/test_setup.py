@@ -19,6 +19,8 @@ from driver.commands import setup
 from machine import cache, recipe
 from machine.errors import UserError
 from support import PROJECT
+from writestall.cli.commands import COMMANDS
+from writestall.cli.parser import command_parser
 
 NEED = needs.NEEDS[0]
 
@@ -51,23 +53,98 @@ def test_without_sudo_it_names_the_packages_and_stops(
         setup.packages(("lab",))
 
 
-def test_it_says_what_it_installs_before_it_does(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    said_before_install: list[str] = []
-    installed: list[str] = []
-
-    def apt(command: list[str], lacking: list[needs.Need]) -> None:
-        if "install" in command:
-            said_before_install.append(capsys.readouterr().err)
-            installed.extend(command[command.index("install") + 1 :])
-
-    monkeypatch.setattr(needs, "missing", lambda groups: [] if installed else [NEED])
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """A Debian that lacks one thing, and what it is asked to run, which works."""
+    made: list[list[str]] = []
+    monkeypatch.setattr(needs, "missing", lambda groups: [] if made else [NEED])
     monkeypatch.setattr(setup, "_is_debian", lambda: True)
+    monkeypatch.setattr(setup, "_run_apt", lambda words, _: made.append(words))
+    return made
+
+
+def test_it_says_what_it_installs_before_it_runs_apt(
+    calls: list[list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Before `apt-get update`, too, which changes the host's lists."""
+    said: list[str] = []
+
+    def apt(words: list[str], lacking: list[needs.Need]) -> None:
+        said.append(capsys.readouterr().err)
+        calls.append(words)
+
     monkeypatch.setattr(setup, "_run_apt", apt)
     setup.packages(("lab",))
-    assert NEED.package(0) in installed
-    assert f"{NEED.package(0)}: {NEED.name} {NEED.why}" in said_before_install[0]
+    assert ["update" in words for words in calls] == [True, False]
+    assert NEED.package(0) in calls[1]
+    assert f"{NEED.package(0)}: {NEED.name} {NEED.why}" in said[0]
+
+
+def test_no_install_names_what_is_missing_and_the_command(
+    calls: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WRITESTALL_INSTALL", "no")
+    with pytest.raises(UserError) as refusal:
+        setup.packages(("lab",))
+    said = str(refusal.value)
+    assert not calls and "\n" not in said
+    assert f"lacks {NEED.name} ({NEED.why}); run: sudo apt-get install" in said
+    assert said.endswith(f" {NEED.package(0)}")
+
+
+@pytest.mark.parametrize("said", ["", "yes"])
+def test_installing_is_the_default(
+    calls: list[list[str]], monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    monkeypatch.setenv("WRITESTALL_INSTALL", said)
+    setup.packages(("lab",))
+    assert calls
+
+
+def test_a_word_that_is_neither_is_refused(
+    calls: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WRITESTALL_INSTALL", "No")
+    with pytest.raises(UserError, match="WRITESTALL_INSTALL=No: want yes or no"):
+        setup.packages(("lab",))
+    assert not calls
+
+
+@pytest.mark.parametrize("command", ["lab", "compare", "crash", "test", "setup"])
+def test_every_command_that_installs_has_the_option(
+    command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WRITESTALL_INSTALL", "yes")
+    command_parser(COMMANDS[command]).parse_args(["--no-install"])
+    assert os.environ["WRITESTALL_INSTALL"] == "no"
+
+
+def test_the_readme_lists_what_is_installed() -> None:
+    """In code marks, behind the name of the command; the first has what all need."""
+    text = (PROJECT / "README.md").read_text()
+    for group, start in (("lab", "`make lab` installs"), ("test", "`make test` also")):
+        found = re.search(rf"{re.escape(start)} (.+?)\.\n", text, re.DOTALL)
+        assert found, start
+        listed = set(re.findall(r"`([a-z0-9.+-]+)`", found[1]))
+        assert listed == {n.package(0) for n in needs.NEEDS if n.group == group}
+
+
+def test_no_package_of_the_tests_brings_a_service() -> None:
+    """Those of priority `required` are on every Debian."""
+    if not shutil.which("dpkg-query"):
+        pytest.skip("no dpkg here")
+    for name in {need.package(0) for need in needs.NEEDS}:
+        query = ["dpkg-query", "--showformat=${Priority}", "--show", name]
+        asked = subprocess.run(query, capture_output=True, text=True, check=False)
+        if asked.stdout in ("", "required"):
+            continue
+        listed = subprocess.run(
+            ["dpkg-query", "--listfiles", name], capture_output=True, check=True
+        )
+        service = rb"/etc/init\.d/.|systemd/system/.+\.(service|timer|socket)\n"
+        assert not re.search(service, listed.stdout), name
 
 
 def test_every_need_has_a_package_for_every_manager() -> None:

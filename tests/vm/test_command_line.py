@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ def _words(machine: Machine) -> list[str]:
     ],
     ids=str,
 )
-def test_a_comma_in_a_path_ends_no_value(has: dict[str, object]) -> None:
+def test_a_comma_in_a_path_ends_no_value(has: dict[str, Any]) -> None:
     named = [word for word in _words(replace(MACHINE, **has)) if "/tmp/a" in word]
     assert len(named) == 1
     assert "=/tmp/a,,readonly=on," in f"{named[0]},"
@@ -75,6 +76,7 @@ def test_a_share_is_read_only_or_mapped(tmp_path: Path) -> None:
 ON_RAMFS = """
 import sys
 from pathlib import Path
+from typing import Any
 sys.path.insert(0, sys.argv[1])
 from machine import qemu
 print(qemu._access(qemu.Share(Path(sys.argv[2]), "/mnt/x", False)))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import socket
 import subprocess
 import time
@@ -22,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from driver import unpacked
 from golden_runs import HOMES
 from streamed import Repeated
 from support import PROJECT
@@ -52,18 +52,11 @@ scrape_configs:
 """
 
 
-def _program(name: str) -> str:
-    found = shutil.which(name)
-    if found is None:
-        pytest.skip(f"no {name}: ./writestall setup --tests installs it")
-    return found
-
-
 @pytest.mark.parametrize(
     "words", [("check", "rules", ALERTS), ("test", "rules", CASES)]
 )
 def test_promtool_accepts_the_rules(words: tuple[Any, ...]) -> None:
-    command = [_program("promtool"), *map(str, words)]
+    command = unpacked.command(["promtool", *map(str, words)], [PROJECT])
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -93,12 +86,15 @@ class Prometheus:
         place = folder / "prometheus.yml"
         place.write_text(CONFIGURATION.format(alerts=ALERTS, port=port))
         self.process = subprocess.Popen(
-            [
-                _program("prometheus"),
-                f"--config.file={place}",
-                f"--storage.tsdb.path={folder / 'data'}",
-                f"--web.listen-address=127.0.0.1:{self._port}",
-            ],
+            unpacked.command(
+                [
+                    "prometheus",
+                    f"--config.file={place}",
+                    f"--storage.tsdb.path={folder / 'data'}",
+                    f"--web.listen-address=127.0.0.1:{self._port}",
+                ],
+                [folder, PROJECT],
+            ),
             stderr=(folder / "log").open("w"),
         )
 
@@ -131,7 +127,6 @@ class Prometheus:
 @pytest.fixture(scope="module")
 def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
     """It has scraped a run before and behind some minutes of its stalls."""
-    _program("prometheus")
     metrics = Metrics()
     port = scrapes.serve(metrics.registry, ("127.0.0.1", 0))
     one = Prometheus(tmp_path_factory.mktemp("prometheus"), port)
@@ -148,7 +143,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
         time.sleep(2)
         yield one
     finally:
-        one.process.terminate()
+        one.process.kill()
         one.process.wait(LIMIT_S)
 
 

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from driver import unpacked
 from support import PROJECT
 from writestall.cli.commands import COMMANDS
 from writestall.cli.parser import command_parser
@@ -29,10 +29,9 @@ def unit(tmp_path: Path) -> Path:
 
 
 def _analyze(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    program = shutil.which("systemd-analyze")
-    if program is None:
-        pytest.skip("no systemd-analyze: this host has no systemd")
-    command = [program, *map(str, words)]
+    at = {Path(word).parent for word in words if isinstance(word, Path)}
+    program = ["systemd-analyze", *map(str, words)]
+    command = unpacked.command(program, [PROJECT, *at])
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import shlex
 import shutil
 import subprocess
 import sys
-import tomllib
 import venv
 from pathlib import Path
 
@@ -23,6 +23,9 @@ LIBRARIES = ("msgspec", "jinja2")
 ANALYSIS = ("export", "compare")  # every extra of the analysis
 TESTS = (*ANALYSIS, "docs", "test")
 MANAGERS = ("apt", "dnf", "pacman")
+INSTALL = "WRITESTALL_INSTALL"
+LOCKS = PROJECT / "lab/requirements"
+BUILD = LOCKS / "build.txt"
 APT = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]
 
 
@@ -43,53 +46,73 @@ def _is_debian() -> bool:
     return "debian" in " ".join(like).split()
 
 
+def _may_install() -> bool:
+    """Whether to install packages: unless $WRITESTALL_INSTALL says no."""
+    said = os.environ.get(INSTALL, "") or "yes"
+    if said not in ("yes", "no"):
+        raise UserError(f"{INSTALL}={said}: want yes or no")
+    return said == "yes"
+
+
 def packages(groups: tuple[str, ...]) -> str:
     """Install what is missing with apt, or say what to install and stop."""
     lacking = needs.missing(groups)
     if not lacking:
         return "nothing to install"
+    names = list(dict.fromkeys(need.package(0) for need in lacking))
+    install = [*APT, "install", "--yes", "--no-install-recommends", *names]
     if not _is_debian():
         raise UserError(_refusal(lacking, "this is not a Debian"))
     sudo = [] if os.geteuid() == 0 else ["sudo"]
+    if not _may_install():
+        what = ", ".join(f"{need.name} ({need.why})" for need in lacking)
+        run = shlex.join(["sudo", "apt-get", *install[len(APT) :]])
+        raise UserError(f"{INSTALL}=no, and this host lacks {what}; run: {run}")
     if sudo and not shutil.which("sudo"):
         raise UserError(_refusal(lacking, "there is no sudo and you are not root"))
-    _run_apt([*sudo, *APT, "update"], lacking)
-    wanted = [need for need in lacking if not need.optional or _available(need)]
     print("set-up installs these packages:", file=sys.stderr)
-    for need in wanted:
+    for need in lacking:
         print(f"  {need.package(0)}: {need.name} {need.why}", file=sys.stderr)
-    names = list(dict.fromkeys(need.package(0) for need in wanted))
-    _run_apt(
-        [*sudo, *APT, "install", "--yes", "--no-install-recommends", *names], wanted
-    )
-    still = [need for need in needs.missing(groups) if need in wanted]
-    if still:
+    for command in ([*APT, "update"], install):
+        _run_apt([*sudo, *command], lacking)
+    if still := needs.missing(groups):
         raise UserError(_refusal(still, "the packages lack what was missing"))
     return f"installed {', '.join(names)}"
 
 
 def _run_apt(command: list[str], lacking: list[needs.Need]) -> None:
-    if subprocess.run(command, stdout=2, check=False).returncode:
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, check=False)
+    if done.returncode:
         raise UserError(_refusal(lacking, f"{' '.join(command)} failed"))
 
 
-def _available(need: needs.Need) -> bool:
-    """Whether this release of Debian has the package; report it if not."""
-    show = ["apt-cache", "show", need.package(0)]
-    there = subprocess.run(show, capture_output=True, check=False).returncode == 0
-    if not there:
-        print(f"set-up: this Debian has no {need.name}; it {need.why}", file=sys.stderr)
-    return there
+class _NoInstall(argparse.Action):
+    """Set the variable, which the programs that we start read, too."""
+
+    def __call__(self, *given: object) -> None:
+        os.environ[INSTALL] = "no"
 
 
-def _requirements(groups: tuple[str, ...]) -> list[str]:
-    """The requirements in pyproject.toml, with the extras of these groups."""
-    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
-    extras = project.get("optional-dependencies", {})
-    wanted = list(project.get("dependencies", []))
-    for group in groups:
-        wanted += extras.get(group, [])
-    return wanted
+def add_no_install(parser: argparse.ArgumentParser) -> None:
+    """Add --no-install."""
+    what = f"install no package; name those that are missing (or {INSTALL}=no)"
+    parser.add_argument("--no-install", action=_NoInstall, nargs=0, help=what)
+
+
+def _locks(groups: tuple[str, ...]) -> list[Path]:
+    """The lists of lab/lock with the versions and hashes of these extras."""
+    return [LOCKS / f"{name}.txt" for name in ("lab", *groups)]
+
+
+def _pip(python: Path, locks: list[Path]) -> None:
+    """Install what the lists name, and nothing else."""
+    command = [str(python), "-m", "pip", "install", "--quiet", "--require-hashes"]
+    # A source distribution is built by what build.txt has, not by what pip fetches.
+    command += ["--no-build-isolation", "--no-input"]
+    command += [word for path in locks for word in ("--requirement", str(path))]
+    if subprocess.run(command, stdout=2, check=False).returncode:
+        names = ", ".join(path.name for path in locks)
+        raise UserError(f"pip could not install lab/requirements: {names}; see above")
 
 
 def python(groups: tuple[str, ...]) -> Path:
@@ -98,26 +121,25 @@ def python(groups: tuple[str, ...]) -> Path:
     Use `python -m` only: the scripts of pip name the folder in which the venv was
     made, which is renamed when the build ends.
     """
-    wanted = _requirements(groups)
+    locks = _locks(groups)
 
     def build(part: Path) -> None:
         venv.create(part, with_pip=True)
-        pip = [str(part / "bin/python"), "-m", "pip", "install", "--quiet", *wanted]
-        if wanted and subprocess.run(pip, stdout=2, check=False).returncode:
-            raise UserError("pip could not install the requirements in pyproject.toml")
+        for some in ([BUILD], locks):
+            _pip(part / "bin/python", some)
 
-    return cache.build("venv", _key(wanted), build) / "bin/python"
+    return cache.build("venv", _key(locks), build) / "bin/python"
 
 
-def _key(wanted: list[str]) -> str:
-    return cache.digest(sys.version, sys.base_prefix, *wanted)
+def _key(locks: list[Path]) -> str:
+    return cache.digest(sys.version, sys.base_prefix, BUILD, *locks)
 
 
 def ready() -> str | None:
     """A Python that has the analysis' libraries already: this one, or a venv."""
     if all(importlib.util.find_spec(name) for name in LIBRARIES):
         return sys.executable
-    made = cache.place("venv", _key(_requirements(()))) / "bin/python"
+    made = cache.place("venv", _key(_locks(()))) / "bin/python"
     return str(made) if made.exists() else None
 
 
@@ -131,6 +153,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     what = "also what the tests need"
     parser.add_argument("--tests", action="store_true", help=what)
+    add_no_install(parser)
 
 
 def main(args: argparse.Namespace) -> int:

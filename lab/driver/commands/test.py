@@ -84,6 +84,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--kernel", metavar="KERNEL", help=one)
     side = "as many machines as this host has room for"
     add("--side-by-side", action="store_true", help=side)
+    setup.add_no_install(parser)
 
 
 def main(args: argparse.Namespace) -> int:

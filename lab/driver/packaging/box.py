@@ -10,23 +10,20 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+from driver import unpacked
 from driver.packaging import OUT, RECIPES, sources, trees
 from machine import image, recipe
-from machine.errors import UserError
 
 NAME = "writestall/local"
 PROVIDER = "libvirt"
 SIZE_GIB = 8
-# Where Debian's package of Vagrant, and its makers' own, have the key.
-KEYS = ("/usr/share/rubygems-integration", "/usr/share/vagrant", "/opt/vagrant")
 
 
 def key(name: str) -> Path:
     """A file of Vagrant's key pair for new boxes, which it replaces at first login."""
-    for folder in KEYS:
-        for path in Path(folder).rglob(f"keys/{name}"):
-            return path
-    raise UserError("no vagrant here, whose public key a box must have: apt install it")
+    gems = "usr/lib/*/rubygems-integration/*/gems"
+    (found,) = unpacked.tree().glob(f"{gems}/vagrant-*/keys/{name}")
+    return found
 
 
 def disk(target: Path) -> None:

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""unpacked: Debian packages whose programs are used and that are not installed.
+
+Some would start a service on the host (prometheus), change its users (systemd) or need
+a newer release. APT verifies them, and mmdebstrap unpacks them to a tree in the cache:
+no script of theirs runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from machine import cache, image
+from machine.recipe import VM
+
+SUITE = "trixie"
+WHY = {
+    "prometheus": "checks alert rules, and answers the dashboard's queries",
+    "systemd": "checks the unit of watch",
+    "vagrant-libvirt": "validates the Vagrantfile, and has the first key of a box",
+    "minisign": "signs a release",
+}
+# What a program's own scripts and its start need.
+BESIDE = ("base-files", "coreutils", "dash")
+
+
+def tree() -> Path:
+    """The tree with all of them."""
+    include = ",".join((*BESIDE, *WHY))
+
+    def build(part: Path) -> None:
+        extra = ["--variant=extract", f"--include={include}"]
+        image.bootstrap(SUITE, {SUITE}, part, extra)
+        (part / "mnt").mkdir()  # for enter.sh
+
+    key = cache.digest(SUITE, include)
+    done = cache.build("unpacked", key, build, as_owner=image.as_owner())
+    cache.prune("unpacked", done, image.as_owner())
+    return done
+
+
+def command(words: Iterable[str], folders: Iterable[Path] = ()) -> list[str]:
+    """The command line that runs a program of the tree; it sees the folders."""
+    binds = [f"{folder}:{folder}" for folder in folders]
+    enter = [str(VM / "enter.sh"), str(tree()), *binds]
+    return [*image.as_owner(), *enter, "--", *words]
