@@ -216,6 +216,27 @@ struct probes *arm(const struct options *options, bool *are_bios_seen)
 	return probes;
 }
 
+/*
+ * Those of locks do not count: what is contended while they run spins, and they pass over
+ * such a lock.
+ */
+uint64_t missed_runs(const struct probes *probes)
+{
+	uint64_t sum = 0;
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, probes->obj) {
+		struct bpf_prog_info info = {};
+		uint32_t size = sizeof(info);
+
+		if (program != probes->progs.wait_for_lock &&
+		    program != probes->progs.end_wait_for_lock &&
+		    !bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
+			sum += info.recursion_misses;
+	}
+	return sum;
+}
+
 void disarm(struct probes *probes)
 {
 	probes__detach(probes);

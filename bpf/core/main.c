@@ -92,14 +92,26 @@ static void tell_start(void)
 	    kernel.release, cpu.tv_sec + cpu.tv_nsec / 1e9, getpid());
 }
 
-static void follow(struct ring_buffer *ring, const struct losses *lost)
+/* Losses: each time, what takes system calls to read once in a while. */
+static void tell_losses(const struct probes *probes, bool is_last)
+{
+	static int64_t read_ns;
+
+	print_losses(&probes->bss->lost);
+	if (!is_last && monotonic_ns() - read_ns < PATIENCE_MS * 1000000LL)
+		return;
+	print_missed(missed_runs(probes));
+	read_ns = monotonic_ns();
+}
+
+static void follow(struct ring_buffer *ring, const struct probes *probes)
 {
 	while (!is_stopped) {
 		int error = ring_buffer__poll(ring, PATIENCE_MS);
 
 		if (error < 0 && error != -EINTR)
 			die(EXIT_FAILED, "the rows cannot be read: %s", strerror(-error));
-		print_losses(lost);
+		tell_losses(probes, false);
 		flush();
 		check_reader();
 	}
@@ -140,11 +152,11 @@ int main(int argc, char **argv)
 	flush();
 	symbols_refresh();
 	probes->bss->aio_fsync_work_at = symbol_address("aio_fsync_work");
-	follow(ring, &probes->bss->lost);
+	follow(ring, probes);
 	disarm(probes);
 	ring_buffer__consume(ring);
 	print_open_calls(bpf_map__fd(probes->maps.calls));
-	print_losses(&probes->bss->lost);
+	tell_losses(probes, true);
 	print_end();
 	flush();
 	ring_buffer__free(ring);

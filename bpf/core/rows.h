@@ -142,6 +142,9 @@ struct losses {
 	unsigned long long sleeps;
 	unsigned long long calls;
 	unsigned long long ios;
+	unsigned long long submitters;
+	unsigned long long stacks;
+	unsigned long long locks;
 };
 
 #endif

@@ -32,7 +32,7 @@ KNOWN_EVENTS = frozenset(
     ("begin", "cgroup", "block", "write", "io", "handles", "commit", "lost", "end")
 )
 # Losses that take something from what is known of a sleep, not the sleep.
-LEAVE_THE_SLEEP = frozenset(("stacks", "ios"))
+LEAVE_THE_SLEEP = frozenset(("stacks", "ios", "locks"))
 
 
 @dataclass(slots=True)

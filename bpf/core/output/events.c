@@ -300,7 +300,21 @@ void print_losses(const struct losses *losses)
 	print_lost(now.calls - told.calls, "events",
 		   "more sleeping calls than map entries");
 	print_lost(now.ios - told.ios, "ios", "more bios at a time than map entries");
+	print_lost(now.submitters - told.submitters, "stacks",
+		   "more bios of kernel workers at a time than map entries");
+	print_lost(now.stacks - told.stacks, "stacks", "the kernel gave no stack");
+	print_lost(now.locks - told.locks, "locks",
+		   "more tasks waiting for locks than map entries");
 	told = now;
+}
+
+void print_missed(uint64_t missed)
+{
+	static uint64_t told;
+
+	print_lost(missed - told, "probes",
+		   "a probe was hit while it ran on the same CPU");
+	told = missed;
 }
 
 void print_unseen_bios(void)

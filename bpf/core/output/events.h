@@ -19,6 +19,8 @@ void print_begin(const struct limits *limits);
 void print_row(const void *row);
 /* What the probes have lost since it was called last. */
 void print_losses(const struct losses *losses);
+/* The same of missed_runs(). */
+void print_missed(uint64_t missed);
 /* Bios cannot be traced here: there are no `io` events. */
 void print_unseen_bios(void);
 void print_end(void);

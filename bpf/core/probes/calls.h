@@ -103,7 +103,7 @@ static __always_inline void begin_call(void *ctx, struct task_struct *task, __u6
 	row->identity = *identity;
 	measure(work, regs, row);
 	name_call(task, work, regs, row);
-	take_first(ctx, &row->stacks, 0);
+	take_first(ctx, &row->stacks);
 	take_second(ctx, &row->stacks, BPF_F_USER_STACK);
 	if (bpf_map_update_elem(&calls, &key, row, BPF_ANY))
 		lose(&lost.calls);

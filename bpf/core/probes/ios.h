@@ -21,12 +21,26 @@ static __always_inline __u32 device_of(struct bio *bio)
 	return BPF_CORE_READ((struct hd_struct___5_11 *)word_at(at), __dev.devt);
 }
 
+/* A worker's name tells nothing: its stack does. */
+static __always_inline void note_submitter(void *ctx, __u64 key)
+{
+	struct stacks *stacks;
+
+	if (bpf_map_update_elem(&submitters, &key, &no_stacks, BPF_ANY)) {
+		lose(&lost.submitters);
+		return;
+	}
+	stacks = bpf_map_lookup_elem(&submitters, &key);
+	if (stacks)
+		take_first(ctx, stacks);
+}
+
 static __always_inline void note_io(void *ctx, struct bio *bio)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	__u32 flags = BPF_CORE_READ(bio, bi_opf);
 	__u64 key = (__u64)bio;
-	struct stacks *stacks;
+	struct io *unseen = bpf_map_lookup_elem(&ios, &key);
 	struct io io = {};
 
 	io.tid = BPF_CORE_READ(task, pid);
@@ -41,18 +55,13 @@ static __always_inline void note_io(void *ctx, struct bio *bio)
 		io.op = REQ_OP_FLUSH;
 	io.is_worker = !!(BPF_CORE_READ(task, flags) & PF_WQ_WORKER);
 	io.t_ns = bpf_ktime_get_ns();
-	if (bpf_map_update_elem(&ios, &key, &io, BPF_ANY)) {
+	/* an earlier bio of this address, whose end was not seen */
+	if (unseen && unseen->is_worker && !io.is_worker)
+		bpf_map_delete_elem(&submitters, &key);
+	if (bpf_map_update_elem(&ios, &key, &io, BPF_ANY))
 		lose(&lost.ios);
-		return;
-	}
-	if (!io.is_worker)
-		return;
-	/* a worker's name tells nothing: its stack does */
-	if (bpf_map_update_elem(&submitters, &key, &no_stacks, BPF_ANY))
-		return;
-	stacks = bpf_map_lookup_elem(&submitters, &key);
-	if (stacks)
-		take_first(ctx, stacks, 0);
+	else if (io.is_worker)
+		note_submitter(ctx, key);
 }
 
 /*
@@ -86,7 +95,7 @@ static __always_inline void print_io(struct bio *bio, const struct io *io, __s64
 {
 	struct io_row *row = bpf_ringbuf_reserve(&rows, sizeof(*row), 0);
 	__u64 key = (__u64)bio;
-	struct stacks *stacks;
+	struct stacks *stacks = 0;
 
 	if (!row) {
 		lose(&lost.rows);
@@ -108,7 +117,8 @@ static __always_inline void print_io(struct bio *bio, const struct io *io, __s64
 	groups_of_bio(bio, &row->groups);
 	row->stacks.first = 0;
 	row->stacks.second = 0;
-	stacks = bpf_map_lookup_elem(&submitters, &key);
+	if (io->is_worker)
+		stacks = bpf_map_lookup_elem(&submitters, &key);
 	if (stacks)
 		bpf_probe_read_kernel(&row->stacks, sizeof(*stacks), stacks);
 	bpf_ringbuf_submit(row, 0);

@@ -32,7 +32,8 @@ static __always_inline void contend(__u64 lock, __u32 flags)
 		lock |= SEMAPHORE;
 	else
 		return;
-	bpf_map_update_elem(&contended, &key, &lock, BPF_ANY);
+	if (bpf_map_update_elem(&contended, &key, &lock, BPF_ANY))
+		lose(&lost.locks);
 }
 
 /*

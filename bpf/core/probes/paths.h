@@ -18,7 +18,7 @@ enum wanted {
 
 static __always_inline bool is_kernel(__u64 word)
 {
-	return word >> 48 == 0xffff && (word & 7) == 0;
+	return (__s64)word < 0 && (word & 7) == 0;
 }
 
 static __always_inline __u64 word_at(__u64 at)

@@ -84,7 +84,7 @@ static __always_inline void fall_asleep(void *ctx, struct task_struct *task, __u
 	row->t_ns = now;
 	row->woken_ns = 0;
 	note_lock(task, row);
-	take_first(ctx, &row->stacks, 0);
+	take_first(ctx, &row->stacks);
 	if (bpf_map_update_elem(&asleep, &key, row, BPF_ANY))
 		lose(&lost.sleeps);
 }

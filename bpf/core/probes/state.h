@@ -109,17 +109,21 @@ static __always_inline void emit(void *row, __u64 head, const struct stacks *sta
 		lose(&lost.rows);
 }
 
-static __always_inline __u32 frames_in(long bytes)
+/* A task of the kernel's has no user stack; each has one in the kernel. */
+static __always_inline __u32 frames_in(long bytes, __u64 flags)
 {
-	if (bytes < 0)
+	if (bytes < 0) {
+		if (!(flags & BPF_F_USER_STACK))
+			lose(&lost.stacks);
 		return 0;
+	}
 	return bytes > STACK_FRAMES * 8 ? STACK_FRAMES : (__u64)bytes / 8;
 }
 
-static __always_inline void take_first(void *ctx, struct stacks *stacks, __u64 flags)
+static __always_inline void take_first(void *ctx, struct stacks *stacks)
 {
 	stacks->first = frames_in(bpf_get_stack(ctx, stacks->frames,
-						STACK_FRAMES * 8, flags));
+						STACK_FRAMES * 8, 0), 0);
 	stacks->second = 0;
 }
 
@@ -130,7 +134,7 @@ static __always_inline void take_second(void *ctx, struct stacks *stacks, __u64 
 	if (first > STACK_FRAMES)
 		first = STACK_FRAMES;
 	stacks->second = frames_in(bpf_get_stack(ctx, stacks->frames + first,
-						 STACK_FRAMES * 8, flags));
+						 STACK_FRAMES * 8, flags), flags);
 }
 
 #endif

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will have the flusher submit more bios at a time than bpf/core has entries
+for, and find each without its stack counted; and let interrupts hit its probes while
+they run, and find the probes that did not run counted."""
+
+from __future__ import annotations
+
+import argparse
+import mmap
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import lab
+
+ENTRIES = 1024  # WORKERS_BIOS of bpf/core/probes/state.h
+BIOS = ENTRIES + 300
+WRITEBACK = Path("/proc/sys/vm")
+INTERRUPTS_LAST_S = 15.0
+RAM_DISK = Path("/dev/ram0")
+TRACING = "26"  # BPF_PROG_TYPE_TRACING, linux/bpf.h
+
+
+def writeback_kib() -> int:
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    (line,) = [line for line in lines if line.startswith("Writeback:")]
+    return int(line.split()[1])
+
+
+def flusher_submits(disk: lab.Disk) -> None:
+    """Every second page of a file is dirty: no two of them fit in one bio."""
+    fd = os.open(lab.unread("flushed", 2 * BIOS), os.O_RDWR)
+    with disk.stalled():
+        for page in range(0, 2 * BIOS, 2):
+            os.pwrite(fd, b"z" * lab.PAGE, page * lab.PAGE)
+        (WRITEBACK / "dirty_expire_centisecs").write_text("1")
+        (WRITEBACK / "dirty_writeback_centisecs").write_text("10")
+        lab.until(lambda: writeback_kib() >= BIOS * lab.PAGE // 1024)
+    os.fsync(fd)
+    os.close(fd)
+
+
+def stopped(tracer: lab.Tracer) -> list[lab.Event]:
+    """All events, including losses."""
+    tracer.process.send_signal(signal.SIGINT)
+    lab.expect(tracer.process.wait(lab.ARMED_WITHIN_S) == 0, tracer.complaint())
+    return tracer.events()
+
+
+def losses(events: list[lab.Event], what: str) -> int:
+    return sum(e["count"] for e in events if e["ev"] == "lost" and e["what"] == what)
+
+
+def stacks_are_counted(options: argparse.Namespace) -> None:
+    with (
+        lab.disk() as disk,
+        lab.tracing(options.modules, (lab.CORE,)) as (tracer,),
+    ):
+        flusher_submits(disk)
+        events = stopped(tracer)
+    ios = [e for e in events if e["ev"] == "io" and e["comm"].startswith("kworker/")]
+    bare = sum(not io["kstack"] for io in ios)
+    lost = losses(events, "stacks")
+    lab.expect(len(ios) >= BIOS, f"{len(ios)} bios of the flusher, not {BIOS}")
+    lab.expect(bare >= BIOS - ENTRIES, f"{bare} of {len(ios)} bios have no stack")
+    lab.expect(lost == bare, f"{bare} bios have no stack, and {lost} are counted")
+    lab.expect(events[-1]["lost"] == lost, f"the end says {events[-1]}")
+
+
+def writes_directly(path: Path, cpu: int) -> int:
+    """A task of one CPU that writes past the page cache, until it is killed."""
+
+    def body() -> None:
+        os.sched_setaffinity(0, {cpu})
+        fd, data = os.open(path, os.O_RDWR | os.O_DIRECT), mmap.mmap(-1, lab.PAGE)
+        while True:
+            os.pwrite(fd, data, 0)
+
+    return lab.child(body)
+
+
+def missed(pid: int) -> int:
+    """What the kernel counts of the probes of bios (kernel/bpf/syscall.c)."""
+    found = {}
+    for info in Path(f"/proc/{pid}/fdinfo").iterdir():
+        fields = dict(
+            line.split(":\t", 1)
+            for line in lab.contents(info).splitlines()
+            if ":\t" in line
+        )
+        if fields.get("prog_type") == TRACING:
+            found[fields["prog_id"]] = int(fields.get("recursion_misses", 0))
+    return sum(found.values())
+
+
+def worker(tracer: lab.Tracer) -> int:
+    """The process of the program itself."""
+    for pid in (tracer.process.pid, *lab.descendants(tracer.process.pid)):
+        if lab.contents(Path(f"/proc/{pid}/comm")).strip() == lab.WORKERS[lab.CORE]:
+            return pid
+    raise lab.FoundError("the program does not run")
+
+
+def misses_are_counted(options: argparse.Namespace) -> None:
+    """The bios of a RAM disk end in their task, those of the other in interrupts."""
+    lab.run("modprobe", "brd", "rd_nr=1", "rd_size=4096")
+    with lab.tracing(options.modules, (lab.CORE,)) as (tracer,):
+        cpus = sorted(os.sched_getaffinity(0))
+        pids = [writes_directly(RAM_DISK, cpu) for cpu in cpus]
+        pids += [writes_directly(lab.DISK, cpu) for cpu in cpus]
+        try:
+            deadline = time.monotonic() + INTERRUPTS_LAST_S
+            while not missed(worker(tracer)) and time.monotonic() < deadline:
+                time.sleep(0.1)
+        finally:
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+                lab.reap(pid)
+        least = missed(worker(tracer))
+        lost = losses(stopped(tracer), "probes")
+    print(f"{least} missed, {lost} counted")
+    lab.expect(least > 0, "no interrupt hit a probe while it ran")
+    lab.expect(lost >= least, f"{least} missed, and {lost} counted")
+
+
+def test(options: argparse.Namespace) -> None:
+    stacks_are_counted(options)
+    misses_are_counted(options)
+
+
+if __name__ == "__main__":
+    sys.exit(lab.main(test))
