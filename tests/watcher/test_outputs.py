@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -112,36 +113,148 @@ def _scraped(port: int, host: str = "127.0.0.1") -> bytes:
     return text
 
 
-def _scraped_at_last(port: int) -> bytes:
-    """The metrics, once there is room again."""
-    deadline_s = time.monotonic() + LIMIT_S
-    while True:
+def _connected(port: int) -> socket.socket:
+    client = socket.create_connection(("127.0.0.1", port))
+    client.settimeout(LIMIT_S)
+    return client
+
+
+def _left_after_s(client: socket.socket) -> float:
+    """When the server has left a client that sends a byte ten times a second."""
+    begun_s = time.monotonic()
+    client.settimeout(0.1)
+    while time.monotonic() - begun_s < LIMIT_S:
         try:
-            return _scraped(port)
+            client.send(b"G")
+            if not client.recv(1):
+                break
+        except TimeoutError:
+            continue
         except OSError:
-            assert time.monotonic() < deadline_s
-            time.sleep(0.1)
+            break
+    return time.monotonic() - begun_s
 
 
-def test_clients_that_do_not_read_are_sent_away(
+def test_a_client_that_asks_slowly_has_a_deadline(
     registry: CollectorRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scrapes._Handler, "timeout", 1.0)
+    monkeypatch.setattr(scrapes, "DEADLINE_S", 1.0)
     port = scrapes.serve(registry, ("127.0.0.1", 0))
-    before = threading.active_count()
-    silent = [
-        socket.create_connection(("127.0.0.1", port))
-        for _ in range(scrapes.MOST_AT_ONCE)
-    ]
-    more = [socket.create_connection(("127.0.0.1", port)) for _ in range(50)]
-    more[-1].settimeout(LIMIT_S)
-    assert more[-1].recv(1) == b""  # sent away at once
-    assert threading.active_count() <= before + scrapes.MOST_AT_ONCE
-    silent[0].settimeout(LIMIT_S)
-    assert silent[0].recv(1) == b""  # given up after a while
-    assert b"ready 1.0" in _scraped_at_last(port)
-    for one in silent + more:
-        one.close()
+    assert _left_after_s(_connected(port)) < LIMIT_S / 2
+
+
+def test_a_client_that_does_not_read_has_a_deadline(
+    registry: CollectorRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scrapes, "DEADLINE_S", 1.0)
+    text = "more than the buffers of both sockets hold " * 50_000
+    for number in range(10):
+        Gauge(f"large_{number}", text, registry=registry)
+    port = scrapes.serve(registry, ("127.0.0.1", 0))
+    client = _connected(port)
+    client.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+    time.sleep(3)
+    received = 0
+    with suppress(ConnectionError):  # what was not sent is dropped with it
+        while part := client.recv(1 << 20):
+            received += len(part)
+    assert 0 < received < 10 * len(text)
+
+
+def test_the_oldest_client_makes_room(registry: CollectorRegistry) -> None:
+    port = scrapes.serve(registry, ("127.0.0.1", 0))
+    threads = threading.active_count()
+    silent = [_connected(port) for _ in range(scrapes.MOST_CLIENTS)]
+    assert b"ready 1.0" in _scraped(port)
+    assert silent[0].recv(1) == b""
+    silent[-1].sendall(b"GET / HTTP/1.0\r\n\r\n")
+    assert silent[-1].recv(15) == b"HTTP/1.1 200 OK"
+    assert threading.active_count() == threads
+    for client in silent:
+        client.close()
+
+
+def test_clients_that_come_without_end_keep_nobody_away(
+    registry: CollectorRegistry,
+) -> None:
+    port = scrapes.serve(registry, ("127.0.0.1", 0))
+    ending, count = threading.Event(), 0
+
+    def flood() -> None:
+        nonlocal count
+        kept: list[socket.socket] = []
+        while not ending.is_set():
+            kept.append(_connected(port))
+            count += 1
+            if len(kept) > 2 * scrapes.MOST_CLIENTS:
+                kept.pop(0).close()
+
+    threads = [threading.Thread(target=flood) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        while count < 10 * scrapes.MOST_CLIENTS:
+            assert b"ready 1.0" in _scraped(port)
+    finally:
+        ending.set()
+        for thread in threads:
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n", b"200 OK"),
+        (b"GET / HTTP/1.0\r\n\r\n", b"200 OK"),
+        (b"POST / HTTP/1.1\r\nContent-Length: 0\r\n\r\n", b"405 Method Not Allowed"),
+        (b"GET metrics HTTP/1.1\r\n\r\n", b"400 Bad Request"),
+        (b"\x16\x03\x01\r\n\r\n", b"400 Bad Request"),
+        (
+            b"GET / HTTP/1.1\r\nA: %s\r\n\r\n" % (b"a" * 9000),
+            b"431 Request Header Fields Too Large",
+        ),
+        (
+            b"GET / HTTP/1.1\r\n%s\r\n" % (b"A: a\r\n" * 200),
+            b"431 Request Header Fields Too Large",
+        ),
+    ],
+)
+def test_a_request_has_one_answer(
+    registry: CollectorRegistry, request_: bytes, status: bytes
+) -> None:
+    client = _connected(scrapes.serve(registry, ("127.0.0.1", 0)))
+    client.sendall(request_)
+    answer = b""
+    with suppress(ConnectionError):  # what it has not read ends it
+        while part := client.recv(4096):
+            answer += part
+    assert answer.startswith(b"HTTP/1.1 " + status + b"\r\n")
+    assert (b"ready 1.0" in answer) == (status == b"200 OK")
+
+
+def test_what_the_library_cannot_read_is_answered(registry: CollectorRegistry) -> None:
+    port = scrapes.serve(registry, ("127.0.0.1", 0))
+    asked = http.client.HTTPConnection("127.0.0.1", port, timeout=LIMIT_S)
+    accept = {"Accept": "application/openmetrics-text; version=x"}
+    asked.request("GET", "/metrics", headers=accept)
+    assert asked.getresponse().status in (200, 500)  # by its version
+    assert b"ready 1.0" in _scraped(port)
+
+
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.8.8", True),
+        ("::1", True),
+        ("0.0.0.0", False),
+        ("192.0.2.1", False),
+        ("::", False),
+        ("fe80::1%1", False),
+    ],
+)
+def test_a_loopback_is_known(host: str, local: bool) -> None:
+    assert scrapes.is_loopback(host) == local
 
 
 @pytest.mark.parametrize(("host", "shown"), [("127.0.0.1", ""), ("::1", "[::1]")])
