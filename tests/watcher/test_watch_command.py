@@ -114,6 +114,12 @@ def _held(*words: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
         process.stdout.close()
 
 
+@pytest.mark.parametrize(("host", "warned"), [("127.0.0.1", 0), ("0.0.0.0", 1)])
+def test_who_listens_to_other_hosts_is_warned(host: str, warned: int) -> None:
+    done = watch("--replay", RUN, "--listen", f"{host}:0")
+    assert done.stdout.count("other hosts may read the metrics") == warned
+
+
 def test_metrics_are_served_in_both_formats() -> None:
     with _held() as (_, port):
         address = f"http://127.0.0.1:{port}/metrics"

@@ -31,6 +31,11 @@ from writestall.chain.cgroups import Labels
 from writestall.common.units import many
 from writestall.watch.ring import Bounds
 
+OPEN_TO_OTHERS = (
+    "other hosts may read the metrics, without a password and unencrypted: listen on"
+    " 127.0.0.1 behind a proxy, or let a firewall choose who may (docs/watch.md)"
+)
+
 
 def replay(args: argparse.Namespace) -> int:
     """Tell the stalls of a run as if they came now."""
@@ -132,6 +137,8 @@ def _published(
     port = scrapes.serve(metrics.registry, args.listen)
     place = scrapes.written(args.listen[0], port)
     watched.say(f"metrics: http://{place}/metrics")
+    if not scrapes.is_loopback(args.listen[0]):
+        watched.say(OPEN_TO_OTHERS, WARNING)
     yield lambda: None
 
 
