@@ -1,24 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will damage events, logs, stacks and runs, and read them with each command.
 
-Whatever they hold, a command answers or refuses in one line; it never breaks down.
-WRITESTALL_FUZZ_S says for how many seconds each test draws; make fuzz sets it.
-"""
+Whatever they hold, a command answers or refuses in one line; it never breaks down."""
 
 from __future__ import annotations
 
 import contextlib
 import gzip
 import io
-import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import edits
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
+from drawing import SECONDS, drawn
 from hypothesis import strategies as st
 
 from support import PROJECT
@@ -27,8 +23,6 @@ from writestall.cli.main import main
 from writestall.events import stored_run
 from writestall.events.contract import Block
 
-SECONDS = float(os.environ.get("WRITESTALL_FUZZ_S", "2.5"))
-AT_ONCE = 100  # inputs between two looks at the clock
 DATA = PROJECT / "tests/data"
 RUNS = ("page-lock-6.12", "journal-buffer-7.2")
 # Commands that read a run; what they write goes to {out}.
@@ -46,32 +40,6 @@ COMMANDS = (
     "export {run} --to prometheus",
     "export {run} --to perfetto -o {out}",
 )
-Test = Callable[[Any], None]
-
-
-def drawn(strategy: Any, test: Test) -> int:
-    """Call the test with inputs drawn until the time is over; how many there were."""
-    count = 0
-
-    def counted(value: Any) -> None:
-        nonlocal count
-        count += 1
-        test(value)
-
-    until = time.monotonic() + SECONDS
-    start = time.time_ns()
-    while time.monotonic() < until:
-        batch: Any = settings(
-            max_examples=AT_ONCE,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        )
-        wrappers: list[Any] = [given(strategy), batch, seed(start + count)]
-        wrapped: Any = counted
-        for wrapper in wrappers:
-            wrapped = wrapper(wrapped)
-        wrapped()
-    return count
 
 
 def answers(*words: str) -> str:
