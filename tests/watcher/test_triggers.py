@@ -6,10 +6,12 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -86,6 +88,37 @@ def test_no_more_than_so_many_a_day(tmp_path: Path, refused: list[str]) -> None:
     again = _trap(tmp_path, refused, a_day=2)
     again.spring(ASKED, 0)
     assert (again.due(9 * S), len(refused)) == (None, 2)
+
+
+@pytest.mark.parametrize(
+    ("ahead_s", "heeded"),
+    [(-48 * 3600, True), (-3600, False), (3600, False), (48 * 3600, True)],
+)
+def test_a_clock_that_was_set_refuses_no_dump_for_long(
+    tmp_path: Path, refused: list[str], ahead_s: int, heeded: bool
+) -> None:
+    for number in range(2):
+        folder = tmp_path / f"20261126-01010{number}-stall"
+        folder.mkdir()
+        os.utime(folder, (time.time() + ahead_s,) * 2)
+    trap = _trap(tmp_path, refused, a_day=2)
+    trap.spring(ASKED, 0)
+    assert (trap.due(9 * S) == ASKED) == heeded
+
+
+def test_dumps_of_a_clock_that_was_ahead_make_room_first(
+    tmp_path: Path, refused: list[str]
+) -> None:
+    names = ("20261126-010101-stall", "29990101-000000-stall", "29990102-000000-open")
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "events").write_bytes(bytes(1000))
+    trap = _trap(tmp_path, refused, bytes=3500)
+    assert trap.room(1000)
+    assert [path.name for path in dumps(tmp_path)] == [names[2], names[0]]
+    # One of this very second is not of a time to come.
+    (tmp_path / trap.place(ASKED).name).mkdir()
+    assert dumps(tmp_path)[0].name == names[2]
 
 
 def test_the_oldest_make_room(tmp_path: Path, refused: list[str]) -> None:
@@ -217,15 +250,27 @@ def test_a_running_watch_is_found_and_asked(tmp_path: Path) -> None:
 
 def test_one_that_was_killed_is_noticed_by_the_next(tmp_path: Path) -> None:
     first = presence.Presence(tmp_path)
-    assert first.killed_s is None
+    assert first.killed is None
     os.close(first._file)  # as the end of its process does
     os.utime(tmp_path / presence.NAME, (1, 1))
     second = presence.Presence(tmp_path)
-    assert second.killed_s is not None and second.killed_s > 1000
+    assert second.killed and re.fullmatch(r"was killed \d{9,} s ago", second.killed)
     second.leave()
     third = presence.Presence(tmp_path)
-    assert third.killed_s is None
+    assert third.killed is None
     third.leave()
+
+
+def test_one_that_was_killed_before_the_clock_was_set_back_is_noticed(
+    tmp_path: Path,
+) -> None:
+    first = presence.Presence(tmp_path)
+    os.close(first._file)
+    ahead_s = time.time() + 3600
+    os.utime(tmp_path / presence.NAME, (ahead_s, ahead_s))
+    second = presence.Presence(tmp_path)
+    assert second.killed == "was killed before the clock was set back"
+    second.leave()
 
 
 def test_pressure_is_read_where_it_is_kept(tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ NONE = "no watch runs here: start one with sudo ./writestall watch"
 class Presence:
     """The file of a running watch, in a folder of memory.
 
-    `killed_s` is how long ago the last one was killed, None if it ended in order.
+    `killed` says since when the last one is gone that was killed, None if it ended in
+    order.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -44,7 +45,7 @@ class Presence:
                 " one another --run-dir"
             ) from None
         last = os.fstat(self._file)
-        self.killed_s = time.time() - last.st_mtime if last.st_size else None
+        self.killed = _killed(last.st_mtime) if last.st_size else None
         os.ftruncate(self._file, 0)
         os.write(self._file, f"{os.getpid()}\n".encode())
 
@@ -73,6 +74,14 @@ def ask_for_a_dump(folder: Path) -> int:
     except (OSError, ValueError):
         pass
     raise RefusedError(NONE)
+
+
+def _killed(last_s: float) -> str:
+    """How long ago a watch was seen last, whose time of day that was."""
+    ago_s = time.time() - last_s
+    if ago_s < 0:
+        return "was killed before the clock was set back"
+    return f"was killed {ago_s:.0f} s ago"
 
 
 def _pid(path: Path) -> int:

@@ -64,11 +64,9 @@ def live(args: argparse.Namespace, engine: Engine, which: str) -> int:
             host(), _bounds(args), Clocks(), output, Names(), tree=args.tree
         )
         watched.say(which)
-        if there.killed_s is not None:
+        if there.killed is not None:
             watched.say(
-                f"the last watch was killed {there.killed_s:.0f} s ago: stalls between"
-                " are not known",
-                WARNING,
+                f"the last watch {there.killed}: stalls between are not known", WARNING
             )
         with _published(args, watched) as publish:
             watched.trap = _trap(args, watched)

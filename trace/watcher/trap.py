@@ -18,6 +18,7 @@ from recorder.files import size_of
 
 STALL, OPEN, PRESSURE, ASKED = "stall", "open", "pressure", "asked"
 NAME = re.compile(r"\d{8}-\d{6}-(stall|open|pressure|asked)")
+TIME = "%Y%m%d-%H%M%S"
 DAY_S = 24 * 3600
 S = 10**9
 # From the trigger to the dump: what ends with the stall, or goes on, is in it.
@@ -99,7 +100,7 @@ class Trap:
     def place(self, trigger: str) -> Path:
         """A new name for a dump, which counts from now on."""
         self._written_s.append(time.monotonic())
-        return self.bounds.folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{trigger}"
+        return self.bounds.folder / f"{time.strftime(TIME)}-{trigger}"
 
     def _left(self) -> int:
         """What the dumps that are there leave of the bound."""
@@ -107,16 +108,29 @@ class Trap:
         return self.bounds.bytes - sum(map(size_of, kept))
 
     def _today(self) -> int:
-        """Dumps of the last day: this process', or those that others left."""
+        """Dumps of the last day: this process', or those that others left.
+
+        Of the latter the time of day is known alone, and the clock may have been set
+        since: those of the coming day are as recent as those of the last one.
+        """
         since_s = time.monotonic() - DAY_S
         self._written_s = [at_s for at_s in self._written_s if at_s > since_s]
         left = [at.stat().st_mtime for at in dumps(self.bounds.folder)]
-        return max(len(self._written_s), sum(time.time() - at < DAY_S for at in left))
+        return max(
+            len(self._written_s), sum(abs(time.time() - at) < DAY_S for at in left)
+        )
 
 
 def dumps(folder: Path) -> list[Path]:
-    """The dumps of a folder, the oldest first."""
+    """The dumps of a folder, the oldest first.
+
+    Those with a time to come were written before the clock was set back.
+    """
+    now = time.strftime(TIME)
     try:
-        return sorted(path for path in folder.iterdir() if NAME.fullmatch(path.name))
+        return sorted(
+            (path for path in folder.iterdir() if NAME.fullmatch(path.name)),
+            key=lambda path: (path.name <= f"{now}~", path.name),
+        )
     except OSError:
         return []
