@@ -19,7 +19,11 @@ from writestall.watch.samples import Cost, Open
 from writestall.watch.telling import Told
 
 # Sets of labels that have a series of their own; a histogram is 16 samples of each.
-MOST_PLACES, MOST_CLASSES, MOST_ROOTS, MOST_GROUPS = 100, 40, 50, 50
+MOST_PLACES, MOST_CLASSES, MOST_ROOTS = 100, 40, 50
+# Any user can make cgroups below user.slice: services, containers and pods have series
+# that these cannot take.
+MOST_GROUPS, MOST_USERS_GROUPS = 50, 20
+OF_USERS = "/user.slice/"
 BUCKETS_S = tuple(edge_ns / S for edge_ns in BUCKETS_NS)
 
 
@@ -62,9 +66,13 @@ class Metrics:
         self._explained = Counter(
             "writestall_explained_seconds", "Stall time that is explained.", registry=to
         )
-        self._places, self._classes = Series(MOST_PLACES), Series(MOST_CLASSES)
-        self._roots, self._groups = Series(MOST_ROOTS), Series(MOST_GROUPS)
-        self._pairs = Series(MOST_PLACES)
+        self._places = Series(MOST_PLACES, self._stall)
+        self._classes = Series(MOST_CLASSES, self._wait)
+        self._pairs = Series(MOST_PLACES, self._by_class)
+        self._roots = Series(MOST_ROOTS, self._by_root)
+        by_group = self._by_group, self._of_group
+        self._groups = Series(MOST_GROUPS, *by_group)
+        self._users_groups = Series(MOST_USERS_GROUPS, *by_group)
         self._open = Gauge(
             "writestall_open_stalls", "Calls that stall now, for 2 s or longer.",
             registry=to,
@@ -119,15 +127,19 @@ class Metrics:
     def add(self, told: Told) -> None:
         """Count a stall."""
         write, place = told.chain.write, told.place
-        labels = self._places.of(place.disk, place.type, write.call or "write")
+        now_ns = write.t_ns + write.dur_ns
+        call = write.call or "write"
+        labels = self._places.of(now_ns, place.disk, place.type, call)
         self._stall.labels(*labels).observe(write.dur_ns / S)
         for name, ns in told.by_class.items():
-            self._wait.labels(*self._classes.of(name)).observe(ns / S)
-            pair = self._pairs.of(place.disk, name)
+            self._wait.labels(*self._classes.of(now_ns, name)).observe(ns / S)
+            pair = self._pairs.of(now_ns, place.disk, name)
             self._by_class.labels(*pair).inc(ns / S)
         for root, ns in told.by_root.items():
-            self._by_root.labels(*self._roots.of(str(root))).inc(ns / S)
-        group = self._groups.of(told.group)
+            self._by_root.labels(*self._roots.of(now_ns, str(root))).inc(ns / S)
+        of_user = str(told.chain.task.cgroup).startswith(OF_USERS)
+        groups = self._users_groups if of_user else self._groups
+        group = groups.of(now_ns, told.group)
         self._by_group.labels(*group).inc(write.dur_ns / S)
         self._of_group.labels(*group).inc()
         self._explained.inc(told.chain.explained_ns / S)

@@ -13,7 +13,7 @@ from streamed import fed, lines_of
 from writestall.events.run_directory import open_run
 from writestall.export.to_prometheus import BY_CLASS, BY_ROOT, LOST, STALL
 from writestall.watch import bounded
-from writestall.watch.metrics import MOST_PLACES, MOST_ROOTS, Metrics
+from writestall.watch.metrics import MOST_GROUPS, MOST_PLACES, MOST_ROOTS, Metrics
 from writestall.watch.ring import S
 from writestall.watch.samples import Cost, Open
 from writestall.watch.telling import Teller, Told
@@ -88,6 +88,57 @@ def test_what_is_too_many_is_other() -> None:
         if row.name == f"{BY_ROOT}_total"
     }
     assert len(roots) == MOST_ROOTS + 1
+
+
+def _in_group(form: Told, path: str, at_s: int) -> Told:
+    """The same stall, of a task in a cgroup, at another time."""
+    task = replace(form.chain.task, cgroup=path)
+    write = replace(form.chain.write, t_ns=at_s * S)
+    chain = replace(form.chain, task=task, write=write)
+    return Told(chain, form.place, path, form.by_class, form.by_root)
+
+
+def _stalls(metrics: Metrics, group: str) -> float:
+    return _sum(metrics, "writestall_stalls_by_cgroup_total", cgroup=group)
+
+
+def test_cgroups_of_users_take_no_series_of_services() -> None:
+    metrics, (form, *_), _ = _filled()
+    for number in range(100):
+        path = f"/user.slice/user-1000.slice/user@1000.service/run-{number}.service"
+        metrics.add(_in_group(form, path, 0))
+    for path in ("/system.slice/db.service", "/kubepods.slice/a", "/docker/a"):
+        metrics.add(_in_group(form, path, 1))
+        assert _stalls(metrics, path) == 1
+
+
+def test_a_cgroup_without_stalls_for_long_makes_room() -> None:
+    _, (form, *_), _ = _filled()
+    metrics = Metrics()
+    for number in range(MOST_GROUPS + 10):
+        metrics.add(_in_group(form, f"/system.slice/{number}.service", number))
+    assert _stalls(metrics, bounded.OTHER) == 10
+    late_s = MOST_GROUPS + 10 + bounded.IDLE_NS // S
+    for name in ("0", "new"):
+        metrics.add(_in_group(form, f"/system.slice/{name}.service", late_s))
+    # The new one has the place of 1, which is idle for longest.
+    found = {
+        name: _stalls(metrics, f"/system.slice/{name}.service")
+        for name in ("0", "1", "2", "new")
+    }
+    assert found == {"0": 2, "1": 0, "2": 1, "new": 1}
+    # Prometheus has counted what 1 had: as another's it would be counted again.
+    assert _stalls(metrics, bounded.OTHER) == 10
+
+
+def test_ever_new_names_make_few_series() -> None:
+    metrics, (form, *_), _ = _filled()
+    names: set[str] = set()
+    for at_s in range(0, 2 * bounded.IDLE_NS // S, 10):
+        metrics.add(_in_group(form, f"/system.slice/{at_s}.service", at_s))
+        (family,) = metrics._of_group.collect()
+        names |= {row.labels["cgroup"] for row in family.samples}
+    assert len(names) <= 3 * MOST_GROUPS
 
 
 def test_both_formats_are_well_formed() -> None:
