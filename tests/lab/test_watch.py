@@ -59,8 +59,10 @@ def test_every_stall_is_told_and_nothing_stays(
     print(in_a_machine(kernel, artefacts(kernel), "watch_cases.py", *words))
 
 
+@pytest.mark.parametrize("engine", ["core", "bpftrace", "stap"] if EVERY else ["core"])
 def test_the_service_watches_within_its_limits(
-    artefacts: Callable[[str], Path],
+    engine: str, artefacts: Callable[[str], Path]
 ) -> None:
     kernel = recipe.load().kernel
-    print(in_a_machine(kernel, artefacts(kernel), "watch_unit.py"))
+    words = ("--engine", engine)
+    print(in_a_machine(kernel, artefacts(kernel), "watch_unit.py", *words))

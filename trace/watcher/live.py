@@ -21,7 +21,7 @@ from watcher import dump
 from watcher.chosen import Chosen
 from watcher.output import ERROR, INFO, WARNING
 from watcher.own import Costs
-from watcher.presence import Presence
+from watcher.presence import Presence, Service
 from watcher.pressure import io_full_percent
 from watcher.source import Source, running
 from watcher.stream import Watched
@@ -59,7 +59,7 @@ class Live:
         self._seen: queue.SimpleQueue[Seen] = queue.SimpleQueue()
         self._dumper = dump.Dumper(self._report)
         self._since_ns: int | None = None
-        self._asked = False
+        self._asked, self._service = False, Service()
         self._costs, self._costs_s, self._renewed_s = Costs(), 0.0, time.monotonic()
         self._begun_ns = time.monotonic_ns()
 
@@ -77,7 +77,8 @@ class Live:
                 open_still = source.wait(TICK_S)
                 self._take(source.take())
                 self._tick(source)
-                presence.beat()
+                if self._service.goes_on():
+                    presence.beat()
             return self._end(source)
 
     def _said(self, text: str) -> None:
@@ -105,6 +106,7 @@ class Live:
         if explaining.begin and not was_armed:
             took_s = (now_ns - self._begun_ns) / S
             self._watched.say(f"armed after {took_s:.1f} s")
+            self._service.ready()
 
     def _tick(self, source: Source) -> None:
         now_ns = time.monotonic_ns()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""presence: be the only watch of a host, be found by others, and leave word.
+"""presence: be the only watch of a host, be found, and tell that it makes progress.
 
 The file has the process id, and is locked while the process lives; the time of its last
-change says until when it watched, if it was killed.
+change says until when it watched, if it was killed. systemd gets a datagram to
+$NOTIFY_SOCKET instead: sd_notify(3). Without that variable there is nobody to tell.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
+import socket
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from labrun.errors import RefusedError
@@ -18,6 +22,11 @@ from recorder.targets import unfit
 
 NAME = "watch.pid"
 RUN = Path("/run/writestall")
+DUMP = "dump"  # the name of the thread that writes a run directory (dump.py)
+# A dump that takes longer makes no progress.
+DUMPED_WITHIN_S = 120.0
+# How often a watchdog hears of progress within its time.
+BEATS = 4
 NONE = "no watch runs here: start one with sudo ./writestall watch"
 
 
@@ -50,7 +59,7 @@ class Presence:
         os.write(self._file, f"{os.getpid()}\n".encode())
 
     def beat(self) -> None:
-        """Leave word that it watches still."""
+        """Leave word that it watches still, for the next one and a liveness probe."""
         os.utime(self._file)
 
     def leave(self) -> None:
@@ -58,6 +67,43 @@ class Presence:
         os.ftruncate(self._file, 0)
         self._path.unlink(missing_ok=True)
         os.close(self._file)
+
+
+class Service:
+    """What systemd is told of this process, and no child of it."""
+
+    def __init__(self) -> None:
+        self._place = os.environ.pop("NOTIFY_SOCKET", "")
+        within_us = int(os.environ.pop("WATCHDOG_USEC", 0))
+        self._every_s = within_us / 1e6 / BEATS
+        self._beat_s = 0.0
+        self._dumping: dict[threading.Thread, float] = {}
+
+    def ready(self) -> None:
+        """The tracer is armed."""
+        self._tell(b"READY=1")
+
+    def goes_on(self) -> bool:
+        """The main loop has come round; False while a dump makes no progress."""
+        now_s = time.monotonic()
+        dumping = [each for each in threading.enumerate() if each.name == DUMP]
+        self._dumping = {each: self._dumping.get(each, now_s) for each in dumping}
+        stuck = any(now_s - at_s > DUMPED_WITHIN_S for at_s in self._dumping.values())
+        if self._every_s and now_s - self._beat_s >= self._every_s and not stuck:
+            self._beat_s = now_s
+            self._tell(b"WATCHDOG=1")
+        return not stuck
+
+    def _tell(self, text: bytes) -> None:
+        if not self._place:
+            return
+        # An abstract address begins with a zero byte, written @: unix(7).
+        address = f"\0{self._place[1:]}" if self._place[0] == "@" else self._place
+        with (
+            suppress(OSError),  # a manager that cannot hear decides itself
+            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as to,
+        ):
+            to.sendto(text, address)
 
 
 def ask_for_a_dump(folder: Path) -> int:

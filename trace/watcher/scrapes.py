@@ -14,6 +14,7 @@ import errno
 import http.client
 import io
 import ipaddress
+import os
 import re
 import socket
 import threading
@@ -40,6 +41,7 @@ WRITTEN_WITHIN_S = 5.0
 # What helps, by what bind(2) says; else the host is not known, or not this one.
 REMEDIES = {errno.EADDRINUSE: "name another port", errno.EACCES: "name another port"}
 ANOTHER_HOST = "name an address of this host"
+FIRST_PASSED = 3  # sd_listen_fds(3)
 
 
 class _Server:
@@ -159,6 +161,8 @@ def _bound(host: str, port: int) -> socket.socket:
     family, kind, _, _, address = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM
     )[0]
+    if passed := _passed(address):
+        return passed
     listening = socket.socket(family, kind)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -168,6 +172,18 @@ def _bound(host: str, port: int) -> socket.socket:
         listening.close()
         raise
     return listening
+
+
+def _passed(address: tuple[Any, ...]) -> socket.socket | None:
+    """The socket that listens at that address already, if systemd passes it."""
+    if os.environ.get("LISTEN_PID") != str(os.getpid()):
+        return None
+    for number in range(FIRST_PASSED, FIRST_PASSED + int(os.environ["LISTEN_FDS"])):
+        passed = socket.socket(fileno=number)
+        if passed.getsockname() == address:
+            return passed
+        passed.detach()
+    return None
 
 
 class Textfile:
