@@ -43,17 +43,21 @@ def unpack(version: str) -> None:
         assert run(*command).returncode == 0, command
 
 
+def pod() -> dict[str, Any]:
+    """The DaemonSet's pod."""
+    daemonset, _ = yaml.safe_load_all((HERE / "daemonset.yaml").read_text())
+    return dict(daemonset["spec"]["template"]["spec"])
+
+
 def container() -> dict[str, Any]:
-    """The DaemonSet's only container."""
-    spec = yaml.safe_load((HERE / "daemonset.yaml").read_text())["spec"]
-    (only,) = spec["template"]["spec"]["containers"]
+    """Its only container."""
+    (only,) = pod()["containers"]
     return dict(only)
 
 
 def volumes() -> list[dict[str, Any]]:
     """The DaemonSet's: what it reads of its node, and memory for what it writes."""
-    pod = yaml.safe_load((HERE / "daemonset.yaml").read_text())["spec"]["template"]
-    sources = {one["name"]: one for one in pod["spec"]["volumes"]}
+    sources = {one["name"]: one for one in pod()["volumes"]}
     found = []
     for wanted in container()["volumeMounts"]:
         mount = {"destination": wanted["mountPath"]}

@@ -4,17 +4,25 @@
 from __future__ import annotations
 
 import argparse
+import io
+import json
+import os
 import re
+import subprocess
+import tarfile
+import time
 import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 import writestall
 from driver.packaging import RECIPES, container, deb, release, sources, wheels
 from machine.errors import UserError
 from recorder import runtimes
 from support import PROJECT
+from watcher import presence
 from writestall.cli.commands import COMMANDS
 
 
@@ -88,6 +96,63 @@ def test_the_daemonset_reads_the_names_of_its_node(
     assert f"- {{name: {name}, mountPath: {here}, readOnly: true}}\n" in text
     volume = text.partition(f"- name: {name}\n")[2].splitlines()[0]
     assert volume.strip().startswith(f"hostPath: {{path: {there}, type: ")
+
+
+def test_a_release_names_the_image_by_its_digest(tmp_path: Path) -> None:
+    archive, digest = tmp_path / "image.tar", f"sha256:{'4f1d' * 16}"
+    index = json.dumps({"manifests": [{"digest": digest}]}).encode()
+    with tarfile.open(archive, "w") as layout:
+        member = tarfile.TarInfo("./index.json")
+        member.size = len(index)
+        layout.addfile(member, io.BytesIO(index))
+    version = sources.version()
+    text = container.daemonset(archive, version)
+    assert f"image: writestall:{version}@{digest}\n" in text
+    assert text.replace(f"@{digest}", "") == container.DAEMONSET.read_text()
+    with pytest.raises(UserError, match=r"names no image of version 7\.8\.9"):
+        container.daemonset(archive, "7.8.9")
+
+
+def test_the_daemonset_may_do_and_be_asked_little() -> None:
+    daemonset, policy = yaml.safe_load_all(container.DAEMONSET.read_text())
+    template = daemonset["spec"]["template"]
+    (only,) = template["spec"]["containers"]
+    rights = only["securityContext"]
+    assert rights["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert not rights["privileged"] and not rights["allowPrivilegeEscalation"]
+    assert "hostNetwork" not in template["spec"]  # no policy would hold there
+    (port,) = only["ports"]
+    assert only["readinessProbe"]["httpGet"]["port"] == port["name"]
+    pids = next(word for word in only["args"] if word.startswith("--run-dir="))
+    (*_, script) = only["livenessProbe"]["exec"]["command"]
+    assert f"{pids.partition('=')[2]}/{presence.NAME} " in script
+    # The folder of a volume is readable for all; one that watch makes is not.
+    (mounted,) = [x["mountPath"] for x in only["volumeMounts"] if x["name"] == "runs"]
+    assert f"--dump-dir={mounted}/watch" in only["args"]
+    selected = policy["spec"]["podSelector"]["matchLabels"]
+    assert selected.items() <= template["metadata"]["labels"].items()
+    assert policy["metadata"]["namespace"] == daemonset["metadata"]["namespace"]
+    assert set(policy["spec"]["policyTypes"]) == {"Ingress", "Egress"}
+    assert "egress" not in policy["spec"]
+    (ingress,) = policy["spec"]["ingress"]
+    assert ingress["ports"] == [{"port": port["name"], "protocol": "TCP"}]
+
+
+@pytest.mark.parametrize(("ago_s", "alive"), [(0, True), (100, True), (200, False)])
+def test_the_daemonsets_probe_sees_whether_watch_goes_on(
+    tmp_path: Path, ago_s: int, alive: bool
+) -> None:
+    daemonset, _ = yaml.safe_load_all(container.DAEMONSET.read_text())
+    (only,) = daemonset["spec"]["template"]["spec"]["containers"]
+    *shell, script = only["livenessProbe"]["exec"]["command"]
+    there = presence.Presence(tmp_path)
+    last_s = time.time() - ago_s
+    os.utime(tmp_path / presence.NAME, (last_s, last_s))
+    done = subprocess.run(
+        [*shell, script.replace("/tmp/watch", str(tmp_path))], check=False
+    )
+    there.leave()
+    assert (done.returncode == 0) == alive
 
 
 def test_a_command_without_its_part_says_what_to_install(

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import tarfile
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
 from driver.packaging import RECIPES, sources, trees
+from machine.errors import UserError
 
 # The first release whose bpftrace the scripts serve.
 SUITE = "forky"
@@ -40,3 +43,16 @@ def build(out: Path, packages: list[Path], version: str) -> Path:
         done = out / name(version)
         shutil.move(folder / "image.tar", done)
     return done
+
+
+def daemonset(archive: Path, version: str) -> str:
+    """The DaemonSet with the image of an archive, which its digest names."""
+    with tarfile.open(archive) as layout:
+        index = layout.extractfile("./index.json")
+        assert index
+        (manifest,) = json.load(index)["manifests"]
+    named = f"image: writestall:{version}\n"
+    text = DAEMONSET.read_text()
+    if named not in text:
+        raise UserError(f"{DAEMONSET}: it names no image of version {version}")
+    return text.replace(named, f"{named.rstrip()}@{manifest['digest']}\n")

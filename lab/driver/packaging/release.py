@@ -49,8 +49,9 @@ def _debian(out: Path, version: str) -> None:
 
 
 def _container(out: Path, version: str) -> None:
-    container.build(out, sorted(out.glob("*.deb")), version)
-    shutil.copy(container.DAEMONSET, out)
+    archive = container.build(out, sorted(out.glob("*.deb")), version)
+    text = container.daemonset(archive, version)
+    (out / container.DAEMONSET.name).write_text(text)
 
 
 def _sources(out: Path, version: str) -> None:
