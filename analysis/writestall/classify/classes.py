@@ -20,24 +20,26 @@ DEVICE_IO = "device_io"
 RAID_OR_DM = "raid_or_dm"
 MEMORY = "memory"
 OTHER = "other"
-WAIT_CLASSES = (
-    PAGE_LOCK,
-    PAGE_WRITEBACK,
-    JOURNAL_BUFFER,
-    JOURNAL_TRANSACTION,
-    JOURNAL_COMMIT_WAIT,
-    JOURNAL_SPACE,
-    DIRTY_THROTTLE,
-    INODE_LOCK,
-    FS_LOCK,
-    LOG_SPACE,
-    FS_TRANSACTION,
-    BLOCK_QUEUE,
-    DEVICE_IO,
-    RAID_OR_DM,
-    MEMORY,
-    OTHER,
-)
+# All of these, with what a task of the class does, for sentences.
+DOES = {
+    PAGE_LOCK: "waits for a page lock",
+    PAGE_WRITEBACK: "waits for pages under writeback",
+    JOURNAL_BUFFER: "waits for a buffer of the journal",
+    JOURNAL_TRANSACTION: "waits for a transaction of the journal",
+    JOURNAL_COMMIT_WAIT: "waits for a commit",
+    JOURNAL_SPACE: "waits for room in the journal",
+    DIRTY_THROTTLE: "is throttled for dirtying pages",
+    INODE_LOCK: "waits for an inode's lock",
+    FS_LOCK: "waits for a lock of the file system",
+    LOG_SPACE: "waits for the log",
+    FS_TRANSACTION: "waits for a transaction of the file system",
+    BLOCK_QUEUE: "waits for room in the disk's queue",
+    DEVICE_IO: "waits for the disk",
+    RAID_OR_DM: "waits inside a stacked device",
+    MEMORY: "waits for memory",
+    OTHER: "waits for something no rule knows",
+}
+WAIT_CLASSES = tuple(DOES)
 # Time that is not a wait with its own stack.
 RUNNING = "running"
 RUNQUEUE = "runqueue"

@@ -9,24 +9,6 @@ from writestall.classify import classes as c
 from writestall.common.units import many
 from writestall.log.links import POSSIBLE, LogAnswer, Stuck
 
-_DOES = {
-    c.PAGE_LOCK: "waits for a page lock",
-    c.PAGE_WRITEBACK: "waits for pages under writeback",
-    c.JOURNAL_BUFFER: "waits for a buffer of the journal",
-    c.JOURNAL_TRANSACTION: "waits for a transaction of the journal",
-    c.JOURNAL_COMMIT_WAIT: "waits for a commit",
-    c.JOURNAL_SPACE: "waits for room in the journal",
-    c.DIRTY_THROTTLE: "is throttled for dirtying pages",
-    c.INODE_LOCK: "waits for an inode's lock",
-    c.FS_LOCK: "waits for a lock of the file system",
-    c.LOG_SPACE: "waits for the log",
-    c.FS_TRANSACTION: "waits for a transaction of the file system",
-    c.BLOCK_QUEUE: "waits for room in the disk's queue",
-    c.DEVICE_IO: "waits for the disk",
-    c.RAID_OR_DM: "waits inside a stacked device",
-    c.MEMORY: "waits for memory",
-    c.OTHER: "waits for something no rule knows",
-}
 # mm/vmscan.c, mm/compaction.c, mm/khugepaged.c: threads that make memory free.
 _MAKES_MEMORY = (
     (re.compile(r"kswapd\d*"), "reclaims memory"),
@@ -57,7 +39,7 @@ def does(stuck: Stuck) -> str:
     if (stuck.role, cls) == (c.JOURNAL, c.JOURNAL_TRANSACTION):
         return "waits until every handle of its transaction has stopped"
     rule = stuck.verdict.rule
-    words = (rule.words if rule and rule.words else None) or _DOES[cls]
+    words = (rule.words if rule and rule.words else None) or c.DOES[cls]
     named = f"its cgroup {task.cgroup}" if task.cgroup else "its cgroup"
     return words.replace("its cgroup", named)
 

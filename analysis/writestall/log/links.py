@@ -296,7 +296,7 @@ def _link(waiter: Stuck, shots: _Shots) -> Link | None:
 
     The last shot in which anybody does is taken.
     """
-    rules = [rule for rule in HOLDERS.get(waiter.verdict.cls, ()) if rule.asks(waiter)]
+    rules = [rule for rule in HOLDERS[waiter.verdict.cls] if rule.asks(waiter)]
     for shot in sorted(waiter.shots, reverse=True) if rules else ():
         for rule in rules:
             found = rule.fitting(waiter, shots[waiter.task.host, shot])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from writestall.classify.classes import WAIT_CLASSES
 from writestall.log.holders import (
     devices,
     journals,
@@ -18,5 +19,5 @@ from writestall.log.holders.form import Holder
 _TABLES = (journals, transactions, pages, locks, devices, processes)
 HOLDERS: Mapping[str, tuple[Holder, ...]] = {
     name: tuple(rule for table in _TABLES for rule in table.HOLDERS.get(name, ()))
-    for name in {name for table in _TABLES for name in table.HOLDERS}
+    for name in WAIT_CLASSES
 }
