@@ -11,12 +11,15 @@ from array import array
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from operator import lt
+from typing import Any
 
 from msgspec.structs import replace
 
 from writestall.events.contract import Block
 
 UNKNOWN = -1
+# The fields that differ between sleeps of a kind, as the Block of the kind has them.
+VARYING: dict[str, Any] = {"t_ns": 0, "dur_ns": 0, "runq_ns": 0, "lock_at": None}
 _COLUMNS = ("ids", "kinds", "t_ns", "dur_ns", "runq_ns", "locks")
 # A sleep that was dropped: start in ns, line number, and that of the one kept.
 Duplicate = tuple[int, int, int]
@@ -83,7 +86,7 @@ class Blocks:
 
     def kind_of(self, block: Block) -> int:
         """The number of a block's kind, a new one where it is the first of it."""
-        like = replace(block, t_ns=0, dur_ns=0, runq_ns=0, lock_at=None)
+        like = replace(block, **VARYING)
         kind = self._kinds.setdefault(like, len(self.likes))
         if kind == len(self.likes):
             self.likes.append(like)

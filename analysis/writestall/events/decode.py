@@ -7,62 +7,49 @@ they are in the line until a sleep of a new kind comes.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import reduce
+from operator import attrgetter, or_
+from typing import Any, get_args
 
 import msgspec
-from msgspec import Raw, Struct
-from msgspec.structs import force_setattr
+from msgspec import Raw
+from msgspec.structs import fields, force_setattr
 
-from writestall.events.blocks import Blocks
-from writestall.events.contract import (
-    Address,
-    Begin,
-    Block,
-    Cgroup,
-    Commit,
-    End,
-    Event,
-    Handles,
-    Io,
-    Lost,
-    Ns,
-    Stack,
-    Write,
-)
+from writestall.events.blocks import VARYING, Blocks
+from writestall.events.contract import Block, Event, Io, Stack, Write
 
 # What msgspec raises for a line that it cannot make an event of.
 UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 MOST_KNOWN = 1 << 16
-_NO_STACK = Raw(b"[]")
+
+# A Block whose stacks are still JSON.
+_STACKS = ("kstack", "waker_kstack")
+_Sleep: Any = msgspec.defstruct(
+    "_Sleep",
+    [
+        (field.name, Raw, Raw(b"[]"))
+        if field.name in _STACKS
+        else (field.name, field.type, field.default)
+        for field in fields(Block)
+    ],
+    tag_field="ev",
+    tag="block",
+    frozen=True,
+    gc=False,
+)
+_others = attrgetter(
+    *(f.name for f in fields(Block) if f.name not in (*VARYING, *_STACKS))
+)
 
 
-class _Sleep(Struct, tag_field="ev", tag="block", frozen=True, gc=False):
-    """A Block whose stacks are still JSON."""
-
-    t_ns: Ns
-    dur_ns: Ns
-    tid: int
-    runq_ns: Ns | None = 0
-    pid: int | None = None
-    comm: str | None = None
-    cgroup: int | None = None
-    cgroup_v1: int | None = None
-    kstack: Raw = _NO_STACK
-    lock: str | None = None
-    lock_at: Address | None = None
-    holder: str | None = None
-    holder_tid: int | None = None
-    holder_comm: str | None = None
-    waker_tid: int | None = None
-    waker_comm: str | None = None
-    waker_ctx: str | None = None
-    waker_cgroup: int | None = None
-    waker_cgroup_v1: int | None = None
-    waker_kstack: Raw = _NO_STACK
-
-
-# One line, the stacks of a sleep not looked at.
-Row = _Sleep | Begin | Cgroup | Write | Io | Handles | Commit | Lost | End
+def row_decoder() -> Callable[[bytes], Event]:
+    """A decoder of lines that leaves the stacks of a sleep as they are in the line."""
+    others = [event for event in get_args(Event) if event is not Block]
+    decode: Callable[[bytes], Event] = msgspec.json.Decoder(
+        reduce(or_, others, _Sleep)
+    ).decode
+    return decode
 
 
 class Decoder:
@@ -70,7 +57,7 @@ class Decoder:
 
     def __init__(self) -> None:
         self.blocks = Blocks()
-        self._row = msgspec.json.Decoder(Row).decode
+        self._row = row_decoder()
         self._event = msgspec.json.Decoder(Event).decode
         self._stacks: dict[Stack, Stack] = {}
         self._words: dict[str | None, str | None] = {}
@@ -85,31 +72,26 @@ class Decoder:
             # A whole Block may have more to complain of.
             row = self._event(line)
         if isinstance(row, _Sleep):
-            key = (
-                row.tid, row.pid, row.comm, row.cgroup, row.cgroup_v1,
-                bytes(row.kstack), row.lock, row.holder, row.holder_tid,
-                row.holder_comm, row.waker_tid, row.waker_comm, row.waker_ctx,
-                row.waker_cgroup, row.waker_cgroup_v1, bytes(row.waker_kstack),
-            )  # fmt: skip
+            key = _others(row), bytes(row.kstack), bytes(row.waker_kstack)
             kind = self._kinds.get(key)
             if kind is None:
                 kind = self._new_kind(line, key)
-            times = row.t_ns, row.dur_ns, row.runq_ns
-            self.blocks.add(number, kind, *times, row.lock_at)
+            self.blocks.add(
+                number, kind, row.t_ns, row.dur_ns, row.runq_ns, row.lock_at
+            )
             return None
-        event: Event = row
-        if isinstance(event, Write):
-            self._share(event, self._stacks, "kstack", "ustack")
-            self._share(event, self._words, "comm", "call", "dev", "path")
-        if isinstance(event, Io):
-            self._share(event, self._stacks, "kstack")
-            self._share(event, self._words, "comm", "dev", "op")
-        return event
+        if isinstance(row, Write):
+            self._share(row, self._stacks, "kstack", "ustack")
+            self._share(row, self._words, "comm", "call", "dev", "path")
+        if isinstance(row, Io):
+            self._share(row, self._stacks, "kstack")
+            self._share(row, self._words, "comm", "dev", "op")
+        return row
 
     def _new_kind(self, line: bytes, key: tuple[object, ...]) -> int:
         block = self._event(line)
         assert isinstance(block, Block)
-        self._share(block, self._stacks, "kstack", "waker_kstack")
+        self._share(block, self._stacks, *_STACKS)
         kind = self.blocks.kind_of(block)
         if len(self._kinds) < MOST_KNOWN:
             self._kinds[key] = kind

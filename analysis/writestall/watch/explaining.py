@@ -17,8 +17,8 @@ import msgspec
 
 from writestall.chain.answers import Answer
 from writestall.chain.parts import Chain
-from writestall.events.contract import Begin, Cgroup, End, Lost, Write
-from writestall.events.decode import UNREADABLE, Row
+from writestall.events.contract import Begin, Cgroup, End, Event, Lost, Write
+from writestall.events.decode import UNREADABLE, row_decoder
 from writestall.events.lines import Problem, why
 from writestall.events.run_directory import RunDir
 from writestall.events.stream import is_to_come, stream_of
@@ -85,7 +85,7 @@ class Explaining:
         self._pending: deque[_Pending] = deque()
         self._explained_ns = 0
         self._lines = 0
-        self._row = msgspec.json.Decoder(Row).decode
+        self._row = row_decoder()
 
     def take(self, line: bytes, now_ns: int) -> int:
         """Take a line of the tracer; return when what it tells has ended, in ns."""
@@ -177,7 +177,7 @@ class Explaining:
         if len(self.problems) < MOST_NAMED:
             self.problems.append(Problem(self.file, self._lines, text))
 
-    def _note(self, event: Row, line: bytes, now_ns: int) -> None:
+    def _note(self, event: Event, line: bytes, now_ns: int) -> None:
         """Keep what is more than one of many."""
         match event:
             case Begin():
@@ -200,7 +200,7 @@ class Explaining:
                 self.end = event
 
 
-def _end_ns(row: Row) -> int:
+def _end_ns(row: Event) -> int:
     """When what a line tells has ended."""
     times = (getattr(row, name, None) or 0 for name in ("t_ns", "dur_ns", "runq_ns"))
     return sum(times)
