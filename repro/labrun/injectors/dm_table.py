@@ -14,15 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from labrun.injectors.translation import (
-    MS_US,
-    UNHELD,
-    UNSEEN,
-    defaults,
-    lost,
-    misfits,
-    refusal,
-)
+from labrun.injectors.translation import MS_US, lost, misfits, refusal
 from labrun.scenario.keys import Scenario
 from labrun.scenario.rule import Inject
 from labrun.setup.disk import Disk
@@ -32,10 +24,10 @@ FOLDER = "/dev/mapper"
 SECTOR_BYTES = 512  # device-mapper's unit, whatever the disk's
 NAME = "dm-delay"
 CLASSES = ("read", "write", "flush")
-# Keys that dm-delay does not support.
-CANNOT = defaults(
-    "flags_none", "lanes", "probability", "correlation", "space_bytes", "burst_on_ms"
-)
+# The keys of a rule that dm-delay can do, and those that it ignores.
+CAN = ("delay_us", "disk", "ops", "flags_any")
+IGNORED = ("submitter", "kind", "mode")
+KNOWN = (*CAN, *IGNORED)
 
 
 def slowed(rule: Inject) -> tuple[str, ...]:
@@ -52,15 +44,12 @@ def delay_ms(rule: Inject) -> int:
 
 def mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
     """List the keys of a rule that dm-delay cannot do, and why."""
-    yield from misfits(rule, NAME, {} if rule.dm_delay_ms else CANNOT, CLASSES)
+    yield from misfits(rule, NAME, None if rule.dm_delay_ms else KNOWN, CLASSES)
     # A bio with both is split: first a flush, then the data (drivers/md/dm.c).
     if rule.flags_any and set(rule.flags_any) - {"FUA"} != {"PREFLUSH"}:
         yield "flags_any", "dm-delay can select PREFLUSH only"
-    if rule.dm_delay_ms is None:
-        if rule.delay is not None:
-            yield "delay", "dm-delay delays every bio alike"
-        if (rule.delay_us or 0) % MS_US:
-            yield "delay_us", f"dm-delay counts whole ms, not {rule.delay_us} us"
+    if rule.dm_delay_ms is None and (rule.delay_us or 0) % MS_US:
+        yield "delay_us", f"dm-delay counts whole ms, not {rule.delay_us} us"
 
 
 def refusals(scenario: Scenario) -> Iterator[str]:
@@ -82,7 +71,7 @@ def translated(rule: Inject, disk: str) -> dict[str, str | int]:
         "device": disk,
         "classes": ",".join(slowed(rule)),
         "delay_ms": delay_ms(rule),
-        "lost": lost(rule, UNSEEN | UNHELD | CANNOT),
+        "lost": lost(rule, CAN, IGNORED),
     }
 
 

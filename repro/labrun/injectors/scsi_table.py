@@ -15,15 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from labrun.injectors.translation import (
-    MS_US,
-    UNHELD,
-    UNSEEN,
-    defaults,
-    lost,
-    misfits,
-    refusal,
-)
+from labrun.injectors.translation import MS_US, lost, misfits, refusal
 from labrun.scenario.keys import Scenario
 from labrun.scenario.rule import Inject
 
@@ -34,17 +26,10 @@ MAX_QUEUE = 192
 BELOW_US = 1_000_000
 US_NS = 1_000
 CLASSES = ("read", "write")
-# Keys that scsi_debug does not support.
-CANNOT = defaults(
-    "delay",
-    "flags_any",
-    "flags_none",
-    "probability",
-    "correlation",
-    "space_bytes",
-    "burst_on_ms",
-)
-ALWAYS = UNSEEN | {"ops": ()} | UNHELD
+# The keys of a rule that scsi_debug can do, and those that it ignores.
+CAN = ("delay_us", "disk", "lanes")
+IGNORED = ("submitter", "kind", "ops", "mode")
+KNOWN = (*CAN, *IGNORED)
 
 
 @dataclass(frozen=True)
@@ -77,7 +62,7 @@ def delay_us(rule: Inject) -> int:
 
 def mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
     """List the keys of a rule that scsi_debug cannot do, and why."""
-    yield from misfits(rule, MODULE, {} if rule.scsi_debug_ms else CANNOT, CLASSES)
+    yield from misfits(rule, MODULE, None if rule.scsi_debug_ms else KNOWN, CLASSES)
     if delay_us(rule) >= BELOW_US:
         yield "delay_us", f"scsi_debug delays by less than {BELOW_US} us"
 
@@ -100,5 +85,5 @@ def translated(rule: Inject, disk: str) -> dict[str, str | int]:
         "device": disk,
         "delay_us": wanted.delay_us,
         "max_queue": wanted.max_queue,
-        "lost": lost(rule, ALWAYS | CANNOT),
+        "lost": lost(rule, CAN, IGNORED),
     }

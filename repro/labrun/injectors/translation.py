@@ -7,32 +7,37 @@ scsi_table.py have the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator
+from dataclasses import fields
 
 from labrun.scenario.keys import Scenario
 from labrun.scenario.rule import Inject
 
 MS_US = 1_000
-# Both ignore these keys; the manifest names those that a rule sets.
-UNSEEN: dict[str, object] = {"submitter": "*", "kind": "anyone"}
-UNHELD: dict[str, object] = {"mode": "defer"}
+# These keys say something only beside another key, or to one injector.
+BESIDE = ("burst_period_ms", "dm_delay_ms", "scsi_debug_ms", "spin_before")
 
 
-def defaults(*names: str) -> dict[str, object]:
-    """Return the default values of these keys."""
-    return {name: getattr(Inject(), name) for name in names}
-
-
-def differing(rule: Inject, usual: Mapping[str, object]) -> Iterator[str]:
-    """List the keys of `usual` that have another value in the rule."""
-    for name, value in usual.items():
-        if getattr(rule, name) != value:
+def unable(rule: Inject, known: Collection[str]) -> Iterator[str]:
+    """List the keys set in a rule that an injector neither can do nor ignores."""
+    default = type(rule)()
+    for name in (field.name for field in fields(rule)):
+        is_set = getattr(rule, name) != getattr(default, name)
+        if is_set and name not in (*known, *BESIDE):
             yield name
 
 
-def lost(rule: Inject, always: Mapping[str, object]) -> str:
-    """Return the settings that an injector ignores, for the manifest."""
-    words = {name: getattr(rule, name) for name in differing(rule, always)}
+def lost(rule: Inject, can: Collection[str], ignored: Collection[str]) -> str:
+    """Return the settings that an injector leaves out, for the manifest.
+
+    Neither holds a task: mode = "defer" is what they do.
+    """
+    default = type(rule)(mode="defer")
+    words = {
+        name: getattr(rule, name)
+        for name in (*ignored, *unable(rule, (*can, *ignored)))
+        if getattr(rule, name) != getattr(default, name)
+    }
     return " ".join(
         f"{name}={','.join(value) if isinstance(value, tuple) else value}"
         for name, value in words.items()
@@ -40,13 +45,14 @@ def lost(rule: Inject, always: Mapping[str, object]) -> str:
 
 
 def misfits(
-    rule: Inject, injector: str, cannot: Mapping[str, object], classes: Sequence[str]
+    rule: Inject, injector: str, known: Collection[str] | None, classes: Collection[str]
 ) -> Iterator[tuple[str, str]]:
     """List the keys of a rule that the injector cannot do, and why.
 
-    `cannot` has the keys it does not support, `classes` the operations it can select.
+    `known` are the keys that it can do or ignores, None for all; `classes` the
+    operations that it can select.
     """
-    for key in differing(rule, cannot):
+    for key in () if known is None else unable(rule, known):
         yield key, f"{injector} delays every bio alike"
     if rule.mode == "spin":
         yield "mode", f"{injector} cannot busy-wait"
