@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from driver import checkout
 from machine import cli as vm
 from support import PROJECT
 from writestall.cli.commands import COMMANDS
@@ -139,5 +140,5 @@ def test_a_command_names_what_it_needs(
     assert main(["lab", "page-lock"]) == 2
     assert "lab: needs a checkout of writestall" in capsys.readouterr().err
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert main(["trace", "stalled_writes"], checkout=True) == 2
+    assert main(["trace", "stalled_writes"], checkout=checkout) == 2
     assert "trace: needs root; run it with sudo" in capsys.readouterr().err

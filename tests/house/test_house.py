@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
-from tree import FILES, TEXTS, python_files
+from tree import FILES, TEXTS, import_root, python_files
 
 from support import PROJECT, imports
 
@@ -62,11 +63,35 @@ def test_no_archive_host_is_named(path: Path) -> None:
         assert not HOSTS.search(path.read_text(errors="replace"))
 
 
+# The table of commands names the module of each by a string.
+ENTRY_POINTS = PROJECT / "analysis/writestall/cli/commands.py"
+
+
+def _modules() -> set[str]:
+    """The dotted names of our modules and packages."""
+    files = [path for path in python_files(FILES) if path.suffix == ".py"]
+    names = {path.relative_to(import_root(path)).with_suffix("") for path in files}
+    dotted = {".".join(name.parts).removesuffix(".__init__") for name in names}
+    return {name for name in dotted if name.partition(".")[0] in OURS and "." in name}
+
+
+def _strings(path: Path) -> set[str]:
+    """The texts of a Python file that name modules, or begin such a name."""
+    nodes = ast.walk(ast.parse(path.read_text()))
+    texts = (node.value for node in nodes if isinstance(node, ast.Constant))
+    names = {text.removesuffix(".") for text in texts if isinstance(text, str)}
+    return names & MODULES
+
+
+MODULES = _modules() - {"machine.jars"}  # that is also a key of scenarios
+
+
 @pytest.mark.parametrize("folder", MAY_IMPORT)
 def test_folders_import_only_what_they_may(folder: str) -> None:
     for path in python_files(FILES):
         if _name(path).startswith(f"{folder}/"):
-            tops = {name.partition(".")[0] for name in imports(path)}
+            names = imports(path) | (set() if path == ENTRY_POINTS else _strings(path))
+            tops = {name.partition(".")[0] for name in names}
             foreign = tops & (OURS - MAY_IMPORT[folder])
             assert not foreign, f"{_name(path)} imports {foreign}"
 

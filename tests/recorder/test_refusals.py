@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from driver import checkout
 from labrun.errors import RefusedError
 from launcher import bpftrace, core
 from launcher.errors import TraceError
@@ -190,7 +191,7 @@ def test_without_headers_the_package_is_named(tmp_path: Path) -> None:
 def test_what_is_asked_for_is_refused_in_one_line(
     words: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["record", *shlex.split(words)], checkout=True) == 2
+    assert main(["record", *shlex.split(words)], checkout=checkout) == 2
     told = capsys.readouterr()
     assert told.out == ""
     (line,) = told.err.splitlines()
@@ -201,7 +202,7 @@ def test_a_thread_is_told_its_process(capsys: pytest.CaptureFixture[str]) -> Non
     ending = threading.Event()
     other = threading.Thread(target=ending.wait)
     other.start()
-    assert main(["record", "-p", str(other.native_id)], checkout=True) == 2
+    assert main(["record", "-p", str(other.native_id)], checkout=checkout) == 2
     ending.set()
     other.join()
     assert f"a thread of process {os.getpid()}; give that" in capsys.readouterr().err

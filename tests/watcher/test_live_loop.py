@@ -63,8 +63,9 @@ sys.addaudithook(heard)
 watcher.live.COSTS_S = 0.0
 watcher.source.LAUNCHER = Path({launcher!r})
 engines.choose = lambda options: (engines.ENGINES[0], "engine of a test")
+from driver import checkout
 from writestall.cli.main import main
-sys.exit(main(sys.argv[1:], checkout=True))
+sys.exit(main(sys.argv[1:], checkout=checkout))
 """
 
 

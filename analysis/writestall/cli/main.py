@@ -18,7 +18,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from typing import Any, TextIO, cast
+from typing import Any, Protocol, TextIO, cast
 
 from writestall import __version__
 from writestall.cli.commands import COMMANDS, Command, overview
@@ -29,6 +29,16 @@ from writestall.common.units import escaped, printable
 
 HELP = {"-h", "--help"}
 INTERRUPTED = 130  # as shells have it: 128 + SIGINT
+
+
+class Checkout(Protocol):
+    """What the program of a checkout can do besides: lab/driver/checkout.py."""
+
+    def call(self, name: str, module: str, args: argparse.Namespace) -> int:
+        """Call a command that is not in this package; return its exit status."""
+
+    def enter_venv(self, name: str, extras: tuple[str, ...], words: list[str]) -> None:
+        """Run the command again in a Python that has its libraries, if need be."""
 
 
 def _escapes(error: UnicodeError) -> tuple[str, int]:
@@ -42,7 +52,7 @@ ESCAPES = "writestall.escapes"
 codecs.register_error(ESCAPES, _escapes)
 
 
-def _find(word: str, *, checkout: bool) -> Command:
+def _find(word: str, checkout: Checkout | None) -> Command:
     """The command of that name; refuse one that is not known or not here."""
     if word not in COMMANDS:
         what = "option" if word.startswith("-") else "command"
@@ -80,24 +90,22 @@ def _answer(command: Command, args: argparse.Namespace) -> int:
     return status
 
 
-def _call(words: list[str], *, checkout: bool) -> int:
+def _call(words: list[str], checkout: Checkout | None) -> int:
     if not words or words[0] in HELP:
         print("\n".join(overview()))
         return ANSWERED
     if words[0] == "--version":
         print(__version__)
         return ANSWERED
-    command = _find(words[0], checkout=checkout)
+    command = _find(words[0], checkout)
     args = _parse(command, words[1:])
-    if not checkout:
+    if checkout is None:
         # The Python that runs has the libraries.
         args.python = lambda: sys.executable
         return _answer(command, args)
-    here = importlib.import_module("driver.checkout")
     if not command.packaged:
-        status: int = here.call(command.name, command.module, args)
-        return status
-    here.enter_venv(command.name, command.extras, words)
+        return checkout.call(command.name, command.module, args)
+    checkout.enter_venv(command.name, command.extras or (), words)
     return _answer(command, args)
 
 
@@ -128,20 +136,20 @@ class _Output:
             raise
 
 
-def _call_and_flush(words: list[str], *, checkout: bool) -> int:
+def _call_and_flush(words: list[str], checkout: Checkout | None) -> int:
     """Call a command; raise OSError where what it printed could not be written."""
     try:
-        return _call(words, checkout=checkout)
+        return _call(words, checkout)
     finally:
         sys.stdout.flush()
 
 
-def _printed(words: list[str], *, checkout: bool) -> int:
+def _printed(words: list[str], checkout: Checkout | None) -> int:
     """Call a command; what its output cannot take is said, and not tried again."""
     output = _Output(sys.stdout)
     try:
         with redirect_stdout(cast(TextIO, output)):
-            return _call_and_flush(words, checkout=checkout)
+            return _call_and_flush(words, checkout)
     except OSError as error:
         if error is not output.error:
             raise
@@ -151,15 +159,15 @@ def _printed(words: list[str], *, checkout: bool) -> int:
         raise WritestallError(f"standard output: {error.strerror}") from None
 
 
-def main(argv: Sequence[str] | None = None, *, checkout: bool = False) -> int:
-    """Run one command; return its exit status."""
+def main(argv: Sequence[str] | None = None, *, checkout: Checkout | None = None) -> int:
+    """Run one command; return its exit status. `checkout` adds those of a checkout."""
     for stream in (sys.stdout, sys.stderr):
         # A terminal of another encoding gets \\xNN, not a traceback.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=ESCAPES)
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        return _printed(list(sys.argv[1:] if argv is None else argv), checkout=checkout)
+        return _printed(list(sys.argv[1:] if argv is None else argv), checkout)
     except WritestallError as error:
         print(f"writestall: {printable(str(error))}", file=sys.stderr)
         return BAD_INPUT
