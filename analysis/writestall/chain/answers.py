@@ -24,7 +24,7 @@ from writestall.events.application import (
     read_application,
 )
 from writestall.events.contract import Write
-from writestall.events.hlog import Latencies, read_latencies
+from writestall.events.hlog import Latencies, Log, read_log
 from writestall.events.lines import Problem
 from writestall.events.run_directory import RunDir
 from writestall.events.stream import Stream, read_stream
@@ -45,14 +45,15 @@ class Answer:
     """All that is known about a run's stalled writes; durations in ns.
 
     `writes` are the stalled ones, with their events' line numbers, by time; `unchosen`
-    are those that --call left out.
+    are those that --call left out. `log` has all writes of the client, None where none
+    was to record them.
     """
 
     run: RunDir
     engine: str
     stream: Stream
     writes: list[tuple[int, Write]]
-    latencies: Latencies | None = None
+    log: Log | None = None
     application: Application | None = None
     notes: list[str] = field(default_factory=list)
     unchosen: list[tuple[int, Write]] = field(default_factory=list)
@@ -62,6 +63,11 @@ class Answer:
         """Those that --call left out, too: an application may have waited for any."""
         both = [*self.writes, *self.unchosen]
         return sorted(both, key=lambda row: row[1].t_ns) if self.unchosen else both
+
+    @cached_property
+    def latencies(self) -> Latencies | None:
+        """The percentiles of all the client's writes."""
+        return self.log.latencies if self.log else None
 
     def thread(self, tid: int, comm: str) -> str:
         """The thread's whole name, where its program told it; the kernel cuts it."""
@@ -231,8 +237,8 @@ def answer(
         notes.append(f"{stalls} left out; explain without --call shows them")
     found = Answer(run, engine, stream, writes, notes=notes, unchosen=unchosen)
     if not is_unrecorded(run):
-        found.latencies, problems = read_latencies(run.path / "writer.hlog")
-        found.notes += _told(problems)
+        found.log = read_log(run.path / "writer.hlog")
+        found.notes += _told(found.log.problems)
     found.application = read_application(run)
     if found.application:
         found.notes += _told(found.application.problems)

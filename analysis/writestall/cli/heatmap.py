@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 
 from writestall.cli import options
+from writestall.common.errors import WritestallError
 
 # Columns of a picture: with more, its letters are too small to read.
 PICTURE_COLUMNS = 120
@@ -23,7 +24,9 @@ def main(args: argparse.Namespace) -> int:
     suffix = options.picture_suffix(args)
     answer = options.read_answer(args)
     columns = PICTURE_COLUMNS if suffix else terminal.columns()
-    found = time_grid.heat_map(answer, columns)
+    if not answer.writes:
+        raise WritestallError(f"{answer.run.path}: no write stalled, nothing to show")
+    found = time_grid.heat_map(answer, time_grid.grid_of(answer, columns))
     return options.show(
         args.output,
         lambda image: image.heat_map(answer, found, suffix),

@@ -1,28 +1,41 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""scales: choose steps and labels for ranges of time and latency."""
+"""scales: buckets of latency, steps of time, and their labels."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator
 
-# Latency in steps of 1, 2, 5: 1 us to 500 s, as row numbers 0, 1, 2, ...
-EDGES_NS = tuple(digit * 10**power for power in range(3, 12) for digit in (1, 2, 5))
+US, MS, S = 1_000, 1_000_000, 1_000_000_000
+# Upper edges of the buckets in ns, each one in its bucket: 1 us to 1000 s.
+EDGES_NS = (
+    *(step * 10**power for power in range(3, 12) for step in (1, 2, 5)),
+    10**12,
+)
 
 
-def row_of(latency_ns: int) -> int:
-    """The row of a latency; what lies outside belongs to the first or last."""
-    return max(0, bisect_right(EDGES_NS, latency_ns) - 1)
+def bucket_of(ns: int) -> int:
+    """The number of a latency's bucket; what is longer than all edges is in the last.
+
+    >>> EDGES_NS[bucket_of(3_000_000)]
+    5000000
+    """
+    return min(bisect_left(EDGES_NS, ns), len(EDGES_NS) - 1)
 
 
-def row_label(row: int) -> str:
-    """Where a row begins: `200 ms`."""
-    return short(EDGES_NS[row]) if row < len(EDGES_NS) else short(10**12)
+def low(bucket: int) -> str:
+    """Where a bucket begins: `200 ms`."""
+    return label(EDGES_NS[bucket - 1]) if bucket else "0"
 
 
-def short(ns: float) -> str:
+def bounds(bucket: int) -> str:
+    """A bucket's range: `200 ms to 500 ms`."""
+    return f"{low(bucket)} to {label(EDGES_NS[bucket])}"
+
+
+def label(ns: float) -> str:
     """A round time in its own unit: `20 us`, `1.5 s`."""
-    for unit_ns, unit in ((10**9, "s"), (10**6, "ms"), (10**3, "µs")):
+    for unit_ns, unit in ((S, "s"), (MS, "ms"), (US, "us")):
         if ns >= unit_ns:
             return f"{ns / unit_ns:g} {unit}"
     return f"{ns:g} ns"

@@ -49,8 +49,8 @@ class Run:
     path: Path
     duration_s: int = 0
     why_not: str | None = None
-    requests: Log = field(default_factory=lambda: Log(None, []))
-    writes: Log = field(default_factory=lambda: Log(None, []))
+    requests: Log = field(default_factory=Log)
+    writes: Log = field(default_factory=Log)
     stall_ns: int | None = None
     by_class: Counter[str] = field(default_factory=Counter)
     by_root: Counter[str] = field(default_factory=Counter)

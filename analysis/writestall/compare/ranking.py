@@ -15,6 +15,7 @@ from writestall.common.errors import WritestallError
 from writestall.compare import statistics
 from writestall.compare.folder import Comparison, Option, Run
 from writestall.compare.statistics import Array, Difference, Estimate, Statistic
+from writestall.events.hlog import counts_of
 
 UNITS_NS = {"us": 10**3, "ms": 10**6, "s": 10**9}
 HOUR_S = 3600
@@ -186,10 +187,8 @@ class Material:
 
 def latencies(run: Run, group: str) -> Counter[int]:
     """Counts of requests or writes of a run, by latency in ns."""
-    total: Counter[int] = Counter()
-    for interval in (run.requests if group == REQUEST else run.writes).intervals:
-        total.update(interval.counts)
-    return total
+    log = run.requests if group == REQUEST else run.writes
+    return Counter(counts_of(log.total))
 
 
 def _counts(counters: Sequence[Counter[int]]) -> tuple[Array, Array]:

@@ -15,7 +15,6 @@ from writestall.compare.folder import Option
 MOST_COLUMNS = 30
 ROW_PX = 11
 SHADES = 4
-SECOND_NS = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +68,9 @@ def _grid(option: Option, column_s: int, slo_ns: int) -> _Grid:
     grid = _Grid(Counter(), Counter())
     for run in option.counted:
         for interval in run.requests.intervals:
-            column = interval.start_ns // (column_s * SECOND_NS)
+            column = interval.start_ns // (column_s * scales.S)
             for ns, count in interval.counts.items():
-                place = (column, scales.row_of(ns))
+                place = (column, scales.bucket_of(ns))
                 grid.counts[place] += count
                 grid.over[place] += count if ns > slo_ns else 0
     return grid
@@ -104,7 +103,7 @@ def side_by_side(options: Sequence[Option], duration_s: int, slo_ns: int) -> Sid
             _shade(count / runs, most),
             over > 0,
             f"{column * column_s} to {(column + 1) * column_s} s, "
-            f"{scales.row_label(row)} to {scales.row_label(row + 1)}: "
+            f"{scales.bounds(row)}: "
             f"{many(count, 'request')} in {many(runs, 'run')}{missed}",
         )
 
@@ -118,9 +117,9 @@ def side_by_side(options: Sequence[Option], duration_s: int, slo_ns: int) -> Sid
     ]
     height = (top - bottom + 1) * ROW_PX
     labels = [
-        ((top - row + 1) * ROW_PX, scales.row_label(row))
+        ((top - row + 1) * ROW_PX, scales.low(row))
         for row in range(bottom, top + 1)
-        if row % 3 == 0
+        if row % 3 == 1  # 1, 10, 100, ...
     ]
     ticks = [
         (scales.share(at, duration_s), f"{at} s") for at in scales.ticks(duration_s, 3)
@@ -135,11 +134,8 @@ def _shade(count: float, most: float) -> int:
 
 def _line(slo_ns: int, top: int, height: int) -> float | None:
     """Px from the top to the objective; None outside the map."""
-    row = scales.row_of(slo_ns)
-    low, high = (
-        scales.EDGES_NS[row],
-        scales.EDGES_NS[min(row + 1, len(scales.EDGES_NS) - 1)],
-    )
+    row = scales.bucket_of(slo_ns)
+    low, high = scales.EDGES_NS[max(row - 1, 0)], scales.EDGES_NS[row]
     part = math.log(slo_ns / low) / math.log(high / low) if high > low else 0.0
     y = (top - row + 1 - part) * ROW_PX
     return round(y, 1) if 0 < y < height else None

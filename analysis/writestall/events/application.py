@@ -14,7 +14,7 @@ from writestall.events import application_complaints
 from writestall.events.application_clock import Complaint
 from writestall.events.application_complaints import Complaints
 from writestall.events.contract import ClientWrite, Pause, Request
-from writestall.events.hlog import Latencies, read_latencies
+from writestall.events.hlog import Latencies, read_log
 from writestall.events.lines import Problem
 from writestall.events.rows import Timed, read_first, read_records
 from writestall.events.run_directory import RunDir
@@ -106,6 +106,6 @@ def _command(run: RunDir) -> Application | None:
 
 
 def _latencies(run: RunDir, name: str, found: Application) -> Latencies | None:
-    latencies, problems = read_latencies(run.path / name)
-    found.problems += problems
-    return latencies
+    log = read_log(run.path / name)
+    found.problems += log.problems
+    return log.latencies

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""hlog: read percentiles and counts from an HdrHistogram log (`writer.hlog`, ns)."""
+"""hlog: read an HdrHistogram log (`writer.hlog`, ns): whole, and interval by interval.
+
+A write belongs to the interval of its intended start. Latencies in `writer.hlog` are
+measured from there, those in `writer-service.hlog` from the call.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,13 @@ from writestall.events.lines import Problem
 
 HIGHEST_NS = 24 * 3600 * 10**9
 DIGITS = 3
+
+
+def _empty() -> Any:
+    # Loading the C extension takes 20 ms: only where a log is wanted.
+    from hdrh.histogram import HdrHistogram
+
+    return HdrHistogram(1, HIGHEST_NS, DIGITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,34 +39,80 @@ class Latencies:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Writes that were meant to begin in one stretch of time: ns to how many.
+    """Writes that were meant to begin in one stretch of time.
 
-    `start_ns` counts from the log's own start.
+    `start_ns` counts from the log's own start. The histogram stays packed: open, it
+    takes 300 KB.
     """
 
     start_ns: int
     length_ns: int
-    counts: dict[int, int]
+    packed: str
+
+    @property
+    def counts(self) -> dict[int, int]:
+        """How many writes took how many ns; unpacked anew each time."""
+        histogram = _empty()
+        histogram.decode_and_add(self.packed)
+        return counts_of(histogram)
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A log's intervals; `start_ns` is CLOCK_MONOTONIC, None where it does not say."""
+    """A log. `start_ns` is CLOCK_MONOTONIC, None where the log does not say; `total` is
+    an HdrHistogram of all intervals; `problems` are lines that were left out.
+    """
 
-    start_ns: int | None
-    intervals: list[Interval]
+    start_ns: int | None = None
+    intervals: list[Interval] = field(default_factory=list)
+    total: Any = field(default_factory=_empty)
+    problems: list[Problem] = field(default_factory=list)
 
     @property
     def count(self) -> int:
         """How many latencies it holds."""
-        return sum(sum(interval.counts.values()) for interval in self.intervals)
+        return int(self.total.get_total_count())
+
+    @property
+    def latencies(self) -> Latencies | None:
+        """The percentiles; None of an empty log."""
+        if not self.count:
+            return None
+        at = self.total.get_percentile_to_value_dict([50, 99, 99.9])
+        most_ns = int(self.total.get_max_value())
+        return Latencies(self.count, int(at[50]), int(at[99]), int(at[99.9]), most_ns)
 
 
 # The writer's own comment; StartTime is wall-clock time and cut to ms.
 _START = re.compile(r"#\[.*start is CLOCK_MONOTONIC (\d+) ns\]")
 
 
-def lines(path: Path, problems: list[Problem]) -> list[str]:
+def read_log(path: Path) -> Log:
+    """Reads a log; one that holds no latency has a problem that says why."""
+    problems: list[Problem] = []
+    text = _lines(path, problems)
+    starts = (_START.match(line) for line in text)
+    start_ns = next((int(start[1]) for start in starts if start), None)
+    log = Log(start_ns, problems=problems)
+    for number, line in enumerate(text, 1):
+        if not line or line.startswith(("#", '"')):
+            continue
+        try:
+            # "start,length,max,payload" in seconds, behind a tag where there is one
+            *_, start, length, _, packed = line.split(",")
+            interval = Interval(_ns(start), _ns(length), packed)
+            log.total.decode_and_add(packed)
+        except Exception as error:  # the decoder raises whatever zlib, ctypes raise
+            why = f"not an interval ({type(error).__name__})"
+            problems.append(Problem(path.name, number, why))
+        else:
+            log.intervals.append(interval)
+    if not log.count and not problems:
+        problems.append(Problem(path.name, 0, "holds no write"))
+    return log
+
+
+def _lines(path: Path, problems: list[Problem]) -> list[str]:
     """A log's lines; none where it cannot be read."""
     try:
         return files.content(path).decode("utf-8", "replace").splitlines()
@@ -65,72 +121,8 @@ def lines(path: Path, problems: list[Problem]) -> list[str]:
         return []
 
 
-def intervals(text: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """The lines that should hold an interval, numbered, as their fields.
-
-    "start,length,max,payload" in seconds, behind a tag where there is one.
-    """
-    for number, line in enumerate(text, 1):
-        if line and not line.startswith(("#", '"')):
-            yield number, line.split(",")
-
-
-def start_of(text: list[str]) -> int | None:
-    """When the log began, CLOCK_MONOTONIC ns; None where its lines do not say."""
-    found = (_START.match(line) for line in text)
-    return next((int(start[1]) for start in found if start), None)
-
-
-def not_an_interval(path: Path, number: int, error: Exception) -> Problem:
-    """What is wrong with a line that could not be decoded."""
-    return Problem(path.name, number, f"not an interval ({type(error).__name__})")
-
-
-def read_latencies(path: Path) -> tuple[Latencies | None, list[Problem]]:
-    """Sums a log's intervals; None where no interval could be read."""
-    total, problems = read_total(path)
-    count = total.get_total_count()
-    if not count:
-        return None, problems or [Problem(path.name, 0, "holds no write")]
-    ns_at = total.get_value_at_percentile
-    latencies = Latencies(
-        count, int(ns_at(50)), int(ns_at(99)), int(ns_at(99.9)), total.get_max_value()
-    )
-    return latencies, problems
-
-
-def read_total(path: Path) -> tuple[Any, list[Problem]]:
-    """All intervals in one HdrHistogram, empty where the file cannot be opened."""
-    # Loading the C extension takes 20 ms: only where a log is there.
-    from hdrh.histogram import HdrHistogram
-
-    total = HdrHistogram(1, HIGHEST_NS, DIGITS)
-    problems: list[Problem] = []
-    for number, fields in intervals(lines(path, problems)):
-        try:
-            total.decode_and_add(fields[-1])
-        except Exception as error:  # the decoder raises whatever zlib, ctypes raise
-            problems.append(not_an_interval(path, number, error))
-    return total, problems
-
-
-def read_log(path: Path) -> Log:
-    """A log interval by interval; what cannot be read is left out (read_latencies()
-    tells of it).
-    """
-    from hdrh.histogram import HdrHistogram
-
-    text = lines(path, [])
-    log = Log(start_of(text), [])
-    for _, fields in intervals(text):
-        histogram = HdrHistogram(1, HIGHEST_NS, DIGITS)
-        try:
-            start_ns, length_ns = (int(float(field) * 1e9) for field in fields[-4:-2])
-            histogram.decode_and_add(fields[-1])
-        except Exception:
-            continue
-        log.intervals.append(Interval(start_ns, length_ns, counts_of(histogram)))
-    return log
+def _ns(seconds: str) -> int:
+    return int(float(seconds) * 1e9)
 
 
 def counts_of(histogram: Any) -> dict[int, int]:

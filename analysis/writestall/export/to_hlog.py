@@ -12,7 +12,7 @@ from hdrh.histogram import HdrHistogram
 
 from writestall.chain.answers import Answer
 from writestall.chain.parts import Chain
-from writestall.common.buckets import S
+from writestall.common.scales import S
 from writestall.common.units import printable
 from writestall.events.hlog import DIGITS, HIGHEST_NS
 from writestall.export.tables import main_class

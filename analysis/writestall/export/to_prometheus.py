@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from writestall.chain.answers import Answer
-from writestall.common.buckets import MS, S
+from writestall.common.scales import MS, S
 from writestall.export.tables import run_name
 
 Labels = dict[str, str]

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from writestall.chain.answers import Answer
-from writestall.common.buckets import EDGES_NS, bucket_of
 from writestall.common.errors import WritestallError
-from writestall.events.hlog import read_log
+from writestall.common.scales import EDGES_NS, bucket_of
 from writestall.export.tables import main_class
 
 
@@ -37,7 +36,7 @@ class Histogram:
 def histogram(answer: Answer) -> Histogram:
     """Count a run's writes and stalls; raise if there are neither."""
     rows = [Row(edge_ns) for edge_ns in EDGES_NS]
-    for interval in read_log(answer.run.path / "writer.hlog").intervals:
+    for interval in answer.log.intervals if answer.log else []:
         for ns, count in interval.counts.items():
             rows[bucket_of(ns)].writes += count
     for chain in answer.chains:

@@ -16,8 +16,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from writestall.chain.answers import Answer
 from writestall.classify.styles import ORDER, STYLES, Style
-from writestall.common.buckets import EDGES_NS, S, label
 from writestall.common.errors import WritestallError
+from writestall.common.scales import EDGES_NS, label
 from writestall.common.units import ms, printable
 from writestall.export.tables import run_name
 from writestall.pictures import distribution
@@ -152,11 +152,10 @@ def heat_map(answer: Answer, found: HeatMap, suffix: str) -> bytes:
         axes = figure.subplots()
         _shades(figure, axes, found)
         _markers(axes, found)
-        buckets = range(found.lowest, found.highest + 1)
-        labels = [label(EDGES_NS[bucket]) for bucket in buckets]
-        axes.set_yticks([at - found.lowest + 0.5 for at in buckets], labels)
+        labels = [label(EDGES_NS[bucket]) for bucket in found.buckets]
+        axes.set_yticks([at + 0.5 for at in range(len(labels))], labels)
         axes.set_ylim(0, len(labels))
-        axes.set_xlim(0, found.columns * found.step_ns / S)
+        axes.set_xlim(0, found.grid.columns * found.grid.column_s)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel("seconds from the start of the run")
         axes.set_ylabel("latency, up to")
@@ -171,15 +170,14 @@ def heat_map(answer: Answer, found: HeatMap, suffix: str) -> bytes:
 
 
 def _shades(figure: Figure, axes: Any, found: HeatMap) -> None:
-    height = found.highest - found.lowest + 1
-    grid = [[0] * found.columns for _ in range(height)]
+    height, columns = len(found.buckets), found.grid.columns
+    grid = [[0] * columns for _ in range(height)]
     for (column, bucket), cell in found.cells.items():
-        grid[bucket - found.lowest][column] = cell.writes
+        grid[bucket - found.buckets[0]][column] = cell.writes
     most = max(map(max, grid))
     if not most:
         return
-    step_s = found.step_ns / S
-    edges_s = [column * step_s for column in range(found.columns + 1)]
+    edges_s = [column * found.grid.column_s for column in range(columns + 1)]
     shown = [[count or float("nan") for count in row] for row in grid]
     mesh = axes.pcolormesh(
         edges_s,
@@ -202,8 +200,8 @@ def _markers(axes: Any, found: HeatMap) -> None:
         for at, (cls, count) in enumerate(sorted(cell.stalled.items())):
             # Classes that share a cell are drawn side by side.
             share = (at + 1) / (len(cell.stalled) + 1)
-            x_s = (column + share) * found.step_ns / S
-            points.setdefault(cls, []).append((x_s, bucket - found.lowest + 0.5))
+            x_s = (column + share) * found.grid.column_s
+            points.setdefault(cls, []).append((x_s, bucket - found.buckets[0] + 0.5))
             counts[cls] = counts.get(cls, 0) + count
     for cls in sorted(points, key=ORDER.__getitem__):
         style = STYLES[cls]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from rich.console import Console, RenderableType
@@ -19,11 +20,11 @@ from rich.text import Text
 
 from writestall.chain.answers import Answer
 from writestall.classify.styles import STYLES
-from writestall.common.buckets import EDGES_NS, S, label
+from writestall.common.scales import EDGES_NS, label
 from writestall.common.units import many, ms, printable
 from writestall.export.tables import run_name
 from writestall.pictures.distribution import Histogram
-from writestall.pictures.time_grid import Cell, HeatMap
+from writestall.pictures.time_grid import Cell, Grid, HeatMap
 
 BAR = 16
 # The width if output is not a terminal.
@@ -123,14 +124,15 @@ def _counts(stalled: Mapping[str, int]) -> Text:
 def heat_map(answer: Answer, found: HeatMap) -> Iterator[RenderableType]:
     """Yield lines of latency over time: shades are writes, letters are stalls."""
     yield from title(answer)
-    wide = max(1, min(3, _room() // found.columns))
-    for bucket in range(found.highest, found.lowest - 1, -1):
+    grid = found.grid
+    wide = max(1, min(3, _room() // grid.columns))
+    for bucket in reversed(found.buckets):
         line = Text(f"{label(EDGES_NS[bucket]):>7} |")
-        for column in range(found.columns):
+        for column in range(grid.columns):
             line.append_text(_cell(found.cells.get((column, bucket)), wide))
         yield line
-    yield Text(" " * 8 + "+" + "-" * (wide * found.columns))
-    yield Text(" " * 9 + _ticks(found, wide))
+    yield Text(" " * 8 + "+" + "-" * (wide * grid.columns))
+    yield Text(" " * 9 + _ticks(grid, wide))
     yield Text("")
     yield from _legend(answer, found)
 
@@ -166,12 +168,11 @@ def _shade(writes: int) -> str:
     return shades[min(int(math.log10(writes)), len(shades) - 1)]
 
 
-def _ticks(found: HeatMap, wide: int) -> str:
+def _ticks(grid: Grid, wide: int) -> str:
     """Labels below the axis, as many as do not overlap."""
-    step_s = found.step_ns // S
     line = ""
-    for column in range(found.columns):
-        mark = f"{column * step_s} s"
+    for column in range(grid.columns):
+        mark = f"{column * grid.column_s} s"
         if column * wide >= len(line) + (2 if line else 0) and column % 5 == 0:
             line = line.ljust(column * wide) + mark
     return line
@@ -182,13 +183,12 @@ def _legend(answer: Answer, found: HeatMap) -> Iterator[Text]:
         shades = _SHADES[_is_utf8()]
         steps = "  ".join(f"{shade} {10**at}" for at, shade in enumerate(shades))
         yield Text(f"writes from their intended start: {steps} and more in a cell")
-    yield Text(f"a cell is {found.step_ns // S} s wide")
-    sums: dict[str, int] = {}
+    yield Text(f"a cell is {found.grid.column_s} s wide")
+    sums: Counter[str] = Counter()
     for cell in found.cells.values():
-        for cls, count in cell.stalled.items():
-            sums[cls] = sums.get(cls, 0) + count
+        sums.update(cell.stalled)
     parts = []
-    for cls, count in sorted(sums.items(), key=lambda row: -row[1]):
+    for cls, count in sums.most_common():
         style = STYLES[cls]
         parts.append(Text(f"{style.letter} {cls} ({count})", style=style.colour))
     yield Text("stalled, by what each waited for longest: ") + Text("  ").join(parts)

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from writestall.chain.answers import Answer
-from writestall.common.buckets import label
+from writestall.common.scales import label
 from writestall.common.units import ms
 from writestall.pictures.distribution import Histogram, before_and_after, histogram
 from writestall.pictures.terminal import bar, plain_table, title

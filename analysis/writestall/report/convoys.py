@@ -14,10 +14,12 @@ from typing import Any
 
 from writestall.chain.answers import Answer, Convoy
 from writestall.chain.roots import Root
+from writestall.common.scales import S
 from writestall.common.units import ms, percent, printable
 from writestall.events.contract import Write
+from writestall.pictures.time_grid import Grid
 from writestall.report.chain_timeline import timeline
-from writestall.report.heat_map import SECOND_NS, Cell, Grid, Heat
+from writestall.report.heat_map import Cell, Heat, key_of
 from writestall.report.text import chain_lines, main_root
 from writestall.report.timeline import Timeline
 
@@ -46,7 +48,7 @@ def convoy_views(answer: Answer, heat: Heat) -> tuple[list[ConvoyView], dict[str
     groups, totals = answer.convoys, answer.totals
     places: dict[str, list[int]] = {}
     for at, (_, write) in enumerate(answer.slowest.writes):
-        rows = places.setdefault(heat.grid.key(write), [])
+        rows = places.setdefault(key_of(heat.grid.place(write)), [])
         if len(rows) < MOST_ROWS:
             rows.append(at)
     shown = chained(*places.values())
@@ -87,7 +89,9 @@ def _chosen(cells: list[Cell], slowest: dict[str, int], count: int) -> list[int]
 def _view(answer: Answer, convoy: Convoy, number: int, grid: Grid) -> ConvoyView:
     chain = convoy.chains[0]
     write = chain.write
-    cells = dict.fromkeys(grid.key(member) for _, member in convoy.chains.writes)
+    cells = dict.fromkeys(
+        key_of(grid.place(member)) for _, member in convoy.chains.writes
+    )
     return ConvoyView(
         id=f"convoy-{number}",
         at=_at(write, grid),
@@ -102,7 +106,7 @@ def _view(answer: Answer, convoy: Convoy, number: int, grid: Grid) -> ConvoyView
 
 
 def _at(write: Write, grid: Grid) -> str:
-    return f"{(write.t_ns - grid.start_ns) / SECOND_NS:.2f} s"
+    return f"{(write.t_ns - grid.start_ns) / S:.2f} s"
 
 
 def _task(write: Write) -> str:

@@ -78,7 +78,7 @@ def _sum_ns(rows: Iterable[_Slow]) -> int:
 def _sentence(rows: Sequence[_Slow]) -> str:
     """Of the rows that are most of the time: how many, how long, and what they were."""
     limit_ns, chosen = _limit(rows)
-    limit = "a second" if limit_ns == SECOND_NS else scales.short(limit_ns)
+    limit = "a second" if limit_ns == SECOND_NS else scales.label(limit_ns)
     what = f"{many(len(chosen), chosen[0].noun)} of {limit} and more"
     calls = {row.alone for row in chosen}
     if len(calls) == 1 and (call := calls.pop()):
@@ -157,7 +157,7 @@ def _requests(answer: Answer) -> str | None:
     counts = clients.counts(answer)
     if not counts:
         return None
-    limit = scales.short(answer.application.slow_ns)
+    limit = scales.label(answer.application.slow_ns)
     told = ", ".join(
         f"{count} {_PARTS[name].format(own='its' if count == 1 else 'their')}"
         for name, count in counts.items()

@@ -14,18 +14,17 @@ from writestall.chain.collect import Question
 from writestall.classify import styles
 from writestall.common import scales
 from writestall.common.units import ms, percent
-from writestall.events.hlog import read_latencies
-from writestall.events.lines import Problem
+from writestall.events.hlog import Log, read_log
 from writestall.events.run_directory import RunDir
 from writestall.events.stream import Stream
+from writestall.pictures import time_grid
 from writestall.report import application_text
 from writestall.report.caveats import LINKS, caveats
 from writestall.report.commits import PHASES, commits
 from writestall.report.convoys import convoy_views
 from writestall.report.flame_graph import STEPS, flame
 from writestall.report.headline import headline
-from writestall.report.heat_map import grid_of, heat
-from writestall.report.latency import LatencyLog, read_log
+from writestall.report.heat_map import MOST_COLUMNS, heat
 from writestall.report.moments import moment_views
 from writestall.report.percentiles import curve
 from writestall.report.render import render
@@ -50,15 +49,17 @@ class Share:
 
 def unreadable(run: RunDir) -> Answer:
     """An empty answer, for a run whose events cannot be read."""
-    answer = Answer(run, "none", Stream(""), [], notes=list(run.notes))
-    answer.latencies, _ = read_latencies(run.path / LOGS["corrected"])
-    return answer
+    log = read_log(run.path / LOGS["corrected"])
+    return Answer(run, "none", Stream(""), [], log, notes=list(run.notes))
 
 
 def questions(answer: Answer) -> list[Question[Any]]:
     """What is asked of all chains for the page."""
-    log = read_log(answer.run.path / LOGS["corrected"], [])
-    return [TOTALS, LINKS, STEPS, grid_of(answer, log).causes]
+    return [TOTALS, LINKS, STEPS, _grid(answer).causes]
+
+
+def _grid(answer: Answer) -> time_grid.Grid:
+    return time_grid.grid_of(answer, MOST_COLUMNS)
 
 
 def page(answer: Answer, failure: str | None = None) -> str:
@@ -73,18 +74,18 @@ def page(answer: Answer, failure: str | None = None) -> str:
 
 def _context(answer: Answer) -> dict[str, Any]:
     """The values that the templates print."""
-    problems: list[Problem] = []
-    found = {key: read_log(answer.run.path / n, problems) for key, n in LOGS.items()}
-    logs = {key: log for key, log in found.items() if log}
-    grid = grid_of(answer, logs.get("corrected"))
+    answer.collect(*questions(answer))
+    grid = _grid(answer)
     start_ns = grid.start_ns
-    answer.collect(TOTALS, LINKS, STEPS, grid.causes)
     summary = answer.summary()
-    cells = heat(answer, logs.get("corrected"), grid)
+    cells = heat(time_grid.heat_map(answer, grid))
+    service = read_log(answer.run.path / LOGS["uncorrected"])
+    read = {"corrected": answer.log, "uncorrected": service}
+    logs = {key: log for key, log in read.items() if log and log.count}
     shown, record = convoy_views(answer, cells)
     graph = flame(answer)
     both = views(answer, start_ns)
-    gaps = _gaps(answer, logs, problems)
+    gaps = _gaps(answer, logs, service)
     journal = commits(answer, start_ns, gaps)
     classes = _shares(answer.ns_by_class, {}, answer.stall_ns)
     roots = answer.all_roots
@@ -120,7 +121,7 @@ def _context(answer: Answer) -> dict[str, Any]:
         "gaps": gaps + (both.notes if both else []),
         "legend": styles.legend(names),
         "kinds": styles.STYLES.values(),
-        "row_label": scales.row_label,
+        "low": scales.low,
         "ns_share": percent,
     }
 
@@ -139,14 +140,11 @@ def _shares(sums: dict[Any, int], kinds: dict[Any, str], total: int) -> list[Sha
     ]
 
 
-def _gaps(
-    answer: Answer, logs: dict[str, LatencyLog], problems: list[Problem]
-) -> list[str]:
+def _gaps(answer: Answer, logs: dict[str, Log], service: Log) -> list[str]:
     """List what the curves and the map lack, beyond the answer's notes."""
     if answer.run.of_host:
         return []  # nobody measured latencies
-    first = LOGS["corrected"]
-    gaps = [f"{p.file}: {p.text}" for p in problems[:4] if p.file != first]
+    gaps = [f"{p.file}: {p.text}" for p in service.problems[:4]]
     others = sorted(path.name for path in answer.run.path.glob("writer-*.hlog"))
     gaps += [
         f"{name}: another workload's, not in the curves"

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""percentiles: draw percentile curves of latency logs over a scale of nines."""
+"""percentiles: draw percentile curves of latency logs over a scale of nines.
+
+A number of nines is a rarity as a power of ten: 1 for 90 %, 2 for 99 %.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,15 @@ from dataclasses import dataclass, field
 
 from writestall.common import scales
 from writestall.common.units import ms
-from writestall.report.latency import TABLE, LatencyLog
+from writestall.events.hlog import Log
 
 # The curves' coordinates; the page scales them to its width.
 SIZE = 1000
 DECADE_PX = 38
+# Points of a curve per decade of rarity, and the most decades that are drawn.
+STEPS, MOST_NINES = 20, 8
+# The percentiles of the table next to the curve.
+TABLE = (50.0, 90.0, 99.0, 99.9, 99.99, 100.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,38 +46,60 @@ class Curve:
         return self.height + 22
 
 
-def curve(logs: dict[str, LatencyLog]) -> Curve | None:
+def curve(logs: dict[str, Log]) -> Curve | None:
     """Draw curves of the logs, `corrected` and `uncorrected`; None without a log."""
     if not logs:
         return None
-    points = [point for log in logs.values() for point in log.curve]
-    nines = max(max(point.nines for point in points), 1)
-    most_ns = max(log.max_ns for log in logs.values())
-    low = math.floor(math.log10(max(1, min(p.latency_ns for p in points))))
-    high = max(low + 1, math.ceil(math.log10(max(1, most_ns))))
-    lines = [Line(key, _points(log, nines, low, high)) for key, log in logs.items()]
+    values = {key: _values(log) for key, log in logs.items()}
+    nines = max(1.0, *(_rarities(log.count)[-1] for log in logs.values()))
+    each = [ns for at in values.values() for ns in at.values()]
+    low = math.floor(math.log10(max(1, min(each))))
+    high = max(low + 1, math.ceil(math.log10(max(1, *each))))
+    lines = [
+        Line(key, _points(log, values[key], nines, low, high))
+        for key, log in logs.items()
+    ]
     drawn = Curve(lines, (high - low) * DECADE_PX)
     drawn.x_ticks = [
-        (scales.share(at, nines), _percentile(100 * (1 - 10**-at)))
+        (scales.share(at, nines), f"{round(_percentile(at), 10):g} %")
         for at in range(int(nines) + 1)
     ]
     drawn.y_ticks = [
-        ((high - at) * DECADE_PX, scales.short(10**at)) for at in range(low, high + 1)
+        ((high - at) * DECADE_PX, scales.label(10**at)) for at in range(low, high + 1)
     ]
-    for at in TABLE:
-        name = "max" if at == 100 else f"p{at:g}"
-        drawn.rows.append((name, [ms(log.at[at]) for log in logs.values()]))
+    for percentile in TABLE:
+        name = "max" if percentile == 100 else f"p{percentile:g}"
+        drawn.rows.append((name, [ms(at[percentile]) for at in values.values()]))
     return drawn
 
 
-def _percentile(value: float) -> str:
-    return f"{round(value, 10):g} %"
+def _values(log: Log) -> dict[float, int]:
+    """A log's latencies in ns at the percentiles that are drawn or in the table."""
+    wanted = [*map(_percentile, _rarities(log.count)), *TABLE]
+    found = log.total.get_percentile_to_value_dict(wanted)
+    values = {percentile: int(ns) for percentile, ns in found.items()}
+    return values | {100.0: int(log.total.get_max_value())}
 
 
-def _points(log: LatencyLog, nines: float, low: int, high: int) -> str:
+def _rarities(writes: int) -> list[float]:
+    """Points of the curve, none rarer than one write of all."""
+    most, points = 0, [0.0]
+    while most < MOST_NINES and 10 ** (most + 1) <= writes:
+        points += [most + at / STEPS for at in range(1, STEPS + 1)]
+        most += 1
+    return points
+
+
+def _percentile(nines: float) -> float:
+    return 100 * (1 - 10**-nines)
+
+
+def _points(
+    log: Log, values: dict[float, int], nines: float, low: int, high: int
+) -> str:
     """The curve's points; the last is the slowest write."""
-    at = [(point.nines, point.latency_ns) for point in log.curve]
-    at.append((nines, log.max_ns))
+    at = [(rarity, values[_percentile(rarity)]) for rarity in _rarities(log.count)]
+    at.append((nines, values[100.0]))
     return " ".join(
         f"{SIZE * rarity / nines:.1f},"
         f"{SIZE * (high - math.log10(max(1, ns))) / (high - low):.1f}"

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 
-from writestall.common.buckets import S
+from writestall.common.scales import S
 from writestall.export.to_prometheus import BUCKETS_NS, BY_CLASS, BY_ROOT, LOST, STALL
 from writestall.watch.bounded import Series
 from writestall.watch.explaining import Explaining

@@ -19,11 +19,11 @@ from itertools import accumulate
 from writestall.chain.answers import Answer
 from writestall.chain.parts import Chain, Part
 from writestall.classify import classes as c
-from writestall.common.buckets import EDGES_NS, S, bucket_of
 from writestall.common.errors import WritestallError
+from writestall.common.scales import EDGES_NS, S, bucket_of
 from writestall.common.units import shares
 from writestall.events.contract import ClientWrite
-from writestall.events.hlog import read_log, read_total
+from writestall.events.hlog import read_log
 from writestall.events.rows import read_client
 
 CLASSES = (*c.WAIT_CLASSES, c.RUNQUEUE)
@@ -36,7 +36,7 @@ class Percentiles:
 
     `model_ns` is the model's result for the run as it was: its difference from
     `measured_ns` is the model's error. `then_writes` are counts by bucket of
-    buckets.EDGES_NS.
+    scales.EDGES_NS.
     """
 
     measured_ns: tuple[int, ...]
@@ -160,10 +160,8 @@ def _saved_ns(chains: list[Chain], row: ClientWrite, cls: str) -> int:
 
 def _typical_ns(answer: Answer) -> int:
     """The duration of a call that does not wait: the median of the calls."""
-    calls, _ = read_total(answer.run.path / "writer-service.hlog")
-    if not calls.get_total_count():
-        return 0
-    return int(calls.get_value_at_percentile(50))
+    calls = read_log(answer.run.path / "writer-service.hlog").latencies
+    return calls.p50_ns if calls else 0
 
 
 def _queues(schedule: _Schedule, which: int) -> list[tuple[int, int]]:
@@ -188,7 +186,7 @@ def _quiet(
     """Latencies in seconds without a waiting write: counts by ns."""
     busy = {intended_ns // S for intended_ns, _ in waited}
     counts: dict[int, int] = {}
-    for interval in read_log(answer.run.path / "writer.hlog").intervals:
+    for interval in answer.log.intervals if answer.log else []:
         if interval.start_ns // S not in busy:
             for ns, count in interval.counts.items():
                 counts[ns] = counts.get(ns, 0) + count

@@ -6,7 +6,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from hlog_text import HEADER, interval
-from writestall.events.hlog import read_latencies
+from writestall.events.hlog import Latencies, read_log
+from writestall.events.lines import Problem
+
+
+def read(log: Path) -> tuple[Latencies | None, list[Problem]]:
+    """What a log holds, and what is wrong with it."""
+    found = read_log(log)
+    return found.latencies, found.problems
 
 
 def test_intervals_are_summed(tmp_path: Path) -> None:
@@ -14,7 +21,7 @@ def test_intervals_are_summed(tmp_path: Path) -> None:
     digits."""
     log = tmp_path / "writer.hlog"
     log.write_text(HEADER + interval(*[10_000] * 990) + interval(*[10**9] * 10))
-    found, problems = read_latencies(log)
+    found, problems = read(log)
     assert problems == [] and found is not None
     assert found.writes == 1000
     assert abs(found.p50_ns - 10_000) <= 10
@@ -27,7 +34,7 @@ def test_broken_intervals_are_named(tmp_path: Path) -> None:
     log = tmp_path / "writer.hlog"
     whole = interval(5_000)
     log.write_text(HEADER + whole + whole[: len(whole) // 2] + "\n" + "garbage\n")
-    found, problems = read_latencies(log)
+    found, problems = read(log)
     assert found is not None and found.writes == 1
     assert [problem.line for problem in problems] == [4, 5]
 
@@ -38,5 +45,5 @@ def test_nothing_in_it(tmp_path: Path) -> None:
         log = tmp_path / "writer.hlog"
         if content is not None:
             log.write_text(content)
-        found, problems = read_latencies(log)
+        found, problems = read(log)
         assert found is None and len(problems) == 1

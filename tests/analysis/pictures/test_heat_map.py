@@ -14,7 +14,7 @@ from hlog_text import interval
 from refusals import refused
 from writestall.chain import answers
 from writestall.cli.main import main
-from writestall.common.buckets import S, bucket_of
+from writestall.common.scales import S, bucket_of
 from writestall.events import run_directory
 from writestall.pictures import time_grid
 
@@ -24,9 +24,8 @@ START = f"#[latwriter: ns; start is CLOCK_MONOTONIC {build.START_NS} ns]\n"
 
 def found(run: Path, columns: int) -> time_grid.HeatMap:
     """A run's map."""
-    return time_grid.heat_map(
-        answers.answer(run_directory.open_run(run), None), columns
-    )
+    answer = answers.answer(run_directory.open_run(run), None)
+    return time_grid.heat_map(answer, time_grid.grid_of(answer, columns))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -39,12 +38,13 @@ def test_recorded_runs_are_placed_whole(
     assert main(["explain", str(run)]) == 0
     told = json.loads((run / "summary.json").read_text())
     made = found(run, columns)
-    assert made.columns <= columns
+    grid = made.grid
+    assert grid.columns <= columns
     assert sum(cell.writes for cell in made.cells.values()) == told["writes"]
     counts = [sum(cell.stalled.values()) for cell in made.cells.values()]
     assert sum(counts) == told["stalls"]
     for chain in json.loads((run / "chains.json").read_text())["chains"]:
-        column = (chain["t_ns"] - made.start_ns) // made.step_ns
+        column = (chain["t_ns"] - grid.start_ns) // (grid.column_s * S)
         cell = made.cells[column, bucket_of(chain["dur_ns"])]
         assert cell.stalled
         # The client measured that write, too, in this cell or just above its edge.
@@ -102,9 +102,10 @@ def test_no_line_is_wider_than_the_terminal(
 
 def test_seconds_are_told_by_the_log_not_by_guess(tmp_path: Path) -> None:
     """Columns start where the writer started, and are whole seconds."""
-    made = found(two_stalls(tmp_path / "run"), 240)
-    assert (made.start_ns, made.step_ns, made.columns) == (build.START_NS, S, 10)
-    assert found(two_stalls(tmp_path / "again"), 4).step_ns == 3 * S
+    grid = found(two_stalls(tmp_path / "run"), 240).grid
+    assert (grid.start_ns, grid.column_s, grid.columns) == (build.START_NS, 1, 10)
+    grid = found(two_stalls(tmp_path / "again"), 4).grid
+    assert (grid.column_s, grid.columns) == (5, 2)
 
 
 def test_nothing_stalled(tmp_path: Path, capsys: Capture) -> None:

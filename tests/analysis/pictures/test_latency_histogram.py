@@ -17,7 +17,7 @@ from pseudo_terminal import COLOUR, SGR, on_a_terminal
 from refusals import refused
 from writestall.chain import answers
 from writestall.cli.main import main
-from writestall.common.buckets import EDGES_NS, bucket_of, label
+from writestall.common.scales import EDGES_NS, bucket_of, label
 from writestall.events import run_directory
 from writestall.events.hlog import DIGITS, HIGHEST_NS, counts_of
 from writestall.pictures import distribution
@@ -51,7 +51,7 @@ def test_edges_belong_to_the_bucket_below() -> None:
     assert label(EDGES_NS[bucket_of(5_000_000)]) == "5 ms"
     assert label(EDGES_NS[bucket_of(5_000_001)]) == "10 ms"
     assert label(EDGES_NS[bucket_of(0)]) == "1 us"
-    assert label(EDGES_NS[bucket_of(10**18)]) == "100 s"
+    assert label(EDGES_NS[bucket_of(10**18)]) == "1000 s"
     assert list(EDGES_NS) == sorted(set(EDGES_NS))
 
 

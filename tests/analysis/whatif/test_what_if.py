@@ -19,7 +19,7 @@ from refusals import refused
 from support import PROJECT
 from writestall.chain import answers
 from writestall.cli.main import main
-from writestall.common.buckets import EDGES_NS, label
+from writestall.common.scales import EDGES_NS, label
 from writestall.events import run_directory
 from writestall.whatif import removal
 from writestall.whatif.proof import PROOFS, proofs
