@@ -325,6 +325,7 @@ extern const struct file_operations biodelay_record_fops;
 
 /* status.c: the debugfs directory */
 int biodelay_status_init(void);
+void biodelay_status_publish(void);
 void biodelay_status_exit(void);
 
 /* configfs.c: one configfs directory per rule */

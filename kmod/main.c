@@ -104,6 +104,14 @@ static int apply_params(struct biodelay_rule *rule)
 	return err;
 }
 
+/* Refuse further writes of parameters; the rule may then be removed. */
+static void withdraw_params(int err)
+{
+	kernel_param_lock(THIS_MODULE);
+	param_rule = ERR_PTR(err);
+	kernel_param_unlock(THIS_MODULE);
+}
+
 static int check(const char *name, unsigned int value, unsigned int low,
 		 unsigned int high)
 {
@@ -120,6 +128,14 @@ static int check_module(void)
 	       biodelay_guard_machine(allow_bare_metal);
 }
 
+/*
+ * A file or directory of the module that user space can reach must not be followed by
+ * a step that may fail: try_module_get() succeeds while a module is being loaded, and
+ * a failed load frees its text without asking for the count (do_init_module() in
+ * kernel/module/main.c). So configfs is the last such step, and files in debugfs, whose
+ * errors are ignored, follow. The parameters in sysfs need no count: a module's are
+ * removed before it is freed, and the removal waits for writers (mod_sysfs_teardown()).
+ */
 static int __init biodelay_init(void)
 {
 	struct biodelay_rule *rule;
@@ -140,22 +156,19 @@ static int __init biodelay_init(void)
 	rule = biodelay_rule_new(BIODELAY_PARAM_RULE);
 	if (!rule)
 		goto exit_hook;
-	err = biodelay_status_init();
+	err = apply_params(rule) ?: biodelay_status_init();
 	if (err)
 		goto remove_rule;
 	err = biodelay_configfs_init();
 	if (err)
 		goto exit_status;
-	err = apply_params(rule);
-	if (err)
-		goto exit_configfs;
+	biodelay_status_publish();
 	return 0;
 
-exit_configfs:
-	biodelay_configfs_exit();
 exit_status:
 	biodelay_status_exit();
 remove_rule:
+	withdraw_params(err);
 	biodelay_rule_remove(rule);
 exit_hook:
 	biodelay_hook_exit();
@@ -170,9 +183,7 @@ static void __exit biodelay_exit(void)
 {
 	struct biodelay_rule *rule = param_rule;
 
-	kernel_param_lock(THIS_MODULE);
-	param_rule = ERR_PTR(-ENODEV);
-	kernel_param_unlock(THIS_MODULE);
+	withdraw_params(-ENODEV);
 	biodelay_configfs_exit();
 	biodelay_status_exit();
 	biodelay_hook_leave();

@@ -66,7 +66,7 @@ static int status_show(struct seq_file *seq, void *unused)
 DEFINE_SHOW_ATTRIBUTE(status);
 
 /**
- * biodelay_status_init() - create the directory biodelay in debugfs
+ * biodelay_status_init() - create the directory biodelay in debugfs, empty
  *
  * Return: 0, or an error without debugfs: the module does not load if its delays
  * cannot be checked.
@@ -77,14 +77,21 @@ int biodelay_status_init(void)
 
 	folder = debugfs_create_dir("biodelay", NULL);
 	err = folder ? PTR_ERR_OR_ZERO(folder) : -ENOMEM; /* NULL before 5.0 */
-	if (err) {
+	if (err)
 		pr_err("no debugfs: error %d\n", err);
-		return err;
-	}
+	return err;
+}
+
+/**
+ * biodelay_status_publish() - create the files status and record in the directory
+ *
+ * Context: the load of the module can no longer fail: an open file uses its text.
+ */
+void biodelay_status_publish(void)
+{
 	debugfs_create_file("status", 0444, folder, NULL, &status_fops);
 	debugfs_create_file("record", 0400, folder, NULL,
 			    &biodelay_record_fops);
-	return 0;
 }
 
 /** biodelay_status_exit() - undo biodelay_status_init() */
