@@ -147,12 +147,12 @@ struct biodelay_queue {
 
 /**
  * struct biodelay_rule - a rule: its spec and its state
- * @node: in the list of armed rules, RCU-protected, changed under the lock of
- *        rule.c
+ * @node: in the list of armed rules, RCU-protected, changed under rules_lock
  * @all: in the list of all rules, under the same lock
  * @name: for records and the status file
- * @spec: its attributes; RCU-protected, replaced under the lock of rule.c
+ * @spec: its attributes; RCU-protected, replaced under rules_lock
  * @armed: whether it claims bios; changed under the table lock of hold.c
+ * @disarming: no longer armed, but its bios are being released; under rules_lock
  * @armed_ns: time of arming, CLOCK_MONOTONIC
  * @beat_ns: last heartbeat (attribute write)
  * @expiry: disarms it when ttl or heartbeat expires
@@ -167,6 +167,7 @@ struct biodelay_rule {
 	char name[BIODELAY_NAME_LEN];
 	struct biodelay_spec __rcu *spec;
 	bool armed;
+	bool disarming;
 	u64 armed_ns;
 	u64 beat_ns;
 	struct delayed_work expiry;
@@ -192,6 +193,7 @@ static inline void biodelay_count(struct biodelay_rule *rule,
  * @timer: ends the delay (sleep)
  * @over: the delay has ended or was cut short; set by the timer or a disarm (sleep)
  * @passing: @task is about to call the original: do not delay that call
+ * @submitting: @task, a worker, has called it, and has not returned (defer)
  * @record: its record
  */
 struct biodelay_hold {
@@ -203,6 +205,7 @@ struct biodelay_hold {
 	struct hrtimer timer;
 	bool over;
 	bool passing;
+	bool submitting;
 	struct biodelay_record record;
 };
 
@@ -239,6 +242,13 @@ int biodelay_guard_device(const struct biodelay_device *device,
 
 /* match.c: whether a spec matches a bio and its submitter */
 bool biodelay_match(const struct biodelay_spec *spec, const struct bio *bio);
+
+/* lock.c: the lock of the rules */
+void biodelay_rules_lock(void);
+void biodelay_rules_unlock(void);
+bool biodelay_rules_are_mine(void);
+bool biodelay_rules_held(void);
+void biodelay_rules_assert_held(void);
 
 /* rule.c: rules, modes, and the rule that matches a bio */
 extern const struct biodelay_mode_ops *const biodelay_modes[BIODELAY_MODES];
@@ -282,6 +292,7 @@ struct biodelay_hold *biodelay_hold_claim(struct biodelay_rule *rule,
 					  struct bio *bio,
 					  struct task_struct *sleeper);
 struct biodelay_hold *biodelay_hold_current(void);
+void biodelay_hold_free(struct biodelay_hold *hold);
 bool biodelay_hold_passes(void);
 void biodelay_hold_release(struct biodelay_hold *hold,
 			   struct task_struct *task);

@@ -46,6 +46,15 @@ static enum biodelay_count verdict_on(const struct biodelay_spec *spec,
 					const struct bio *bio,
 					struct pt_regs *regs)
 {
+	/*
+	 * A worker must not wait for another rule: its own rule's bios, and a disarm,
+	 * would wait for each of these delays. Nor must a task that holds the lock of the
+	 * rules, for then no rule could be disarmed, or one that is in its own delay.
+	 */
+	if (in_task_context(regs) &&
+	    ((biodelay_holds_any() && biodelay_hold_current()) ||
+	     biodelay_rules_are_mine()))
+		return BIODELAY_REFUSED_NESTED;
 	if (bio->bi_opf & REQ_NOWAIT)
 		return BIODELAY_REFUSED_NOWAIT;
 	if (!in_task_context(regs))

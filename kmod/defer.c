@@ -9,8 +9,10 @@
 
 static struct biodelay_hold *first_hold(struct biodelay_queue *queue)
 {
-	struct timerqueue_node *node = timerqueue_getnext(&queue->due);
+	struct timerqueue_node *node;
 
+	lockdep_assert_held(&queue->lock);
+	node = timerqueue_getnext(&queue->due);
 	return node ? container_of(node, struct biodelay_hold, due) : NULL;
 }
 
@@ -51,7 +53,7 @@ static void submit(struct biodelay_rule *rule, struct biodelay_hold *hold)
 	biodelay_record_end(&hold->record, rule);
 	biodelay_hold_release(hold, current);
 	BIODELAY_PROBED(bio);
-	biodelay_hold_passes(); /* in case the probe did not fire */
+	biodelay_hold_free(hold);
 	/* Last: a rule that holds nothing may be freed, with its worker. */
 	atomic_dec(&rule->in_flight);
 }

@@ -18,6 +18,7 @@ static struct biodelay_hold *find_hold(const struct task_struct *task)
 {
 	struct biodelay_hold *hold;
 
+	lockdep_assert_held(&table_lock);
 	hash_for_each_possible(table, hold, node, (unsigned long)task)
 		if (hold->task == task)
 			return hold;
@@ -26,6 +27,7 @@ static struct biodelay_hold *find_hold(const struct task_struct *task)
 
 static void table_add(struct biodelay_hold *hold, struct task_struct *task)
 {
+	lockdep_assert_held(&table_lock);
 	hold->task = task;
 	hash_add(table, &hold->node, (unsigned long)task);
 	atomic_inc(&biodelay_tabled);
@@ -33,6 +35,7 @@ static void table_add(struct biodelay_hold *hold, struct task_struct *task)
 
 static void table_free(struct biodelay_hold *hold)
 {
+	lockdep_assert_held(&table_lock);
 	hash_del(&hold->node);
 	hlist_add_head(&hold->node, &free_holds);
 	atomic_dec(&biodelay_tabled);
@@ -41,7 +44,8 @@ static void table_free(struct biodelay_hold *hold)
 static bool may_claim(const struct biodelay_rule *rule,
 		      const struct biodelay_spec *spec)
 {
-	if (!rule->armed || hlist_empty(&free_holds) || find_hold(current))
+	lockdep_assert_held(&table_lock);
+	if (!rule->armed || hlist_empty(&free_holds))
 		return false;
 	return !spec->max_inflight ||
 	       atomic_read(&rule->in_flight) < spec->max_inflight;
@@ -54,9 +58,9 @@ static bool may_claim(const struct biodelay_rule *rule,
  * @bio: the current task's bio
  * @sleeper: the current task if it is to sleep; or NULL
  *
- * Context: the probe's handler.
- * Return: the hold, or NULL if the rule was disarmed or has max_inflight holds, if
- * all holds are in use, or if the task submits a bio during its own delay.
+ * Context: the probe's handler, for a task that has no hold.
+ * Return: the hold, or NULL if the rule was disarmed or has max_inflight holds, or if
+ * all holds are in use.
  */
 struct biodelay_hold *biodelay_hold_claim(struct biodelay_rule *rule,
 					  const struct biodelay_spec *spec,
@@ -75,6 +79,7 @@ struct biodelay_hold *biodelay_hold_claim(struct biodelay_rule *rule,
 		hold->rule = rule;
 		hold->over = false;
 		hold->passing = false;
+		hold->submitting = false;
 		biodelay_record_begin(&hold->record, rule, spec, bio);
 		atomic_inc(&rule->in_flight);
 		if (sleeper)
@@ -86,7 +91,8 @@ struct biodelay_hold *biodelay_hold_claim(struct biodelay_rule *rule,
 
 /**
  * biodelay_hold_release() - let a task's next submission pass
- * @hold: its hold, whose delay has ended; the probe's handler frees it
+ * @hold: its hold, whose delay has ended; the probe's handler frees a sleeper's, and
+ *        biodelay_hold_free() a worker's
  * @task: the task
  *
  * Context: any.
@@ -98,8 +104,25 @@ void biodelay_hold_release(struct biodelay_hold *hold, struct task_struct *task)
 	raw_spin_lock_irqsave(&table_lock, flags);
 	hold->rule = NULL;
 	hold->passing = true;
-	if (!hash_hashed(&hold->node)) /* a sleeper's is in the table already */
+	if (!hash_hashed(&hold->node)) { /* a sleeper's is in the table already */
+		hold->submitting = true;
 		table_add(hold, task);
+	}
+	raw_spin_unlock_irqrestore(&table_lock, flags);
+}
+
+/**
+ * biodelay_hold_free() - take a hold off the table
+ * @hold: that of a worker whose submission has returned
+ *
+ * Context: any.
+ */
+void biodelay_hold_free(struct biodelay_hold *hold)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&table_lock, flags);
+	table_free(hold);
 	raw_spin_unlock_irqrestore(&table_lock, flags);
 }
 
@@ -109,8 +132,11 @@ void biodelay_hold_release(struct biodelay_hold *hold, struct task_struct *task)
  * The return address cannot decide this: the delayed call is resumed by a jump, with
  * the return address of the original caller. Therefore the task is marked.
  *
+ * A worker's hold stays in the table, which tells its further submissions apart: those
+ * of a stacked device.
+ *
  * Context: the probe's handler, called for a task.
- * Return: true once for each claim, after biodelay_hold() has finished with it.
+ * Return: true once for each claim, after its delay.
  */
 bool biodelay_hold_passes(void)
 {
@@ -121,7 +147,9 @@ bool biodelay_hold_passes(void)
 	raw_spin_lock_irqsave(&table_lock, flags);
 	hold = find_hold(current);
 	if (hold && hold->passing) {
-		table_free(hold);
+		hold->passing = false;
+		if (!hold->submitting)
+			table_free(hold);
 		passes = true;
 	}
 	raw_spin_unlock_irqrestore(&table_lock, flags);
@@ -158,7 +186,8 @@ int biodelay_holds_allow(struct biodelay_rule *rule, bool armed)
 	int held;
 
 	raw_spin_lock_irqsave(&table_lock, flags);
-	rule->armed = armed;
+	/* Read without the lock by a handler that spins. */
+	WRITE_ONCE(rule->armed, armed);
 	held = atomic_read(&rule->in_flight);
 	raw_spin_unlock_irqrestore(&table_lock, flags);
 	return held;

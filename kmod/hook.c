@@ -5,7 +5,8 @@
 #include "biodelay.h"
 
 static struct kprobe hook_probe;
-static unsigned int hook_users; /* armed rules; protected by rules_lock */
+/* Rules that are armed or disarming; protected by rules_lock. */
+static unsigned int hook_users;
 static enum { HOOK_STAYS, HOOK_LEAVES, HOOK_GONE } hook_fate;
 
 /*
@@ -100,15 +101,17 @@ void biodelay_hook_exit(void)
 /**
  * biodelay_hook_get() - enable the probe for one more rule
  *
- * Context: may sleep; one caller at a time.
+ * Context: may sleep; under rules_lock.
  * Return: 0; -EBUSY if another redirecting user is on the function and the kernel
  * does not allow both (53cd885bc5c3, "ftrace: Allow IPMODIFY and DIRECT ops on the
  * same function", 6.0); or enable_kprobe()'s error.
  */
 int biodelay_hook_get(void)
 {
-	int err = hook_users ? 0 : enable_kprobe(&hook_probe);
+	int err;
 
+	biodelay_rules_assert_held();
+	err = hook_users ? 0 : enable_kprobe(&hook_probe);
 	if (err == -EBUSY)
 		pr_err("a BPF trampoline (fentry, fexit) or a livepatch is on %s: before Linux 6.0 only one of them and us can be\n",
 		       hook_probe.symbol_name);
@@ -127,10 +130,11 @@ int biodelay_hook_get(void)
  * no redirected task can be in the module's text any more. No bio may be held when
  * it is called.
  *
- * Context: may sleep; one caller at a time.
+ * Context: may sleep; under rules_lock.
  */
 void biodelay_hook_put(void)
 {
+	biodelay_rules_assert_held();
 	if (!--hook_users) {
 		biodelay_holds_settle();
 		if (hook_fate == HOOK_LEAVES) {

@@ -48,6 +48,7 @@
 	X(REFUSED_RECLAIM, "refused_reclaim") \
 	X(REFUSED_POLLED, "refused_polled") \
 	X(REFUSED_FULL, "refused_full") \
+	X(REFUSED_NESTED, "refused_nested") \
 	X_LAST(TOTAL_DELAY_NS, "total_delay_ns")
 
 #define BIODELAY_ENUM(symbol, name) BIODELAY_##symbol,

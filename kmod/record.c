@@ -128,6 +128,7 @@ static struct queue *peek(struct biodelay_record *oldest)
 
 static void pop(struct queue *queue)
 {
+	lockdep_assert_held(&reader_lock);
 	raw_spin_lock_irq(&queue->lock);
 	queue->tail++;
 	raw_spin_unlock_irq(&queue->lock);

@@ -3,9 +3,9 @@
 #include <linux/bio.h>
 #include <linux/delay.h>
 #include <linux/math64.h>
-#include <linux/mutex.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
+#include <linux/wait.h>
 #include "biodelay.h"
 
 const struct biodelay_mode_ops *const biodelay_modes[BIODELAY_MODES] = {
@@ -14,15 +14,25 @@ const struct biodelay_mode_ops *const biodelay_modes[BIODELAY_MODES] = {
 	[BIODELAY_SPIN] = &biodelay_spin_ops,
 };
 
-/* Protects both lists, every rule's spec and whether it is armed. Outermost. */
-static DEFINE_MUTEX(rules_lock);
+/* Both lists, every spec and whether a rule is armed are protected by rules_lock. */
 static LIST_HEAD(all_rules);
 static LIST_HEAD(armed_rules); /* by order; RCU-protected for readers */
+static DECLARE_WAIT_QUEUE_HEAD(disarms); /* for the end of a rule's disarm */
+
+/* Take the lock, once the rule is not being disarmed. */
+static void lock_settled(struct biodelay_rule *rule)
+{
+	biodelay_rules_lock();
+	while (rule->disarming) {
+		biodelay_rules_unlock();
+		wait_event(disarms, !READ_ONCE(rule->disarming));
+		biodelay_rules_lock();
+	}
+}
 
 static struct biodelay_spec *spec_of(const struct biodelay_rule *rule)
 {
-	return rcu_dereference_protected(rule->spec,
-					 lockdep_is_held(&rules_lock));
+	return rcu_dereference_protected(rule->spec, biodelay_rules_held());
 }
 
 /*
@@ -90,16 +100,17 @@ void biodelay_rules_for_each(void (*fn)(struct biodelay_rule *rule,
 {
 	struct biodelay_rule *rule;
 
-	mutex_lock(&rules_lock);
+	biodelay_rules_lock();
 	list_for_each_entry(rule, &all_rules, all)
 		fn(rule, spec_of(rule), data);
-	mutex_unlock(&rules_lock);
+	biodelay_rules_unlock();
 }
 
 static void insert_by_order(struct biodelay_rule *rule)
 {
 	struct biodelay_rule *other;
 
+	biodelay_rules_assert_held();
 	list_for_each_entry(other, &armed_rules, node)
 		if (spec_of(other)->order > spec_of(rule)->order)
 			break;
@@ -130,11 +141,6 @@ static void watch_expiry(struct biodelay_rule *rule)
 					  0);
 }
 
-static int guard_disk(const struct biodelay_spec *spec)
-{
-	return biodelay_guard_device(&spec->device, spec->force);
-}
-
 static void stop_modes(struct biodelay_rule *rule, int count)
 {
 	while (count--)
@@ -158,17 +164,19 @@ static int start_modes(struct biodelay_rule *rule)
 	return 0;
 }
 
-/* Forbid claims, release everything the rule holds, and wait for that. */
-static void release(struct biodelay_rule *rule)
+/* Release what the rule holds. Others can be written and expire: the lock is dropped. */
+static void release(struct biodelay_rule *rule, int held)
 {
-	int i, held = biodelay_holds_allow(rule, false);
 	u64 start_ns = ktime_get_ns();
+	int i;
 
 	for (i = 0; i < BIODELAY_MODES; i++)
 		if (biodelay_modes[i]->flush)
 			biodelay_modes[i]->flush(rule);
+	biodelay_rules_unlock();
 	while (atomic_read(&rule->in_flight))
 		usleep_range(200, 1000);
+	biodelay_rules_lock();
 	if (held)
 		pr_info("rule %s: %d held bios released in %llu us\n",
 			rule->name, held,
@@ -178,7 +186,8 @@ static void release(struct biodelay_rule *rule)
 static int arm(struct biodelay_rule *rule)
 {
 	const struct biodelay_spec *spec = spec_of(rule);
-	int err = biodelay_spec_check(spec) ?: guard_disk(spec) ?:
+	int err = biodelay_spec_check(spec) ?:
+		  biodelay_guard_device(&spec->device, spec->force) ?:
 		  start_modes(rule);
 
 	if (err)
@@ -199,10 +208,14 @@ static int arm(struct biodelay_rule *rule)
 
 static void disarm(struct biodelay_rule *rule)
 {
+	biodelay_rules_assert_held();
 	list_del_rcu(&rule->node);
-	release(rule);
+	WRITE_ONCE(rule->disarming, true);
+	release(rule, biodelay_holds_allow(rule, false));
 	biodelay_hook_put();
 	stop_modes(rule, BIODELAY_MODES);
+	WRITE_ONCE(rule->disarming, false);
+	wake_up_all(&disarms);
 }
 
 static void expire(struct work_struct *work)
@@ -210,7 +223,7 @@ static void expire(struct work_struct *work)
 	struct biodelay_rule *rule = container_of(to_delayed_work(work),
 						  struct biodelay_rule, expiry);
 
-	mutex_lock(&rules_lock);
+	biodelay_rules_lock();
 	if (rule->armed && ktime_get_ns() >= expires_ns(rule)) {
 		pr_info("rule %s disarmed by itself: its ttl_ms or heartbeat_ms ran out\n",
 			rule->name);
@@ -218,7 +231,7 @@ static void expire(struct work_struct *work)
 	} else if (rule->armed) {
 		watch_expiry(rule);
 	}
-	mutex_unlock(&rules_lock);
+	biodelay_rules_unlock();
 }
 
 /**
@@ -246,9 +259,9 @@ struct biodelay_rule *biodelay_rule_new(const char *name)
 	biodelay_spec_init(spec);
 	RCU_INIT_POINTER(rule->spec, spec);
 	INIT_DELAYED_WORK(&rule->expiry, expire);
-	mutex_lock(&rules_lock);
+	biodelay_rules_lock();
 	list_add_tail(&rule->all, &all_rules);
-	mutex_unlock(&rules_lock);
+	biodelay_rules_unlock();
 	return rule;
 }
 
@@ -262,11 +275,11 @@ void biodelay_rule_remove(struct biodelay_rule *rule)
 {
 	if (!rule)
 		return;
-	mutex_lock(&rules_lock);
+	lock_settled(rule);
 	if (rule->armed)
 		disarm(rule);
 	list_del(&rule->all);
-	mutex_unlock(&rules_lock);
+	biodelay_rules_unlock();
 	cancel_delayed_work_sync(&rule->expiry);
 	kvfree(rcu_dereference_protected(rule->spec, true));
 	free_percpu(rule->counts);
@@ -289,10 +302,7 @@ static int set_enabled(struct biodelay_rule *rule, const char *value)
 	return 0;
 }
 
-/*
- * An armed rule must remain valid. The guard opens partitions and walks inodes, so
- * it runs only when its result may change, not at every heartbeat.
- */
+/* The guard opens partitions and walks inodes: not at every heartbeat. */
 static int check_change(const struct biodelay_rule *rule,
 			const struct biodelay_spec *spec, const char *attr)
 {
@@ -300,18 +310,18 @@ static int check_change(const struct biodelay_rule *rule,
 
 	if (!err && (!strcmp(attr, "device") ||
 		     (rule->armed && !strcmp(attr, "force"))))
-		err = guard_disk(spec);
+		err = biodelay_guard_device(&spec->device, spec->force);
 	return err;
 }
 
 static int set_spec(struct biodelay_rule *rule, const char *attr,
 		    const char *value)
 {
-	struct biodelay_spec *old = spec_of(rule), *new;
+	struct biodelay_spec *new = kvmalloc(sizeof(*new), GFP_KERNEL);
+	struct biodelay_spec *old = spec_of(rule);
 	bool moves;
 	int err;
 
-	new = kvmalloc(sizeof(*new), GFP_KERNEL);
 	if (!new)
 		return -ENOMEM;
 	*new = *old;
@@ -341,7 +351,7 @@ static int set_spec(struct biodelay_rule *rule, const char *attr,
  * @attr: one of attrs.h
  * @value: the text
  *
- * Bios that are already held keep their delay.
+ * Held bios keep their delay. A write waits for a disarm of the same rule.
  *
  * Context: may sleep.
  * Return: 0, or a distinct error for each mistake; then nothing has changed.
@@ -351,7 +361,7 @@ int biodelay_rule_set(struct biodelay_rule *rule, const char *attr,
 {
 	int err;
 
-	mutex_lock(&rules_lock);
+	lock_settled(rule);
 	if (!strcmp(attr, "enabled"))
 		err = set_enabled(rule, value);
 	else
@@ -360,7 +370,7 @@ int biodelay_rule_set(struct biodelay_rule *rule, const char *attr,
 		rule->beat_ns = ktime_get_ns();
 		watch_expiry(rule);
 	}
-	mutex_unlock(&rules_lock);
+	biodelay_rules_unlock();
 	return err;
 }
 
@@ -377,12 +387,12 @@ int biodelay_rule_show(struct biodelay_rule *rule, const char *attr,
 {
 	int n;
 
-	mutex_lock(&rules_lock);
+	biodelay_rules_lock();
 	if (!strcmp(attr, "enabled"))
 		n = sprintf(page, "%d", rule->armed);
 	else
 		n = biodelay_spec_show(spec_of(rule), attr, page);
-	mutex_unlock(&rules_lock);
+	biodelay_rules_unlock();
 	n = min_t(int, n, PAGE_SIZE - 2);
 	return n + sprintf(page + n, "\n");
 }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will load, arm, change, disarm and unload the module while fio verifies on
 ext4, XFS and a dm stack, threads write its attributes, and the machine loses a CPU, a
-disk, its memory or its processes, without a lost write, a bio held or a splat.
+disk, its memory or its processes, without a lost write, a bio held, a disarm that takes
+long or a splat.
 
 Arguments: the module, a scratch disk, cycles (7).
 """
@@ -33,6 +34,8 @@ WRITERS = 3
 DELETE_MODULE = {"x86_64": 176, "aarch64": 106}[platform.machine()]
 SYSCALL = ctypes.CDLL(None, use_errno=True).syscall
 UNLOADED_WITHIN_S = 60
+# No delay of a rule adds to a disarm. What does is grace periods and a busy host.
+DISARMED_WITHIN_S = 10
 LOADED = Path("/sys/module/biodelay")
 # What a thread writes, one after another; a device is added.
 CHANGES = (
@@ -45,6 +48,16 @@ CHANGES = (
     *("ttl_ms 5", "ttl_ms 0", "heartbeat_ms 3", "heartbeat_ms 0", "burst 5 10"),
 )
 counts: Counter[str] = Counter()
+disarms_s: list[float] = []
+
+
+def write(attribute: Path, value: str) -> None:
+    """Write an attribute; how long a disarm took is noted."""
+    start_s = time.monotonic()
+    attribute.write_text(f"{value}\n")
+    counts["writes"] += 1
+    if (attribute.name, value) == ("enabled", "0"):
+        disarms_s.append(time.monotonic() - start_s)
 
 
 def change(number: int, devices: list[str], stop: threading.Event) -> None:
@@ -56,15 +69,13 @@ def change(number: int, devices: list[str], stop: threading.Event) -> None:
         name, _, value = draw.choice(words).partition(" ")
         # ENOENT, ENODEV: it is unloaded; others: refused as the rule stands.
         with contextlib.suppress(OSError):
-            (PARAMETERS / name).write_text(f"{value}\n")
-            counts["writes"] += 1
+            write(PARAMETERS / name, value)
         with contextlib.suppress(OSError):
             if draw.random() < 0.2:
                 own.rmdir()
             elif not own.exists():
                 own.mkdir()
-            (own / name).write_text(f"{value}\n")
-            counts["writes"] += 1
+            write(own / name, value)
         with contextlib.suppress(OSError):
             (STATUS if number % 2 else RECORD).read_bytes()
 
@@ -134,6 +145,8 @@ def main() -> None:
     told = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
     print(f"{CYCLES} cycles: {told}; fio rounds: {rounds}")
     print("of these:", dict(hazards.reached))
+    print(f"{len(disarms_s)} disarms, the longest {max(disarms_s):.3f} s")
+    assert max(disarms_s) < DISARMED_WITHIN_S, "a disarm took long"
 
 
 main()
