@@ -96,9 +96,9 @@ box: ## build a local Vagrant box of the VM's image, to out/box
 	$(call only)
 	@./writestall box
 
-release: ## check, then every package with checksums, to out/release
-	$(call only)
-	@./writestall release
+release: ## check, then every package with checksums, to out/release (KEY= signs them)
+	$(call only,KEY)
+	@./writestall release $(call option,KEY,key)
 
 test-packages: ## install, use, upgrade and purge the packages in Debian 12, 13 and 14; image and box
 	$(call only)

@@ -14,13 +14,16 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from driver import unpacked
 from driver.commands import setup
-from driver.packaging import OUT, container, debian, sources
+from driver.packaging import OUT, bill, container, debian, sources
 from driver.project import PROJECT, tool
 from machine.commands import started
 from machine.errors import UserError
 
 SUMS = "SHA256SUMS"
+# Of the second line: 158 bytes as base64.
+SECRET_KEY = 212
 
 
 def _carry_out(command: list[str], what: str, folder: Path = PROJECT) -> None:
@@ -72,12 +75,21 @@ def _documents(out: Path, version: str) -> None:
         shutil.make_archive(archive, "gztar", place, "site")
 
 
+def _bills(out: Path, version: str) -> None:
+    """What packages and image consist of."""
+    debs, (archive,) = sorted(out.glob("*.deb")), out.glob("*.oci.tar")
+    named = out / f"writestall-{version}"
+    bill.write(Path(f"{named}.packages.spdx.json"), bill.packages(debs, version))
+    bill.write(Path(f"{named}.image.spdx.json"), bill.image(archive, version))
+
+
 STEPS: tuple[tuple[str, Callable[[Path, str], None]], ...] = (
     ("check", _check),
     ("sources", _sources),
     ("wheel, sdist", _python),
     ("deb", _debian),
     ("oci", _container),
+    ("SPDX", _bills),
     ("docs", _documents),
 )
 
@@ -91,12 +103,30 @@ def sums(folder: Path) -> str:
     )
 
 
+def sign(folder: Path, key: Path, version: str) -> None:
+    """Sign the checksums by minisign, which asks a terminal for the key's password."""
+    words = ["minisign", "-S", "-s", str(key), "-m", str(folder / SUMS)]
+    words += ["-t", f"writestall {version}"]
+    _carry_out(unpacked.command(words, [folder, key.parent]), "minisign")
+
+
+def _secret_key(text: str) -> Path:
+    """An argument type: a file of minisign that is no public key, by its length."""
+    path = Path(text).absolute()
+    lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
+    if [len(line) for line in lines[1:]] != [SECRET_KEY]:
+        raise argparse.ArgumentTypeError(f"{text}: not a secret key of minisign")
+    return path
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the folder."""
+    """Add the folder and the key."""
     where = "new or empty folder for the artefacts (out/release)"
     parser.add_argument(
         "-o", "--output", type=Path, default=OUT / "release", metavar="DIR", help=where
     )
+    what = f"sign {SUMS} with this secret key of minisign"
+    parser.add_argument("--key", type=_secret_key, metavar="FILE", help=what)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -113,6 +143,8 @@ def main(args: argparse.Namespace) -> int:
             print(f"release {version}: {name}", file=sys.stderr, flush=True)
             step(made, version)
         (made / SUMS).write_text(sums(made))
+        if args.key:
+            sign(made, args.key, version)
         shutil.copytree(made, out, dirs_exist_ok=True)
     subprocess.run(["ls", "-l", str(out)], check=True)
     return 0
