@@ -20,6 +20,7 @@ PROBES = sorted((CORE / "probes").glob("*.[ch]"))
 CALL = re.compile(r"\b(?:bpf_map_update_elem|bpf_ringbuf_\w*|bpf_get_stack)\(")
 COUNTED = re.compile(
     r"if \(bpf_(?:map_update_elem|ringbuf_output)\([^;{]*\)\)(?: \{)?\s+lose\("
+    r"|if \(bpf_map_update_elem\([^;{]*, BPF_NOEXIST\)\) \{"  # and then BPF_ANY
     r"|(\w+) = bpf_ringbuf_reserve\([^;]*;[^{]*if \(!\1\) \{\s+lose\("
     r"|frames_in\(bpf_get_stack\(|^\tbpf_ringbuf_submit\(",
     re.M,

@@ -94,14 +94,16 @@ CHECKED = bool(OWN) and find.find(OWN).checks_itself
 CHECKED_MACHINE = ("--memory", "4G") if CHECKED else ()
 if CHECKED:
     LIMIT_S = OWN_LIMIT_S = 3600
-# Tests that patch the kernel's text while other CPUs run it need concurrent CPUs.
-NOT_COUNTED = {"survives-arming-under-load.py"}
-# Tests that take minutes have their own machine: on a shared one they would delay the
-# end of all tests.
+# Tests that need concurrent CPUs: they patch the kernel's text while other CPUs run it,
+# or close files that other CPUs look at.
+NOT_COUNTED = {"survives-arming-under-load.py", "survives-storms-of-closes.py"}
+# Tests that take minutes, or need what others do not, have their own machine: on a shared
+# one they would delay the end of all tests.
 OWN_MACHINE = {
     "every-call-is-listed.py",
     "says-the-arguments.py",
     "survives-arming-under-load.py",
+    "survives-storms-of-closes.py",
     "undoes-every-step.py",
 }
 # Tests that need the kernel's debuginfo, 1 GB and 6.8 GB unpacked: that of this host,

@@ -40,7 +40,6 @@ static __always_inline void note_io(void *ctx, struct bio *bio)
 	struct task_struct *task = (void *)bpf_get_current_task();
 	__u32 flags = BPF_CORE_READ(bio, bi_opf);
 	__u64 key = (__u64)bio;
-	struct io *unseen = bpf_map_lookup_elem(&ios, &key);
 	struct io io = {};
 
 	io.tid = BPF_CORE_READ(task, pid);
@@ -55,12 +54,15 @@ static __always_inline void note_io(void *ctx, struct bio *bio)
 		io.op = REQ_OP_FLUSH;
 	io.is_worker = !!(BPF_CORE_READ(task, flags) & PF_WQ_WORKER);
 	io.t_ns = bpf_ktime_get_ns();
-	/* an earlier bio of this address, whose end was not seen */
-	if (unseen && unseen->is_worker && !io.is_worker)
+	if (bpf_map_update_elem(&ios, &key, &io, BPF_NOEXIST)) {
+		/* an earlier bio of this address, whose end was not seen; or full */
 		bpf_map_delete_elem(&submitters, &key);
-	if (bpf_map_update_elem(&ios, &key, &io, BPF_ANY))
-		lose(&lost.ios);
-	else if (io.is_worker)
+		if (bpf_map_update_elem(&ios, &key, &io, BPF_ANY)) {
+			lose(&lost.ios);
+			return;
+		}
+	}
+	if (io.is_worker)
 		note_submitter(ctx, key);
 }
 

@@ -27,7 +27,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
 
-enum { BPF_ANY = 0 };
+enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
 enum { BPF_F_USER_STACK = 256 };
 
 /* The kernel's enumerators are found by name as well. */
