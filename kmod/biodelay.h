@@ -34,6 +34,7 @@
  * struct biodelay_device - the block device of a rule; holds no reference to it
  * @dev: number of the disk or partition
  * @disk: number of the disk
+ * @id: identity of the disk: another one may get its number (biodelay_disk_id())
  * @partno: of the partition; 0 for a whole disk, including its partitions
  * @start: its first sector on the disk
  * @zoned: its writes must keep their order
@@ -42,6 +43,7 @@
 struct biodelay_device {
 	dev_t dev;
 	dev_t disk;
+	u64 id;
 	u8 partno;
 	sector_t start;
 	bool zoned;
@@ -232,6 +234,8 @@ u64 biodelay_draw_delay_ns(struct biodelay_rule *rule,
 int biodelay_device_find(struct biodelay_device *device, const char *name);
 bool biodelay_device_has(const struct biodelay_device *device,
 			 const struct bio *bio);
+bool biodelay_device_is_same(const struct biodelay_device *device,
+			     const struct bio *bio);
 u64 biodelay_device_sector(const struct biodelay_device *device,
 			   const struct bio *bio);
 
@@ -247,7 +251,6 @@ bool biodelay_match(const struct biodelay_spec *spec, const struct bio *bio);
 void biodelay_rules_lock(void);
 void biodelay_rules_unlock(void);
 bool biodelay_rules_are_mine(void);
-bool biodelay_rules_held(void);
 void biodelay_rules_assert_held(void);
 
 /* rule.c: rules, modes, and the rule that matches a bio */

@@ -55,6 +55,8 @@ static enum biodelay_count verdict_on(const struct biodelay_spec *spec,
 	    ((biodelay_holds_any() && biodelay_hold_current()) ||
 	     biodelay_rules_are_mine()))
 		return BIODELAY_REFUSED_NESTED;
+	if (!biodelay_device_is_same(&spec->device, bio))
+		return BIODELAY_REFUSED_REPLACED;
 	if (bio->bi_opf & REQ_NOWAIT)
 		return BIODELAY_REFUSED_NOWAIT;
 	if (!in_task_context(regs))

@@ -33,6 +33,10 @@ int biodelay_spec_check(const struct biodelay_spec *spec)
 		       biodelay_mode_names[spec->mode]);
 		return -EOPNOTSUPP;
 	}
+	if (spec->mode == BIODELAY_SPIN && !BIODELAY_CAN_SPIN) {
+		pr_err("mode=spin: not with PREEMPT_RT, where a spinning task cannot wake a reader; mode=sleep works\n");
+		return -EOPNOTSUPP;
+	}
 	if (spec->mode == BIODELAY_SPIN &&
 	    longest_ns(spec) > BIODELAY_MAX_SPIN_US * NSEC_PER_USEC) {
 		pr_err("mode=spin: keeps a CPU, so a delay is at most %llu us\n",

@@ -88,6 +88,15 @@
  */
 #define BIODELAY_CAN_REDIRECT (LINUX_VERSION_CODE >= KERNEL_VERSION(4, 19, 0))
 
+/*
+ * A spinning handler ends the delay with preemption off, and waking a reader of the
+ * record takes the lock of a wait queue, which sleeps with PREEMPT_RT
+ * (Documentation/locking/locktypes.rst). It is PREEMPT_RT_FULL in the patches for kernels
+ * before 5.3.
+ */
+#define BIODELAY_CAN_SPIN \
+	(!IS_ENABLED(CONFIG_PREEMPT_RT) && !IS_ENABLED(CONFIG_PREEMPT_RT_FULL))
+
 /* The only argument of the probed function. */
 #if defined(CONFIG_X86_64)
 #define BIODELAY_ARGUMENT(regs) ((regs)->di)
@@ -277,6 +286,28 @@ static inline struct inode *d_real_inode(struct dentry *dentry)
 	return d_inode(dentry);
 }
 #endif
+
+/*
+ * The file of a process' program, with a reference; NULL if it has none. Since 6.7 a
+ * file's memory is reused at once (0ede61d8589c, "file: convert to
+ * SLAB_TYPESAFE_BY_RCU"), and get_file_rcu() compares again. get_mm_exe_file() in
+ * kernel/fork.c does the same, but not all kernels export it.
+ */
+static inline struct file *biodelay_exe_file(struct mm_struct *mm)
+{
+	struct file *file;
+
+	rcu_read_lock();
+#ifdef HAVE_FILE_SLAB
+	file = get_file_rcu(&mm->exe_file);
+#else
+	do {
+		file = rcu_dereference(mm->exe_file);
+	} while (file && !get_file_rcu(file));
+#endif
+	rcu_read_unlock();
+	return file;
+}
 
 /*
  * Modules may read how much swap is free where mm/swapfile.c exports nr_swap_pages:

@@ -155,6 +155,26 @@ static inline int biodelay_parts(struct gendisk *disk, dev_t *parts, int room)
 	return count <= room ? count : -E2BIG;
 }
 
+/* 5.15: cf179948554a, "block: add disk sequence number" */
+static inline u64 biodelay_disk_id(const struct gendisk *disk)
+{
+#ifdef HAVE_DISKSEQ
+	return disk->diskseq;
+#else
+	return (unsigned long)disk; /* a later one may get it, too */
+#endif
+}
+
+/* How often a disk is open. 5.19: dbdc1be32591, "block: add a disk_openers helper" */
+static inline unsigned int biodelay_openers(const struct block_device *whole)
+{
+#ifdef HAVE_DISK_OPENERS
+	return disk_openers(whole->bd_disk);
+#else
+	return whole->bd_openers;
+#endif
+}
+
 /* 4.10: 797476b88b05, "block: Add 'zoned' queue limit" */
 #ifndef HAVE_BDEV_IS_ZONED
 static inline bool bdev_is_zoned(struct block_device *bdev)
@@ -207,11 +227,10 @@ static inline bool biodelay_is_claimed(const struct block_device *bdev)
 }
 
 /*
- * Swap devices are marked like swap files since 5.4 (1638045c3677, "mm: set
- * S_SWAPFILE on blockdev swap devices"); no interface shows this. Before, a claimed
- * device is taken for swap if no single-disk file system is on it and, unlike with
- * device-mapper and md, no holder is linked to it in sysfs. Other users without
- * these (btrfs) are taken for swap, too, and need force.
+ * Swap devices are marked like swap files since 5.4 (1638045c3677, "mm: set S_SWAPFILE on
+ * blockdev swap devices"); no interface shows this. Before, a claimed device is taken for
+ * swap without a single-disk file system on it and, unlike with device-mapper and md, a
+ * holder linked to it in sysfs: other users (btrfs) need force.
  */
 static inline bool biodelay_is_swap(const struct biodelay_bdev *opened)
 {
@@ -280,8 +299,7 @@ enum { REQ_OP_WRITE_ZEROES = 1 << 16 }; /* matches no bio */
 enum { REQ_OP_ZONE_APPEND = 1 << 17 }; /* matches no bio */
 #endif
 
-/* 4.13: 03a07c92a9ed, "block: return on congested block device" */
-#ifndef REQ_NOWAIT
+#ifndef REQ_NOWAIT /* 4.13: 03a07c92a9ed, "block: return on congested block device" */
 #define REQ_NOWAIT 0
 #endif
 

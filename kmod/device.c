@@ -40,8 +40,8 @@ static int find(const char *name, dev_t *dev)
  * @device: filled on success
  * @name: "MAJ:MIN", a kernel name such as vdb or vdb1, or a path
  *
- * A rule stores the device number and holds no reference, so the disk can be
- * unmounted, repartitioned or removed as if the rule did not exist.
+ * A rule stores the device number and the disk's identity, and holds no reference, so
+ * the disk can be unmounted, repartitioned or removed as if the rule did not exist.
  *
  * Context: may sleep.
  * Return: 0; -ENOTBLK if it is not a block device, -ENODEV if it does not exist.
@@ -64,6 +64,7 @@ int biodelay_device_find(struct biodelay_device *device, const char *name)
 		return -ENODEV;
 	}
 	found.disk = disk_devt(opened.bdev->bd_disk);
+	found.id = biodelay_disk_id(opened.bdev->bd_disk);
 	found.partno = bdev_partno(opened.bdev);
 	found.start = get_start_sect(opened.bdev);
 	found.zoned = bdev_is_zoned(opened.bdev);
@@ -85,6 +86,20 @@ bool biodelay_device_has(const struct biodelay_device *device,
 
 	return disk && disk_devt(disk) == device->disk &&
 	       (!device->partno || device->partno == biodelay_partno_of(bio));
+}
+
+/**
+ * biodelay_device_is_same() - whether a bio is for the disk that was found
+ * @device: the device of the bio, by its number
+ * @bio: the bio, not yet submitted
+ *
+ * Return: false for a disk that has got the number of one that was removed: it has not
+ * been guarded.
+ */
+bool biodelay_device_is_same(const struct biodelay_device *device,
+			     const struct bio *bio)
+{
+	return biodelay_disk_id(biodelay_disk_of(bio)) == device->id;
 }
 
 /**

@@ -38,16 +38,6 @@ bool biodelay_rules_are_mine(void)
 	return READ_ONCE(owner) == current;
 }
 
-/** biodelay_rules_held() - for lockdep: whether the lock is held */
-bool biodelay_rules_held(void)
-{
-#ifdef CONFIG_LOCKDEP
-	return lockdep_is_held(&rules_lock);
-#else
-	return true;
-#endif
-}
-
 /** biodelay_rules_assert_held() - warn, with lockdep, if the lock is not held */
 void biodelay_rules_assert_held(void)
 {

@@ -49,6 +49,7 @@
 	X(REFUSED_POLLED, "refused_polled") \
 	X(REFUSED_FULL, "refused_full") \
 	X(REFUSED_NESTED, "refused_nested") \
+	X(REFUSED_REPLACED, "refused_replaced") \
 	X_LAST(TOTAL_DELAY_NS, "total_delay_ns")
 
 #define BIODELAY_ENUM(symbol, name) BIODELAY_##symbol,

@@ -32,7 +32,8 @@ static void lock_settled(struct biodelay_rule *rule)
 
 static struct biodelay_spec *spec_of(const struct biodelay_rule *rule)
 {
-	return rcu_dereference_protected(rule->spec, biodelay_rules_held());
+	biodelay_rules_assert_held();
+	return rcu_dereference_protected(rule->spec, true);
 }
 
 /*
