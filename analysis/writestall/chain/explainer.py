@@ -14,10 +14,9 @@ from msgspec.structs import replace
 from writestall.chain import cases
 from writestall.chain.cases import Case
 from writestall.chain.cgroups import Cgroups
-from writestall.chain.io_holders import IoHolders
 from writestall.chain.parts import INFERRED, SEEN, WAIT, Chain, Part, Task, task_of
 from writestall.chain.submissions import Submission, Submissions
-from writestall.chain.timelines import ASLEEP, NO_SLEEP, RUNQUEUE, Timelines
+from writestall.chain.timelines import ASLEEP, NO_SLEEP, RUNQUEUE, IoHolders, Timelines
 from writestall.chain.waits import (
     Wait,
     in_runqueue,

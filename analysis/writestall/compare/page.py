@@ -3,16 +3,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from writestall.classify import styles
-from writestall.common.units import ms
+from writestall.common.units import many, ms
 from writestall.compare import durability
 from writestall.compare import wording as view
-from writestall.compare.flame_graphs import flames
-from writestall.compare.ranking import COLUMNS, REQUEST, WRITE, Answer
+from writestall.compare.ranking import COLUMNS, REQUEST, WRITE, Answer, Ranked
 from writestall.compare.side_by_side import side_by_side
+from writestall.report.flame_graph import Flame, drawn
 from writestall.report.render import render
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """One option's graph; `note` says how much stall time it shows."""
+
+    name: str
+    note: str
+    flame: Flame
+
+
+def flames(ranking: Iterable[Ranked]) -> list[Graph]:
+    """Draw a graph for each option with a stalled write, in the order given."""
+    found = []
+    for row in ranking:
+        graph = drawn(row.option.steps)
+        if graph.frames:
+            stalled = f"{ms(graph.total_ns)} of stalls in {many(row.runs, 'run')}"
+            found.append(Graph(row.option.name, stalled, graph))
+    return found
+
 
 GROUPS = ((REQUEST, "requests"), (WRITE, "writes"), ("", "in all"))
 

@@ -18,7 +18,6 @@ from writestall.events.programs import (
     etcd,
     jfr,
     jvm,
-    jvm_threads,
     kafka,
     lines,
     postgresql,
@@ -98,8 +97,8 @@ def read_complaints(run: RunDir) -> Complaints:
             found.rows += _kept(program.read(path, clock), found.problems)
         elif path.name == jfr.FILE:
             found.recorded += _kept(jfr.read(path, clock), found.problems)
-        elif path.name == jvm_threads.FILE:
-            found.names |= jvm_threads.names(path.parent)
+        elif path.name == jvm.THREADS_FILE:
+            found.names |= jvm.names(path.parent)
     found.rows.sort(key=lambda row: row.t_ns)
     return found
 

@@ -24,9 +24,9 @@ from writestall.classify.stack import (
 )
 from writestall.log.holders import HOLDERS
 from writestall.log.holders.around import Around
+from writestall.log.owners import Blocker
 from writestall.log.reading import LoggedTask
 from writestall.log.stuck import LIKELY, POSSIBLE, TOLD, Link, Stuck
-from writestall.log.told.owners import Blocker
 
 __all__ = ["LIKELY", "POSSIBLE", "TOLD", "Link", "LogAnswer", "Stuck", "explain_log"]
 # States in which a task is not stuck: kernel/sched/core.c, task_state_to_char().

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from writestall.classify.frames import Frame
 from writestall.classify.stack import is_sleep
 from writestall.log import heads, stack_lines
+from writestall.log.cgroups import Cgroups
 from writestall.log.cuts import Edge
 from writestall.log.lines import Line
-from writestall.log.told.cgroups import Cgroups
-from writestall.log.told.owners import Blocker, Held, LockLines
+from writestall.log.owners import Blocker, Held, LockLines
 
 MAX_FRAMES = 256
 # Lines without a frame that do not end a stack: a wrapped module name, <TASK>, a dump

@@ -10,8 +10,8 @@ from functools import cached_property, lru_cache
 from writestall.classify.stack import Verdict, first_caller, is_sleep
 from writestall.log.disks import Disk, disks_of
 from writestall.log.file_systems import file_systems_of
+from writestall.log.owners import Held
 from writestall.log.reading import LoggedTask
-from writestall.log.told.owners import Held
 
 # include/linux/fs.h: what an inode's lock is taken through, where a log shows it.
 _WRAPPER = re.compile(r"_*inode_lock(_\w+)?|btrfs_inode_lock")

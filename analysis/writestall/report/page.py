@@ -19,21 +19,46 @@ from writestall.events.run_directory import RunDir
 from writestall.events.stream import Stream
 from writestall.pictures import time_grid
 from writestall.report import application_text
+from writestall.report.application_timeline import picture
 from writestall.report.caveats import LINKS, caveats
 from writestall.report.commits import PHASES, commits
 from writestall.report.convoys import convoy_views
 from writestall.report.flame_graph import STEPS, flame
 from writestall.report.headline import headline
 from writestall.report.heat_map import MOST_COLUMNS, heat
-from writestall.report.moments import moment_views
 from writestall.report.percentiles import curve
 from writestall.report.render import render
 from writestall.report.slow_writes import views
 from writestall.report.text import losses, sentence
+from writestall.report.timeline import Timeline
 
 # An application's longest pauses that the page shows.
 MOST_PAUSES = 5
 LOGS = {"corrected": "writer.hlog", "uncorrected": "writer-service.hlog"}
+
+
+@dataclass(frozen=True, slots=True)
+class MomentView:
+    """A pause, request or complaint of an application as text and picture.
+
+    `head` and `who` are its first line, `tree` the lines below.
+    """
+
+    head: str
+    who: str
+    tree: list[str]
+    picture: Timeline
+
+
+def moment_views(answer: Answer, most: int) -> list[MomentView]:
+    """The longest of them, longest first."""
+    views = []
+    for row in application_text.moments(answer, most):
+        head, *tree = application_text.moment(answer, row)
+        # Two columns, apart by two spaces or more.
+        what, _, who = head.rpartition("  ")
+        views.append(MomentView(what.strip(), who, tree, picture(answer, row)))
+    return views
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import pytest
 from writestall.events.application_clock import Stage
 from writestall.events.application_complaints import Complaints, read_complaints
 from writestall.events.programs.jfr import duration_ns
-from writestall.events.programs.jvm_threads import names
+from writestall.events.programs.jvm import names
 from writestall.events.run_directory import RunDir
 
 S, MS = 1_000_000_000, 1_000_000

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""jvm: read the safepoint lines of a JVM's unified log.
+"""jvm: read the safepoint lines of a JVM's unified log, and its list of threads.
 
 `-Xlog:safepoint:file=FILE:timenanos,tid` stamps a line with CLOCK_MONOTONIC
 (src/hotspot/share/logging/logDecorations.cpp, os::javaTimeNanos()) and the thread that
 logs, which is the VM thread. `Total` is the time from the request for the safepoint
 until the threads were released (src/hotspot/share/runtime/safepoint.cpp,
 SafepointTracing::end()).
+
+The kernel keeps 15 characters of a name, and a JVM has many threads that begin alike.
+A JVM prints all its threads on SIGQUIT, `jcmd PID Thread.print` the same: `"NAME" #N
+[TID] ...`, or `nid=TID` (src/hotspot/share/runtime/javaThread.cpp, print_on();
+osThread.cpp, print_on()).
 """
 
 from __future__ import annotations
@@ -22,6 +27,8 @@ SAFEPOINT = re.compile(
     r"\bTotal: +(?P<took>\d+) ns"
 )
 NOUN = "safepoint pause"
+THREADS_FILE = "jvm-threads.txt"
+THREAD = re.compile(r'"(?P<name>[^"]+)".*?(?: \[(?P<tid>\d+)\]| nid=(?P<nid>\w+))')
 
 
 def read(path: Path, _: Clock) -> Iterator[Complaint | Problem]:
@@ -32,3 +39,17 @@ def read(path: Path, _: Clock) -> Iterator[Complaint | Problem]:
             what = f"safepoint {found['why']}"
             start_ns = int(found["at"]) - dur_ns
             yield Complaint("jvm", start_ns, dur_ns, what, tid, noun=NOUN, stops=True)
+
+
+def names(folder: Path) -> dict[int, str]:
+    """The names of the threads by tid; nothing where no list was kept."""
+    path = folder / THREADS_FILE
+    if not path.is_file():
+        return {}
+    found = (THREAD.match(line) for _, line in text_lines(path))
+    return {int(row["tid"] or int(row["nid"], 0)): row["name"] for row in found if row}
+
+
+def tids(folder: Path) -> dict[str, int]:
+    """The threads by name."""
+    return {name: tid for tid, name in names(folder).items()}

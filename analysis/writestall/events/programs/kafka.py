@@ -27,7 +27,7 @@ from writestall.events.application_clock import (
 )
 from writestall.events.decode import UNREADABLE
 from writestall.events.lines import Problem
-from writestall.events.programs import jvm_threads
+from writestall.events.programs import jvm
 
 MS_NS = 1_000_000
 # The line is printed after the response was sent, and JSON is made of the request
@@ -93,7 +93,7 @@ WAITS_BY_INTENT = ("FETCH",)
 
 def read(path: Path, clock: Clock) -> Iterator[Complaint | Problem]:
     """The requests, fast ones too; each ended when its line was printed."""
-    tids = jvm_threads.tids(path.parent)
+    tids = jvm.tids(path.parent)
     handlers: dict[str, str] = {}
     decode = msgspec.json.Decoder(Line).decode
     for number, text in text_lines(path):
