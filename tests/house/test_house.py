@@ -12,14 +12,9 @@ from tree import FILES, TEXTS, import_root, python_files
 
 from support import PROJECT, imports
 
-MAX_LINES = 400
-# Data, prose and licences may be long; JSON has no comments.
+# Data and prose; JSON has no comments.
 FREE_FORM = {".json", ".jsonl", ".md", ".gz", ".hlog", ".log", ".txt"}
 NO_HEADER = {"LICENSE", "py.typed"}
-# Hosts of package archives: mirrors are configured on the machine, not in the tree.
-HOSTS = re.compile(
-    r"\b(?:deb|security|snapshot)\.debian\.org|pypi\.org|ftp\.[a-z]+\.debian"
-)
 # Which of the project's Python packages each folder may import.
 MAY_IMPORT = {
     "vm": {"machine"},
@@ -48,19 +43,6 @@ def test_licence_line_comes_first(path: Path) -> None:
         return
     head = "\n".join(path.read_text(errors="replace").splitlines()[:3])
     assert "SPDX-License-Identifier: GPL-2.0-only" in head
-
-
-@pytest.mark.parametrize("path", TEXTS, ids=_name)
-def test_a_file_is_no_longer_than_allowed(path: Path) -> None:
-    if path.suffix in FREE_FORM or path.name in NO_HEADER:
-        return
-    assert len(path.read_text(errors="replace").splitlines()) <= MAX_LINES
-
-
-@pytest.mark.parametrize("path", TEXTS, ids=_name)
-def test_no_archive_host_is_named(path: Path) -> None:
-    if path != Path(__file__):
-        assert not HOSTS.search(path.read_text(errors="replace"))
 
 
 # The table of commands names the module of each by a string.
@@ -94,6 +76,18 @@ def test_folders_import_only_what_they_may(folder: str) -> None:
             tops = {name.partition(".")[0] for name in names}
             foreign = tops & (OURS - MAY_IMPORT[folder])
             assert not foreign, f"{_name(path)} imports {foreign}"
+
+
+# An assignment to the search path, or a call of its methods.
+CHANGES_PATH = re.compile(r"^\s*sys\.path(?:\[.*\])?(?:\.\w+\(| \+?= )", re.MULTILINE)
+
+
+def test_the_root_program_alone_changes_the_search_path() -> None:
+    files = [
+        path for path in python_files(FILES) if not _name(path).startswith("tests")
+    ]
+    changing = [_name(path) for path in files if CHANGES_PATH.search(path.read_text())]
+    assert changing == ["writestall"]
 
 
 # An include of another folder: "../" in C and bpftrace, @include in SystemTap.

@@ -27,11 +27,6 @@ def tracked(tree: Path) -> list[Path]:
     return sorted(path for path in files if path.is_file() and not path.is_symlink())
 
 
-def tracked_links(tree: Path) -> list[Path]:
-    """Symbolic links of a git tree."""
-    return sorted(path for path in _listed(tree) if path.is_symlink())
-
-
 def python_files(files: list[Path]) -> list[Path]:
     """The Python files, by extension or first line."""
     return [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""timelines: find what a task did in a window, by its sleeps.
+"""timelines: find what a task did in a window, and who held an I/O, by sleeps.
 
 Times are CLOCK_MONOTONIC in ns; a span is half open, [start_ns, end_ns). A sleep is
 its place in the columns of blocks.Blocks.
