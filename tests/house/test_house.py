@@ -22,14 +22,22 @@ MAY_IMPORT = {
     "repro": {"labrun"},
     "analysis": {"writestall"},
     # recorder writes the lab's run directory: its steps are labrun's
-    "trace": {"launcher", "drill", "recorder", "watcher", "labrun", "writestall"},
+    "trace": {
+        "foreign",
+        "launcher",
+        "drill",
+        "recorder",
+        "watcher",
+        "labrun",
+        "writestall",
+    },
     "docs": {"website", "writestall"},
     "kmod": set(),
 }
 KERNEL_SIDE = {".c", ".h", ".S", ".stp", ".bt"}
 OURS = {
     *("machine", "driver", "labrun", "writestall"),
-    *("launcher", "drill", "recorder", "watcher", "website"),
+    *("foreign", "launcher", "drill", "recorder", "watcher", "website"),
 }
 
 

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import os
-import struct
+import threading
 from pathlib import Path
 
 import pytest
 
-from launcher import elf
+from foreign.files import process
 from recorder import (
     binaries,
     cgroups,
@@ -23,6 +23,7 @@ from recorder import (
 from writestall.common.containers import Container
 
 ID = "4f1d" * 16
+MAP = b"1000 10 compiled\n"
 
 
 def _files(root: Path, files: dict[str, str]) -> None:
@@ -174,41 +175,12 @@ def test_names_are_in_the_files_of_a_runtime(
     assert (found.name, found.pod) == (name, pod or "uid")
 
 
-def _elf(notes: bytes) -> bytes:
-    """A 64-bit file with one segment, of these notes."""
-    ident = elf.MAGIC + bytes(10)
-    offset = elf.HEADER.size
-    header = elf.HEADER.pack(62, 1, 0, offset, 0, 0, 64, 56, 1, 0, 0, 0)
-    at = offset + elf.SEGMENT.size
-    size = len(notes)
-    segment = elf.SEGMENT.pack(elf.PT_NOTE, 4, at, at, at, size, size, 4)
-    return ident + header[len(ident) :] + segment + notes
-
-
-def _note(kind: int, name: bytes, data: bytes) -> bytes:
-    padded = [part + bytes(-len(part) % 4) for part in (name, data)]
-    return struct.pack("<III", len(name), len(data), kind) + b"".join(padded)
-
-
-def test_a_build_id_is_found_behind_other_notes(tmp_path: Path) -> None:
-    notes = _note(1, b"Linux\0", b"12345") + _note(3, b"GNU\0", bytes(range(20)))
-    (tmp_path / "good").write_bytes(_elf(notes))
-    assert binaries.build_id(tmp_path / "good") == bytes(range(20)).hex()
-    for name, data in {
-        "none": _elf(_note(1, b"GNU\0", b"1234")),
-        "cut": _elf(notes)[:70],
-        "script": b"#!/bin/sh\n",
-        "empty": b"",
-    }.items():
-        (tmp_path / name).write_bytes(data)
-        assert binaries.build_id(tmp_path / name) is None
-    assert binaries.build_id(tmp_path / "missing") is None
-
-
 def test_the_files_of_this_process_are_found() -> None:
     found = binaries.executed(os.getpid())
     assert str(Path("/proc/self/exe").readlink()) in found
-    assert all(place.exists() for place in found.values())
+    with process(os.getpid()) as here:
+        for row in found.values():
+            os.close(here.mapped(row.start, row.end))
 
 
 def test_containers_of_all_cgroups_of_the_events_are_noted(tmp_path: Path) -> None:
@@ -252,26 +224,56 @@ def test_callers_are_noted_once_and_their_perf_maps_kept(tmp_path: Path) -> None
 def test_a_map_that_is_not_whole_in_time_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is on a disk that stalls: a pipe whose other end does not go on."""
+    """It is on a disk that stalls."""
     monkeypatch.setattr(tasks, "PATIENCE_S", 1.0)
+    going_on = threading.Event()
+    read = os.read
+
+    def stalled(file: int, size: int) -> bytes:
+        if size == len(MAP):
+            going_on.wait(60)
+        return read(file, size)
+
     root, run, place = tmp_path / "root", tmp_path / "run", Path("proc/7/root/tmp")
     (run / "events").mkdir(parents=True)
     (root / place).mkdir(parents=True)
     (root / "proc/7/comm").write_text("java\n")
-    os.mkfifo(root / place / "perf-7.map")
+    (root / "proc/7/status").write_text(f"Uid:\t0\t{os.geteuid()}\t0\t0\n")
+    (root / place / "perf-7.map").write_bytes(MAP)
     noting = tasks.Tasks(run, [7], root)
-    pipe = os.open(root / place / "perf-7.map", os.O_RDWR)
-    os.write(pipe, b"1000 10 compiled\n")
+    monkeypatch.setattr(os, "read", stalled)
     noting.start()
     assert [task["comm"] for task in noting.end()] == ["java"]
     kept = [path.name for path in (run / "symbols").iterdir()]
-    os.close(pipe)
+    going_on.set()
     noting.join()
     kept += [path.name for path in (run / "symbols").iterdir()]
     assert kept == ["files.json"] * 2
 
 
-def test_a_map_that_grows_beyond_the_bound_leaves_no_file(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="File too large"):
-        files.copy_whole(Path("/dev/zero"), tmp_path / "map", 5 << 20)
-    assert list(tmp_path.iterdir()) == []
+def test_a_map_above_the_bound_leaves_no_file(tmp_path: Path) -> None:
+    with (tmp_path / "source").open("w+b") as source:
+        source.write(bytes((5 << 20) + 1))
+        source.seek(0)
+        with pytest.raises(OSError, match="File too large"):
+            files.copy_whole(source.fileno(), tmp_path / "map", 5 << 20)
+    assert [path.name for path in tmp_path.iterdir()] == ["source"]
+
+
+def test_of_a_map_that_grows_what_it_had_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = os.read
+    with (tmp_path / "source").open("w+b", buffering=0) as source:
+        source.write(MAP)
+        source.seek(0)
+
+        def growing(file: int, size: int) -> bytes:
+            found = read(file, size)
+            with (tmp_path / "source").open("ab") as more:
+                more.write(MAP)
+            return found
+
+        monkeypatch.setattr(os, "read", growing)
+        files.copy_whole(source.fileno(), tmp_path / "map", 5 << 20)
+    assert (tmp_path / "map").read_bytes() == MAP

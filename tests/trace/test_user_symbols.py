@@ -9,6 +9,7 @@ import mmap
 import os
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from launcher import elf, process_maps
+from foreign import elf, maps
+from foreign.symbol_table import Function
 from launcher.user_symbols import UserSymbols
 
 SOURCE = """
@@ -38,9 +40,10 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def functions(path: Path, debug: Path = Path("/nowhere")) -> dict[str, elf.Function]:
-    with path.open("rb") as file:
-        return {row.name: row for row in elf.read(file, debug).functions}
+def functions(path: Path, debug: Path | None = None) -> dict[str, Function]:
+    with path.open("rb") as file, (debug or path).open("rb") as more:
+        descriptors = [file.fileno(), *([more.fileno()] if debug else [])]
+        return {row.name: row for row in elf.read(*descriptors).functions}
 
 
 def test_functions_of_a_file(program: Path) -> None:
@@ -61,10 +64,26 @@ def test_a_stripped_file_has_what_it_exports(program: Path, tmp_path: Path) -> N
     (build_id,) = [
         line.split()[-1] for line in notes.stdout.splitlines() if "Build ID" in line
     ]
-    debug = tmp_path / "debug" / build_id[:2] / f"{build_id[2:]}.debug"
-    debug.parent.mkdir(parents=True)
-    shutil.copy(program, debug)
-    assert functions(bare, tmp_path / "debug")["inner"] == functions(program)["inner"]
+    with bare.open("rb") as file:
+        assert elf.build_id(file.fileno()) == build_id
+    assert functions(bare, program)["inner"] == functions(program)["inner"]
+
+
+def test_a_debug_file_is_found_by_its_build_id(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare, debug = tmp_path / "bare", tmp_path / "debug"
+    shutil.copy(program, bare)
+    subprocess.run(["strip", str(bare)], check=True)
+    with bare.open("rb") as file:
+        told = elf.build_id(file.fileno())
+    (debug / told[:2]).mkdir(parents=True)
+    shutil.copy(program, debug / told[:2] / f"{told[2:]}.debug")
+    monkeypatch.setattr("launcher.user_symbols.DEBUG", debug)
+    with running(bare) as pid:
+        (code,) = [row for row in maps.read(pid) if row.path == str(bare)]
+        inner = functions(program)["inner"].start - code.offset + code.start
+        assert UserSymbols(10).stack(pid, [inner]) == ["inner+0x0 [bare]"]
 
 
 @pytest.mark.parametrize("bytes_kept", [0, 3, 64, 200, 4000])
@@ -94,11 +113,10 @@ def running(program: Path) -> Iterator[int]:
 
 def place(pid: int, program: Path, name: str) -> int:
     """Where a function of the program is in a process."""
-    (code,) = [row for row in process_maps.read(pid) if row.path == str(program)]
+    (code,) = [row for row in maps.read(pid) if row.path == str(program)]
     with program.open("rb") as file:
-        known = elf.read(file)
-    (function,) = [row for row in known.functions if row.name == name]
-    return code.start + function.start - known.address(code.offset)
+        known = elf.read(file.fileno())
+    return code.start + functions(program)[name].start - known.address(code.offset)
 
 
 def test_frames_of_another_process(program: Path, tmp_path: Path) -> None:
@@ -163,7 +181,7 @@ def test_compiled_code_has_its_map() -> None:
     )
     (row,) = [
         row
-        for row in process_maps.read(os.getpid())
+        for row in maps.read(os.getpid())
         if not row.path and row.end - row.start == 4096
     ]
     told = Path(f"/tmp/perf-{os.getpid()}.map")
@@ -184,15 +202,19 @@ def test_compiled_code_has_its_map() -> None:
 
 
 def test_a_look_up_that_hangs_keeps_nobody_waiting(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As a process's maps do while it changes them and stalls."""
-    fifo = tmp_path / "1" / "maps"
-    fifo.parent.mkdir()
-    os.mkfifo(fifo)
-    monkeypatch.setattr(process_maps, "PROC", tmp_path)
+    ending = threading.Event()
+
+    def hang(pid: int) -> list[maps.Mapping]:
+        ending.wait(60)
+        return []
+
+    monkeypatch.setattr(maps, "read", hang)
     users = UserSymbols(0.05)
     begun_s = time.monotonic()
     for _ in range(100):
         assert users.stack(1, [0x1000]) == [None]
     assert time.monotonic() - begun_s < 1
+    ending.set()

@@ -8,8 +8,8 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
-from pathlib import Path
 
+from foreign import files
 from launcher.errors import TraceError
 
 POLL_S = 0.1
@@ -20,7 +20,7 @@ STOPPED = ["sh", "-c", 'kill -STOP $$; exec "$@"', "drilldown"]
 
 def must_exist(pid: int) -> None:
     """Raise TraceError where there is no such process."""
-    if not Path(f"/proc/{pid}").exists():
+    if not files.is_there(pid):
         raise TraceError(f"no process {pid}: ps -e lists those there are")
 
 
@@ -61,7 +61,7 @@ class Process:
         """Wait for enough calls, the end of the round or of the process."""
         deadline_s = time.monotonic() + self._round_s
         while time.monotonic() < deadline_s and not enough():
-            if not Path(f"/proc/{self.pid}").exists():
+            if not files.is_there(self.pid):
                 return
             time.sleep(POLL_S)
 

@@ -5,122 +5,206 @@ Programs are looked up while they live: /proc/PID/maps says which file an addres
 the file's symbols which function. It is done in a thread of its own with a limit:
 neither a process that holds its mmap_lock while it stalls (fs/proc/task_mmu.c) nor a
 file on the slow disk may keep the tracer from its events. What takes longer keeps its
-addresses; what is known by then names later frames.
+addresses; what is known by then names later frames. The files are any user's: a child
+without rights reads them (foreign/reader.py).
 """
 
 from __future__ import annotations
 
 import json
+import os
 import queue
 import re
+import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from launcher import elf, process_maps
-from launcher.process_maps import Mapping, PerfMap
+from foreign import files, maps
+from foreign.files import Process
+from foreign.maps import Mapping
+from foreign.reader import Reader, UnreadError, printable
+from foreign.unread import Unread
 
 PATIENCE_S = 1.0
-# How long the maps of a process are believed, and how many processes and files are
-# remembered: a tracer may run for weeks.
+# How long the maps of a process are believed, how many processes are remembered, and
+# what their mappings may take: a tracer may run for weeks.
 MAPS_LAST_S = 1.0
-MOST_PROCESSES, MOST_FILES = 256, 64
+MOST_PROCESSES, MOST_MAPS_BYTES = 256, 16 << 20
+# How many files that could not be read are remembered, and how long.
+MOST_BAD, BAD_S = 1000, 60.0
+DEBUG = Path("/usr/lib/debug/.build-id")
 USER_STACK = re.compile(rb'"ustack":\[("0x[0-9a-f]+"(?:,"0x[0-9a-f]+")*)\]')
 PROCESS = re.compile(rb'"pid":(\d+)')
+Found = tuple[int, str | None] | None  # distance from a function's start, its name
+
+
+def _print(text: str) -> None:
+    print(f"trace: {text}", file=sys.stderr, flush=True)
 
 
 @dataclass(slots=True)
-class _Process:
-    """What is known of one process."""
+class _Mapped:
+    """What a process has mapped, and when that was read."""
 
-    pid: int
-    maps: list[Mapping] = field(default_factory=list)
+    rows: list[Mapping] = field(default_factory=list)
     read_s: float = float("-inf")
-    compiled: PerfMap | None = None
+
+    @property
+    def held_bytes(self) -> int:
+        """About the memory that it takes."""
+        return sum(300 + len(row.path) for row in self.rows)
+
+
+class _Files:
+    """The functions of files of processes, as the child knows them."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._reader = Reader()
+        self._unread = Unread(say)
+        self._bad_s: OrderedDict[str, float] = OrderedDict()
+
+    def mapped(self, pid: int, row: Mapping, offset: int) -> Found:
+        """What is at an offset of a mapped file."""
+        key = f"{row.device} {row.inode} {row.path}"
+        try:
+            return self._known("elf", key, offset)
+        except KeyError:
+            return self._read(pid, "elf", key, offset, lambda one: self._elf(one, row))
+
+    def compiled(self, pid: int, address: int) -> Found:
+        """What a JIT has put at an address; its map changes all the time."""
+        key = f"perf map of process {pid}"
+        found = self._read(pid, "map", key, address, lambda one: [one.perf_map()])
+        with suppress(KeyError):  # it has ended: what is known of its map
+            return found or self._known("map", key, address)
+        return None
+
+    def _known(self, kind: str, key: str, at: int) -> Found:
+        if self._bad_s.get(key, 0) > time.monotonic():
+            return None
+        try:
+            return self._reader.find(kind, key, at)
+        except UnreadError as error:
+            self._note(key, str(error))
+            return None
+
+    def _read(
+        self,
+        pid: int,
+        kind: str,
+        key: str,
+        at: int,
+        opened: Callable[[Process], list[int]],
+    ) -> Found:
+        if self._bad_s.get(key, 0) > time.monotonic():
+            return None
+        with ExitStack() as stack:
+            try:
+                descriptors = opened(stack.enter_context(files.process(pid)))
+                for one in descriptors:
+                    stack.callback(os.close, one)
+                return self._reader.find(kind, key, at, descriptors)
+            except files.GONE:
+                return None
+            except (UnreadError, OSError, KeyError) as error:
+                self._note(key, getattr(error, "strerror", None) or str(error))
+                return None
+
+    def _elf(self, process: Process, row: Mapping) -> list[int]:
+        """The file, and its debug file where that is installed."""
+        file = process.mapped(row.start, row.end)
+        try:
+            told = self._reader.build_id(file)
+            if len(told) > 2:
+                return [file, files.of_host(DEBUG / told[:2] / f"{told[2:]}.debug")]
+        except OSError:
+            pass
+        except UnreadError:
+            os.close(file)
+            raise
+        return [file]
+
+    def _note(self, key: str, why: str) -> None:
+        """Leave a file alone for a minute."""
+        self._bad_s[key] = time.monotonic() + BAD_S
+        if len(self._bad_s) > MOST_BAD:
+            self._bad_s.popitem(last=False)
+        self._unread.add(key, why)
 
 
 class _Table:
     """The look-up itself; it may wait for a disk or for a lock."""
 
-    def __init__(self) -> None:
-        self._processes: OrderedDict[int, _Process] = OrderedDict()
-        self._files: OrderedDict[tuple[str, int, str], elf.Elf] = OrderedDict()
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._processes: OrderedDict[int, _Mapped] = OrderedDict()
+        self._files = _Files(say)
 
     def names(self, pid: int, addresses: Sequence[int]) -> list[str | None]:
         """`symbol+0xoff [file]` for each address; None where nothing is known.
 
         All but the innermost are return addresses, behind the call.
         """
-        process = self._process(pid)
-        names = [
-            self._name(process, address, 1 if at else 0)
+        rows = self._mapped(pid).rows
+        return [
+            self._name(pid, rows, address, 1 if at else 0)
             for at, address in enumerate(addresses)
         ]
-        return [name and _printable(name) for name in names]
 
-    def _process(self, pid: int) -> _Process:
-        process = self._processes.pop(pid, None) or _Process(pid)
-        self._processes[pid] = process
-        if len(self._processes) > MOST_PROCESSES:
-            self._processes.popitem(last=False)
-        if time.monotonic() - process.read_s > MAPS_LAST_S:
+    def _mapped(self, pid: int) -> _Mapped:
+        known = self._processes.pop(pid, None) or _Mapped()
+        self._processes[pid] = known
+        if time.monotonic() - known.read_s > MAPS_LAST_S:
             # One that has ended since keeps what it had.
-            process.maps = process_maps.read(pid) or process.maps
-            process.read_s = time.monotonic()
-        return process
+            known.rows = maps.read(pid) or known.rows
+            known.read_s = time.monotonic()
+            self._forget()
+        return known
 
-    def _name(self, process: _Process, address: int, back: int) -> str | None:
+    def _forget(self) -> None:
+        """Keep the processes that were looked up last."""
+        held = sum(known.held_bytes for known in self._processes.values())
+        while len(self._processes) > MOST_PROCESSES or held > MOST_MAPS_BYTES:
+            _, oldest = self._processes.popitem(last=False)
+            held -= oldest.held_bytes
+
+    def _name(
+        self, pid: int, rows: list[Mapping], address: int, back: int
+    ) -> str | None:
         at = address - back
-        for row in process.maps:
+        for row in rows:
             if row.start <= at < row.end:
-                if row.is_file:
-                    return self._of_file(process, row, address, back)
-                return self._compiled(process, at, back)
+                if not row.is_file:
+                    found = self._files.compiled(pid, at)
+                    return _frame(found, back, "JIT") if found else None
+                offset = at - row.start + row.offset
+                found = self._files.mapped(pid, row, offset) or (offset, None)
+                return _frame(found, back, _file_name(row.path))
         return None
 
-    def _of_file(self, process: _Process, row: Mapping, address: int, back: int) -> str:
-        file = self._file(process, row)
-        name = row.path.removesuffix(" (deleted)").rpartition("/")[2]
-        name = re.sub(r"[\]\s]", "_", name) or "?"
-        inner = file.address(address - back - row.start + row.offset)
-        function = file.function(inner)
-        start, symbol = (function.start, function.name) if function else (0, name)
-        return f"{symbol}+0x{inner + back - start:x} [{name}]"
 
-    def _compiled(self, process: _Process, at: int, back: int) -> str | None:
-        """A frame of code without a file: a JIT compiler's, if it keeps a map."""
-        if process.compiled is None:
-            process.compiled = PerfMap(process.pid)
-        found = process.compiled.function(at)
-        if found is None:
-            return None
-        start, name = found
-        return f"{name}+0x{at + back - start:x} [JIT]"
+def _frame(found: tuple[int, str | None], back: int, file: str) -> str:
+    distance, name = found
+    return f"{name or file}+0x{distance + back:x} [{file}]"
 
-    def _file(self, process: _Process, row: Mapping) -> elf.Elf:
-        key = row.device, row.inode, row.path
-        known = self._files.pop(key, None)
-        if known is None:
-            try:
-                with row.file(process.pid).open("rb") as file:
-                    known = elf.read(file)
-            except OSError:
-                return elf.Elf()  # it has ended; another may have the file, too
-        self._files[key] = known
-        if len(self._files) > MOST_FILES:
-            self._files.popitem(last=False)
-        return known
+
+def _file_name(path: str) -> str:
+    name = path.removesuffix(" (deleted)").rpartition("/")[2]
+    return printable(re.sub(r"[\]\s]", "_", name)) or "?"
 
 
 class UserSymbols:
     """The look-up with a limit of time."""
 
-    def __init__(self, patience_s: float = PATIENCE_S) -> None:
+    def __init__(
+        self, patience_s: float = PATIENCE_S, say: Callable[[str], None] = _print
+    ) -> None:
         self._patience_s = patience_s
-        self._table = _Table()
+        self._table = _Table(say)
         self._asked: queue.SimpleQueue[tuple[int, Sequence[int], _Answer]]
         self._asked = queue.SimpleQueue()
         self._last: _Answer | None = None
@@ -155,10 +239,6 @@ class UserSymbols:
         shown = [name or frame for name, frame in zip(names, frames, strict=True)]
         text = json.dumps(shown, separators=(",", ":"))
         return line[: found.start(1)] + text[1:-1].encode() + line[found.end(1) :]
-
-
-def _printable(name: str) -> str:
-    return "".join(letter if letter.isprintable() else "?" for letter in name)
 
 
 @dataclass(slots=True)

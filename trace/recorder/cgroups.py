@@ -8,6 +8,7 @@ from os.path import normpath
 from pathlib import Path
 from typing import Any
 
+from foreign import files
 from launcher.cgroups import Hierarchy, whole
 from recorder.files import ROOT, text
 from recorder.filesystems import Mount, mounts
@@ -43,7 +44,7 @@ V1: dict[str, Files] = {
 def of_task(pid: int, root: Path = ROOT) -> dict[str, str]:
     """The paths by controller, of version 2 by an empty name (cgroups(7))."""
     found: dict[str, str] = {}
-    for line in (text(root / f"proc/{pid}/cgroup") or "").splitlines():
+    for line in (files.text(pid, "cgroup", root / "proc") or "").splitlines():
         _, controllers, path = line.split(":", 2)
         found |= dict.fromkeys(controllers.split(","), path)
     return found

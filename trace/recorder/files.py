@@ -32,18 +32,20 @@ def size_of(folder: Path) -> int:
     return sum(status.st_size for status in found)
 
 
-def copy_whole(source: Path, target: Path, most_bytes: int) -> None:
-    """Copy a file that may still grow; what is not whole then leaves nothing.
+def copy_whole(source: int, target: Path, most_bytes: int) -> None:
+    """Copy what an open file has now; what is not whole then leaves nothing.
 
-    It never takes more than so many bytes. Raises OSError.
+    Of a file that grows meanwhile, and of one that the kernel makes, with a size of 0,
+    no more than its size is taken. Raises OSError above so many bytes.
     """
     part = target.with_name(target.name + PART)
+    left = os.fstat(source).st_size
+    if left > most_bytes:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
     try:
-        with source.open("rb") as file, part.open("xb") as copy:
-            while chunk := file.read(CHUNK_BYTES):
-                most_bytes -= len(chunk)
-                if most_bytes < 0:
-                    raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(source))
+        with part.open("xb") as copy:
+            while chunk := os.read(source, min(CHUNK_BYTES, left)):
+                left -= len(chunk)
                 copy.write(chunk)
         part.rename(target)
     finally:

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recorder.files import ROOT, text
+from foreign import files
+from recorder.files import ROOT
+
+MOST_BYTES = 64 << 20  # a host has up to 100000 mounts (fs.mount-max)
 
 # Their files are in memory, or none at all: no call there waits for a disk.
 ON_NO_DISK = frozenset(
@@ -49,9 +52,10 @@ def mounts(root: Path = ROOT, whose: Iterable[str] = ("1", "self")) -> list[Moun
 
     A service's own namespace may show them read-only (systemd.exec(5), ProtectSystem=).
     """
-    places = (root / f"proc/{pid}/mountinfo" for pid in whose)
-    lines = next(filter(None, map(text, places)), "").splitlines()
-    return [_mount(line) for line in lines]
+    found = (
+        list(files.lines(pid, "mountinfo", MOST_BYTES, root / "proc")) for pid in whose
+    )
+    return [_mount(line) for line in next(filter(None, found), ())]
 
 
 def _mount(line: str) -> Mount:

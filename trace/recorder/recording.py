@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from foreign.unread import Unread
 from labrun import process
 from labrun.errors import StepError, StoppedError
 from labrun.run import tracer
@@ -28,6 +29,7 @@ from recorder.engines import SCRIPT, Engine
 from recorder.guard import Guard
 from recorder.say import Voice
 from recorder.tasks import Tasks
+from writestall.common.units import many
 
 # SystemTap compiles a module first, on a slow machine for minutes.
 ARMED_WITHIN_S = 900
@@ -120,7 +122,8 @@ def _perform(run: Run, settings: Settings, command: Command | None) -> None:
         kernel.save_symbols(run)
         (run.folder / "symbols").mkdir()
         watched = enter(_tracing(run, settings, targets.words(options, pid)))
-        enter(_noting(run, targets.chosen(options, pid)))
+        unread = Unread(settings.voice.say)
+        enter(_noting(run, targets.chosen(options, pid), unread))
         enter(_log_saved(run, settings.voice))
         settings.voice.say(_what_ends_it(options))
         start_ns = time.monotonic_ns()
@@ -171,9 +174,9 @@ def _tracing(
 
 
 @contextmanager
-def _noting(run: Run, chosen: list[int]) -> Iterator[None]:
+def _noting(run: Run, chosen: list[int], unread: Unread) -> Iterator[None]:
     """Note the tasks of the events in the manifest."""
-    tasks = Tasks(run.folder, chosen)
+    tasks = Tasks(run.folder, chosen, unread=unread.add)
     tasks.start()
     try:
         yield
@@ -182,6 +185,8 @@ def _noting(run: Run, chosen: list[int]) -> Iterator[None]:
             run.manifest["tasks"] = tasks.end()
             run.manifest["containers"] = tasks.containers()
             step.detail = f"{len(run.manifest['tasks'])} tasks"
+            if unread.total:
+                step.detail += f", {many(unread.total, 'file')} not read"
 
 
 def _wait(

@@ -13,7 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from recorder.files import ROOT, text
+from foreign import files
+from recorder.files import ROOT
 from writestall.common.containers import Container
 
 # The keys of a container's name and its pod's among its annotations: containerd's
@@ -22,12 +23,13 @@ ANNOTATIONS = (
     ("io.kubernetes.cri.container-name", "io.kubernetes.cri.sandbox-name"),
     ("io.kubernetes.container.name", "io.kubernetes.pod.name"),
 )
-# The folder of a container's OCI configuration, by its id.
+# Folders of root's, and below them a container's OCI configuration, by its id.
 BUNDLES = (
-    "run/containerd/io.containerd.runtime.v2.task/k8s.io/{id}",
-    "run/containers/storage/overlay-containers/{id}/userdata",
-    "var/lib/containers/storage/overlay-containers/{id}/userdata",
+    ("run/containerd/io.containerd.runtime.v2.task/k8s.io", "{id}/config.json"),
+    ("run/containers/storage/overlay-containers", "{id}/userdata/config.json"),
+    ("var/lib/containers/storage/overlay-containers", "{id}/userdata/config.json"),
 )
+MOST_BYTES = 8 << 20  # of a file, which any image's author may fill
 # kubelet's links to the logs: POD_NAMESPACE_CONTAINER-ID.log
 LOGS = "var/log/containers"
 Names = tuple[str, str]  # of the container and of its pod; empty where unknown
@@ -47,13 +49,13 @@ def named(container: Container, root: Path = ROOT) -> Container:
 
 
 def _docker(id: str, root: Path) -> Names:
-    told = _json(root / f"var/lib/docker/containers/{id}/config.v2.json")
+    told = _json(root / "var/lib/docker/containers", f"{id}/config.v2.json")
     return str(told.get("Name") or "").lstrip("/"), ""
 
 
 def _annotated(id: str, root: Path) -> Names:
-    for bundle in BUNDLES:
-        told = _json(root / bundle.format(id=id) / "config.json").get("annotations")
+    for folder, name in BUNDLES:
+        told = _json(root / folder, name.format(id=id)).get("annotations")
         if not isinstance(told, dict):
             continue
         for name, pod in ANNOTATIONS:
@@ -65,16 +67,18 @@ def _annotated(id: str, root: Path) -> Names:
 def _kubelet(id: str, root: Path) -> Names:
     for link in (root / LOGS).glob(f"*-{id}.log"):
         # no name has a `_`: each is a label of DNS (RFC 1123)
-        pod, _, container = link.name.removesuffix(f"-{id}.log").split("_", 2)
-        return container, pod
+        pod, _, rest = link.name.removesuffix(f"-{id}.log").partition("_")
+        return rest.partition("_")[2], pod
     return "", ""
 
 
 def _podman(id: str, root: Path) -> Names:
-    place = root / "var/lib/containers/storage/overlay-containers/containers.json"
-    for row in _parsed(place) or ():
-        if isinstance(row, dict) and row.get("id") == id and row.get("names"):
-            return str(row["names"][0]), ""
+    folder = root / "var/lib/containers/storage/overlay-containers"
+    rows = _parsed(folder, "containers.json")
+    for row in rows if isinstance(rows, list) else ():
+        names = row.get("names") if isinstance(row, dict) else None
+        if isinstance(names, list) and names and row.get("id") == id:
+            return str(names[0]), ""
     return "", ""
 
 
@@ -86,14 +90,14 @@ FINDERS: tuple[Callable[[str, Path], Names], ...] = (
 )
 
 
-def _json(path: Path) -> dict[str, Any]:
-    found = _parsed(path)
+def _json(folder: Path, name: str) -> dict[str, Any]:
+    found = _parsed(folder, name)
     return found if isinstance(found, dict) else {}
 
 
-def _parsed(path: Path) -> Any:
-    """What a file of JSON holds; None where it is missing or none."""
+def _parsed(folder: Path, name: str) -> Any:
+    """What a file of JSON holds; None where it is missing, refused or none."""
     try:
-        return json.loads(text(path) or "null")
-    except ValueError:
+        return json.loads(files.below(folder, name, MOST_BYTES))
+    except (OSError, ValueError, RecursionError):
         return None

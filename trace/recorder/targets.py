@@ -11,13 +11,13 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from foreign import files
 from labrun.errors import RefusedError
 from launcher import systemtap
 from launcher.errors import TraceError
 from launcher.options import variables
 from recorder import tasks
 from recorder.engines import SCRIPT
-from recorder.files import text
 from recorder.filesystems import ON_NO_DISK, mount_of, mounts
 from writestall.common.units import ms
 
@@ -102,12 +102,12 @@ def _pid_namespace() -> None:
 
 
 def _process(pid: int) -> None:
-    found = re.search(r"^Tgid:\s*(\d+)$", text(Path(f"/proc/{pid}/status")) or "", re.M)
+    found = re.search(r"^Tgid:\s*(\d+)$", files.text(pid, "status") or "", re.M)
     if not found:
         raise RefusedError(f"--pid {pid}: no such process; ps -e lists them")
     if int(found[1]) != pid:
         raise RefusedError(f"--pid {pid}: a thread of process {found[1]}; give that")
-    after_name = (text(Path(f"/proc/{pid}/stat")) or "").rpartition(")")[2].split()
+    after_name = (files.text(pid, "stat") or "").rpartition(")")[2].split()
     if after_name and int(after_name[FLAGS]) & KERNEL_THREAD:
         raise RefusedError(
             f"--pid {pid}: a kernel thread, which makes no calls; ps -e lists processes"

@@ -10,22 +10,21 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from launcher.process_maps import perf_map
+from foreign import files
 from recorder import cgroups, runtimes
-from recorder.binaries import build_id, executed
-from recorder.files import PART, ROOT, copy_whole, size_of, text
+from recorder.binaries import BuildIds
+from recorder.files import PART, ROOT, copy_whole, size_of
 from writestall.common.containers import container_of
 
 PERIOD_S = 1.0
 PATIENCE_S = 5.0  # for what the thread is at when the recording ends
-MOST_TASKS = 1000
-MOST_MAP_BYTES = 64 << 20
+MOST_TASKS, MOST_CHILDREN_BYTES = 1000, 1 << 20
 OF_A_CALL, OF_A_CGROUP = b'"ev":"write"', b'"ev":"cgroup"'
 SYMBOLS = "symbols"
 
@@ -35,6 +34,7 @@ class Tasks(threading.Thread):
 
     folder      of the run, with events/ and symbols/
     most_bytes  that the folder may have with the maps of JITs; None: no bound
+    unread      takes each file that could not be read, and why
     """
 
     def __init__(
@@ -43,6 +43,7 @@ class Tasks(threading.Thread):
         chosen: Iterable[int],
         root: Path = ROOT,
         most_bytes: int | None = None,
+        unread: Callable[[str, str], None] = lambda what, why: None,
     ) -> None:
         super().__init__(name="tasks", daemon=True)
         self._folder, self._root, self._most_bytes = folder, root, most_bytes
@@ -52,7 +53,8 @@ class Tasks(threading.Thread):
         self._ending, self._given_up = threading.Event(), threading.Event()
         self._found: dict[int, dict[str, Any]] = {}
         self._containers: dict[str, dict[str, str]] = {}
-        self._build_ids: dict[str, str | None] = {}
+        self._unread = unread
+        self._build_ids = BuildIds(unread)
 
     def run(self) -> None:
         for pid in self._chosen:
@@ -61,6 +63,7 @@ class Tasks(threading.Thread):
             self._follow()
         self._follow()
         self._save()
+        self._build_ids.close()
 
     def end(self) -> list[dict[str, Any]]:
         """Read the last events; return the manifest's `tasks`."""
@@ -115,14 +118,15 @@ class Tasks(threading.Thread):
                 self._containers[path] = container
 
     def _note(self, pid: int) -> None:
-        comm = text(self._root / f"proc/{pid}/comm")
+        proc = self._root / "proc"
+        comm = files.text(pid, "comm", proc)
         if comm is None or self._found.get(pid, {}).get("comm") == comm:
             return  # it has ended, or is known by the name that it still has
         paths = self._limits.paths(pid)
         self._found[pid] = {
             "pid": pid,
             "comm": comm,
-            "exe": _link(self._root / f"proc/{pid}/exe"),
+            "exe": _without_mark(files.link(pid, "exe", proc)),
             "cgroup": paths.get("", ""),
             "cgroup_v1": _version_1(paths),
             "container": self._container(
@@ -130,9 +134,7 @@ class Tasks(threading.Thread):
             ),
             "limits": self._limits.of(paths),
         }
-        for path, place in executed(pid, self._root).items():
-            if path not in self._build_ids:
-                self._build_ids[path] = build_id(place)
+        self._build_ids.note(pid, self._root)
 
     def _container(self, paths: Iterable[str]) -> dict[str, str] | None:
         """The first that a path tells."""
@@ -145,23 +147,32 @@ class Tasks(threading.Thread):
         """Write symbols/: the build ids, and the maps of code that a JIT made."""
         folder = self._folder / SYMBOLS
         folder.mkdir(exist_ok=True)
-        files = [
-            {"path": path, "build_id": found} for path, found in self._build_ids.items()
+        rows = [
+            {"path": path, "build_id": found}
+            for path, found in self._build_ids.found.items()
         ]
-        (folder / "files.json").write_text(json.dumps(files, indent=2) + "\n")
+        (folder / "files.json").write_text(json.dumps(rows, indent=2) + "\n")
         for pid in self._found:
             self._save_map(pid)
 
     def _save_map(self, pid: int) -> None:
         """Copy the map of a process' JIT, if it fits in what is left."""
-        folder, most_bytes = self._folder, MOST_MAP_BYTES
+        folder, most_bytes = self._folder, files.PERF_MAP_BYTES
         if self._most_bytes is not None:
             most_bytes = min(most_bytes, self._most_bytes - size_of(folder))
-        place = perf_map(pid, self._root / "proc")
-        with suppress(OSError):
-            fits = place.stat().st_size <= most_bytes
-            if fits and not self._given_up.is_set():
-                copy_whole(place, folder / SYMBOLS / f"perf-{pid}.map", most_bytes)
+        if self._given_up.is_set():
+            return
+        try:
+            with files.process(pid, self._root / "proc") as process:
+                source = process.perf_map()
+            try:
+                copy_whole(source, folder / SYMBOLS / f"perf-{pid}.map", most_bytes)
+            finally:
+                os.close(source)
+        except files.GONE:
+            return
+        except OSError as error:
+            self._unread(f"the perf map of process {pid}", str(error.strerror))
 
 
 def _version_1(paths: dict[str, str]) -> dict[str, str]:
@@ -169,25 +180,21 @@ def _version_1(paths: dict[str, str]) -> dict[str, str]:
     return {name: path for name, path in paths.items() if name in cgroups.V1}
 
 
-def _link(path: Path) -> str | None:
-    with suppress(OSError):
-        return str(path.readlink()).removesuffix(" (deleted)")
-    return None
+def _without_mark(path: str | None) -> str | None:
+    return path and path.removesuffix(" (deleted)")
 
 
 def family(pid: int) -> list[int]:
     """A process and all below it."""
     found = [pid]
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
-        found += [
-            one for child in (text(path) or "").split() for one in family(int(child))
-        ]
+    for one in found:  # which grows meanwhile
+        for tid in files.entries(f"{files.PROC}/{one}/task"):
+            for line in files.lines(one, f"task/{tid}/children", MOST_CHILDREN_BYTES):
+                found += map(int, line.split())
     return found
 
 
 def of_name(comm: str) -> list[int]:
     """The processes of that name."""
-    found = Path("/proc").glob("[0-9]*/comm")
-    own = os.getpid()
-    pids = [int(path.parent.name) for path in found if text(path) == comm]
-    return [pid for pid in pids if pid != own]
+    pids = [int(name) for name in files.entries(str(files.PROC)) if name.isdigit()]
+    return [p for p in pids if p != os.getpid() and files.text(p, "comm") == comm]

@@ -11,8 +11,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from foreign import files
 from launcher.options import device_number
-from recorder.files import text
 from recorder.filesystems import mount_of
 
 MOST_ABOVE = 64  # processes from one to the first
@@ -54,7 +54,7 @@ class Chosen:
         for _ in range(MOST_ABOVE):
             if pid == self.pid or pid <= 1:
                 break
-            stat = text(Path(f"/proc/{pid}/stat")) or ""
+            stat = files.text(pid, "stat") or ""
             fields = stat.rpartition(")")[2].split()
             pid = int(fields[1]) if len(fields) > 1 else 0
         return pid == self.pid
@@ -70,4 +70,4 @@ class Chosen:
 
 
 def _name(pid: int) -> str | None:
-    return text(Path(f"/proc/{pid}/comm"))
+    return files.text(pid, "comm")

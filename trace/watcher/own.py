@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from recorder.files import text
+from foreign import files
 from recorder.tasks import family
 from writestall.watch.samples import Cost
 
@@ -36,7 +36,7 @@ class Costs:
     def _of(self, name: str, pids: list[int]) -> Cost:
         used, resident = self._used.setdefault(name, {}), 0
         for pid in pids:
-            stat = text(Path(f"/proc/{pid}/stat")) or ""
+            stat = files.text(pid, "stat") or ""
             fields = stat.rpartition(")")[2].split()
             if len(fields) > RSS:
                 used[pid] = (int(fields[UTIME]) + int(fields[STIME])) / TICKS_PER_S

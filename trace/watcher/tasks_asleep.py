@@ -8,7 +8,6 @@ for this thread. It takes at most a fiftieth of a CPU: it looks as seldom as tha
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 import time
@@ -16,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from foreign import files
 from launcher import calls
 from writestall.watch.open_stalls import S, Sleeping
 
@@ -145,7 +145,7 @@ class TasksAsleep(threading.Thread):
 
     def _asleep(self) -> Iterator[_Asleep]:
         """Tasks in state D."""
-        for name in filter(str.isdigit, _names(self._proc)):
+        for name in filter(str.isdigit, files.entries(self._proc)):
             first = self._stat(f"{self._proc}/{name}/stat")
             if first is None:
                 continue
@@ -160,12 +160,14 @@ class TasksAsleep(threading.Thread):
 
     def _threads(self, pid: str) -> list[tuple[str, tuple[str, list[bytes]]]]:
         folder = f"{self._proc}/{pid}/task"
-        found = ((tid, self._stat(f"{folder}/{tid}/stat")) for tid in _names(folder))
+        found = (
+            (tid, self._stat(f"{folder}/{tid}/stat")) for tid in files.entries(folder)
+        )
         return [(tid, row) for tid, row in found if row]
 
     def _stat(self, path: str) -> tuple[str, list[bytes]] | None:
         """The name, and the fields behind it; None for a task that is gone."""
-        line = _read(path)
+        line = files.raw(path)
         before, _, after = line.rpartition(b")")
         if not after:
             return None
@@ -173,7 +175,7 @@ class TasksAsleep(threading.Thread):
 
     def _text(self, one: _Asleep, name: str) -> str:
         path = f"{self._proc}/{one.pid}/task/{one.tid}/{name}"
-        return _read(path).decode(errors="replace")
+        return files.raw(path).decode(errors="replace")
 
     def _stack(self, one: _Asleep) -> tuple[str, ...]:
         return tuple(self._text(one, "stack").splitlines()[:MOST_FRAMES])
@@ -212,10 +214,7 @@ class TasksAsleep(threading.Thread):
 
     def _file(self, pid: int, descriptor: int) -> str | None:
         """The path of an open file, which is not touched for that."""
-        try:
-            return str(Path(f"{self._proc}/{pid}/fd/{descriptor}").readlink())
-        except OSError:
-            return None
+        return files.link(pid, f"fd/{descriptor}", self._proc)
 
     def _cgroup(self, one: _Asleep) -> str:
         for line in self._text(one, "cgroup").splitlines():
@@ -238,30 +237,7 @@ def _last_two(path: str | None) -> str | None:
     return "/".join(path.rsplit("/", 2)[-2:]) if path else None
 
 
-def _names(folder: str) -> list[str]:
-    """What is in a folder of /proc; nothing for a task that is gone."""
-    try:
-        with os.scandir(folder) as entries:
-            return [entry.name for entry in entries]
-    except OSError:
-        return []
-
-
-def _read(path: str) -> bytes:
-    """A file of /proc; empty for one of a task that is gone."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY)
-    except OSError:
-        return b""
-    try:
-        return os.read(descriptor, 1 << 14)
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)
-
-
 def _io_pressure(root: Path) -> bool:
     """Whether some task has waited for I/O lately, as far as the kernel says."""
-    text = _read(str(root / "proc/pressure/io"))
+    text = files.raw(str(root / "proc/pressure/io"))
     return not text.startswith(b"some avg10=0.00 ") if text else True
