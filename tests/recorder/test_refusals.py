@@ -16,8 +16,9 @@ from driver import checkout
 from labrun.errors import RefusedError
 from launcher import bpftrace, core
 from launcher.errors import TraceError
-from recorder import engines, targets
+from recorder import engines
 from recorder.options import SELECTION, fill, time_up_to
+from recorder.run_folder import new_folder
 from writestall.cli.main import main
 
 ALL = "CapEff:\t000001ffffffffff\n"
@@ -216,7 +217,7 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
         (tmp_path, "exists and is not empty; name a new one with -o"),
     ):
         with pytest.raises(RefusedError, match=said):
-            targets.new_folder(place, Path)
+            new_folder(place, Path)
     assert (tmp_path / "file").read_text() == "kept"
 
 

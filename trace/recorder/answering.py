@@ -6,9 +6,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 from labrun import TREE
+from recorder.run_folder import RunFolder
 
 NAME = "answer.txt"
 TOP = "3"  # chains that are printed
@@ -24,16 +24,18 @@ def _modules(python: str) -> list[str]:
     return sys.path if python == sys.executable else [str(TREE / "analysis")]
 
 
-def answer(run: Path, python: str | None) -> tuple[str, bool]:
+def answer(run: RunFolder, python: str | None) -> tuple[str, bool]:
     """Return the answer, or why there is none, and whether there is one.
 
-    It is saved in the run, and the page with it.
+    It is saved in the run, and the page with it. The run is the program's folder, which
+    nobody can replace, and no place of its modules (-P).
     """
     if python is None:
-        return ELSEWHERE.format(run=run), False
-    command = [python, "-m", "writestall", "explain", str(run), "--report"]
+        return ELSEWHERE.format(run=run.path), False
+    command = [python, "-P", "-m", "writestall", "explain", ".", "--report"]
     done = subprocess.run(
         [*command, "--top", TOP],
+        cwd=run.pinned,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(_modules(python))},
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -43,5 +45,5 @@ def answer(run: Path, python: str | None) -> tuple[str, bool]:
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["explain failed"]
         return lines[-1], False
-    (run / NAME).write_text(done.stdout)
+    (run.pinned / NAME).write_text(done.stdout)
     return done.stdout.rstrip("\n"), True

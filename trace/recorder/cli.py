@@ -22,6 +22,7 @@ from recorder.guard import Guard
 from recorder.hiding import hidden, uncover
 from recorder.options import SELECTION, add_selection, fill, time_up_to
 from recorder.recording import Settings, carry_out
+from recorder.run_folder import RunFolder, new_folder
 from recorder.say import Voice
 from writestall.cli.parser import positive
 from writestall.common.errors import WritestallError
@@ -62,13 +63,14 @@ def _record(args: argparse.Namespace) -> int:
         raise RefusedError(str(error)) from None
     targets.check(args)
     engine, which = engines.choose(args)
-    out = targets.new_folder(args.output, _default)
+    out = new_folder(args.output, _default)
     voice = Voice.beside(args.tail)
     voice.say(which)
     stop = Stop("" if voice.silent else "record: {}: ends the recording")
     stop.install()
     guard = Guard()
-    run = Run(hidden(guard) if args.redact else out, Progress("none"), stop)
+    folder = hidden(guard) if args.redact else out.pinned
+    run = Run(folder, Progress("none"), stop)
     recorded, status = carry_out(run, Settings(args, engine, guard, voice))
     if status is None:
         voice = Voice(silent=False)  # a COMMAND has not begun
@@ -76,15 +78,16 @@ def _record(args: argparse.Namespace) -> int:
     stop.uninstall()
     try:
         if args.redact:
-            uncover(run.out, out)
+            uncover(run.out, out.pinned)
         guard.dismiss()
-        targets.hand_over(out)
         good = recorded and _answer(out, args, voice) and good
     except (WritestallError, OSError) as error:
-        voice.say(str(error))
+        voice.say(out.named(str(error)))
         good = False
+    out.hand_over()
     if run.manifest["status"] != "complete":
-        voice.say(f"{run.manifest['status']}: {run.manifest['reason']}: {out}")
+        reason = out.named(run.manifest["reason"])
+        voice.say(f"{run.manifest['status']}: {reason}: {out.path}")
     return status if status is not None else EXIT_COMPLETE if good else EXIT_FAILED
 
 
@@ -94,17 +97,17 @@ def _default() -> Path:
     return parent / f"{time.strftime('%Y%m%d-%H%M%S')}-record"
 
 
-def _answer(out: Path, args: argparse.Namespace, voice: Voice) -> bool:
+def _answer(out: RunFolder, args: argparse.Namespace, voice: Voice) -> bool:
     """Print the answer; return False where explaining failed."""
     python = args.python()
     told, answered = answering.answer(out, python)
     if not answered:
-        (out / answering.NAME).write_text(f"{told}\n")
+        (out.pinned / answering.NAME).write_text(f"{told}\n")
     if voice.silent:
         return answered or python is None
     if answered:
         print(told, file=sys.stderr if args.tail else sys.stdout, flush=True)
     else:
         voice.say(told)
-    voice.say(f"run: {out}" + (", page: report.html in it" if answered else ""))
+    voice.say(f"run: {out.path}" + (", page: report.html in it" if answered else ""))
     return answered or python is None

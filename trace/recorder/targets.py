@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import shlex
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 from foreign import files
@@ -132,35 +130,9 @@ def _on_a_disk(path: Path) -> None:
         )
 
 
-def new_folder(given: Path | None, default: Callable[[], Path]) -> Path:
-    """Make the run directory, or take an empty one."""
-    folder = given or default()
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        folder.mkdir(mode=0o700, exist_ok=True)  # it has names of all users' files
-        taken = any(folder.iterdir())
-        (folder / "manifest.json.new").touch()
-        (folder / "manifest.json.new").unlink()
-    except OSError as error:
-        place = error.filename or folder
-        raise RefusedError(f"{place}: {error.strerror}; name another with -o") from None
-    if taken:
-        raise RefusedError(f"{folder}: exists and is not empty; name a new one with -o")
-    return folder.resolve()
-
-
 def unfit(option: str, folder: Path, error: OSError) -> RefusedError:
     """What is said of a folder that an option names, and that cannot be made."""
     why = "it is no folder" if isinstance(error, FileExistsError) else error.strerror
     return RefusedError(
         f"{option} {folder}: {why}; name a folder that is there or can be made"
     )
-
-
-def hand_over(folder: Path) -> None:
-    """Give the folder to who called sudo(8), for the analysis to write there."""
-    user, group = (os.environ.get(name, "") for name in ("SUDO_UID", "SUDO_GID"))
-    if user.isdigit() and group.isdigit():
-        opened = os.open(folder, os.O_DIRECTORY | os.O_NOFOLLOW)
-        os.fchown(opened, int(user), int(group))
-        os.close(opened)

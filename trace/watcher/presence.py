@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from labrun.errors import RefusedError
+from recorder.run_folder import check_kept
 from recorder.targets import unfit
 
 NAME = "watch.pid"
@@ -41,6 +42,7 @@ class Presence:
         self._path = folder / NAME
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o755)
+            check_kept("--run-dir", folder)
             self._file = os.open(
                 self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644
             )

@@ -16,6 +16,7 @@ from labrun.steps import describe
 from labrun.stop import Stop
 from recorder.engines import Engine
 from recorder.guard import Guard
+from recorder.run_folder import check_kept
 from recorder.targets import unfit
 from watcher import replay as replaying
 from watcher import trap
@@ -150,6 +151,7 @@ def _trap(args: argparse.Namespace, watched: Watched) -> trap.Trap:
     )
     try:
         args.dump_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        check_kept("--dump-dir", args.dump_dir)
     except OSError as error:
         raise unfit("--dump-dir", args.dump_dir, error) from None
     kept = len(trap.dumps(args.dump_dir))
