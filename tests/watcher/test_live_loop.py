@@ -41,6 +41,8 @@ def tell(row):
     print(json.dumps(row, separators=(",", ":")), flush=True)
 for row in (lines[0], *events):
     tell(row)
+unread = "perf map of process 1 not read: its owner is user 0; 2 more before it"
+print(f"trace: {{unread}}", file=sys.stderr, flush=True)
 print("trace: told all", file=sys.stderr, flush=True)
 if {dies}:
     sys.exit("trace: it died")
@@ -334,3 +336,19 @@ def test_what_can_be_traced_is_read_once(start: Starting, tmp_path: Path) -> Non
         time.sleep(0.05)
     assert one.end() == 0
     assert one.output.read_text().count(f"reads {TRACEABLE}") == 1
+
+
+def test_files_that_were_not_read_are_told_and_counted(
+    start: Starting, tmp_path: Path
+) -> None:
+    """By the launcher's lines, each of which may stand for several."""
+    place = tmp_path / "host.prom"
+    one = start("--textfile", str(place))
+    said = "perf map of process 1 not read: its owner is user 0; 2 more before it"
+    one.until(
+        lambda line: line["message"] == f"watch: {said}" and line["priority"] == 4
+    )
+    deadline_s = time.monotonic() + LIMIT_S
+    while "writestall_unread_files_total 3.0" not in place.read_text():
+        assert time.monotonic() < deadline_s, place.read_text()
+        time.sleep(0.05)

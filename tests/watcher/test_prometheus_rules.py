@@ -153,6 +153,7 @@ def _measure(metrics: Metrics, cpu_s: float) -> None:
     metrics.missing(["throtl_qnode_add_bio"])
     metrics.dumped("stall")
     metrics.undumped("pressure")
+    metrics.unread(2)
 
 
 def _expressions() -> Iterator[tuple[str, str]]:

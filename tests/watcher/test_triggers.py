@@ -11,12 +11,15 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from foreign import unread
 from golden_runs import HOMES
 from labrun.errors import RefusedError
 from recorder.files import size_of
@@ -279,3 +282,57 @@ def test_pressure_is_read_where_it_is_kept(tmp_path: Path) -> None:
     text = "some avg10=2.00 avg60=1.00 avg300=0.50 total=9\nfull avg10=1.25 avg60=0.1\n"
     (tmp_path / "proc/pressure/io").write_text(text)
     assert io_full_percent(tmp_path) == 1.25
+
+
+def test_a_dump_that_hangs_is_given_up_and_told(
+    tmp_path: Path, refused: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of a process that stalled is on a disk that stalls, for example."""
+    going_on, told = threading.Event(), list[tuple[str, str]]()
+    monkeypatch.setattr(dump, "WITHIN_S", 0.2)
+    write = dump.write
+
+    def hanging(*given: Any) -> int:
+        going_on.wait(60)
+        return write(*given)
+
+    monkeypatch.setattr(dump, "write", hanging)
+    dumper = dump.Dumper(lambda trigger, _, why: told.append((trigger, why)))
+    trap = _trap(tmp_path, refused)
+    dumper.begin(STALL, _content(), trap)
+    first = threading.enumerate()[-1]
+    dumper.tell()
+    assert not dumper.idle and not told
+    until_s = time.monotonic() + 30
+    while not dumper.idle and time.monotonic() < until_s:
+        time.sleep(0.05)
+        dumper.tell()
+    assert told == [(STALL, "it was not written within 0.2 s")]
+    # It is not waited for by the next one, and leaves nothing when it goes on.
+    monkeypatch.setattr(dump, "write", write)
+    monkeypatch.setattr(dump, "WITHIN_S", 60.0)
+    dumper.begin(ASKED, _content(), trap)
+    dumper.wait(time.monotonic() + 30)
+    assert told[1:] == [(ASKED, "")]
+    going_on.set()
+    first.join(30)
+    assert [place.name[-5:] for place in dumps(tmp_path)] == [ASKED]
+    assert len(told) == 2
+
+
+def test_files_that_a_dump_could_not_read_are_told(
+    tmp_path: Path, refused: list[str]
+) -> None:
+    """As a map of JIT code that is a FIFO."""
+    lines, place = list[str](), Path(f"/tmp/perf-{os.getpid()}.map")
+    os.mkfifo(place)
+    try:
+        dumper = dump.Dumper(lambda *_: None, lines.append)
+        caller = b'{"ev":"write","t_ns":1,"pid":%d}\n' % os.getpid()
+        dumper.begin(STALL, _content(caller), _trap(tmp_path, refused))
+        dumper.wait(time.monotonic() + 30)
+    finally:
+        place.unlink()
+    why = "not a regular file"
+    assert lines == [f"the perf map of process {os.getpid()} not read: {why}"]
+    assert unread.count(lines[0]) == 1

@@ -11,10 +11,11 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from foreign.unread import Unread
 from labrun.progress import Progress
 from labrun.steps import Run, describe
 from labrun.stop import Stop
@@ -26,6 +27,7 @@ from writestall.watch.ring import Segment
 
 # What a run directory has beside its events and maps: 1000 tasks, and file systems.
 BESIDE_EVENTS_BYTES = 256 << 10
+WITHIN_S = 60.0  # a dump that takes longer is given up
 OF_A_LOSS = b'"ev":"lost"'
 
 
@@ -41,86 +43,122 @@ class Content:
     window: tuple[int, int]
 
 
-class Dumper:
-    """Writes one dump at a time, by a thread.
+@dataclass(frozen=True)
+class _Writing:
+    """A dump that is being written; who takes `outcome` first reports it."""
 
-    told  hears the trigger of each, its place, and why it was not written, else ""
+    trigger: str
+    place: Path
+    until_s: float
+    ended: threading.Event = field(default_factory=threading.Event)
+    outcome: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Dumper:
+    """Writes one dump at a time, by a thread, each within WITHIN_S.
+
+    told    takes the trigger of each, its place, and why it was not written, else ""
+    unread  takes lines about files that could not be read
     """
 
-    def __init__(self, told: Callable[[str, Path, str], None]) -> None:
-        self._told = told
+    def __init__(
+        self,
+        told: Callable[[str, Path, str], None],
+        unread: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self._told, self._unread = told, unread
         self._results: queue.SimpleQueue[tuple[str, Path, str]] = queue.SimpleQueue()
-        self._writing: tuple[threading.Thread, str, Path] | None = None
+        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._writing: _Writing | None = None
 
     @property
     def idle(self) -> bool:
         """Whether none is being written."""
-        return self._writing is None or not self._writing[0].is_alive()
+        return self._writing is None or self._writing.ended.is_set()
 
     def begin(self, trigger: str, content: Content, trap: Trap) -> None:
         """Write one; tell() says what became of it."""
-        place = trap.place(trigger)
+        writing = _Writing(trigger, trap.place(trigger), time.monotonic() + WITHIN_S)
+        self._writing = writing
+        work = (writing, content, trap)
+        threading.Thread(
+            target=self._write, args=work, name="dump", daemon=True
+        ).start()
 
-        def write() -> None:
-            try:
-                keep(place, content, trap)
-                self._results.put((trigger, place, ""))
-            except OSError as error:
-                self._results.put((trigger, place, describe(error)))
-
-        thread = threading.Thread(target=write, name="dump", daemon=True)
-        self._writing = thread, trigger, place
-        thread.start()
+    def _write(self, writing: _Writing, content: Content, trap: Trap) -> None:
+        why = ""
+        try:
+            keep(writing.place, content, trap, Unread(self._lines.put).add)
+        except OSError as error:
+            why = describe(error)
+        if writing.outcome.acquire(blocking=False):
+            self._results.put((writing.trigger, writing.place, why))
+            writing.ended.set()
+        else:  # it was given up
+            shutil.rmtree(writing.place, ignore_errors=True)
 
     def tell(self) -> None:
-        """Tell of those that have ended."""
+        """Tell of those that have ended, and of one whose time is over."""
+        while not self._lines.empty():
+            self._unread(self._lines.get())
         while not self._results.empty():
             self._told(*self._results.get())
+        if self._writing and time.monotonic() > self._writing.until_s:
+            self.give_up(f"it was not written within {WITHIN_S:g} s")
 
     def wait(self, until_s: float) -> None:
         """Wait for the one that is being written, and tell of it."""
         if self._writing:
-            self._writing[0].join(max(0.0, until_s - time.monotonic()))
+            self._writing.ended.wait(max(0.0, until_s - time.monotonic()))
         self.tell()
 
-    def give_up(self) -> None:
-        """Tell of one that is being written still; the program ends."""
-        if self._writing and not self.idle:
-            _, trigger, place = self._writing
-            self._told(trigger, place, f"{place} was not whole when the watch ended")
+    def give_up(self, why: str = "it was not whole when the watch ended") -> None:
+        """Give up one that is being written still, and tell of it."""
+        if self._writing and self._writing.outcome.acquire(blocking=False):
+            self._told(self._writing.trigger, self._writing.place, why)
+            self._writing = None
 
 
-def keep(place: Path, content: Content, trap: Trap) -> None:
+Noted = Callable[[str, str], None]  # a file that could not be read, and why
+
+
+def _unnoted(what: str, why: str) -> None:
+    pass
+
+
+def keep(place: Path, content: Content, trap: Trap, unread: Noted = _unnoted) -> None:
     """Write the run directory within the trap's bound, for which the oldest may go."""
     held = sum(segment.size for segment in content.segments)
     size = 2 * held + BESIDE_EVENTS_BYTES
     most_bytes = trap.room(size)
     if not most_bytes:
         raise _no_room(size, f"in {place.parent}")
-    write(place, content, most_bytes)
+    write(place, content, most_bytes, unread)
 
 
-def write(folder: Path, content: Content, most_bytes: int) -> int:
+def write(
+    folder: Path, content: Content, most_bytes: int, unread: Noted = _unnoted
+) -> int:
     """Write the run directory; return its size. What fails leaves nothing.
 
     It takes no more than so many bytes: the maps of JITs that do not fit are left out.
     """
     folder.mkdir(mode=0o700)
     try:
-        return _fill(folder, content, most_bytes)
+        return _fill(folder, content, most_bytes, unread)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
-def _fill(folder: Path, content: Content, most_bytes: int) -> int:
+def _fill(folder: Path, content: Content, most_bytes: int, unread: Noted) -> int:
     run = Run(folder, Progress("none"), Stop(""))
     start_ns, end_ns = content.window
     run.manifest |= {"recorded": content.asked} | of_this_host()
     run.manifest |= {"writer": None, "window": {"start_ns": start_ns, "end_ns": end_ns}}
     run.create()
     run.events.mkdir()
-    tasks = Tasks(folder, [], most_bytes=most_bytes)
+    tasks = Tasks(folder, [], most_bytes=most_bytes, unread=unread)
     lines = _Counted(content, tasks.hear)
     with gzip.open(run.events / f"{content.engine}.jsonl.gz", "wb", 6) as file:
         file.writelines(lines)

@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from foreign import unread
 from labrun.errors import EXIT_COMPLETE, EXIT_FAILED
 from labrun.stop import Stop
 from recorder.engines import SCRIPT, Engine
@@ -57,7 +58,7 @@ class Live:
         self._options, self._watched, self._stop = options, watched, stop
         self._guard, self._publish = guard, publish
         self._seen: queue.SimpleQueue[Seen] = queue.SimpleQueue()
-        self._dumper = dump.Dumper(self._report)
+        self._dumper = dump.Dumper(self._report, self._said)
         self._since_ns: int | None = None
         self._asked, self._service = False, Service()
         self._costs, self._costs_s, self._renewed_s = Costs(), 0.0, time.monotonic()
@@ -82,8 +83,10 @@ class Live:
             return self._end(source)
 
     def _said(self, text: str) -> None:
-        """A message of the launcher or its engine."""
-        self._watched.say(text.removeprefix("trace: "), INFO)
+        """A message of the launcher or its engine, or of a file that was not read."""
+        if files := unread.count(text):
+            self._watched.unread(files)
+        self._watched.say(text.removeprefix("trace: "), WARNING if files else INFO)
 
     def _ask(self, *_: object) -> None:
         self._asked = True

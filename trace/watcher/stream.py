@@ -97,6 +97,11 @@ class Watched:
         if self.metrics:
             self.metrics.undumped(trigger)
 
+    def unread(self, files: int) -> None:
+        """Count files of processes that could not be read."""
+        if self.metrics:
+            self.metrics.unread(files)
+
     def open(self, stalls: Open) -> None:
         """Take the calls that have not ended."""
         if self.metrics:

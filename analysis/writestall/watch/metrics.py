@@ -124,6 +124,12 @@ class Metrics:
             ("trigger",), registry=to,
         )  # fmt: skip
 
+        self._unread = Counter(
+            "writestall_unread_files",
+            "Files of processes, such as executables, that could not be read.",
+            registry=to,
+        )
+
     def add(self, told: Told) -> None:
         """Count a stall."""
         write, place = told.chain.write, told.place
@@ -188,6 +194,10 @@ class Metrics:
     def undumped(self, trigger: str) -> None:
         """Count one that was not written."""
         self._undumped.labels(trigger).inc()
+
+    def unread(self, files: int) -> None:
+        """Count files of processes that could not be read."""
+        self._unread.inc(files)
 
     def _raise(self, counter: Counter, name: str, now: float, label: str = "") -> None:
         """Raise a counter to what was counted elsewhere; that never falls."""
