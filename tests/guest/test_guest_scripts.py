@@ -97,8 +97,8 @@ if CHECKED:
 # Tests that need concurrent CPUs: they patch the kernel's text while other CPUs run it,
 # or close files that other CPUs look at.
 NOT_COUNTED = {"survives-arming-under-load.py", "survives-storms-of-closes.py"}
-# Tests that take minutes, or need what others do not, have their own machine: on a shared
-# one they would delay the end of all tests.
+# Tests that take minutes, or need what others do not, have their own machine: on a
+# shared one they would delay the end of all tests.
 OWN_MACHINE = {
     "every-call-is-listed.py",
     "says-the-arguments.py",

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will load the module again and again, every other load one that fails, while
-processes make rules, write to them, and open the module's files, without a complaint of
-the kernel.
+"""This test will load the module again and again, every other load one that fails,
+while processes make rules, write to them, and open the module's files, without a
+complaint of the kernel.
 
 Arguments: the module, a scratch disk, failing loads (40).
 """
@@ -68,7 +68,7 @@ def again_and_again(work: Callable[[], None]) -> int:
 
 
 def load(parameters: bytes) -> int:
-    with open(MODULE, "rb") as file:
+    with MODULE.open("rb") as file:
         return call(FINIT_MODULE, file.fileno(), parameters, 0)
 
 
