@@ -116,7 +116,8 @@ def _deb(place: Path) -> Path:
     (place / "tree/DEBIAN").mkdir(parents=True)
     (place / "tree/DEBIAN/control").write_text(CONTROL)
     made = place / "one.deb"
-    command = ["dpkg-deb", "--root-owner-group", "--build", place / "tree", made]
+    words = ["dpkg-deb", "--root-owner-group", "--build"]
+    command = [*words, str(place / "tree"), str(made)]
     subprocess.run(command, capture_output=True, check=True)
     return made
 
