@@ -42,7 +42,7 @@ class Watch:
 
     def lines(self) -> list[Line]:
         """What it has said so far, as far as it is JSON."""
-        said = self.output.read_text().splitlines()
+        *said, _ = self.output.read_text().split("\n")  # the last one may not be whole
         return [json.loads(line) for line in said if line.startswith("{")]
 
     def stalls(self) -> list[Line]:
