@@ -252,6 +252,17 @@ def test_compressed_and_standard_input(
     assert (low, high) == (US, 9 * US) and "standard input: 3 lines used" in said
 
 
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress])
+def test_what_unpacks_to_much_is_refused(
+    pack: Callable[[bytes], bytes], log: Log, capsys: Capture
+) -> None:
+    """By the option; its default is a GiB."""
+    path = log(pack(b"4\n" * (1 << 20)))
+    line = refused(capsys, "numbers", path, "--unpack-mib", "1")
+    assert f"{path}: more than 1 MiB, unpacked; --unpack-mib N allows N" in line
+    assert ends_ns(capsys, "numbers", path, "--unpack-mib", "2")[0] == 4
+
+
 def test_bad_lines_have_file_and_number(log: Log, capsys: Capture) -> None:
     """The first ones are printed, all are counted; a log with no others is refused."""
     path = log("5\n6\nx y\n\n-3\nnan\n7\nlast\n")

@@ -8,13 +8,13 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from labrun.command_line import Parser, carry_out
+from labrun.command_line import Parser, carry_out, whole
 from labrun.errors import EXIT_COMPLETE
 from labrun.progress import say
 from labrun.scenario import block_traces, fio_latencies
 from labrun.scenario.delays import FORMULAS, UNITS_NS, duration_ns, points, words
 from labrun.scenario.distribution import Distribution, of_samples, picture
-from labrun.scenario.recorded_text import Text
+from labrun.scenario.recorded_text import UNPACK_MIB, Text
 
 HELP = """\
 delay-table normal MEAN STDDEV          cut at 0
@@ -26,9 +26,9 @@ delay-table biosnoop LOG                text of bcc's, libbpf's or bpftrace's bi
 delay-table biolatency LOG              histograms of bcc's, libbpf's or bpftrace's
 delay-table numbers LOG                 one number a line, in --unit (ns)
 
-LOG is - for standard input, and may be compressed. --direction DIRECTION takes only
-what is read, write, trim or flush. What was used of a log, and its distribution, go to
-stderr.
+LOG is - for standard input, and may be compressed: up to --unpack-mib N MiB (1024) are
+read of it. --direction DIRECTION takes only what is read, write, trim or flush. What
+was used of a log, and its distribution, go to stderr.
 
 Durations are numbers with a unit: 300us, 1.5ms, 2s, 800ns. Write the result to an
 attribute:  delay-table lognormal 1ms 0.8 > /sys/kernel/config/biodelay/R/delay
@@ -70,6 +70,9 @@ def _parser() -> Parser:
     for kind in LOGS:
         log = kinds.add_parser(kind)
         log.add_argument("log", type=Path)
+        log.add_argument(
+            "--unpack-mib", type=whole(1, 1 << 20), default=UNPACK_MIB, metavar="N"
+        )
         if kind in ("fio", "numbers"):
             log.add_argument("--unit", choices=UNITS_NS)
         if kind in DIRECTED:
@@ -79,7 +82,7 @@ def _parser() -> Parser:
 
 def read_log(chosen: argparse.Namespace) -> Distribution:
     """Return the delays in a log; print what was used, and a picture of them."""
-    text = Text(chosen.log)
+    text = Text(chosen.log, chosen.unpack_mib)
     match chosen.kind:
         case "fio":
             found = fio_latencies.read(text, chosen.unit, chosen.direction)

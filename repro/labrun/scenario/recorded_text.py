@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """recorded_text: read the text that a tool printed about a disk, and say what was used.
 
-From a file or standard input (`-`), compressed by gzip, xz or bzip2 or not.
+From a file or standard input (`-`), compressed by gzip, xz or bzip2 or not. It is kept
+in memory, so what it unpacks to has a bound.
 """
 
 from __future__ import annotations
@@ -10,41 +11,51 @@ import bz2
 import gzip
 import lzma
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from labrun.errors import RefusedError
 from labrun.progress import say
 
 # Lines passed over that are shown.
 SHOWN = 3
-_DECOMPRESS: tuple[tuple[bytes, Callable[[bytes], bytes]], ...] = (
-    (b"\x1f\x8b", gzip.decompress),
-    (b"\xfd7zXZ\0", lzma.decompress),
-    (b"BZh", bz2.decompress),
+MIB = 1 << 20
+UNPACK_MIB = 1024
+_UNPACKED: tuple[tuple[bytes, Callable[[BytesIO], Any]], ...] = (
+    (b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file)),
+    (b"\xfd7zXZ\0", lzma.LZMAFile),
+    (b"BZh", bz2.BZ2File),
 )
 
 
 class Text:
     """The lines of a log; counts those that a parser used, and names the others."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, most_mib: int = UNPACK_MIB) -> None:
         self.name = "standard input" if str(path) == "-" else str(path)
         self.used = self.passed = 0
         self.directions: Counter[str] = Counter()
         self._bad: list[str] = []
         self._notes: list[str] = []
-        self._lines = self._read(path).splitlines()
+        self._lines = self._read(path, most_mib).splitlines()
 
-    def _read(self, path: Path) -> str:
+    def _read(self, path: Path, most_mib: int) -> str:
         try:
             stdin = str(path) == "-"
             data = sys.stdin.buffer.read() if stdin else path.read_bytes()
-            for magic, decompress in _DECOMPRESS:
+            for magic, unpacked in _UNPACKED:
                 if data.startswith(magic):
-                    data = decompress(data)
-        except (OSError, EOFError, lzma.LZMAError) as error:
+                    data = unpacked(BytesIO(data)).read(most_mib * MIB + 1)
+                    break
+            if len(data) > most_mib * MIB:
+                raise self.refuse(
+                    f"more than {most_mib} MiB, unpacked; --unpack-mib N allows N"
+                )
+        except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
             why = getattr(error, "strerror", None) or error
             raise RefusedError(f"{self.name}: {why}") from None
         return data.decode("utf-8", "replace")
