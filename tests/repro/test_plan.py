@@ -222,3 +222,17 @@ def test_a_command_is_told_the_load_and_keeps_its_packages() -> None:
         for work in found.workload:
             assert isinstance(work, Command)
             assert work.load_percent == cell.load
+
+
+@pytest.mark.parametrize(
+    "name", [plan.FILE, f"{plan.FILE}.part", "scenarios/1/tmpfs.toml"]
+)
+def test_a_plan_is_not_written_through_a_link(name: str, tmp_path: Path) -> None:
+    """The guests of a comparison can write where its plan is."""
+    mine, folder = tmp_path / "mine", tmp_path / "compared"
+    mine.write_text("mine")
+    (folder / name).parent.mkdir(parents=True)
+    (folder / name).symlink_to(mine)
+    plan.write(folder, *plan.make(wanted("tmpfs")))
+    assert mine.read_text() == "mine"
+    assert "cells" in (folder / plan.FILE).read_text()

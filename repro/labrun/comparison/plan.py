@@ -180,10 +180,17 @@ def write(folder: Path, plan: dict[str, Any], cells: Sequence[Cell]) -> None:
         if not path.exists() or path.read_text() != cell.text:
             _forget(folder / cell.name)
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(cell.text)
-    part = folder / f"{FILE}.part"
-    part.write_text(json.dumps(plan, indent=2) + "\n")
-    part.replace(folder / FILE)
+            _put(path, cell.text)
+    _put(folder / FILE, json.dumps(plan, indent=2) + "\n")
+
+
+def _put(path: Path, text: str) -> None:
+    """Write a file in one rename; a guest's link in its place is not followed."""
+    part = path.with_name(f"{path.name}.part")
+    part.unlink(missing_ok=True)
+    with part.open("x") as file:
+        file.write(text)
+    part.replace(path)
 
 
 def _forget(run: Path) -> None:
