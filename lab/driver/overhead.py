@@ -16,6 +16,7 @@ from driver import pages
 from driver.machines import FULL, OUT, PREPARING, Records, machine_command, prepare
 from driver.progress import Progress, Stage
 from driver.settings import Settings
+from writestall.common import files
 
 DOCUMENT = "overhead"
 LIMIT_S = 7200
@@ -43,8 +44,8 @@ def measure(settings: Settings, stage: Stage, command: list[str]) -> Data:
     with progress.stage() as log:
         log.note = str(folder)
         log.run(machine_command(settings, folder, built, records, inside, FULL))
-    data: Data = json.loads((folder / "result.json").read_text())
-    machine = json.loads(records.result.read_text())
+    data: Data = json.loads(files.content(folder / "result.json"))
+    machine = json.loads(files.content(records.result))
     about = {name: machine[name] for name in ("accel", "qemu")}
     return data | about | {"date": time.strftime("%Y-%m-%d", time.gmtime())}
 

@@ -11,6 +11,7 @@ from typing import Any
 from driver.machines import OUT, Needs, Records, machine_command
 from driver.project import answer
 from driver.settings import Settings
+from writestall.common import files
 
 # A run takes its workload's time and about this much more under TCG.
 BESIDE_S = 120
@@ -56,4 +57,4 @@ class Planned:
 
     @property
     def _plan(self) -> dict[str, Any]:
-        return dict(json.loads((self.folder / "plan.json").read_text()))
+        return dict(json.loads(files.content(self.folder / "plan.json")))

@@ -21,6 +21,8 @@ from driver.progress import StageLog
 from driver.project import answer
 from driver.settings import Settings
 from machine.errors import UserError
+from writestall.common import files
+from writestall.common.folders import refuse_special
 
 DEFAULT_INJECTOR = "biodelay"
 # A run may take its workload's time and this much for all else under TCG.
@@ -155,23 +157,31 @@ def begin(request: Request, run: Path) -> Request:
 
 
 def end(run: Path, link: str = "latest") -> None:
-    """Move the machine's files into the run; make out/LINK name the run."""
+    """Move the machine's files into the run; make out/LINK name the run.
+
+    The guest could write there: what it linked is neither read nor written through.
+    """
+    run.mkdir(exist_ok=True)
+    for folder in (run, aside(run)):
+        if folder.is_symlink():
+            raise UserError(f"{folder}: a symbolic link, made by the guest; remove it")
+        refuse_special(folder)
     for file in aside(run).iterdir():
         file.replace(run / file.name)
     aside(run).rmdir()
-    _add_verdict(run / "manifest.json", run / "machine.json")
+    _add_verdict(run)
     new = run.parent / f".latest-{os.getpid()}"
     new.symlink_to(run.name)
     new.replace(run.parent / link)
 
 
-def _add_verdict(manifest: Path, machine: Path) -> None:
+def _add_verdict(run: Path) -> None:
+    manifest, machine = run / "manifest.json", run / "machine.json"
     if manifest.exists() and machine.exists():
-        verdict = {"machine": json.loads(machine.read_text())}
-        part = manifest.with_name("manifest.json.part")
-        both = json.loads(manifest.read_text()) | verdict
-        part.write_text(json.dumps(both, indent=2) + "\n")
-        part.replace(manifest)
+        verdict = {"machine": json.loads(files.content(machine))}
+        both = json.loads(files.content(manifest)) | verdict
+        text = json.dumps(both, indent=2) + "\n"
+        files.save_inside(run, manifest.name, text.encode())
 
 
 def told(log: StageLog, python: Path, *words: str) -> CompletedProcess[str]:

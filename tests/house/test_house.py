@@ -18,7 +18,8 @@ NO_HEADER = {"LICENSE", "py.typed"}
 # Which of the project's Python packages each folder may import.
 MAY_IMPORT = {
     "vm": {"machine"},
-    "lab": {"machine", "driver"},
+    # driver reads and writes runs as the analysis does: writestall.common
+    "lab": {"machine", "driver", "writestall"},
     "repro": {"labrun"},
     "analysis": {"writestall"},
     # recorder writes the lab's run directory: its steps are labrun's

@@ -9,6 +9,7 @@ import sys
 
 from labrun import TREE
 from recorder.run_folder import RunFolder
+from writestall.common import files
 
 NAME = "answer.txt"
 TOP = "3"  # chains that are printed
@@ -45,5 +46,5 @@ def answer(run: RunFolder, python: str | None) -> tuple[str, bool]:
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["explain failed"]
         return lines[-1], False
-    (run.pinned / NAME).write_text(done.stdout)
+    files.save_inside(run.pinned, NAME, done.stdout.encode())
     return done.stdout.rstrip("\n"), True

@@ -25,6 +25,7 @@ from recorder.recording import Settings, carry_out
 from recorder.run_folder import RunFolder, new_folder
 from recorder.say import Voice
 from writestall.cli.parser import positive
+from writestall.common import files
 from writestall.common.errors import WritestallError
 
 MOST_FOR_NS = 24 * 3600 * 10**9
@@ -102,7 +103,7 @@ def _answer(out: RunFolder, args: argparse.Namespace, voice: Voice) -> bool:
     python = args.python()
     told, answered = answering.answer(out, python)
     if not answered:
-        (out.pinned / answering.NAME).write_text(f"{told}\n")
+        files.save_inside(out.pinned, answering.NAME, f"{told}\n".encode())
     if voice.silent:
         return answered or python is None
     if answered:

@@ -10,6 +10,7 @@ from driver import artefacts, injector_page, settings
 from driver.machines import OUT, PREPARING, Records, machine_command, prepare
 from driver.progress import Progress, Stage, StageError
 from driver.settings import whole
+from writestall.common import files
 
 BENCH = "tests/kmod/bench"
 STAGES = (
@@ -51,8 +52,8 @@ def main(args: argparse.Namespace) -> int:
             log.note = str(folder)
     except StageError as failed:
         return failed.status
-    result = json.loads(found.read_text())
-    page = injector_page.page(result, json.loads(machine.read_text()))
-    (folder / "page.md").write_text(page)
+    result = json.loads(files.content(found))
+    page = injector_page.page(result, json.loads(files.content(machine)))
+    files.save_inside(folder, "page.md", page.encode())
     print(page)
     return int(not all(claim.met for claim in injector_page.claims(result)))

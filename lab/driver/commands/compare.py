@@ -27,6 +27,8 @@ from driver.project import answer
 from driver.settings import Settings, whole
 from machine import accel, qemu, recipe
 from machine.errors import UserError
+from writestall.common import files
+from writestall.common.folders import refuse_special
 
 # A run that failed is tried once more, on a fresh machine; an option whose first run
 # failed twice does not work here, and its other rounds are skipped.
@@ -152,15 +154,16 @@ def _cuts(log: StageLog, request: Request, artefacts: str) -> str:
     """
     if not request.cut_s:
         return "skipped: --cut 0"
+    refuse_special(request.folder)
     folder = request.folder / "crash"
     folder.mkdir(exist_ok=True)
-    plan = json.loads((request.folder / "plan.json").read_text())
+    plan = json.loads(files.content(request.folder / "plan.json"))
     disk = json.dumps([plan["profile"], plan["workload"].get("sysctl")])
     inputs, known = f"{artefacts} {request.cut_s} {disk}\n", folder / "inputs"
     if not known.exists() or known.read_text() != inputs:
         for old in folder.glob("*.json"):
             old.unlink()
-        known.write_text(inputs)
+        files.save_inside(folder, known.name, inputs.encode())
     scenarios = _first_round(request.folder, plan)
     cut = crash.Cut(folder, request.settings, artefacts, request.cut_s, scenarios)
     names = list(scenarios)
@@ -186,13 +189,14 @@ def _first_round(folder: Path, plan: dict[str, Any]) -> dict[str, Path]:
     }
 
 
-def _note_host(path: Path, settings: Settings) -> None:
+def _note_host(folder: Path, settings: Settings) -> None:
     """Record what all machines are: an interrupted one leaves no verdict."""
     choice = accel.remembered(settings.accel)
     known = {"qemu": qemu.version(recipe.load())}
     if choice:
         known |= {"accel": choice.name, "accel_reason": choice.reason}
-    path.write_text(json.dumps(known, indent=2) + "\n")
+    text = json.dumps(known, indent=2) + "\n"
+    files.save_inside(folder, "host.json", text.encode())
 
 
 def _give_up(still: list[str], tries: Counter[str], skip: set[str]) -> None:
@@ -217,12 +221,13 @@ def main(args: argparse.Namespace) -> int:
         clock = request.settings.accel
         with progress.stage() as log:
             folder.mkdir(parents=True, exist_ok=True)
+            refuse_special(folder)  # guests of an earlier call could write there
             inputs = f"{Path(artefacts).name} {request.engine} {clock}"
             given = ("--inputs", inputs, *request.planned)
             log.note = f"{answer('repro/plan', '--out', str(folder), *given)}, {clock}"
         with progress.stage() as log:
             (folder / "machines").mkdir(exist_ok=True)
-            _note_host(folder / "machines/host.json", request.settings)
+            _note_host(folder / "machines", request.settings)
             log.note = _runs(log, request, artefacts)
         with progress.stage() as log:
             log.note = _cuts(log, request, artefacts)

@@ -24,6 +24,7 @@ from driver.progress import Progress, Stage, StageError, StageLog
 from driver.project import answer
 from driver.settings import Settings, whole
 from machine.errors import EXIT_LOST, UserError
+from writestall.common import files
 
 STAGES = (
     *PREPARING,
@@ -84,7 +85,7 @@ class Cut:
             if log.status != EXIT_LOST:
                 raise UserError(f"{option}: the machine was not cut, see the log")
             log.run(self.machine("check", option, disks))
-        kept: Data = json.loads((self.folder / f"{option}.json").read_text())
+        kept: Data = json.loads(files.content(self.folder / f"{option}.json"))
         return kept
 
 
@@ -159,7 +160,8 @@ def main(args: argparse.Namespace) -> int:
             log.note = str(folder)
     except StageError as failed:
         return failed.status
-    (folder / "crash.json").write_text(json.dumps(found, indent=1) + "\n")
+    kept = json.dumps(found, indent=1) + "\n"
+    files.save_inside(folder, "crash.json", kept.encode())
     print(f"\n{cuts.table(found) if args.cuts else table(found)}")
     print(f"the same as data: {folder / 'crash.json'}")
     return 0

@@ -10,6 +10,7 @@ from dataclasses import replace
 from driver import runs
 from driver.machines import OUT, PREPARING, prepare
 from driver.progress import Progress, Stage, StageError
+from writestall.common import files
 
 STAGES = (
     *PREPARING,
@@ -54,5 +55,6 @@ def main(args: argparse.Namespace) -> int:
             log.note = str(run)
     except StageError as failed:
         return failed.status
-    print(f"\n{answer.read_text().rstrip()}\n\nanswer: {answer}")
+    told = files.content(answer).decode(errors="replace")
+    print(f"\n{told.rstrip()}\n\nanswer: {answer}")
     return 0

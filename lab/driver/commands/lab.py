@@ -12,6 +12,7 @@ from driver.machines import OUT, PREPARING, prepare
 from driver.progress import Progress, Stage, StageError, StageLog
 from driver.project import answer
 from driver.runs import Request, analyse
+from writestall.common import files
 
 DEFAULT = "journal-buffer"
 ENGINES = ("stap", "bpftrace", "both", "core")
@@ -56,11 +57,11 @@ def inside(request: Request) -> list[str]:
 
 def _must_be_checked(run: Path, request: Request) -> bool:
     """Whether something was injected that was to stall a write, or did."""
-    manifest = json.loads((run / "manifest.json").read_text())
+    manifest = json.loads(files.content(run / "manifest.json"))
     expect = manifest["scenario"].get("expect") or {}
     wanted = expect.get("stalled_writes_min", 0)
     if request.mode or not expect:
-        wanted = json.loads((run / "summary.json").read_text())["stalls"]
+        wanted = json.loads(files.content(run / "summary.json"))["stalls"]
     judged_by = manifest["injector"] or manifest.get("throttle_log")
     return wanted > 0 and judged_by is not None
 
@@ -68,7 +69,7 @@ def _must_be_checked(run: Path, request: Request) -> bool:
 def _check(log: StageLog, python: Path, run: Path, request: Request) -> str:
     """The verdict's last line; a scenario promises a chain for its own mode only."""
     verdict = "nothing that was explained stalled"
-    manifest = json.loads((run / "manifest.json").read_text())
+    manifest = json.loads(files.content(run / "manifest.json"))
     if manifest["scenario"].get("expect") and not request.mode:
         verdict = analyse(log, python, run, "expect")
     if _must_be_checked(run, request):
@@ -103,7 +104,7 @@ def main(args: argparse.Namespace) -> int:
             log.note = _check(log, python, run, request)
     except StageError as failed:
         return failed.status
-    (run / "report.txt").write_text(told)
+    files.save_inside(run, "report.txt", told.encode())
     print(f"\n{told.rstrip()}\n")
     print(f"report: {run / 'report.txt'}, also in {out / 'latest'}")
     print(f"page:   {run / 'report.html'}")

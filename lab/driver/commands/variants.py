@@ -12,6 +12,8 @@ from driver.progress import Progress, Stage, StageError, StageLog
 from driver.project import answer
 from driver.runs import Request
 from machine.errors import UserError
+from writestall.common import files
+from writestall.common.folders import refuse_special
 
 STAGES = (
     *PREPARING,
@@ -60,15 +62,16 @@ def _run_all(
 def _explain_all(log: StageLog, python: Path, folder: Path) -> str:
     """Write each run's answer and page, and the table of all to variants.txt."""
     misses = []
+    refuse_special(folder)
     for run in sorted(path.parent for path in folder.glob("*/manifest.json")):
         text = runs.analyse(log, python, run, "explain", "--report")
-        (run / "report.txt").write_text(text)
+        files.save_inside(run, "report.txt", text.encode())
         try:
             runs.analyse(log, python, run, "expect")
         except UserError as error:
             misses.append(f"{run.name}: {error}")
     table = runs.analyse(log, python, folder, "compare-variants")
-    (folder / TABLE).write_text(table)
+    files.save_inside(folder, TABLE, table.encode())
     if misses:
         raise UserError("; ".join(misses))
     return f"a folder per variant in {folder}"
@@ -99,6 +102,6 @@ def main(args: argparse.Namespace) -> int:
     except StageError as failed:
         status = failed.status
     if (table := folder / TABLE).exists():  # even when a variant failed
-        print(f"\n{table.read_text().rstrip()}\n")
+        print(f"\n{files.content(table).decode().rstrip()}\n")
         print(f"table:  {table}, also in {out / LATEST}; as data in variants.json")
     return status
