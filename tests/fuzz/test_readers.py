@@ -5,9 +5,11 @@ Whatever they hold, a command answers or refuses in one line; it never breaks do
 
 from __future__ import annotations
 
+import bz2
 import contextlib
 import gzip
 import io
+import lzma
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -135,6 +137,25 @@ def test_no_log_breaks_explain(tmp_path: Path) -> None:
     )
     count = drawn(drawing, one)
     print(f"fuzz: {count} logs in {SECONDS:g} s")
+    assert count
+
+
+def test_no_compressed_events_break_explain(tmp_path: Path) -> None:
+    """Damaged where they are compressed: what unpacks then is anything."""
+    stored = (DATA / "runs" / RUNS[0] / "events/stap.jsonl.gz").read_bytes()
+    file = tmp_path / "events"
+    whole = gzip.decompress(stored)[: 64 << 10]
+    forms = [gzip.compress(whole), lzma.compress(whole), bz2.compress(whole)]
+
+    def one(content: bytes) -> None:
+        file.write_bytes(content)
+        answers("explain", str(file), "--unpack-mib", "1")
+
+    drawing = st.sampled_from(forms).flatmap(
+        lambda packed: edits.edited([packed], (edits.noise, edits.cut))
+    )
+    count = drawn(drawing, one)
+    print(f"fuzz: {count} compressed files in {SECONDS:g} s")
     assert count
 
 

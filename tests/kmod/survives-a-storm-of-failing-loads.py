@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-MODULE = sys.argv[1]
+MODULE = Path(sys.argv[1])
 FAILING = int(sys.argv[3]) if len(sys.argv) > 3 else 40
 SYSCALL = ctypes.CDLL(None, use_errno=True).syscall
 FINIT_MODULE, DELETE_MODULE = {"x86_64": (313, 176), "aarch64": (273, 106)}[

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from golden_runs import HOMES
+from streamed import lines_of
 from support import PROJECT
 from writestall.events.run_directory import open_run
 
@@ -78,10 +79,8 @@ class Running:
         self, place: Path, *words: str, dies: bool = False, output: int | None = None
     ) -> None:
         self.place = place
-        run = open_run(RUN)
-        events = str(run.events(run.pick_engine(None)))
         plain = place / "events.jsonl"
-        plain.write_bytes(Path(events).read_bytes())
+        plain.write_bytes(b"".join(lines_of(open_run(RUN))))
         launcher = place / "launcher"
         text = LAUNCHER.format(python=sys.executable, events=str(plain), dies=dies)
         launcher.write_text(text)

@@ -76,6 +76,8 @@ def check(args: argparse.Namespace) -> None:
         raise RefusedError(
             f"--textfile {args.textfile}: node_exporter reads no file but NAME{SUFFIX}"
         )
+    if args.unpack_mib and args.replay is None:
+        raise RefusedError("--unpack-mib: nothing is unpacked without --replay")
     if args.replay is not None and not args.replay.exists():
         raise RefusedError(f"--replay {args.replay}: no such run or file")
 

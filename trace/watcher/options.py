@@ -10,6 +10,7 @@ from pathlib import Path
 from labrun.errors import RefusedError
 from recorder.options import SELECTION, add_selection, time_up_to
 from watcher import presence
+from writestall.cli.options import add_unpack
 from writestall.cli.parser import positive
 
 MOST_KEEP_NS = 3600 * 10**9
@@ -49,6 +50,7 @@ TOLD = {
     "keep_ns": "--keep",
     "most_events": "--most-events",
     "replay": "--replay",
+    "unpack_mib": "--unpack-mib",
 }
 # The options that leave others nothing to do.
 ALONE = (
@@ -88,6 +90,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--run-dir", type=Path, metavar="DIR", help=run)
     again = "take the events of a run or a file, as if they came now"
     add("--replay", type=Path, metavar="RUN", help=again)
+    add_unpack(parser)
 
 
 def _add_trap(parser: argparse.ArgumentParser) -> None:

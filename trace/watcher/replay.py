@@ -16,6 +16,7 @@ from watcher.output import WARNING
 from watcher.stream import Watched
 from writestall.chain.answers import gaps
 from writestall.common import compressed
+from writestall.common.compressed import Bound
 from writestall.common.errors import WritestallError
 from writestall.events.run_directory import EVENTS_ALONE, SO_FAR, RunDir, open_run
 from writestall.events.stream import Stream, no_event
@@ -35,11 +36,11 @@ def _refusing() -> Iterator[None]:
 
 
 @_refusing()
-def manifest_of(place: Path) -> RunDir:
+def manifest_of(place: Path, bound: Bound) -> RunDir:
     """The run of a directory or a file; an empty one of a pipe, read as it comes."""
     if place.is_dir() or place.is_file():
-        return open_run(place)
-    return RunDir(place, notes=[EVENTS_ALONE])
+        return open_run(place, bound)
+    return RunDir(place, notes=[EVENTS_ALONE], bound=bound)
 
 
 def clocks_of(run: RunDir) -> Clocks:
@@ -60,14 +61,17 @@ def replay(run: RunDir, watched: Watched, ended: Callable[[], bool]) -> int:
         watched.say(note, WARNING)
     explaining = watched.explaining
     explaining.file = place.name
-    now_ns = _feed(_lines(place, run, watched), watched, ended)
+    damage: list[str] = []
+    now_ns = _feed(_lines(place, run, damage), watched, ended)
+    for text in damage:
+        watched.say(text, WARNING)
     if not ended():
         if not explaining.counts.events:
             raise no_event(place, explaining.problems)
         for gap in gaps(Stream(place.name, explaining.begin, explaining.end)):
             watched.say(gap, WARNING)
     watched.finish(now_ns)
-    return EXIT_REFUSED if run.damaged else EXIT_COMPLETE
+    return EXIT_REFUSED if damage else EXIT_COMPLETE
 
 
 def _notes(run: RunDir) -> Iterator[str]:
@@ -76,16 +80,17 @@ def _notes(run: RunDir) -> Iterator[str]:
         yield NO_CLOCK
 
 
-def _lines(place: Path, run: RunDir, watched: Watched) -> Iterator[bytes]:
+def _lines(place: Path, run: RunDir, damage: list[str]) -> Iterator[bytes]:
     """The lines of a file or a pipe, up to where it is damaged."""
     try:
-        with compressed.opened(str(place)) as (content, _):
+        with compressed.opened(str(place), run.bound) as (content, _):
             yield from compressed.lines(content)
     except compressed.DamagedError as error:
-        run.damaged = True
-        watched.say(f"{place.name}: {error}; {SO_FAR}", WARNING)
+        damage.append(f"{place.name}: {error}; {SO_FAR}")
     except OSError as error:
         raise WritestallError(f"{place}: {error.strerror}") from None
+    except compressed.TooLargeError as error:
+        raise WritestallError(f"{place}: {error}") from None
 
 
 def _feed(lines: Iterable[bytes], watched: Watched, ended: Callable[[], bool]) -> int:

@@ -29,6 +29,7 @@ from watcher.own import missing_probes
 from watcher.presence import Presence
 from watcher.stream import Watched
 from writestall.chain.cgroups import Labels
+from writestall.common.compressed import Bound
 from writestall.common.units import many
 from writestall.watch.ring import Bounds
 
@@ -40,7 +41,7 @@ OPEN_TO_OTHERS = (
 
 def replay(args: argparse.Namespace) -> int:
     """Tell the stalls of a run as if they came now."""
-    run = replaying.manifest_of(args.replay)
+    run = replaying.manifest_of(args.replay, Bound.of(args.unpack_mib))
     stop = _stop()
     output = Output(as_json=args.json, patient=True, failed=_unprinted(args))
     clocks = replaying.clocks_of(run)

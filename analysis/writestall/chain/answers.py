@@ -26,7 +26,7 @@ from writestall.events.application import (
 from writestall.events.contract import Write
 from writestall.events.hlog import Latencies, Log, read_log
 from writestall.events.lines import Problem
-from writestall.events.run_directory import RunDir
+from writestall.events.run_directory import SO_FAR, RunDir
 from writestall.events.stream import Stream, read_stream
 
 TOTALS = Question(Totals)
@@ -228,7 +228,7 @@ def answer(
     Raises WritestallError where there is nothing to explain.
     """
     engine = run.pick_engine(wanted_engine)
-    stream = read_stream(run.events(engine))
+    stream = read_stream(run.events(engine), run.bound)
     notes = run.notes + gaps(stream) + _told(stream.problems, "events/")
     writes = stream.writes if every else own_writes(run, stream, notes)
     writes, unchosen = _chosen(writes, calls)
@@ -283,6 +283,8 @@ def gaps(stream: Stream) -> list[str]:
     """When a tracer's stream does not tell that it traced, one line each."""
     name = f"events/{stream.file}"
     notes = []
+    if stream.damage:
+        notes.append(f"{stream.file}: {stream.damage}; {SO_FAR}")
     if stream.begin is None:
         notes.append(f"{name}: no begin line: when tracing began is not known")
     if stream.end is None:

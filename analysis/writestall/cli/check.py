@@ -20,10 +20,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Print the verdict."""
-    from writestall.events import run_directory
     from writestall.verdict import check
 
-    run = run_directory.open_run(args.run)
+    run = options.open_run(args)
     if why := check.unjudged(run):
         options.print_lines([why])
         return options.UNJUDGED

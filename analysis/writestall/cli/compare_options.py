@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from writestall.cli import options
-from writestall.common.files import save
+from writestall.common.files import save, save_inside
 from writestall.common.units import printable
 from writestall.export.formats import load
 
@@ -27,6 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     load_help = "compare at this load (the highest that every option held)"
     add("--load", type=int, metavar="PERCENT", help=load_help)
     options.add_json(parser)
+    options.add_unpack(parser)
     add("--html", type=Path, metavar="FILE", help="write a page too")
     write = "write compare.txt, compare.json and compare.html into the folder"
     add("--write", action="store_true", help=write)
@@ -39,15 +40,15 @@ def main(args: argparse.Namespace) -> int:
     from writestall.events.run_directory import json_bytes
 
     slo_ns = ranking.parse_slo(args.slo)
-    opened = folder.open_comparison(args.folder, args.load)
+    opened = folder.open_comparison(args.folder, args.load, options.bound(args))
     answer = ranking.answer(opened, slo_ns, args.by)
     printed = "".join(f"{printable(line)}\n" for line in text.lines(answer))
     record = json_bytes(text.as_json(answer))
     if args.html:
         save(args.html, page.page(answer).encode())
     if args.write:
-        save(args.folder / "compare.txt", printed.encode())
-        save(args.folder / "compare.json", record)
-        save(args.folder / "compare.html", page.page(answer).encode())
+        save_inside(args.folder, "compare.txt", printed.encode())
+        save_inside(args.folder, "compare.json", record)
+        save_inside(args.folder, "compare.html", page.page(answer).encode())
     sys.stdout.write(record.decode() if args.json else printed)
     return options.ANSWERED

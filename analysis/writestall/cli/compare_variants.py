@@ -9,7 +9,7 @@ import sys
 
 from writestall.cli import options
 from writestall.common.errors import WritestallError
-from writestall.common.files import save
+from writestall.common.files import save_inside
 from writestall.export.formats import load
 
 
@@ -18,6 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     what = "folder of runs, made by writestall variants"
     parser.add_argument("folder", type=options.existing, metavar="DIR", help=what)
     options.add_json(parser)
+    options.add_unpack(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -25,11 +26,11 @@ def main(args: argparse.Namespace) -> int:
     from writestall.compare import variants
     from writestall.events.run_directory import json_bytes
 
-    found = variants.rows(args.folder)
+    found = variants.rows(args.folder, bound=options.bound(args))
     record = json_bytes(found)
     # A folder that refuses must not hide the answer.
     with contextlib.suppress(WritestallError):
-        save(args.folder / "variants.json", record)
+        save_inside(args.folder, "variants.json", record)
     if args.json:
         sys.stdout.write(record.decode())
     else:

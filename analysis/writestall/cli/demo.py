@@ -7,12 +7,12 @@ It needs neither root, a VM nor Linux: `inode-lock` on Linux 7.2, recorded by th
 from __future__ import annotations
 
 import argparse
-import shutil
 import webbrowser
 from importlib import resources
 from pathlib import Path
 
 from writestall.cli import options
+from writestall.common import folders
 from writestall.common.errors import WritestallError
 
 SAMPLE = "sample"
@@ -39,7 +39,7 @@ def main(args: argparse.Namespace) -> int:
     folder = copied(args.output)
     answer = answers.answer(run_directory.open_run(folder), None)
     page = folder / report.NAME
-    report.save_page(answer, page)
+    report.save_page(answer)
     options.print_lines(text.report(answer, TOP, None, []))
     options.print_lines(after(folder, page))
     if not args.no_browser:
@@ -51,7 +51,7 @@ def copied(folder: Path) -> Path:
     """A copy of the sample run; raise where the folder cannot be made."""
     try:
         with resources.as_file(resources.files("writestall") / SAMPLE) as sample:
-            shutil.copytree(sample, folder)
+            folders.copy(sample, folder)
     except FileExistsError:
         raise WritestallError(f"{folder}: exists; name a new folder with -o") from None
     except OSError as error:

@@ -36,6 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.add_call(parser)
     options.add_json(parser)
     options.add_engine(parser)
+    options.add_unpack(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -61,7 +62,7 @@ def _log(args: argparse.Namespace, kind: str | None) -> int:
 
     place = args.log or str(args.run)
     try:
-        log = remarks.read_place(place)
+        log = remarks.read_place(place, options.bound(args))
     except remarks.NoStacksError as error:
         if kind is None or place == "-":
             raise
@@ -81,11 +82,9 @@ def _log(args: argparse.Namespace, kind: str | None) -> int:
 
 
 def _run(args: argparse.Namespace, kind: str) -> int:
-    from writestall.events import run_directory
-
-    run = run_directory.open_run(args.run)
+    run = options.open_run(args)
     if args.report:
-        answer = report.answer_or_page(args, run, run.output(report.NAME))
+        answer = report.answer_or_page(args, run)
     else:
         answer = options.read_answer(args, run)
     if run.bare:
@@ -105,8 +104,7 @@ def _run(args: argparse.Namespace, kind: str) -> int:
         questions = page.questions(answer)
     unwritten = _print(args, answer, questions)
     if args.report:
-        target = run.output(report.NAME)
-        unwritten = unwritten or _error_of(lambda: report.save_page(answer, target))
+        unwritten = unwritten or _error_of(lambda: report.save_page(answer))
     if unwritten:
         sys.stdout.flush()
         raise unwritten
@@ -118,20 +116,16 @@ def _print(
 ) -> WritestallError | None:
     """Print the answer and write it into the run; return why that failed, if it did."""
     from writestall.chain import clients
-    from writestall.common import files
     from writestall.events.run_directory import json_bytes
     from writestall.export import chains_json
     from writestall.report import application_text, complaints, text
     from writestall.report.jvm import witness
 
-    output = answer.run.output
-    unwritten = _error_of(
-        lambda: chains_json.keep_chains(answer, output("chains.json"), questions)
-    )
+    unwritten = _error_of(lambda: chains_json.keep_chains(answer, questions))
     summary = answer.summary() | clients.summary(answer) | complaints.summary(answer)
     summary |= witness.summary(answer)
     unwritten = unwritten or _error_of(
-        lambda: files.save(output("summary.json"), json_bytes(summary))
+        lambda: answer.run.save("summary.json", json_bytes(summary))
     )
     if args.json:
         at = (args.write or 1) - 1

@@ -37,19 +37,20 @@ def main(args: argparse.Namespace) -> int:
     if args.to is None:
         if target is None:
             raise WritestallError("--redact: name a new folder with -o")
-        return _redact(args.run, target)
+        return _redact(args, target)
     with TemporaryDirectory(prefix="writestall-") as folder:
         redacted = Path(folder, "run")
-        _redact(args.run, redacted)
+        _redact(args, redacted)
         args.run = redacted
         return _export(args, target)
 
 
-def _redact(run: Path, target: Path) -> int:
+def _redact(args: argparse.Namespace, target: Path) -> int:
     """Write the run without names; print what it lacks."""
     from writestall.export.redacted.run import redact
 
-    print(printable(redact(run, target)), file=sys.stderr)
+    told = redact(args.run, target, options.bound(args))
+    print(printable(told), file=sys.stderr)
     return options.ANSWERED
 
 

@@ -17,7 +17,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import Any, Protocol, TextIO, cast
 
 from writestall import __version__
@@ -83,11 +83,24 @@ def _answer(command: Command, args: argparse.Namespace) -> int:
     collecting = gc.isenabled()
     gc.disable()
     try:
-        status: int = importlib.import_module(command.module).main(args)
+        with _ending_in_order() if command.packaged else nullcontext():
+            status: int = importlib.import_module(command.module).main(args)
     finally:
         if collecting:
             gc.enable()
     return status
+
+
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """SIGTERM and SIGHUP end a command as Ctrl-C does: it removes its drafts."""
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(one, signal.default_int_handler) for one in numbers]
+    try:
+        yield
+    finally:
+        for one, handler in zip(numbers, before, strict=True):
+            signal.signal(one, handler)
 
 
 def _call(words: list[str], checkout: Checkout | None) -> int:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from writestall.cli.parser import positive
+from writestall.common.compressed import DEFAULT, MIB, Bound
 from writestall.common.errors import WritestallError
 from writestall.common.files import save
 from writestall.common.units import printable
@@ -48,6 +50,28 @@ def add_run(parser: argparse.ArgumentParser, **more: Any) -> None:
     """Add RUN."""
     more |= {"metavar": "RUN", "help": "run directory"}
     parser.add_argument("run", type=existing, **more)
+    add_unpack(parser)
+
+
+def add_unpack(parser: argparse.ArgumentParser) -> None:
+    """Add --unpack-mib."""
+    what = (
+        f"most that compressed input may unpack to ({DEFAULT.most_bytes // MIB}, and"
+        f" {DEFAULT.most_ratio} times its size)"
+    )
+    parser.add_argument("--unpack-mib", type=positive, metavar="MIB", help=what)
+
+
+def bound(args: argparse.Namespace) -> Bound:
+    """How much compressed input may unpack to."""
+    return Bound.of(args.unpack_mib)
+
+
+def open_run(args: argparse.Namespace) -> RunDir:
+    """RUN, opened."""
+    from writestall.events import run_directory
+
+    return run_directory.open_run(args.run, bound(args))
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
@@ -114,9 +138,8 @@ def picture_suffix(args: argparse.Namespace) -> str:
 def read_answer(args: argparse.Namespace, run: RunDir | None = None) -> Answer:
     """The answer to `run`, or to RUN, as --engine and --all choose it."""
     from writestall.chain import answers
-    from writestall.events import run_directory
 
-    run = run or run_directory.open_run(args.run)
+    run = run or open_run(args)
     every, only = getattr(args, "all", False), getattr(args, "call", None)
     return answers.answer(run, args.engine, every, only)
 

@@ -25,15 +25,24 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.add_engine(parser)
 
 
-def save_page(answer: Answer, path: Path, failure: str | None = None) -> None:
-    """Write the page; it names the failure where there is one."""
+def save_page(
+    answer: Answer, path: Path | None = None, failure: str | None = None
+) -> None:
+    """Write the page to a path that the user gave, or into the run; it names the
+    failure where there is one."""
     from writestall.common import files
     from writestall.report import page
 
-    files.save(path, page.page(answer, failure).encode())
+    made = page.page(answer, failure).encode()
+    if path:
+        files.save(path, made)
+    else:
+        answer.run.save(NAME, made)
 
 
-def answer_or_page(args: argparse.Namespace, run: RunDir, path: Path) -> Answer:
+def answer_or_page(
+    args: argparse.Namespace, run: RunDir, path: Path | None = None
+) -> Answer:
     """The answer to a run; where it has none, write a page that says why, and raise."""
     from writestall.report import page
 
@@ -47,10 +56,7 @@ def answer_or_page(args: argparse.Namespace, run: RunDir, path: Path) -> Answer:
 
 def main(args: argparse.Namespace) -> int:
     """Write the page; print its name."""
-    from writestall.events import run_directory
-
-    run = run_directory.open_run(args.run)
-    path = args.output or run.output(NAME)
-    save_page(answer_or_page(args, run, path), path)
-    options.print_lines([str(path)])
+    run = options.open_run(args)
+    save_page(answer_or_page(args, run, args.output), args.output)
+    options.print_lines([str(args.output or run.path / NAME)])
     return options.ANSWERED

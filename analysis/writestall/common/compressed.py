@@ -2,7 +2,8 @@
 """compressed: read a file or standard input, decompressed where it is compressed.
 
 The first bytes tell the format, not the name: gzip (RFC 1952), xz, bzip2 and Zstandard
-(RFC 8878), which Python does not read before 3.14: zstd(1) does.
+(RFC 8878), which Python does not read before 3.14: zstd(1) does. A few MiB may unpack
+to terabytes, so what is read of them has a bound.
 """
 
 from __future__ import annotations
@@ -25,11 +26,52 @@ from typing import Any, BinaryIO, NamedTuple, cast
 from writestall.common.errors import WritestallError
 
 CHUNK_BYTES = 1 << 18
+# A line that is longer is read in parts.
+MOST_LINE_BYTES = 1 << 20
+MIB = 1 << 20
+# Up to there the ratio does not matter: a short log may repeat itself.
+ANY_RATIO_BYTES = 64 * MIB
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
 class DamagedError(WritestallError):
     """Compressed data that ends early or is wrong: what came before it is good."""
+
+
+class TooLargeError(WritestallError):
+    """Compressed data that unpacks to more than its bound."""
+
+
+class Bound(NamedTuple):
+    """How much compressed data may unpack to: bytes in all, and times its own size.
+
+    Events were seen to unpack to 20 times their size; gzip reaches 1032, xz 7000.
+    """
+
+    most_bytes: int = 8192 * MIB
+    most_ratio: int | None = 250
+
+    @staticmethod
+    def of(most_mib: int | None) -> Bound:
+        """The user's bound, for any ratio; None: the default."""
+        return DEFAULT if most_mib is None else Bound(most_mib * MIB, None)
+
+    def check(self, packed: int, unpacked: int) -> None:
+        """Raises TooLargeError where so many bytes have become too many."""
+        what = ""
+        if unpacked > self.most_bytes:
+            what = f"more than {self.most_bytes // MIB} MiB"
+        elif self.most_ratio and unpacked > max(
+            ANY_RATIO_BYTES, packed * self.most_ratio
+        ):
+            what = f"more than {self.most_ratio} times its size"
+        if what:
+            raise TooLargeError(
+                f"unpacks to {what}; --unpack-mib N allows N MiB, or unpack it first"
+            )
+
+
+DEFAULT = Bound()
 
 
 class _Pieces(io.RawIOBase):
@@ -38,6 +80,7 @@ class _Pieces(io.RawIOBase):
 
     def __init__(self, file: Any, head: bytes = b"") -> None:
         self._file, self._head = file, head
+        self.bytes = 0
 
     def readable(self) -> bool:
         return True
@@ -47,7 +90,21 @@ class _Pieces(io.RawIOBase):
         self._head = self._head[len(buffer) :]
         data += self._file.read1(len(buffer) - len(data))
         buffer[: len(data)] = data
+        self.bytes += len(data)
         return len(data)
+
+
+class _Bounded(_Pieces):
+    """What is unpacked of a file, up to a bound."""
+
+    def __init__(self, unpacked: Any, packed: _Pieces, bound: Bound) -> None:
+        super().__init__(unpacked)
+        self._packed, self.bound = packed, bound
+
+    def readinto(self, buffer: Any) -> int:
+        count = super().readinto(buffer)
+        self.bound.check(self._packed.bytes, self.bytes)
+        return count
 
 
 class _Zstd(io.RawIOBase):
@@ -98,57 +155,68 @@ _FORMATS: tuple[tuple[bytes, Callable[[BinaryIO], Any]], ...] = (
 )
 
 
+MAGIC_BYTES = max(len(magic) for magic, _ in _FORMATS)
+
+
+def is_packed(head: bytes) -> bool:
+    """Whether a file that begins so is compressed."""
+    return head.startswith(tuple(magic for magic, _ in _FORMATS))
+
+
 class _Input(NamedTuple):
     """Standard input, decompressed; `raw` is the stream it was made of."""
 
     raw: Any
     content: Any
-    packed: bool
+    bounded: _Bounded | None
 
 
 # What has been read of standard input cannot be read again, so it is opened once.
 _inputs: list[_Input] = []
 
 
-def _standard_input() -> _Input:
+def _standard_input(bound: Bound) -> _Input:
     raw = sys.stdin.buffer
     if not _inputs or _inputs[-1].raw is not raw:
-        content, packed = _decompressed(raw)
-        _inputs[:] = [_Input(raw, content, packed)]
-    return _inputs[-1]
+        _inputs[:] = [_Input(raw, *_decompressed(raw, bound))]
+    found = _inputs[-1]
+    if found.bounded:
+        found.bounded.bound = bound
+    return found
 
 
-def _decompressed(file: BinaryIO) -> tuple[BinaryIO, bool]:
-    """A file's content, and whether it was compressed."""
-    head = file.read(max(len(magic) for magic, _ in _FORMATS))
-    whole = io.BufferedReader(_Pieces(file, head), CHUNK_BYTES)
+def _decompressed(file: BinaryIO, bound: Bound) -> tuple[BinaryIO, _Bounded | None]:
+    """A file's content, and what unpacks it where it is compressed."""
+    head = file.read(MAGIC_BYTES)
+    pieces = _Pieces(file, head)
+    whole = io.BufferedReader(pieces, CHUNK_BYTES)
     for magic, decompress in _FORMATS:
         if head.startswith(magic):
-            pieces = _Pieces(decompress(whole))
-            return cast(BinaryIO, io.BufferedReader(pieces, CHUNK_BYTES)), True
-    return cast(BinaryIO, whole), False
+            bounded = _Bounded(decompress(whole), pieces, bound)
+            return cast(BinaryIO, io.BufferedReader(bounded, CHUNK_BYTES)), bounded
+    return cast(BinaryIO, whole), None
 
 
 @contextmanager
-def opened(name: str) -> Iterator[tuple[BinaryIO, bool]]:
+def opened(name: str, bound: Bound) -> Iterator[tuple[BinaryIO, bool]]:
     """A file's content by its path, or standard input's by `-`; and whether it was
-    compressed."""
+    compressed. Reading raises TooLargeError beyond the bound."""
     if name == "-":
-        found = _standard_input()
-        yield found.content, found.packed
+        found = _standard_input(bound)
+        yield found.content, found.bounded is not None
         return
     with Path(name).open("rb") as file:
-        content, packed = _decompressed(file)
+        content, bounded = _decompressed(file, bound)
         with content:
-            yield content, packed
+            yield content, bounded is not None
 
 
 def head(name: str) -> bytes:
     """The first bytes of the same content; standard input's are still to be read."""
     if name == "-":
-        content = _standard_input().content
+        content = _standard_input(DEFAULT).content
         return next(_quietly(content.peek(CHUNK_BYTES) for _ in range(1)), b"")
-    with opened(name) as (content, _):
+    with opened(name, DEFAULT) as (content, _):
         # The first piece may be no more than what told the format.
         return b"".join(islice(_quietly(chunks(content)), 2))
 
@@ -169,7 +237,7 @@ def chunks(content: BinaryIO) -> Iterator[bytes]:
 
 def lines(content: BinaryIO) -> Iterator[bytes]:
     """The content line by line, as it comes; raises DamagedError as chunks() does."""
-    return _read(content.readline)
+    return _read(lambda: content.readline(MOST_LINE_BYTES))
 
 
 def _read(more: Callable[[], bytes]) -> Iterator[bytes]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
-from collections.abc import Callable, Iterable
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from writestall.common.errors import WritestallError
+from writestall.common.folders import Drafts, not_regular
 
 
 def is_special(path: Path) -> bool:
@@ -19,10 +21,24 @@ def is_special(path: Path) -> bool:
 
 
 def opened(path: Path, buffering: int = -1) -> BinaryIO:
-    """A file's content. Raises OSError for a pipe, too, whose end may never come."""
-    if is_special(path):
-        raise OSError(errno.EINVAL, "not a regular file", str(path))
-    return path.open("rb", buffering)
+    """A file's content. Raises OSError for a link, too, and for a pipe, whose end may
+    never come; no device is opened."""
+    _refuse(path, os.lstat(path))
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    file: BinaryIO = os.fdopen(descriptor, "rb", buffering)
+    try:
+        _refuse(path, os.fstat(descriptor))
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
+def _refuse(path: Path, found: os.stat_result) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, not_regular(found.st_mode), str(path))
 
 
 def content(path: Path) -> bytes:
@@ -32,59 +48,65 @@ def content(path: Path) -> bytes:
 
 
 def save(path: Path, data: bytes) -> None:
-    """Writes a file as save_pieces() does."""
-    save_pieces(path, (data,))
-
-
-def save_pieces(path: Path, pieces: Iterable[bytes]) -> None:
-    """Writes a file beside its place, then moves it there; a link stays a link.
+    """Writes a file whose name the user gave: its links are followed, and stay.
 
     What is no file of its own (a pipe, /dev/null) is written to as it stands.
     """
-    try:
+    with _named(path):
         if is_special(path):
-            _fill(path, pieces)
+            with path.open("wb") as file:
+                _fill(file, (data,))
             return
         place = path.resolve()
-        draft = _draft(place)
-        try:
-            _fill(draft, pieces)
-            draft.replace(place)
-        finally:
-            draft.unlink(missing_ok=True)
-    except OSError as error:
-        raise WritestallError(f"{path}: {error.strerror}") from None
+    save_inside(place.parent, place.name, data, called=path)
 
 
-def _fill(path: Path, pieces: Iterable[bytes]) -> None:
-    with path.open("wb") as file:
-        file.writelines(pieces)
+def save_inside(
+    folder: Path,
+    name: str,
+    data: bytes,
+    *,
+    link: bool = True,
+    called: Path | None = None,
+) -> None:
+    """Writes a file of a folder: a link of that name is replaced, not followed.
 
-
-def save_joined(path: Path, fill: Callable[[Path], list[Path]]) -> None:
-    """Writes a file as save_pieces() does, out of several that fill() makes.
-
-    Their names begin with that of the path it is given.
+    `link` says whether the folder may be one, `called` how errors call the file.
     """
-    import shutil
 
+    def fill(drafts: Drafts) -> list[str]:
+        draft, file = drafts.new()
+        with file:
+            _fill(file, (data,))
+        return [draft]
+
+    save_joined(folder, name, fill, link=link, called=called)
+
+
+def save_joined(
+    folder: Path,
+    name: str,
+    fill: Callable[[Drafts], list[str]],
+    *,
+    link: bool = True,
+    called: Path | None = None,
+) -> None:
+    """Writes a file as save_inside() does, out of the drafts that fill() makes."""
+    with _named(called or folder / name), Drafts(folder, link) as drafts:
+        drafts.become(name, *fill(drafts))
+
+
+def _fill(file: BinaryIO, pieces: Iterable[bytes]) -> None:
+    file.writelines(pieces)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Have an error name the file that is written."""
     try:
-        place = path.resolve()
-        special = is_special(place)
-        draft = _draft(Path(tempfile.gettempdir(), place.name) if special else place)
-        try:
-            first, *others = fill(draft)
-            with (path if special else first).open("wb" if special else "ab") as file:
-                for more in [first, *others] if special else others:
-                    with more.open("rb") as part:
-                        shutil.copyfileobj(part, file, 1 << 20)
-            if not special:
-                first.replace(place)
-        finally:
-            for left in draft.parent.glob(f"{draft.name}*"):
-                left.unlink()
+        yield
     except OSError as error:
-        raise WritestallError(f"{path}: {error.strerror}") from None
+        raise WritestallError(f"{path}: {error.strerror or error}") from None
 
 
 def save_folder(path: Path, fill: Callable[[Path], None]) -> None:
@@ -97,19 +119,12 @@ def save_folder(path: Path, fill: Callable[[Path], None]) -> None:
 
     if os.path.lexists(path):
         raise WritestallError(f"{path}: already there; name a new folder")
-    try:
+    with _named(path):
         place = path.resolve()
-        draft = _draft(place)
+        draft = place.with_name(f".{place.name}.{os.getpid()}.new")
         draft.mkdir()
         try:
             fill(draft)
             draft.rename(place)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
-    except OSError as error:
-        raise WritestallError(f"{path}: {error.strerror or error}") from None
-
-
-def _draft(place: Path) -> Path:
-    """A hidden name in the same folder, so that moving it is one step."""
-    return place.with_name(f".{place.name}.{os.getpid()}.new")

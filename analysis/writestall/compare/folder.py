@@ -16,7 +16,9 @@ from typing import Any
 
 from writestall.chain import answers
 from writestall.common import files
+from writestall.common.compressed import DEFAULT, Bound
 from writestall.common.errors import WritestallError
+from writestall.common.folders import refuse_special
 from writestall.common.units import percent
 from writestall.compare import durability
 from writestall.compare.durability import Kept
@@ -132,13 +134,16 @@ class Comparison:
         return self.level.options
 
 
-def open_comparison(path: Path, load: int | None = None) -> Comparison:
+def open_comparison(
+    path: Path, load: int | None = None, bound: Bound = DEFAULT
+) -> Comparison:
     """Read a comparison's folder; raise WritestallError if it is none.
 
     Without a `load`, options are compared at the highest load that all of them held.
     """
+    refuse_special(path)
     plan = _plan(path)
-    levels = [_level(path, plan, percent) for percent in plan["loads"]]
+    levels = [_level(path, plan, percent, bound) for percent in plan["loads"]]
     counted = [level for level in levels if level.counted]
     if not counted:
         reason = _first_reason(levels[0].options)
@@ -147,11 +152,11 @@ def open_comparison(path: Path, load: int | None = None) -> Comparison:
     return Comparison(path, plan, levels, _chosen(counted, load), _machines(path), kept)
 
 
-def _level(path: Path, plan: dict[str, Any], load: int) -> Level:
+def _level(path: Path, plan: dict[str, Any], load: int, bound: Bound) -> Level:
     options = []
     for row in plan["options"]:
         runs = [
-            _run(path / cell["name"], cell["round"])
+            _run(path / cell["name"], cell["round"], bound)
             for cell in plan["cells"]
             if (cell["option"], cell["load"]) == (row["name"], load)
         ]
@@ -211,10 +216,10 @@ def _first_reason(options: list[Option]) -> str:
     return f"{options[0].name} round {run.round}: {run.why_not}"
 
 
-def _run(path: Path, number: int) -> Run:
+def _run(path: Path, number: int, bound: Bound) -> Run:
     run = Run(number, path)
     try:
-        opened = run_directory.open_run(path)
+        opened = run_directory.open_run(path, bound)
     except WritestallError:
         run.why_not = "not run"
         return run

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from writestall.chain import answers, clients
+from writestall.common.compressed import DEFAULT, Bound
 from writestall.common.errors import WritestallError
 from writestall.common.units import ms, percent
 from writestall.events import run_directory
@@ -88,7 +89,7 @@ OWN_CAUSE, ANY_CAUSE = "its writes waited for", "they waited for"
 NOTHING = {OWN_CAUSE: "no write of its own stalled", ANY_CAUSE: "nothing stalled"}
 
 
-def rows(folder: Path, engine: str | None = None) -> list[Row]:
+def rows(folder: Path, engine: str | None = None, bound: Bound = DEFAULT) -> list[Row]:
     """List the runs below a folder by their start.
 
     A row has the run's `application` (docs/run-directory.md) or, without one, `latency`
@@ -96,16 +97,16 @@ def rows(folder: Path, engine: str | None = None) -> list[Row]:
     `variant`, `run` (its folder's name), `status`, `kernel` and `filesystem`. Raise
     WritestallError if there is no run.
     """
-    paths = sorted(path.parent for path in folder.glob("*/manifest.json"))
+    paths = list(run_directory.runs_in(folder))
     if not paths:
         raise WritestallError(f"{folder}: no run below it")
     return sorted(
-        (_row(path, engine) for path in paths), key=lambda row: row["began_ns"]
+        (_row(path, engine, bound) for path in paths), key=lambda row: row["began_ns"]
     )
 
 
-def _row(path: Path, engine: str | None) -> Row:
-    run = run_directory.open_run(path)
+def _row(path: Path, engine: str | None, bound: Bound) -> Row:
+    run = run_directory.open_run(path, bound)
     answer = answers.answer(run, engine)
     return {
         "variant": run.get("scenario", "variant") or PLAIN,

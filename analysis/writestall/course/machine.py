@@ -10,14 +10,16 @@ from pathlib import Path
 from types import FrameType
 
 from writestall.common.errors import WritestallError
-from writestall.common.files import save
+from writestall.common.files import save_inside
 from writestall.course import checkout, draw, scenario, tables, work
 
 
 def mystery(place: Path, number: int, seed: str) -> str:
     """The scenario that the seed draws, as a file in a folder."""
     file = place / f"{scenario.NAME}.toml"
-    save(file, scenario.text(draw.draw(tables.lab(number), seed)).encode())
+    save_inside(
+        place, file.name, scenario.text(draw.draw(tables.lab(number), seed)).encode()
+    )
     return str(file.resolve())
 
 

@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Struct
 
 from writestall.chain import answers
+from writestall.common import files
 from writestall.common.errors import WritestallError
-from writestall.common.files import save
 from writestall.course import checkout, draw, scenario, tables
 from writestall.course.facts import Facts, Judge
 from writestall.course.judge import Given
@@ -144,15 +144,13 @@ def is_complete(place: Path) -> bool:
 
 
 def _run(place: Path) -> Path:
-    """The run in a folder; links are lost where folders are handed in as archives."""
-    if (place / LATEST / "manifest.json").is_file():
-        return place / LATEST
-    found = sorted(place.glob("*/manifest.json"))
+    """The newest run in a folder: they have the names of their times."""
+    found = list(run_directory.runs_in(place))
     if not found:
         raise WritestallError(
             f"{place}: no run there; start it again, or hand in the whole folder"
         )
-    return found[-1].parent
+    return found[-1]
 
 
 def facts(place: Path, number: int) -> Facts:
@@ -177,13 +175,14 @@ def is_drawn(place: Path, number: int, seed: str) -> bool:
 
 def write(path: Path, value: Struct) -> None:
     """Write a record as JSON."""
-    save(path, json_bytes(msgspec.to_builtins(value)))
+    data = json_bytes(msgspec.to_builtins(value))
+    files.save_inside(path.parent, path.name, data)
 
 
 def read(path: Path, kind: type[S]) -> S:
     """Read a record; raise where it is none."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return msgspec.json.decode(files.content(path), type=kind)
     except OSError as error:
         start = "./writestall course start makes it"
         raise WritestallError(f"{path}: {error.strerror}; {start}") from None

@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from io import TextIOWrapper
 from pathlib import Path
 
+from writestall.common import files
 from writestall.events.lines import Problem
 from writestall.events.run_directory import RunDir
 
@@ -83,5 +85,5 @@ def no_clock(path: Path) -> Problem:
 
 def text_lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of a log with their numbers."""
-    with path.open(encoding="utf-8", errors="replace") as file:
+    with TextIOWrapper(files.opened(path), "utf-8", "replace") as file:
         yield from enumerate(file, 1)

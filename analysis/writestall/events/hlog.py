@@ -8,6 +8,8 @@ measured from there, those in `writer-service.hlog` from the call.
 from __future__ import annotations
 
 import re
+import zlib
+from base64 import b64decode
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,10 @@ from writestall.events.lines import Problem
 
 HIGHEST_NS = 24 * 3600 * 10**9
 DIGITS = 3
+# What an interval may unpack to; 24 hours with DIGITS are 40,000 counts of 9 bytes at
+# most, and the library has no bound of its own.
+MOST_PAYLOAD_BYTES = 16 << 20
+COOKIE_BYTES = 8  # and length, before the zlib stream
 
 
 def _empty() -> Any:
@@ -100,7 +106,7 @@ def read_log(path: Path) -> Log:
         try:
             # "start,length,max,payload" in seconds, behind a tag where there is one
             *_, start, length, _, packed = line.split(",")
-            interval = Interval(_ns(start), _ns(length), packed)
+            interval = Interval(_ns(start), _ns(length), payload(packed))
             log.total.decode_and_add(packed)
         except Exception as error:  # the decoder raises whatever zlib, ctypes raise
             why = f"not an interval ({type(error).__name__})"
@@ -123,6 +129,15 @@ def _lines(path: Path, problems: list[Problem]) -> list[str]:
 
 def _ns(seconds: str) -> int:
     return int(float(seconds) * 1e9)
+
+
+def payload(field: str) -> str:
+    """An interval's payload; raises ValueError where it would unpack to too much."""
+    inflating = zlib.decompressobj()
+    inflating.decompress(b64decode(field)[COOKIE_BYTES:], MOST_PAYLOAD_BYTES)
+    if inflating.unconsumed_tail:
+        raise ValueError(f"unpacks to more than {MOST_PAYLOAD_BYTES >> 20} MiB")
+    return field
 
 
 def counts_of(histogram: Any) -> dict[int, int]:

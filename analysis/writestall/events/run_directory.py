@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
 
 from writestall.common import compressed, files
+from writestall.common.compressed import DEFAULT, Bound
 from writestall.common.errors import WritestallError
+from writestall.common.folders import Drafts, refuse_special
 
 ENGINES = ("stap", "bpftrace", "core")
 MANIFEST_FORMAT = 1
@@ -32,16 +35,14 @@ class RunDir:
 
     `bare` is set where there is nothing but a file of events: its engine and its place.
     Then `path` is a folder beside the file for what the analysis writes, there or not.
-    `damaged`: what events() unpacked ends early.
+    `bound`: how much compressed events may unpack to.
     """
 
     path: Path
     manifest: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     bare: tuple[str, Path] | None = None
-    damaged: bool = False
-    _held: TemporaryDirectory[str] | None = None
-    _unpacked: dict[str, Path] = field(default_factory=dict)
+    bound: Bound = DEFAULT
 
     def get(self, *keys: str) -> Any:
         """A value of the manifest by its keys from the top; None where it is absent."""
@@ -66,33 +67,34 @@ class RunDir:
 
     def engines(self) -> list[str]:
         """Engines whose events are there."""
-        return [name for name in ENGINES if self._stored(name).exists()]
+        if self.bare:
+            return [self.bare[0]]
+        return [name for name in ENGINES if os.path.lexists(self.events(name))]
 
-    def output(self, name: str) -> Path:
-        """The place of a file that the analysis writes; bare events get a folder."""
+    def save(self, name: str, data: bytes) -> None:
+        """Writes a file into the run; a link in its place is not followed."""
+        self._make()
+        files.save_inside(self.path, name, data, link=not self.bare)
+
+    def save_joined(self, name: str, fill: Callable[[Drafts], list[str]]) -> None:
+        """Writes a file into the run, out of drafts."""
+        self._make()
+        files.save_joined(self.path, name, fill, link=not self.bare)
+
+    def _make(self) -> None:
+        """Make the folder for bare events, which a stranger may not have linked."""
         if self.bare:
             # A place that refuses is named by who writes the file.
             with suppress(OSError):
                 self.path.mkdir(exist_ok=True)
-        return self.path / name
 
     def events(self, engine: str) -> Path:
-        """The event file of an engine, there or not; unpacked where it is stored so."""
-        path = self._stored(engine)
-        if files.is_special(path):
-            raise WritestallError(f"{path}: not a regular file")
-        if self.bare or not path.is_file() or path.suffix == ".jsonl":
-            return path
-        if engine not in self._unpacked:
-            self._unpacked[engine] = _on_disk(path, self)
-        return self._unpacked[engine]
-
-    def _stored(self, engine: str) -> Path:
+        """The event file of an engine, there or not, compressed or not."""
         if self.bare and engine == self.bare[0]:
             return self.bare[1]
         path = self.path / "events" / f"{engine}.jsonl"
         stored = (path.with_name(path.name + ending) for ending in _STORED)
-        return next((place for place in stored if place.exists()), path)
+        return next((place for place in stored if os.path.lexists(place)), path)
 
     def pick_engine(self, wanted: str | None) -> str:
         """The wanted engine, else the first that left events; raises without any."""
@@ -104,22 +106,30 @@ class RunDir:
         raise WritestallError(f"{self.path / 'events'}: no {want}; {have}")
 
 
-def open_run(path: Path) -> RunDir:
+def runs_in(folder: Path) -> Iterator[Path]:
+    """The run directories in a folder, by name; a link to one is none of its own."""
+    for manifest in sorted(folder.glob("*/manifest.json")):
+        if not manifest.parent.is_symlink():
+            yield manifest.parent
+
+
+def open_run(path: Path, bound: Bound = DEFAULT) -> RunDir:
     """Opens a run directory, or a file of events; raises WritestallError where there
-    is neither.
+    is neither, or the directory holds a link, a device, a FIFO or a socket.
 
     A manifest that is missing or broken is a note: the events still speak.
     """
     if str(path) == "-" or (path.exists() and not path.is_dir()):
-        return _open_events(path)
+        return _open_events(path, bound)
     if not path.exists():
         raise WritestallError(f"{path}: no such run")
-    run = RunDir(path)
+    run = RunDir(path, bound=bound)
     manifest = path / "manifest.json"
-    if not manifest.exists() and not run.engines():
+    if not os.path.lexists(manifest) and not run.engines():
         raise WritestallError(
             f"{path}: not a run directory (no manifest.json, no events/*.jsonl)"
         )
+    refuse_special(path)
     try:
         run.manifest = _load(manifest)
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
@@ -139,7 +149,7 @@ _EVENT = re.compile(rb'^\s{0,8}\{\s?"ev"\s?:\s?"', re.MULTILINE)
 _ENGINE = re.compile(rb'"engine"\s?:\s?"(stap|bpftrace|core)"')
 
 
-def _open_events(path: Path) -> RunDir:
+def _open_events(path: Path, bound: Bound) -> RunDir:
     """What a tracer printed, without the directory of a run around it."""
     try:
         head = compressed.head(str(path))
@@ -149,28 +159,14 @@ def _open_events(path: Path) -> RunDir:
             )
         engine = _ENGINE.search(head)
         name = "stdin" if str(path) == "-" else path.name
-        run = RunDir(path.with_name(f"{name}.explained"))
-        run.notes.append(EVENTS_ALONE)
-        run.bare = engine[1].decode() if engine else ENGINES[0], _on_disk(path, run)
     except OSError as error:
         raise WritestallError(f"{path}: {error.strerror}") from None
+    run = RunDir(path.with_name(f"{name}.explained"), bound=bound)
+    run.notes.append(EVENTS_ALONE)
+    # The user gave the path: its links are followed, once.
+    place = path.resolve() if path.is_symlink() else path
+    run.bare = engine[1].decode() if engine else ENGINES[0], place
     return run
-
-
-def _on_disk(path: Path, run: RunDir) -> Path:
-    """The events as a file that can be read in pieces: a copy where they are none."""
-    with compressed.opened(str(path)) as (content, packed):
-        if path.is_file() and not packed:
-            return path
-        run._held = run._held or TemporaryDirectory(prefix="writestall-")
-        copy = Path(run._held.name, path.name if path.is_file() else "stdin")
-        with copy.open("wb") as file:
-            try:
-                file.writelines(compressed.chunks(content))
-            except compressed.DamagedError as error:
-                run.damaged = True
-                run.notes.append(f"{path.name}: {error}; {SO_FAR}")
-    return copy
 
 
 def _load(path: Path) -> dict[str, Any]:

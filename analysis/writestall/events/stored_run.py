@@ -3,17 +3,26 @@
 
 from __future__ import annotations
 
-import gzip
-import shutil
 from pathlib import Path
+
+from writestall.common import compressed, folders
+from writestall.common.errors import WritestallError
 
 
 def unpack(stored: Path, to: Path) -> None:
     """Copies a stored run, unpacks its records, and leaves out recorded answers.
 
-    Raises OSError where a file cannot be copied, or a record is no gzip file.
+    Raises OSError where a file cannot be copied, and WritestallError where one is a
+    link, damaged, or unpacks to too much.
     """
-    shutil.copytree(stored, to, ignore=shutil.ignore_patterns("*.gold.*"))
+    folders.copy(stored, to, "*.gold.*")
     for packed in to.rglob("*.gz"):
-        packed.with_suffix("").write_bytes(gzip.decompress(packed.read_bytes()))
+        try:
+            with (
+                compressed.opened(str(packed), compressed.DEFAULT) as (content, _),
+                packed.with_suffix("").open("xb") as file,
+            ):
+                file.writelines(compressed.chunks(content))
+        except WritestallError as error:
+            raise WritestallError(f"{packed}: {error}") from None
         packed.unlink()

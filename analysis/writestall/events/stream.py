@@ -6,13 +6,17 @@ Only a file that cannot be opened, or holds not one event, is an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 from writestall.common import workers
+from writestall.common.compressed import DEFAULT, Bound
 from writestall.common.errors import WritestallError
+from writestall.events import packed
 from writestall.events.blocks import Blocks, Duplicate
 from writestall.events.contract import (
     Begin,
@@ -40,7 +44,8 @@ class Stream:
     """What one tracer wrote. Blocks, writes and I/Os carry their line number as id.
 
     Blocks are sorted by task and time, writes by time, I/Os by their end. `cgroups` has
-    paths by the version of the hierarchy and id, `io_max` what limits them by path.
+    paths by the version of the hierarchy and id, `io_max` what limits them by path,
+    `damage` says how compressed events end early.
     """
 
     file: str
@@ -55,6 +60,7 @@ class Stream:
     commits: list[Commit] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    damage: str = ""
 
     @property
     def lost_events(self) -> int:
@@ -64,16 +70,28 @@ class Stream:
         return max(told, (self.end.lost or 0) if self.end else 0) - left
 
 
-def read_stream(path: Path) -> Stream:
-    """Reads a tracer's `events/*.jsonl`.
+def read_stream(path: Path, bound: Bound = DEFAULT) -> Stream:
+    """Reads a tracer's `events/*.jsonl`, compressed or not; `-` is standard input.
 
     Blocks and writes come back sorted by time, duplicates dropped.
-    Raises WritestallError when the file cannot be opened or holds no event at all.
+    Raises WritestallError when the file cannot be opened, unpacks to more than its
+    bound, or holds no event at all.
     """
-    first, *others = workers.each(partial(_read_piece, path), pieces(path))
+    name = "stdin" if str(path) == "-" else path.name
+    shares: list[Any]
+    read: Callable[[Any], tuple[list[_Piece], str]]
+    if packed.is_packed(path):
+        read, shares = partial(_read_share, path, bound, name), packed.shares(path)
+    else:
+        read, shares = partial(_read_piece, path), pieces(path)
+    found = workers.each(read, shares)
+    # A block of each in turn, as they stand in the file.
+    in_turn = zip_longest(*(of_one for of_one, _ in found))
+    first, *others = (piece for row in in_turn for piece in row if piece)
     for other in others:
         first.join(other)
     stream = first.stream
+    stream.damage = found[0][1]
     if not (stream.blocks or stream.writes or stream.commits or stream.begin):
         raise no_event(path, stream.problems)
     return first.in_order()
@@ -143,8 +161,17 @@ class _Piece:
         return stream
 
 
-def _read_piece(path: Path, piece: slice) -> _Piece:
-    return _read_rows(path.name, numbered(path, piece))
+def _read_piece(path: Path, piece: slice) -> tuple[list[_Piece], str]:
+    return [_read_rows(path.name, numbered(path, piece))], ""
+
+
+def _read_share(
+    path: Path, bound: Bound, name: str, share: packed.Share
+) -> tuple[list[_Piece], str]:
+    def decoded(lines: Iterable[bytes]) -> _Piece:
+        return _read_rows(name, enumerate(lines, 1))
+
+    return packed.read(path, bound, share, decoded)
 
 
 def _read_rows(name: str, rows: Numbered) -> _Piece:

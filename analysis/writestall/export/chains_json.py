@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from itertools import count
-from pathlib import Path
 from typing import IO, Any
 
 import msgspec
@@ -20,7 +18,7 @@ from writestall.chain.answers import TOTALS, Answer
 from writestall.chain.collect import Question, Source
 from writestall.chain.merge import merged
 from writestall.chain.parts import Cap, Chain, Part, Task
-from writestall.common.files import save_joined
+from writestall.common.folders import Drafts
 
 # A longer run's file has only the chains of the slowest writes: with all of them it
 # would be half as large as the events. `explain --write` and `export` have all chains.
@@ -71,39 +69,37 @@ def chains_json(
     }
 
 
-def keep_chains(
-    answer: Answer, path: Path, questions: Iterable[Question[Any]] = ()
-) -> None:
-    """Writes the slowest, a line each, while the questions are asked of all."""
+NAME = "chains.json"
+
+
+def keep_chains(answer: Answer, questions: Iterable[Question[Any]] = ()) -> None:
+    """Writes the slowest into the run, a line each, while the questions are asked of
+    all."""
     left_out = max(len(answer.writes) - MOST_CHAINS, 0)
     head = msgspec.json.encode(chains_json(answer, (), left_out)).removesuffix(b"]}")
     pid = os.getpid()
 
-    def fill(draft: Path) -> list[Path]:
+    def fill(drafts: Drafts) -> list[str]:
         def pieces() -> _Pieces:
-            return _Pieces(answer, draft, head if os.getpid() == pid else b"")
+            return _Pieces(answer, drafts, head if os.getpid() == pid else b"")
 
         found = answer.collect(TOTALS, *questions, keep=pieces, most=MOST_CHAINS)
         assert found is not None
-        paths = found.paths
-        with paths[-1].open("ab") as file:
+        last, file = drafts.new()
+        with file:
             file.write(b"\n]}\n")
-        return paths
+        return [*found.names, last]
 
-    save_joined(path, fill)
-
-
-_numbers = count()
+    answer.run.save_joined(NAME, fill)
 
 
 class _Pieces:
-    """Files whose concatenation has the chains in order."""
+    """Drafts whose concatenation has the chains in order, by their names."""
 
-    def __init__(self, answer: Answer, draft: Path, head: bytes) -> None:
-        # A process may write several.
-        path = draft.with_name(f"{draft.name}.{os.getpid()}.{next(_numbers)}")
-        self.paths = [path]
-        self._open: tuple[Answer, IO[bytes]] | None = (answer, path.open("wb"))
+    def __init__(self, answer: Answer, drafts: Drafts, head: bytes) -> None:
+        name, file = drafts.new()
+        self.names = [name]
+        self._open: tuple[Answer, IO[bytes]] | None = (answer, file)
         self._open[1].write(head)
         self._between = b"\n" if head else b",\n"
 
@@ -122,7 +118,7 @@ class _Pieces:
 
     def join(self, other: _Pieces) -> None:
         """The other's files follow."""
-        self.paths += other.paths
+        self.names += other.names
 
 
 def _chain(answer: Answer, chain: Chain) -> dict[str, Any]:

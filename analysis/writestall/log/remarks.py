@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from writestall.common import compressed
+from writestall.common.compressed import Bound
 from writestall.common.errors import WritestallError
 from writestall.common.units import many
 from writestall.log.reading import Log, Unshown, read
@@ -20,11 +21,11 @@ class NoStacksError(WritestallError):
     """A text without any stack, of which nothing else is known."""
 
 
-def read_place(place: str) -> Log:
+def read_place(place: str, bound: Bound) -> Log:
     """The log in a file, or on standard input (`-`); raises where it is none."""
     where = name(place)
     try:
-        with compressed.opened(place) as (content, _):
+        with compressed.opened(place, bound) as (content, _):
             log = read(compressed.chunks(content))
     except OSError as error:
         raise WritestallError(f"{where}: {error.strerror}") from None

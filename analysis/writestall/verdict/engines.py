@@ -48,7 +48,7 @@ def compare(run: RunDir, awake_ns: int = 0) -> Comparison:
             f"{run.path / 'events'}: {missing[0]}.jsonl is missing; "
             "run the scenario with both engines"
         )
-    streams = {name: read_stream(run.events(name)) for name in ENGINES}
+    streams = {name: read_stream(run.events(name), run.bound) for name in ENGINES}
     result = Comparison()
     for name, stream in streams.items():
         notes: list[str] = []

@@ -7,16 +7,16 @@ import os
 import random
 import signal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import build
 import replay
 from forced_processes import share
+from streamed import told
 from writestall.cli.main import main
 from writestall.common import workers
-from writestall.events.stream import Stream, read_stream
+from writestall.events.stream import read_stream
 from writestall.export import chains_json
 
 Capture = pytest.CaptureFixture[str]
@@ -27,15 +27,6 @@ BROKEN = [b"\n", b"garbage\n", b'{"ev":"block","t_ns":1}\n']
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of about three hundred stalls."""
     return replay.make(tmp_path_factory.mktemp("long") / "run", 3000)
-
-
-def told(stream: Stream) -> list[Any]:
-    """The whole content of a stream."""
-    blocks = stream.blocks
-    of_task = {tid: [blocks.ids[at] for at in own] for tid, own in blocks.tasks.items()}
-    likes = [blocks.like(id) for id in blocks.ids]
-    events = [stream.begin, stream.end, stream.commits, stream.lost]
-    return [[*blocks], of_task, likes, stream.writes, events, stream.problems]
 
 
 @pytest.mark.parametrize("shuffled", [False, True])

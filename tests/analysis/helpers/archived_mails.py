@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from writestall.common.compressed import Bound
 from writestall.log import remarks
 from writestall.log.links import POSSIBLE, LogAnswer, explain_log
 from writestall.log.reading import LoggedTask
@@ -43,7 +44,7 @@ def answers() -> Iterator[tuple[dict[str, Any], LogAnswer]]:
     }
     for mail in judgements():
         if path := mails.get(mail["id"]):
-            yield mail, explain_log(remarks.read_place(str(path)).tasks)
+            yield mail, explain_log(remarks.read_place(str(path), Bound()).tasks)
 
 
 def _key(task: LoggedTask) -> str:

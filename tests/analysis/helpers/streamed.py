@@ -7,7 +7,9 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from writestall.common import compressed
 from writestall.events.run_directory import RunDir, open_run
+from writestall.events.stream import Stream
 from writestall.watch.explaining import Explained, Explaining
 from writestall.watch.ring import Bounds, S
 
@@ -35,7 +37,17 @@ def fed(
 
 def lines_of(run: RunDir) -> list[bytes]:
     """The lines of a run's first engine."""
-    return run.events(run.pick_engine(None)).read_bytes().splitlines(keepends=True)
+    with compressed.opened(str(run.events(run.pick_engine(None))), run.bound) as one:
+        return list(one[0])
+
+
+def told(stream: Stream) -> list[Any]:
+    """The whole content of a stream."""
+    blocks = stream.blocks
+    of_task = {tid: [blocks.ids[at] for at in own] for tid, own in blocks.tasks.items()}
+    likes = [blocks.like(id) for id in blocks.ids]
+    events = [stream.begin, stream.end, stream.commits, stream.lost]
+    return [[*blocks], of_task, likes, stream.writes, events, stream.problems]
 
 
 class Repeated:

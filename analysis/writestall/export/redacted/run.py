@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from writestall.common import compressed, files
+from writestall.common.compressed import DEFAULT, Bound
 from writestall.common.errors import WritestallError
 from writestall.common.files import save_folder
+from writestall.common.folders import refuse_special
 from writestall.export.redacted import events, kernel_log, manifest
 from writestall.export.redacted.names import Names
 
@@ -22,21 +24,23 @@ UTF8 = "utf-8"
 OF_A_TRACER = re.compile(r"(?:stap|bpf|bpftrace|core|journal_commits)\.jsonl")
 
 
-def redact(source: Path, target: Path) -> str:
+def redact(source: Path, target: Path, bound: Bound = DEFAULT) -> str:
     """Make the new folder `target`; return what was left out, in one line.
 
-    Raises WritestallError where the run cannot be read, or the folder not be made.
+    Raises WritestallError where the run cannot be read, unpacks to more than its bound
+    or holds a link, or the folder not be made.
     """
+    refuse_special(source)
     told = {}
 
     def fill(folder: Path) -> None:
-        told["left out"] = _fill(source, folder)
+        told["left out"] = _fill(source, folder, bound)
 
     save_folder(target, fill)
     return told["left out"]
 
 
-def _fill(source: Path, folder: Path) -> str:
+def _fill(source: Path, folder: Path, bound: Bound) -> str:
     names = Names()
     _manifest(source / "manifest.json", folder, names)
     done = {source / "manifest.json"}
@@ -46,12 +50,12 @@ def _fill(source: Path, folder: Path) -> str:
         if not OF_A_TRACER.fullmatch(name):
             continue
         with (folder / EVENTS / name).open("wb") as file:
-            file.writelines(_events(path, names))
+            file.writelines(_events(path, names, bound))
         done.add(path)
     for name, copy in COPIES.items():
         if (source / name).is_file():
             (folder / name).parent.mkdir(exist_ok=True)
-            copy(source / name, folder / name, names)
+            copy(source / name, folder / name, names, bound)
             done.add(source / name)
     others = sorted(path for path in source.rglob("*") if path.is_file())
     left = [str(path.relative_to(source)) for path in others if path not in done]
@@ -68,28 +72,37 @@ def _manifest(path: Path, folder: Path, names: Names) -> None:
     (folder / path.name).write_bytes(text.encode(UTF8, "replace") + b"\n")
 
 
-def _events(path: Path, names: Names) -> Iterator[bytes]:
-    with compressed.opened(str(path)) as (content, _):
-        for line in content:
-            told = events.redacted(line, names)
-            if told is not None:
-                yield told
+def _events(path: Path, names: Names, bound: Bound) -> Iterator[bytes]:
+    for line in _lines(path, bound):
+        told = events.redacted(line, names)
+        if told is not None:
+            yield told
 
 
-def _kernel_log(source: Path, target: Path, names: Names) -> None:
-    lines = source.read_text(encoding=UTF8, errors="replace").splitlines()
+def _lines(path: Path, bound: Bound) -> Iterator[bytes]:
+    try:
+        with compressed.opened(str(path), bound) as (content, _):
+            yield from compressed.lines(content)
+    except OSError as error:
+        raise WritestallError(f"{path}: {error.strerror}") from None
+    except WritestallError as error:
+        raise WritestallError(f"{path}: {error}") from None
+
+
+def _kernel_log(source: Path, target: Path, names: Names, _: Bound) -> None:
+    lines = files.content(source).decode(UTF8, "replace").splitlines()
     text = "".join(f"{line}\n" for line in kernel_log.redacted(lines, names))
     target.write_text(text, encoding=UTF8)
 
 
-def _kallsyms(source: Path, target: Path, names: Names) -> None:
+def _kallsyms(source: Path, target: Path, _: Names, bound: Bound) -> None:
     """The kernel's own functions; level 1, as they were packed."""
-    with gzip.open(source) as lines, gzip.open(target, "wb", 1) as packed:
-        packed.writelines(line for line in lines if OF_BPF not in line)
+    with gzip.open(target, "wb", 1) as packed:
+        packed.writelines(line for line in _lines(source, bound) if OF_BPF not in line)
 
 
-def _files(source: Path, target: Path, names: Names) -> None:
-    rows: Any = json.loads(source.read_text(encoding=UTF8))
+def _files(source: Path, target: Path, names: Names, _: Bound) -> None:
+    rows: Any = json.loads(files.content(source))
     told = [
         {"path": names.file(str(row["path"])), "build_id": row["build_id"]}
         for row in rows
