@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """answers: compute the numbers of an answer from its chains: roots, shares, convoys.
 
-Nothing here prints, and nothing behind it computes.
+Nothing here prints; report/ only formats these numbers.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Answer:
         return self.log.latencies if self.log else None
 
     def thread(self, tid: int, comm: str) -> str:
-        """The thread's whole name, where its program told it; the kernel cuts it."""
+        """The thread's whole name, where its program prints it; the kernel cuts it."""
         app = self.application
         name = app.complaints.names.get(tid, "") if app else ""
         return name if name.startswith(comm) else comm
@@ -137,7 +137,7 @@ class Answer:
 
     @property
     def totals(self) -> Totals:
-        """What all chains come to together."""
+        """Totals over all chains."""
         return self.gathered(TOTALS)
 
     @property
@@ -166,7 +166,7 @@ class Answer:
         return self.totals.explained_ns / self.stall_ns if self.stall_ns else 1.0
 
     def root_of(self, chain: Chain, leaf: Part) -> Root:
-        """What a leaf comes down to."""
+        """The root cause of a leaf."""
         return self._source.roots.leaf(chain, leaf)
 
     @property
@@ -229,7 +229,7 @@ def answer(
     """
     engine = run.pick_engine(wanted_engine)
     stream = read_stream(run.events(engine), run.bound)
-    notes = run.notes + gaps(stream) + _told(stream.problems, "events/")
+    notes = run.notes + gaps(stream) + _noted(stream.problems, "events/")
     writes = stream.writes if every else own_writes(run, stream, notes)
     writes, unchosen = _chosen(writes, calls)
     if unchosen:
@@ -238,10 +238,10 @@ def answer(
     found = Answer(run, engine, stream, writes, notes=notes, unchosen=unchosen)
     if not is_unrecorded(run):
         found.log = read_log(run.path / "writer.hlog")
-        found.notes += _told(found.log.problems)
+        found.notes += _noted(found.log.problems)
     found.application = read_application(run)
     if found.application:
-        found.notes += _told(found.application.problems)
+        found.notes += _noted(found.application.problems)
     return found
 
 
@@ -280,7 +280,7 @@ def own_writes(
 
 
 def gaps(stream: Stream) -> list[str]:
-    """When a tracer's stream does not tell that it traced, one line each."""
+    """Notes on when a stream's tracing began or ended, where it does not say."""
     name = f"events/{stream.file}"
     notes = []
     if stream.damage:
@@ -292,7 +292,7 @@ def gaps(stream: Stream) -> list[str]:
     return notes
 
 
-def _told(problems: list[Problem], folder: str = "") -> list[str]:
+def _noted(problems: list[Problem], folder: str = "") -> list[str]:
     """Problems as notes: the first, and how many more."""
     if not problems:
         return []

@@ -47,9 +47,9 @@ def level(known: dict[str, Limits], path: str, op: str) -> tuple[str, str]:
     parts = path.split("/")
     for end in range(len(parts), 0, -1):
         above = "/".join(parts[:end]) or "/"
-        told = _words(known.get(above, {}), op)
-        if told:
-            return above, told
+        limit = _words(known.get(above, {}), op)
+        if limit:
+            return above, limit
     return path, ""
 
 

@@ -45,14 +45,14 @@ class Case(Struct, frozen=True, gc=False):
     cls, path  what it waited for, as in classify.Verdict
     how        what ended it (endings.py)
     goes_on    how the wait goes on: SUBMITTER, HOLDER, ...
-    for_an_io  another task may have had the I/O in its hands that it waited for
+    for_an_io  another task may have held the I/O that it waited for
     for_one_io it waited for one certain I/O, not for the first of many to end
-    submitter  it slept on the way down into the disk, its bio in its hands
+    submitter  it slept in the submission of its bio
     serves     and the bio was for a stacked disk, whose worker it is
     waker      who ended it, where that was a task
     completes  whoever ended it was ending an I/O
     releases   its stack shows it letting go of what was waited for
-    lock       what kind of lock it slept on, where the kernel told
+    lock       what kind of lock it slept on, where known
     owner      the task that this lock named as its owner when the sleep began
     own_io     it waits for what it has submitted itself, by its stack
     stack      where it slept
@@ -128,9 +128,9 @@ def _goes_on(cls: str, how: str, submitter: bool) -> str:
 
 
 def _is_for_an_io(cls: str, goes_on: str, completes: bool) -> bool:
-    """Whether another task may have had the I/O in its hands.
+    """Whether another task may have held the I/O.
 
-    Who completed an I/O did not hold it up, if another task had it in its hands.
+    A task that completed an I/O did not delay it, if another one held it.
     """
     if goes_on == HOLDER:
         return completes and cls in _FOR_AN_IO

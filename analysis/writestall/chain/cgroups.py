@@ -37,8 +37,8 @@ class Cgroups:
         """The cgroup of a task or a bio by its ids; that of version 2 where both tell
         one that is not the root.
         """
-        told = [self._path(2, v2), self._path(1, v1)]
-        known = [path for path in told if path is not None]
+        paths = [self._path(2, v2), self._path(1, v1)]
+        known = [path for path in paths if path is not None]
         return next(
             (path for path in known if path != ROOT), known[0] if known else UNSET
         )
@@ -67,8 +67,8 @@ def _named(row: object) -> tuple[str, str] | None:
     """A row of the manifest's `containers`: a path, and its label; None for none."""
     if not isinstance(row, dict):
         return None
-    told = {key: str(row.get(key, "")) for key in ("runtime", "id", "pod", "name")}
-    shown = printable(str(Container(**told)))
+    parts = {key: str(row.get(key, "")) for key in ("runtime", "id", "pod", "name")}
+    shown = printable(str(Container(**parts)))
     return (row["path"], shown) if shown and "path" in row else None
 
 

@@ -37,7 +37,7 @@ GOOD_ENOUGH = 0.9
 # So many next sleeps, or ones ahead in the queue, are asked.
 MAX_AGAIN = 8
 
-_WITH_IO = "asleep with the I/O in its hands"
+_WITH_IO = "slept while it held the I/O"
 _SUBMITTED_IT = "it submitted the I/O that ended the wait"
 _ENDED_IT = "it ended the wait"
 _NAMED = "the lock named it when the wait began"
@@ -52,7 +52,7 @@ _WHY = {
 
 
 class Explainer:
-    """Answers for one stream of events."""
+    """Builds the chain of each stalled write in a stream."""
 
     def __init__(self, stream: Stream) -> None:
         self._cgroups = cgroups = Cgroups(stream.cgroups)
@@ -169,7 +169,7 @@ class Explainer:
         return self._ended(wait)
 
     def _ended(self, wait: Wait) -> Part:
-        """How the wait ended says how it goes on."""
+        """Choose the next link by what ended the wait."""
         case = wait.case
         io = self._io_of(wait)
         if case.for_an_io:
@@ -193,7 +193,7 @@ class Explainer:
         return wait.unknown(_WHY[case.how])
 
     def _io_of(self, wait: Wait) -> Submission | None:
-        """The I/O that ended a wait in its interrupt, where an event tells."""
+        """The I/O whose completion ended a wait; None without an `io` event."""
         if wait.case.how != e.COMPLETION or wait.case.goes_on != cases.DEVICE:
             return None
         return self._submissions.ended(self._timelines.wake_ns(wait.sleep))
@@ -202,7 +202,7 @@ class Explainer:
         """A wait for an I/O that was submitted while it lasted.
 
         Until then it was for whoever submitted it, then for the device; for the device
-        alone where no event tells what the submitter did before.
+        alone where no event shows what the submitter did before.
         """
         device = wait.device(_WHY[e.COMPLETION], SEEN, io)
         if io.task.tid == wait.task.tid:
@@ -214,12 +214,12 @@ class Explainer:
         return answer if answer.explained_ns >= enough_ns else device
 
     def _with_io(self, wait: Wait, holder: Task) -> Part:
-        """A wait for an I/O that a task had in its hands."""
+        """A wait for an I/O that another task held."""
         parts = self._doings(holder, wait)
         if wait.case.goes_on == cases.PAUSE:
             parts = [self._paused(wait, part) for part in parts]
         elif parts[-1].kind == c.RUNNING:
-            # What came after the holder's last sleep is the I/O itself.
+            # Time after the holder's last sleep is device time.
             last = parts[-1]
             parts[-1] = replace(
                 last, kind=WAIT, cls=c.DEVICE_IO, why=_WHY[e.COMPLETION],

@@ -69,7 +69,7 @@ class Part(Struct, frozen=True, gc=False):
     owner      who submitted the I/O that a device's time is, where not the task
     cap        what kept that I/O back from the device
     lock       the kind of lock that was waited for, and `named` the task that it named
-               as its owner when the wait began, where the kernel told
+               as its owner when the wait began, where known
     since_ns   when the holder had that lock (CLOCK_MONOTONIC): when it got it, or when
                the wait began and the lock named it; None where no event shows it, and
                of several waits

@@ -2,7 +2,7 @@
 """requests: find the slow I/Os of programs that no task slept for.
 
 A direct request of AIO's or io_uring's is in no call: its submitter goes on. Its bios
-are told from submission to completion all the same (docs/events.md, `io`).
+still get events from submission to completion (docs/events.md, `io`).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""roots: name what the ends of a chain come down to."""
+"""roots: name the root causes of a chain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ THE_WRITER = "the writer"
 
 
 class Root(Struct, frozen=True, gc=False, cache_hash=True):
-    """What a leaf of a chain comes down to.
+    """The root cause of a leaf of a chain.
 
     `who` is jbd2, writeback, the writer, a task's name, or a cgroup whose limit `cap`,
     in words, kept I/O back (empty where it is not known); `device` a disk's name.
@@ -68,20 +68,20 @@ class Roots:
         self._last: tuple[Chain | None, dict[Root, int]] = (None, {})
 
     def learn(self, io_max: Mapping[str, str]) -> None:
-        """Take limits that the events tell, by the path of the cgroup."""
-        told = {path: parsed(text) for path, text in io_max.items()}
-        if not told.items() <= self._limits.items():
-            self._limits |= told
+        """Add the limits that `cgroup` events have, by the path of the cgroup."""
+        found = {path: parsed(text) for path, text in io_max.items()}
+        if not found.items() <= self._limits.items():
+            self._limits |= found
             self._known.clear()
 
     def forget(self) -> None:
-        """Empty what events told of tasks and cgroups: those of a host are ever new."""
+        """Drop what is cached of tasks and cgroups: a host always has new ones."""
         self._known.clear()
         self._limits = dict(self._of_run)
         self._last = (None, {})
 
     def leaf(self, chain: Chain, leaf: Part) -> Root:
-        """What a leaf comes down to."""
+        """The root cause of a leaf."""
         write, task = chain.write, leaf.task
         own = leaf.submitter.tid == write.tid
         key = (
@@ -129,7 +129,7 @@ class Roots:
 
 
 def _carried(run: RunDir) -> dict[str | None, str]:
-    """The run's disk's name by each number its files may be told with.
+    """The run's disk's name by each number its files may have.
 
     A file system has its disk's number, or an anonymous one, as btrfs and tmpfs do
     (fs/super.c, set_anon_super()); a tmpfs is on the disk that is its swap, or on none.

@@ -161,11 +161,11 @@ _JOURNAL_WAITS = (c.JOURNAL_BUFFER, c.JOURNAL_TRANSACTION, c.JOURNAL_COMMIT_WAIT
 
 
 class IoHolders:
-    """Sleeps of those who may have an I/O in their hands.
+    """Sleeps of tasks that may hold an I/O.
 
     For the journal's I/O that is the journal, also where it waits for what it has
-    sent; for a device's, a stacked one's worker; for any other, a task asleep with a
-    bio that it has not sent; a flusher, where a writer is throttled.
+    sent; for a device's, a stacked one's worker; for any other, a task that sleeps
+    before it has sent its bio; a flusher, where a writer is throttled.
     """
 
     def __init__(self, timelines: Timelines) -> None:
@@ -181,7 +181,7 @@ class IoHolders:
         self._by_class[c.DEVICE_IO] = timelines.overlaps(lambda case: case.serves)
 
     def find(self, wait: Wait) -> Task | None:
-        """The one task that had the I/O in its hands for most of a wait; or for any
+        """The one task that held the I/O for most of a wait; or for any
         part of a pause, whose rest stays its own.
         """
         cls, timelines = wait.case.cls, self._timelines

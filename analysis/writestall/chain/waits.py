@@ -79,7 +79,7 @@ class Wait(Struct, frozen=True, gc=False):
         return self.over((unexplained(self.task, self.dur_ns, self.start_ns, why),))
 
     def device(self, why: str, link: str, io: Submission | None = None) -> Part:
-        """A wait that an I/O ended, told by an event or not: the device's time."""
+        """A wait that an I/O ended, with or without an event: the device's time."""
         if self.case.cls != c.DEVICE_IO:
             return self.over(self.ios(self.start_ns, why, link, io))
         parts = kept_back(self.root(why, link), io)

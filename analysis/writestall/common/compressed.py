@@ -217,7 +217,7 @@ def head(name: str) -> bytes:
         content = _standard_input(DEFAULT).content
         return next(_quietly(content.peek(CHUNK_BYTES) for _ in range(1)), b"")
     with opened(name, DEFAULT) as (content, _):
-        # The first piece may be no more than what told the format.
+        # The first piece may be no more than what showed the format.
         return b"".join(islice(_quietly(chunks(content)), 2))
 
 

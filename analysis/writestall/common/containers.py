@@ -91,9 +91,9 @@ def _pod(parts: list[str]) -> str:
 def _container(part: str, above: str, pod: str) -> Container | None:
     for runtime, form in _CONTAINERS:
         if match := form.fullmatch(part):
-            told = match.groupdict()
-            name = _unescaped(told.get("name") or "")
-            return Container(runtime, told.get("id") or "", pod, name)
+            groups = match.groupdict()
+            name = _unescaped(groups.get("name") or "")
+            return Container(runtime, groups.get("id") or "", pod, name)
     if above == _LXC:
         return Container(_LXC, name=part)
     if _BARE_ID.fullmatch(part):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """other_sleeps: find the long sleeps of programs that belong to no traced call.
 
-What hurts in a call that the tracers do not know, or were told to leave out, is in no
+A long sleep in a call that the tracers do not know, or leave out by request, is in no
 write's duration; here it is in sum.
 """
 

@@ -65,9 +65,9 @@ class Stream:
     @property
     def lost_events(self) -> int:
         """Sleeps and calls the tracer says it lost: those of which no event is left."""
-        told = sum(item.count for item in self.lost)
+        reported = sum(item.count for item in self.lost)
         left = sum(item.count for item in self.lost if item.what in LEAVE_THE_SLEEP)
-        return max(told, (self.end.lost or 0) if self.end else 0) - left
+        return max(reported, (self.end.lost or 0) if self.end else 0) - left
 
 
 def read_stream(path: Path, bound: Bound = DEFAULT) -> Stream:
@@ -148,7 +148,7 @@ class _Piece:
         self.lines += next.lines
 
     def in_order(self) -> Stream:
-        """The whole stream, sorted by time, duplicates dropped and told."""
+        """The whole stream, sorted by time, duplicates dropped and reported."""
         stream = self.stream
         self.duplicates += _sort(stream.writes)
         stream.ios.sort(key=lambda row: row[1].end_ns)

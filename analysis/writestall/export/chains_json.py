@@ -28,8 +28,8 @@ MOST_CHAINS = 100_000
 class _Part(Struct, gc=False):
     """A part; only a root, which has no `parts`, has `explained`, and `owner` where an
     I/O is another's than the task's, and `cap` where a limit kept it back. A wait for a
-    lock that the kernel told has `lock`, `named` where it named its owner, and
-    `held_since_ns` where events show when the holder had it.
+    known lock has `lock`, `named` where it named its owner, and `held_since_ns` where
+    events show when the holder had it.
     """
 
     kind: str

@@ -58,8 +58,8 @@ class Cgroups:
 
     def _keep(self, number: int, pid: int, by: str, path: str) -> None:
         if by in _ORDER:
-            told = number, _ORDER.index(by), path
-            self._said.setdefault(pid, []).append(told)
+            entry = number, _ORDER.index(by), path
+            self._said.setdefault(pid, []).append(entry)
 
     def of(self, pid: int, line: int, boots: list[int]) -> str | None:
         """The cgroup of a task whose stack is at a line, said in the same boot."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""headline: say in one sentence what the stuck tasks of a log come down to."""
+"""headline: say in one sentence what the stuck tasks of a log wait for."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def sentence(answer: LogAnswer, where: str) -> str:
     ends = [end for end, followers in behind.items() if len(followers) == most]
     alone = [end for end in ends if behind[end] == [end] and not answer.circle(end)]
     if most == 1:
-        # Who waits for nobody that is known comes down to nobody but itself.
+        # A task without a known holder is its own root.
         ends = [end for end in ends if end not in alone]
     parts = [_end(answer, end, behind[end]) for end in ends[:_SHOWN]]
     if len(ends) > _SHOWN:

@@ -87,13 +87,13 @@ def head(body: str, cut: bool = False) -> Head | None:
     """
     for pattern in (_HUNG, _SHOWN, _SHOWN_OLD, _SHOWN_CUT, _CRASH, _CPU, _SHOWN_NAME):
         if match := pattern.search(body):
-            told = match.groupdict()
-            pid = told.get("pid") or told.get("pid2")
+            groups = match.groupdict()
+            pid = groups.get("pid") or groups.get("pid2")
             if pid is None and (more := _PID.search(body, match.end())):
                 pid = None if cut and more.end() == len(body) else more["pid"]
             number = int(pid) if pid else None
             # dump_stack_print_info() tells of the task that prints: it runs.
-            state = "R" if pattern is _CPU else told.get("state")
+            state = "R" if pattern is _CPU else groups.get("state")
             return Head(match["comm"].strip(), number, state, pattern is _HUNG)
     return None
 

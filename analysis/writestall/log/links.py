@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """links: tell who waits for whom among the stuck tasks of one kernel log.
 
-A log has no wakers. What the kernel says itself comes first: `told`. The rest follows
-from what each class of waiting needs to end (holders/) and is a guess: `likely` where
-one task fits, `possible` where it may be another one.
+A log has no wakers. What the kernel says itself comes first: `reported`. The rest
+follows from what each class of waiting needs to end (holders/) and is a guess: `likely`
+where one task fits, `possible` where it may be another one.
 """
 
 from __future__ import annotations
@@ -26,9 +26,17 @@ from writestall.log.holders import HOLDERS
 from writestall.log.holders.around import Around
 from writestall.log.owners import Blocker
 from writestall.log.reading import LoggedTask
-from writestall.log.stuck import LIKELY, POSSIBLE, TOLD, Link, Stuck
+from writestall.log.stuck import LIKELY, POSSIBLE, REPORTED, Link, Stuck
 
-__all__ = ["LIKELY", "POSSIBLE", "TOLD", "Link", "LogAnswer", "Stuck", "explain_log"]
+__all__ = [
+    "LIKELY",
+    "POSSIBLE",
+    "REPORTED",
+    "Link",
+    "LogAnswer",
+    "Stuck",
+    "explain_log",
+]
 # States in which a task is not stuck: kernel/sched/core.c, task_state_to_char().
 _AT_EASE = frozenset("RSIZXTtPWN")
 
@@ -97,7 +105,7 @@ def explain_log(tasks: Iterable[LoggedTask]) -> LogAnswer:
         else:
             _count(stuck, _classified(task, owner))
     rows = list(stuck.values())
-    links = _told(rows, listed)
+    links = _reported(rows, listed)
     around = _by_shot(rows)
     for at, row in enumerate(rows):
         if at not in links and (link := _link(row, around)):
@@ -193,7 +201,7 @@ def _by_shot(rows: Iterable[Stuck]) -> _Shots:
     return shots
 
 
-def _told(rows: list[Stuck], listed: list[LoggedTask]) -> dict[int, Link]:
+def _reported(rows: list[Stuck], listed: list[LoggedTask]) -> dict[int, Link]:
     """What the kernel says: the owners it names, then its lists of locks.
 
     An owner without a stack in the log becomes a row of its own, at the end.
@@ -243,7 +251,7 @@ class _Said:
         if said is None or said.owner is None:
             return None
         holder = self._named(row, said) or self._gone(row, said)
-        return Link(row, holder, TOLD, said.why, hint=said.is_hint)
+        return Link(row, holder, REPORTED, said.why, hint=said.is_hint)
 
     def _named(self, row: Stuck, said: Blocker) -> Stuck | None:
         """The owner's stack, if the log has it: of that pid, and under that name."""
@@ -280,7 +288,7 @@ class _Said:
         ]
         if not holders or (lock.address is None and len(holders) > 1):
             return None
-        confidence = TOLD if lock.address else POSSIBLE
+        confidence = REPORTED if lock.address else POSSIBLE
         why = f"lockdep lists {lock.name} as held by it"
         return Link(row, self._shown(holders[0]), confidence, why, "lockdep")
 
@@ -310,7 +318,7 @@ def _link(waiter: Stuck, shots: _Shots) -> Link | None:
     return None
 
 
-_ORDER = (POSSIBLE, LIKELY, TOLD)
+_ORDER = (POSSIBLE, LIKELY, REPORTED)
 
 
 def _drop_mixed_chains(answer: LogAnswer) -> None:
@@ -325,7 +333,7 @@ def _drop_mixed_chains(answer: LogAnswer) -> None:
         one, other = first.waiter.file_systems, second.holder.file_systems
         if not one or not other or one & other or len(first.holder.file_systems) < 2:
             continue
-        if TOLD in (first.confidence, second.confidence) or second.stacked:
+        if REPORTED in (first.confidence, second.confidence) or second.stacked:
             continue
         strengths = [_ORDER.index(link.confidence) for link in (first, second)]
         worst = mid if strengths[1] < strengths[0] else at
@@ -339,6 +347,6 @@ def _drop_circles_of_one_rule(answer: LogAnswer) -> None:
         links = {step: answer.links[step] for step in circle}
         if len({link.rule for link in links.values()}) != 1:
             continue
-        if any(link.confidence != TOLD for link in links.values()):
+        if any(link.confidence != REPORTED for link in links.values()):
             worst = min(links, key=lambda step: _ORDER.index(links[step].confidence))
             del answer.links[worst], answer.after[worst]

@@ -115,15 +115,15 @@ class LockLines:
         whole = f"{self._cut} {body.strip()}" if self._cut else body
         self._cut = ""
         if match := _BLOCKER.search(whole):
-            told, owner = match.groupdict(), match["owner"]
+            groups, owner = match.groupdict(), match["owner"]
             self.blockers.append(
                 Blocker(
                     number,
                     int(match["pid"]),
                     match["lock"],
-                    told["comm"],
+                    groups["comm"],
                     int(owner) if owner else None,
-                    told["by"],
+                    groups["by"],
                 )
             )
             return True

@@ -64,13 +64,13 @@ def lines(log: Log) -> Iterator[str]:
 
 def unshown(tasks: list[Unshown]) -> str:
     """Who hangs, and has no stack in the log."""
-    told = [_told(task) for task in tasks[:NAMED]]
+    names = [_described(task) for task in tasks[:NAMED]]
     if len(tasks) > NAMED:
-        told.append(f"and {len(tasks) - NAMED} more")
-    return f"{many(len(tasks), 'stuck task')} without a stack: {', '.join(told)}"
+        names.append(f"and {len(tasks) - NAMED} more")
+    return f"{many(len(tasks), 'stuck task')} without a stack: {', '.join(names)}"
 
 
-def _told(task: Unshown) -> str:
+def _described(task: Unshown) -> str:
     host = f" on {task.host}" if task.host else ""
     return f"{task.comm}/{task.pid}{host}" + (
         f" ({task.times} times)" if task.times > 1 else ""

@@ -101,8 +101,8 @@ def place(body: str) -> str | None:
 
 def frame_of(match: re.Match[str]) -> Frame:
     """What a match stands for."""
-    told = match.groupdict()
-    return frame(match["symbol"], told.get("module") or told.get("module2"))
+    groups = match.groupdict()
+    return frame(match["symbol"], groups.get("module") or groups.get("module2"))
 
 
 def is_mention(match: re.Match[str]) -> bool:
@@ -122,8 +122,8 @@ def is_pointer(match: re.Match[str]) -> bool:
     is printed as `f+0x0`, since 2.6.39 as the end of the function before it, as in
     `e+0x70/0x70` (Documentation/core-api/printk-formats.rst, %pB).
     """
-    told = match.groupdict()
-    offset, size = told.get("offset"), told.get("size")
+    groups = match.groupdict()
+    offset, size = groups.get("offset"), groups.get("size")
     return offset is not None and int(offset, 16) in (0, int(size or "0", 16))
 
 

@@ -25,7 +25,7 @@ _READ_LOCK = re.compile(r"_*(rwsem_|call_rwsem_)?down_read\w*")
 # drivers/block/loop.c: what a loop device's worker runs.
 _LOOP_WORK = re.compile(r"loop_(process_work|workfn|queue_work|thread|rootcg_workfn)")
 
-TOLD, LIKELY, POSSIBLE = "told", "likely", "possible"
+REPORTED, LIKELY, POSSIBLE = "reported", "likely", "possible"
 
 
 @lru_cache(maxsize=65536)
@@ -130,8 +130,9 @@ class Stuck:
 class Link:
     """`waiter` waits for `holder`, for the reason in `why`.
 
-    `rule` is the rule that made a guess of it; empty where the kernel told. `stacked`:
-    the rule is about a device below both. `hint`: what the kernel told may be over.
+    `rule` is the rule that made a guess of it; empty where the kernel reported it.
+    `stacked`: the rule is about a device below both. `hint`: what the kernel reported
+    may be over.
     """
 
     waiter: Stuck
@@ -145,4 +146,4 @@ class Link:
     @property
     def is_sure(self) -> bool:
         """True where the kernel says who holds the lock, not who held it last."""
-        return self.confidence == TOLD and not self.hint
+        return self.confidence == REPORTED and not self.hint

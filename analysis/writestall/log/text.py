@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from writestall.log.headline import does, nearness, sentence
-from writestall.log.links import TOLD, LogAnswer, Stuck
+from writestall.log.links import REPORTED, LogAnswer, Stuck
 
 # So many tasks of one program in one wait have one row.
 MANY_ALIKE = 10
@@ -29,7 +29,7 @@ def report(answer: LogAnswer, where: str) -> Iterator[str]:
     yield from _rows(answer)
     if any(task.task.lockdep_off for task in answer.tasks):
         yield "lockdep is turned off: the kernel lists no locks."
-    if any(link.confidence != TOLD for link in answer.links.values()):
+    if any(link.confidence != REPORTED for link in answer.links.values()):
         yield "A log names no wakers: links are guesses, each with its confidence."
 
 
@@ -61,16 +61,20 @@ def _groups(answer: LogAnswer) -> list[tuple[list[int], list[int]]]:
 def _path(answer: LogAnswer, path: list[int], members: int) -> Iterator[str]:
     first = answer.tasks[path[0]]
     more = f"  and {members - 1} more like it" if members > 1 else ""
-    yield _told(answer, first) + more
+    yield _described(answer, first) + more
     for depth, (before, at) in enumerate(pairwise(path)):
         link = answer.links[before]
         again = at in path[: depth + 1]
         task = answer.tasks[at]
-        who = f"back to {answer.name(task)}: a circle" if again else _told(answer, task)
+        who = (
+            f"back to {answer.name(task)}: a circle"
+            if again
+            else _described(answer, task)
+        )
         yield f"{'   ' * depth}+- {link.confidence}: {who}  ({link.why})"
 
 
-def _told(answer: LogAnswer, stuck: Stuck) -> str:
+def _described(answer: LogAnswer, stuck: Stuck) -> str:
     name = answer.name(stuck)
     if stuck.owner or not (stuck.task.frames or stuck.task.guesses):
         return f"{name} ({stuck.role})  {does(stuck)}"
@@ -96,7 +100,7 @@ def _rows(answer: LogAnswer) -> Iterator[str]:
             cgroup = f"  in cgroup {task.task.cgroup}" if task.task.cgroup else ""
             more = len(tasks) - len(shown)
             others = f"  and {more} more like it" if more else ""
-            line = f"  line {task.task.line:>6}  {_told(answer, task)}"
+            line = f"  line {task.task.line:>6}  {_described(answer, task)}"
             yield f"{line}{cgroup}{times}{others}"
 
 

@@ -172,9 +172,9 @@ def _messages(value: Any, host: str) -> Iterator[tuple[str, str]]:
             yield from _messages(inner, host)
     elif isinstance(value, dict):
         host = _host(value) or host
-        told = [value[key] for key in _MESSAGES if _is_text(value.get(key))]
-        if told:
-            yield host, _text(told[0])
+        texts = [value[key] for key in _MESSAGES if _is_text(value.get(key))]
+        if texts:
+            yield host, _text(texts[0])
         else:
             for inner in value.values():
                 # A report may be in any field: `body`, `description`, ..

@@ -236,9 +236,9 @@ def _by_stage(found: Joins) -> Iterator[str]:
                 split[_SPLIT.get((stage, part), stage)] += ns
             split[_SPLIT.get((stage, BEHIND), stage)] -= dealt.stopped_ns
             split[_STOPPED] += dealt.stopped_ns
-    told = ", ".join(f"{name} {ms(ns)}" for name, ns in split.most_common() if ns)
-    if told:
-        yield f"by stages of requests: {told}"
+    stages = ", ".join(f"{name} {ms(ns)}" for name, ns in split.most_common() if ns)
+    if stages:
+        yield f"by stages of requests: {stages}"
 
 
 def _by_program(found: Joins) -> Iterator[str]:
@@ -247,8 +247,8 @@ def _by_program(found: Joins) -> Iterator[str]:
     for name, (count, longest_ns, parts) in (
         programs.items() if len(programs) > 1 else ()
     ):
-        told = ", ".join(f"{ms(ns)} {part}" for part, ns in parts.items())
-        yield f"{name}: {count}, the longest {ms(longest_ns)}: {told}"
+        sums = ", ".join(f"{ms(ns)} {part}" for part, ns in parts.items())
+        yield f"{name}: {count}, the longest {ms(longest_ns)}: {sums}"
 
 
 def _witness(answer: Answer, found: Joins) -> Iterator[str]:

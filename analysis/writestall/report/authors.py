@@ -43,13 +43,13 @@ class Authors:
             return ""
         whole = sum(blocks for blocks, _ in sums.values()) or 1
         largest = sorted(sums.items(), key=lambda row: row[1], reverse=True)
-        told = [
+        shares = [
             f"{self._name(path)} {percent(blocks, whole)}"
             f" ({blocks} blocks, {handles} handles)"
             for path, (blocks, handles) in largest[:MOST_NAMES]
         ]
-        more = len(largest) - len(told)
-        return ", ".join(told + ([f"{more} more"] if more else []))
+        more = len(largest) - len(shares)
+        return ", ".join(shares + ([f"{more} more"] if more else []))
 
     def _name(self, path: str) -> str:
         return "the root cgroup" if path in ("", ROOT) else self._labels.of(path)

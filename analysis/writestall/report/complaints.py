@@ -141,8 +141,8 @@ class Joins:
         for row in rows:
             parts.update(row.parts)
         sum_ns = sum(row.complaint.dur_ns for row in rows)
-        told = {"limit_ns": LONG_NS, "count": len(rows), "sum_ns": sum_ns}
-        return told | {f"{name}_ns": ns for name, ns in parts.items()}
+        sums = {"limit_ns": LONG_NS, "count": len(rows), "sum_ns": sum_ns}
+        return sums | {f"{name}_ns": ns for name, ns in parts.items()}
 
     @property
     def by_program(self) -> dict[str, tuple[int, int, dict[str, int]]]:

@@ -158,8 +158,8 @@ def _requests(answer: Answer) -> str | None:
     if not counts:
         return None
     limit = scales.label(answer.application.slow_ns)
-    told = ", ".join(
+    parts = ", ".join(
         f"{count} {_PARTS[name].format(own='its' if count == 1 else 'their')}"
         for name, count in counts.items()
     )
-    return f"{many(sum(counts.values()), 'request')} of {limit} and more: {told}."
+    return f"{many(sum(counts.values()), 'request')} of {limit} and more: {parts}."

@@ -92,8 +92,8 @@ def page(answer: Answer, failure: str | None = None) -> str:
     context = _context(answer)
     context["known"] = failure is None
     said = headline(answer)
-    told = f"Nothing to explain: {failure}" if failure else sentence(answer)
-    context["headline"], context["answer"] = (said, told) if said else (told, None)
+    text = f"Nothing to explain: {failure}" if failure else sentence(answer)
+    context["headline"], context["answer"] = (said, text) if said else (text, None)
     return render("page.html", context, ("page.css",), "page.js")
 
 

@@ -104,10 +104,10 @@ def _stalled(answer: Answer) -> str:
         write.name if (write.call or "write") in _KNOWN else "unknown"
         for _, write in answer.writes
     ).most_common()
-    told = [f"{number} {name}" for name, number in kinds[:CALL_NAMES]]
+    names = [f"{number} {name}" for name, number in kinds[:CALL_NAMES]]
     rest = sum(number for _, number in kinds[CALL_NAMES:])
-    told += [f"{rest} others"] if rest else []
-    return f"{many(count, 'call')} {worst} ({', '.join(told)})"
+    names += [f"{rest} others"] if rest else []
+    return f"{many(count, 'call')} {worst} ({', '.join(names)})"
 
 
 def others_line(answer: Answer) -> Iterator[str]:

@@ -93,7 +93,7 @@ class Verdict:
 
     @property
     def lock_seen_share(self) -> float | None:
-        """Share of the waits for locks that the kernel told whose holder is seen."""
+        """Share of the waits for known locks whose holder is seen."""
         seen = witness.SAME, witness.PASSED_ON, witness.RELEASED
         return witness.share(self.holders, seen, witness.HOWS)
 

@@ -10,29 +10,29 @@ from writestall.events.stream import LEAVE_THE_SLEEP
 from writestall.watch.explaining import Explaining
 from writestall.watch.ring import S
 
-# A loss that goes on is told that often.
+# A continuing loss is reported once in this time.
 EVERY_NS = 60 * S
 _MISSING = "stalls may be missing"
 _GAPS = "chains may have gaps"
 
 
 class Losses:
-    """What was lost so far, and how much of that was told."""
+    """What was lost so far, and how much of that was reported."""
 
     def __init__(self, explaining: Explaining) -> None:
         self._explaining = explaining
-        self._told: dict[str, int] = {}
-        self._told_ns = -EVERY_NS
+        self._reported: dict[str, int] = {}
+        self._reported_ns = -EVERY_NS
         self._named = 0
 
     def lines(self, now_ns: int, *, at_once: bool = False) -> Iterator[str]:
         """A line for each kind of loss that has grown, once a minute."""
-        if not at_once and now_ns - self._told_ns < EVERY_NS:
+        if not at_once and now_ns - self._reported_ns < EVERY_NS:
             return
         for what, count, follows in self._now():
-            more = count - self._told.get(what, 0)
+            more = count - self._reported.get(what, 0)
             if more > 0:
-                self._told[what], self._told_ns = count, now_ns
+                self._reported[what], self._reported_ns = count, now_ns
                 yield f"LOST: {more} {what}; {follows}"
         yield from self._unreadable()
 
@@ -43,7 +43,7 @@ class Losses:
         self._named = len(problems)
 
     def summary(self) -> str:
-        """What was told in all, and what was not."""
+        """Counts of reported and unreported stalls."""
         counts = self._explaining.counts
         lost = sum(counts.lost.values())
         return (

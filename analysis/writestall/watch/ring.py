@@ -81,7 +81,9 @@ class Ring:
         self.bytes += len(line)
 
     def trim(self, now_ns: int, keep_ns: int) -> None:
-        """Let go what is too old, but nothing since `keep_ns`, and what is too much."""
+        """Drop expired events, except those since `keep_ns`; then the oldest above the
+        size limit.
+        """
         oldest_ns = min(now_ns - self._bounds.age_ns, keep_ns)
         while self._segments and self._segments[0].newest_ns < oldest_ns:
             self._drop()

@@ -33,7 +33,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What is told of a stall: all that lines and metrics have; times in ns."""
+    """The data of a stall that lines and metrics print; times in ns."""
 
     chain: Chain
     place: Place

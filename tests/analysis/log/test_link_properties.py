@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from linked_stacks import STACKS
 from log_stacks import Shown
-from writestall.log.links import TOLD, explain_log
+from writestall.log.links import REPORTED, explain_log
 from writestall.log.reading import LoggedTask, read_log
 
 NAMES = sorted(STACKS)
@@ -65,7 +65,7 @@ def test_told_only_repeats_the_kernel(
     text = lines(log)
     answer = explain_log(read_log(text))
     for link in answer.links.values():
-        if link.confidence == TOLD:
+        if link.confidence == REPORTED:
             waiter, holder = link.waiter.task.pid, link.holder.task.pid
             said = [
                 t
@@ -83,7 +83,7 @@ def test_no_guess_joins_two_file_systems_or_two_shots(
     answer = explain_log(read_log(lines(log)))
     for link in answer.links.values():
         assert link.waiter.shots & link.holder.shots
-        if link.confidence == TOLD or any(word in link.why for word in STACKED):
+        if link.confidence == REPORTED or any(word in link.why for word in STACKED):
             continue
         one, other = kinds(link.waiter.task), kinds(link.holder.task)
         assert not one or not other or one & other, (link.why, one, other)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from writestall.cli.main import main
 from writestall.log import reading
-from writestall.log.links import LIKELY, POSSIBLE, TOLD, explain_log
+from writestall.log.links import LIKELY, POSSIBLE, REPORTED, explain_log
 from writestall.log.reading import LoggedTask, read_log
 
 Capture = pytest.CaptureFixture[str]
@@ -192,7 +192,7 @@ def test_the_kernel_may_name_the_owner() -> None:
     )
     told = "INFO: task logger:321 is blocked on a mutex likely owned by task x:253.\n"
     answer = explain_log(read_log((lock + told + COMMIT).splitlines()))
-    assert answer.links[0].confidence == TOLD
+    assert answer.links[0].confidence == REPORTED
     assert answer.links[0].holder.task.pid == 253
 
 
@@ -295,7 +295,7 @@ def test_no_text_crashes_the_reader_or_makes_up_a_chain(text: str) -> None:
         assert link.waiter is answer.tasks[at]
         assert any(link.holder is task for task in answer.tasks)
         assert link.holder is not link.waiter
-        assert link.waiter.verdict.rule is not None or link.confidence == TOLD
+        assert link.waiter.verdict.rule is not None or link.confidence == REPORTED
         assert len(answer.path(at)) <= len(answer.tasks) + 1
 
 

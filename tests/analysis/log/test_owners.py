@@ -7,7 +7,7 @@ import pytest
 
 from log_stacks import Shown, explained, named
 from writestall.log.headline import sentence
-from writestall.log.links import POSSIBLE, TOLD
+from writestall.log.links import POSSIBLE, REPORTED
 from writestall.log.text import log_json, report
 
 WAITS = Shown("editor", 41, "schedule down_write ext4_fallocate/ext4 vfs_fallocate")
@@ -31,14 +31,14 @@ def test_every_form_names_the_owner(form: str) -> None:
     """kernel/hung_task.c debug_show_blocker(), since 6.16."""
     said = f"INFO: task editor:41 {form}"
     answer = explained(WAITS.report(said), OWNER.lines())
-    assert named(answer) == {"editor": ("checker", TOLD)}
+    assert named(answer) == {"editor": ("checker", REPORTED)}
     assert len(answer.tasks) == 2
 
 
 def test_a_line_cut_by_a_mailer() -> None:
     said = "INFO: task editor:41 is blocked on a mutex likely owned by task"
     answer = explained(WAITS.report(said, "checker:77."), OWNER.lines())
-    assert named(answer) == {"editor": ("checker", TOLD)}
+    assert named(answer) == {"editor": ("checker", REPORTED)}
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_an_owner_that_is_not_found(form: str) -> None:
     """The line is not the header of a stack, and names no known task."""
     answer = explained(WAITS.report(f"INFO: task editor:41 {form}"), OWNER.report())
     assert [task.task.comm for task in answer.tasks] == ["editor", "checker"]
-    assert TOLD not in {link.confidence for link in answer.links.values()}
+    assert REPORTED not in {link.confidence for link in answer.links.values()}
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_an_owner_in_another_state(state: str, words: str) -> None:
     said = "INFO: task editor:41 is blocked on a mutex likely owned by task checker:77."
     owner = Shown("checker", 77, DISK, state=state)
     answer = explained(WAITS.report(said), owner.lines())
-    assert named(answer) == {"editor": ("checker", TOLD)} and answer.not_stuck == 0
+    assert named(answer) == {"editor": ("checker", REPORTED)} and answer.not_stuck == 0
     first = next(report(answer, "log"))
     assert first.startswith("1 stuck task in log: editor/41 comes down to checker/77")
     assert words in first
@@ -74,7 +74,7 @@ def test_an_owner_in_another_state(state: str, words: str) -> None:
 def test_an_owner_without_a_stack() -> None:
     said = "INFO: task editor:41 is blocked on a mutex likely owned by task gone:78."
     answer = explained(WAITS.report(said))
-    assert named(answer) == {"editor": ("gone", TOLD)}
+    assert named(answer) == {"editor": ("gone", REPORTED)}
     row = log_json(answer)["tasks"][1]
     assert (row["comm"], row["pid"], row["owner"]) == ("gone", 78, True)
     assert "its stack is not in the log" in next(report(answer, "log"))
@@ -84,7 +84,7 @@ def test_a_pid_under_another_name_is_another_task() -> None:
     """The owner has gone, and its number was given again."""
     said = "INFO: task editor:41 is blocked on a mutex likely owned by task gone:42."
     answer = explained(WAITS.report(said), OTHER.report())
-    assert named(answer) == {"editor": ("gone", TOLD)}
+    assert named(answer) == {"editor": ("gone", REPORTED)}
     assert [task.task.comm for task in answer.tasks] == ["editor", "packer", "gone"]
     assert "gone/42 (other), which holds the lock (its stack" in sentence(answer, "log")
 
@@ -121,7 +121,7 @@ def test_a_list_that_contradicts_the_owner_is_said() -> None:
         lock_list(WAITS, WANTED),
         lock_list(OTHER, HELD),
     )
-    assert named(answer)["editor"] == ("checker", TOLD)
+    assert named(answer)["editor"] == ("checker", REPORTED)
     assert "may come down to checker/77" in sentence(answer, "log")
     assert "#9 as held by packer/42" in "\n".join(report(answer, "log"))
 
@@ -182,7 +182,7 @@ def test_lockdep_tells_the_holder() -> None:
         lock_list(WAITS, WRITERS, WANTED),
         lock_list(OWNER, WRITERS, HELD),
     )
-    assert named(answer)["editor"] == ("checker", TOLD)
+    assert named(answer)["editor"] == ("checker", REPORTED)
 
 
 def test_lockdep_another_lock_of_the_class_is_another_lock() -> None:
@@ -246,7 +246,7 @@ def test_an_owner_on_a_cpu_holds_the_lock_and_runs() -> None:
         " </TASK>",
     ]
     answer = explained(WAITS.report(said), cpu)
-    assert named(answer) == {"editor": ("spins", TOLD)}
+    assert named(answer) == {"editor": ("spins", REPORTED)}
     assert "holds the lock and runs" in next(report(answer, "log"))
 
 
@@ -255,7 +255,7 @@ def test_lockdep_names_a_holder_without_a_stack() -> None:
     answer = explained(
         WAITS.report(), HEAD, lock_list(WAITS, WANTED), lock_list(quiet, HELD)
     )
-    assert named(answer) == {"editor": ("backup", TOLD)}
+    assert named(answer) == {"editor": ("backup", REPORTED)}
 
 
 def test_lockdep_without_addresses_is_no_more_than_possible() -> None:
@@ -282,7 +282,7 @@ def test_entries_of_a_list_that_a_mailer_cut() -> None:
         wanted, held = (lock_list(WAITS, text), lock_list(OWNER, HELD))
         lines = "\n".join([*wanted, *held]).splitlines()
         answer = explained(WAITS.report(), OWNER.report(), HEAD, lines)
-        assert named(answer)["editor"] == ("checker", TOLD), form
+        assert named(answer)["editor"] == ("checker", REPORTED), form
         assert len(answer.tasks) == 2, form
 
 

@@ -47,11 +47,11 @@ def redacted(line: bytes, names: Names) -> bytes | None:
         return None
     # the path of a cgroup is one of its events' alone
     field = "cgroup" if event["ev"] == "cgroup" else "path"
-    told = {
+    fields = {
         key: _value(field if key == "path" else key, value, names)
         for key, value in event.items()
     }
-    text = json.dumps(told, separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
     return text.encode("utf-8", "replace") + b"\n"
 
 

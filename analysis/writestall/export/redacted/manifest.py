@@ -27,12 +27,12 @@ def _by(table: Table, value: Any, names: Names) -> Any:
         return [_by(table, one, names) for one in value]
     if not isinstance(value, dict):
         return None
-    told = {}
+    found = {}
     for key, how in table.items():
         if key in value:
             inner = value[key]
-            told[key] = how(inner, names) if callable(how) else _by(how, inner, names)
-    return told
+            found[key] = how(inner, names) if callable(how) else _by(how, inner, names)
+    return found
 
 
 def _keep(value: Any, names: Names) -> Any:
@@ -65,13 +65,13 @@ def _options(value: Any, names: Names) -> str | None:
     """Mount options by their names; values only where they are numbers or few words."""
     if not isinstance(value, str):
         return None
-    told = []
+    options = []
     for option in value.split(","):
         key, equals, given = option.partition("=")
         known = given.isdigit() or given in PUBLIC_VALUES
         kept = given if known or not given else names.word(given)
-        told.append(f"{key if key.replace('_', '').isalnum() else ''}{equals}{kept}")
-    return ",".join(told)
+        options.append(f"{key if key.replace('_', '').isalnum() else ''}{equals}{kept}")
+    return ",".join(options)
 
 
 def _limits(value: Any, names: Names) -> Any:

@@ -31,13 +31,14 @@ def redact(source: Path, target: Path, bound: Bound = DEFAULT) -> str:
     or holds a link, or the folder not be made.
     """
     refuse_special(source)
-    told = {}
+    left_out = ""
 
     def fill(folder: Path) -> None:
-        told["left out"] = _fill(source, folder, bound)
+        nonlocal left_out
+        left_out = _fill(source, folder, bound)
 
     save_folder(target, fill)
-    return told["left out"]
+    return left_out
 
 
 def _fill(source: Path, folder: Path, bound: Bound) -> str:
@@ -67,16 +68,16 @@ def _manifest(path: Path, folder: Path, names: Names) -> None:
         value = json.loads(files.content(path))
     except (OSError, ValueError) as error:
         raise WritestallError(f"{path}: {error}") from None
-    told = manifest.redacted(value if isinstance(value, dict) else {}, names)
-    text = json.dumps(told, indent=2, ensure_ascii=False)
+    kept = manifest.redacted(value if isinstance(value, dict) else {}, names)
+    text = json.dumps(kept, indent=2, ensure_ascii=False)
     (folder / path.name).write_bytes(text.encode(UTF8, "replace") + b"\n")
 
 
 def _events(path: Path, names: Names, bound: Bound) -> Iterator[bytes]:
     for line in _lines(path, bound):
-        told = events.redacted(line, names)
-        if told is not None:
-            yield told
+        kept = events.redacted(line, names)
+        if kept is not None:
+            yield kept
 
 
 def _lines(path: Path, bound: Bound) -> Iterator[bytes]:
@@ -103,11 +104,11 @@ def _kallsyms(source: Path, target: Path, _: Names, bound: Bound) -> None:
 
 def _files(source: Path, target: Path, names: Names, _: Bound) -> None:
     rows: Any = json.loads(files.content(source))
-    told = [
+    kept = [
         {"path": names.file(str(row["path"])), "build_id": row["build_id"]}
         for row in rows
     ]
-    target.write_text(json.dumps(told, indent=2) + "\n", encoding=UTF8)
+    target.write_text(json.dumps(kept, indent=2) + "\n", encoding=UTF8)
 
 
 COPIES = {

@@ -120,7 +120,7 @@ class Holder:
         return [task for task in found if waiter.disks & task.disks] or found
 
     def _joined(self, waiter: Stuck, tasks: list[Stuck]) -> list[Stuck]:
-        """Those that nothing keeps apart from the waiter."""
+        """Candidates on the same file system and disk."""
         lock = waiter.wanted
         return [
             task
