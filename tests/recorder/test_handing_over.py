@@ -45,7 +45,7 @@ def test_root_writes_nothing_after_the_folder_is_given_away(
 
     monkeypatch.setattr(cli, "carry_out", recorded)
     monkeypatch.setattr(cli, "_answer", answered)
-    assert main(["record", "-o", str(out), *words], checkout=True) == 0
+    assert main(["record", "-o", str(out), *words]) == 0
     assert (owners, out.stat().st_uid) == ({"when answered": 0}, NOBODY)
     assert {path.stat().st_uid for path in out.iterdir()} == {0}
     assert (out / "answer.txt").read_text() == "so\n"

@@ -24,8 +24,9 @@ def _entries(package: str) -> Iterator[tuple[Path, str]]:
     for line in text.splitlines():
         words = line.split()
         if words[0] != "#" and not words[0].startswith(MADE):
-            for source in words[:-1]:
-                yield PROJECT / source, words[-1]
+            for pattern in words[:-1]:
+                for source in PROJECT.glob(pattern):
+                    yield source, words[-1]
 
 
 def _lay_down(root: Path, *packages: str) -> Path:

@@ -47,7 +47,9 @@ def _drop_in(unit: Path, engine: str) -> None:
 
 def _analyze(*words: str | Path) -> subprocess.CompletedProcess[str]:
     at = {Path(word).parent for word in words if isinstance(word, Path)}
-    program = ["systemd-analyze", *map(str, words)]
+    # The first process of a PID namespace would log to the kernel (log_open(3)).
+    said = ["env", "SYSTEMD_LOG_TARGET=console"]
+    program = [*said, "systemd-analyze", *map(str, words)]
     command = unpacked.command(program, [PROJECT, *at])
     return subprocess.run(command, capture_output=True, text=True, check=False)
 

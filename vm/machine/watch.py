@@ -23,6 +23,7 @@ COMPLAINTS = re.compile(
             r"kmemleak: \d+ new suspected",  # mm/kmemleak.c
             r"\bUBSAN: ",  # lib/ubsan.c
             r"INFO: trying to register non-static key",  # lockdep.c
+            r"configfs: Tried to unregister",  # fs/configfs/dir.c
         )
     )
 )
