@@ -39,7 +39,8 @@ static void stop(int number)
 
 static void handle_signals(void)
 {
-	struct sigaction action = { .sa_handler = stop };
+	/* A write to a pipe that is full goes on; poll() does not (signal(7)). */
+	struct sigaction action = { .sa_handler = stop, .sa_flags = SA_RESTART };
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
