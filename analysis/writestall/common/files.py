@@ -6,7 +6,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -55,7 +55,7 @@ def save(path: Path, data: bytes) -> None:
     with _named(path):
         if is_special(path):
             with path.open("wb") as file:
-                _fill(file, (data,))
+                file.write(data)
             return
         place = path.resolve()
     save_inside(place.parent, place.name, data, called=path)
@@ -77,7 +77,7 @@ def save_inside(
     def fill(drafts: Drafts) -> list[str]:
         draft, file = drafts.new()
         with file:
-            _fill(file, (data,))
+            file.write(data)
         return [draft]
 
     save_joined(folder, name, fill, link=link, called=called)
@@ -94,10 +94,6 @@ def save_joined(
     """Writes a file as save_inside() does, out of the drafts that fill() makes."""
     with _named(called or folder / name), Drafts(folder, link) as drafts:
         drafts.become(name, *fill(drafts))
-
-
-def _fill(file: BinaryIO, pieces: Iterable[bytes]) -> None:
-    file.writelines(pieces)
 
 
 @contextmanager
