@@ -33,7 +33,9 @@ WHOLE: tuple[tuple[str, ...], ...] = (
 LIMIT_S = 1800
 
 
-def in_a_machine(kernel: str, build: Path, script: str, *words: str) -> str:
+def in_a_machine(
+    kernel: str, build: Path, script: str, *words: str, packages: str = PACKAGES
+) -> str:
     """Run a script of tests/scripts in a machine; what it printed."""
     known = recipe.load(kernel)
     counting = accel.counting(known, image.kernel(known), "icount")
@@ -41,7 +43,8 @@ def in_a_machine(kernel: str, build: Path, script: str, *words: str) -> str:
     done = tool(
         "vm/vm",
         *("run", "-k", kernel, "--accel", counting, "--timeout", str(LIMIT_S)),
-        *("--share", f"{build}:/mnt/build:ro", "--packages", PACKAGES),
+        *("--share", f"{build}:/mnt/build:ro"),
+        *(["--packages", packages] if packages else []),
         *("--excuse", r"\[biodelay\]|\[dm_mod\]|dm_"),
         *("--", "env", f"PYTHONPATH={GUEST_PROJECT}/repro:{scripts}", "python3"),
         *(f"{scripts}/{script}", "--modules", "/mnt/build/stap", *words),
@@ -66,3 +69,15 @@ def test_the_service_watches_within_its_limits(
     kernel = recipe.load().kernel
     words = ("--engine", engine)
     print(in_a_machine(kernel, artefacts(kernel), "watch_unit.py", *words))
+
+
+@pytest.mark.parametrize("case", ["watch", "record"])
+def test_a_user_who_attacks_reads_nothing_and_stops_nothing(
+    case: str, artefacts: Callable[[str], Path]
+) -> None:
+    """Every trick of attacker.py at once; WRITESTALL_SOAK=1: for ten minutes."""
+    kernel = recipe.load().kernel
+    words = ("--case", case, "--seconds", "600" if SOAK else "20")
+    packages = PACKAGES if case == "watch" else ""  # record explains elsewhere
+    build = artefacts(kernel)
+    print(in_a_machine(kernel, build, "attacked.py", *words, packages=packages))
