@@ -99,7 +99,9 @@ bool biodelay_device_has(const struct biodelay_device *device,
 bool biodelay_device_is_same(const struct biodelay_device *device,
 			     const struct bio *bio)
 {
-	return biodelay_disk_id(biodelay_disk_of(bio)) == device->id;
+	const struct gendisk *disk = biodelay_disk_of(bio);
+
+	return disk && biodelay_disk_id(disk) == device->id;
 }
 
 /**

@@ -19,8 +19,8 @@ from typing import IO
 
 import lab
 
-# What an engine prints endlessly, and the options for that: slow_writes each call; core,
-# which has no such script, each call that sleeps.
+# What an engine prints endlessly, and the options for that: slow_writes prints each
+# call; core, which has no such script, each call that sleeps.
 EACH_CALL = ("slow_writes", ("--stall-us", "0"))
 EACH_SLEEP = ("stalled_writes", ("--stall-us", "1", "--floor-us", "1"))
 # Top of the stack of a process that waits for room in a pipe (fs/pipe.c): the name in

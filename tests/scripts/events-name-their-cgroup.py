@@ -83,10 +83,17 @@ def held(disk: lab.Disk, group: Path, path: Path) -> int:
     return pid
 
 
-def capped(disk: lab.Disk, group: Path, path: Path) -> int:
+def is_printed(group: Path, tracer: lab.Tracer) -> bool:
+    """Whether a tracer printed the path of a cgroup."""
+    return f'"path":"/{group.name}"'.encode() in tracer.output.read_bytes()
+
+
+def capped(disk: lab.Disk, group: Path, path: Path, tracers: list[lab.Tracer]) -> int:
     """A write that a limit keeps back; its pid. It exists on the dm device itself, and
-    the cgroup was told before it had it."""
+    each tracer printed the cgroup before it had it."""
     held(disk, group, path)
+    for tracer in tracers:
+        lab.until(partial(is_printed, group, tracer))
     (group / "io.max").write_text(f"{disk.dev} wbps={CAP_BYTES_S}")
     pid = writes(group, path, CAPPED_BYTES)
     lab.expect(lab.reap(pid) == 0, "a child failed")
@@ -107,7 +114,9 @@ def check_paths(events: list[lab.Event], who: str, known: dict[int, str]) -> Non
     told = [one for one in events if one["ev"] == "cgroup"]
     paths = {one["id"]: one["path"] for one in told}
     limits = [one for one in told if "io_max" in one]
-    lab.expect(len(paths) + 1 == len(told), f"{who}: one was told twice: {told}")
+    lab.expect(
+        len(paths) + 1 == len(told), f"{who}: a cgroup was printed twice: {told}"
+    )
     lab.expect(
         [one["path"] for one in limits] == ["/wst-capped"]
         and f" wbps={CAP_BYTES_S} " in limits[0]["io_max"],
@@ -152,7 +161,7 @@ def version_2(options: argparse.Namespace, disk: lab.Disk) -> None:
                 held(disk, made["wst-early"], paths[0]): made["wst-early"],
                 held(disk, made["wst-late"], paths[1]): made["wst-late"],
             }
-            slow = capped(disk, made["wst-capped"], paths[2])
+            slow = capped(disk, made["wst-capped"], paths[2], tracers)
             numbers = {pid: path.stat().st_ino for pid, path in pids.items()}
             numbers[slow] = made["wst-capped"].stat().st_ino
         for tracer in tracers:
