@@ -39,7 +39,7 @@ UNMET = rmmod-while-delaying or works-by-breakpoint or survives-cycles or shares
 DEBUGGED = kmod and not ($(UNMET)) or test_its_chain_appears and (page-lock or fsync-storm or xfs-ilock)
 
 .DEFAULT_GOAL := help
-.PHONY: help core lab variants compare crash test test-scenarios test-apps test-course test-kernel soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean deb oci box release test-packages docs soak-watch fuzz debug-kernel test-debug
+.PHONY: help core lab variants compare crash test test-all test-scenarios test-apps test-course test-kernel soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean deb oci box release test-packages docs soak-watch fuzz debug-kernel test-debug
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 26
@@ -64,17 +64,21 @@ test: ## set up, run every test this machine can run
 	$(call only)
 	@./writestall test
 
+test-all: ## all tests of all targets, on every kernel, for hours; then their table
+	$(call only)
+	@./writestall test --every-kernel --side-by-side
+
 test-scenarios: ## every scenario on every kernel with both engines, to its chain
 	$(call only)
 	@./writestall test --every-kernel --side-by-side -- tests/lab/test_scenarios.py
 
 test-apps: ## Kafka, a JVM, SQLite, PostgreSQL, etcd, Redis: what they complain of, to the calls
 	$(call only)
-	@WRITESTALL_APPS=1 ./writestall test --side-by-side -- tests/lab/test_apps.py
+	@./writestall test --on-demand --side-by-side -- tests/lab/test_apps.py
 
 test-course: ## the labs of docs/course and their mysteries in machines, right and wrong answers
 	$(call only)
-	@WRITESTALL_COURSE=1 ./writestall test --side-by-side -- tests/lab/test_mysteries.py
+	@./writestall test --on-demand --side-by-side -- tests/lab/test_mysteries.py
 
 test-kernel: ## a kernel of your own: module, scripts, scenarios, and its row of the table (KERNEL=, CONFIGURATION=)
 	$(call only,KERNEL CONFIGURATION)
@@ -113,7 +117,7 @@ test-debug: ## the module, its stress and three scenarios on that kernel (KCSAN=
 
 soak: ## 500 cycles of loading and unloading biodelay under load, on every kernel
 	$(call only)
-	@WRITESTALL_SOAK=1 ./writestall test -- tests/guest -k survives-cycles-under-load
+	@WRITESTALL_SOAK=1 ./writestall test --on-demand -- tests/guest -k survives-cycles-under-load
 
 check: ## the quick tests and linters, no VM
 	$(call only)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from support import KERNELS, Run, tool
+from support import KERNELS, ON_DEMAND, Run, tool
 
 # Hosts are shared: the duration of an example shows nothing about the code.
 settings.register_profile("shared host", deadline=None)
@@ -20,8 +20,15 @@ settings.load_profile("shared host")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with the longest tests, so that no worker is left with one at the end."""
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Leave out what is run on demand, and start with the longest tests, so that no
+    worker is left with one at the end."""
+    if not ON_DEMAND:
+        left = [item for item in items if item.get_closest_marker("on_demand")]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
     items.sort(key=lambda item: item.get_closest_marker("first") is None)
 
 

@@ -18,6 +18,8 @@ PROJECT = Path(__file__).resolve().parents[1]
 EVERY = os.environ.get("WRITESTALL_EVERY_KERNEL") == "1"
 # A kernel of one's own, by its path: the only one that is tested then.
 OWN = os.environ.get("WRITESTALL_KERNEL")
+# Whether those run that `make test` leaves to `make test-all`.
+ON_DEMAND = EVERY or bool(OWN) or os.environ.get("WRITESTALL_ON_DEMAND") == "1"
 KERNELS = (OWN,) if OWN else recipe.tested(every=EVERY)
 DEFAULT = OWN or recipe.load().kernel
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -50,27 +50,35 @@ FOLDERS = (
     Folder("tests/scripts", ("--modules", f"{BUILD}/stap")),
     Folder("tests/repro/guest", ("--build", BUILD)),
 )
-# What must run on every kernel in `make test`; the others run on the default one there,
-# and everywhere with --every-kernel.
+# What `make test` runs on every kernel: injector, tracers, unload. The others run on
+# the default kernel there, and everywhere with --every-kernel.
 ON_EVERY_KERNEL = {
-    "defer-lets-the-submitter-go-on.sh",
     "delays-only-the-submitter.sh",
     "drills-down-to-the-lock.py",
-    "engines-agree.py",
-    "fsync-waits-for-what-is-deferred.sh",
     "page-locks-are-counted.py",
-    "plain-commands-run.py",
-    "requests-are-counted.py",
     "rmmod-while-delaying.sh",
     "stalls-are-counted.py",
-    "survives-arming-under-load.py",
-    "survives-cycles-under-load.sh",
     "unload-loses-no-deferred-bio.sh",
 }
-# How often each engine's tracer is armed in total, divided between the kernels. To
-# compile bpftrace's script under TCG takes ten seconds of CPU each time: in `make test`
-# the compiled tracer, which arms BPF programs as well, takes most of its place.
-ARMED = {"stap": 50, "core": 50, "bpftrace": 50 if EVERY else 6}
+# What `make test` leaves to `make test-all`, and why.
+FULL_IMAGE = "needs the tools of vm/packages-full.txt, and with them the full image"
+STRESS = "repeats for minutes what others do once"
+ON_DEMAND = {
+    "agrees-with-witnesses.py": FULL_IMAGE,
+    "disarms-at-once-under-load.sh": STRESS,
+    "each-script-works-or-refuses.py": "makes a table of what the others show, too",
+    "every-call-is-listed.py": "one stall for each of 90 system calls and each engine",
+    "fails-at-every-command.py": "a run for each command of a run, which fails",
+    "survives-a-storm-of-failing-loads.py": STRESS,
+    "survives-arming-under-load.py": STRESS,
+    "survives-cycles-under-load.sh": STRESS,
+    "survives-storms-of-closes.py": STRESS,
+    "survives-unloads-under-hazards.py": STRESS,
+    "tracepoint-is-read-by-tracers.sh": FULL_IMAGE,
+    "undoes-every-step.py": "a run for each step of a run, which is interrupted",
+}
+# How often each engine's tracer is armed in total, divided between the kernels.
+ARMED = {"stap": 50, "core": 50, "bpftrace": 50}
 VARIANTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "survives-arming-under-load.py": tuple(
         ("--cycles", str(-(-times // len(KERNELS))), "--engine", engine)
@@ -112,12 +120,6 @@ OWN_MACHINE = {
 NEEDS_DEBUGINFO = {"says-the-arguments.py"}
 DEBUG = Path(os.environ.get("WRITESTALL_DEBUGINFO", "/usr/lib/debug"))
 DEBUG_MACHINE = ("--memory", "4G", "--share", f"{DEBUG}:/usr/lib/debug:ro")
-# What needs the tools of vm/packages-full.txt, and with them the full image.
-FULL = {"agrees-with-witnesses.py", "tracepoint-is-read-by-tracers.sh"}
-# Tests of minutes that `make test` has no time for: --every-kernel.
-TAKES_LONG = {"fails-at-every-command.py"}
-# What the counts of the others show, too, for the table of docs/kernel-support.md.
-FOR_THE_TABLE = {"each-script-works-or-refuses.py"}
 # Tests that need bpftrace; the others use the engines that support their kernel.
 NEEDS_BPFTRACE = {
     "agrees-with-witnesses.py",
@@ -184,7 +186,7 @@ class Case:
     @property
     def full(self) -> bool:
         """Whether it needs the full image's tools."""
-        return self.script.name in FULL
+        return ON_DEMAND.get(self.script.name) == FULL_IMAGE
 
     @property
     def accelerator(self) -> str | None:
@@ -228,15 +230,10 @@ def _marks(
         marks.append(pytest.mark.skip(reason=reason))
     if script.name in NEEDS_DEBUGINFO and (lacking := _lacking_debuginfo(kernel)):
         marks.append(pytest.mark.skip(reason=lacking))
-    if script.name in FULL and not EVERY:
-        reason = "needs the full image's tools: writestall test --every-kernel"
-        marks.append(pytest.mark.skip(reason=reason))
-    if script.name in TAKES_LONG and not (EVERY or OWN):
-        reason = "it takes three minutes: --every-kernel has the time"
-        marks.append(pytest.mark.skip(reason=reason))
-    if script.name in FOR_THE_TABLE and not (EVERY or OWN):
-        reason = "the others show it, too: --every-kernel makes the table"
-        marks.append(pytest.mark.skip(reason=reason))
+    if reason := ON_DEMAND.get(script.name):
+        marks.append(pytest.mark.on_demand(reason))
+        if reason == FULL_IMAGE and OWN:
+            marks.append(pytest.mark.skip(reason=reason))
     if script.name in OWN_MACHINE:
         marks.append(pytest.mark.first)
     return marks

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,8 @@ import pytest
 
 from lab_runs import Lab, analysed, make_lab
 from labrun.scenario import reading, variants
-from machine import recipe
 from support import KERNELS
 
-EVERY_APP = os.environ.get("WRITESTALL_APPS") == "1"
 # Of complaints, by program.
 FEWEST = {
     **{"jvm-gc-log": 3, "sqlite-wal": 10, "postgresql": 10},
@@ -40,9 +37,6 @@ LOGGED_INSIDE = ("jvm-gc-log", "kafka-gc-log")
 
 def cases() -> Iterator[tuple[str, str]]:
     """Scenarios with their variants, and kernels."""
-    if not EVERY_APP:
-        yield "sqlite-wal", recipe.load().kernel
-        return
     for app in FEWEST:
         found, _ = reading.load(reading.find(app))
         for variant in variants.names(found):
@@ -50,6 +44,7 @@ def cases() -> Iterator[tuple[str, str]]:
                 yield variants.label(app, variant), kernel
 
 
+@pytest.mark.on_demand("make test-apps: a run of each application, variant and kernel")
 # One worker runs those of one scenario (pytest-xdist, --dist loadscope).
 @pytest.mark.parametrize(
     ("scenario", "kernel"),

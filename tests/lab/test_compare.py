@@ -12,6 +12,8 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from lab_runs import marked
 from support import PROJECT
 
@@ -135,6 +137,7 @@ def _check_cells(folder: Path, printed: str) -> None:
     assert printed.strip() == (folder / "compare.txt").read_text().strip()
 
 
+@pytest.mark.on_demand("another way through the same comparison")
 def test_cells_run_side_by_side(tmp_path: Path) -> None:
     folder = tmp_path / "compare/small"
     done = _compared(tmp_path, "--jobs", "2")
@@ -144,6 +147,7 @@ def test_cells_run_side_by_side(tmp_path: Path) -> None:
     assert {cell: _manifest(folder, cell)["clock"] for cell in CELLS} == before
 
 
+@pytest.mark.on_demand("another way through the same comparison")
 def test_an_interrupted_scheduler_goes_on_where_it_was(tmp_path: Path) -> None:
     out = tmp_path / "out"
     folder = out / "compare/small"

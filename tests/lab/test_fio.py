@@ -5,10 +5,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from lab_runs import analysed, make_lab
 from test_lab import AWAKE_MS
 
 
+@pytest.mark.on_demand("one more run of the lab, with another client")
 def test_fios_view_is_joined_with_the_kernels(tmp_path: Path) -> None:
     """Each slow write of fio was traced by both engines, and no other is reported."""
     lab = make_lab(tmp_path, SCENARIO="fio", ENGINE="both")

@@ -28,6 +28,7 @@ def _main_class(lab: Lab) -> str:
     return str(max(by_class, key=by_class.__getitem__))
 
 
+@pytest.mark.on_demand("a run of the lab for each injector")
 @pytest.mark.parametrize("kernel", KERNELS if EVERY else [recipe.load().kernel])
 def test_every_injector_makes_the_same_stalls(kernel: str, tmp_path: Path) -> None:
     """Of a scenario outside the checkout, which is copied into the run."""

@@ -24,23 +24,13 @@ from labrun.injectors import registry
 from labrun.scenario import reading, variants
 from labrun.scenario.keys import Scenario, version
 from machine import recipe
-from support import DEFAULT, EVERY, KERNELS, OWN, PROJECT, kernel_name
+from support import DEFAULT, EVERY, KERNELS, ON_DEMAND, PROJECT, kernel_name
 
 FILES = sorted(path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml"))
-# One of each kind: a page, the journal, other file systems, an application, the queue,
-# memory, no delay at all. journal-buffer, fio, appenders and sqlite-wal have their own
-# tests.
-SOME = [
-    "btrfs-commit",
-    "fsync-storm",
-    "gc-log",
-    "healthy",
-    "memory-reclaim",
-    "page-lock",
-    "queue-full",
-    "stable-page",
-    "xfs-ilock",
-]
+# One of each kind: the journal, another file system, memory, no delay at all. page-lock
+# is in test_lab.py, with both engines.
+SOME = ["fsync-storm", "healthy", "memory-reclaim", "xfs-ilock"]
+RUNS = "two to five runs of the lab, each on another way to the same causes"
 
 
 def known_on(scenario: str, kernel: str) -> list[pytest.MarkDecorator]:
@@ -99,7 +89,7 @@ def case(scenario: str, kernel: str, *words: str) -> ParameterSet:
     ("scenario", "kernel"),
     [
         case(scenario, kernel)
-        for scenario in ([*ALL, *ELSEWHERE] if EVERY or OWN else SOME)
+        for scenario in ([*ALL, *ELSEWHERE] if ON_DEMAND else SOME)
         for kernel in (KERNELS if EVERY else [DEFAULT])
     ],
 )
@@ -112,6 +102,7 @@ def test_its_chain_appears(scenario: str, kernel: str, tmp_path: Path) -> None:
     hold_to_the_truth(lab)
 
 
+@pytest.mark.on_demand(RUNS)
 @pytest.mark.parametrize(
     ("scenario", "injector", "kernel"),
     [
@@ -146,7 +137,7 @@ def hold_to_the_truth(lab: Lab) -> None:
         assert verdict[name] is None or verdict[name] >= 0.99, verdict["holders_ns"]
 
 
-@pytest.mark.skipif(not EVERY, reason="two runs each: make test-scenarios has the time")
+@pytest.mark.on_demand(RUNS)
 @pytest.mark.parametrize(
     ("scenario", "mode", "kernel"),
     [
@@ -172,7 +163,7 @@ def test_its_causes_are_right_in_the_other_mode(
     hold_to_the_truth(lab)
 
 
-@pytest.mark.skipif(not EVERY, reason="five runs: make test-scenarios has the time")
+@pytest.mark.on_demand(RUNS)
 def test_each_remedy_of_gc_log_is_one_and_stands_in_the_table(tmp_path: Path) -> None:
     """All threads stop because of one write; each remedy shortens that stop."""
     variants = make(tmp_path, "variants", SCENARIO="gc-log")

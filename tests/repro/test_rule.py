@@ -11,6 +11,7 @@ import pytest
 from test_scenario import GOOD, parse, refusal, run
 
 from labrun.injectors import biodelay
+from labrun.scenario import reading
 from labrun.scenario.rule import Inject, attributes
 from support import PROJECT
 
@@ -139,6 +140,13 @@ def test_a_rule_slows_the_disk_it_names() -> None:
     found = parse(text.replace("\n[[workload]]", f"{second}\n[[workload]]", 1))
     made = biodelay.rules(found, "vdb", "sda")
     assert [rule["device"] for rule in made] == ["vdb", "sda"]
+
+
+def test_only_a_disk_that_the_run_itself_swaps_to_is_forced() -> None:
+    found, _ = reading.load(reading.find("memory-reclaim"))
+    (rule,) = biodelay.rules(found, "vdb", None)
+    assert list(rule.items())[:2] == [("force", "vdb"), ("device", "vdb")]
+    assert "force" not in biodelay.rules(parse(GOOD), "vdb", None)[0]
 
 
 def test_dry_run_puts_the_file_system_on_the_loop_device(tmp_path: Path) -> None:

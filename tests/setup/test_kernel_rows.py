@@ -99,7 +99,7 @@ def test_a_variable_that_was_not_set_is_no_kernel_to_test(
 ) -> None:
     monkeypatch.setattr(setup, "packages", lambda groups: None)
     monkeypatch.setattr(setup, "python", lambda wanted: Path("false"))
-    asked = Namespace(every_kernel=False, kernel="", quick=True, tail=[], junit=None)
+    asked = Namespace(every_kernel=False, on_demand=False, kernel="", quick=True)
     with pytest.raises(UserError, match="unknown kernel ''"):
         test.main(asked)
 

@@ -6,12 +6,11 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from signal import SIGINT
-from xml.etree import ElementTree
 
+from driver import results
 from driver.commands import setup
 from driver.machines import PREPARING, machine_parts, run_tools
 from driver.progress import Progress, StageError
@@ -26,7 +25,7 @@ ON_DEMAND = ("packages",)
 LATER = (*NEEDS_MACHINE, *ON_DEMAND)
 # How tests/support.py learns of the kernels.
 EVERY_KERNEL, ONE_KERNEL = "WRITESTALL_EVERY_KERNEL", "WRITESTALL_KERNEL"
-COUNTED = ("tests", "failures", "errors", "skipped")
+ON_DEMAND_TOO = "WRITESTALL_ON_DEMAND"
 MEMORY_BYTES = 4 << 30  # of the host, for a machine and its test
 
 
@@ -69,7 +68,8 @@ def _phases(asked: argparse.Namespace) -> Iterator[list[str]]:
         return
     yield quick
     if not asked.quick:
-        folders = [f"tests/{name}" for name in NEEDS_MACHINE]
+        later = ON_DEMAND if asked.every_kernel else ()
+        folders = [f"tests/{name}" for name in (*NEEDS_MACHINE, *later)]
         yield [*_side_by_side(), *folders]
 
 
@@ -80,6 +80,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--junit", type=Path, metavar="DIR", help="keep the results there")
     every = "also the kernels that are built on demand"
     add("--every-kernel", action="store_true", help=every)
+    later = "also the tests that `make test` leaves to `make test-all`"
+    add("--on-demand", action="store_true", help=later)
     one = f"only this one: {recipe.WHAT_KERNEL}"
     add("--kernel", metavar="KERNEL", help=one)
     side = "as many machines as this host has room for"
@@ -98,6 +100,8 @@ def main(args: argparse.Namespace) -> int:
     kernels = recipe.tested(every=args.every_kernel)
     if args.every_kernel:
         environment[EVERY_KERNEL] = "1"
+    if args.on_demand:
+        environment[ON_DEMAND_TOO] = "1"
     if args.kernel is not None:
         kernels = (recipe.load(args.kernel).kernel,)
         environment[ONE_KERNEL] = kernels[0]
@@ -116,28 +120,16 @@ def _all_phases(
     python: Path,
     environment: dict[str, str],
     phases: Iterable[list[str]],
-    results: Path,
+    folder: Path,
 ) -> int:
-    """Run each pytest, then print the sum of their counts."""
-    statuses, counts = [], Counter[str]()
+    """Run each pytest, then print what became of their tests."""
+    statuses, files = [], []
     for number, arguments in enumerate(phases):
-        told = results / f"{number}.xml"
-        told.unlink(missing_ok=True)
-        command = [str(python), "-m", "pytest", *arguments, f"--junitxml={told}"]
+        files.append(folder / f"{number}.xml")
+        files[-1].unlink(missing_ok=True)
+        command = [str(python), "-m", "pytest", *arguments, f"--junitxml={files[-1]}"]
         # SIGINT, so that pytest prints its summary.
         with started(command, SIGINT, cwd=PROJECT, env=environment) as pytest:
             statuses.append(pytest.wait())
-        counts += _counts(told)
-    print("test:", ", ".join(f"{counts[word]} {word}" for word in COUNTED))
+    print(*results.lines(results.read(files)), sep="\n")
     return next(filter(None, statuses), 0)
-
-
-def _counts(junit: Path) -> Counter[str]:
-    """How many tests ended how, from pytest's file; nothing where it is missing."""
-    if not junit.exists():
-        return Counter()
-    suites = ElementTree.parse(junit).iter("testsuite")
-    counts = Counter[str]()
-    for suite in suites:
-        counts += Counter({word: int(suite.get(word, 0)) for word in COUNTED})
-    return counts

@@ -41,10 +41,16 @@ def folder(number: int) -> Path:
 
 
 def rules(scenario: Scenario, disk: str, journal: str | None) -> list[dict[str, str]]:
-    """Return the attributes of each rule; the first match wins."""
+    """Return the attributes of each rule; the first match wins.
+
+    With a limit of memory, the run's own swap is on the scratch disk, and the module
+    delays no disk with swap unless it is forced to (kmod/README.md).
+    """
     names, release = {"scratch": disk, "journal": journal or ""}, os.uname().release
+    forced = {"force": disk} if scenario.memory else {}
     return [
-        attributes(
+        (forced if rule.disk == "scratch" else {})
+        | attributes(
             on_kernel(rule, release), number, names[rule.disk], scenario.seed + number
         )
         for number, rule in enumerate(scenario.inject)
