@@ -80,12 +80,37 @@ run_shell() {
 		</dev/hvc0 >/dev/hvc0 2>&1 || true
 }
 
+# The level of a line decides on the verdict, and the console does not show it. What the
+# kernel says while it is read goes out at once: a machine that is lost cannot tell later.
+tell_log() {
+	exec 5>"$(port log)"
+	echo "<6>guest.sh: the job begins" >/dev/kmsg
+	# Bits 4, 5, 7, 9 and 14 (Documentation/admin-guide/tainted-kernels.rst): machine
+	# check, bad page, oops, warning, soft lockup.
+	local tainted
+	tainted=$(</proc/sys/kernel/tainted)
+	((!(tainted & 0x42b0))) ||
+		echo "<4>guest.sh: the kernel is tainted before the job: $tainted" >/dev/kmsg
+	# A read fails where lines were overwritten; another begins at the oldest that is left.
+	while :; do
+		cat /dev/kmsg >&5
+		sleep 1
+	done 2>/dev/null &
+}
+
+# Once more from its start, now without waiting for what comes.
+end_log() {
+	echo "<6>guest.sh: the job has ended" >/dev/kmsg
+	dd if=/dev/kmsg bs=64k iflag=nonblock status=none >&5 2>/dev/null
+}
+
 mounts
 settings
+tell_log
 read -r boot_s _ </proc/uptime
 exec 3>"$(port verdict)"
 echo begun >&3
-"run_$(</run/job/mode)" 3>&-
+"run_$(</run/job/mode)" 3>&- 5>&-
 status=$?
 # The power goes while this script waits, and disks go before it: what waits is a
 # builtin that has run once, for a program would be read from the root disk.
@@ -95,6 +120,7 @@ exec 4<>/run/synced
 read -r -t "$sync_s" <&4 ||
 	echo "guest.sh: a disk is stuck: what was written to it may be lost" \
 		>"$(port stderr)"
+end_log
 printf '{"status": %d, "boot_s": %s}\n' "$status" "$boot_s" >&3
 echo o >/proc/sysrq-trigger
 read -r -t 60 <&4

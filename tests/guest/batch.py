@@ -33,6 +33,14 @@ BEGINS = re.compile(r"each: (\d+) begins")
 
 
 @dataclass(frozen=True)
+class Command:
+    """What is run, and the lines of level warning or worse that it means to cause."""
+
+    words: Sequence[str]
+    expected: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The result of one command; no status means that the machine was lost."""
 
@@ -61,7 +69,7 @@ class Batch:
     limit_s: int
     accelerator: str | None = None  # the default of the host
 
-    def verdicts(self, commands: Sequence[Sequence[str]]) -> list[Verdict]:
+    def verdicts(self, commands: Sequence[Command]) -> list[Verdict]:
         """Run the commands; start a fresh machine after each failure."""
         found: list[Verdict] = []
         repeated = -1
@@ -72,25 +80,26 @@ class Batch:
             if fault and repeated != last:
                 repeated = last
                 lost = found.pop()
-                words = shlex.join(commands[last])
+                words = shlex.join(commands[last].words)
                 told = f"run once more, since {fault}: {words}\n{lost}"
                 warnings.warn(told, stacklevel=2)
         return found
 
-    def _on_one_machine(
-        self, commands: Sequence[Sequence[str]]
-    ) -> tuple[list[Verdict], str]:
+    def _on_one_machine(self, commands: Sequence[Command]) -> tuple[list[Verdict], str]:
         """The verdicts on the first commands, on at least one, and a fault of QEMU."""
         with tempfile.TemporaryDirectory(prefix="writestall-") as name:
             folder = Path(name)
-            console, words = folder / "console", map(shlex.join, commands)
+            kmsg = folder / "kmsg"
             argv = [sys.executable, str(PROJECT / "vm/vm"), "run", *self.machine]
             argv += ["--accel", self.accelerator] if self.accelerator else []
-            argv += ["--excuse", self.excused, "--console", str(console)]
+            argv += ["--excuse", self.excused, "--log", str(kmsg)]
+            for line in sorted({line for one in commands for line in one.expected}):
+                argv += ["--expect", line]
             argv += ["--result", str(folder / "result")]
             # _follow() ends a machine that makes no progress.
             argv += ["--share", f"{folder}:{VERDICTS}", "--timeout", "86400"]
-            argv += ["--", "bash", EACH, VERDICTS, str(self.limit_s), *words]
+            argv += ["--", "bash", EACH, VERDICTS, str(self.limit_s)]
+            argv += [shlex.join(one.words) for one in commands]
             with (folder / "machine").open("w") as told:
                 process = subprocess.Popen(
                     argv,
@@ -99,11 +108,16 @@ class Batch:
                     stderr=told,
                 )
                 _follow(process, folder, self.limit_s + 120)
-            found = _read(folder, self.excused)
-            if process.returncode and all(one.good for one in found):
+            result = json.loads(_text(folder / "result") or "{}")
+            found = _read(folder, commands, self.excused)
+            last = found[-1]
+            if last.status is None:
+                said = [*last.complaints, *result.get("complaints", ())]
+                found[-1] = replace(last, complaints=said)
+            elif process.returncode and all(one.good for one in found):
                 # The machine was lost, or complained, after its last command.
-                found[-1] = replace(found[-1], status=process.returncode)
-            return found, _fault(folder / "result")
+                found[-1] = replace(last, status=process.returncode)
+            return found, result.get("emulator", "")
 
 
 def _follow(process: subprocess.Popen[bytes], folder: Path, limit_s: float) -> None:
@@ -119,20 +133,15 @@ def _follow(process: subprocess.Popen[bytes], folder: Path, limit_s: float) -> N
         time.sleep(POLL_S)
 
 
-def _fault(result: Path) -> str:
-    """What QEMU did wrong on that machine; empty where the result does not say."""
-    text = _text(result)
-    return str(json.loads(text)["emulator"]) if text else ""
-
-
-def _read(folder: Path, excused: str) -> list[Verdict]:
+def _read(folder: Path, commands: Sequence[Command], excused: str) -> list[Verdict]:
     found = []
-    for number, console in enumerate(_by_command(_text(folder / "console"))):
+    begun = _by_command(watch.of_job(watch.records(_text(folder / "kmsg"))))
+    for number, (command, said) in enumerate(zip(commands, begun, strict=False)):
         text = _text(folder / f"{number}.out")
         done, took_s = _ended(_text(folder / f"{number}.status").split())
         if done is None:
             text += _text(folder / "machine")
-        complaints = watch.complaints(console, excused)
+        complaints = watch.complaints(said, excused, command.expected)
         found.append(Verdict(done, took_s, text, complaints))
     return found
 
@@ -147,8 +156,11 @@ def _ended(words: list[str]) -> tuple[int | None, int | None]:
     return (int(words[0]), int(words[1])) if len(words) == 2 else (None, None)
 
 
-def _by_command(console: str) -> list[str]:
-    """The console output during each command; that of the boot belongs to the first."""
-    boot, *parts = BEGINS.split(console)
-    texts = parts[1::2] or [""]
-    return [boot + texts[0], *texts[1:]]
+def _by_command(records: list[watch.Record]) -> list[list[watch.Record]]:
+    """The records during each command; what precedes them belongs to the first."""
+    found: list[list[watch.Record]] = [[]]
+    for record in records:
+        if (begins := BEGINS.search(record.text)) and begins[1] != "0":
+            found.append([])
+        found[-1].append(record)
+    return found

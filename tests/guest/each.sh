@@ -11,18 +11,28 @@ folder=$1
 limit_s=$2
 shift 2
 
-# A kernel that checks itself looks for memory that nothing points at any more. What is
-# found must be 5 s old and unchanged since the scan before (mm/kmemleak.c).
+# What a kernel that checks itself has found, or why it no longer looks, becomes a line of
+# level warning, and so part of the verdict. kmemleak tells at level info: what is found
+# must be 5 s old and unchanged since the scan before (mm/kmemleak.c). lockdep ends with
+# its first report, or when its tables are full (kernel/locking/lockdep.c).
 leaks=/sys/kernel/debug/kmemleak
-scan() { # to the output of the last command
+locks=/proc/lockdep_stats
+checkers() { # to the output of the last command
+	if [[ -e $locks ]] && ! grep --quiet --extended-regexp 'debug_locks: +1' "$locks"; then
+		echo "<4>each: lockdep is off" >/dev/kmsg
+	fi
 	[[ -e $leaks ]] || return 0
 	sleep 6
 	for _ in 1 2; do
 		echo scan >"$leaks"
 	done
-	cat "$leaks" >>"$folder/$((number > 0 ? number - 1 : 0)).out"
+	local found
+	found=$(cat "$leaks")
+	[[ -n $found ]] || return 0
+	echo "$found" >>"$folder/$((number > 0 ? number - 1 : 0)).out"
+	echo "<4>each: kmemleak found something" >/dev/kmsg
 }
-trap scan EXIT
+trap checkers EXIT
 
 tuned=(/proc/sys/vm/dirty_writeback_centisecs /proc/sys/vm/dirty_expire_centisecs)
 before=("$(<"${tuned[0]}")" "$(<"${tuned[1]}")")

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from batch import TOOK_S, Batch, Verdict
+from batch import TOOK_S, Batch, Command, Verdict
 from machine import accel, image, recipe
 from machine.own import find
 from machine.run import GUEST_PROJECT
@@ -131,6 +131,8 @@ NEEDS_TYPES = {"core-says-what-it-lacks.py", "engines-agree.py"}
 IS_TEST = re.compile(r'^(?:# |""")This test will ', re.MULTILINE)
 # Tests that hold tasks on purpose, so that hung tasks are not a complaint.
 HOLDERS = r"\[biodelay\]|\[dm_mod\]|dm_"
+# The lines of the kernel, of level warning or worse, that a script causes on purpose.
+EXPECTS = re.compile(r"^# expects: (.+)$", re.MULTILINE)
 # What a script has found out about its kernel, for docs/kernel-support.md.
 FOUND = re.compile(r"^support: (\{.*\})$", re.MULTILINE)
 
@@ -196,11 +198,12 @@ class Case:
         return accel.counting(known, kernel, "icount") if self.counted else None
 
     @property
-    def command(self) -> list[str]:
+    def command(self) -> Command:
         """How to run it on a machine."""
         interpreter = "python3" if self.script.suffix == ".py" else "bash"
         script = f"{GUEST_PROJECT}/{self.script.relative_to(PROJECT)}"
-        return ["env", IMPORTED, interpreter, script, *self.arguments]
+        words = ["env", IMPORTED, interpreter, script, *self.arguments]
+        return Command(words, EXPECTS.findall(self.script.read_text()))
 
 
 def _lacking_debuginfo(name: str) -> str:

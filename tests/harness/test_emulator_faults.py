@@ -5,12 +5,11 @@ the guest's own, and find that only the first is told as QEMU's and run once mor
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
 
-from batch import Batch
+from batch import Batch, Command
 from machine import errors, watch
 from support import Run
 
@@ -45,7 +44,9 @@ def test_a_command_lost_to_qemu_runs_once_more_and_no_oftener(
     machine = tuple(word for share in shares for word in ("--share", share))
     commands = [["sh", "-c", once], ["sh", "-c", stale], ["echo", "after"]]
     with pytest.warns(UserWarning, match="run once more") as warned:
-        found = Batch(machine, "nothing", 60, "tcg").verdicts(commands)
+        found = Batch(machine, "nothing", 60, "tcg").verdicts(
+            [Command(words) for words in commands]
+        )
     assert [one.status for one in found] == [0, None, 0]
     assert len(warned) == 2
     assert all(FAULT in str(one.message) for one in warned)
@@ -78,11 +79,12 @@ def test_an_int3_after_another_oops_is_not_excused() -> None:
     assert not watch.stale_int3(f"[    3.0] Oops: 0002 [#1] PREEMPT SMP\n{stale}")
 
 
-def test_a_lost_machine_is_told_from_its_first_complaint_on() -> None:
+def test_a_lost_machine_is_told_from_what_its_log_does_not_have() -> None:
     oops = OOPS.format(kind="0002", code="f3 <0f>").splitlines()
-    console = "\n".join(["before"] * 50 + oops + ["after"] * 50)
-    shown = watch.excerpt(console, watch.complaints(console))
+    console = "\n".join(["[ 2.5] before"] * 50 + oops + ["[ 3.2] after"] * 50)
+    told = watch.last_words(console, watch.records("6,7,2600000,-;read"))
+    shown = watch.excerpt(console, told)
     assert shown[: len(oops)] == oops
-    assert shown[len(oops) :] == ["after"] * (watch.MOST_SHOWN - len(oops))
+    assert shown[len(oops) :] == ["[ 3.2] after"] * (watch.MOST_SHOWN - len(oops))
     assert watch.excerpt("one\ntwo", []) == ["one", "two"]
-    assert not re.search("before", "".join(shown))
+    assert watch.last_words("one\n[ 0.5] two", []) == ["two"]

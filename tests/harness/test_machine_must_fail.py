@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from batch import Batch
+from batch import Batch, Command
 from machine import errors, image, initramfs, recipe
 from support import KERNELS, PROJECT, Run
 
@@ -93,6 +93,32 @@ def test_a_splat_fails_a_run_that_ended_well(
     done = machine("--share", f"{splat}:/mnt/splat", "--", "sh", "-c", command)
     assert done.returncode == status
     assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "options", "status"),
+    [
+        ("<4>something", [], errors.EXIT_SPLAT),
+        ("<5>something", [], 0),
+        ("<3>something", ["--expect", "some"], 0),
+        ("<3>something", ["--expect", "other"], errors.EXIT_SPLAT),
+    ],
+)
+def test_a_line_of_level_warning_fails_a_run_unless_it_is_expected(
+    machine: Run, line: str, options: list[str], status: int, tmp_path: Path
+) -> None:
+    """Its console and log are kept, however it ends."""
+    result = tmp_path / "result.json"
+    say = f"echo '{line}' >/dev/kmsg; exit 0"
+    done = machine(*options, "--result", str(result), "--", "sh", "-c", say)
+    assert done.returncode == status, done.stderr
+    told = json.loads(result.read_text())
+    assert told["complaints"] == ["something"] * (status != 0)
+    console = Path(told["console"])
+    assert console.parent.name == ("failed" if status else "ended")
+    kmsg = console.with_name(console.name.replace(".console.log", ".kmsg"))
+    assert ";something\n" in kmsg.read_text()
+    assert "something" in console.read_text()
 
 
 HANG = (
@@ -248,7 +274,9 @@ def test_each_command_of_a_batch_gets_its_own_verdict() -> None:
         ["echo", "after"],
         ["sh", "-c", trap],
     ]
-    found = Batch((), excused="nothing", limit_s=10).verdicts(commands)
+    found = Batch((), excused="nothing", limit_s=10).verdicts(
+        [Command(words) for words in commands]
+    )
     assert [one.status for one in found] == [0, 0, 124, None, 0, errors.EXIT_LOST]
     assert [one.good for one in found] == [True, False, False, False, True, False]
     assert found[1].complaints == ["BUG: made up"]
@@ -259,7 +287,7 @@ def test_each_command_of_a_batch_gets_its_own_verdict() -> None:
 
 def test_a_batch_without_a_machine_says_why() -> None:
     (found,) = Batch(("--kernel", "0.0"), excused="nothing", limit_s=10).verdicts(
-        [["true"]]
+        [Command(["true"])]
     )
     assert not found.good
     assert "0.0" in found.output

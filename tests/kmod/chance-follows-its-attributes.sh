@@ -70,4 +70,3 @@ rule r device="$disk_name" ops=read delay=500000000 mode=defer max_inflight=2 en
 fio --name=r --filename="$disk" --rw=randread --bs=4k --direct=1 \
 	--ioengine=libaio --iodepth=8 --number_ios=8 --output=/dev/null
 [[ $(status r.refused_full) -gt 0 ]] || fail "max_inflight=2 refused none of 8 at once"
-quiet_kernel

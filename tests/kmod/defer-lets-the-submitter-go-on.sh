@@ -32,4 +32,3 @@ dd if=/dev/zero of="$disk" bs=256k count=1 oflag=direct 2>/dev/null
 record >/tmp/record
 [[ $(wc --lines </tmp/record) == 1 ]] || fail "split, and delayed $(wc --lines </tmp/record) times"
 grep --quiet '"bytes":262144,' /tmp/record || fail "not the whole bio: $(cat /tmp/record)"
-quiet_kernel

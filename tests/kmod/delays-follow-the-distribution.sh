@@ -34,4 +34,3 @@ draw "$("$delay_table" lognormal 5us 0.8)" >/tmp/lognormal
 draw "$("$delay_table" pareto 2us 2)" >/tmp/pareto
 draw "$("$delay_table" numbers --unit ns /tmp/lognormal)" >/tmp/replayed
 python3 "$here/check_draws.py" "$draws" /tmp
-quiet_kernel

@@ -44,4 +44,3 @@ PYTHON
 done
 [[ $(status records_lost) == 0 ]] || fail "records lost"
 [[ $(status in_flight) == 0 ]] || fail "still holding"
-quiet_kernel

@@ -32,4 +32,3 @@ for queued in 0 1; do
 	((took < 5000)) || fail "the disarm took $took ms with $queued queued"
 	[[ $(status in_flight) == 0 ]] || fail "still holding"
 done
-quiet_kernel

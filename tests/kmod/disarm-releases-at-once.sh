@@ -27,4 +27,3 @@ PYTHON
 before=$(status delayed)
 dd if="$disk" of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null
 [[ $(status delayed) == "$before" ]] || fail "a disarmed rule delays"
-quiet_kernel

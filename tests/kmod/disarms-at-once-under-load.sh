@@ -23,4 +23,3 @@ wait "$writer_pid" || true # ended by a signal
 writer_pid=
 ! grep --quiet --extended-regexp 'error=|Input/output' /tmp/fio.out ||
 	fail "fio: $(cat /tmp/fio.out)"
-quiet_kernel

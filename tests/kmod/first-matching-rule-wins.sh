@@ -51,4 +51,3 @@ if rmmod biodelay 2>/dev/null; then
 fi
 rmdir "$rules"/*/
 rmmod biodelay
-quiet_kernel

@@ -29,4 +29,3 @@ dd if=/tmp/data of="$disk" bs=64k conv=fsync 2>/dev/null
 echo 0 >"$params/enabled"
 dd if="$disk" bs=64k count=1 iflag=direct 2>/dev/null | cmp - /tmp/data ||
 	fail "the disk differs"
-quiet_kernel

@@ -44,4 +44,3 @@ echo "$disk_name" >"$params/force"
 expect 1 "force"
 echo "$disk_name" >"$params/device"
 expect 1 "device"
-quiet_kernel

@@ -18,4 +18,3 @@ for function in biodelay_entry jbd2_journal_commit_transaction kjournald2 kthrea
 	grep --quiet " ${function}+\|\] ${function}+" <<<"$stack" ||
 		fail "no $function in: $stack"
 done
-quiet_kernel

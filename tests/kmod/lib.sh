@@ -74,12 +74,3 @@ mounted() { # a fresh ext4 on the scratch disk, committing every second
 	echo 100 >/proc/sys/vm/dirty_writeback_centisecs
 	echo 200 >/proc/sys/vm/dirty_expire_centisecs
 }
-
-# The kernel's complaints since the test began, without the taint of loading.
-dmesg_lines=$(dmesg | wc --lines)
-quiet_kernel() {
-	local complaints
-	complaints=$(dmesg | tail --lines="+$((dmesg_lines + 1))" | grep --extended-regexp \
-		'BUG|WARNING|Oops|Call Trace|lockup|stall|hung|I/O error' || true)
-	[[ -z $complaints ]] || fail "the kernel complained: $complaints"
-}

@@ -23,4 +23,3 @@ for number in 1 2 3 4 5; do
 	[[ $(<"$params/max_delay_us") == 7 ]] || fail "max_delay_us was not applied"
 	rmmod biodelay
 done
-quiet_kernel

@@ -3,6 +3,7 @@
 # This test will compare the tables of kmod/README.md with the module: the same
 # parameters and attributes, the actual defaults, ranges whose ends are accepted and
 # nothing beyond, and examples that are accepted.
+# expects: biodelay: .*(must be .*|not a whole number|a delay is at most .*|not NS or table .*)
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -52,4 +53,3 @@ for name, _, _, example in rows:
             Path(rule, "pid").write_text("4711")
         Path(rule, name).write_text(value + "\n")
 PYTHON
-quiet_kernel

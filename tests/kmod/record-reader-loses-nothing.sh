@@ -40,4 +40,3 @@ before=$(status records_lost)
 reads 500
 [[ $(status records_lost) -gt $before ]] || fail "128 places, 1000 records, none lost"
 [[ $(wc --lines <"$debugfs/record") -le 128 ]] || fail "more lines than places"
-quiet_kernel

@@ -3,6 +3,7 @@
 # This test will write invalid values to every attribute of a rule, armed and not, and
 # show the errno for each, that nothing changed, and that two concurrent writers, of any
 # attribute, leave one of their two values.
+# expects: biodelay: .*
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -25,4 +26,3 @@ fi
 if mkdir "$rules/param" 2>/dev/null; then
 	fail "made a second rule of the name param"
 fi
-quiet_kernel

@@ -4,6 +4,7 @@
 # btrfs, below device-mapper, with swap on its 70th partition, and one that cannot be
 # opened any more, and show that each is refused unless forced, and that a disk in other
 # use is not.
+# expects: biodelay: device [^ ]+ (has, or may have, .*|cannot be opened): refused
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -72,4 +73,3 @@ echo 1 >"$params/enabled" || fail "refused although forced"
 echo 0 >"$params/enabled"
 echo "- - -" >"$(echo "$host"/scsi_host/host*/scan)"
 until [[ -b $other ]]; do sleep 0.1; done
-quiet_kernel

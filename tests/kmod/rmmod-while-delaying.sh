@@ -50,4 +50,3 @@ printf 'unload: %s ms idle, %s ms holding; release, us: %s\n' \
 [[ $(wc --lines <<<"$release") -ge $turns ]] || fail "the log tells no release"
 ((${release%%$'\n'*} <= 10000)) || fail "the release was never within 10 ms"
 ((holding - idle <= 100)) || fail "holding costs $((holding - idle)) ms"
-quiet_kernel

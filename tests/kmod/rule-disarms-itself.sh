@@ -21,4 +21,3 @@ done
 [[ $(status r.armed) == 1 ]] || fail "disarmed although its keeper beats"
 sleep 3.5
 [[ $(status r.armed) == 0 ]] || fail "armed although its keeper is gone"
-quiet_kernel

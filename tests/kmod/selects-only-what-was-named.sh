@@ -213,4 +213,3 @@ done
 
 wipefs --all --quiet --force "$disk"
 blockdev --rereadpt "$disk"
-quiet_kernel

@@ -5,6 +5,7 @@
 # that the module refuses to load if a kprobe was there before it. Before 6.0 the kernel
 # allows either fentry or fexit or the module: then that the second is refused, and the
 # first is not disturbed.
+# expects: biodelay: another probe is on submit_bio_noacct
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -118,4 +119,3 @@ fi
 dmesg | grep --quiet "another probe is on $function" || fail "not told why"
 untrace
 load
-quiet_kernel

@@ -63,7 +63,6 @@ touch /tmp/stop
 wait "$writer_pid" || fail "fio: $(cat /tmp/fio.out)"
 writer_pid=
 grown_kb=$(($(kernel_kb) - before_kb))
-quiet_kernel
 sort --numeric-sort --output=/tmp/unloads /tmp/unloads
 slowest=$(tail --lines=1 /tmp/unloads)
 printf '%s cycles, %s rounds of fio; unload %s ms, slowest %s ms; %s KiB more than before\n' \

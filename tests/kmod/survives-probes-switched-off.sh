@@ -25,4 +25,3 @@ for mode in sleep defer; do
 	[[ $(status delayed) == 1 ]] || fail "$mode: does not work any more"
 	rmmod biodelay
 done
-quiet_kernel

@@ -8,6 +8,9 @@ long or a splat.
 Arguments: the module, a scratch disk, cycles (7).
 """
 
+# What is written at random is refused now and then.
+# expects: biodelay: .*
+
 from __future__ import annotations
 
 import contextlib

@@ -44,4 +44,3 @@ for mode in sleep defer spin; do
 				"$(cat "/tmp/$tracer" /tmp/printed)"
 	done
 done
-quiet_kernel

@@ -28,4 +28,3 @@ for t, r in zip(traced, records):
     assert t == want, (t, want)
 assert {r["rule"] for r in records} == {"in-sleep", "in-defer", "in-spin"}
 PYTHON
-quiet_kernel

@@ -21,4 +21,3 @@ umount "$mount_point"
 check "fsck found damage" fsck.ext4 -n -f "$disk" >/dev/null 2>&1
 mount "$disk" "$mount_point"
 cmp /tmp/data "$mount_point/file" || fail "the file differs"
-quiet_kernel

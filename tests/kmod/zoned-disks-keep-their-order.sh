@@ -3,6 +3,7 @@
 # This test will show, on a zoned disk, that mode defer is refused when a rule is armed,
 # and when an armed rule is changed to it; and that a zone reset is an operation of the
 # kind other, which a rule for other delays and one for writes does not.
+# expects: biodelay: mode=defer: .* is zoned
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -47,4 +48,3 @@ for mode in sleep spin; do
 	rule r enabled=0
 done
 rmdir "$rules/r"
-quiet_kernel

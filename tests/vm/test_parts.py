@@ -146,47 +146,68 @@ def test_only_a_kernel_with_a_pvh_note_is_entered_by_it() -> None:
     assert not vmlinux.enters_by_pvh(_elf(6, 8))
 
 
-COMPLAINTS = [
-    "[    3.1] Kernel panic - not syncing: sysrq triggered crash",
-    "[    3.1][  T12] Oops: 0002 [#1] SMP NOPTI",
-    "[    3.1] BUG: kernel NULL pointer dereference, address: 0000000000000008",
-    "[    3.1] BUG: sleeping function called from invalid context at x.c:1",
-    "[    3.1] WARNING: CPU: 0 PID: 1 at kernel/x.c:3 f+0x1/0x2",
-    "[    3.1] WARNING: possible recursive locking detected",
-    "[    3.1] rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:",
-    "[    3.1] watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [x:1]",
-    "[    3.1] refcount_t: underflow; use-after-free.",
-    "[    3.1] BUG: KASAN: slab-use-after-free in rule_show+0x1/0x2 [biodelay]",
-    "[    3.1] BUG: KCSAN: data-race in find+0x1/0x2 / hold_claim+0x1/0x2 [biodelay]",
-    "[    3.1] UBSAN: shift-out-of-bounds in kmod/match.c:1:2",
-    "[    3.1] kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)",
-    "[    3.1] INFO: trying to register non-static key.",
-]
-HARMLESS = [
-    "[    3.1] biodelay: loading out-of-tree module taints kernel.",
-    "[    3.1] BUG: KCSAN: data-race in ext4_setattr+0x1/0x2 / xas_load+0x1/0x2",
-    "[    3.1] EXT4-fs (vdb): mounted filesystem r/w with ordered data mode.",
-    "",
-]
+def logged(*lines: str) -> list[watch.Record]:
+    """Records of the kernel, `LEVEL text` each, as /dev/kmsg gives them."""
+    split = [line.split(" ", 1) for line in lines]
+    stream = [f"{level},{at},9,-;{text}" for at, (level, text) in enumerate(split)]
+    return watch.records("\n".join(stream))
 
 
-@pytest.mark.parametrize("line", COMPLAINTS)
-def test_a_complaint_is_one(line: str) -> None:
-    assert len(watch.complaints(f"first\n{line}\nlast")) == 1
+def test_each_line_of_level_warning_or_worse_is_a_complaint() -> None:
+    said = [
+        "6 sysrq: Trigger a crash",
+        "3 configfs: Tried to unregister non-empty subsystem!",
+        "5 random: crng init done",
+        "12 told by a program",
+        "4 a line of two\\x0alines",
+    ]
+    two = r"a line of two\x0alines"
+    assert watch.complaints(logged(*said)) == [said[1][2:], said[3][3:], two]
+    expected = ["configfs: .* subsystem", "a line of two.*lines$"]
+    assert watch.complaints(logged(*said), None, expected) == [said[3][3:]]
 
 
-@pytest.mark.parametrize("line", HARMLESS)
-def test_chatter_is_none(line: str) -> None:
-    assert watch.complaints(line) == []
+KCSAN = (
+    "3 ====",
+    "3 BUG: KCSAN: data-race in {} / xas_load+0x1/0x2",
+    "3 write to 0xffff8880 of 4 bytes by task 7 on cpu 1:",
+    "3 ====",
+)
 
 
-HUNG = "INFO: task dd:7 blocked for more than 60 seconds.\n hold+0x1/0x2 [biodelay]\n"
+def test_what_the_table_allows_is_none() -> None:
+    taints = "4 biodelay: loading out-of-tree module taints kernel."
+    race = [line.format("ext4_setattr+0x1/0x2") for line in KCSAN]
+    assert watch.complaints(logged(taints, *race)) == []
+    race = [line.format("hold_claim+0x1/0x2 [biodelay]") for line in KCSAN]
+    assert len(watch.complaints(logged(taints, *race))) == 4
+    assert watch.complaints(logged(f"{taints}x")) == [f"{taints}x"[2:]]
+
+
+HUNG = (
+    "3 INFO: task dd:7 blocked for more than 60 seconds.",
+    "3       Tainted: G           OE      6.12.117+deb13-amd64 #1",
+    '3 "echo 0 > /proc/sys/kernel/hung_task_timeout_secs" disables this message.',
+    "6  hold+0x1/0x2 [biodelay]",
+)
 
 
 def test_hung_tasks_count_unless_somebody_is_held_on_purpose() -> None:
-    assert len(watch.complaints(HUNG)) == 1
-    assert len(watch.complaints(HUNG, r"\[other\]")) == 1
-    assert watch.complaints(HUNG, r"\[biodelay\]") == []
+    assert len(watch.complaints(logged(*HUNG))) == 3
+    assert len(watch.complaints(logged(*HUNG), r"\[other\]")) == 3
+    assert watch.complaints(logged(*HUNG), r"\[biodelay\]") == []
+    assert watch.complaints(logged(*HUNG, "4 x"), r"\[biodelay\]") == ["x"]
+
+
+def test_a_log_that_was_not_read_whole_is_a_complaint() -> None:
+    read = watch.records(
+        f"6,0,1,-;boots\n6,5,2,-;{watch.BEGINS}\n6,5,2,-;{watch.BEGINS}\n6,9,3,-;x"
+    )
+    assert [record.number for record in watch.of_job(read)] == [5, 9]
+    (told,) = watch.complaints(watch.of_job(read))
+    assert told.startswith("3 lines of the kernel log were lost")
+    assert not watch.is_whole(watch.of_job(read))
+    assert watch.of_job(read[:1]) == []
 
 
 @pytest.mark.parametrize(("parent", "said"), [([], "ran\n"), (["sh", "-c"], "")])

@@ -108,9 +108,13 @@ def add_machine(parser: argparse.ArgumentParser) -> None:
     start = "where the command starts"
     add("--cwd", metavar="DIR", default=run.GUEST_PROJECT, help=start)
     add("--console", metavar="FILE", type=Path, help="keep the console there")
+    kmsg = "keep the kernel log there, as /dev/kmsg has it"
+    add("--log", metavar="FILE", type=Path, help=kmsg)
     verdict = "write the machine's verdict as JSON"
     add("--result", metavar="FILE", type=Path, help=verdict)
     add("--excuse", metavar="REGEX", help="accept hung tasks that sleep in such frames")
+    expect = "accept such lines of the kernel, of level warning or worse (repeatable)"
+    add("--expect", metavar="REGEX", action="append", default=[], help=expect)
 
 
 def run_machine(options: argparse.Namespace, command: list[str]) -> int:
@@ -130,7 +134,9 @@ def run_machine(options: argparse.Namespace, command: list[str]) -> int:
         timeout_s=options.timeout if command else None,
         cwd=options.cwd,
         console=options.console,
+        log=options.log,
         excused_frames=options.excuse,
+        expected=tuple(options.expect),
         interactive=not command,
     )
     result = run.run(job)

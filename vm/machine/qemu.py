@@ -38,7 +38,7 @@ ACCEL = {
     "icount": (*ICOUNT, "shift=0"),
     "icount-warp": (*ICOUNT, "shift=0,sleep=off"),
 }
-PORTS = ("verdict", "stdout", "stderr")
+PORTS = ("verdict", "log", "stdout", "stderr")
 # No guest makes QEMU start a program or change its user (qemu, system/qemu-seccomp.c).
 DENIED = ("obsolete", "elevateprivileges", "spawn", "resourcecontrol")
 SANDBOX = ",".join(("on", *(f"{what}=deny" for what in DENIED)))

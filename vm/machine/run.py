@@ -41,7 +41,10 @@ BEGUN = "begun\n"  # what guest.sh prints before it starts the command
 # guest faults in text it patches (watch.stale_int3()).
 MOST_STARTS = 3
 BROKEN = (signal.SIGABRT, signal.SIGSEGV)  # how QEMU ends by itself
-CONSOLES_KEPT = 20
+# Consoles and kernel logs in the cache, of machines that ended well and of others; what
+# is kept of each.
+CONSOLES_KEPT = 100
+MOST_KEPT_BYTES = 1 << 20
 MOST_COMPLAINTS = 8  # printed: a stage of the driver shows some lines of its end
 
 
@@ -63,8 +66,9 @@ class Job:
     timeout_s: float | None = 600
     cwd: str = GUEST_PROJECT
     console: Path | None = None
-    result: Path | None = None
+    log: Path | None = None
     excused_frames: str | None = None
+    expected: tuple[str, ...] = ()  # lines of level warning or worse, as expressions
     interactive: bool = False
 
 
@@ -81,6 +85,7 @@ class Result:
     qemu: str = ""
     kernel: str = ""
     starts: int = 0  # more than 1: it failed before the command began
+    console: str = ""  # where its copy is kept
     emulator: str = ""  # what QEMU did wrong, if that is known: the guest is not judged
 
     @property
@@ -140,12 +145,18 @@ def _read_verdict(text: str) -> dict[str, float] | None:
         return None
 
 
-def _judge(result: Result, verdict: str, console: str, job: Job) -> None:
+def _judge(
+    result: Result, verdict: str, console: str, found: list[watch.Record], job: Job
+) -> None:
     """Fill in the outcome; a kernel complaint overrides the command's status."""
-    result.complaints = watch.complaints(console, job.excused_frames)
+    of_job = watch.of_job(found)
+    result.complaints = watch.complaints(of_job, job.excused_frames, job.expected)
     said = _read_verdict(verdict)
     if said is None:
+        result.complaints += watch.last_words(console, found)
         return
+    if not watch.is_whole(of_job):
+        result.complaints.append("the kernel log was not read to its end")
     result.status, result.boot_s = int(said["status"]), said["boot_s"]
     if result.outcome != "timeout":
         result.outcome = "splat" if result.complaints else "ended"
@@ -196,8 +207,12 @@ def _start(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="writestall-"))
         )
         console = job.console or folder / "console.log"
+        kmsg = job.log or folder / "kmsg"
         console.write_text("")
-        channels = Channels(qemu.PORTS, forward={"stdout": 1, "stderr": 2})
+        stack.callback(_keep, result, console, kmsg)
+        kmsg_fd = stack.enter_context(kmsg.open("wb", buffering=0)).fileno()
+        forward = {"stdout": 1, "stderr": 2, "log": kmsg_fd}
+        channels = Channels(qemu.PORTS, forward=forward)
         project = qemu.Share(recipe.PROJECT, GUEST_PROJECT, True)
         of_kernel = (qemu.Share(*share, True) for share in kernel.shares)
         shares = (project, *of_kernel, *job.shares, *_jars(job))
@@ -226,12 +241,13 @@ def _start(
         result.outcome = "timeout" if status is None else "lost"
         verdict = channels.heard["verdict"].decode(errors="replace")
         said = console.read_text(errors="replace")
-        _judge(result, verdict, said, job)
+        found = watch.records(kmsg.read_text(errors="replace"))
+        _judge(result, verdict, said, found, job)
         lost = result.outcome == "lost"
         result.emulator = _emulators_fault(result.accel, status, said) if lost else ""
-        if result.outcome != "ended":
-            report(result, job.console or _kept(console, result.kernel))
-        return status is not None and not verdict.startswith(BEGUN)
+    if result.outcome != "ended":
+        report(result, Path(result.console))
+    return status is not None and not verdict.startswith(BEGUN)
 
 
 def _emulators_fault(accelerator: str, status: int | None, console: str) -> str:
@@ -243,15 +259,19 @@ def _emulators_fault(accelerator: str, status: int | None, console: str) -> str:
     return ""
 
 
-def _kept(console: Path, release: str) -> Path:
-    """A copy of a failed machine's console, which outlives it; the newest stay."""
-    folder = cache.root() / "consoles"
+def _keep(result: Result, *files: Path) -> None:
+    """Copy a machine's console and kernel log to the cache; the newest stay."""
+    kind = "ended" if result.outcome == "ended" else "failed"
+    folder = cache.root() / "consoles" / kind
     folder.mkdir(parents=True, exist_ok=True)
-    copy = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{release}.log"
-    shutil.copy(console, copy)
-    for old in sorted(folder.iterdir())[:-CONSOLES_KEPT]:
+    name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{result.kernel}"
+    for file in files:
+        if file.exists():
+            end = file.read_bytes()[-MOST_KEPT_BYTES:]
+            (folder / f"{name}.{file.name}").write_bytes(end)
+    result.console = str(folder / f"{name}.{files[0].name}")
+    for old in sorted(folder.iterdir())[: -len(files) * CONSOLES_KEPT]:
         old.unlink(missing_ok=True)
-    return copy
 
 
 def report(result: Result, console: Path) -> None:
