@@ -141,7 +141,7 @@ def killed_while_it_hides(engine: str, modules: Path) -> None:
 def out_of_space(engine: str, modules: Path) -> None:
     """The run's disk fills up while it records."""
     place, said = Path(tempfile.mkdtemp(prefix="small-")), ""
-    lab.run("mount", "-t", "tmpfs", "-o", f"size={SMALL_KIB}k", "tmpfs", place)
+    lab.run("mount", "-t", "tmpfs", "-o", f"size={SMALL_KIB}k,mode=700", "tmpfs", place)
     try:
         out = str(place / "run")
         one = Recording(engine, modules, "--floor", "10us", "-o", out)

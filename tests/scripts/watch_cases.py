@@ -185,7 +185,7 @@ def open_stall(engine: str, options: argparse.Namespace) -> Told:
 def small_disk() -> Iterator[Path]:
     """A folder for dumps, on a file system of its own that is full."""
     place = Path(tempfile.mkdtemp(prefix="full-"))
-    lab.run("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place)
+    lab.run("mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs", place)
     try:
         lab.run("sh", "-c", f"dd if=/dev/zero of={place}/filler bs=4k 2>/dev/null || :")
         yield place
