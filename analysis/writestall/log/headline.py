@@ -66,6 +66,8 @@ def nearness(stuck: Stuck) -> int:
 def sentence(answer: LogAnswer, where: str) -> str:
     """The answer in one sentence: the root with most tasks behind it."""
     start = f"{many(_stuck(answer), 'stuck task')} in {where}"
+    if answer.several_moments:
+        start += f", in {answer.moments} moments"
     if not answer.links:
         return f"{start}: {_without_links(answer)}"
     behind: dict[int, list[int]] = {}

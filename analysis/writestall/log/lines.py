@@ -22,7 +22,8 @@ class Line(NamedTuple):
     `prefix` is what the kernel prints in front itself: priority, time, caller. `width`
     is that of the whole line.
     `marked` tells whether there was any prefix of a kernel log: a line without one in
-    a log with them goes on where the line before stopped.
+    a log with them goes on where the line before stopped. `before` stands in front of
+    the prefix: a mail's quoting, the date, host and tag of syslog.
     """
 
     host: str
@@ -31,6 +32,7 @@ class Line(NamedTuple):
     marked: bool
     prefix: str = ""
     width: int = 0
+    before: str = ""
 
 
 _QUOTED = re.compile(r"[>\s|]{0,16}")
@@ -66,14 +68,15 @@ def split(text: str) -> Line:
         if title := _TITLED.match(text, at):
             host, at = title["host"], title.end()
         elif kmsg := _KMSG.match(text, at):
-            return Line("", kmsg["caller"] or "", text[kmsg.end() :], True)
+            who = kmsg["caller"] or ""
+            return Line("", who, text[kmsg.end() :], True, kmsg[0])
     own = _OWN.match(text, at)
     end = own.end() if own else at
     prefix = text[at:end]
     caller = _CALLER.search(prefix)
     marked = tagged or caller is not None or _STAMP.search(prefix) is not None
     who = caller["caller"] if caller else ""
-    return Line(host, who, text[end:], marked, prefix, len(text))
+    return Line(host, who, text[end:], marked, prefix, len(text), text[:at])
 
 
 # Lines of one second have the same words there.

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 _SIGN = re.compile(
     rb"\+[0O][xX]|&#43;0x|Call [Tt]race|INFO: task|COMMAND: |Show (?:Blocked )?State"
     rb"|/proc/\d{1,10}/(?:task|stack|comm|cgroup)|,task_memcg=|\((?:kernel|fs|mm|block|drivers|include)/"
-    rb"|Linux version |[Cc]ommand line: |-- (?:Re)?[Bb]oot"
+    rb"|Future hung |Linux version |[Cc]ommand line: |-- (?:Re)?[Bb]oot"
 )
 # Lines passed on around a sign: a head of old kernels, a name, fields of a record.
 BEFORE, AFTER = 24, 64

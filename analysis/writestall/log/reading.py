@@ -8,24 +8,23 @@ Any text is taken: what is no frame and no head of a task is passed over.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 from writestall.common.compressed import DamagedError
-from writestall.log import decoding, unreadable
+from writestall.log import decoding, shots, unreadable
+from writestall.log.attached import attach
 from writestall.log.boots import Boots
 from writestall.log.direction import Votes
 from writestall.log.lines import Line, split
 from writestall.log.near_stacks import near_stacks
-from writestall.log.owners import LockLines
 from writestall.log.stacks import Host, Reader
 from writestall.log.stacks import LoggedTask as LoggedTask
 from writestall.log.wrappings import MAX_LINE_CHARS as MAX_LINE_CHARS
 from writestall.log.wrappings import Row, unwrapped
 
+# Lines read before the direction of a log is decided.
 MAX_UNDECIDED = 20_000
 
 
@@ -91,10 +90,9 @@ class _Log:
                     said.names.setdefault(task.pid, task.comm or "")
                     task.comm = task.comm or said.names[task.pid] or None
                     task.cgroup = said.cgroups.of(task.pid, task.line, boots)
-            shown |= attach(tasks, said.locks, name)
+            shown |= attach(tasks, said.locks, self._boots[name])
         every = sorted(chain(*found.values()), key=lambda task: task.line)
-        marks = {name: boots.marks for name, boots in self._boots.items()}
-        _number_shots(every, marks, shown)
+        shots.number(every, self._boots, shown)
         return _once(every)
 
     def unshown(self, tasks: list[LoggedTask]) -> list[Unshown]:
@@ -177,35 +175,6 @@ def _undecided(
     return taken, votes
 
 
-def _number_shots(
-    tasks: list[LoggedTask], marks: dict[str, list[int]], again: set[int]
-) -> None:
-    """A mark begins a new shot of its host, and so does a task that was in this one,
-    but for stacks shown `again` because they are an owner's, and for what ran.
-
-    Shots of all hosts are counted together, so that no two hosts share one.
-    """
-    ahead = {host: deque(found) for host, found in marks.items()}
-    shots: dict[str, int] = {}
-    seen: dict[str, set[int]] = {}
-    count = 0
-    for task in tasks:
-        inside = seen.setdefault(task.host, set())
-        begins = task.host not in shots
-        left = ahead.get(task.host, deque())
-        while left and left[0] <= task.line:
-            left.popleft()
-            begins = True
-        ran = task.state == "R" or task.line in again
-        if begins or (task.pid in inside and not ran):
-            shots[task.host] = count
-            count += 1
-            inside.clear()
-        if task.pid is not None and task.state != "R":
-            inside.add(task.pid)
-        task.shot = shots[task.host]
-
-
 def _once(tasks: list[LoggedTask]) -> list[LoggedTask]:
     """The same tasks; of stacks without a pid that are alike, the first."""
     kept: dict[object, LoggedTask] = {}
@@ -218,50 +187,3 @@ def _once(tasks: list[LoggedTask]) -> list[LoggedTask]:
         else:
             kept[key] = task
     return list(kept.values())
-
-
-def attach(
-    tasks: list[LoggedTask],
-    said: LockLines,
-    host: str = "",
-) -> set[int]:
-    """Give tasks what is said about locks; add those that only a list of locks names.
-
-    A line belongs to the task's last report before it. Returned are the lines of the
-    stacks that the kernel shows because they are an owner's.
-    """
-    shown = set()
-    lines = [task.line for task in tasks]
-    stacks: dict[int | None, list[LoggedTask]] = defaultdict(list)
-    for task in tasks:
-        task.lockdep_off |= said.turned_off and task.host == host
-        if task.host == host:
-            stacks[task.pid].append(task)
-    for blocker in said.blockers:
-        if found := _last(stacks[blocker.pid], blocker.line):
-            found.blocker = blocker
-        after = bisect_right(lines, blocker.line)
-        if after < len(tasks) and tasks[after].pid == blocker.owner:
-            shown.add(tasks[after].line)
-    # Tasks without a stack count if they hold a lock that is in another list as well.
-    times = Counter(key for entry in said.lists for key in entry.names())
-    for entry in said.lists:
-        found = _last(stacks[entry.pid], entry.line)
-        if found is None:
-            if all(times[key] == 1 for key in entry.names()):
-                continue
-            found = LoggedTask(entry.line, entry.comm, entry.pid, host=host)
-            tasks.append(found)
-            stacks[entry.pid].insert(0, found)
-        found.held = tuple(entry.locks)
-    tasks.sort(key=lambda task: task.line)
-    return shown
-
-
-def _last(stacks: list[LoggedTask], line: int) -> LoggedTask | None:
-    """The last of a task's stacks up to a line."""
-    at = bisect_right(stacks, line, key=lambda task: task.line)
-    return stacks[at - 1] if at else None
-
-
-# Lines read before the direction of a log is decided.

@@ -13,6 +13,7 @@ from writestall.log.cgroups import Cgroups
 from writestall.log.cuts import Edge
 from writestall.log.lines import Line
 from writestall.log.owners import Blocker, Held, LockLines
+from writestall.log.times import CHECKS, TIMEOUT_S, Time, time_of
 
 MAX_FRAMES = 256
 # Lines without a frame that do not end a stack: a wrapped module name, <TASK>, a dump
@@ -33,7 +34,10 @@ class LoggedTask:
     the locks that lockdep lists. `times`: how often the same stack, without a pid, is
     in the log. `cut`: the name of a frame may go on behind the edge of a terminal, or
     other text stands inside the stack.
-    `cgroup` is its path, where the log has it.
+    `cgroup` is its path, where the log has it. `time` is when it was printed,
+    `window_s` how far apart reports of tasks may be that were stuck at once,
+    `suppressions` how often the kernel had said before that it reports no more of them,
+    `list_after_s` by how much more than that lockdep's list is later.
     """
 
     line: int
@@ -51,6 +55,10 @@ class LoggedTask:
     times: int = 1
     cut: bool = False
     cgroup: str | None = None
+    time: Time | None = None
+    window_s: int = CHECKS * TIMEOUT_S
+    suppressions: int = 0
+    list_after_s: float | None = None
 
 
 _TRACE = re.compile(r"\bCall [Tt]race:|\bBacktrace:|^\s*Stack:")
@@ -108,12 +116,15 @@ class Reader:
         self._mentioned = False
         # A stack that other text cut off, of which the rest may come.
         self._rest: LoggedTask | None = None
+        # What stands in front of the kernel's words in this line: its time.
+        self._stamp = ""
         # One bit for each of the last lines, the latest lowest: set for a blank one.
         self._blanks = 0
 
     def line(self, number: int, line: Line) -> None:
         """Take the next line."""
         body = line.body.rstrip()
+        self._stamp = line.before + line.prefix
         self._at_edge = self._host.edge.cuts(line.width)
         if body.strip() == "?":
             self._guess = True
@@ -165,7 +176,9 @@ class Reader:
     def _beside(self, number: int, body: str) -> bool:
         """True for a line that says of locks or cgroups what concerns any task."""
         locks, cgroups = self._host.locks, self._host.cgroups
-        if (locks.is_cut or _LOCKS.search(body)) and locks.line(number, body):
+        if (locks.is_cut or _LOCKS.search(body)) and locks.line(
+            number, body, self._stamp
+        ):
             self._close()
             return True
         if cgroups.wants(body) and cgroups.line(number, body):
@@ -259,7 +272,9 @@ class Reader:
             return
         self._close()
         self._over, self._rest = False, None
-        self._task = LoggedTask(number, head.comm or None, head.pid, head.state)
+        self._task = self._logged(number)
+        self._task.comm, self._task.pid = head.comm or None, head.pid
+        self._task.state = head.state
 
     def _head(self, number: int, body: str) -> bool:
         """True when the line says whose stack comes next."""
@@ -305,9 +320,12 @@ class Reader:
         self._label = number, name
         self._rest = None
 
+    def _logged(self, number: int) -> LoggedTask:
+        return LoggedTask(number, time=time_of(self._stamp))
+
     def _new(self, number: int) -> LoggedTask:
         """A task without a head: named by a label, where one is near."""
-        task = LoggedTask(number)
+        task = self._logged(number)
         if self._label and abs(number - self._label[0]) <= MAX_LABEL_LINES:
             task.pid, task.comm = self._label[1]
         self._label = None

@@ -101,7 +101,13 @@ def _rows(answer: LogAnswer) -> Iterator[str]:
             more = len(tasks) - len(shown)
             others = f"  and {more} more like it" if more else ""
             line = f"  line {task.task.line:>6}  {_described(answer, task)}"
-            yield f"{line}{cgroup}{times}{others}"
+            yield f"{line}{cgroup}{times}{_when(answer, task)}{others}"
+
+
+def _when(answer: LogAnswer, stuck: Stuck) -> str:
+    """When a task was seen, where the log shows several moments."""
+    time = stuck.task.time
+    return f"  at {time.text}" if time and answer.several_moments else ""
 
 
 def log_json(answer: LogAnswer) -> dict[str, Any]:
@@ -123,6 +129,7 @@ def log_json(answer: LogAnswer) -> dict[str, Any]:
                 "rule": stuck.verdict.rule.why if stuck.verdict.rule else None,
                 "doubtful": stuck.guessed,
                 "times": stuck.times,
+                "time": stuck.task.time.text if stuck.task.time else None,
                 "state": stuck.task.state,
                 "owner": stuck.owner,
                 "waits_for": index[id(link.holder)] if link else None,

@@ -114,19 +114,20 @@ class Holder:
             found = around.holders(self, self._is_holder)
         if self.same_program:
             alike = around.named(self, self._is_holder, waiter.task.comm)
-            if same := self._joined(waiter, alike):
+            if same := self._joined(waiter, alike, around):
                 return same
-        found = self._joined(waiter, found)
+        found = self._joined(waiter, found, around)
         return [task for task in found if waiter.disks & task.disks] or found
 
-    def _joined(self, waiter: Stuck, tasks: list[Stuck]) -> list[Stuck]:
-        """Candidates on the same file system and disk."""
-        lock = waiter.wanted
+    def _joined(self, waiter: Stuck, tasks: list[Stuck], around: Around) -> list[Stuck]:
+        """Candidates on the same file system and disk, stuck at the same time."""
+        lock = None if waiter.task.list_after_s else waiter.wanted
         return [
             task
             for task in tasks
             if task.task.pid != waiter.task.pid or task.task.pid is None
             if task is not waiter and self._joins(waiter, task)
+            if around.at_once(waiter, task)
             if lock is None or not task.task.held or task.holds(lock)
         ]
 
