@@ -65,6 +65,8 @@ def nearness(stuck: Stuck) -> int:
 
 def sentence(answer: LogAnswer, where: str) -> str:
     """The answer in one sentence: the root with most tasks behind it."""
+    if not answer.tasks:
+        return f"no stuck task in {where}."
     start = f"{many(_stuck(answer), 'stuck task')} in {where}"
     if answer.several_moments:
         start += f", in {answer.moments} moments"

@@ -9,9 +9,9 @@ where one task fits, `possible` where it may be another one.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from writestall.classify import classes as c
@@ -22,6 +22,7 @@ from writestall.classify.stack import (
     role_of,
     says_who,
 )
+from writestall.log.asleep import trace_kind
 from writestall.log.holders import HOLDERS
 from writestall.log.holders.around import Around
 from writestall.log.owners import Blocker
@@ -44,11 +45,16 @@ _AT_EASE = frozenset("RSIZXTtPWN")
 
 @dataclass(frozen=True)
 class LogAnswer:
-    """All stuck tasks of a log and the links between them, at most one for each."""
+    """All stuck tasks of a log and the links between them, at most one for each.
+
+    `not_stuck` counts the tasks left out for their state, `no_sleeps` the traces that
+    are no sleeps, by what they are called.
+    """
 
     tasks: tuple[Stuck, ...]
     links: dict[int, Link]
     not_stuck: int = 0
+    no_sleeps: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def several_hosts(self) -> bool:
@@ -116,6 +122,7 @@ def explain_log(tasks: Iterable[LoggedTask]) -> LogAnswer:
     }
     stuck: dict[object, Stuck] = {}
     not_stuck = 0
+    no_sleeps: Counter[str] = Counter()
     listed: list[LoggedTask] = []
     for task in tasks:
         owner = (task.host, task.shot, task.pid) in named
@@ -123,6 +130,8 @@ def explain_log(tasks: Iterable[LoggedTask]) -> LogAnswer:
             listed.append(task)
         elif _is_at_ease(task) and not owner:
             not_stuck += 1
+        elif kind := trace_kind(task):
+            no_sleeps[kind] += task.times
         else:
             _count(stuck, _classified(task, owner))
     rows = list(stuck.values())
@@ -131,7 +140,7 @@ def explain_log(tasks: Iterable[LoggedTask]) -> LogAnswer:
     for at, row in enumerate(rows):
         if at not in links and (link := _link(row, around)):
             links[at] = link
-    answer = LogAnswer(tuple(rows), links, not_stuck)
+    answer = LogAnswer(tuple(rows), links, not_stuck, no_sleeps)
     _drop_mixed_chains(answer)
     _drop_circles_of_one_rule(answer)
     return answer

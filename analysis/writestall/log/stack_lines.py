@@ -62,7 +62,7 @@ _END = re.compile(r"\b0xf{8}(?:f{8})?$")
 # Lines with symbols that are no frames: registers, locks held (lockdep), faults.
 _NO_FRAMES = re.compile(
     r"\b(?:[RE]?IP|PC|LR|pc|lr|epc|NIP) ?(?::|is at)|\bat: |^\s*#\d+:|Code:"
-    r"|Modules linked"
+    r"|Modules linked|\([\w.$]*\+0x[0-9a-f]+\) ?\[0x"
 )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from writestall.classify.frames import Frame
 from writestall.classify.stack import is_sleep
-from writestall.log import heads, stack_lines
+from writestall.log import heads, stack_lines, traces
 from writestall.log.cgroups import Cgroups
 from writestall.log.cuts import Edge
 from writestall.log.lines import Line
@@ -37,7 +37,9 @@ class LoggedTask:
     `cgroup` is its path, where the log has it. `time` is when it was printed,
     `window_s` how far apart reports of tasks may be that were stuck at once,
     `suppressions` how often the kernel had said before that it reports no more of them,
-    `list_after_s` by how much more than that lockdep's list is later.
+    `list_after_s` by how much more than that lockdep's list is later. `is_vouched`: the
+    kernel says that it hangs, or it is of /proc; else `trace` names what the lines
+    before the stack begin, if that is no stuck task (traces.py).
     """
 
     line: int
@@ -59,6 +61,8 @@ class LoggedTask:
     window_s: int = CHECKS * TIMEOUT_S
     suppressions: int = 0
     list_after_s: float | None = None
+    is_vouched: bool = False
+    trace: str | None = None
 
 
 _TRACE = re.compile(r"\bCall [Tt]race:|\bBacktrace:|^\s*Stack:")
@@ -118,6 +122,9 @@ class Reader:
         self._rest: LoggedTask | None = None
         # What stands in front of the kernel's words in this line: its time.
         self._stamp = ""
+        # What the stacks that follow without a head are called, if they are no sleeps.
+        self._trace: str | None = None
+        self._dumped: int | None = None
         # One bit for each of the last lines, the latest lowest: set for a blank one.
         self._blanks = 0
 
@@ -161,7 +168,7 @@ class Reader:
             return
         if self._blank(not body.strip(" >|\t")):
             return
-        if self._beside(number, body):
+        if self._beside(number, body) or self._begins_trace(body):
             return
         if self._unnamed is not None or "/proc/" in body:
             if self._named(number, body):
@@ -169,7 +176,7 @@ class Reader:
             body = self._proc(number, body)
         if ("+0x" not in body or "INFO: " in body) and self._head(number, body):
             return
-        if self._past_end(body):
+        if self._past_end(number, body):
             return
         self._of_frames(number, body, stack_lines.found(body))
 
@@ -186,6 +193,15 @@ class Reader:
                 self._close()
             return True
         return False
+
+    def _begins_trace(self, body: str) -> bool:
+        """True for a line that begins traces of no stuck task."""
+        name = traces.kind(body)
+        if name is None:
+            return False
+        self._close()
+        self._over, self._rest, self._trace = False, None, name
+        return True
 
     def _of_frames(self, number: int, body: str, frames: list[re.Match[str]]) -> None:
         """Take a line with these frames, or without any."""
@@ -225,18 +241,21 @@ class Reader:
 
     # What follows </TASK> without a head is the rest of another stack that was
     # printed at the same time: of no use, for nobody knows whose it is.
-    def _past_end(self, body: str) -> bool:
+    def _past_end(self, number: int, body: str) -> bool:
         if "</TASK>" in body:
             self._close()
             self._over = True
         elif "<TASK>" in body or _TRACE.search(body):
             self._over, self._rest = False, None
+            self._dumped = number
         return self._over
 
     def _close(self) -> None:
         task = self._task
         if task and task.guesses and not self._mentioned and not _is_tail(task):
             self.done.append(task)
+            if task.trace == traces.PERF:
+                self._trace = None
         self._task = None
         self._mentioned = False
         self._gap = 0
@@ -269,10 +288,12 @@ class Reader:
         ):
             old.comm, old.pid = old.comm or head.comm, old.pid or head.pid
             old.state = old.state or head.state
+            old.is_vouched |= head.hung
             return
         self._close()
-        self._over, self._rest = False, None
+        self._over, self._rest, self._trace = False, None, None
         self._task = self._logged(number)
+        self._task.is_vouched = head.hung
         self._task.comm, self._task.pid = head.comm or None, head.pid
         self._task.state = head.state
 
@@ -294,7 +315,7 @@ class Reader:
         pid, rest = found
         if self._task is None or self._task.pid != pid:
             self._close()
-            self._open(number, heads.Head("", pid))
+            self._open(number, heads.Head("", pid, hung=True))
         return rest
 
     def _named(self, number: int, body: str) -> bool:
@@ -318,7 +339,7 @@ class Reader:
         if self._task and self._task.guesses:
             self._close()
         self._label = number, name
-        self._rest = None
+        self._rest = self._trace = None
 
     def _logged(self, number: int) -> LoggedTask:
         return LoggedTask(number, time=time_of(self._stamp))
@@ -328,6 +349,7 @@ class Reader:
         task = self._logged(number)
         if self._label and abs(number - self._label[0]) <= MAX_LABEL_LINES:
             task.pid, task.comm = self._label[1]
+            task.is_vouched = True
         self._label = None
         return task
 
@@ -339,9 +361,18 @@ class Reader:
             task.cut = True
             return task
         task = self._new(number)
+        task.trace = self._trace
+        task.is_vouched |= self._trace is None and self._is_of_proc(number, first)
         nameless = task.pid is None and task.comm is None
         self._mentioned = nameless and stack_lines.is_mention(first)
         return task
+
+    def _is_of_proc(self, number: int, first: re.Match[str]) -> bool:
+        """True for the form of /proc/PID/stack: its addresses in brackets, hidden
+        since 4.16, and no `Call Trace:` before them."""
+        text = first.string.lstrip()
+        dumped = self._dumped is not None and number - self._dumped <= MAX_LABEL_LINES
+        return text.startswith("[<0>]") or (text.startswith("[<") and not dumped)
 
     def _frames(self, number: int, found: list[re.Match[str]]) -> None:
         # Stacks of /proc run on where nobody wrote a name between them.

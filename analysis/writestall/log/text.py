@@ -23,14 +23,23 @@ def report(answer: LogAnswer, where: str) -> Iterator[str]:
         yield ""
         yield from _path(answer, path, len(members))
     yield ""
-    if answer.not_stuck:
-        yield f"left out, not stuck (idle, or not in state D): {answer.not_stuck}"
-    yield "stacks:"
-    yield from _rows(answer)
+    yield from left_out(answer)
+    if answer.tasks:
+        yield "stacks:"
+        yield from _rows(answer)
     if any(task.task.lockdep_off for task in answer.tasks):
         yield "lockdep is turned off: the kernel lists no locks."
     if any(link.confidence != REPORTED for link in answer.links.values()):
         yield "A log names no wakers: links are guesses, each with its confidence."
+
+
+def left_out(answer: LogAnswer) -> Iterator[str]:
+    """What the log has besides stuck tasks."""
+    if answer.not_stuck:
+        yield f"left out, not stuck (idle, or not in state D): {answer.not_stuck}"
+    if answer.no_sleeps:
+        kinds = ", ".join(f"{name} {count}" for name, count in answer.no_sleeps.items())
+        yield f"left out, no sleeps (what a CPU ran, or who allocated): {kinds}"
 
 
 def _groups(answer: LogAnswer) -> list[tuple[list[int], list[int]]]:
@@ -137,4 +146,9 @@ def log_json(answer: LogAnswer) -> dict[str, Any]:
                 "why": link.why if link else None,
             }
         )
-    return {"format": 1, "tasks": rows, "not_stuck": answer.not_stuck}
+    return {
+        "format": 1,
+        "tasks": rows,
+        "not_stuck": answer.not_stuck,
+        "no_sleep": dict(answer.no_sleeps),
+    }

@@ -23,6 +23,11 @@ _KINDS: tuple[tuple[str, str], ...] = (
         "the process",
     ),
     (
+        r"\*\*\* glibc detected|^\S{0,200}\([\w.$]*\+0x[0-9a-f]+\) ?\[0x",
+        "a userspace backtrace of glibc: it has no kernel stacks; take "
+        "/proc/PID/stack of the process",
+    ),
+    (
         r"^goroutine \d{1,9} \[",
         "a dump of goroutines (Go): it has no kernel stacks; take "
         "/proc/PID/task/*/stack of the process",
