@@ -56,6 +56,17 @@ _STAMP = re.compile(r"<\d{1,3}>|\[\s{0,8}\+?\d{1,12}\.\d|\[\w{3} [\w ]{1,8}\d\d:
 _CALLER = re.compile(r"\[\s{0,8}(?P<caller>[TC]\d{1,10})\s{0,2}\]")
 
 
+_PROMPT = re.compile(
+    r"\[?[\w.-]{1,32}@(?P<host>[\w.-]{1,64})(?:[ :][^#$\]]{0,80})?\]?\s?[#$] "
+)
+
+
+def prompt_host(body: str) -> str | None:
+    """The host in a shell's prompt, `[root@host ~]# ` or `user@host:~$ `."""
+    match = _PROMPT.match(body)
+    return match["host"] if match else None
+
+
 def split(text: str) -> Line:
     """The parts of a line."""
     at = _QUOTED.match(text).end()  # type: ignore[union-attr]

@@ -17,7 +17,9 @@ _SIGN = re.compile(
     rb"|COMMAND:|Show (?:Blocked )?State|Future hung "
     rb"|/proc/\d{1,10}/(?:task|stack|comm|cgroup)|,task_memcg="
     rb"|\((?:\./)?(?:kernel|fs|mm|block|drivers|include|lib|net|arch|io_uring)/"
-    rb"|Linux version |[Cc]ommand line: |-- (?:Re)?[Bb]oot"
+    rb"|\.c:\d{1,6}$"
+    rb"|Linux version |[Cc]ommand line: |-- (?:Re)?[Bb]oot",
+    re.MULTILINE,
 )
 # Lines passed on around a sign: a head of old kernels, a name, fields of a record.
 BEFORE, AFTER = 24, 64

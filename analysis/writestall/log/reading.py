@@ -16,8 +16,9 @@ from writestall.common.compressed import DamagedError
 from writestall.log import decoding, shots, unreadable
 from writestall.log.attached import attach
 from writestall.log.boots import Boots
+from writestall.log.broken_lines import whole
 from writestall.log.direction import Votes
-from writestall.log.lines import Line, split
+from writestall.log.lines import Line, prompt_host
 from writestall.log.near_stacks import near_stacks
 from writestall.log.stacks import Host, Reader
 from writestall.log.stacks import LoggedTask as LoggedTask
@@ -59,11 +60,17 @@ class _Log:
         self._readers: dict[tuple[str, str], Reader] = {}
         self._last = ("", "")
         self._boots: dict[str, Boots] = {}
+        # The hosts that prompts name; the first is also that of lines without a prompt.
+        self._prompts: dict[str, str] = {}
+        self._at = ""
 
     def take(self, row: tuple[int, Line]) -> None:
         """Take the next line, in the order of time."""
         number, line = row
-        key = line.host, line.caller
+        if not line.marked and "@" in line.body and (name := prompt_host(line.body)):
+            self._at = self._prompts.setdefault(name, name if self._prompts else "")
+            self._last = self._at, ""
+        key = line.host or self._at, line.caller
         if not line.marked and not line.host:
             key = self._last
         self._last = key
@@ -76,6 +83,8 @@ class _Log:
 
     def tasks(self) -> list[LoggedTask]:
         """Every stack, in the order of time."""
+        if len(self._prompts) > 1:
+            self._rename(next(iter(self._prompts)))
         found: dict[str, list[LoggedTask]] = {host: [] for host in self._hosts}
         for (host, _), reader in self._readers.items():
             found[host] += reader.finish()
@@ -94,6 +103,14 @@ class _Log:
         every = sorted(chain(*found.values()), key=lambda task: task.line)
         shots.number(every, self._boots, shown)
         return _once(every)
+
+    def _rename(self, host: str) -> None:
+        """Give the lines of no named host to this one."""
+        if host not in self._hosts and "" in self._hosts:
+            self._hosts[host] = self._hosts.pop("")
+            self._boots[host] = self._boots.pop("")
+            for key in [key for key in self._readers if not key[0]]:
+                self._readers[host, key[1]] = self._readers.pop(key)
 
     def unshown(self, tasks: list[LoggedTask]) -> list[Unshown]:
         """Tasks that hang by the kernel's word, of which there is no stack."""
@@ -139,7 +156,7 @@ class _Cut:
 
 
 def _read(rows: Iterable[Row]) -> Log:
-    lines = _split(rows)
+    lines = whole(rows)
     begin, votes = _undecided(lines)
     log = _Log()
     if votes.newest_first:
@@ -152,14 +169,6 @@ def _read(rows: Iterable[Row]) -> Log:
     for task in tasks:
         task.line = abs(task.line)
     return Log(tasks, log.unshown(tasks), votes.newest_first)
-
-
-def _split(rows: Iterable[Row]) -> Iterator[tuple[int, Line]]:
-    for number, host, text in rows:
-        line = split(text)
-        if host and not line.host:
-            line = line._replace(host=host, marked=True)
-        yield number, line
 
 
 def _undecided(

@@ -118,6 +118,8 @@ class Reader:
         self._at_edge = False
         # The stack so far is one frame in a line of other text.
         self._mentioned = False
+        # The stack so far is of lines that only tell where code is.
+        self._placed = False
         # A stack that other text cut off, of which the rest may come.
         self._rest: LoggedTask | None = None
         # What stands in front of the kernel's words in this line: its time.
@@ -146,7 +148,7 @@ class Reader:
                 self._take(first, held)
             else:
                 number, body = first, f"{held} {body.lstrip()}"
-        if "INFO: " in body and heads.is_cut(body):
+        if ("INFO: " in body or "TASK: " in body) and heads.is_cut(body):
             self._cut = number, body
         else:
             self._take(number, body)
@@ -195,9 +197,9 @@ class Reader:
         return False
 
     def _begins_trace(self, body: str) -> bool:
-        """True for a line that begins traces of no stuck task."""
+        """True for a line that begins traces of no stuck task, or ends all stacks."""
         name = traces.kind(body)
-        if name is None:
+        if name is None and not heads.ends_all(body):
             return False
         self._close()
         self._over, self._rest, self._trace = False, None, name
@@ -257,7 +259,7 @@ class Reader:
             if task.trace == traces.PERF:
                 self._trace = None
         self._task = None
-        self._mentioned = False
+        self._mentioned = self._placed = False
         self._gap = 0
 
     def _interrupt(self) -> None:
@@ -375,6 +377,12 @@ class Reader:
         return text.startswith("[<0>]") or (text.startswith("[<") and not dumped)
 
     def _frames(self, number: int, found: list[re.Match[str]]) -> None:
+        if (
+            self._task
+            and self._task.frames
+            and stack_lines.is_innermost(found[0].string)
+        ):
+            self._close()
         # Stacks of /proc run on where nobody wrote a name between them.
         if self._task and self._task.frames and not stack_lines.is_guess(found[0]):
             last, first = _last(self._task), found[0]["symbol"]
@@ -405,6 +413,8 @@ class Reader:
         if label := heads.label(body):
             self._name(number, label)
         task = self._task
+        if (not (task and task.guesses) or self._placed) and self._place(number, body):
+            return
         if task is None:
             return
         if match := _WORKQUEUE.search(body):
@@ -423,6 +433,19 @@ class Reader:
         self._gap += bool(task.guesses)
         if self._gap > MAX_GAP:
             self._interrupt()
+
+    def _place(self, number: int, body: str) -> bool:
+        """True for a frame of which the log has only where its code is."""
+        symbol = stack_lines.place(body)
+        if not symbol:
+            return False
+        self._gap = 0
+        self._mentioned = self._task is None
+        self._task = self._task or self._new(number)
+        self._task.frames.append(Frame(symbol))
+        self._task.guesses.append(self._task.frames[-1])
+        self._placed = True
+        return True
 
     # Functions inlined into the last frame are inside it, its own is named last.
     def _inline(self, task: LoggedTask, symbol: str) -> None:
