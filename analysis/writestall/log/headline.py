@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from writestall.classify import classes as c
+from writestall.classify.rules.servers import NFS_ANSWER
 from writestall.common.units import many
 from writestall.log.links import POSSIBLE, LogAnswer, Stuck
 
@@ -15,6 +16,8 @@ _MAKES_MEMORY = (
     (re.compile(r"kcompactd\d*"), "compacts memory"),
     (re.compile(r"khugepaged"), "collapses pages into huge ones"),
 )
+# fs/nfs/nfs4state.c nfs4_schedule_state_manager(): "%s-manager", cut to 15 characters.
+_NFS_MANAGER = re.compile(r"(?P<address>[\d.]{7,15}|[\da-f:]{3,})-(?:m[anger]*)?")
 # Where no link tells, the tasks nearest to the device come first.
 _NEARNESS = (
     (c.RAID_OR_DM, c.DEVICE_IO, c.BLOCK_QUEUE),
@@ -40,6 +43,8 @@ def does(stuck: Stuck) -> str:
         return "waits until every handle of its transaction has stopped"
     rule = stuck.verdict.rule
     words = (rule.words if rule and rule.words else None) or c.DOES[cls]
+    if words == NFS_ANSWER and (server := _NFS_MANAGER.fullmatch(task.comm or "")):
+        return f"waits for the answer of the NFS server {server['address']}"
     named = f"its cgroup {task.cgroup}" if task.cgroup else "its cgroup"
     return words.replace("its cgroup", named)
 

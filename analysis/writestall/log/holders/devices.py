@@ -37,7 +37,8 @@ _LOOP_WORK = names(_LOOP_WORKS)
 
 # A wait for the I/O of some block device; one for a server shows none of these.
 _BLOCK_IO = names("io_schedule* submit_bio_wait blkdev_issue_* blk_wait_io bio_await*")
-_BELOW = names(f"md_thread raid5_do_work {_CRYPT_WORKS} {_DM_WORKS} {_LOOP_WORKS}")
+_BELOW_WORKS = f"md_thread raid5_do_work {_CRYPT_WORKS} {_DM_WORKS} {_LOOP_WORKS}"
+_BELOW = names(_BELOW_WORKS)
 
 _LOOP = Holder(
     "it does the loop device's I/O",
@@ -67,6 +68,35 @@ _BELOW_ALL = Holder(
     stacked=True,
     not_plain=True,
 )
+_NO_DISK_NAMES = "nfs_* nfs4_* ceph_* fuse_* cifs_* smb2_* v9fs_* afs_* netfs_*"
+_ENDS_WRITEBACK = replace(
+    _BELOW_ALL,
+    why="it works for a device that may lie below, and the page's I/O ends there",
+    source="mm/page-writeback.c folio_end_writeback(): with the bio, which a loop "
+    "device, md or device-mapper ends when the device below has (drivers/block/loop.c "
+    "lo_complete_rq(), drivers/md/dm-thin.c do_worker())",
+    lock="PG_writeback of a page above a stacked device",
+    of=None,
+    not_of=names(f"{_BELOW_WORKS} {_NO_DISK_NAMES}"),
+)
+_OPEN_MUTEX = names(
+    "bdev_open blkdev_get* __blkdev_get blkdev_put* bdev_release bd_prepare_to_claim "
+    "del_gendisk bdev_mark_dead blk_report_disk_dead bdev_disk_changed disk_scan_* "
+    "device_add_disk lookup_bdev* bdev_*_part* blkpg_do_ioctl"
+)
+_HOLDS_OPEN_MUTEX = names(
+    "blkdev_get_whole blkdev_put_whole blkdev_flush_mapping bdev_disk_changed "
+    "sync_blockdev bdev_release blkdev_put __blkdev_put del_gendisk sd_open sd_release "
+    "nvme_open nvme_ns_open lo_open lo_release blk_drop_partitions"
+)
+_NAMESPACES = names(
+    "nvme_alloc_ns* nvme_ns_remove nvme_remove_invalid_namespaces nvme_scan_ns* "
+    "nvme_find_get_ns nvme_validate_*ns nvme_remove_namespaces"
+)
+_WITH_NAMESPACES = names(
+    "nvme_wait_freeze* nvme_start_freeze nvme_unfreeze nvme_sync_queues "
+    "nvme_sync_io_queues nvme_stop_queues nvme_start_queues nvme_kill_queues"
+)
 _OF_MODULE = Holder(
     "it is inside the module whose function takes the lock",
     "include/linux/mutex.h: a driver's lock is known to its own module alone",
@@ -77,7 +107,31 @@ _OF_MODULE = Holder(
 )
 
 HOLDERS: dict[str, tuple[Holder, ...]] = {
-    c.OTHER: (_OF_MODULE,),
+    c.OTHER: (
+        Holder(
+            "it freezes or syncs the queues of the controller's namespaces",
+            "drivers/nvme/host/core.c nvme_wait_freeze(): namespaces_rwsem for reading "
+            "up to 6.10 (SRCU since)",
+            _WITH_NAMESPACES,
+            lock="namespaces_rwsem of an NVMe controller",
+            caller=_NAMESPACES,
+            stacked=True,
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it opens, closes or removes a disk, holding its open_mutex",
+            "block/bdev.c bdev_open(), bdev_release(), block/genhd.c del_gendisk(): "
+            "disk->open_mutex (bd_mutex before 5.14)",
+            _HOLDS_OPEN_MUTEX,
+            lock="open_mutex of a disk",
+            caller=_OPEN_MUTEX,
+            not_called=_OPEN_MUTEX,
+            stacked=True,
+            confidence=POSSIBLE,
+        ),
+        _OF_MODULE,
+    ),
+    c.PAGE_WRITEBACK: (_ENDS_WRITEBACK,),
     c.RAID_OR_DM: (
         Holder(
             "it resyncs the array and keeps writes out",
@@ -171,6 +225,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             ),
             of=names("blk_queue_enter __bio_queue_enter bio_queue_enter"),
             not_of=names("blk_mq_freeze_queue*"),
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it is inside the queue that is to freeze",
+            "block/blk-mq.c blk_mq_freeze_queue_wait(): until q_usage_counter is zero, "
+            "which bio_queue_enter() raises before a request is allocated",
+            names("blk_mq_get_tag rq_qos_wait wbt_wait __blk_mq_alloc_request*"),
+            lock="q_usage_counter of a frozen queue",
+            of=names("blk_mq_freeze_queue_wait*"),
             confidence=POSSIBLE,
         ),
     ),

@@ -15,11 +15,6 @@ from writestall.log.holders.form import Holder, names
 from writestall.log.holders.transactions import BTRFS_RANGE_HOLDERS, BTRFS_RANGE_WAITS
 from writestall.log.stuck import POSSIBLE
 
-_FREEZES = names("freeze_super freeze_bdev bdev_freeze")
-_STARTS_WRITE = names(
-    "percpu_rwsem_wait __percpu_down_read percpu_down_read* *sb_start_*"
-)
-
 # fs/namei.c, fs/readdir.c: these take a directory's i_rwsem.
 _LOCKS_DIRECTORY = names(
     "path_openat open_last_lookups do_last lookup_open lookup_slow __lookup_slow "
@@ -85,14 +80,6 @@ _NO_FILE = re.compile(
     )
 )
 
-_SUPERS = names(
-    "super_lock* __super_lock* iterate_supers* __iterate_supers grab_super* get_super* "
-    "user_get_super deactivate_super freeze_super* thaw_super* sync_supers"
-)
-_ENDS_SUPER = names(
-    "generic_shutdown_super deactivate_locked_super kill_block_super do_remount_sb "
-    "reconfigure_super freeze_super thaw_super get_tree_bdev* mount_bdev"
-)
 
 _I_DATA_SEM = names(
     "ext4_map_blocks ext4_da_map_blocks* ext4_da_get_block_prep ext4_map_query_blocks "
@@ -220,30 +207,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
     ),
     c.FS_LOCK: (
-        Holder(
-            "it freezes the file system",
-            "fs/super.c freeze_super(): s_writers keeps all writes out",
-            _FREEZES,
-            of=_STARTS_WRITE,
-            not_of=_FREEZES,
-        ),
-        replace(
-            _GUESS,
-            why="it changes the whole file system, holding s_umount",
-            source="fs/super.c deactivate_super(), reconfigure_super(), freeze_super()",
-            shows=_ENDS_SUPER,
-            caller=_SUPERS,
-            not_of=_ENDS_SUPER,
-        ),
-        replace(
-            _GUESS,
-            why="it writes inodes of a file system, holding its s_umount",
-            source="fs/fs-writeback.c __writeback_inodes_wb() takes s_umount for "
-            "reading (trylock_super()) before writeback_sb_inodes()",
-            shows=names("__writeback_inodes_wb"),
-            caller=_SUPERS,
-            of=names("rwsem_down_write* down_write* __down_write*"),
-        ),
         replace(
             _GUESS,
             why="it changes a file's block map",

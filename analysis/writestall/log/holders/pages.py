@@ -154,5 +154,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=names("throttle_direct_reclaim"),
             stacked=True,
         ),
+        Holder(
+            "it kills for memory, or ends after that",
+            "mm/memcontrol.c mem_cgroup_oom_synchronize(), mm/oom_kill.c "
+            "out_of_memory(): oom_lock, and memory comes when the victim has gone",
+            names("oom_kill_process mem_cgroup_out_of_memory out_of_memory exit_mmap"),
+            lock="oom_lock, and the end of a victim",
+            of=names("mem_cgroup_oom* out_of_memory pagefault_out_of_memory"),
+            not_shows=names("mem_cgroup_oom_synchronize"),
+            stacked=True,
+            confidence=POSSIBLE,
+        ),
     ),
 }

@@ -57,6 +57,11 @@ _F2FS_OPERATION = names(
     "f2fs_map_blocks f2fs_create f2fs_mkdir f2fs_unlink f2fs_rename* f2fs_new_inode "
     "f2fs_do_write_data_page f2fs_do_truncate_blocks f2fs_convert_inline_inode"
 )
+# congestion_wait() until 5.16, f2fs_io_schedule_timeout() since, mostly inlined.
+F2FS_PAUSES = names(
+    "congestion_wait* f2fs_io_schedule_timeout f2fs_write_raw_pages "
+    "f2fs_write_multi_pages"
+)
 _TXG_SYNC = names("txg_sync_thread")
 _THREADS = names(
     "nilfs_segctor_thread nilfs_segctor_construct gfs2_logd jfs_lazycommit jfs_sync "
@@ -163,6 +168,28 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             _F2FS_CHECKPOINT,
             of=names("f2fs_*"),
             not_of=_F2FS_CHECKPOINT,
+            not_caller=F2FS_PAUSES,
+        ),
+        Holder(
+            "it writes or awaits the checkpoint",
+            "fs/f2fs/compress.c f2fs_write_raw_pages(): f2fs_trylock_op() fails while "
+            "block_operations() wants cp_rwsem",
+            _F2FS_CHECKPOINT,
+            lock="cp_rwsem of f2fs, tried again",
+            of=names("f2fs_*"),
+            not_of=_F2FS_CHECKPOINT,
+            caller=F2FS_PAUSES,
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it changes quotas in an operation that the checkpoint waits for",
+            "fs/f2fs/file.c f2fs_setattr(): dquot_transfer() under f2fs_lock_op()",
+            names("f2fs_setattr"),
+            lock="cp_rwsem of f2fs",
+            also=names("dquot_transfer __dquot_transfer f2fs_transfer_project_quota"),
+            of=names("block_operations"),
+            not_in=(c.FS_TRANSACTION,),
+            confidence=POSSIBLE,
         ),
         Holder(
             "it collects garbage and holds gc_lock",
