@@ -142,6 +142,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.INODE_LOCK: (
         replace(
             _GUESS,
+            lock="I_FREEING of an inode",
             why="it frees an inode",
             source="fs/inode.c __wait_on_freeing_inode() waits for evict() of the "
             "inode",
@@ -150,6 +151,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="I_NEW of an inode",
             why="it reads the inode in",
             source="fs/inode.c wait_on_new_inode(): I_NEW is cleared when it is read",
             shows=_READS_INODE,
@@ -158,6 +160,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="DCACHE_PAR_LOOKUP of a dentry",
             why="it is inside a lookup",
             source="fs/dcache.c d_alloc_parallel() waits until another task's lookup "
             "of the same name is over",
@@ -166,6 +169,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="f_pos_lock of an open file",
             why="it uses the open file's position",
             source="fs/file.c __fdget_pos(): f_pos_lock is held for a whole read or "
             "write",
@@ -176,6 +180,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="i_rwsem of a directory",
             why="it is inside an operation on a directory",
             source="fs/namei.c lookup_slow(), filename_create(), open_last_lookups(), "
             "fs/readdir.c iterate_dir(): they hold the directory's i_rwsem",
@@ -187,6 +192,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="i_rwsem of a directory",
             why="it holds a directory's lock and waits for the next one",
             source="fs/namei.c vfs_unlink(), vfs_rename(): the directory's i_rwsem is "
             "taken before the victim's",
@@ -195,6 +201,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="i_rwsem of a file",
             why="it is inside an operation on a file",
             source="include/linux/fs.h inode_lock(): fs/ext4/file.c "
             "ext4_buffered_write_iter(), fs/open.c do_truncate(), ...: the file's "
@@ -209,6 +216,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.FS_LOCK: (
         replace(
             _GUESS,
+            lock="i_data_sem of ext4",
             why="it changes a file's block map",
             source="fs/ext4/inode.c ext4_map_blocks(), ext4_truncate(): i_data_sem",
             shows=_WITH_I_DATA_SEM,
@@ -217,6 +225,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="s_orphan_lock of ext4",
             why="it changes the list of orphans",
             source="fs/ext4/orphan.c ext4_orphan_del() holds s_orphan_lock while it "
             "gets access to a buffer",
@@ -226,6 +235,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="the ILOCK of an XFS inode",
             why="it changes an inode in a transaction",
             source="fs/xfs/xfs_trans_inode.c xfs_trans_ijoin(): the ILOCK is held "
             "until the transaction ends",
@@ -236,6 +246,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="the AGI's buffer of XFS",
             why="it allocates an inode with the group's AGI locked",
             source="fs/xfs/libxfs/xfs_ialloc.c xfs_dialloc(): the AGI's buffer is "
             "locked before the AGF's, and both until the transaction ends",
@@ -245,6 +256,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="a buffer of XFS (AGF, AGI, a btree block)",
             why="it has the buffers of its transaction locked",
             source="fs/xfs/xfs_trans_buf.c xfs_trans_read_buf_map(): a transaction "
             "keeps its buffers locked until it ends",
@@ -255,6 +267,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="a buffer of XFS (inodes, quotas)",
             why="it writes an inode or quota with their buffer locked",
             source="fs/xfs/xfs_inode.c xfs_iflush_cluster(), xfs_dquot.c "
             "xfs_qm_dqflush(): they are given the locked buffer",
@@ -264,6 +277,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="a range of btrfs (EXTENT_LOCKED)",
             why="it holds a range of a file",
             source="fs/btrfs/extent-io-tree.c lock_extent(): taken by fiemap, "
             "readahead, clone and the end of ordered data, never by a commit",
@@ -273,6 +287,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="a tree block of btrfs",
             why="it searches a tree with blocks of it locked",
             source="fs/btrfs/ctree.c btrfs_search_slot() reads a block with its parent "
             "locked",
@@ -284,6 +299,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="qgroup_ioctl_lock of btrfs",
             why="it is inside an operation on quotas",
             source="fs/btrfs/qgroup.c: all operations on quota groups hold "
             "qgroup_ioctl_lock; btrfs_quota_enable() commits under it before 5.16",
@@ -293,6 +309,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="a lock of one function",
             why="it is further inside the function that takes the lock",
             source="include/linux/mutex.h: who is past mutex_lock() in a function "
             "holds the lock while it calls others",
@@ -302,6 +319,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="dq_lock of a quota",
             why="it writes quotas",
             source="fs/quota/dquot.c dquot_acquire(), dquot_commit(): dq_lock",
             shows=_QUOTA_WORK,
@@ -310,6 +328,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="invalidate_lock of a mapping",
             why="it removes pages of a file",
             source="include/linux/fs.h filemap_invalidate_lock(): truncation and holes "
             "keep readers out",
@@ -319,6 +338,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="a range of ZFS",
             why="it holds a range of a file",
             source="OpenZFS module/os/linux/zfs/zfs_vnops_os.c zfs_write(): "
             "zfs_rangelock_enter()",
