@@ -77,6 +77,26 @@ def sentence(answer: LogAnswer, where: str) -> str:
         start += f", in {answer.moments} moments"
     if not answer.links:
         return f"{start}: {_without_links(answer)}"
+    behind, ends, alone = _ends(answer)
+    parts = [_end(answer, end, behind[end]) for end in ends[:_SHOWN]]
+    if len(ends) > _SHOWN:
+        parts.append(f"and {len(ends) - _SHOWN} more like it")
+    if alone:
+        parts.append(f"nothing joins the other {len(alone)}")
+    return f"{start}: {'; '.join(parts)}."
+
+
+def root(answer: LogAnswer) -> int:
+    """The index of the first root that the sentence names."""
+    if not answer.links:
+        tasks = range(len(answer.tasks))
+        return min(tasks, key=lambda at: nearness(answer.tasks[at]))
+    return _ends(answer)[1][0]
+
+
+def _ends(answer: LogAnswer) -> tuple[dict[int, list[int]], list[int], list[int]]:
+    """The tasks behind each root, the roots with most of them, and where that is one
+    task each, those that nothing joins."""
     behind: dict[int, list[int]] = {}
     for at, task in enumerate(answer.tasks):
         followers = behind.setdefault(_root(answer, at), [])
@@ -84,16 +104,11 @@ def sentence(answer: LogAnswer, where: str) -> str:
             followers.append(at)
     most = max(map(len, behind.values()))
     ends = [end for end, followers in behind.items() if len(followers) == most]
+    if most > 1:
+        return behind, ends, []
+    # A task without a known holder is its own root.
     alone = [end for end in ends if behind[end] == [end] and not answer.circle(end)]
-    if most == 1:
-        # A task without a known holder is its own root.
-        ends = [end for end in ends if end not in alone]
-    parts = [_end(answer, end, behind[end]) for end in ends[:_SHOWN]]
-    if len(ends) > _SHOWN:
-        parts.append(f"and {len(ends) - _SHOWN} more like it")
-    if most == 1 and alone:
-        parts.append(f"nothing joins the other {len(alone)}")
-    return f"{start}: {'; '.join(parts)}."
+    return behind, [end for end in ends if end not in alone], alone
 
 
 def _stuck(answer: LogAnswer) -> int:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from writestall.log.headline import does, nearness, sentence
+from writestall.log.headline import does, nearness, root, sentence
 from writestall.log.links import REPORTED, LogAnswer, Stuck
+from writestall.log.next_steps import said
 
 # So many tasks of one program in one wait have one row.
 MANY_ALIKE = 10
@@ -16,8 +17,11 @@ _DIGITS = "0123456789:-/"
 
 
 def report(answer: LogAnswer, where: str) -> Iterator[str]:
-    """The sentence, the chains from writer to root, and every stack's class."""
+    """The sentence, the next step, the chains from writer to root, and every stack's
+    class."""
     yield sentence(answer, where)
+    if answer.tasks:
+        yield f"next: {said(answer, root(answer))}"
     groups = _groups(answer)
     for path, members in groups:
         yield ""
@@ -148,6 +152,7 @@ def log_json(answer: LogAnswer) -> dict[str, Any]:
         )
     return {
         "format": 1,
+        "next": said(answer, root(answer)) if rows else None,
         "tasks": rows,
         "not_stuck": answer.not_stuck,
         "no_sleep": dict(answer.no_sleeps),
