@@ -72,10 +72,16 @@ def _log(args: argparse.Namespace, kind: str | None) -> int:
     if kind:
         _print_kind(place, kind)
     answer = links.explain_log(log.tasks)
+    if not (answer.tasks or answer.not_stuck or log.unshown):
+        said = "; ".join(text.left_out(answer))
+        raise remarks.NoStacksError(
+            f"{remarks.name(place)}: no stuck task: {said}; to see who waits: "
+            f"{remarks.WHERE}"
+        )
     if args.json:
         options.print_json(text.log_json(answer) | remarks.as_json(log))
         return options.ANSWERED
-    if answer.tasks:
+    if answer.tasks or answer.not_stuck:
         options.print_lines(text.report(answer, remarks.name(place)))
     options.print_lines(remarks.lines(log))
     return options.ANSWERED

@@ -9,8 +9,10 @@ log has no line of the boot itself, its reports tell: their second line names th
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 from writestall.log.lines import Line
+from writestall.log.times import CHECKS, TIMEOUT_S
 
 _NEW = re.compile(
     r"[Ss]how (?:[Bb]locked )?[Ss]tate\b"
@@ -21,6 +23,8 @@ _KERNEL = re.compile(
     r"(?P<release>\d+\.\d[\w.+~-]{1,80}) #"
 )
 _SECONDS = re.compile(r"\[\s{0,8}(?P<seconds>\d{1,12})\.\d{1,6}\]")
+_HUNG_S = re.compile(r" for more than (?P<seconds>\d{1,8}) sec")
+_SUPPRESSED = "hung task reports are suppressed"
 # Lines of several CPUs are not in the order of time, but for less than this.
 _DISORDER_S = 60
 # Lines between a report's first and the one that names the kernel.
@@ -30,12 +34,15 @@ _REPORT_LINES = 4
 class Boots:
     """The lines of one host at which stacks begin to stand for another moment.
 
-    `starts` are those of them at which another boot begins.
+    `starts` are those of them at which another boot begins. `suppressed` are the lines
+    that say that no hung task is reported any more.
     """
 
     def __init__(self) -> None:
         self.marks: list[int] = []
         self.starts: list[int] = []
+        self.suppressed: list[int] = []
+        self._hung_s: int | None = None
         self._report = 0
         self._release = ""
         self._seconds = 0
@@ -47,6 +54,11 @@ class Boots:
             return
         if "INFO: task " in body:
             self._report = number
+            if match := _HUNG_S.search(body):
+                hung_s = int(match["seconds"])
+                self._hung_s = min(hung_s, self._hung_s or hung_s)
+        elif _SUPPRESSED in body:
+            self.suppressed.append(number)
         elif "ainted" in body:
             if match := _KERNEL.search(body):
                 self._kernel(number, match["release"], line.prefix)
@@ -54,6 +66,19 @@ class Boots:
             self.marks.append(number)
             if match["boot"]:
                 self.starts.append(number)
+
+    @property
+    def window_s(self) -> int:
+        """How far apart reports of tasks may be that were stuck at once.
+
+        A report says how long its task has slept since 5.0, the timeout before that
+        (kernel/hung_task.c check_hung_task()): the shortest is near the timeout.
+        """
+        return CHECKS * (self._hung_s or TIMEOUT_S)
+
+    def number(self, line: int) -> int:
+        """Which boot of the host a line is of."""
+        return bisect_right(self.starts, line)
 
     def _kernel(self, number: int, release: str, prefix: str) -> None:
         """Compare a report with the one before."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from writestall.classify import classes as c
+from writestall.classify.rules.servers import NFS_ANSWER
 from writestall.common.units import many
 from writestall.log.links import POSSIBLE, LogAnswer, Stuck
 
@@ -15,6 +16,8 @@ _MAKES_MEMORY = (
     (re.compile(r"kcompactd\d*"), "compacts memory"),
     (re.compile(r"khugepaged"), "collapses pages into huge ones"),
 )
+# fs/nfs/nfs4state.c nfs4_schedule_state_manager(): "%s-manager", cut to 15 characters.
+_NFS_MANAGER = re.compile(r"(?P<address>[\d.]{7,15}|[\da-f:]{3,})-(?:m[anger]*)?")
 # Where no link tells, the tasks nearest to the device come first.
 _NEARNESS = (
     (c.RAID_OR_DM, c.DEVICE_IO, c.BLOCK_QUEUE),
@@ -40,6 +43,8 @@ def does(stuck: Stuck) -> str:
         return "waits until every handle of its transaction has stopped"
     rule = stuck.verdict.rule
     words = (rule.words if rule and rule.words else None) or c.DOES[cls]
+    if words == NFS_ANSWER and (server := _NFS_MANAGER.fullmatch(task.comm or "")):
+        return f"waits for the answer of the NFS server {server['address']}"
     named = f"its cgroup {task.cgroup}" if task.cgroup else "its cgroup"
     return words.replace("its cgroup", named)
 
@@ -65,9 +70,33 @@ def nearness(stuck: Stuck) -> int:
 
 def sentence(answer: LogAnswer, where: str) -> str:
     """The answer in one sentence: the root with most tasks behind it."""
+    if not answer.tasks:
+        return f"no stuck task in {where}."
     start = f"{many(_stuck(answer), 'stuck task')} in {where}"
+    if answer.several_moments:
+        start += f", in {answer.moments} moments"
     if not answer.links:
         return f"{start}: {_without_links(answer)}"
+    behind, ends, alone = _ends(answer)
+    parts = [_end(answer, end, behind[end]) for end in ends[:_SHOWN]]
+    if len(ends) > _SHOWN:
+        parts.append(f"and {len(ends) - _SHOWN} more like it")
+    if alone:
+        parts.append(f"nothing joins the other {len(alone)}")
+    return f"{start}: {'; '.join(parts)}."
+
+
+def root(answer: LogAnswer) -> int:
+    """The index of the first root that the sentence names."""
+    if not answer.links:
+        tasks = range(len(answer.tasks))
+        return min(tasks, key=lambda at: nearness(answer.tasks[at]))
+    return _ends(answer)[1][0]
+
+
+def _ends(answer: LogAnswer) -> tuple[dict[int, list[int]], list[int], list[int]]:
+    """The tasks behind each root, the roots with most of them, and where that is one
+    task each, those that nothing joins."""
     behind: dict[int, list[int]] = {}
     for at, task in enumerate(answer.tasks):
         followers = behind.setdefault(_root(answer, at), [])
@@ -75,16 +104,11 @@ def sentence(answer: LogAnswer, where: str) -> str:
             followers.append(at)
     most = max(map(len, behind.values()))
     ends = [end for end, followers in behind.items() if len(followers) == most]
+    if most > 1:
+        return behind, ends, []
+    # A task without a known holder is its own root.
     alone = [end for end in ends if behind[end] == [end] and not answer.circle(end)]
-    if most == 1:
-        # A task without a known holder is its own root.
-        ends = [end for end in ends if end not in alone]
-    parts = [_end(answer, end, behind[end]) for end in ends[:_SHOWN]]
-    if len(ends) > _SHOWN:
-        parts.append(f"and {len(ends) - _SHOWN} more like it")
-    if most == 1 and alone:
-        parts.append(f"nothing joins the other {len(alone)}")
-    return f"{start}: {'; '.join(parts)}."
+    return behind, [end for end in ends if end not in alone], alone
 
 
 def _stuck(answer: LogAnswer) -> int:

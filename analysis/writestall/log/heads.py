@@ -57,6 +57,11 @@ _PID_CUT = re.compile(
 # The number alone, where `pid:` ends the line before.
 _PID_ALONE = re.compile(r"\s{0,8}(?P<pid>\d{1,10})\s{1,12}(?:tgid|ppid):")
 _CRASH = re.compile(r"^PID: (?P<pid>\d+).{0,80}COMMAND: \"(?P<comm>[^\"]{1,20})\"")
+# Cut by a mailer before or behind `COMMAND:`.
+_CRASH_CUT = re.compile(r"^PID: \d+\s{1,8}TASK: (?!.{0,80}COMMAND: \")")
+# Its prompt, and what `files` prints behind the same head.
+_NO_STACK = re.compile(r"^crash> |^ROOT: |^\s?FD {2,16}FILE ")
+_DRGN = re.compile(r"\bstack_trace\(\D{0,40}(?P<pid>\d{1,10})\)")
 _CPU = re.compile(
     r"\bP(?:ID|id): (?P<pid>\d{1,10}),? (?:UID: \d{1,10} )?[Cc]omm: (?P<comm>\S{1,20})"
 )
@@ -80,12 +85,18 @@ _LABELS = (
 )
 
 
+_HEADS = (
+    *(_HUNG, _SHOWN, _SHOWN_OLD, _SHOWN_CUT),
+    *(_CRASH, _CPU, _SHOWN_NAME, _DRGN),
+)
+
+
 def head(body: str, cut: bool = False) -> Head | None:
     """The task whose stack the kernel prints next.
 
     `cut`: the line may go on, so a number that ends it may lack digits.
     """
-    for pattern in (_HUNG, _SHOWN, _SHOWN_OLD, _SHOWN_CUT, _CRASH, _CPU, _SHOWN_NAME):
+    for pattern in _HEADS:
         if match := pattern.search(body):
             groups = match.groupdict()
             pid = groups.get("pid") or groups.get("pid2")
@@ -94,13 +105,21 @@ def head(body: str, cut: bool = False) -> Head | None:
             number = int(pid) if pid else None
             # dump_stack_print_info() tells of the task that prints: it runs.
             state = "R" if pattern is _CPU else groups.get("state")
-            return Head(match["comm"].strip(), number, state, pattern is _HUNG)
+            comm = (groups.get("comm") or "").strip()
+            return Head(comm, number, state, pattern is _HUNG)
     return None
 
 
 def is_cut(body: str) -> bool:
-    """True for a report's first line that goes on in the next."""
+    """True for a report's first line, or crash's, that goes on in the next."""
+    if _CRASH_CUT.search(body):
+        return True
     return _CUT.search(body) is not None and _COMPLETE.search(body) is None
+
+
+def ends_all(body: str) -> bool:
+    """True for a line of crash(8) behind which no stack is that of the task before."""
+    return _NO_STACK.search(body) is not None
 
 
 def late_pid(body: str) -> int | None:

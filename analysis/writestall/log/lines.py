@@ -22,7 +22,8 @@ class Line(NamedTuple):
     `prefix` is what the kernel prints in front itself: priority, time, caller. `width`
     is that of the whole line.
     `marked` tells whether there was any prefix of a kernel log: a line without one in
-    a log with them goes on where the line before stopped.
+    a log with them goes on where the line before stopped. `before` stands in front of
+    the prefix: a mail's quoting, the date, host and tag of syslog.
     """
 
     host: str
@@ -31,6 +32,7 @@ class Line(NamedTuple):
     marked: bool
     prefix: str = ""
     width: int = 0
+    before: str = ""
 
 
 _QUOTED = re.compile(r"[>\s|]{0,16}")
@@ -54,6 +56,17 @@ _STAMP = re.compile(r"<\d{1,3}>|\[\s{0,8}\+?\d{1,12}\.\d|\[\w{3} [\w ]{1,8}\d\d:
 _CALLER = re.compile(r"\[\s{0,8}(?P<caller>[TC]\d{1,10})\s{0,2}\]")
 
 
+_PROMPT = re.compile(
+    r"\[?[\w.-]{1,32}@(?P<host>[\w.-]{1,64})(?:[ :][^#$\]]{0,80})?\]?\s?[#$] "
+)
+
+
+def prompt_host(body: str) -> str | None:
+    """The host in a shell's prompt, `[root@host ~]# ` or `user@host:~$ `."""
+    match = _PROMPT.match(body)
+    return match["host"] if match else None
+
+
 def split(text: str) -> Line:
     """The parts of a line."""
     at = _QUOTED.match(text).end()  # type: ignore[union-attr]
@@ -66,14 +79,15 @@ def split(text: str) -> Line:
         if title := _TITLED.match(text, at):
             host, at = title["host"], title.end()
         elif kmsg := _KMSG.match(text, at):
-            return Line("", kmsg["caller"] or "", text[kmsg.end() :], True)
+            who = kmsg["caller"] or ""
+            return Line("", who, text[kmsg.end() :], True, kmsg[0])
     own = _OWN.match(text, at)
     end = own.end() if own else at
     prefix = text[at:end]
     caller = _CALLER.search(prefix)
     marked = tagged or caller is not None or _STAMP.search(prefix) is not None
     who = caller["caller"] if caller else ""
-    return Line(host, who, text[end:], marked, prefix, len(text))
+    return Line(host, who, text[end:], marked, prefix, len(text), text[:at])
 
 
 # Lines of one second have the same words there.

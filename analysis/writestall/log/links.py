@@ -9,9 +9,9 @@ where one task fits, `possible` where it may be another one.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from writestall.classify import classes as c
@@ -22,11 +22,13 @@ from writestall.classify.stack import (
     role_of,
     says_who,
 )
+from writestall.log.asleep import trace_kind
 from writestall.log.holders import HOLDERS
 from writestall.log.holders.around import Around
 from writestall.log.owners import Blocker
 from writestall.log.reading import LoggedTask
 from writestall.log.stuck import LIKELY, POSSIBLE, REPORTED, Link, Stuck
+from writestall.log.times import duration
 
 __all__ = [
     "LIKELY",
@@ -43,16 +45,41 @@ _AT_EASE = frozenset("RSIZXTtPWN")
 
 @dataclass(frozen=True)
 class LogAnswer:
-    """All stuck tasks of a log and the links between them, at most one for each."""
+    """All stuck tasks of a log and the links between them, at most one for each.
+
+    `not_stuck` counts the tasks left out for their state, `no_sleeps` the traces that
+    are no sleeps, by what they are called.
+    """
 
     tasks: tuple[Stuck, ...]
     links: dict[int, Link]
     not_stuck: int = 0
+    no_sleeps: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def several_hosts(self) -> bool:
         """True when names have to say on which host a task is."""
         return len({task.task.host for task in self.tasks}) > 1
+
+    @cached_property
+    def moments(self) -> int:
+        """How many moments the log shows: a task in several shots joins these."""
+        first: dict[int, int] = {}
+
+        def begin(shot: int) -> int:
+            while first.setdefault(shot, shot) != shot:
+                shot = first[shot]
+            return shot
+
+        for row in self.tasks:
+            for shot in row.seen:
+                first[begin(shot)] = begin(min(row.seen))
+        return sum(begin(shot) == shot for shot in first)
+
+    @property
+    def several_moments(self) -> bool:
+        """True when a host has several: rows have to say when a task was seen."""
+        return self.moments > len({task.task.host for task in self.tasks})
 
     def name(self, task: Stuck) -> str:
         """A task's name, for the answer."""
@@ -95,6 +122,7 @@ def explain_log(tasks: Iterable[LoggedTask]) -> LogAnswer:
     }
     stuck: dict[object, Stuck] = {}
     not_stuck = 0
+    no_sleeps: Counter[str] = Counter()
     listed: list[LoggedTask] = []
     for task in tasks:
         owner = (task.host, task.shot, task.pid) in named
@@ -102,6 +130,8 @@ def explain_log(tasks: Iterable[LoggedTask]) -> LogAnswer:
             listed.append(task)
         elif _is_at_ease(task) and not owner:
             not_stuck += 1
+        elif kind := trace_kind(task):
+            no_sleeps[kind] += task.times
         else:
             _count(stuck, _classified(task, owner))
     rows = list(stuck.values())
@@ -110,7 +140,7 @@ def explain_log(tasks: Iterable[LoggedTask]) -> LogAnswer:
     for at, row in enumerate(rows):
         if at not in links and (link := _link(row, around)):
             links[at] = link
-    answer = LogAnswer(tuple(rows), links, not_stuck)
+    answer = LogAnswer(tuple(rows), links, not_stuck, no_sleeps)
     _drop_mixed_chains(answer)
     _drop_circles_of_one_rule(answer)
     return answer
@@ -125,7 +155,7 @@ def _count(stuck: dict[object, Stuck], found: Stuck) -> None:
     before = stuck.pop(key, None)
     stuck[key] = replace(
         found,
-        shots=(before.shots if before else frozenset()) | {task.shot},
+        seen={**(before.seen if before else {}), task.shot: task},
         times=(before.times if before else 0) + task.times,
     )
 
@@ -194,10 +224,11 @@ _Shots = dict[tuple[str, int], Around]
 
 def _by_shot(rows: Iterable[Stuck]) -> _Shots:
     """The tasks of each shot of each host."""
-    shots: _Shots = defaultdict(Around)
+    shots: _Shots = {}
     for row in rows:
-        for shot in row.shots:
-            shots[row.task.host, shot].tasks.append(row)
+        for shot in row.seen:
+            around = shots.setdefault((row.task.host, shot), Around(shot))
+            around.tasks.append(row)
     return shots
 
 
@@ -231,7 +262,7 @@ class _Said:
             self._keep(row)
         for task in listed:
             if (task.host, task.shot, task.pid) not in self._tasks:
-                self._keep(_unseen(task, frozenset({task.shot})))
+                self._keep(_unseen(task, (task.shot,)))
 
     def _keep(self, row: Stuck) -> None:
         for shot in row.shots:
@@ -290,13 +321,17 @@ class _Said:
             return None
         confidence = REPORTED if lock.address else POSSIBLE
         why = f"lockdep lists {lock.name} as held by it"
-        return Link(row, self._shown(holders[0]), confidence, why, "lockdep")
+        if late_s := row.task.list_after_s:
+            confidence = LIKELY if lock.address else POSSIBLE
+            why += f", {duration(late_s)} after the stack"
+        holder = self._shown(holders[0])
+        return Link(row, holder, confidence, why, "lockdep", hint=late_s is not None)
 
 
-def _unseen(task: LoggedTask, shots: frozenset[int]) -> Stuck:
+def _unseen(task: LoggedTask, shots: Iterable[int]) -> Stuck:
     """A task that the kernel names and whose stack is not in the log."""
-    role = role_of((), task.comm)
-    return Stuck(task, Verdict(c.OTHER), role, shots=shots, owner=True)
+    role, seen = role_of((), task.comm), dict.fromkeys(shots, task)
+    return Stuck(task, Verdict(c.OTHER), role, seen=seen, owner=True)
 
 
 def _link(waiter: Stuck, shots: _Shots) -> Link | None:
@@ -307,15 +342,26 @@ def _link(waiter: Stuck, shots: _Shots) -> Link | None:
     rules = [rule for rule in HOLDERS[waiter.verdict.cls] if rule.asks(waiter)]
     for shot in sorted(waiter.shots, reverse=True) if rules else ():
         for rule in rules:
-            found = rule.fitting(waiter, shots[waiter.task.host, shot])
+            around = shots[waiter.task.host, shot]
+            found = rule.fitting(waiter, around)
             if not found:
                 continue
             # Where the better rule fits too many, a worse one knows no better.
             chosen = rule.choose(waiter, found)
             if chosen is None:
                 return None
-            return Link(waiter, *chosen, rule.why, rule.source, rule.stacked)
+            link = Link(waiter, *chosen, rule.why, rule.source, rule.stacked)
+            return _marked(link, around.gap_s(waiter, link.holder))
     return None
+
+
+def _marked(link: Link, gap: float) -> Link:
+    """The link; a step less sure, and marked, where its reports are far apart."""
+    if abs(gap) <= link.waiter.task.window_s:
+        return link
+    when = "later" if gap > 0 else "earlier"
+    why = f"{link.why}; it was reported {duration(abs(gap))} {when}"
+    return replace(link, confidence=POSSIBLE, why=why, hint=True)
 
 
 _ORDER = (POSSIBLE, LIKELY, REPORTED)

@@ -11,10 +11,15 @@ from collections.abc import Iterable, Iterator
 
 # What lines of a report, of a stack in any form, of a name or a restart have. Each
 # begins with a byte that is rare in a log: the search is as fast as these are few.
+# What backtrace_symbols(3) prints is none.
 _SIGN = re.compile(
-    rb"\+[0O][xX]|&#43;0x|Call [Tt]race|INFO: task|COMMAND: |Show (?:Blocked )?State"
-    rb"|/proc/\d{1,10}/(?:task|stack|comm|cgroup)|,task_memcg=|\((?:kernel|fs|mm|block|drivers|include)/"
-    rb"|Linux version |[Cc]ommand line: |-- (?:Re)?[Bb]oot"
+    rb"\+[0O][xX](?![0-9a-f]{1,8}(?:\) ?\[0x|\] ))|&#43;0x|Call [Tt]race|INFO: task"
+    rb"|COMMAND:|Show (?:Blocked )?State|Future hung "
+    rb"|/proc/\d{1,10}/(?:task|stack|comm|cgroup)|,task_memcg="
+    rb"|\((?:\./)?(?:kernel|fs|mm|block|drivers|include|lib|net|arch|io_uring)/"
+    rb"|\.c:\d{1,6}$"
+    rb"|Linux version |[Cc]ommand line: |-- (?:Re)?[Bb]oot",
+    re.MULTILINE,
 )
 # Lines passed on around a sign: a head of old kernels, a name, fields of a record.
 BEFORE, AFTER = 24, 64

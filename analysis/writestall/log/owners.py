@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from writestall.log.times import Time, time_of
+
 MUTEX, SEMAPHORE, RW_SEMAPHORE = "mutex", "semaphore", "rw-semaphore"
 _TASK = r"INFO: task .{1,32}:(?P<pid>\d{1,10}) (?:<(?:reader|writer)> )?(?:is )?"
 _BLOCKED = re.compile(_TASK + r"blocked on\b")
@@ -89,6 +91,7 @@ class LockList:
     comm: str
     pid: int
     locks: list[Held]
+    time: Time | None = None
 
     def names(self) -> set[str]:
         """What tells its locks from others: the address, without one the class."""
@@ -110,8 +113,8 @@ class LockLines:
         """True when the next line may belong to the one before."""
         return bool(self._held)
 
-    def line(self, number: int, body: str) -> bool:
-        """True when a line was about locks."""
+    def line(self, number: int, body: str, stamp: str = "") -> bool:
+        """True when a line was about locks; `stamp` is what tells its time."""
         whole = f"{self._cut} {body.strip()}" if self._cut else body
         self._cut = ""
         if match := _BLOCKER.search(whole):
@@ -131,11 +134,13 @@ class LockLines:
             # Cut by a mailer: the owner is on the next line.
             self._cut = body.rstrip()
             return True
-        return self._lock_list(number, body)
+        return self._lock_list(number, body, stamp)
 
-    def _lock_list(self, number: int, body: str) -> bool:
+    def _lock_list(self, number: int, body: str, stamp: str) -> bool:
         if match := _LIST.search(body):
-            entry = LockList(number, match["comm"], int(match["pid"]), [])
+            entry = LockList(
+                number, match["comm"], int(match["pid"]), [], time_of(stamp)
+            )
             self.lists.append(entry)
             self._held = []
             return True

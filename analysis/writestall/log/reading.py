@@ -8,24 +8,24 @@ Any text is taken: what is no frame and no head of a task is passed over.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 from writestall.common.compressed import DamagedError
-from writestall.log import decoding, unreadable
+from writestall.log import decoding, shots, unreadable
+from writestall.log.attached import attach
 from writestall.log.boots import Boots
+from writestall.log.broken_lines import whole
 from writestall.log.direction import Votes
-from writestall.log.lines import Line, split
+from writestall.log.lines import Line, prompt_host
 from writestall.log.near_stacks import near_stacks
-from writestall.log.owners import LockLines
 from writestall.log.stacks import Host, Reader
 from writestall.log.stacks import LoggedTask as LoggedTask
 from writestall.log.wrappings import MAX_LINE_CHARS as MAX_LINE_CHARS
 from writestall.log.wrappings import Row, unwrapped
 
+# Lines read before the direction of a log is decided.
 MAX_UNDECIDED = 20_000
 
 
@@ -60,11 +60,17 @@ class _Log:
         self._readers: dict[tuple[str, str], Reader] = {}
         self._last = ("", "")
         self._boots: dict[str, Boots] = {}
+        # The hosts that prompts name; the first is also that of lines without a prompt.
+        self._prompts: dict[str, str] = {}
+        self._at = ""
 
     def take(self, row: tuple[int, Line]) -> None:
         """Take the next line, in the order of time."""
         number, line = row
-        key = line.host, line.caller
+        if not line.marked and "@" in line.body and (name := prompt_host(line.body)):
+            self._at = self._prompts.setdefault(name, name if self._prompts else "")
+            self._last = self._at, ""
+        key = line.host or self._at, line.caller
         if not line.marked and not line.host:
             key = self._last
         self._last = key
@@ -77,6 +83,8 @@ class _Log:
 
     def tasks(self) -> list[LoggedTask]:
         """Every stack, in the order of time."""
+        if len(self._prompts) > 1:
+            self._rename(next(iter(self._prompts)))
         found: dict[str, list[LoggedTask]] = {host: [] for host in self._hosts}
         for (host, _), reader in self._readers.items():
             found[host] += reader.finish()
@@ -91,11 +99,18 @@ class _Log:
                     said.names.setdefault(task.pid, task.comm or "")
                     task.comm = task.comm or said.names[task.pid] or None
                     task.cgroup = said.cgroups.of(task.pid, task.line, boots)
-            shown |= attach(tasks, said.locks, name)
+            shown |= attach(tasks, said.locks, self._boots[name])
         every = sorted(chain(*found.values()), key=lambda task: task.line)
-        marks = {name: boots.marks for name, boots in self._boots.items()}
-        _number_shots(every, marks, shown)
+        shots.number(every, self._boots, shown)
         return _once(every)
+
+    def _rename(self, host: str) -> None:
+        """Give the lines of no named host to this one."""
+        if host not in self._hosts and "" in self._hosts:
+            self._hosts[host] = self._hosts.pop("")
+            self._boots[host] = self._boots.pop("")
+            for key in [key for key in self._readers if not key[0]]:
+                self._readers[host, key[1]] = self._readers.pop(key)
 
     def unshown(self, tasks: list[LoggedTask]) -> list[Unshown]:
         """Tasks that hang by the kernel's word, of which there is no stack."""
@@ -141,7 +156,7 @@ class _Cut:
 
 
 def _read(rows: Iterable[Row]) -> Log:
-    lines = _split(rows)
+    lines = whole(rows)
     begin, votes = _undecided(lines)
     log = _Log()
     if votes.newest_first:
@@ -154,14 +169,6 @@ def _read(rows: Iterable[Row]) -> Log:
     for task in tasks:
         task.line = abs(task.line)
     return Log(tasks, log.unshown(tasks), votes.newest_first)
-
-
-def _split(rows: Iterable[Row]) -> Iterator[tuple[int, Line]]:
-    for number, host, text in rows:
-        line = split(text)
-        if host and not line.host:
-            line = line._replace(host=host, marked=True)
-        yield number, line
 
 
 def _undecided(
@@ -177,35 +184,6 @@ def _undecided(
     return taken, votes
 
 
-def _number_shots(
-    tasks: list[LoggedTask], marks: dict[str, list[int]], again: set[int]
-) -> None:
-    """A mark begins a new shot of its host, and so does a task that was in this one,
-    but for stacks shown `again` because they are an owner's, and for what ran.
-
-    Shots of all hosts are counted together, so that no two hosts share one.
-    """
-    ahead = {host: deque(found) for host, found in marks.items()}
-    shots: dict[str, int] = {}
-    seen: dict[str, set[int]] = {}
-    count = 0
-    for task in tasks:
-        inside = seen.setdefault(task.host, set())
-        begins = task.host not in shots
-        left = ahead.get(task.host, deque())
-        while left and left[0] <= task.line:
-            left.popleft()
-            begins = True
-        ran = task.state == "R" or task.line in again
-        if begins or (task.pid in inside and not ran):
-            shots[task.host] = count
-            count += 1
-            inside.clear()
-        if task.pid is not None and task.state != "R":
-            inside.add(task.pid)
-        task.shot = shots[task.host]
-
-
 def _once(tasks: list[LoggedTask]) -> list[LoggedTask]:
     """The same tasks; of stacks without a pid that are alike, the first."""
     kept: dict[object, LoggedTask] = {}
@@ -218,50 +196,3 @@ def _once(tasks: list[LoggedTask]) -> list[LoggedTask]:
         else:
             kept[key] = task
     return list(kept.values())
-
-
-def attach(
-    tasks: list[LoggedTask],
-    said: LockLines,
-    host: str = "",
-) -> set[int]:
-    """Give tasks what is said about locks; add those that only a list of locks names.
-
-    A line belongs to the task's last report before it. Returned are the lines of the
-    stacks that the kernel shows because they are an owner's.
-    """
-    shown = set()
-    lines = [task.line for task in tasks]
-    stacks: dict[int | None, list[LoggedTask]] = defaultdict(list)
-    for task in tasks:
-        task.lockdep_off |= said.turned_off and task.host == host
-        if task.host == host:
-            stacks[task.pid].append(task)
-    for blocker in said.blockers:
-        if found := _last(stacks[blocker.pid], blocker.line):
-            found.blocker = blocker
-        after = bisect_right(lines, blocker.line)
-        if after < len(tasks) and tasks[after].pid == blocker.owner:
-            shown.add(tasks[after].line)
-    # Tasks without a stack count if they hold a lock that is in another list as well.
-    times = Counter(key for entry in said.lists for key in entry.names())
-    for entry in said.lists:
-        found = _last(stacks[entry.pid], entry.line)
-        if found is None:
-            if all(times[key] == 1 for key in entry.names()):
-                continue
-            found = LoggedTask(entry.line, entry.comm, entry.pid, host=host)
-            tasks.append(found)
-            stacks[entry.pid].insert(0, found)
-        found.held = tuple(entry.locks)
-    tasks.sort(key=lambda task: task.line)
-    return shown
-
-
-def _last(stacks: list[LoggedTask], line: int) -> LoggedTask | None:
-    """The last of a task's stacks up to a line."""
-    at = bisect_right(stacks, line, key=lambda task: task.line)
-    return stacks[at - 1] if at else None
-
-
-# Lines read before the direction of a log is decided.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from writestall.classify.frames import Frame, frame
+from writestall.classify.stack import is_sleep
 from writestall.log.cuts import completed
 
 # `symbol+0x1a/0x30 [module 0123abcd]`, `? ` before it where it is a guess. crash(8)
@@ -19,6 +20,7 @@ _FRAME = re.compile(
     r"(?P<guess>\?\s{1,4})?(?<![\w.$])\.?(?P<symbol>[A-Za-z_][\w.$]{0,120})"
     r"(?:\+0x(?P<offset>[0-9a-f]{1,8})(?:/0x(?P<size>[0-9a-f]{1,8}))?"
     r"(?:\s{1,4}\[(?P<module>[\w-]{1,64})(?:\s[0-9a-f]{8,64})?\])?"
+    r"(?P<doubt>\s{1,4}\(unreliable\))?"
     r"|(?:\+\d{1,8})? at [0-9a-f]{8,16}(?:\s{1,4}\[(?P<module2>[\w-]{1,64})\])?$)",
     re.IGNORECASE,
 )
@@ -29,9 +31,11 @@ _ALONE = re.compile(
     r"/0x(?P<size>[0-9a-f]{1,8})(?:\s{1,4}\[(?P<module>[\w-]{1,64})\])?\s{0,16}"
 )
 # The same by scripts/decode_stacktrace.sh, `symbol (fs/file.c:12 fs/file.h:3) module`,
-# and by syzkaller, which names inlined functions too: `symbol fs/file.c:12 [inline]`.
+# by drgn, `#2  symbol (fs/file.c:12:3)`, and by syzkaller, which names functions that
+# are inlined too: `symbol fs/file.c:12 [inline]`.
 _DECODED = re.compile(
-    r"\s{0,16}(?P<guess>\?\s{1,4})?(?P<symbol>[A-Za-z_][\w.$]{0,120})"
+    r"\s{0,16}(?:#\d{1,3}\s{1,4})?(?P<guess>\?\s{1,4})?"
+    r"(?P<symbol>[A-Za-z_][\w.$]{0,120})"
     r"(?: \((?:[\w./+-]{1,120}\.(?:[chS]|rs):\d{1,6}|\?\?:\?).{0,400}\)"
     r"(?: \[?(?P<module>[\w-]{1,64})\]?)?"
     r"| [\w./+-]{1,120}:-?\d{1,6} \[inline\])\s{0,16}$"
@@ -57,12 +61,15 @@ _BOTTOM = re.compile(
     r"|entry_SYSCALL_64\w*|system_call_fastpath|el0_sync|el0_svc|el0t_64_sync"
     r"|ret_fast_syscall"
 )
+_FIRST = re.compile(r"\s{0,16}#0\s")
 # /proc/PID/stack ends so before 5.2: ULONG_MAX (kernel/stacktrace.c).
 _END = re.compile(r"\b0xf{8}(?:f{8})?$")
-# Lines with symbols that are no frames: registers, locks held (lockdep), faults.
+# Lines with symbols that are no frames: registers, locks held (lockdep), faults,
+# backtrace_symbols(3), the holders of a glock (fs/gfs2/glock.c dump_holder()).
 _NO_FRAMES = re.compile(
     r"\b(?:[RE]?IP|PC|LR|pc|lr|epc|NIP) ?(?::|is at)|\bat: |^\s*#\d+:|Code:"
-    r"|Modules linked"
+    r"|Modules linked|\([\w.$]*\+0x[0-9a-f]+\) ?\[0x"
+    r"|^\s*H: s:"
 )
 
 
@@ -111,8 +118,12 @@ def is_mention(match: re.Match[str]) -> bool:
 
 
 def is_guess(match: re.Match[str]) -> bool:
-    """True for an address the kernel found on the stack and does not vouch for."""
-    return bool(match.groupdict().get("guess"))
+    """True for an address the kernel found on the stack and does not vouch for: marked
+    `?`, on PowerPC `(unreliable)` (arch/powerpc/kernel/process.c show_stack()). The
+    first there mostly is schedule(): where a task sleeps is no doubt."""
+    groups = match.groupdict()
+    doubt = groups.get("doubt") and not is_sleep(match["symbol"])
+    return bool(groups.get("guess") or doubt)
 
 
 def is_pointer(match: re.Match[str]) -> bool:
@@ -125,6 +136,11 @@ def is_pointer(match: re.Match[str]) -> bool:
     groups = match.groupdict()
     offset, size = groups.get("offset"), groups.get("size")
     return offset is not None and int(offset, 16) in (0, int(size or "0", 16))
+
+
+def is_innermost(text: str) -> bool:
+    """True for a frame with the number 0, of crash(8) or drgn: it begins a stack."""
+    return _FIRST.match(text) is not None
 
 
 def is_bottom(symbol: str) -> bool:

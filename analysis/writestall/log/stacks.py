@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 
 from writestall.classify.frames import Frame
 from writestall.classify.stack import is_sleep
-from writestall.log import heads, stack_lines
+from writestall.log import heads, stack_lines, traces
 from writestall.log.cgroups import Cgroups
 from writestall.log.cuts import Edge
 from writestall.log.lines import Line
 from writestall.log.owners import Blocker, Held, LockLines
+from writestall.log.times import CHECKS, TIMEOUT_S, Time, time_of
 
 MAX_FRAMES = 256
 # Lines without a frame that do not end a stack: a wrapped module name, <TASK>, a dump
@@ -33,7 +34,12 @@ class LoggedTask:
     the locks that lockdep lists. `times`: how often the same stack, without a pid, is
     in the log. `cut`: the name of a frame may go on behind the edge of a terminal, or
     other text stands inside the stack.
-    `cgroup` is its path, where the log has it.
+    `cgroup` is its path, where the log has it. `time` is when it was printed,
+    `window_s` how far apart reports of tasks may be that were stuck at once,
+    `suppressions` how often the kernel had said before that it reports no more of them,
+    `list_after_s` by how much more than that lockdep's list is later. `is_vouched`: the
+    kernel says that it hangs, or it is of /proc; else `trace` names what the lines
+    before the stack begin, if that is no stuck task (traces.py).
     """
 
     line: int
@@ -51,6 +57,12 @@ class LoggedTask:
     times: int = 1
     cut: bool = False
     cgroup: str | None = None
+    time: Time | None = None
+    window_s: int = CHECKS * TIMEOUT_S
+    suppressions: int = 0
+    list_after_s: float | None = None
+    is_vouched: bool = False
+    trace: str | None = None
 
 
 _TRACE = re.compile(r"\bCall [Tt]race:|\bBacktrace:|^\s*Stack:")
@@ -106,14 +118,22 @@ class Reader:
         self._at_edge = False
         # The stack so far is one frame in a line of other text.
         self._mentioned = False
+        # The stack so far is of lines that only tell where code is.
+        self._placed = False
         # A stack that other text cut off, of which the rest may come.
         self._rest: LoggedTask | None = None
+        # What stands in front of the kernel's words in this line: its time.
+        self._stamp = ""
+        # What the stacks that follow without a head are called, if they are no sleeps.
+        self._trace: str | None = None
+        self._dumped: int | None = None
         # One bit for each of the last lines, the latest lowest: set for a blank one.
         self._blanks = 0
 
     def line(self, number: int, line: Line) -> None:
         """Take the next line."""
         body = line.body.rstrip()
+        self._stamp = line.before + line.prefix
         self._at_edge = self._host.edge.cuts(line.width)
         if body.strip() == "?":
             self._guess = True
@@ -128,7 +148,7 @@ class Reader:
                 self._take(first, held)
             else:
                 number, body = first, f"{held} {body.lstrip()}"
-        if "INFO: " in body and heads.is_cut(body):
+        if ("INFO: " in body or "TASK: " in body) and heads.is_cut(body):
             self._cut = number, body
         else:
             self._take(number, body)
@@ -150,7 +170,7 @@ class Reader:
             return
         if self._blank(not body.strip(" >|\t")):
             return
-        if self._beside(number, body):
+        if self._beside(number, body) or self._begins_trace(body):
             return
         if self._unnamed is not None or "/proc/" in body:
             if self._named(number, body):
@@ -158,14 +178,16 @@ class Reader:
             body = self._proc(number, body)
         if ("+0x" not in body or "INFO: " in body) and self._head(number, body):
             return
-        if self._past_end(body):
+        if self._past_end(number, body):
             return
         self._of_frames(number, body, stack_lines.found(body))
 
     def _beside(self, number: int, body: str) -> bool:
         """True for a line that says of locks or cgroups what concerns any task."""
         locks, cgroups = self._host.locks, self._host.cgroups
-        if (locks.is_cut or _LOCKS.search(body)) and locks.line(number, body):
+        if (locks.is_cut or _LOCKS.search(body)) and locks.line(
+            number, body, self._stamp
+        ):
             self._close()
             return True
         if cgroups.wants(body) and cgroups.line(number, body):
@@ -173,6 +195,15 @@ class Reader:
                 self._close()
             return True
         return False
+
+    def _begins_trace(self, body: str) -> bool:
+        """True for a line that begins traces of no stuck task, or ends all stacks."""
+        name = traces.kind(body)
+        if name is None and not heads.ends_all(body):
+            return False
+        self._close()
+        self._over, self._rest, self._trace = False, None, name
+        return True
 
     def _of_frames(self, number: int, body: str, frames: list[re.Match[str]]) -> None:
         """Take a line with these frames, or without any."""
@@ -212,20 +243,23 @@ class Reader:
 
     # What follows </TASK> without a head is the rest of another stack that was
     # printed at the same time: of no use, for nobody knows whose it is.
-    def _past_end(self, body: str) -> bool:
+    def _past_end(self, number: int, body: str) -> bool:
         if "</TASK>" in body:
             self._close()
             self._over = True
         elif "<TASK>" in body or _TRACE.search(body):
             self._over, self._rest = False, None
+            self._dumped = number
         return self._over
 
     def _close(self) -> None:
         task = self._task
         if task and task.guesses and not self._mentioned and not _is_tail(task):
             self.done.append(task)
+            if task.trace == traces.PERF:
+                self._trace = None
         self._task = None
-        self._mentioned = False
+        self._mentioned = self._placed = False
         self._gap = 0
 
     def _interrupt(self) -> None:
@@ -256,10 +290,14 @@ class Reader:
         ):
             old.comm, old.pid = old.comm or head.comm, old.pid or head.pid
             old.state = old.state or head.state
+            old.is_vouched |= head.hung
             return
         self._close()
-        self._over, self._rest = False, None
-        self._task = LoggedTask(number, head.comm or None, head.pid, head.state)
+        self._over, self._rest, self._trace = False, None, None
+        self._task = self._logged(number)
+        self._task.is_vouched = head.hung
+        self._task.comm, self._task.pid = head.comm or None, head.pid
+        self._task.state = head.state
 
     def _head(self, number: int, body: str) -> bool:
         """True when the line says whose stack comes next."""
@@ -279,7 +317,7 @@ class Reader:
         pid, rest = found
         if self._task is None or self._task.pid != pid:
             self._close()
-            self._open(number, heads.Head("", pid))
+            self._open(number, heads.Head("", pid, hung=True))
         return rest
 
     def _named(self, number: int, body: str) -> bool:
@@ -303,13 +341,17 @@ class Reader:
         if self._task and self._task.guesses:
             self._close()
         self._label = number, name
-        self._rest = None
+        self._rest = self._trace = None
+
+    def _logged(self, number: int) -> LoggedTask:
+        return LoggedTask(number, time=time_of(self._stamp))
 
     def _new(self, number: int) -> LoggedTask:
         """A task without a head: named by a label, where one is near."""
-        task = LoggedTask(number)
+        task = self._logged(number)
         if self._label and abs(number - self._label[0]) <= MAX_LABEL_LINES:
             task.pid, task.comm = self._label[1]
+            task.is_vouched = True
         self._label = None
         return task
 
@@ -321,11 +363,26 @@ class Reader:
             task.cut = True
             return task
         task = self._new(number)
+        task.trace = self._trace
+        task.is_vouched |= self._trace is None and self._is_of_proc(number, first)
         nameless = task.pid is None and task.comm is None
         self._mentioned = nameless and stack_lines.is_mention(first)
         return task
 
+    def _is_of_proc(self, number: int, first: re.Match[str]) -> bool:
+        """True for the form of /proc/PID/stack: its addresses in brackets, hidden
+        since 4.16, and no `Call Trace:` before them."""
+        text = first.string.lstrip()
+        dumped = self._dumped is not None and number - self._dumped <= MAX_LABEL_LINES
+        return text.startswith("[<0>]") or (text.startswith("[<") and not dumped)
+
     def _frames(self, number: int, found: list[re.Match[str]]) -> None:
+        if (
+            self._task
+            and self._task.frames
+            and stack_lines.is_innermost(found[0].string)
+        ):
+            self._close()
         # Stacks of /proc run on where nobody wrote a name between them.
         if self._task and self._task.frames and not stack_lines.is_guess(found[0]):
             last, first = _last(self._task), found[0]["symbol"]
@@ -356,6 +413,8 @@ class Reader:
         if label := heads.label(body):
             self._name(number, label)
         task = self._task
+        if (not (task and task.guesses) or self._placed) and self._place(number, body):
+            return
         if task is None:
             return
         if match := _WORKQUEUE.search(body):
@@ -374,6 +433,19 @@ class Reader:
         self._gap += bool(task.guesses)
         if self._gap > MAX_GAP:
             self._interrupt()
+
+    def _place(self, number: int, body: str) -> bool:
+        """True for a frame of which the log has only where its code is."""
+        symbol = stack_lines.place(body)
+        if not symbol:
+            return False
+        self._gap = 0
+        self._mentioned = self._task is None
+        self._task = self._task or self._new(number)
+        self._task.frames.append(Frame(symbol))
+        self._task.guesses.append(self._task.frames[-1])
+        self._placed = True
+        return True
 
     # Functions inlined into the last frame are inside it, its own is named last.
     def _inline(self, task: LoggedTask, symbol: str) -> None:

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from writestall.classify.stack import Verdict, first_caller, is_sleep
@@ -38,16 +39,22 @@ class Stuck:
     """One stuck task in one kind of wait, and in which shots of the log it was seen.
 
     `guessed`: only frames the kernel doubts (`?`) gave the class. `owner`: it is no
-    stuck task itself, but the kernel names it as the owner of a lock.
+    stuck task itself, but the kernel names it as the owner of a lock. `seen` has its
+    stack in each of the shots; `task` is the last.
     """
 
     task: LoggedTask
     verdict: Verdict
     role: str
     guessed: bool = False
-    shots: frozenset[int] = frozenset()
+    seen: Mapping[int, LoggedTask] = field(default_factory=dict)
     times: int = 1
     owner: bool = False
+
+    @property
+    def shots(self) -> frozenset[int]:
+        """The shots in which it was seen."""
+        return frozenset(self.seen)
 
     @property
     def name(self) -> str:

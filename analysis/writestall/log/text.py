@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from writestall.log.headline import does, nearness, sentence
+from writestall.log.headline import does, nearness, root, sentence
 from writestall.log.links import REPORTED, LogAnswer, Stuck
+from writestall.log.next_steps import said
 
 # So many tasks of one program in one wait have one row.
 MANY_ALIKE = 10
@@ -16,21 +17,33 @@ _DIGITS = "0123456789:-/"
 
 
 def report(answer: LogAnswer, where: str) -> Iterator[str]:
-    """The sentence, the chains from writer to root, and every stack's class."""
+    """The sentence, the next step, the chains from writer to root, and every stack's
+    class."""
     yield sentence(answer, where)
+    if answer.tasks:
+        yield f"next: {said(answer, root(answer))}"
     groups = _groups(answer)
     for path, members in groups:
         yield ""
         yield from _path(answer, path, len(members))
     yield ""
-    if answer.not_stuck:
-        yield f"left out, not stuck (idle, or not in state D): {answer.not_stuck}"
-    yield "stacks:"
-    yield from _rows(answer)
+    yield from left_out(answer)
+    if answer.tasks:
+        yield "stacks:"
+        yield from _rows(answer)
     if any(task.task.lockdep_off for task in answer.tasks):
         yield "lockdep is turned off: the kernel lists no locks."
     if any(link.confidence != REPORTED for link in answer.links.values()):
         yield "A log names no wakers: links are guesses, each with its confidence."
+
+
+def left_out(answer: LogAnswer) -> Iterator[str]:
+    """What the log has besides stuck tasks."""
+    if answer.not_stuck:
+        yield f"left out, not stuck (idle, or not in state D): {answer.not_stuck}"
+    if answer.no_sleeps:
+        kinds = ", ".join(f"{name} {count}" for name, count in answer.no_sleeps.items())
+        yield f"left out, no sleeps (what a CPU ran, or who allocated): {kinds}"
 
 
 def _groups(answer: LogAnswer) -> list[tuple[list[int], list[int]]]:
@@ -101,7 +114,13 @@ def _rows(answer: LogAnswer) -> Iterator[str]:
             more = len(tasks) - len(shown)
             others = f"  and {more} more like it" if more else ""
             line = f"  line {task.task.line:>6}  {_described(answer, task)}"
-            yield f"{line}{cgroup}{times}{others}"
+            yield f"{line}{cgroup}{times}{_when(answer, task)}{others}"
+
+
+def _when(answer: LogAnswer, stuck: Stuck) -> str:
+    """When a task was seen, where the log shows several moments."""
+    time = stuck.task.time
+    return f"  at {time.text}" if time and answer.several_moments else ""
 
 
 def log_json(answer: LogAnswer) -> dict[str, Any]:
@@ -123,6 +142,7 @@ def log_json(answer: LogAnswer) -> dict[str, Any]:
                 "rule": stuck.verdict.rule.why if stuck.verdict.rule else None,
                 "doubtful": stuck.guessed,
                 "times": stuck.times,
+                "time": stuck.task.time.text if stuck.task.time else None,
                 "state": stuck.task.state,
                 "owner": stuck.owner,
                 "waits_for": index[id(link.holder)] if link else None,
@@ -130,4 +150,10 @@ def log_json(answer: LogAnswer) -> dict[str, Any]:
                 "why": link.why if link else None,
             }
         )
-    return {"format": 1, "tasks": rows, "not_stuck": answer.not_stuck}
+    return {
+        "format": 1,
+        "next": said(answer, root(answer)) if rows else None,
+        "tasks": rows,
+        "not_stuck": answer.not_stuck,
+        "no_sleep": dict(answer.no_sleeps),
+    }

@@ -12,7 +12,23 @@ SAMPLE_BYTES = 1 << 20
 _MISREAD = re.compile(
     r"\w\s?\+\s?[O0oQ][xX%*]\s?[0-9a-fA-F]*[g-zG-Z|][\w|]*|\w\+O[xX][\w|]+|/O[xX][\w|]+"
 )
+_SUM = (
+    "{}: a sum over time, in which no task waits for another; while it hangs, "
+    "echo w > /proc/sysrq-trigger, or record the host (writestall record)"
+)
 _KINDS: tuple[tuple[str, str], ...] = (
+    (
+        r"^\s+-\s+\S.{0,24} \(\d{1,10}\)\s*\n\s+\d+\s*$",
+        _SUM.format("the output of offcputime or profile (BCC)"),
+    ),
+    (
+        r"^[^\s;][^;\n]{0,60}(?:;[^;\n]{1,200}){2,200} \d{1,18}$",
+        _SUM.format("folded stacks"),
+    ),
+    (
+        r"^Attaching \d{1,6} probes?\.\.\.|^@\w{0,60}\[$",
+        _SUM.format("the output of bpftrace"),
+    ),
     (
         r'^\s*\{"ev":',
         "events of a tracer: writestall explain FILE reads them",
@@ -21,6 +37,11 @@ _KINDS: tuple[tuple[str, str], ...] = (
         r"^#\d{1,3}\s{1,4}(?:0x[0-9a-f]{6,16} in )?[\w:~<>?@.]{1,200} ?\(.*\)",
         "a userspace backtrace (gdb): it has no kernel stacks; take /proc/PID/stack of "
         "the process",
+    ),
+    (
+        r"\*\*\* glibc detected|^\S{0,200}\([\w.$]*\+0x[0-9a-f]+\) ?\[0x",
+        "a userspace backtrace of glibc: it has no kernel stacks; take "
+        "/proc/PID/stack of the process",
     ),
     (
         r"^goroutine \d{1,9} \[",

@@ -141,7 +141,7 @@ def _field(text: str) -> tuple[str, str] | None:
 def _of_line(text: str) -> Iterator[tuple[str, str]]:
     """Host and message of every record on a line; else the line itself."""
     value = _json(text) if text.lstrip(" \t,")[:1] in ("{", '"', "[") else None
-    if value is None or (isinstance(value, list) and not _has_records(value)):
+    if value is None or not _has_words(value):
         yield "", text
     else:
         yield from _messages(value, "")
@@ -156,9 +156,11 @@ def _json(text: str) -> Any:
     return value if isinstance(value, dict | list | str) else None
 
 
-# `[12345]` is JSON, too.
-def _has_records(value: list[Any]) -> bool:
-    return any(isinstance(inner, dict | list | str) for inner in value)
+# `[12345]` is JSON, too, and so is the `"name"` that a mailer put on a line of its own.
+def _has_words(value: Any) -> bool:
+    if isinstance(value, list):
+        return any(isinstance(inner, dict | list | str) for inner in value)
+    return isinstance(value, dict) or " " in value
 
 
 def _messages(value: Any, host: str) -> Iterator[tuple[str, str]]:

@@ -54,6 +54,48 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.BLOCK_QUEUE,
+        ("blk_mq_freeze_queue_wait*",),
+        "block/blk-mq.c blk_mq_freeze_queue_wait() below drivers/nvme/host/pci.c "
+        "nvme_reset_work(): a reset goes on when all requests have ended",
+        callers=("nvme_*reset*", "nvme_wait_freeze*"),
+        words="resets an NVMe controller and waits until its requests have ended",
+    ),
+    Rule(
+        c.BLOCK_QUEUE,
+        ("blk_mq_freeze_queue*", "blk_freeze_queue*"),
+        "block/blk-mq.c blk_mq_freeze_queue_wait(): until q_usage_counter is zero",
+        words="freezes a queue and waits until all requests of the disk have ended",
+    ),
+    Rule(
+        c.OTHER,
+        (
+            "flush_work",
+            "__flush_work",
+            "*flush_workqueue",
+            "flush_delayed_work",
+            "cancel_*work_sync",
+            "__cancel_work*",
+        ),
+        "kernel/workqueue.c __flush_work(): until the work's function has returned; "
+        "drivers/nvme/host/core.c nvme_reset_ctrl_sync()",
+        callers=("nvme_*", "scsi_*", "disk_*", "del_gendisk", "usb_*"),
+        words="waits until a work that it flushes is done",
+    ),
+    Rule(
+        c.DEVICE_IO,
+        ("usb_*reset*", "hub_port_reset", "hub_port_init"),
+        "drivers/usb/core/hub.c usb_reset_device(): waits for the device's port",
+        words="resets a USB device",
+    ),
+    Rule(
+        c.DEVICE_IO,
+        ("usb_kill_urb", "usb_start_wait_urb", "usb_sg_wait", "usb_stor_*"),
+        "drivers/usb/core/message.c usb_start_wait_urb(), "
+        "drivers/usb/storage/transport.c usb_stor_msg_common(): for a transfer",
+        words="waits for a USB device",
+    ),
+    Rule(
+        c.BLOCK_QUEUE,
         (
             "blk_mq_get_tag",
             "bt_get",
@@ -69,7 +111,6 @@ RULES: tuple[Rule, ...] = (
             "__bio_queue_enter",
             "bio_queue_enter",
             "blk_mq_queue_enter",
-            "blk_mq_freeze_queue*",
             "rq_qos_wait",
             "__rq_qos_throttle",
             "wbt_wait",

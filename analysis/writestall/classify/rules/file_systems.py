@@ -168,6 +168,16 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.FS_TRANSACTION,
+        ("btrfs_commit_transaction",),
+        "fs/btrfs/transaction.c btrfs_commit_transaction(): with no function of "
+        "waiting further in, it sleeps on writer_wait until num_writers is 1, or on "
+        "pending_wait until no ordered extent is pending",
+        not_wait=(LOCK, IO, PAGE),
+        first=True,
+        words="waits until all who joined its transaction have left",
+    ),
+    Rule(
+        c.FS_TRANSACTION,
         (
             "start_transaction",
             "btrfs_*_transaction*",

@@ -134,6 +134,46 @@ MMAP_LOCK = (
     "task_numa_work",
 )
 
+FROZEN = "waits for a file system that is frozen, or being frozen"
+_PERCPU = ("percpu_rwsem_wait", "__percpu_down_read*", "percpu_down_read*")
+# Where writes start (include/linux/fs.h sb_start_write() and its kin).
+_FREEZABLE = (
+    "__sb_start_write",
+    "sb_start_*",
+    "vfs_write*",
+    "do_iter_write",
+    "vfs_iter_write",
+    "do_iter_readv_writev",
+    "io_write",
+    "do_page_mkwrite",
+    "vfs_copy_file_range",
+    "mnt_want_write*",
+    "vfs_check_frozen",
+)
+_STARTS_WRITE = (
+    "xfs_trans_alloc*",
+    "start_transaction",
+    "ext4_evict_inode",
+    "ext4_quota_off*",
+    "ext2_evict_inode",
+    "f2fs_evict_inode",
+    "issue_discard_thread",
+    "*gfs2_trans_begin",
+    "nilfs_transaction_begin",
+    "ocfs2_start_trans",
+    "*_page_mkwrite",
+    "*_vm_page_mkwrite",
+    "filemap_page_mkwrite",
+    "*_filemap_fault",
+    "*_dax_huge_fault",
+    "vfs_fallocate",
+    "do_sys_ftruncate",
+    "do_ftruncate",
+    "aio_write",
+    "ksys_pwrite64",
+    "do_splice*",
+)
+
 # Prefixes of file systems' functions.
 _FILE_SYSTEMS = (
     "ext[234] jbd jbd2 xfs xlog btrfs f2fs mb_cache nfs nfs4 fuse ceph ocfs2 gfs2"
@@ -202,18 +242,26 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.FS_LOCK,
+        _PERCPU,
+        "fs/super.c freeze_super(): s_writers, a per-CPU rw-semaphore that only a "
+        "freeze takes for writing; include/linux/fs.h sb_start_intwrite(), inlined "
+        "into these functions of file systems",
+        by=_STARTS_WRITE,
+        words=FROZEN,
+    ),
+    Rule(
+        c.FS_LOCK,
+        _FREEZABLE,
+        "include/linux/fs.h sb_start_write(), often inlined; fs/namespace.c "
+        "mnt_want_write(): s_writers, which only freeze_super() takes for writing",
+        wait=(LOCK, EVENT),
+        first=True,
+        bare=True,
+        words=FROZEN,
+    ),
+    Rule(
+        c.FS_LOCK,
         (
-            "__sb_start_write",
-            "sb_start_*",
-            "vfs_write*",
-            "do_iter_write",
-            "vfs_iter_write",
-            "do_iter_readv_writev",
-            "io_write",
-            "do_page_mkwrite",
-            "vfs_copy_file_range",
-            "mnt_want_write*",
-            "vfs_check_frozen",
             "freeze_super*",
             "thaw_super*",
             "iterate_supers*",
@@ -230,9 +278,7 @@ RULES: tuple[Rule, ...] = (
             "wait_on_dquot",
             "dqput",
         ),
-        "fs/super.c: s_umount, and s_writers, which a frozen file system holds and "
-        "every write takes (include/linux/fs.h sb_start_write(), often inlined); "
-        "fs/quota/dquot.c: a quota's own lock",
+        "fs/super.c: s_umount; fs/quota/dquot.c: a quota's own lock",
         wait=(LOCK, EVENT),
         first=True,
         bare=True,

@@ -60,6 +60,14 @@ OVERRIDES: tuple[Rule, ...] = (
 
 RULES: tuple[Rule, ...] = (
     Rule(
+        c.FS_TRANSACTION,
+        ("congestion_wait*", "f2fs_io_schedule_timeout", "f2fs_write_raw_pages"),
+        "fs/f2fs/compress.c f2fs_write_raw_pages(), data.c, segment.c: a pause before "
+        "f2fs_trylock_op() or the page is tried again (congestion_wait() until 5.16)",
+        callers=("f2fs_*",),
+        words="pauses before it tries again for the checkpoint's lock",
+    ),
+    Rule(
         c.MEMORY,
         (
             "reclaim_throttle",

@@ -9,6 +9,8 @@ from __future__ import annotations
 from writestall.classify import classes as c
 from writestall.classify.rules.form import IO, LOCK, PAGE, Rule
 
+NFS_ANSWER = "waits for the answer of an NFS server"
+
 RULES: tuple[Rule, ...] = (
     Rule(
         c.DEVICE_IO,
@@ -48,12 +50,24 @@ RULES: tuple[Rule, ...] = (
             "rpc_wait_bit_killable",
             "__rpc_wait_for_completion_task",
             "rpc_wait_for_completion_task",
-            "nfs4_wait_clnt_recover",
         ),
-        "net/sunrpc/sched.c __rpc_execute(): until the call is answered; "
+        "net/sunrpc/sched.c __rpc_execute(): until the call is answered",
+        words=NFS_ANSWER,
+    ),
+    Rule(
+        c.DEVICE_IO,
+        ("nfs4_wait_clnt_recover",),
         "fs/nfs/nfs4state.c nfs4_wait_clnt_recover(): until the server knows the "
-        "client again",
-        words="waits for the answer of an NFS server",
+        "client again, for which the state manager asks it",
+        words="waits for the state manager of its NFS client",
+    ),
+    Rule(
+        c.OTHER,
+        ("nfs4_run_state_manager",),
+        "fs/nfs/nfs4state.c nfs4_run_state_manager(): with nothing below, it waits to "
+        "be asked",
+        first=True,
+        words="idles: the recovery of the NFS client's state does not run",
     ),
     Rule(
         c.DEVICE_IO,

@@ -12,11 +12,17 @@ from writestall.log.holders import (
     locks,
     pages,
     processes,
+    servers,
+    superblocks,
     transactions,
+    works,
 )
 from writestall.log.holders.form import Holder
 
-_TABLES = (journals, transactions, pages, locks, devices, processes)
+_TABLES = (
+    *(journals, transactions, pages, superblocks, locks, works, servers),
+    *(devices, processes),
+)
 HOLDERS: Mapping[str, tuple[Holder, ...]] = {
     name: tuple(rule for table in _TABLES for rule in table.HOLDERS.get(name, ()))
     for name in WAIT_CLASSES

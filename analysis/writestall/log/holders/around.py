@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property
 
 from writestall.log.stuck import Stuck
+from writestall.log.times import gap_s
 
 # The waiter itself may be among them, and two others are several.
 _ENOUGH = 3
@@ -30,9 +31,24 @@ def _few(tasks: Iterable[Stuck]) -> list[Stuck]:
 class Around:
     """The tasks of one shot."""
 
-    def __init__(self) -> None:
+    def __init__(self, shot: int) -> None:
+        self._shot = shot
         self.tasks: list[Stuck] = []
         self._kept: dict[Hashable, list[Stuck]] = {}
+
+    def gap_s(self, waiter: Stuck, task: Stuck) -> float:
+        """Seconds from the report of one to that of the other in this shot."""
+        one, other = waiter.seen[self._shot], task.seen[self._shot]
+        return gap_s(one.time, other.time) or 0
+
+    def at_once(self, waiter: Stuck, task: Stuck) -> bool:
+        """True unless their reports are so far apart that one was over.
+
+        Where the kernel had stopped reporting hung tasks in between, nobody knows.
+        """
+        one, other = waiter.seen[self._shot], task.seen[self._shot]
+        near = abs(self.gap_s(waiter, task)) <= one.window_s
+        return near or one.suppressions != other.suppressions
 
     def holders(self, rule: object, fits: Callable[[Stuck], bool]) -> list[Stuck]:
         """Those that a rule takes for holders."""

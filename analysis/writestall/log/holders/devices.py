@@ -37,12 +37,14 @@ _LOOP_WORK = names(_LOOP_WORKS)
 
 # A wait for the I/O of some block device; one for a server shows none of these.
 _BLOCK_IO = names("io_schedule* submit_bio_wait blkdev_issue_* blk_wait_io bio_await*")
-_BELOW = names(f"md_thread raid5_do_work {_CRYPT_WORKS} {_DM_WORKS} {_LOOP_WORKS}")
+_BELOW_WORKS = f"md_thread raid5_do_work {_CRYPT_WORKS} {_DM_WORKS} {_LOOP_WORKS}"
+_BELOW = names(_BELOW_WORKS)
 
 _LOOP = Holder(
     "it does the loop device's I/O",
     "drivers/block/loop.c loop_process_work() reads and writes the file below",
     _LOOP_WORK,
+    lock="an I/O of a loop device",
     stacked=True,
     same_disk=True,
     confidence=POSSIBLE,
@@ -51,6 +53,7 @@ _ARRAY = Holder(
     "it works for the array",
     "drivers/md/raid5.c raid5d(), raid1.c raid1d(): writes to the array go through it",
     _MD_THREAD,
+    lock="an I/O of an array",
     stacked=True,
     same_disk=True,
     confidence=POSSIBLE,
@@ -61,28 +64,84 @@ _BELOW_ALL = Holder(
     "drivers/block/loop.c: an I/O to the device above waits for these; the log does "
     "not say which device it is",
     _BELOW,
+    lock="an I/O of a stacked device",
     of=_BLOCK_IO,
     not_of=_BELOW,
     confidence=POSSIBLE,
     stacked=True,
     not_plain=True,
 )
+_NO_DISK_NAMES = "nfs_* nfs4_* ceph_* fuse_* cifs_* smb2_* v9fs_* afs_* netfs_*"
+_ENDS_WRITEBACK = replace(
+    _BELOW_ALL,
+    why="it works for a device that may lie below, and the page's I/O ends there",
+    source="mm/page-writeback.c folio_end_writeback(): with the bio, which a loop "
+    "device, md or device-mapper ends when the device below has (drivers/block/loop.c "
+    "lo_complete_rq(), drivers/md/dm-thin.c do_worker())",
+    lock="PG_writeback of a page above a stacked device",
+    of=None,
+    not_of=names(f"{_BELOW_WORKS} {_NO_DISK_NAMES}"),
+)
+_OPEN_MUTEX = names(
+    "bdev_open blkdev_get* __blkdev_get blkdev_put* bdev_release bd_prepare_to_claim "
+    "del_gendisk bdev_mark_dead blk_report_disk_dead bdev_disk_changed disk_scan_* "
+    "device_add_disk lookup_bdev* bdev_*_part* blkpg_do_ioctl"
+)
+_HOLDS_OPEN_MUTEX = names(
+    "blkdev_get_whole blkdev_put_whole blkdev_flush_mapping bdev_disk_changed "
+    "sync_blockdev bdev_release blkdev_put __blkdev_put del_gendisk sd_open sd_release "
+    "nvme_open nvme_ns_open lo_open lo_release blk_drop_partitions"
+)
+_NAMESPACES = names(
+    "nvme_alloc_ns* nvme_ns_remove nvme_remove_invalid_namespaces nvme_scan_ns* "
+    "nvme_find_get_ns nvme_validate_*ns nvme_remove_namespaces"
+)
+_WITH_NAMESPACES = names(
+    "nvme_wait_freeze* nvme_start_freeze nvme_unfreeze nvme_sync_queues "
+    "nvme_sync_io_queues nvme_stop_queues nvme_start_queues nvme_kill_queues"
+)
 _OF_MODULE = Holder(
     "it is inside the module whose function takes the lock",
     "include/linux/mutex.h: a driver's lock is known to its own module alone",
     names("*"),
+    lock="a lock of one module",
     confidence=POSSIBLE,
     stacked=True,
     same_module=True,
 )
 
 HOLDERS: dict[str, tuple[Holder, ...]] = {
-    c.OTHER: (_OF_MODULE,),
+    c.OTHER: (
+        Holder(
+            "it freezes or syncs the queues of the controller's namespaces",
+            "drivers/nvme/host/core.c nvme_wait_freeze(): namespaces_rwsem for reading "
+            "up to 6.10 (SRCU since)",
+            _WITH_NAMESPACES,
+            lock="namespaces_rwsem of an NVMe controller",
+            caller=_NAMESPACES,
+            stacked=True,
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it opens, closes or removes a disk, holding its open_mutex",
+            "block/bdev.c bdev_open(), bdev_release(), block/genhd.c del_gendisk(): "
+            "disk->open_mutex (bd_mutex before 5.14)",
+            _HOLDS_OPEN_MUTEX,
+            lock="open_mutex of a disk",
+            caller=_OPEN_MUTEX,
+            not_called=_OPEN_MUTEX,
+            stacked=True,
+            confidence=POSSIBLE,
+        ),
+        _OF_MODULE,
+    ),
+    c.PAGE_WRITEBACK: (_ENDS_WRITEBACK,),
     c.RAID_OR_DM: (
         Holder(
             "it resyncs the array and keeps writes out",
             "drivers/md/raid1.c raise_barrier(), raid10.c: a resync holds the barrier",
             _RESYNC,
+            lock="the barrier of raid1 and raid10",
             of=names("*wait_barrier regular_request_wait md_set_readonly"),
             not_of=names("md_do_sync"),
             stacked=True,
@@ -93,6 +152,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "drivers/md/md.c stop_sync_thread() waits until MD_RECOVERY_RUNNING is "
             "clear, which md_start_sync() and md_do_sync() run under",
             names("md_start_sync md_do_sync"),
+            lock="MD_RECOVERY_RUNNING of an array",
             of=names("stop_sync_thread idle_sync_thread frozen_sync_thread"),
             stacked=True,
             confidence=POSSIBLE,
@@ -102,6 +162,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "drivers/md/raid1.c raise_barrier(): until nothing is pending; raid1d() "
             "and raid10d() retry what failed",
             names("raid1d raid10d"),
+            lock="nr_pending of raid1 and raid10",
             of=names("raise_barrier"),
             stacked=True,
             confidence=POSSIBLE,
@@ -125,6 +186,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "it encrypts for the device and writes",
             "drivers/md/dm-crypt.c kcryptd_crypt(), dmcrypt_write()",
             _CRYPT_THREAD,
+            lock="an I/O of dm-crypt",
             of=names("crypt_*"),
             not_of=_CRYPT_THREAD,
             stacked=True,
@@ -133,6 +195,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "it works for the mapped device",
             "drivers/md/dm-thin.c do_worker(), dm-delay.c, dm-raid1.c, dm-writecache.c",
             _DM_WORK,
+            lock="an I/O of a mapped device",
             of=names("dm_* __dm_* thin_* snapshot_* writecache_* integrity_*"),
             not_of=_DM_WORK,
             stacked=True,
@@ -142,6 +205,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "it works for the cache",
             "drivers/md/bcache/writeback.c, alloc.c, journal.c",
             _BCACHE_THREAD,
+            lock="an I/O of bcache",
             of=names("bch_* cached_dev_*"),
             not_of=_BCACHE_THREAD,
             stacked=True,
@@ -151,6 +215,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "it works for the replicated device",
             "drivers/block/drbd/drbd_worker.c, drbd_receiver.c",
             _DRBD_THREAD,
+            lock="an I/O of drbd",
             of=names("drbd_* *_drbd_* al_begin_io* inc_ap_bio"),
             not_of=_DRBD_THREAD,
             stacked=True,
@@ -169,8 +234,18 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
                 "blk_mq_freeze_queue* blk_freeze_queue* elevator_switch* "
                 "blk_mq_update_nr_hw_queues __blk_mq_update_nr_hw_queues"
             ),
+            lock="mq_freeze_depth of a queue",
             of=names("blk_queue_enter __bio_queue_enter bio_queue_enter"),
             not_of=names("blk_mq_freeze_queue*"),
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it is inside the queue that is to freeze",
+            "block/blk-mq.c blk_mq_freeze_queue_wait(): until q_usage_counter is zero, "
+            "which bio_queue_enter() raises before a request is allocated",
+            names("blk_mq_get_tag rq_qos_wait wbt_wait __blk_mq_alloc_request*"),
+            lock="q_usage_counter of a frozen queue",
+            of=names("blk_mq_freeze_queue_wait*"),
             confidence=POSSIBLE,
         ),
     ),

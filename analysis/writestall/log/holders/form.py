@@ -28,7 +28,8 @@ class Holder:
     """Who can end a wait: a task that shows one of `shows`, one of `also` and none of
     `not_shows`, and is in no wait of the classes `not_in`.
 
-    `of`, `not_of`: functions that the waiter must, must not show. `caller`,
+    `lock`: what is waited for, for the published table (docs/locks.md). `of`, `not_of`:
+    functions that the waiter must, must not show. `caller`,
     `not_caller`: the function that chose to wait is, is not one of these. `roles`: the
     waiter's; all where empty. `any_right`: where several fit, the first is given, as
     possible: they hold it together, or are few (a machine has few journals). Without
@@ -36,14 +37,15 @@ class Holder:
     tasks of the waiter's name come first. `worker_of`: the task is named as a worker
     of the waiter's io_uring. `same_function`: the task is called by the function that
     chose to wait; `same_module`: by one of that function's module. `past`: the function
-    of `shows` is not itself what waits. `not_plain`: the waiter's disk may be a stacked
-    one. `shared`: a task that shows one of these shares
-    the lock, so it keeps nobody waiting who reads.
+    of `shows` is not itself what waits; `not_called`: nor is one of these. `not_plain`:
+    the waiter's disk may be a stacked one. `shared`: a task that shows one of these
+    shares the lock, so it keeps nobody waiting who reads.
     """
 
     why: str
     source: str
     shows: re.Pattern[str]
+    lock: str = ""
     also: re.Pattern[str] | None = None
     not_shows: re.Pattern[str] | None = None
     of: re.Pattern[str] | None = None
@@ -62,6 +64,7 @@ class Holder:
     same_module: bool = False
     not_plain: bool = False
     past: bool = False
+    not_called: re.Pattern[str] | None = None
     shared: re.Pattern[str] | None = None
 
     def asks(self, waiter: Stuck) -> bool:
@@ -82,6 +85,8 @@ class Holder:
         if self.also is not None and not task.shows(self.also):
             return False
         if self.past and self.shows.fullmatch(task.caller):
+            return False
+        if self.not_called is not None and self.not_called.fullmatch(task.caller):
             return False
         return self.not_shows is None or not task.shows(self.not_shows)
 
@@ -114,19 +119,20 @@ class Holder:
             found = around.holders(self, self._is_holder)
         if self.same_program:
             alike = around.named(self, self._is_holder, waiter.task.comm)
-            if same := self._joined(waiter, alike):
+            if same := self._joined(waiter, alike, around):
                 return same
-        found = self._joined(waiter, found)
+        found = self._joined(waiter, found, around)
         return [task for task in found if waiter.disks & task.disks] or found
 
-    def _joined(self, waiter: Stuck, tasks: list[Stuck]) -> list[Stuck]:
-        """Candidates on the same file system and disk."""
-        lock = waiter.wanted
+    def _joined(self, waiter: Stuck, tasks: list[Stuck], around: Around) -> list[Stuck]:
+        """Candidates on the same file system and disk, stuck at the same time."""
+        lock = None if waiter.task.list_after_s else waiter.wanted
         return [
             task
             for task in tasks
             if task.task.pid != waiter.task.pid or task.task.pid is None
             if task is not waiter and self._joins(waiter, task)
+            if around.at_once(waiter, task)
             if lock is None or not task.task.held or task.holds(lock)
         ]
 

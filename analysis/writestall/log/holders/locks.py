@@ -15,11 +15,6 @@ from writestall.log.holders.form import Holder, names
 from writestall.log.holders.transactions import BTRFS_RANGE_HOLDERS, BTRFS_RANGE_WAITS
 from writestall.log.stuck import POSSIBLE
 
-_FREEZES = names("freeze_super freeze_bdev bdev_freeze")
-_STARTS_WRITE = names(
-    "percpu_rwsem_wait __percpu_down_read percpu_down_read* *sb_start_*"
-)
-
 # fs/namei.c, fs/readdir.c: these take a directory's i_rwsem.
 _LOCKS_DIRECTORY = names(
     "path_openat open_last_lookups do_last lookup_open lookup_slow __lookup_slow "
@@ -85,14 +80,6 @@ _NO_FILE = re.compile(
     )
 )
 
-_SUPERS = names(
-    "super_lock* __super_lock* iterate_supers* __iterate_supers grab_super* get_super* "
-    "user_get_super deactivate_super freeze_super* thaw_super* sync_supers"
-)
-_ENDS_SUPER = names(
-    "generic_shutdown_super deactivate_locked_super kill_block_super do_remount_sb "
-    "reconfigure_super freeze_super thaw_super get_tree_bdev* mount_bdev"
-)
 
 _I_DATA_SEM = names(
     "ext4_map_blocks ext4_da_map_blocks* ext4_da_get_block_prep ext4_map_query_blocks "
@@ -155,6 +142,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.INODE_LOCK: (
         replace(
             _GUESS,
+            lock="I_FREEING of an inode",
             why="it frees an inode",
             source="fs/inode.c __wait_on_freeing_inode() waits for evict() of the "
             "inode",
@@ -163,6 +151,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="I_NEW of an inode",
             why="it reads the inode in",
             source="fs/inode.c wait_on_new_inode(): I_NEW is cleared when it is read",
             shows=_READS_INODE,
@@ -171,6 +160,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="DCACHE_PAR_LOOKUP of a dentry",
             why="it is inside a lookup",
             source="fs/dcache.c d_alloc_parallel() waits until another task's lookup "
             "of the same name is over",
@@ -179,6 +169,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="f_pos_lock of an open file",
             why="it uses the open file's position",
             source="fs/file.c __fdget_pos(): f_pos_lock is held for a whole read or "
             "write",
@@ -189,6 +180,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="i_rwsem of a directory",
             why="it is inside an operation on a directory",
             source="fs/namei.c lookup_slow(), filename_create(), open_last_lookups(), "
             "fs/readdir.c iterate_dir(): they hold the directory's i_rwsem",
@@ -200,6 +192,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="i_rwsem of a directory",
             why="it holds a directory's lock and waits for the next one",
             source="fs/namei.c vfs_unlink(), vfs_rename(): the directory's i_rwsem is "
             "taken before the victim's",
@@ -208,6 +201,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="i_rwsem of a file",
             why="it is inside an operation on a file",
             source="include/linux/fs.h inode_lock(): fs/ext4/file.c "
             "ext4_buffered_write_iter(), fs/open.c do_truncate(), ...: the file's "
@@ -220,32 +214,9 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
     ),
     c.FS_LOCK: (
-        Holder(
-            "it freezes the file system",
-            "fs/super.c freeze_super(): s_writers keeps all writes out",
-            _FREEZES,
-            of=_STARTS_WRITE,
-            not_of=_FREEZES,
-        ),
         replace(
             _GUESS,
-            why="it changes the whole file system, holding s_umount",
-            source="fs/super.c deactivate_super(), reconfigure_super(), freeze_super()",
-            shows=_ENDS_SUPER,
-            caller=_SUPERS,
-            not_of=_ENDS_SUPER,
-        ),
-        replace(
-            _GUESS,
-            why="it writes inodes of a file system, holding its s_umount",
-            source="fs/fs-writeback.c __writeback_inodes_wb() takes s_umount for "
-            "reading (trylock_super()) before writeback_sb_inodes()",
-            shows=names("__writeback_inodes_wb"),
-            caller=_SUPERS,
-            of=names("rwsem_down_write* down_write* __down_write*"),
-        ),
-        replace(
-            _GUESS,
+            lock="i_data_sem of ext4",
             why="it changes a file's block map",
             source="fs/ext4/inode.c ext4_map_blocks(), ext4_truncate(): i_data_sem",
             shows=_WITH_I_DATA_SEM,
@@ -254,6 +225,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="s_orphan_lock of ext4",
             why="it changes the list of orphans",
             source="fs/ext4/orphan.c ext4_orphan_del() holds s_orphan_lock while it "
             "gets access to a buffer",
@@ -263,6 +235,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="the ILOCK of an XFS inode",
             why="it changes an inode in a transaction",
             source="fs/xfs/xfs_trans_inode.c xfs_trans_ijoin(): the ILOCK is held "
             "until the transaction ends",
@@ -273,6 +246,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="the AGI's buffer of XFS",
             why="it allocates an inode with the group's AGI locked",
             source="fs/xfs/libxfs/xfs_ialloc.c xfs_dialloc(): the AGI's buffer is "
             "locked before the AGF's, and both until the transaction ends",
@@ -282,6 +256,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="a buffer of XFS (AGF, AGI, a btree block)",
             why="it has the buffers of its transaction locked",
             source="fs/xfs/xfs_trans_buf.c xfs_trans_read_buf_map(): a transaction "
             "keeps its buffers locked until it ends",
@@ -292,6 +267,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="a buffer of XFS (inodes, quotas)",
             why="it writes an inode or quota with their buffer locked",
             source="fs/xfs/xfs_inode.c xfs_iflush_cluster(), xfs_dquot.c "
             "xfs_qm_dqflush(): they are given the locked buffer",
@@ -301,6 +277,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="a range of btrfs (EXTENT_LOCKED)",
             why="it holds a range of a file",
             source="fs/btrfs/extent-io-tree.c lock_extent(): taken by fiemap, "
             "readahead, clone and the end of ordered data, never by a commit",
@@ -310,6 +287,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="a tree block of btrfs",
             why="it searches a tree with blocks of it locked",
             source="fs/btrfs/ctree.c btrfs_search_slot() reads a block with its parent "
             "locked",
@@ -321,6 +299,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="qgroup_ioctl_lock of btrfs",
             why="it is inside an operation on quotas",
             source="fs/btrfs/qgroup.c: all operations on quota groups hold "
             "qgroup_ioctl_lock; btrfs_quota_enable() commits under it before 5.16",
@@ -330,6 +309,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="a lock of one function",
             why="it is further inside the function that takes the lock",
             source="include/linux/mutex.h: who is past mutex_lock() in a function "
             "holds the lock while it calls others",
@@ -339,6 +319,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="dq_lock of a quota",
             why="it writes quotas",
             source="fs/quota/dquot.c dquot_acquire(), dquot_commit(): dq_lock",
             shows=_QUOTA_WORK,
@@ -347,6 +328,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="invalidate_lock of a mapping",
             why="it removes pages of a file",
             source="include/linux/fs.h filemap_invalidate_lock(): truncation and holes "
             "keep readers out",
@@ -356,6 +338,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="a range of ZFS",
             why="it holds a range of a file",
             source="OpenZFS module/os/linux/zfs/zfs_vnops_os.c zfs_write(): "
             "zfs_rangelock_enter()",

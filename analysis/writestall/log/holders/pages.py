@@ -72,6 +72,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "locks a page, waits for its writeback, and has it written, all under the "
             "lock; a task that waits for a page's lock sends nothing",
             _WRITES_PAGE,
+            lock="PG_locked of a page",
             not_shows=names(_OF_DEVICE),
             not_in=(*_NOT_WITH_PAGE, c.JOURNAL_TRANSACTION),
             not_of=_READS,
@@ -81,6 +82,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/iomap/buffered-io.c iomap_writepages(): its last bio goes down with no "
             "page locked, those before it with one",
             _PERHAPS_WRITES_PAGE,
+            lock="PG_locked of a page",
             not_shows=_AFTER_UNLOCK,
             not_in=(*_NOT_WITH_PAGE, c.JOURNAL_TRANSACTION),
             not_of=_READS,
@@ -91,6 +93,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/btrfs/file.c prepare_pages(), fs/buffer.c block_write_begin(), "
             "mm/truncate.c truncate_inode_pages_range(): they sleep with pages locked",
             _LOCKS_PAGES,
+            lock="PG_locked of a page",
             not_in=_NOT_WITH_PAGE,
             not_of=_READS,
             confidence=POSSIBLE,
@@ -103,12 +106,14 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/btrfs/inode.c btrfs_finish_one_ordered(): pages stay under writeback "
             "until this work is done",
             _END_IO,
+            lock="PG_writeback of a page",
             not_of=_END_IO,
         ),
         Holder(
             "it writes the file system's inodes",
             "fs/fs-writeback.c sync_inodes_sb() queues work for the flusher and waits",
             FLUSHER,
+            lock="a work of the flusher (sync)",
             of=_ALL_INODES,
             not_of=FLUSHER,
             any_right=True,
@@ -117,6 +122,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "it writes an inode",
             "fs/fs-writeback.c inode_wait_for_writeback(): I_SYNC is set by who writes",
             names("__writeback_single_inode writeback_single_inode"),
+            lock="I_SYNC of an inode",
             caller=_ONE_INODE,
             confidence=POSSIBLE,
         ),
@@ -125,6 +131,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "mm/page-writeback.c do_writepages(): PG_writeback is set before "
             "submit_bio(), and cleared when the bio ends",
             _SUBMITS,
+            lock="PG_writeback of a page",
             also=_PERHAPS_WRITES_PAGE,
             not_shows=names(_OF_DEVICE),
             confidence=POSSIBLE,
@@ -135,6 +142,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "it cleans the dirty pages",
             "mm/page-writeback.c balance_dirty_pages() waits for the flusher",
             FLUSHER,
+            lock="the limit of dirty pages",
             not_of=_ZFS_THROTTLE,
             any_right=True,
         ),
@@ -143,6 +151,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "OpenZFS module/zfs/dsl_pool.c dsl_pool_sync(): dirty data shrinks as "
             "transaction groups are synced",
             names("txg_sync_thread"),
+            lock="the limit of dirty data of ZFS",
             of=_ZFS_THROTTLE,
         ),
     ),
@@ -151,8 +160,20 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "it reclaims memory",
             "mm/vmscan.c throttle_direct_reclaim() waits for kswapd",
             _KSWAPD,
+            lock="pfmemalloc_wait of a node",
             of=names("throttle_direct_reclaim"),
             stacked=True,
+        ),
+        Holder(
+            "it kills for memory, or ends after that",
+            "mm/memcontrol.c mem_cgroup_oom_synchronize(), mm/oom_kill.c "
+            "out_of_memory(): oom_lock, and memory comes when the victim has gone",
+            names("oom_kill_process mem_cgroup_out_of_memory out_of_memory exit_mmap"),
+            lock="oom_lock, and the end of a victim",
+            of=names("mem_cgroup_oom* out_of_memory pagefault_out_of_memory"),
+            not_shows=names("mem_cgroup_oom_synchronize"),
+            stacked=True,
+            confidence=POSSIBLE,
         ),
     ),
 }

@@ -30,6 +30,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "mm/memory.c handle_mm_fault(), mm/mmap.c do_mmap(): they run under "
             "mmap_lock, a page fault's I/O included",
             _HOLDS_MMAP_LOCK,
+            lock="mmap_lock of a process",
             caller=_MMAP_LOCK,
             not_in=(c.OTHER,),
             confidence=POSSIBLE,
@@ -40,6 +41,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "kernel/cgroup/cgroup.c cgroup_attach_lock(): cgroup_threadgroup_rwsem for "
             "writing keeps fork() and exit() out",
             _MOVES,
+            lock="cgroup_threadgroup_rwsem",
             not_shows=_STARTS_OR_ENDS,
             caller=_STARTS_OR_ENDS,
         ),
@@ -48,6 +50,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/kernfs/dir.c kernfs_drain(): a file is removed when nobody is inside "
             "its operations",
             _IN_KERNFS,
+            lock="active references of a kernfs node",
             caller=_KERNFS,
             confidence=POSSIBLE,
         ),
@@ -55,12 +58,14 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "it probes devices",
             "drivers/base/dd.c wait_for_device_probe() flushes deferred_probe_work",
             names("deferred_probe_work_func"),
+            lock="deferred_probe_work",
             of=names("wait_for_device_probe"),
         ),
         Holder(
             "it makes and removes the nodes in /dev",
             "drivers/base/devtmpfs.c devtmpfs_submit_req() waits for kdevtmpfs",
             names("devtmpfs_work_loop devtmpfsd"),
+            lock="a request to devtmpfs",
             caller=names("devtmpfs_submit_req"),
         ),
         Holder(
@@ -68,6 +73,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "include/linux/cgroup-defs.h cgroup_threadgroup_change_begin(): fork() and "
             "exit() hold cgroup_threadgroup_rwsem for reading",
             _STARTS_OR_ENDS,
+            lock="cgroup_threadgroup_rwsem",
             not_in=(c.OTHER,),
             caller=_MOVES,
             confidence=POSSIBLE,
@@ -77,12 +83,14 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/btrfs/qgroup.c btrfs_qgroup_wait_for_completion(), "
             "btrfs_quota_disable()",
             names("btrfs_qgroup_rescan_worker"),
+            lock="qgroup_rescan_completion of btrfs",
             caller=names("btrfs_qgroup_wait_for_completion btrfs_quota_disable"),
         ),
         Holder(
             "it does a request of the waiter's io_uring",
             "io_uring/io-wq.c io_wq_worker(): its name tells whose worker it is",
             _WORKER,
+            lock="a request of an io_uring",
             of=_REQUESTS,
             worker_of=True,
         ),
@@ -90,6 +98,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "it does a request of an io_uring",
             "io_uring/io_uring.c io_ring_exit_work() waits until all are over",
             _WORKER,
+            lock="a request of an io_uring",
             of=names("io_ring_exit_work"),
             confidence=POSSIBLE,
         ),

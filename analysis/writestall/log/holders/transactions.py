@@ -57,6 +57,11 @@ _F2FS_OPERATION = names(
     "f2fs_map_blocks f2fs_create f2fs_mkdir f2fs_unlink f2fs_rename* f2fs_new_inode "
     "f2fs_do_write_data_page f2fs_do_truncate_blocks f2fs_convert_inline_inode"
 )
+# congestion_wait() until 5.16, f2fs_io_schedule_timeout() since, mostly inlined.
+F2FS_PAUSES = names(
+    "congestion_wait* f2fs_io_schedule_timeout f2fs_write_raw_pages "
+    "f2fs_write_multi_pages"
+)
 _TXG_SYNC = names("txg_sync_thread")
 _THREADS = names(
     "nilfs_segctor_thread nilfs_segctor_construct gfs2_logd jfs_lazycommit jfs_sync "
@@ -73,6 +78,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/xfs/xfs_icache.c xfs_inodegc_flush(), xfs_inodegc_queue(): they wait "
             "for xfs_inodegc_worker()",
             names("xfs_inodegc_worker"),
+            lock="inodegc of XFS",
             caller=names(
                 "xfs_inodegc_* flush_work __flush_work flush_workqueue "
                 "__flush_workqueue"
@@ -86,6 +92,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/btrfs/space-info.c wait_reserve_ticket() waits for flush_space() of "
             "the reclaim work",
             names("flush_space btrfs_async_reclaim_* btrfs_preempt_reclaim_*"),
+            lock="a ticket for space of btrfs",
             of=_BTRFS_TICKETS,
             not_of=names("flush_space"),
         ),
@@ -95,6 +102,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/btrfs/transaction.c wait_current_trans(), wait_for_commit(): until the "
             "commit is done, whoever runs it",
             _BTRFS_COMMIT,
+            lock="a btrfs transaction that commits",
             not_shows=_BTRFS_FOLLOWS,
             caller=names(
                 "start_transaction join_transaction wait_current_trans* "
@@ -107,6 +115,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/btrfs/transaction.c btrfs_commit_transaction() waits on writer_wait "
             "until num_writers is 1",
             _BTRFS_JOINED,
+            lock="num_writers of a btrfs transaction",
             not_shows=_BTRFS_NOT_JOINED,
             caller=_BTRFS_COMMIT,
             confidence=POSSIBLE,
@@ -117,6 +126,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/btrfs/inode.c btrfs_create(), btrfs_unlink(): they work between "
             "btrfs_start_transaction() and btrfs_end_transaction()",
             _BTRFS_PERHAPS_JOINED,
+            lock="num_writers of a btrfs transaction",
             not_shows=_BTRFS_NOT_JOINED,
             not_in=(c.INODE_LOCK, c.PAGE_LOCK),
             caller=_BTRFS_COMMIT,
@@ -128,6 +138,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/btrfs/transaction.c btrfs_commit_transaction() waits until "
             "pending_ordered is 0, that is for btrfs_finish_ordered_io()",
             names("btrfs_finish_one_ordered btrfs_finish_ordered_io"),
+            lock="pending_ordered of a btrfs transaction",
             caller=_BTRFS_COMMIT,
             confidence=POSSIBLE,
             any_right=True,
@@ -137,6 +148,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/btrfs/scrub.c __scrub_blocked_if_needed(): from btrfs_scrub_pause() to "
             "btrfs_scrub_continue() in btrfs_commit_transaction()",
             _BTRFS_COMMIT,
+            lock="scrub_pause_req of btrfs",
             caller=_SCRUB_PAUSES,
             confidence=POSSIBLE,
         ),
@@ -144,6 +156,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "it scrubs, and the commit waits until it has paused or stopped",
             "fs/btrfs/scrub.c btrfs_scrub_pause(), btrfs_scrub_cancel()",
             names("btrfs_scrub_dev scrub_enumerate_chunks"),
+            lock="scrubs_running of btrfs",
             caller=names("btrfs_scrub_pause btrfs_scrub_cancel*"),
             confidence=POSSIBLE,
             any_right=True,
@@ -153,6 +166,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/btrfs/tree-log.c wait_log_commit(): one task commits a log tree, the "
             "others wait for it",
             _BTRFS_SYNC_LOG,
+            lock="a log tree of btrfs",
             not_shows=_BTRFS_LOG_WAIT,
             caller=_BTRFS_LOG_WAIT,
             confidence=POSSIBLE,
@@ -161,13 +175,37 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "it writes the checkpoint",
             "fs/f2fs/checkpoint.c block_operations() keeps all operations out",
             _F2FS_CHECKPOINT,
+            lock="cp_rwsem of f2fs",
             of=names("f2fs_*"),
             not_of=_F2FS_CHECKPOINT,
+            not_caller=F2FS_PAUSES,
+        ),
+        Holder(
+            "it writes or awaits the checkpoint",
+            "fs/f2fs/compress.c f2fs_write_raw_pages(): f2fs_trylock_op() fails while "
+            "block_operations() wants cp_rwsem",
+            _F2FS_CHECKPOINT,
+            lock="cp_rwsem of f2fs, tried again",
+            of=names("f2fs_*"),
+            not_of=_F2FS_CHECKPOINT,
+            caller=F2FS_PAUSES,
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it changes quotas in an operation that the checkpoint waits for",
+            "fs/f2fs/file.c f2fs_setattr(): dquot_transfer() under f2fs_lock_op()",
+            names("f2fs_setattr"),
+            lock="cp_rwsem of f2fs",
+            also=names("dquot_transfer __dquot_transfer f2fs_transfer_project_quota"),
+            of=names("block_operations"),
+            not_in=(c.FS_TRANSACTION,),
+            confidence=POSSIBLE,
         ),
         Holder(
             "it collects garbage and holds gc_lock",
             "fs/f2fs/segment.c f2fs_balance_fs(), fs/f2fs/gc.c gc_thread_func()",
             _F2FS_GC,
+            lock="gc_lock of f2fs",
             not_in=(c.FS_TRANSACTION,),
             of=names("f2fs_balance_fs* f2fs_gc gc_thread_func"),
             confidence=POSSIBLE,
@@ -177,6 +215,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/f2fs/checkpoint.c block_operations() takes cp_rwsem, which "
             "f2fs_lock_op() holds",
             _F2FS_OPERATION,
+            lock="cp_rwsem of f2fs",
             of=names("block_operations"),
             not_in=(c.FS_TRANSACTION, c.INODE_LOCK),
             confidence=POSSIBLE,
@@ -186,6 +225,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "it syncs the transaction group",
             "OpenZFS module/zfs/txg.c txg_wait_synced(), txg_wait_open()",
             _TXG_SYNC,
+            lock="a transaction group of ZFS",
             of=names("txg_* dmu_* zil_* zfs_* zpl_* dsl_* spa_*"),
             not_of=_TXG_SYNC,
         ),
@@ -195,6 +235,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/ubifs/commit.c, fs/ocfs2/journal.c, fs/reiserfs/journal.c: "
             "transactions wait for these",
             _THREADS,
+            lock="a transaction of nilfs2, gfs2, jfs, ubifs, ocfs2, reiserfs",
             not_of=_THREADS,
         ),
     ),

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""attached: give tasks what the kernel says about their locks."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+
+from writestall.log.boots import Boots
+from writestall.log.owners import LockLines, LockList
+from writestall.log.stacks import LoggedTask
+from writestall.log.times import gap_s
+
+
+def attach(tasks: list[LoggedTask], said: LockLines, boots: Boots) -> set[int]:
+    """Give the tasks of a host what is said about locks; add those that only a list of
+    locks names.
+
+    A line belongs to the task's last report before it, of the same boot. Returned are
+    the lines of the stacks that the kernel shows because they are an owner's.
+    """
+    shown = set()
+    lines = [task.line for task in tasks]
+    stacks: dict[int | None, list[LoggedTask]] = defaultdict(list)
+    for task in tasks:
+        task.lockdep_off |= said.turned_off
+        stacks[task.pid].append(task)
+    for blocker in said.blockers:
+        if found := _last(stacks[blocker.pid], blocker.line, boots):
+            found.blocker = blocker
+        after = bisect_right(lines, blocker.line)
+        if after < len(tasks) and tasks[after].pid == blocker.owner:
+            shown.add(tasks[after].line)
+    # Tasks without a stack count if they hold a lock that is in another list as well.
+    times = Counter(key for entry in said.lists for key in entry.names())
+    for entry in said.lists:
+        found = _last(stacks[entry.pid], entry.line, boots)
+        if found is None:
+            if all(times[key] == 1 for key in entry.names()):
+                continue
+            found = LoggedTask(entry.line, entry.comm, entry.pid, time=entry.time)
+            found.host = tasks[0].host if tasks else ""
+            tasks.append(found)
+            stacks[entry.pid].insert(0, found)
+        _hold(found, entry, boots.window_s)
+    tasks.sort(key=lambda task: task.line)
+    return shown
+
+
+def _hold(task: LoggedTask, entry: LockList, window_s: int) -> None:
+    """Give a task its list of locks; one of hours later only if there is none."""
+    gap = abs(gap_s(task.time, entry.time) or 0)
+    late = gap if gap > window_s else None
+    if late is None or not task.held:
+        task.held, task.list_after_s = tuple(entry.locks), late
+
+
+def _last(stacks: list[LoggedTask], line: int, boots: Boots) -> LoggedTask | None:
+    """The last of a task's stacks up to a line."""
+    at = bisect_right(stacks, line, key=lambda task: task.line)
+    if not at or boots.number(stacks[at - 1].line) != boots.number(line):
+        return None
+    return stacks[at - 1]

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""servers: who ends waits for a server's answer, and for a copy in overlayfs."""
+
+from __future__ import annotations
+
+from writestall.classify import classes as c
+from writestall.log.holders.form import Holder, names
+from writestall.log.stuck import POSSIBLE
+
+_COPY_WAITS = names(
+    "ovl_inode_lock* ovl_copy_up_start ovl_nlink_start ovl_already_copied_up"
+)
+
+HOLDERS: dict[str, tuple[Holder, ...]] = {
+    c.DEVICE_IO: (
+        Holder(
+            "it recovers the state of the NFS client",
+            "fs/nfs/nfs4state.c nfs4_wait_clnt_recover() waits for "
+            "NFS4CLNT_MANAGER_RUNNING, under which nfs4_run_state_manager() runs",
+            names("nfs4_state_manager nfs4_run_state_manager"),
+            lock="the state manager of an NFS client",
+            of=names("nfs4_wait_clnt_recover"),
+            past=True,
+        ),
+        Holder(
+            "it is a FUSE server, inside a request",
+            "fs/fuse/dev.c request_wait_answer(): until the server has written the "
+            "answer to /dev/fuse",
+            names("fuse_dev_write fuse_dev_do_write fuse_dev_splice_write"),
+            lock="the answer of a FUSE server",
+            of=names("request_wait_answer"),
+            not_shows=names("request_wait_answer"),
+            confidence=POSSIBLE,
+        ),
+    ),
+    c.FS_LOCK: (
+        Holder(
+            "it copies the file up",
+            "fs/overlayfs/util.c ovl_copy_up_start() takes the overlay inode's lock, "
+            "which ovl_copy_up_one() holds to its end",
+            names("ovl_do_copy_up ovl_copy_up_* ovl_link_up"),
+            lock="the lock of an overlayfs inode",
+            not_shows=_COPY_WAITS,
+            of=_COPY_WAITS,
+            confidence=POSSIBLE,
+        ),
+    ),
+}

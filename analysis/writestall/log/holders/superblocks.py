@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""superblocks: who keeps a whole file system: frozen, or its s_umount."""
+
+from __future__ import annotations
+
+from writestall.classify import classes as c
+from writestall.log.holders.form import Holder, names
+from writestall.log.stuck import POSSIBLE
+
+_FREEZES = names("freeze_super freeze_bdev bdev_freeze")
+_THAWS = names("thaw_super thaw_super_locked thaw_bdev bdev_thaw")
+_STARTS_WRITE = names(
+    "percpu_rwsem_wait __percpu_down_read percpu_down_read* *sb_start_*"
+)
+_SUPERS = names(
+    "super_lock* __super_lock* iterate_supers* __iterate_supers grab_super* get_super* "
+    "user_get_super deactivate_super freeze_super* thaw_super* sync_supers"
+)
+# Who waits for the superblock itself; iterate_supers() also calls the function below.
+_SUPERS_WAITS = names("super_lock* __super_lock* grab_super* deactivate_super")
+_ENDS_SUPER = names(
+    "generic_shutdown_super deactivate_locked_super kill_block_super do_remount_sb "
+    "reconfigure_super freeze_super thaw_super get_tree_bdev* mount_bdev"
+)
+_FOR_WRITING = names("rwsem_down_write* down_write* __down_write*")
+_S_UMOUNT, _S_WRITERS = "s_umount of a superblock", "s_writers of a superblock"
+
+HOLDERS: dict[str, tuple[Holder, ...]] = {
+    c.FS_LOCK: (
+        Holder(
+            "it freezes the file system",
+            "fs/super.c freeze_super(): s_writers keeps all writes out",
+            _FREEZES,
+            lock=_S_WRITERS,
+            of=_STARTS_WRITE,
+            not_of=_FREEZES,
+        ),
+        Holder(
+            "it thaws the file system, and writes go on when it has",
+            "fs/super.c thaw_super(): takes s_umount, then lets writers in "
+            "(sb_freeze_unlock())",
+            _THAWS,
+            lock=_S_WRITERS,
+            of=_STARTS_WRITE,
+            not_of=_THAWS,
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it shrinks caches of the file system, holding s_umount",
+            "fs/super.c super_cache_scan(): super_trylock_shared() (trylock_super() "
+            "before 6.6) for as long as it prunes inodes and dentries",
+            names("super_cache_scan"),
+            lock=_S_UMOUNT,
+            caller=_SUPERS,
+            of=_FOR_WRITING,
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it syncs the file system, holding s_umount",
+            "fs/sync.c sync_inodes_one_sb(), sync_filesystem(): called under s_umount "
+            "for reading (fs/super.c iterate_supers())",
+            names("sync_inodes_one_sb sync_fs_one_sb sync_filesystem *_sync_fs"),
+            lock=_S_UMOUNT,
+            not_shows=_SUPERS_WAITS,
+            caller=_SUPERS,
+            of=_FOR_WRITING,
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it changes the whole file system, holding s_umount",
+            "fs/super.c deactivate_super(), reconfigure_super(), freeze_super()",
+            _ENDS_SUPER,
+            lock=_S_UMOUNT,
+            caller=_SUPERS,
+            not_of=_ENDS_SUPER,
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it writes inodes of a file system, holding its s_umount",
+            "fs/fs-writeback.c __writeback_inodes_wb() takes s_umount for reading "
+            "(trylock_super()) before writeback_sb_inodes()",
+            names("__writeback_inodes_wb"),
+            lock=_S_UMOUNT,
+            caller=_SUPERS,
+            of=_FOR_WRITING,
+            confidence=POSSIBLE,
+        ),
+    ),
+}

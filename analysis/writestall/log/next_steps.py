@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""next_steps: say what to do next about the root that a log's headline names.
+
+One step each: the command that shows the next link, the file to read, or the known
+remedy, with the manual or the part of the kernel's documentation that has it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from writestall.classify import classes as c
+from writestall.classify.rules.locks import FROZEN
+from writestall.classify.rules.servers import NFS_ANSWER
+from writestall.log.links import LogAnswer, Stuck
+
+
+class Step(NamedTuple):
+    """What to do, and which source has it."""
+
+    text: str
+    source: str
+
+
+_ALL_STACKS = "echo w > /proc/sysrq-trigger"
+_SYSRQ = "Documentation/admin-guide/sysrq.rst"
+_STACK = "cat /proc/{pid}/stack"
+_CGROUP = "Documentation/admin-guide/cgroup-v2.rst"
+
+CLASSES: dict[str, Step] = {
+    c.PAGE_LOCK: Step(
+        f"see who writes or reads the file: {_ALL_STACKS}, twice, and look for a task "
+        "of its file system in D",
+        _SYSRQ,
+    ),
+    c.PAGE_WRITEBACK: Step(
+        "see whether the disk below writes (iostat -x 1, errors in dmesg); for a "
+        "network file system, whether its server answers",
+        "iostat(1)",
+    ),
+    c.JOURNAL_BUFFER: Step(
+        f"take the stack of the journal's thread, jbd2/DISK: {_ALL_STACKS}",
+        "Documentation/filesystems/ext4/journal.rst",
+    ),
+    c.JOURNAL_TRANSACTION: Step(
+        "find the handle that does not stop: cat /proc/fs/jbd2/*/info, and "
+        f"{_ALL_STACKS} for a task below ext4_*() that sleeps elsewhere",
+        "fs/jbd2/journal.c jbd2_seq_info_show()",
+    ),
+    c.JOURNAL_COMMIT_WAIT: Step(
+        "take the stack of the thread that commits (jbd2/DISK, xfs-cil): "
+        f"{_ALL_STACKS}",
+        _SYSRQ,
+    ),
+    c.JOURNAL_SPACE: Step(
+        "see whether the disk writes (iostat -x 1); a larger journal fills later: "
+        "tune2fs -J size=",
+        "tune2fs(8)",
+    ),
+    c.DIRTY_THROTTLE: Step(
+        "compare Dirty and Writeback of /proc/meminfo with vm.dirty_bytes, and see "
+        "whether the disk writes: iostat -x 1",
+        "Documentation/admin-guide/sysctl/vm.rst",
+    ),
+    c.INODE_LOCK: Step(
+        f"find the task inside the same file or directory: {_ALL_STACKS}",
+        _SYSRQ,
+    ),
+    c.FS_LOCK: Step(
+        f"find the task inside the same file system: {_ALL_STACKS}; a kernel with "
+        "lockdep lists the owners: echo d > /proc/sysrq-trigger",
+        _SYSRQ,
+    ),
+    c.LOG_SPACE: Step(
+        "see whether the disk below the log writes (iostat -x 1), and what xfsaild "
+        f"sleeps on: {_ALL_STACKS}",
+        "Documentation/admin-guide/xfs.rst",
+    ),
+    c.FS_TRANSACTION: Step(
+        "take the stack of the task that commits (btrfs-transaction, f2fs_ckpt, "
+        f"txg_sync): {_ALL_STACKS}",
+        _SYSRQ,
+    ),
+    c.BLOCK_QUEUE: Step(
+        "see which requests do not end: cat /sys/block/*/inflight, and "
+        "/sys/kernel/debug/block/DISK/hctx*/busy",
+        "Documentation/block/stat.rst",
+    ),
+    c.DEVICE_IO: Step(
+        "see whether the disk answers: dmesg for timeouts and resets, iostat -x 1, cat "
+        "/sys/block/*/inflight, smartctl -a",
+        "iostat(1)",
+    ),
+    c.RAID_OR_DM: Step(
+        "see what the device does: cat /proc/mdstat, dmsetup status, dmsetup info (a "
+        "suspended one: dmsetup resume)",
+        "dmsetup(8)",
+    ),
+    c.MEMORY: Step(
+        "see who uses the memory and whether swap writes: cat /proc/meminfo "
+        "/proc/pressure/memory, and memory.events of the cgroup",
+        "Documentation/accounting/psi.rst",
+    ),
+    c.OTHER: Step(
+        f"take all stacks while it hangs: {_ALL_STACKS}, twice, 10 s apart",
+        _SYSRQ,
+    ),
+}
+_WORKS = Step(
+    "find the worker of the work, by the Workqueue: line of its stack: echo t > "
+    "/proc/sysrq-trigger",
+    "Documentation/core-api/workqueue.rst",
+)
+_SERVER = Step(
+    "see whether the server answers, from another client too; the network between: "
+    "ss -tni",
+    "ss(8)",
+)
+WORDS: dict[str, Step] = {
+    FROZEN: Step(
+        "find who froze it (fsfreeze, a snapshot of LVM, a hypervisor's guest agent) "
+        "and thaw it: fsfreeze -u MOUNTPOINT",
+        "fsfreeze(8)",
+    ),
+    NFS_ANSWER: Step(
+        "see whether the server answers: nfsstat -rc, rpcinfo -t SERVER nfs; a mount "
+        "that is hard waits for ever",
+        "nfs(5)",
+    ),
+    "waits for the state manager of its NFS client": Step(
+        "take the stack of the thread ADDRESS-manager: ps -e | grep manager, then cat "
+        "/proc/PID/stack",
+        "nfs(5)",
+    ),
+    "idles: the recovery of the NFS client's state does not run": Step(
+        "report it to the NFS client's maintainers, with rpcdebug -m nfs -s state",
+        "rpcdebug(8)",
+    ),
+    "waits for the answer of a FUSE server": Step(
+        "take the stacks of the server's threads: cat /proc/PID/task/*/stack; as a "
+        "last resort echo 1 > /sys/fs/fuse/connections/N/abort",
+        "Documentation/filesystems/fuse.rst",
+    ),
+    "waits for the answer of an SMB server": Step(
+        "see whether the server answers: cat /proc/fs/cifs/DebugData",
+        "Documentation/admin-guide/cifs/usage.rst",
+    ),
+    "waits for the answer of a 9P server": _SERVER,
+    "waits for the answer of a file server": _SERVER,
+    "freezes a queue and waits until all requests of the disk have ended": Step(
+        "see which requests do not end: cat /sys/kernel/debug/block/DISK/hctx*/busy",
+        "block/blk-mq-debugfs.c",
+    ),
+    "resets an NVMe controller and waits until its requests have ended": Step(
+        "look for the reset's cause in dmesg (timeout, controller is down) and in the "
+        "drive's own log: nvme smart-log, nvme error-log",
+        "nvme(1)",
+    ),
+    "resets a USB device": Step(
+        "look for usb lines in dmesg, change cable, port or hub; power saving off: "
+        "usbcore.autosuspend=-1",
+        "Documentation/driver-api/usb/power-management.rst",
+    ),
+    "waits for a USB device": Step(
+        "look for usb lines in dmesg and at the device's power; usb-storage.quirks=... "
+        "turns UAS off",
+        "Documentation/admin-guide/kernel-parameters.txt",
+    ),
+    "waits until a work that it flushes is done": _WORKS,
+    "is throttled for the disk's other users (writeback throttling, wbt)": Step(
+        "see whether the disk is slow (iostat -x 1); echo 0 > "
+        "/sys/block/DISK/queue/wbt_lat_usec turns the throttling off",
+        "Documentation/ABI/stable/sysfs-block",
+    ),
+    "is throttled to the share of its cgroup (io.weight)": Step(
+        "compare io.weight, io.cost.qos and io.stat of the cgroups", _CGROUP
+    ),
+    "is throttled, for its cgroup keeps another from its io.latency": Step(
+        "compare io.latency and io.stat of the cgroups", _CGROUP
+    ),
+    "is delayed for I/O done in the name of its cgroup": Step(
+        "compare io.weight, io.latency and io.stat of its cgroup with others'", _CGROUP
+    ),
+    "is throttled by the io.max of its cgroup": Step(
+        "read io.max and io.stat of its cgroup, and raise the limit", _CGROUP
+    ),
+    "is throttled by ZFS for dirtying data": Step(
+        "see whether the pool writes (zpool iostat -l 1); zfs_dirty_data_max is its "
+        "limit",
+        "zfs(4)",
+    ),
+    "pauses before it tries again for the checkpoint's lock": Step(
+        f"find the task in f2fs_write_checkpoint(): {_ALL_STACKS}",
+        "Documentation/filesystems/f2fs.rst",
+    ),
+    "waits until all who joined its transaction have left": Step(
+        "find the task that has joined and sleeps elsewhere below btrfs_*(): "
+        f"{_ALL_STACKS}",
+        "fs/btrfs/transaction.c btrfs_commit_transaction()",
+    ),
+    "waits for an inode that is looked up, read in or freed": Step(
+        f"find the task inside evict() or *_lookup(): {_ALL_STACKS}",
+        "fs/inode.c, fs/dcache.c",
+    ),
+    "waits for the lock of a process's memory map (mmap_lock)": Step(
+        "take the stacks of that process's threads: cat /proc/PID/task/*/stack",
+        "Documentation/filesystems/proc.rst",
+    ),
+    "waits until a node in /dev is made or removed": Step(
+        "take the stack of kdevtmpfs: cat /proc/$(pgrep kdevtmpfs)/stack",
+        "Documentation/filesystems/proc.rst",
+    ),
+    "waits until its io_uring requests are over": Step(
+        "take the stacks of its workers, iou-wrk-PID: cat /proc/PID/task/*/stack",
+        "io_uring(7)",
+    ),
+}
+_GONE = Step(f"take its stack while it holds the lock: {_STACK}", _SYSRQ)
+_RUNS = Step(
+    "see what it runs: perf record -p {pid} -g -- sleep 5; a spinning kernel also "
+    "shows with echo l > /proc/sysrq-trigger",
+    "perf-record(1)",
+)
+_RESTS = Step("see what it waits for: strace -p {pid}, " + _STACK, "strace(1)")
+_NO_STACK = Step(f"take the stacks while they hang: {_ALL_STACKS}, then dmesg", _SYSRQ)
+_DEADLOCK = Step(
+    "it is a deadlock of the kernel: report it with these stacks and "
+    "scripts/decode_stacktrace.sh; only a reboot ends it",
+    "Documentation/admin-guide/reporting-issues.rst",
+)
+_CIRCLE = Step(
+    f"prove the circle: {_ALL_STACKS} 10 min later shows the same stacks, and "
+    "CONFIG_PROVE_LOCKING names the locks",
+    "Documentation/locking/lockdep-design.rst",
+)
+
+
+def of_task(stuck: Stuck) -> Step:
+    """The step for a task that waits for no other, as far as the log tells."""
+    task = stuck.task
+    if stuck.owner:
+        if not task.guesses:
+            return _GONE
+        return _RUNS if task.state in (None, "R") else _RESTS
+    if not task.guesses:
+        return _NO_STACK
+    rule = stuck.verdict.rule
+    step = WORDS.get(rule.words) if rule else None
+    return step or CLASSES[stuck.verdict.cls]
+
+
+def of_root(answer: LogAnswer, end: int) -> Step:
+    """The step for a root; `end` is its index."""
+    circle = answer.circle(end)
+    if not circle:
+        return of_task(answer.tasks[end])
+    return _DEADLOCK if all(answer.links[at].is_sure for at in circle) else _CIRCLE
+
+
+def said(answer: LogAnswer, end: int) -> str:
+    """The step and its source in one line."""
+    step = of_root(answer, end)
+    pid = answer.tasks[end].task.pid
+    text = step.text.replace("{pid}", str(pid) if pid is not None else "PID")
+    return f"{text} ({step.source})"

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""find-wait-sites: list the functions of a kernel tree that sleep uninterruptibly.
+
+usage: docs/find-wait-sites.py LINUX > docs/wait-sites.txt
+
+A line for each function below the VFS and what it calls to sleep: file, function, call.
+It reads C by its layout (a function ends at a brace in the first column), so a call
+made by a macro or an inline function of a header is that header's, and not listed.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+PLACES = (
+    *(f"fs/{name}/*.c" for name in "ext4 jbd2 btrfs f2fs fuse overlayfs nfs".split()),
+    *("fs/xfs/*.c", "fs/xfs/libxfs/*.c", "fs/quota/*.c", "fs/iomap/*.c", "fs/*.c"),
+    *("block/*.c", "mm/*.c", "drivers/md/*.c", "drivers/md/bcache/*.c"),
+    *("drivers/nvme/host/*.c", "drivers/block/loop.c"),
+)
+CALLS = re.compile(
+    r"\b(mutex_lock(?:_nested|_io)?|down(?:_read|_write)?(?:_nested)?|percpu_down_\w+"
+    r"|(?:io_)?wait_event(?:_lock_irq|_timeout|_cmd)?|wait_on_bit(?:_io|_lock|_lock_io)?"
+    r"|wait_var_event|wait_for_completion(?:_io|_timeout)?|io_schedule(?:_timeout)?"
+    r"|schedule(?:_timeout_uninterruptible)?|closure_sync|flush_(?:delayed_)?work"
+    r"|flush_workqueue|drain_workqueue|cancel_(?:delayed_)?work_sync)\("
+)
+_COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+_FUNCTION = re.compile(
+    r"^(?:[\w*][\w\s*]*[\s*])?(\w+)\([^;{}]*\)\s*\{$(.*?)^\}", re.M | re.S
+)
+
+
+def sites(tree: Path) -> Iterator[tuple[str, str, str]]:
+    """File, function and call of every wait."""
+    for place in PLACES:
+        for path in sorted(tree.glob(place)):
+            text = _COMMENT.sub(" ", path.read_text(errors="replace"))
+            for function in _FUNCTION.finditer(text):
+                for call in sorted({match[1] for match in CALLS.finditer(function[2])}):
+                    yield str(path.relative_to(tree)), function[1], call
+
+
+def main() -> int:
+    """Print the list of the tree that the command line names."""
+    if len(sys.argv) != 2 or not Path(sys.argv[1], "fs").is_dir():
+        print((__doc__ or "").split("\n\n")[1], file=sys.stderr)
+        return 2
+    for row in sites(Path(sys.argv[1])):
+        print(*row)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will link no reports that hours separate, whatever clock the log has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linked_stacks import STACKS
+from log_stacks import Shown, explained, named
+from writestall.log.headline import sentence
+from writestall.log.links import LIKELY, POSSIBLE, REPORTED, explain_log
+from writestall.log.reading import read_log
+from writestall.log.text import log_json, report
+
+MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86400
+MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+
+
+def _date(seconds: float) -> tuple[int, str]:
+    """Day of November 2026 and time of day."""
+    day, rest = divmod(int(seconds), DAY_S)
+    return day + 1, f"{rest // HOUR_S:02}:{rest // MINUTE_S % 60:02}:{rest % 60:02}"
+
+
+def boot(seconds: float) -> str:
+    """The kernel's own time, in seconds since the boot."""
+    return f"[{seconds:12.6f}] "
+
+
+def ctime(seconds: float) -> str:
+    """As dmesg -T prints it."""
+    day, time = _date(seconds)
+    return f"[Sun Nov {day:2} {time} 2026] "
+
+
+def journal(seconds: float) -> str:
+    """As journalctl and a syslog of old print it."""
+    day, time = _date(seconds)
+    return f"Nov {day:02} {time} vault kernel: "
+
+
+def iso(seconds: float) -> str:
+    """RFC 5424, and journalctl -o short-iso."""
+    day, time = _date(seconds)
+    return f"2026-11-{day:02}T{time}.123456+01:00 vault kernel: "
+
+
+def both(seconds: float) -> str:
+    """A machine that was started again each day: its own time tells nothing."""
+    day, time = _date(seconds)
+    return f"Nov {day:2} {time} vault kernel: [{seconds % DAY_S:12.6f}] "
+
+
+CLOCKS = (boot, ctime, journal, iso, both)
+Clock = Callable[[float], str]
+
+
+def at(clock: Clock, seconds: float, lines: list[str]) -> list[str]:
+    """The same lines, printed at that time."""
+    return [clock(seconds) + line for line in lines]
+
+
+def task(name: str, pid: int, comm: str = "") -> Shown:
+    """One of the stacks of the tests of holders."""
+    return Shown(comm or name[:15], pid, STACKS[name])
+
+
+BACKUP, JOURNAL = task("handle", 4101, "backup"), task("updates", 350, "jbd2/sda1-8")
+PG = task("fsync", 77, "pg")
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+@pytest.mark.parametrize("gap_s", [20 * MINUTE_S, 3 * HOUR_S, 8 * DAY_S])
+def test_reports_apart_are_not_joined(clock: Clock, gap_s: int) -> None:
+    answer = explained(
+        at(clock, 1000, BACKUP.report()),
+        at(clock, 1000 + gap_s, JOURNAL.report()),
+        at(clock, 1001 + gap_s, PG.report()),
+    )
+    assert named(answer) == {"pg": ("jbd2/sda1-8", LIKELY)}
+    text = sentence(answer, "log")
+    assert "3 stuck tasks in log, in 2 moments: 2 of them come down to" in text
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_reports_of_one_check_are_joined(clock: Clock) -> None:
+    """kernel/hung_task.c: until the next check, and that after it."""
+    answer = explained(
+        at(clock, 1000, BACKUP.report()), at(clock, 1200, JOURNAL.report())
+    )
+    assert named(answer) == {"backup": ("jbd2/sda1-8", LIKELY)}
+    assert "moments" not in sentence(answer, "log")
+
+
+def test_a_new_year_is_no_gap() -> None:
+    answer = explained(
+        at(lambda _: "Dec 31 23:59:59 vault kernel: ", 0, BACKUP.report()),
+        at(lambda _: "Jan  1 00:00:01 vault kernel: ", 0, JOURNAL.report()),
+    )
+    assert named(answer) == {"backup": ("jbd2/sda1-8", LIKELY)}
+
+
+@pytest.mark.parametrize(("timeout_s", "joined"), [(122, False), (622, True)])
+def test_the_timeout_is_the_reports_own(timeout_s: int, joined: bool) -> None:
+    """kernel.hung_task_timeout_secs."""
+    reports = [
+        line.replace("122 seconds", f"{timeout_s} seconds")
+        for line in (
+            *at(boot, 1000, BACKUP.report()),
+            *at(boot, 2000, JOURNAL.report()),
+        )
+    ]
+    assert bool(explained(reports).links) is joined
+
+
+def test_reports_that_are_suppressed_end_no_moment() -> None:
+    """After hung_task_warnings a task that is still stuck is not reported again."""
+    answer = explained(
+        at(boot, 1000, BACKUP.report()),
+        "[ 1000.100000] Future hung task reports are suppressed, see sysctl "
+        "kernel.hung_task_warnings",
+        at(boot, 9000, JOURNAL.report()),
+    )
+    ((link),) = answer.links.values()
+    assert link.confidence == POSSIBLE and link.hint
+    assert "2.2 h later" in link.why
+
+
+def test_small_gaps_add_up() -> None:
+    """Each report follows the one before, and the first is long over at the last."""
+    between = [task("lookup", 500 + at_s, f"x{at_s}") for at_s in range(3)]
+    rows = [BACKUP, *between, JOURNAL]
+    answer = explained(
+        *(at(boot, 1000 + 200 * n, row.report()) for n, row in enumerate(rows))
+    )
+    assert "backup" not in named(answer)
+
+
+LOCK = "ffff8a14161a39c8 (&sb->s_type->i_mutex_key#17){+.+.}-{3:3}, at: %s+0x1/0x9"
+WANTS = Shown("a", 101, "schedule down_write btrfs_remap_file_range/btrfs vfs_ioctl")
+HOLDS = Shown("b", 102, "schedule wait_current_trans/btrfs btrfs_clone/btrfs vfs_ioctl")
+LISTS = [
+    "Showing all locks held in the system:",
+    "1 lock held by a/101:",
+    " #0: " + LOCK % "btrfs_remap_file_range",
+    "1 lock held by b/102:",
+    " #0: " + LOCK % "btrfs_clone",
+]
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+@pytest.mark.parametrize(
+    ("gap_s", "confidence"), [(1, REPORTED), (3 * HOUR_S + 36 * MINUTE_S, LIKELY)]
+)
+def test_a_list_of_locks_has_its_time(
+    clock: Clock, gap_s: int, confidence: str
+) -> None:
+    answer = explained(
+        at(clock, 1000, WANTS.lines()),
+        at(clock, 1000, HOLDS.lines()),
+        at(clock, 1000 + gap_s, LISTS),
+    )
+    assert named(answer) == {"a": ("b", confidence)}
+    late = confidence == LIKELY
+    assert ("3.6 h after the stack" in answer.links[0].why) is late
+    assert ("may come down to" in sentence(answer, "log")) is late
+
+
+def test_a_list_of_the_next_boot_tells_nothing() -> None:
+    answer = explained(
+        at(boot, 1000, WANTS.lines()),
+        at(boot, 1000, HOLDS.lines()),
+        "[    0.000000] Linux version 6.18.2",
+        at(boot, 1001, LISTS),
+    )
+    assert "lockdep" not in " ".join(link.why for link in answer.links.values())
+
+
+def test_the_list_beside_the_stack_comes_first() -> None:
+    """A list of hours later names another owner by then."""
+    later = [line.replace("b/102", "c/103") for line in LISTS]
+    answer = explained(
+        at(boot, 1000, [*WANTS.lines(), *HOLDS.lines(), *LISTS]),
+        at(boot, 9000, later),
+    )
+    assert named(answer) == {"a": ("b", REPORTED)}
+
+
+def test_the_answer_says_when() -> None:
+    answer = explained(
+        at(ctime, 1000, BACKUP.report()), at(ctime, DAY_S, JOURNAL.report())
+    )
+    rows = list(report(answer, "log"))
+    assert any("backup/4101" in row and "at Nov  1 00:16:40" in row for row in rows)
+    times = [row["time"] for row in log_json(answer)["tasks"]]
+    assert times == ["Nov  1 00:16:40 2026", "Nov  2 00:00:00 2026"]
+
+
+TIMES = st.lists(
+    st.tuples(
+        st.sampled_from(sorted(STACKS)), st.integers(1, 9), st.integers(0, 30 * 60)
+    ),
+    max_size=8,
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(TIMES, st.sampled_from(CLOCKS), st.booleans())
+def test_no_link_crosses_moments_unmarked(
+    drawn: list[tuple[str, int, int]], clock: Clock, suppressed: bool
+) -> None:
+    """Each says so, and is a step less sure."""
+    lines: list[str] = []
+    for name, pid, seconds in sorted(drawn, key=lambda one: one[2]):
+        lines += at(clock, seconds, Shown(f"t{pid}", pid, STACKS[name]).report())
+        if suppressed:
+            lines += at(clock, seconds, ["Future hung task reports are suppressed"])
+    for link in explain_log(read_log(lines)).links.values():
+        near = any(
+            abs(one - other) <= 2 * 122
+            for n1, p1, one in drawn
+            for n2, p2, other in drawn
+            if p1 == link.waiter.task.pid and p2 == link.holder.task.pid
+        )
+        assert near or (link.hint and "it was reported" in link.why)

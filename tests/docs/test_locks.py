@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will compare the published table of locks with the rules it is made of."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support import PROJECT
+from writestall.log.holders import HOLDERS
+
+PAGE = (PROJECT / "docs/locks.md").read_text()
+
+
+def run(program: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """One of the programs of docs/."""
+    return subprocess.run(
+        [sys.executable, PROJECT / "docs" / program, *words],
+        env=os.environ | {"PYTHONPATH": str(PROJECT / "analysis")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_page_is_that_of_the_rules() -> None:
+    done = run("render-locks.py", "--check")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    "rule", {id(r): r for rs in HOLDERS.values() for r in rs}.values()
+)
+def test_every_rule_names_its_lock(rule: object) -> None:
+    lock = getattr(rule, "lock", "")
+    assert lock and f"| {lock} | " in PAGE
+
+
+def test_the_coverage_is_a_figure() -> None:
+    assert re.search(
+        r"^\| all \| 1\d{3} \| \d+ \| \d+ % \| \d+ \| \d+ % \|$", PAGE, re.M
+    )
+
+
+SOURCE = """\
+static void quiet(void)
+{
+	mutex_lock_interruptible(&a); /* mutex_lock(&b) */
+}
+
+STATIC int
+xfs_sleeps(
+	struct xfs_mount	*mp)
+{
+	down_write(&mp->lock);
+	wait_event(mp->wait, done(mp));
+	return 0;
+}
+"""
+
+
+def test_wait_sites_of_a_tree(tmp_path: Path) -> None:
+    """Interruptible sleeps and comments are none."""
+    (tmp_path / "fs/xfs").mkdir(parents=True)
+    (tmp_path / "fs/xfs/a.c").write_text(SOURCE)
+    done = run("find-wait-sites.py", str(tmp_path))
+    assert done.stdout.splitlines() == [
+        "fs/xfs/a.c xfs_sleeps down_write",
+        "fs/xfs/a.c xfs_sleeps wait_event",
+    ]
+    assert run("find-wait-sites.py").returncode == 2
