@@ -135,6 +135,7 @@ def _core_row(name: str, row: Row) -> str:
     ]
     fields += [".position = true"] if "place" in row else []
     fields += FILES.get(row.get("file", ""), NO_FILE)[0]
+    fields += [".exact = true"] if "exact" in row else []
     text = f"{{ {', '.join(fields)} }},\n"
     return f"#ifdef {number}\n{text}#endif\n" if is_own else text
 

@@ -4,19 +4,19 @@
 /* docs/render-calls.py writes it from docs/calls.toml; included where struct call is. */
 
 #ifdef __NR_write
-{ .name = "write", .group = "writes", .number = __NR_write, .argument[HOW_FD] = 1, .argument[HOW_BYTES] = 3, .position = true },
+{ .name = "write", .group = "writes", .number = __NR_write, .argument[HOW_FD] = 1, .argument[HOW_BYTES] = 3, .position = true, .exact = true },
 #endif
 #ifdef __NR_pwrite64
-{ .name = "pwrite64", .group = "writes", .number = __NR_pwrite64, .argument[HOW_FD] = 1, .argument[HOW_BYTES] = 3, .argument[HOW_OFFSET] = 4 },
+{ .name = "pwrite64", .group = "writes", .number = __NR_pwrite64, .argument[HOW_FD] = 1, .argument[HOW_BYTES] = 3, .argument[HOW_OFFSET] = 4, .exact = true },
 #endif
 #ifdef __NR_writev
-{ .name = "writev", .group = "writes", .number = __NR_writev, .argument[HOW_FD] = 1, .argument[HOW_VECTOR] = 3, .position = true },
+{ .name = "writev", .group = "writes", .number = __NR_writev, .argument[HOW_FD] = 1, .argument[HOW_VECTOR] = 3, .position = true, .exact = true },
 #endif
 #ifdef __NR_pwritev
-{ .name = "pwritev", .group = "writes", .number = __NR_pwritev, .argument[HOW_FD] = 1, .argument[HOW_VECTOR] = 3, .argument[HOW_OFFSET] = 4, .position = true },
+{ .name = "pwritev", .group = "writes", .number = __NR_pwritev, .argument[HOW_FD] = 1, .argument[HOW_VECTOR] = 3, .argument[HOW_OFFSET] = 4, .position = true, .exact = true },
 #endif
 #ifdef __NR_pwritev2
-{ .name = "pwritev2", .group = "writes", .number = __NR_pwritev2, .argument[HOW_FD] = 1, .argument[HOW_VECTOR] = 3, .argument[HOW_OFFSET] = 4, .position = true },
+{ .name = "pwritev2", .group = "writes", .number = __NR_pwritev2, .argument[HOW_FD] = 1, .argument[HOW_VECTOR] = 3, .argument[HOW_OFFSET] = 4, .position = true, .exact = true },
 #endif
 #ifdef __NR_copy_file_range
 { .name = "copy_file_range", .group = "writes", .number = __NR_copy_file_range, .argument[HOW_FD] = 3, .argument[HOW_ALSO] = 1, .argument[HOW_BYTES] = 5 },
@@ -37,10 +37,10 @@
 { .name = "truncate", .group = "writes", .number = __NR_truncate, .argument[HOW_NAME] = 1, .argument[HOW_OFFSET] = 2 },
 #endif
 #ifdef __NR_fsync
-{ .name = "fsync", .group = "syncs", .number = __NR_fsync, .argument[HOW_FD] = 1 },
+{ .name = "fsync", .group = "syncs", .number = __NR_fsync, .argument[HOW_FD] = 1, .exact = true },
 #endif
 #ifdef __NR_fdatasync
-{ .name = "fdatasync", .group = "syncs", .number = __NR_fdatasync, .argument[HOW_FD] = 1 },
+{ .name = "fdatasync", .group = "syncs", .number = __NR_fdatasync, .argument[HOW_FD] = 1, .exact = true },
 #endif
 #ifdef __NR_sync_file_range
 { .name = "sync_file_range", .group = "syncs", .number = __NR_sync_file_range, .argument[HOW_FD] = 1, .argument[HOW_BYTES] = 3, .argument[HOW_OFFSET] = 2 },

@@ -26,7 +26,7 @@ DISK = Path("/dev/vdb")
 MOUNT = Path("/mnt/lab")
 DEVICE = Path("/dev/mapper/lab")
 ENGINES = ("stap", "bpftrace")
-CORE = "core"  # of that one script
+CORE = "core"
 # The name of each engine's process.
 WORKERS = {"stap": "stapio", "bpftrace": "bpftrace", CORE: "stalled-writes"}
 STALLS = "stalled_writes"
@@ -63,13 +63,8 @@ def release() -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def engines_of(script: str) -> tuple[str, ...]:
-    """The engines that have a script."""
-    return (*ENGINES, CORE) if script == STALLS else ENGINES
-
-
-def serving(script: str = "") -> tuple[str, ...]:
-    """The engines whose script works on the running kernel.
+def serving() -> tuple[str, ...]:
+    """The engines whose scripts work on the running kernel.
 
     A kernel that the table does not know may lack the types that BPF needs.
     """
@@ -77,7 +72,7 @@ def serving(script: str = "") -> tuple[str, ...]:
     kernel = known.get("{}.{}".format(*release()), {})
     with_types = set(ENGINES[1:] if kernel.get("bpftrace", True) else ()) | {CORE}
     works = {ENGINES[0]} | (with_types if TYPES.exists() else set())
-    return tuple(engine for engine in engines_of(script) if engine in works)
+    return tuple(engine for engine in (*ENGINES, CORE) if engine in works)
 
 
 class Disk:

@@ -80,7 +80,7 @@ def test(options: argparse.Namespace) -> None:
     with (
         lab.disk() as disk,
         lab.tracing(
-            options.modules, lab.serving(lab.STALLS), "--stall-us", "150000"
+            options.modules, lab.serving(), "--stall-us", "150000"
         ) as tracers,
     ):
         for name in names:

@@ -184,9 +184,7 @@ def main() -> int:
     with lab.disk():
         slow(DELAY_MS)
         watched = [
-            Watched(options.engine, script, options.modules)
-            for script in SCRIPTS
-            if options.engine in lab.engines_of(script)
+            Watched(options.engine, script, options.modules) for script in SCRIPTS
         ]
         try:
             for one in watched:

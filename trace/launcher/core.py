@@ -11,11 +11,10 @@ from pathlib import Path
 
 from launcher import TREE, printing
 from launcher.errors import TraceError
-from launcher.options import check_choice
+from launcher.options import variables
 from launcher.plain_text import Sink
 
-SCRIPT = "stalled_writes"
-SCRIPTS = [SCRIPT]
+SCRIPTS = ["journal_commits", "page_locks", "slow_writes", "stalled_writes"]
 NAME = "stalled-writes"
 BUILT = TREE / "build" / NAME
 # Its options that are the launcher's, too.
@@ -56,21 +55,20 @@ def program(given: Path | None = None) -> Path:
 
 def check(options: argparse.Namespace) -> None:
     """Refuse what the program does not do."""
-    if options.script != SCRIPT:
+    if options.script not in SCRIPTS:
         raise TraceError(
-            f"{options.script}: core knows {SCRIPT} alone; use --engine stap"
+            f"{options.script}: the compiled tracer cannot add probes while it runs;"
+            " use trace/drilldown"
         )
     if options.functions or options.arguments:
         raise TraceError("--functions and --arguments belong to --engine stap")
-    if options.text:
-        raise TraceError(f"{SCRIPT} has no -v; slow_writes has")
     check_kernel(os.uname().release)
     program(options.program)
 
 
 def command(options: argparse.Namespace) -> list[str]:
     """Return the program's command line."""
-    check_choice(options)
+    variables(options, TREE / f"stap/{options.script}.stp")  # it has the same options
     given = [(name, getattr(options, name)) for name in PASSED]
     words = [
         word
@@ -78,9 +76,10 @@ def command(options: argparse.Namespace) -> list[str]:
         if value is not None
         for word in (f"--{name.replace('_', '-')}", str(value))
     ]
-    return [str(program(options.program)), *words]
+    return [str(program(options.program)), *words, options.script]
 
 
 def trace(options: argparse.Namespace, sink: Sink) -> None:
     """Run the program until it has printed its last event."""
-    printing.check_ended(SCRIPT, printing.run("core", SCRIPT, command(options), sink))
+    name = options.script
+    printing.check_ended(name, printing.run("core", name, command(options), sink))
