@@ -71,3 +71,20 @@ def test_a_mistake_is_one_line(
     assert (done.returncode, done.stdout) == (status, "")
     assert done.stderr.startswith(f"stalled-writes: {told}")
     assert done.stderr.count("\n") == 1
+
+
+HEADERS = sorted((core.SOURCE / "probes").glob("*.h"))
+
+
+@pytest.mark.parametrize("header", HEADERS, ids=lambda path: path.name)
+def test_a_header_of_the_probes_includes_what_it_needs(header: Path) -> None:
+    flags = ["-D__TARGET_ARCH_x86", f"-I{core.SOURCE}", f"-I{header.parent}"]
+    flags += ["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+    done = subprocess.run(
+        ["clang", "-target", "bpf", *flags, "-x", "c", "-"],
+        input=f'#include "{header.name}"\n',
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

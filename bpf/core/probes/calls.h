@@ -3,6 +3,10 @@
 #ifndef CALLS_H
 #define CALLS_H
 
+#include "cgroups.h"
+#include "extent.h"
+#include "only.h"
+
 static __always_inline void identify(struct task_struct *task, const struct work *work,
 				     const struct registers *regs, struct identity *now)
 {

@@ -3,6 +3,8 @@
 #ifndef COMMITS_H
 #define COMMITS_H
 
+#include "cgroups.h"
+
 /*
  * All tracepoints of a commit are hit in the thread of its journal (fs/jbd2/commit.c,
  * jbd2_journal_commit_transaction()).

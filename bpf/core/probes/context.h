@@ -3,6 +3,8 @@
 #ifndef CONTEXT_H
 #define CONTEXT_H
 
+#include "paths.h"
+
 /* linux/preempt.h */
 #define NMI_MASK 0xf00000
 #define HARDIRQ_MASK 0xf0000

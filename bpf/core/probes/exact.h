@@ -3,6 +3,8 @@
 #ifndef EXACT_H
 #define EXACT_H
 
+#include "calls.h"
+
 static __always_inline void enter_call(__s64 number)
 {
 	struct begun begun = { .call = number };

@@ -3,6 +3,9 @@
 #ifndef FILES_H
 #define FILES_H
 
+#include "paths.h"
+#include "registers.h"
+
 #define FILE_TYPE 0170000	/* S_IFMT */
 #define REGULAR_FILE 0100000	/* S_IFREG */
 #define BLOCK_DEVICE 0060000	/* S_IFBLK */

@@ -3,6 +3,8 @@
 #ifndef JOURNALS_H
 #define JOURNALS_H
 
+#include "files.h"
+
 /* linux/magic.h; fs/ocfs2/ocfs2_fs.h */
 #define EXT4_MAGIC 0xef53
 #define OCFS2_MAGIC 0x7461636f

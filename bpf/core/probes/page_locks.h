@@ -3,6 +3,10 @@
 #ifndef PAGE_LOCKS_H
 #define PAGE_LOCKS_H
 
+#include "context.h"
+#include "journals.h"
+#include "past.h"
+
 /* linux/wait.h */
 #define WQ_FLAG_EXCLUSIVE 1
 #define WQ_FLAG_WOKEN 2

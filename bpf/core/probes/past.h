@@ -3,6 +3,8 @@
 #ifndef PAST_H
 #define PAST_H
 
+#include "state.h"
+
 /*
  * Which task unlocks a page is known only when it does so: therefore the last sleeps of
  * each task are kept, by its address, until it ends.

@@ -7,30 +7,10 @@
  * are loaded, are found when the program starts (choosing.c). The verifier drops what
  * another script needs, for `script` is known when it reads a program.
  */
-#include "kernel.h"
-
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_core_read.h>
-
-#include "rows.h"
-#include "state.h"
-#include "registers.h"
-#include "cgroups.h"
-#include "locks.h"
-#include "only.h"
-#include "paths.h"
-#include "files.h"
-#include "inflight.h"
-#include "extent.h"
-#include "calls.h"
-#include "exact.h"
-#include "context.h"
-#include "past.h"
-#include "journals.h"
 #include "commits.h"
-#include "page_locks.h"
-#include "sleeps.h"
+#include "exact.h"
 #include "ios.h"
+#include "sleeps.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

@@ -3,6 +3,10 @@
 #ifndef REGISTERS_H
 #define REGISTERS_H
 
+#include "state.h"
+
+#include <bpf/bpf_core_read.h>
+
 #define NO_CALL (-1)
 
 /* Of a system call: its number and arguments. */

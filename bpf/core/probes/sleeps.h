@@ -3,6 +3,10 @@
 #ifndef SLEEPS_H
 #define SLEEPS_H
 
+#include "calls.h"
+#include "locks.h"
+#include "page_locks.h"
+
 /* linux/sched.h: TASK_UNINTERRUPTIBLE or TASK_RTLOCK_WAIT, not TASK_NOLOAD (idle ones) */
 #define STATES_ASLEEP 0x1002
 #define TASK_DEAD 0x80

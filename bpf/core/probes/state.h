@@ -3,6 +3,12 @@
 #ifndef STATE_H
 #define STATE_H
 
+#include "kernel.h"
+
+#include <bpf/bpf_helpers.h>
+
+#include "rows.h"
+
 #define TASKS 8192		/* asleep at the same time */
 #define CALLS 2048		/* in a call of a file system and asleep once */
 #define BIOS 8192
