@@ -153,6 +153,11 @@ static struct probes *try(const struct options *options, const struct btf *btf,
 	return NULL;
 }
 
+static void refuse(const char *obstacle)
+{
+	die(EXIT_FAILED, "%s", obstacle);
+}
+
 /* Where it is not there, page_locks does without the phases of journals. */
 static const struct jbd2_fields *jbd2_of_kernel(enum script script)
 {
@@ -177,7 +182,7 @@ struct probes *arm(const struct options *options, bool *are_bios_seen)
 	struct btf *btf;
 
 	libbpf_set_print(keep_words);
-	check_obstacles();
+	for_each_obstacle(refuse);
 	btf = btf__load_vmlinux_btf();
 	if (!btf)
 		die(EXIT_FAILED, "the kernel's BTF cannot be read: %s", strerror(errno));

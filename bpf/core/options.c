@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "calls.h"
+#include "obstacles.h"
+#include "output/json.h"
 #include "paths.h"
 #include "say.h"
 #include "scripts.h"
@@ -44,13 +46,14 @@ static const char help[] =
 	"  --call C,C      these calls, or groups of them: writes, syncs, reads, names,\n"
 	"                  attributes, requests, faults\n"
 	"  --output FILE   instead of stdout\n"
+	"  --check         print what keeps it from tracing here, as JSON, and exit\n"
 	"  --version       print the version of the library, and exit\n"
 	"  -h, --help      print this, and exit\n"
 	"\n"
 	"example: stalled-writes --stall-us 50000 --path /var/lib/etcd --output etcd.jsonl\n";
 
 enum letter {
-	FLOOR_US = 256, STALL_US, IO_US, PID, COMM, DEVICE, PATH, CALL, OUTPUT, VERSION,
+	FLOOR_US = 256, STALL_US, IO_US, PID, COMM, DEVICE, PATH, CALL, OUTPUT, CHECK, VERSION,
 };
 
 static const struct option table[] = {
@@ -63,6 +66,7 @@ static const struct option table[] = {
 	{ "path", required_argument, NULL, PATH },
 	{ "call", required_argument, NULL, CALL },
 	{ "output", required_argument, NULL, OUTPUT },
+	{ "check", no_argument, NULL, CHECK },
 	{ "version", no_argument, NULL, VERSION },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
@@ -99,13 +103,24 @@ static void open_output(const char *path)
 		die(EXIT_FAILED, "--output %s: %s", path, strerror(errno));
 }
 
+static void print_obstacles(void)
+{
+	json_begin("check");
+	json_open("obstacles");
+	for_each_obstacle(json_item);
+	json_close();
+	json_end();
+}
+
 static bool is_done(int letter)
 {
 	if (letter == 'h')
 		fputs(help, stdout);
 	else if (letter == VERSION)
 		printf("stalled-writes with libbpf %s\n", libbpf_version_string());
-	return letter == 'h' || letter == VERSION;
+	else if (letter == CHECK)
+		print_obstacles();
+	return letter == 'h' || letter == VERSION || letter == CHECK;
 }
 
 /* The options that not every script has. */

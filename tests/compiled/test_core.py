@@ -78,7 +78,7 @@ HEADERS = sorted((core.SOURCE / "probes").glob("*.h"))
 
 @pytest.mark.parametrize("header", HEADERS, ids=lambda path: path.name)
 def test_a_header_of_the_probes_includes_what_it_needs(header: Path) -> None:
-    flags = ["-D__TARGET_ARCH_x86", f"-I{core.SOURCE}", f"-I{header.parent}"]
+    flags = ["-D__TARGET_ARCH_x86", f"-I{header.parent}", f"-I{core.SOURCE}"]
     flags += ["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
     done = subprocess.run(
         ["clang", "-target", "bpf", *flags, "-x", "c", "-"],
