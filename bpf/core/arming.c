@@ -14,14 +14,14 @@
 #include <string.h>
 
 #include "calls.h"
+#include "choosing.h"
 #include "output/kernel_symbols.h"
 #include "obstacles.h"
 #include "preempt_count.h"
 #include "probes.skel.h"
 #include "say.h"
-
-/* How bios are seen, in the order in which it is tried. */
-enum bios { BY_TRAMPOLINE, BY_KPROBE, UNSEEN };
+#include "scripts.h"
+#include "trace_fields.h"
 
 static char last_words[512];
 
@@ -33,11 +33,6 @@ static int keep_words(enum libbpf_print_level level, const char *format, va_list
 		last_words[strcspn(last_words, "\n")] = 0;
 	}
 	return 0;
-}
-
-static bool has_function(const struct btf *btf, const char *name)
-{
-	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
 }
 
 /* The value of an enumerator; an anonymous enum has no name to relocate by. */
@@ -57,52 +52,11 @@ static int enumerator(const struct btf *btf, const char *name)
 	die(EXIT_FAILED, "this kernel has no %s: use SystemTap (--engine stap)", name);
 }
 
-/* Parameters of a tracepoint, which its typedef has behind one for its data. */
-static int parameters(const struct btf *btf, const char *tracepoint)
-{
-	int id = btf__find_by_name_kind(btf, tracepoint, BTF_KIND_TYPEDEF);
-	const struct btf_type *type;
-
-	if (id < 0)
-		return 0;
-	type = btf__type_by_id(btf, btf__type_by_id(btf, id)->type);
-	return btf_vlen(btf__type_by_id(btf, type->type)) - 1;
-}
-
-static void choose_programs(struct probes *probes, const struct btf *btf,
-			    enum bios bios)
-{
-	bool has_state = parameters(btf, "btf_trace_sched_switch") >= 4;
-	bool is_lock_traced = !probes->rodata->has_lock_owners &&
-			      parameters(btf, "btf_trace_contention_begin") > 0;
-	bool throttles = has_function(btf, "throtl_qnode_add_bio");
-	const struct {
-		struct bpf_program *program;
-		bool is_chosen;
-	} alternatives[] = {
-		{ probes->progs.switch_with_state, has_state },
-		{ probes->progs.switch_without_state, !has_state },
-		{ probes->progs.wait_for_lock, is_lock_traced },
-		{ probes->progs.end_wait_for_lock, is_lock_traced },
-		{ probes->progs.submit, bios == BY_TRAMPOLINE },
-		{ probes->progs.submit_by_kprobe, bios == BY_KPROBE },
-		{ probes->progs.finish, bios == BY_TRAMPOLINE },
-		{ probes->progs.finish_by_kprobe, bios == BY_KPROBE },
-		{ probes->progs.throttle, throttles && bios == BY_TRAMPOLINE },
-		{ probes->progs.throttle_by_kprobe, throttles && bios == BY_KPROBE },
-	};
-
-	for (size_t i = 0; i < sizeof(alternatives) / sizeof(*alternatives); i++)
-		bpf_program__set_autoload(alternatives[i].program,
-					  alternatives[i].is_chosen);
-	bpf_program__set_autoattach(probes->progs.calibrate, false);
-	set_throttling_known(throttles);
-}
-
 static void set_options(struct probes *probes, const struct options *options)
 {
 	struct probes__rodata *settings = probes->rodata;
 
+	settings->script = options->script;
 	settings->floor_ns = options->limits.floor_ns;
 	settings->stall_ns = options->limits.stall_ns;
 	settings->io_ns = options->limits.io_ns;
@@ -138,6 +92,8 @@ static void set_kernel(struct probes *probes, const struct btf *btf)
 	settings->io_submit_call = __NR_io_submit;
 	settings->has_lock_owners = has_function(btf, "rwsem_owner");
 	settings->bio_chain_bit = enumerator(btf, "BIO_CHAIN");
+	/* WQ_FLAG_DONE; Linux 6.7 changed it and removed the bookmarks of queues */
+	settings->wait_done = has_function(btf, "__wake_up_locked_key_bookmark") ? 16 : 8;
 	find_preempt_count(probes, btf);
 }
 
@@ -163,7 +119,7 @@ static void calibrate(struct probes *probes)
 
 /* Load and attach; NULL where the kernel refuses, and last_words say what. */
 static struct probes *try(const struct options *options, const struct btf *btf,
-			  enum bios bios)
+			  const struct jbd2_fields *jbd2, enum hooks hooks)
 {
 	/*
 	 * A type that the kernel has not is looked for in all modules, which needs
@@ -181,11 +137,15 @@ static struct probes *try(const struct options *options, const struct btf *btf,
 		return NULL;
 	set_options(probes, options);
 	set_kernel(probes, btf);
-	choose_programs(probes, btf, bios);
+	if (jbd2)
+		probes->rodata->jbd2 = *jbd2;
+	choose_programs(probes, btf, options->script, hooks, jbd2);
+	choose_maps(probes, options->script);
 	if (!probes__load(probes)) {
 		map = bpf_map__fd(probes->maps.known_calls);
-		for_chosen_calls(options->calls, know_call, &map);
-		calibrate(probes);
+		for_chosen_calls(options->script, options->calls, know_call, &map);
+		if (options->script == STALLED_WRITES)
+			calibrate(probes);
 		if (!probes__attach(probes))
 			return probes;
 	}
@@ -193,26 +153,50 @@ static struct probes *try(const struct options *options, const struct btf *btf,
 	return NULL;
 }
 
+static void refuse(const char *obstacle)
+{
+	die(EXIT_FAILED, "%s", obstacle);
+}
+
+/* Where it is not there, page_locks does without the phases of journals. */
+static const struct jbd2_fields *jbd2_of_kernel(enum script script)
+{
+	static struct jbd2_fields fields;
+
+	if (script != PAGE_LOCKS && script != JOURNAL_COMMITS)
+		return NULL;
+	if (find_jbd2_fields(&fields))
+		return &fields;
+	if (script == JOURNAL_COMMITS)
+		die(EXIT_FAILED, "jbd2 is not loaded, or tracefs is not mounted on"
+		    " /sys/kernel/tracing: mount an ext4, or use SystemTap (--engine stap)");
+	say("not seen: phases of journals, for jbd2 is not loaded");
+	return NULL;
+}
+
 struct probes *arm(const struct options *options, bool *are_bios_seen)
 {
+	enum hooks hooks, last = last_hooks(options->script);
+	const struct jbd2_fields *jbd2;
 	struct probes *probes = NULL;
-	enum bios bios;
 	struct btf *btf;
 
 	libbpf_set_print(keep_words);
-	check_obstacles();
+	for_each_obstacle(refuse);
 	btf = btf__load_vmlinux_btf();
 	if (!btf)
 		die(EXIT_FAILED, "the kernel's BTF cannot be read: %s", strerror(errno));
-	for (bios = BY_TRAMPOLINE; !probes && bios <= UNSEEN; bios++)
-		probes = try(options, btf, bios);
+	jbd2 = jbd2_of_kernel(options->script);
+	for (hooks = BY_TRAMPOLINE; !probes && hooks <= last; hooks++)
+		probes = try(options, btf, jbd2, hooks);
 	if (!probes) {
 		check_kernel_variables();
 		die(EXIT_FAILED, "the kernel refuses the probes: %s", last_words);
 	}
-	tell_unseen(btf);
+	if (options->script == STALLED_WRITES)
+		tell_unseen(btf);
 	btf__free(btf);
-	*are_bios_seen = bios <= UNSEEN;
+	*are_bios_seen = hooks <= UNSEEN;
 	return probes;
 }
 

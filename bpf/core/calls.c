@@ -73,11 +73,13 @@ static bool is_chosen(const struct call *call, const char *words)
 	return false;
 }
 
-void for_chosen_calls(const char *words,
+void for_chosen_calls(enum script script, const char *words,
 		      void (*take)(const struct call *call, uint64_t how, void *data),
 		      void *data)
 {
 	for (size_t i = 0; i < COUNT; i++) {
+		if (script == SLOW_WRITES && !calls[i].exact)
+			continue;
 		if (!words || is_chosen(&calls[i], words))
 			take(&calls[i], how_of(&calls[i]), data);
 	}

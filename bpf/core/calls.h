@@ -16,6 +16,7 @@ struct call {
 	bool position;
 	bool stack;	/* the file is found on the kernel stack */
 	bool shared;	/* and it has a shared mapping */
+	bool exact;	/* slow_writes shows it */
 };
 
 /* NULL where there is none of that number. */
@@ -24,8 +25,8 @@ const struct call *call_of_number(int64_t number);
 /* Exits where one of the names and groups, with commas between, is none. */
 void check_calls(const char *words);
 
-/* Call `take` for each call that is chosen; NULL chooses all. */
-void for_chosen_calls(const char *words,
+/* Call `take` for each call of a script that is chosen; NULL chooses all. */
+void for_chosen_calls(enum script script, const char *words,
 		      void (*take)(const struct call *call, uint64_t how, void *data),
 		      void *data);
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * main.c: print stalled calls of file systems, without a compiler on the host
+ * main.c: print the events of a tracing script, without a compiler on the host
  *
- * The events are those of bpf/stalled_writes.bt and stap/stalled_writes.stp:
- * docs/events.md.
+ * The events are those of its namesake in stap/: docs/events.md.
  */
 
 #include <bpf/bpf.h>
@@ -20,11 +19,13 @@
 
 #include "arming.h"
 #include "output/events.h"
+#include "output/journal_events.h"
 #include "output/json.h"
 #include "output/kernel_symbols.h"
 #include "options.h"
 #include "probes.skel.h"
 #include "say.h"
+#include "scripts.h"
 
 #define PATIENCE_MS 1000	/* losses are told at least so often */
 #define SYMBOLS_LAST_NS 100000000
@@ -60,9 +61,12 @@ static void renew_symbols(void)
 
 static int take_row(void *data, void *row, size_t size)
 {
-	(void)data;
+	const struct probes *probes = data;
+
 	(void)size;
 	renew_symbols();
+	if (*(const unsigned int *)row == ROW_COMMIT)
+		print_handles(bpf_map__fd(probes->maps.handles), row);
 	print_row(row);
 	return 0;
 }
@@ -82,15 +86,15 @@ static void check_reader(void)
 		die(EXIT_FAILED, "cannot write: nobody reads the output any more");
 }
 
-static void tell_start(void)
+static void tell_start(enum script script)
 {
 	struct timespec cpu;
 	struct utsname kernel;
 
 	uname(&kernel);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-	say("traces stalled_writes on %s, armed by %.3f s of CPU; stop with Ctrl-C or: kill %d",
-	    kernel.release, cpu.tv_sec + cpu.tv_nsec / 1e9, getpid());
+	say("traces %s on %s, armed by %.3f s of CPU; stop with Ctrl-C or: kill %d",
+	    script_name(script), kernel.release, cpu.tv_sec + cpu.tv_nsec / 1e9, getpid());
 }
 
 /* Losses: each time, what takes system calls to read once in a while. */
@@ -143,11 +147,11 @@ int main(int argc, char **argv)
 	read_options(argc, argv, &options);
 	handle_signals();
 	probes = arm(&options, &are_bios_seen);
-	ring = ring_buffer__new(bpf_map__fd(probes->maps.rows), take_row, NULL, NULL);
+	ring = ring_buffer__new(bpf_map__fd(probes->maps.rows), take_row, probes, NULL);
 	if (!ring)
 		die(EXIT_FAILED, "the rows cannot be read: %s", strerror(errno));
-	tell_start();
-	print_begin(&options.limits);
+	tell_start(options.script);
+	print_begin(options.script, &options.limits);
 	if (!are_bios_seen)
 		print_unseen_bios();
 	flush();
@@ -156,7 +160,8 @@ int main(int argc, char **argv)
 	follow(ring, probes);
 	disarm(probes);
 	ring_buffer__consume(ring);
-	print_open_calls(bpf_map__fd(probes->maps.calls));
+	if (options.script == STALLED_WRITES)
+		print_open_calls(bpf_map__fd(probes->maps.calls));
 	tell_losses(probes, true);
 	print_end();
 	flush();

@@ -11,8 +11,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "say.h"
-
 /* linux/capability.h */
 enum capability { SYS_ADMIN = 21, PERFMON = 38, BPF = 39 };
 
@@ -75,31 +73,38 @@ static bool are_symbols_hidden(void)
 	return !address;
 }
 
-static void check_release(void)
+static bool is_old(unsigned int major, unsigned int minor)
+{
+	return major < OLDEST_MAJOR || (major == OLDEST_MAJOR && minor < OLDEST_MINOR);
+}
+
+static void check_release(tell_obstacle *tell)
 {
 	unsigned int major = 0, minor = 0;
 	struct utsname kernel;
+	char text[256];
 
 	uname(&kernel);
 	sscanf(kernel.release, "%u.%u", &major, &minor);
-	if (major < OLDEST_MAJOR || (major == OLDEST_MAJOR && minor < OLDEST_MINOR))
-		die(EXIT_FAILED, "it needs Linux %d.%d or later, and this is %s: use SystemTap"
-		    " (--engine stap)", OLDEST_MAJOR, OLDEST_MINOR, kernel.release);
+	snprintf(text, sizeof(text), "it needs Linux %d.%d or later, and this is %s;"
+		 " use --engine stap", OLDEST_MAJOR, OLDEST_MINOR, kernel.release);
+	if (is_old(major, minor))
+		tell(text);
 }
 
-void check_obstacles(void)
+void for_each_obstacle(tell_obstacle *tell)
 {
-	check_release();
+	check_release(tell);
 	if (access("/sys/kernel/btf/vmlinux", F_OK))
-		die(EXIT_FAILED, "this kernel has no BTF: boot one with CONFIG_DEBUG_INFO_BTF,"
-		    " or mount sysfs on /sys");
+		tell("this kernel has no BTF: boot one with CONFIG_DEBUG_INFO_BTF,"
+		     " or mount sysfs on /sys");
 	if (!may(SYS_ADMIN) && !(may(BPF) && may(PERFMON)))
-		die(EXIT_FAILED, "CAP_BPF and CAP_PERFMON are missing: run it as root on the"
-		    " host, or in a container that has both (--cap-add)");
+		tell("CAP_BPF and CAP_PERFMON are missing: run it as root on the host,"
+		     " or in a container that has both (--cap-add)");
 	if (are_symbols_hidden())
-		die(EXIT_FAILED, "/proc/kallsyms has no addresses for this process: add"
-		    " CAP_SYSLOG (--cap-add)");
+		tell("/proc/kallsyms has no addresses for this process: add CAP_SYSLOG"
+		     " (--cap-add)");
 	if (is_confidential())
-		die(EXIT_FAILED, "lockdown=confidentiality keeps BPF from reading the kernel's"
-		    " memory: boot with lockdown=integrity");
+		tell("lockdown=confidentiality keeps BPF from reading the kernel's memory:"
+		     " boot with lockdown=integrity");
 }

@@ -5,8 +5,10 @@
 
 #include <stdbool.h>
 
-/* Exits where the kernel has no types, forbids reading, or this process has no rights. */
-void check_obstacles(void);
+typedef void tell_obstacle(const char *sentence);
+
+/* A kernel that is too old, has no types or forbids reading, or a process without rights. */
+void for_each_obstacle(tell_obstacle *tell);
 
 /* Whether this process has CAP_SYS_ADMIN. */
 bool is_admin(void);

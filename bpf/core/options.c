@@ -12,19 +12,28 @@
 #include <string.h>
 
 #include "calls.h"
+#include "obstacles.h"
+#include "output/json.h"
 #include "paths.h"
 #include "say.h"
+#include "scripts.h"
 
 #define NSEC_PER_USEC 1000LL
 #define MOST_US 3600000000LL
 
 static const char help[] =
-	"usage: stalled-writes [OPTION]...\n"
+	"usage: stalled-writes [OPTION]... [SCRIPT]\n"
 	"\n"
-	"Print the calls of file systems that stall, where they sleep and who wakes them,\n"
-	"as JSON lines, until Ctrl-C. Needs no compiler and no files besides itself, but a\n"
-	"kernel with BTF (CONFIG_DEBUG_INFO_BTF), Linux 5.10 or later, and root, or the\n"
-	"capabilities BPF, PERFMON and SYSLOG.\n"
+	"Print what stalls in file systems as JSON lines, until Ctrl-C. Needs no compiler\n"
+	"and no files besides itself, but a kernel with BTF (CONFIG_DEBUG_INFO_BTF), Linux\n"
+	"5.10 or later, and root, or the capabilities BPF, PERFMON and SYSLOG.\n"
+	"\n"
+	"scripts:\n"
+	"  stalled_writes   calls that stall, where they sleep and who wakes them; the one\n"
+	"                   that is taken where none is given\n"
+	"  slow_writes      slow calls of write(2) and fsync(2), timed from entry to return\n"
+	"  page_locks       waits for a page, its holder and the sleeps of the holder\n"
+	"  journal_commits  jbd2's commits, their phases, handles and sleeps\n"
 	"\n"
 	"options:\n"
 	"  --floor-us US   shortest sleep shown (1000)\n"
@@ -37,13 +46,14 @@ static const char help[] =
 	"  --call C,C      these calls, or groups of them: writes, syncs, reads, names,\n"
 	"                  attributes, requests, faults\n"
 	"  --output FILE   instead of stdout\n"
+	"  --check         print what keeps it from tracing here, as JSON, and exit\n"
 	"  --version       print the version of the library, and exit\n"
 	"  -h, --help      print this, and exit\n"
 	"\n"
 	"example: stalled-writes --stall-us 50000 --path /var/lib/etcd --output etcd.jsonl\n";
 
 enum letter {
-	FLOOR_US = 256, STALL_US, IO_US, PID, COMM, DEVICE, PATH, CALL, OUTPUT, VERSION,
+	FLOOR_US = 256, STALL_US, IO_US, PID, COMM, DEVICE, PATH, CALL, OUTPUT, CHECK, VERSION,
 };
 
 static const struct option table[] = {
@@ -56,6 +66,7 @@ static const struct option table[] = {
 	{ "path", required_argument, NULL, PATH },
 	{ "call", required_argument, NULL, CALL },
 	{ "output", required_argument, NULL, OUTPUT },
+	{ "check", no_argument, NULL, CHECK },
 	{ "version", no_argument, NULL, VERSION },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
@@ -92,24 +103,73 @@ static void open_output(const char *path)
 		die(EXIT_FAILED, "--output %s: %s", path, strerror(errno));
 }
 
+static void print_obstacles(void)
+{
+	json_begin("check");
+	json_open("obstacles");
+	for_each_obstacle(json_item);
+	json_close();
+	json_end();
+}
+
 static bool is_done(int letter)
 {
 	if (letter == 'h')
 		fputs(help, stdout);
 	else if (letter == VERSION)
 		printf("stalled-writes with libbpf %s\n", libbpf_version_string());
-	return letter == 'h' || letter == VERSION;
+	else if (letter == CHECK)
+		print_obstacles();
+	return letter == 'h' || letter == VERSION || letter == CHECK;
+}
+
+/* The options that not every script has. */
+static const struct {
+	enum letter letter;
+	enum option_kind kind;
+} restricted[] = {
+	{ FLOOR_US, ABOUT_SLEEPS }, { STALL_US, ABOUT_STALLS }, { IO_US, ABOUT_IOS },
+	{ PID, ABOUT_CALLS }, { COMM, ABOUT_CALLS }, { DEVICE, ABOUT_CALLS },
+	{ PATH, ABOUT_CALLS }, { CALL, ABOUT_CALLS },
+};
+
+static const char *name_of(enum letter letter)
+{
+	const struct option *row = table;
+
+	while (row->name && row->val != (int)letter)
+		row++;
+	return row->name;
+}
+
+/* `given` has a bit for each letter. Limits that a script has not are 0. */
+static void check_script(struct options *options, unsigned int given)
+{
+	for (size_t i = 0; i < sizeof(restricted) / sizeof(*restricted); i++) {
+		enum letter letter = restricted[i].letter;
+
+		if (given >> (letter - FLOOR_US) & 1 &&
+		    !has_option(options->script, restricted[i].kind))
+			die(EXIT_USAGE, "%s has no --%s", script_name(options->script),
+			    name_of(letter));
+	}
+	if (!has_option(options->script, ABOUT_SLEEPS))
+		options->limits.floor_ns = 0;
+	if (!has_option(options->script, ABOUT_STALLS))
+		options->limits.stall_ns = 0;
 }
 
 void read_options(int argc, char **argv, struct options *options)
 {
 	const char *output = NULL, *path = NULL, *device = NULL;
+	unsigned int given = 0;
 	int letter;
 
 	opterr = 0;
 	while ((letter = getopt_long(argc, argv, "h", table, NULL)) != -1) {
 		if (is_done(letter))
 			exit(0);
+		given |= letter >= FLOOR_US ? 1U << (letter - FLOOR_US) : 0;
 		switch (letter) {
 		case FLOOR_US:
 			options->limits.floor_ns = duration("floor-us", optarg);
@@ -145,7 +205,10 @@ void read_options(int argc, char **argv, struct options *options)
 		}
 	}
 	if (optind < argc)
-		die(EXIT_USAGE, "%s: no such argument; try --help", argv[optind]);
+		options->script = script_named(argv[optind++]);
+	if (optind < argc)
+		die(EXIT_USAGE, "%s: one script at a time; try --help", argv[optind]);
+	check_script(options, given);
 	if (device)
 		options->device = device_given(device);
 	if (path)

@@ -10,6 +10,7 @@
 
 /* What is to be shown; 0 or NULL: all. */
 struct options {
+	enum script script;
 	struct limits limits;
 	int32_t pid;
 	const char *comm;

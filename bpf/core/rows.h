@@ -9,6 +9,9 @@
 #define NAME_BYTES 520		/* a longer path is unknown: docs/events.md */
 #define UNKNOWN (-1)
 
+/* What is traced; each has the events of its namesake in stap/. */
+enum script { STALLED_WRITES, SLOW_WRITES, PAGE_LOCKS, JOURNAL_COMMITS, SCRIPTS };
+
 /* Kinds of calls that are no system calls, by their numbers in docs/calls.toml. */
 #define CALL_URING 1000
 #define CALL_AIO 2000
@@ -42,7 +45,7 @@ enum how_argument {
 /* Stands in a program for a variable of the kernel, whose type's id the program has. */
 #define VARIABLE_TO_SET 0x5eed5eed
 
-enum row_kind { ROW_BLOCK = 1, ROW_WRITE, ROW_IO };
+enum row_kind { ROW_BLOCK = 1, ROW_WRITE, ROW_IO, ROW_COMMIT, ROW_PAGE_LOCK };
 enum context { IN_TASK, IN_SOFTIRQ, IN_HARDIRQ, IN_NMI };
 
 /* Cgroups by their ids; 0: there is none. io_hierarchy is 0 for version 2. */
@@ -57,6 +60,11 @@ struct stacks {
 	unsigned int first;	/* frames of the first */
 	unsigned int second;
 	unsigned long long frames[2 * STACK_FRAMES];
+};
+
+struct stack {
+	unsigned long long count;
+	unsigned long long frames[STACK_FRAMES];
 };
 
 /* An uninterruptible sleep; stacks are the sleeper's and the waker's. */
@@ -136,6 +144,85 @@ struct io_row {
 	struct stacks stacks;
 };
 
+/* A commit of a journal: when each of its phases began. */
+struct commit_row {
+	unsigned int kind;
+	int tid;
+	int pid;
+	unsigned int dev;
+	char comm[COMM_BYTES];
+	long long t_ns;		/* 0: before tracing */
+	long long flushing_ns;
+	long long logging_ns;
+	long long logged_ns;
+	long long ended_ns;
+	unsigned int transaction;
+	unsigned int handles;
+	unsigned int blocks;
+	unsigned int blocks_logged;
+};
+
+/* The handles of the tasks of a cgroup in a transaction. */
+struct handles_key {
+	unsigned int dev;
+	unsigned int transaction;
+	struct groups groups;
+};
+
+struct handles {
+	unsigned long long count;
+	unsigned long long blocks;
+};
+
+enum phase { NO_PHASE, RUNNING, LOCKING, FLUSHING, LOGGING, FINISHING, PHASES };
+
+/* Of a journal at some time. */
+struct journal_state {
+	unsigned int transaction;
+	unsigned int phase;
+};
+
+/* How the last sleeps of a task overlap an interval. */
+struct overlap {
+	long long sleeps;		/* UNKNOWN: nobody asked */
+	long long slept_ns;
+	long long longest_ns;		/* the whole sleep that overlaps most; UNKNOWN: none */
+	struct stack longest;
+};
+
+/* A wait for a page; stacks are the waiter's and the waker's. */
+struct page_lock_row {
+	unsigned int kind;
+	int tid;
+	int pid;
+	int waker_tid;
+	char comm[COMM_BYTES];
+	char waker_comm[COMM_BYTES];
+	int waker_context;
+	unsigned int is_writeback;
+	unsigned int dev;		/* 0: the page is of no file */
+	unsigned int has_journal;	/* the file system may have one */
+	long long ino;
+	long long index;
+	long long pages;
+	unsigned long long queue;	/* what tells a wait from the task's next one */
+	long long t_ns;
+	long long ended_ns;
+	struct journal_state begun;
+	struct journal_state ended;
+	struct overlap slept;
+	struct stacks stacks;
+};
+
+/* Where the records of jbd2's tracepoints have their fields: trace_fields.c. */
+struct jbd2_fields {
+	unsigned int commit_dev, commit_transaction;
+	unsigned int end_dev, end_transaction;
+	unsigned int stats_dev, stats_transaction;
+	unsigned int stats_handles, stats_blocks, stats_logged;
+	unsigned int handle_dev, handle_transaction, handle_blocks;
+};
+
 /* What could not be kept or handed over, by reason. */
 struct losses {
 	unsigned long long rows;
@@ -145,6 +232,11 @@ struct losses {
 	unsigned long long submitters;
 	unsigned long long stacks;
 	unsigned long long locks;
+	unsigned long long commits;
+	unsigned long long handles;
+	unsigned long long journals;
+	unsigned long long waits;
+	unsigned long long past;
 };
 
 #endif

@@ -19,6 +19,8 @@ from writestall.events import stored_run
 # Folders of recorded runs; of a scenario the first is shown.
 HOMES = ("analysis/writestall", "tests/data/scenarios", "tests/data/applications")
 MANIFEST = "manifest.json"
+# What the engines are called; bpftrace recorded runs of before.
+ENGINES = {"stap": "SystemTap", "core": "compiled tracer", "bpftrace": "bpftrace"}
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def by_scenario(tree: Path) -> dict[str, Run]:
 def _run(manifest: Path) -> Run:
     told: dict[str, Any] = json.loads(manifest.read_text())
     events = sorted((manifest.parent / "events").iterdir())
-    engine = {"stap": "SystemTap"}.get(events[0].name.partition(".")[0], "bpftrace")
+    engine = ENGINES[events[0].name.partition(".")[0]]
     return Run(manifest.parent, told["scenario"]["name"], told["kernel"], engine)
 
 

@@ -22,7 +22,7 @@ from machine.image import Kernel
 from machine.run import GUEST_PROJECT
 
 IN_GUEST = ("trace", "repro", "tests/scripts", "tests/repro/guest")
-SOURCES = {".c", ".h", ".S", ".stp", ".bt", ""}
+SOURCES = {".c", ".h", ".S", ".stp", ""}
 
 
 @dataclass(frozen=True)

@@ -71,12 +71,12 @@ def add_engine(parser: argparse.ArgumentParser, engines: Sequence[str]) -> None:
 
 def check_engine(engine: str, kernel: str) -> None:
     """Refuse an engine that does not work on a kernel, or is not built on this host."""
-    if engine == "core":
+    if engine in ("core", "both"):
         core.check()
-    if engine in ("bpftrace", "both") and not recipe.load(kernel).bpftrace:
-        raise UserError(
-            f"bpftrace does not work on kernel {kernel}: use --engine stap or core"
-        )
+        if not recipe.load(kernel).has_core:
+            raise UserError(
+                f"--engine {engine} does not work on kernel {kernel}: use --engine stap"
+            )
 
 
 def check_room() -> None:

@@ -9,10 +9,10 @@ export DEBIAN_FRONTEND=noninteractive
 cp /mnt/host/resolv.conf /etc/resolv.conf
 cp /mnt/host/apt.conf /etc/apt/apt.conf.d/90host
 apt-get update --quiet
-# bpftrace is the engine of a container: SystemTap would need a compiler, the
-# kernel's headers and CAP_SYS_MODULE.
+# The compiled tracer is the engine of a container: SystemTap would need a compiler,
+# the kernel's headers and CAP_SYS_MODULE.
 apt-get install --quiet --yes --no-install-recommends --option Dpkg::Use-Pty=0 \
-	bpftrace /mnt/host/packages/writestall{,-libraries,-tracers}_*.deb
+	/mnt/host/packages/writestall{,-libraries,-tracers}_*.deb
 apt-get clean
 rm --recursive --force /var/lib/apt/lists/* /var/log/* /var/cache/debconf/* \
 	/etc/apt/apt.conf.d/90host

@@ -36,7 +36,7 @@ def test_it_is_one_file(program: Path) -> None:
 def test_its_help_has_an_example(program: Path) -> None:
     done = _run(program, "--help")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("usage: stalled-writes [OPTION]...\n")
+    assert done.stdout.startswith("usage: stalled-writes [OPTION]... [SCRIPT]\n")
     assert "\nexample: stalled-writes " in done.stdout
 
 
@@ -49,7 +49,12 @@ def test_its_help_has_an_example(program: Path) -> None:
             "--nonsense: no such option, or it needs a value; try --help",
         ),
         ("--pid", 2, "--pid: no such option, or it needs a value; try --help"),
-        ("stray", 2, "stray: no such argument; try --help"),
+        ("stray", 2, "stray: no such script; try --help"),
+        ("page_locks stray", 2, "stray: one script at a time; try --help"),
+        ("page_locks --stall-us 1", 2, "page_locks has no --stall-us"),
+        ("--pid 1 journal_commits", 2, "journal_commits has no --pid"),
+        ("slow_writes --floor-us 1", 2, "slow_writes has no --floor-us"),
+        ("--io-us 1 slow_writes", 2, "slow_writes has no --io-us"),
         ("--pid 0", 2, "--pid 0: give a number from 1 to 2147483647"),
         ("--floor-us 1x", 2, "--floor-us 1x: give a number from 0 to 3600000000"),
         ("--comm a-name-of-16-byt", 2, "--comm a-name-of-16-byt: a name has 1 to 15"),
@@ -66,3 +71,20 @@ def test_a_mistake_is_one_line(
     assert (done.returncode, done.stdout) == (status, "")
     assert done.stderr.startswith(f"stalled-writes: {told}")
     assert done.stderr.count("\n") == 1
+
+
+HEADERS = sorted((core.SOURCE / "probes").glob("*.h"))
+
+
+@pytest.mark.parametrize("header", HEADERS, ids=lambda path: path.name)
+def test_a_header_of_the_probes_includes_what_it_needs(header: Path) -> None:
+    flags = ["-D__TARGET_ARCH_x86", f"-I{header.parent}", f"-I{core.SOURCE}"]
+    flags += ["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+    done = subprocess.run(
+        ["clang", "-target", "bpf", *flags, "-x", "c", "-"],
+        input=f'#include "{header.name}"\n',
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

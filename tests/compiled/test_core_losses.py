@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,10 +68,15 @@ def test_each_count_is_printed(tmp_path: Path) -> None:
     assert found
     counters = COUNTER.findall(found[1])
     (tmp_path / "main.c").write_text(MAIN)
-    sources = [tmp_path / "main.c", CORE / "calls.c", CORE / "paths.c", CORE / "say.c"]
+    names = ("calls.c", "paths.c", "say.c", "scripts.c")
+    sources = [tmp_path / "main.c", *(CORE / name for name in names)]
     sources += sorted((CORE / "output").glob("*.c"))
     program = tmp_path / "losses"
-    flags = ["-D_GNU_SOURCE", "-std=c11", "-Wall", f"-I{CORE}"]
+    inputs = (CORE / "call_table.py", PROJECT / "docs/calls.toml")
+    table = [sys.executable, *map(str, inputs)]
+    with (tmp_path / "call_table.h").open("wb") as file:
+        subprocess.run(table, stdout=file, check=True)
+    flags = ["-D_GNU_SOURCE", "-std=c11", "-Wall", f"-I{CORE}", f"-I{tmp_path}"]
     subprocess.run(
         ["gcc", *flags, "-o", program, *sources, "-lbpf", "-lelf", "-lz"], check=True
     )

@@ -13,12 +13,20 @@ import pytest
 from support import PROJECT
 
 PAGE = PROJECT / "docs/questions/errors.md"
-FOLDERS = ("analysis/writestall", "docs/website", "lab", "vm", "repro", "trace", "kmod")
+FOLDERS = (
+    *("analysis/writestall", "docs/website", "lab", "vm", "repro", "trace"),
+    *("kmod", "bpf/core"),
+)
 # The first cell of a row; a message may hold a word in backticks.
 MESSAGE = re.compile(r"^\| `(?P<text>.+?)` \| ", re.MULTILINE)
 HOLE = "\0"  # what differs, in a literal of the source
 DIFFERS = "..."
-C_STRING = re.compile(r'pr_(?:err|warn)\("((?:[^"\\]|\\.)*)"')
+# What the module logs, and what the compiled tracer prints: literals side by side.
+C_STRING = re.compile(
+    r"\b(?:pr_err|pr_warn|tell|say|die)\((?:EXIT_\w+, )?"
+    r'"((?:[^"\\]|\\.|"\s*")*)"'
+)
+SEAM = re.compile(r'"\s*"')
 CONVERSION = re.compile(r"'?%[-0-9]*(?:ll|l|z)?[a-z]'?")
 LEAST = 6  # letters that a quoted message must fix
 
@@ -52,7 +60,8 @@ def texts() -> tuple[str, ...]:
             found += _of_python(path)
         for path in (PROJECT / folder).glob("*.c"):
             strings = C_STRING.findall(path.read_text())
-            found += [CONVERSION.sub(HOLE, text) for text in strings]
+            whole = [SEAM.sub("", text) for text in strings]
+            found += [CONVERSION.sub(HOLE, text) for text in whole]
     return tuple(found)
 
 

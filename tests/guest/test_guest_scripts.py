@@ -78,7 +78,7 @@ ON_DEMAND = {
     "undoes-every-step.py": "a run for each step of a run, which is interrupted",
 }
 # How often each engine's tracer is armed in total, divided between the kernels.
-ARMED = {"stap": 50, "core": 50, "bpftrace": 50}
+ARMED = {"stap": 50, "core": 50}
 VARIANTS: dict[str, tuple[tuple[str, ...], ...]] = {
     "survives-arming-under-load.py": tuple(
         ("--cycles", str(-(-times // len(KERNELS))), "--engine", engine)
@@ -120,14 +120,13 @@ OWN_MACHINE = {
 NEEDS_DEBUGINFO = {"says-the-arguments.py"}
 DEBUG = Path(os.environ.get("WRITESTALL_DEBUGINFO", "/usr/lib/debug"))
 DEBUG_MACHINE = ("--memory", "4G", "--share", f"{DEBUG}:/usr/lib/debug:ro")
-# Tests that need bpftrace; the others use the engines that support their kernel.
-NEEDS_BPFTRACE = {
-    "agrees-with-witnesses.py",
-    "survives-a-killed-tracer.sh",
-    "tracepoint-is-read-by-tracers.sh",
-}
 # Tests of bpf/core, which needs BTF; all kernels of vm/kernels.toml have it.
-NEEDS_TYPES = {"core-says-what-it-lacks.py", "engines-agree.py"}
+NEEDS_TYPES = {
+    "agrees-with-witnesses.py",
+    "core-says-what-it-lacks.py",
+    "engines-agree.py",
+    "survives-a-killed-tracer.sh",
+}
 IS_TEST = re.compile(r'^(?:# |""")This test will ', re.MULTILINE)
 # Tests that hold tasks on purpose, so that hung tasks are not a complaint.
 HOLDERS = r"\[biodelay\]|\[dm_mod\]|dm_"
@@ -222,14 +221,9 @@ def _marks(
     script: Path, kernel: str, more: tuple[str, ...]
 ) -> list[pytest.MarkDecorator]:
     marks = []
-    needed = script.name in NEEDS_BPFTRACE or "bpftrace" in more
-    if needed and not recipe.load(kernel).bpftrace:
-        reason = f"bpftrace does not serve for kernel {kernel}"
-        marks.append(pytest.mark.skip(reason=reason))
-    own = recipe.load(kernel).own
     types = script.name in NEEDS_TYPES or "core" in more
-    if types and own and not own.bpftrace:
-        reason = f"kernel {kernel} has no BTF, or is older than Linux 5.19"
+    if types and not recipe.load(kernel).has_core:
+        reason = f"kernel {kernel} has no BTF, or is older than Linux 5.10"
         marks.append(pytest.mark.skip(reason=reason))
     if script.name in NEEDS_DEBUGINFO and (lacking := _lacking_debuginfo(kernel)):
         marks.append(pytest.mark.skip(reason=lacking))

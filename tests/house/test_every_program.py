@@ -121,7 +121,12 @@ def test_a_mistake_is_one_line_and_no_work(
     {
         "explian": "unknown command 'explian'; did you mean explain?",
         "lab --kernle": "unknown option --kernle; did you mean --kernel?",
-        "lab --engine=bpftrase": "unknown 'bpftrase'; did you mean bpftrace?",
+        "lab --engine=croe": "unknown 'croe'; did you mean core?",
+        **{
+            f"{command} --engine bpftrace": "unknown 'bpftrace': it was removed; use"
+            " core, which has the same events"
+            for command in ("lab", "record", "watch", "trace")
+        },
         "export . --to perfeto": "unknown 'perfeto'; did you mean perfetto?",
         "hist . --nothing": "unknown option --nothing; see writestall hist --help",
     }.items(),

@@ -55,7 +55,7 @@ def test_what_it_complains_of_was_its_own_call_or_another_one_s(
 ) -> None:
     lab = make_lab(tmp_path, SCENARIO=scenario, KERNEL=kernel, ENGINE="both")
     assert lab.done.returncode == 0, lab.done.stdout + lab.done.stderr[-3000:]
-    for engine in ("stap", "bpftrace"):
+    for engine in ("stap", "core"):
         done = analysed("explain", lab.run, "--engine", engine, "--json")
         assert done.returncode == 0, done.stderr
         found = json.loads(done.stdout)["summary"]

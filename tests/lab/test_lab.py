@@ -83,7 +83,7 @@ def test_every_event_keeps_the_contract(both: Lab) -> None:
 
 
 def test_each_engine_alone_gives_the_answer(both: Lab) -> None:
-    for engine in ("stap", "bpftrace"):
+    for engine in ("stap", "core"):
         done = analysed("explain", both.run, "--engine", engine)
         assert "through jbd2's commit" in done.stdout.splitlines()[0], done.stdout
 
@@ -93,7 +93,7 @@ def test_the_manifest_says_what_ran(both: Lab) -> None:
     assert manifest["status"] == "complete"
     assert int(manifest["machine"]["qemu"].split(".")[0]) >= 10
     assert manifest["machine"]["outcome"] == "ended"
-    assert {row["engine"] for row in manifest["tracers"]} == {"stap", "bpftrace"}
+    assert {row["engine"] for row in manifest["tracers"]} == {"stap", "core"}
 
 
 def test_too_little_space_is_said_before_anything_is_built(tmp_path: Path) -> None:

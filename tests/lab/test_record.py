@@ -2,7 +2,7 @@
 """test_record: record a machine as a host, and read the run without that machine.
 
 `make test` records a command on the default kernel; --every-kernel also a PostgreSQL
-and a busy file system, on each kernel that all engines serve.
+and a busy file system, on each kernel.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from machine.run import GUEST_PROJECT
 from support import EVERY, KERNELS, tool
 from writestall.export.formats import FORMATS
 
-ENGINES = ("bpftrace", "core", "stap")
+ENGINES = ("core", "stap")
 CASES = ("command", "path", "pid") if EVERY else ("command",)
-SERVED = [name for name in KERNELS if recipe.load(name).bpftrace]
-RECORDED = SERVED if EVERY else [recipe.load().kernel]
+RECORDED = KERNELS if EVERY else [recipe.load().kernel]
 LIMIT_S = 1800
 # Whose slow disk a case's calls wait for; the rule of the injector delays no other.
 ROOTS = {"command": "vdb slow for jbd2", "path": "vdb slow for jbd2", "pid": "vdb slow"}

@@ -15,7 +15,8 @@ WORDS = {
     "lab": {
         "KERNEL=9.9": "unknown kernel '9.9': this recipe has",
         "SCENARIO=journal-bufer": "journal-buffer",
-        "ENGINE=dtrace": "argument --engine: unknown 'dtrace'; did you mean bpftrace?",
+        "ENGINE=dtrace": "argument --engine: unknown 'dtrace'; use stap, core, both",
+        "ENGINE=bpftrace": "unknown 'bpftrace': it was removed; use core, which has",
         "INJECTOR=dm-dela": "argument --injector: invalid choice: 'dm-dela'",
         "MODE=differ": "argument --mode: invalid choice: 'differ'",
         "WORKLOAD=appenders": "WORKLOAD: make lab has no such variable; it takes SCEN",

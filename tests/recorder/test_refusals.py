@@ -14,7 +14,7 @@ import pytest
 
 from driver import checkout
 from labrun.errors import RefusedError
-from launcher import bpftrace, core
+from launcher import core
 from launcher.errors import TraceError
 from recorder import engines
 from recorder.options import SELECTION, fill, time_up_to
@@ -23,19 +23,16 @@ from writestall.cli.main import main
 
 ALL = "CapEff:\t000001ffffffffff\n"
 RELEASE = os.uname().release
-# The first variable of each CPU is at 0 where addresses are shown, too.
-ZERO = "0000000000000000 A fixed_percpu_data\n"
-SYMBOLS = ZERO * 99 + "ffffffff81000000 T _text\n"
+NO_RIGHTS = "CapEff:\t00000000a80425fb\n"
+OLD = "it needs Linux 5.10 or later, and this is 4.19.0"
 
 
 def _root(folder: Path, lockdown: str = "[none]", caps: str = ALL) -> Path:
     """A host on which every engine works."""
     files = {
-        "proc/kallsyms": SYMBOLS,
         "proc/self/status": caps,
         "proc/sys/kernel/modules_disabled": "0",
         "sys/kernel/security/lockdown": lockdown,
-        "sys/kernel/btf/vmlinux": "",
         f"lib/modules/{RELEASE}/build/Makefile": "",
     }
     for name, text in files.items():
@@ -47,9 +44,8 @@ def _root(folder: Path, lockdown: str = "[none]", caps: str = ALL) -> Path:
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
-    monkeypatch.setattr(bpftrace, "version", lambda: "0.27.0")
-    monkeypatch.setattr(bpftrace, "check_kernel", lambda script, release: None)
     monkeypatch.setattr(core, "program", lambda: Path("/usr/bin/stalled-writes"))
+    monkeypatch.setattr(core, "obstacles", lambda program: [])
 
 
 def _asked(engine: str = "auto", module: Path | None = None) -> argparse.Namespace:
@@ -63,8 +59,8 @@ def test_the_first_that_works_is_taken_and_says_why_not_the_other(
     root = _root(tmp_path)
     for asked, name, why in (
         (_asked(), "core", "stap not taken: it compiles and loads a kernel module"),
-        (_asked("bpftrace"), "bpftrace", "stap not taken: --engine bpftrace"),
-        (_asked("stap"), "stap", "bpftrace not taken: --engine stap"),
+        (_asked("core"), "core", "stap not taken: --engine core"),
+        (_asked("stap"), "stap", "core not taken: --engine stap"),
         (_asked(module=Path("x.ko")), "stap", "core not taken: a --module was given"),
     ):
         chosen, line = engines.choose(asked, root)
@@ -72,85 +68,78 @@ def test_the_first_that_works_is_taken_and_says_why_not_the_other(
         assert line.endswith(why)
 
 
-def test_without_the_program_of_core_it_is_bpftrace(
+def _without_core(name: str) -> str | None:
+    return None if name == core.NAME else f"/usr/bin/{name}"
+
+
+def test_without_the_program_of_core_it_is_systemtap(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    monkeypatch.setattr(bpftrace, "version", lambda: "0.27.0")
-    monkeypatch.setattr(bpftrace, "check_kernel", lambda script, release: None)
+    monkeypatch.setattr(shutil, "which", _without_core)
     monkeypatch.setattr(core, "BUILT", tmp_path / "nothing")  # by make core
     chosen, line = engines.choose(_asked(), _root(tmp_path))
-    assert chosen.name == "bpftrace"
+    assert chosen.name == "stap"
     assert (
         "core not taken: stalled-writes is missing: install the package"
-        " writestall-tracers, or build it (make core);"
+        " writestall-tracers, or build it (make core)"
     ) in line
 
 
 @pytest.mark.usefixtures("installed")
-def test_without_btf_it_is_systemtap(tmp_path: Path) -> None:
-    (_root(tmp_path) / "sys/kernel/btf/vmlinux").unlink()
-    chosen, line = engines.choose(_asked(), tmp_path)
-    assert chosen.name == "stap"
-    assert "this kernel has no BTF: boot one with CONFIG_DEBUG_INFO_BTF" in line
-
-
-@pytest.mark.usefixtures("installed")
-@pytest.mark.parametrize("symbols", [ZERO * 200, ZERO * 100 + SYMBOLS, None])
-def test_without_addresses_of_symbols_it_is_not_core(
-    tmp_path: Path, symbols: str | None
+def test_what_the_compiled_tracer_finds_in_its_way_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = _root(tmp_path) / "proc/kallsyms"
-    place.unlink()
-    if symbols:
-        place.write_text(symbols)
-    chosen, line = engines.choose(_asked(), tmp_path)
-    assert chosen.name == "bpftrace"
-    lack = "/proc/kallsyms has no addresses for this process: add CAP_SYSLOG"
-    assert f"core not taken: {lack}" in line
-    with pytest.raises(RefusedError, match=f"^--engine core: {lack}"):
+    monkeypatch.setattr(core, "obstacles", lambda _: [f"{OLD}; use --engine stap"])
+    chosen, line = engines.choose(_asked(), _root(tmp_path))
+    assert chosen.name == "stap"
+    assert line.endswith(f"core not taken: {OLD}")
+    with pytest.raises(RefusedError, match=f"^--engine core: {OLD}$"):
         engines.choose(_asked("core"), tmp_path)
+
+
+def test_the_compiled_tracer_itself_says_what_is_in_its_way(tmp_path: Path) -> None:
+    program = tmp_path / "stalled-writes"
+    for script, found in (
+        ('echo \'{"ev":"check","obstacles":["a","b"]}\'', ["a", "b"]),
+        ('echo \'{"ev":"check","obstacles":[]}\'', []),
+    ):
+        program.write_text(f'#!/bin/sh\n[ "$1" = --check ] && {script}\n')
+        program.chmod(0o755)
+        assert core.obstacles(program) == found
+    program.write_text("#!/bin/sh\nexit 2\n")
+    with pytest.raises(TraceError, match=f"^{program} does not run: "):
+        core.obstacles(program)
 
 
 @pytest.mark.usefixtures("installed")
 @pytest.mark.parametrize(
     ("lockdown", "caps", "told"),
     [
-        (
-            "none integrity [confidentiality]",
-            ALL,
-            ("boot with lockdown=integrity", "sign one that trace/build made"),
-        ),
-        (
-            "[none]",
-            "CapEff:\t00000000a80425fb\n",
-            (
-                "CAP_BPF and CAP_PERFMON are missing: run it on the host",
-                "CAP_SYS_MODULE",
-            ),
-        ),
+        ("none integrity [confidentiality]", ALL, "sign one that trace/build made"),
+        ("[none]", NO_RIGHTS, "CAP_SYS_MODULE is missing: run it on the host"),
     ],
 )
 def test_where_none_works_each_says_why(
-    tmp_path: Path, lockdown: str, caps: str, told: tuple[str, ...]
+    tmp_path: Path,
+    lockdown: str,
+    caps: str,
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(core, "obstacles", lambda _: [OLD])
     with pytest.raises(RefusedError) as refused:
         engines.choose(_asked(), _root(tmp_path, lockdown, caps))
     (line,) = refused.value.lines
-    assert line.startswith("no engine works here: core: ")
-    assert all(part in line for part in told)
+    assert line.startswith(f"no engine works here: core: {OLD}; stap: ")
+    assert told in line
 
 
 def test_without_an_engine_the_packages_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def missing() -> str:
-        raise TraceError("bpftrace does not run: install it (apt install bpftrace)")
-
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    monkeypatch.setattr(bpftrace, "version", missing)
     monkeypatch.setattr(core, "BUILT", tmp_path / "nothing")  # by make core
-    with pytest.raises(RefusedError, match=r"apt install bpftrace.*install SystemTap"):
+    with pytest.raises(RefusedError, match=r"writestall-tracers.*install SystemTap"):
         engines.choose(_asked(), _root(tmp_path))
 
 

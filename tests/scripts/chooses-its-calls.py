@@ -60,7 +60,7 @@ def check(tracer: lab.Tracer, disk: lab.Disk, found: set[int], slept: set[int]) 
 
 def tracing(options: argparse.Namespace, *choice: str) -> Tracing:
     limit = ("--stall-us", str(STALL_MS * 1000))
-    return lab.tracing(options.modules, lab.serving(lab.STALLS), *limit, *choice)
+    return lab.tracing(options.modules, lab.serving(), *limit, *choice)
 
 
 def by_name_and_folder(options: argparse.Namespace, disk: lab.Disk) -> None:

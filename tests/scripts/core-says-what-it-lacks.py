@@ -6,6 +6,7 @@ to read one sentence with the remedy, and with the three capabilities that suffi
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 import signal
 import subprocess
@@ -46,6 +47,12 @@ def refuses(command: list[str], told: str) -> None:
     lab.expect(not done.stdout, f"{command} printed {done.stdout}")
 
 
+def says_nothing_is_in_its_way(program: str) -> None:
+    """--check, as root on a kernel that does."""
+    found = json.loads(lab.run(program, "--check"))
+    lab.expect(found["obstacles"] == [], f"--check says {found}")
+
+
 def hidden(program: str, place: str, folder: Path) -> list[str]:
     """The program, which sees something else at that place."""
     source = folder / Path(place).name
@@ -77,6 +84,7 @@ def test(options: argparse.Namespace) -> None:
         for place, told in SHOWN.items():
             if Path(place).exists():
                 refuses(hidden(program, place, Path(folder)), told)
+    says_nothing_is_in_its_way(program)
     more = "" if lab.release() >= MEMORY_IS_CHARGED else ",sys_resource"
     works([*with_rights(LEAST + more), program])
 

@@ -23,9 +23,8 @@ NEEDS = {"drilldown": ("--functions", "vfs_write")}
 
 
 def scripts() -> list[str]:
-    """The scripts of both engines."""
-    found = [*lab.PROJECT.glob("stap/*.stp"), *lab.PROJECT.glob("bpf/*.bt")]
-    return sorted({path.stem for path in found})
+    """The scripts, by name."""
+    return sorted(path.stem for path in lab.PROJECT.glob("stap/*.stp"))
 
 
 def refusal(tracer: lab.Tracer) -> str:

@@ -103,7 +103,7 @@ def test(options: argparse.Namespace) -> None:
     limit = ("--stall-us", str(STALL_US), "--call", "writes")
     with (
         lab.disk() as disk,
-        lab.tracing(options.modules, lab.serving(lab.STALLS), *limit) as tracers,
+        lab.tracing(options.modules, lab.serving(), *limit) as tracers,
     ):
         tids = set(workload(disk))
         first, *others = (tracer.stop() for tracer in tracers)

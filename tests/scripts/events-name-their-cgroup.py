@@ -146,7 +146,7 @@ def traced(options: argparse.Namespace) -> Iterator[tuple[Groups, list[lab.Trace
     with (
         controlled(),
         groups(["wst-early", "wst-capped"]) as early,
-        lab.tracing(options.modules, lab.serving(lab.STALLS)) as tracers,
+        lab.tracing(options.modules, lab.serving()) as tracers,
     ):
         yield early, tracers
 
@@ -188,7 +188,7 @@ def version_1(options: argparse.Namespace, disk: lab.Disk) -> None:
     path = lab.unread("version-1")
     with mounted_v1(), groups(["wst-v1"], V1) as made:
         id = made["wst-v1"].stat().st_ino
-        with lab.tracing(options.modules, lab.serving(lab.STALLS)) as tracers:
+        with lab.tracing(options.modules, lab.serving()) as tracers:
             pid = held(disk, made["wst-v1"], path)
             for tracer in tracers:
                 check(tracer.stop(), tracer.engine, pid, "cgroup_v1", id)

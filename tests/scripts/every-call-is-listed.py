@@ -147,7 +147,7 @@ def every_call(options: argparse.Namespace) -> None:
     limit = ("--stall-us", str(STALL_US))
     with (
         lab.disk() as disk,
-        lab.tracing(options.modules, lab.serving(lab.STALLS), *limit) as tracers,
+        lab.tracing(options.modules, lab.serving(), *limit) as tracers,
     ):
         made = []
         for label, (case, do) in subjects().items():
@@ -160,7 +160,7 @@ def chosen_calls(options: argparse.Namespace) -> None:
     limit = ("--stall-us", str(STALL_US), "--call", CHOSEN)
     with (
         lab.disk() as disk,
-        lab.tracing(options.modules, lab.serving(lab.STALLS), *limit) as tracers,
+        lab.tracing(options.modules, lab.serving(), *limit) as tracers,
     ):
         every = subjects()
         pids = {label: stall(disk, label, *every[label]) for label in CHOSEN_CASES}

@@ -48,7 +48,7 @@ def left_behind(engine: str) -> str:
     return "\n".join(
         comm
         for comm in (path.read_text() for path in Path("/proc").glob("[0-9]*/comm"))
-        if comm.strip() == "bpftrace"
+        if comm.strip() == lab.WORKERS[engine]
     )
 
 

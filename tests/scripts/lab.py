@@ -15,7 +15,6 @@ import signal
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,12 +24,11 @@ PROJECT = Path(__file__).resolve().parents[2]
 DISK = Path("/dev/vdb")
 MOUNT = Path("/mnt/lab")
 DEVICE = Path("/dev/mapper/lab")
-ENGINES = ("stap", "bpftrace")
-CORE = "core"  # of that one script
+CORE = "core"
+ENGINES = ("stap", CORE)
 # The name of each engine's process.
-WORKERS = {"stap": "stapio", "bpftrace": "bpftrace", CORE: "stalled-writes"}
+WORKERS = {"stap": "stapio", CORE: "stalled-writes"}
 STALLS = "stalled_writes"
-KERNELS = PROJECT / "vm/kernels.toml"
 TYPES = Path("/sys/kernel/btf/vmlinux")
 LAUNCHER = PROJECT / "trace/trace"
 ARMED_WITHIN_S = 180
@@ -63,21 +61,9 @@ def release() -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def engines_of(script: str) -> tuple[str, ...]:
-    """The engines that have a script."""
-    return (*ENGINES, CORE) if script == STALLS else ENGINES
-
-
-def serving(script: str = "") -> tuple[str, ...]:
-    """The engines whose script works on the running kernel.
-
-    A kernel that the table does not know may lack the types that BPF needs.
-    """
-    known = tomllib.loads(KERNELS.read_text())["kernel"]
-    kernel = known.get("{}.{}".format(*release()), {})
-    with_types = set(ENGINES[1:] if kernel.get("bpftrace", True) else ()) | {CORE}
-    works = {ENGINES[0]} | (with_types if TYPES.exists() else set())
-    return tuple(engine for engine in engines_of(script) if engine in works)
+def serving() -> tuple[str, ...]:
+    """The engines that work on the running kernel: core needs its types."""
+    return ENGINES if TYPES.exists() and release() >= (5, 10) else ENGINES[:1]
 
 
 class Disk:
@@ -142,7 +128,7 @@ def parts(engine: str, script: str, modules: Path) -> list[str]:
     """The compiled parts of an engine; core/ is beside the folder of the modules."""
     if engine == CORE:
         return ["--program", str(modules.parent / "core/stalled-writes")]
-    return ["--module", str(modules / f"{script}.ko")] if engine == "stap" else []
+    return ["--module", str(modules / f"{script}.ko")]
 
 
 def environment(modules: Path) -> dict[str, str]:

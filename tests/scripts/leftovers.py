@@ -9,7 +9,7 @@ from pathlib import Path
 import lab
 
 ENDED_WITHIN_S = 120
-PROGRAMS = ("trace/trace", "staprun", "stapio", "bpftrace")
+PROGRAMS = ("trace/trace", "staprun", "stapio", "stalled-writes")
 COMMANDS = ("writestall record", "writestall watch")
 
 

@@ -79,9 +79,7 @@ def test(options: argparse.Namespace) -> None:
     names += ["killed.log", "exec.log", "first.log", "second.log"]
     with (
         lab.disk() as disk,
-        lab.tracing(
-            options.modules, lab.serving(lab.STALLS), "--stall-us", "150000"
-        ) as tracers,
+        lab.tracing(options.modules, lab.serving(), "--stall-us", "150000") as tracers,
     ):
         for name in names:
             (lab.MOUNT / name).write_bytes(b"y" * 200)

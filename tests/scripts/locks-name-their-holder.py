@@ -90,7 +90,7 @@ def is_for_lock(sleep: dict[str, Any]) -> bool:
 def test(options: argparse.Namespace) -> None:
     with (
         lab.disk() as disk,
-        lab.tracing(options.modules, lab.serving(lab.STALLS)) as tracers,
+        lab.tracing(options.modules, lab.serving()) as tracers,
     ):
         holder, mutex, rwsem = held(disk)
         for tracer in tracers:

@@ -40,7 +40,7 @@ def test(options: argparse.Namespace) -> None:
     writes = ("--stall-us", "50000", "--call", "writes")
     with (
         lab.disk() as disk,
-        lab.tracing(options.modules, lab.serving(lab.STALLS), *writes) as tracers,
+        lab.tracing(options.modules, lab.serving(), *writes) as tracers,
     ):
         folder = os.fsencode(lab.MOUNT) + b"/" + FOLDER
         Path(os.fsdecode(folder)).mkdir()

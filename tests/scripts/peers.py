@@ -68,7 +68,7 @@ def ours(modules: Path) -> list[Tracer]:
             shows=STALLED if script.endswith("_writes") else '"ev":"end"',
         )
         for script in SCRIPTS
-        for engine in lab.engines_of(script)
+        for engine in lab.serving()
     ]
 
 

@@ -212,7 +212,7 @@ ENDED: tuple[Way, ...] = (
 
 def test(options: argparse.Namespace) -> None:
     for engine in options.engine or lab.serving():
-        # bpftrace compiles for ten seconds each time: the other engine shows the rest
+        # what the engines do not differ in, one shows
         more = ENDED if engine == "stap" else (stopped_before_it_was_armed,)
         for way in (*KILLED, *more):
             way(engine, options.modules)

@@ -239,7 +239,7 @@ def test(options: argparse.Namespace) -> None:
     limit = ("--stall-us", str(STALL_US))
     with (
         lab.disk() as disk,
-        lab.tracing(options.modules, lab.serving(lab.STALLS), *limit) as tracers,
+        lab.tracing(options.modules, lab.serving(), *limit) as tracers,
     ):
         wanted = [stall(disk, number, case) for number, case in enumerate(CASES)]
         for tracer in tracers:

@@ -139,7 +139,7 @@ def test(options: argparse.Namespace) -> None:
     for script in CHECKS:
         with (
             lab.disk() as disk,
-            lab.tracing(modules, lab.serving(script), *limit, script=script) as tracers,
+            lab.tracing(modules, lab.serving(), *limit, script=script) as tracers,
         ):
             made = {name: stall(disk, name) for name in calls(-1)}
             pids = {name: pid for name, (pid, _) in made.items()}

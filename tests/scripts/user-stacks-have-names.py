@@ -70,7 +70,7 @@ def found(
     names: tuple[str, ...],
 ) -> None:
     limit = ("--stall-us", str(STALL_US))
-    engines = lab.serving(script)
+    engines = lab.serving()
     with (
         lab.tracing(options.modules, engines, *limit, script=script) as tracers,
         stalled(disk, program) as pid,

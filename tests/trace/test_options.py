@@ -13,7 +13,7 @@ from launcher import options
 from launcher.errors import TraceError
 from support import PROJECT
 
-SCRIPT = PROJECT / "bpf/stalled_writes.bt"
+SCRIPT = PROJECT / "stap/stalled_writes.stp"
 
 
 def values(*words: str, script: Path = SCRIPT) -> dict[str, int | str]:
@@ -88,7 +88,7 @@ def test_a_mistake_is_named(words: tuple[str, ...], said: str) -> None:
 
 
 def test_what_a_script_does_not_have_it_refuses() -> None:
-    script = PROJECT / "bpf/journal_commits.bt"
+    script = PROJECT / "stap/journal_commits.stp"
     assert refusal("--pid", "1", script=script) == "journal_commits has no --pid"
     assert refusal("-v", script=script) == "journal_commits has no -v; slow_writes has"
     script = PROJECT / "stap/drilldown.stp"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """test_systemd_unit: systemd takes the unit, and finds little that it may do.
 
-So it does with the drop-ins for the other engines, which may do more.
+So it does with the drop-in for SystemTap, which may do more.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SOCKET = UNIT.with_suffix(".socket")
 PROGRAM = "/usr/bin/writestall"
 # Tenths of systemd-analyze's scale: 10 is a service without any limit. SystemTap loads
 # modules, which is all that a kernel can do.
-MOST_EXPOSED = {"": 25, "bpftrace": 25, "stap": 45}
+MOST_EXPOSED = {"": 25, "stap": 45}
 
 
 @pytest.fixture

@@ -23,11 +23,6 @@ NAMES = {row["nr"]: name for name, row in CALLS.items()}
 GROUPS = tuple(dict.fromkeys(row["group"] for row in CALLS.values()))
 
 
-def by_path(name: str) -> bool:
-    """Whether a call names its file by a path."""
-    return "name" in CALLS[name]
-
-
 def masks(words: str) -> dict[str, int | str]:
     """Return the variables that choose calls and groups, given with commas between."""
     chosen = {f"only_calls_{at // MASK_BITS}": 0 for at in range(len(CALLS))}
@@ -42,16 +37,3 @@ def masks(words: str) -> dict[str, int | str]:
             if word in (name, row["group"]):
                 chosen[f"only_calls_{at // MASK_BITS}"] |= 1 << at % MASK_BITS
     return dict(chosen)
-
-
-def path_told(text: str, folder: str) -> str | None:
-    """Return folder and name of a path from a caller's memory.
-
-    `folder` is the one that a relative path begins in; bytes of user memory may be any.
-    """
-    names = [name for name in text.split("/") if name]
-    if not names:
-        return None
-    if len(names) == 1 and not text.startswith("/"):
-        return f"{folder}/{names[0]}"
-    return f"{names[-2] if len(names) > 1 else ''}/{names[-1]}"

@@ -9,17 +9,17 @@ import signal
 import sys
 from pathlib import Path
 
-from launcher import bpftrace, core, systemtap
+from launcher import core, systemtap
 from launcher.errors import Parser, TraceError, check_architecture
 from launcher.options import add_arguments
 from launcher.plain_text import output
 
-ENGINES = {"stap": systemtap, "bpftrace": bpftrace, "core": core}
-SCRIPTS = sorted({*systemtap.SCRIPTS, *bpftrace.SCRIPTS})
+ENGINES = {"stap": systemtap, "core": core}
+SCRIPTS = systemtap.SCRIPTS
 
 EXAMPLES = """examples:
   trace/trace stalled_writes
-  trace/trace --engine bpftrace stalled_writes --stall-us 50000 --device /dev/sda
+  trace/trace --engine core stalled_writes --stall-us 50000 --device /dev/sda
   trace/trace slow_writes -v --path /var/lib/kafka
 """
 

@@ -9,12 +9,12 @@ import sys
 
 from launcher import TREE
 
-ENGINES = ("stap", "bpftrace", "core")
+ENGINES = ("stap", "core")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the engine, and the script with its own options."""
-    engine = "stap, bpftrace or core (stap)"
+    engine = "stap or core (stap)"
     parser.add_argument("--engine", choices=ENGINES, default="stap", help=engine)
     parser.add_argument("script", metavar="SCRIPT", help="like stalled_writes")
     more = "the script's options: writestall trace SCRIPT --help lists them"

@@ -4,37 +4,22 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
-import re
 import shutil
+import subprocess
 from pathlib import Path
 
 from launcher import TREE, printing
 from launcher.errors import TraceError
-from launcher.options import check_choice
+from launcher.options import variables
 from launcher.plain_text import Sink
 
-SCRIPT = "stalled_writes"
-SCRIPTS = [SCRIPT]
+SCRIPTS = ["journal_commits", "page_locks", "slow_writes", "stalled_writes"]
 NAME = "stalled-writes"
 BUILT = TREE / "build" / NAME
 # Its options that are the launcher's, too.
 PASSED = ("floor_us", "stall_us", "pid", "comm", "device", "path", "call")
-
-
-# The first kernel that runs a raw tracepoint's program on request (1b4d60ec162f, "bpf:
-# Enable BPF_PROG_TEST_RUN for raw_tracepoint"), by which the registers are found.
-OLDEST = 5, 10
-
-
-def check_kernel(release: str) -> None:
-    """Refuse a kernel that is older than the program can do with."""
-    major, minor = re.findall(r"\d+", release)[:2]
-    if (int(major), int(minor)) < OLDEST:
-        raise TraceError(
-            f"{NAME} needs Linux {OLDEST[0]}.{OLDEST[1]}, and this is {release};"
-            " use --engine stap"
-        )
 
 
 def program(given: Path | None = None) -> Path:
@@ -54,23 +39,31 @@ def program(given: Path | None = None) -> Path:
     return Path(installed)
 
 
+def obstacles(tracer: Path) -> list[str]:
+    """Return what keeps the program from tracing here, each with its remedy."""
+    command = [str(tracer), "--check"]
+    try:
+        done = subprocess.run(command, capture_output=True, check=True, timeout=60)
+        return list(json.loads(done.stdout)["obstacles"])
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
+        raise TraceError(f"{tracer} does not run: {error}") from error
+
+
 def check(options: argparse.Namespace) -> None:
     """Refuse what the program does not do."""
-    if options.script != SCRIPT:
+    if options.script not in SCRIPTS:
         raise TraceError(
-            f"{options.script}: core knows {SCRIPT} alone; use --engine stap"
+            f"{options.script}: the compiled tracer cannot add probes while it runs;"
+            " use trace/drilldown"
         )
     if options.functions or options.arguments:
         raise TraceError("--functions and --arguments belong to --engine stap")
-    if options.text:
-        raise TraceError(f"{SCRIPT} has no -v; slow_writes has")
-    check_kernel(os.uname().release)
     program(options.program)
 
 
 def command(options: argparse.Namespace) -> list[str]:
     """Return the program's command line."""
-    check_choice(options)
+    variables(options, TREE / f"stap/{options.script}.stp")  # it has the same options
     given = [(name, getattr(options, name)) for name in PASSED]
     words = [
         word
@@ -78,9 +71,12 @@ def command(options: argparse.Namespace) -> list[str]:
         if value is not None
         for word in (f"--{name.replace('_', '-')}", str(value))
     ]
-    return [str(program(options.program)), *words]
+    return [str(program(options.program)), *words, options.script]
 
 
 def trace(options: argparse.Namespace, sink: Sink) -> None:
     """Run the program until it has printed its last event."""
-    printing.check_ended(SCRIPT, printing.run("core", SCRIPT, command(options), sink))
+    name = options.script
+    if found := obstacles(program(options.program)):
+        raise TraceError(found[0])
+    printing.check_ended(name, printing.run("core", name, command(options), sink))

@@ -31,11 +31,6 @@ class Lines:
             os.read(self._hears, 512)
         return self._pipe.fileno() not in ready or self._read()
 
-    def empty(self) -> None:
-        """Read all that is in the pipe."""
-        while select.select([self._pipe], [], [], 0)[0] and self._read():
-            pass
-
     def take(self) -> list[bytes]:
         """Return every complete line so far, without its newline."""
         *whole, self._held = self._held.split(b"\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""options: map the options that both engines share to the scripts' variables."""
+"""options: map the options that the engines share to the scripts' variables."""
 
 from __future__ import annotations
 
@@ -48,24 +48,11 @@ def variables(options: argparse.Namespace, script: Path) -> dict[str, int | str]
     if options.text and script.stem != PRINTS_TEXT:
         raise TraceError(f"{script.stem} has no -v; {PRINTS_TEXT} has")
     given = _thresholds(options) | _chosen(options)
-    source = _source(script)
+    source = script.read_text()
     for name in given:
-        if not re.search(rf'^global {name}\b|getopt\("{name}"', source, re.M):
+        if not re.search(rf"^global {name}\b", source, re.M):
             raise TraceError(f"{script.stem} has no {OPTIONS[name]}")
     return given
-
-
-def check_choice(options: argparse.Namespace) -> None:
-    """Refuse thresholds and choices that do not make sense, or do not exist here."""
-    _thresholds(options)
-    _chosen(options)
-
-
-def _source(script: Path) -> str:
-    """Return the text of a script and of what a bpftrace script imports."""
-    text = script.read_text()
-    imported = re.findall(r'^import "(.*)";', text, re.M)
-    return text + "".join((script.parent / name).read_text() for name in imported)
 
 
 def _thresholds(options: argparse.Namespace) -> dict[str, int | str]:

@@ -9,19 +9,17 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 from labrun.errors import RefusedError
-from launcher import bpftrace, core
+from launcher import core
 from launcher.errors import TraceError
 from recorder.files import ROOT, number, text
 
 AUTO = "auto"
 SCRIPT = "stalled_writes"
 # linux/capability.h
-CAPABILITIES = {"SYS_MODULE": 16, "SYS_ADMIN": 21, "PERFMON": 38, "BPF": 39}
-FIRST_SYMBOLS = 100  # the first variable of each CPU may be at 0
+SYS_MODULE = 16
 IN_A_CONTAINER = "run it on the host, or in a privileged container"
 
 
@@ -38,13 +36,12 @@ class Engine:
     cost: str
 
 
-def _may(*names: str, root: Path) -> bool:
-    """Whether this process has all of these capabilities (proc(5), CapEff)."""
+def _may_load_modules(root: Path) -> bool:
+    """Whether this process has CAP_SYS_MODULE (proc(5), CapEff)."""
     found = re.search(
         r"^CapEff:\s*([0-9a-f]+)$", text(root / "proc/self/status") or "", re.M
     )
-    held = int(found[1], 16) if found else 0
-    return all(held >> CAPABILITIES[name] & 1 for name in names)
+    return bool(found and int(found[1], 16) >> SYS_MODULE & 1)
 
 
 def _lockdown(root: Path) -> str:
@@ -53,60 +50,18 @@ def _lockdown(root: Path) -> str:
     return found[1] if found else "none"
 
 
-def _bpftrace_lacks(options: argparse.Namespace, root: Path) -> Iterator[str]:
-    try:
-        bpftrace.version()
-        bpftrace.check_kernel(SCRIPT, os.uname().release)
-    except TraceError as error:
-        yield str(error).partition("; use --engine")[0]
-    yield from _bpf_forbidden(root)
-
-
 def _core_lacks(options: argparse.Namespace, root: Path) -> Iterator[str]:
     try:
-        core.program()
-        core.check_kernel(os.uname().release)
+        for obstacle in core.obstacles(core.program()):
+            yield obstacle.partition("; use --engine")[0]
     except TraceError as error:
-        yield str(error).partition("; use --engine")[0]
-    yield from _bpf_forbidden(root)
-    if _are_symbols_hidden(root):
-        yield (
-            "/proc/kallsyms has no addresses for this process: add CAP_SYSLOG"
-            " (--cap-add)"
-        )
-
-
-def _are_symbols_hidden(root: Path) -> bool:
-    """As bpf/core/obstacles.c finds it: who may not see addresses reads zeros.
-
-    kernel/kallsyms.c, kallsyms_show_value()
-    """
-    try:
-        with (root / "proc/kallsyms").open() as symbols:
-            first = [line.partition(" ")[0] for line in islice(symbols, FIRST_SYMBOLS)]
-    except OSError:
-        return True
-    return not any(address.strip("0") for address in first)
-
-
-def _bpf_forbidden(root: Path) -> Iterator[str]:
-    """What keeps any BPF program from reading this kernel."""
-    if not (root / "sys/kernel/btf/vmlinux").exists():
-        yield "this kernel has no BTF: boot one with CONFIG_DEBUG_INFO_BTF"
-    # kernel/bpf/helpers.c: bpf_probe_read_kernel() under LOCKDOWN_BPF_READ_KERNEL
-    if _lockdown(root) == "confidentiality":
-        yield (
-            "lockdown=confidentiality keeps BPF from reading the kernel's memory:"
-            " boot with lockdown=integrity"
-        )
-    if not _may("SYS_ADMIN", root=root) and not _may("BPF", "PERFMON", root=root):
-        yield f"CAP_BPF and CAP_PERFMON are missing: {IN_A_CONTAINER}"
+        yield str(error)
 
 
 def _stap_lacks(options: argparse.Namespace, root: Path) -> Iterator[str]:
     if not shutil.which("staprun"):
         yield "staprun is missing: install SystemTap (apt install systemtap)"
-    if not _may("SYS_MODULE", root=root):
+    if not _may_load_modules(root):
         yield f"CAP_SYS_MODULE is missing: {IN_A_CONTAINER}"
     if number(root / "proc/sys/kernel/modules_disabled"):
         yield "kernel.modules_disabled forbids modules until the next boot"
@@ -134,7 +89,6 @@ def _stap_lacks(options: argparse.Namespace, root: Path) -> Iterator[str]:
 # In the order of --engine auto.
 ENGINES = (
     Engine("core", _core_lacks, "it shows the same events"),
-    Engine("bpftrace", _bpftrace_lacks, "it needs LLVM, but no compiler or headers"),
     Engine("stap", _stap_lacks, "it compiles and loads a kernel module"),
 )
 

@@ -61,7 +61,7 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     add("--stall", dest="stall_ns", type=limit, metavar="T", help=stall)
     add("--floor", dest="floor_ns", type=limit, metavar="T", help=floor)
     names = (engines.AUTO, *(one.name for one in engines.ENGINES))
-    what = "tracing engine: auto, core, bpftrace or stap (auto: the first that works)"
+    what = "tracing engine: auto, core or stap (auto: the first that works)"
     add("--engine", choices=names, help=what)
     made = "SystemTap's module stalled_writes.ko, made by trace/build"
     add("--module", type=Path, metavar="KO", help=made)

@@ -16,7 +16,7 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 # Fields of proc_pid_stat(5), counted from the state.
 UTIME, STIME, RSS = 11, 12, 21
 TRACEABLE = Path("/sys/kernel/tracing/available_filter_functions")
-# Functions whose probes are left out where a kernel does not have them: bpf/lib/ios.bt,
+# Functions whose probes are left out where a kernel does not have them: bpf/core,
 # stap/tapset/ios.stp.
 OPTIONAL = ("submit_bio", "bio_endio", "throtl_qnode_add_bio")
 

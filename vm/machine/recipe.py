@@ -36,7 +36,7 @@ class Recipe:
     qemu_minimum: int
     kernels: dict[str, str]
     kernel: str  # a short name, or the path of `own`
-    bpftrace: bool  # whether it works on that kernel
+    has_core: bool = True  # whether the compiled tracer works on that kernel
     own: OwnKernel | None = None  # instead of one of the image's
 
 
@@ -68,7 +68,7 @@ def load(kernel: str | None = None, *, full: bool = False) -> Recipe:
         return replace(
             load(full=full),
             kernel=str(theirs.given),
-            bpftrace=theirs.bpftrace,
+            has_core=theirs.has_core,
             own=theirs,
         )
     table = tomllib.loads((VM / "kernels.toml").read_text())
@@ -88,7 +88,6 @@ def load(kernel: str | None = None, *, full: bool = False) -> Recipe:
             if full or not entry.get("on_demand", False)
         },
         kernel=chosen,
-        bpftrace=kernels[chosen].get("bpftrace", True),
     )
 
 

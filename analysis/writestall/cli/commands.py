@@ -163,7 +163,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         _lab("clean", "delete the cache: image, kernels, compiled parts"),
         _lab("bench-injector", "compare the injectors' accuracy and cost"),
         _lab("bench-tracers", "measure what tracers cost in throughput"),
-        _lab("soak-tracers", "measure what tracers lose and hold", "--engine bpftrace"),
+        _lab("soak-tracers", "measure what tracers lose and hold", "--engine core"),
         _lab("bench-analysis", "measure what explain costs", "10000 100000"),
         _lab("kernel-support", "record which script works where", "out/junit"),
         _lab(

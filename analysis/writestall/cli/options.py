@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from writestall.chain.answers import Answer
     from writestall.events.run_directory import RunDir
 
-ENGINES = ("stap", "bpftrace", "core")
+ENGINES = ("stap", "core", "bpftrace")
 ANSWERED, FAILED, BAD_INPUT, UNJUDGED = 0, 1, 2, 3
 PICTURES = (".svg", ".png")
 

@@ -22,6 +22,10 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {found[0]}?" if found else ""
 
 
+# Words that are no choice any more, and what does their work.
+REMOVED = {"bpftrace": "core"}
+
+
 class UsageError(WritestallError):
     """A command line that the program does not understand."""
 
@@ -39,6 +43,8 @@ class Parser(argparse.ArgumentParser):
         if action.choices is not None and value not in action.choices:
             known = [str(choice) for choice in action.choices]
             hint = nearest(str(value), known) or f"; use {', '.join(known)}"
+            if (instead := REMOVED.get(str(value))) in known:
+                hint = f": it was removed; use {instead}, which has the same events"
             raise argparse.ArgumentError(action, f"unknown {str(value)!r}{hint}")
 
     def parse_known_args(  # type: ignore[override]

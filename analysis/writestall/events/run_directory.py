@@ -18,7 +18,7 @@ from writestall.common.compressed import DEFAULT, Bound
 from writestall.common.errors import WritestallError
 from writestall.common.folders import Drafts, refuse_special
 
-ENGINES = ("stap", "bpftrace", "core")
+ENGINES = ("stap", "core", "bpftrace")  # bpftrace: in recorded runs alone
 MANIFEST_FORMAT = 1
 END_OF_TIME_NS = 1 << 63  # include/linux/ktime.h, KTIME_MAX
 # Endings of event files in a run that was stored away; what they are, the bytes tell.
@@ -146,7 +146,7 @@ def are_events(head: bytes) -> bool:
 
 # The line before it may be what the engine printed while it compiled.
 _EVENT = re.compile(rb'^\s{0,8}\{\s?"ev"\s?:\s?"', re.MULTILINE)
-_ENGINE = re.compile(rb'"engine"\s?:\s?"(stap|bpftrace|core)"')
+_ENGINE = re.compile(rb'"engine"\s?:\s?"(stap|core|bpftrace)"')
 
 
 def _open_events(path: Path, bound: Bound) -> RunDir:

@@ -14,7 +14,6 @@ from writestall.events.rows import read_client
 from writestall.events.run_directory import RunDir
 from writestall.events.stream import Stream, read_stream
 
-ENGINES = ("stap", "bpftrace")  # those of a run with `--engine both`
 LEAST_NS = 1_000_000
 SHARE = 0.01
 
@@ -42,21 +41,20 @@ def compare(run: RunDir, awake_ns: int = 0) -> Comparison:
     `awake_ns` is the time that a client's write may be awake before and after its
     sleeps, which no tracer sees. It exceeds the tolerance only if CPUs are short.
     """
-    missing = [name for name in ENGINES if name not in run.engines()]
-    if missing:
+    names = run.engines()[:2]
+    if len(names) < 2:
         raise WritestallError(
-            f"{run.path / 'events'}: {missing[0]}.jsonl is missing; "
-            "run the scenario with both engines"
+            f"{run.path / 'events'}: a second engine's events are missing; run the"
+            " scenario with --engine both"
         )
-    streams = {name: read_stream(run.events(name), run.bound) for name in ENGINES}
+    streams = {name: read_stream(run.events(name), run.bound) for name in names}
     result = Comparison()
     for name, stream in streams.items():
         notes: list[str] = []
         stream.writes = own_writes(run, stream, notes)
         result.notes += [f"{name}: {note}" for note in notes]
-    first, second = (streams[name] for name in ENGINES)
-    window = _common_window(first, second)
-    _pair_engines(first, second, window, result)
+    window = _common_window(*streams.values())
+    _pair_engines(streams, window, result)
     _pair_client(run, streams, awake_ns, result)
     if not result.pairs:
         result.misses.append("no stalled write was seen by both engines")
@@ -89,10 +87,10 @@ def _describe(write: Write | ClientWrite, by: str) -> str:
 
 
 def _pair_engines(
-    first: Stream, second: Stream, window: tuple[int, int], result: Comparison
+    streams: dict[str, Stream], window: tuple[int, int], result: Comparison
 ) -> None:
     """Match the writes of two streams one to one, by task and time."""
-    names = list(ENGINES)
+    names, (first, second) = list(streams), streams.values()
     rest = [write for _, write in second.writes]
     for _, write in first.writes:
         at = match(write, rest)

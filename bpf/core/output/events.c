@@ -12,17 +12,19 @@
 #include <time.h>
 
 #include "calls.h"
+#include "fields.h"
+#include "journal_events.h"
 #include "json.h"
 #include "kernel_symbols.h"
 #include "paths.h"
+#include "scripts.h"
 
-#define SHOWN_FRAMES 48
 #define LOCK_BITS 3ULL
 #define OWNER_BITS 7ULL
 #define READER_OWNED 1ULL	/* kernel/locking/rwsem.c: RWSEM_READER_OWNED */
 
-static uint64_t printed, lost_events;
-static bool is_throttling_known;
+static uint64_t lines_before, lost_events;
+static bool is_throttling_known, are_calls_exact;
 
 void set_throttling_known(int is_known)
 {
@@ -35,76 +37,6 @@ int64_t monotonic_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
-static bool begins_with(const char *text, const char *head)
-{
-	return !strncmp(text, head, strlen(head));
-}
-
-/*
- * The tracer's own frames, innermost first: the program and its trampoline, with a name
- * or without, bpf_trace_run4 (kernel/trace/bpf_trace.c), and with two tracers on one
- * tracepoint the function that calls each of them.
- */
-static bool is_own(const char *frame)
-{
-	static const char *const heads[] = {
-		"0x", "bpf_prog_", "bpf_trampoline_", "bpf_trace_run", "__traceiter_",
-		"__bpf_trace_",
-	};
-
-	for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++) {
-		if (begins_with(frame, heads[i]))
-			return true;
-	}
-	return false;
-}
-
-static void print_kernel_stack(const char *name, const unsigned long long *frames,
-			       unsigned int count)
-{
-	char text[FRAME_BYTES];
-	unsigned int shown = 0;
-
-	json_open(name);
-	for (unsigned int i = 0; i < count && shown < SHOWN_FRAMES; i++) {
-		symbol_frame(frames[i], text);
-		if (!shown && is_own(text))
-			continue;
-		json_item(text);
-		shown++;
-	}
-	json_close();
-}
-
-/* Bare addresses: who reads the events may name them (trace/launcher/user_symbols.py). */
-static void print_user_stack(const char *name, const unsigned long long *frames,
-			     unsigned int count)
-{
-	char text[32];
-
-	json_open(name);
-	for (unsigned int i = 0; i < count && i < SHOWN_FRAMES && frames[i]; i++) {
-		snprintf(text, sizeof(text), "0x%llx", frames[i]);
-		json_item(text);
-	}
-	json_close();
-}
-
-static void print_groups(const char *name, const char *name_v1,
-			 const struct groups *groups)
-{
-	json_id(name, groups->cgroup);
-	json_id(name_v1, groups->io_hierarchy ? groups->io_cgroup : 0);
-}
-
-static void print_device(unsigned int dev)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%u:%u", dev >> 20, dev & 0xfffff);
-	json_text_or_null("dev", dev ? text : NULL);
 }
 
 /* What a lock's word says of the task that it names; NULL: it names none. */
@@ -138,7 +70,6 @@ static void print_lock(const struct block_row *row)
 
 static void print_block(const struct block_row *row)
 {
-	static const char *const contexts[] = { "task", "softirq", "hardirq", "nmi" };
 	const struct stacks *stacks = &row->stacks;
 
 	json_begin("block");
@@ -153,12 +84,11 @@ static void print_block(const struct block_row *row)
 	print_lock(row);
 	json_number("waker_tid", row->waker_tid);
 	json_text("waker_comm", row->waker_comm, COMM_BYTES);
-	json_text("waker_ctx", contexts[row->waker_context], SIZE_MAX);
+	print_context("waker_ctx", row->waker_context);
 	print_groups("waker_cgroup", "waker_cgroup_v1", &row->waker_groups);
 	print_kernel_stack("waker_kstack", stacks->frames + stacks->first,
 			   stacks->second);
 	json_end();
-	printed++;
 }
 
 /*
@@ -220,13 +150,15 @@ static void print_write(const struct write_row *row)
 			  is_file ? path_of(row->folder, row->name, path) : NULL);
 	json_known("offset", is_file || is_by_path ? row->offset : UNKNOWN);
 	json_known("bytes", row->bytes);
-	json_known("ret", row->ret);
-	json_number("sleeps", row->sleeps);
-	json_number("slept_ns", row->slept_ns);
+	if (are_calls_exact)
+		json_number("ret", row->ret);
+	else
+		json_known("ret", row->ret);
+	json_known("sleeps", row->sleeps);
+	json_known("slept_ns", row->slept_ns);
 	print_kernel_stack("kstack", stacks->frames, stacks->first);
 	print_user_stack("ustack", stacks->frames + stacks->first, stacks->second);
 	json_end();
-	printed++;
 }
 
 static const char *operation(unsigned int op)
@@ -258,7 +190,6 @@ static void print_io(const struct io_row *row)
 		   row->issued_ns - row->queued_ns : UNKNOWN);
 	print_kernel_stack("kstack", row->stacks.frames, row->stacks.first);
 	json_end();
-	printed++;
 }
 
 void print_row(const void *row)
@@ -269,6 +200,12 @@ void print_row(const void *row)
 		break;
 	case ROW_WRITE:
 		print_write(row);
+		break;
+	case ROW_COMMIT:
+		print_commit(row);
+		break;
+	case ROW_PAGE_LOCK:
+		print_page_lock(row);
 		break;
 	default:
 		print_io(row);
@@ -285,7 +222,6 @@ static void print_lost(uint64_t count, const char *what, const char *why)
 	json_text("what", what, SIZE_MAX);
 	json_text("why", why, SIZE_MAX);
 	json_end();
-	printed++;
 	lost_events += count;
 }
 
@@ -305,6 +241,16 @@ void print_losses(const struct losses *losses)
 	print_lost(now.stacks - told.stacks, "stacks", "the kernel gave no stack");
 	print_lost(now.locks - told.locks, "locks",
 		   "more tasks waiting for locks than map entries");
+	print_lost(now.commits - told.commits, "events",
+		   "more commits at a time than map entries");
+	print_lost(now.handles - told.handles, "events",
+		   "more cgroups in transactions than map entries");
+	print_lost(now.journals - told.journals, "events",
+		   "more journals than map entries");
+	print_lost(now.waits - told.waits, "events",
+		   "more tasks waiting for pages than map entries");
+	print_lost(now.past - told.past, "stacks",
+		   "more sleeping tasks than are remembered");
 	told = now;
 }
 
@@ -323,7 +269,7 @@ void print_unseen_bios(void)
 		   " there are no io events");
 }
 
-void print_begin(const struct limits *limits)
+void print_begin(enum script script, const struct limits *limits)
 {
 	struct utsname kernel;
 	char version[64];
@@ -334,18 +280,20 @@ void print_begin(const struct limits *limits)
 	json_number("t_ns", monotonic_ns());
 	json_text("engine", "core", SIZE_MAX);
 	json_text("engine_version", version, SIZE_MAX);
-	json_text("script", "stalled_writes", SIZE_MAX);
+	json_text("script", script_name(script), SIZE_MAX);
 	json_text("kernel", kernel.release, SIZE_MAX);
 	json_number("floor_ns", limits->floor_ns);
 	json_number("stall_ns", limits->stall_ns);
 	json_end();
+	lines_before = json_lines();
+	are_calls_exact = script == SLOW_WRITES;
 }
 
 void print_end(void)
 {
 	json_begin("end");
 	json_number("t_ns", monotonic_ns());
-	json_unsigned("events", printed);
+	json_unsigned("events", json_lines() - lines_before);
 	json_unsigned("lost", lost_events);
 	json_end();
 }

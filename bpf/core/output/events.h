@@ -15,7 +15,7 @@ struct limits {
 
 int64_t monotonic_ns(void);
 
-void print_begin(const struct limits *limits);
+void print_begin(enum script script, const struct limits *limits);
 void print_row(const void *row);
 /* What the probes have lost since it was called last. */
 void print_losses(const struct losses *losses);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 static bool is_first_item;
+static uint64_t lines;
 
 static void quote(const char *text, size_t size);
 
@@ -19,6 +20,12 @@ void json_begin(const char *event)
 void json_end(void)
 {
 	fputs("}\n", stdout);
+	lines++;
+}
+
+uint64_t json_lines(void)
+{
+	return lines;
 }
 
 void json_number(const char *name, int64_t value)

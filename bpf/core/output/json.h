@@ -10,6 +10,8 @@
 /* Begin a line with its "ev"; end it. Each field writes a comma before it. */
 void json_begin(const char *event);
 void json_end(void);
+/* How many have been written. */
+uint64_t json_lines(void);
 
 void json_number(const char *name, int64_t value);
 void json_unsigned(const char *name, uint64_t value);

@@ -3,6 +3,10 @@
 #ifndef CALLS_H
 #define CALLS_H
 
+#include "cgroups.h"
+#include "extent.h"
+#include "only.h"
+
 static __always_inline void identify(struct task_struct *task, const struct work *work,
 				     const struct registers *regs, struct identity *now)
 {
@@ -76,35 +80,45 @@ static __always_inline void name_call(struct task_struct *task, const struct wor
 	name_folder(row->folder, folder, mnt);
 }
 
-static __always_inline void begin_call(void *ctx, struct task_struct *task, __u64 now,
-				       const struct work *work,
-				       const struct registers *regs,
-				       const struct identity *identity)
+/* All that is known of a call but its times. */
+static __always_inline void describe_call(void *ctx, struct task_struct *task,
+					  const struct work *work,
+					  const struct registers *regs,
+					  struct write_row *row)
 {
-	struct scratch *scratch = scratch_of_cpu();
 	struct path *path = (void *)work->path;
-	struct write_row *row;
-	__u64 key = (__u64)task;
 
-	if (!scratch || !is_chosen(task, path))
-		return;
-	row = &scratch->write;
 	row->kind = ROW_WRITE;
 	row->tid = BPF_CORE_READ(task, pid);
 	row->pid = BPF_CORE_READ(task, tgid);
 	BPF_CORE_READ_STR_INTO(&row->comm, task, comm);
 	row->dev = BPF_CORE_READ(path, dentry, d_sb, s_dev);
 	row->ino = BPF_CORE_READ(path, dentry, d_inode, i_ino);
+	measure(work, regs, row);
+	name_call(task, work, regs, row);
+	take_first(ctx, &row->stacks);
+	take_second(ctx, &row->stacks, BPF_F_USER_STACK);
+}
+
+static __always_inline void begin_call(void *ctx, struct task_struct *task, __u64 now,
+				       const struct work *work,
+				       const struct registers *regs,
+				       const struct identity *identity)
+{
+	struct scratch *scratch = scratch_of_cpu();
+	struct write_row *row;
+	__u64 key = (__u64)task;
+
+	if (!scratch || !is_chosen(task, (void *)work->path))
+		return;
+	row = &scratch->write;
+	describe_call(ctx, task, work, regs, row);
 	row->t_ns = now;
 	row->end_ns = now;
 	row->slept_ns = 0;
 	row->sleeps = 0;
 	row->ret = UNKNOWN;
 	row->identity = *identity;
-	measure(work, regs, row);
-	name_call(task, work, regs, row);
-	take_first(ctx, &row->stacks);
-	take_second(ctx, &row->stacks, BPF_F_USER_STACK);
 	if (bpf_map_update_elem(&calls, &key, row, BPF_ANY))
 		lose(&lost.calls);
 }

@@ -3,6 +3,10 @@
 #ifndef CGROUPS_H
 #define CGROUPS_H
 
+#include "state.h"
+
+#include <bpf/bpf_core_read.h>
+
 /*
  * A cgroup is known by its id, which is the number of its folder's inode. That of the
  * controller of block I/O counts for version 1 where the number of its hierarchy is not 0

@@ -3,6 +3,8 @@
 #ifndef EXTENT_H
 #define EXTENT_H
 
+#include "inflight.h"
+
 /* linux/fs.h: iocb_is_dsync() */
 #define IOCB_DSYNC 2
 #define S_SYNC 1

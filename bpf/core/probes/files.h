@@ -3,8 +3,12 @@
 #ifndef FILES_H
 #define FILES_H
 
+#include "paths.h"
+#include "registers.h"
+
 #define FILE_TYPE 0170000	/* S_IFMT */
 #define REGULAR_FILE 0100000	/* S_IFREG */
+#define BLOCK_DEVICE 0060000	/* S_IFBLK */
 #define MOST_VECTORS 16
 
 /* The open file of a descriptor of the current task, 0 if there is none. */

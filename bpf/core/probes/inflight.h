@@ -3,6 +3,8 @@
 #ifndef INFLIGHT_H
 #define INFLIGHT_H
 
+#include "files.h"
+
 /* linux/sched.h */
 #define PF_IO_WORKER 0x10
 #define PF_WQ_WORKER 0x20

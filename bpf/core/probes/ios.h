@@ -3,6 +3,9 @@
 #ifndef IOS_H
 #define IOS_H
 
+#include "cgroups.h"
+#include "inflight.h"
+
 #define REQ_OP_MASK 0xff	/* linux/blk_types.h */
 #define REQ_OP_FLUSH 2
 

@@ -33,6 +33,7 @@ enum { BPF_F_USER_STACK = 256 };
 /* The kernel's enumerators are found by name as well. */
 enum cgroup_subsys_id { io_cgrp_id = 3 };
 enum req_flag_bits { __REQ_PREFLUSH = 18 };
+enum pageflags { PG_locked = 0, PG_writeback = 1, PG_head = 6 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -44,18 +45,23 @@ struct qstr {
 	const unsigned char *name;
 };
 
+struct inode;
+
 struct address_space {
+	struct inode *host;
 	atomic_t i_mmap_writable;
 };
 
 struct super_block {
 	__u32 s_dev;
 	unsigned long s_flags;
+	unsigned long s_magic;
 };
 
 struct inode {
 	unsigned short i_mode;
 	unsigned int i_flags;
+	__u32 i_rdev;
 	struct super_block *i_sb;
 	unsigned long i_ino;
 };
@@ -260,6 +266,48 @@ struct fsync_iocb {
 	struct file *file;
 	struct work_struct work;
 	bool datasync;
+};
+
+struct wait_queue_entry {
+	unsigned int flags;
+	void *private;
+};
+
+struct page {
+	unsigned long flags;
+};
+
+struct folio {
+	struct address_space *mapping;
+	unsigned long index;
+	unsigned char _folio_order;	/* Linux 5.18 to 6.5 */
+	unsigned long _flags_1;
+};
+
+struct wait_page_queue {
+	struct folio *folio;
+	int bit_nr;
+	struct wait_queue_entry wait;
+};
+
+struct wait_page_key {
+	struct folio *folio;
+	int bit_nr;
+};
+
+/* Before 7b230db3b8d3 ("mm: Introduce struct folio"), Linux 5.16: of a head page. */
+struct page___5_15 {
+	struct address_space *mapping;
+	unsigned long index;
+	unsigned char compound_order;
+};
+
+struct wait_page_queue___5_15 {
+	struct page___5_15 *page;
+};
+
+struct wait_page_key___5_15 {
+	struct page___5_15 *page;
 };
 
 struct bvec_iter {

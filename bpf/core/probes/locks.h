@@ -3,6 +3,10 @@
 #ifndef LOCKS_H
 #define LOCKS_H
 
+#include "state.h"
+
+#include <bpf/bpf_core_read.h>
+
 #define BLOCKER_BITS 3ULL
 #define OWNER_BITS 7ULL
 

@@ -3,6 +3,10 @@
 #ifndef ONLY_H
 #define ONLY_H
 
+#include "state.h"
+
+#include <bpf/bpf_core_read.h>
+
 #define MOST_ANCESTORS 32
 #define MOST_FOLDERS 64
 

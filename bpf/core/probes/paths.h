@@ -3,6 +3,10 @@
 #ifndef PATHS_H
 #define PATHS_H
 
+#include "state.h"
+
+#include <bpf/bpf_core_read.h>
+
 /* What to look for on a kernel stack. */
 enum wanted {
 	WANT_NOTHING,

@@ -3,6 +3,10 @@
 #ifndef REGISTERS_H
 #define REGISTERS_H
 
+#include "state.h"
+
+#include <bpf/bpf_core_read.h>
+
 #define NO_CALL (-1)
 
 /* Of a system call: its number and arguments. */
@@ -21,6 +25,7 @@ struct pt_regs {
 	unsigned long r9;
 	unsigned long r8;
 	unsigned long ax;
+	unsigned long cx;
 	unsigned long dx;
 	unsigned long si;
 	unsigned long di;
@@ -54,10 +59,9 @@ static __always_inline void read_registers(struct registers *regs, __u64 at)
 	regs->arguments[5] = BPF_CORE_READ(saved, r9);
 }
 
-static __always_inline __u64 first_parameter(struct pt_regs *regs)
-{
-	return BPF_CORE_READ(regs, di);
-}
+#define FIRST_PARAMETER(saved) BPF_CORE_READ(saved, di)
+#define SECOND_PARAMETER(saved) BPF_CORE_READ(saved, si)
+#define FOURTH_PARAMETER(saved) BPF_CORE_READ(saved, cx)
 
 #elif defined(__TARGET_ARCH_arm64)
 
@@ -87,10 +91,9 @@ static __always_inline void read_registers(struct registers *regs, __u64 at)
 	regs->arguments[5] = BPF_CORE_READ(saved, regs[5]);
 }
 
-static __always_inline __u64 first_parameter(struct pt_regs *regs)
-{
-	return BPF_CORE_READ(regs, regs[0]);
-}
+#define FIRST_PARAMETER(saved) BPF_CORE_READ(saved, regs[0])
+#define SECOND_PARAMETER(saved) BPF_CORE_READ(saved, regs[1])
+#define FOURTH_PARAMETER(saved) BPF_CORE_READ(saved, regs[3])
 
 #else
 #error "registers.h knows no such architecture"

@@ -3,15 +3,14 @@
 #ifndef SLEEPS_H
 #define SLEEPS_H
 
+#include "calls.h"
+#include "locks.h"
+#include "page_locks.h"
+
 /* linux/sched.h: TASK_UNINTERRUPTIBLE or TASK_RTLOCK_WAIT, not TASK_NOLOAD (idle ones) */
 #define STATES_ASLEEP 0x1002
 #define TASK_DEAD 0x80
 #define TASK_NOLOAD 0x400
-
-/* linux/preempt.h */
-#define NMI_MASK 0xf00000
-#define HARDIRQ_MASK 0xf0000
-#define SOFTIRQ_OFFSET 0x100
 
 static __always_inline __u32 state_of(struct task_struct *task)
 {
@@ -23,49 +22,6 @@ static __always_inline __u32 state_of(struct task_struct *task)
 static __always_inline bool sleeps_in(__u32 state)
 {
 	return (state & STATES_ASLEEP) && !(state & TASK_NOLOAD);
-}
-
-/*
- * pcpu_hot or __preempt_count, this CPU's. libbpf could find a variable by its name, but
- * where one of the two is missing it searches all modules, which needs CAP_SYS_ADMIN.
- */
-static __always_inline __u64 variable_of_cpu(void)
-{
-	void *variable;
-
-	if (!has_typed_count)
-		return preempt_count_at +
-			word_at(per_cpu_offsets_at + 8ULL * bpf_get_smp_processor_id());
-	asm volatile("%0 = %1 ll" : "=r"(variable) : "i"(VARIABLE_TO_SET));
-	return (__u64)bpf_this_cpu_ptr(variable);
-}
-
-static __always_inline __u32 preempt_count(void)
-{
-#if defined(__TARGET_ARCH_x86)
-	__u64 at = variable_of_cpu();
-	__u32 count = 0;
-
-	if (bpf_core_type_exists(struct pcpu_hot))
-		at += bpf_core_field_offset(struct pcpu_hot, preempt_count);
-	bpf_probe_read_kernel(&count, sizeof(count), (void *)at);
-	return count;
-#else
-	struct task_struct *task = (void *)bpf_get_current_task();
-
-	return BPF_CORE_READ(task, thread_info.preempt_count);
-#endif
-}
-
-static __always_inline int context(void)
-{
-	__u32 count = preempt_count();
-
-	if (count & NMI_MASK)
-		return IN_NMI;
-	if (count & HARDIRQ_MASK)
-		return IN_HARDIRQ;
-	return count & SOFTIRQ_OFFSET ? IN_SOFTIRQ : IN_TASK;
 }
 
 static __always_inline void fall_asleep(void *ctx, struct task_struct *task, __u64 now)
@@ -104,6 +60,10 @@ static __always_inline void wake(void *ctx, struct task_struct *task)
 		return;
 	now = bpf_ktime_get_ns();
 	row->woken_ns = now;
+	if (script == PAGE_LOCKS) {
+		note_unlocker(ctx, key, now);
+		return;
+	}
 	if (now - row->t_ns < floor_ns)
 		return;
 	waker = (void *)bpf_get_current_task();
@@ -129,12 +89,15 @@ static __always_inline void arrive(struct task_struct *task, __s64 now)
 		return;
 	if (row->woken_ns) {
 		slept_ns = row->woken_ns - row->t_ns;
-		if (slept_ns >= floor_ns) {
+		if (slept_ns >= floor_ns && script == PAGE_LOCKS) {
+			remember(key, row);
+		} else if (slept_ns >= floor_ns) {
 			row->ran_ns = now;
 			groups_of(task, &row->groups);
 			EMIT(row);
 		}
-		count_sleep(key, slept_ns, now);
+		if (script == STALLED_WRITES)
+			count_sleep(key, slept_ns, now);
 	}
 	bpf_map_delete_elem(&asleep, &key);
 }

@@ -3,14 +3,26 @@
 #ifndef STATE_H
 #define STATE_H
 
+#include "kernel.h"
+
+#include <bpf/bpf_helpers.h>
+
+#include "rows.h"
+
 #define TASKS 8192		/* asleep at the same time */
 #define CALLS 2048		/* in a call of a file system and asleep once */
 #define BIOS 8192
 #define WORKERS_BIOS 1024	/* submitted by kernel workers, with their stacks */
+#define COMMITS 256		/* at the same time */
+#define HANDLES 4096		/* cgroups in transactions */
+#define JOURNALS 64
+#define WAITS 2048		/* for pages */
+#define PAST_TASKS 2048		/* whose last sleeps are kept */
 #define ROWS_SIZE (2 << 20)
 #define STACK_WORDS 256
 
 /* The program sets these before it loads the probes. 0 or "": choose all. */
+const volatile __u32 script = STALLED_WRITES;
 const volatile __s64 floor_ns = 1000000;
 const volatile __s64 stall_ns = 100000000;
 const volatile __s64 io_ns = 10000000;
@@ -28,6 +40,8 @@ const volatile __u64 preempt_count_at;
 const volatile __u32 bio_chain_bit;
 const volatile __s64 bpf_call = 321;
 const volatile __s64 io_submit_call = 209;
+const volatile struct jbd2_fields jbd2;
+const volatile __u32 wait_done;		/* WQ_FLAG_DONE, linux/wait.h */
 
 /* What it finds out later. */
 __u64 aio_fsync_work_at;
@@ -67,6 +81,42 @@ struct MAP_OF(BPF_MAP_TYPE_HASH, WORKERS_BIOS, __u64, struct stacks) submitters 
 /* `how` of each chosen call, by its number. */
 struct MAP_OF(BPF_MAP_TYPE_HASH, 256, __s64, __u64) known_calls SEC(".maps");
 
+struct begun {
+	__s64 call;
+	__s64 t_ns;
+};
+
+struct MAP_OF(BPF_MAP_TYPE_HASH, TASKS, __u64, struct begun) begun_calls SEC(".maps");
+struct MAP_OF(BPF_MAP_TYPE_HASH, COMMITS, __u64, struct commit_row) commits SEC(".maps");
+struct MAP_OF(BPF_MAP_TYPE_HASH, HANDLES, struct handles_key, struct handles) handles
+	SEC(".maps");
+struct MAP_OF(BPF_MAP_TYPE_HASH, WAITS, __u64, struct page_lock_row) waits SEC(".maps");
+
+#define LAST_PHASES 64
+
+struct journal {
+	__u64 turns;
+	struct turn {
+		__s64 t_ns;
+		struct journal_state state;
+	} last[LAST_PHASES];
+};
+
+struct MAP_OF(BPF_MAP_TYPE_HASH, JOURNALS, __u32, struct journal) journals SEC(".maps");
+
+#define LAST_SLEEPS 4
+
+struct past {
+	__u64 count;
+	struct sleep {
+		__s64 t_ns;
+		__s64 woken_ns;
+		struct stack stack;
+	} last[LAST_SLEEPS];
+};
+
+struct MAP_OF(BPF_MAP_TYPE_HASH, PAST_TASKS, __u64, struct past) pasts SEC(".maps");
+
 /* Too large for the stack. Each is used where nothing can interrupt its user. */
 struct scratch {
 	struct block_row block;
@@ -93,11 +143,21 @@ static __always_inline void lose(__u64 *counter)
 	__sync_fetch_and_add(counter, 1);
 }
 
-/* The first value of a stack that is then taken in place. */
+/* The first values of what is then filled in place. */
 static const struct stacks no_stacks;
+static const struct handles no_handles;
+static const struct journal no_journal;
+static const struct past no_past;
+static const struct page_lock_row no_wait;
 
 /* Hand over a row up to the end of its stacks. */
 #define EMIT(row) emit(row, __builtin_offsetof(typeof(*(row)), stacks.frames), &(row)->stacks)
+
+static __always_inline void hand_over(void *row, __u64 bytes)
+{
+	if (bpf_ringbuf_output(&rows, row, bytes, 0))
+		lose(&lost.rows);
+}
 
 static __always_inline void emit(void *row, __u64 head, const struct stacks *stacks)
 {
@@ -105,8 +165,7 @@ static __always_inline void emit(void *row, __u64 head, const struct stacks *sta
 
 	if (frames > 2 * STACK_FRAMES)
 		frames = 2 * STACK_FRAMES;
-	if (bpf_ringbuf_output(&rows, row, head + frames * sizeof(__u64), 0))
-		lose(&lost.rows);
+	hand_over(row, head + frames * sizeof(__u64));
 }
 
 /* A task of the kernel's has no user stack; each has one in the kernel. */

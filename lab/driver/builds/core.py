@@ -16,6 +16,7 @@ from machine import cache
 from machine.errors import UserError
 
 SOURCE = PROJECT / "bpf/core"
+CALLS = PROJECT / "docs/calls.toml"
 PROGRAM = "stalled-writes"
 TOOLS = ("clang", "bpftool", "libbpf.a", "libelf.a", "pkg-config")
 VERSIONS = (("clang", "--version"), ("bpftool", "version"), ("cc", "--version"))
@@ -45,7 +46,7 @@ def build() -> Path:
         subprocess.run(command, capture_output=True, check=True).stdout
         for command in VERSIONS
     ]
-    return cache.build("core", cache.digest(*tools, *names, *files), _make)
+    return cache.build("core", cache.digest(*tools, *names, *files, CALLS), _make)
 
 
 def _make(result: Path) -> None:

@@ -19,7 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("folder", metavar="DIR", type=Path, help="the comparison's folder")
     add("cell", metavar="OPTION[-at-LOAD]/ROUND", help="as the plan names it")
-    settings.add_engine(parser, ("stap", "bpftrace", "core"))
+    settings.add_engine(parser, ("stap", "core"))
     settings.arguments(parser)
 
 

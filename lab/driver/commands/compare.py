@@ -40,7 +40,7 @@ STAGES = (
     Stage("cuts", "crash/ has each machine's console"),
     Stage("report", "run it again with --verbose (make: V=1)"),
 )
-ENGINES = ("stap", "bpftrace", "core")
+ENGINES = ("stap", "core")
 SLO = re.compile(r"\d+(\.\d+)?(us|ms|s)")
 # Option, repro/plan's option, metavar and help.
 PLANNED = {

@@ -22,7 +22,7 @@ LIMIT_S = 3 * runs.RUN_LIMIT_S
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a run; bpftrace cannot drill down."""
+    """Add the options of a run; SystemTap alone can drill down."""
     runs.arguments(parser, "journal-buffer", ("stap",))
 
 

@@ -25,7 +25,7 @@ from machine import recipe
 from machine.errors import UserError
 
 DOCUMENT = "kernel-support"
-ENGINES = ("stap", "bpftrace")
+ENGINES = ("stap", "core")
 # How pytest names a test in a guest: tests/guest/test_guest_scripts.py, Case.machine.
 CASE = re.compile(
     r"test_in_the_guest\[scripts on (?P<kernel>[^: ]+)[^:]*::(?P<test>.+)\]"
@@ -35,9 +35,8 @@ Column = tuple[str, str]  # a kernel, and the configuration of one's own
 
 
 def scripts() -> list[str]:
-    """Every script, of whichever engine."""
-    found = [*PROJECT.glob("stap/*.stp"), *PROJECT.glob("bpf/*.bt")]
-    return sorted({path.stem for path in found})
+    """Every script."""
+    return sorted(path.stem for path in PROJECT.glob("stap/*.stp"))
 
 
 def recorded(junit: Path, date: str, configuration: str | None) -> Iterator[Row]:

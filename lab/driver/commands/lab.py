@@ -15,7 +15,7 @@ from driver.runs import Request, analyse
 from writestall.common import files
 
 DEFAULT = "journal-buffer"
-ENGINES = ("stap", "bpftrace", "both", "core")
+ENGINES = ("stap", "core", "both")
 # `writestall check` of a run whose injector keeps no record.
 NOTHING_TO_JUDGE_BY = 3
 STAGES = (

@@ -9,7 +9,7 @@ from driver import overhead, settings
 from driver.progress import Stage, StageError
 from driver.settings import whole
 
-ENGINES = ("stap", "bpftrace", "core")
+ENGINES = ("stap", "core")
 STAGE = Stage("soak-tracers", "the last line above says what was lost, or grew")
 
 

@@ -20,7 +20,7 @@ STAGES = (
     Stage("runs", "see manifest.json in each run's folder"),
     Stage("explain", "a variant does not show what its scenario promises: see above"),
 )
-ENGINES = ("stap", "bpftrace", "both", "core")
+ENGINES = ("stap", "core", "both")
 LIMIT_EACH_S = 240
 LATEST, TABLE = "latest-variants", "variants.txt"
 MOST_ROUNDS = 999  # repro/each

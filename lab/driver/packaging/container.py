@@ -13,7 +13,6 @@ from pathlib import Path
 from driver.packaging import RECIPES, sources, trees
 from machine.errors import UserError
 
-# The first release whose bpftrace the scripts serve.
 SUITE = "forky"
 DAEMONSET = RECIPES / "oci/daemonset.yaml"
 

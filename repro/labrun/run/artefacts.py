@@ -37,7 +37,7 @@ class Artefacts:
         needed = [
             *(self.folder / kind for kind in kinds if kind in clients.COMPILED),
             *([self.folder / injector] if injector else []),
-            *(self.folder / part for part in parts if part),
+            *(self.folder / part for part in parts),
         ]
         return [path for path in needed if not path.is_file()]
 

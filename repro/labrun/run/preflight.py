@@ -25,13 +25,12 @@ TOOLS_OF = {
     "dmsetup": "dmsetup",
     "fio": "fio",
     "systemtap": "staprun",
-    "bpftrace": "bpftrace",
 }
 PACKAGES = {tool: name for name, tools in TOOLS_OF.items() for tool in tools.split()}
 # Where the lab's VM has them (vm/machine/jars.py).
 JARS = Path("/mnt/jars")
 # The program of `core` is one of the compiled parts.
-ENGINE_TOOLS = {"stap": "staprun", "bpftrace": "bpftrace"}
+ENGINE_TOOLS = {"stap": "staprun"}
 
 
 def problems(

@@ -18,7 +18,7 @@ from labrun.steps import Run
 
 LAUNCHER = TREE / "trace/trace"
 SCRIPT = "stalled_writes"
-# Compiling and attaching takes bpftrace seconds, under TCG many.
+# Loading and attaching takes seconds under TCG.
 BEGIN_TIMEOUT_S = 120
 END_TIMEOUT_S = 60
 LAST_LINE_BYTES = 65536
@@ -26,37 +26,33 @@ LAST_LINE_BYTES = 65536
 
 @dataclass(frozen=True)
 class Engine:
-    """A tracing engine, and the compiled part it needs, if any.
-
-    `option` names that to the launcher.
-    """
+    """A tracing engine, and the compiled part it needs; `option` names that to the
+    launcher."""
 
     name: str
-    part: str | None = None
-    option: str = ""
+    part: str
+    option: str
 
 
 ENGINES = {
     "stap": Engine("stap", f"stap/{SCRIPT}.ko", "--module"),
-    "bpftrace": Engine("bpftrace"),
     "core": Engine("core", "core/stalled-writes", "--program"),
 }
 CHOICES = {
     **{name: (name,) for name in ENGINES},
-    "both": ("stap", "bpftrace"),
+    "both": ("stap", "core"),
     "none": (),
 }
 
 
 def argv(build: Path, trace: Trace, engine: Engine, output: Path) -> list[str]:
     """Return the command that traces to a file until SIGINT."""
-    part = [engine.option, str(build / engine.part)] if engine.part else []
     return [
         str(LAUNCHER),
         "--engine",
         engine.name,
         SCRIPT,
-        *part,
+        *(engine.option, str(build / engine.part)),
         *("--floor-us", str(trace.floor_us), "--stall-us", str(trace.stall_us)),
         *("--output", str(output)),
     ]

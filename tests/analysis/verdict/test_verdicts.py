@@ -231,7 +231,7 @@ def compared(run: Path, capsys: Capture) -> tuple[int, str]:
 
 def test_engines_agree(tmp_path: Path, capsys: Capture) -> None:
     """Half a millisecond apart is the same write."""
-    streams = build.cascade(), build.cascade("bpftrace", skew_ms=0.5)
+    streams = build.cascade(), build.cascade("core", skew_ms=0.5)
     run = build.run_dir(tmp_path / "run", *streams, client=CLIENT)
     status, out = compared(run, capsys)
     assert status == 0, out
@@ -251,7 +251,7 @@ def test_engines_that_differ(
     tmp_path: Path, capsys: Capture, factor: float, status: int
 ) -> None:
     """More than 1 ms and 1 % is a mismatch."""
-    streams = build.cascade(), _stretched(build.cascade("bpftrace"), factor)
+    streams = build.cascade(), _stretched(build.cascade("core"), factor)
     run = build.run_dir(tmp_path / "run", *streams, client=CLIENT)
     assert compared(run, capsys)[0] == status
 
@@ -262,9 +262,9 @@ def test_a_stall_only_one_engine_saw(tmp_path: Path, capsys: Capture) -> None:
     end = one.rows.pop()
     one.write(300, 3000, 400, 400)
     one.rows.append(end)
-    run = build.run_dir(tmp_path / "r", one, build.cascade("bpftrace"), client=CLIENT)
+    run = build.run_dir(tmp_path / "r", one, build.cascade("core"), client=CLIENT)
     status, out = compared(run, capsys)
-    assert status == 1 and "not seen by bpftrace" in out
+    assert status == 1 and "not seen by core" in out
 
 
 def test_a_stall_at_the_limit_may_differ(tmp_path: Path, capsys: Capture) -> None:
@@ -273,14 +273,14 @@ def test_a_stall_at_the_limit_may_differ(tmp_path: Path, capsys: Capture) -> Non
     end = one.rows.pop()
     one.write(301, 3000, 51, 50.4)
     one.rows.append(end)
-    run = build.run_dir(tmp_path / "r", one, build.cascade("bpftrace"), client=CLIENT)
+    run = build.run_dir(tmp_path / "r", one, build.cascade("core"), client=CLIENT)
     status, out = compared(run, capsys)
     assert status == 0 and "1 outside the common time or at the limit" in out
 
 
 def test_a_client_that_saw_nothing(tmp_path: Path, capsys: Capture) -> None:
     """Engines may agree with each other and still be wrong."""
-    streams = build.cascade(), build.cascade("bpftrace")
+    streams = build.cascade(), build.cascade("core")
     run = build.run_dir(tmp_path / "run", *streams, client=[CLIENT[0], CLIENT[2]])
     assert compared(run, capsys)[0] == 1
 
@@ -304,7 +304,7 @@ def test_the_client_may_be_awake_longer(
     tmp_path: Path, longer_ms: float, options: list[str], status: int
 ) -> None:
     """By 1 ms or 1 %, by more only when allowed, and never the other way round."""
-    streams = build.cascade(), build.cascade("bpftrace")
+    streams = build.cascade(), build.cascade("core")
     run = build.run_dir(tmp_path / "run", *streams, client=_client(longer_ms))
     assert main(["compare-engines", str(run), *options]) == status
 
@@ -312,18 +312,17 @@ def test_the_client_may_be_awake_longer(
 def test_a_stall_only_the_client_saw(tmp_path: Path, capsys: Capture) -> None:
     """Both engines missed it: they agree, and are wrong."""
     more = CLIENT[1] | {"t_ns": build.START_NS + 5000 * build.MS, "seq": 2}
-    streams = build.cascade(), build.cascade("bpftrace")
+    streams = build.cascade(), build.cascade("core")
     run = build.run_dir(tmp_path / "run", *streams, client=[*CLIENT[:2], more])
     status, out = compared(run, capsys)
     assert status == 1
-    assert "not seen by stap" in out and "not seen by bpftrace" in out
+    assert "not seen by stap" in out and "not seen by core" in out
 
 
 def test_one_engine_is_not_enough(tmp_path: Path, capsys: Capture) -> None:
-    """The missing file is named."""
     run = build.run_dir(tmp_path / "run", build.cascade())
     assert main(["compare-engines", str(run)]) == 2
-    assert "bpftrace.jsonl is missing" in capsys.readouterr().err
+    assert "a second engine's events are missing" in capsys.readouterr().err
 
 
 def expecting(tmp_path: Path, capsys: Capture, **expect: Any) -> tuple[int, list[str]]:

@@ -41,7 +41,7 @@ settings_before=$(settings_now)
 leftovers() {
 	grep --fixed-strings writestall-mnt- /proc/mounts
 	grep --extended-regexp '^(biodelay|stap_|stalled_writes)' /proc/modules
-	pgrep --list-full 'latwriter|stapio|staprun|bpftrace'
+	pgrep --list-full 'latwriter|stapio|staprun|stalled-writes'
 	find /tmp /dev/shm -maxdepth 1 -name 'writestall-mnt-*' \
 		-o -name 'writestall-run-*'
 	[[ $(settings_now) == "$settings_before" ]] ||

@@ -33,6 +33,6 @@ killed() {
 # The launcher and the engine's process: the death of either ends the run.
 killed stap 'trace/trace --engine stap' "$@"
 killed stap 'stapio' "$@"
-killed bpftrace 'trace/trace --engine bpftrace' "$@"
-killed bpftrace '^(/[^ ]*/)?bpftrace' "$@"
+killed core 'trace/trace --engine core' "$@"
+killed core '^/[^ ]*/stalled-writes ' "$@"
 verdict

@@ -7,7 +7,7 @@ from pathlib import Path
 
 Settings = tuple[list[str], list[str]]  # values of SYSCTLS, swap files
 SYSCTLS = ("dirty_writeback_centisecs", "dirty_expire_centisecs")
-PROCESSES = re.compile(rb"latwriter|stapio|staprun|bpftrace")
+PROCESSES = re.compile(rb"latwriter|stapio|staprun|stalled-writes")
 MODULES = re.compile(r"^(biodelay|scsi_debug|stap_|stalled_writes)", re.MULTILINE)
 
 

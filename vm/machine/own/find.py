@@ -28,9 +28,8 @@ MADE = (
     *(ORDER, BUILTIN),
 )
 SANITIZERS = {"KASAN", "KCSAN"}
-# bpftrace needs the kernel's types, and tracepoints that are there since 5.19
-# (bpf/trace, SERVES_SINCE).
-BPFTRACE_NEEDS, BPFTRACE_SINCE = "DEBUG_INFO_BTF", (5, 19)
+# The compiled tracer needs the kernel's types (bpf/core/obstacles.c).
+CORE_NEEDS, CORE_SINCE = "DEBUG_INFO_BTF", (5, 10)
 
 
 @dataclass(frozen=True)
@@ -48,11 +47,10 @@ class OwnKernel:
     modules: Path | None = None  # None: where they were built, below `build`
 
     @property
-    def bpftrace(self) -> bool:
-        """Whether bpftrace works on it."""
+    def has_core(self) -> bool:
+        """Whether the compiled tracer works on it."""
         major, minor = re.findall(r"\d+", self.release)[:2]
-        since = (int(major), int(minor)) >= BPFTRACE_SINCE
-        return since and BPFTRACE_NEEDS in self.options
+        return (int(major), int(minor)) >= CORE_SINCE and CORE_NEEDS in self.options
 
     @property
     def checks_itself(self) -> bool:

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// choosing.c: choose the programs and maps that a script needs on a kernel
+
+#include "choosing.h"
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "output/events.h"
+#include "probes.skel.h"
+
+#define BIT(script) (1U << (script))
+#define SLEEPS (BIT(STALLED_WRITES) | BIT(PAGE_LOCKS) | BIT(JOURNAL_COMMITS))
+
+enum hooks last_hooks(enum script script)
+{
+	static const enum hooks last[SCRIPTS] = {
+		[STALLED_WRITES] = UNSEEN,
+		[PAGE_LOCKS] = BY_KPROBE,
+	};
+
+	return last[script];
+}
+
+bool has_function(const struct btf *btf, const char *name)
+{
+	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
+}
+
+/* Parameters of a tracepoint, which its typedef has behind one for its data. */
+static int parameters(const struct btf *btf, const char *tracepoint)
+{
+	int id = btf__find_by_name_kind(btf, tracepoint, BTF_KIND_TYPEDEF);
+	const struct btf_type *type;
+
+	if (id < 0)
+		return 0;
+	type = btf__type_by_id(btf, btf__type_by_id(btf, id)->type);
+	return btf_vlen(btf__type_by_id(btf, type->type)) - 1;
+}
+
+void choose_programs(struct probes *probes, const struct btf *btf, enum script script,
+		     enum hooks hooks, bool has_jbd2)
+{
+	bool sleeps = BIT(script) & SLEEPS;
+	bool bios = script == STALLED_WRITES;
+	bool exact = script == SLOW_WRITES;
+	bool pages = script == PAGE_LOCKS;
+	bool commits = script == JOURNAL_COMMITS;
+	bool has_state = parameters(btf, "btf_trace_sched_switch") >= 4;
+	bool is_lock_traced = (bios || commits) && !probes->rodata->has_lock_owners &&
+			      parameters(btf, "btf_trace_contention_begin") > 0;
+	bool throttles = has_function(btf, "throtl_qnode_add_bio");
+	bool by_trampoline = hooks == BY_TRAMPOLINE, by_kprobe = hooks == BY_KPROBE;
+	const struct {
+		struct bpf_program *program;
+		bool is_chosen;
+	} programs[] = {
+		{ probes->progs.calibrate, bios },
+		{ probes->progs.switch_with_state, sleeps && has_state },
+		{ probes->progs.switch_without_state, sleeps && !has_state },
+		{ probes->progs.waking, sleeps },
+		{ probes->progs.wait_for_lock, is_lock_traced },
+		{ probes->progs.end_wait_for_lock, is_lock_traced },
+		{ probes->progs.submit, bios && by_trampoline },
+		{ probes->progs.submit_by_kprobe, bios && by_kprobe },
+		{ probes->progs.finish, bios && by_trampoline },
+		{ probes->progs.finish_by_kprobe, bios && by_kprobe },
+		{ probes->progs.throttle, bios && throttles && by_trampoline },
+		{ probes->progs.throttle_by_kprobe, bios && throttles && by_kprobe },
+		{ probes->progs.enter, exact },
+		{ probes->progs.leave_to_user, exact },
+		{ probes->progs.unlock, pages && by_trampoline },
+		{ probes->progs.unlock_by_kprobe, pages && by_kprobe },
+		{ probes->progs.finish_waiting, pages },
+		{ probes->progs.commit_locks, has_jbd2 },
+		{ probes->progs.commit_flushes, has_jbd2 },
+		{ probes->progs.commit_logs, has_jbd2 },
+		{ probes->progs.commit_finishes, has_jbd2 },
+		{ probes->progs.commit_ends, has_jbd2 },
+		{ probes->progs.handle_stops, has_jbd2 && commits },
+	};
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
+		bpf_program__set_autoload(programs[i].program, programs[i].is_chosen);
+	bpf_program__set_autoattach(probes->progs.calibrate, false);
+	set_throttling_known(throttles);
+}
+
+void choose_maps(struct probes *probes, enum script script)
+{
+	const struct {
+		struct bpf_map *map;
+		unsigned int scripts;
+	} maps[] = {
+		{ probes->maps.asleep, SLEEPS },
+		{ probes->maps.calls, BIT(STALLED_WRITES) },
+		{ probes->maps.contended, BIT(STALLED_WRITES) | BIT(JOURNAL_COMMITS) },
+		{ probes->maps.ios, BIT(STALLED_WRITES) },
+		{ probes->maps.submitters, BIT(STALLED_WRITES) },
+		{ probes->maps.begun_calls, BIT(SLOW_WRITES) },
+		{ probes->maps.commits, BIT(JOURNAL_COMMITS) },
+		{ probes->maps.handles, BIT(JOURNAL_COMMITS) },
+		{ probes->maps.waits, BIT(PAGE_LOCKS) },
+		{ probes->maps.pasts, BIT(PAGE_LOCKS) },
+		{ probes->maps.journals, BIT(PAGE_LOCKS) },
+	};
+
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
+		if (!(maps[i].scripts & BIT(script)))
+			bpf_map__set_max_entries(maps[i].map, 1);
+	}
+}

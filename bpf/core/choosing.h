@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* choosing.h: choose the programs and maps that a script needs on a kernel */
+#ifndef CHOOSING_H
+#define CHOOSING_H
+
+#include <stdbool.h>
+
+#include "rows.h"
+
+struct btf;
+struct probes;		/* of the skeleton that bpftool makes */
+
+/* How functions are probed, in the order in which it is tried. */
+enum hooks { BY_TRAMPOLINE, BY_KPROBE, UNSEEN };
+
+/* stalled_writes does without the functions that see bios. */
+enum hooks last_hooks(enum script script);
+
+bool has_function(const struct btf *btf, const char *name);
+
+void choose_programs(struct probes *probes, const struct btf *btf, enum script script,
+		     enum hooks hooks, bool has_jbd2);
+
+/* Those of other scripts take no memory. */
+void choose_maps(struct probes *probes, enum script script);
+
+#endif

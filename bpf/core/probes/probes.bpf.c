@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * probes.bpf.c: list all probes of the tracer
+ *
+ * The headers of stap/NAME.stp say what the probes of each script show. One object serves
+ * every kernel with BTF since 5.10: the places of members, and which of the programs below
+ * are loaded, are found when the program starts (choosing.c). The verifier drops what
+ * another script needs, for `script` is known when it reads a program.
+ */
+#include "commits.h"
+#include "exact.h"
+#include "ios.h"
+#include "sleeps.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+static __always_inline void leave(void *ctx, struct task_struct *task, __u32 state,
+				  bool is_asleep, __s64 now)
+{
+	__u64 key = (__u64)task;
+	struct write_row *row = bpf_map_lookup_elem(&calls, &key);
+	struct identity identity = {};
+	struct registers regs = {};
+	struct work work = {};
+
+	if (!row && !is_asleep)
+		return;
+	read_registers(&regs, registers_at(task));
+	find_work(task, &regs, &work);
+	identify(task, &work, &regs, &identity);
+	if (row && ((state & TASK_DEAD) || !is_same(&row->identity, &identity))) {
+		end_call(key, row, &identity);
+		row = 0;
+	}
+	if (is_asleep && !row && work.how)
+		begin_call(ctx, task, now, &work, &regs, &identity);
+}
+
+static __always_inline void on_switch(void *ctx, bool is_preempted,
+				      struct task_struct *prev, struct task_struct *next,
+				      __u32 state)
+{
+	bool is_asleep = !is_preempted && sleeps_in(state);
+	__s64 now = bpf_ktime_get_ns();
+
+	if (is_asleep && (script != JOURNAL_COMMITS || is_committing(prev)))
+		fall_asleep(ctx, prev, now);
+	if (script == STALLED_WRITES)
+		leave(ctx, prev, state, is_asleep, now);
+	if (script == PAGE_LOCKS && (state & TASK_DEAD))
+		forget((__u64)prev);
+	arrive(next, now);
+}
+
+/*
+ * prev_state is there since fa2c3254d7cf ("sched/tracing: Don't re-read p->state when
+ * emitting sched_switch event"), Linux 5.18. The state read here may be that of a task
+ * which is being woken already: such a sleep is over before it begins.
+ */
+SEC("raw_tp/sched_switch")
+int switch_with_state(struct bpf_raw_tracepoint_args *ctx)
+{
+	on_switch(ctx, ctx->args[0], (void *)ctx->args[1], (void *)ctx->args[2],
+		  ctx->args[3]);
+	return 0;
+}
+
+SEC("raw_tp/sched_switch")
+int switch_without_state(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *prev = (void *)ctx->args[1];
+
+	on_switch(ctx, ctx->args[0], prev, (void *)ctx->args[2], state_of(prev));
+	return 0;
+}
+
+SEC("raw_tp/sched_waking")
+int waking(struct bpf_raw_tracepoint_args *ctx)
+{
+	wake(ctx, (void *)ctx->args[0]);
+	return 0;
+}
+
+/* 16edd9b511a1 ("locking: Add lock contention tracepoints"), Linux 5.19. */
+SEC("raw_tp/contention_begin")
+int wait_for_lock(struct bpf_raw_tracepoint_args *ctx)
+{
+	contend(ctx->args[0], ctx->args[1]);
+	return 0;
+}
+
+SEC("raw_tp/contention_end")
+int end_wait_for_lock(struct bpf_raw_tracepoint_args *ctx)
+{
+	obtain(ctx->args[0]);
+	return 0;
+}
+
+/* Run once, in bpf(2), before the others are attached. */
+SEC("raw_tp/sys_enter")
+int calibrate(void *ctx)
+{
+	(void)ctx;
+	find_registers();
+	return 0;
+}
+
+/* The first parameter of each of these functions is the bio. */
+SEC("fentry/submit_bio")
+int submit(__u64 *args)
+{
+	note_io(args, (void *)args[0]);
+	return 0;
+}
+
+SEC("fentry/throtl_qnode_add_bio")
+int throttle(__u64 *args)
+{
+	throttle_io((void *)args[0]);
+	return 0;
+}
+
+SEC("fentry/bio_endio")
+int finish(__u64 *args)
+{
+	end_io((void *)args[0]);
+	return 0;
+}
+
+/* Where the kernel has no trampolines for BPF: three times the cost. */
+SEC("kprobe/submit_bio")
+int submit_by_kprobe(struct pt_regs *regs)
+{
+	note_io(regs, (void *)FIRST_PARAMETER(regs));
+	return 0;
+}
+
+SEC("kprobe/throtl_qnode_add_bio")
+int throttle_by_kprobe(struct pt_regs *regs)
+{
+	throttle_io((void *)FIRST_PARAMETER(regs));
+	return 0;
+}
+
+SEC("kprobe/bio_endio")
+int finish_by_kprobe(struct pt_regs *regs)
+{
+	end_io((void *)FIRST_PARAMETER(regs));
+	return 0;
+}
+
+SEC("raw_tp/sys_enter")
+int enter(struct bpf_raw_tracepoint_args *ctx)
+{
+	enter_call(ctx->args[1]);
+	return 0;
+}
+
+SEC("raw_tp/sys_exit")
+int leave_to_user(struct bpf_raw_tracepoint_args *ctx)
+{
+	leave_call(ctx, ctx->args[0], ctx->args[1]);
+	return 0;
+}
+
+SEC("fentry/wake_page_function")
+int unlock(__u64 *args)
+{
+	unlock_page((void *)args[0], (void *)args[3]);
+	return 0;
+}
+
+SEC("kprobe/wake_page_function")
+int unlock_by_kprobe(struct pt_regs *regs)
+{
+	unlock_page((void *)FIRST_PARAMETER(regs), (void *)FOURTH_PARAMETER(regs));
+	return 0;
+}
+
+SEC("kprobe/finish_wait")
+int finish_waiting(struct pt_regs *regs)
+{
+	end_wait((void *)SECOND_PARAMETER(regs));
+	return 0;
+}
+
+/*
+ * jbd2 is a module as a rule: its types may be out of reach, so that its tracepoints are
+ * read by their records.
+ */
+SEC("tp/jbd2/jbd2_start_commit")
+int commit_locks(void *record)
+{
+	__u32 dev = field(record, jbd2.commit_dev);
+	__u32 transaction = field(record, jbd2.commit_transaction);
+
+	if (script == JOURNAL_COMMITS)
+		begin_commit(dev, transaction);
+	else
+		enter_phase(dev, transaction, LOCKING);
+	return 0;
+}
+
+SEC("tp/jbd2/jbd2_commit_flushing")
+int commit_flushes(void *record)
+{
+	struct commit_row *row;
+
+	if (script != JOURNAL_COMMITS)
+		enter_phase(field(record, jbd2.commit_dev),
+			    field(record, jbd2.commit_transaction), FLUSHING);
+	else if ((row = commit_of_task()))
+		row->flushing_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp/jbd2/jbd2_commit_logging")
+int commit_logs(void *record)
+{
+	struct commit_row *row;
+
+	if (script != JOURNAL_COMMITS)
+		enter_phase(field(record, jbd2.commit_dev),
+			    field(record, jbd2.commit_transaction), LOGGING);
+	else if ((row = commit_of_task()))
+		row->logging_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp/jbd2/jbd2_run_stats")
+int commit_finishes(void *record)
+{
+	struct commit_row *row;
+
+	if (script != JOURNAL_COMMITS) {
+		enter_phase(field(record, jbd2.stats_dev),
+			    field(record, jbd2.stats_transaction), FINISHING);
+	} else if ((row = commit_of_task())) {
+		row->logged_ns = bpf_ktime_get_ns();
+		row->handles = field(record, jbd2.stats_handles);
+		row->blocks = field(record, jbd2.stats_blocks);
+		row->blocks_logged = field(record, jbd2.stats_logged);
+	}
+	return 0;
+}
+
+/* Commits do not overlap: the next transaction is running. */
+SEC("tp/jbd2/jbd2_end_commit")
+int commit_ends(void *record)
+{
+	__u32 dev = field(record, jbd2.end_dev);
+	__u32 transaction = field(record, jbd2.end_transaction);
+
+	if (script == JOURNAL_COMMITS)
+		end_commit(dev, transaction);
+	else
+		enter_phase(dev, transaction + 1, RUNNING);
+	return 0;
+}
+
+SEC("tp/jbd2/jbd2_handle_stats")
+int handle_stops(void *record)
+{
+	count_handle(field(record, jbd2.handle_dev), field(record, jbd2.handle_transaction),
+		     field(record, jbd2.handle_blocks));
+	return 0;
+}
