@@ -120,6 +120,8 @@ OWN_MACHINE = {
 NEEDS_DEBUGINFO = {"says-the-arguments.py"}
 DEBUG = Path(os.environ.get("WRITESTALL_DEBUGINFO", "/usr/lib/debug"))
 DEBUG_MACHINE = ("--memory", "4G", "--share", f"{DEBUG}:/usr/lib/debug:ro")
+# The oldest of vm/kernels.toml for which the lessons are written.
+NEW_ENOUGH = {"lessons-answer-their-question.py": (6, 12)}
 # Tests that need bpftrace; the others use the engines that support their kernel.
 NEEDS_BPFTRACE = {
     "agrees-with-witnesses.py",
@@ -225,6 +227,10 @@ def _marks(
     needed = script.name in NEEDS_BPFTRACE or "bpftrace" in more
     if needed and not recipe.load(kernel).bpftrace:
         reason = f"bpftrace does not serve for kernel {kernel}"
+        marks.append(pytest.mark.skip(reason=reason))
+    since = NEW_ENOUGH.get(script.name, (0, 0))
+    if tuple(map(int, re.findall(r"\d+", kernel_name(kernel))[:2])) < since:
+        reason = "written for Linux {}.{} and newer".format(*since)
         marks.append(pytest.mark.skip(reason=reason))
     own = recipe.load(kernel).own
     types = script.name in NEEDS_TYPES or "core" in more

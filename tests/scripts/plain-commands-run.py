@@ -1,11 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will run each script by the command in its header, without the launcher,
-let it report an event, and stop it with Ctrl-C.
-
-stap finds the results of its passes in a cache that was made outside, in the image
-(plain-cache.sh): an emulated CPU would take more than ten minutes for each.
-"""
+let it report an event, and stop it with Ctrl-C."""
 
 from __future__ import annotations
 
@@ -20,21 +16,13 @@ from pathlib import Path
 
 import cases
 import plain
+import stap_cache
 
 import lab
 
 # How an engine's output shows that every probe is armed.
 ARMED = {"stap": '{"ev":"begin"', "bpftrace": '"limits"'}
 FOLDER = {"stap": "stap/*.stp", "bpftrace": "bpf/*.bt"}
-
-
-def environment(modules: Path) -> dict[str, str]:
-    """Unpack SystemTap's cache and return the variables that name it."""
-    lab.run("tar", "-x", "-C", "/", "-f", modules.with_name("plain.tar"))
-    given = ["SYSTEMTAP_DIR=/tmp/systemtap", "SYSTEMTAP_RUNTIME=/tmp/runtime"]
-    tree = lab.run("env", *given, lab.PROJECT / "trace/build-tree").strip()
-    given.append(f"SYSTEMTAP_RELEASE={tree}")
-    return os.environ | dict(word.split("=", 1) for word in given)
 
 
 def choose_root() -> bool:
@@ -95,7 +83,7 @@ def check(engine: str, script: Path, given: dict[str, str], disk: lab.Disk) -> N
 
 
 def test(options: argparse.Namespace) -> None:
-    given = environment(options.modules)
+    given = stap_cache.environment(options.modules)
     with lab.disk() as disk:
         for engine in lab.serving():
             for script in sorted(lab.PROJECT.glob(FOLDER[engine])):
