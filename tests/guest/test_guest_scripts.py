@@ -120,6 +120,8 @@ OWN_MACHINE = {
 NEEDS_DEBUGINFO = {"says-the-arguments.py"}
 DEBUG = Path(os.environ.get("WRITESTALL_DEBUGINFO", "/usr/lib/debug"))
 DEBUG_MACHINE = ("--memory", "4G", "--share", f"{DEBUG}:/usr/lib/debug:ro")
+# The oldest of vm/kernels.toml for which the lessons are written.
+NEW_ENOUGH = {"lessons-answer-their-question.py": (6, 12)}
 # Tests of bpf/core, which needs BTF; all kernels of vm/kernels.toml have it.
 NEEDS_TYPES = {
     "agrees-with-witnesses.py",
@@ -221,6 +223,10 @@ def _marks(
     script: Path, kernel: str, more: tuple[str, ...]
 ) -> list[pytest.MarkDecorator]:
     marks = []
+    since = NEW_ENOUGH.get(script.name, (0, 0))
+    if tuple(map(int, re.findall(r"\d+", kernel_name(kernel))[:2])) < since:
+        reason = "written for Linux {}.{} and newer".format(*since)
+        marks.append(pytest.mark.skip(reason=reason))
     types = script.name in NEEDS_TYPES or "core" in more
     if types and not recipe.load(kernel).has_core:
         reason = f"kernel {kernel} has no BTF, or is older than Linux 5.10"

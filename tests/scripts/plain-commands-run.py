@@ -1,11 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will run each script without the launcher, with stap by the command in its
-header, let it report an event, and stop it with Ctrl-C.
-
-stap finds the results of its passes in a cache that was made outside, in the image
-(plain-cache.sh): an emulated CPU would take more than ten minutes for each.
-"""
+header, let it report an event, and stop it with Ctrl-C."""
 
 from __future__ import annotations
 
@@ -21,21 +17,13 @@ from pathlib import Path
 
 import cases
 import plain
+import stap_cache
 
 import lab
 
 # The output shows that every probe is armed.
 ARMED = '{"ev":"begin"'
 STAP_ALONE = "drilldown"
-
-
-def environment(modules: Path) -> dict[str, str]:
-    """Unpack SystemTap's cache and return the variables that name it."""
-    lab.run("tar", "-x", "-C", "/", "-f", modules.with_name("plain.tar"))
-    given = ["SYSTEMTAP_DIR=/tmp/systemtap", "SYSTEMTAP_RUNTIME=/tmp/runtime"]
-    tree = lab.run("env", *given, lab.PROJECT / "trace/build-tree").strip()
-    given.append(f"SYSTEMTAP_RELEASE={tree}")
-    return os.environ | dict(word.split("=", 1) for word in given)
 
 
 def choose_root() -> bool:
@@ -103,7 +91,7 @@ def check(
 
 
 def test(options: argparse.Namespace) -> None:
-    given = environment(options.modules)
+    given = stap_cache.environment(options.modules)
     with lab.disk() as disk:
         for script in sorted(lab.PROJECT.glob("stap/*.stp")):
             for words in commands(script, options.modules):

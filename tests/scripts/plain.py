@@ -12,7 +12,7 @@ import shlex
 import sys
 from pathlib import Path
 
-LINE = re.compile(r"^//   (stap -.*)$", re.MULTILINE)
+LINE = re.compile(r"^//   ((?:stap|bpftrace) .*)$", re.MULTILINE)
 # What the header says to add for older kernels.
 ADDED = re.compile(r"^// Before Linux (\d+)\.(\d+), add (-\S+)\.", re.MULTILINE)
 

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# beside.sh: run a lesson beside the workload and the slow disk of a scenario
+#
+# usage: docs/course/beside.sh SCENARIO COMMAND...    as root, in a throwaway machine
+# example: docs/course/beside.sh page-lock bpftrace -B line FILE
+# -B line: bpftrace prints each line at once, to a pipe too. COMMAND gets Ctrl-C when the
+# scenario is over; no other tracer runs. The first start compiles the injector and the
+# writer, to /tmp/build; BUILD names another folder, which may have them.
+set -eu
+[[ $# -gt 1 ]] || {
+	echo "beside.sh: which scenario, and which command?" >&2
+	exit 2
+}
+tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=${BUILD:-/tmp/build} scenario=$1 printed=$(mktemp)
+shift
+
+if [[ ! -e $build/biodelay.ko ]]; then
+	mkdir --parents "$build"
+	make --silent --directory="$tree/repro" BUILD="$build"
+	cp --recursive "$tree/kmod" "$build"
+	make --silent --directory="$build/kmod" KDIR="/lib/modules/$(uname -r)/build"
+	mv "$build/kmod/biodelay.ko" "$build"
+fi
+"$@" > >(tee "$printed") &
+lesson=$!
+trap 'kill -INT "$lesson" && wait "$lesson"' EXIT
+until grep --quiet 'stop with Ctrl-C' "$printed"; do
+	kill -0 "$lesson"
+	sleep 0.2
+done
+out=$(mktemp --directory)
+"$tree/repro/run" "$scenario" --engine none --build "$build" --disk /dev/vdb \
+	--journal-disk /dev/sda --wipe --out "$out/run" >/dev/null
