@@ -62,6 +62,11 @@ ALLOWED = (
         "drivers/md/dm.c, dm_init()",
     ),
     Allowed(
+        r"NOTICE: Automounting of tracing to debugfs is deprecated.*",
+        "SystemTap and bpftrace look for the events below debugfs",
+        "kernel/trace/trace.c, trace_automount()",
+    ),
+    Allowed(
         r"XFS \(\S+\): EXPERIMENTAL .* Use at your own risk!",
         "what mkfs.xfs turns on by default is new to the kernel",
         "fs/xfs/xfs_message.c, xfs_warn_experimental()",
