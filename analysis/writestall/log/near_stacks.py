@@ -29,7 +29,7 @@ _SIGN = re.compile(rb"%b|(?P<frame>%b)" % (_BEGIN, _FRAME), re.MULTILINE)
 BEFORE, AFTER = 24, 64
 # Behind so much of a log frames alone are no sign: it has thousands of lines that only
 # look like some. A pasted stack without anything around it is shorter.
-LONG_BYTES = 2 << 20
+LONG_BYTES = 1 << 19
 # Lines passed on behind a frame in there, where a stack is longer than AFTER.
 FRAME_AFTER = 4
 # A line that is longer is cut in two.

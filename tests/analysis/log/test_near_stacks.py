@@ -10,7 +10,7 @@ from log_stacks import Shown
 from writestall.log.near_stacks import LONG_BYTES, near_stacks
 from writestall.log.reading import read
 
-LINES = 60_000
+LINES = 40_000
 NOISE = [
     f"Aug  3 11:22:{at % 60:02} vault "
     + (f"app[7]: in f{at}+0x1f/0x2a" if at % 6 == 0 else f"sshd[{at}]: Accepted {at}")
