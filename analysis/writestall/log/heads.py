@@ -46,6 +46,7 @@ _SHOWN_OLD = re.compile(
     r"(?P<pid>\d{1,10})\s{1,12}\d{1,10}\b"
     r"|\d{1,7}\s{1,12}(?P<pid2>\d{1,10})\s{1,12}\d{1,10} 0x)"
 )
+_NOTED = re.compile(r"^comm (?P<comm>\S{1,20}) state (?P<state>[A-Z])$")
 # The same, cut by a mailer behind the state.
 _SHOWN_CUT = re.compile(r"^(?P<comm>\S.{0,19}?)\s{2,16}D$")
 # Cut by a terminal behind the name.
@@ -87,7 +88,7 @@ _LABELS = (
 
 _HEADS = (
     *(_HUNG, _SHOWN, _SHOWN_OLD, _SHOWN_CUT),
-    *(_CRASH, _CPU, _SHOWN_NAME, _DRGN),
+    *(_CRASH, _CPU, _SHOWN_NAME, _DRGN, _NOTED),
 )
 
 

@@ -372,7 +372,8 @@ def _drop_mixed_chains(answer: LogAnswer) -> None:
 
     A stack of a journal alone may belong to several (file_systems.py), but to one only.
     """
-    for at, mid in tuple(answer.after.items()):
+    rows = answer.tasks
+    for at, mid in sorted(answer.after.items(), key=lambda one: rows[one[0]].order()):
         if at not in answer.links or mid not in answer.links:
             continue
         first, second = answer.links[at], answer.links[mid]
@@ -388,11 +389,18 @@ def _drop_mixed_chains(answer: LogAnswer) -> None:
 
 def _drop_circles_of_one_rule(answer: LogAnswer) -> None:
     """Drop the weakest link of every circle that one rule of guessing made."""
-    for at in range(len(answer.tasks)):
+    rows = answer.tasks
+    for at in sorted(range(len(rows)), key=lambda one: rows[one].order()):
         circle = answer.circle(at)
         links = {step: answer.links[step] for step in circle}
         if len({link.rule for link in links.values()}) != 1:
             continue
         if any(link.confidence != REPORTED for link in links.values()):
-            worst = min(links, key=lambda step: _ORDER.index(links[step].confidence))
+            worst = min(
+                links,
+                key=lambda step: (
+                    _ORDER.index(links[step].confidence),
+                    rows[step].order(),
+                ),
+            )
             del answer.links[worst], answer.after[worst]

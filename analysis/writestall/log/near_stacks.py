@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """near_stacks: pick out of a long log the lines near anything that stacks are made of.
 
-One search over the bytes skips the rest, for in a syslog stacks are rare.
+One search over the bytes skips the rest, for in a syslog stacks are rare. In a long log
+only what begins a stack counts: lines that look like a frame are of many programs.
 """
 
 from __future__ import annotations
@@ -9,32 +10,41 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-# What lines of a report, of a stack in any form, of a name or a restart have. Each
-# begins with a byte that is rare in a log: the search is as fast as these are few.
-# What backtrace_symbols(3) prints is none.
-_SIGN = re.compile(
-    rb"\+[0O][xX](?![0-9a-f]{1,8}(?:\) ?\[0x|\] ))|&#43;0x|Call [Tt]race|INFO: task"
-    rb"|COMMAND:|Show (?:Blocked )?State|Future hung "
-    rb"|/proc/\d{1,10}/(?:task|stack|comm|cgroup)|,task_memcg="
-    rb"|\((?:\./)?(?:kernel|fs|mm|block|drivers|include|lib|net|arch|io_uring)/"
-    rb"|\.c:\d{1,6}$"
-    rb"|Linux version |[Cc]ommand line: |-- (?:Re)?[Bb]oot",
-    re.MULTILINE,
+# What lines have that a stack, a report, a name or a restart begins with. Each begins
+# with a byte that is rare in a log: the search is as fast as these are few.
+_BEGIN = (
+    rb"Call [Tt]race|INFO: task|COMMAND:|Show (?:Blocked )?State|Future hung "
+    rb"|/proc/\d{1,10}/(?:task|stack|comm|cgroup)|,task_memcg=|Linux version "
+    rb"|[Cc]ommand line: |-- (?:Re)?[Bb]oot|\[<[0-9a-f]{1,16}>\] "
+    rb"|\+0x(?:(?<=schedule\+0x)|(?<=switch_to\+0x))"
 )
+# What any frame has, in any form, but for what backtrace_symbols(3) prints.
+_FRAME = (
+    rb"\+[0O][xX](?![0-9a-f]{1,8}(?:\) ?\[0x|\] ))|&#43;0x|\.c:\d{1,6}$"
+    rb"|\((?:\./)?(?:kernel|fs|mm|block|drivers|include|lib|net|arch|io_uring)/"
+)
+_BEGINS = re.compile(_BEGIN)
+_SIGN = re.compile(rb"%b|(?P<frame>%b)" % (_BEGIN, _FRAME), re.MULTILINE)
 # Lines passed on around a sign: a head of old kernels, a name, fields of a record.
 BEFORE, AFTER = 24, 64
+# Behind so much of a log frames alone are no sign: it has thousands of lines that only
+# look like some. A pasted stack without anything around it is shorter.
+LONG_BYTES = 1 << 19
+# Lines passed on behind a frame in there, where a stack is longer than AFTER.
+FRAME_AFTER = 4
 # A line that is longer is cut in two.
 MAX_LINE_BYTES = 8 << 20
 
 
 def near_stacks(chunks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     """Numbered lines of a log of which some may belong to a stack."""
-    number, wanted = 1, 0
+    number, wanted, passed = 1, 0, 0
     before = b""
     for text in _whole_lines(chunks):
-        at = 0
+        at, long = 0, passed > LONG_BYTES
+        passed += len(text)
         while at < len(text):
-            sign = _SIGN.search(text, at)
+            sign = (_SIGN if wanted or not long else _BEGINS).search(text, at)
             # Lines that still belong to the sign before.
             stop = text.rfind(b"\n", at, sign.start()) + 1 if sign else len(text)
             stop = max(stop, at)
@@ -42,6 +52,9 @@ def near_stacks(chunks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
                 end = _line_end(text, at)
                 yield number, text[at:end]
                 number, at, wanted = number + 1, end, wanted - 1
+            is_frame = long and sign is not None and sign.lastgroup is not None
+            if at < stop and is_frame:
+                continue
             if at < stop:
                 skipped = text[at:stop]
                 number += skipped.count(b"\n")
@@ -50,7 +63,7 @@ def near_stacks(chunks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
             if sign:
                 lines = before.split(b"\n")[:-1]
                 yield from enumerate(lines, number - len(lines))
-                before, wanted = b"", AFTER
+                before, wanted = b"", max(wanted, FRAME_AFTER) if is_frame else AFTER
                 end = _line_end(text, at)
                 yield number, text[at:end]
                 number, at = number + 1, end

@@ -304,9 +304,11 @@ class Reader:
         head = heads.head(body, self._at_edge)
         if head is None:
             return False
-        if head.pid is not None and (head.hung or head.state == "D"):
-            self._host.stuck.setdefault(head.pid, []).append((number, head.comm))
+        before = self._task
         self._open(number, head)
+        is_new = head.hung or (head.state == "D" and self._task is not before)
+        if head.pid is not None and is_new:
+            self._host.stuck.setdefault(head.pid, []).append((number, head.comm))
         return True
 
     # `cat`, `head -n 99` and `grep ''` of /proc/PID/stack name the file in front.
@@ -376,18 +378,23 @@ class Reader:
         dumped = self._dumped is not None and number - self._dumped <= MAX_LABEL_LINES
         return text.startswith("[<0>]") or (text.startswith("[<") and not dumped)
 
+    def _begins_another(self, first: re.Match[str]) -> bool:
+        """True for the first frame of another stack than the one that is open: it has
+        the number 0, or the one before is at its end, for those of /proc run on where
+        nobody wrote a name between them."""
+        task = self._task
+        if task is None or not task.frames or stack_lines.is_guess(first):
+            return False
+        if stack_lines.is_innermost(first.string):
+            return True
+        ended = stack_lines.is_bottom(_last(task))
+        return ended and not stack_lines.starts_bottom(first["symbol"])
+
     def _frames(self, number: int, found: list[re.Match[str]]) -> None:
-        if (
-            self._task
-            and self._task.frames
-            and stack_lines.is_innermost(found[0].string)
-        ):
+        if self._begins_another(found[0]):
             self._close()
-        # Stacks of /proc run on where nobody wrote a name between them.
-        if self._task and self._task.frames and not stack_lines.is_guess(found[0]):
-            last, first = _last(self._task), found[0]["symbol"]
-            if stack_lines.is_bottom(last) and not stack_lines.starts_bottom(first):
-                self._close()
+        if self._mentioned and not stack_lines.is_mention(found[0]):
+            self._task = None
         if self._task is None:
             self._task = self._rest_or_new(number, found[0])
         elif self._task.guesses:

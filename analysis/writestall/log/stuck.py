@@ -51,6 +51,10 @@ class Stuck:
     times: int = 1
     owner: bool = False
 
+    def order(self) -> tuple[int, str]:
+        """What tasks are put in order by, however the log has them."""
+        return self.task.pid or 0, self.task.comm or ""
+
     @property
     def shots(self) -> frozenset[int]:
         """The shots in which it was seen."""

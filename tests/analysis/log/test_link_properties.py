@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -111,3 +112,54 @@ def test_any_text_is_answered(
     answer = explain_log(read_log([*text.splitlines(), *lines(log)]))
     for at in range(len(answer.tasks)):
         assert len(answer.path(at)) <= len(answer.tasks) + 1
+
+
+WORDS = st.text("abc+0x/[]()<>#:=. ", max_size=40)
+distinct = st.lists(tasks, max_size=6, unique_by=lambda task: task.pid)
+
+
+def joins(lines: Sequence[str]) -> set[tuple[str, str, str]]:
+    """Waiter, holder and confidence of every link; tasks of one host alone."""
+    answer = explain_log(read_log(lines))
+    return {
+        (link.waiter.task.comm or "", link.holder.task.comm or "", link.confidence)
+        for link in answer.links.values()
+        if link.waiter.task.host in ("", "alpha")
+    }
+
+
+def reports(shown: Sequence[Shown], host: str = "alpha") -> list[list[str]]:
+    """The reports of one moment, as the syslog of a host has them."""
+    return [
+        [f"Nov  3 11:22:33 {host} kernel: {row}" for row in task.report()]
+        for task in shown
+    ]
+
+
+@given(distinct, distinct, st.lists(WORDS, max_size=20), st.randoms())
+@EXAMPLES
+def test_what_is_unrelated_changes_no_link(
+    mine: list[Shown], theirs: list[Shown], words: list[str], random: Random
+) -> None:
+    """Other programs' lines, and another host's log, wherever they stand."""
+    lines = [row for report in reports(mine) for row in report]
+    others = [f"Nov  3 11:22:33 alpha sshd[7]: {text}" for text in words]
+    others += [row for report in reports(theirs, "beta") for row in report]
+    places = sorted(random.randrange(len(lines) + 1) for _ in others)
+    mixed = list(lines)
+    for at, row in reversed(list(zip(places, others, strict=True))):
+        mixed.insert(at, row)
+    assert joins(mixed) == joins(lines)
+
+
+@given(distinct, st.randoms())
+@EXAMPLES
+def test_the_order_of_reports_changes_no_link(
+    shown: list[Shown], random: Random
+) -> None:
+    """Which task the detector finds first tells nothing."""
+    ordered = reports(shown)
+    turned = list(ordered)
+    random.shuffle(turned)
+    one, other = (joins([row for r in rows for row in r]) for rows in (ordered, turned))
+    assert one == other

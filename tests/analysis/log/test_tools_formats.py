@@ -194,3 +194,27 @@ def test_sums_over_time_are_refused_by_name(
     assert main(["explain", "--log", str(log)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert name.split()[0] in line and "sysrq-trigger" in line
+
+
+def test_a_name_with_its_state() -> None:
+    """What a person notes above each stack of /proc."""
+    (task,) = tasks(f"comm stress-ng-mmap state D\n{GFS2}")
+    assert (task.comm, task.state, len(task.frames)) == ("stress-ng-mmap", "D", 2)
+
+
+def test_a_function_that_prose_speaks_of_begins_no_stack() -> None:
+    text = f"ext4_write_begin+0x215/0x640 is:\nretry_journal:\n{GFS2}"
+    (task,) = tasks(text)
+    assert names(task) == ["gfs2_glock_wait", "gfs2_rename"]
+
+
+def test_a_report_of_one_task_counts_once() -> None:
+    """Its two heads are of one report."""
+    log = read(
+        [
+            b"INFO: task a:5 blocked for more than 122 seconds.\n"
+            b"      Not tainted 6.18.2 #1\n"
+            b"task:a               state:D stack:0     pid:5\n"
+        ]
+    )
+    assert [(task.comm, task.times) for task in log.unshown] == [("a", 1)]

@@ -18,10 +18,11 @@ _ENOUGH = 3
 
 
 def _few(tasks: Iterable[Stuck]) -> list[Stuck]:
-    """The first few of each look; a task in several waits counts once, as last seen."""
+    """The few of each look with the lowest pids, in whatever order they are reported;
+    a task in several waits counts once, as last seen."""
     once = {task.task.pid or id(task): task for task in tasks}
     looks: dict[Hashable, list[Stuck]] = {}
-    for task in once.values():
+    for task in sorted(once.values(), key=Stuck.order):
         alike = looks.setdefault((task.file_systems, task.disks), [])
         if len(alike) < _ENOUGH:
             alike.append(task)
