@@ -18,7 +18,6 @@ from driver import artefacts as lab_artefacts
 from driver import own_command
 from labrun.comparison import of_command
 from labrun.crash.records import Kept
-from labrun.errors import RefusedError
 from labrun.injectors import biodelay
 from labrun.run import artefacts, preflight, tracer
 from labrun.scenario import keys
@@ -30,6 +29,7 @@ from support import PROJECT
 from writestall.classify import classes
 from writestall.classify.rules import form
 from writestall.compare.durability import File
+from writestall_base.errors import UserError
 
 
 def test_scenarios_expect_the_classes_that_the_explainer_has() -> None:
@@ -75,7 +75,7 @@ def test_both_refuse_what_is_not_a_block_device(tmp_path: Path) -> None:
     for name, reason in (("none", "No such file"), ("file", "block device")):
         path = str(tmp_path / name)
         for call, error in (
-            (disk.identify, RefusedError),
+            (disk.identify, UserError),
             (options.device_number, TraceError),
         ):
             with pytest.raises(error, match=f"{path}.*{reason}"):

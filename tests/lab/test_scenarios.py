@@ -19,12 +19,12 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from lab_runs import Lab, analysed, make, make_lab
-from labrun.errors import RefusedError
 from labrun.injectors import registry
 from labrun.scenario import reading, variants
 from labrun.scenario.keys import Scenario, version
 from machine import recipe
 from support import DEFAULT, EVERY, KERNELS, OWN, PROJECT, kernel_name
+from writestall_base.errors import UserError
 
 FILES = sorted(path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml"))
 # One of each kind: a page, the journal, other file systems, an application, the queue,
@@ -70,7 +70,7 @@ def by_others(scenario: str) -> list[str]:
     found = loaded(scenario)
     names = []
     for name in registry.REGISTRY:
-        with suppress(RefusedError):
+        with suppress(UserError):
             if registry.chosen(found, name).name == name != registry.DEFAULT:
                 names.append(name)
     return names

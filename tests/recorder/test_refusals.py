@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from driver import checkout
-from labrun.errors import RefusedError
 from launcher import bpftrace, core
 from launcher.errors import TraceError
 from recorder import engines
 from recorder.options import SELECTION, fill, time_up_to
 from recorder.run_folder import new_folder
 from writestall.cli.main import main
+from writestall_base.errors import UserError
 
 ALL = "CapEff:\t000001ffffffffff\n"
 RELEASE = os.uname().release
@@ -108,7 +108,7 @@ def test_without_addresses_of_symbols_it_is_not_core(
     assert chosen.name == "bpftrace"
     lack = "/proc/kallsyms has no addresses for this process: add CAP_SYSLOG"
     assert f"core not taken: {lack}" in line
-    with pytest.raises(RefusedError, match=f"^--engine core: {lack}"):
+    with pytest.raises(UserError, match=f"^--engine core: {lack}"):
         engines.choose(_asked("core"), tmp_path)
 
 
@@ -134,7 +134,7 @@ def test_without_addresses_of_symbols_it_is_not_core(
 def test_where_none_works_each_says_why(
     tmp_path: Path, lockdown: str, caps: str, told: tuple[str, ...]
 ) -> None:
-    with pytest.raises(RefusedError) as refused:
+    with pytest.raises(UserError) as refused:
         engines.choose(_asked(), _root(tmp_path, lockdown, caps))
     (line,) = refused.value.lines
     assert line.startswith("no engine works here: core: ")
@@ -150,7 +150,7 @@ def test_without_an_engine_the_packages_are_named(
     monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setattr(bpftrace, "version", missing)
     monkeypatch.setattr(core, "BUILT", tmp_path / "nothing")  # by make core
-    with pytest.raises(RefusedError, match=r"apt install bpftrace.*install SystemTap"):
+    with pytest.raises(UserError, match=r"apt install bpftrace.*install SystemTap"):
         engines.choose(_asked(), _root(tmp_path))
 
 
@@ -160,7 +160,7 @@ def test_without_headers_the_package_is_named(tmp_path: Path) -> None:
     (root / f"lib/modules/{RELEASE}/build/Makefile").unlink()
     (root / f"lib/modules/{RELEASE}/build").rmdir()
     with pytest.raises(
-        RefusedError, match=f"^--engine stap: .*install linux-headers-{RELEASE}"
+        UserError, match=f"^--engine stap: .*install linux-headers-{RELEASE}"
     ):
         engines.choose(_asked("stap"), root)
     assert engines.choose(_asked("stap", Path("x.ko")), root)
@@ -185,7 +185,7 @@ def test_without_headers_the_package_is_named(tmp_path: Path) -> None:
         "-- no-such-command": "no-such-command: no such command",
         "--for 5": "want a time with its unit, like 50ms or 2m, up to 24h (units: us,",
         "--stall 0ms": "want a time with its unit, like 50ms",
-        "--most-mib 0": "want 1 or more",
+        "--most-mib 0": "want a whole number, 1 or more",
         "--module no.ko": "--module no.ko: no such file; trace/build makes it",
     }.items(),
 )
@@ -216,7 +216,7 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
         (tmp_path / "file/run", "file: File exists; name another with -o"),
         (tmp_path, "exists and is not empty; name a new one with -o"),
     ):
-        with pytest.raises(RefusedError, match=said):
+        with pytest.raises(UserError, match=said):
             new_folder(place, Path)
     assert (tmp_path / "file").read_text() == "kept"
 

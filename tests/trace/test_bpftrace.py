@@ -92,7 +92,7 @@ def start(folder: Path, answers: dict[str, list[str]], then: str = "") -> Trace:
         env=os.environ
         | {
             "PATH": f"{folder}:{os.environ['PATH']}",
-            "PYTHONPATH": str(PROJECT / "trace"),
+            "PYTHONPATH": f"{PROJECT}/base:{PROJECT}/trace",
         },
         stderr=subprocess.PIPE,
         text=True,

@@ -15,8 +15,8 @@ import pytest
 
 import support  # noqa: F401 (puts vm/ on the path)
 from machine import cli, elf, image, initramfs, recipe
-from machine.errors import UserError
 from machine.own import find, kconfig, modules
+from writestall_base.errors import UserError
 
 RELEASE = "4.19.108"
 BUILD_ID = bytes(range(20))

@@ -15,7 +15,7 @@ import pytest
 
 import support  # noqa: F401 (puts vm/ on the path)
 from machine import cache, commands, image, layer, mirror, vmlinux, watch
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 DEB822 = """# a comment
 Types: deb

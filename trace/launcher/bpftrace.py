@@ -14,7 +14,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from launcher import TREE
 from launcher.bpftrace_process import ASKING, ENDING, KILLING, BpftraceProcess
 from launcher.errors import TraceError
 from launcher.options import variables
@@ -22,6 +21,7 @@ from launcher.plain_text import Sink
 from launcher.rows import Rows
 from launcher.symbols import KernelSymbols
 from launcher.user_symbols import UserSymbols
+from writestall_base import TREE
 
 FOLDER = TREE / "bpf"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.bt"))

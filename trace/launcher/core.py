@@ -9,10 +9,11 @@ import re
 import shutil
 from pathlib import Path
 
-from launcher import TREE, printing
+from launcher import printing
 from launcher.errors import TraceError
 from launcher.options import check_choice
 from launcher.plain_text import Sink
+from writestall_base import TREE
 
 SCRIPT = "stalled_writes"
 SCRIPTS = [SCRIPT]

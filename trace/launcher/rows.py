@@ -8,10 +8,10 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from launcher import TREE
 from launcher.calls import NAMES, by_path, path_told
 from launcher.symbols import KernelSymbols, user_addresses, user_stack
 from launcher.user_symbols import UserSymbols
+from writestall_base import TREE
 
 Row = dict[str, Any]
 Event = dict[str, Any]

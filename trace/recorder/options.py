@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from recorder import engines
-from writestall.cli.parser import some_path
+from writestall_base.command_line import some_path
 
 NS = {"us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
 MOST_STALL_NS = 3600 * 10**9

@@ -19,7 +19,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from machine import cache
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 GUEST = "/mnt/jars"
 LINE = re.compile(r"(?P<sha256>[0-9a-f]{64})  (?P<name>[\w.-]+:[\w.-]+:[\w.-]+)")

@@ -21,13 +21,13 @@ from pathlib import Path
 from machine import (
     accel,
     cache,
-    errors,
     image,
     initramfs,
     jars,
     layer,
     qemu,
     recipe,
+    statuses,
     tsc,
     vmlinux,
     watch,
@@ -87,9 +87,9 @@ class Result:
     def exit_status(self) -> int:
         """The command's own status, or the reserved one for the machine."""
         reserved = {
-            "splat": errors.EXIT_SPLAT,
-            "lost": errors.EXIT_LOST,
-            "timeout": errors.EXIT_TIMEOUT,
+            "splat": statuses.EXIT_SPLAT,
+            "lost": statuses.EXIT_LOST,
+            "timeout": statuses.EXIT_TIMEOUT,
         }
         return reserved.get(self.outcome, self.status or 0)
 

@@ -15,8 +15,8 @@ import zlib
 from pathlib import Path
 
 from machine import cache, elf
-from machine.errors import UserError
 from machine.image import Kernel
+from writestall_base.errors import UserError
 
 # Documentation/arch/x86/boot.rst: where the header keeps the number of sectors
 # before the protected-mode code, and where in that the packed kernel lies.

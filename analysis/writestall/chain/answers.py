@@ -225,7 +225,7 @@ def answer(
 
     `calls` are the names of those that are wanted, None of all.
 
-    Raises WritestallError where there is nothing to explain.
+    Raises UserError where there is nothing to explain.
     """
     engine = run.pick_engine(wanted_engine)
     stream = read_stream(run.events(engine), run.bound)

@@ -11,11 +11,11 @@ from itertools import combinations
 
 import numpy as np
 
-from writestall.common.errors import WritestallError
 from writestall.compare import statistics
 from writestall.compare.folder import Comparison, Option, Run
 from writestall.compare.statistics import Array, Difference, Estimate, Statistic
 from writestall.events.hlog import counts_of
+from writestall_base.errors import UserError
 
 UNITS_NS = {"us": 10**3, "ms": 10**6, "s": 10**9}
 HOUR_S = 3600
@@ -121,12 +121,10 @@ class Answer:
 
 
 def parse_slo(text: str) -> int:
-    """Parse a time like `65ms` into ns; raise WritestallError if it is none."""
+    """Parse a time like `65ms` into ns; raise UserError if it is none."""
     found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)(us|ms|s)", text)
     if not found or not float(found[1]):
-        raise WritestallError(
-            f"--slo {text}: want a time with its unit, like 65ms or 1.5s"
-        )
+        raise UserError(f"--slo {text}: want a time with its unit, like 65ms or 1.5s")
     return round(float(found[1]) * UNITS_NS[found[2]])
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from writestall.chain.answers import own_writes
-from writestall.common.errors import WritestallError
 from writestall.events.calls import GROUPS
 from writestall.events.contract import ClientWrite, Write
 from writestall.events.rows import read_client
 from writestall.events.run_directory import RunDir
 from writestall.events.stream import Stream, read_stream
+from writestall_base.errors import UserError
 
 ENGINES = ("stap", "bpftrace")  # those of a run with `--engine both`
 LEAST_NS = 1_000_000
@@ -44,7 +44,7 @@ def compare(run: RunDir, awake_ns: int = 0) -> Comparison:
     """
     missing = [name for name in ENGINES if name not in run.engines()]
     if missing:
-        raise WritestallError(
+        raise UserError(
             f"{run.path / 'events'}: {missing[0]}.jsonl is missing; "
             "run the scenario with both engines"
         )

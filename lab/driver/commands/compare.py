@@ -22,13 +22,14 @@ from driver.cluster import Cluster
 from driver.commands import crash
 from driver.machines import PREPARING, Needs, prepare
 from driver.planned import Planned
-from driver.progress import Progress, Stage, StageError, StageLog
+from driver.progress import Progress, Stage, StageLog
 from driver.project import answer
-from driver.settings import Settings, whole
+from driver.settings import Settings
 from machine import accel, qemu, recipe
-from machine.errors import UserError
 from writestall.common import files
 from writestall.common.folders import refuse_special
+from writestall_base.command_line import whole
+from writestall_base.errors import UserError
 
 # A run that failed is tried once more, on a fresh machine; an option whose first run
 # failed twice does not work here, and its other rounds are skipped.
@@ -213,29 +214,26 @@ def main(args: argparse.Namespace) -> int:
     request = read(args)
     progress = Progress(STAGES, request.settings.verbose)
     folder = request.folder
-    try:
-        python, artefacts = prepare(
-            progress, request.settings, request.extras, *request.needs.build
-        )
-        request = replace(request, settings=request.settings.measuring())
-        clock = request.settings.accel
-        with progress.stage() as log:
-            folder.mkdir(parents=True, exist_ok=True)
-            refuse_special(folder)  # guests of an earlier call could write there
-            inputs = f"{Path(artefacts).name} {request.engine} {clock}"
-            given = ("--inputs", inputs, *request.planned)
-            log.note = f"{answer('repro/plan', '--out', str(folder), *given)}, {clock}"
-        with progress.stage() as log:
-            (folder / "machines").mkdir(exist_ok=True)
-            _note_host(folder / "machines", request.settings)
-            log.note = _runs(log, request, artefacts)
-        with progress.stage() as log:
-            log.note = _cuts(log, request, artefacts)
-        with progress.stage() as log:
-            text = _report(log, python, request)
-            log.note = str(folder / "compare.html")
-    except StageError as failed:
-        return failed.status
+    python, artefacts = prepare(
+        progress, request.settings, request.extras, *request.needs.build
+    )
+    request = replace(request, settings=request.settings.measuring())
+    clock = request.settings.accel
+    with progress.stage() as log:
+        folder.mkdir(parents=True, exist_ok=True)
+        refuse_special(folder)  # guests of an earlier call could write there
+        inputs = f"{Path(artefacts).name} {request.engine} {clock}"
+        given = ("--inputs", inputs, *request.planned)
+        log.note = f"{answer('repro/plan', '--out', str(folder), *given)}, {clock}"
+    with progress.stage() as log:
+        (folder / "machines").mkdir(exist_ok=True)
+        _note_host(folder / "machines", request.settings)
+        log.note = _runs(log, request, artefacts)
+    with progress.stage() as log:
+        log.note = _cuts(log, request, artefacts)
+    with progress.stage() as log:
+        text = _report(log, python, request)
+        log.note = str(folder / "compare.html")
     print(f"\n{text.rstrip()}\n")
     for name in ("compare.txt", "compare.html", "compare.json"):
         print(f"{name}: {folder / name}", file=sys.stderr)

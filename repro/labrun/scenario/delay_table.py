@@ -8,13 +8,13 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from labrun.command_line import Parser, carry_out, whole
-from labrun.errors import EXIT_COMPLETE
-from labrun.progress import say
 from labrun.scenario import block_traces, fio_latencies
 from labrun.scenario.delays import FORMULAS, UNITS_NS, duration_ns, points, words
 from labrun.scenario.distribution import Distribution, of_samples, picture
 from labrun.scenario.recorded_text import UNPACK_MIB, Text
+from writestall_base.command_line import Parser, whole
+from writestall_base.errors import EXIT_COMPLETE
+from writestall_base.progress import say
 
 HELP = """\
 delay-table normal MEAN STDDEV          cut at 0
@@ -115,4 +115,4 @@ def _print(options: argparse.Namespace) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the table; return the exit status."""
-    return carry_out(_parser(), _print, argv)
+    return _parser().carry_out(_print, argv)

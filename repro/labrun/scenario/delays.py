@@ -13,8 +13,8 @@ import math
 import re
 from collections.abc import Callable
 
-from labrun.errors import RefusedError
-from labrun.progress import say
+from writestall_base.errors import UserError
+from writestall_base.progress import say
 
 PPB = 1_000_000_000
 MAX_NS = 30_000_000_000
@@ -114,16 +114,16 @@ FORMULAS: dict[str, tuple[str, str, Number, Callable[[float, float], Quantile]]]
 
 
 def formula(text: str) -> str:
-    """`lognormal 8ms 0.8` as biodelay takes it; raises RefusedError."""
+    """`lognormal 8ms 0.8` as biodelay takes it; raises UserError."""
     kind, *numbers = text.split()
     if kind not in FORMULAS or len(numbers) != 2:
         known = ", ".join(
             f"{name} {first} {second}" for name, (first, second, *_) in FORMULAS.items()
         )
-        raise RefusedError(f"want one of: {known}")
+        raise UserError(f"want one of: {known}")
     _, _, second, quantile = FORMULAS[kind]
     try:
         made = quantile(duration_ns(numbers[0]), second(numbers[1]))
     except argparse.ArgumentTypeError as error:
-        raise RefusedError(str(error)) from None
+        raise UserError(str(error)) from None
     return words(points(made, exact_ends=False))

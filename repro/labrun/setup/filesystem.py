@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from labrun.process import tool
 from labrun.scenario.keys import FileSystem
 from labrun.setup.disk import Disk
-from labrun.steps import Run
+from writestall_base.process import tool
+from writestall_base.steps import Run
 
 MKFS_TIMEOUT_S = 600
 UMOUNT_TIMEOUT_S = 300

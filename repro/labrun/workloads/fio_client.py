@@ -18,11 +18,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from labrun.command_line import Parser, carry_out
-from labrun.errors import EXIT_COMPLETE, StepError
-from labrun.progress import say
 from labrun.workloads import fio_log, hdr
 from labrun.workloads.fio_log import Call, Job
+from writestall_base.command_line import Parser
+from writestall_base.errors import EXIT_COMPLETE, StepError
+from writestall_base.progress import say
 
 SECOND_US = 1_000_000
 SECOND_NS = 1_000_000_000
@@ -186,7 +186,7 @@ def _run(asked: argparse.Namespace) -> int:
 
 def main() -> int:
     """Run fio; return the exit status, 128 and the signal's number for a signal."""
-    return carry_out(parser(), _run)
+    return parser().carry_out(_run)
 
 
 def _number(path: Path) -> int:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labrun.errors import StepError
+from writestall_base.errors import StepError
 
 WRITE = 1
 MS_NS = 1_000_000
