@@ -13,7 +13,16 @@ import pytest
 from support import PROJECT
 
 PAGE = PROJECT / "docs/questions/errors.md"
-FOLDERS = ("analysis/writestall", "docs/website", "lab", "vm", "repro", "trace", "kmod")
+FOLDERS = (
+    "base",
+    "analysis/writestall",
+    "docs/website",
+    "lab",
+    "vm",
+    "repro",
+    "trace",
+    "kmod",
+)
 # The first cell of a row; a message may hold a word in backticks.
 MESSAGE = re.compile(r"^\| `(?P<text>.+?)` \| ", re.MULTILINE)
 HOLE = "\0"  # what differs, in a literal of the source

@@ -20,8 +20,7 @@ NO_HEADER = {"LICENSE", "py.typed"}
 MAY_IMPORT = {
     "base": {"writestall_base"},
     "vm": {"writestall_base", "machine"},
-    # driver reads and writes runs as the analysis does: writestall.common
-    "lab": {"writestall_base", "machine", "driver", "writestall"},
+    "lab": {"writestall_base", "machine", "driver"},
     "repro": {"writestall_base", "labrun"},
     "analysis": {"writestall_base", "writestall"},
     # recorder writes the lab's run directory: its steps are labrun's

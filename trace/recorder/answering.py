@@ -8,8 +8,7 @@ import subprocess
 import sys
 
 from recorder.run_folder import RunFolder
-from writestall.common import files
-from writestall_base import TREE
+from writestall_base import TREE, files
 
 NAME = "answer.txt"
 SOURCES = [str(TREE / "base"), str(TREE / "analysis")]

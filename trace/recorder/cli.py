@@ -19,8 +19,7 @@ from recorder.options import SELECTION, add_selection, fill, time_up_to
 from recorder.recording import Settings, carry_out
 from recorder.run_folder import RunFolder, new_folder
 from recorder.say import Voice
-from writestall.common import files
-from writestall_base import TREE
+from writestall_base import TREE, files
 from writestall_base.command_line import exit_status, whole
 from writestall_base.errors import EXIT_COMPLETE, EXIT_FAILED, UserError
 from writestall_base.progress import Progress

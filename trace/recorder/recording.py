@@ -26,10 +26,10 @@ from recorder.engines import SCRIPT, Engine
 from recorder.guard import Guard
 from recorder.say import Voice
 from recorder.tasks import Tasks
-from writestall.common.units import many
 from writestall_base import process
 from writestall_base.errors import StepError, StoppedError
 from writestall_base.steps import Run, describe
+from writestall_base.units import many
 
 # SystemTap compiles a module first, on a slow machine for minutes.
 ARMED_WITHIN_S = 900

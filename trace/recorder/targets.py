@@ -16,8 +16,8 @@ from launcher.options import variables
 from recorder import tasks
 from recorder.engines import SCRIPT
 from recorder.filesystems import ON_NO_DISK, mount_of, mounts
-from writestall.common.units import ms
 from writestall_base.errors import UserError
+from writestall_base.units import ms
 
 # include/uapi/linux/nsfs.h, PID_NS_INIT_INO
 HOST_PIDS = "pid:[4026531836]"

@@ -25,8 +25,8 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest, make_wsgi_app
 
-from writestall.common.files import save
 from writestall_base.errors import UserError
+from writestall_base.files import save
 
 # From the connection to the last byte of the answer.
 DEADLINE_S = 5.0

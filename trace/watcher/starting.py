@@ -26,12 +26,12 @@ from watcher.presence import Presence
 from watcher.stream import Watched
 from writestall.chain.cgroups import Labels
 from writestall.common.compressed import Bound
-from writestall.common.units import many
 from writestall.watch.ring import Bounds
 from writestall_base.errors import EXIT_FAILED
 from writestall_base.progress import say
 from writestall_base.steps import describe
 from writestall_base.stop import Stop
+from writestall_base.units import many
 
 OPEN_TO_OTHERS = (
     "other hosts may read the metrics, without a password and unencrypted: listen on"

@@ -8,9 +8,9 @@ import contextlib
 import sys
 
 from writestall.cli import options
-from writestall.common.files import save_inside
 from writestall.export.formats import load
 from writestall_base.errors import UserError
+from writestall_base.files import save_inside
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 
 from writestall.cli import options
-from writestall.common import folders
+from writestall_base import folders
 from writestall_base.errors import UserError
 
 SAMPLE = "sample"

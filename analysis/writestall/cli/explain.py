@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from writestall.cli import options, report
-from writestall.common.units import printable
 from writestall_base.command_line import whole
 from writestall_base.errors import UserError
+from writestall_base.units import printable
 
 if TYPE_CHECKING:
     from writestall.chain.answers import Answer

@@ -9,9 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from writestall.cli import options
-from writestall.common.units import printable
 from writestall.export import formats
 from writestall_base.errors import UserError
+from writestall_base.units import printable
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

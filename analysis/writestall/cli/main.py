@@ -24,9 +24,9 @@ from writestall import __version__
 from writestall.cli.commands import COMMANDS, Command, overview
 from writestall.cli.options import ANSWERED
 from writestall.cli.parser import command_parser
-from writestall.common.units import escaped, printable
 from writestall_base.command_line import nearest
 from writestall_base.errors import INTERRUPTED, UserError
+from writestall_base.units import escaped, printable
 
 HELP = {"-h", "--help"}
 

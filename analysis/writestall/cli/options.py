@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from writestall.common.compressed import DEFAULT, MIB, Bound
-from writestall.common.files import save
-from writestall.common.units import printable
 from writestall.events.calls import GROUPS
 from writestall.export.formats import load
 from writestall_base.command_line import whole
 from writestall_base.errors import UserError
+from writestall_base.files import save
+from writestall_base.units import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -30,8 +30,8 @@ def save_page(
 ) -> None:
     """Write the page to a path that the user gave, or into the run; it names the
     failure where there is one."""
-    from writestall.common import files
     from writestall.report import page
+    from writestall_base import files
 
     made = page.page(answer, failure).encode()
     if path:

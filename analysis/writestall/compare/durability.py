@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from writestall.common import files
-from writestall.common.units import many
+from writestall_base import files
+from writestall_base.units import many
 
 NOT_SHOWN = (
     "No machine was reset, so what an option loses in a crash is not shown"

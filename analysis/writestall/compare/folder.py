@@ -15,10 +15,7 @@ from statistics import median
 from typing import Any
 
 from writestall.chain import answers
-from writestall.common import files
 from writestall.common.compressed import DEFAULT, Bound
-from writestall.common.folders import refuse_special
-from writestall.common.units import percent
 from writestall.compare import durability
 from writestall.compare.durability import Kept
 from writestall.events import run_directory
@@ -26,7 +23,10 @@ from writestall.events.application import is_unrecorded
 from writestall.events.hlog import Log, read_log
 from writestall.events.run_directory import RunDir
 from writestall.report.flame_graph import STEPS, Steps
+from writestall_base import files
 from writestall_base.errors import UserError
+from writestall_base.folders import refuse_special
+from writestall_base.units import percent
 
 FORMAT = 1
 # The largest share of the time for which a client may be late by its own fault; a

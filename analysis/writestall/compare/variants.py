@@ -15,10 +15,10 @@ from typing import Any
 
 from writestall.chain import answers, clients
 from writestall.common.compressed import DEFAULT, Bound
-from writestall.common.units import ms, percent
 from writestall.events import run_directory
 from writestall.events.application import BROKER, SAFEPOINT
 from writestall_base.errors import UserError
+from writestall_base.units import ms, percent
 
 PLAIN = "plain"
 Row = dict[str, Any]

@@ -16,11 +16,11 @@ from typing import Any
 
 from rich.table import Table
 
-from writestall.common.units import printable
 from writestall.course import draw, tables, work
 from writestall.course.judge import PARTS, judge
 from writestall.course.work import Handed
 from writestall_base.errors import UserError
+from writestall_base.units import printable
 
 RIGHT, WRONG, UNJUDGED = "right", "wrong", "?"
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from writestall.common.files import save_inside
 from writestall.course import checkout, draw, scenario, tables, work
 from writestall_base.errors import UserError
+from writestall_base.files import save_inside
 
 
 def mystery(place: Path, number: int, seed: str) -> str:

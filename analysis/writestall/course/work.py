@@ -12,12 +12,12 @@ import msgspec
 from msgspec import Struct
 
 from writestall.chain import answers
-from writestall.common import files
 from writestall.course import checkout, draw, scenario, tables
 from writestall.course.facts import Facts, Judge
 from writestall.course.judge import Given
 from writestall.events import run_directory, stored_run
 from writestall.events.run_directory import json_bytes
+from writestall_base import files
 from writestall_base.errors import UserError
 
 QUESTION, ANSWER = "question.json", "answer.json"

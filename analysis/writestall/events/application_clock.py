@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from io import TextIOWrapper
 from pathlib import Path
 
-from writestall.common import files
 from writestall.events.lines import Problem
 from writestall.events.run_directory import RunDir
+from writestall_base import files
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 US_NS = 1_000

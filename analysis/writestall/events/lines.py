@@ -13,8 +13,9 @@ from pathlib import Path
 
 import msgspec
 
-from writestall.common import files, workers
+from writestall.common import workers
 from writestall.events.decode import UNREADABLE
+from writestall_base import files
 from writestall_base.errors import UserError
 
 # An event line is a few KiB: 48 frames twice, and a path.

@@ -17,9 +17,9 @@ from typing import TypeVar
 
 from writestall.common import compressed, workers
 from writestall.common.compressed import Bound, DamagedError, TooLargeError
-from writestall.common.files import opened
 from writestall.events.lines import MAX_LINE_BYTES, WORTH_A_PROCESS_BYTES
 from writestall_base.errors import UserError
+from writestall_base.files import opened
 
 # As large as what is worth a process: an open block's events are decoded one by one.
 BLOCK_BYTES = WORTH_A_PROCESS_BYTES

@@ -10,10 +10,10 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 import msgspec.inspect
 
-from writestall.common import files
 from writestall.events.contract import ClientWrite
 from writestall.events.decode import UNREADABLE
 from writestall.events.lines import MAX_LINE_BYTES, Problem, kind_of, numbered, read
+from writestall_base import files
 from writestall_base.errors import UserError
 
 # Kinds of lines that one client's record may hold, beside `begin` and `end`.

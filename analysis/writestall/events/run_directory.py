@@ -13,10 +13,11 @@ from typing import Any
 
 import msgspec
 
-from writestall.common import compressed, files
+from writestall.common import compressed
 from writestall.common.compressed import DEFAULT, Bound
-from writestall.common.folders import Drafts, refuse_special
+from writestall_base import files
 from writestall_base.errors import UserError
+from writestall_base.folders import Drafts, refuse_special
 
 ENGINES = ("stap", "bpftrace", "core")
 MANIFEST_FORMAT = 1

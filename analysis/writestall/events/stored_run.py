@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from writestall.common import compressed, folders
+from writestall.common import compressed
+from writestall_base import folders
 from writestall_base.errors import UserError
 
 

@@ -11,8 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from writestall.common.files import save, save_folder
 from writestall_base.errors import UserError
+from writestall_base.files import save, save_folder
 
 if TYPE_CHECKING:
     from writestall.chain.answers import Answer

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 
 from writestall import __version__
 from writestall.chain.answers import Answer
-from writestall.common.units import utf8
 from writestall.export.tables import Row, blocks, links, run_name, writes
 from writestall_base.errors import UserError
+from writestall_base.units import utf8
 
 # Rows in memory, and in a row group.
 ROWS = 65_536

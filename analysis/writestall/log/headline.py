@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 
 from writestall.classify import classes as c
-from writestall.common.units import many
 from writestall.log.links import POSSIBLE, LogAnswer, Stuck
+from writestall_base.units import many
 
 # mm/vmscan.c, mm/compaction.c, mm/khugepaged.c: threads that make memory free.
 _MAKES_MEMORY = (

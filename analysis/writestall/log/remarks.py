@@ -8,9 +8,9 @@ from typing import Any
 
 from writestall.common import compressed
 from writestall.common.compressed import Bound
-from writestall.common.units import many
 from writestall.log.reading import Log, Unshown, read
 from writestall_base.errors import UserError
+from writestall_base.units import many
 
 # Tasks named of those without a stack.
 NAMED = 20

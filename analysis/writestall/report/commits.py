@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 from writestall.chain.answers import Answer
 from writestall.common import scales
-from writestall.common.units import ms
 from writestall.events.contract import Commit, Write
 from writestall.events.run_directory import ENGINES
 from writestall.events.stream import Stream, read_stream
 from writestall.report.authors import Authors
 from writestall_base.errors import UserError
+from writestall_base.units import ms
 
 PHASES = ("locking", "flushing", "logging", "finishing")
 MOST_ROWS = 20

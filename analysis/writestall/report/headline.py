@@ -12,11 +12,11 @@ from writestall.chain import clients
 from writestall.chain.answers import Answer
 from writestall.chain.clients import LOCK, QUEUE, WRITE, Stop
 from writestall.common import scales
-from writestall.common.units import many, percent
 from writestall.events.application import BROKER, COMMAND, SAFEPOINT
 from writestall.events.calls import GROUPS
 from writestall.events.contract import Write
 from writestall.report.complaints import BEHIND, ELSEWHERE, OWN, Joined, Row, joins
+from writestall_base.units import many, percent
 
 SECOND_NS = 1_000_000_000
 # What programs call their files; the first pattern that fits a path names it.

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from writestall.classify import classes as c
 from writestall.common import scales
-from writestall.common.units import many, ms, percent
 from writestall.pictures import time_grid
 from writestall.pictures.time_grid import Grid, HeatMap, Place
+from writestall_base.units import many, ms, percent
 
 MOST_COLUMNS = 48
 ROW_PX = 18

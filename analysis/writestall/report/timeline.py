@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from writestall.classify import styles
 from writestall.common import scales
-from writestall.common.units import ms
 from writestall.common.windows import Window
+from writestall_base.units import ms
 
 # Bars narrower than this share are left out, and so are empty lanes.
 LEAST_SHARE = 0.003

@@ -20,11 +20,11 @@ from writestall.chain.answers import Answer
 from writestall.chain.parts import Chain, Part
 from writestall.classify import classes as c
 from writestall.common.scales import EDGES_NS, S, bucket_of
-from writestall.common.units import shares
 from writestall.events.contract import ClientWrite
 from writestall.events.hlog import read_log
 from writestall.events.rows import read_client
 from writestall_base.errors import UserError
+from writestall_base.units import shares
 
 CLASSES = (*c.WAIT_CLASSES, c.RUNQUEUE)
 QUANTILES = (50.0, 99.0, 99.9, 100.0)

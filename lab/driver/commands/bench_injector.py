@@ -9,7 +9,7 @@ import json
 from driver import artefacts, injector_page, settings
 from driver.machines import OUT, PREPARING, Records, machine_command, prepare
 from driver.progress import Progress, Stage
-from writestall.common import files
+from writestall_base import files
 from writestall_base.command_line import whole
 
 BENCH = "tests/kmod/bench"

@@ -26,10 +26,10 @@ from driver.progress import Progress, Stage, StageLog
 from driver.project import answer
 from driver.settings import Settings
 from machine import accel, qemu, recipe
-from writestall.common import files
-from writestall.common.folders import refuse_special
+from writestall_base import files
 from writestall_base.command_line import whole
 from writestall_base.errors import UserError
+from writestall_base.folders import refuse_special
 
 # A run that failed is tried once more, on a fresh machine; an option whose first run
 # failed twice does not work here, and its other rounds are skipped.

@@ -24,7 +24,7 @@ from driver.progress import Progress, Stage, StageLog
 from driver.project import answer
 from driver.settings import Settings
 from machine.statuses import EXIT_LOST
-from writestall.common import files
+from writestall_base import files
 from writestall_base.command_line import whole
 from writestall_base.errors import UserError
 

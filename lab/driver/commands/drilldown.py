@@ -10,7 +10,7 @@ from dataclasses import replace
 from driver import runs
 from driver.machines import OUT, PREPARING, prepare
 from driver.progress import Progress, Stage
-from writestall.common import files
+from writestall_base import files
 
 STAGES = (
     *PREPARING,

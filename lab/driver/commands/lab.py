@@ -12,7 +12,7 @@ from driver.machines import OUT, PREPARING, prepare
 from driver.progress import Progress, Stage, StageLog
 from driver.project import answer
 from driver.runs import Request, analyse
-from writestall.common import files
+from writestall_base import files
 
 DEFAULT = "journal-buffer"
 ENGINES = ("stap", "bpftrace", "both", "core")

@@ -25,8 +25,8 @@ from hypothesis import strategies as st
 import build
 from support import PROJECT
 from writestall.cli.main import main
-from writestall.common import files, folders
 from writestall.course import work
+from writestall_base import files, folders
 from writestall_base.errors import UserError
 
 Capture = pytest.CaptureFixture[str]

@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from writestall.common import compressed, files
+from writestall.common import compressed
 from writestall.common.compressed import DEFAULT, Bound
-from writestall.common.files import save_folder
-from writestall.common.folders import refuse_special
 from writestall.export.redacted import events, kernel_log, manifest
 from writestall.export.redacted.names import Names
+from writestall_base import files
 from writestall_base.errors import UserError
+from writestall_base.files import save_folder
+from writestall_base.folders import refuse_special
 
 EVENTS = "events"
 OF_BPF = b"[bpf]"  # a program's name, which its user gave

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from writestall.common.folders import Drafts, not_regular
 from writestall_base.errors import UserError
+from writestall_base.folders import Drafts, not_regular
 
 
 def is_special(path: Path) -> bool:
