@@ -7,3 +7,4 @@ It also runs in guests and on hosts without anything installed.
 from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[2]
+JARS = Path("/mnt/jars")  # in a machine, where its scenarios look for them

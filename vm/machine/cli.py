@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from machine import accel, image, jars, layer, qemu, recipe, run, signals, statuses
+from writestall_base import JARS
 from writestall_base.command_line import Parser
 from writestall_base.errors import INTERRUPTED, UserError
 
@@ -81,7 +82,7 @@ def add_packages(parser: argparse.ArgumentParser) -> None:
     what = "Debian packages that the machine has besides the image's"
     add = parser.add_argument
     add("--packages", metavar="A,B", type=layer.words, default=(), help=what)
-    fetched = f"list of Maven artefacts that the machine has at {jars.GUEST}"
+    fetched = f"list of Maven artefacts that the machine has at {JARS}"
     add("--jars", metavar="FILE", type=jars.option, help=fetched)
 
 

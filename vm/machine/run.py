@@ -33,6 +33,7 @@ from machine import (
     watch,
 )
 from machine.channels import Channels
+from writestall_base import JARS
 
 GUEST_PROJECT = "/mnt/writestall"
 BEGUN = "begun\n"  # what guest.sh prints before it starts the command
@@ -120,7 +121,7 @@ def _job_files(
 def _jars(job: Job) -> tuple[qemu.Share, ...]:
     """The share of the jars, where there are any."""
     found = jars.folder(job.jars)
-    return (qemu.Share(found, jars.GUEST, True),) if found else ()
+    return (qemu.Share(found, str(JARS), True),) if found else ()
 
 
 def _sparse(folder: Path, name: str, size_bytes: int) -> Path:

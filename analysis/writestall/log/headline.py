@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
-from writestall.classify import classes as c
 from writestall.log.links import POSSIBLE, LogAnswer, Stuck
+from writestall_base import wait_classes as c
 from writestall_base.units import many
 
 # mm/vmscan.c, mm/compaction.c, mm/khugepaged.c: threads that make memory free.

@@ -19,13 +19,13 @@ from writestall.chain.caps import limits
 from writestall.chain.collect import Question, Source
 from writestall.chain.parts import Chain
 from writestall.chain.roots import Roots, largest_first
-from writestall.classify import classes as c
 from writestall.events.rows import R, Records
 from writestall.events.run_directory import RunDir
 from writestall.verdict import witness
 from writestall.verdict.caps import CapTruth, read_throttled
 from writestall.verdict.delays import Truth
 from writestall.verdict.truth import BioDelay, read_truth
+from writestall_base import wait_classes as c
 from writestall_base.errors import UserError
 
 RECORD = "truth.jsonl"

@@ -18,11 +18,11 @@ from itertools import accumulate
 
 from writestall.chain.answers import Answer
 from writestall.chain.parts import Chain, Part
-from writestall.classify import classes as c
 from writestall.common.scales import EDGES_NS, S, bucket_of
 from writestall.events.contract import ClientWrite
 from writestall.events.hlog import read_log
 from writestall.events.rows import read_client
+from writestall_base import wait_classes as c
 from writestall_base.errors import UserError
 from writestall_base.units import shares
 

@@ -9,6 +9,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from writestall_base import mountinfo
 from writestall_base.errors import StepError, UserError
 from writestall_base.process import tool
 from writestall_base.steps import Run
@@ -93,12 +94,9 @@ def _in_use(disk: Disk) -> list[str]:
     """List every use of the disk."""
     family = _family(disk)
     found = []
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
-        fields = line.split(" ")
-        source = fields[fields.index("-") + 2]
-        mounted = family.get(fields[2]) or _member(source, family)
-        if mounted:
-            found.append(f"{mounted} is mounted on {fields[4]}")
+    for mount in mountinfo.read():
+        if mounted := family.get(mount.dev) or _member(mount.source, family):
+            found.append(f"{mounted} is mounted on {mount.point}")
     for line in Path("/proc/swaps").read_text().splitlines()[1:]:
         if swap := _member(line.split()[0], family):
             found.append(f"{swap} is swap")
