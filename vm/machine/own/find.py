@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from machine import cache, elf
+from machine import cache
 from machine.own import kconfig
+from writestall_base import elf
 from writestall_base.errors import UserError
 
 MODULES = Path("/lib/modules")  # of the host's kernels
