@@ -183,7 +183,7 @@ def test_without_headers_the_package_is_named(tmp_path: Path) -> None:
         "--stall 2ms --floor 5ms": "5.00 ms is above 2.00 ms: give both",
         "-p 1 -- true": "leave out --pid and --comm",
         "-- no-such-command": "no-such-command: no such command",
-        "--for 5": "want a time with its unit, like 50ms or 2m, up to 24h (units: us,",
+        "--for 5": "want a time with its unit, like 50ms or 2m, up to 24h (units: ns,",
         "--stall 0ms": "want a time with its unit, like 50ms",
         "--most-mib 0": "want a whole number, 1 or more",
         "--module no.ko": "--module no.ko: no such file; trace/build makes it",

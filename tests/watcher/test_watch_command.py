@@ -137,7 +137,7 @@ def test_metrics_are_served_in_both_formats() -> None:
         "--replay /no/such": "--replay /no/such: no such run or file",
         "--replay /tmp --listen x": "'x': want HOST:PORT, like 127.0.0.1:9709",
         "--replay /tmp --listen a:1 --textfile b": "give one of them",
-        "--stall 5": "like 50ms or 2m, up to 1h (units: us, ms, s, m, h)",
+        "--stall 5": "like 50ms or 2m, up to 1h (units: ns, us, ms, s, m, h)",
         "--textfile x.txt": "x.txt: node_exporter reads no file but NAME.prom",
         "-p 4194304": "--pid 4194304: no such process; ps -e lists them",
         "--replay /tmp --stall 50ms": "--replay traces nothing: leave out --stall",

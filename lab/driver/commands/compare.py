@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from collections import Counter
 from contextlib import suppress
@@ -30,6 +29,7 @@ from writestall_base import files
 from writestall_base.command_line import whole
 from writestall_base.errors import UserError
 from writestall_base.folders import refuse_special
+from writestall_base.units import duration_ns
 
 # A run that failed is tried once more, on a fresh machine; an option whose first run
 # failed twice does not work here, and its other rounds are skipped.
@@ -42,7 +42,6 @@ STAGES = (
     Stage("report", "run it again with --verbose (make: V=1)"),
 )
 ENGINES = ("stap", "bpftrace", "core")
-SLO = re.compile(r"\d+(\.\d+)?(us|ms|s)")
 # Option, repro/plan's option, metavar and help.
 PLANNED = {
     "profile": ("--profile", "DISK", "a disk of repro/profiles (dying-hdd)"),
@@ -76,7 +75,7 @@ class Request:
 
 
 def _slo(text: str) -> str:
-    if not SLO.fullmatch(text):
+    if not duration_ns(text):
         why = f"{text!r}: want a time with its unit, like 65ms or 1.5s"
         raise argparse.ArgumentTypeError(why)
     return text

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from labrun.injectors import scsi_table
-from labrun.injectors.scsi_table import MODULE, SIZE_MIB, US_NS, Slow, slow, translated
+from labrun.injectors.scsi_table import MODULE, SIZE_MIB, Slow, slow, translated
 from labrun.injectors.whole_disk import WholeDisk
 from labrun.scenario.keys import Scenario
 from labrun.setup import disk
@@ -24,6 +24,7 @@ from labrun.setup.disk import SYS_BLOCK, Disk, Disks
 from writestall_base.errors import StepError
 from writestall_base.process import tool, wait_until
 from writestall_base.steps import Run
+from writestall_base.units import US_NS
 
 DRIVER = Path("/sys/bus/pseudo/drivers", MODULE)
 FOUND = "adapter*/host*/target*/*/block/*"
