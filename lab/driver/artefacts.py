@@ -17,11 +17,11 @@ from driver.builds import core
 from driver.project import PROJECT, tool
 from machine import cache, image, recipe
 from machine.commands import started
-from machine.errors import UserError
 from machine.image import Kernel
 from machine.run import GUEST_PROJECT
+from writestall_base.errors import UserError
 
-IN_GUEST = ("trace", "repro", "tests/scripts", "tests/repro/guest")
+IN_GUEST = ("base", "trace", "repro", "tests/scripts", "tests/repro/guest")
 SOURCES = {".c", ".h", ".S", ".stp", ""}
 
 

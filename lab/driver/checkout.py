@@ -12,9 +12,7 @@ from pathlib import Path
 from driver.commands import setup
 from driver.project import PROJECT
 from machine import signals
-from machine.errors import UserError
-
-MISTAKE = 2
+from writestall_base.errors import INTERRUPTED, UserError
 
 
 def call(name: str, module: str, args: argparse.Namespace) -> int:
@@ -28,11 +26,12 @@ def call(name: str, module: str, args: argparse.Namespace) -> int:
     try:
         status: int = importlib.import_module(module).main(args)
     except UserError as error:
-        print(f"writestall {name}: {error}", file=sys.stderr)
-        return MISTAKE
+        for line in error.lines:
+            print(f"writestall {name}: {line}", file=sys.stderr)
+        return error.status
     except KeyboardInterrupt:
         print(f"\nwritestall {name}: interrupted; nothing runs on", file=sys.stderr)
-        return signals.INTERRUPTED
+        return INTERRUPTED
     return status
 
 

@@ -16,7 +16,7 @@ from driver.commands import setup
 from driver.planned import Planned
 from driver.progress import StageLog
 from driver.project import PROJECT
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 SNAKEFILE = PROJECT / "repro/Snakefile"
 # Snakemake's executors, and the extras of pyproject.toml that provide them.

@@ -16,7 +16,7 @@ from driver import pages
 from driver.machines import FULL, OUT, PREPARING, Records, machine_command, prepare
 from driver.progress import Progress, Stage
 from driver.settings import Settings
-from writestall.common import files
+from writestall_base import files
 
 DOCUMENT = "overhead"
 LIMIT_S = 7200

@@ -10,9 +10,9 @@ from pathlib import Path
 from driver import runs, settings
 from driver.machines import Needs
 from driver.runs import Request
-from driver.settings import whole
 from machine import cli, layer
-from machine.errors import UserError
+from writestall_base.command_line import whole
+from writestall_base.errors import UserError
 
 FILE = "command.toml"
 SHARED = "/mnt/share"

@@ -11,7 +11,7 @@ from typing import Any
 from driver.machines import OUT, Needs, Records, machine_command
 from driver.project import answer
 from driver.settings import Settings
-from writestall.common import files
+from writestall_base import files
 
 # A run takes its workload's time and about this much more under TCG.
 BESIDE_S = 120

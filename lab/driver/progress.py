@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from machine import cache
 from machine.commands import started
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 TAIL_LINES = 15
 TICK_S = 1.0
@@ -48,11 +48,11 @@ def watched(
         return next(filter(None, [child.wait() for child in children]), 0)
 
 
-class StageError(Exception):
+class StageError(UserError):
     """A stage failed; its report was printed."""
 
     def __init__(self, status: int) -> None:
-        super().__init__(status)
+        super().__init__()
         self.status = status
 
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 PROJECT = Path(__file__).resolve().parents[2]
 

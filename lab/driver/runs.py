@@ -20,9 +20,9 @@ from driver.machines import Needs, Records, machine_command
 from driver.progress import StageLog
 from driver.project import answer
 from driver.settings import Settings
-from machine.errors import UserError
-from writestall.common import files
-from writestall.common.folders import refuse_special
+from writestall_base import files
+from writestall_base.errors import UserError
+from writestall_base.folders import refuse_special
 
 DEFAULT_INJECTOR = "biodelay"
 # A run may take its workload's time and this much for all else under TCG.

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 # As long as the executor trusts squeue: three of its 40 s between two looks.
 LEAST_JOB_AGE_S = 120

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from driver.builds import core
 from driver.commands import doctor, setup
 from driver.project import PROJECT
 from machine import accel, cli, image, recipe
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 # Measurements run where a busy host does not disturb the clock (machine/qemu.py).
 COUNTING = "icount"
@@ -84,15 +84,3 @@ def check_room() -> None:
     room = doctor.cache_room()
     if not room.good:
         raise UserError(f"too little {room.what}: {room.reason}; {room.remedy}")
-
-
-def whole(least: int = 1) -> Callable[[str], int]:
-    """An argument type: whole numbers from `least`."""
-
-    def number(text: str) -> int:
-        if not text.isdecimal() or int(text) < least:
-            why = f"{text!r}: want a whole number, {least} or more"
-            raise argparse.ArgumentTypeError(why)
-        return int(text)
-
-    return number

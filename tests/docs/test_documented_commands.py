@@ -28,7 +28,8 @@ from command_lines import (
 from golden_runs import unpacked
 from support import PROJECT
 from writestall.cli.commands import COMMANDS
-from writestall.cli.parser import UsageError, command_parser
+from writestall.cli.parser import command_parser
+from writestall_base.errors import UserError
 
 LINES = all_lines()
 NAMED = named_commands()
@@ -95,7 +96,7 @@ def parse(line: Line) -> None:
     at = words.index("--") if command.tail and "--" in words else len(words)
     try:
         args = parser.parse_args(words[1:at])
-    except UsageError as error:
+    except UserError as error:
         raise AssertionError(f"{line}: {error}") from None
     scenario = getattr(args, "scenario", None)
     if words[0] in TAKE_A_SCENARIO and scenario and "." not in scenario:
@@ -105,7 +106,7 @@ def parse(line: Line) -> None:
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder, which looks like a checkout in which a run was made."""
-    for name in ("analysis", "tests", "repro"):
+    for name in ("base", "analysis", "tests", "repro"):
         (tmp_path / name).symlink_to(PROJECT / name)
     (tmp_path / "out").mkdir()
     unpacked(RECORDED, tmp_path / "out").rename(tmp_path / "out/latest")
@@ -171,7 +172,7 @@ def test_what_needs_no_vm_runs(line: Line, place: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "writestall", *words],
         cwd=place,
-        env=os.environ | {"PYTHONPATH": str(PROJECT / "analysis")},
+        env=os.environ | {"PYTHONPATH": f"{PROJECT}/base:{PROJECT}/analysis"},
         capture_output=True,
         text=True,
         check=False,

@@ -14,7 +14,7 @@ from support import PROJECT
 
 PAGE = PROJECT / "docs/questions/errors.md"
 FOLDERS = (
-    *("analysis/writestall", "docs/website", "lab", "vm", "repro", "trace"),
+    *("base", "analysis/writestall", "docs/website", "lab", "vm", "repro", "trace"),
     *("kmod", "bpf/core"),
 )
 # The first cell of a row; a message may hold a word in backticks.

@@ -35,7 +35,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _build(out: Path) -> None:
     part = out.with_suffix(".part")
-    path = f"{PROJECT / 'docs'}:{PROJECT / 'analysis'}"
+    path = ":".join(str(PROJECT / name) for name in ("base", "docs", "analysis"))
     done = subprocess.run(
         [sys.executable, "-m", "website", "--out", str(part)],
         env=os.environ | {"PYTHONPATH": path},

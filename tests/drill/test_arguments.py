@@ -172,7 +172,7 @@ sys.exit(cli.main(["--auto", "--arguments", *sys.argv[2:]]))
 
 def refused(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", REFUSED, str(folder), *words]
-    path = {"PYTHONPATH": str(PROJECT / "trace")}
+    path = {"PYTHONPATH": f"{PROJECT}/base:{PROJECT}/trace"}
     return subprocess.run(
         command, env=os.environ | path, capture_output=True, text=True, check=False
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import struct
 
-from foreign import elf
+from foreign import functions
+from writestall_base import elf
 
 IDENT = elf.MAGIC + bytes(10)
 HEAD_BYTES = elf.HEADER.size
@@ -44,7 +45,7 @@ def with_symbols(symbols: bytes, names: bytes, claimed: int | None = None) -> by
     size = len(symbols) if claimed is None else claimed
     rows = [
         (0,) * 10,
-        (0, elf.SHT_DYNSYM, 0, 0, at, size, 2, 0, 8, elf.SYMBOL.size),
+        (0, functions.SHT_DYNSYM, 0, 0, at, size, 2, 0, 8, functions.SYMBOL.size),
         (0, 3, 0, 0, behind, len(names), 0, 0, 1, 0),
     ]
     tables = b"".join(elf.SECTION.pack(*row) for row in rows)
@@ -54,4 +55,4 @@ def with_symbols(symbols: bytes, names: bytes, claimed: int | None = None) -> by
 
 def symbol(name: int, start: int, size: int = 16) -> bytes:
     """A function by the offset of its name."""
-    return elf.SYMBOL.pack(name, elf.STT_FUNC, 0, 1, start, size)
+    return functions.SYMBOL.pack(name, functions.STT_FUNC, 0, 1, start, size)

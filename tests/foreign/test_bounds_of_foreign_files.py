@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 import made_elf
-from foreign import elf, files, maps, perf_map
+from foreign import files, functions, maps, perf_map
+from foreign.functions import Functions
 from foreign.symbol_table import MOST_FUNCTIONS, MOST_NAME_BYTES, Table
+from writestall_base import elf
 
 NOTES = 65_535  # as many as a header can say
 
@@ -32,7 +34,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def build_id(path: Path) -> str:
     with path.open("rb") as file:
-        return elf.build_id(file.fileno())
+        return elf.Elf.of_file(file.fileno()).build_id()
 
 
 def test_notes_that_overlap_are_read_up_to_their_bound(
@@ -76,9 +78,9 @@ def test_a_build_id_is_found_behind_other_notes(tmp_path: Path) -> None:
         assert build_id(tmp_path / name) == told, name
 
 
-def functions(path: Path) -> elf.Elf:
+def functions_of(path: Path) -> Functions:
     with path.open("rb") as file:
-        return elf.read(file.fileno())
+        return functions.read(file.fileno())
 
 
 def test_a_table_that_claims_more_than_its_bound_is_not_read(
@@ -89,7 +91,7 @@ def test_a_table_that_claims_more_than_its_bound_is_not_read(
     with place.open("ab") as file:
         file.truncate(1 << 30)
     with pytest.raises(ValueError, match="a table of more than 32 MiB"):
-        functions(place)
+        functions_of(place)
     assert sum(counted) < 1 << 10
 
 
@@ -98,7 +100,7 @@ def test_a_name_without_an_end_is_cut(tmp_path: Path) -> None:
     place = tmp_path / "endless"
     rows = b"".join(made_elf.symbol(0, 64 * at) for at in range(100))
     place.write_bytes(made_elf.with_symbols(rows, b"a" * (1 << 20)))
-    names = {row.name for row in functions(place).functions}
+    names = {row.name for row in functions_of(place).functions}
     assert names == {"a" * MOST_NAME_BYTES}
 
 

@@ -120,7 +120,7 @@ TasksAsleep(lambda seen: None, lambda *_: True).look(time.monotonic_ns())
 
 def test_no_other_module_opens_one(tmp_path: Path) -> None:
     """That which makes its path in a way that the text does not show."""
-    folders = ("trace", "repro", "analysis")
+    folders = ("base", "trace", "repro", "analysis")
     done = subprocess.run(
         [sys.executable, "-c", SPY, str(DOOR), str(tmp_path)],
         env=os.environ

@@ -60,7 +60,7 @@ def opened(path: Path) -> Iterator[int]:
 def test_the_confined_can_do_nothing_but_read(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", CALLS, str(tmp_path)],
-        env={"PYTHONPATH": str(PROJECT / "trace")},
+        env={"PYTHONPATH": f"{PROJECT}/base:{PROJECT}/trace"},
         capture_output=True,
         text=True,
         check=False,

@@ -19,11 +19,12 @@ from drawing import SECONDS, drawn
 from hypothesis import strategies as st
 
 import made_elf
-from foreign import elf, perf_map
+from foreign import functions, perf_map
 from foreign.files import PERF_MAP_BYTES
 from foreign.symbol_table import MOST_FUNCTIONS, MOST_NAME_BYTES, Table
 from recorder import runtimes
 from writestall.common.containers import Container
+from writestall_base import elf
 
 # What one ELF file may have read of it: two tables of symbols with their names, the
 # program headers and section headers, which a header counts by 16 bits, and notes.
@@ -70,7 +71,7 @@ def _files() -> list[bytes]:
     names = b"\0fsync\0__GI_fsync\0main\0\0"  # what follows is aligned
     symbols = b"".join(made_elf.symbol(at, 0x1000 + 8 * at) for at in (1, 7, 18, 1, 7))
     notes = made_elf.note(1, b"Linux\0", b"12345") + made_elf.note(
-        elf.NT_GNU_BUILD_ID, b"GNU\0", bytes(range(20))
+        elf.GNU_BUILD_ID[1], b"GNU\0", bytes(range(20))
     )
     return [
         made_elf.with_symbols(symbols, names),
@@ -112,10 +113,10 @@ def test_no_executable_is_read_beyond_bounds(read_bytes: Callable[[], int]) -> N
     def one(content: bytes) -> None:
         read_bytes()
         with opened(content) as fd:
-            told = elf.build_id(fd)
+            told = elf.Elf.of_file(fd).build_id()
             assert len(told) <= 2 * elf.MOST_ID
             try:
-                found = elf.read(fd, fd)
+                found = functions.read(fd, fd)
             except ValueError as error:
                 assert str(error).startswith("it has ")
                 outcomes["refused"] += 1

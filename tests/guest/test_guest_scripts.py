@@ -27,7 +27,9 @@ from support import DEFAULT, EVERY, KERNELS, OWN, PROJECT, kernel_name
 TESTS = PROJECT / "tests"
 BUILD = "/mnt/build"
 # What scripts import in addition to the modules of their folder.
-IMPORTED = f"PYTHONPATH={GUEST_PROJECT}/repro:{GUEST_PROJECT}/tests/scripts"
+IMPORTED = "PYTHONPATH=" + ":".join(
+    f"{GUEST_PROJECT}/{name}" for name in ("base", "repro", "tests/scripts")
+)
 # Limit of one script; those on a machine of their own take minutes on a quiet host.
 LIMIT_S = 600
 OWN_LIMIT_S = 1500

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from batch import Batch, Command
-from machine import errors, watch
+from machine import statuses, watch
 from support import Run
 
 TCG = ("--accel", "tcg")  # with several host threads, as the fault needs them
@@ -27,7 +27,7 @@ def test_an_int3_is_qemus_fault_if_memory_does_not_hold_it(
         *("--result", str(result), "--share", f"{splat}:/mnt/splat"),
         *("--", "insmod", "/mnt/splat/splat.ko", f"kind={kind}"),
     )
-    assert done.returncode == errors.EXIT_LOST
+    assert done.returncode == statuses.EXIT_LOST
     told = json.loads(result.read_text())
     assert (told["emulator"], told["starts"]) == (fault, 1)
     assert ("a fault of QEMU: " in done.stderr) == bool(fault)

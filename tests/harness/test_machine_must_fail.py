@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from batch import Batch, Command
-from machine import errors, image, initramfs, recipe
+from machine import image, initramfs, recipe, statuses
 from support import KERNELS, PROJECT, Run
 
 
@@ -64,7 +64,7 @@ def test_a_panic_is_a_lost_machine(machine: Run, kernel: str) -> None:
     done = machine(
         "-k", kernel, "--", "sh", "-c", "echo ok; echo c >/proc/sysrq-trigger"
     )
-    assert done.returncode == errors.EXIT_LOST
+    assert done.returncode == statuses.EXIT_LOST
     assert "Kernel panic" in done.stderr
     console = Path(done.stderr.splitlines()[-1].rpartition(": ")[2])
     assert "Call Trace:" in console.read_text()
@@ -72,19 +72,19 @@ def test_a_panic_is_a_lost_machine(machine: Run, kernel: str) -> None:
 
 def test_a_silent_power_off_is_a_lost_machine(machine: Run) -> None:
     done = machine("--", "sh", "-c", "echo ok; echo o >/proc/sysrq-trigger; sleep 60")
-    assert done.returncode == errors.EXIT_LOST
+    assert done.returncode == statuses.EXIT_LOST
     assert "lost before its verdict" in done.stderr
 
 
 def test_a_hang_meets_the_time_limit(machine: Run) -> None:
     done = machine("--timeout", "15", "--", "sh", "-c", "echo ok; sleep 1000")
-    assert done.returncode == errors.EXIT_TIMEOUT
+    assert done.returncode == statuses.EXIT_TIMEOUT
     assert "the time limit passed" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("kind", "status", "said"),
-    [("warn", errors.EXIT_SPLAT, "WARNING: "), ("oops", errors.EXIT_LOST, "Oops")],
+    [("warn", statuses.EXIT_SPLAT, "WARNING: "), ("oops", statuses.EXIT_LOST, "Oops")],
 )
 def test_a_splat_fails_a_run_that_ended_well(
     machine: Run, splat: Path, kind: str, status: int, said: str
@@ -129,7 +129,7 @@ HANG = (
 
 @pytest.mark.parametrize(
     ("excuse", "status"),
-    [(None, errors.EXIT_SPLAT), (r"\[splat\]", 0), ("other", errors.EXIT_SPLAT)],
+    [(None, statuses.EXIT_SPLAT), (r"\[splat\]", 0), ("other", statuses.EXIT_SPLAT)],
 )
 def test_a_hung_task_fails_a_run_unless_it_was_held_on_purpose(
     machine: Run, splat: Path, excuse: str | None, status: int
@@ -185,7 +185,7 @@ def _first_qemu(runner: subprocess.Popen[str] | subprocess.Popen[bytes]) -> int:
 
 
 @pytest.mark.parametrize(
-    ("begun", "status", "starts"), [(False, 5, 2), (True, errors.EXIT_LOST, 1)]
+    ("begun", "status", "starts"), [(False, 5, 2), (True, statuses.EXIT_LOST, 1)]
 )
 def test_only_a_qemu_that_broke_before_the_command_is_started_again(
     begun: bool, status: int, starts: int, tmp_path: Path
@@ -248,14 +248,14 @@ def test_bad_arguments_get_one_line_and_no_machine(
     machine: Run, arguments: list[str], said: str
 ) -> None:
     done = machine(*arguments)
-    assert done.returncode == errors.EXIT_SETUP
+    assert done.returncode == statuses.EXIT_SETUP
     assert said in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
 
 
 def test_a_command_that_has_nowhere_to_start_says_so(machine: Run) -> None:
     done = machine("--cwd", "/nowhere", "--", "true")
-    assert done.returncode == errors.EXIT_SETUP
+    assert done.returncode == statuses.EXIT_SETUP
     assert "no folder /nowhere in the machine to start in: name another by --cwd" in (
         done.stderr
     )
@@ -277,7 +277,7 @@ def test_each_command_of_a_batch_gets_its_own_verdict() -> None:
     found = Batch((), excused="nothing", limit_s=10).verdicts(
         [Command(words) for words in commands]
     )
-    assert [one.status for one in found] == [0, 0, 124, None, 0, errors.EXIT_LOST]
+    assert [one.status for one in found] == [0, 0, 124, None, 0, statuses.EXIT_LOST]
     assert [one.good for one in found] == [True, False, False, False, True, False]
     assert found[1].complaints == ["BUG: made up"]
     assert "crashing" in found[3].output
@@ -305,7 +305,7 @@ def test_packages_lie_above_the_image_and_leave_no_trace(machine: Run) -> None:
 
 def test_the_cause_of_a_failed_layer_is_the_last_line(machine: Run) -> None:
     done = machine("--packages", "no-such-package-anywhere", "--", "true")
-    assert done.returncode == errors.EXIT_SETUP
+    assert done.returncode == statuses.EXIT_SETUP
     last = done.stderr.strip().splitlines()[-1]
     assert "no-such-package-anywhere" in last
     assert last.endswith("E: Unable to locate package no-such-package-anywhere")

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_copies: compare what two packages state separately.
+"""test_copies: compare what two packages state separately, each for its own use.
 
-repro/ and trace/ run in guests and on hosts without analysis/ and without each other
-(MAY_IMPORT in test_house.py), so each of them has its own copy of these.
+What both would state alike is in base/ instead.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -17,35 +15,14 @@ from drill.sleeps import PUT_TO_SLEEP
 from driver import artefacts as lab_artefacts
 from driver import own_command
 from labrun.comparison import of_command
-from labrun.crash.records import Kept
-from labrun.errors import RefusedError
 from labrun.injectors import biodelay
-from labrun.run import artefacts, preflight, tracer
-from labrun.scenario import keys
+from labrun.run import artefacts, tracer
 from labrun.setup import disk
 from launcher import options
 from launcher.errors import TraceError
-from machine import jars
 from support import PROJECT
-from writestall.classify import classes
 from writestall.classify.rules import form
-from writestall.compare.durability import File
-
-
-def test_scenarios_expect_the_classes_that_the_explainer_has() -> None:
-    assert keys.CLASSES == classes.WAIT_CLASSES
-
-
-def test_the_records_of_a_cut_machine_have_the_fields_that_are_read() -> None:
-    written, read = (
-        [(field.name, field.type) for field in dataclasses.fields(record)]
-        for record in (Kept, File)
-    )
-    assert written == read
-
-
-def test_the_jars_of_a_machine_are_where_its_scenarios_look_for_them() -> None:
-    assert Path(jars.GUEST) == preflight.JARS
+from writestall_base.errors import UserError
 
 
 @pytest.mark.parametrize("kind", [form.LOCK, form.PAGE, form.BUFFER])
@@ -75,7 +52,7 @@ def test_both_refuse_what_is_not_a_block_device(tmp_path: Path) -> None:
     for name, reason in (("none", "No such file"), ("file", "block device")):
         path = str(tmp_path / name)
         for call, error in (
-            (disk.identify, RefusedError),
+            (disk.identify, UserError),
             (options.device_number, TraceError),
         ):
             with pytest.raises(error, match=f"{path}.*{reason}"):

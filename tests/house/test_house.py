@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,13 +18,14 @@ FREE_FORM = {".json", ".jsonl", ".md", ".gz", ".hlog", ".log", ".txt"}
 NO_HEADER = {"LICENSE", "py.typed"}
 # Which of the project's Python packages each folder may import.
 MAY_IMPORT = {
-    "vm": {"machine"},
-    # driver reads and writes runs as the analysis does: writestall.common
-    "lab": {"machine", "driver", "writestall"},
-    "repro": {"labrun"},
-    "analysis": {"writestall"},
+    "base": {"writestall_base"},
+    "vm": {"writestall_base", "machine"},
+    "lab": {"writestall_base", "machine", "driver"},
+    "repro": {"writestall_base", "labrun"},
+    "analysis": {"writestall_base", "writestall"},
     # recorder writes the lab's run directory: its steps are labrun's
     "trace": {
+        "writestall_base",
         "foreign",
         "launcher",
         "drill",
@@ -32,12 +34,12 @@ MAY_IMPORT = {
         "labrun",
         "writestall",
     },
-    "docs": {"website", "writestall"},
+    "docs": {"writestall_base", "website", "writestall"},
     "kmod": set(),
 }
 KERNEL_SIDE = {".c", ".h", ".S", ".stp"}
 OURS = {
-    *("machine", "driver", "labrun", "writestall"),
+    *("writestall_base", "machine", "driver", "labrun", "writestall"),
     *("foreign", "launcher", "drill", "recorder", "watcher", "website"),
 }
 
@@ -88,15 +90,24 @@ def test_folders_import_only_what_they_may(folder: str) -> None:
 
 
 # An assignment to the search path, or a call of its methods.
-CHANGES_PATH = re.compile(r"^\s*sys\.path(?:\[.*\])?(?:\.\w+\(| \+?= )", re.MULTILINE)
+CHANGES_PATH = re.compile(r"^\s*sys\.path(?:\[.*\])?(?:\.\w+\(| \+?= ).*", re.MULTILINE)
+ADDS_BASE = 'sys.path.insert(1, f"{sys.path[0]}/../base")'
 
 
-def test_the_root_program_alone_changes_the_search_path() -> None:
-    files = [
-        path for path in python_files(FILES) if not _name(path).startswith("tests")
-    ]
-    changing = [_name(path) for path in files if CHANGES_PATH.search(path.read_text())]
-    assert changing == ["writestall"]
+def test_programs_of_the_folders_add_the_base_alone_to_their_search_path() -> None:
+    changes = {
+        _name(path): CHANGES_PATH.findall(path.read_text())
+        for path in python_files(FILES)
+        if not _name(path).startswith("tests")
+    }
+    assert changes.pop("writestall")
+    assert all(found in ([], [ADDS_BASE]) for found in changes.values()), changes
+
+
+def test_the_base_imports_the_standard_library_alone() -> None:
+    for path in (PROJECT / "base").rglob("*.py"):
+        tops = {name.partition(".")[0] for name in imports(path)}
+        assert tops <= sys.stdlib_module_names | {"writestall_base"}, _name(path)
 
 
 # An include of another folder: "../" in C, @include in SystemTap.

@@ -36,7 +36,9 @@ def _recorded(kernel: str, build: Path, out: Path) -> None:
     chosen = [word for name in CASES for word in ("--case", name)]
     chosen += [word for name in ENGINES for word in ("--engine", name)]
     packages = ["--packages", "postgresql"] if "pid" in CASES else []
-    paths = f"PYTHONPATH={GUEST_PROJECT}/repro:{GUEST_PROJECT}/tests/scripts"
+    paths = "PYTHONPATH=" + ":".join(
+        f"{GUEST_PROJECT}/{name}" for name in ("base", "repro", "tests/scripts")
+    )
     done = tool(
         "vm/vm",
         *("run", "-k", kernel, "--accel", counting, "--timeout", str(LIMIT_S)),

@@ -19,12 +19,12 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from lab_runs import Lab, analysed, make, make_lab
-from labrun.errors import RefusedError
 from labrun.injectors import registry
 from labrun.scenario import reading, variants
 from labrun.scenario.keys import Scenario, version
 from machine import recipe
 from support import DEFAULT, EVERY, KERNELS, ON_DEMAND, PROJECT, kernel_name
+from writestall_base.errors import UserError
 
 FILES = sorted(path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml"))
 # One of each kind: the journal, another file system, memory, no delay at all. page-lock
@@ -60,7 +60,7 @@ def by_others(scenario: str) -> list[str]:
     found = loaded(scenario)
     names = []
     for name in registry.REGISTRY:
-        with suppress(RefusedError):
+        with suppress(UserError):
             if registry.chosen(found, name).name == name != registry.DEFAULT:
                 names.append(name)
     return names

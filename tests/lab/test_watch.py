@@ -39,13 +39,14 @@ def in_a_machine(
     known = recipe.load(kernel)
     counting = accel.counting(known, image.kernel(known), "icount")
     scripts = f"{GUEST_PROJECT}/tests/scripts"
+    path = f"PYTHONPATH={GUEST_PROJECT}/base:{GUEST_PROJECT}/repro:{scripts}"
     done = tool(
         "vm/vm",
         *("run", "-k", kernel, "--accel", counting, "--timeout", str(LIMIT_S)),
         *("--share", f"{build}:/mnt/build:ro"),
         *(["--packages", packages] if packages else []),
         *("--excuse", r"\[biodelay\]|\[dm_mod\]|dm_"),
-        *("--", "env", f"PYTHONPATH={GUEST_PROJECT}/repro:{scripts}", "python3"),
+        *("--", "env", path, "python3"),
         *(f"{scripts}/{script}", "--modules", "/mnt/build/stap", *words),
         limit_s=LIMIT_S + 120,
     )

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from labrun.stop import Stop
 from recorder.command import Command
 from recorder.guard import Guard
+from writestall_base.stop import Stop
 
 LIMIT_S = 20
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from labrun.steps import Run
 from recorder import cli, engines, targets
 from recorder.recording import Settings
 from recorder.run_folder import RunFolder
 from writestall.cli.main import main
+from writestall_base.steps import Run
 
 NOBODY = 65534
 

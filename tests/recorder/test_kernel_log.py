@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from labrun.progress import Progress
-from labrun.steps import Run
-from labrun.stop import Stop
 from recorder import recording
 from recorder.say import Voice
+from writestall_base.progress import Progress
+from writestall_base.steps import Run
+from writestall_base.stop import Stop
 
 
 def test_a_container_without_kmsg_is_told_and_goes_on(

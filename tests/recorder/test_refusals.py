@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from driver import checkout
-from labrun.errors import RefusedError
 from launcher import core
 from launcher.errors import TraceError
 from recorder import engines
 from recorder.options import SELECTION, fill, time_up_to
 from recorder.run_folder import new_folder
 from writestall.cli.main import main
+from writestall_base.errors import UserError
 
 ALL = "CapEff:\t000001ffffffffff\n"
 RELEASE = os.uname().release
@@ -93,7 +93,7 @@ def test_what_the_compiled_tracer_finds_in_its_way_is_said(
     chosen, line = engines.choose(_asked(), _root(tmp_path))
     assert chosen.name == "stap"
     assert line.endswith(f"core not taken: {OLD}")
-    with pytest.raises(RefusedError, match=f"^--engine core: {OLD}$"):
+    with pytest.raises(UserError, match=f"^--engine core: {OLD}$"):
         engines.choose(_asked("core"), tmp_path)
 
 
@@ -127,7 +127,7 @@ def test_where_none_works_each_says_why(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(core, "obstacles", lambda _: [OLD])
-    with pytest.raises(RefusedError) as refused:
+    with pytest.raises(UserError) as refused:
         engines.choose(_asked(), _root(tmp_path, lockdown, caps))
     (line,) = refused.value.lines
     assert line.startswith(f"no engine works here: core: {OLD}; stap: ")
@@ -139,7 +139,7 @@ def test_without_an_engine_the_packages_are_named(
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setattr(core, "BUILT", tmp_path / "nothing")  # by make core
-    with pytest.raises(RefusedError, match=r"writestall-tracers.*install SystemTap"):
+    with pytest.raises(UserError, match=r"writestall-tracers.*install SystemTap"):
         engines.choose(_asked(), _root(tmp_path))
 
 
@@ -149,7 +149,7 @@ def test_without_headers_the_package_is_named(tmp_path: Path) -> None:
     (root / f"lib/modules/{RELEASE}/build/Makefile").unlink()
     (root / f"lib/modules/{RELEASE}/build").rmdir()
     with pytest.raises(
-        RefusedError, match=f"^--engine stap: .*install linux-headers-{RELEASE}"
+        UserError, match=f"^--engine stap: .*install linux-headers-{RELEASE}"
     ):
         engines.choose(_asked("stap"), root)
     assert engines.choose(_asked("stap", Path("x.ko")), root)
@@ -172,9 +172,9 @@ def test_without_headers_the_package_is_named(tmp_path: Path) -> None:
         "--stall 2ms --floor 5ms": "5.00 ms is above 2.00 ms: give both",
         "-p 1 -- true": "leave out --pid and --comm",
         "-- no-such-command": "no-such-command: no such command",
-        "--for 5": "want a time with its unit, like 50ms or 2m, up to 24h (units: us,",
+        "--for 5": "want a time with its unit, like 50ms or 2m, up to 24h (units: ns,",
         "--stall 0ms": "want a time with its unit, like 50ms",
-        "--most-mib 0": "want 1 or more",
+        "--most-mib 0": "want a whole number, 1 or more",
         "--module no.ko": "--module no.ko: no such file; trace/build makes it",
     }.items(),
 )
@@ -205,7 +205,7 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
         (tmp_path / "file/run", "file: File exists; name another with -o"),
         (tmp_path, "exists and is not empty; name a new one with -o"),
     ):
-        with pytest.raises(RefusedError, match=said):
+        with pytest.raises(UserError, match=said):
             new_folder(place, Path)
     assert (tmp_path / "file").read_text() == "kept"
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from labrun.errors import RefusedError
-from labrun.progress import Progress
-from labrun.steps import Run
-from labrun.stop import Stop
 from recorder.run_folder import check_kept, new_folder
+from writestall_base.errors import UserError
+from writestall_base.progress import Progress
+from writestall_base.steps import Run
+from writestall_base.stop import Stop
 
 NOBODY = 65534
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: other owners")
@@ -30,7 +30,7 @@ def test_a_folder_of_another_user_is_refused(tmp_path: Path) -> None:
     folder, victim = tmp_path / "run", tmp_path / "victim"
     folder.mkdir()
     os.chown(folder, NOBODY, NOBODY)
-    with pytest.raises(RefusedError, match="belongs to user 65534, not to user 0"):
+    with pytest.raises(UserError, match="belongs to user 65534, not to user 0"):
         new_folder(folder, Path)
     assert not list(folder.iterdir()) and not victim.exists()
 
@@ -40,14 +40,14 @@ def test_a_folder_that_others_may_write_is_refused(tmp_path: Path, mode: int) ->
     folder = tmp_path / "run"
     folder.mkdir()
     folder.chmod(mode)
-    with pytest.raises(RefusedError, match="others may write in it; name a new one"):
+    with pytest.raises(UserError, match="others may write in it; name a new one"):
         new_folder(folder, Path)
 
 
 def test_a_link_to_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     (tmp_path / "run").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(RefusedError, match="run: Not a directory; name another"):
+    with pytest.raises(UserError, match="run: Not a directory; name another"):
         new_folder(tmp_path / "run", Path)
 
 
@@ -107,7 +107,5 @@ def test_a_folder_of_a_service_is_only_roots(
     place.parent.chmod(0o1777)
     check_kept("--dump-dir", place)
     change(place)
-    with pytest.raises(
-        RefusedError, match=f"--dump-dir {place}: .*: {re.escape(said)}"
-    ):
+    with pytest.raises(UserError, match=f"--dump-dir {place}: .*: {re.escape(said)}"):
         check_kept("--dump-dir", place)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from labrun.errors import RefusedError
 from labrun.scenario import reading, variants
 from labrun.setup import cgroups
+from writestall_base.errors import UserError
 
 GOOD = """
 name = "x"
@@ -49,7 +49,7 @@ stall_ms_min = 0
 
 def refusal(text: str, instead: str) -> str:
     assert text in GOOD
-    with pytest.raises(RefusedError) as caught:
+    with pytest.raises(UserError) as caught:
         reading.parse(GOOD.replace(text, instead, 1), "x.toml", "x")
     (line,) = caught.value.lines
     return line

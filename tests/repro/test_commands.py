@@ -15,16 +15,16 @@ from typing import Any
 
 import pytest
 
-from labrun.errors import RefusedError, StepError
-from labrun.progress import Progress
 from labrun.scenario import reading, variants
 from labrun.scenario.keys import Scenario
 from labrun.scenario.kinds import Command
-from labrun.steps import Run
-from labrun.stop import Stop
 from labrun.workloads import commands, requests, running
 from labrun.workloads.clients import Place
 from support import tool
+from writestall_base.errors import StepError, UserError
+from writestall_base.progress import Progress
+from writestall_base.steps import Run
+from writestall_base.stop import Stop
 
 HEAD = """
 name = "x"
@@ -200,7 +200,7 @@ def test_a_line_of_another_form_is_named(tmp_path: Path, line: str) -> None:
 
 
 def test_a_port_out_of_range_is_refused() -> None:
-    with pytest.raises(RefusedError, match=r"ready_port: want 1 to 65535, got 0"):
+    with pytest.raises(UserError, match=r"ready_port: want 1 to 65535, got 0"):
         scenario({"name": "app", "command": "true", "ready_port": 0})
 
 
@@ -255,14 +255,14 @@ def test_a_variant_changes_variables_of_commands() -> None:
     ],
 )
 def test_variables_that_do_not_fit_are_refused(old: str, new: str, said: str) -> None:
-    with pytest.raises(RefusedError, match=re.escape(said)):
+    with pytest.raises(UserError, match=re.escape(said)):
         reading.parse(VARIED.replace(old, new), "x.toml", "x")
 
 
 def test_a_list_of_jars_that_is_not_there_is_named() -> None:
     text = f"{HEAD}machine = {{ jars = 'kafak' }}\n"
     text += "[[workload]]\nkind = 'command'\nname = 'app'\ncommand = 'true'\n"
-    with pytest.raises(RefusedError, match=r"machine.jars: .*did you mean kafka"):
+    with pytest.raises(UserError, match=r"machine.jars: .*did you mean kafka"):
         reading.parse(text, "x.toml", "x")
 
 

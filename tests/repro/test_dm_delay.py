@@ -9,10 +9,10 @@ import pytest
 from ruled import DISKS, INSTEAD, RULE, ruled
 from test_scenario import GOOD, run
 
-from labrun.errors import RefusedError
 from labrun.injectors import registry
 from labrun.injectors.dm_delay import DmDelay
 from labrun.injectors.interface import Injector
+from writestall_base.errors import UserError
 
 
 def made(*rules: str) -> DmDelay:
@@ -83,7 +83,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("words", "line"), REFUSED)
 def test_what_it_cannot_do_is_refused_by_name(words: str, line: str) -> None:
-    with pytest.raises(RefusedError) as caught:
+    with pytest.raises(UserError) as caught:
         registry.chosen(ruled(RULE + words), DmDelay.name)
     assert caught.value.lines == (f"x: {line}{INSTEAD}",)
     assert (

@@ -11,9 +11,9 @@ import pytest
 from clients import count, lines, longest_ns, of_kind
 from test_scenario import GOOD, parse, refusal
 
-from labrun.errors import StepError
 from labrun.scenario import kinds
 from labrun.workloads import fio_client, fio_log
+from writestall_base.errors import StepError
 
 MS = 1_000_000
 INTERVAL_US = 2_000

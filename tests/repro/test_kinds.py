@@ -9,8 +9,8 @@ import tomllib
 import pytest
 from test_scenario import GOOD, parse, refusal
 
-from labrun.errors import RefusedError
 from labrun.scenario import kinds, variants
+from writestall_base.errors import UserError
 
 SAFEPOINT = """
 [[workload]]
@@ -144,7 +144,7 @@ def test_a_variant_changes_what_it_names_and_nothing_else() -> None:
 
 
 def test_a_variant_that_is_not_there_is_refused_by_name() -> None:
-    with pytest.raises(RefusedError, match="did you mean tmpfs"):
+    with pytest.raises(UserError, match="did you mean tmpfs"):
         variants.chosen(parse(APPLICATION), "tmps")
-    with pytest.raises(RefusedError, match="it has none"):
+    with pytest.raises(UserError, match="it has none"):
         variants.chosen(parse(GOOD), "tmpfs")

@@ -56,7 +56,10 @@ def test_dry_run_sets_it() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["page-lock", "--mode", "differ"], "invalid choice: 'differ'"),
+        (
+            ["page-lock", "--mode", "differ"],
+            "argument --mode: unknown 'differ'; did you mean defer?",
+        ),
         (["healthy", "--mode", "defer"], "--mode defer: healthy has no rules"),
         (
             ["page-lock", "--mode", "defer", "--injector", "dm-delay"],

@@ -14,11 +14,11 @@ import pytest
 
 from labrun.comparison import matrix, plan
 from labrun.comparison.plan import Wanted
-from labrun.errors import RefusedError
 from labrun.scenario import reading
 from labrun.scenario.keys import Workload
 from labrun.scenario.kinds import Command
 from support import PROJECT
+from writestall_base.errors import UserError
 
 NAMES = [option.name for option in matrix.options()[0]]
 
@@ -145,7 +145,7 @@ def test_what_is_no_run_is_never_removed(tmp_path: Path) -> None:
     precious = tmp_path / "tmpfs/1/precious"
     precious.parent.mkdir(parents=True)
     precious.touch()
-    with pytest.raises(RefusedError, match="is not a run of a comparison"):
+    with pytest.raises(UserError, match="is not a run of a comparison"):
         plan.write(tmp_path, *plan.make(wanted("tmpfs")))
     assert precious.exists()
 
@@ -183,7 +183,7 @@ delay = "lognormal 1ms 0.5"
 def test_a_bad_disk_gets_one_line(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(text)
-    with pytest.raises(RefusedError) as refused:
+    with pytest.raises(UserError) as refused:
         matrix.profile(str(path))
     (line,) = refused.value.lines
     assert line.startswith(f"{path}: {message}")

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labrun.errors import RefusedError
 from labrun.scenario import keys, reading
 from labrun.scenario.keys import Workload
 from support import PROJECT
+from writestall_base.errors import UserError
 
 GOOD = """
 name = "x"
@@ -50,7 +50,7 @@ def parse(text: str) -> keys.Scenario:
 
 
 def refusal(text: str) -> str:
-    with pytest.raises(RefusedError) as caught:
+    with pytest.raises(UserError) as caught:
         parse(text)
     (line,) = caught.value.lines
     assert "\n" not in line
@@ -305,7 +305,7 @@ def test_no_value_of_a_good_file_makes_the_loader_crash(line: str, value: Any) -
     )
     try:
         parse(text)
-    except RefusedError as refused:
+    except UserError as refused:
         assert all(row.isprintable() for row in refused.lines)
 
 

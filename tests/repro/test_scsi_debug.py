@@ -10,11 +10,11 @@ import pytest
 from ruled import DISKS, INSTEAD, RULE, ruled
 from test_scenario import run
 
-from labrun.errors import RefusedError, StepError
 from labrun.injectors import registry, scsi_debug
 from labrun.injectors.scsi_debug import ScsiDebug
 from labrun.injectors.scsi_table import Slow
 from labrun.scenario.rule import INJECTORS
+from writestall_base.errors import StepError, UserError
 
 
 def made(*rules: str) -> ScsiDebug:
@@ -78,7 +78,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("words", "line"), REFUSED)
 def test_what_it_cannot_do_is_refused_by_name(words: str, line: str) -> None:
-    with pytest.raises(RefusedError) as caught:
+    with pytest.raises(UserError) as caught:
         registry.chosen(ruled(RULE + words), ScsiDebug.name)
     assert caught.value.lines == (f"x: {line}{INSTEAD}",)
 

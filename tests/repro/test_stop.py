@@ -9,13 +9,13 @@ import sys
 
 import pytest
 
-from labrun.stop import SIGNALS
 from support import PROJECT
+from writestall_base.stop import SIGNALS
 
 PROGRAM = """
 import os, sys
-sys.path.insert(0, "repro")
-from labrun.stop import Stop
+sys.path.insert(0, "base")
+from writestall_base.stop import Stop
 stop = Stop()
 stop.install()
 stop.ignore()

@@ -202,7 +202,12 @@ def fails_and_writes(one: watching.Watch, full: Path) -> None:
     lab.run(*ask)
     lab.until(lambda: one.said("(asked): writestall report"), 30)
     (run,) = full.iterdir()
-    command = ["env", f"PYTHONPATH={lab.PROJECT}/analysis", sys.executable, "-m"]
+    command = [
+        "env",
+        f"PYTHONPATH={lab.PROJECT}/base:{lab.PROJECT}/analysis",
+        sys.executable,
+        "-m",
+    ]
     done = lab.run(*command, "writestall", "explain", run, "--json", "--all")
     summary = json.loads(done)["summary"]
     lab.expect(summary["stalls"] >= 1, done)

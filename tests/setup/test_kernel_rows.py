@@ -17,8 +17,8 @@ import pytest
 from driver import own_kernels, pages
 from driver.commands import kernel_support, setup, test
 from machine import recipe
-from machine.errors import UserError
 from support import PROJECT, kernel_name
+from writestall_base.errors import UserError
 
 LISTED = "6.12"
 OWN = "6.12.99-mine+"

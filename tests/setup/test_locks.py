@@ -13,8 +13,8 @@ from packaging.utils import canonicalize_name
 
 from driver.commands import setup
 from machine import cache
-from machine.errors import UserError
 from support import PROJECT
+from writestall_base.errors import UserError
 
 TABLE = tomllib.loads((PROJECT / "pyproject.toml").read_text())
 NEEDED: list[str] = TABLE["project"]["dependencies"]

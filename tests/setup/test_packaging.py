@@ -19,11 +19,11 @@ import yaml
 
 import writestall
 from driver.packaging import RECIPES, container, deb, release, sources, wheels
-from machine.errors import UserError
 from recorder import runtimes
 from support import PROJECT
 from watcher import presence
 from writestall.cli.commands import COMMANDS
+from writestall_base.errors import UserError
 
 
 def test_program_packages_and_module_share_one_version() -> None:

@@ -17,10 +17,9 @@ import pytest
 from driver import runs
 from driver.commands import compare
 from machine import accel, qemu
-from machine.errors import UserError
 from recorder import answering
 from recorder.run_folder import RunFolder
-from writestall.common.errors import WritestallError
+from writestall_base.errors import UserError
 
 MINE = "this is not yours\n"
 
@@ -67,7 +66,7 @@ def test_a_run_gets_its_verdict(run: Path) -> None:
 def test_no_file_of_a_run_leads_elsewhere(name: str, run: Path, mine: Path) -> None:
     (run / name).unlink(missing_ok=True)
     (run / name).symlink_to(mine / "file")
-    with pytest.raises(WritestallError, match="a symbolic link, not a regular file"):
+    with pytest.raises(UserError, match="a symbolic link, not a regular file"):
         runs.end(run)
     _untouched(mine)
 
@@ -88,7 +87,7 @@ def test_a_comparison_is_not_resumed_over_a_link(
 ) -> None:
     """Its folder was shared with all its machines."""
     (tmp_path / "crash").symlink_to(mine)
-    with pytest.raises(WritestallError, match="a symbolic link, not a regular file"):
+    with pytest.raises(UserError, match="a symbolic link, not a regular file"):
         compare._cuts(None, _Request(tmp_path), "")  # type: ignore[arg-type]
     _untouched(mine)
     (tmp_path / "host.json").symlink_to(mine / "file")

@@ -17,7 +17,8 @@ import pytest
 from driver import unpacked
 from driver.packaging import bill, release
 from writestall.cli.commands import COMMANDS
-from writestall.cli.parser import UsageError, command_parser
+from writestall.cli.parser import command_parser
+from writestall_base.errors import UserError
 
 VERSION = "0.0.1"
 CONTROL = """Package: writestall-libraries
@@ -84,7 +85,7 @@ def test_a_changed_file_with_its_checksum_is_not(signed: Path) -> None:
 def test_no_other_file_is_taken_for_the_key(signed: Path, name: str) -> None:
     """Before anything is built."""
     parser = command_parser(COMMANDS["release"])
-    with pytest.raises(UsageError, match="not a secret key of minisign"):
+    with pytest.raises(UserError, match="not a secret key of minisign"):
         parser.parse_args(["--key", str(signed / "keys" / name)])
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from driver import scheduler
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 PRINTED = """SLURM run ID: ours
 Submitted job 4 with external jobid '17'.

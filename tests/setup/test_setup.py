@@ -18,10 +18,10 @@ from driver import needs, settings
 from driver.commands import doctor as doctor_module
 from driver.commands import setup
 from machine import cache, recipe
-from machine.errors import UserError
 from support import PROJECT
 from writestall.cli.commands import COMMANDS
 from writestall.cli.parser import command_parser
+from writestall_base.errors import UserError
 
 NEED = needs.NEEDS[0]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from support import PROJECT
 
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "analysis")
+SOURCES = ("pyproject.toml", "README.md", "LICENSE", "analysis", "base")
 
 
 def copied(to: Path) -> Path:

@@ -30,7 +30,7 @@ def test_another_processor_is_named(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(os, "uname", lambda: ARM)
-    assert main(words) == 1
+    assert main(words) == 2
     out, said = capfd.readouterr()
     assert out == ""
     assert said.count("\n") == 1

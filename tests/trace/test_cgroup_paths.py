@@ -95,9 +95,9 @@ def test_a_name_is_not_taken_for_an_id(tmp_path: Path) -> None:
 def test_the_hierarchies_are_those_of_block_io(tmp_path: Path) -> None:
     mounts = tmp_path / "mounts"
     mounts.write_text(
-        "cgroup /sys/fs/cgroup/cpu cgroup rw,nosuid,cpu,cpuacct 0 0\n"
-        "cgroup /sys/fs/cgroup/blkio cgroup rw,nosuid,blkio 0 0\n"
-        "cgroup2 /sys/fs/cgroup/unified cgroup2 rw,nosuid 0 0\n"
+        "30 24 0:26 / /sys/fs/cgroup/cpu rw,nosuid - cgroup cgroup rw,cpu,cpuacct\n"
+        "31 24 0:27 / /sys/fs/cgroup/blkio rw,nosuid - cgroup cgroup rw,blkio\n"
+        "32 24 0:28 / /sys/fs/cgroup/unified rw,nosuid - cgroup2 cgroup2 rw\n"
     )
     tops = {version: str(found.top) for version, found in mounted(mounts).items()}
     assert tops == {1: "/sys/fs/cgroup/blkio", 2: "/sys/fs/cgroup/unified"}
@@ -108,7 +108,8 @@ def test_of_several_mounts_it_is_that_of_the_hierarchy_s_root(
 ) -> None:
     """A container's own is of its part; the host's may be mounted beside it."""
     own, host, mounts = (tmp_path / name for name in ("own", "host", "mounts"))
-    mounts.write_text(f"cgroup2 {own} cgroup2 rw 0 0\ncgroup2 {host} cgroup2 rw 0 0\n")
+    row = "30 24 0:28 / {} rw - cgroup2 cgroup2 rw\n"
+    mounts.write_text(row.format(own) + row.format(host))
     own.mkdir()
     assert mounted(mounts)[2].top == own
     host.mkdir()

@@ -40,7 +40,7 @@ signal.pthread_sigmask = lambda *_: None
 sys.exit(cli.main(sys.argv[1:]))
 """
 
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(PROJECT / "trace")}
+ENVIRONMENT = os.environ | {"PYTHONPATH": f"{PROJECT}/base:{PROJECT}/trace"}
 
 
 def start(folder: Path, output: Path) -> subprocess.Popen[str]:

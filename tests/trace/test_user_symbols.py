@@ -17,9 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from foreign import elf, maps
+from foreign import functions, maps
 from foreign.symbol_table import Function
 from launcher.user_symbols import UserSymbols
+from writestall_base.elf import Elf
 
 SOURCE = """
 #include <unistd.h>
@@ -40,14 +41,14 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def functions(path: Path, debug: Path | None = None) -> dict[str, Function]:
+def functions_of(path: Path, debug: Path | None = None) -> dict[str, Function]:
     with path.open("rb") as file, (debug or path).open("rb") as more:
         descriptors = [file.fileno(), *([more.fileno()] if debug else [])]
-        return {row.name: row for row in elf.read(*descriptors).functions}
+        return {row.name: row for row in functions.read(*descriptors).functions}
 
 
 def test_functions_of_a_file(program: Path) -> None:
-    found = functions(program)
+    found = functions_of(program)
     assert {"inner", "outer", "main"} <= set(found)
     assert found["inner"].size > 0
 
@@ -57,7 +58,7 @@ def test_a_stripped_file_has_what_it_exports(program: Path, tmp_path: Path) -> N
     bare = tmp_path / "bare"
     shutil.copy(program, bare)
     subprocess.run(["strip", str(bare)], check=True)
-    assert "outer" in functions(bare) and "inner" not in functions(bare)
+    assert "outer" in functions_of(bare) and "inner" not in functions_of(bare)
     notes = subprocess.run(
         ["readelf", "-n", str(bare)], capture_output=True, text=True, check=True
     )
@@ -65,8 +66,8 @@ def test_a_stripped_file_has_what_it_exports(program: Path, tmp_path: Path) -> N
         line.split()[-1] for line in notes.stdout.splitlines() if "Build ID" in line
     ]
     with bare.open("rb") as file:
-        assert elf.build_id(file.fileno()) == build_id
-    assert functions(bare, program)["inner"] == functions(program)["inner"]
+        assert Elf.of_file(file.fileno()).build_id() == build_id
+    assert functions_of(bare, program)["inner"] == functions_of(program)["inner"]
 
 
 def test_a_debug_file_is_found_by_its_build_id(
@@ -76,13 +77,13 @@ def test_a_debug_file_is_found_by_its_build_id(
     shutil.copy(program, bare)
     subprocess.run(["strip", str(bare)], check=True)
     with bare.open("rb") as file:
-        told = elf.build_id(file.fileno())
+        told = Elf.of_file(file.fileno()).build_id()
     (debug / told[:2]).mkdir(parents=True)
     shutil.copy(program, debug / told[:2] / f"{told[2:]}.debug")
     monkeypatch.setattr("launcher.user_symbols.DEBUG", debug)
     with running(bare) as pid:
         (code,) = [row for row in maps.read(pid) if row.path == str(bare)]
-        inner = functions(program)["inner"].start - code.offset + code.start
+        inner = functions_of(program)["inner"].start - code.offset + code.start
         assert UserSymbols(10).stack(pid, [inner]) == ["inner+0x0 [bare]"]
 
 
@@ -92,7 +93,7 @@ def test_a_file_cut_short_does_no_harm(
 ) -> None:
     cut = tmp_path / "cut"
     cut.write_bytes(program.read_bytes()[:bytes_kept])
-    assert functions(cut) == {}
+    assert functions_of(cut) == {}
 
 
 @contextmanager
@@ -115,8 +116,8 @@ def place(pid: int, program: Path, name: str) -> int:
     """Where a function of the program is in a process."""
     (code,) = [row for row in maps.read(pid) if row.path == str(program)]
     with program.open("rb") as file:
-        known = elf.read(file.fileno())
-    return code.start + functions(program)[name].start - known.address(code.offset)
+        known = functions.read(file.fileno())
+    return code.start + functions_of(program)[name].start - known.address(code.offset)
 
 
 def test_frames_of_another_process(program: Path, tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from machine.errors import UserError
 from machine.own import built, kconfig
+from writestall_base.errors import UserError
 
 FLAVOURS = (built.DEBUG, built.KCSAN)
 PANICS = {

@@ -77,7 +77,7 @@ ON_RAMFS = """
 import sys
 from pathlib import Path
 from typing import Any
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = [f"{sys.argv[1]}/{name}" for name in ("base", "vm")]
 from machine import qemu
 print(qemu._access(qemu.Share(Path(sys.argv[2]), "/mnt/x", False)))
 """
@@ -86,6 +86,6 @@ print(qemu._access(qemu.Share(Path(sys.argv[2]), "/mnt/x", False)))
 def test_where_there_are_no_attributes_files_hold_them(tmp_path: Path) -> None:
     own = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
     mounted = 'mount -t ramfs none "$2" && exec "$0" -c "$3" "$1" "$2"'
-    words = [sys.executable, str(PROJECT / "vm"), str(tmp_path), ON_RAMFS]
+    words = [sys.executable, str(PROJECT), str(tmp_path), ON_RAMFS]
     done = subprocess.run([*own, mounted, *words], capture_output=True, text=True)
     assert done.stdout.startswith("security_model=mapped-file,"), done.stderr

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from machine import jars
-from machine.errors import UserError
 from support import PROJECT
+from writestall_base.errors import UserError
 
 GOOD, BAD = b"the jar", b"another jar"
 SHA256 = hashlib.sha256(GOOD).hexdigest()

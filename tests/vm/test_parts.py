@@ -15,7 +15,7 @@ import pytest
 
 import support  # noqa: F401 (puts vm/ on the path)
 from machine import cache, commands, image, layer, mirror, vmlinux, watch
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 DEB822 = """# a comment
 Types: deb
@@ -121,7 +121,7 @@ def _elf(*notes: int) -> bytes:
     body = b"".join(
         struct.pack("<III4sQ", 4, 8, kind, b"Xen\0", 0x1000000) for kind in notes
     )
-    header = bytearray(b"\x7fELF" + bytes(60))
+    header = bytearray(b"\x7fELF\x02\x01" + bytes(58))
     struct.pack_into("<Q", header, 32, 64)
     struct.pack_into("<HH", header, 54, 56, 1)
     segment = struct.pack("<IIQQQQQQ", 4, 0, 120, 0, 0, len(body), len(body), 4)

@@ -9,7 +9,7 @@ import pytest
 
 import support  # noqa: F401 (puts vm/ on the path)
 from machine import image, recipe
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 DEFAULT, FULL = recipe.load(), recipe.load(full=True)
 ON_DEMAND = sorted(set(FULL.kernels) - set(DEFAULT.kernels))

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from machine import errors, image, initramfs, qemu, recipe, tsc
+from machine import image, initramfs, qemu, recipe, statuses, tsc
 from support import PROJECT
+from writestall_base.errors import UserError
 
 REFUSAL = "error: made to fail"
 # A userland as mmdebstrap leaves it, with no kernel's files in it; the folder is the
@@ -72,7 +73,7 @@ def cache(tmp_path: Path) -> Iterator[Path]:
 
 def _refused(done: subprocess.CompletedProcess[str], cache: Path, said: str) -> None:
     """Nothing was published, and the last line names what failed."""
-    assert done.returncode == errors.EXIT_SETUP, done.stderr
+    assert done.returncode == statuses.EXIT_SETUP, done.stderr
     assert "Traceback" not in done.stderr
     assert said in done.stderr.strip().splitlines()[-1]
     made = [path.name for path in cache.iterdir() if path.suffix not in (".lock", "")]
@@ -139,7 +140,7 @@ def test_a_short_command_that_fails_is_named(
     failing = tmp_path / "failing"
     failing.write_text(f"#!/bin/bash\n{FAILS}\n")
     failing.chmod(0o755)
-    with pytest.raises(errors.UserError, match=f"^{named} failed .* 3: {REFUSAL}$"):
+    with pytest.raises(UserError, match=f"^{named} failed .* 3: {REFUSAL}$"):
         step(tmp_path, failing)
 
 

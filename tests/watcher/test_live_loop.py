@@ -85,7 +85,7 @@ class Running:
         text = LAUNCHER.format(python=sys.executable, events=str(plain), dies=dies)
         launcher.write_text(text)
         launcher.chmod(0o755)
-        folders = ("analysis", "lab", "vm", "trace", "repro")
+        folders = ("base", "analysis", "lab", "vm", "trace", "repro")
         paths = [str(PROJECT / name) for name in folders]
         program = PROGRAM.format(
             paths=paths, launcher=str(launcher), traceable=TRACEABLE

@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
-from labrun.errors import RefusedError
 from watcher import journal, options, output, scrapes
 from watcher.clocks import Clocks
 from watcher.names import Names
 from watcher.output import Entry, Output
 from watcher.own import Costs, missing_probes
+from writestall_base.errors import UserError
 
 ID = "4f1d" * 16
 LIMIT_S = 20
@@ -265,7 +265,7 @@ def test_a_port_that_is_taken_is_named(
         pytest.skip("this kernel has no IPv6")
     port = scrapes.serve(registry, (host, 0))
     assert b"ready 1.0" in _scraped(port, host)
-    with pytest.raises(RefusedError) as refused:
+    with pytest.raises(UserError) as refused:
         scrapes.serve(registry, (host, port))
     assert str(refused.value) == (
         f"--listen {shown or host}:{port}: Address already in use; name another port"
@@ -276,7 +276,7 @@ def test_a_port_that_is_taken_is_named(
 def test_a_host_that_is_another_is_named(
     registry: CollectorRegistry, host: str
 ) -> None:
-    with pytest.raises(RefusedError, match="; name an address of this host"):
+    with pytest.raises(UserError, match="; name an address of this host"):
         scrapes.serve(registry, (host, 0))
 
 

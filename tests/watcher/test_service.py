@@ -103,7 +103,7 @@ def test_without_systemd_nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("same", [True, False])
 def test_a_socket_that_was_passed_is_taken_for_its_address(same: bool) -> None:
-    folders = ("analysis", "trace", "repro")
+    folders = ("base", "analysis", "trace", "repro")
     with socket.create_server(("127.0.0.1", 0)) as passed:
         port = passed.getsockname()[1]
         program = SERVES.format(

@@ -21,7 +21,6 @@ import pytest
 
 from foreign import unread
 from golden_runs import HOMES
-from labrun.errors import RefusedError
 from recorder.files import size_of
 from streamed import fed, lines_of
 from support import PROJECT
@@ -29,6 +28,7 @@ from watcher import dump, presence
 from watcher.pressure import io_full_percent
 from watcher.trap import ASKED, PRESSURE, STALL, Bounds, Trap, dumps
 from writestall.events.run_directory import open_run
+from writestall_base.errors import UserError
 
 S = 10**9
 RUN = HOMES["page-lock-6.12"]
@@ -159,7 +159,7 @@ def _written(folder: Path, *first: bytes, most_bytes: int = 1 << 20) -> Path:
 
 def _tool(*words: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "writestall", *map(str, words)]
-    environment = os.environ | {"PYTHONPATH": str(PROJECT / "analysis")}
+    environment = os.environ | {"PYTHONPATH": f"{PROJECT}/base:{PROJECT}/analysis"}
     return subprocess.run(
         command, env=environment, capture_output=True, text=True, check=False
     )
@@ -239,15 +239,13 @@ def test_a_running_watch_is_found_and_asked(tmp_path: Path) -> None:
     heard: list[int] = []
     before = signal.signal(signal.SIGUSR1, lambda number, _: heard.append(number))
     there = presence.Presence(tmp_path)
-    with pytest.raises(
-        RefusedError, match=f"another watch runs, process {os.getpid()}"
-    ):
+    with pytest.raises(UserError, match=f"another watch runs, process {os.getpid()}"):
         presence.Presence(tmp_path)
     assert presence.ask_for_a_dump(tmp_path) == os.getpid()
     signal.signal(signal.SIGUSR1, before)
     assert heard == [signal.SIGUSR1]
     there.leave()
-    with pytest.raises(RefusedError, match="no watch runs here"):
+    with pytest.raises(UserError, match="no watch runs here"):
         presence.ask_for_a_dump(tmp_path)
 
 

@@ -19,9 +19,9 @@ from pathlib import Path
 import pytest
 from watch_process import LIMIT_S, RUN, piped, watch
 
-from labrun.errors import RefusedError
 from support import PROJECT
 from watcher import cli, options
+from writestall_base.errors import UserError
 
 
 def test_a_run_is_told_line_by_line() -> None:
@@ -137,7 +137,7 @@ def test_metrics_are_served_in_both_formats() -> None:
         "--replay /no/such": "--replay /no/such: no such run or file",
         "--replay /tmp --listen x": "'x': want HOST:PORT, like 127.0.0.1:9709",
         "--replay /tmp --listen a:1 --textfile b": "give one of them",
-        "--stall 5": "like 50ms or 2m, up to 1h (units: us, ms, s, m, h)",
+        "--stall 5": "like 50ms or 2m, up to 1h (units: ns, us, ms, s, m, h)",
         "--textfile x.txt": "x.txt: node_exporter reads no file but NAME.prom",
         "-p 4194304": "--pid 4194304: no such process; ps -e lists them",
         "--replay /tmp --stall 50ms": "--replay traces nothing: leave out --stall",
@@ -147,7 +147,7 @@ def test_metrics_are_served_in_both_formats() -> None:
         "--dump --replay /tmp": "asks a watch that runs already: leave out --replay",
         "--dump --json": "leave out --json",
         "--dump --run-dir /no/such": "no watch runs here: start one with sudo",
-        "--dumps-a-day 0": "want 1 or more",
+        "--dumps-a-day 0": "want a whole number, 1 or more",
     }.items(),
 )
 def test_mistakes_are_one_line_with_the_remedy(words: str, said: str) -> None:
@@ -194,5 +194,5 @@ def test_each_option_is_known_to_what_it_may_be_in_vain_for() -> None:
 def test_missing_libraries_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli, "_have", lambda names: names != cli.METRICS)
     args = argparse.Namespace(listen=("127.0.0.1", 1), textfile=None, replay=None)
-    with pytest.raises(RefusedError, match="install python3-prometheus-client"):
+    with pytest.raises(UserError, match="install python3-prometheus-client"):
         cli.check(args)

@@ -16,12 +16,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from launcher.errors import TraceError
+from writestall_base.elf import PT_LOAD, Elf
 
 KALLSYMS = Path("/proc/kallsyms")
 KCORE = Path("/proc/kcore")
 TRACEABLE = Path("/sys/kernel/tracing/available_filter_functions")
 MAX_CODE_BYTES = 64 * 1024
-PT_LOAD = 1
+MOST_SEGMENTS = 4096
 # Called very often, and never what a slow call waits in: not worth a probe.
 TRIVIAL = re.compile(r"_raw_|__?rcu_|preempt_|__?might_|__kmalloc|kmem_cache_|kfree\b")
 
@@ -64,7 +65,7 @@ class Text:
         """Yield the functions that these call and that can be probed, nearest first."""
         found: dict[str, None] = {}
         with KCORE.open("rb") as kcore:
-            segments = list(_segments(kcore.fileno()))
+            segments = Elf.of_file(kcore.fileno()).segments(PT_LOAD, MOST_SEGMENTS)
             for function in functions:
                 if function in self._address:
                     for name in self._called(kcore.fileno(), segments, function):
@@ -93,24 +94,11 @@ def _traceable() -> set[str]:
         ) from error
 
 
-def _segments(kcore: int) -> Iterator[tuple[int, int, int]]:
-    """Yield address, size in bytes and file offset of each mapped part (elf(5))."""
-    header = os.pread(kcore, 64, 0)
-    table, size, count = (
-        *struct.unpack_from("<Q", header, 32),
-        *struct.unpack_from("<HH", header, 54),
-    )
-    for i in range(count):
-        entry = struct.unpack("<IIQQQQQQ", os.pread(kcore, 56, table + i * size))
-        if entry[0] == PT_LOAD:
-            yield entry[3], entry[5], entry[2]
-
-
 def _code(
     kcore: int, segments: list[tuple[int, int, int]], start: int, end: int
 ) -> bytes:
     size = min(end - start, MAX_CODE_BYTES)
-    for address, length, place in segments:
+    for place, length, address in segments:
         if address <= start and start + size <= address + length:
             return os.pread(kcore, size, place + start - address)
     return b""

@@ -11,7 +11,9 @@ from pathlib import Path
 from drill import arguments, rounds, text, waits
 from drill.debuginfo import Debuginfo
 from drill.workload import Command, Process, must_exist
-from launcher.errors import Parser, TraceError, check_architecture
+from launcher.errors import TraceError, check_architecture
+from writestall_base.command_line import Parser, exit_status
+from writestall_base.errors import EXIT_COMPLETE
 
 EXAMPLES = """examples:
   trace/drilldown --auto -p 4711
@@ -25,13 +27,12 @@ and the kernel's debuginfo (Debian: linux-image-RELEASE-dbg).
 """
 
 
-def parser(prog: str = "trace/drilldown") -> argparse.ArgumentParser:
+def parser(prog: str = "trace/drilldown") -> Parser:
     """Return the parser; the threshold is in microseconds, rounds in seconds."""
     made = Parser(
         prog=prog,
         description="Show where the time of slow calls goes, and what they wait for.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = made.add_argument
     what = made.add_mutually_exclusive_group(required=True)
@@ -91,17 +92,14 @@ def tell(line: str) -> None:
 def main(argv: list[str], prog: str = "trace/drilldown") -> int:
     """Drill down; report a mistake or a failure in one line and a status."""
     made = parser(prog)
-    options = made.parse_args(argv)
-    if (options.pid is None) == (not options.command):
-        made.error("give a process, -p PID, or a command, -- COMMAND")
-    if options.command and "--" not in argv:
-        made.error(f"write -- in front of the command: -- {options.command[0]}")
-    try:
+
+    def call() -> int:
+        options = made.parse_args(argv)
+        if (options.pid is None) == (not options.command):
+            made.error("give a process, -p PID, or a command, -- COMMAND")
+        if options.command and "--" not in argv:
+            made.error(f"write -- in front of the command: -- {options.command[0]}")
         print(drill(options))
-    except (TraceError, OSError) as error:
-        tell(str(error))
-        return 1
-    except KeyboardInterrupt:
-        tell("interrupted")
-        return 130
-    return 0
+        return EXIT_COMPLETE
+
+    return exit_status("drilldown", call)

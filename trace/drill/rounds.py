@@ -21,8 +21,8 @@ from typing import Any, Protocol
 
 from drill import sleeps
 from drill.callees import Text
-from launcher import TREE
 from launcher.errors import TraceError
+from writestall_base import TREE
 
 Event = dict[str, Any]
 TRACE = TREE / "trace/trace"

@@ -25,8 +25,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from foreign import elf, perf_map
+from foreign import functions, perf_map
 from foreign.confinement import bound_cpu, confine
+from writestall_base.elf import Elf
 
 MESSAGE_BYTES, MOST_FILES = 64 << 10, 2
 KEPT_BYTES = 32 << 20
@@ -52,11 +53,11 @@ class Answers:
             return {"why": getattr(error, "strerror", None) or str(error)}
 
     def build_id(self, _: Reply, files: list[int]) -> Reply:
-        return {"build_id": elf.build_id(files[0])}
+        return {"build_id": Elf.of_file(files[0]).build_id()}
 
     def elf(self, request: Reply, files: list[int]) -> Reply:
         if files:
-            self._keep(request["key"], None, lambda: elf.read(*files))
+            self._keep(request["key"], None, lambda: functions.read(*files))
         return self._found(request)
 
     def map(self, request: Reply, files: list[int]) -> Reply:

@@ -15,10 +15,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
-TRACE = Path(__file__).resolve().parents[1]
+from writestall_base import TREE
+
+MODULES = f"{TREE}/base:{TREE}/trace"
 # Of one answer; CPU time has a bound of its own, so this is for a disk that stalls.
 PATIENCE_S = 20.0
 ANSWER_BYTES = 64 << 10
@@ -113,7 +114,7 @@ class Reader:
         with theirs:
             self._child = subprocess.Popen(
                 [sys.executable, "-P", "-s", "-S", "-B", "-m", "foreign.child"],
-                env={"PYTHONPATH": str(TRACE), "LC_ALL": "C.UTF-8"},
+                env={"PYTHONPATH": MODULES, "LC_ALL": "C.UTF-8"},
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -1,6 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """launcher: run tracing scripts with either engine, as the event contract has it."""
-
-from pathlib import Path
-
-TREE = Path(__file__).resolve().parents[2]

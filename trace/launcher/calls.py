@@ -6,8 +6,8 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
-from launcher import TREE
 from launcher.errors import TraceError
+from writestall_base import TREE
 
 MASK_BITS = 32  # of one of a script's variables only_calls_N
 Row = dict[str, Any]

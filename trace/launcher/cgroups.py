@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-MOUNTS = Path("/proc/self/mounts")
+from writestall_base import mountinfo
+
 # The controller of block I/O in version 1; in version 2 it is `io`.
 BLOCK_IO = "blkio"
 # The fields of events that hold ids; a quote inside of a string is escaped.
@@ -104,15 +105,14 @@ class Hierarchy:
             os.close(opened)
 
 
-def mounted(mounts: Path = MOUNTS) -> dict[int, Hierarchy]:
+def mounted(mounts: Path = mountinfo.OWN) -> dict[int, Hierarchy]:
     """Return the hierarchies that are mounted by version: 2, and 1's of block I/O."""
     found: dict[int, list[Path]] = {}
-    for line in mounts.read_text().splitlines():
-        _, top, kind, options = line.split()[:4]
-        if kind == "cgroup2":
-            found.setdefault(2, []).append(Path(top))
-        elif kind == "cgroup" and BLOCK_IO in options.split(","):
-            found.setdefault(1, []).append(Path(top))
+    for mount in mountinfo.read(mounts):
+        if mount.type == "cgroup2":
+            found.setdefault(2, []).append(Path(mount.point))
+        elif mount.type == "cgroup" and BLOCK_IO in mount.options.split(","):
+            found.setdefault(1, []).append(Path(mount.point))
     return {version: Hierarchy(whole(tops)) for version, tops in found.items()}
 
 

@@ -6,13 +6,14 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import sys
 from pathlib import Path
 
 from launcher import core, systemtap
-from launcher.errors import Parser, TraceError, check_architecture
+from launcher.errors import TraceError, check_architecture
 from launcher.options import add_arguments
 from launcher.plain_text import output
+from writestall_base.command_line import Parser, exit_status
+from writestall_base.errors import EXIT_COMPLETE
 
 ENGINES = {"stap": systemtap, "core": core}
 SCRIPTS = systemtap.SCRIPTS
@@ -24,13 +25,12 @@ EXAMPLES = """examples:
 """
 
 
-def parser(prog: str = "trace/trace") -> argparse.ArgumentParser:
+def parser(prog: str = "trace/trace") -> Parser:
     """Return the parser; thresholds are in microseconds."""
     made = Parser(
         prog=prog,
         description="Print a script's events as JSON lines until SIGINT.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = made.add_argument
     add("--engine", choices=ENGINES, default="stap", help="tracing engine (stap)")
@@ -46,22 +46,18 @@ def parser(prog: str = "trace/trace") -> argparse.ArgumentParser:
     return made
 
 
-def main(argv: list[str], prog: str = "trace/trace") -> int:
-    """Trace; report a mistake or the death of the tracer in one line, status 1."""
-    options = parser(prog).parse_args(argv)
+def _trace(options: argparse.Namespace) -> int:
     engine = ENGINES[options.engine]
-    try:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        check_architecture()
-        engine.check(options)
-        if os.geteuid():
-            raise TraceError(f"{options.engine} needs root: run it with sudo")
-        with output(options) as sink:
-            engine.trace(options, sink)
-    except (TraceError, OSError) as error:
-        print(f"trace: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:  # before the tracer was there to be stopped
-        print("trace: interrupted", file=sys.stderr)
-        return 130
-    return 0
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    check_architecture()
+    engine.check(options)
+    if os.geteuid():
+        raise TraceError(f"{options.engine} needs root: run it with sudo")
+    with output(options) as sink:
+        engine.trace(options, sink)
+    return EXIT_COMPLETE
+
+
+def main(argv: list[str], prog: str = "trace/trace") -> int:
+    """Trace; report a mistake or the death of the tracer in one line."""
+    return exit_status("trace", lambda: _trace(parser(prog).parse_args(argv)))

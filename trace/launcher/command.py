@@ -7,7 +7,7 @@ import argparse
 import os
 import sys
 
-from launcher import TREE
+from writestall_base import TREE
 
 ENGINES = ("stap", "core")
 

@@ -10,10 +10,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from launcher import TREE, printing
+from launcher import printing
 from launcher.errors import TraceError
 from launcher.options import variables
 from launcher.plain_text import Sink
+from writestall_base import TREE
 
 SCRIPTS = ["journal_commits", "page_locks", "slow_writes", "stalled_writes"]
 NAME = "stalled-writes"

@@ -12,9 +12,10 @@ from shlex import quote
 
 from launcher.calls import masks
 from launcher.errors import TraceError
+from writestall_base import mountinfo
 
 COMM_BYTES = 15  # TASK_COMM_LEN less its end (include/linux/sched.h)
-MOUNTS = Path("/proc/self/mountinfo")
+MOUNTS = mountinfo.OWN
 PRINTS_TEXT = "slow_writes"  # each of its lines is a call, which -v renders as text
 
 # The option that sets a variable.
@@ -123,13 +124,9 @@ def _inode(path: Path, device: int | str | None) -> dict[str, int | str]:
 
 
 def _mounted(path: Path) -> int:
-    """Return the device of the file system that holds a path (proc(5), mountinfo)."""
-    devices: dict[str, str] = {}
-    for line in MOUNTS.read_text(errors="surrogateescape").splitlines():
-        _, _, device, _, point = line.split()[:5]
-        devices[re.sub(r"\\(\d{3})", lambda m: chr(int(m[1], 8)), point)] = device
-    for folder in (path, *path.parents):
-        if str(folder) in devices:
-            major, minor = devices[str(folder)].split(":")
-            return _number(int(major), int(minor))
-    raise TraceError(f"--path {path}: no file system is mounted there")
+    """Return the device of the file system that holds a path."""
+    found = mountinfo.mount_of(path, mountinfo.read(MOUNTS))
+    if found is None:
+        raise TraceError(f"--path {path}: no file system is mounted there")
+    major, minor = found.dev.split(":")
+    return _number(int(major), int(minor))

@@ -10,11 +10,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from launcher import TREE, printing
+from launcher import printing
 from launcher.arm import arm
 from launcher.errors import TraceError
 from launcher.options import variables
 from launcher.plain_text import Sink
+from writestall_base import TREE
 
 FOLDER = TREE / "stap"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.stp"))

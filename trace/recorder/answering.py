@@ -7,11 +7,11 @@ import os
 import subprocess
 import sys
 
-from labrun import TREE
 from recorder.run_folder import RunFolder
-from writestall.common import files
+from writestall_base import TREE, files
 
 NAME = "answer.txt"
+SOURCES = [str(TREE / "base"), str(TREE / "analysis")]
 TOP = "3"  # chains that are printed
 ELSEWHERE = (
     "no answer here: python3-msgspec and python3-jinja2 are missing; install them, or"
@@ -22,7 +22,7 @@ ELSEWHERE = (
 def _modules(python: str) -> list[str]:
     """Folders of modules: all that this process has, if it is the Python that has the
     libraries (a package keeps some of them in a folder of its own)."""
-    return sys.path if python == sys.executable else [str(TREE / "analysis")]
+    return sys.path if python == sys.executable else SOURCES
 
 
 def answer(run: RunFolder, python: str | None) -> tuple[str, bool]:

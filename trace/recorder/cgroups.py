@@ -11,7 +11,8 @@ from typing import Any
 from foreign import files
 from launcher.cgroups import Hierarchy, whole
 from recorder.files import ROOT, text
-from recorder.filesystems import Mount, mounts
+from recorder.filesystems import mounts
+from writestall_base.mountinfo import Mount
 
 # Files that limit or weigh I/O, memory and CPU, and what they hold without a limit
 # (Documentation/admin-guide/cgroup-v2.rst).

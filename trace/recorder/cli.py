@@ -11,12 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from labrun import TREE
-from labrun.errors import EXIT_COMPLETE, EXIT_FAILED, EXIT_REFUSED, RefusedError
-from labrun.progress import Progress, say
-from labrun.steps import Run
-from labrun.stop import Stop
-from launcher.errors import TraceError, check_architecture
+from launcher.errors import check_architecture
 from recorder import answering, engines, targets
 from recorder.guard import Guard
 from recorder.hiding import hidden, uncover
@@ -24,9 +19,12 @@ from recorder.options import SELECTION, add_selection, fill, time_up_to
 from recorder.recording import Settings, carry_out
 from recorder.run_folder import RunFolder, new_folder
 from recorder.say import Voice
-from writestall.cli.parser import positive
-from writestall.common import files
-from writestall.common.errors import WritestallError
+from writestall_base import TREE, files
+from writestall_base.command_line import exit_status, whole
+from writestall_base.errors import EXIT_COMPLETE, EXIT_FAILED, UserError
+from writestall_base.progress import Progress
+from writestall_base.steps import Run
+from writestall_base.stop import Stop
 
 MOST_FOR_NS = 24 * 3600 * 10**9
 
@@ -42,26 +40,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     redact = "write no path, no name of a task or of the host, but tokens for them"
     add("--redact", action="store_true", help=redact)
     most = "end when the events reach that size (256)"
-    add("--most-mib", type=positive, default=256, metavar="MIB", help=most)
+    add("--most-mib", type=whole(), default=256, metavar="MIB", help=most)
 
 
 def main(args: argparse.Namespace) -> int:
     """Record; print the answer, or what failed in one line."""
     fill(args, SELECTION)
     args.most_bytes = args.most_mib << 20
-    try:
-        return _record(args)
-    except RefusedError as refused:
-        for line in refused.lines:
-            say(f"record: {line}")
-        return EXIT_REFUSED
+    return exit_status("record", lambda: _record(args))
 
 
 def _record(args: argparse.Namespace) -> int:
-    try:
-        check_architecture()
-    except TraceError as error:
-        raise RefusedError(str(error)) from None
+    check_architecture()
     targets.check(args)
     engine, which = engines.choose(args)
     out = new_folder(args.output, _default)
@@ -82,7 +72,7 @@ def _record(args: argparse.Namespace) -> int:
             uncover(run.out, out.pinned)
         guard.dismiss()
         good = recorded and _answer(out, args, voice) and good
-    except (WritestallError, OSError) as error:
+    except (UserError, OSError) as error:
         voice.say(out.named(str(error)))
         good = False
     out.hand_over()

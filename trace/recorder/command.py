@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from labrun.process import POLL_S
-from labrun.stop import SIGNALS, Stop
+from writestall_base.process import POLL_S
+from writestall_base.stop import SIGNALS, Stop
 
 # As shells have it (POSIX, "Exit Status for Commands").
 NOT_FOUND, NOT_EXECUTABLE, KILLED = 127, 126, 128

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from labrun.errors import RefusedError
 from launcher import core
 from launcher.errors import TraceError
 from recorder.files import ROOT, number, text
+from writestall_base.errors import UserError
 
 AUTO = "auto"
 SCRIPT = "stalled_writes"
@@ -96,10 +96,10 @@ ENGINES = (
 def choose(options: argparse.Namespace, root: Path = ROOT) -> tuple[Engine, str]:
     """Return the engine, and the line that says which and why not another.
 
-    Raises RefusedError where none works, or not the one that was asked for.
+    Raises UserError where none works, or not the one that was asked for.
     """
     if options.module and options.engine not in (AUTO, "stap"):
-        raise RefusedError("--module belongs to --engine stap")
+        raise UserError("--module belongs to --engine stap")
     order = list(ENGINES)
     if options.module:
         order.reverse()  # whoever has made a module wants it
@@ -109,7 +109,7 @@ def choose(options: argparse.Namespace, root: Path = ROOT) -> tuple[Engine, str]
     if not good:
         told = "; ".join(f"{one.name}: {lacking[one.name]}" for one in wanted)
         start = "no engine works here:" if options.engine == AUTO else "--engine"
-        raise RefusedError(f"{start} {told}")
+        raise UserError(f"{start} {told}")
     chosen = good[0]
     why = [
         f"{one.name} not taken: {_why_not(one, options, lacking[one.name])}"

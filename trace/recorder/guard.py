@@ -13,8 +13,8 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
-from labrun import process
-from labrun.stop import SIGNALS
+from writestall_base import process
+from writestall_base.stop import SIGNALS
 
 ENDED_WITHIN_S = 60.0
 SESSION, FOLDER, DONE = "session", "folder", "done"

@@ -4,18 +4,17 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from recorder import engines
-from writestall.cli.parser import some_path
+from writestall_base.command_line import some_path
+from writestall_base.units import LONG_UNITS_NS, MS_NS, S_NS, duration_ns
 
-NS = {"us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
-MOST_STALL_NS = 3600 * 10**9
+MOST_STALL_NS = 3600 * S_NS
 # What is taken where add_selection()'s options are not given.
-SELECTION = {"stall_ns": 50 * NS["ms"], "engine": engines.AUTO}
+SELECTION = {"stall_ns": 50 * MS_NS, "engine": engines.AUTO}
 
 
 def fill(args: argparse.Namespace, defaults: Mapping[str, Any]) -> None:
@@ -27,21 +26,22 @@ def fill(args: argparse.Namespace, defaults: Mapping[str, Any]) -> None:
         if getattr(args, name) is None:
             setattr(args, name, value)
     if args.floor_ns is None:
-        args.floor_ns = min(NS["ms"], args.stall_ns)
+        args.floor_ns = min(MS_NS, args.stall_ns)
 
 
 def time_up_to(most_ns: int) -> Callable[[str], int]:
     """An argument type: `50ms`, `60s`, in ns, from 1 us."""
-    unit, ns = next(one for one in reversed(NS.items()) if most_ns % one[1] == 0)
+    unit, ns = next(
+        one for one in reversed(LONG_UNITS_NS.items()) if most_ns % one[1] == 0
+    )
     most = f"{most_ns // ns}{unit}"
 
     def read(text: str) -> int:
-        found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)(us|ms|s|m|h)", text)
-        value = int(float(found[1]) * NS[found[2]]) if found else 0
+        value = int(duration_ns(text))
         if not 1000 <= value <= most_ns:
             raise argparse.ArgumentTypeError(
                 f"{text!r}: want a time with its unit, like 50ms or 2m, up to {most}"
-                f" (units: {', '.join(NS)})"
+                f" (units: {', '.join(LONG_UNITS_NS)})"
             )
         return value
 

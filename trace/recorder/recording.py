@@ -17,19 +17,19 @@ from pathlib import Path
 from typing import Any
 
 from foreign.unread import Unread
-from labrun import process
-from labrun.errors import StepError, StoppedError
 from labrun.run import tracer
 from labrun.setup import kernel, staging
 from labrun.setup.staging import Copying
-from labrun.steps import Run, describe
 from recorder import disks, filesystems, host, targets
 from recorder.command import Command
 from recorder.engines import SCRIPT, Engine
 from recorder.guard import Guard
 from recorder.say import Voice
 from recorder.tasks import Tasks
-from writestall.common.units import many
+from writestall_base import process
+from writestall_base.errors import StepError, StoppedError
+from writestall_base.steps import Run, describe
+from writestall_base.units import many
 
 # SystemTap compiles a module first, on a slow machine for minutes.
 ARMED_WITHIN_S = 900

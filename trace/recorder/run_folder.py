@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISVTX, S_IWGRP, S_IWOTH
 
-from labrun.errors import RefusedError
+from writestall_base.errors import UserError
 
 PROBE = "manifest.json.new"
 OTHERS = S_IWGRP | S_IWOTH
@@ -43,7 +43,7 @@ class RunFolder:
 
 
 def new_folder(given: Path | None, default: Callable[[], Path]) -> RunFolder:
-    """Make the run directory, or take an empty one. Raises RefusedError."""
+    """Make the run directory, or take an empty one. Raises UserError."""
     folder = given or default()
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -55,11 +55,11 @@ def new_folder(given: Path | None, default: Callable[[], Path]) -> RunFolder:
         why = "" if taken else _not_ours(opened)
     except OSError as error:
         place = error.filename or folder
-        raise RefusedError(f"{place}: {error.strerror}; name another with -o") from None
+        raise UserError(f"{place}: {error.strerror}; name another with -o") from None
     if taken:
-        raise RefusedError(f"{folder}: exists and is not empty; name a new one with -o")
+        raise UserError(f"{folder}: exists and is not empty; name a new one with -o")
     if why:
-        raise RefusedError(f"{folder}: {why}; name a new one with -o")
+        raise UserError(f"{folder}: {why}; name a new one with -o")
     return RunFolder(folder, opened)
 
 
@@ -97,6 +97,6 @@ def check_kept(option: str, folder: Path) -> None:
             why = "others may write in it"
         else:
             continue
-        raise RefusedError(
+        raise UserError(
             f"{option} {folder}: {place}: {why}; name one that only root can change"
         )

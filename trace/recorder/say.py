@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from labrun.progress import say
+from writestall_base.progress import say
 
 
 @dataclass(frozen=True)

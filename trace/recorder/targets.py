@@ -10,14 +10,14 @@ import shutil
 from pathlib import Path
 
 from foreign import files
-from labrun.errors import RefusedError
 from launcher import systemtap
 from launcher.errors import TraceError
 from launcher.options import variables
 from recorder import tasks
 from recorder.engines import SCRIPT
 from recorder.filesystems import ON_NO_DISK, mount_of, mounts
-from writestall.common.units import ms
+from writestall_base.errors import UserError
+from writestall_base.units import ms
 
 # include/uapi/linux/nsfs.h, PID_NS_INIT_INO
 HOST_PIDS = "pid:[4026531836]"
@@ -29,17 +29,17 @@ DISKS = Path("/sys/dev/block")
 def check(options: argparse.Namespace) -> None:
     """Refuse a process, path, device or command that cannot be recorded."""
     if options.tail and (options.pid is not None or options.comm is not None):
-        raise RefusedError("a COMMAND is what is recorded: leave out --pid and --comm")
+        raise UserError("a COMMAND is what is recorded: leave out --pid and --comm")
     if options.module and not options.module.is_file():
-        raise RefusedError(
+        raise UserError(
             f"--module {options.module}: no such file; trace/build makes it"
         )
     if options.tail and not shutil.which(options.tail[0]):
         word = shlex.quote(options.tail[0])
-        raise RefusedError(f"{word}: no such command; is it on root's PATH?")
+        raise UserError(f"{word}: no such command; is it on root's PATH?")
     if options.floor_ns > options.stall_ns:
         floor, stall = ms(options.floor_ns), ms(options.stall_ns)
-        raise RefusedError(
+        raise UserError(
             f"--floor must not be above --stall, and {floor} is above {stall}: give"
             " both"
         )
@@ -50,7 +50,7 @@ def check(options: argparse.Namespace) -> None:
     try:
         variables(filters(options), systemtap.FOLDER / f"{SCRIPT}.stp")
     except TraceError as error:
-        raise RefusedError(str(error)) from None
+        raise UserError(str(error)) from None
     if options.device is not None:
         _known(options.device)
     if options.path is not None:
@@ -93,7 +93,7 @@ def chosen(options: argparse.Namespace, pid: int | None) -> list[int]:
 def _pid_namespace() -> None:
     """Tracers know processes by the host's numbers (pid_namespaces(7))."""
     if str(Path("/proc/self/ns/pid").readlink()) != HOST_PIDS:
-        raise RefusedError(
+        raise UserError(
             "this container counts its own processes: choose by --path or --device, or"
             " start it with the host's (docker run --pid=host)"
         )
@@ -102,12 +102,12 @@ def _pid_namespace() -> None:
 def _process(pid: int) -> None:
     found = re.search(r"^Tgid:\s*(\d+)$", files.text(pid, "status") or "", re.M)
     if not found:
-        raise RefusedError(f"--pid {pid}: no such process; ps -e lists them")
+        raise UserError(f"--pid {pid}: no such process; ps -e lists them")
     if int(found[1]) != pid:
-        raise RefusedError(f"--pid {pid}: a thread of process {found[1]}; give that")
+        raise UserError(f"--pid {pid}: a thread of process {found[1]}; give that")
     after_name = (files.text(pid, "stat") or "").rpartition(")")[2].split()
     if after_name and int(after_name[FLAGS]) & KERNEL_THREAD:
-        raise RefusedError(
+        raise UserError(
             f"--pid {pid}: a kernel thread, which makes no calls; ps -e lists processes"
         )
 
@@ -118,21 +118,21 @@ def _known(device: str) -> None:
         return
     number = ":".join(str(int(part)) for part in device.split(":"))
     if not (DISKS / number).exists() and number not in {one.dev for one in mounts()}:
-        raise RefusedError(f"--device {device}: no such device; lsblk lists them")
+        raise UserError(f"--device {device}: no such device; lsblk lists them")
 
 
 def _on_a_disk(path: Path) -> None:
     mount = mount_of(path.resolve())
     if mount and mount.type in ON_NO_DISK:
-        raise RefusedError(
+        raise UserError(
             f"--path {path}: it is on a {mount.type}, which is on no disk; name a path"
             " that findmnt shows on one"
         )
 
 
-def unfit(option: str, folder: Path, error: OSError) -> RefusedError:
+def unfit(option: str, folder: Path, error: OSError) -> UserError:
     """What is said of a folder that an option names, and that cannot be made."""
     why = "it is no folder" if isinstance(error, FileExistsError) else error.strerror
-    return RefusedError(
+    return UserError(
         f"{option} {folder}: {why}; name a folder that is there or can be made"
     )

@@ -13,14 +13,13 @@ import os
 import sys
 from pathlib import Path
 
-from labrun import TREE
-from labrun.errors import EXIT_REFUSED, RefusedError
-from labrun.progress import say
-from launcher.errors import TraceError, check_architecture
+from launcher.errors import check_architecture
 from recorder import engines, targets
 from recorder.options import fill
 from watcher import options, presence
-from writestall.common.errors import WritestallError
+from writestall_base import TREE
+from writestall_base.command_line import exit_status
+from writestall_base.errors import UserError
 
 # What explaining needs, and what metrics need, by Debian's names.
 SUFFIX = ".prom"  # node_exporter, collector/textfile.go
@@ -31,27 +30,19 @@ arguments = options.arguments
 
 def main(args: argparse.Namespace) -> int:
     """Watch until a signal; or say in one line why not."""
-    try:
-        options.check_together(args)
-        fill(args, options.DEFAULTS)
-        if args.dump:
-            pid = presence.ask_for_a_dump(args.run_dir)
-            print(f"process {pid} writes a run directory and says where")
-            return 0
-        return _watch(args)
-    except (RefusedError, WritestallError) as refused:
-        for line in str(refused).splitlines():
-            say(f"watch: {line}")
-        return EXIT_REFUSED
+    return exit_status("watch", lambda: _watch(args))
 
 
 def _watch(args: argparse.Namespace) -> int:
+    options.check_together(args)
+    fill(args, options.DEFAULTS)
+    if args.dump:
+        pid = presence.ask_for_a_dump(args.run_dir)
+        print(f"process {pid} writes a run directory and says where")
+        return 0
     _enter_python(args)
     if args.replay is None:
-        try:
-            check_architecture()
-        except TraceError as error:
-            raise RefusedError(str(error)) from None
+        check_architecture()
         targets.check(args)
     check(args)
     # What follows imports the libraries.
@@ -66,20 +57,20 @@ def _watch(args: argparse.Namespace) -> int:
 def check(args: argparse.Namespace) -> None:
     """Refuse what cannot be told where it is wanted."""
     if args.listen and args.textfile:
-        raise RefusedError("--listen and --textfile: give one of them")
+        raise UserError("--listen and --textfile: give one of them")
     if (args.listen or args.textfile) and not _have(METRICS):
-        raise RefusedError(
+        raise UserError(
             "--listen and --textfile need prometheus_client: install"
             " python3-prometheus-client, or run ./writestall setup"
         )
     if args.textfile and args.textfile.suffix != SUFFIX:
-        raise RefusedError(
+        raise UserError(
             f"--textfile {args.textfile}: node_exporter reads no file but NAME{SUFFIX}"
         )
     if args.unpack_mib and args.replay is None:
-        raise RefusedError("--unpack-mib: nothing is unpacked without --replay")
+        raise UserError("--unpack-mib: nothing is unpacked without --replay")
     if args.replay is not None and not args.replay.exists():
-        raise RefusedError(f"--replay {args.replay}: no such run or file")
+        raise UserError(f"--replay {args.replay}: no such run or file")
 
 
 def _enter_python(args: argparse.Namespace) -> None:
@@ -88,7 +79,7 @@ def _enter_python(args: argparse.Namespace) -> None:
         return
     python = args.python()
     if python is None or Path(python) == Path(sys.executable):
-        raise RefusedError(
+        raise UserError(
             "python3-msgspec and python3-jinja2 are missing: install them, or run"
             " ./writestall setup"
         )

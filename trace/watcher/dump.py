@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from foreign.unread import Unread
-from labrun.progress import Progress
-from labrun.steps import Run, describe
-from labrun.stop import Stop
 from recorder.files import size_of
 from recorder.recording import of_this_host
 from recorder.tasks import Tasks
 from watcher.trap import Trap
 from writestall.watch.ring import Segment
+from writestall_base.progress import Progress
+from writestall_base.steps import Run, describe
+from writestall_base.stop import Stop
 
 # What a run directory has beside its events and maps: 1000 tasks, and file systems.
 BESIDE_EVENTS_BYTES = 256 << 10

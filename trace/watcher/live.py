@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from foreign import unread
-from labrun.errors import EXIT_COMPLETE, EXIT_FAILED
-from labrun.stop import Stop
 from recorder.engines import SCRIPT, Engine
 from recorder.guard import Guard
 from recorder.recording import asked_for, of_this_host
@@ -31,6 +29,8 @@ from watcher.trap import ASKED, Trap
 from writestall.events.run_directory import RunDir
 from writestall.watch.open_stalls import S
 from writestall.watch.samples import Open
+from writestall_base.errors import EXIT_COMPLETE, EXIT_FAILED
+from writestall_base.stop import Stop
 
 TICK_S = 0.5
 # How often disks and file systems are looked at again, if a call is on an unknown one.

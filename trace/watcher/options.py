@@ -7,11 +7,11 @@ import argparse
 import re
 from pathlib import Path
 
-from labrun.errors import RefusedError
 from recorder.options import SELECTION, add_selection, time_up_to
 from watcher import presence
 from writestall.cli.options import add_unpack
-from writestall.cli.parser import positive
+from writestall_base.command_line import whole
+from writestall_base.errors import UserError
 
 MOST_KEEP_NS = 3600 * 10**9
 # What is taken where an option is not given.
@@ -85,7 +85,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     limit = time_up_to(MOST_KEEP_NS)
     add("--keep", dest="keep_ns", type=limit, metavar="T", help=kept)
     most = "how many events stay at most (100000)"
-    add("--most-events", type=positive, metavar="N", help=most)
+    add("--most-events", type=whole(), metavar="N", help=most)
     run = "folder of the running watch's word (/run/writestall)"
     add("--run-dir", type=Path, metavar="DIR", help=run)
     again = "take the events of a run or a file, as if they came now"
@@ -102,10 +102,10 @@ def _add_trap(parser: argparse.ArgumentParser) -> None:
     limit = time_up_to(MOST_KEEP_NS)
     add("--dump-stall", type=limit, metavar="T", help=long)
     psi = "trigger: so many percent of 10 s all tasks wait for I/O (50)"
-    add("--dump-pressure", type=positive, metavar="PERCENT", help=psi)
-    add("--dumps-a-day", type=positive, metavar="N", help="at most (5)")
+    add("--dump-pressure", type=whole(), metavar="PERCENT", help=psi)
+    add("--dumps-a-day", type=whole(), metavar="N", help="at most (5)")
     most = "what they may take of the disk, together (256)"
-    add("--dump-mib", type=positive, metavar="MIB", help=most)
+    add("--dump-mib", type=whole(), metavar="MIB", help=most)
     now = "tell the running watch to write one now, and end"
     add("--dump", action="store_true", help=now)
 
@@ -115,7 +115,7 @@ def check_together(args: argparse.Namespace) -> None:
     for name, others, why in ALONE:
         given = [option for other, option in others.items() if _is_given(args, other)]
         if given and _is_given(args, name):
-            raise RefusedError(f"{why} {', '.join(given)}")
+            raise UserError(f"{why} {', '.join(given)}")
 
 
 def _is_given(args: argparse.Namespace, name: str) -> bool:

@@ -19,8 +19,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from labrun.steps import describe
 from watcher.journal import Journal
+from writestall_base.steps import describe
 
 MOST_WAITING = 2000
 PATIENCE_S = 5.0  # for what is left when the program ends

@@ -17,9 +17,9 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from labrun.errors import RefusedError
 from recorder.run_folder import check_kept
 from recorder.targets import unfit
+from writestall_base.errors import UserError
 
 NAME = "watch.pid"
 RUN = Path("/run/writestall")
@@ -51,7 +51,7 @@ class Presence:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise RefusedError(
+            raise UserError(
                 f"another watch runs, process {_pid(self._path)}: end it, or give this"
                 " one another --run-dir"
             ) from None
@@ -121,7 +121,7 @@ def ask_for_a_dump(folder: Path) -> int:
                 return pid
     except (OSError, ValueError):
         pass
-    raise RefusedError(NONE)
+    raise UserError(NONE)
 
 
 def _killed(last_s: float) -> str:

@@ -7,35 +7,23 @@ The clock is that of the events: an hour of them takes as long as explaining the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from labrun.errors import EXIT_COMPLETE, EXIT_REFUSED, RefusedError
 from watcher.clocks import Clocks
 from watcher.output import WARNING
 from watcher.stream import Watched
 from writestall.chain.answers import gaps
 from writestall.common import compressed
 from writestall.common.compressed import Bound
-from writestall.common.errors import WritestallError
 from writestall.events.run_directory import EVENTS_ALONE, SO_FAR, RunDir, open_run
 from writestall.events.stream import Stream, no_event
 from writestall.watch.ring import S
+from writestall_base.errors import EXIT_COMPLETE, EXIT_REFUSED, UserError
 
 TICK_NS = S // 2
 NO_CLOCK = "manifest.json: no clocks of the run; times of day unknown"
 
 
-@contextmanager
-def _refusing() -> Iterator[None]:
-    """Refuse bad input in the words of explain."""
-    try:
-        yield
-    except WritestallError as error:
-        raise RefusedError(str(error)) from None
-
-
-@_refusing()
 def manifest_of(place: Path, bound: Bound) -> RunDir:
     """The run of a directory or a file; an empty one of a pipe, read as it comes."""
     if place.is_dir() or place.is_file():
@@ -49,7 +37,6 @@ def clocks_of(run: RunDir) -> Clocks:
     return Clocks(lambda: ahead_ns or 0, known=ahead_ns is not None)
 
 
-@_refusing()
 def replay(run: RunDir, watched: Watched, ended: Callable[[], bool]) -> int:
     """Feed all lines; `ended` says whether to stop before. Return the exit status.
 
@@ -88,9 +75,9 @@ def _lines(place: Path, run: RunDir, damage: list[str]) -> Iterator[bytes]:
     except compressed.DamagedError as error:
         damage.append(f"{place.name}: {error}; {SO_FAR}")
     except OSError as error:
-        raise WritestallError(f"{place}: {error.strerror}") from None
+        raise UserError(f"{place}: {error.strerror}") from None
     except compressed.TooLargeError as error:
-        raise WritestallError(f"{place}: {error}") from None
+        raise UserError(f"{place}: {error}") from None
 
 
 def _feed(lines: Iterable[bytes], watched: Watched, ended: Callable[[], bool]) -> int:

@@ -25,9 +25,8 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest, make_wsgi_app
 
-from labrun.errors import RefusedError
-from writestall.common.errors import WritestallError
-from writestall.common.files import save
+from writestall_base.errors import UserError
+from writestall_base.files import save
 
 # From the connection to the last byte of the answer.
 DEADLINE_S = 5.0
@@ -146,7 +145,7 @@ def serve(registry: CollectorRegistry, place: tuple[str, int]) -> int:
         listening = _bound(*place)
     except OSError as error:
         helps = REMEDIES.get(error.errno or 0, ANOTHER_HOST)
-        raise RefusedError(
+        raise UserError(
             f"--listen {written(*place)}: {error.strerror}; {helps}"
         ) from None
     port = int(listening.getsockname()[1])
@@ -199,8 +198,8 @@ class Textfile:
         self._wanted, self._ending, self._failing = threading.Event(), False, False
         try:
             save(path, generate_latest(registry))
-        except WritestallError as error:
-            raise RefusedError(
+        except UserError as error:
+            raise UserError(
                 f"--textfile {error}; name a file in a folder that can be written"
             ) from None
         self._thread = threading.Thread(target=self._run, name="textfile", daemon=True)
@@ -228,7 +227,7 @@ class Textfile:
         why = ""
         try:
             save(self._path, generate_latest(self._registry))
-        except WritestallError as error:
+        except UserError as error:
             why = f"{error}; the metrics there are old until it can be written"
         if self._failing != bool(why):
             self._failing = bool(why)

@@ -14,11 +14,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from labrun import process
 from labrun.run.tracer import LAUNCHER
 from launcher.lines import Lines
 from recorder import targets
 from recorder.engines import SCRIPT, Engine
+from writestall_base import process
 
 # What the launcher may print while this program explains; a pipe's default is 64 KiB.
 PIPE_BYTES = 1 << 20

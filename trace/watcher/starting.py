@@ -10,10 +10,6 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 
-from labrun.errors import EXIT_FAILED
-from labrun.progress import say
-from labrun.steps import describe
-from labrun.stop import Stop
 from recorder.engines import Engine
 from recorder.guard import Guard
 from recorder.run_folder import check_kept
@@ -30,8 +26,12 @@ from watcher.presence import Presence
 from watcher.stream import Watched
 from writestall.chain.cgroups import Labels
 from writestall.common.compressed import Bound
-from writestall.common.units import many
 from writestall.watch.ring import Bounds
+from writestall_base.errors import EXIT_FAILED
+from writestall_base.progress import say
+from writestall_base.steps import describe
+from writestall_base.stop import Stop
+from writestall_base.units import many
 
 OPEN_TO_OTHERS = (
     "other hosts may read the metrics, without a password and unencrypted: listen on"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 UNUSED_S = 86_400
 

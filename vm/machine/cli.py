@@ -10,19 +10,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from machine import accel, errors, image, jars, layer, qemu, recipe, run, signals
-from machine.errors import UserError
+from machine import accel, image, jars, layer, qemu, recipe, run, signals, statuses
+from writestall_base import JARS
+from writestall_base.command_line import Parser
+from writestall_base.errors import INTERRUPTED, UserError
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-
-
-class Parser(argparse.ArgumentParser):
-    """Report a mistake in one line, with a status that no command uses."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UserError(f"{message} (see {self.prog} --help)")
 
 
 def size(text: str) -> int:
@@ -63,8 +58,7 @@ def folder(text: str) -> Path:
 
 def _parser(name: str, description: str, **more: Any) -> Parser:
     """The parser of one command, with the options that all have."""
-    more |= {"description": description, "allow_abbrev": False}
-    parser = Parser(prog=f"vm/vm {name}", **more)
+    parser = Parser(f"vm/vm {name}", description, **more)
     add_image(parser)
     return parser
 
@@ -88,7 +82,7 @@ def add_packages(parser: argparse.ArgumentParser) -> None:
     what = "Debian packages that the machine has besides the image's"
     add = parser.add_argument
     add("--packages", metavar="A,B", type=layer.words, default=(), help=what)
-    fetched = f"list of Maven artefacts that the machine has at {jars.GUEST}"
+    fetched = f"list of Maven artefacts that the machine has at {JARS}"
     add("--jars", metavar="FILE", type=jars.option, help=fetched)
 
 
@@ -268,7 +262,7 @@ def main(words: list[str]) -> int:
         return _call(words)
     except (UserError, OSError) as error:
         print(f"vm/vm: {error}", file=sys.stderr)
-        return errors.EXIT_SETUP
+        return statuses.EXIT_SETUP
     except KeyboardInterrupt:
         print("vm/vm: interrupted", file=sys.stderr)
-        return signals.INTERRUPTED
+        return INTERRUPTED

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 GRACE_S = 20.0  # between the signal and SIGKILL
 # sh's $0 is the pid its parent must have, "$@" the command.

@@ -15,10 +15,10 @@ from typing import Any
 
 from machine import cache, mirror
 from machine.commands import output, search_path, started
-from machine.errors import UserError
 from machine.own import modules as own_modules
 from machine.own.find import OwnKernel
 from machine.recipe import VM, Recipe
+from writestall_base.errors import UserError
 
 # Free space on the root disk: what mke2fs needs for inode tables and slack. Guests
 # write to an overlay in memory.

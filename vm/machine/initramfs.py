@@ -9,9 +9,9 @@ from pathlib import Path
 
 from machine import cache
 from machine.commands import output
-from machine.errors import UserError
 from machine.image import Kernel
 from machine.recipe import VM
+from writestall_base.errors import UserError
 
 # Modules, loaded with their dependencies from modules.dep; built-in ones are skipped.
 # The other two groups need `bus`; `root` reaches the root disk, in the order of

@@ -3,7 +3,7 @@
 
 A line of the list is `SHA256  GROUP:ARTIFACT:VERSION`. Maven itself fetches, with the
 repositories, mirrors and proxies of this host's settings; the machine sees the folder
-at GUEST and needs no network.
+at JARS and needs no network.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from machine import cache
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
-GUEST = "/mnt/jars"
 LINE = re.compile(r"(?P<sha256>[0-9a-f]{64})  (?P<name>[\w.-]+:[\w.-]+:[\w.-]+)")
 # Maven's schema; the project is never built, so its own name does not matter.
 SCHEMA = "http://maven.apache.org/POM/4.0.0"

@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from machine import cache, image, mirror
-from machine.errors import UserError
 from machine.recipe import VM, Recipe
+from writestall_base.errors import UserError
 
 SCRIPT = VM / "layer.sh"
 # Debian Policy, 5.6.1: Source.

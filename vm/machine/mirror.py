@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 APT = Path("/etc/apt")
 KEYRINGS = ("debian-archive-keyring.pgp", "debian-archive-keyring.gpg")

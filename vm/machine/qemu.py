@@ -12,8 +12,8 @@ from pathlib import Path
 
 from machine import image
 from machine.commands import ends_with_us, output
-from machine.errors import UserError
 from machine.recipe import Recipe
+from writestall_base.errors import UserError
 
 # quiet and the TSC and timer options shorten the boot from 8 s to 3 s. With nokaslr,
 # one symbol table serves every boot of a kernel. A panic resets the machine, and

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from machine.errors import UserError
 from machine.own import find
 from machine.own.find import OwnKernel
+from writestall_base.errors import UserError
 
 VM = Path(__file__).resolve().parent.parent
 PROJECT = VM.parent

@@ -21,18 +21,19 @@ from pathlib import Path
 from machine import (
     accel,
     cache,
-    errors,
     image,
     initramfs,
     jars,
     layer,
     qemu,
     recipe,
+    statuses,
     tsc,
     vmlinux,
     watch,
 )
 from machine.channels import Channels
+from writestall_base import JARS
 
 GUEST_PROJECT = "/mnt/writestall"
 BEGUN = "begun\n"  # what guest.sh prints before it starts the command
@@ -92,9 +93,9 @@ class Result:
     def exit_status(self) -> int:
         """The command's own status, or the reserved one for the machine."""
         reserved = {
-            "splat": errors.EXIT_SPLAT,
-            "lost": errors.EXIT_LOST,
-            "timeout": errors.EXIT_TIMEOUT,
+            "splat": statuses.EXIT_SPLAT,
+            "lost": statuses.EXIT_LOST,
+            "timeout": statuses.EXIT_TIMEOUT,
         }
         return reserved.get(self.outcome, self.status or 0)
 
@@ -125,7 +126,7 @@ def _job_files(
 def _jars(job: Job) -> tuple[qemu.Share, ...]:
     """The share of the jars, where there are any."""
     found = jars.folder(job.jars)
-    return (qemu.Share(found, jars.GUEST, True),) if found else ()
+    return (qemu.Share(found, str(JARS), True),) if found else ()
 
 
 def _sparse(folder: Path, name: str, size_bytes: int) -> Path:

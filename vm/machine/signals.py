@@ -6,8 +6,6 @@ from __future__ import annotations
 import signal
 from types import FrameType
 
-INTERRUPTED = 130
-
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt

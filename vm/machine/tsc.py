@@ -15,8 +15,8 @@ from pathlib import Path
 
 from machine import cache, image
 from machine.commands import output
-from machine.errors import UserError
 from machine.recipe import VM, Recipe
+from writestall_base.errors import UserError
 
 COMPILE = "gcc -O2 -static -x c -o /tmp/tsc_khz - && cat /tmp/tsc_khz"
 ICOUNT_KHZ = 1_000_000  # the counter there is nanoseconds (cpus_get_elapsed_ticks())

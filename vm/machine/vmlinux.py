@@ -14,9 +14,10 @@ import subprocess
 import zlib
 from pathlib import Path
 
-from machine import cache, elf
-from machine.errors import UserError
+from machine import cache
 from machine.image import Kernel
+from writestall_base.elf import Elf
+from writestall_base.errors import UserError
 
 # Documentation/arch/x86/boot.rst: where the header keeps the number of sectors
 # before the protected-mode code, and where in that the packed kernel lies.
@@ -61,7 +62,8 @@ def unpack(image: bytes) -> bytes | None:
 def enters_by_pvh(file: bytes) -> bool:
     """Whether a 64-bit ELF file has the note that QEMU needs to enter it."""
     return any(
-        (owner, kind) == (b"Xen\0", PVH_ENTRY) for owner, kind, _ in elf.notes(file)
+        (owner, kind) == (b"Xen\0", PVH_ENTRY)
+        for owner, kind, _ in Elf.of_bytes(file).notes()
     )
 
 

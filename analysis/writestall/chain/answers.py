@@ -17,7 +17,6 @@ from writestall.chain.explainer import Explainer
 from writestall.chain.parts import Chain, Part
 from writestall.chain.roots import Root, Roots, largest_first
 from writestall.chain.totals import Totals
-from writestall.common.units import many
 from writestall.events.application import (
     Application,
     is_unrecorded,
@@ -28,6 +27,7 @@ from writestall.events.hlog import Latencies, Log, read_log
 from writestall.events.lines import Problem
 from writestall.events.run_directory import SO_FAR, RunDir
 from writestall.events.stream import Stream, read_stream
+from writestall_base.units import many
 
 TOTALS = Question(Totals)
 T = TypeVar("T")
@@ -225,7 +225,7 @@ def answer(
 
     `calls` are the names of those that are wanted, None of all.
 
-    Raises WritestallError where there is nothing to explain.
+    Raises UserError where there is nothing to explain.
     """
     engine = run.pick_engine(wanted_engine)
     stream = read_stream(run.events(engine), run.bound)

@@ -7,11 +7,11 @@ from msgspec import Struct
 
 from writestall.chain.cgroups import Cgroups
 from writestall.chain.parts import Task, task_of
-from writestall.classify import classes as c
 from writestall.classify import endings as e
 from writestall.classify.frames import Frame, parse_stack
 from writestall.classify.stack import classify
 from writestall.events.contract import Block
+from writestall_base import wait_classes as c
 
 # How a wait goes on, by what ended it (docs/how-causes-are-inferred.md, step 3).
 SUBMITTER, HOLDER, PAUSE, DEVICE, INTERRUPT, UNKNOWN = (

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec import UNSET, UnsetType
 
 from writestall.common.containers import Container, container_of
-from writestall.common.units import printable
 from writestall.events.contract import Block
 from writestall.events.run_directory import RunDir
+from writestall_base.units import printable
 
 ROOT = "/"
 # How people call a cgroup, by its path.

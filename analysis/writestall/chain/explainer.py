@@ -25,10 +25,10 @@ from writestall.chain.waits import (
     running,
     unexplained,
 )
-from writestall.classify import classes as c
 from writestall.classify import endings as e
 from writestall.events.contract import Write
 from writestall.events.stream import Stream
+from writestall_base import wait_classes as c
 
 MAX_DEPTH = 48
 MAX_PARTS = 100_000

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from msgspec import UNSET, Struct, UnsetType
 
-from writestall.classify import classes as c
 from writestall.classify.owners import owner_name
 from writestall.classify.stack import role
 from writestall.events.contract import Stack, Write
+from writestall_base import wait_classes as c
 
 WAIT = "wait"
 SEEN, INFERRED = "seen", "inferred"
@@ -21,7 +21,7 @@ class Task(Struct, frozen=True, gc=False, cache_hash=True):
     """Whose time it is.
 
     tid   its thread id; 0 where only `name` is known
-    role  classes.py
+    role  wait_classes.py
     name  who it acts for (classify/owners.py): jbd2, writeback, or its comm
     cgroup  the path of its cgroup, where an event tells
     """

@@ -13,8 +13,8 @@ from msgspec import Struct
 from writestall.chain.caps import level, limits, parsed
 from writestall.chain.cgroups import Naming
 from writestall.chain.parts import Chain, Part
-from writestall.classify import classes as c
 from writestall.events.run_directory import RunDir, tables
+from writestall_base import wait_classes as c
 
 THE_WRITER = "the writer"
 

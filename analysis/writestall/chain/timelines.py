@@ -15,8 +15,8 @@ from writestall.chain.cases import Case, case_of
 from writestall.chain.cgroups import Cgroups
 from writestall.chain.parts import Task
 from writestall.chain.waits import Wait
-from writestall.classify import classes as c
 from writestall.events.blocks import Blocks
+from writestall_base import wait_classes as c
 
 ASLEEP, RUNQUEUE, AWAKE = "asleep", "runqueue", "awake"
 NO_SLEEP = -1

@@ -8,7 +8,7 @@ from array import array
 from writestall.chain.collect import Source
 from writestall.chain.parts import WAIT, Chain, Part
 from writestall.chain.roots import Root
-from writestall.classify import classes as c
+from writestall_base import wait_classes as c
 
 _CLASSES = {cls: number for number, cls in enumerate(c.WAIT_CLASSES)}
 _NO_ROOT = Root(c.UNEXPLAINED, "")

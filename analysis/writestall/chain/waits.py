@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from writestall.chain.cases import Case
 from writestall.chain.parts import INFERRED, SEEN, WAIT, Part, Task
 from writestall.chain.submissions import Submission
-from writestall.classify import classes as c
 from writestall.classify.owners import JBD2, WRITEBACK
+from writestall_base import wait_classes as c
 
 _JBD2 = Task(0, "", c.JOURNAL, JBD2)
 _JOURNAL = Task(0, "", c.JOURNAL, "the journal")

@@ -6,13 +6,13 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from writestall.classify import classes as c
 from writestall.classify.frames import parse_stack
 from writestall.classify.owners import STACKED
 from writestall.classify.rules.block import SUBMIT
 from writestall.classify.rules.file_systems import XFS_BUFFER
 from writestall.classify.stack import FOREIGN, Verdict
 from writestall.events.contract import Block, Stack
+from writestall_base import wait_classes as c
 
 TASK, COMPLETION, TIMER, INTERRUPT, UNKNOWN = (
     "task",

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from writestall.classify import classes as c
 from writestall.classify.frames import parse_stack
 from writestall.classify.stack import role
+from writestall_base import wait_classes as c
 
 JBD2 = "jbd2"
 WRITEBACK = "writeback"

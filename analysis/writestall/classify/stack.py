@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from writestall.classify import classes as c
 from writestall.classify.frames import Frame, parse_stack
 from writestall.classify.rules import OVERRIDES, RULES
 from writestall.classify.rules.form import FS_MODULES, IO, LOCK, MODULES, SLEEPS, Rule
 from writestall.classify.rules.roles import COMMS
 from writestall.classify.rules.roles import RULES as ROLES
+from writestall_base import wait_classes as c
 
 
 @dataclass(frozen=True, slots=True)

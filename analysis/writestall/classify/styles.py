@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from writestall.classify import classes as c
+from writestall_base import wait_classes as c
 
 
 class Family(Enum):

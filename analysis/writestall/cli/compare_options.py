@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from writestall.cli import options
-from writestall.common.files import save, save_inside
-from writestall.common.units import printable
 from writestall.export.formats import load
+from writestall_base.files import save, save_inside
+from writestall_base.units import printable
 
 # As ranking.CHOICES has them: naming them must not load numpy.
 BY = ("p50", "p90", "p99", "p99.9", "p99.99", "max", "over-slo", "stall")

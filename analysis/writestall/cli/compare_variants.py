@@ -8,9 +8,9 @@ import contextlib
 import sys
 
 from writestall.cli import options
-from writestall.common.errors import WritestallError
-from writestall.common.files import save_inside
 from writestall.export.formats import load
+from writestall_base.errors import UserError
+from writestall_base.files import save_inside
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +29,7 @@ def main(args: argparse.Namespace) -> int:
     found = variants.rows(args.folder, bound=options.bound(args))
     record = json_bytes(found)
     # A folder that refuses must not hide the answer.
-    with contextlib.suppress(WritestallError):
+    with contextlib.suppress(UserError):
         save_inside(args.folder, "variants.json", record)
     if args.json:
         sys.stdout.write(record.decode())

@@ -12,8 +12,8 @@ from importlib import resources
 from pathlib import Path
 
 from writestall.cli import options
-from writestall.common import folders
-from writestall.common.errors import WritestallError
+from writestall_base import folders
+from writestall_base.errors import UserError
 
 SAMPLE = "sample"
 FOLDER = "writestall-demo"
@@ -53,10 +53,10 @@ def copied(folder: Path) -> Path:
         with resources.as_file(resources.files("writestall") / SAMPLE) as sample:
             folders.copy(sample, folder)
     except FileExistsError:
-        raise WritestallError(f"{folder}: exists; name a new folder with -o") from None
+        raise UserError(f"{folder}: exists; name a new folder with -o") from None
     except OSError as error:
         why = f"{folder}: {error.strerror}; name another folder with -o"
-        raise WritestallError(why) from None
+        raise UserError(why) from None
     return folder
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from writestall.cli import options, report
-from writestall.cli.parser import positive
-from writestall.common.errors import WritestallError
-from writestall.common.units import printable
+from writestall_base.command_line import whole
+from writestall_base.errors import UserError
+from writestall_base.units import printable
 
 if TYPE_CHECKING:
     from writestall.chain.answers import Answer
@@ -26,8 +26,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     log = "FILE is a kernel log with stacks of stuck tasks (-: standard input)"
     add("--log", metavar="FILE", help=log)
-    add("--write", type=positive, metavar="N", help="show only the Nth slowest write")
-    add("--top", type=positive, default=5, metavar="K", help="show K chains (5)")
+    add("--write", type=whole(), metavar="N", help="show only the Nth slowest write")
+    add("--top", type=whole(), default=5, metavar="K", help="show K chains (5)")
     other = "print the stacks of sleeps in calls that are not listed"
     add("--other", action="store_true", help=other)
     page = f"also write the page {report.NAME} into the run"
@@ -44,7 +44,7 @@ def main(args: argparse.Namespace) -> int:
     from writestall.cli import thing
 
     if (args.run is None) == (args.log is None):
-        raise WritestallError("explain: want a THING or --log FILE, one of them")
+        raise UserError("explain: want a THING or --log FILE, one of them")
     if args.log is not None:
         return _log(args, None)
     kind = thing.kind(args.run)
@@ -66,7 +66,7 @@ def _log(args: argparse.Namespace, kind: str | None) -> int:
     except remarks.NoStacksError as error:
         if kind is None or place == "-":
             raise
-        raise WritestallError(
+        raise UserError(
             f"{error} (it is a file, neither a run directory nor a tracer's events)"
         ) from None
     if kind:
@@ -102,7 +102,7 @@ def _run(args: argparse.Namespace, kind: str) -> int:
         return options.ANSWERED
     count = len(answer.writes)
     if args.write is not None and not 1 <= args.write <= count:
-        raise WritestallError(f"--write {args.write}: this run has 1 to {count}")
+        raise UserError(f"--write {args.write}: this run has 1 to {count}")
     questions: list[Question[Any]] = []
     if args.report:
         from writestall.report import page
@@ -119,7 +119,7 @@ def _run(args: argparse.Namespace, kind: str) -> int:
 
 def _print(
     args: argparse.Namespace, answer: Answer, questions: list[Question[Any]]
-) -> WritestallError | None:
+) -> UserError | None:
     """Print the answer and write it into the run; return why that failed, if it did."""
     from writestall.chain import clients
     from writestall.events.run_directory import json_bytes
@@ -144,10 +144,10 @@ def _print(
     return unwritten
 
 
-def _error_of(save: Callable[[], None]) -> WritestallError | None:
+def _error_of(save: Callable[[], None]) -> UserError | None:
     """Save; return the error: a folder that refuses must not hide the answer."""
     try:
         save()
-    except WritestallError as error:
+    except UserError as error:
         return error
     return None

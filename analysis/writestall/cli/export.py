@@ -9,9 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from writestall.cli import options
-from writestall.common.errors import WritestallError
-from writestall.common.units import printable
 from writestall.export import formats
+from writestall_base.errors import UserError
+from writestall_base.units import printable
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,11 +32,11 @@ def main(args: argparse.Namespace) -> int:
     target = None if args.output == Path("-") else args.output
     if not args.redact:
         if args.to is None:
-            raise WritestallError("export: name a format with --to, or --redact")
+            raise UserError("export: name a format with --to, or --redact")
         return _export(args, target)
     if args.to is None:
         if target is None:
-            raise WritestallError("--redact: name a new folder with -o")
+            raise UserError("--redact: name a new folder with -o")
         return _redact(args, target)
     with TemporaryDirectory(prefix="writestall-") as folder:
         redacted = Path(folder, "run")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 
 from writestall.cli import options
-from writestall.common.errors import WritestallError
+from writestall_base.errors import UserError
 
 # Columns of a picture: with more, its letters are too small to read.
 PICTURE_COLUMNS = 120
@@ -25,7 +25,7 @@ def main(args: argparse.Namespace) -> int:
     answer = options.read_answer(args)
     columns = PICTURE_COLUMNS if suffix else terminal.columns()
     if not answer.writes:
-        raise WritestallError(f"{answer.run.path}: no write stalled, nothing to show")
+        raise UserError(f"{answer.run.path}: no write stalled, nothing to show")
     found = time_grid.heat_map(answer, time_grid.grid_of(answer, columns))
     return options.show(
         args.output,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 
 from writestall.cli import options
-from writestall.common.errors import WritestallError
+from writestall_base.errors import UserError
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def _what_if(args: argparse.Namespace) -> int:
     cls, _, left = args.what_if.partition("=")
     if cls not in removal.CLASSES or left != "0":
         known = ", ".join(removal.CLASSES)
-        raise WritestallError(f"--what-if {args.what_if}: want CLASS=0 of {known}")
+        raise UserError(f"--what-if {args.what_if}: want CLASS=0 of {known}")
     answer = options.read_answer(args)
     found = removal.what_if(answer, cls)
     proofs = proof.proofs(cls, answer.run.get("filesystem", "type"))

@@ -22,13 +22,13 @@ from typing import Any, Protocol, TextIO, cast
 
 from writestall import __version__
 from writestall.cli.commands import COMMANDS, Command, overview
-from writestall.cli.options import ANSWERED, BAD_INPUT
-from writestall.cli.parser import UsageError, command_parser, nearest
-from writestall.common.errors import WritestallError
-from writestall.common.units import escaped, printable
+from writestall.cli.options import ANSWERED
+from writestall.cli.parser import command_parser
+from writestall_base.command_line import nearest
+from writestall_base.errors import INTERRUPTED, UserError
+from writestall_base.units import escaped, printable
 
 HELP = {"-h", "--help"}
-INTERRUPTED = 130  # as shells have it: 128 + SIGINT
 
 
 class Checkout(Protocol):
@@ -57,10 +57,10 @@ def _find(word: str, checkout: Checkout | None) -> Command:
     if word not in COMMANDS:
         what = "option" if word.startswith("-") else "command"
         hint = nearest(word, COMMANDS) or "; see writestall --help"
-        raise UsageError(f"unknown {what} {word!r}{hint}")
+        raise UserError(f"unknown {what} {word!r}{hint}")
     command = COMMANDS[word]
     if not checkout and command.lacks:
-        raise UsageError(
+        raise UserError(
             f"{word}: needs {command.lacks}; git clone writestall and run"
             f" ./writestall {word} there"
         )
@@ -73,7 +73,7 @@ def _parse(command: Command, words: list[str]) -> argparse.Namespace:
     args: argparse.Namespace = command_parser(command).parse_args(words[:at])
     args.tail = words[at + 1 :]
     if command.root and os.geteuid() != 0 and not HELP & set(words):
-        raise UsageError(f"{command.name}: needs root; run it with sudo")
+        raise UserError(f"{command.name}: needs root; run it with sudo")
     return args
 
 
@@ -169,7 +169,7 @@ def _printed(words: list[str], checkout: Checkout | None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), output.fileno())
         if isinstance(error, BrokenPipeError):  # its reader wants no more
             return ANSWERED
-        raise WritestallError(f"standard output: {error.strerror}") from None
+        raise UserError(f"standard output: {error.strerror}") from None
 
 
 def main(argv: Sequence[str] | None = None, *, checkout: Checkout | None = None) -> int:
@@ -181,9 +181,9 @@ def main(argv: Sequence[str] | None = None, *, checkout: Checkout | None = None)
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         return _printed(list(sys.argv[1:] if argv is None else argv), checkout)
-    except WritestallError as error:
+    except UserError as error:
         print(f"writestall: {printable(str(error))}", file=sys.stderr)
-        return BAD_INPUT
+        return error.status
     except KeyboardInterrupt:
         print("writestall: interrupted", file=sys.stderr)
         return INTERRUPTED

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from writestall.cli.parser import positive
 from writestall.common.compressed import DEFAULT, MIB, Bound
-from writestall.common.errors import WritestallError
-from writestall.common.files import save
-from writestall.common.units import printable
 from writestall.events.calls import GROUPS
 from writestall.export.formats import load
+from writestall_base.command_line import whole
+from writestall_base.errors import UserError
+from writestall_base.files import save
+from writestall_base.units import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -31,7 +31,7 @@ PICTURES = (".svg", ".png")
 def existing(text: str) -> Path:
     """An argument type: a path that exists; checked before any library is needed."""
     if not (path := Path(text)).exists():
-        raise WritestallError(f"{text}: no such run or folder")
+        raise UserError(f"{text}: no such run or folder")
     return path
 
 
@@ -59,7 +59,7 @@ def add_unpack(parser: argparse.ArgumentParser) -> None:
         f"most that compressed input may unpack to ({DEFAULT.most_bytes // MIB}, and"
         f" {DEFAULT.most_ratio} times its size)"
     )
-    parser.add_argument("--unpack-mib", type=positive, metavar="MIB", help=what)
+    parser.add_argument("--unpack-mib", type=whole(), metavar="MIB", help=what)
 
 
 def bound(args: argparse.Namespace) -> Bound:
@@ -131,7 +131,7 @@ def picture_suffix(args: argparse.Namespace) -> str:
         return ""
     suffix: str = args.output.suffix.lower()
     if suffix not in PICTURES:
-        raise WritestallError(f"{args.output}: want a name in {' or '.join(PICTURES)}")
+        raise UserError(f"{args.output}: want a name in {' or '.join(PICTURES)}")
     return suffix
 
 

@@ -1,63 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""parser: argparse with one-line errors that name the nearest known word."""
+"""parser: the command lines of the program, made of the table of commands."""
 
 from __future__ import annotations
 
-import argparse
 import importlib
-from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from writestall import __version__
 from writestall.cli.commands import CHECKOUT, COMMANDS, Command
-from writestall.common.errors import WritestallError
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """`; did you mean ...?`, or nothing where no known word is near."""
-    found = get_close_matches(word, list(known), n=1)
-    return f"; did you mean {found[0]}?" if found else ""
-
-
-# Words that are no choice any more, and what does their work.
-REMOVED = {"bpftrace": "core"}
-
-
-class UsageError(WritestallError):
-    """A command line that the program does not understand."""
-
-
-class Parser(argparse.ArgumentParser):
-    """Raise UsageError for a mistake; take no abbreviated options."""
-
-    def __init__(self, *args: Any, **more: Any) -> None:
-        super().__init__(*args, **{"allow_abbrev": False} | more)
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; see {self.prog} --help")
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is not None and value not in action.choices:
-            known = [str(choice) for choice in action.choices]
-            hint = nearest(str(value), known) or f"; use {', '.join(known)}"
-            if (instead := REMOVED.get(str(value))) in known:
-                hint = f": it was removed; use {instead}, which has the same events"
-            raise argparse.ArgumentError(action, f"unknown {str(value)!r}{hint}")
-
-    def parse_known_args(  # type: ignore[override]
-        self, args: Sequence[str] | None = None, namespace: Any = None
-    ) -> tuple[Any, list[str]]:
-        found, unknown = super().parse_known_args(args, namespace)
-        if unknown:
-            word = unknown[0].partition("=")[0]
-            if word.startswith("-"):
-                hint = nearest(word, self._option_string_actions)
-                self.error(f"unknown option {word}{hint}")
-            self.error(f"unexpected argument {word!r}")
-        return found, unknown
+from writestall_base.command_line import Parser
 
 
 def _describe(command: Command) -> dict[str, Any]:
@@ -96,18 +48,3 @@ def whole_parser() -> Parser:
             )
             _fill(added, command)
     return parser
-
-
-def some_path(text: str) -> Path:
-    """An argument type: a path; an empty one is not the current folder."""
-    if not text:
-        raise argparse.ArgumentTypeError("want a path, and this is empty")
-    return Path(text)
-
-
-def positive(text: str) -> int:
-    """An argument type: whole numbers from 1."""
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("want 1 or more")
-    return value

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from writestall.cli import options
-from writestall.common.errors import WritestallError
+from writestall_base.errors import UserError
 
 if TYPE_CHECKING:
     from writestall.chain.answers import Answer
@@ -30,8 +30,8 @@ def save_page(
 ) -> None:
     """Write the page to a path that the user gave, or into the run; it names the
     failure where there is one."""
-    from writestall.common import files
     from writestall.report import page
+    from writestall_base import files
 
     made = page.page(answer, failure).encode()
     if path:
@@ -48,7 +48,7 @@ def answer_or_page(
 
     try:
         return options.read_answer(args, run)
-    except WritestallError as error:
+    except UserError as error:
         # Somebody opens the page: it must say what is wrong, as the terminal does.
         save_page(page.unreadable(run), path, str(error))
         raise

@@ -6,19 +6,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from writestall.common import compressed
-from writestall.common.errors import WritestallError
 from writestall.events.run_directory import are_events
+from writestall_base.errors import UserError
 
 RUN, EVENTS, LOG = "run directory", "events of a tracer, without a manifest", "log"
 
 
 def kind(place: Path) -> str:
-    """One of RUN, EVENTS, LOG; raises WritestallError for a file there is not."""
+    """One of RUN, EVENTS, LOG; raises UserError for a file there is not."""
     if place.is_dir():
         return RUN
     try:
         return EVENTS if are_events(compressed.head(str(place))) else LOG
     except FileNotFoundError:
-        raise WritestallError(f"{place}: no such run or file") from None
+        raise UserError(f"{place}: no such run or file") from None
     except OSError as error:
-        raise WritestallError(f"{place}: {error.strerror}") from None
+        raise UserError(f"{place}: {error.strerror}") from None

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""common: what every room uses: errors, files, units, processes."""
+"""common: what every room uses: input, scales, windows, processes."""

@@ -23,7 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from writestall.common.errors import WritestallError
+from writestall_base.errors import UserError
 
 CHUNK_BYTES = 1 << 18
 # A line that is longer is read in parts.
@@ -34,11 +34,11 @@ ANY_RATIO_BYTES = 64 * MIB
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
-class DamagedError(WritestallError):
+class DamagedError(UserError):
     """Compressed data that ends early or is wrong: what came before it is good."""
 
 
-class TooLargeError(WritestallError):
+class TooLargeError(UserError):
     """Compressed data that unpacks to more than its bound."""
 
 
@@ -113,7 +113,7 @@ class _Zstd(io.RawIOBase):
     def __init__(self, file: BinaryIO) -> None:
         program = shutil.which("zstd")
         if program is None:
-            raise WritestallError("compressed with zstd, and zstd is not installed")
+            raise UserError("compressed with zstd, and zstd is not installed")
         pipe = subprocess.PIPE
         self._child = subprocess.Popen(
             [program, "-dcq"], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from writestall.common.errors import WritestallError
+from writestall_base.errors import UserError
 
 # Each takes memory of its own.
 MOST = 4
@@ -49,7 +49,7 @@ def _forked(call: Callable[[P], T], first: P, others: Sequence[P]) -> list[T]:
             found = [pool.submit(_call, part) for part in others]
             return [call(first), *(one.result() for one in found)]
     except BrokenProcessPool:
-        raise WritestallError(
+        raise UserError(
             "one of the processes that share the work was killed: out of memory?"
         ) from None
 

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from writestall.common import files
-from writestall.common.units import many
+from writestall_base import files
+from writestall_base.kept_file import KeptFile
+from writestall_base.units import many
 
 NOT_SHOWN = (
     "No machine was reset, so what an option loses in a crash is not shown"
@@ -31,27 +32,12 @@ HEADINGS = (
 
 
 @dataclass(frozen=True, slots=True)
-class File:
-    """What is left of a file, in records; fields are those of `repro/crash check`.
-
-    `lost_ms` is the time before the reset at which the file ends, None if it is gone.
-    """
-
-    written: int
-    synced: int
-    lost: int
-    lost_synced: int
-    torn: int
-    lost_ms: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class Kept:
     """What an option kept of a file without, and of one with, fsync(2)."""
 
     option: str
-    plain: File
-    synced: File
+    plain: KeptFile
+    synced: KeptFile
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -73,7 +59,7 @@ def read(folder: Path, options: Sequence[str]) -> list[Kept]:
 def _read(path: Path, name: str) -> Kept | None:
     try:
         row = json.loads(files.content(path))
-        return Kept(name, File(**row["plain"]), File(**row["synced"]))
+        return Kept(name, KeptFile(**row["plain"]), KeptFile(**row["synced"]))
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
 

@@ -15,11 +15,7 @@ from statistics import median
 from typing import Any
 
 from writestall.chain import answers
-from writestall.common import files
 from writestall.common.compressed import DEFAULT, Bound
-from writestall.common.errors import WritestallError
-from writestall.common.folders import refuse_special
-from writestall.common.units import percent
 from writestall.compare import durability
 from writestall.compare.durability import Kept
 from writestall.events import run_directory
@@ -27,6 +23,10 @@ from writestall.events.application import is_unrecorded
 from writestall.events.hlog import Log, read_log
 from writestall.events.run_directory import RunDir
 from writestall.report.flame_graph import STEPS, Steps
+from writestall_base import files
+from writestall_base.errors import UserError
+from writestall_base.folders import refuse_special
+from writestall_base.units import percent
 
 FORMAT = 1
 # The largest share of the time for which a client may be late by its own fault; a
@@ -137,7 +137,7 @@ class Comparison:
 def open_comparison(
     path: Path, load: int | None = None, bound: Bound = DEFAULT
 ) -> Comparison:
-    """Read a comparison's folder; raise WritestallError if it is none.
+    """Read a comparison's folder; raise UserError if it is none.
 
     Without a `load`, options are compared at the highest load that all of them held.
     """
@@ -147,7 +147,7 @@ def open_comparison(
     counted = [level for level in levels if level.counted]
     if not counted:
         reason = _first_reason(levels[0].options)
-        raise WritestallError(f"{path}: no run counts; {reason}")
+        raise UserError(f"{path}: no run counts; {reason}")
     kept = durability.read(path, [row["name"] for row in plan["options"]])
     return Comparison(path, plan, levels, _chosen(counted, load), _machines(path), kept)
 
@@ -177,7 +177,7 @@ def _chosen(levels: list[Level], load: int | None) -> Level:
         if level.load == load:
             return level
     known = ", ".join(str(level.load) for level in levels)
-    raise WritestallError(f"--load {load}: there are counted runs at {known} only")
+    raise UserError(f"--load {load}: there are counted runs at {known} only")
 
 
 def _plan(path: Path) -> dict[str, Any]:
@@ -185,7 +185,7 @@ def _plan(path: Path) -> dict[str, Any]:
     try:
         plan = json.loads(files.content(file))
         if plan["format"] != FORMAT:
-            raise WritestallError(
+            raise UserError(
                 f"{file}: format {plan['format']!r}, this version reads {FORMAT}"
             )
         for row in plan["options"]:
@@ -195,9 +195,9 @@ def _plan(path: Path) -> dict[str, Any]:
         for cell in plan["cells"]:
             _ = cell["name"], cell["option"], cell["load"], cell["round"]
     except OSError as error:
-        raise WritestallError(f"{file}: {error.strerror}; not a comparison") from None
+        raise UserError(f"{file}: {error.strerror}; not a comparison") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise WritestallError(f"{file}: not a plan ({type(error).__name__})") from None
+        raise UserError(f"{file}: not a plan ({type(error).__name__})") from None
     return dict(plan)
 
 
@@ -220,7 +220,7 @@ def _run(path: Path, number: int, bound: Bound) -> Run:
     run = Run(number, path)
     try:
         opened = run_directory.open_run(path, bound)
-    except WritestallError:
+    except UserError:
         run.why_not = "not run"
         return run
     run.kernel, run.began_ns = opened.get("kernel"), opened.get("clock", "realtime_ns")
@@ -244,7 +244,7 @@ def _explain(run: Run, opened: RunDir) -> None:
     """Add what the stalls waited for, if they were traced."""
     try:
         answer = answers.answer(opened, None)
-    except WritestallError as error:
+    except UserError as error:
         run.notes.append(str(error))
         return
     run.stall_ns = answer.stall_ns

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from writestall.classify import styles
-from writestall.common.units import many, ms
 from writestall.compare import durability
 from writestall.compare import wording as view
 from writestall.compare.ranking import COLUMNS, REQUEST, WRITE, Answer, Ranked
 from writestall.compare.side_by_side import side_by_side
 from writestall.report.flame_graph import Flame, drawn
 from writestall.report.render import render
+from writestall_base.units import many, ms
 
 
 @dataclass(frozen=True, slots=True)

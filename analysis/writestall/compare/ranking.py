@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +10,13 @@ from itertools import combinations
 
 import numpy as np
 
-from writestall.common.errors import WritestallError
 from writestall.compare import statistics
 from writestall.compare.folder import Comparison, Option, Run
 from writestall.compare.statistics import Array, Difference, Estimate, Statistic
 from writestall.events.hlog import counts_of
+from writestall_base.errors import UserError
+from writestall_base.units import S_NS, duration_ns
 
-UNITS_NS = {"us": 10**3, "ms": 10**6, "s": 10**9}
 HOUR_S = 3600
 QUANTILES = {
     "p50": 0.5,
@@ -121,13 +120,10 @@ class Answer:
 
 
 def parse_slo(text: str) -> int:
-    """Parse a time like `65ms` into ns; raise WritestallError if it is none."""
-    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)(us|ms|s)", text)
-    if not found or not float(found[1]):
-        raise WritestallError(
-            f"--slo {text}: want a time with its unit, like 65ms or 1.5s"
-        )
-    return round(float(found[1]) * UNITS_NS[found[2]])
+    """Parse a time like `65ms` into ns; raise UserError if it is none."""
+    if not (found := duration_ns(text)):
+        raise UserError(f"--slo {text}: want a time with its unit, like 65ms or 1.5s")
+    return round(found)
 
 
 def answer(comparison: Comparison, slo_ns: int, by: str = DEFAULT_BY) -> Answer:
@@ -182,7 +178,7 @@ class Material:
     def _stalled(self, _: int, run: Run) -> tuple[float, float] | None:
         if run.stall_ns is None:
             return None
-        return run.stall_ns / UNITS_NS["s"], run.duration_s / HOUR_S
+        return run.stall_ns / S_NS, run.duration_s / HOUR_S
 
 
 def latencies(run: Run, group: str) -> Counter[int]:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from writestall.common import scales
-from writestall.common.units import many, ms
 from writestall.compare.folder import Option
+from writestall_base.units import many, ms
 
 MOST_COLUMNS = 30
 ROW_PX = 11

@@ -15,10 +15,10 @@ from typing import Any
 
 from writestall.chain import answers, clients
 from writestall.common.compressed import DEFAULT, Bound
-from writestall.common.errors import WritestallError
-from writestall.common.units import ms, percent
 from writestall.events import run_directory
 from writestall.events.application import BROKER, SAFEPOINT
+from writestall_base.errors import UserError
+from writestall_base.units import ms, percent
 
 PLAIN = "plain"
 Row = dict[str, Any]
@@ -95,11 +95,11 @@ def rows(folder: Path, engine: str | None = None, bound: Bound = DEFAULT) -> lis
     A row has the run's `application` (docs/run-directory.md) or, without one, `latency`
     of its measured client; `stalls` and `stall_ns` of all tasks, `root`, `root_share`,
     `variant`, `run` (its folder's name), `status`, `kernel` and `filesystem`. Raise
-    WritestallError if there is no run.
+    UserError if there is no run.
     """
     paths = list(run_directory.runs_in(folder))
     if not paths:
-        raise WritestallError(f"{folder}: no run below it")
+        raise UserError(f"{folder}: no run below it")
     return sorted(
         (_row(path, engine, bound) for path in paths), key=lambda row: row["began_ns"]
     )

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from writestall.common.units import many, ms, percent
 from writestall.compare import durability, statistics
 from writestall.compare.folder import WANTED_LOAD, Comparison, Level, Option
 from writestall.compare.ranking import COLUMNS, Answer, Column, Pair, Ranked
 from writestall.compare.statistics import Estimate
+from writestall_base.units import many, ms, percent
 
 
 @dataclass(frozen=True, slots=True)

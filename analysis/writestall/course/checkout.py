@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import writestall
-from writestall.common.errors import WritestallError
+from writestall_base.errors import UserError
 
 PACKAGE = Path(writestall.__file__).resolve().parent
 # Where runs are kept that were recorded.
@@ -18,7 +18,7 @@ def root() -> Path:
     """The checkout; raise where the package is installed without one."""
     folder = PACKAGE.parents[1]
     if not (folder / "repro/scenarios").is_dir():
-        raise WritestallError(
+        raise UserError(
             "course: needs a checkout of writestall; git clone it and run"
             " ./writestall course there"
         )
@@ -39,7 +39,7 @@ def recorded(name: str) -> Path:
     """A run that was recorded."""
     found = next((place for place in _places(name) if place.is_dir()), None)
     if found is None:
-        raise WritestallError(f"{name}: no such recorded run in {', '.join(_RECORDED)}")
+        raise UserError(f"{name}: no such recorded run in {', '.join(_RECORDED)}")
     return found
 
 

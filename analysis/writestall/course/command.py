@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from writestall.cli import options
-from writestall.cli.parser import positive
-from writestall.common.errors import WritestallError
+from writestall_base.command_line import whole
+from writestall_base.errors import UserError
 
 if TYPE_CHECKING:
     from writestall.course.tables import Lab
@@ -55,7 +55,7 @@ def _word(text: str) -> str:
 
 
 def _add_lab(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("lab", type=positive, metavar="N", help="number of the lab")
+    parser.add_argument("lab", type=whole(), metavar="N", help="number of the lab")
     out = "where the work is (out)"
     parser.add_argument("--out", type=Path, default="out", metavar="DIR", help=out)
 
@@ -138,7 +138,7 @@ def _chosen(args: argparse.Namespace, recorded: str) -> list[str]:
 
     names = [name for name in ("kernel", "accel") if getattr(args, name) is not None]
     if args.recorded and names:
-        raise WritestallError(f"--{names[0]}: a recorded run has its own")
+        raise UserError(f"--{names[0]}: a recorded run has its own")
     checkout.recorded(recorded)
     return [word for name in names for word in (f"--{name}", getattr(args, name))]
 
@@ -148,7 +148,7 @@ def _change(args: argparse.Namespace, lab: Lab, place: Path) -> int:
     from writestall.course import machine, work
 
     if args.seed:
-        raise WritestallError("--change: a mystery has none; leave --seed out")
+        raise UserError("--change: a mystery has none; leave --seed out")
     chosen = _chosen(args, lab.changed["shown"])
     inside = work.change(place)
     if args.recorded:

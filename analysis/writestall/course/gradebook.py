@@ -16,11 +16,11 @@ from typing import Any
 
 from rich.table import Table
 
-from writestall.common.errors import WritestallError
-from writestall.common.units import printable
 from writestall.course import draw, tables, work
 from writestall.course.judge import PARTS, judge
 from writestall.course.work import Handed
+from writestall_base.errors import UserError
+from writestall_base.units import printable
 
 RIGHT, WRONG, UNJUDGED = "right", "wrong", "?"
 
@@ -46,7 +46,7 @@ def rows(folder: Path) -> list[Row]:
     """All answers below a folder, by name."""
     files = sorted(folder.rglob(f"*{work.ANSWER}"))
     if not files:
-        raise WritestallError(f"{folder}: no {work.ANSWER} below it")
+        raise UserError(f"{folder}: no {work.ANSWER} below it")
     found = [_row(folder, file) for file in files]
     _remark_copies(found)
     return found
@@ -59,7 +59,7 @@ def _row(folder: Path, file: Path) -> Row:
     try:
         handed = work.read(file, Handed)
         return Row(who, handed, _marks(file.parent, handed))
-    except WritestallError as error:
+    except UserError as error:
         return Row(who, handed, dict.fromkeys(PARTS, UNJUDGED), str(error))
 
 
@@ -70,7 +70,7 @@ def _marks(place: Path, handed: Handed) -> dict[str, str]:
             place.mkdir()
             work.unpack(recorded(handed.lab, handed.seed), place / work.LATEST)
         elif not work.is_drawn(place, handed.lab, handed.seed):
-            raise WritestallError(f"{place}: its run is not what its seed draws")
+            raise UserError(f"{place}: its run is not what its seed draws")
         number = work.drawn_call(place, handed.lab, handed.seed)
         facts = work.facts(place, number)
     judged = judge(facts, tables.lab(handed.lab).ms, handed.given)

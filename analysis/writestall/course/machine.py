@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from writestall.common.errors import WritestallError
-from writestall.common.files import save_inside
 from writestall.course import checkout, draw, scenario, tables, work
+from writestall_base.errors import UserError
+from writestall_base.files import save_inside
 
 
 def mystery(place: Path, number: int, seed: str) -> str:
@@ -33,7 +33,7 @@ def run(place: Path, what: str, options: Sequence[str]) -> None:
     status = _ended(words)
     if status and not work.is_complete(place):
         again = "./writestall course reset deletes what is there"
-        raise WritestallError(f"lab ended with status {status}; see above; {again}")
+        raise UserError(f"lab ended with status {status}; see above; {again}")
 
 
 def _ended(words: list[str]) -> int:

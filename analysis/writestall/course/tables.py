@@ -9,7 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from writestall.common.errors import WritestallError
+from writestall_base.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def lab(number: int) -> Lab:
     for one in labs():
         if one.number == number:
             return one
-    raise WritestallError(f"lab {number}: there are labs 1 to {len(labs())}")
+    raise UserError(f"lab {number}: there are labs 1 to {len(labs())}")
 
 
 @cache

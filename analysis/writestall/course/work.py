@@ -12,13 +12,13 @@ import msgspec
 from msgspec import Struct
 
 from writestall.chain import answers
-from writestall.common import files
-from writestall.common.errors import WritestallError
 from writestall.course import checkout, draw, scenario, tables
 from writestall.course.facts import Facts, Judge
 from writestall.course.judge import Given
 from writestall.events import run_directory, stored_run
 from writestall.events.run_directory import json_bytes
+from writestall_base import files
+from writestall_base.errors import UserError
 
 QUESTION, ANSWER = "question.json", "answer.json"
 # The run of a lab, or a link to it.
@@ -65,20 +65,20 @@ def begin(place: Path, question: Question) -> None:
         place.mkdir(parents=True)
     except FileExistsError:
         again = f"./writestall course reset {question.lab}"
-        raise WritestallError(f"{place}: begun already; {again} deletes it") from None
+        raise UserError(f"{place}: begun already; {again} deletes it") from None
     except OSError as error:
-        raise WritestallError(f"{place}: {error.strerror}") from None
+        raise UserError(f"{place}: {error.strerror}") from None
     write(place / QUESTION, question)
 
 
 def reset(place: Path, number: int) -> None:
     """Delete a folder that begin() made."""
     if not (place / QUESTION).is_file():
-        raise WritestallError(f"{place}: no work on lab {number} there")
+        raise UserError(f"{place}: no work on lab {number} there")
     try:
         shutil.rmtree(place)
     except OSError as error:
-        raise WritestallError(f"{place}: {error.strerror}") from None
+        raise UserError(f"{place}: {error.strerror}") from None
 
 
 def change(place: Path) -> Path:
@@ -89,7 +89,7 @@ def change(place: Path) -> Path:
         inside.mkdir()
     except FileExistsError:
         again = f"./writestall course reset {number} deletes it"
-        raise WritestallError(f"{inside}: run already; {again}") from None
+        raise UserError(f"{inside}: run already; {again}") from None
     return inside
 
 
@@ -98,7 +98,7 @@ def unpack(name: str, to: Path) -> None:
     try:
         stored_run.unpack(checkout.recorded(name), to)
     except OSError as error:
-        raise WritestallError(f"{to}: {error.strerror or error}") from None
+        raise UserError(f"{to}: {error.strerror or error}") from None
 
 
 def ask(place: Path) -> Question:
@@ -119,7 +119,7 @@ def drawn_call(place: Path, number: int, seed: str) -> int:
     if not clear:
         why = "no call of this run has one clear cause"
         again = f"./writestall course reset {number}, and start it again"
-        raise WritestallError(f"{place}: {why}; {again}")
+        raise UserError(f"{place}: {why}; {again}")
     if seed:
         return draw.asked(draw.draw(lab, seed), clear)
     fit = (call for call in clear if judge.waits_for(call) == lab.wait)
@@ -131,13 +131,13 @@ def judge_of(place: Path) -> Judge:
     run = run_directory.open_run(_run(place))
     status = run.get("status")
     if status != "complete":
-        raise WritestallError(f"{run.path}: the run is {status}, not complete")
+        raise UserError(f"{run.path}: the run is {status}, not complete")
     return Judge(answers.answer(run, None))
 
 
 def is_complete(place: Path) -> bool:
     """Whether there is a run, and it was not cut off."""
-    with suppress(WritestallError):
+    with suppress(UserError):
         run = run_directory.open_run(_run(place))
         return bool(run.get("status") == "complete")
     return False
@@ -147,7 +147,7 @@ def _run(place: Path) -> Path:
     """The newest run in a folder: they have the names of their times."""
     found = list(run_directory.runs_in(place))
     if not found:
-        raise WritestallError(
+        raise UserError(
             f"{place}: no run there; start it again, or hand in the whole folder"
         )
     return found[-1]
@@ -157,7 +157,7 @@ def facts(place: Path, number: int) -> Facts:
     """What is right about the call that was asked about."""
     found = judge_of(place).facts(number)
     if found is None:
-        raise WritestallError(f"{place}: call {number} has no clear cause")
+        raise UserError(f"{place}: call {number} has no clear cause")
     return found
 
 
@@ -185,13 +185,13 @@ def read(path: Path, kind: type[S]) -> S:
         return msgspec.json.decode(files.content(path), type=kind)
     except OSError as error:
         start = "./writestall course start makes it"
-        raise WritestallError(f"{path}: {error.strerror}; {start}") from None
+        raise UserError(f"{path}: {error.strerror}; {start}") from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise WritestallError(f"{path}: {error}") from None
+        raise UserError(f"{path}: {error}") from None
 
 
 def tries(place: Path) -> int:
     """How often it was answered so far."""
-    with suppress(WritestallError):
+    with suppress(UserError):
         return read(place / ANSWER, Handed).tries
     return 0

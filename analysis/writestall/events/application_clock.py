@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from io import TextIOWrapper
 from pathlib import Path
 
-from writestall.common import files
 from writestall.events.lines import Problem
 from writestall.events.run_directory import RunDir
+from writestall_base import files
+from writestall_base.units import US_NS
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-US_NS = 1_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from writestall.common import files
 from writestall.events.lines import Problem
+from writestall_base import files
 
 HIGHEST_NS = 24 * 3600 * 10**9
 DIGITS = 3

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import msgspec
 
-from writestall.common import files, workers
-from writestall.common.errors import WritestallError
+from writestall.common import workers
 from writestall.events.decode import UNREADABLE
+from writestall_base import files
+from writestall_base.errors import UserError
 
 # An event line is a few KiB: 48 frames twice, and a path.
 MAX_LINE_BYTES = 1 << 20
@@ -53,7 +54,7 @@ def _chunks(path: Path, piece: slice) -> Iterator[list[bytes]]:
                     at -= len(lines.pop())
                 yield lines
     except OSError as error:
-        raise WritestallError(f"{path}: {error.strerror}") from None
+        raise UserError(f"{path}: {error.strerror}") from None
 
 
 def pieces(path: Path) -> list[slice]:
@@ -69,7 +70,7 @@ def pieces(path: Path) -> list[slice]:
                 file.readline()
                 edges.append(file.tell())
     except OSError as error:
-        raise WritestallError(f"{path}: {error.strerror}") from None
+        raise UserError(f"{path}: {error.strerror}") from None
     return [slice(*ends) for ends in pairwise([*edges, WHOLE.stop])]
 
 

@@ -17,9 +17,9 @@ from typing import TypeVar
 
 from writestall.common import compressed, workers
 from writestall.common.compressed import Bound, DamagedError, TooLargeError
-from writestall.common.errors import WritestallError
-from writestall.common.files import opened
 from writestall.events.lines import MAX_LINE_BYTES, WORTH_A_PROCESS_BYTES
+from writestall_base.errors import UserError
+from writestall_base.files import opened
 
 # As large as what is worth a process: an open block's events are decoded one by one.
 BLOCK_BYTES = WORTH_A_PROCESS_BYTES
@@ -37,14 +37,14 @@ class Share:
 
 
 def is_packed(path: Path) -> bool:
-    """Whether a file of events has to be read as it comes; raises WritestallError."""
+    """Whether a file of events has to be read as it comes; raises UserError."""
     if str(path) == "-":
         return True
     try:
         with opened(path) as file:
             return compressed.is_packed(file.read(compressed.MAGIC_BYTES))
     except OSError as error:
-        raise WritestallError(f"{path}: {error.strerror}") from None
+        raise UserError(f"{path}: {error.strerror}") from None
 
 
 def shares(path: Path) -> list[Share]:
@@ -61,7 +61,7 @@ def read(
 ) -> tuple[list[T], str]:
     """What `decode` makes of the lines of each block, and how the data is damaged.
 
-    Raises WritestallError where the file cannot be read, or unpacks to too much.
+    Raises UserError where the file cannot be read, or unpacks to too much.
     """
     damage: list[str] = []
     try:
@@ -74,9 +74,9 @@ def read(
                 if number % share.count == share.first
             ]
     except OSError as error:
-        raise WritestallError(f"{path}: {error.strerror}") from None
+        raise UserError(f"{path}: {error.strerror}") from None
     except TooLargeError as error:
-        raise WritestallError(f"{path}: {error}") from None
+        raise UserError(f"{path}: {error}") from None
     return found, "".join(damage)
 
 

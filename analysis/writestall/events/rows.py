@@ -10,11 +10,11 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 import msgspec.inspect
 
-from writestall.common import files
-from writestall.common.errors import WritestallError
 from writestall.events.contract import ClientWrite
 from writestall.events.decode import UNREADABLE
 from writestall.events.lines import MAX_LINE_BYTES, Problem, kind_of, numbered, read
+from writestall_base import files
+from writestall_base.errors import UserError
 
 # Kinds of lines that one client's record may hold, beside `begin` and `end`.
 CLIENT_KINDS = frozenset(("client_write", "pause", "request"))
@@ -77,7 +77,7 @@ def read_first(path: Path) -> dict[str, object]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise WritestallError(f"{path}: {error.strerror}") from None
+        raise UserError(f"{path}: {error.strerror}") from None
     return (_whole(line) or {}) if kind_of(line) == "begin" else {}
 
 

@@ -13,10 +13,11 @@ from typing import Any
 
 import msgspec
 
-from writestall.common import compressed, files
+from writestall.common import compressed
 from writestall.common.compressed import DEFAULT, Bound
-from writestall.common.errors import WritestallError
-from writestall.common.folders import Drafts, refuse_special
+from writestall_base import files
+from writestall_base.errors import UserError
+from writestall_base.folders import Drafts, refuse_special
 
 ENGINES = ("stap", "core", "bpftrace")  # bpftrace: in recorded runs alone
 MANIFEST_FORMAT = 1
@@ -103,7 +104,7 @@ class RunDir:
             return wanted or there[0]
         want = " or ".join(f"{name}.jsonl" for name in (wanted and [wanted]) or ENGINES)
         have = f"there is {there[0]}" if there else "was a tracer started?"
-        raise WritestallError(f"{self.path / 'events'}: no {want}; {have}")
+        raise UserError(f"{self.path / 'events'}: no {want}; {have}")
 
 
 def runs_in(folder: Path) -> Iterator[Path]:
@@ -114,7 +115,7 @@ def runs_in(folder: Path) -> Iterator[Path]:
 
 
 def open_run(path: Path, bound: Bound = DEFAULT) -> RunDir:
-    """Opens a run directory, or a file of events; raises WritestallError where there
+    """Opens a run directory, or a file of events; raises UserError where there
     is neither, or the directory holds a link, a device, a FIFO or a socket.
 
     A manifest that is missing or broken is a note: the events still speak.
@@ -122,11 +123,11 @@ def open_run(path: Path, bound: Bound = DEFAULT) -> RunDir:
     if str(path) == "-" or (path.exists() and not path.is_dir()):
         return _open_events(path, bound)
     if not path.exists():
-        raise WritestallError(f"{path}: no such run")
+        raise UserError(f"{path}: no such run")
     run = RunDir(path, bound=bound)
     manifest = path / "manifest.json"
     if not os.path.lexists(manifest) and not run.engines():
-        raise WritestallError(
+        raise UserError(
             f"{path}: not a run directory (no manifest.json, no events/*.jsonl)"
         )
     refuse_special(path)
@@ -154,13 +155,13 @@ def _open_events(path: Path, bound: Bound) -> RunDir:
     try:
         head = compressed.head(str(path))
         if not are_events(head):
-            raise WritestallError(
+            raise UserError(
                 f"{path}: not a run directory (it is a file), and no events in it"
             )
         engine = _ENGINE.search(head)
         name = "stdin" if str(path) == "-" else path.name
     except OSError as error:
-        raise WritestallError(f"{path}: {error.strerror}") from None
+        raise UserError(f"{path}: {error.strerror}") from None
     run = RunDir(path.with_name(f"{name}.explained"), bound=bound)
     run.notes.append(EVENTS_ALONE)
     # The user gave the path: its links are followed, once.

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from writestall.common import compressed, folders
-from writestall.common.errors import WritestallError
+from writestall.common import compressed
+from writestall_base import folders
+from writestall_base.errors import UserError
 
 
 def unpack(stored: Path, to: Path) -> None:
     """Copies a stored run, unpacks its records, and leaves out recorded answers.
 
-    Raises OSError where a file cannot be copied, and WritestallError where one is a
+    Raises OSError where a file cannot be copied, and UserError where one is a
     link, damaged, or unpacks to too much.
     """
     folders.copy(stored, to, "*.gold.*")
@@ -23,6 +24,6 @@ def unpack(stored: Path, to: Path) -> None:
                 packed.with_suffix("").open("xb") as file,
             ):
                 file.writelines(compressed.chunks(content))
-        except WritestallError as error:
-            raise WritestallError(f"{packed}: {error}") from None
+        except UserError as error:
+            raise UserError(f"{packed}: {error}") from None
         packed.unlink()

@@ -15,7 +15,6 @@ from typing import Any
 
 from writestall.common import workers
 from writestall.common.compressed import DEFAULT, Bound
-from writestall.common.errors import WritestallError
 from writestall.events import packed
 from writestall.events.blocks import Blocks, Duplicate
 from writestall.events.contract import (
@@ -31,6 +30,7 @@ from writestall.events.contract import (
 )
 from writestall.events.decode import Decoder
 from writestall.events.lines import Numbered, Problem, kind_of, numbered, pieces, read
+from writestall_base.errors import UserError
 
 KNOWN_EVENTS = frozenset(
     ("begin", "cgroup", "block", "write", "io", "handles", "commit", "lost", "end")
@@ -74,7 +74,7 @@ def read_stream(path: Path, bound: Bound = DEFAULT) -> Stream:
     """Reads a tracer's `events/*.jsonl`, compressed or not; `-` is standard input.
 
     Blocks and writes come back sorted by time, duplicates dropped.
-    Raises WritestallError when the file cannot be opened, unpacks to more than its
+    Raises UserError when the file cannot be opened, unpacks to more than its
     bound, or holds no event at all.
     """
     name = "stdin" if str(path) == "-" else path.name
@@ -97,10 +97,10 @@ def read_stream(path: Path, bound: Bound = DEFAULT) -> Stream:
     return first.in_order()
 
 
-def no_event(path: Path, problems: list[Problem]) -> WritestallError:
+def no_event(path: Path, problems: list[Problem]) -> UserError:
     """The error of a file that holds not one event."""
     what = problems[0] if problems else f"{path.name}: empty"
-    return WritestallError(f"{path.parent / str(what)}: no event could be read")
+    return UserError(f"{path.parent / str(what)}: no event could be read")
 
 
 def stream_of(name: str, lines: Iterable[bytes]) -> Stream:

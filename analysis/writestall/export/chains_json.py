@@ -18,7 +18,7 @@ from writestall.chain.answers import TOTALS, Answer
 from writestall.chain.collect import Question, Source
 from writestall.chain.merge import merged
 from writestall.chain.parts import Cap, Chain, Part, Task
-from writestall.common.folders import Drafts
+from writestall_base.folders import Drafts
 
 # A longer run's file has only the chains of the slowest writes: with all of them it
 # would be half as large as the events. `explain --write` and `export` have all chains.

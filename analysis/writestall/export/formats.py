@@ -11,8 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from writestall.common.errors import WritestallError
-from writestall.common.files import save, save_folder
+from writestall_base.errors import UserError
+from writestall_base.files import save, save_folder
 
 if TYPE_CHECKING:
     from writestall.chain.answers import Answer
@@ -63,9 +63,9 @@ def export(answer: Answer, name: str, target: Path | None) -> str | None:
     wanted = FORMATS[name]
     if target is None and wanted.kind != TEXT:
         what = "a new folder" if wanted.kind == FOLDER else "a file"
-        raise WritestallError(f"--to {name}: name {what} with -o")
+        raise UserError(f"--to {name}: name {what} with -o")
     if not answer.writes and not wanted.empty:
-        raise WritestallError(f"{answer.run.path}: no write stalled, nothing to export")
+        raise UserError(f"{answer.run.path}: no write stalled, nothing to export")
     module = f"writestall.export.{wanted.module}"
     make = getattr(load(module, wanted.library), wanted.call)
     if wanted.kind == FOLDER:
@@ -84,7 +84,7 @@ def load(module: str, library: str, extra: str = "export") -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        raise WritestallError(
+        raise UserError(
             f"this needs {library} ({error.name} is missing): "
             f"pip install 'writestall[{extra}]', or your distribution's package of it"
         ) from None

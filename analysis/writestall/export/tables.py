@@ -12,9 +12,9 @@ from typing import Any
 
 from writestall.chain.answers import Answer
 from writestall.chain.parts import WAIT, Chain, Part
-from writestall.classify import classes as c
 from writestall.classify.stack import classify, role
-from writestall.common.units import utf8
+from writestall_base import wait_classes as c
+from writestall_base.units import utf8
 
 Row = dict[str, Any]
 # Classes of a write's own time, each a column of the table of writes.

@@ -10,8 +10,8 @@ from __future__ import annotations
 from writestall.chain.answers import Answer
 from writestall.chain.parts import Chain, Part
 from writestall.classify.frames import parse_stack
-from writestall.common.units import printable, shares
 from writestall.events.blocks import Blocks
+from writestall_base.units import printable, shares
 
 
 def folded(answer: Answer) -> str:

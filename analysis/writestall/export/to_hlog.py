@@ -13,9 +13,9 @@ from hdrh.histogram import HdrHistogram
 from writestall.chain.answers import Answer
 from writestall.chain.parts import Chain
 from writestall.common.scales import S
-from writestall.common.units import printable
 from writestall.events.hlog import DIGITS, HIGHEST_NS
 from writestall.export.tables import main_class
+from writestall_base.units import printable
 
 _LEGEND = '"StartTimestamp","Interval_Length","Interval_Max"'
 

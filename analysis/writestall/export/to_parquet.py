@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 
 from writestall import __version__
 from writestall.chain.answers import Answer
-from writestall.common.errors import WritestallError
-from writestall.common.units import utf8
 from writestall.export.tables import Row, blocks, links, run_name, writes
+from writestall_base.errors import UserError
+from writestall_base.units import utf8
 
 # Rows in memory, and in a row group.
 ROWS = 65_536
@@ -48,7 +48,7 @@ def fill(answer: Answer, folder: Path) -> None:
             _write(folder / f"{name}.parquet", rows(answer), metadata)
         except (pa.ArrowInvalid, OverflowError):
             text = f"{answer.stream.file}: a number does not fit into 64 bits"
-            raise WritestallError(text) from None
+            raise UserError(text) from None
 
 
 def _write(path: Path, rows: Iterator[Row], metadata: dict[str, str]) -> None:

@@ -17,11 +17,11 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as proto
 
 from writestall.chain.answers import Answer
 from writestall.chain.parts import Chain, Part, Task
-from writestall.classify import classes as c
 from writestall.classify.frames import parse_stack
-from writestall.common.units import printable
 from writestall.events.contract import Block
 from writestall.export.tables import main_class, run_name, waits
+from writestall_base import wait_classes as c
+from writestall_base.units import printable
 
 _SEQUENCE = 1
 # protos/perfetto/common/builtin_clock.proto

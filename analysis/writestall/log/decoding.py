@@ -10,7 +10,7 @@ import codecs
 import struct
 from collections.abc import Iterable, Iterator
 
-from writestall.common.errors import WritestallError
+from writestall_base.errors import UserError
 
 # What begins with these bytes, and what to do about it.
 _KINDS: tuple[tuple[bytes, str], ...] = (
@@ -41,7 +41,7 @@ _CONTROL, _CONTROL_SHARE = bytes(range(9)), 0.3
 
 
 def text(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same text as UTF-8; raises WritestallError for what is no text."""
+    """The same text as UTF-8; raises UserError for what is no text."""
     pieces = iter(chunks)
     head = b""
     for piece in pieces:
@@ -49,7 +49,7 @@ def text(chunks: Iterable[bytes]) -> Iterator[bytes]:
         if len(head) > _TAR.stop:
             break
     if kind := _kind(head):
-        raise WritestallError(f"this is {kind}")
+        raise UserError(f"this is {kind}")
     name, size = _encoding(head)
     yield from _decoded(head[size:], pieces, name)
 

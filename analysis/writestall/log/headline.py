@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import re
 
-from writestall.classify import classes as c
 from writestall.classify.rules.servers import NFS_ANSWER
-from writestall.common.units import many
 from writestall.log.links import POSSIBLE, LogAnswer, Stuck
+from writestall_base import wait_classes as c
+from writestall_base.units import many
 
 # mm/vmscan.c, mm/compaction.c, mm/khugepaged.c: threads that make memory free.
 _MAKES_MEMORY = (

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
-from writestall.classify import classes as c
 from writestall.classify.stack import (
     Verdict,
     classify_frames,
@@ -29,6 +28,7 @@ from writestall.log.owners import Blocker
 from writestall.log.reading import LoggedTask
 from writestall.log.stuck import LIKELY, POSSIBLE, REPORTED, Link, Stuck
 from writestall.log.times import duration
+from writestall_base import wait_classes as c
 
 __all__ = [
     "LIKELY",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from writestall.classify import classes as c
+from writestall_base import wait_classes as c
 from writestall.classify.rules.locks import FROZEN
 from writestall.classify.rules.servers import NFS_ANSWER
 from writestall.log.links import LogAnswer, Stuck

@@ -8,16 +8,16 @@ from typing import Any
 
 from writestall.common import compressed
 from writestall.common.compressed import Bound
-from writestall.common.errors import WritestallError
-from writestall.common.units import many
 from writestall.log.reading import Log, Unshown, read
+from writestall_base.errors import UserError
+from writestall_base.units import many
 
 # Tasks named of those without a stack.
 NAMED = 20
 WHERE = "dmesg, journalctl -k, or echo w > /proc/sysrq-trigger while they hang"
 
 
-class NoStacksError(WritestallError):
+class NoStacksError(UserError):
     """A text without any stack, of which nothing else is known."""
 
 
@@ -28,13 +28,13 @@ def read_place(place: str, bound: Bound) -> Log:
         with compressed.opened(place, bound) as (content, _):
             log = read(compressed.chunks(content))
     except OSError as error:
-        raise WritestallError(f"{where}: {error.strerror}") from None
-    except WritestallError as error:
-        raise WritestallError(f"{where}: {error}") from None
+        raise UserError(f"{where}: {error.strerror}") from None
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
     if log.unreadable:
-        raise WritestallError(f"{where}: this is {log.unreadable}")
+        raise UserError(f"{where}: this is {log.unreadable}")
     if log.damaged and not log.tasks and not log.unshown:
-        raise WritestallError(f"{where}: {log.damaged}; no stack stands before that")
+        raise UserError(f"{where}: {log.damaged}; no stack stands before that")
     if not log.tasks and not log.unshown:
         raise NoStacksError(
             f"{where}: no stack of a stuck task found; paste hung-task reports, the "

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from writestall.chain.answers import Answer
-from writestall.common.errors import WritestallError
 from writestall.common.scales import EDGES_NS, bucket_of
 from writestall.export.tables import main_class
+from writestall_base.errors import UserError
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ def histogram(answer: Answer) -> Histogram:
         stalled[cls] = stalled.get(cls, 0) + 1
     used = [at for at, row in enumerate(rows) if row.writes or row.stalled]
     if not used:
-        raise WritestallError(
+        raise UserError(
             f"{answer.run.path}: no write stalled, and writer.hlog has none"
         )
     shown = tuple(rows[used[0] : used[-1] + 1])

@@ -16,14 +16,14 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from writestall.chain.answers import Answer
 from writestall.classify.styles import ORDER, STYLES, Style
-from writestall.common.errors import WritestallError
 from writestall.common.scales import EDGES_NS, label
-from writestall.common.units import ms, printable
 from writestall.export.tables import run_name
 from writestall.pictures import distribution
 from writestall.pictures.distribution import Histogram
 from writestall.pictures.time_grid import HeatMap
 from writestall.whatif.removal import QUANTILES, WhatIf
+from writestall_base.errors import UserError
+from writestall_base.units import ms, printable
 
 CANVASES = {".svg": FigureCanvasSVG, ".png": FigureCanvasAgg}
 _STYLE: Any = {
@@ -75,7 +75,7 @@ def what_if(answer: Answer, found: WhatIf, suffix: str) -> bytes:
     """
     percentiles = found.percentiles
     if percentiles is None:
-        raise WritestallError(
+        raise UserError(
             f"{answer.run.path}: no schedule in writer.jsonl, or no writer.hlog: "
             "nothing to draw; leave out -o"
         )

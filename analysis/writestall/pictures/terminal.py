@@ -21,10 +21,10 @@ from rich.text import Text
 from writestall.chain.answers import Answer
 from writestall.classify.styles import STYLES
 from writestall.common.scales import EDGES_NS, label
-from writestall.common.units import many, ms, printable
 from writestall.export.tables import run_name
 from writestall.pictures.distribution import Histogram
 from writestall.pictures.time_grid import Cell, Grid, HeatMap
+from writestall_base.units import many, ms, printable
 
 BAR = 16
 # The width if output is not a terminal.

@@ -11,11 +11,11 @@ from rich.text import Text
 
 from writestall.chain.answers import Answer
 from writestall.common.scales import label
-from writestall.common.units import ms
 from writestall.pictures.distribution import Histogram, before_and_after, histogram
 from writestall.pictures.terminal import bar, plain_table, title
 from writestall.whatif.proof import Proof
 from writestall.whatif.removal import QUANTILES, WhatIf
+from writestall_base.units import ms
 
 
 def what_if(

@@ -14,10 +14,10 @@ from writestall.chain.answers import Answer
 from writestall.chain.collect import Question, Source
 from writestall.chain.parts import Chain
 from writestall.chain.roots import Root
-from writestall.classify import classes as c
 from writestall.common import scales
 from writestall.common.scales import S
 from writestall.events.contract import Write
+from writestall_base import wait_classes as c
 
 # Column and bucket of latency.
 Place = tuple[int, int]

@@ -10,7 +10,6 @@ from writestall.chain import clients
 from writestall.chain.answers import Answer
 from writestall.chain.clients import LOCK, QUEUE, WRITE, Delay, Stop
 from writestall.chain.parts import Chain
-from writestall.common.units import many, ms, percent, shares
 from writestall.events.application import BROKER, COMMAND, SAFEPOINT, Application
 from writestall.events.contract import Request, Write
 from writestall.events.hlog import Latencies
@@ -25,6 +24,7 @@ from writestall.report.complaints import (
 )
 from writestall.report.jvm.witness import witness
 from writestall.report.text import LEFT_COLUMN, latency_line, main_root
+from writestall_base.units import many, ms, percent, shares
 
 MS = 1_000_000
 # What each part of a request means.

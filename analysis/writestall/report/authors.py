@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from writestall.chain.cgroups import ROOT, Cgroups, Labels
-from writestall.common.units import percent
 from writestall.events.contract import Commit, Handles
 from writestall.events.stream import Stream
+from writestall_base.units import percent
 
 MOST_NAMES = 3
 

@@ -14,10 +14,10 @@ from writestall.chain.answers import Answer
 from writestall.chain.cgroups import crosses
 from writestall.chain.merge import unqueued
 from writestall.chain.parts import INFERRED, WAIT, Chain, Part, Task
-from writestall.classify import classes as c
-from writestall.common.units import ms
 from writestall.common.windows import Window, window_of
 from writestall.report.timeline import Key, Timeline, labelled, least_ns
+from writestall_base import wait_classes as c
+from writestall_base.units import ms
 
 MOST_LANES = 12
 CALLS = "calls of"

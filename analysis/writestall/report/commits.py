@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 from writestall.chain.answers import Answer
 from writestall.common import scales
-from writestall.common.errors import WritestallError
-from writestall.common.units import ms
 from writestall.events.contract import Commit, Write
 from writestall.events.run_directory import ENGINES
 from writestall.events.stream import Stream, read_stream
 from writestall.report.authors import Authors
+from writestall_base.errors import UserError
+from writestall_base.units import ms
 
 PHASES = ("locking", "flushing", "logging", "finishing")
 MOST_ROWS = 20
@@ -99,7 +99,7 @@ def journals(answer: Answer, gaps: list[str]) -> list[Stream]:
         if path.stem not in ENGINES:
             try:
                 found.append(read_stream(path))
-            except WritestallError as error:
+            except UserError as error:
                 gaps.append(str(error))
     return found
 

@@ -15,13 +15,13 @@ from typing import Any
 from writestall.chain.answers import Answer, Convoy
 from writestall.chain.roots import Root
 from writestall.common.scales import S
-from writestall.common.units import ms, percent, printable
 from writestall.events.contract import Write
 from writestall.pictures.time_grid import Grid
 from writestall.report.chain_timeline import timeline
 from writestall.report.heat_map import Cell, Heat, key_of
 from writestall.report.text import chain_lines, main_root
 from writestall.report.timeline import Timeline
+from writestall_base.units import ms, percent, printable
 
 MOST_VIEWS, SLOWEST = 160, 40
 # Lines of a cell; the page says how many more there are.

@@ -16,11 +16,11 @@ from writestall.chain.collect import Question, Source
 from writestall.chain.merge import is_handed_on
 from writestall.chain.parts import WAIT, Chain, Part, Task
 from writestall.chain.roots import journal_disk
-from writestall.classify import classes as c
 from writestall.classify import styles
 from writestall.classify.frames import parse_stack
 from writestall.common import scales
-from writestall.common.units import ms, percent
+from writestall_base import wait_classes as c
+from writestall_base.units import ms, percent
 
 # Narrower than this share of the whole is less than a pixel: such boxes are left out,
 # and the page says how much time they have.

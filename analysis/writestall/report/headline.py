@@ -12,13 +12,12 @@ from writestall.chain import clients
 from writestall.chain.answers import Answer
 from writestall.chain.clients import LOCK, QUEUE, WRITE, Stop
 from writestall.common import scales
-from writestall.common.units import many, percent
 from writestall.events.application import BROKER, COMMAND, SAFEPOINT
 from writestall.events.calls import GROUPS
 from writestall.events.contract import Write
 from writestall.report.complaints import BEHIND, ELSEWHERE, OWN, Joined, Row, joins
+from writestall_base.units import S_NS, many, percent
 
-SECOND_NS = 1_000_000_000
 # What programs call their files; the first pattern that fits a path names it.
 FILES = {
     "jvm": (("*gc*.log*", "the GC log"),),
@@ -78,7 +77,7 @@ def _sum_ns(rows: Iterable[_Slow]) -> int:
 def _sentence(rows: Sequence[_Slow]) -> str:
     """Of the rows that are most of the time: how many, how long, and what they were."""
     limit_ns, chosen = _limit(rows)
-    limit = "a second" if limit_ns == SECOND_NS else scales.label(limit_ns)
+    limit = "a second" if limit_ns == S_NS else scales.label(limit_ns)
     what = f"{many(len(chosen), chosen[0].noun)} of {limit} and more"
     calls = {row.alone for row in chosen}
     if len(calls) == 1 and (call := calls.pop()):

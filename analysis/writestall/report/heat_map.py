@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from writestall.classify import classes as c
 from writestall.common import scales
-from writestall.common.units import many, ms, percent
 from writestall.pictures import time_grid
 from writestall.pictures.time_grid import Grid, HeatMap, Place
+from writestall_base import wait_classes as c
+from writestall_base.units import many, ms, percent
 
 MOST_COLUMNS = 48
 ROW_PX = 18

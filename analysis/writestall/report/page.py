@@ -13,7 +13,6 @@ from writestall.chain.answers import TOTALS, Answer
 from writestall.chain.collect import Question
 from writestall.classify import styles
 from writestall.common import scales
-from writestall.common.units import ms, percent
 from writestall.events.hlog import Log, read_log
 from writestall.events.run_directory import RunDir
 from writestall.events.stream import Stream
@@ -31,6 +30,7 @@ from writestall.report.render import render
 from writestall.report.slow_writes import views
 from writestall.report.text import losses, sentence
 from writestall.report.timeline import Timeline
+from writestall_base.units import ms, percent
 
 # An application's longest pauses that the page shows.
 MOST_PAUSES = 5

@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass, field
 
 from writestall.common import scales
-from writestall.common.units import ms
 from writestall.events.hlog import Log
+from writestall_base.units import ms
 
 # The curves' coordinates; the page scales them to its width.
 SIZE = 1000

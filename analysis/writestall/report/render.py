@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from writestall import __version__
 from writestall.classify.styles import palette_css
-from writestall.common.units import many, ms, printable
+from writestall_base.units import many, ms, printable
 
 PARTS = Path(__file__).parent / "templates"
 

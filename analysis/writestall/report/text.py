@@ -16,14 +16,14 @@ from writestall.chain.merge import merged, unqueued
 from writestall.chain.parts import INFERRED, WAIT, Chain, Part, Task
 from writestall.chain.requests import unslept
 from writestall.chain.roots import Root
-from writestall.classify import classes as c
-from writestall.common.units import many, ms, percent, shares
 from writestall.events.calls import GROUPS
 from writestall.events.hlog import Latencies
 from writestall.events.other_sleeps import other_sleeps
 from writestall.report import authors
 from writestall.report.commits import journals
 from writestall.report.headline import headline
+from writestall_base import wait_classes as c
+from writestall_base.units import many, ms, percent, shares
 
 LEFT_COLUMN = 74
 CONVOY_NAMES = 3

@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 
 from writestall.classify import styles
 from writestall.common import scales
-from writestall.common.units import ms
 from writestall.common.windows import Window
+from writestall_base.units import MS_NS, ms
 
 # Bars narrower than this share are left out, and so are empty lanes.
 LEAST_SHARE = 0.003
 LANE_PX, BAR_TOP_PX, BAR_PX = 44, 20, 18
 MOST_TICKS = 8
-MS_NS = 1_000_000
 
 # A task's lane by its thread id, a disk's by its name, an application's by both.
 Key = int | str | tuple[str, int]

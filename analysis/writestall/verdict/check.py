@@ -19,14 +19,14 @@ from writestall.chain.caps import limits
 from writestall.chain.collect import Question, Source
 from writestall.chain.parts import Chain
 from writestall.chain.roots import Roots, largest_first
-from writestall.classify import classes as c
-from writestall.common.errors import WritestallError
 from writestall.events.rows import R, Records
 from writestall.events.run_directory import RunDir
 from writestall.verdict import witness
 from writestall.verdict.caps import CapTruth, read_throttled
 from writestall.verdict.delays import Truth
 from writestall.verdict.truth import BioDelay, read_truth
+from writestall_base import wait_classes as c
+from writestall_base.errors import UserError
 
 RECORD = "truth.jsonl"
 SHARES = ("root_right_share", "owner_right_share", "precision", "recall")
@@ -199,7 +199,7 @@ def limits_log(run: RunDir) -> Path | None:
 def _check_delays(answer: Answer, path: Path) -> Verdict:
     """Compare an answer with the delays of an injector."""
     if not path.exists():
-        raise WritestallError(f"{path}: missing; was the injector armed in this run?")
+        raise UserError(f"{path}: missing; was the injector armed in this run?")
     records = _whole(path, read_truth(path))
     verdict = Verdict()
     verdict.notes += [str(problem) for problem in records.problems[:3]]
@@ -217,7 +217,7 @@ def _check_delays(answer: Answer, path: Path) -> Verdict:
 def _check_caps(answer: Answer, path: Path) -> Verdict:
     """Compare an answer with the times in which limits kept I/O back."""
     if not path.exists():
-        raise WritestallError(f"{path}: missing; was the limit in force in this run?")
+        raise UserError(f"{path}: missing; was the limit in force in this run?")
     records = _whole(path, read_throttled(path))
     verdict = Verdict()
     verdict.notes += [str(problem) for problem in records.problems[:3]]
@@ -234,7 +234,7 @@ def _check_caps(answer: Answer, path: Path) -> Verdict:
 def _whole(path: Path, records: Records[R]) -> Records[R]:
     """The records; raise where every line is damaged: that is no verdict."""
     if records.problems and not (records.rows or records.begin or records.end):
-        raise WritestallError(
+        raise UserError(
             f"{path.parent / str(records.problems[0])}: damaged, no record could be"
             " read; take the file from the run again"
         )

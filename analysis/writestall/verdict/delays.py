@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 from writestall.chain.parts import Part, Task
 from writestall.chain.roots import Root
-from writestall.classify import classes as c
 from writestall.classify.owners import owner_name
 from writestall.common.windows import Cover, Window, window_of
 from writestall.events.contract import Io
 from writestall.events.stream import Stream
 from writestall.verdict.truth import BioDelay
+from writestall_base import wait_classes as c
 
 _Submitter = tuple[int, frozenset[str]]  # thread id, and what it acts for
 _WORKER = re.compile("kworker/")

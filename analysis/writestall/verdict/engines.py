@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from writestall.chain.answers import own_writes
-from writestall.common.errors import WritestallError
 from writestall.events.calls import GROUPS
 from writestall.events.contract import ClientWrite, Write
 from writestall.events.rows import read_client
 from writestall.events.run_directory import RunDir
 from writestall.events.stream import Stream, read_stream
+from writestall_base.errors import UserError
 
 LEAST_NS = 1_000_000
 SHARE = 0.01
@@ -43,7 +43,7 @@ def compare(run: RunDir, awake_ns: int = 0) -> Comparison:
     """
     names = run.engines()[:2]
     if len(names) < 2:
-        raise WritestallError(
+        raise UserError(
             f"{run.path / 'events'}: a second engine's events are missing; run the"
             " scenario with --engine both"
         )

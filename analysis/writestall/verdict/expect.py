@@ -10,7 +10,7 @@ from typing import Any
 from writestall.chain import clients
 from writestall.chain.answers import Answer
 from writestall.chain.parts import WAIT, Chain, Part
-from writestall.common.errors import WritestallError
+from writestall_base.errors import UserError
 
 LEAST_EXPLAINED = 0.95
 # These injectors delay bios asynchronously: the submitter goes on.
@@ -76,9 +76,7 @@ def expected(answer: Answer) -> Expected:
     table = answer.run.get("scenario", "expect")
     where = answer.run.path / "manifest.json"
     if not isinstance(table, dict):
-        raise WritestallError(
-            f"{where}: no scenario.expect table to compare the run with"
-        )
+        raise UserError(f"{where}: no scenario.expect table to compare the run with")
     try:
         chain = tuple(_chain(table, answer.run.get("injector", "name")))
         if not all(isinstance(cls, str) for cls in chain):
@@ -92,7 +90,7 @@ def expected(answer: Answer) -> Expected:
             {name: int(table[name]) for name in BOUNDS if table.get(name) is not None},
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise WritestallError(f"{where}: scenario.expect: bad {error}") from None
+        raise UserError(f"{where}: scenario.expect: bad {error}") from None
 
 
 def _chain(table: dict[str, Any], injector: object) -> Any:

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from writestall.common.units import many
 from writestall.events.stream import LEAVE_THE_SLEEP
 from writestall.watch.explaining import Explaining
 from writestall.watch.ring import S
+from writestall_base.units import many
 
 # A continuing loss is reported once in this time.
 EVERY_NS = 60 * S

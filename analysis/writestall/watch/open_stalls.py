@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from writestall.chain.cgroups import Naming, crosses
-from writestall.common.units import printable
 from writestall.events.calls import NO_SYSTEM_CALLS
 from writestall.log.links import LogAnswer, explain_log
 from writestall.log.reading import read_log
+from writestall_base.units import printable
 
 MOST_HOLDERS = 3
 # What a name may hold that a log's reader could take for a line's own words.

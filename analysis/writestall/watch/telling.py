@@ -12,10 +12,10 @@ from writestall.chain.cgroups import Naming, crosses, label
 from writestall.chain.merge import merged, unqueued
 from writestall.chain.parts import INFERRED, WAIT, Chain, Part, Task
 from writestall.chain.roots import Root, Roots, largest_first
-from writestall.classify import classes as c
-from writestall.common.units import ms, percent, printable
 from writestall.events.run_directory import RunDir, tables
 from writestall.watch.explaining import Explained
+from writestall_base import wait_classes as c
+from writestall_base.units import ms, percent, printable
 
 # How many holders of a chain a line names.
 MOST_HOLDERS = 4

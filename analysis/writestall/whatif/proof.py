@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from writestall.classify import classes as c
+from writestall_base import wait_classes as c
 
 
 @dataclass(frozen=True, slots=True)

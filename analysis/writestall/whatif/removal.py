@@ -18,13 +18,13 @@ from itertools import accumulate
 
 from writestall.chain.answers import Answer
 from writestall.chain.parts import Chain, Part
-from writestall.classify import classes as c
-from writestall.common.errors import WritestallError
 from writestall.common.scales import EDGES_NS, S, bucket_of
-from writestall.common.units import shares
 from writestall.events.contract import ClientWrite
 from writestall.events.hlog import read_log
 from writestall.events.rows import read_client
+from writestall_base import wait_classes as c
+from writestall_base.errors import UserError
+from writestall_base.units import shares
 
 CLASSES = (*c.WAIT_CLASSES, c.RUNQUEUE)
 QUANTILES = (50.0, 99.0, 99.9, 100.0)
@@ -86,7 +86,7 @@ def without(parts: Sequence[Part], cls: str) -> int:
 def what_if(answer: Answer, cls: str) -> WhatIf:
     """Compute the run without waits of a class; raise if nothing stalled."""
     if not answer.writes:
-        raise WritestallError(f"{answer.run.path}: no write stalled, nothing to remove")
+        raise UserError(f"{answer.run.path}: no write stalled, nothing to remove")
     begin = answer.stream.begin
     pairs = tuple(
         (chain.write.dur_ns, without(chain.parts, cls)) for chain in answer.chains

@@ -13,7 +13,7 @@ from pathlib import Path
 from driver import needs
 from driver.project import PROJECT
 from machine import cache
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 SOURCE = PROJECT / "bpf/core"
 CALLS = PROJECT / "docs/calls.toml"

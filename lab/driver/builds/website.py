@@ -12,7 +12,7 @@ from driver.commands import setup
 from driver.project import PROJECT
 
 OUT = PROJECT / "out/site"
-FOLDERS = ("docs", "analysis")  # of what it imports
+FOLDERS = ("base", "docs", "analysis")  # of what it imports
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ import subprocess
 
 from driver.commands import setup
 from driver.project import PROJECT
-from driver.settings import whole
+from writestall_base.command_line import whole
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,5 +22,5 @@ def main(args: argparse.Namespace) -> int:
     """Run the benchmark in the analysis' Python."""
     python = setup.python(setup.TESTS)
     bench = [str(python), "tests/analysis/speed/bench.py", *map(str, args.sizes)]
-    path = os.environ | {"PYTHONPATH": "analysis:tests/analysis/helpers"}
+    path = os.environ | {"PYTHONPATH": "base:analysis:tests/analysis/helpers"}
     return subprocess.run(bench, cwd=PROJECT, env=path, check=False).returncode

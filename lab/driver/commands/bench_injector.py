@@ -8,9 +8,9 @@ import json
 
 from driver import artefacts, injector_page, settings
 from driver.machines import OUT, PREPARING, Records, machine_command, prepare
-from driver.progress import Progress, Stage, StageError
-from driver.settings import whole
-from writestall.common import files
+from driver.progress import Progress, Stage
+from writestall_base import files
+from writestall_base.command_line import whole
 
 BENCH = "tests/kmod/bench"
 STAGES = (
@@ -39,19 +39,16 @@ def main(args: argparse.Namespace) -> int:
     folder = shared.out / "bench-injector" / shared.kernel
     folder.mkdir(parents=True, exist_ok=True)
     found, machine = folder / "result.json", folder / "machine.json"
-    try:
-        prepare(progress, shared)
-        # It waits for no disk of the host: idle time may be skipped.
-        shared = shared.measuring("icount-warp")
-        with progress.stage() as log:
-            built = str(artefacts.build(shared.kernel, (EMPTY_PROBE,)))
-            records = Records(folder / "console.log", machine, LIMIT_S)
-            inside = ["python3", f"{BENCH}/run.py", "--build", "/mnt/build"]
-            inside += ["--out", f"{OUT}/{found.name}", "--rounds", str(args.rounds)]
-            log.run(machine_command(shared, folder, built, records, inside))
-            log.note = str(folder)
-    except StageError as failed:
-        return failed.status
+    prepare(progress, shared)
+    # It waits for no disk of the host: idle time may be skipped.
+    shared = shared.measuring("icount-warp")
+    with progress.stage() as log:
+        built = str(artefacts.build(shared.kernel, (EMPTY_PROBE,)))
+        records = Records(folder / "console.log", machine, LIMIT_S)
+        inside = ["python3", f"{BENCH}/run.py", "--build", "/mnt/build"]
+        inside += ["--out", f"{OUT}/{found.name}", "--rounds", str(args.rounds)]
+        log.run(machine_command(shared, folder, built, records, inside))
+        log.note = str(folder)
     result = json.loads(files.content(found))
     page = injector_page.page(result, json.loads(files.content(machine)))
     files.save_inside(folder, "page.md", page.encode())

@@ -6,8 +6,8 @@ from __future__ import annotations
 import argparse
 
 from driver import overhead, settings
-from driver.progress import Stage, StageError
-from driver.settings import whole
+from driver.progress import Stage
+from writestall_base.command_line import whole
 
 PARTIAL = "^(none|stalled_writes)"  # no other tracer of ours sees bios and locks
 STAGE = Stage("bench-tracers", "the last lines above name the tracer it was at")
@@ -32,10 +32,7 @@ def main(args: argparse.Namespace) -> int:
     partial = [f"--{name}" for name in ("bios", "locks") if getattr(args, name)]
     if partial:
         command += [*partial, "--only", PARTIAL]
-    try:
-        found = overhead.measure(settings.read(args), STAGE, command)
-    except StageError as failed:
-        return failed.status
+    found = overhead.measure(settings.read(args), STAGE, command)
     if not partial:
         overhead.record({"bench": found})
     print(overhead.bench_part(found))

@@ -11,7 +11,7 @@ from pathlib import Path
 from driver import artefacts, settings
 from driver.planned import Planned
 from driver.progress import watched
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

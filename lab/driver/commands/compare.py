@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from collections import Counter
 from contextlib import suppress
@@ -22,13 +21,15 @@ from driver.cluster import Cluster
 from driver.commands import crash
 from driver.machines import PREPARING, Needs, prepare
 from driver.planned import Planned
-from driver.progress import Progress, Stage, StageError, StageLog
+from driver.progress import Progress, Stage, StageLog
 from driver.project import answer
-from driver.settings import Settings, whole
+from driver.settings import Settings
 from machine import accel, qemu, recipe
-from machine.errors import UserError
-from writestall.common import files
-from writestall.common.folders import refuse_special
+from writestall_base import files
+from writestall_base.command_line import whole
+from writestall_base.errors import UserError
+from writestall_base.folders import refuse_special
+from writestall_base.units import duration_ns
 
 # A run that failed is tried once more, on a fresh machine; an option whose first run
 # failed twice does not work here, and its other rounds are skipped.
@@ -41,7 +42,6 @@ STAGES = (
     Stage("report", "run it again with --verbose (make: V=1)"),
 )
 ENGINES = ("stap", "core")
-SLO = re.compile(r"\d+(\.\d+)?(us|ms|s)")
 # Option, repro/plan's option, metavar and help.
 PLANNED = {
     "profile": ("--profile", "DISK", "a disk of repro/profiles (dying-hdd)"),
@@ -75,7 +75,7 @@ class Request:
 
 
 def _slo(text: str) -> str:
-    if not SLO.fullmatch(text):
+    if not duration_ns(text):
         why = f"{text!r}: want a time with its unit, like 65ms or 1.5s"
         raise argparse.ArgumentTypeError(why)
     return text
@@ -213,29 +213,26 @@ def main(args: argparse.Namespace) -> int:
     request = read(args)
     progress = Progress(STAGES, request.settings.verbose)
     folder = request.folder
-    try:
-        python, artefacts = prepare(
-            progress, request.settings, request.extras, *request.needs.build
-        )
-        request = replace(request, settings=request.settings.measuring())
-        clock = request.settings.accel
-        with progress.stage() as log:
-            folder.mkdir(parents=True, exist_ok=True)
-            refuse_special(folder)  # guests of an earlier call could write there
-            inputs = f"{Path(artefacts).name} {request.engine} {clock}"
-            given = ("--inputs", inputs, *request.planned)
-            log.note = f"{answer('repro/plan', '--out', str(folder), *given)}, {clock}"
-        with progress.stage() as log:
-            (folder / "machines").mkdir(exist_ok=True)
-            _note_host(folder / "machines", request.settings)
-            log.note = _runs(log, request, artefacts)
-        with progress.stage() as log:
-            log.note = _cuts(log, request, artefacts)
-        with progress.stage() as log:
-            text = _report(log, python, request)
-            log.note = str(folder / "compare.html")
-    except StageError as failed:
-        return failed.status
+    python, artefacts = prepare(
+        progress, request.settings, request.extras, *request.needs.build
+    )
+    request = replace(request, settings=request.settings.measuring())
+    clock = request.settings.accel
+    with progress.stage() as log:
+        folder.mkdir(parents=True, exist_ok=True)
+        refuse_special(folder)  # guests of an earlier call could write there
+        inputs = f"{Path(artefacts).name} {request.engine} {clock}"
+        given = ("--inputs", inputs, *request.planned)
+        log.note = f"{answer('repro/plan', '--out', str(folder), *given)}, {clock}"
+    with progress.stage() as log:
+        (folder / "machines").mkdir(exist_ok=True)
+        _note_host(folder / "machines", request.settings)
+        log.note = _runs(log, request, artefacts)
+    with progress.stage() as log:
+        log.note = _cuts(log, request, artefacts)
+    with progress.stage() as log:
+        text = _report(log, python, request)
+        log.note = str(folder / "compare.html")
     print(f"\n{text.rstrip()}\n")
     for name in ("compare.txt", "compare.html", "compare.json"):
         print(f"{name}: {folder / name}", file=sys.stderr)

@@ -20,11 +20,13 @@ from typing import Any
 from driver import cuts, pages, settings
 from driver.cuts import Drawn
 from driver.machines import OUT, PREPARING, Records, machine_command, prepare
-from driver.progress import Progress, Stage, StageError, StageLog
+from driver.progress import Progress, Stage, StageLog
 from driver.project import answer
-from driver.settings import Settings, whole
-from machine.errors import EXIT_LOST, UserError
-from writestall.common import files
+from driver.settings import Settings
+from machine.statuses import EXIT_LOST
+from writestall_base import files
+from writestall_base.command_line import whole
+from writestall_base.errors import UserError
 
 STAGES = (
     *PREPARING,
@@ -147,19 +149,16 @@ def main(args: argparse.Namespace) -> int:
     progress = Progress(STAGES, shared.verbose)
     stamp = time.strftime("%Y%m%d-%H%M%S")
     folder = shared.out / f"{stamp}-crash-{shared.kernel_name}"
-    try:
-        _, built = prepare(progress, shared)
-        folder.mkdir(parents=True)
-        with progress.stage() as log:
-            cut = Cut(folder, shared, built, args.duration)
-            if args.cuts:
-                drawn = cuts.draw(options, args.cuts, args.duration, args.seed)
-                found = _drawn(log, cut, drawn)
-            else:
-                found = _each(log, cut, options)
-            log.note = str(folder)
-    except StageError as failed:
-        return failed.status
+    _, built = prepare(progress, shared)
+    folder.mkdir(parents=True)
+    with progress.stage() as log:
+        cut = Cut(folder, shared, built, args.duration)
+        if args.cuts:
+            drawn = cuts.draw(options, args.cuts, args.duration, args.seed)
+            found = _drawn(log, cut, drawn)
+        else:
+            found = _each(log, cut, options)
+        log.note = str(folder)
     kept = json.dumps(found, indent=1) + "\n"
     files.save_inside(folder, "crash.json", kept.encode())
     print(f"\n{cuts.table(found) if args.cuts else table(found)}")

@@ -17,7 +17,7 @@ from driver import needs
 from driver.commands import kernel_support
 from machine import accel, cache, image, mirror, qemu, recipe
 from machine.commands import search_path
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 # Trees, root disk, compiled parts and SystemTap's cache, with room to build a new
 # image before the old one is deleted: measured 5.3 GB, rounded up.

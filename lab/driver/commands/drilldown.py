@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from driver import runs
 from driver.machines import OUT, PREPARING, prepare
-from driver.progress import Progress, Stage, StageError
-from writestall.common import files
+from driver.progress import Progress, Stage
+from writestall_base import files
 
 STAGES = (
     *PREPARING,
@@ -43,18 +43,15 @@ def main(args: argparse.Namespace) -> int:
     progress = Progress(STAGES, request.settings.verbose)
     run = request.settings.out / f"{request.run_name}-drilldown"
     answer = run / "drilldown.txt"
-    try:
-        _, artefacts = prepare(progress, request.settings, (), *request.needs.build)
-        in_guest = runs.begin(request, run)
-        with progress.stage() as log:
-            inside = _command(in_guest, f"{OUT}/{answer.name}")
-            try:
-                log.run(runs.run_command(request, run, artefacts, inside, LIMIT_S))
-            finally:
-                runs.end(run)
-            log.note = str(run)
-    except StageError as failed:
-        return failed.status
+    _, artefacts = prepare(progress, request.settings, (), *request.needs.build)
+    in_guest = runs.begin(request, run)
+    with progress.stage() as log:
+        inside = _command(in_guest, f"{OUT}/{answer.name}")
+        try:
+            log.run(runs.run_command(request, run, artefacts, inside, LIMIT_S))
+        finally:
+            runs.end(run)
+        log.note = str(run)
     told = files.content(answer).decode(errors="replace")
     print(f"\n{told.rstrip()}\n\nanswer: {answer}")
     return 0

@@ -22,7 +22,7 @@ from xml.etree import ElementTree
 from driver import own_kernels, pages
 from driver.project import PROJECT
 from machine import recipe
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 DOCUMENT = "kernel-support"
 ENGINES = ("stap", "core")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from driver import own_command, runs
 from driver.machines import OUT, PREPARING, prepare
-from driver.progress import Progress, Stage, StageError, StageLog
+from driver.progress import Progress, Stage, StageLog
 from driver.project import answer
 from driver.runs import Request, analyse
-from writestall.common import files
+from writestall_base import files
 
 DEFAULT = "journal-buffer"
 ENGINES = ("stap", "core", "both")
@@ -85,25 +85,20 @@ def main(args: argparse.Namespace) -> int:
     progress = Progress(STAGES, request.settings.verbose)
     out = request.settings.out
     run = out / request.run_name
-    try:
-        python, artefacts = prepare(
-            progress, request.settings, (), *request.needs.build
-        )
-        in_guest = runs.begin(request, run)
-        with progress.stage() as log:
-            command = inside(in_guest)
-            limit_s = request.limit_s
-            try:
-                log.run(runs.run_command(request, run, artefacts, command, limit_s))
-            finally:
-                runs.end(run)
-            log.note = str(run)
-        with progress.stage() as log:
-            told = analyse(log, python, run, "explain", "--report", *chosen)
-        with progress.stage() as log:
-            log.note = _check(log, python, run, request)
-    except StageError as failed:
-        return failed.status
+    python, artefacts = prepare(progress, request.settings, (), *request.needs.build)
+    in_guest = runs.begin(request, run)
+    with progress.stage() as log:
+        command = inside(in_guest)
+        limit_s = request.limit_s
+        try:
+            log.run(runs.run_command(request, run, artefacts, command, limit_s))
+        finally:
+            runs.end(run)
+        log.note = str(run)
+    with progress.stage() as log:
+        told = analyse(log, python, run, "explain", "--report", *chosen)
+    with progress.stage() as log:
+        log.note = _check(log, python, run, request)
     files.save_inside(run, "report.txt", told.encode())
     print(f"\n{told.rstrip()}\n")
     print(f"report: {run / 'report.txt'}, also in {out / 'latest'}")

@@ -16,7 +16,7 @@ from pathlib import Path
 from driver import needs
 from driver.project import PROJECT
 from machine import cache
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 # What the answer to a run and its page need.
 LIBRARIES = ("msgspec", "jinja2")
@@ -145,7 +145,7 @@ def ready() -> str | None:
 
 def writestall(python: Path, *arguments: str) -> list[str]:
     """The command line of the analysis, run from its sources."""
-    path = f"PYTHONPATH={PROJECT / 'analysis'}"
+    path = f"PYTHONPATH={PROJECT / 'base'}:{PROJECT / 'analysis'}"
     return ["env", path, str(python), "-m", "writestall", *arguments]
 
 

@@ -13,7 +13,7 @@ from signal import SIGINT
 from driver import results
 from driver.commands import setup
 from driver.machines import PREPARING, machine_parts, run_tools
-from driver.progress import Progress, StageError
+from driver.progress import Progress
 from driver.project import PROJECT
 from machine import recipe
 from machine.commands import started
@@ -95,7 +95,8 @@ def main(args: argparse.Namespace) -> int:
     python = setup.python(setup.TESTS)
     environment = os.environ | {
         "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONPATH": str(PROJECT / "analysis"),  # for `python -m writestall`
+        # for `python -m writestall`
+        "PYTHONPATH": f"{PROJECT}/base:{PROJECT}/analysis",
     }
     kernels = recipe.tested(every=args.every_kernel)
     if args.every_kernel:
@@ -106,11 +107,8 @@ def main(args: argparse.Namespace) -> int:
         kernels = (recipe.load(args.kernel).kernel,)
         environment[ONE_KERNEL] = kernels[0]
     if not args.quick:
-        try:
-            # Static programs: their own tests run them on this host.
-            environment["WORKLOADS"] = str(_prepare_machine(kernels))
-        except StageError as failed:
-            return failed.status
+        # Static programs: their own tests run them on this host.
+        environment["WORKLOADS"] = str(_prepare_machine(kernels))
     with tempfile.TemporaryDirectory(prefix="writestall-") as name:
         folder = (args.junit or Path(name)).absolute()
         return _all_phases(python, environment, _phases(args), folder)

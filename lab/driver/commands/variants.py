@@ -11,9 +11,9 @@ from driver.machines import OUT, PREPARING, prepare
 from driver.progress import Progress, Stage, StageError, StageLog
 from driver.project import answer
 from driver.runs import Request
-from machine.errors import UserError
-from writestall.common import files
-from writestall.common.folders import refuse_special
+from writestall_base import files
+from writestall_base.errors import UserError
+from writestall_base.folders import refuse_special
 
 STAGES = (
     *PREPARING,

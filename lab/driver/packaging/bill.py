@@ -16,7 +16,7 @@ from typing import IO, Any
 from driver.commands import setup
 from driver.packaging import sources, wheels
 from machine.commands import output
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 STATUS = "var/lib/dpkg/status"
 LIBRARIES = "writestall-libraries"  # the package that has the wheels

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from driver.packaging import RECIPES, sources, trees
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 SUITE = "forky"
 DAEMONSET = RECIPES / "oci/daemonset.yaml"

@@ -19,7 +19,7 @@ from driver.commands import setup
 from driver.packaging import OUT, bill, container, debian, sources
 from driver.project import PROJECT, tool
 from machine.commands import started
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 SUMS = "SHA256SUMS"
 # Of the second line: 158 bytes as base64.

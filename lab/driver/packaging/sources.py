@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 from driver.project import PROJECT
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 # Where the version is: the first is the source, which setuptools reads, too; the module
 # is built of its own folder alone, so that it has copies.

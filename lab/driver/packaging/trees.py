@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from machine import cache, image, mirror
-from machine.errors import UserError
 from machine.recipe import VM
+from writestall_base.errors import UserError
 
 # The releases that packages are tried in.
 SUITES = ("bookworm", "trixie", "forky")

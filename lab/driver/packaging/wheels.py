@@ -13,7 +13,7 @@ from typing import Any
 from driver.commands import setup
 from driver.packaging import RECIPES
 from machine import cache
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 TABLE = RECIPES / "libraries.toml"
 PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64")

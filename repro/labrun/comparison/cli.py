@@ -6,10 +6,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from labrun.command_line import Parser, carry_out, whole
 from labrun.comparison import matrix, plan
 from labrun.comparison.plan import Wanted
-from labrun.errors import EXIT_COMPLETE, RefusedError
+from writestall_base.command_line import Parser, whole
+from writestall_base.errors import EXIT_COMPLETE, UserError
 
 DEFAULT_WORKLOAD = "appenders"
 
@@ -73,7 +73,7 @@ def _plan(options: argparse.Namespace) -> None:
     try:
         plan.write(options.out, made, cells)
     except OSError as error:
-        raise RefusedError(f"{error.filename}: {error.strerror}") from None
+        raise UserError(f"{error.filename}: {error.strerror}") from None
     left = len(plan.unfinished(options.out))
     print(f"{left} of {len(cells)} runs of {options.duration_s} s to do")
 
@@ -91,4 +91,4 @@ def _command(options: argparse.Namespace) -> int:
 
 def main() -> int:
     """Run the command line; return the exit status."""
-    return carry_out(_parser(), _command)
+    return _parser().carry_out(_command)

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labrun import TREE
-from labrun.errors import RefusedError
 from labrun.scenario import reading, rule, schema
 from labrun.scenario.keys import FileSystem
 from labrun.scenario.kinds import NAME, NAME_HELP
 from labrun.scenario.rule import Inject
 from labrun.scenario.schema import key
+from writestall_base import TREE
+from writestall_base.errors import UserError
 
 PROFILES = TREE / "repro/profiles"
 MATRIX = TREE / "repro/matrix.toml"
@@ -65,15 +65,15 @@ def profile(name_or_path: str) -> tuple[Profile, dict[str, Any]]:
         known = [found.stem for found in sorted(PROFILES.glob("*.toml"))]
         if name_or_path not in known:
             hint = schema.did_you_mean(name_or_path, known)
-            raise RefusedError(f"profile {name_or_path!a} is not known{hint}")
+            raise UserError(f"profile {name_or_path!a} is not known{hint}")
         path = PROFILES / f"{name_or_path}.toml"
     table = reading.table_of(reading.read(path), str(path))
     found = schema.build(Profile, table, "", str(path))
     if found.name != path.stem:
-        raise RefusedError(f"{path}: name: want {path.stem!a}, the file's name")
+        raise UserError(f"{path}: name: want {path.stem!a}, the file's name")
     for number, inject in enumerate(found.inject):
         for at, why in rule.mistakes(inject):
-            raise RefusedError(f"{path}: inject[{number}].{at}: {why}")
+            raise UserError(f"{path}: inject[{number}].{at}: {why}")
     return found, table
 
 
@@ -84,7 +84,7 @@ def options(path: Path = MATRIX) -> tuple[list[Option], list[dict[str, Any]]]:
     names = [option.name for option in found.option]
     for number, name in enumerate(names):
         if name in names[:number]:
-            raise RefusedError(f"{path}: option[{number}].name: {name} is used twice")
+            raise UserError(f"{path}: option[{number}].name: {name} is used twice")
     return list(found.option), table["option"]
 
 
@@ -95,7 +95,7 @@ def choose(known: Sequence[Option], words: Sequence[str]) -> list[Option]:
     for word in words:
         if word not in {*names, *types}:
             hint = schema.did_you_mean(word, names)
-            raise RefusedError(f"file system or option {word!a} is not known{hint}")
+            raise UserError(f"file system or option {word!a} is not known{hint}")
     return [
         option
         for option in known

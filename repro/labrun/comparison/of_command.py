@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from labrun.command_line import whole
 from labrun.comparison import matrix
 from labrun.scenario import reading, toml_text
+from writestall_base.command_line import whole
 
 NAME = "command"
 DISK = "slow-disk"
@@ -57,7 +57,7 @@ def stray(options: argparse.Namespace) -> str | None:
 
 
 def table(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the scenario's TOML table. Raises RefusedError."""
+    """Return the scenario's TOML table. Raises UserError."""
     known, tables = matrix.options()
     option = matrix.choose(known, [options.fs or "ext4"])[0]
     of_option = tables[known.index(option)]
@@ -79,7 +79,7 @@ def table(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def text(options: argparse.Namespace) -> str:
-    """Return it as a file's text, checked. Raises RefusedError."""
+    """Return it as a file's text, checked. Raises UserError."""
     made = toml_text.file(table(options))
     reading.parse(made, "--command", Path(NAME).stem)
     return made

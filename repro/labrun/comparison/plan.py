@@ -21,8 +21,8 @@ from typing import Any
 
 from labrun.comparison import matrix
 from labrun.comparison.matrix import Option
-from labrun.errors import RefusedError
 from labrun.scenario import reading, toml_text
+from writestall_base.errors import UserError
 
 FORMAT = 1
 FILE = "plan.json"
@@ -198,7 +198,7 @@ def _forget(run: Path) -> None:
     if not run.exists() or not any(run.iterdir()):
         return
     if not (run / "manifest.json").exists():
-        raise RefusedError(f"{run} is not a run of a comparison; move it away")
+        raise UserError(f"{run} is not a run of a comparison; move it away")
     shutil.rmtree(run)
 
 
@@ -207,7 +207,7 @@ def unfinished(folder: Path) -> list[tuple[str, Path, Path]]:
     try:
         plan = json.loads((folder / FILE).read_text())
     except (OSError, ValueError) as error:
-        raise RefusedError(f"{folder / FILE}: {error}; make the plan first") from None
+        raise UserError(f"{folder / FILE}: {error}; make the plan first") from None
     found = []
     for row in plan["cells"]:
         run = folder / row["name"]

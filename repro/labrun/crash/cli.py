@@ -24,19 +24,19 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from labrun.command_line import Parser, carry_out
 from labrun.comparison import matrix
 from labrun.comparison.matrix import Option
 from labrun.crash import records
 from labrun.crash.records import Promise
-from labrun.errors import EXIT_COMPLETE, RefusedError, StepError
 from labrun.injectors.biodelay import Biodelay
-from labrun.process import tool
 from labrun.scenario import modes, reading
 from labrun.scenario.keys import Scenario
 from labrun.scenario.rule import MODES
 from labrun.setup import disk, filesystem, tuning
 from labrun.setup.disk import Disks
+from writestall_base.command_line import Parser
+from writestall_base.errors import EXIT_COMPLETE, StepError, UserError
+from writestall_base.process import tool
 
 FILES = ("plain", "synced")
 INTERVAL_S = 0.005
@@ -105,7 +105,7 @@ def _mounted(option: Option, path: str) -> Iterator[Path]:
 def _write(option: Option, asked: argparse.Namespace) -> None:
     """Append until the machine resets."""
     if not asked.cut_this_machine:
-        raise RefusedError("write resets this machine: give --cut-this-machine")
+        raise UserError("write resets this machine: give --cut-this-machine")
     found, disks = _scenario(asked), _disks(asked)
     for argv in filesystem.mkfs_argvs(
         option.filesystem, asked.disk, asked.journal_disk
@@ -129,7 +129,7 @@ def _scenario(asked: argparse.Namespace) -> Scenario | None:
     if not asked.scenario:
         return None
     if not asked.build:
-        raise RefusedError("--scenario needs --build, folder of biodelay.ko")
+        raise UserError("--scenario needs --build, folder of biodelay.ko")
     return modes.applied(reading.load(asked.scenario)[0], asked.mode)
 
 
@@ -210,11 +210,11 @@ def _command(asked: argparse.Namespace) -> int:
         print("\n".join(option.name for option in options))
         return EXIT_COMPLETE
     if len(options) != 1 or not (asked.disk and asked.promises and asked.kept):
-        raise RefusedError("name one option, --disk, --promises and --kept")
+        raise UserError("name one option, --disk, --promises and --kept")
     (_write if asked.phase == "write" else _check)(options[0], asked)
     return EXIT_COMPLETE
 
 
 def main() -> int:
     """Run one phase on one option, or list the options; return the exit status."""
-    return carry_out(_parser(), _command)
+    return _parser().carry_out(_command)

@@ -11,6 +11,8 @@ import hashlib
 import struct
 from dataclasses import dataclass
 
+from writestall_base.kept_file import KeptFile
+
 RECORD_BYTES = 512
 HEAD = struct.Struct("<8sQQ")
 MAGIC = b"wrstall1"
@@ -41,23 +43,7 @@ class Promise:
     t_ns: int
 
 
-@dataclass(frozen=True)
-class Kept:
-    """The records that a file kept and lost.
-
-    `lost_ms` is the time between the last write and the last record before the first
-    missing one; None if all are missing.
-    """
-
-    written: int
-    synced: int
-    lost: int
-    lost_synced: int
-    torn: int
-    lost_ms: float | None
-
-
-def judge(data: bytes, promise: Promise) -> Kept:
+def judge(data: bytes, promise: Promise) -> KeptFile:
     """Compare a file with its promise; treat an absent file as empty."""
     blocks = [data[at : at + RECORD_BYTES] for at in range(0, len(data), RECORD_BYTES)]
     times = [written_at(block, number) for number, block in enumerate(blocks)]
@@ -65,7 +51,7 @@ def judge(data: bytes, promise: Promise) -> Kept:
     there = [t_ns is not None for t_ns in times]
     first_lost = [*there[: promise.written], False].index(False)
     last_ns = times[first_lost - 1] if first_lost else None
-    return Kept(
+    return KeptFile(
         written=promise.written,
         synced=promise.synced,
         lost=there[: promise.written].count(False),

@@ -14,14 +14,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from labrun.errors import StepError
 from labrun.injectors.interface import Injector, Steps
-from labrun.process import tool
 from labrun.scenario.keys import Scenario
 from labrun.scenario.modes import on_kernel
 from labrun.scenario.rule import attributes
 from labrun.setup import kernel
-from labrun.steps import Run
+from writestall_base.errors import StepError
+from writestall_base.process import tool
+from writestall_base.steps import Run
 
 NAME = "biodelay"
 MODULE = "biodelay.ko"

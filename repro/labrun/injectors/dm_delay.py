@@ -13,15 +13,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from labrun.errors import StepError
 from labrun.injectors import dm_table
 from labrun.injectors.dm_table import NAME, PREFIX, Slow, delay_ms, slowed
 from labrun.injectors.whole_disk import WholeDisk
-from labrun.process import tool
 from labrun.scenario.keys import Scenario
 from labrun.setup import disk
 from labrun.setup.disk import Disks
-from labrun.steps import Run
+from writestall_base.errors import StepError
+from writestall_base.process import tool
+from writestall_base.steps import Run
 
 
 class DmDelay(WholeDisk):

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from labrun.scenario.keys import Scenario
 from labrun.setup.disk import Disks
-from labrun.steps import Run
+from writestall_base.steps import Run
 
 
 @dataclass(frozen=True)

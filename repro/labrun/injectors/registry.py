@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from labrun.errors import RefusedError
 from labrun.injectors.biodelay import Biodelay
 from labrun.injectors.dm_delay import DmDelay
 from labrun.injectors.interface import Injector
 from labrun.injectors.scsi_debug import ScsiDebug
 from labrun.scenario.keys import Scenario
 from labrun.scenario.rule import DEFAULT_INJECTOR
+from writestall_base.errors import UserError
 
 DEFAULT = DEFAULT_INJECTOR
 REGISTRY: dict[str, type[Injector]] = {
@@ -20,7 +20,7 @@ REGISTRY: dict[str, type[Injector]] = {
 def chosen(scenario: Scenario, name: str) -> type[Injector]:
     """Return the injector of that name; Injector for a scenario without rules.
 
-    Raises RefusedError if it cannot do what the rules ask for, or if it is known not
+    Raises UserError if it cannot do what the rules ask for, or if it is known not
     to cause the scenario's chain.
     """
     injector = REGISTRY[name] if scenario.inject else Injector
@@ -29,5 +29,5 @@ def chosen(scenario: Scenario, name: str) -> type[Injector]:
         others = " or ".join(scenario.injectors)
         lines = [f"{scenario.name}: {name} does not cause its chain; use {others}"]
     if lines:
-        raise RefusedError(*lines)
+        raise UserError(*lines)
     return injector

@@ -15,15 +15,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from labrun.errors import StepError
 from labrun.injectors import scsi_table
-from labrun.injectors.scsi_table import MODULE, SIZE_MIB, US_NS, Slow, slow, translated
+from labrun.injectors.scsi_table import MODULE, SIZE_MIB, Slow, slow, translated
 from labrun.injectors.whole_disk import WholeDisk
-from labrun.process import tool, wait_until
 from labrun.scenario.keys import Scenario
 from labrun.setup import disk
 from labrun.setup.disk import SYS_BLOCK, Disk, Disks
-from labrun.steps import Run
+from writestall_base.errors import StepError
+from writestall_base.process import tool, wait_until
+from writestall_base.steps import Run
+from writestall_base.units import US_NS
 
 DRIVER = Path("/sys/bus/pseudo/drivers", MODULE)
 FOUND = "adapter*/host*/target*/*/block/*"

@@ -24,7 +24,6 @@ SIZE_MIB = 512
 # Of commands at a time (SDEBUG_CANQUEUE), and of ndelay (ndelay_store()).
 MAX_QUEUE = 192
 BELOW_US = 1_000_000
-US_NS = 1_000
 CLASSES = ("read", "write")
 # The keys of a rule that scsi_debug can do, and those that it ignores.
 CAN = ("delay_us", "disk", "lanes")

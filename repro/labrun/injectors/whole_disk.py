@@ -13,7 +13,7 @@ from typing import Any
 
 from labrun.injectors.interface import Injector, Steps
 from labrun.setup.disk import SYS_BLOCK, Disks
-from labrun.steps import Run
+from writestall_base.steps import Run
 
 
 class WholeDisk(Injector):

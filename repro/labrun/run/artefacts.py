@@ -8,14 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from labrun import TREE
-from labrun.errors import RefusedError, StepError
 from labrun.injectors import biodelay
-from labrun.process import tool
 from labrun.run import tracer
 from labrun.scenario.keys import Scenario
-from labrun.stop import Stop
 from labrun.workloads import clients
+from writestall_base import TREE
+from writestall_base.errors import StepError, UserError
+from writestall_base.process import tool
+from writestall_base.stop import Stop
 
 BUILD_TIMEOUT_S = 1800  # SystemTap's first compilation takes minutes
 
@@ -76,7 +76,7 @@ RECIPES: dict[str, Callable[[Path], list[list[str]]]] = {
 
 
 def make(paths: list[Path], stop: Stop, say: Callable[[str], None]) -> None:
-    """Build the missing files in place. Raises RefusedError with the reason."""
+    """Build the missing files in place. Raises UserError with the reason."""
     for path in paths:
         say(f"building {path}")
         try:
@@ -84,6 +84,6 @@ def make(paths: list[Path], stop: Stop, say: Callable[[str], None]) -> None:
             for command in RECIPES[path.name](path):
                 tool(command, BUILD_TIMEOUT_S, stop)
         except (StepError, OSError) as error:
-            raise RefusedError(
+            raise UserError(
                 f"{path.name} was not built: {error}; or use --build"
             ) from None

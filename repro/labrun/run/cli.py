@@ -6,31 +6,40 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import signal
 import time
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from labrun import TREE
-from labrun.command_line import Parser, carry_out, whole
 from labrun.comparison import of_command
-from labrun.errors import EXIT_COMPLETE, EXIT_STATUSES, RefusedError
 from labrun.injectors import registry
-from labrun.progress import MODES, Progress, say
 from labrun.run import dry_run, series, settings, stages, tracer
 from labrun.scenario import modes, reading, variants
 from labrun.scenario.keys import Scenario
 from labrun.scenario.rule import MODES as HOLDING
-from labrun.steps import Run
-from labrun.stop import Stop
+from writestall_base import TREE
+from writestall_base.command_line import Parser, whole
+from writestall_base.errors import EXIT_COMPLETE, EXIT_FAILED, EXIT_REFUSED, UserError
+from writestall_base.progress import MODES, Progress, say
+from writestall_base.steps import Run
+from writestall_base.stop import Stop
 
 MAX_DURATION_S = 86_400
+EXIT_STATUSES = {
+    EXIT_COMPLETE: "the run is complete",
+    EXIT_FAILED: "a step failed; the run directory says which and why",
+    EXIT_REFUSED: "refused before anything was changed: scenario, machine or disk",
+    128 + signal.SIGHUP: "interrupted by SIGHUP, everything undone",
+    128 + signal.SIGINT: "interrupted by SIGINT (Ctrl-C), everything undone",
+    128 + signal.SIGTERM: "interrupted by SIGTERM, everything undone",
+}
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> Parser:
     statuses = "\n".join(
-        f"  {status:3}  {meaning}" for status, meaning in EXIT_STATUSES
+        f"  {status:3}  {meaning}" for status, meaning in EXIT_STATUSES.items()
     )
     parser = Parser(
         "repro/run",
@@ -131,7 +140,7 @@ def _list() -> int:
 
 
 def _new_folder(out: Path | None, name: str) -> Path:
-    """Make the run directory, or use an empty one. Raises RefusedError."""
+    """Make the run directory, or use an empty one. Raises UserError."""
     folder = out or TREE / "out" / f"{time.strftime('%Y%m%d-%H%M%S')}-{name}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -140,11 +149,11 @@ def _new_folder(out: Path | None, name: str) -> Path:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise RefusedError(
+        raise UserError(
             f"{folder}: {error.strerror}; name another with --out"
         ) from None
     if taken:
-        raise RefusedError(f"{folder} is not empty; name a new one with --out")
+        raise UserError(f"{folder} is not empty; name a new one with --out")
     return folder.resolve()
 
 
@@ -168,7 +177,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _perform(options: argparse.Namespace, stop: Stop) -> int:
     if options.mode and (options.plan or options.injector != registry.DEFAULT):
-        raise RefusedError(f"--mode needs a SCENARIO and --injector {registry.DEFAULT}")
+        raise UserError(f"--mode needs a SCENARIO and --injector {registry.DEFAULT}")
     if options.plan:
         return series.run(options, stop)
     name, variant = variants.split(options.scenario or of_command.NAME)
@@ -201,10 +210,10 @@ def _perform(options: argparse.Namespace, stop: Stop) -> int:
 def _command(options: argparse.Namespace) -> int:
     given = (options.scenario, options.command, options.plan)
     if not options.list and sum(one is not None for one in given) != 1:
-        raise RefusedError("name a scenario; --list shows them; or give a --command")
+        raise UserError("name a scenario; --list shows them; or give a --command")
     stray = None if options.command else of_command.stray(options)
     if stray:
-        raise RefusedError(f"{stray} needs --command; a scenario's file has its own")
+        raise UserError(f"{stray} needs --command; a scenario's file has its own")
     if options.print:
         print(of_command.text(options), end="")
         return EXIT_COMPLETE
@@ -213,4 +222,4 @@ def _command(options: argparse.Namespace) -> int:
 
 def main() -> int:
     """Run the command line; return the exit status."""
-    return carry_out(_parser(), _command)
+    return _parser().carry_out(_command)

@@ -13,6 +13,7 @@ from labrun.injectors.interface import Injector
 from labrun.run import tracer
 from labrun.scenario.keys import Scenario, version
 from labrun.setup import cgroups, memory, tuning
+from writestall_base import JARS
 
 TOOLS_OF = {
     "e2fsprogs": "mkfs.ext4",
@@ -27,8 +28,6 @@ TOOLS_OF = {
     "systemtap": "staprun",
 }
 PACKAGES = {tool: name for name, tools in TOOLS_OF.items() for tool in tools.split()}
-# Where the lab's VM has them (vm/machine/jars.py).
-JARS = Path("/mnt/jars")
 # The program of `core` is one of the compiled parts.
 ENGINE_TOOLS = {"stap": "staprun"}
 

@@ -11,12 +11,12 @@ import argparse
 import shutil
 
 from labrun.comparison import plan
-from labrun.errors import EXIT_COMPLETE
-from labrun.progress import Progress, say
 from labrun.run import settings, stages
 from labrun.scenario import reading
-from labrun.steps import Run
-from labrun.stop import Stop
+from writestall_base.errors import EXIT_COMPLETE
+from writestall_base.progress import Progress, say
+from writestall_base.steps import Run
+from writestall_base.stop import Stop
 
 
 def run(options: argparse.Namespace, stop: Stop) -> int:

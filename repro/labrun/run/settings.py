@@ -6,16 +6,16 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from labrun.errors import RefusedError
 from labrun.injectors import registry
-from labrun.progress import say
 from labrun.run import artefacts, preflight, tracer
 from labrun.run.artefacts import Artefacts, default_folder
 from labrun.run.stages import Settings
 from labrun.scenario.keys import Scenario
 from labrun.setup import disk
 from labrun.setup.disk import Disk, Disks
-from labrun.stop import Stop
+from writestall_base.errors import UserError
+from writestall_base.progress import say
+from writestall_base.stop import Stop
 
 
 def built(options: argparse.Namespace) -> Artefacts:
@@ -26,7 +26,7 @@ def built(options: argparse.Namespace) -> Artefacts:
 def prepare(
     found: Scenario, table: dict[str, Any], options: argparse.Namespace, stop: Stop
 ) -> Settings:
-    """Return the settings of the run; build what is missing. Raises RefusedError.
+    """Return the settings of the run; build what is missing. Raises UserError.
 
     `table` is the scenario's TOML table. With --dry-run nothing is built.
     """
@@ -37,7 +37,7 @@ def prepare(
     if lines := preflight.problems(
         found, injector, engines, [] if makeable else missing
     ):
-        raise RefusedError(*lines)
+        raise UserError(*lines)
     disks = Disks(_checked_disk(options), _journal_disk(found, options))
     if not options.dry_run:
         artefacts.make(missing, stop, say)
@@ -55,7 +55,7 @@ def prepare(
 
 def _checked_disk(options: argparse.Namespace) -> Disk:
     if options.disk is None:
-        raise RefusedError("--disk is missing: name a scratch disk; lsblk lists them")
+        raise UserError("--disk is missing: name a scratch disk; lsblk lists them")
     return disk.inspect(options.disk, options.wipe)
 
 
@@ -63,9 +63,9 @@ def _journal_disk(found: Scenario, options: argparse.Namespace) -> Disk | None:
     if not found.filesystem.external_journal:
         return None
     if options.journal_disk is None:
-        raise RefusedError(
+        raise UserError(
             f"--journal-disk is missing: {found.name} needs a second scratch disk"
         )
     if options.journal_disk == options.disk:
-        raise RefusedError("--journal-disk: want another disk than --disk")
+        raise UserError("--journal-disk: want another disk than --disk")
     return disk.inspect(options.journal_disk, options.wipe)

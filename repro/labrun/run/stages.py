@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from labrun.errors import EXIT_COMPLETE, EXIT_FAILED, StepError, StoppedError
 from labrun.injectors.interface import Injector
 from labrun.run import tracer
 from labrun.run.artefacts import Artefacts
@@ -31,8 +30,9 @@ from labrun.setup import (
     tuning,
 )
 from labrun.setup.disk import Disks
-from labrun.steps import Run, describe
 from labrun.workloads import clients, commands, running
+from writestall_base.errors import EXIT_COMPLETE, EXIT_FAILED, StepError, StoppedError
+from writestall_base.steps import Run, describe
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def carry_out(run: Run, settings: Settings) -> int:
         status = EXIT_COMPLETE
     except StoppedError as error:
         run.fail(str(error), "cut_off")
-        status = 128 + error.signal_number
+        status = error.status
     except Exception as error:
         run.fail(describe(error))
         if not isinstance(error, (StepError, OSError)):

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labrun import TREE, process
-from labrun.errors import StepError
 from labrun.scenario.keys import Trace
-from labrun.steps import Run
+from writestall_base import TREE, process
+from writestall_base.errors import StepError
+from writestall_base.steps import Run
 
 LAUNCHER = TREE / "trace/trace"
 SCRIPT = "stalled_writes"

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from collections import deque
 
-from labrun.scenario.delays import UNITS_NS
 from labrun.scenario.distribution import Bucket, Distribution, of_buckets, of_samples
 from labrun.scenario.recorded_text import Text
+from writestall_base.units import UNITS_NS
 
 # The first letter of a request's kind (block/blktrace: fill_rwbs), behind the F of a
 # flush that comes before it.

@@ -8,13 +8,14 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from labrun.command_line import Parser, carry_out, whole
-from labrun.errors import EXIT_COMPLETE
-from labrun.progress import say
 from labrun.scenario import block_traces, fio_latencies
-from labrun.scenario.delays import FORMULAS, UNITS_NS, duration_ns, points, words
+from labrun.scenario.delays import FORMULAS, above_0_ns, points, words
 from labrun.scenario.distribution import Distribution, of_samples, picture
 from labrun.scenario.recorded_text import UNPACK_MIB, Text
+from writestall_base.command_line import Parser, whole
+from writestall_base.errors import EXIT_COMPLETE
+from writestall_base.progress import say
+from writestall_base.units import UNITS_NS
 
 HELP = """\
 delay-table normal MEAN STDDEV          cut at 0
@@ -65,7 +66,7 @@ def _parser() -> Parser:
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
     for kind, (first, second, second_type, _) in FORMULAS.items():
         one = kinds.add_parser(kind)
-        one.add_argument("first", type=duration_ns, metavar=first)
+        one.add_argument("first", type=above_0_ns, metavar=first)
         one.add_argument("second", type=second_type, metavar=second)
     for kind in LOGS:
         log = kinds.add_parser(kind)
@@ -115,4 +116,4 @@ def _print(options: argparse.Namespace) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the table; return the exit status."""
-    return carry_out(_parser(), _print, argv)
+    return _parser().carry_out(_print, argv)

@@ -10,32 +10,28 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 from collections.abc import Callable
 
-from labrun.errors import RefusedError
-from labrun.progress import say
+from writestall_base.errors import UserError
+from writestall_base.progress import say
+from writestall_base.units import duration_ns
 
 PPB = 1_000_000_000
 MAX_NS = 30_000_000_000
 # The kernel takes 256 points, and an attribute's file 4096 bytes.
 MAX_BYTES = 4095
-UNITS_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 
 Quantile = Callable[[float], float]
 Number = Callable[[str], float]
 
 
-def duration_ns(text: str) -> float:
-    """300us, 1.5ms to nanoseconds."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms|s)", text)
-    if not match:
+def above_0_ns(text: str) -> float:
+    """An argument type: 300us, 1.5ms, in ns."""
+    if not (found := duration_ns(text)):
         raise argparse.ArgumentTypeError(
             f"'{text}' is no duration: a number and ns, us, ms or s, as in 1.5ms"
         )
-    if not float(match[1]):
-        raise argparse.ArgumentTypeError(f"'{text}' must be above 0")
-    return float(match[1]) * UNITS_NS[match[2]]
+    return found
 
 
 def positive(text: str) -> float:
@@ -106,24 +102,24 @@ def words(table: list[tuple[int, int]]) -> str:
 
 # Name, what its two numbers are, and what reads the second one.
 FORMULAS: dict[str, tuple[str, str, Number, Callable[[float, float], Quantile]]] = {
-    "normal": ("MEAN", "STDDEV", duration_ns, normal),
+    "normal": ("MEAN", "STDDEV", above_0_ns, normal),
     "lognormal": ("MEDIAN", "SIGMA", positive, lognormal),
     "pareto": ("MINIMUM", "ALPHA", positive, pareto),
-    "uniform": ("LEAST", "MOST", duration_ns, uniform),
+    "uniform": ("LEAST", "MOST", above_0_ns, uniform),
 }
 
 
 def formula(text: str) -> str:
-    """`lognormal 8ms 0.8` as biodelay takes it; raises RefusedError."""
+    """`lognormal 8ms 0.8` as biodelay takes it; raises UserError."""
     kind, *numbers = text.split()
     if kind not in FORMULAS or len(numbers) != 2:
         known = ", ".join(
             f"{name} {first} {second}" for name, (first, second, *_) in FORMULAS.items()
         )
-        raise RefusedError(f"want one of: {known}")
+        raise UserError(f"want one of: {known}")
     _, _, second, quantile = FORMULAS[kind]
     try:
-        made = quantile(duration_ns(numbers[0]), second(numbers[1]))
+        made = quantile(above_0_ns(numbers[0]), second(numbers[1]))
     except argparse.ArgumentTypeError as error:
-        raise RefusedError(str(error)) from None
+        raise UserError(str(error)) from None
     return words(points(made, exact_ends=False))

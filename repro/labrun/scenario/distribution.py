@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from labrun.scenario.delays import UNITS_NS, Quantile
+from labrun.scenario.delays import Quantile
+from writestall_base.units import UNITS_NS
 
 BAR = 40
 # Rows of the picture, at most.

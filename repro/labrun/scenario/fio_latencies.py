@@ -14,9 +14,9 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from labrun.scenario.delays import UNITS_NS
 from labrun.scenario.distribution import Bucket, Distribution, of_buckets, of_samples
 from labrun.scenario.recorded_text import Text
+from writestall_base.units import UNITS_NS
 
 DIRECTIONS = ("read", "write", "trim")
 # Columns with everything on; a line of --write_hist_log has a column for each bin.

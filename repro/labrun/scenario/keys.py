@@ -26,14 +26,8 @@ from labrun.scenario.kinds import (
 )
 from labrun.scenario.rule import INJECTORS, VERSION, VERSION_HELP, Inject
 from labrun.scenario.schema import key
+from writestall_base.wait_classes import WAIT_CLASSES
 
-CLASSES = tuple(
-    """
-    page_lock page_writeback journal_buffer journal_transaction journal_commit_wait
-    journal_space dirty_throttle inode_lock fs_lock log_space fs_transaction block_queue
-    device_io raid_or_dm memory other
-    """.split()
-)
 # Options go to mkfs and mount unchanged; there is no shell.
 SYSCTL = r"[a-z0-9_]+(\.[a-z0-9_-]+)+"
 QUEUE = r"[a-z_]+"
@@ -190,7 +184,7 @@ class Expect:
     """What the run must show."""
 
     chain: tuple[str, ...] = key(
-        "classes that must follow each other in a chain", choices=CLASSES
+        "classes that must follow each other in a chain", choices=WAIT_CLASSES
     )
     stalled_writes_min: int = key(
         "least number of stalled writes", minimum=0, maximum=10**9
@@ -205,7 +199,7 @@ class Expect:
     unheld_chain: tuple[str, ...] = key(
         "`chain` for injectors that hold no task: dm-delay, scsi_debug",
         (),
-        choices=CLASSES,
+        choices=WAIT_CLASSES,
     )
     writer_untouched: bool = key("no rule may match the writer itself", True)
     pause_ms_min: int | None = ms_key("least length of the longest pause", None)

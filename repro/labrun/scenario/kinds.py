@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labrun import TREE
 from labrun.scenario.schema import key
+from writestall_base import TREE
 
 FIO_JOBS = TREE / "repro/fio"
 JAR_LISTS = TREE / "repro/apps"

@@ -6,22 +6,20 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from labrun.errors import RefusedError
 from labrun.scenario.keys import Scenario, version
 from labrun.scenario.rule import Inject
+from writestall_base.errors import UserError
 
 
 def applied(scenario: Scenario, mode: str | None) -> Scenario:
     """Return the scenario with that mode in every rule; None changes nothing.
 
-    Raises RefusedError if there are no rules.
+    Raises UserError if there are no rules.
     """
     if mode is None:
         return scenario
     if not scenario.inject:
-        raise RefusedError(
-            f"--mode {mode}: {scenario.name} has no rules; remove --mode"
-        )
+        raise UserError(f"--mode {mode}: {scenario.name} has no rules; remove --mode")
     rules = tuple(dataclasses.replace(rule, mode=mode) for rule in scenario.inject)
     return dataclasses.replace(scenario, inject=rules)
 

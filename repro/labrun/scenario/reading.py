@@ -7,11 +7,11 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from labrun import TREE
-from labrun.errors import RefusedError
 from labrun.scenario import schema
 from labrun.scenario.contradictions import contradictions
 from labrun.scenario.keys import Scenario
+from writestall_base import TREE
+from writestall_base.errors import UserError
 
 SCENARIOS = TREE / "repro/scenarios"
 # Ten times the longest scenario: tomllib needs time quadratic in a dotted key.
@@ -26,12 +26,12 @@ def find(name_or_path: str) -> Path:
     known = [found.stem for found in sorted(SCENARIOS.glob("*.toml"))]
     if name_or_path not in known:
         hint = schema.did_you_mean(name_or_path, known)
-        raise RefusedError(f"scenario {name_or_path!a} is not known{hint} (see --list)")
+        raise UserError(f"scenario {name_or_path!a} is not known{hint} (see --list)")
     return path
 
 
 def load(path: Path) -> tuple[Scenario, dict[str, Any]]:
-    """Return the scenario and its TOML table. Raises RefusedError."""
+    """Return the scenario and its TOML table. Raises UserError."""
     text = read(path)
     return parse(text, str(path), path.stem), table_of(text, str(path))
 
@@ -41,17 +41,17 @@ def read(path: Path) -> str:
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
-        raise RefusedError(
+        raise UserError(
             f"{path}: {error.strerror}; see --list for the known ones"
         ) from None
     if len(content) > MAX_FILE_BYTES:
-        raise RefusedError(
+        raise UserError(
             f"{path}: larger than {MAX_FILE_BYTES} bytes, the limit for a scenario"
         )
     try:
         return content.decode()
     except UnicodeDecodeError as error:
-        raise RefusedError(
+        raise UserError(
             f"{path}: byte {error.start} is not UTF-8; save it as UTF-8"
         ) from None
 
@@ -60,15 +60,15 @@ def parse(text: str, source: str, stem: str) -> Scenario:
     """Parse TOML text into a scenario; messages name `source`."""
     scenario = schema.build(Scenario, table_of(text, source), "", source)
     for place, mistake in contradictions(scenario, stem):
-        raise RefusedError(f"{source}: {place}: {mistake}")
+        raise UserError(f"{source}: {place}: {mistake}")
     return scenario
 
 
 def table_of(text: str, source: str) -> dict[str, Any]:
-    """Parse TOML text into a table. Raises RefusedError."""
+    """Parse TOML text into a table. Raises UserError."""
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise RefusedError(f"{source}: nested too deeply") from None
+        raise UserError(f"{source}: nested too deeply") from None
     except ValueError as error:  # TOMLDecodeError, impossible dates, huge numbers
-        raise RefusedError(f"{source}: not TOML: {error}") from None
+        raise UserError(f"{source}: not TOML: {error}") from None

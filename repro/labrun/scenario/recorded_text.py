@@ -18,8 +18,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from labrun.errors import RefusedError
-from labrun.progress import say
+from writestall_base.errors import UserError
+from writestall_base.progress import say
 
 # Lines passed over that are shown.
 SHOWN = 3
@@ -57,7 +57,7 @@ class Text:
                 )
         except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
             why = getattr(error, "strerror", None) or error
-            raise RefusedError(f"{self.name}: {why}") from None
+            raise UserError(f"{self.name}: {why}") from None
         return data.decode("utf-8", "replace")
 
     @property
@@ -92,13 +92,13 @@ class Text:
         """Keep a remark on how the log was taken."""
         self._notes.append(line)
 
-    def refuse(self, why: str, number: int = 0) -> RefusedError:
+    def refuse(self, why: str, number: int = 0) -> UserError:
         """Return the error that names the file, and the line where there is one."""
-        return RefusedError(
+        return UserError(
             f"{self.name}:{number}: {why}" if number else f"{self.name}: {why}"
         )
 
-    def nothing(self, kind: str) -> RefusedError:
+    def nothing(self, kind: str) -> UserError:
         """Return the error for a text without delays; it names the first bad line."""
         first = f"; {self._bad[0]}" if self._bad else ""
         return self.refuse(f"fewer than 2 delays, not a log of {kind}{first}")

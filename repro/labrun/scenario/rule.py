@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from labrun.errors import RefusedError
 from labrun.scenario import delays
 from labrun.scenario.schema import key
+from writestall_base.errors import UserError
 
 INJECTORS = BIODELAY, DM_DELAY, SCSI_DEBUG = "biodelay", "dm-delay", "scsi_debug"
 DEFAULT_INJECTOR = BIODELAY
@@ -126,7 +126,7 @@ def mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
     if rule.delay is not None and not TABLE.fullmatch(rule.delay):
         try:
             delays.formula(rule.delay)
-        except RefusedError as error:
+        except UserError as error:
             yield "delay", str(error)
     if rule.burst_on_ms > rule.burst_period_ms:
         yield "burst_on_ms", f"longer than burst_period_ms, {rule.burst_period_ms}"

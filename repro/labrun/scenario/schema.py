@@ -14,7 +14,7 @@ import typing
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from labrun.errors import RefusedError
+from writestall_base.errors import UserError
 
 REQUIRED = dataclasses.MISSING
 MAX_TEXT_CHARACTERS = 400
@@ -61,7 +61,7 @@ def build(record: type[Record], table: Any, where: str, source: str) -> Record:
     """Build the record of a TOML table.
 
     `where` is the table's place (`inject[0]`, empty at the top), `source` the
-    file's name. Raises RefusedError with one line: source, place, mistake, remedy.
+    file's name. Raises UserError with one line: source, place, mistake, remedy.
     """
     if not isinstance(table, dict):
         raise _mistake(source, where, "want a table")
@@ -86,10 +86,10 @@ def _join(where: str, name: str) -> str:
     return f"{where}.{name}" if where else name
 
 
-def _mistake(source: str, place: str, what: str) -> RefusedError:
+def _mistake(source: str, place: str, what: str) -> UserError:
     # A key may contain control characters, which are escaped.
     printable = place if place.isprintable() else ascii(place)[1:-1]
-    return RefusedError(
+    return UserError(
         f"{source}: {printable[:200]}: {what}" if place else f"{source}: {what}"
     )
 

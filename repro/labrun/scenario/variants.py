@@ -10,10 +10,10 @@ import dataclasses
 from functools import partial
 from typing import Any
 
-from labrun.errors import RefusedError
 from labrun.scenario import schema
 from labrun.scenario.keys import AnyWorkload, Scenario, Variant
 from labrun.scenario.kinds import Command
+from writestall_base.errors import UserError
 
 # The scenario itself, in a table of its variants.
 PLAIN = "plain"
@@ -42,14 +42,14 @@ def names(scenario: Scenario) -> list[str | None]:
 
 
 def chosen(scenario: Scenario, name: str | None) -> Scenario:
-    """Return the scenario with one of its variants. Raises RefusedError."""
+    """Return the scenario with one of its variants. Raises UserError."""
     if name is None:
         return scenario
     by_name = {variant.name: variant for variant in scenario.variant}
     if name not in by_name:
         known = list(by_name)
         hint = schema.did_you_mean(name, known) if known else "; it has none"
-        raise RefusedError(f"{scenario.name} has no variant {name!a}{hint}")
+        raise UserError(f"{scenario.name} has no variant {name!a}{hint}")
     return applied(scenario, by_name[name])
 
 

@@ -13,7 +13,7 @@ import random
 from pathlib import Path
 
 from labrun.scenario.keys import FileSystem
-from labrun.steps import Run
+from writestall_base.steps import Run
 
 FOLDERS = 16
 SIZES_BYTES = (4096, 16_384, 65_536, 262_144, 1_048_576)

@@ -15,7 +15,7 @@ from pathlib import Path
 from labrun.scenario.keys import Cgroup
 from labrun.setup.disk import Disk
 from labrun.setup.memory import CGROUPS, CONTROLLERS
-from labrun.steps import Run
+from writestall_base.steps import Run
 
 NEEDED = ("io", "memory")
 # Switches blk-iocost on for a disk, which deals it out by io.weight

@@ -9,9 +9,10 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from labrun.errors import RefusedError, StepError
-from labrun.process import tool
-from labrun.steps import Run
+from writestall_base import mountinfo
+from writestall_base.errors import StepError, UserError
+from writestall_base.process import tool
+from writestall_base.steps import Run
 
 SYS_BLOCK = Path("/sys/class/block")
 
@@ -52,30 +53,30 @@ class Disks:
 
 
 def inspect(path: str, wipe: bool) -> Disk:
-    """Return the disk; RefusedError if in use, no disk, or not empty without `wipe`."""
+    """Return the disk; UserError if in use, no disk, or not empty without `wipe`."""
     disk = identify(path)
     for reason in _in_use(disk):
-        raise RefusedError(f"{path} is in use: {reason}; name a scratch disk")
+        raise UserError(f"{path} is in use: {reason}; name a scratch disk")
     if not wipe:
         _refuse_content(disk)
     return disk
 
 
 def identify(path: str) -> Disk:
-    """Return the writable block device of that path. Raises RefusedError."""
+    """Return the writable block device of that path. Raises UserError."""
     try:
         status = Path(path).stat()
     except OSError as error:
-        raise RefusedError(f"{path}: {error.strerror}; lsblk lists the disks") from None
+        raise UserError(f"{path}: {error.strerror}; lsblk lists the disks") from None
     if not stat.S_ISBLK(status.st_mode):
-        raise RefusedError(f"{path} is not a block device; lsblk lists the disks")
+        raise UserError(f"{path} is not a block device; lsblk lists the disks")
     dev = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
     name = Path(f"/sys/dev/block/{dev}").resolve().name
     if (SYS_BLOCK / name / "ro").read_text().strip() != "0":
-        raise RefusedError(f"{path} is read-only; name a scratch disk")
+        raise UserError(f"{path} is read-only; name a scratch disk")
     sectors = int((SYS_BLOCK / name / "size").read_text())
     if sectors == 0:
-        raise RefusedError(f"{path} has no size; name a scratch disk")
+        raise UserError(f"{path} has no size; name a scratch disk")
     return Disk(path, name, dev, sectors * 512)  # sysfs counts 512-byte sectors
 
 
@@ -93,12 +94,9 @@ def _in_use(disk: Disk) -> list[str]:
     """List every use of the disk."""
     family = _family(disk)
     found = []
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
-        fields = line.split(" ")
-        source = fields[fields.index("-") + 2]
-        mounted = family.get(fields[2]) or _member(source, family)
-        if mounted:
-            found.append(f"{mounted} is mounted on {fields[4]}")
+    for mount in mountinfo.read():
+        if mounted := family.get(mount.dev) or _member(mount.source, family):
+            found.append(f"{mounted} is mounted on {mount.point}")
     for line in Path("/proc/swaps").read_text().splitlines()[1:]:
         if swap := _member(line.split()[0], family):
             found.append(f"{swap} is swap")
@@ -137,13 +135,13 @@ def _refuse_content(disk: Disk) -> None:
     try:
         signatures = _signatures(disk)
     except StepError as error:
-        raise RefusedError(str(error)) from None
+        raise UserError(str(error)) from None
     members = [name for name in _family(disk).values() if name != disk.name]
     if members:
         signatures.append(f"partitions {', '.join(members)}")
     if signatures:
         what = ", ".join(dict.fromkeys(signatures))
-        raise RefusedError(f"{disk.path} carries data ({what}); --wipe destroys it")
+        raise UserError(f"{disk.path} carries data ({what}); --wipe destroys it")
 
 
 def _signatures(disk: Disk) -> list[str]:

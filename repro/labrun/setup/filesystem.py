@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from labrun.process import tool
 from labrun.scenario.keys import FileSystem
 from labrun.setup.disk import Disk
-from labrun.steps import Run
+from writestall_base import mountinfo
+from writestall_base.process import tool
+from writestall_base.steps import Run
 
 MKFS_TIMEOUT_S = 600
 UMOUNT_TIMEOUT_S = 300
@@ -92,23 +93,9 @@ def mounted(run: Run, filesystem: FileSystem, disk: Disk) -> Iterator[Path]:
 
 
 def _mounted_as(target: str) -> dict[str, str | None]:
-    """A mount point's device number and options, from the kernel.
-
-    The number is its superblock's (fs/proc_namespace.c, show_mountinfo()), which is
-    what a tracer sees of a file; of btrfs, stat(2) tells each subvolume's own.
-    """
-    known, told = _row("mountinfo", 4, target), _row("mounts", 1, target)
+    """A mount point's device number and options, from the kernel."""
+    found = next((one for one in mountinfo.read() if one.point == target), None)
     return {
-        "dev": known[2] if known else None,
-        "mount_options": told[3] if told else None,
+        "dev": found.dev if found else None,
+        "mount_options": found.options if found else None,
     }
-
-
-def _row(table: str, column: int, target: str) -> list[str]:
-    """Return the fields of a mount point in a table of /proc/self, or []."""
-    for line in Path("/proc/self", table).read_text().splitlines():
-        fields = line.split(" ")
-        # Blanks are octal escapes: proc(5).
-        if fields[column].encode().decode("unicode_escape") == target:
-            return fields
-    return []

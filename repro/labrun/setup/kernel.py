@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from labrun.errors import StepError
-from labrun.steps import Run
+from writestall_base.errors import StepError
+from writestall_base.steps import Run
 
 KALLSYMS, LOG = Path("/proc/kallsyms"), Path("/dev/kmsg")
 # /dev/kmsg gives one record per read, none larger (CONSOLE_EXT_LOG_MAX).

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from labrun.process import tool
 from labrun.scenario.keys import FileSystem
 from labrun.setup import disk
 from labrun.setup.disk import Disk
-from labrun.steps import Run
+from writestall_base.process import tool
+from writestall_base.steps import Run
 
 LOAD = ["modprobe", "loop"]
 

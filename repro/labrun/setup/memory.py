@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from labrun.process import tool
 from labrun.scenario.keys import Memory
 from labrun.setup.disk import Disk
-from labrun.steps import Run
+from writestall_base.process import tool
+from writestall_base.steps import Run
 
 # Documentation/admin-guide/cgroup-v2.rst
 CGROUPS = Path("/sys/fs/cgroup")

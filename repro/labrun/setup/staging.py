@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from labrun.errors import StepError
-from labrun.steps import Run, describe
+from writestall_base.errors import StepError
+from writestall_base.steps import Run, describe
 
 MEMORY = Path("/dev/shm")
 PERIOD_S = 1.0

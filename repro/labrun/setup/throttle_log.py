@@ -18,7 +18,7 @@ from pathlib import Path
 
 from labrun.scenario.keys import Cgroup
 from labrun.setup.disk import Disk
-from labrun.steps import Run
+from writestall_base.steps import Run
 
 RECORD = "throttled.jsonl"
 TRACING = Path("/sys/kernel/tracing")

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from labrun.errors import StepError
-from labrun.steps import Run
+from writestall_base.errors import StepError
+from writestall_base.steps import Run
 
 PROC_SYS = Path("/proc/sys")
 CLASS_BLOCK = Path("/sys/class/block")

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labrun import TREE, process
-from labrun.errors import StepError
 from labrun.scenario.keys import AnyWorkload, Scenario, Scheduled, Workload
 from labrun.scenario.kinds import Broker, Fio, Safepoint
 from labrun.setup import memory
 from labrun.setup.staging import MEMORY
-from labrun.steps import Run
+from writestall_base import TREE, process
+from writestall_base.errors import StepError
+from writestall_base.steps import Run
 
 # A writer ends with its schedule, but its last write may stall.
 GRACE_S = 300

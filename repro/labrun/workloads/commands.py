@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from labrun import TREE, process
-from labrun.errors import StepError
 from labrun.scenario.keys import Scenario
 from labrun.scenario.kinds import Command
 from labrun.setup import memory
-from labrun.steps import Run
 from labrun.workloads import requests
 from labrun.workloads.clients import STOP_S, Place, Writer, record_stem
+from writestall_base import TREE, process
+from writestall_base.errors import StepError
+from writestall_base.steps import Run
 
 # The folder of all commands' own records, in the run directory.
 RECORDS = "application"

@@ -18,14 +18,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from labrun.command_line import Parser, carry_out
-from labrun.errors import EXIT_COMPLETE, StepError
-from labrun.progress import say
 from labrun.workloads import fio_log, hdr
 from labrun.workloads.fio_log import Call, Job
+from writestall_base.command_line import Parser
+from writestall_base.errors import EXIT_COMPLETE, StepError
+from writestall_base.progress import say
+from writestall_base.units import US_NS
 
 SECOND_US = 1_000_000
-SECOND_NS = 1_000_000_000
 MONOTONIC = time.CLOCK_MONOTONIC
 
 
@@ -90,7 +90,7 @@ def rows(jobs: list[Job], asked: argparse.Namespace) -> Iterator[dict[str, Any]]
     yield {
         "ev": "begin",
         "t_ns": min(call.intended_ns for call in calls),
-        "interval_ns": asked.interval_us * fio_log.US_NS,
+        "interval_ns": asked.interval_us * US_NS,
         "bytes": asked.bytes,
         "writers": len(jobs),
     }
@@ -107,7 +107,7 @@ def rows(jobs: list[Job], asked: argparse.Namespace) -> Iterator[dict[str, Any]]
 
 
 def _slow(call: Call, asked: argparse.Namespace) -> bool:
-    return bool(call.dur_ns >= asked.slow_us * fio_log.US_NS)
+    return bool(call.dur_ns >= asked.slow_us * US_NS)
 
 
 def _row(job: Job, call: Call, path: Path) -> dict[str, Any]:
@@ -186,7 +186,7 @@ def _run(asked: argparse.Namespace) -> int:
 
 def main() -> int:
     """Run fio; return the exit status, 128 and the signal's number for a signal."""
-    return carry_out(parser(), _run)
+    return parser().carry_out(_run)
 
 
 def _number(path: Path) -> int:

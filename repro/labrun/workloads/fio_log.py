@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labrun.errors import StepError
+from writestall_base.errors import StepError
+from writestall_base.units import MS_NS, US_NS
 
 WRITE = 1
-MS_NS = 1_000_000
-US_NS = 1_000
 # The system call that an engine writes with (fio's engines/sync.c).
 CALLS = {"sync": "write", "psync": "pwrite64"}
 PID = re.compile(r"^[^\s{].*\(groupid=\d+, jobs=1\): .*\bpid=(\d+):", re.MULTILINE)

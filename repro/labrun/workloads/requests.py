@@ -12,8 +12,8 @@ import json
 import time
 from pathlib import Path
 
-from labrun.errors import StepError
 from labrun.workloads import hdr
+from writestall_base.errors import StepError
 
 FILE = "requests.jsonl"
 

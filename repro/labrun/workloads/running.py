@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 
-from labrun import process
 from labrun.scenario.keys import Scenario
 from labrun.scenario.kinds import Command
-from labrun.steps import Run
 from labrun.workloads.clients import Place, Writer, argv, record_stem
 from labrun.workloads.commands import Program
+from writestall_base import process
+from writestall_base.steps import Run
 
 TICK_S = 1.0
 

@@ -11,8 +11,8 @@ from drawn_events import blocks, stream_of, writes
 from made_stacks import STACKS
 from writestall.chain.explainer import Explainer
 from writestall.chain.merge import merged, unqueued
-from writestall.common.units import shares
 from writestall.events.contract import Block, Write
+from writestall_base.units import shares
 
 
 @settings(max_examples=300)

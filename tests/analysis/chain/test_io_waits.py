@@ -8,7 +8,7 @@ from pathlib import Path
 from build import Events
 from chains import IRQ, JBD2, MS, explained, ns_by_path, one_chain
 from writestall.chain.parts import INFERRED, SEEN
-from writestall.classify import classes as c
+from writestall_base import wait_classes as c
 
 
 def test_a_completion_interrupt_ends_at_the_device(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from build import Events
 from chains import IRQ, JBD2, MS, assert_adds_up, explained, ns_by_path, one_chain
 from writestall.chain.merge import unqueued
 from writestall.chain.parts import INFERRED
-from writestall.classify import classes as c
+from writestall_base import wait_classes as c
 
 
 def test_the_original_cascade(tmp_path: Path) -> None:

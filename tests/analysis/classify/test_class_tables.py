@@ -11,16 +11,18 @@ from typing import Any
 import pytest
 
 import writestall
-from writestall.classify import classes as c
+import writestall_base
+from writestall_base import wait_classes as c
 
 
 def tables() -> Iterator[tuple[str, Mapping[Any, Any]]]:
-    """The mappings that stand in modules of the package, by name."""
-    for found in pkgutil.walk_packages(writestall.__path__, "writestall."):
-        if not found.name.endswith("__main__"):
-            for name, value in vars(importlib.import_module(found.name)).items():
-                if isinstance(value, Mapping):
-                    yield f"{found.name}.{name}", value
+    """The mappings that stand in modules of the packages, by name."""
+    for package in (writestall, writestall_base):
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not found.name.endswith("__main__"):
+                for name, value in vars(importlib.import_module(found.name)).items():
+                    if isinstance(value, Mapping):
+                        yield f"{found.name}.{name}", value
 
 
 FULL = {
@@ -32,7 +34,8 @@ FULL = {
 
 def test_the_tables_are_found() -> None:
     assert {
-        f"writestall.classify.{name}" for name in ("classes.DOES", "styles.STYLES")
+        "writestall_base.wait_classes.DOES",
+        "writestall.classify.styles.STYLES",
     } <= FULL.keys()
 
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 
 from support import PROJECT
-from writestall.classify import classes as c
 from writestall.classify.styles import STYLES, Family, palette_css
 from writestall.export.tables import AMOUNTS
+from writestall_base import wait_classes as c
 
 PACKAGE = PROJECT / "analysis/writestall"
 COLOUR = re.compile(r"#[0-9a-f]{6}\b")

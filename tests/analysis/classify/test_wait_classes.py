@@ -11,11 +11,11 @@ import re
 
 import pytest
 
-from writestall.classify import classes as c
 from writestall.classify.frames import Frame, frame, parse_frame
 from writestall.classify.rules import OVERRIDES, RULES
 from writestall.classify.rules.roles import RULES as ROLES
 from writestall.classify.stack import classify_frames, role_of
+from writestall_base import wait_classes as c
 
 WAYS = [
     (

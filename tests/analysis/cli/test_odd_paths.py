@@ -12,7 +12,7 @@ import pytest
 
 import build
 from support import PROJECT
-from writestall.common.units import printable
+from writestall_base.units import printable
 
 
 def test_characters_that_do_nothing_are_left_alone() -> None:

@@ -37,9 +37,9 @@ from support import PROJECT
 from writestall.cli.main import main
 from writestall.common import compressed
 from writestall.common.compressed import Bound, TooLargeError
-from writestall.common.errors import WritestallError
 from writestall.events import hlog, packed, stored_run
 from writestall.events.stream import read_stream
+from writestall_base.errors import UserError
 
 Capture = pytest.CaptureFixture[str]
 MIB = 1 << 20
@@ -156,7 +156,7 @@ def test_what_was_recorded_is_far_below() -> None:
 def test_a_stored_run_has_a_bound(tmp_path: Path) -> None:
     (tmp_path / "stored").mkdir()
     (tmp_path / "stored/truth.jsonl.gz").write_bytes(bomb("gz"))
-    with pytest.raises(WritestallError, match=OVER):
+    with pytest.raises(UserError, match=OVER):
         stored_run.unpack(tmp_path / "stored", tmp_path / "to")
 
 

@@ -25,9 +25,9 @@ from hypothesis import strategies as st
 import build
 from support import PROJECT
 from writestall.cli.main import main
-from writestall.common import files, folders
-from writestall.common.errors import WritestallError
 from writestall.course import work
+from writestall_base import files, folders
+from writestall_base.errors import UserError
 
 Capture = pytest.CaptureFixture[str]
 
@@ -197,7 +197,7 @@ def test_a_link_that_comes_later_is_replaced(
     run.symlink_to(moved)
     files.save_inside(run, name, b"newer")  # the user named this one
     assert (moved / name).read_bytes() == b"newer"
-    with pytest.raises(WritestallError, match=r"Not a directory|Too many levels"):
+    with pytest.raises(UserError, match=r"Not a directory|Too many levels"):
         files.save_inside(run, name, b"no", link=False)
 
 
@@ -215,7 +215,7 @@ def test_a_link_to_a_run_is_no_run_of_a_folder(run: Path, capsys: Capture) -> No
     (run.parent / "latest").symlink_to(run.name)
     assert main(["compare-variants", str(run.parent), "--json"]) == 0
     assert capsys.readouterr().out.count('"run":') == 1
-    with pytest.raises(WritestallError, match="no run there"):
+    with pytest.raises(UserError, match="no run there"):
         work._run(run)
 
 
@@ -242,7 +242,7 @@ def test_an_answer_of_the_course_is_not_written_through(mine: Path) -> None:
     for name in (work.QUESTION, work.ANSWER):
         (place / name).unlink(missing_ok=True)
         (place / name).symlink_to(mine)
-        with pytest.raises(WritestallError, match=NAMED):
+        with pytest.raises(UserError, match=NAMED):
             work.read(place / name, work.Question)
         work.write(place / name, work.Question(1, "", True))
     assert mine.read_text() == MINE
@@ -250,7 +250,7 @@ def test_an_answer_of_the_course_is_not_written_through(mine: Path) -> None:
 
 def test_a_copy_has_no_links(run: Path, mine: Path, tmp_path: Path) -> None:
     (run / "more").symlink_to(mine)
-    with pytest.raises(WritestallError, match=NAMED):
+    with pytest.raises(UserError, match=NAMED):
         folders.copy(run, tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
 

@@ -193,7 +193,7 @@ def test_a_full_disk_leaves_nothing(
         monkeypatch.setattr("writestall.export.to_parquet._write", full)
     else:
         old.write_text("old")
-        monkeypatch.setattr("writestall.common.folders.Drafts.become", full)
+        monkeypatch.setattr("writestall_base.folders.Drafts.become", full)
     line = refused(["export", str(run), "--to", name, "-o", str(old)], capsys)
     assert "out: No space left on device" in line
     is_folder = FORMATS[name].kind == FOLDER

@@ -19,9 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from writestall.cli.main import main
-from writestall.common.errors import WritestallError
 from writestall.log import reading
 from writestall.log.reading import Log, LoggedTask
+from writestall_base.errors import UserError
 
 Capture = pytest.CaptureFixture[str]
 
@@ -302,6 +302,6 @@ def tasks_or_refusal(data: bytes) -> list[LoggedTask]:
     """The stacks in a text; none if it is refused with a reason."""
     try:
         return read(data).tasks
-    except WritestallError as error:
+    except UserError as error:
         assert str(error).startswith("this is ")
         return []

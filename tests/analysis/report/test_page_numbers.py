@@ -19,7 +19,7 @@ import webpage
 from golden_runs import NAMES, unpacked
 from webpage import Element
 from writestall.cli.main import main
-from writestall.common.units import ms, percent
+from writestall_base.units import ms, percent
 
 Capture = pytest.CaptureFixture[str]
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
-from labrun.progress import Progress
 from labrun.setup import tuning
-from labrun.steps import Run
-from labrun.stop import Stop
+from writestall_base.progress import Progress
+from writestall_base.steps import Run
+from writestall_base.stop import Stop
 
 BEFORE = {"vm.dirty_bytes": 300 << 20, "vm.dirty_ratio": 17}
 SET = (

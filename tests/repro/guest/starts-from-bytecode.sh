@@ -6,7 +6,7 @@ set -eu
 
 tree=$(realpath "$(dirname "$0")/../../..")
 for import in "$tree/repro:labrun.run.cli" "$tree/trace:launcher.lines"; do
-	said=$(PYTHONPATH=${import%:*} python3 -v -c "import ${import#*:}" 2>&1)
+	said=$(PYTHONPATH=$tree/base:${import%:*} python3 -v -c "import ${import#*:}" 2>&1)
 	# Found bytecode is quoted in the output, compiled modules are not (importlib's
 	# _verbose_message).
 	grep --quiet "code object from '$tree.*\.pyc'" <<<"$said"

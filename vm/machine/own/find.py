@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from machine import cache, elf
-from machine.errors import UserError
+from machine import cache
 from machine.own import kconfig
+from writestall_base import elf
+from writestall_base.errors import UserError
 
 MODULES = Path("/lib/modules")  # of the host's kernels
 BZIMAGE = "arch/x86/boot/bzImage"

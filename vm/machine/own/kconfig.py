@@ -7,7 +7,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from machine.errors import UserError
+from writestall_base.errors import UserError
 
 FRAGMENT = Path(__file__).resolve().parents[2] / "writestall.config"
 OPTION = re.compile(r"^CONFIG_(\w+)=", re.MULTILINE)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from machine import cache
-from machine.errors import UserError
 from machine.own.find import BUILTIN, ORDER, OwnKernel
+from writestall_base.errors import UserError
 
 AS_THEY_ARE = ("modules.builtin.modinfo",)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
-from writestall.classify import classes as c
 from writestall.classify.rules.form import LOCK, Rule
+from writestall_base import wait_classes as c
 
 # A task that sleeps below these has not yet submitted its bio (block/blk-core.c,
 # fs/buffer.c); in submit_bio_wait() and the like it waits for the bio's end.

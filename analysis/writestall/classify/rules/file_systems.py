@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from writestall.classify import classes as c
 from writestall.classify.rules.form import (
     EVENT,
     FSYNC,
@@ -14,6 +13,7 @@ from writestall.classify.rules.form import (
     WORK,
     Rule,
 )
+from writestall_base import wait_classes as c
 
 # Below these a checkpoint's locks are taken, outside those of a node or block.
 _F2FS_MAP = ("f2fs_map_blocks", "f2fs_map_lock", "f2fs_get_block_locked")

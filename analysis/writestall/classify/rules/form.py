@@ -30,7 +30,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One line of a table; `answer` is a class (classes.py), for roles a role.
+    """One line of a table; `answer` is a class (wait_classes.py), for roles a role.
 
     `words` say what a task does where the class alone says too little.
     """

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from writestall.classify import classes as c
 from writestall.classify.rules.form import BUFFER, IO, LOCK, Rule
+from writestall_base import wait_classes as c
 
 _COMMIT = ("jbd2_journal_commit_transaction", "journal_commit_transaction")
 

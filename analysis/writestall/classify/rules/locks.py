@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from writestall.classify import classes as c
 from writestall.classify.rules.form import EVENT, LOCK, Rule
+from writestall_base import wait_classes as c
 
 # File operations that take the inode's own lock (i_rwsem; i_mutex before 4.7), and the
 # inline functions that do it, where a log shows these.

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from writestall.classify import classes as c
 from writestall.classify.rules.form import IO, LOCK, PAGE, READS, WRITEBACK_WAITS, Rule
+from writestall_base import wait_classes as c
 
 # A wait anywhere inside these has one meaning, whatever the inner frames are.
 OVERRIDES: tuple[Rule, ...] = (

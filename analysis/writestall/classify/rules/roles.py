@@ -6,8 +6,8 @@ Read in this order: the first rule with a function anywhere on the stack decides
 
 from __future__ import annotations
 
-from writestall.classify import classes as c
 from writestall.classify.rules.form import Rule
+from writestall_base import wait_classes as c
 
 RULES: tuple[Rule, ...] = (
     Rule(

@@ -6,8 +6,8 @@ The server does for these file systems what a disk does for others.
 
 from __future__ import annotations
 
-from writestall.classify import classes as c
 from writestall.classify.rules.form import IO, LOCK, PAGE, Rule
+from writestall_base import wait_classes as c
 
 NFS_ANSWER = "waits for the answer of an NFS server"
 

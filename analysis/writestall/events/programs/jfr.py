@@ -17,10 +17,10 @@ from pathlib import Path
 
 import msgspec
 
-from writestall.common import files
 from writestall.events.application_clock import Clock, no_clock
 from writestall.events.decode import UNREADABLE
 from writestall.events.lines import Problem
+from writestall_base import files
 
 FILE = "jvm-recording.json"
 MONITOR = "jdk.JavaMonitorEnter"

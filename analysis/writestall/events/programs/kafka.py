@@ -28,8 +28,8 @@ from writestall.events.application_clock import (
 from writestall.events.decode import UNREADABLE
 from writestall.events.lines import Problem
 from writestall.events.programs import jvm
+from writestall_base.units import MS_NS
 
-MS_NS = 1_000_000
 # The line is printed after the response was sent, and JSON is made of the request
 # meanwhile; its time has a grain of 1 ms.
 SLACK_NS = 10 * MS_NS

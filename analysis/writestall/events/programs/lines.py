@@ -12,11 +12,11 @@ from pathlib import Path
 
 import msgspec
 
-from writestall.common import files
 from writestall.events.application_clock import Clock, Complaint
 from writestall.events.contract import Ns
 from writestall.events.decode import UNREADABLE
 from writestall.events.lines import Problem
+from writestall_base import files
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from writestall.events.application_clock import Clock, Complaint, no_clock, text_lines
 from writestall.events.lines import Problem
+from writestall_base.units import MS_NS, S_NS
 
-MS_NS, S_NS = 1_000_000, 1_000_000_000
 PREFIX = r"(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) UTC \[(?P<pid>\d+)\] LOG: +"
 STATEMENT = re.compile(
     PREFIX + r"duration: (?P<took>[\d.]+) ms +(?:statement|execute [^:]*): (?P<what>.*)"

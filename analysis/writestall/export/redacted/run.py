@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from writestall.common import compressed, files
+from writestall.common import compressed
 from writestall.common.compressed import DEFAULT, Bound
-from writestall.common.errors import WritestallError
-from writestall.common.files import save_folder
-from writestall.common.folders import refuse_special
 from writestall.export.redacted import events, kernel_log, manifest
 from writestall.export.redacted.names import Names
+from writestall_base import files
+from writestall_base.errors import UserError
+from writestall_base.files import save_folder
+from writestall_base.folders import refuse_special
 
 EVENTS = "events"
 OF_BPF = b"[bpf]"  # a program's name, which its user gave
@@ -27,7 +28,7 @@ OF_A_TRACER = re.compile(r"(?:stap|bpf|bpftrace|core|journal_commits)\.jsonl")
 def redact(source: Path, target: Path, bound: Bound = DEFAULT) -> str:
     """Make the new folder `target`; return what was left out, in one line.
 
-    Raises WritestallError where the run cannot be read, unpacks to more than its bound
+    Raises UserError where the run cannot be read, unpacks to more than its bound
     or holds a link, or the folder not be made.
     """
     refuse_special(source)
@@ -67,7 +68,7 @@ def _manifest(path: Path, folder: Path, names: Names) -> None:
     try:
         value = json.loads(files.content(path))
     except (OSError, ValueError) as error:
-        raise WritestallError(f"{path}: {error}") from None
+        raise UserError(f"{path}: {error}") from None
     kept = manifest.redacted(value if isinstance(value, dict) else {}, names)
     text = json.dumps(kept, indent=2, ensure_ascii=False)
     (folder / path.name).write_bytes(text.encode(UTF8, "replace") + b"\n")
@@ -85,9 +86,9 @@ def _lines(path: Path, bound: Bound) -> Iterator[bytes]:
         with compressed.opened(str(path), bound) as (content, _):
             yield from compressed.lines(content)
     except OSError as error:
-        raise WritestallError(f"{path}: {error.strerror}") from None
-    except WritestallError as error:
-        raise WritestallError(f"{path}: {error}") from None
+        raise UserError(f"{path}: {error.strerror}") from None
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
 
 
 def _kernel_log(source: Path, target: Path, names: Names, _: Bound) -> None:

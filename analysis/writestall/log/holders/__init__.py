@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from writestall.classify.classes import WAIT_CLASSES
 from writestall.log.holders import (
     devices,
     journals,
@@ -18,6 +17,7 @@ from writestall.log.holders import (
     works,
 )
 from writestall.log.holders.form import Holder
+from writestall_base.wait_classes import WAIT_CLASSES
 
 _TABLES = (
     *(journals, transactions, pages, superblocks, locks, works, servers),

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from writestall.classify import classes as c
 from writestall.log.holders.form import Holder, names
 from writestall.log.stuck import LIKELY, POSSIBLE
+from writestall_base import wait_classes as c
 
 _MD_THREAD = names("md_thread raid1d raid10d raid5d raid5_do_work")
 # md_super_wait() waits for the array's own metadata, which is on its way to the disks.

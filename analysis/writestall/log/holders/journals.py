@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from writestall.classify import classes as c
 from writestall.log.holders.form import Holder, names
 from writestall.log.stuck import POSSIBLE
+from writestall_base import wait_classes as c
 
 _TASKS = (c.WRITER, c.WRITEBACK, c.ROLE_OTHER)
 COMMIT = names("jbd2_journal_commit_transaction journal_commit_transaction")

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from writestall.classify import classes as c
 from writestall.log.holders.form import Holder, names
 from writestall.log.holders.transactions import BTRFS_RANGE_HOLDERS, BTRFS_RANGE_WAITS
 from writestall.log.stuck import POSSIBLE
+from writestall_base import wait_classes as c
 
 # fs/namei.c, fs/readdir.c: these take a directory's i_rwsem.
 _LOCKS_DIRECTORY = names(

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from writestall.classify import classes as c
 from writestall.log.holders.form import Holder, names
 from writestall.log.stuck import POSSIBLE
+from writestall_base import wait_classes as c
 
 FLUSHER = names(
     "writeback_sb_inodes wb_workfn wb_do_writeback wb_writeback bdi_writeback_workfn "

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from writestall.classify import classes as c
 from writestall.classify.rules.locks import MMAP_LOCK
 from writestall.log.holders.form import Holder, names
 from writestall.log.stuck import POSSIBLE
+from writestall_base import wait_classes as c
 
 _MMAP_LOCK = names(" ".join(MMAP_LOCK))
 _HOLDS_MMAP_LOCK = names(

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from writestall.classify import classes as c
+from writestall_base import wait_classes as c
 from writestall.log.holders.form import Holder, names
 from writestall.log.stuck import POSSIBLE
 

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from writestall.classify import classes as c
 from writestall.log.holders.form import Holder, names
 from writestall.log.stuck import POSSIBLE
+from writestall_base import wait_classes as c
 
 _BTRFS_COMMIT = names("btrfs_commit_transaction")
 _BTRFS_FOLLOWS = names("wait_for_commit")

@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""units: format times, shares and untrusted names as text."""
+"""units: times, shares and untrusted names as text, and times read from text."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+US_NS, MS_NS, S_NS = 1_000, 1_000_000, 1_000_000_000
+UNITS_NS = {"ns": 1, "us": US_NS, "ms": MS_NS, "s": S_NS}
+LONG_UNITS_NS = UNITS_NS | {"m": 60 * S_NS, "h": 3600 * S_NS}
 NO_UTF8 = 0xDC00  # Python has such a byte as a character from there on: PEP 383
+
+
+def duration_ns(text: str) -> float:
+    """`50ms`, `1.5s`, `2m` in ns; 0 for what is no time with its unit."""
+    found = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)(ns|us|ms|s|m|h)", text)
+    return float(found[1]) * LONG_UNITS_NS[found[2]] if found else 0
 
 
 def printable(text: str) -> str:

@@ -14,7 +14,7 @@ import sys
 from contextlib import suppress
 from types import FrameType
 
-from labrun.errors import StoppedError
+from writestall_base.errors import StoppedError
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

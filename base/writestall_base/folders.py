@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from typing import BinaryIO
 
-from writestall.common.errors import WritestallError
+from writestall_base.errors import UserError
 
 _KINDS = {
     stat.S_IFLNK: "a symbolic link",
@@ -34,13 +34,13 @@ def not_regular(mode: int) -> str:
 
 
 def refuse_special(folder: Path) -> None:
-    """Raises WritestallError at the first link, FIFO, socket or device in a folder or
+    """Raises UserError at the first link, FIFO, socket or device in a folder or
     in one below it; what cannot be looked into is left to who opens it.
     """
     for entry in _entries(folder):
         mode = entry.stat(follow_symlinks=False).st_mode
         if stat.S_IFMT(mode) in _KINDS:
-            raise WritestallError(
+            raise UserError(
                 f"{entry.path}: {not_regular(mode)}; a run directory holds files and"
                 " folders only"
             )
@@ -61,7 +61,7 @@ def _entries(top: Path) -> Iterator[os.DirEntry[str]]:
 def copy(source: Path, target: Path, *without: str) -> None:
     """Copies a folder to a new one, without the names of these patterns.
 
-    Raises WritestallError at a special file, OSError where it cannot be copied.
+    Raises UserError at a special file, OSError where it cannot be copied.
     """
     import shutil  # takes longer to load than an answer takes to write
 

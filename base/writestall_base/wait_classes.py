@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""classes: the names of the classes of time, and of the roles of tasks."""
+"""wait_classes: the names of the classes of time, and of the roles of tasks."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from writestall.common.errors import WritestallError
-from writestall.common.folders import Drafts, not_regular
+from writestall_base.errors import UserError
+from writestall_base.folders import Drafts, not_regular
 
 
 def is_special(path: Path) -> bool:
@@ -102,19 +102,19 @@ def _named(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise WritestallError(f"{path}: {error.strerror or error}") from None
+        raise UserError(f"{path}: {error.strerror or error}") from None
 
 
 def save_folder(path: Path, fill: Callable[[Path], None]) -> None:
     """Has a new folder filled beside its place, then moves it there.
 
-    Raises WritestallError where something is in the place already: a folder cannot
+    Raises UserError where something is in the place already: a folder cannot
     be swapped for another in one step, and nobody's files are deleted.
     """
     import shutil  # takes longer to load than an answer takes to write
 
     if os.path.lexists(path):
-        raise WritestallError(f"{path}: already there; name a new folder")
+        raise UserError(f"{path}: already there; name a new folder")
     with _named(path):
         place = path.resolve()
         draft = place.with_name(f".{place.name}.{os.getpid()}.new")

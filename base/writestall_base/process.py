@@ -16,8 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from labrun.errors import StepError
-from labrun.stop import Stop
+from writestall_base.errors import StepError
+from writestall_base.stop import Stop
 
 POLL_S = 0.1
 KILL_S = 10.0

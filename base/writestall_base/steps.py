@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from labrun.errors import StepError, StoppedError
-from labrun.progress import Progress
-from labrun.stop import Stop
+from writestall_base.errors import StoppedError, UserError
+from writestall_base.progress import Progress
+from writestall_base.stop import Stop
 
 FORMAT = 1
 
@@ -148,6 +148,6 @@ def describe(error: Exception) -> str:
         return (
             f"{error.filename}: {error.strerror}" if error.filename else error.strerror
         )
-    if isinstance(error, (StepError, StoppedError)):
+    if isinstance(error, UserError):
         return str(error)
     return f"{type(error).__name__}: {error}"
