@@ -98,10 +98,10 @@ def test_a_splat_fails_a_run_that_ended_well(
 @pytest.mark.parametrize(
     ("line", "options", "status"),
     [
-        ("<4>something", [], errors.EXIT_SPLAT),
+        ("<4>something", [], statuses.EXIT_SPLAT),
         ("<5>something", [], 0),
         ("<3>something", ["--expect", "some"], 0),
-        ("<3>something", ["--expect", "other"], errors.EXIT_SPLAT),
+        ("<3>something", ["--expect", "other"], statuses.EXIT_SPLAT),
     ],
 )
 def test_a_line_of_level_warning_fails_a_run_unless_it_is_expected(

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from writestall_base import wait_classes as c
 from writestall.classify.rules.locks import FROZEN
 from writestall.classify.rules.servers import NFS_ANSWER
 from writestall.log.links import LogAnswer, Stuck
+from writestall_base import wait_classes as c
 
 
 class Step(NamedTuple):

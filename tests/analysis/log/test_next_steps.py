@@ -9,10 +9,10 @@ import pytest
 
 from linked_stacks import STACKS
 from log_stacks import Shown, explained
-from writestall.classify.classes import WAIT_CLASSES
 from writestall.classify.rules import OVERRIDES, RULES
 from writestall.log import next_steps
 from writestall.log.text import log_json, report
+from writestall_base.wait_classes import WAIT_CLASSES
 
 WORDS = sorted({rule.words for rule in (*OVERRIDES, *RULES) if rule.words})
 LINE = "INFO: task {}:{} is blocked on a mutex likely owned by task {}:{}."

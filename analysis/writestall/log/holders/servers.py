@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from writestall_base import wait_classes as c
 from writestall.log.holders.form import Holder, names
 from writestall.log.stuck import POSSIBLE
+from writestall_base import wait_classes as c
 
 _COPY_WAITS = names(
     "ovl_inode_lock* ovl_copy_up_start ovl_nlink_start ovl_already_copied_up"

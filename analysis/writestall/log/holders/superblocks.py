@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from writestall_base import wait_classes as c
 from writestall.log.holders.form import Holder, names
 from writestall.log.stuck import POSSIBLE
+from writestall_base import wait_classes as c
 
 _FREEZES = names("freeze_super freeze_bdev bdev_freeze")
 _THAWS = names("thaw_super thaw_super_locked thaw_bdev bdev_thaw")

@@ -8,9 +8,9 @@ so does its stack.
 
 from __future__ import annotations
 
-from writestall.classify.classes import WAIT_CLASSES
 from writestall.log.holders.form import Holder, names
 from writestall.log.stuck import LIKELY, POSSIBLE
+from writestall_base.wait_classes import WAIT_CLASSES
 
 _FLUSHES = names(
     "flush_work __flush_work flush_workqueue __flush_workqueue drain_workqueue "
