@@ -11,6 +11,7 @@ made by a macro or an inline function of a header is that header's, and not list
 
 from __future__ import annotations
 
+import argparse
 import re
 import sys
 from collections.abc import Iterator
@@ -47,10 +48,13 @@ def sites(tree: Path) -> Iterator[tuple[str, str, str]]:
 
 def main() -> int:
     """Print the list of the tree that the command line names."""
-    if len(sys.argv) != 2 or not Path(sys.argv[1], "fs").is_dir():
-        print((__doc__ or "").split("\n\n")[1], file=sys.stderr)
-        return 2
-    for row in sites(Path(sys.argv[1])):
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
+    parser.add_argument("linux", type=Path, metavar="LINUX", help="a kernel tree")
+    tree = parser.parse_args().linux
+    if not (tree / "fs").is_dir():
+        parser.error(f"{tree}: no kernel tree")
+    for row in sites(tree):
         print(*row)
     return 0
 
