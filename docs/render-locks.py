@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """render-locks: render the rules of who holds what as docs/locks.md.
 
-usage: PYTHONPATH=analysis docs/render-locks.py [--check]
+usage: PYTHONPATH=base:analysis docs/render-locks.py [--check]
 
 The rules are analysis/writestall/log/holders. --check writes nothing: its status is 1
 where the page differs.

@@ -37,7 +37,7 @@ def read(files: Iterable[Path]) -> list[Result]:
 
 def _result(case: ElementTree.Element) -> Result:
     # file="tests/lab/test_lab.py"; missing for what failed before it was collected
-    parts = Path(case.get("file") or case.get("name", "")).parts
+    parts = Path(case.get("file") or case.get("name") or "").parts
     ended = next((word for word in (*BAD, SKIPPED) if case.find(word) is not None), "")
     skipped = case.find(SKIPPED)
     return Result(

@@ -63,7 +63,9 @@ def test_a_page_s_commands_print_what_it_shows(
         assert_printed(shown.out, wanted)
     for found in COMMAND.finditer(text):
         command = shlex.split(found[1] or found[2], comments=True)
-        command_parser(COMMANDS[command[0]]).parse_args(command[1:])
+        known = COMMANDS[command[0]]
+        at = command.index("--") if known.tail and "--" in command else len(command)
+        command_parser(known).parse_args(command[1:at])
 
 
 @pytest.mark.parametrize("page", LAB_PAGES)

@@ -21,7 +21,7 @@ def run(program: str, *words: str) -> subprocess.CompletedProcess[str]:
     """One of the programs of docs/."""
     return subprocess.run(
         [sys.executable, PROJECT / "docs" / program, *words],
-        env=os.environ | {"PYTHONPATH": str(PROJECT / "analysis")},
+        env=os.environ | {"PYTHONPATH": f"{PROJECT / 'base'}:{PROJECT / 'analysis'}"},
         capture_output=True,
         text=True,
         check=False,

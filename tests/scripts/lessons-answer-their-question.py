@@ -30,6 +30,8 @@ HOLD_S = 0.3
 HOLD_MS = 300
 FOLDER = {"stap": "stap/lessons/*.stp", "bpftrace": "bpf/lessons/*.bt"}
 ARMED = "stop with Ctrl-C"
+# Both engines print that before they arm the last probe.
+ARMS_S = 3
 SYSTEM_MAP = lab.PROJECT / "trace/system-map"
 
 
@@ -84,7 +86,8 @@ def stall(disk: lab.Disk, index: int) -> Stall:
             lab.wait_blocked(pids[-1])
         time.sleep(HOLD_S)
     lab.expect(not any([lab.reap(pid) for pid in pids]), "a child failed")
-    return Stall(*pids, path.stat().st_ino, index)
+    writer, reader = pids
+    return Stall(writer, reader, path.stat().st_ino, index)
 
 
 def committed() -> int:
@@ -139,14 +142,23 @@ def histogram(text: str, caused: Caused, who: str) -> None:
     long(slow_ms // STALLS, who)
 
 
+# The call below vfs_write(), and the one in which the writers slept: SystemTap's lesson
+# has no functions of modules.
+CALLS = {
+    "stap": ("generic_perform_write", "__wait_on_buffer"),
+    "bpftrace": ("ext4_buffered_write_iter", "ext4_da_write_begin"),
+}
+
+
 def graph(text: str, caused: Caused, who: str) -> None:
-    """Where the writers slept: in the function that finds the page, and reads it."""
+    """Where the writers slept: while the rest of the page was read."""
+    below, slept = CALLS[who.split()[0]]
     for one in caused.stalls:
         head = rf"^writer/{one.writer}, us of each call:\n"
         (at,) = found(head, text, who)
         rows = text[at.end() :].partition("\n\n")[0]
-        found(r"\A *\d+ vfs_write\n *\d+   ext4_buffered_write_iter$", rows, who)
-        longest = found(r"^ *(\d+)     ext4_da_write_begin$", rows, who)[0]
+        found(rf"\A *\d+ vfs_write\n *\d+   {below}$", rows, who)
+        longest = found(rf"^ *(\d+)     {slept}$", rows, who)[0]
         long(int(longest[1]) // 1000, who)
 
 
@@ -249,6 +261,7 @@ def check(
     terminal = Terminal(plain.command(script, os.uname().release), environment)
     try:
         lab.until(terminal.armed)
+        time.sleep(ARMS_S)
         caused = cause(disk)
         status = terminal.interrupt()
     finally:

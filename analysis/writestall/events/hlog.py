@@ -26,7 +26,8 @@ COOKIE_BYTES = 8  # and length, before the zlib stream
 
 
 def _empty() -> Any:
-    # Loading the C extension takes 20 ms: only where a log is wanted.
+    # Only where a log holds something: loading the C extension takes 20 ms, and a host
+    # that is recorded need not have it.
     from hdrh.histogram import HdrHistogram
 
     return HdrHistogram(1, HIGHEST_NS, DIGITS)
@@ -66,18 +67,19 @@ class Interval:
 @dataclass(frozen=True, slots=True)
 class Log:
     """A log. `start_ns` is CLOCK_MONOTONIC, None where the log does not say; `total` is
-    an HdrHistogram of all intervals; `problems` are lines that were left out.
+    an HdrHistogram of all intervals, None without any; `problems` are lines that were
+    left out.
     """
 
     start_ns: int | None = None
     intervals: list[Interval] = field(default_factory=list)
-    total: Any = field(default_factory=_empty)
+    total: Any = None
     problems: list[Problem] = field(default_factory=list)
 
     @property
     def count(self) -> int:
         """How many latencies it holds."""
-        return int(self.total.get_total_count())
+        return int(self.total.get_total_count()) if self.total is not None else 0
 
     @property
     def latencies(self) -> Latencies | None:
@@ -99,20 +101,23 @@ def read_log(path: Path) -> Log:
     text = _lines(path, problems)
     starts = (_START.match(line) for line in text)
     start_ns = next((int(start[1]) for start in starts if start), None)
-    log = Log(start_ns, problems=problems)
+    intervals: list[Interval] = []
+    total = None
     for number, line in enumerate(text, 1):
         if not line or line.startswith(("#", '"')):
             continue
+        total = _empty() if total is None else total
         try:
             # "start,length,max,payload" in seconds, behind a tag where there is one
             *_, start, length, _, packed = line.split(",")
             interval = Interval(_ns(start), _ns(length), payload(packed))
-            log.total.decode_and_add(packed)
+            total.decode_and_add(packed)
         except Exception as error:  # the decoder raises whatever zlib, ctypes raise
             why = f"not an interval ({type(error).__name__})"
             problems.append(Problem(path.name, number, why))
         else:
-            log.intervals.append(interval)
+            intervals.append(interval)
+    log = Log(start_ns, intervals, total, problems)
     if not log.count and not problems:
         problems.append(Problem(path.name, 0, "holds no write"))
     return log
@@ -141,10 +146,13 @@ def payload(field: str) -> str:
 
 
 def counts_of(histogram: Any) -> dict[int, int]:
-    """A histogram's values, each the highest of those it does not tell apart.
+    """A histogram's values, each the highest of those it does not tell apart; nothing
+    of None.
 
     That is what HdrHistogram's percentiles say, too.
     """
+    if histogram is None:
+        return {}
     highest = histogram.get_highest_equivalent_value
     value_of = histogram.get_value_from_index
     # Not its own iterators: they take Python's time for 40,000 empty places.
