@@ -235,10 +235,10 @@ def _marks(
         marks.append(pytest.mark.skip(reason=reason))
     if script.name in NEEDS_DEBUGINFO and (lacking := _lacking_debuginfo(kernel)):
         marks.append(pytest.mark.skip(reason=lacking))
-    if reason := ON_DEMAND.get(script.name):
-        marks.append(pytest.mark.on_demand(reason))
-        if reason == FULL_IMAGE and OWN:
-            marks.append(pytest.mark.skip(reason=reason))
+    if later := ON_DEMAND.get(script.name):
+        marks.append(pytest.mark.on_demand(later))
+        if later == FULL_IMAGE and OWN:
+            marks.append(pytest.mark.skip(reason=later))
     if script.name in OWN_MACHINE:
         marks.append(pytest.mark.first)
     return marks
