@@ -39,6 +39,7 @@ class Recording:
         self.said = self.work / "said"
         self.process = subprocess.Popen(
             [sys.executable, str(WRITESTALL), "record", *given, *tail],
+            env=lab.environment(modules),
             stdout=(self.work / "stdout").open("wb"),
             stderr=self.said.open("wb"),
             stdin=subprocess.DEVNULL,
@@ -206,14 +207,14 @@ KILLED: tuple[Way, ...] = (killed_itself, killed_launcher, killed_worker)
 ENDED: tuple[Way, ...] = (
     *(signalled, timed, redacted, killed_while_it_hides, out_of_space),
     *(keeps_the_status, hands_on_signals, outlives_its_time),
-    says_why_a_command_was_not_begun,
+    *(says_why_a_command_was_not_begun, stopped_before_it_was_armed),
 )
 
 
 def test(options: argparse.Namespace) -> None:
     for engine in options.engine or lab.serving():
         # what the engines do not differ in, one shows
-        more = ENDED if engine == "stap" else (stopped_before_it_was_armed,)
+        more = ENDED if engine == "stap" else (signalled,)
         for way in (*KILLED, *more):
             way(engine, options.modules)
             nothing_left(f"{way.__name__} with {engine}")
