@@ -105,7 +105,7 @@ def test_paths_with_commas_are_paths(
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
     console = folder / "console"
-    written = "echo x >/dev/vdb && echo x >/dev/sda && echo said >/dev/kmsg"
+    written = "echo x >/dev/vdb && echo x >/dev/sda && echo '<6>said' >/dev/kmsg"
     done = machine("--console", str(console), "--", "sh", "-c", written)
     assert done.returncode == 0, done.stderr
     assert "said" in console.read_text()

@@ -20,7 +20,7 @@ write_bios() { # DISK: by $bios processes, all deferred
 	pids=()
 	local at
 	for ((at = 0; at < bios; at++)); do
-		dd if=/dev/zero of="$1" bs=4k count=1 seek="$at" oflag=direct \
+		dd if=/dev/zero of="$1" bs=4k count=1 seek="$((16 * at))" oflag=direct \
 			2>/dev/null &
 		pids+=("$!")
 	done

@@ -10,7 +10,7 @@ source "$(dirname "$0")/lib.sh"
 # Without a rule only the writer is needed: compiling the kernel module takes an
 # emulated machine minutes.
 mkdir "$WORK/tree"
-cp --recursive "$TREE/repro" "$WORK/tree/"
+cp --recursive "$TREE/base" "$TREE/repro" "$WORK/tree/"
 sed --expression 's/^name = "journal-buffer"/name = "calm"/' \
 	--expression '/^\[\[inject\]\]/,/^$/d' \
 	"$TREE/repro/scenarios/journal-buffer.toml" >"$WORK/calm.toml"
