@@ -19,8 +19,10 @@ from typing import IO
 
 import lab
 
-# It prints each call.
-SCRIPT = "slow_writes"
+# What an engine prints endlessly, and the options for that: slow_writes prints each
+# call; core, which has no such script, each call that sleeps.
+EACH_CALL = ("slow_writes", ("--stall-us", "0"))
+EACH_SLEEP = ("stalled_writes", ("--stall-us", "1", "--floor-us", "1"))
 # Top of the stack of a process that waits for room in a pipe (fs/pipe.c): the name in
 # 6.12 and that in 7.2. Its wchan would be "0" on 5.10.
 WAITS_FOR_ROOM = ("[<0>] pipe_write+", "[<0>] anon_pipe_write+")
@@ -47,8 +49,9 @@ def writer(path: Path) -> Iterator[None]:
 @contextmanager
 def launched(engine: str, modules: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A tracer of every write, its lines in a pipe."""
-    command = [*lab.launcher(engine), SCRIPT, "--stall-us", "0"]
-    command += lab.parts(engine, SCRIPT, modules)
+    script, options = EACH_SLEEP if engine == lab.CORE else EACH_CALL
+    command = [*lab.launcher(engine), script, *options]
+    command += lab.parts(engine, script, modules)
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         try:
             yield process
@@ -95,7 +98,7 @@ def read_late(engine: str, modules: Path) -> None:
 
 def test(options: argparse.Namespace) -> None:
     with lab.disk():
-        for engine in options.engine or lab.serving():
+        for engine in options.engine or lab.serving(lab.STALLS):
             read_late(engine, options.modules)
 
 
