@@ -20,7 +20,7 @@ from typing import IO
 import lab
 
 # What an engine prints endlessly, and the options for that: slow_writes prints each
-# call; core, which has no such script, each call that sleeps.
+# call; core each call that sleeps.
 EACH_CALL = ("slow_writes", ("--stall-us", "0"))
 EACH_SLEEP = ("stalled_writes", ("--stall-us", "1", "--floor-us", "1"))
 # Top of the stack of a process that waits for room in a pipe (fs/pipe.c): the name in
@@ -98,7 +98,7 @@ def read_late(engine: str, modules: Path) -> None:
 
 def test(options: argparse.Namespace) -> None:
     with lab.disk():
-        for engine in options.engine or lab.serving(lab.STALLS):
+        for engine in options.engine or lab.serving():
             read_late(engine, options.modules)
 
 
