@@ -72,13 +72,9 @@ static void print_block(const struct block_row *row)
 {
 	const struct stacks *stacks = &row->stacks;
 
-	json_begin("block");
-	json_number("t_ns", row->t_ns);
-	json_number("dur_ns", row->woken_ns - row->t_ns);
+	begin_span("block", row->t_ns, row->woken_ns);
 	json_number("runq_ns", row->ran_ns - row->woken_ns);
-	json_number("tid", row->tid);
-	json_number("pid", row->pid);
-	json_text("comm", row->comm, COMM_BYTES);
+	print_task(row->tid, row->pid, row->comm);
 	print_groups("cgroup", "cgroup_v1", &row->groups);
 	print_kernel_stack("kstack", stacks->frames, stacks->first);
 	print_lock(row);
@@ -132,12 +128,8 @@ static void print_write(const struct write_row *row)
 		return;
 	is_by_path = call->argument[HOW_NAME] && row->identity.fd == UNKNOWN;
 	is_file = !is_by_path && row->name[0];
-	json_begin("write");
-	json_number("t_ns", row->t_ns);
-	json_number("dur_ns", row->end_ns - row->t_ns);
-	json_number("tid", row->tid);
-	json_number("pid", row->pid);
-	json_text("comm", row->comm, COMM_BYTES);
+	begin_span("write", row->t_ns, row->end_ns);
+	print_task(row->tid, row->pid, row->comm);
 	json_text("call", call->name, SIZE_MAX);
 	print_groups("cgroup", "cgroup_v1", &row->groups);
 	json_known("fd", row->identity.fd);
@@ -175,12 +167,8 @@ static const char *operation(unsigned int op)
 
 static void print_io(const struct io_row *row)
 {
-	json_begin("io");
-	json_number("t_ns", row->t_ns);
-	json_number("dur_ns", row->ended_ns - row->t_ns);
-	json_number("tid", row->tid);
-	json_number("pid", row->pid);
-	json_text("comm", row->comm, COMM_BYTES);
+	begin_span("io", row->t_ns, row->ended_ns);
+	print_task(row->tid, row->pid, row->comm);
 	print_device(row->dev);
 	json_text("op", operation(row->op), SIZE_MAX);
 	json_unsigned("sector", row->sector);

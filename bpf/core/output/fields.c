@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// fields.c: print what several events have: stacks, cgroups, devices, contexts
+// fields.c: print what several events have: times, tasks, stacks, cgroups, devices, contexts
 
 #include "fields.h"
 
@@ -14,6 +14,20 @@
 bool begins_with(const char *text, const char *head)
 {
 	return !strncmp(text, head, strlen(head));
+}
+
+void begin_span(const char *name, long long t_ns, long long ended_ns)
+{
+	json_begin(name);
+	json_number("t_ns", t_ns);
+	json_number("dur_ns", ended_ns - t_ns);
+}
+
+void print_task(int tid, int pid, const char *comm)
+{
+	json_number("tid", tid);
+	json_number("pid", pid);
+	json_text("comm", comm, COMM_BYTES);
 }
 
 /*

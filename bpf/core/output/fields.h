@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* fields.h: print what several events have: stacks, cgroups, devices, contexts */
+/* fields.h: print what several events have: times, tasks, stacks, cgroups, devices, contexts */
 #ifndef FIELDS_H
 #define FIELDS_H
 
@@ -8,6 +8,10 @@
 #include "rows.h"
 
 bool begins_with(const char *text, const char *head);
+
+/* Begin an event of an interval; both times in ns since boot. */
+void begin_span(const char *name, long long t_ns, long long ended_ns);
+void print_task(int tid, int pid, const char *comm);
 
 void print_kernel_stack(const char *name, const unsigned long long *frames,
 			unsigned int count);

@@ -13,12 +13,8 @@ void print_commit(const struct commit_row *row)
 {
 	if (!row->t_ns)
 		return;
-	json_begin("commit");
-	json_number("t_ns", row->t_ns);
-	json_number("dur_ns", row->ended_ns - row->t_ns);
-	json_number("tid", row->tid);
-	json_number("pid", row->pid);
-	json_text("comm", row->comm, COMM_BYTES);
+	begin_span("commit", row->t_ns, row->ended_ns);
+	print_task(row->tid, row->pid, row->comm);
 	print_device(row->dev);
 	json_number("transaction", row->transaction);
 	json_number("locking_ns", row->flushing_ns - row->t_ns);
@@ -78,12 +74,8 @@ void print_page_lock(const struct page_lock_row *row)
 	const struct stacks *stacks = &row->stacks;
 	const struct overlap *slept = &row->slept;
 
-	json_begin("page_lock");
-	json_number("t_ns", row->t_ns);
-	json_number("dur_ns", row->ended_ns - row->t_ns);
-	json_number("tid", row->tid);
-	json_number("pid", row->pid);
-	json_text("comm", row->comm, COMM_BYTES);
+	begin_span("page_lock", row->t_ns, row->ended_ns);
+	print_task(row->tid, row->pid, row->comm);
 	json_text("what", row->is_writeback ? "writeback" : "lock", SIZE_MAX);
 	print_device(row->dev);
 	json_known("ino", row->ino);
