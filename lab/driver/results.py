@@ -35,14 +35,19 @@ def read(files: Iterable[Path]) -> list[Result]:
     return found
 
 
+def ended(case: ElementTree.Element) -> str:
+    """How a test case of such a file ended, in one of the words above."""
+    words = (word for word in (*BAD, SKIPPED) if case.find(word) is not None)
+    return next(words, PASSED)
+
+
 def _result(case: ElementTree.Element) -> Result:
     # file="tests/lab/test_lab.py"; missing for what failed before it was collected
     parts = Path(case.get("file") or case.get("name") or "").parts
-    ended = next((word for word in (*BAD, SKIPPED) if case.find(word) is not None), "")
     skipped = case.find(SKIPPED)
     return Result(
         parts[1] if len(parts) > 2 else "other",
-        ended or PASSED,
+        ended(case),
         float(case.get("time", 0)),
         "" if skipped is None else skipped.get("message", ""),
     )
@@ -55,14 +60,14 @@ def lines(found: list[Result]) -> Iterator[str]:
     yield row.format(*COLUMNS)
     for folder in sorted({one.folder for one in found}):
         own = [one for one in found if one.folder == folder]
-        ended = Counter(one.ended for one in own)
+        counts = Counter(one.ended for one in own)
         took_s = round(sum(one.took_s for one in own))
-        yield row.format(folder, *(ended[word] for word in COLUMNS[1:-1]), took_s)
+        yield row.format(folder, *(counts[word] for word in COLUMNS[1:-1]), took_s)
     reasons = Counter(one.reason for one in found if one.ended == SKIPPED)
     for reason, times in reasons.most_common():
         yield f"skipped {times}: {reason}"
-    ended = Counter(one.ended for one in found)
+    counts = Counter(one.ended for one in found)
     yield (
-        f"test: {len(found)} tests, {ended['failure']} failures, {ended['error']}"
-        f" errors, {ended[SKIPPED]} skipped"
+        f"test: {len(found)} tests, {counts['failure']} failures, {counts['error']}"
+        f" errors, {counts[SKIPPED]} skipped"
     )

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from driver import own_kernels, pages
+from driver import own_kernels, pages, results
 from driver.project import PROJECT
 from machine import recipe
 from writestall_base.errors import UserError
@@ -44,11 +44,12 @@ def recorded(junit: Path, date: str, configuration: str | None) -> Iterator[Row]
     known = recipe.load(full=True).kernels
     for case in ElementTree.parse(junit).iter("testcase"):
         told = CASE.fullmatch(case.get("name", ""))
-        if not told or case.find("skipped") is not None:
+        ended = results.ended(case)
+        if not told or ended == results.SKIPPED:
             continue
-        bad = case.find("failure") is not None or case.find("error") is not None
         own = {} if told["kernel"] in known else {"configuration": configuration or ""}
-        yield {**told.groupdict(), "passed": not bad, "date": date, **own}
+        passed = ended == results.PASSED
+        yield {**told.groupdict(), "passed": passed, "date": date, **own}
         for found in case.iter("property"):
             if found.get("name") == "support":
                 row = json.loads(found.get("value", ""))
