@@ -144,7 +144,7 @@ static struct probes *try(const struct options *options, const struct btf *btf,
 	if (!probes__load(probes)) {
 		map = bpf_map__fd(probes->maps.known_calls);
 		for_chosen_calls(options->script, options->calls, know_call, &map);
-		if (options->script == STALLED_WRITES)
+		if (bpf_program__autoload(probes->progs.calibrate))
 			calibrate(probes);
 		if (!probes__attach(probes))
 			return probes;
@@ -187,7 +187,7 @@ struct probes *arm(const struct options *options, bool *are_bios_seen)
 	if (!btf)
 		die(EXIT_FAILED, "the kernel's BTF cannot be read: %s", strerror(errno));
 	jbd2 = jbd2_of_kernel(options->script);
-	for (hooks = BY_TRAMPOLINE; !probes && hooks <= last; hooks++)
+	for (hooks = first_hooks(); !probes && hooks <= last; hooks++)
 		probes = try(options, btf, jbd2, hooks);
 	if (!probes) {
 		check_kernel_variables();
@@ -198,27 +198,6 @@ struct probes *arm(const struct options *options, bool *are_bios_seen)
 	btf__free(btf);
 	*are_bios_seen = hooks <= UNSEEN;
 	return probes;
-}
-
-/*
- * Those of locks do not count: what is contended while they run spins, and they pass over
- * such a lock.
- */
-uint64_t missed_runs(const struct probes *probes)
-{
-	uint64_t sum = 0;
-	struct bpf_program *program;
-
-	bpf_object__for_each_program(program, probes->obj) {
-		struct bpf_prog_info info = {};
-		uint32_t size = sizeof(info);
-
-		if (program != probes->progs.wait_for_lock &&
-		    program != probes->progs.end_wait_for_lock &&
-		    !bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
-			sum += info.recursion_misses;
-	}
-	return sum;
 }
 
 void disarm(struct probes *probes)

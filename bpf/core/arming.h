@@ -16,12 +16,6 @@ struct probes;		/* of the skeleton that bpftool makes */
  */
 struct probes *arm(const struct options *options, bool *are_bios_seen);
 
-/*
- * How often a probe did not run, because it was hit while it ran on the same CPU: by an
- * interrupt. Counted since Linux 5.12, of kprobes since 6.7.
- */
-uint64_t missed_runs(const struct probes *probes);
-
 /* Nothing is noted any more; what was noted can still be read. */
 void disarm(struct probes *probes);
 

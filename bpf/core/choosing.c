@@ -7,6 +7,9 @@
 #include <bpf/libbpf.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
 
 #include "output/events.h"
 #include "probes.skel.h"
@@ -14,14 +17,31 @@
 #define BIT(script) (1U << (script))
 #define SLEEPS (BIT(STALLED_WRITES) | BIT(PAGE_LOCKS) | BIT(JOURNAL_COMMITS))
 
+/* "none voluntary (full)", since Linux 5.12, where that can be chosen at boot; or the build. */
+static bool preempts_tasks(void)
+{
+	FILE *file = fopen("/sys/kernel/debug/sched/preempt", "re");
+	char modes[64] = "";
+	struct utsname kernel;
+
+	if (file) {
+		if (!fgets(modes, sizeof(modes), file))
+			modes[0] = 0;
+		fclose(file);
+	}
+	if (modes[0])
+		return !strstr(modes, "(none)") && !strstr(modes, "(voluntary)");
+	return !uname(&kernel) && strstr(kernel.version, "PREEMPT");
+}
+
+enum hooks first_hooks(void)
+{
+	return preempts_tasks() ? BY_KPROBE : BY_TRAMPOLINE;
+}
+
 enum hooks last_hooks(enum script script)
 {
-	static const enum hooks last[SCRIPTS] = {
-		[STALLED_WRITES] = UNSEEN,
-		[PAGE_LOCKS] = BY_KPROBE,
-	};
-
-	return last[script];
+	return script == STALLED_WRITES ? UNSEEN : BY_KPROBE;
 }
 
 bool has_function(const struct btf *btf, const char *name)
@@ -58,7 +78,7 @@ void choose_programs(struct probes *probes, const struct btf *btf, enum script s
 		struct bpf_program *program;
 		bool is_chosen;
 	} programs[] = {
-		{ probes->progs.calibrate, bios },
+		{ probes->progs.calibrate, bios || exact },
 		{ probes->progs.switch_with_state, sleeps && has_state },
 		{ probes->progs.switch_without_state, sleeps && !has_state },
 		{ probes->progs.waking, sleeps },

@@ -13,6 +13,13 @@ struct probes;		/* of the skeleton that bpftool makes */
 /* How functions are probed, in the order in which it is tried. */
 enum hooks { BY_TRAMPOLINE, BY_KPROBE, UNSEEN };
 
+/*
+ * A trampoline passes over a program that runs on the CPU already (kernel/bpf/trampoline.c,
+ * __bpf_prog_enter_recur()): where the kernel preempts tasks, over the bios of all others
+ * while a task is preempted in it. A kprobe runs with preemption disabled.
+ */
+enum hooks first_hooks(void);
+
 /* stalled_writes does without the functions that see bios. */
 enum hooks last_hooks(enum script script);
 

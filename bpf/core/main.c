@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "arming.h"
+#include "missed.h"
 #include "output/events.h"
 #include "output/journal_events.h"
 #include "output/json.h"
@@ -105,7 +106,7 @@ static void tell_losses(const struct probes *probes, bool is_last)
 	print_losses(&probes->bss->lost);
 	if (!is_last && monotonic_ns() - read_ns < PATIENCE_MS * 1000000LL)
 		return;
-	print_missed(missed_runs(probes));
+	print_missed(missed_probes(probes));
 	read_ns = monotonic_ns();
 }
 
@@ -158,11 +159,12 @@ int main(int argc, char **argv)
 	symbols_refresh();
 	probes->bss->aio_fsync_work_at = symbol_address("aio_fsync_work");
 	follow(ring, probes);
+	tell_losses(probes, true);	/* detached kprobes count no longer */
 	disarm(probes);
 	ring_buffer__consume(ring);
 	if (options.script == STALLED_WRITES)
 		print_open_calls(bpf_map__fd(probes->maps.calls));
-	tell_losses(probes, true);
+	print_losses(&probes->bss->lost);
 	print_end();
 	flush();
 	ring_buffer__free(ring);

@@ -58,6 +58,7 @@ ON_EVERY_KERNEL = {
     "delays-only-the-submitter.sh",
     "drills-down-to-the-lock.py",
     "page-locks-are-counted.py",
+    "probes-run-for-every-task.py",
     "rmmod-while-delaying.sh",
     "stalls-are-counted.py",
     "unload-loses-no-deferred-bio.sh",

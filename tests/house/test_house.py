@@ -160,7 +160,7 @@ def test_no_probe_is_on_the_write_path() -> None:
 
 
 # What bpf/core/choosing.c calls the programs that stalled_writes does without.
-OF_OTHERS = re.compile(r"\b(?:exact|pages|has_jbd2)\b")
+OF_OTHERS = re.compile(r"^(?!.*\bbios\b).*\b(?:exact|pages|has_jbd2)\b")
 
 
 def test_no_probe_of_the_compiled_tracer_is_on_the_write_path() -> None:

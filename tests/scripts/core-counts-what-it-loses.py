@@ -21,7 +21,9 @@ BIOS = ENTRIES + 300
 WRITEBACK = Path("/proc/sys/vm")
 INTERRUPTS_WITHIN_S = 60.0
 RAM_DISK = Path("/dev/ram0")
-TRACING = "26"  # BPF_PROG_TYPE_TRACING, linux/bpf.h
+# The programs of bios, by fentry or by kprobe: BPF_PROG_TYPE_TRACING and
+# BPF_PROG_TYPE_KPROBE of linux/bpf.h.
+OF_BIOS = ("26", "2")
 
 
 def writeback_kib() -> int:
@@ -83,7 +85,8 @@ def writes_directly(path: Path, cpu: int) -> int:
 
 
 def missed(pid: int) -> int:
-    """What the kernel counts of the probes of bios (kernel/bpf/syscall.c)."""
+    """What the kernel counts of the probes of bios: its programs that ran already, and
+    since 6.16 its kprobes (kernel/bpf/syscall.c)."""
     found = {}
     for info in Path(f"/proc/{pid}/fdinfo").iterdir():
         fields = dict(
@@ -91,8 +94,10 @@ def missed(pid: int) -> int:
             for line in lab.contents(info).splitlines()
             if ":\t" in line
         )
-        if fields.get("prog_type") == TRACING:
-            found[fields["prog_id"]] = int(fields.get("recursion_misses", 0))
+        if fields.get("prog_type") in OF_BIOS:
+            found["program", fields["prog_id"]] = int(fields.get("recursion_misses", 0))
+        elif "link_id" in fields:
+            found["link", fields["link_id"]] = int(fields.get("missed", 0))
     return sum(found.values())
 
 

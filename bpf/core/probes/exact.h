@@ -57,7 +57,7 @@ static __always_inline void print_call(void *ctx, struct task_struct *task,
 	EMIT(row);
 }
 
-static __always_inline void leave_call(void *ctx, __u64 saved, __s64 ret)
+static __always_inline void leave_call(void *ctx, __s64 ret)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	__u64 key = (__u64)task;
@@ -69,7 +69,7 @@ static __always_inline void leave_call(void *ctx, __u64 saved, __s64 ret)
 	if (!begun)
 		return;
 	if (now - begun->t_ns >= stall_ns) {
-		read_registers(&regs, saved);
+		read_registers(&regs, registers_at(task));
 		regs.call = begun->call;
 		note_call(task, &regs, &work);
 		if (work.file)

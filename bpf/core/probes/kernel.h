@@ -351,6 +351,14 @@ struct bio___5_11 {
 	__u8 bi_partno;
 };
 
+struct trace_event_raw_sys_enter {
+	long id;
+};
+
+struct trace_event_raw_sys_exit {
+	long ret;
+};
+
 #pragma clang attribute pop
 
 /* What a raw tracepoint is given: linux/bpf.h. */

@@ -127,7 +127,7 @@ int finish(__u64 *args)
 	return 0;
 }
 
-/* Where the kernel has no trampolines for BPF: three times the cost. */
+/* Three times the cost; see first_hooks() in choosing.c. */
 SEC("kprobe/submit_bio")
 int submit_by_kprobe(struct pt_regs *regs)
 {
@@ -149,17 +149,24 @@ int finish_by_kprobe(struct pt_regs *regs)
 	return 0;
 }
 
-SEC("raw_tp/sys_enter")
-int enter(struct bpf_raw_tracepoint_args *ctx)
+/*
+ * Not raw tracepoints: those of 7.2 run with preemption enabled (include/trace/bpf_probe.h,
+ * __BPF_DECLARE_TRACE_SYSCALL()), and one that runs on the CPU already is passed over
+ * (kernel/trace/bpf_trace.c, __bpf_trace_run()): for the calls of all others while a task
+ * is preempted in it. Programs of a record run with preemption disabled
+ * (trace_call_bpf()).
+ */
+SEC("tp/raw_syscalls/sys_enter")
+int enter(struct trace_event_raw_sys_enter *record)
 {
-	enter_call(ctx->args[1]);
+	enter_call(record->id);
 	return 0;
 }
 
-SEC("raw_tp/sys_exit")
-int leave_to_user(struct bpf_raw_tracepoint_args *ctx)
+SEC("tp/raw_syscalls/sys_exit")
+int leave_to_user(struct trace_event_raw_sys_exit *record)
 {
-	leave_call(ctx, ctx->args[0], ctx->args[1]);
+	leave_call(record, record->ret);
 	return 0;
 }
 
