@@ -343,10 +343,11 @@ def lines(verdict: Verdict, path: Path, least: float) -> Iterator[str]:
     row = verdict.as_json()
     failures = verdict.failures(least)
     yield f"{'FAILED' if failures else 'agrees'}: {path}, at least {least:g} wanted"
+    yield from (f"  {line}" for line in failures)
     for name in ("stalls", *SHARES, *LOCK_SHARES):
         yield f"  {name:<22} {row[name]}"
     for name in ("attribution_error_ns", "attribution_error_max_ns"):
         value = row[name]
         yield f"  {name:<22} {value}" + (f" ({value / 1e6:.2f} ms)" if value else "")
-    yield from (f"  {line}" for line in failures + verdict.wrong_lines[:10])
+    yield from (f"  {line}" for line in verdict.wrong_lines[:10])
     yield from (f"  note: {note}" for note in verdict.notes)
