@@ -21,6 +21,7 @@ grep --only-matching --no-filename --perl-regexp 'kprobe\.function\("\K\w+' \
 for script in stap/*.stp stap/lessons/*.stp; do
 	line=$(python3 tests/scripts/plain.py "$script" "$release")
 	read -ra words <<<"$line"
-	stap -p4 "${words[@]}"
+	# a script that does not compile fails where it is run, not here
+	stap -p4 "${words[@]}" || echo "plain-cache.sh: not cached: $script" >&2
 done
 tar --create --file "$archive" --directory / tmp/systemtap tmp/runtime
