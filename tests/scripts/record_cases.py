@@ -105,6 +105,9 @@ def record(case: str, engine: str, modules: Path, out: Path) -> None:
 
 
 def record_all(options: argparse.Namespace) -> int:
+    # what fio reads of its program on the host's own disk, which may be slow as well
+    with slow_disk.mounted():
+        subprocess.run(fio("warm-up", 1), check=True)
     for case in options.case:
         for engine in options.engine:
             out = options.out / f"{case}-{engine}"
