@@ -10,14 +10,23 @@ import pytest
 
 from watcher.chosen import Chosen
 from watcher.tasks_asleep import Seen, TasksAsleep
+from writestall.events.contract import Write
 from writestall.watch.ring import S
 
 WRITE = "1 0x3 0x7f00 0x258 0x0 0x0 0x0 0x7ffc 0x7f01"
+STALL_NS = 50_000_000
 FAULT = "-1 0x7ffc 0x7f01"
 
 
 def _task(
-    root: Path, pid: int, comm: str, syscall: str, *, flags: int = 0, state: str = "D"
+    root: Path,
+    pid: int,
+    comm: str,
+    syscall: str,
+    *,
+    flags: int = 0,
+    state: str = "D",
+    sleeps: int = 1,
 ) -> None:
     """A process of one thread, as the kernel shows it."""
     fields = [state, "1", "0", "0", "0", "0", str(flags), *"0" * 10, "1", "0", "777"]
@@ -29,6 +38,8 @@ def _task(
         "stat": line,
         "syscall": f"{syscall}\n",
         "stack": "[<0>] folio_wait_bit_common+0x1/0x2\n[<0>] handle_mm_fault+0x1/0x2\n",
+        "status": f"Name:\tapp\nvoluntary_ctxt_switches:\t{sleeps}\n"
+        "nonvoluntary_ctxt_switches:\t9\n",
         "wchan": "folio_wait_bit_common",
         "cgroup": "0::/system.slice/app.service\n",
     }.items():
@@ -43,7 +54,7 @@ def _task(
 def looking(tmp_path: Path) -> TasksAsleep:
     _task(tmp_path, 10, "app", WRITE)
     _task(tmp_path, 11, "jbd2/vda-8", "0", flags=0x200000)
-    return TasksAsleep(lambda seen: None, lambda pid, comm, file: True, tmp_path)
+    return TasksAsleep(lambda seen: None, lambda pid, comm, file: True, STALL_NS, tmp_path)
 
 
 def _shown(looking: TasksAsleep, seconds: list[float]) -> list[float]:
@@ -74,6 +85,47 @@ def test_another_call_of_the_task_begins_anew(
     _task(tmp_path, 10, "app", WRITE.replace("0x258", "0x259"))
     assert looking.look(3 * S).open == 0
     assert looking.look(5 * S).shown == (10,)
+
+
+def _fsync(tid: int, end_ns: int) -> Write:
+    """The event of a call of 1.5 s."""
+    dur_ns = 3 * S // 2
+    return Write(t_ns=end_ns - dur_ns, tid=tid, dur_ns=dur_ns)
+
+
+def test_one_call_after_another_is_no_call_that_does_not_end(
+    looking: TasksAsleep, tmp_path: Path
+) -> None:
+    """A loop of fsync(2) of 1.5 s, each with two sleeps: /proc shows the same always."""
+    for half_s in range(72):
+        _task(tmp_path, 10, "app", "74 0x3 0x0", sleeps=half_s)
+        if half_s and half_s % 3 == 0:
+            looking.heard(_fsync(10, half_s * S // 2))
+        assert looking.look(half_s * S // 2).open == 0, half_s
+
+
+def test_calls_too_short_for_an_event_are_no_call_that_does_not_end(
+    looking: TasksAsleep, tmp_path: Path
+) -> None:
+    for half_s in range(72):
+        _task(tmp_path, 10, "app", "74 0x3 0x0", sleeps=10 * half_s)
+        assert looking.look(half_s * S // 2).open == 0
+
+
+def test_a_call_that_sleeps_often_is_as_old_as_it_is_at_least(
+    looking: TasksAsleep, tmp_path: Path
+) -> None:
+    """Ten sleeps a second: of each second half may be that of short calls."""
+    for half_s in range(9):
+        _task(tmp_path, 10, "app", "74 0x3 0x0", sleeps=5 * half_s)
+        seen = looking.look(half_s * S // 2)
+    assert (seen.open, seen.longest_ns) == (1, 2 * S)
+
+
+def test_the_event_of_another_task_ends_no_call(looking: TasksAsleep) -> None:
+    looking.look(0)
+    looking.heard(_fsync(12, 2 * S))
+    assert looking.look(3 * S).longest_ns == 3 * S
 
 
 def test_between_two_sleeps_of_a_call_it_may_be_met_awake(
@@ -127,7 +179,7 @@ def test_only_those_that_were_chosen_are_shown(tmp_path: Path) -> None:
         (Chosen(path="/srv/la"), 0),
         (Chosen(pid=1 << 22), 0),
     ):
-        one = TasksAsleep(lambda seen: None, chosen, tmp_path)
+        one = TasksAsleep(lambda seen: None, chosen, STALL_NS, tmp_path)
         one.look(0)
         assert one.look(2 * S).open == count, chosen
 
@@ -136,7 +188,7 @@ def test_the_thread_hands_over_what_it_finds(tmp_path: Path) -> None:
     (tmp_path / "proc/pressure").mkdir(parents=True)
     (tmp_path / "proc/pressure/io").write_text("some avg10=1.00 avg60=0 total=1\n")
     found: queue.Queue[Seen] = queue.Queue()
-    one = TasksAsleep(found.put, lambda *_: True, tmp_path)
+    one = TasksAsleep(found.put, lambda *_: True, STALL_NS, tmp_path)
     one.start()
     assert found.get(timeout=60).open == 0
     one.end()

@@ -93,7 +93,9 @@ class Live:
 
     @contextmanager
     def _looking(self) -> Iterator[None]:
-        looking = TasksAsleep(self._seen.put, Chosen.by(self._options))
+        chosen, stall_ns = Chosen.by(self._options), self._options.stall_ns
+        looking = TasksAsleep(self._seen.put, chosen, stall_ns)
+        self._watched.explaining.heard = looking.heard
         looking.start()
         try:
             yield

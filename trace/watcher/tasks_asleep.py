@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """tasks_asleep: find the calls that sleep and do not end, by /proc.
 
+/proc does not tell one call from the next with the same arguments. A call that stalled
+and ended is known by its event; one that ended before has slept at least once. So a call
+is as old as it is at least: since the last event of its task, less the time of a stall
+for each sleep since.
+
 A thread of its own looks at the states of all threads of the host. Its reads may wait
 for a task that executes a program (fs/proc/base.c, lock_trace()): nothing else waits
 for this thread. It takes at most a fiftieth of a CPU: it looks as seldom as that takes.
@@ -8,6 +13,7 @@ for this thread. It takes at most a fiftieth of a CPU: it looks as seldom as tha
 
 from __future__ import annotations
 
+import queue
 import re
 import threading
 import time
@@ -17,6 +23,7 @@ from pathlib import Path
 
 from foreign import files
 from launcher import calls
+from writestall.events.contract import Write
 from writestall.watch.open_stalls import S, Sleeping
 
 FIRST_SHOWN_NS = 2 * S
@@ -29,6 +36,7 @@ STATE, FLAGS, THREADS, STARTED = 0, 6, 17, 19
 PF_KTHREAD = 0x00200000  # include/linux/sched.h
 BY_NUMBER = {nr: name for nr, name in calls.NAMES.items() if nr < 1000}
 # proc_pid_syscall(5): a number and arguments; else `running`, or nothing.
+SLEEPS = re.compile(r"^voluntary_ctxt_switches:\t(\d+)$", re.MULTILINE)
 CALLING, NO_CALL = re.compile(r"-?\d+( 0x[0-9a-f]+)+$"), "-1"
 FAULT, IN_A_FAULT = "page_fault", "handle_mm_fault"
 Task = tuple[int, int]  # thread id, and when it was started in ticks
@@ -54,8 +62,19 @@ class _Call:
     file: str | None
     watched: bool
     since_ns: int
-    next_ns: int
+    sleeps: int
+    shown_after_ns: int = FIRST_SHOWN_NS
     missed: int = 0
+
+    def ended(self, at_ns: int) -> None:
+        """A call of the task has ended: this is a later one."""
+        if at_ns > self.since_ns:
+            self.since_ns, self.shown_after_ns = at_ns, FIRST_SHOWN_NS
+
+    def sleeps_again(self, sleeps: int, stall_ns: int, now_ns: int) -> None:
+        """Each sleep may have been the end of a call too short for an event."""
+        least_ns = self.since_ns + stall_ns * (sleeps - self.sleeps)
+        self.since_ns, self.sleeps = min(least_ns, now_ns), sleeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +93,15 @@ class Seen:
 class TasksAsleep(threading.Thread):
     """The thread; `taken` hears what each look found.
 
-    chosen  whether a call of a process, of a thread's name and on a file is watched
+    chosen    whether a call of a process, of a thread's name and on a file is watched
+    stall_ns  how long a call sleeps at least that the tracer tells of
     """
 
     taken: Callable[[Seen], None]
     chosen: Callable[[int, str, str | None], bool]
+    stall_ns: int
     root: Path = Path("/")
+    _ended: queue.SimpleQueue[Write] = field(default_factory=queue.SimpleQueue)
     _calls: dict[Task, _Call] = field(default_factory=dict)
     _ending: threading.Event = field(default_factory=threading.Event)
 
@@ -89,6 +111,10 @@ class TasksAsleep(threading.Thread):
 
     def __hash__(self) -> int:
         return id(self)
+
+    def heard(self, write: Write) -> None:
+        """Take the event of a call that has ended, from another thread."""
+        self._ended.put(write)
 
     def end(self) -> None:
         """Let the thread end; it may be in a read that takes long."""
@@ -106,6 +132,7 @@ class TasksAsleep(threading.Thread):
     def look(self, now_ns: int) -> Seen:
         """Look at all tasks once."""
         asleep = list(self._asleep())
+        self._end_calls()
         for call in self._calls.values():
             call.missed += 1
         for one in asleep:
@@ -134,14 +161,23 @@ class TasksAsleep(threading.Thread):
     def _note(self, one: _Asleep, now_ns: int) -> None:
         """Follow a call of the table, or a fault."""
         task = one.tid, one.started
-        what = self._text(one, "syscall")
+        what, sleeps = self._text(one, "syscall"), self._sleeps(one)
         known = self._calls.get(task)
         if known is not None and known.what == what:
             known.missed = 0
+            known.sleeps_again(sleeps, self.stall_ns, now_ns)
         elif found := self._call(one, what):
             watched = self.chosen(one.pid, one.comm, found[1])
-            next_ns = now_ns + FIRST_SHOWN_NS
-            self._calls[task] = _Call(what, *found, watched, now_ns, next_ns)
+            self._calls[task] = _Call(what, *found, watched, now_ns, sleeps)
+
+    def _end_calls(self) -> None:
+        """Take what has ended since the last look."""
+        ended = {}
+        while not self._ended.empty():
+            write = self._ended.get()
+            ended[write.tid] = write.t_ns + write.dur_ns
+        for (tid, _), call in self._calls.items():
+            call.ended(ended.get(tid, 0))
 
     def _asleep(self) -> Iterator[_Asleep]:
         """Tasks in state D."""
@@ -176,6 +212,11 @@ class TasksAsleep(threading.Thread):
     def _text(self, one: _Asleep, name: str) -> str:
         path = f"{self._proc}/{one.pid}/task/{one.tid}/{name}"
         return files.raw(path).decode(errors="replace")
+
+    def _sleeps(self, one: _Asleep) -> int:
+        """How often the task has gone to sleep: proc_pid_status(5)."""
+        found = SLEEPS.search(self._text(one, "status"))
+        return int(found[1]) if found else 0
 
     def _stack(self, one: _Asleep) -> tuple[str, ...]:
         return tuple(self._text(one, "stack").splitlines()[:MOST_FRAMES])
@@ -225,10 +266,11 @@ class TasksAsleep(threading.Thread):
 
 def _is_due(call: _Call, now_ns: int) -> bool:
     """Whether it is to be shown now: after 2 s, 4 s, 8 s and so on."""
-    if now_ns < call.next_ns:
+    age_ns = now_ns - call.since_ns
+    if age_ns < call.shown_after_ns:
         return False
-    while now_ns >= call.next_ns:
-        call.next_ns += call.next_ns - call.since_ns
+    while age_ns >= call.shown_after_ns:
+        call.shown_after_ns *= 2
     return True
 
 

@@ -9,7 +9,7 @@ told when it ends, which may be after the stall; then once more if much is unexp
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -70,10 +70,12 @@ class Explaining:
 
     file      what the stream is called where a line of it could not be read
     problems  the first of these lines
+    heard     told of each call that has ended, as soon as its line is taken
     """
 
     def __init__(self, run: RunDir, bounds: Bounds) -> None:
         self.run = run
+        self.heard: Callable[[Write], None] | None = None
         self.file = "stream"
         self.problems: list[Problem] = []
         self.ring = Ring(bounds)
@@ -188,6 +190,8 @@ class Explaining:
                     self._cgroups.popitem(last=False)
             case Write():
                 self.counts.stalls += 1
+                if self.heard:
+                    self.heard(event)
                 if len(self._pending) < MOST_PENDING:
                     self._pending.append(_Pending(event, now_ns))
                 else:
