@@ -56,7 +56,7 @@ def _c_row(name: str, row: Row) -> str:
     fields += [f".{key} = {row[key]}" for key in ARGUMENTS if key in row]
     fields += [".position = true"] if "place" in row else []
     fields += FILES.get(row.get("file", ""), [])
-    fields += [".exact = true"] if "exact" in row else []
+    fields += [f".{word} = true" for word in ("exact", "entry") if word in row]
     return f"\t{{ {', '.join(fields)} }}, \\\n"
 
 

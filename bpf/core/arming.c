@@ -105,6 +105,27 @@ static void know_call(const struct call *call, uint64_t how, void *data)
 		die(EXIT_FAILED, "the table of calls: %s", strerror(errno));
 }
 
+#if defined(__x86_64__)
+#define OF_CALL "__x64_sys_"
+#else
+#define OF_CALL "__arm64_sys_"
+#endif
+
+static struct bpf_link *entries[16];
+
+/* A kernel may lack a call. */
+static void attach_entry(const struct call *call, uint64_t how, void *data)
+{
+	static unsigned int count;
+	char function[64];
+
+	(void)how;
+	if (!call->entry || count == sizeof(entries) / sizeof(*entries))
+		return;
+	snprintf(function, sizeof(function), OF_CALL "%s", call->name);
+	entries[count++] = bpf_program__attach_kprobe(data, false, function);
+}
+
 /* See find_registers() in probes/registers.h. */
 static void calibrate(struct probes *probes)
 {
@@ -139,6 +160,7 @@ static struct probes *try(const struct options *options, const struct btf *btf,
 	set_kernel(probes, btf);
 	if (jbd2)
 		probes->rodata->jbd2 = *jbd2;
+	probes->rodata->has_two_probes = hooks == BY_BOTH;
 	choose_programs(probes, btf, options->script, hooks, jbd2);
 	choose_maps(probes, options->script);
 	if (!probes__load(probes)) {
@@ -146,8 +168,12 @@ static struct probes *try(const struct options *options, const struct btf *btf,
 		for_chosen_calls(options->script, options->calls, know_call, &map);
 		if (bpf_program__autoload(probes->progs.calibrate))
 			calibrate(probes);
-		if (!probes__attach(probes))
+		if (!probes__attach(probes)) {
+			if (options->script == STALLED_WRITES)
+				for_chosen_calls(options->script, options->calls,
+						 attach_entry, probes->progs.enter_anew);
 			return probes;
+		}
 	}
 	probes__destroy(probes);
 	return NULL;
@@ -202,5 +228,7 @@ struct probes *arm(const struct options *options, bool *are_bios_seen)
 
 void disarm(struct probes *probes)
 {
+	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++)
+		bpf_link__destroy(entries[i]);
 	probes__detach(probes);
 }

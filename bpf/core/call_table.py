@@ -31,7 +31,7 @@ def initialiser(name: str, row: Row) -> str:
     ]
     fields += [".position = true"] if "place" in row else []
     fields += FILES.get(row.get("file", ""), [])
-    fields += [".exact = true"] if "exact" in row else []
+    fields += [f".{word} = true" for word in ("exact", "entry") if word in row]
     text = f"{{ {', '.join(fields)} }},\n"
     return f"#ifdef {number}\n{text}#endif\n" if is_own else text
 

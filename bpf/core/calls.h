@@ -17,6 +17,7 @@ struct call {
 	bool stack;	/* the file is found on the kernel stack */
 	bool shared;	/* and it has a shared mapping */
 	bool exact;	/* slow_writes shows it */
+	bool entry;	/* stalled_writes probes its entry */
 };
 
 /* NULL where there is none of that number. */

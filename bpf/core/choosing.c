@@ -36,7 +36,7 @@ static bool preempts_tasks(void)
 
 enum hooks first_hooks(void)
 {
-	return preempts_tasks() ? BY_KPROBE : BY_TRAMPOLINE;
+	return preempts_tasks() ? BY_BOTH : BY_TRAMPOLINE;
 }
 
 enum hooks last_hooks(enum script script)
@@ -73,23 +73,25 @@ void choose_programs(struct probes *probes, const struct btf *btf, enum script s
 	bool is_lock_traced = (bios || commits) && !probes->rodata->has_lock_owners &&
 			      parameters(btf, "btf_trace_contention_begin") > 0;
 	bool throttles = has_function(btf, "throtl_qnode_add_bio");
-	bool by_trampoline = hooks == BY_TRAMPOLINE, by_kprobe = hooks == BY_KPROBE;
+	bool by_trampoline = hooks <= BY_TRAMPOLINE;
+	bool by_kprobe = hooks == BY_KPROBE, also_by_kprobe = by_kprobe || hooks == BY_BOTH;
 	const struct {
 		struct bpf_program *program;
 		bool is_chosen;
 	} programs[] = {
 		{ probes->progs.calibrate, bios || exact },
+		{ probes->progs.enter_anew, bios },
 		{ probes->progs.switch_with_state, sleeps && has_state },
 		{ probes->progs.switch_without_state, sleeps && !has_state },
 		{ probes->progs.waking, sleeps },
 		{ probes->progs.wait_for_lock, is_lock_traced },
 		{ probes->progs.end_wait_for_lock, is_lock_traced },
 		{ probes->progs.submit, bios && by_trampoline },
-		{ probes->progs.submit_by_kprobe, bios && by_kprobe },
+		{ probes->progs.submit_by_kprobe, bios && also_by_kprobe },
 		{ probes->progs.finish, bios && by_trampoline },
-		{ probes->progs.finish_by_kprobe, bios && by_kprobe },
+		{ probes->progs.finish_by_kprobe, bios && also_by_kprobe },
 		{ probes->progs.throttle, bios && throttles && by_trampoline },
-		{ probes->progs.throttle_by_kprobe, bios && throttles && by_kprobe },
+		{ probes->progs.throttle_by_kprobe, bios && throttles && also_by_kprobe },
 		{ probes->progs.enter, exact },
 		{ probes->progs.leave_to_user, exact },
 		{ probes->progs.unlock, pages && by_trampoline },

@@ -10,14 +10,16 @@
 struct btf;
 struct probes;		/* of the skeleton that bpftool makes */
 
-/* How functions are probed, in the order in which it is tried. */
-enum hooks { BY_TRAMPOLINE, BY_KPROBE, UNSEEN };
-
 /*
- * A trampoline passes over a program that runs on the CPU already (kernel/bpf/trampoline.c,
- * __bpf_prog_enter_recur()): where the kernel preempts tasks, over the bios of all others
- * while a task is preempted in it. A kprobe runs with preemption disabled.
+ * How functions are probed, in the order in which it is tried. The kernel passes over the
+ * program of a trampoline that runs on the CPU already (kernel/bpf/trampoline.c,
+ * __bpf_prog_enter_recur()): where it preempts tasks, over the bios of all others while a
+ * task is preempted there. It passes over a kprobe that an interrupt hits in the handler of
+ * another (arch/x86/kernel/kprobes/ftrace.c, kprobe_ftrace_handler()). So where it preempts
+ * tasks, bios have both; the second probe of a bio finds that the first has noted it.
  */
+enum hooks { BY_BOTH, BY_TRAMPOLINE, BY_KPROBE, UNSEEN };
+
 enum hooks first_hooks(void);
 
 /* stalled_writes does without the functions that see bios. */

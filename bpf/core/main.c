@@ -106,7 +106,7 @@ static void tell_losses(const struct probes *probes, bool is_last)
 	print_losses(&probes->bss->lost);
 	if (!is_last && monotonic_ns() - read_ns < PATIENCE_MS * 1000000LL)
 		return;
-	print_missed(missed_probes(probes));
+	print_missed(new_misses(probes));
 	read_ns = monotonic_ns();
 }
 

@@ -6,6 +6,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "rows.h"
 #include "probes.skel.h"
@@ -46,6 +47,11 @@ static uint64_t missed_runs(const struct bpf_program *program)
 	return info.recursion_misses;
 }
 
+static uint64_t missed(const struct bpf_prog_skeleton *one)
+{
+	return missed_runs(*one->prog) + missed_hits(*one->link);
+}
+
 /* What is contended while they run spins, and they pass over such a lock. */
 static bool may_miss(const struct probes *probes, const struct bpf_program *program)
 {
@@ -53,15 +59,60 @@ static bool may_miss(const struct probes *probes, const struct bpf_program *prog
 		program == probes->progs.end_wait_for_lock;
 }
 
-uint64_t missed_probes(const struct probes *probes)
+/* The other probe of the same function, where it has two; see enum hooks. */
+static const struct bpf_program *other_of(const struct probes *probes,
+					  const struct bpf_program *program)
+{
+	const struct bpf_program *const pairs[][2] = {
+		{ probes->progs.submit, probes->progs.submit_by_kprobe },
+		{ probes->progs.throttle, probes->progs.throttle_by_kprobe },
+		{ probes->progs.finish, probes->progs.finish_by_kprobe },
+	};
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		for (int k = 0; k < 2; k++) {
+			if (program == pairs[i][k] && bpf_program__autoload(pairs[i][!k]))
+				return pairs[i][!k];
+		}
+	}
+	return NULL;
+}
+
+#define PROGRAMS 64
+
+/* Since the last time, at each place of the skeleton's. */
+static void count_new(const struct bpf_object_skeleton *all, uint64_t new[PROGRAMS])
+{
+	static uint64_t told[PROGRAMS];
+
+	for (int i = 0; i < all->prog_cnt && i < PROGRAMS; i++) {
+		uint64_t now = missed(&all->progs[i]);
+
+		new[i] = now - told[i];
+		told[i] = now;
+	}
+}
+
+/* At most so many were missed by both. */
+static uint64_t least(const struct bpf_object_skeleton *all, const uint64_t new[PROGRAMS],
+		      int at, const struct bpf_program *other)
+{
+	for (int i = 0; i < all->prog_cnt && i < PROGRAMS; i++) {
+		if (*all->progs[i].prog == other)
+			return i < at ? 0 : new[i] < new[at] ? new[i] : new[at];
+	}
+	return new[at];
+}
+
+uint64_t new_misses(const struct probes *probes)
 {
 	const struct bpf_object_skeleton *all = probes->skeleton;
-	uint64_t sum = 0;
+	uint64_t sum = 0, new[PROGRAMS];
 
-	for (int i = 0; i < all->prog_cnt; i++) {
+	count_new(all, new);
+	for (int i = 0; i < all->prog_cnt && i < PROGRAMS; i++) {
 		if (!may_miss(probes, *all->progs[i].prog))
-			sum += missed_runs(*all->progs[i].prog) +
-				missed_hits(*all->progs[i].link);
+			sum += least(all, new, i, other_of(probes, *all->progs[i].prog));
 	}
 	return sum;
 }

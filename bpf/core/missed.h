@@ -8,9 +8,10 @@
 struct probes;		/* of the skeleton that bpftool makes */
 
 /*
- * The kernel passes over a probe that is hit while it runs on the same CPU: by an
- * interrupt. Counted since Linux 5.12, of kprobes since 6.7.
+ * How often, since the last time, a probe was hit and did not run, for it ran on the same
+ * CPU already: at most so often where a function has two probes. Counted since Linux 5.12,
+ * of kprobes since 6.7.
  */
-uint64_t missed_probes(const struct probes *probes);
+uint64_t new_misses(const struct probes *probes);
 
 #endif

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,14 @@ def test_only_check_reads_the_injectors_record() -> None:
     }
 
 
+def test_no_call_that_reads_or_writes_is_probed_at_its_entry() -> None:
+    table = tomllib.loads((PROJECT / "docs/calls.toml").read_text())
+    rows = {name: row for part in table.values() for name, row in part.items()}
+    entered = {name for name, row in rows.items() if "entry" in row}
+    assert {rows[name]["group"] for name in entered} == {"syncs", "names"}
+    assert all("rename" in name or "sync" in name for name in entered)
+
+
 def test_no_probe_is_on_the_write_path() -> None:
     text = (PROJECT / "stap/stalled_writes.stp").read_text()
     assert set(re.findall(r"^probe (.*)$", text, re.MULTILINE)) == {
@@ -172,6 +181,7 @@ def test_no_probe_of_the_compiled_tracer_is_on_the_write_path() -> None:
     assert set(chosen) == {program for _, program in places}
     assert {place for place, name in places if not OF_OTHERS.search(chosen[name])} == {
         "raw_tp/sys_enter",  # calibrate, which runs once and is not attached
+        "kprobe",  # enter_anew, at the calls of docs/calls.toml with `entry`
         *("raw_tp/sched_switch", "raw_tp/sched_waking"),
         *("raw_tp/contention_begin", "raw_tp/contention_end"),
         *("fentry/submit_bio", "fentry/bio_endio", "fentry/throtl_qnode_add_bio"),

@@ -54,7 +54,9 @@ def _task(
 def looking(tmp_path: Path) -> TasksAsleep:
     _task(tmp_path, 10, "app", WRITE)
     _task(tmp_path, 11, "jbd2/vda-8", "0", flags=0x200000)
-    return TasksAsleep(lambda seen: None, lambda pid, comm, file: True, STALL_NS, tmp_path)
+    return TasksAsleep(
+        lambda seen: None, lambda pid, comm, file: True, STALL_NS, tmp_path
+    )
 
 
 def _shown(looking: TasksAsleep, seconds: list[float]) -> list[float]:
@@ -96,7 +98,7 @@ def _fsync(tid: int, end_ns: int) -> Write:
 def test_one_call_after_another_is_no_call_that_does_not_end(
     looking: TasksAsleep, tmp_path: Path
 ) -> None:
-    """A loop of fsync(2) of 1.5 s, each with two sleeps: /proc shows the same always."""
+    """A loop of fsync(2) of 1.5 s, each with two sleeps: /proc shows the same."""
     for half_s in range(72):
         _task(tmp_path, 10, "app", "74 0x3 0x0", sleeps=half_s)
         if half_s and half_s % 3 == 0:

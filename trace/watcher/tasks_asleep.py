@@ -2,9 +2,9 @@
 """tasks_asleep: find the calls that sleep and do not end, by /proc.
 
 /proc does not tell one call from the next with the same arguments. A call that stalled
-and ended is known by its event; one that ended before has slept at least once. So a call
-is as old as it is at least: since the last event of its task, less the time of a stall
-for each sleep since.
+and ended is known by its event; one that ended sooner has slept at least once. So a
+call is as old as it is at least: since the last event of its task, less the time of a
+stall for each sleep since.
 
 A thread of its own looks at the states of all threads of the host. Its reads may wait
 for a task that executes a program (fs/proc/base.c, lock_trace()): nothing else waits

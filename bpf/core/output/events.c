@@ -244,11 +244,7 @@ void print_losses(const struct losses *losses)
 
 void print_missed(uint64_t missed)
 {
-	static uint64_t told;
-
-	print_lost(missed - told, "probes",
-		   "a probe was hit while it ran on the same CPU");
-	told = missed;
+	print_lost(missed, "probes", "a probe was hit while it ran on the same CPU");
 }
 
 void print_unseen_bios(void)

@@ -7,6 +7,14 @@
 #include "extent.h"
 #include "only.h"
 
+static __always_inline void count_transfers(struct task_struct *task, struct identity *now)
+{
+	now->reads = BPF_CORE_READ(task, ioac.syscr);
+	now->bytes_read = BPF_CORE_READ(task, ioac.rchar);
+	now->writes = BPF_CORE_READ(task, ioac.syscw);
+	now->bytes_written = BPF_CORE_READ(task, ioac.wchar);
+}
+
 static __always_inline void identify(struct task_struct *task, const struct work *work,
 				     const struct registers *regs, struct identity *now)
 {
@@ -20,10 +28,7 @@ static __always_inline void identify(struct task_struct *task, const struct work
 	if (work->call < CALL_URING)
 		now->arguments = regs->arguments[0] + 3 * regs->arguments[1] +
 			5 * regs->arguments[2] + 7 * regs->arguments[3];
-	now->reads = BPF_CORE_READ(task, ioac.syscr);
-	now->bytes_read = BPF_CORE_READ(task, ioac.rchar);
-	now->writes = BPF_CORE_READ(task, ioac.syscw);
-	now->bytes_written = BPF_CORE_READ(task, ioac.wchar);
+	count_transfers(task, now);
 }
 
 static __always_inline bool is_same(const struct identity *a, const struct identity *b)

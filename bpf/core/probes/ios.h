@@ -38,6 +38,13 @@ static __always_inline void note_submitter(void *ctx, __u64 key)
 		take_first(ctx, stacks);
 }
 
+/* By the other probe of submit_bio(). */
+static __always_inline bool is_noted(const struct io *noted, const struct io *io)
+{
+	return has_two_probes && noted && noted->tid == io->tid &&
+		noted->sector == io->sector && noted->bytes == io->bytes;
+}
+
 static __always_inline void note_io(void *ctx, struct bio *bio)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -58,6 +65,8 @@ static __always_inline void note_io(void *ctx, struct bio *bio)
 	io.is_worker = !!(BPF_CORE_READ(task, flags) & PF_WQ_WORKER);
 	io.t_ns = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&ios, &key, &io, BPF_NOEXIST)) {
+		if (is_noted(bpf_map_lookup_elem(&ios, &key), &io))
+			return;
 		/* an earlier bio of this address, whose end was not seen; or full */
 		bpf_map_delete_elem(&submitters, &key);
 		if (bpf_map_update_elem(&ios, &key, &io, BPF_ANY)) {

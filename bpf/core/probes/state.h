@@ -37,6 +37,7 @@ const volatile bool has_lock_owners;
 const volatile bool has_typed_count;	/* preempt_count() is a variable in the BTF */
 const volatile __u64 per_cpu_offsets_at;	/* else, and the place in each CPU's part */
 const volatile __u64 preempt_count_at;
+const volatile bool has_two_probes;	/* at the functions of bios */
 const volatile __u32 bio_chain_bit;
 const volatile __s64 bpf_call = 321;
 const volatile __s64 io_submit_call = 209;
