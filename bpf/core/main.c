@@ -60,6 +60,17 @@ static void renew_symbols(void)
 	looked_ns = monotonic_ns();
 }
 
+/*
+ * Until when rows are taken without a pause for the rest; all of them when it is disarmed.
+ * More may come as fast as they are printed.
+ */
+static int64_t pause_ns;
+
+static bool is_pause_due(void)
+{
+	return pause_ns != INT64_MAX && (is_stopped || monotonic_ns() >= pause_ns);
+}
+
 static int take_row(void *data, void *row, size_t size)
 {
 	const struct probes *probes = data;
@@ -69,7 +80,7 @@ static int take_row(void *data, void *row, size_t size)
 	if (*(const unsigned int *)row == ROW_COMMIT)
 		print_handles(bpf_map__fd(probes->maps.handles), row);
 	print_row(row);
-	return 0;
+	return is_pause_due() ? -EINTR : 0;
 }
 
 static void flush(void)
@@ -113,8 +124,10 @@ static void tell_losses(const struct probes *probes, bool is_last)
 static void follow(struct ring_buffer *ring, const struct probes *probes)
 {
 	while (!is_stopped) {
-		int error = ring_buffer__poll(ring, PATIENCE_MS);
+		int error;
 
+		pause_ns = monotonic_ns() + PATIENCE_MS * 1000000LL;
+		error = ring_buffer__poll(ring, PATIENCE_MS);
 		if (error < 0 && error != -EINTR)
 			die(EXIT_FAILED, "the rows cannot be read: %s", strerror(-error));
 		tell_losses(probes, false);
@@ -161,6 +174,7 @@ int main(int argc, char **argv)
 	follow(ring, probes);
 	tell_losses(probes, true);	/* detached kprobes count no longer */
 	disarm(probes);
+	pause_ns = INT64_MAX;
 	ring_buffer__consume(ring);
 	if (options.script == STALLED_WRITES)
 		print_open_calls(bpf_map__fd(probes->maps.calls));

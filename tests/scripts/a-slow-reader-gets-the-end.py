@@ -19,10 +19,8 @@ from typing import IO
 
 import lab
 
-# What an engine prints endlessly, and the options for that: slow_writes prints each
-# call; core each call that sleeps.
-EACH_CALL = ("slow_writes", ("--stall-us", "0"))
-EACH_SLEEP = ("stalled_writes", ("--stall-us", "1", "--floor-us", "1"))
+# What an engine prints endlessly, and the options for that: each call.
+SCRIPT, OPTIONS = "slow_writes", ("--stall-us", "0")
 # Top of the stack of a process that waits for room in a pipe (fs/pipe.c): the name in
 # 6.12 and that in 7.2. Its wchan would be "0" on 5.10.
 WAITS_FOR_ROOM = ("[<0>] pipe_write+", "[<0>] anon_pipe_write+")
@@ -49,9 +47,8 @@ def writer(path: Path) -> Iterator[None]:
 @contextmanager
 def launched(engine: str, modules: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A tracer of every write, its lines in a pipe."""
-    script, options = EACH_SLEEP if engine == lab.CORE else EACH_CALL
-    command = [*lab.launcher(engine), script, *options]
-    command += lab.parts(engine, script, modules)
+    command = [*lab.launcher(engine), SCRIPT, *OPTIONS]
+    command += lab.parts(engine, SCRIPT, modules)
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         try:
             yield process
