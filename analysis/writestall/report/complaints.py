@@ -2,11 +2,12 @@
 """complaints: join what a program said took long to the calls that made it.
 
 The time of a complaint is dealt out: to stalled calls of its own thread; what is left,
-to those of the program's other tasks, for it may have waited for what they held; the
-rest to no call, and so to no disk. Where its log tells of stages, each is dealt out so.
-A lock or queue of a program is no sleep that is
-traced, so `behind` is inferred: from calls that were under way meanwhile and had ended
-when the complaint ended, for one cannot get what another still holds.
+to no call, and so to no disk. Where its log tells of stages, each is dealt out so.
+
+A lock or queue of a program is no sleep that is traced: no wake-up joins a complaint to
+the call of another task. The part that shares time with such calls, `meanwhile`, is
+unknown as to its cause. Those calls are candidates, if they ended before the complaint
+did, for one cannot get what another still holds.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from writestall.events.application_clock import Complaint, Stage
 from writestall.events.application_complaints import Complaints
 from writestall.events.contract import Write
 
-OWN, BEHIND, ELSEWHERE = "own", "behind", "elsewhere"
+OWN, MEANWHILE, ELSEWHERE = "own", "meanwhile", "elsewhere"
 LONG_NS = 300_000_000
 Row = tuple[int, Write]
 
@@ -34,26 +35,26 @@ Row = tuple[int, Write]
 class Dealt:
     """A stage of a complaint, and where its time went; the parts add up to it.
 
-    own, behind  the stalled calls of each, longest in it first
-    stopped_ns   so much of `behind` was while all threads of the program stood still
+    own, others  the stalled calls of each part, longest in it first
+    stopped_ns   so much of `meanwhile` was while all threads of the program stood still
     """
 
     stage: Stage
     own_ns: int
-    behind_ns: int
+    meanwhile_ns: int
     own: tuple[Row, ...]
-    behind: tuple[Row, ...]
+    others: tuple[Row, ...]
     stopped_ns: int = 0
 
     @property
     def parts(self) -> dict[str, int]:
         """The parts by name, in ns."""
-        rest_ns = self.stage.dur_ns - self.own_ns - self.behind_ns
-        return {OWN: self.own_ns, BEHIND: self.behind_ns, ELSEWHERE: rest_ns}
+        rest_ns = self.stage.dur_ns - self.own_ns - self.meanwhile_ns
+        return {OWN: self.own_ns, MEANWHILE: self.meanwhile_ns, ELSEWHERE: rest_ns}
 
     def calls(self, name: str) -> tuple[Row, ...]:
         """The calls of one part."""
-        return {OWN: self.own, BEHIND: self.behind}.get(name, ())
+        return {OWN: self.own, MEANWHILE: self.others}.get(name, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Joined:
     @property
     def parts(self) -> dict[str, int]:
         """The parts of all stages by name, in ns; they add up to the complaint."""
-        total = Counter(dict.fromkeys((OWN, BEHIND, ELSEWHERE), 0))
+        total = Counter(dict.fromkeys((OWN, MEANWHILE, ELSEWHERE), 0))
         for dealt in self.stages:
             total.update(dealt.parts)
         return dict(total)
@@ -79,8 +80,9 @@ class Joined:
 
     @property
     def main(self) -> Row | None:
-        """The call behind most of it."""
-        return next(iter(self.calls(self.longest)), None)
+        """The call that is most of it; None where that is not its own."""
+        own = self.calls(OWN) if self.longest == OWN else ()
+        return next(iter(own), None)
 
     def calls(self, name: str) -> tuple[Row, ...]:
         """The calls of one part, those of the stage that it took most of first."""
@@ -128,7 +130,7 @@ class Joins:
     @property
     def parts(self) -> dict[str, int]:
         """The parts of all, in ns."""
-        total: Counter[str] = Counter(dict.fromkeys((OWN, BEHIND, ELSEWHERE), 0))
+        total: Counter[str] = Counter(dict.fromkeys((OWN, MEANWHILE, ELSEWHERE), 0))
         for row in self.rows:
             total.update(row.parts)
         return dict(total)
@@ -137,7 +139,7 @@ class Joins:
     def long(self) -> dict[str, int]:
         """Count, sum and parts of those that a person notices, in ns."""
         rows = [row for row in self.rows if row.complaint.dur_ns >= LONG_NS]
-        parts: Counter[str] = Counter(dict.fromkeys((OWN, BEHIND, ELSEWHERE), 0))
+        parts: Counter[str] = Counter(dict.fromkeys((OWN, MEANWHILE, ELSEWHERE), 0))
         for row in rows:
             parts.update(row.parts)
         sum_ns = sum(row.complaint.dur_ns for row in rows)
@@ -188,7 +190,7 @@ class Joins:
         return dict(Counter(row.longest for row in self.rows).most_common())
 
     def chain(self, joined: Joined) -> Chain | None:
-        """The chain of the call behind most of it."""
+        """The chain of the call that is most of it."""
         row = joined.main
         return self._answer.chains.of([row])[0] if row else None
 
@@ -211,16 +213,15 @@ class Joins:
         own_ns = min(dur_ns, _covered_ns(own, window))
         others = [row for row in near if row not in own and self._is_waited(row[1])]
         all_ns = _covered_ns((*own, *others), window)
-        behind_ns = min(dur_ns, all_ns) - own_ns
-        behind_ns = max(behind_ns, 0)
+        meanwhile_ns = max(min(dur_ns, all_ns) - own_ns, 0)
         stopped_ns = 0 if complaint.stops else self._stops.common_ns(window)
         return Dealt(
             stage,
             own_ns,
-            behind_ns,
+            meanwhile_ns,
             own=_longest_first(own, window),
-            behind=_longest_first(others, window),
-            stopped_ns=min(behind_ns, stopped_ns),
+            others=_longest_first(others, window),
+            stopped_ns=min(meanwhile_ns, stopped_ns),
         )
 
     @cached_property

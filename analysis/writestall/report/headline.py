@@ -15,8 +15,14 @@ from writestall.common import scales
 from writestall.events.application import BROKER, COMMAND, SAFEPOINT
 from writestall.events.calls import GROUPS
 from writestall.events.contract import Write
-from writestall.report.complaints import BEHIND, ELSEWHERE, OWN, Joined, Row, joins
-from writestall_base.units import S_NS, many, percent
+from writestall.report.complaints import (
+    ELSEWHERE,
+    MEANWHILE,
+    OWN,
+    Joined,
+    joins,
+)
+from writestall_base.units import S_NS, many, ms, percent
 
 # What programs call their files; the first pattern that fits a path names it.
 FILES = {
@@ -97,34 +103,36 @@ def _limit(rows: Sequence[_Slow]) -> tuple[int, list[_Slow]]:
 def _parts(rows: Sequence[_Slow]) -> Iterator[str]:
     """Where the time of all went."""
     whole_ns = _sum_ns(rows)
+    own = "its own" if len(rows) == 1 else "their own"
     words = {
-        OWN: f"in {'its' if len(rows) == 1 else 'their'} own",
-        BEHIND: "behind another's",
+        OWN: "in {own} {call}",
+        MEANWHILE: "unknown: may have waited for stalled calls of other tasks, "
+        "{took} meanwhile, most in {call} (inferred)",
+        ELSEWHERE: "in no call that stalled, so not the disk",
     }
-    for name in (OWN, BEHIND, ELSEWHERE):
+    for name, form in words.items():
         ns = sum(row.parts[name] for row in rows)
         if ns < LEAST_SHARE * whole_ns:
             continue
-        if name == ELSEWHERE:
-            yield f"{percent(ns, whole_ns)} in no call that stalled, so not the disk"
-            continue
         calls = Counter(row.calls[name][0] for row in rows if row.calls.get(name))
-        yield f"{percent(ns, whole_ns)} {words[name]} {calls.most_common(1)[0][0]}"
+        call = next((call for call, _ in calls.most_common(1)), "")
+        yield f"{percent(ns, whole_ns)} {form.format(own=own, call=call, took=ms(ns))}"
 
 
 def _complaints(answer: Answer) -> Iterator[_Slow]:
     found = joins(answer)
     for row in found.rows if found else ():
-        calls = {name: tuple(_calls(row, row.calls(name))) for name in (OWN, BEHIND)}
+        calls = {name: tuple(_calls(row, name)) for name in (OWN, MEANWHILE)}
         complaint = row.complaint
         yield _Slow(complaint.noun, complaint.dur_ns, row.parts, calls)
 
 
-def _calls(row: Joined, side: Sequence[Row]) -> Iterator[str]:
-    """The calls of one side, longest first, without trifles after the first."""
-    for at, (_, write) in enumerate(side):
+def _calls(row: Joined, name: str) -> Iterator[str]:
+    """The calls of one part, longest first, without trifles after the first."""
+    guess = " (inferred)" if name == OWN and row.complaint.guessed else ""
+    for at, (_, write) in enumerate(row.calls(name)):
         if not at or write.dur_ns >= LEAST_SHARE * row.complaint.dur_ns:
-            yield _call(row.complaint.program, write)
+            yield _call(row.complaint.program, write) + guess
 
 
 def _call(program: str, write: Write) -> str:
@@ -145,7 +153,7 @@ def _pauses(answer: Answer) -> Iterator[_Slow]:
 
 def _pause(stop: Stop) -> _Slow:
     own_ns = stop.covered_ns
-    parts = {OWN: own_ns, BEHIND: 0, ELSEWHERE: stop.pause.dur_ns - own_ns}
+    parts = {OWN: own_ns, MEANWHILE: 0, ELSEWHERE: stop.pause.dur_ns - own_ns}
     calls = (f"write(2) to {stop.write.path or '?'}",) if stop.write else ()
     return _Slow("pause", stop.pause.dur_ns, parts, {OWN: calls})
 
