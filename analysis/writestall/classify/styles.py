@@ -105,7 +105,7 @@ STYLES = {
             falling,
             "unknown: another task was in a call (inferred)",
         ),
-        ("elsewhere", "", none, rising, "in no call that stalled: not the disk"),
+        ("unknown", "", none, rising, "unknown"),
         ("queue", "", lock, cross, "the application's: no thread was free"),
         ("lock", "", lock, level, "the application's lock, held by another request"),
         ("reach", "", cpu, dots, "until the last thread stopped"),

@@ -14,9 +14,9 @@ from writestall.events.application import BROKER, COMMAND, SAFEPOINT, Applicatio
 from writestall.events.contract import Request, Write
 from writestall.events.hlog import Latencies
 from writestall.report.complaints import (
-    ELSEWHERE,
     MEANWHILE,
     OWN,
+    UNKNOWN,
     Dealt,
     Joined,
     Joins,
@@ -186,20 +186,20 @@ def _by(how: str, other: Request | None, guess: str = "") -> str:
 _WHERE = {
     OWN: "its own stalled calls{own}",
     MEANWHILE: "unknown: may have waited for stalled calls of other tasks (inferred)",
-    ELSEWHERE: "no call of the program stalled: not the disk",
+    UNKNOWN: "unknown",
 }
 
 
 _IS = {
     OWN: "own{own} {calls}",
     MEANWHILE: "unknown, may have waited for {calls}",
-    ELSEWHERE: "elsewhere: in no call that stalled",
+    UNKNOWN: "unknown",
 }
 
 # Stages of a request, where the calls tell more than its program does.
 _SPLIT = {
     ("local", OWN): "write",
-    ("send", ELSEWHERE): "network",
+    ("send", UNKNOWN): "network",
 }
 
 # The part of it in which the JVM had stopped all threads.
@@ -254,8 +254,11 @@ def _by_program(found: Joins) -> Iterator[str]:
     for name, (count, longest_ns, parts) in (
         programs.items() if len(programs) > 1 else ()
     ):
-        sums = ", ".join(f"{ms(ns)} {part}" for part, ns in parts.items())
-        yield f"{name}: {count}, the longest {ms(longest_ns)}: {sums}"
+        unknown_ns = parts[MEANWHILE] + parts[UNKNOWN]
+        yield (
+            f"{name}: {count}, the longest {ms(longest_ns)}: {ms(parts[OWN])} own, "
+            f"{ms(unknown_ns)} unknown"
+        )
 
 
 def _witness(answer: Answer, found: Joins) -> Iterator[str]:

@@ -16,7 +16,7 @@ from writestall.chain.parts import Chain
 from writestall.common.windows import Cover, Window, layered, window_of
 from writestall.events.contract import Request
 from writestall.report.chain_timeline import CALLS, Names, draw
-from writestall.report.complaints import ELSEWHERE, MEANWHILE, OWN, Joined
+from writestall.report.complaints import MEANWHILE, OWN, UNKNOWN, Joined
 from writestall.report.timeline import Key, Timeline, labelled
 
 FIRST: Key = "what the application waited for"
@@ -72,7 +72,7 @@ def _of_complaint(answer: Answer, row: Joined) -> _Scene:
     window = _place(row)
     own, others = sides = row.calls(OWN), row.calls(MEANWHILE)
     covers = [Cover(window_of(write) for _, write in side) for side in sides]
-    kinds = OWN, MEANWHILE, ELSEWHERE
+    kinds = OWN, MEANWHILE, UNKNOWN
     scene = _Scene(window)
     complaint = row.complaint
     thread = f", thread {complaint.tid}" if complaint.tid is not None else ""

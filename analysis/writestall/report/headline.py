@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 
@@ -16,9 +16,9 @@ from writestall.events.application import BROKER, COMMAND, SAFEPOINT
 from writestall.events.calls import GROUPS
 from writestall.events.contract import Write
 from writestall.report.complaints import (
-    ELSEWHERE,
     MEANWHILE,
     OWN,
+    UNKNOWN,
     Joined,
     joins,
 )
@@ -103,20 +103,31 @@ def _limit(rows: Sequence[_Slow]) -> tuple[int, list[_Slow]]:
 def _parts(rows: Sequence[_Slow]) -> Iterator[str]:
     """Where the time of all went."""
     whole_ns = _sum_ns(rows)
-    own = "its own" if len(rows) == 1 else "their own"
-    words = {
-        OWN: "in {own} {call}",
-        MEANWHILE: "unknown: may have waited for stalled calls of other tasks, "
-        "{took} meanwhile, most in {call} (inferred)",
-        ELSEWHERE: "in no call that stalled, so not the disk",
-    }
-    for name, form in words.items():
-        ns = sum(row.parts[name] for row in rows)
-        if ns < LEAST_SHARE * whole_ns:
-            continue
-        calls = Counter(row.calls[name][0] for row in rows if row.calls.get(name))
-        call = next((call for call, _ in calls.most_common(1)), "")
-        yield f"{percent(ns, whole_ns)} {form.format(own=own, call=call, took=ms(ns))}"
+    least_ns = LEAST_SHARE * whole_ns
+    ns = Counter[str]()
+    for row in rows:
+        ns.update(row.parts)
+    if ns[OWN] >= least_ns:
+        own = "its own" if len(rows) == 1 else "their own"
+        yield f"{percent(ns[OWN], whole_ns)} in {own} {_commonest(rows, OWN)}"
+    unknown_ns = ns[MEANWHILE] + ns[UNKNOWN]
+    if unknown_ns >= least_ns:
+        unknown = f"{percent(unknown_ns, whole_ns)} unknown"
+        yield unknown + (_maybe(rows, ns) if ns[MEANWHILE] >= least_ns else "")
+
+
+def _maybe(rows: Sequence[_Slow], ns: Mapping[str, int]) -> str:
+    """The calls that they may have waited for."""
+    return (
+        f": may have waited for stalled calls of other tasks, {ms(ns[MEANWHILE])} "
+        f"meanwhile, most in {_commonest(rows, MEANWHILE)} (inferred)"
+    )
+
+
+def _commonest(rows: Sequence[_Slow], name: str) -> str:
+    """The call that most rows were in longest."""
+    calls = Counter(row.calls[name][0] for row in rows if row.calls.get(name))
+    return calls.most_common(1)[0][0]
 
 
 def _complaints(answer: Answer) -> Iterator[_Slow]:
@@ -153,7 +164,7 @@ def _pauses(answer: Answer) -> Iterator[_Slow]:
 
 def _pause(stop: Stop) -> _Slow:
     own_ns = stop.covered_ns
-    parts = {OWN: own_ns, MEANWHILE: 0, ELSEWHERE: stop.pause.dur_ns - own_ns}
+    parts = {OWN: own_ns, MEANWHILE: 0, UNKNOWN: stop.pause.dur_ns - own_ns}
     calls = (f"write(2) to {stop.write.path or '?'}",) if stop.write else ()
     return _Slow("pause", stop.pause.dur_ns, parts, {OWN: calls})
 

@@ -111,7 +111,7 @@ def test_write_queue_and_network(
     assert stages["queue"]["meanwhile_ns"] == pytest.approx(600 * MS, abs=10 * MS)
     assert stages["local"]["own_ns"] == 600 * MS
     assert stages["local"]["meanwhile_ns"] == pytest.approx(590 * MS, abs=10 * MS)
-    assert stages["send"]["elsewhere_ns"] == 15 * MS
+    assert stages["send"]["unknown_ns"] == 15 * MS
     assert found["sum_ns"] == sum(
         ns for parts in stages.values() for ns in parts.values()
     )
