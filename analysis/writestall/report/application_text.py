@@ -22,6 +22,7 @@ from writestall.report.complaints import (
     Joins,
     joins,
 )
+from writestall.report.headline import unjoined
 from writestall.report.jvm.witness import witness
 from writestall.report.text import LEFT_COLUMN, latency_line, main_root
 from writestall_base.units import many, ms, percent, shares
@@ -218,8 +219,10 @@ def _complaints(answer: Answer, _: Application) -> Iterator[str]:
         yield f"{stalled}: nobody waits for that thread"
     if found.untraced:
         yield f"{many(found.untraced, 'complaint')} more when no tracer ran"
-    if not found.rows:
+    yield from unjoined(found)
+    if not (found.rows or found.unjoined):
         yield "no complaint"
+    if not found.rows:
         return
     yield (
         f"{many(len(found.rows), 'complaint')} of {', '.join(programs)}, "

@@ -102,8 +102,16 @@ class Joins:
 
     @cached_property
     def _long(self) -> list[Complaint]:
-        limit_ns = max(self.limit_ns, 1)
-        return [row for row in self._complaints.rows if row.dur_ns >= limit_ns]
+        return list(filter(self._is_long, self._complaints.rows))
+
+    def _is_long(self, complaint: Complaint) -> bool:
+        return complaint.dur_ns >= max(self.limit_ns, 1)
+
+    @cached_property
+    def unjoined(self) -> list[Complaint]:
+        """Those of no thread, while the tracer ran."""
+        long = filter(self._is_long, self._complaints.unjoined)
+        return list(filter(self._is_traced, long))
 
     @property
     def untraced(self) -> int:
@@ -323,6 +331,7 @@ def summary(answer: Answer) -> dict[str, Any]:
         "complaints": {
             "count": len(found.rows),
             "untraced": found.untraced,
+            "unjoined": len(found.unjoined),
             "limit_ns": found.limit_ns,
             "sum_ns": total_ns,
             **{f"{name}_ns": ns for name, ns in parts.items()},

@@ -20,6 +20,7 @@ from writestall.report.complaints import (
     OWN,
     UNKNOWN,
     Joined,
+    Joins,
     joins,
 )
 from writestall_base.units import S_NS, many, ms, percent
@@ -72,8 +73,21 @@ def headline(answer: Answer) -> str | None:
     for row in rows:
         groups.setdefault(row.noun, []).append(row)
     if not groups:
-        return None
+        found = joins(answer)
+        return next(unjoined(found), None) if found else None
     return _sentence(max(groups.values(), key=_sum_ns))
+
+
+def unjoined(found: Joins) -> Iterator[str]:
+    """Count the slow requests that cannot be joined to a call; nothing if none."""
+    rows = found.unjoined
+    if rows:
+        programs = ", ".join(sorted({row.program for row in rows}))
+        longest_ns = max(row.dur_ns for row in rows)
+        yield (
+            f"{many(len(rows), 'slow request')} of {programs}, the longest "
+            f"{ms(longest_ns)}: none can be joined to a thread: no tid"
+        )
 
 
 def _sum_ns(rows: Iterable[_Slow]) -> int:

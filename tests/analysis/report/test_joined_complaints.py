@@ -99,14 +99,26 @@ def test_the_cause_of_a_complaint_without_any_call_is_unknown(
     assert "put took 900 ms" in said
 
 
-def test_short_complaints_and_those_of_no_thread_are_left_out(
-    tmp_path: Path, capsys: Capture
-) -> None:
+def test_short_complaints_are_left_out(tmp_path: Path, capsys: Capture) -> None:
     """A tracer that prints stalls of 50 ms has no call for one of 49."""
-    text = line(301, 100, 49) + line(None, 100, 600)
+    text = line(301, 100, 49) + line(None, 100, 49)
     found, said = explained(tmp_path, events(), "requests.jsonl", text, capsys)
-    assert (found["count"], found["sum_ns"]) == (0, 0)
+    assert (found["count"], found["unjoined"], found["sum_ns"]) == (0, 0, 0)
     assert "no complaint" in said
+
+
+def test_requests_of_no_thread_are_counted(tmp_path: Path, capsys: Capture) -> None:
+    """They are said first: there is no other word of the application."""
+    text = line(None, 100, 10_000) * 46 + line(None, 100, 600)
+    found, said = explained(tmp_path, events(), "requests.jsonl", text, capsys)
+    assert (found["count"], found["unjoined"], found["sum_ns"]) == (0, 47, 0)
+    words = (
+        "47 slow requests of app, the longest 10000 ms: none can be joined to a "
+        "thread: no tid\n"
+    )
+    assert said.startswith(words)
+    assert said.count(words) == 2
+    assert "no complaint" not in said
 
 
 def test_what_no_tracer_could_see_is_counted_apart(
