@@ -113,8 +113,8 @@ def _context(answer: Answer) -> dict[str, Any]:
     gaps = _gaps(answer, logs, service)
     journal = commits(answer, start_ns, gaps)
     classes = _shares(answer.ns_by_class, {}, answer.stall_ns)
-    roots = answer.all_roots
-    kinds = {root: root.cls for root in roots}
+    roots = {answer.in_words(root): ns for root, ns in answer.all_roots.items()}
+    kinds = {answer.in_words(root): root.cls for root in answer.all_roots}
     moments = moment_views(answer, MOST_PAUSES)
     drawn = {bar.kind for row in moments for bar in row.picture.bars}
     names = {row.kind for row in classes} | set(kinds.values())

@@ -90,8 +90,8 @@ def sentence(answer: Answer) -> str:
         return f"No {what} stalled for {ms(limit)} or more{slowest_text}."
     root, ns = main_root(answer.all_roots)
     return (
-        f"{_stalled(answer)}; "
-        f"{percent(ns, answer.stall_ns)} of that time {_phrase(root)}."
+        f"{_stalled(answer)}; {percent(ns, answer.stall_ns)} of that time "
+        f"{_phrase(root)}{answer.in_words(root).removeprefix(str(root))}."
     )
 
 
@@ -189,9 +189,10 @@ def chain_lines(answer: Answer, convoy: Convoy) -> Iterator[str]:
     yield f"{head:<{LEFT_COLUMN}}  {_name(answer, chain.task)}{place}"
     yield from _Tree(answer, chain, unit_ns).lines(parts, total, of=write.tid)
     root, ns = main_root(answer.roots([chain]))
+    share, did = percent(ns, write.dur_ns), answer.operations_of(chain, root, ns)
     yield (
         f"explained {percent(chain.explained_ns, write.dur_ns)}   "
-        f"root: {root!s} ({percent(ns, write.dur_ns)})"
+        f"root: {root!s} ({share}{did and f', {did}'})"
     )
     yield from _company(answer, convoy.chains[1:])
 
@@ -326,7 +327,7 @@ def summary_lines(answer: Answer) -> Iterator[str]:
     if not answer.writes:
         return
     yield from _shares("waited for", answer.ns_by_class, answer.stall_ns)
-    roots = {str(root): ns for root, ns in answer.all_roots.items()}
+    roots = {answer.in_words(root): ns for root, ns in answer.all_roots.items()}
     yield from _shares("root", roots, answer.stall_ns)
     lost = answer.stream.lost_events
     summary = answer.summary()
