@@ -13,7 +13,6 @@ from writestall.chain.answers import Answer
 from writestall.chain.clients import LOCK, QUEUE, WRITE, Stop
 from writestall.common import scales
 from writestall.events.application import BROKER, COMMAND, SAFEPOINT
-from writestall.events.calls import GROUPS
 from writestall.events.contract import Write
 from writestall.report.complaints import (
     MEANWHILE,
@@ -164,8 +163,7 @@ def _call(program: str, write: Write) -> str:
     """`write(2) to the GC log`, `fsync(2) of base/5/16384`."""
     path = write.path or "?"
     known = (words for form, words in FILES.get(program, ()) if fnmatch(path, form))
-    to = "to" if (write.call or "write") in GROUPS["writes"] else "of"
-    return f"{write.name} {to} {next(known, path)}"
+    return f"{write.name} {'to' if write.writes else 'of'} {next(known, path)}"
 
 
 def _pauses(answer: Answer) -> Iterator[_Slow]:

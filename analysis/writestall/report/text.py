@@ -12,6 +12,7 @@ from msgspec import UNSET
 from writestall.chain.answers import Answer, Convoy
 from writestall.chain.cgroups import crosses
 from writestall.chain.collect import Chains
+from writestall.chain.files import by_file
 from writestall.chain.merge import merged, unqueued
 from writestall.chain.parts import INFERRED, WAIT, Chain, Part, Task
 from writestall.chain.requests import unslept
@@ -155,7 +156,7 @@ def main_root(roots: dict[Root, int]) -> tuple[Root, int]:
 def _phrase(root: Root) -> str:
     """Word a root as the end of a sentence."""
     who, device = root.who, root.device or ""
-    through = {"jbd2": " through jbd2's commit", "the writer": " by the write itself"}
+    through = {"jbd2": " through jbd2's commit", "the writer": " by the call itself"}
     phrases = {
         c.DEVICE_IO: f"was spent waiting for {device}"
         + through.get(root.who, f" through {who}"),
@@ -217,7 +218,7 @@ def _company(answer: Answer, others: Chains) -> Iterator[str]:
     ]
     more = len(others) - len(names)
     names += [f"{more} more"] if more else []
-    count = many(len(others), "more write")
+    count = many(len(others), "more call")
     yield f"{count} behind the same root: {', '.join(names)}"
 
 
@@ -326,6 +327,7 @@ def summary_lines(answer: Answer) -> Iterator[str]:
     )
     if not answer.writes:
         return
+    yield from _shares("calls", by_file(answer.writes), answer.stall_ns)
     yield from _shares("waited for", answer.ns_by_class, answer.stall_ns)
     roots = {answer.in_words(root): ns for root, ns in answer.all_roots.items()}
     yield from _shares("root", roots, answer.stall_ns)

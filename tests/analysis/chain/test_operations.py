@@ -32,7 +32,7 @@ def test_only_flushes_were_slow(tmp_path: Path) -> None:
     """The word is in the sentence, at the chain, in the table and in summary.json."""
     found = syncs(tmp_path, (300, "flush"), (300, "flush"), (20, "write"))
     said = list(text.report(found, 1))
-    assert said[0].endswith("waiting for vdb by the write itself (flushes).")
+    assert said[0].endswith("waiting for vdb by the call itself (flushes).")
     assert any(
         "root: vdb slow for the writer (100.0 %, flushes)" in row for row in said
     )

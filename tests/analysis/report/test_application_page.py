@@ -94,7 +94,7 @@ def test_the_application_speaks_first(tmp_path: Path) -> None:
         page.one("h1").words
         == "1 COMMIT of 500 ms and more: one fdatasync(2) of the WAL."
     )
-    assert page.one("p", class_="answer").words.startswith("1 write stalled")
+    assert page.one("p", class_="answer").words.startswith("1 call stalled")
 
 
 def test_each_one_call(tmp_path: Path) -> None:
