@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar, cast, overload
 
+from writestall.chain import operations
 from writestall.chain.cgroups import Labels
 from writestall.chain.collect import C, Chains, Collector, Question, Source, collect
 from writestall.chain.explainer import Explainer
@@ -94,7 +95,8 @@ class Answer:
     def _source(self) -> Source:
         roots = Roots(self.run, self.labels.of)
         roots.learn(self.stream.io_max)
-        return Source(self.stream.blocks, roots)
+        operations = {id: io.op for id, io in self.stream.ios if io.op}
+        return Source(self.stream.blocks, roots, operations)
 
     @cached_property
     def _gathered(self) -> dict[Question[Any], Collector]:
@@ -184,6 +186,19 @@ class Answer:
         """The roots of all chains."""
         return largest_first(self.totals.by_root.items())
 
+    def in_words(self, root: Root) -> str:
+        """A root with its operations, where events tell of them."""
+        sums = self.totals.by_operation.get(root, {})
+        did = operations.words(sums, self.totals.by_root.get(root, 0))
+        return f"{root} ({did})" if did else str(root)
+
+    def operations_of(self, chain: Chain, root: Root, ns: int) -> str:
+        """The operations behind a root of one chain, `ns` of it, in words."""
+        sums: operations.Sums = {}
+        source = self._source
+        operations.add_operations(sums, chain, source.roots, source.operations)
+        return operations.words(sums.get(root, {}), ns)
+
     def summary(self) -> dict[str, Any]:
         """`summary.json`: design and docs/run-directory.md name the fields."""
         latencies = self.latencies
@@ -199,6 +214,9 @@ class Answer:
             "longest_stall_ns": self.longest_ns,
             "stall_ns_by_class": self.ns_by_class,
             "stall_ns_by_root": {str(root): ns for root, ns in self.all_roots.items()},
+            "io_ns_by_root": {
+                str(root): sums for root, sums in self.totals.by_operation.items()
+            },
             "share_explained": round(self.share_explained, 6),
             "lost_events": self.stream.lost_events,
             "broken_lines": len(self.stream.problems),

@@ -8,8 +8,8 @@ a fraction of a millisecond: they are made, shown to each collector, and let go.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, Generic, Protocol, TypeVar, overload
 
@@ -74,10 +74,14 @@ class Chains(Sequence[Chain]):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What chains are made of, and what they come down to."""
+    """What chains are made of, and what they come down to.
+
+    operations  what each I/O did, by the line number of its event
+    """
 
     blocks: Blocks
     roots: Roots
+    operations: Mapping[int, str] = field(default_factory=dict)
 
 
 class Collector(Protocol):

@@ -6,6 +6,7 @@ from __future__ import annotations
 from array import array
 
 from writestall.chain.collect import Source
+from writestall.chain.operations import Sums, add_operations
 from writestall.chain.parts import WAIT, Chain, Part
 from writestall.chain.roots import Root
 from writestall_base import wait_classes as c
@@ -18,6 +19,7 @@ class Totals:
     """A collector (collect.py); times are in ns.
 
     by_class, by_root  stall time, in the order that they were met in
+    by_operation       of each root the time of devices by operation
     convoys            for each write a number that those of one convoy share
     main_roots         for each write what most of it comes down to, and `main_ns` how
                        much of it; that of a write of no length is unexplained
@@ -27,6 +29,7 @@ class Totals:
         self.explained_ns = 0
         self.by_class: dict[str, int] = {}
         self.by_root: dict[Root, int] = {}
+        self.by_operation: Sums = {}
         self.convoys, self.main_ns = array("q"), array("q")
         self.main_roots: list[Root] = []
 
@@ -41,6 +44,7 @@ class Totals:
             by_root[root] = by_root.get(root, 0) + ns
             if ns > main_ns:
                 main, main_ns = root, ns
+        add_operations(self.by_operation, chain, source.roots, source.operations)
         self.convoys.append(_convoy(chain))
         self.main_roots.append(main)
         self.main_ns.append(main_ns)
@@ -55,6 +59,10 @@ class Totals:
             self.by_class[cls] = self.by_class.get(cls, 0) + ns
         for root, ns in other.by_root.items():
             self.by_root[root] = self.by_root.get(root, 0) + ns
+        for root, operations in other.by_operation.items():
+            of_root = self.by_operation.setdefault(root, {})
+            for op, ns in operations.items():
+                of_root[op] = of_root.get(op, 0) + ns
         self.convoys += other.convoys
         self.main_roots += other.main_roots
         self.main_ns += other.main_ns

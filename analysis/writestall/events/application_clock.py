@@ -56,6 +56,11 @@ class Complaint:
     def end_ns(self) -> int:
         return self.t_ns + self.dur_ns
 
+    @property
+    def guessed(self) -> bool:
+        """Whether its own calls are only known by the time and the name of a thread."""
+        return self.tid is None
+
 
 @dataclass(frozen=True, slots=True)
 class Clock:

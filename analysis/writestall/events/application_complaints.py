@@ -66,11 +66,13 @@ PROGRAMS = {
 class Complaints:
     """All complaints of a run by time, and the logs they come from.
 
+    unjoined  those of no thread: no tid, and the program's threads are not known
     recorded  what the flight recorders of its JVMs say, a second witness
     names     the whole names of threads, by tid
     """
 
     rows: list[Complaint] = field(default_factory=list)
+    unjoined: list[Complaint] = field(default_factory=list)
     logs: list[str] = field(default_factory=list)
     recorded: list[jfr.Recorded] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
@@ -94,7 +96,9 @@ def read_complaints(run: RunDir) -> Complaints:
     for path in sorted((run.path / FOLDER).glob("*/*")):
         if program := PROGRAMS.get(path.name):
             found.logs.append(path.name)
-            found.rows += _kept(program.read(path, clock), found.problems)
+            for row in _kept(program.read(path, clock), found.problems):
+                joined = row.tid is not None or program.comms
+                (found.rows if joined else found.unjoined).append(row)
         elif path.name == jfr.FILE:
             found.recorded += _kept(jfr.read(path, clock), found.problems)
         elif path.name == jvm.THREADS_FILE:

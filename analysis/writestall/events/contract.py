@@ -21,7 +21,6 @@ Ns = Annotated[int, Meta(ge=0, le=2**62)]
 Count = Annotated[int, Meta(ge=0)]
 Address = Annotated[str, Meta(pattern="^0x[0-9a-f]{1,16}$")]
 Stack = tuple[str, ...]
-WRITES = frozenset((*GROUPS["writes"], *GROUPS["syncs"]))
 
 
 class Begin(Struct, tag_field="ev", tag="begin", frozen=True, gc=False):
@@ -103,8 +102,8 @@ class Write(Struct, tag_field="ev", tag="write", frozen=True, gc=False):
 
     @property
     def writes(self) -> bool:
-        """Whether it writes, or waits for what was written."""
-        return (self.call or "write") in WRITES
+        """Whether it writes data."""
+        return (self.call or "write") in GROUPS["writes"]
 
 
 class Io(Struct, tag_field="ev", tag="io", frozen=True, gc=False):

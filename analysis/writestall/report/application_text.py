@@ -14,14 +14,15 @@ from writestall.events.application import BROKER, COMMAND, SAFEPOINT, Applicatio
 from writestall.events.contract import Request, Write
 from writestall.events.hlog import Latencies
 from writestall.report.complaints import (
-    BEHIND,
-    ELSEWHERE,
+    MEANWHILE,
     OWN,
+    UNKNOWN,
     Dealt,
     Joined,
     Joins,
     joins,
 )
+from writestall.report.headline import unjoined
 from writestall.report.jvm.witness import witness
 from writestall.report.text import LEFT_COLUMN, latency_line, main_root
 from writestall_base.units import many, ms, percent, shares
@@ -109,7 +110,7 @@ def _stop(answer: Answer, stop: Stop) -> Iterator[str]:
     ]
     yield from _parts(pause.dur_ns, parts, words)
     if stop.write:
-        yield from _behind(answer, stop.chain)
+        yield from _behind(answer, stop.chain, False)
 
 
 def _logged(app: Application | None, stop: Stop) -> str:
@@ -130,17 +131,18 @@ def _parts(total_ns: int, parts: Sequence[int], words: Sequence[str]) -> Iterato
             yield f"+- {units * unit_ns / MS:.{digits}f} ms {word}"
 
 
-def _behind(answer: Answer, chain: Chain | None) -> Iterator[str]:
-    """Yield the root of the write that caused it."""
+def _behind(answer: Answer, chain: Chain | None, guessed: bool) -> Iterator[str]:
+    """Yield the root of the write that caused it; `guessed` from the times alone."""
     if chain is None:
         yield "   no chain: the write was not traced as stalled"
         return
     numbers = {id: at for at, (id, _) in enumerate(answer.slowest.writes, 1)}
     number = numbers.get(chain.id)  # --call may have left it out
     shown = f"; --write {number} shows its chain" if number else ""
+    guess = " (inferred)" if guessed else ""
     root, ns = main_root(answer.roots([chain]))
     yield (
-        f"   root: {root!s} ({percent(ns, chain.write.dur_ns)} of "
+        f"   root{guess}: {root!s} ({percent(ns, chain.write.dur_ns)} of "
         f"{ms(chain.write.dur_ns)}){shown}"
     )
 
@@ -165,36 +167,40 @@ def _delay(answer: Answer, row: Delay) -> Iterator[str]:
     yield f"{head:<{LEFT_COLUMN}}  thread {request.tid}"
     parts = [request.queue_ns, request.lock_ns, request.write_ns]
     words = [
-        f"queue{_by('behind', row.ahead)}",
+        f"queue{_by('behind', row.ahead, ' (inferred)')}",
         f"lock{_by('held by', row.holder)}",
         f"write(2) {request.path or '?'}",
     ]
     yield from _parts(request.dur_ns, parts, words)
-    yield from _behind(answer, row.chain)
+    yield from _behind(answer, row.chain, row.longest == QUEUE)
 
 
-def _by(how: str, other: Request | None) -> str:
+def _by(how: str, other: Request | None, guess: str = "") -> str:
     """Name the request whose write occupied a thread or held a lock."""
     if other is None:
         return ""
     took = f"its write(2) took {ms(other.write_ns)}"
-    return f"  {how} request {other.seq}, thread {other.tid}: {took}"
+    return f"  {how} request {other.seq}, thread {other.tid}: {took}{guess}"
 
 
 # Where the time of a complaint went.
 _WHERE = {
-    OWN: "its own stalled calls",
-    BEHIND: "behind stalled calls of the program's other tasks (inferred)",
-    ELSEWHERE: "no call of the program stalled: not the disk",
+    OWN: "its own stalled calls{own}",
+    MEANWHILE: "unknown: may have waited for stalled calls of other tasks (inferred)",
+    UNKNOWN: "unknown",
 }
 
 
-# Stages of a request, where the calls tell more than its program does: a request
-# thread of Kafka writes, or waits for the lock of the partition.
+_IS = {
+    OWN: "own{own} {calls}",
+    MEANWHILE: "unknown, may have waited for {calls}",
+    UNKNOWN: "unknown",
+}
+
+# Stages of a request, where the calls tell more than its program does.
 _SPLIT = {
     ("local", OWN): "write",
-    ("local", BEHIND): "lock",
-    ("send", ELSEWHERE): "network",
+    ("send", UNKNOWN): "network",
 }
 
 # The part of it in which the JVM had stopped all threads.
@@ -213,15 +219,19 @@ def _complaints(answer: Answer, _: Application) -> Iterator[str]:
         yield f"{stalled}: nobody waits for that thread"
     if found.untraced:
         yield f"{many(found.untraced, 'complaint')} more when no tracer ran"
-    if not found.rows:
+    yield from unjoined(found)
+    if not (found.rows or found.unjoined):
         yield "no complaint"
+    if not found.rows:
         return
     yield (
         f"{many(len(found.rows), 'complaint')} of {', '.join(programs)}, "
         f"{ms(total_ns)} in sum:"
     )
+    guess = " (inferred)" if any(row.complaint.guessed for row in found.rows) else ""
     for name, ns in found.parts.items():
-        yield f"  {ms(ns):>10}  {percent(ns, total_ns):>7}  {_WHERE[name]}"
+        where = _WHERE[name].format(own=guess)
+        yield f"  {ms(ns):>10}  {percent(ns, total_ns):>7}  {where}"
     yield from _by_stage(found)
     yield from _by_program(found)
     yield from _witness(answer, found)
@@ -234,7 +244,7 @@ def _by_stage(found: Joins) -> Iterator[str]:
         if stage := dealt.stage.name:
             for part, ns in dealt.parts.items():
                 split[_SPLIT.get((stage, part), stage)] += ns
-            split[_SPLIT.get((stage, BEHIND), stage)] -= dealt.stopped_ns
+            split[_SPLIT.get((stage, MEANWHILE), stage)] -= dealt.stopped_ns
             split[_STOPPED] += dealt.stopped_ns
     stages = ", ".join(f"{name} {ms(ns)}" for name, ns in split.most_common() if ns)
     if stages:
@@ -247,8 +257,11 @@ def _by_program(found: Joins) -> Iterator[str]:
     for name, (count, longest_ns, parts) in (
         programs.items() if len(programs) > 1 else ()
     ):
-        sums = ", ".join(f"{ms(ns)} {part}" for part, ns in parts.items())
-        yield f"{name}: {count}, the longest {ms(longest_ns)}: {sums}"
+        unknown_ns = parts[MEANWHILE] + parts[UNKNOWN]
+        yield (
+            f"{name}: {count}, the longest {ms(longest_ns)}: {ms(parts[OWN])} own, "
+            f"{ms(unknown_ns)} unknown"
+        )
 
 
 def _witness(answer: Answer, found: Joins) -> Iterator[str]:
@@ -258,7 +271,7 @@ def _witness(answer: Answer, found: Joins) -> Iterator[str]:
         yield (
             f"flight recorder: {said.files_seen} of {said.files} slow file operations"
             f" are calls listed here; of {many(said.waits, 'wait')} for a monitor,"
-            f" {said.waits_seen} for a task that the request is said to be behind"
+            f" {said.waits_seen} for a task that the request may have waited for"
         )
 
 
@@ -269,28 +282,30 @@ def _complaint(answer: Answer, row: Joined) -> Iterator[str]:
     yield f"{head:<{LEFT_COLUMN}}  {complaint.program}{thread}"
     dealt = [(stage, part) for stage in row.stages for part in stage.parts]
     parts = [stage.parts[part] for stage, part in dealt]
-    words = [_part(answer, stage, part) for stage, part in dealt]
+    guessed = complaint.guessed
+    words = [_part(answer, stage, part, guessed) for stage, part in dealt]
     yield from _parts(complaint.dur_ns, parts, words)
     found = joins(answer)
     if row.main and found:
-        yield from _behind(answer, found.chain(row))
+        yield from _behind(answer, found.chain(row), guessed)
 
 
-def _part(answer: Answer, dealt: Dealt, name: str) -> str:
-    """Name a part: in which stage it was, and the calls that made it."""
+def _part(answer: Answer, dealt: Dealt, name: str, guessed: bool) -> str:
+    """Name a part: in which stage it was, and its calls; `guessed` are own ones that
+    no thread id joins."""
     stage = dealt.stage.name
     if stage:
-        is_stopped = name == BEHIND and 2 * dealt.stopped_ns > dealt.behind_ns
+        is_stopped = name == MEANWHILE and 2 * dealt.stopped_ns > dealt.meanwhile_ns
         stage = _STOPPED if is_stopped else _SPLIT.get((stage, name), stage)
         stage += ": "
-    calls = dealt.calls(name)
-    if calls:
-        return f"{stage}{name} {_calls(answer, calls)}"
-    return stage + (f"{name}: in no call that stalled" if name == ELSEWHERE else name)
+    guess = " (inferred)" if guessed else ""
+    return stage + _IS[name].format(calls=_calls(answer, dealt.calls(name)), own=guess)
 
 
 def _calls(answer: Answer, rows: Sequence[tuple[int, Write]]) -> str:
     """Name the call that took most, and how many there are besides it."""
+    if not rows:
+        return ""
     write = rows[0][1]
     more = f", and {many(len(rows) - 1, 'more call')}" if len(rows) > 1 else ""
     who = f"{answer.thread(write.tid, write.comm or '?')}/{write.tid}"

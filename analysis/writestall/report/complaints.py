@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """complaints: join what a program said took long to the calls that made it.
 
-The time of a complaint is dealt out: to stalled calls of its own thread; what is left,
-to those of the program's other tasks, for it may have waited for what they held; the
-rest to no call, and so to no disk. Where its log tells of stages, each is dealt out so.
-A lock or queue of a program is no sleep that is
-traced, so `behind` is inferred: from calls that were under way meanwhile and had ended
-when the complaint ended, for one cannot get what another still holds.
+The time of a complaint is dealt out: to stalled calls of its own thread; the cause of
+what is left is unknown. Where its log tells of stages, each is dealt out so.
+
+A lock or queue of a program is no sleep that is traced: no wake-up joins a complaint to
+the call of another task, and nothing shows that there is none. The unknown part that
+shares time with such calls is `meanwhile`. It may have waited for those that ended
+before the complaint did, for one cannot get what another still holds.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,9 +24,9 @@ from writestall.chain.parts import Chain
 from writestall.common.windows import Cover, Window, common_ns, window_of
 from writestall.events.application_clock import Complaint, Stage
 from writestall.events.application_complaints import Complaints
-from writestall.events.contract import Write
+from writestall.events.contract import Block, Io, Write
 
-OWN, BEHIND, ELSEWHERE = "own", "behind", "elsewhere"
+OWN, MEANWHILE, UNKNOWN = "own", "meanwhile", "unknown"
 LONG_NS = 300_000_000
 Row = tuple[int, Write]
 
@@ -34,26 +35,26 @@ Row = tuple[int, Write]
 class Dealt:
     """A stage of a complaint, and where its time went; the parts add up to it.
 
-    own, behind  the stalled calls of each, longest in it first
-    stopped_ns   so much of `behind` was while all threads of the program stood still
+    own, others  the stalled calls of each part, longest in it first
+    stopped_ns   so much of `meanwhile` was while all threads of the program stood still
     """
 
     stage: Stage
     own_ns: int
-    behind_ns: int
+    meanwhile_ns: int
     own: tuple[Row, ...]
-    behind: tuple[Row, ...]
+    others: tuple[Row, ...]
     stopped_ns: int = 0
 
     @property
     def parts(self) -> dict[str, int]:
         """The parts by name, in ns."""
-        rest_ns = self.stage.dur_ns - self.own_ns - self.behind_ns
-        return {OWN: self.own_ns, BEHIND: self.behind_ns, ELSEWHERE: rest_ns}
+        rest_ns = self.stage.dur_ns - self.own_ns - self.meanwhile_ns
+        return {OWN: self.own_ns, MEANWHILE: self.meanwhile_ns, UNKNOWN: rest_ns}
 
     def calls(self, name: str) -> tuple[Row, ...]:
         """The calls of one part."""
-        return {OWN: self.own, BEHIND: self.behind}.get(name, ())
+        return {OWN: self.own, MEANWHILE: self.others}.get(name, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Joined:
     @property
     def parts(self) -> dict[str, int]:
         """The parts of all stages by name, in ns; they add up to the complaint."""
-        total = Counter(dict.fromkeys((OWN, BEHIND, ELSEWHERE), 0))
+        total = Counter(dict.fromkeys((OWN, MEANWHILE, UNKNOWN), 0))
         for dealt in self.stages:
             total.update(dealt.parts)
         return dict(total)
@@ -79,8 +80,9 @@ class Joined:
 
     @property
     def main(self) -> Row | None:
-        """The call behind most of it."""
-        return next(iter(self.calls(self.longest)), None)
+        """The call that is most of it; None where that is not its own."""
+        own = self.calls(OWN) if self.longest == OWN else ()
+        return next(iter(own), None)
 
     def calls(self, name: str) -> tuple[Row, ...]:
         """The calls of one part, those of the stage that it took most of first."""
@@ -100,8 +102,16 @@ class Joins:
 
     @cached_property
     def _long(self) -> list[Complaint]:
-        limit_ns = max(self.limit_ns, 1)
-        return [row for row in self._complaints.rows if row.dur_ns >= limit_ns]
+        return list(filter(self._is_long, self._complaints.rows))
+
+    def _is_long(self, complaint: Complaint) -> bool:
+        return complaint.dur_ns >= max(self.limit_ns, 1)
+
+    @cached_property
+    def unjoined(self) -> list[Complaint]:
+        """Those of no thread, while the tracer ran."""
+        long = filter(self._is_long, self._complaints.unjoined)
+        return list(filter(self._is_traced, long))
 
     @property
     def untraced(self) -> int:
@@ -128,7 +138,7 @@ class Joins:
     @property
     def parts(self) -> dict[str, int]:
         """The parts of all, in ns."""
-        total: Counter[str] = Counter(dict.fromkeys((OWN, BEHIND, ELSEWHERE), 0))
+        total: Counter[str] = Counter(dict.fromkeys((OWN, MEANWHILE, UNKNOWN), 0))
         for row in self.rows:
             total.update(row.parts)
         return dict(total)
@@ -137,7 +147,7 @@ class Joins:
     def long(self) -> dict[str, int]:
         """Count, sum and parts of those that a person notices, in ns."""
         rows = [row for row in self.rows if row.complaint.dur_ns >= LONG_NS]
-        parts: Counter[str] = Counter(dict.fromkeys((OWN, BEHIND, ELSEWHERE), 0))
+        parts: Counter[str] = Counter(dict.fromkeys((OWN, MEANWHILE, UNKNOWN), 0))
         for row in rows:
             parts.update(row.parts)
         sum_ns = sum(row.complaint.dur_ns for row in rows)
@@ -188,7 +198,7 @@ class Joins:
         return dict(Counter(row.longest for row in self.rows).most_common())
 
     def chain(self, joined: Joined) -> Chain | None:
-        """The chain of the call behind most of it."""
+        """The chain of the call that is most of it."""
         row = joined.main
         return self._answer.chains.of([row])[0] if row else None
 
@@ -209,18 +219,18 @@ class Joins:
         ]
         own = [row for row in near if stage.worked and _is_own(complaint, row[1])]
         own_ns = min(dur_ns, _covered_ns(own, window))
-        others = [row for row in near if row not in own and self._is_waited(row[1])]
+        may_wait = self._may_wait_for(complaint)
+        others = [row for row in near if row not in own and may_wait(row[1])]
         all_ns = _covered_ns((*own, *others), window)
-        behind_ns = min(dur_ns, all_ns) - own_ns
-        behind_ns = max(behind_ns, 0)
+        meanwhile_ns = max(min(dur_ns, all_ns) - own_ns, 0)
         stopped_ns = 0 if complaint.stops else self._stops.common_ns(window)
         return Dealt(
             stage,
             own_ns,
-            behind_ns,
+            meanwhile_ns,
             own=_longest_first(own, window),
-            behind=_longest_first(others, window),
-            stopped_ns=min(behind_ns, stopped_ns),
+            others=_longest_first(others, window),
+            stopped_ns=min(meanwhile_ns, stopped_ns),
         )
 
     @cached_property
@@ -247,17 +257,31 @@ class Joins:
         ]
 
     @cached_property
-    def _pids(self) -> set[int]:
-        """The processes whose threads complained."""
-        tids = {row.tid for row in self._complaints.rows if row.tid is not None}
-        writes = (write for _, write in self._answer.every_write)
-        return {w.pid for w in writes if w.tid in tids and w.pid is not None}
+    def _pids(self) -> dict[int, int]:
+        """The processes of the threads that complained, as far as an event tells."""
+        tids = {row.tid for row in self._complaints.rows}
+        stream = self._answer.stream
+        seen: list[Block | Write | Io] = [
+            *stream.blocks.likes,
+            *(write for _, write in self._answer.every_write),
+            *(io for _, io in stream.ios),
+        ]
+        return {e.tid: e.pid for e in seen if e.tid in tids and e.pid is not None}
 
-    def _is_waited(self, write: Write) -> bool:
-        """Whether a call is of the program, and of a thread that others wait for."""
-        if write.comm in self._complaints.unwaited:
-            return False
-        return write.comm in self._complaints.comms or write.pid in self._pids
+    def _may_wait_for(self, complaint: Complaint) -> Callable[[Write], bool]:
+        """Tell the calls of the program, and of threads that others wait for.
+
+        Those of all tasks, where its process is not known: its thread is in no event.
+        """
+        comms, unwaited = self._complaints.comms, self._complaints.unwaited
+        known = complaint.tid in self._pids or comms
+        pids = set(self._pids.values())
+
+        def may_wait(write: Write) -> bool:
+            is_its = not known or write.comm in comms or write.pid in pids
+            return is_its and write.comm not in unwaited
+
+        return may_wait
 
 
 def _is_fringe(row: Row, window: Window, slack_ns: int) -> bool:
@@ -307,6 +331,7 @@ def summary(answer: Answer) -> dict[str, Any]:
         "complaints": {
             "count": len(found.rows),
             "untraced": found.untraced,
+            "unjoined": len(found.unjoined),
             "limit_ns": found.limit_ns,
             "sum_ns": total_ns,
             **{f"{name}_ns": ns for name, ns in parts.items()},

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 
@@ -13,10 +13,16 @@ from writestall.chain.answers import Answer
 from writestall.chain.clients import LOCK, QUEUE, WRITE, Stop
 from writestall.common import scales
 from writestall.events.application import BROKER, COMMAND, SAFEPOINT
-from writestall.events.calls import GROUPS
 from writestall.events.contract import Write
-from writestall.report.complaints import BEHIND, ELSEWHERE, OWN, Joined, Row, joins
-from writestall_base.units import S_NS, many, percent
+from writestall.report.complaints import (
+    MEANWHILE,
+    OWN,
+    UNKNOWN,
+    Joined,
+    Joins,
+    joins,
+)
+from writestall_base.units import S_NS, many, ms, percent
 
 # What programs call their files; the first pattern that fits a path names it.
 FILES = {
@@ -66,8 +72,21 @@ def headline(answer: Answer) -> str | None:
     for row in rows:
         groups.setdefault(row.noun, []).append(row)
     if not groups:
-        return None
+        found = joins(answer)
+        return next(unjoined(found), None) if found else None
     return _sentence(max(groups.values(), key=_sum_ns))
+
+
+def unjoined(found: Joins) -> Iterator[str]:
+    """Count the slow requests that cannot be joined to a call; nothing if none."""
+    rows = found.unjoined
+    if rows:
+        programs = ", ".join(sorted({row.program for row in rows}))
+        longest_ns = max(row.dur_ns for row in rows)
+        yield (
+            f"{many(len(rows), 'slow request')} of {programs}, the longest "
+            f"{ms(longest_ns)}: none can be joined to a thread: no tid"
+        )
 
 
 def _sum_ns(rows: Iterable[_Slow]) -> int:
@@ -97,42 +116,54 @@ def _limit(rows: Sequence[_Slow]) -> tuple[int, list[_Slow]]:
 def _parts(rows: Sequence[_Slow]) -> Iterator[str]:
     """Where the time of all went."""
     whole_ns = _sum_ns(rows)
-    words = {
-        OWN: f"in {'its' if len(rows) == 1 else 'their'} own",
-        BEHIND: "behind another's",
-    }
-    for name in (OWN, BEHIND, ELSEWHERE):
-        ns = sum(row.parts[name] for row in rows)
-        if ns < LEAST_SHARE * whole_ns:
-            continue
-        if name == ELSEWHERE:
-            yield f"{percent(ns, whole_ns)} in no call that stalled, so not the disk"
-            continue
-        calls = Counter(row.calls[name][0] for row in rows if row.calls.get(name))
-        yield f"{percent(ns, whole_ns)} {words[name]} {calls.most_common(1)[0][0]}"
+    least_ns = LEAST_SHARE * whole_ns
+    ns = Counter[str]()
+    for row in rows:
+        ns.update(row.parts)
+    if ns[OWN] >= least_ns:
+        own = "its own" if len(rows) == 1 else "their own"
+        yield f"{percent(ns[OWN], whole_ns)} in {own} {_commonest(rows, OWN)}"
+    unknown_ns = ns[MEANWHILE] + ns[UNKNOWN]
+    if unknown_ns >= least_ns:
+        unknown = f"{percent(unknown_ns, whole_ns)} unknown"
+        yield unknown + (_maybe(rows, ns) if ns[MEANWHILE] >= least_ns else "")
+
+
+def _maybe(rows: Sequence[_Slow], ns: Mapping[str, int]) -> str:
+    """The calls that they may have waited for."""
+    return (
+        f": may have waited for stalled calls of other tasks, {ms(ns[MEANWHILE])} "
+        f"meanwhile, most in {_commonest(rows, MEANWHILE)} (inferred)"
+    )
+
+
+def _commonest(rows: Sequence[_Slow], name: str) -> str:
+    """The call that most rows were in longest."""
+    calls = Counter(row.calls[name][0] for row in rows if row.calls.get(name))
+    return calls.most_common(1)[0][0]
 
 
 def _complaints(answer: Answer) -> Iterator[_Slow]:
     found = joins(answer)
     for row in found.rows if found else ():
-        calls = {name: tuple(_calls(row, row.calls(name))) for name in (OWN, BEHIND)}
+        calls = {name: tuple(_calls(row, name)) for name in (OWN, MEANWHILE)}
         complaint = row.complaint
         yield _Slow(complaint.noun, complaint.dur_ns, row.parts, calls)
 
 
-def _calls(row: Joined, side: Sequence[Row]) -> Iterator[str]:
-    """The calls of one side, longest first, without trifles after the first."""
-    for at, (_, write) in enumerate(side):
+def _calls(row: Joined, name: str) -> Iterator[str]:
+    """The calls of one part, longest first, without trifles after the first."""
+    guess = " (inferred)" if name == OWN and row.complaint.guessed else ""
+    for at, (_, write) in enumerate(row.calls(name)):
         if not at or write.dur_ns >= LEAST_SHARE * row.complaint.dur_ns:
-            yield _call(row.complaint.program, write)
+            yield _call(row.complaint.program, write) + guess
 
 
 def _call(program: str, write: Write) -> str:
     """`write(2) to the GC log`, `fsync(2) of base/5/16384`."""
     path = write.path or "?"
     known = (words for form, words in FILES.get(program, ()) if fnmatch(path, form))
-    to = "to" if (write.call or "write") in GROUPS["writes"] else "of"
-    return f"{write.name} {to} {next(known, path)}"
+    return f"{write.name} {'to' if write.writes else 'of'} {next(known, path)}"
 
 
 def _pauses(answer: Answer) -> Iterator[_Slow]:
@@ -145,7 +176,7 @@ def _pauses(answer: Answer) -> Iterator[_Slow]:
 
 def _pause(stop: Stop) -> _Slow:
     own_ns = stop.covered_ns
-    parts = {OWN: own_ns, BEHIND: 0, ELSEWHERE: stop.pause.dur_ns - own_ns}
+    parts = {OWN: own_ns, MEANWHILE: 0, UNKNOWN: stop.pause.dur_ns - own_ns}
     calls = (f"write(2) to {stop.write.path or '?'}",) if stop.write else ()
     return _Slow("pause", stop.pause.dur_ns, parts, {OWN: calls})
 

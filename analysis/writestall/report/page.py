@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from writestall.chain.answers import TOTALS, Answer
 from writestall.chain.collect import Question
+from writestall.chain.files import by_file
 from writestall.classify import styles
 from writestall.common import scales
 from writestall.events.hlog import Log, read_log
@@ -113,8 +114,9 @@ def _context(answer: Answer) -> dict[str, Any]:
     gaps = _gaps(answer, logs, service)
     journal = commits(answer, start_ns, gaps)
     classes = _shares(answer.ns_by_class, {}, answer.stall_ns)
-    roots = answer.all_roots
-    kinds = {root: root.cls for root in roots}
+    files = by_file(answer.writes)
+    roots = {answer.in_words(root): ns for root, ns in answer.all_roots.items()}
+    kinds = {answer.in_words(root): root.cls for root in answer.all_roots}
     moments = moment_views(answer, MOST_PAUSES)
     drawn = {bar.kind for row in moments for bar in row.picture.bars}
     names = {row.kind for row in classes} | set(kinds.values())
@@ -135,6 +137,7 @@ def _context(answer: Answer) -> dict[str, Any]:
         "application": list(application_text.overview(answer)),
         "moments": moments,
         "moment_kinds": styles.legend(drawn),
+        "files": _shares(files, dict.fromkeys(files, "call"), answer.stall_ns),
         "classes": classes,
         "roots": _shares(roots, kinds, answer.stall_ns),
         "flame": graph,

@@ -12,6 +12,7 @@ from msgspec import UNSET
 from writestall.chain.answers import Answer, Convoy
 from writestall.chain.cgroups import crosses
 from writestall.chain.collect import Chains
+from writestall.chain.files import by_file
 from writestall.chain.merge import merged, unqueued
 from writestall.chain.parts import INFERRED, WAIT, Chain, Part, Task
 from writestall.chain.requests import unslept
@@ -90,8 +91,8 @@ def sentence(answer: Answer) -> str:
         return f"No {what} stalled for {ms(limit)} or more{slowest_text}."
     root, ns = main_root(answer.all_roots)
     return (
-        f"{_stalled(answer)}; "
-        f"{percent(ns, answer.stall_ns)} of that time {_phrase(root)}."
+        f"{_stalled(answer)}; {percent(ns, answer.stall_ns)} of that time "
+        f"{_phrase(root)}{answer.in_words(root).removeprefix(str(root))}."
     )
 
 
@@ -155,7 +156,7 @@ def main_root(roots: dict[Root, int]) -> tuple[Root, int]:
 def _phrase(root: Root) -> str:
     """Word a root as the end of a sentence."""
     who, device = root.who, root.device or ""
-    through = {"jbd2": " through jbd2's commit", "the writer": " by the write itself"}
+    through = {"jbd2": " through jbd2's commit", "the writer": " by the call itself"}
     phrases = {
         c.DEVICE_IO: f"was spent waiting for {device}"
         + through.get(root.who, f" through {who}"),
@@ -189,9 +190,10 @@ def chain_lines(answer: Answer, convoy: Convoy) -> Iterator[str]:
     yield f"{head:<{LEFT_COLUMN}}  {_name(answer, chain.task)}{place}"
     yield from _Tree(answer, chain, unit_ns).lines(parts, total, of=write.tid)
     root, ns = main_root(answer.roots([chain]))
+    share, did = percent(ns, write.dur_ns), answer.operations_of(chain, root, ns)
     yield (
         f"explained {percent(chain.explained_ns, write.dur_ns)}   "
-        f"root: {root!s} ({percent(ns, write.dur_ns)})"
+        f"root: {root!s} ({share}{did and f', {did}'})"
     )
     yield from _company(answer, convoy.chains[1:])
 
@@ -216,7 +218,7 @@ def _company(answer: Answer, others: Chains) -> Iterator[str]:
     ]
     more = len(others) - len(names)
     names += [f"{more} more"] if more else []
-    count = many(len(others), "more write")
+    count = many(len(others), "more call")
     yield f"{count} behind the same root: {', '.join(names)}"
 
 
@@ -325,8 +327,9 @@ def summary_lines(answer: Answer) -> Iterator[str]:
     )
     if not answer.writes:
         return
+    yield from _shares("calls", by_file(answer.writes), answer.stall_ns)
     yield from _shares("waited for", answer.ns_by_class, answer.stall_ns)
-    roots = {str(root): ns for root, ns in answer.all_roots.items()}
+    roots = {answer.in_words(root): ns for root, ns in answer.all_roots.items()}
     yield from _shares("root", roots, answer.stall_ns)
     lost = answer.stream.lost_events
     summary = answer.summary()

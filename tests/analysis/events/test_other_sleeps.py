@@ -88,7 +88,7 @@ def test_none_is_said_only_when_asked(tmp_path: Path, capsys: Capture) -> None:
     ("words", "first"),
     [
         ("openat", "1 call stalled, worst 90.0 ms (1 openat(2));"),
-        ("writes,syncs", "2 writes stalled, worst"),
+        ("writes,syncs", "2 calls stalled, worst 90.0 ms (1 write(2), 1 fsync(2));"),
         ("names,write", "2 calls stalled, worst 90.0 ms (1 write(2), 1 openat(2));"),
         ("mkdir", "No call of those chosen stalled"),
     ],

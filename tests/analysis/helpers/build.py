@@ -108,7 +108,13 @@ class Events:
         return len(self.rows)
 
     def io(
-        self, tid: int, at_ms: float, dur_ms: float, comm: str, stack: str = "none"
+        self,
+        tid: int,
+        at_ms: float,
+        dur_ms: float,
+        comm: str,
+        stack: str = "none",
+        op: str = "write",
     ) -> None:
         """One bio that a task submitted; a worker's has a stack."""
         self.rows.append(
@@ -120,7 +126,7 @@ class Events:
                 "pid": tid,
                 "comm": comm,
                 "dev": "254:16",
-                "op": "write",
+                "op": op,
                 "sector": 4242,
                 "bytes": 4096,
                 "kstack": STACKS[stack],

@@ -57,7 +57,7 @@ def told(run: Path) -> str | None:
 
 
 def test_from_the_request_through_the_call_to_the_disk(tmp_path: Path) -> None:
-    """Behind another thread's call first, then in its own."""
+    """While another thread was in a call first, then in its own."""
     calls = [(301, 100, 400), (302, 500, 600)]
     page = webpage.read(run_of(tmp_path, calls, [(302, 100, 1000)]))
     moment = page.one("details", class_="moment")
@@ -74,7 +74,7 @@ def test_from_the_request_through_the_call_to_the_disk(tmp_path: Path) -> None:
     picture = moment.one("svg", class_="timeline")
     inner = (row for row in picture.all("svg") if list(row.all("rect")))
     bars = [row.one("text").words for row in inner]
-    assert {"own 600 ms", "behind 400 ms"} <= set(bars)
+    assert {"own 600 ms", "meanwhile 400 ms"} <= set(bars)
     assert "fdatasync(2) lab/ledger.db-wal 600 ms" in bars
     lines = {
         line.one("title").words: line.attributes["class"]
@@ -82,9 +82,9 @@ def test_from_the_request_through_the_call_to_the_disk(tmp_path: Path) -> None:
         if line.attributes["class"].startswith("arrow")
     }
     # A dashed line, and the word in the legend: no meaning by colour alone.
-    assert lines["behind: fdatasync(2) of app/301"] == "arrow guess"
+    assert lines["meanwhile: fdatasync(2) of app/301"] == "arrow guess"
     assert lines["own: fdatasync(2) of app/302"] == "arrow"
-    assert "behind another task's call (inferred)" in page.text
+    assert "unknown: another task was in a call (inferred)" in page.text
 
 
 def test_the_application_speaks_first(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_the_application_speaks_first(tmp_path: Path) -> None:
         page.one("h1").words
         == "1 COMMIT of 500 ms and more: one fdatasync(2) of the WAL."
     )
-    assert page.one("p", class_="answer").words.startswith("1 write stalled")
+    assert page.one("p", class_="answer").words.startswith("1 call stalled")
 
 
 def test_each_one_call(tmp_path: Path) -> None:
@@ -110,18 +110,55 @@ def test_parts_where_it_is_no_one_call(tmp_path: Path) -> None:
     rows = [(301, 0, 700), (302, 0, 800)]
     words = (
         "2 COMMITs of 500 ms and more: 40.0 % in their own fdatasync(2) of the WAL, "
-        "40.0 % behind another's fdatasync(2) of the WAL, "
-        "20.0 % in no call that stalled, so not the disk."
+        "60.0 % unknown: may have waited for stalled calls of other tasks, 600 ms "
+        "meanwhile, most in fdatasync(2) of the WAL (inferred)."
     )
     assert told(run_of(tmp_path, calls, rows)) == words
 
 
-def test_not_the_disk(tmp_path: Path) -> None:
-    found = told(run_of(tmp_path, [(301, 0, 300)], [(305, 2000, 800)], "GET /"))
-    assert found == (
-        "1 request of 500 ms and more: "
-        "100.0 % in no call that stalled, so not the disk."
+def test_a_bystander_is_not_blamed(tmp_path: Path) -> None:
+    """It shares time with the request, but no wake-up joins them."""
+    calls = [(301, 0, 100), *((302, at, 240) for at in (2000, 2250, 2500))]
+    run = run_of(tmp_path, calls, [(301, 2000, 1000)], "GET")
+    words = (
+        "1 GET of a second and more: 100.0 % unknown: may have waited for stalled calls"
+        " of other tasks, 720 ms meanwhile, most in fdatasync(2) of the WAL (inferred)."
     )
+    assert told(run) == words
+    moment = webpage.read(run).one("details", class_="moment")
+    assert "unknown, may have waited for fdatasync(2)" in moment.text
+    assert "root:" not in moment.text
+
+
+def test_a_call_of_a_thread_that_is_not_named_is_inferred(tmp_path: Path) -> None:
+    """Redis' log names no thread; the name of the thread and the time join them."""
+    second = build.START_NS // 1_000_000_000
+    stream = build.Events()
+    stream.write(300, 2000, 900, 900, pid=300, comm="redis-server", path="x.aof")
+    clock = {"monotonic_ns": build.START_NS, "realtime_ns": build.START_NS}
+    run = build.run_dir(tmp_path / "redis", stream.end(), clock=clock)
+    folder = run / "application/redis"
+    folder.mkdir(parents=True)
+    (folder / "redis-latency.log").write_text(f"command {second + 2} 900\n")
+    assert told(run) == (
+        "1 command event of 500 ms and more: one write(2) to the AOF (inferred)."
+    )
+
+
+def test_group_commit_is_not_said_to_be_off_the_disk(tmp_path: Path) -> None:
+    """Threads of requests that are in no event wait for one that syncs."""
+    calls = [(309, at, 450) for at in (0, 500)]
+    run = run_of(tmp_path, calls, [(311, 0, 980), (312, 10, 970)], "PUT")
+    assert told(run) == (
+        "2 PUTs of 500 ms and more: 100.0 % unknown: may have waited for stalled calls "
+        "of other tasks, 1790 ms meanwhile, most in fdatasync(2) of the WAL (inferred)."
+    )
+
+
+def test_no_call_at_all_proves_nothing(tmp_path: Path) -> None:
+    run = run_of(tmp_path, [(301, 0, 300)], [(305, 2000, 800)], "GET /")
+    assert told(run) == "1 request of 500 ms and more: 100.0 % unknown."
+    assert "not the disk" not in webpage.read(run).text
 
 
 def test_nothing_to_say(tmp_path: Path) -> None:

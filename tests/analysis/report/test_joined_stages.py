@@ -65,6 +65,9 @@ def write(tid: int, start_ms: float, dur_ms: float) -> dict[str, Any]:
     return {"type": "jdk.FileWrite", "values": values}
 
 
+MAYBE = "unknown, may have waited for write(2) lab/gc.log of data-plane-kafk/301"
+
+
 def explained(
     path: Path,
     log: str,
@@ -94,7 +97,7 @@ def explained(
     return summary["complaints"], capsys.readouterr().out
 
 
-def test_write_lock_queue_and_network(
+def test_write_queue_and_network(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The thread's call from before it took a request is not the request's own."""
@@ -105,19 +108,19 @@ def test_write_lock_queue_and_network(
     found, said = explained(tmp_path, log, recorded, capsys)
     stages = found["by_stage"]
     assert stages["queue"]["own_ns"] == 0
-    assert stages["queue"]["behind_ns"] == pytest.approx(600 * MS, abs=10 * MS)
+    assert stages["queue"]["meanwhile_ns"] == pytest.approx(600 * MS, abs=10 * MS)
     assert stages["local"]["own_ns"] == 600 * MS
-    assert stages["local"]["behind_ns"] == pytest.approx(590 * MS, abs=10 * MS)
-    assert stages["send"]["elsewhere_ns"] == 15 * MS
+    assert stages["local"]["meanwhile_ns"] == pytest.approx(590 * MS, abs=10 * MS)
+    assert stages["send"]["unknown_ns"] == 15 * MS
     assert found["sum_ns"] == sum(
         ns for parts in stages.values() for ns in parts.values()
     )
     assert "ms write: own write(2) lab/gc.log of data-plane-kafk/301, 600 ms" in said
-    assert "ms lock: behind write(2) lab/gc.log of data-plane-kafk/301" in said
-    assert "ms queue: behind write(2) lab/gc.log of data-plane-kafk/301" in said
+    assert f"ms local: {MAYBE}" in said
+    assert f"ms queue: {MAYBE}" in said
     assert (
         "flight recorder: 1 of 1 slow file operations are calls listed here; of 1 wait"
-        " for a monitor, 1 for a task that the request is said to be behind" in said
+        " for a monitor, 1 for a task that the request may have waited for" in said
     )
 
 
@@ -176,5 +179,5 @@ def test_a_request_that_a_safepoint_stopped_waited_for_no_lock(
     (folder / "jvm-safepoint.log").write_text(pause)
     found, said = explained(tmp_path, completed(302, 715, 0, 590), [], capsys, folder)
     assert found["by_program"]["jvm"]["own_ns"] == 600 * MS
-    assert "ms safepoint: behind write(2) lab/gc.log of data-plane-kafk/301" in said
+    assert f"ms safepoint: {MAYBE}" in said
     assert "by stages of requests: safepoint " in said

@@ -2,7 +2,7 @@
 """lines: read requests.jsonl, the record that any program can write.
 
 A line: {"t_ns": N, "dur_ns": N, "tid": N, "what": "..."}, CLOCK_MONOTONIC. Without a
-`tid` it is a request as a client saw it: it counts for the latencies alone.
+`tid` it is a request as a client saw it: no thread is joined to it.
 """
 
 from __future__ import annotations
@@ -39,9 +39,6 @@ def read(path: Path, _: Clock) -> Iterator[Complaint | Problem]:
             except UNREADABLE as error:
                 yield Problem(path.name, number, str(error))
                 continue
-            if line.tid is not None:
-                what = line.what
-                noun = what if what.isalpha() else "request"
-                yield Complaint(
-                    program, line.t_ns, line.dur_ns, what, line.tid, noun=noun
-                )
+            what = line.what
+            noun = what if what.isalpha() else "request"
+            yield Complaint(program, line.t_ns, line.dur_ns, what, line.tid, noun=noun)

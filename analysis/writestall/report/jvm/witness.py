@@ -30,7 +30,7 @@ class Witness:
     files_seen  those in which a stalled call of the same thread is listed
     waits       waits for a monitor of that limit and more, of threads that complained
     waits_seen  those where the previous owner, or who that one waited for, is the task
-                of a call that the complaint is said to be behind
+                of a call that the complaint may have waited for
     """
 
     files: int
@@ -86,11 +86,11 @@ def _waits(joins: Joins, monitors: list[Recorded]) -> Iterator[bool]:
         for dealt in joined.stages:
             window = t_ns, t_ns + dealt.stage.dur_ns
             t_ns = window[1]
-            behind = {write.tid for _, write in dealt.behind}
+            others = {write.tid for _, write in dealt.others}
             for wait in monitors:
                 is_its = dealt.stage.worked and wait.tid == joined.complaint.tid
                 if is_its and _is_mostly_in(wait, window):
-                    yield not behind.isdisjoint(_owners(wait, monitors))
+                    yield not others.isdisjoint(_owners(wait, monitors))
 
 
 def _owners(wait: Recorded, monitors: list[Recorded]) -> set[int]:
