@@ -97,10 +97,12 @@ def main(args: argparse.Namespace) -> int:
         log.note = str(run)
     with progress.stage() as log:
         told = analyse(log, python, run, "explain", "--report", *chosen)
-    with progress.stage() as log:
-        log.note = _check(log, python, run, request)
     files.save_inside(run, "report.txt", told.encode())
-    print(f"\n{told.rstrip()}\n")
-    print(f"report: {run / 'report.txt'}, also in {out / 'latest'}")
-    print(f"page:   {run / 'report.html'}")
+    try:
+        with progress.stage() as log:
+            log.note = _check(log, python, run, request)
+    finally:  # a verdict that failed stands before the answer, and hides nothing
+        print(f"\n{told.rstrip()}\n")
+        print(f"report: {run / 'report.txt'}, also in {out / 'latest'}")
+        print(f"page:   {run / 'report.html'}")
     return 0
