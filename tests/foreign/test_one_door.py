@@ -114,7 +114,7 @@ tasks.start(), tasks.end()
 UserSymbols(10).stack(pid, [id(None), 4096])
 family(pid), of_name("none"), list(Costs().now(pid))
 Chosen(pid=1, comm="none")(os.getppid(), "x", None)
-TasksAsleep(lambda seen: None, lambda *_: True).look(time.monotonic_ns())
+TasksAsleep(lambda seen: None, lambda *_: True, 0).look(time.monotonic_ns())
 """
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from driver import own_command, runs
 from driver.commands import lab
 from driver.machines import PREPARING, Needs
 from driver.progress import Progress, StageError, StageLog
@@ -26,10 +27,10 @@ def test_an_answer_that_fails_its_check_is_printed_behind_the_verdict(
     run = settings.out / request.run_name
     run.mkdir(parents=True)
 
-    def prepare(progress: Progress, *_: object) -> tuple[Path, Path]:
-        for _ in PREPARING:
-            with progress.stage():
-                pass
+    def prepare(progress: Progress, *rest: object) -> tuple[Path, Path]:
+        for stage in PREPARING:
+            with progress.stage() as log:
+                log.note = stage.name
         return Path("python"), tmp_path
 
     def check(*_: object) -> str:
@@ -39,11 +40,11 @@ def test_an_answer_that_fails_its_check_is_printed_behind_the_verdict(
         return ANSWER
 
     monkeypatch.setenv("WRITESTALL_CACHE", str(tmp_path))
-    monkeypatch.setattr(lab.own_command, "read", lambda args: request)
+    monkeypatch.setattr(own_command, "read", lambda args: request)
     monkeypatch.setattr(lab, "prepare", prepare)
-    monkeypatch.setattr(lab.runs, "begin", lambda request, run: request)
-    monkeypatch.setattr(lab.runs, "run_command", lambda *_: ["true"])
-    monkeypatch.setattr(lab.runs, "end", lambda run: None)
+    monkeypatch.setattr(runs, "begin", lambda request, run: request)
+    monkeypatch.setattr(runs, "run_command", lambda *_: ["true"])
+    monkeypatch.setattr(runs, "end", lambda run: None)
     monkeypatch.setattr(lab, "analyse", explain)
     monkeypatch.setattr(lab, "_check", check)
     with pytest.raises(StageError):
