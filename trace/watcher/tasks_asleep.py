@@ -13,10 +13,10 @@ for this thread. It takes at most a fiftieth of a CPU: it looks as seldom as tha
 
 from __future__ import annotations
 
-import queue
 import re
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,12 +31,13 @@ FIRST_SHOWN_NS = 2 * S
 # CPU that looking may take.
 BUSY_S, IDLE_S, MOST_SHARE = 0.5, 2.0, 0.02
 MOST_TASKS, MOST_FRAMES = 200, 48
+MOST_ENDED = 10_000  # events kept while a look waits
 # Fields of proc_pid_stat(5) behind the name, counted from the state.
 STATE, FLAGS, THREADS, STARTED = 0, 6, 17, 19
 PF_KTHREAD = 0x00200000  # include/linux/sched.h
 BY_NUMBER = {nr: name for nr, name in calls.NAMES.items() if nr < 1000}
-# proc_pid_syscall(5): a number and arguments; else `running`, or nothing.
 SLEEPS = re.compile(r"^voluntary_ctxt_switches:\t(\d+)$", re.MULTILINE)
+# proc_pid_syscall(5): a number and arguments; else `running`, or nothing.
 CALLING, NO_CALL = re.compile(r"-?\d+( 0x[0-9a-f]+)+$"), "-1"
 FAULT, IN_A_FAULT = "page_fault", "handle_mm_fault"
 Task = tuple[int, int]  # thread id, and when it was started in ticks
@@ -101,7 +102,9 @@ class TasksAsleep(threading.Thread):
     chosen: Callable[[int, str, str | None], bool]
     stall_ns: int
     root: Path = Path("/")
-    _ended: queue.SimpleQueue[Write] = field(default_factory=queue.SimpleQueue)
+    _ended: deque[tuple[int, int]] = field(
+        default_factory=lambda: deque(maxlen=MOST_ENDED)
+    )
     _calls: dict[Task, _Call] = field(default_factory=dict)
     _ending: threading.Event = field(default_factory=threading.Event)
 
@@ -114,7 +117,7 @@ class TasksAsleep(threading.Thread):
 
     def heard(self, write: Write) -> None:
         """Take the event of a call that has ended, from another thread."""
-        self._ended.put(write)
+        self._ended.append((write.tid, write.t_ns + write.dur_ns))
 
     def end(self) -> None:
         """Let the thread end; it may be in a read that takes long."""
@@ -172,10 +175,7 @@ class TasksAsleep(threading.Thread):
 
     def _end_calls(self) -> None:
         """Take what has ended since the last look."""
-        ended = {}
-        while not self._ended.empty():
-            write = self._ended.get()
-            ended[write.tid] = write.t_ns + write.dur_ns
+        ended = dict(self._ended.popleft() for _ in range(len(self._ended)))
         for (tid, _), call in self._calls.items():
             call.ended(ended.get(tid, 0))
 
