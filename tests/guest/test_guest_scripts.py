@@ -87,6 +87,7 @@ VARIANTS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("--cycles", str(-(-times // len(KERNELS))), "--engine", engine)
         for engine, times in ARMED.items()
     ),
+    "record-ends-in-order.py": tuple(("--engine", engine) for engine in ARMED),
     "undoes-every-step.py": (
         (),
         *[("--injector", name) for name in ("dm-delay", "scsi_debug") if EVERY],
@@ -112,6 +113,7 @@ NOT_COUNTED = {"survives-arming-under-load.py", "survives-storms-of-closes.py"}
 # shared one they would delay the end of all tests.
 OWN_MACHINE = {
     "every-call-is-listed.py",
+    "record-ends-in-order.py",
     "says-the-arguments.py",
     "survives-arming-under-load.py",
     "survives-storms-of-closes.py",
