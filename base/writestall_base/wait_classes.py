@@ -40,6 +40,24 @@ DOES = {
     OTHER: "waits for something no rule knows",
 }
 WAIT_CLASSES = tuple(DOES)
+# What a task of a program waits for in an interruptible sleep, outside file systems.
+USER_LOCK = "user_lock"
+FILE_LOCK = "file_lock"
+MESSAGE = "message"
+CHILD_EXIT = "child_exit"
+TIMER = "timer"
+EVENT = "event"
+USER_DOES = {
+    USER_LOCK: "waits for a lock or a condition of its program",
+    FILE_LOCK: "waits for the lock of a file",
+    MESSAGE: "waits for a message or an event",
+    CHILD_EXIT: "waits for the end of a child",
+    TIMER: "sleeps until a time",
+    EVENT: "waits for another event",
+}
+USER_WAITS = tuple(USER_DOES)
+# A call of a file system that stalled, as a part of what another task waited for.
+CALL = "call"
 # Time that is not a wait with its own stack.
 RUNNING = "running"
 RUNQUEUE = "runqueue"

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "calls.h"
 #include "choosing.h"
@@ -67,6 +68,12 @@ static void set_options(struct probes *probes, const struct options *options)
 		settings->is_comm_chosen = true;
 		strncpy(settings->only_comm, options->comm, COMM_BYTES - 1);
 	}
+	settings->waits_pid = options->waits_pid;
+	settings->own_session = getsid(0);
+	if (options->waits_comm) {
+		settings->are_waits_by_comm = true;
+		strncpy(settings->waits_comm, options->waits_comm, COMM_BYTES - 1);
+	}
 }
 
 /* See note_uring() in probes/inflight.h. */
@@ -90,6 +97,7 @@ static void set_kernel(struct probes *probes, const struct btf *btf)
 
 	settings->bpf_call = __NR_bpf;
 	settings->io_submit_call = __NR_io_submit;
+	settings->futex_call = __NR_futex;
 	settings->has_lock_owners = has_function(btf, "rwsem_owner");
 	settings->bio_chain_bit = enumerator(btf, "BIO_CHAIN");
 	/* WQ_FLAG_DONE; Linux 6.7 changed it and removed the bookmarks of queues */

@@ -41,6 +41,8 @@ static const char help[] =
 	"  --io-us US      shortest bio shown (10000)\n"
 	"  --pid PID       calls of it and its children\n"
 	"  --comm NAME     calls of tasks or processes of that name\n"
+	"  --waits PID     interruptible sleeps of it and its children, too\n"
+	"  --waits-comm NAME  the same of tasks or processes of that name\n"
 	"  --device DEV    calls on its file system: 254:16, /dev/vdb\n"
 	"  --path PATH     calls on it, or below that folder\n"
 	"  --call C,C      these calls, or groups of them: writes, syncs, reads, names,\n"
@@ -53,7 +55,8 @@ static const char help[] =
 	"example: stalled-writes --stall-us 50000 --path /var/lib/etcd --output etcd.jsonl\n";
 
 enum letter {
-	FLOOR_US = 256, STALL_US, IO_US, PID, COMM, DEVICE, PATH, CALL, OUTPUT, CHECK, VERSION,
+	FLOOR_US = 256, STALL_US, IO_US, PID, COMM, WAITS, WAITS_COMM, DEVICE, PATH, CALL, OUTPUT,
+	CHECK, VERSION,
 };
 
 static const struct option table[] = {
@@ -62,6 +65,8 @@ static const struct option table[] = {
 	{ "io-us", required_argument, NULL, IO_US },
 	{ "pid", required_argument, NULL, PID },
 	{ "comm", required_argument, NULL, COMM },
+	{ "waits", required_argument, NULL, WAITS },
+	{ "waits-comm", required_argument, NULL, WAITS_COMM },
 	{ "device", required_argument, NULL, DEVICE },
 	{ "path", required_argument, NULL, PATH },
 	{ "call", required_argument, NULL, CALL },
@@ -90,10 +95,16 @@ static int64_t duration(const char *name, const char *text)
 	return number(name, text, 0, MOST_US) * NSEC_PER_USEC;
 }
 
-static const char *comm_given(const char *text)
+static int32_t pid_given(const char *option, const char *text)
+{
+	return number(option, text, 1, INT32_MAX);
+}
+
+static const char *comm_given(const char *option, const char *text)
 {
 	if (!*text || strlen(text) >= COMM_BYTES)
-		die(EXIT_USAGE, "--comm %s: a name has 1 to %d bytes", text, COMM_BYTES - 1);
+		die(EXIT_USAGE, "--%s %s: a name has 1 to %d bytes", option, text,
+		    COMM_BYTES - 1);
 	return text;
 }
 
@@ -130,7 +141,8 @@ static const struct {
 } restricted[] = {
 	{ FLOOR_US, ABOUT_SLEEPS }, { STALL_US, ABOUT_STALLS }, { IO_US, ABOUT_IOS },
 	{ PID, ABOUT_CALLS }, { COMM, ABOUT_CALLS }, { DEVICE, ABOUT_CALLS },
-	{ PATH, ABOUT_CALLS }, { CALL, ABOUT_CALLS },
+	{ PATH, ABOUT_CALLS }, { CALL, ABOUT_CALLS }, { WAITS, ABOUT_WAITS },
+	{ WAITS_COMM, ABOUT_WAITS },
 };
 
 static const char *name_of(enum letter letter)
@@ -181,10 +193,16 @@ void read_options(int argc, char **argv, struct options *options)
 			options->limits.io_ns = duration("io-us", optarg);
 			break;
 		case PID:
-			options->pid = number("pid", optarg, 1, INT32_MAX);
+			options->pid = pid_given("pid", optarg);
 			break;
 		case COMM:
-			options->comm = comm_given(optarg);
+			options->comm = comm_given("comm", optarg);
+			break;
+		case WAITS:
+			options->waits_pid = pid_given("waits", optarg);
+			break;
+		case WAITS_COMM:
+			options->waits_comm = comm_given("waits-comm", optarg);
 			break;
 		case DEVICE:
 			device = optarg;

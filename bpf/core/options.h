@@ -14,6 +14,8 @@ struct options {
 	struct limits limits;
 	int32_t pid;
 	const char *comm;
+	int32_t waits_pid;
+	const char *waits_comm;
 	const char *calls;
 	uint32_t device;
 	uint64_t inode;

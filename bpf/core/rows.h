@@ -67,7 +67,7 @@ struct stack {
 	unsigned long long frames[STACK_FRAMES];
 };
 
-/* An uninterruptible sleep; stacks are the sleeper's and the waker's. */
+/* A sleep; `state` as in /proc/PID/stat; stacks are the sleeper's and the waker's. */
 struct block_row {
 	unsigned int kind;
 	int tid;
@@ -78,11 +78,14 @@ struct block_row {
 	char holder_comm[COMM_BYTES];
 	int waker_context;
 	int holder_tid;
+	unsigned int state;
+	unsigned int unused;
 	long long t_ns;
 	long long woken_ns;	/* 0: nobody has been seen waking it */
 	long long ran_ns;
 	unsigned long long blocker;
 	unsigned long long owner;
+	unsigned long long futex;	/* that it waits for in user space, or 0 */
 	struct groups groups;
 	struct groups waker_groups;
 	struct stacks stacks;

@@ -15,7 +15,8 @@ static const struct {
 } scripts[SCRIPTS] = {
 	[STALLED_WRITES] = {
 		"stalled_writes",
-		HAS(ABOUT_SLEEPS) | HAS(ABOUT_STALLS) | HAS(ABOUT_IOS) | HAS(ABOUT_CALLS),
+		HAS(ABOUT_SLEEPS) | HAS(ABOUT_STALLS) | HAS(ABOUT_IOS) | HAS(ABOUT_CALLS) |
+			HAS(ABOUT_WAITS),
 	},
 	[SLOW_WRITES] = { "slow_writes", HAS(ABOUT_STALLS) | HAS(ABOUT_CALLS) },
 	[PAGE_LOCKS] = { "page_locks", HAS(ABOUT_SLEEPS) },

@@ -24,6 +24,8 @@ OPTIONS = {
     "stall_us": "--stall-us",
     "only_pid": "--pid",
     "only_comm": "--comm",
+    "waits_pid": "--waits",
+    "waits_comm": "--waits-comm",
     "only_dev": "--device",
     "only_ino": "--path",
     **{f"only_calls_{number}": "--call" for number in range(4)},
@@ -37,6 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--stall-us", type=int, metavar="US", help="shortest stall (100000)")
     add("--pid", type=int, metavar="PID", help="calls of it and its children")
     add("--comm", metavar="NAME", help="calls of tasks or processes of that name")
+    add("--waits", type=int, metavar="PID", help="interruptible sleeps of it, too")
+    add("--waits-comm", metavar="NAME", help="the same of tasks of that name")
     add("--device", metavar="DEV", help="calls on its file system: 254:16, /dev/vdb")
     add("--path", type=Path, metavar="PATH", help="calls on it, or below that folder")
     add("--call", metavar="C,C", help="these calls, or groups of them: docs/events.md")
@@ -69,16 +73,19 @@ def _thresholds(options: argparse.Namespace) -> dict[str, int | str]:
 
 def _chosen(options: argparse.Namespace) -> dict[str, int | str]:
     chosen: dict[str, int | str] = {}
-    if options.pid is not None:
-        if options.pid < 1:
-            raise TraceError(f"--pid {options.pid}: give 1 or more")
-        chosen["only_pid"] = options.pid
-    if options.comm is not None:
-        if not 1 <= len(options.comm.encode()) <= COMM_BYTES:
-            raise TraceError(
-                f"--comm {quote(options.comm)}: a name has 1 to {COMM_BYTES} bytes"
-            )
-        chosen["only_comm"] = options.comm
+    for name, pid in (("only_pid", options.pid), ("waits_pid", options.waits)):
+        if pid is not None:
+            if pid < 1:
+                raise TraceError(f"{OPTIONS[name]} {pid}: give 1 or more")
+            chosen[name] = pid
+    comms = ("only_comm", options.comm), ("waits_comm", options.waits_comm)
+    for name, comm in comms:
+        if comm is not None:
+            if not 1 <= len(comm.encode()) <= COMM_BYTES:
+                raise TraceError(
+                    f"{OPTIONS[name]} {quote(comm)}: a name has 1 to {COMM_BYTES} bytes"
+                )
+            chosen[name] = comm
     if options.device is not None:
         chosen["only_dev"] = device_number(options.device)
     if options.call is not None:

@@ -21,6 +21,8 @@ from writestall_base.units import ms
 
 # include/uapi/linux/nsfs.h, PID_NS_INIT_INO
 HOST_PIDS = "pid:[4026531836]"
+# Of the launcher's options.
+NAMES = "floor_us", "stall_us", "pid", "comm", "waits", "waits_comm", "device", "path"
 FLAGS = 6  # proc_pid_stat(5), from the field behind the name
 KERNEL_THREAD = 0x00200000  # include/linux/sched.h, PF_KTHREAD
 DISKS = Path("/sys/dev/block")
@@ -64,6 +66,8 @@ def filters(options: argparse.Namespace) -> argparse.Namespace:
         stall_us=options.stall_ns // 1000,
         pid=options.pid,
         comm=options.comm,
+        waits=options.pid,
+        waits_comm=options.comm,
         device=options.device,
         path=options.path,
         call=None,
@@ -73,10 +77,11 @@ def filters(options: argparse.Namespace) -> argparse.Namespace:
 
 def words(options: argparse.Namespace, pid: int | None) -> list[str]:
     """The same as words of the launcher's command line; `pid` is the COMMAND's."""
-    given = vars(filters(options)) | ({"pid": pid} if pid is not None else {})
+    of_command = {} if pid is None else {"pid": pid, "waits": pid}
+    given = vars(filters(options)) | of_command
     return [
         word
-        for name in ("floor_us", "stall_us", "pid", "comm", "device", "path")
+        for name in NAMES
         if given[name] is not None
         for word in (f"--{name.replace('_', '-')}", str(given[name]))
     ]

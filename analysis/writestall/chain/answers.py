@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast, overload
 from writestall.chain import operations
 from writestall.chain.cgroups import Labels
 from writestall.chain.collect import C, Chains, Collector, Question, Source, collect
+from writestall.chain.critical_paths import CriticalPaths
 from writestall.chain.explainer import Explainer
 from writestall.chain.parts import Chain, Part
 from writestall.chain.roots import Root, Roots, largest_first
@@ -85,6 +86,11 @@ class Answer:
     def chains(self) -> Chains:
         """The writes' chains, by time."""
         return Chains(Explainer(self.stream), self.writes)
+
+    @cached_property
+    def paths(self) -> CriticalPaths | None:
+        """The critical paths of requests; None where their sleeps are not known."""
+        return CriticalPaths(self.stream) if self.stream.waits else None
 
     @cached_property
     def slowest(self) -> Chains:

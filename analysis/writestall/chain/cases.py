@@ -9,14 +9,17 @@ from writestall.chain.cgroups import Cgroups
 from writestall.chain.parts import Task, task_of
 from writestall.classify import endings as e
 from writestall.classify.frames import Frame, parse_stack
-from writestall.classify.stack import classify
+from writestall.classify.interruptible import classify as classify_interruptible
+from writestall.classify.interruptible import sends
+from writestall.classify.stack import Verdict, classify
 from writestall.events.contract import Block
 from writestall_base import wait_classes as c
 
 # How a wait goes on, by what ended it (docs/how-causes-are-inferred.md, step 3).
-SUBMITTER, HOLDER, PAUSE, DEVICE, INTERRUPT, UNKNOWN = (
+SUBMITTER, HOLDER, WAKER, PAUSE, DEVICE, INTERRUPT, UNKNOWN = (
     "submitter",
     "holder",
+    "waker",
     "pause",
     "device",
     "interrupt",
@@ -24,6 +27,8 @@ SUBMITTER, HOLDER, PAUSE, DEVICE, INTERRUPT, UNKNOWN = (
 )
 # The word for a holder that cannot be another (docs/events.md, `holder`).
 OWNER = "owner"
+# The state of a sleep outside file systems (docs/events.md, `state`).
+INTERRUPTIBLE = "S"
 # Ended by a timer, these are their own root: the kernel pauses the task on purpose,
 # or the disk's driver keeps it.
 _PAUSES = frozenset(
@@ -78,9 +83,10 @@ class Case(Struct, frozen=True, gc=False):
 
 def case_of(block: Block, cgroups: Cgroups) -> Case:
     """The case of a kind of sleep, given as a Block."""
-    verdict = classify(block.kstack)
+    interruptible = block.state == INTERRUPTIBLE
+    verdict = (classify_interruptible if interruptible else classify)(block.kstack)
     own_group = cgroups.of(block.cgroup, block.cgroup_v1)
-    how = e.ending(block)
+    how = _ending(block, verdict)
     waker = None
     if how == e.TASK and block.waker_tid is not None:
         group = cgroups.of(block.waker_cgroup, block.waker_cgroup_v1)
@@ -89,16 +95,20 @@ def case_of(block: Block, cgroups: Cgroups) -> Case:
     if block.holder == OWNER and block.holder_tid is not None:
         group = cgroups.of_thread(block.holder_tid)
         owner = task_of(block.holder_tid, block.holder_comm, (), group)
-    submitter = e.is_submitter(block, verdict)
+    submitter = not interruptible and e.is_submitter(block, verdict)
     completes = e.completes_io(block, verdict)
-    goes_on = _goes_on(verdict.cls, how, submitter)
+    goes_on = (
+        _interrupted(verdict.cls, how)
+        if interruptible
+        else _goes_on(verdict.cls, how, submitter)
+    )
     return Case(
         task_of(block.tid, block.comm, block.kstack, own_group),
         verdict.cls,
         verdict.path,
         how,
         goes_on,
-        _is_for_an_io(verdict.cls, goes_on, completes),
+        not interruptible and _is_for_an_io(verdict.cls, goes_on, completes),
         verdict.cls in _FOR_AN_IO,
         submitter,
         e.serves(block, submitter),
@@ -110,6 +120,25 @@ def case_of(block: Block, cgroups: Cgroups) -> Case:
         verdict.cls == c.PAGE_WRITEBACK and e.submits_first(block),
         parse_stack(block.kstack),
     )
+
+
+def _ending(block: Block, verdict: Verdict) -> str:
+    """What ended a sleep; a message of a task is its, in whatever context it comes."""
+    how = e.ending(block)
+    if verdict.cls == c.MESSAGE and block.waker_tid and sends(block.waker_kstack):
+        return e.TASK
+    return how
+
+
+def _interrupted(cls: str, how: str) -> str:
+    """How an interruptible wait goes on."""
+    if how == e.TIMER and cls == c.TIMER:
+        return PAUSE
+    if how in (e.TASK, e.TIMER) or cls == c.USER_LOCK:
+        return WAKER
+    if how == e.COMPLETION:
+        return DEVICE
+    return INTERRUPT if cls == c.MESSAGE and how == e.INTERRUPT else UNKNOWN
 
 
 def _goes_on(cls: str, how: str, submitter: bool) -> str:

@@ -7,7 +7,8 @@ window is tiled, so that the parts add up to the ns, always.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -26,6 +27,7 @@ from writestall.chain.waits import (
     unexplained,
 )
 from writestall.classify import endings as e
+from writestall.events.blocks import Blocks
 from writestall.events.contract import Write
 from writestall.events.stream import Stream
 from writestall_base import wait_classes as c
@@ -36,6 +38,9 @@ MAX_PARTS = 100_000
 GOOD_ENOUGH = 0.9
 # So many next sleeps, or ones ahead in the queue, are asked.
 MAX_AGAIN = 8
+
+# Parts of a task's time from one time to another.
+Work = Callable[[Task, int, int], Sequence[Part]]
 
 _WITH_IO = "slept while it held the I/O"
 _SUBMITTED_IT = "it submitted the I/O that ended the wait"
@@ -54,9 +59,11 @@ _WHY = {
 class Explainer:
     """Builds the chain of each stalled write in a stream."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: Stream, sleeps: Blocks | None = None) -> None:
+        """Of other sleeps than the uninterruptible ones, where they are given."""
         self._cgroups = cgroups = Cgroups(stream.cgroups)
-        self._timelines = timelines = Timelines(stream.blocks, cgroups)
+        blocks = stream.blocks if sleeps is None else sleeps
+        self._timelines = timelines = Timelines(blocks, cgroups)
         self._floor_ns = stream.begin.floor_ns if stream.begin else 1_000_000
         self._lossy = stream.lost_events > 0
         self._io_holders = IoHolders(timelines)
@@ -71,7 +78,7 @@ class Explainer:
         """The chain of one write; `id` is its event's line number."""
         group = self._cgroups.of(write.cgroup, write.cgroup_v1)
         task = task_of(write.tid, write.comm, write.kstack, group)
-        self._budget = MAX_PARTS
+        self._begin()
         parts: list[Part] = []
         awake_ns = asleep_ns = 0
         end_ns = write.t_ns + write.dur_ns
@@ -87,6 +94,10 @@ class Explainer:
                 awake_ns += stop_ns - start_ns
         parts += self._rest(write, task, awake_ns, asleep_ns)
         return Chain(id, write, task, tuple(parts))
+
+    def _begin(self) -> None:
+        """Begin a chain."""
+        self._budget = MAX_PARTS
 
     def _rest(
         self, write: Write, task: Task, awake_ns: int, asleep_ns: int
@@ -118,24 +129,33 @@ class Explainer:
 
     def _doings(self, holder: Task, wait: Wait, completes: bool = False) -> list[Part]:
         """What a task did during a wait, as parts that tile it."""
-        parts: list[Part] = []
         self._followed.append(wait.sleep)
-        spans = self._timelines.spans(holder.tid, wait.start_ns, wait.end_ns)
-        for doing, start_ns, end_ns, sleep in spans:
-            if doing == ASLEEP:
-                parts.append(self._asleep(holder, sleep, start_ns, end_ns))
-            elif doing == RUNQUEUE:
-                id = self._timelines.id(sleep)
-                parts.append(in_runqueue(holder, start_ns, end_ns, id))
-            elif completes:
-                parts += self._io_work(holder, wait, start_ns, end_ns)
-            else:
-                parts.append(self._gap(holder, start_ns, end_ns))
+        work = partial(self._io_work, wait) if completes else None
+        parts = self._tiled(holder, wait.start_ns, wait.end_ns, work)
         self._followed.pop()
         return parts
 
+    def _tiled(
+        self, task: Task, start_ns: int, end_ns: int, work: Work | None = None
+    ) -> list[Part]:
+        """What a task did in a window; `work` makes parts of its time in no sleep."""
+        parts: list[Part] = []
+        for doing, since_ns, until_ns, sleep in self._timelines.spans(
+            task.tid, start_ns, end_ns
+        ):
+            if doing == ASLEEP:
+                parts.append(self._asleep(task, sleep, since_ns, until_ns))
+            elif doing == RUNQUEUE:
+                id = self._timelines.id(sleep)
+                parts.append(in_runqueue(task, since_ns, until_ns, id))
+            elif work:
+                parts += work(task, since_ns, until_ns)
+            else:
+                parts.append(self._gap(task, since_ns, until_ns))
+        return parts
+
     def _io_work(
-        self, worker: Task, wait: Wait, start_ns: int, end_ns: int
+        self, wait: Wait, worker: Task, start_ns: int, end_ns: int
     ) -> Sequence[Part]:
         """A worker's time until the I/O was done that its work began with.
 
@@ -183,8 +203,10 @@ class Explainer:
                 return wait.root("asleep on the bio's way down")
             case cases.HOLDER:
                 return self._held(wait)
+            case cases.WAKER:
+                return self._woken(wait)
             case cases.PAUSE:
-                return wait.root(_WHY[e.TIMER])
+                return self._paused(wait)
             case cases.DEVICE:
                 link = SEEN if case.how == e.COMPLETION else INFERRED
                 return wait.device(_WHY[e.COMPLETION], link, io)
@@ -217,7 +239,7 @@ class Explainer:
         """A wait for an I/O that another task held."""
         parts = self._doings(holder, wait)
         if wait.case.goes_on == cases.PAUSE:
-            parts = [self._paused(wait, part) for part in parts]
+            parts = [self._throttled(wait, part) for part in parts]
         elif parts[-1].kind == c.RUNNING:
             # Time after the holder's last sleep is device time.
             last = parts[-1]
@@ -227,7 +249,7 @@ class Explainer:
             )  # fmt: skip
         return wait.over(parts, holder, INFERRED, _WITH_IO)
 
-    def _paused(self, wait: Wait, part: Part) -> Part:
+    def _throttled(self, wait: Wait, part: Part) -> Part:
         """A part of a pause: what the flusher does not explain stays the pause's."""
         if part.explained:
             return part
@@ -250,6 +272,14 @@ class Explainer:
                 if best.explained_ns >= enough_ns:
                     break
         return best
+
+    def _paused(self, wait: Wait) -> Part:
+        """A wait that a timer ended."""
+        return wait.root(_WHY[e.TIMER])
+
+    def _woken(self, wait: Wait) -> Part:
+        """An interruptible wait, which critical paths have."""
+        return wait.unknown("an interruptible sleep")
 
     def _link(self, wait: Wait) -> tuple[str, int | None]:
         """Whether events show that the waker held what was waited for, and since when.

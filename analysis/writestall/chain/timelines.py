@@ -84,6 +84,22 @@ class Timelines:
         own = self._blocks.tasks[self.case(sleep).task.tid]
         return range(sleep + 1, min(sleep + 1 + limit, own.stop))
 
+    def before(self, sleep: int) -> range:
+        """The same task's sleep before that, if there is one."""
+        own = self._blocks.tasks[self.case(sleep).task.tid]
+        return range(max(sleep - 1, own.start), sleep)
+
+    def wakes(self, cls: str) -> dict[int, list[int]]:
+        """When tasks ended waits of a class, by waker, in order."""
+        found: dict[int, list[int]] = {}
+        for sleep, kind in enumerate(self._blocks.kinds):
+            case = self._cases[kind]
+            if case.cls == cls and case.waker:
+                found.setdefault(case.waker.tid, []).append(self.wake_ns(sleep))
+        for times in found.values():
+            times.sort()
+        return found
+
     def spans(self, tid: int, start_ns: int, end_ns: int) -> list[Span]:
         """Tiles the window with what the task did: no gap, no overlap.
 

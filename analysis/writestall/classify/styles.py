@@ -24,6 +24,7 @@ class Family(Enum):
     FLUSH = "#009e73", "#007f5c"
     MEMORY = "#cc79a7", "#a85c86"
     CPU = "#f0e442", "#9c9420"
+    PROGRAM = "#0072b2", "#3d8fc4"
     NONE = "#b4b4b4", "#6a6d70"
 
 
@@ -68,7 +69,7 @@ class Style:
         return str(self.pattern.value[1])
 
 
-lock, journal, disk, flush, memory, cpu, none = Family
+lock, journal, disk, flush, memory, cpu, program, none = Family
 solid, rising, dots, falling, cross, level = Pattern
 STYLES = {
     row[0]: Style(*row)
@@ -88,6 +89,12 @@ STYLES = {
         (c.PAGE_WRITEBACK, "W", flush, solid, "a page's writeback, stable pages"),
         (c.DIRTY_THROTTLE, "D", flush, rising, "balance_dirty_pages()'s pause"),
         (c.MEMORY, "M", memory, solid, "reclaim or allocation"),
+        (c.USER_LOCK, "U", program, solid, "a lock or condition of the program"),
+        (c.FILE_LOCK, "K", program, rising, "the lock of a file: flock(2), fcntl(2)"),
+        (c.MESSAGE, "m", program, dots, "a message: pipe, socket, poll(2)"),
+        (c.CHILD_EXIT, "e", program, falling, "the end of a child process"),
+        (c.TIMER, "t", program, level, "asleep until a time"),
+        (c.EVENT, "v", program, cross, "another event outside file systems"),
         (c.RUNNING, "r", cpu, solid, "on a CPU, or preempted"),
         (c.RUNQUEUE, "q", cpu, rising, "woken, waiting for a CPU"),
         (c.OTHER, "O", none, solid, "sleeps no rule knows, or too short to trace"),

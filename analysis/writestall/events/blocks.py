@@ -141,6 +141,18 @@ class Blocks:
                 kept.append(at)
         return kept
 
+    def __add__(self, other: Blocks) -> Blocks:
+        """The sleeps of both."""
+        both = Blocks()
+        for each in (self, other):
+            kinds = [both.kind_of(like) for like in each.likes]
+            both.kinds.extend(map(kinds.__getitem__, each.kinds))
+            for name in _COLUMNS:
+                if name != "kinds":
+                    getattr(both, name).extend(getattr(each, name))
+        both.sort()
+        return both
+
     def join(self, other: Blocks, lines: int) -> list[Duplicate]:
         """Takes in what a file holds behind its first `lines`, both being sorted.
 

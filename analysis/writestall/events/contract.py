@@ -53,6 +53,7 @@ class Block(Struct, tag_field="ev", tag="block", frozen=True, gc=False):
     dur_ns: Ns
     tid: int
     runq_ns: Ns | None = 0
+    state: str = "D"
     pid: int | None = None
     comm: str | None = None
     cgroup: int | None = None

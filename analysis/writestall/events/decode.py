@@ -56,7 +56,7 @@ class Decoder:
     """Decodes one stream's lines."""
 
     def __init__(self) -> None:
-        self.blocks = Blocks()
+        self.blocks, self.waits = Blocks(), Blocks()
         self._row = row_decoder()
         self._event = msgspec.json.Decoder(Event).decode
         self._stacks: dict[Stack, Stack] = {}
@@ -72,13 +72,12 @@ class Decoder:
             # A whole Block may have more to complain of.
             row = self._event(line)
         if isinstance(row, _Sleep):
+            sleeps = self.blocks if row.state == "D" else self.waits
             key = _others(row), bytes(row.kstack), bytes(row.waker_kstack)
             kind = self._kinds.get(key)
             if kind is None:
-                kind = self._new_kind(line, key)
-            self.blocks.add(
-                number, kind, row.t_ns, row.dur_ns, row.runq_ns, row.lock_at
-            )
+                kind = self._new_kind(line, key, sleeps)
+            sleeps.add(number, kind, row.t_ns, row.dur_ns, row.runq_ns, row.lock_at)
             return None
         if isinstance(row, Write):
             self._share(row, self._stacks, "kstack", "ustack")
@@ -88,11 +87,11 @@ class Decoder:
             self._share(row, self._words, "comm", "dev", "op")
         return row
 
-    def _new_kind(self, line: bytes, key: tuple[object, ...]) -> int:
+    def _new_kind(self, line: bytes, key: tuple[object, ...], sleeps: Blocks) -> int:
         block = self._event(line)
         assert isinstance(block, Block)
         self._share(block, self._stacks, *_STACKS)
-        kind = self.blocks.kind_of(block)
+        kind = sleeps.kind_of(block)
         if len(self._kinds) < MOST_KNOWN:
             self._kinds[key] = kind
         return kind

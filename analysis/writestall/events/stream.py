@@ -43,15 +43,17 @@ LEAVE_THE_SLEEP = frozenset(("stacks", "ios", "locks"))
 class Stream:
     """What one tracer wrote. Blocks, writes and I/Os carry their line number as id.
 
-    Blocks are sorted by task and time, writes by time, I/Os by their end. `cgroups` has
-    paths by the version of the hierarchy and id, `io_max` what limits them by path,
-    `damage` says how compressed events end early.
+    `waits` are interruptible sleeps, `blocks` the others; both are sorted by task and
+    time, writes by time, I/Os by their end. `cgroups` has paths by the version of the
+    hierarchy and id, `io_max` what limits them by path, `damage` says how compressed
+    events end early.
     """
 
     file: str
     begin: Begin | None = None
     end: End | None = None
     blocks: Blocks = field(default_factory=Blocks)
+    waits: Blocks = field(default_factory=Blocks)
     writes: list[tuple[int, Write]] = field(default_factory=list)
     ios: list[tuple[int, Io]] = field(default_factory=list)
     cgroups: dict[tuple[int, int], str] = field(default_factory=dict)
@@ -144,6 +146,7 @@ class _Piece:
         ]
         found = [(t_ns, a + lines, b + lines) for t_ns, a, b in next.duplicates]
         found += stream.blocks.join(other.blocks, lines)
+        found += stream.waits.join(other.waits, lines)
         self.duplicates = sorted(self.duplicates + found)
         self.lines += next.lines
 
@@ -176,7 +179,7 @@ def _read_share(
 
 def _read_rows(name: str, rows: Numbered) -> _Piece:
     decoder = Decoder()
-    stream = Stream(name, blocks=decoder.blocks)
+    stream = Stream(name, blocks=decoder.blocks, waits=decoder.waits)
 
     def on_line(number: int, line: bytes) -> None:
         event = decoder.decode(line, number)
@@ -184,7 +187,8 @@ def _read_rows(name: str, rows: Numbered) -> _Piece:
             _take(stream, number, event)
 
     stream.problems, lines = read(name, rows, on_line, is_to_come)
-    return _Piece(stream, lines, sorted(stream.blocks.sort()))
+    duplicates = stream.blocks.sort() + stream.waits.sort()
+    return _Piece(stream, lines, sorted(duplicates))
 
 
 def _take(stream: Stream, number: int, event: Event) -> None:

@@ -15,6 +15,8 @@ from writestall.events.contract import Request, Write
 from writestall.events.hlog import Latencies
 from writestall.report.complaints import (
     MEANWHILE,
+    OTHERS,
+    OUTSIDE,
     OWN,
     UNKNOWN,
     Dealt,
@@ -24,7 +26,7 @@ from writestall.report.complaints import (
 )
 from writestall.report.headline import unjoined
 from writestall.report.jvm.witness import witness
-from writestall.report.text import LEFT_COLUMN, latency_line, main_root
+from writestall.report.text import LEFT_COLUMN, latency_line, main_root, path_lines
 from writestall_base.units import many, ms, percent, shares
 
 MS = 1_000_000
@@ -186,6 +188,8 @@ def _by(how: str, other: Request | None, guess: str = "") -> str:
 # Where the time of a complaint went.
 _WHERE = {
     OWN: "its own stalled calls{own}",
+    OTHERS: "calls of tasks that it waited for",
+    OUTSIDE: "in no call of a file system",
     MEANWHILE: "unknown: may have waited for stalled calls of other tasks (inferred)",
     UNKNOWN: "unknown",
 }
@@ -193,6 +197,8 @@ _WHERE = {
 
 _IS = {
     OWN: "own{own} {calls}",
+    OTHERS: "waited for {calls}",
+    OUTSIDE: "in no call of a file system",
     MEANWHILE: "unknown, may have waited for {calls}",
     UNKNOWN: "unknown",
 }
@@ -230,8 +236,9 @@ def _complaints(answer: Answer, _: Application) -> Iterator[str]:
     )
     guess = " (inferred)" if any(row.complaint.guessed for row in found.rows) else ""
     for name, ns in found.parts.items():
-        where = _WHERE[name].format(own=guess)
-        yield f"  {ms(ns):>10}  {percent(ns, total_ns):>7}  {where}"
+        if ns:
+            where = _WHERE[name].format(own=guess)
+            yield f"  {ms(ns):>10}  {percent(ns, total_ns):>7}  {where}"
     yield from _by_stage(found)
     yield from _by_program(found)
     yield from _witness(answer, found)
@@ -258,10 +265,11 @@ def _by_program(found: Joins) -> Iterator[str]:
         programs.items() if len(programs) > 1 else ()
     ):
         unknown_ns = parts[MEANWHILE] + parts[UNKNOWN]
-        yield (
-            f"{name}: {count}, the longest {ms(longest_ns)}: {ms(parts[OWN])} own, "
-            f"{ms(unknown_ns)} unknown"
-        )
+        told = [f"{ms(parts[OWN])} own"]
+        told += [f"{ms(parts[OTHERS])} of others"] if parts[OTHERS] else []
+        told += [f"{ms(parts[OUTSIDE])} in no call"] if parts[OUTSIDE] else []
+        told += [f"{ms(unknown_ns)} unknown"]
+        yield f"{name}: {count}, the longest {ms(longest_ns)}: {', '.join(told)}"
 
 
 def _witness(answer: Answer, found: Joins) -> Iterator[str]:
@@ -286,7 +294,10 @@ def _complaint(answer: Answer, row: Joined) -> Iterator[str]:
     words = [_part(answer, stage, part, guessed) for stage, part in dealt]
     yield from _parts(complaint.dur_ns, parts, words)
     found = joins(answer)
-    if row.main and found:
+    paths = [stage.path for stage in row.stages if stage.path]
+    for path in paths:
+        yield from path_lines(answer, path)
+    if row.main and found and not paths:
         yield from _behind(answer, found.chain(row), guessed)
 
 
@@ -295,7 +306,7 @@ def _part(answer: Answer, dealt: Dealt, name: str, guessed: bool) -> str:
     no thread id joins."""
     stage = dealt.stage.name
     if stage:
-        is_stopped = name == MEANWHILE and 2 * dealt.stopped_ns > dealt.meanwhile_ns
+        is_stopped = name == MEANWHILE and 2 * dealt.stopped_ns > dealt.parts[MEANWHILE]
         stage = _STOPPED if is_stopped else _SPLIT.get((stage, name), stage)
         stage += ": "
     guess = " (inferred)" if guessed else ""

@@ -16,7 +16,7 @@ from writestall.chain.parts import Chain
 from writestall.common.windows import Cover, Window, layered, window_of
 from writestall.events.contract import Request
 from writestall.report.chain_timeline import CALLS, Names, draw
-from writestall.report.complaints import MEANWHILE, OWN, UNKNOWN, Joined
+from writestall.report.complaints import MEANWHILE, OTHERS, OWN, UNKNOWN, Joined
 from writestall.report.timeline import Key, Timeline, labelled
 
 FIRST: Key = "what the application waited for"
@@ -70,9 +70,9 @@ def _scene(answer: Answer, row: Joined | Stop | Delay) -> _Scene:
 def _of_complaint(answer: Answer, row: Joined) -> _Scene:
     """Its own calls, and those of others that it may have waited for."""
     window = _place(row)
-    own, others = sides = row.calls(OWN), row.calls(MEANWHILE)
+    sides = [row.calls(name) for name in (OWN, OTHERS, MEANWHILE)]
     covers = [Cover(window_of(write) for _, write in side) for side in sides]
-    kinds = OWN, MEANWHILE, UNKNOWN
+    kinds = OWN, OTHERS, MEANWHILE, UNKNOWN
     scene = _Scene(window)
     complaint = row.complaint
     thread = f", thread {complaint.tid}" if complaint.tid is not None else ""
@@ -81,10 +81,13 @@ def _of_complaint(answer: Answer, row: Joined) -> _Scene:
         (complaint.program, f"{complaint.what}{thread}"),
         [(piece, kinds[at]) for piece, at in layered(window, covers)],
     )
-    calls = sorted((*own, *others)[:MOST_CALLS], key=lambda row: row[1].t_ns)
+    first = [call for side in sides for call in side][:MOST_CALLS]
+    calls = sorted(first, key=lambda row: row[1].t_ns)
     scene.chains = answer.chains.of(calls)
     for call, chain in zip(calls, scene.chains, strict=True):
-        how = MEANWHILE if call in others else OWN
+        how = next(
+            kind for kind, side in zip(kinds, sides, strict=False) if call in side
+        )
         _lead(scene, FIRST, chain, how, complaint.guessed or how == MEANWHILE)
     return scene
 

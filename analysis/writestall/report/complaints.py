@@ -4,10 +4,14 @@
 The time of a complaint is dealt out: to stalled calls of its own thread; the cause of
 what is left is unknown. Where its log tells of stages, each is dealt out so.
 
-A lock or queue of a program is no sleep that is traced: no wake-up joins a complaint to
-the call of another task, and nothing shows that there is none. The unknown part that
-shares time with such calls is `meanwhile`. It may have waited for those that ended
-before the complaint did, for one cannot get what another still holds.
+Where the interruptible sleeps of its process were recorded, its critical path tells of
+the rest: `others` is time in calls of tasks that it waited for, `outside` what is known
+to be in no file system.
+
+Else, a lock or queue of a program is no sleep that is traced: no wake-up joins a
+complaint to the call of another task, and nothing shows that there is none. The unknown
+part that shares time with such calls is `meanwhile`. It may have waited for those that
+ended before the complaint did, for one cannot get what another still holds.
 """
 
 from __future__ import annotations
@@ -20,41 +24,40 @@ from functools import cached_property
 from typing import Any
 
 from writestall.chain.answers import Answer
-from writestall.chain.parts import Chain
+from writestall.chain.critical_paths import CriticalPaths
+from writestall.chain.parts import WAIT, Chain, Part
 from writestall.common.windows import Cover, Window, common_ns, window_of
 from writestall.events.application_clock import Complaint, Stage
 from writestall.events.application_complaints import Complaints
 from writestall.events.contract import Block, Io, Write
+from writestall_base import wait_classes as c
 
-OWN, MEANWHILE, UNKNOWN = "own", "meanwhile", "unknown"
+OWN, OTHERS, OUTSIDE = "own", "others", "outside"
+MEANWHILE, UNKNOWN = "meanwhile", "unknown"
+PARTS = (OWN, OTHERS, OUTSIDE, MEANWHILE, UNKNOWN)
 LONG_NS = 300_000_000
 Row = tuple[int, Write]
 
 
 @dataclass(frozen=True, slots=True)
 class Dealt:
-    """A stage of a complaint, and where its time went; the parts add up to it.
+    """A stage of a complaint, and where its time went.
 
-    own, others  the stalled calls of each part, longest in it first
+    parts        by name, in ns; they add up to it
+    rows         the stalled calls of a part, longest in it first
     stopped_ns   so much of `meanwhile` was while all threads of the program stood still
+    path         its critical path, where its sleeps were recorded
     """
 
     stage: Stage
-    own_ns: int
-    meanwhile_ns: int
-    own: tuple[Row, ...]
-    others: tuple[Row, ...]
+    parts: dict[str, int]
+    rows: dict[str, tuple[Row, ...]]
     stopped_ns: int = 0
-
-    @property
-    def parts(self) -> dict[str, int]:
-        """The parts by name, in ns."""
-        rest_ns = self.stage.dur_ns - self.own_ns - self.meanwhile_ns
-        return {OWN: self.own_ns, MEANWHILE: self.meanwhile_ns, UNKNOWN: rest_ns}
+    path: Chain | None = None
 
     def calls(self, name: str) -> tuple[Row, ...]:
         """The calls of one part."""
-        return {OWN: self.own, MEANWHILE: self.others}.get(name, ())
+        return self.rows.get(name, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +70,7 @@ class Joined:
     @property
     def parts(self) -> dict[str, int]:
         """The parts of all stages by name, in ns; they add up to the complaint."""
-        total = Counter(dict.fromkeys((OWN, MEANWHILE, UNKNOWN), 0))
-        for dealt in self.stages:
-            total.update(dealt.parts)
-        return dict(total)
+        return _summed(dealt.parts for dealt in self.stages)
 
     @property
     def longest(self) -> str:
@@ -138,18 +138,13 @@ class Joins:
     @property
     def parts(self) -> dict[str, int]:
         """The parts of all, in ns."""
-        total: Counter[str] = Counter(dict.fromkeys((OWN, MEANWHILE, UNKNOWN), 0))
-        for row in self.rows:
-            total.update(row.parts)
-        return dict(total)
+        return _summed(row.parts for row in self.rows)
 
     @property
     def long(self) -> dict[str, int]:
         """Count, sum and parts of those that a person notices, in ns."""
         rows = [row for row in self.rows if row.complaint.dur_ns >= LONG_NS]
-        parts: Counter[str] = Counter(dict.fromkeys((OWN, MEANWHILE, UNKNOWN), 0))
-        for row in rows:
-            parts.update(row.parts)
+        parts = _summed(row.parts for row in rows)
         sum_ns = sum(row.complaint.dur_ns for row in rows)
         sums = {"limit_ns": LONG_NS, "count": len(rows), "sum_ns": sum_ns}
         return sums | {f"{name}_ns": ns for name, ns in parts.items()}
@@ -210,6 +205,13 @@ class Joins:
         return Joined(complaint, tuple(stages))
 
     def _deal(self, complaint: Complaint, stage: Stage, t_ns: int) -> Dealt:
+        paths, tid = self._answer.paths, complaint.tid
+        if paths and tid is not None and stage.worked and paths.covers(tid):
+            path = paths.path(tid, (t_ns, t_ns + stage.dur_ns))
+            return _along(paths, stage, path)
+        return self._overlapping(complaint, stage, t_ns)
+
+    def _overlapping(self, complaint: Complaint, stage: Stage, t_ns: int) -> Dealt:
         slack_ns, dur_ns = complaint.slack_ns, stage.dur_ns
         window = t_ns - slack_ns, t_ns + dur_ns + slack_ns
         near = [
@@ -224,13 +226,14 @@ class Joins:
         all_ns = _covered_ns((*own, *others), window)
         meanwhile_ns = max(min(dur_ns, all_ns) - own_ns, 0)
         stopped_ns = 0 if complaint.stops else self._stops.common_ns(window)
+        rest_ns = dur_ns - own_ns - meanwhile_ns
+        parts = {OWN: own_ns, MEANWHILE: meanwhile_ns, UNKNOWN: rest_ns}
+        rows = {
+            OWN: _longest_first(own, window),
+            MEANWHILE: _longest_first(others, window),
+        }
         return Dealt(
-            stage,
-            own_ns,
-            meanwhile_ns,
-            own=_longest_first(own, window),
-            others=_longest_first(others, window),
-            stopped_ns=min(meanwhile_ns, stopped_ns),
+            stage, _summed([parts]), rows, stopped_ns=min(meanwhile_ns, stopped_ns)
         )
 
     @cached_property
@@ -282,6 +285,40 @@ class Joins:
             return is_its and write.comm not in unwaited
 
         return may_wait
+
+
+def _summed(rows: Iterable[dict[str, int]]) -> dict[str, int]:
+    """Parts by name in sum, in ns, each name among them."""
+    total = Counter(dict.fromkeys(PARTS, 0))
+    for parts in rows:
+        total.update(parts)
+    return dict(total)
+
+
+def _along(paths: CriticalPaths, stage: Stage, path: Chain) -> Dealt:
+    """Deal out a stage along its critical path."""
+    ns = Counter[str]()
+    sides: dict[str, list[Part]] = {OWN: [], OTHERS: []}
+    for part in path.parts:
+        _add(part, OWN, ns, sides)
+    rows = {name: tuple(paths.calls(parts)) for name, parts in sides.items()}
+    return Dealt(stage, _summed([dict(ns)]), rows, path=path)
+
+
+def _add(part: Part, side: str, ns: Counter[str], sides: dict[str, list[Part]]) -> None:
+    """Add a part of a critical path: `side` is whose calls those in it are.
+
+    A call, or a sleep in none that is listed, ends the way through user space.
+    """
+    if part.kind == c.CALL or (part.kind == WAIT and part.cls in c.WAIT_CLASSES):
+        sides[side].append(part)
+        ns[side] += part.explained_ns
+        ns[UNKNOWN] += part.dur_ns - part.explained_ns
+    elif part.parts:
+        for inner in part.parts:
+            _add(inner, OTHERS, ns, sides)
+    else:
+        ns[OUTSIDE if part.explained else UNKNOWN] += part.dur_ns
 
 
 def _is_fringe(row: Row, window: Window, slack_ns: int) -> bool:

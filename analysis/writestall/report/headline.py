@@ -16,6 +16,8 @@ from writestall.events.application import BROKER, COMMAND, SAFEPOINT
 from writestall.events.contract import Write
 from writestall.report.complaints import (
     MEANWHILE,
+    OTHERS,
+    OUTSIDE,
     OWN,
     UNKNOWN,
     Joined,
@@ -123,6 +125,12 @@ def _parts(rows: Sequence[_Slow]) -> Iterator[str]:
     if ns[OWN] >= least_ns:
         own = "its own" if len(rows) == 1 else "their own"
         yield f"{percent(ns[OWN], whole_ns)} in {own} {_commonest(rows, OWN)}"
+    if ns[OTHERS] >= least_ns:
+        share = percent(ns[OTHERS], whole_ns)
+        calls = _commonest(rows, OTHERS)
+        yield f"{share} waiting for other tasks, most in {calls}"
+    if ns[OUTSIDE] >= least_ns:
+        yield f"{percent(ns[OUTSIDE], whole_ns)} in no call of a file system"
     unknown_ns = ns[MEANWHILE] + ns[UNKNOWN]
     if unknown_ns >= least_ns:
         unknown = f"{percent(unknown_ns, whole_ns)} unknown"
@@ -140,13 +148,14 @@ def _maybe(rows: Sequence[_Slow], ns: Mapping[str, int]) -> str:
 def _commonest(rows: Sequence[_Slow], name: str) -> str:
     """The call that most rows were in longest."""
     calls = Counter(row.calls[name][0] for row in rows if row.calls.get(name))
-    return calls.most_common(1)[0][0]
+    return calls.most_common(1)[0][0] if calls else "calls too short to be listed"
 
 
 def _complaints(answer: Answer) -> Iterator[_Slow]:
     found = joins(answer)
     for row in found.rows if found else ():
-        calls = {name: tuple(_calls(row, name)) for name in (OWN, MEANWHILE)}
+        names = OWN, OTHERS, MEANWHILE
+        calls = {name: tuple(_calls(row, name)) for name in names}
         complaint = row.complaint
         yield _Slow(complaint.noun, complaint.dur_ns, row.parts, calls)
 

@@ -176,8 +176,7 @@ def chain_lines(answer: Answer, convoy: Convoy) -> Iterator[str]:
     """Yield one write's tree, and the writes that waited with it."""
     chain = convoy.chains[0]
     write = chain.write
-    # One unit for the whole tree, so that its numbers add up.
-    unit_ns = 1_000_000 if write.dur_ns >= 100_000_000 else 10_000
+    unit_ns = _unit_ns(write.dur_ns)
     total = round(write.dur_ns / unit_ns)
     size = f" {write.bytes} B" if write.bytes is not None else ""
     head = f"{write.name} {write.path or '?'}{size} took {_amount(total, unit_ns)}"
@@ -196,6 +195,26 @@ def chain_lines(answer: Answer, convoy: Convoy) -> Iterator[str]:
         f"root: {root!s} ({share}{did and f', {did}'})"
     )
     yield from _company(answer, convoy.chains[1:])
+
+
+def path_lines(answer: Answer, path: Chain) -> Iterator[str]:
+    """Yield the tree of a request's critical path, and its root."""
+    dur_ns = path.write.dur_ns
+    unit_ns = _unit_ns(dur_ns)
+    parts = merged(unqueued(part) for part in path.parts)
+    tree = _Tree(answer, path, unit_ns)
+    yield "its critical path:"
+    yield from tree.lines(parts, round(dur_ns / unit_ns), of=path.task.tid)
+    root, ns = main_root(answer.roots([path]))
+    yield (
+        f"explained {percent(path.explained_ns, dur_ns)}   "
+        f"root: {root!s} ({percent(ns, dur_ns)})"
+    )
+
+
+def _unit_ns(dur_ns: int) -> int:
+    """One unit for a whole tree, so that its numbers add up."""
+    return 1_000_000 if dur_ns >= 100_000_000 else 10_000
 
 
 def _crosses(chain: Chain, parts: Iterable[Part]) -> bool:
@@ -279,7 +298,8 @@ def _right(answer: Answer, part: Part, of: int) -> str:
     if part.holder:
         queue = f", {part.queue} in the queue before" if part.queue else ""
         who = f"{_name(answer, part.holder)}{_place(answer, part, part.holder)}"
-        return f"held by {who}{_since(part)}{queue}{guess}"
+        how = "woken by" if part.cls in c.USER_WAITS else "held by"
+        return f"{how} {who}{_since(part)}{queue}{guess}"
     if part.owner and part.owner.tid and not part.parts:
         who = f"{_name(answer, part.owner)}{_place(answer, part, part.owner)}"
         return f"submitted by {who}{guess}"

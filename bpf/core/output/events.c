@@ -56,12 +56,13 @@ static void print_lock(const struct block_row *row)
 	static const char *const kinds[] = {
 		"mutex", "semaphore", "rwsem_read", "rwsem_write",
 	};
-	uint64_t at = row->blocker & ~LOCK_BITS;
+	uint64_t at = row->futex ? row->futex : row->blocker & ~LOCK_BITS;
+	const char *kind = row->futex ? "futex" : kinds[row->blocker & LOCK_BITS];
 	const char *holder = holder_of(row);
 	char text[32];
 
 	snprintf(text, sizeof(text), "0x%" PRIx64, at);
-	json_text_or_null("lock", at ? kinds[row->blocker & LOCK_BITS] : NULL);
+	json_text_or_null("lock", at ? kind : NULL);
 	json_text_or_null("lock_at", at ? text : NULL);
 	json_text_or_null("holder", holder);
 	json_known("holder_tid", holder ? row->holder_tid : UNKNOWN);
@@ -74,6 +75,7 @@ static void print_block(const struct block_row *row)
 
 	begin_span("block", row->t_ns, row->woken_ns);
 	json_number("runq_ns", row->ran_ns - row->woken_ns);
+	json_text("state", (const char[]){ row->state, 0 }, SIZE_MAX);
 	print_task(row->tid, row->pid, row->comm);
 	print_groups("cgroup", "cgroup_v1", &row->groups);
 	print_kernel_stack("kstack", stacks->frames, stacks->first);

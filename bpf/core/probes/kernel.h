@@ -33,6 +33,7 @@ enum { BPF_F_USER_STACK = 256 };
 /* The kernel's enumerators are found by name as well. */
 enum cgroup_subsys_id { io_cgrp_id = 3 };
 enum req_flag_bits { __REQ_PREFLUSH = 18 };
+enum pid_type { PIDTYPE_SID = 3 };
 enum pageflags { PG_locked = 0, PG_writeback = 1, PG_head = 6 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -165,6 +166,18 @@ struct thread_info {
 	__u64 preempt_count;	/* arm64 */
 };
 
+struct upid {
+	int nr;
+};
+
+struct pid {
+	struct upid numbers[1];
+};
+
+struct signal_struct {
+	struct pid *pids[4];
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -174,6 +187,7 @@ struct task_struct {
 	int tgid;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
+	struct signal_struct *signal;
 	struct mm_struct *mm;
 	void *worker_private;
 	char comm[16];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* only.h: choose calls by --pid, --comm, --device and --path */
+/* only.h: choose calls by --pid, --comm, --device and --path; tasks by --waits */
 #ifndef ONLY_H
 #define ONLY_H
 
@@ -10,13 +10,13 @@
 #define MOST_ANCESTORS 32
 #define MOST_FOLDERS 64
 
-/* The selected process, or a descendant of it. */
-static __always_inline bool in_family(struct task_struct *task)
+/* That process, or a descendant of it. */
+static __always_inline bool in_family(struct task_struct *task, __s32 pid)
 {
 	int i;
 
 	for (i = 0; i < MOST_ANCESTORS; i++) {
-		if (BPF_CORE_READ(task, tgid) == only_pid)
+		if (BPF_CORE_READ(task, tgid) == pid)
 			return true;
 		task = BPF_CORE_READ(task, real_parent);
 	}
@@ -37,14 +37,14 @@ static __always_inline bool is_below(struct path *path)
 	return false;
 }
 
-static __always_inline bool is_called(struct task_struct *task)
+static __always_inline bool is_called(struct task_struct *task, const volatile char *name)
 {
 	char comm[COMM_BYTES] = {};
 	int i;
 
 	BPF_CORE_READ_STR_INTO(&comm, task, comm);
 	for (i = 0; i < COMM_BYTES; i++) {
-		if (comm[i] != only_comm[i])
+		if (comm[i] != name[i])
 			return false;
 		if (!comm[i])
 			break;
@@ -60,14 +60,26 @@ static __always_inline bool is_called(struct task_struct *task)
  */
 static __always_inline bool is_chosen(struct task_struct *task, struct path *path)
 {
-	if (is_comm_chosen && !is_called(task) &&
-	    !is_called(BPF_CORE_READ(task, group_leader)))
+	if (is_comm_chosen && !is_called(task, only_comm) &&
+	    !is_called(BPF_CORE_READ(task, group_leader), only_comm))
 		return false;
 	if (only_dev && BPF_CORE_READ(path, dentry, d_sb, s_dev) != only_dev)
 		return false;
-	if (only_pid && !in_family(task))
+	if (only_pid && !in_family(task, only_pid))
 		return false;
 	return !only_ino || is_below(path);
+}
+
+/* Are a task's interruptible sleeps recorded? */
+static __always_inline bool is_waits_chosen(struct task_struct *task)
+{
+	if (own_session == BPF_CORE_READ(task, signal, pids[PIDTYPE_SID], numbers[0].nr))
+		return false;
+	if (waits_pid && in_family(task, waits_pid))
+		return true;
+	return are_waits_by_comm &&
+		(is_called(task, waits_comm) ||
+		 is_called(BPF_CORE_READ(task, group_leader), waits_comm));
 }
 
 #endif

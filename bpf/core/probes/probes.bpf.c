@@ -40,13 +40,13 @@ static __always_inline void on_switch(void *ctx, bool is_preempted,
 				      struct task_struct *prev, struct task_struct *next,
 				      __u32 state)
 {
-	bool is_asleep = !is_preempted && sleeps_in(state);
+	__u32 letter = is_preempted ? 0 : letter_of(prev, state);
 	__s64 now = bpf_ktime_get_ns();
 
-	if (is_asleep && (script != JOURNAL_COMMITS || is_committing(prev)))
-		fall_asleep(ctx, prev, now);
+	if (letter && (script != JOURNAL_COMMITS || is_committing(prev)))
+		fall_asleep(ctx, prev, letter, now);
 	if (script == STALLED_WRITES)
-		leave(ctx, prev, state, is_asleep, now);
+		leave(ctx, prev, state, letter == 'D', now);
 	if (script == PAGE_LOCKS && (state & TASK_DEAD))
 		forget((__u64)prev);
 	arrive(next, now);

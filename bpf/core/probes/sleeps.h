@@ -9,6 +9,7 @@
 
 /* linux/sched.h: TASK_UNINTERRUPTIBLE or TASK_RTLOCK_WAIT, not TASK_NOLOAD (idle ones) */
 #define STATES_ASLEEP 0x1002
+#define TASK_INTERRUPTIBLE 0x1
 #define TASK_DEAD 0x80
 #define TASK_NOLOAD 0x400
 
@@ -24,7 +25,32 @@ static __always_inline bool sleeps_in(__u32 state)
 	return (state & STATES_ASLEEP) && !(state & TASK_NOLOAD);
 }
 
-static __always_inline void fall_asleep(void *ctx, struct task_struct *task, __u64 now)
+static __always_inline bool are_waits_listed(void)
+{
+	return script == STALLED_WRITES && (waits_pid || are_waits_by_comm);
+}
+
+/* The letter of a sleep that is recorded, or 0. */
+static __always_inline __u32 letter_of(struct task_struct *task, __u32 state)
+{
+	if (sleeps_in(state))
+		return 'D';
+	if (are_waits_listed() && (state & TASK_INTERRUPTIBLE) && is_waits_chosen(task))
+		return 'S';
+	return 0;
+}
+
+/* futex(2): the address that it waits for is the first argument. */
+static __always_inline __u64 futex_of(struct task_struct *task)
+{
+	struct registers regs = {};
+
+	read_registers(&regs, registers_at(task));
+	return regs.call == futex_call ? regs.arguments[0] : 0;
+}
+
+static __always_inline void fall_asleep(void *ctx, struct task_struct *task, __u32 letter,
+					__u64 now)
 {
 	struct scratch *scratch = scratch_of_cpu();
 	struct block_row *row;
@@ -34,6 +60,8 @@ static __always_inline void fall_asleep(void *ctx, struct task_struct *task, __u
 		return;
 	row = &scratch->block;
 	row->kind = ROW_BLOCK;
+	row->state = letter;
+	row->futex = letter == 'S' ? futex_of(task) : 0;
 	row->tid = BPF_CORE_READ(task, pid);
 	row->pid = BPF_CORE_READ(task, tgid);
 	BPF_CORE_READ_STR_INTO(&row->comm, task, comm);
@@ -51,9 +79,10 @@ static __always_inline void wake(void *ctx, struct task_struct *task)
 	struct block_row *row;
 	struct task_struct *waker;
 	__u64 key = (__u64)task;
+	__u32 state = state_of(task);
 	__s64 now;
 
-	if (!sleeps_in(state_of(task)))
+	if (!sleeps_in(state) && !(are_waits_listed() && (state & TASK_INTERRUPTIBLE)))
 		return;
 	row = bpf_map_lookup_elem(&asleep, &key);
 	if (!row)
@@ -96,7 +125,7 @@ static __always_inline void arrive(struct task_struct *task, __s64 now)
 			groups_of(task, &row->groups);
 			EMIT(row);
 		}
-		if (script == STALLED_WRITES)
+		if (script == STALLED_WRITES && row->state == 'D')
 			count_sleep(key, slept_ns, now);
 	}
 	bpf_map_delete_elem(&asleep, &key);

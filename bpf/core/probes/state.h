@@ -32,6 +32,12 @@ const volatile __u64 only_ino;
 const volatile bool is_comm_chosen;
 const volatile char only_comm[COMM_BYTES];
 
+/* Whose interruptible sleeps are recorded, too. 0 and "": nobody's. */
+const volatile __s32 waits_pid;
+const volatile bool are_waits_by_comm;
+const volatile char waits_comm[COMM_BYTES];
+const volatile __s32 own_session;	/* the tracer's, whose own are not */
+
 /* What the program found out about this kernel. */
 const volatile bool has_lock_owners;
 const volatile bool has_typed_count;	/* preempt_count() is a variable in the BTF */
@@ -41,6 +47,7 @@ const volatile bool has_two_probes;	/* at the functions of bios */
 const volatile __u32 bio_chain_bit;
 const volatile __s64 bpf_call = 321;
 const volatile __s64 io_submit_call = 209;
+const volatile __s64 futex_call = 202;
 const volatile struct jbd2_fields jbd2;
 const volatile __u32 wait_done;		/* WQ_FLAG_DONE, linux/wait.h */
 

@@ -45,8 +45,14 @@ CHOICES = {
 }
 
 
-def argv(build: Path, trace: Trace, engine: Engine, output: Path) -> list[str]:
-    """Return the command that traces to a file until SIGINT."""
+def argv(
+    build: Path, trace: Trace, waits_pid: int | None, engine: Engine, output: Path
+) -> list[str]:
+    """Return the command that traces to a file until SIGINT.
+
+    `waits_pid` is the process whose interruptible sleeps, and its children's, are
+    listed, too.
+    """
     return [
         str(LAUNCHER),
         "--engine",
@@ -54,6 +60,7 @@ def argv(build: Path, trace: Trace, engine: Engine, output: Path) -> list[str]:
         SCRIPT,
         *(engine.option, str(build / engine.part)),
         *("--floor-us", str(trace.floor_us), "--stall-us", str(trace.stall_us)),
+        *(("--waits", str(waits_pid)) if waits_pid else ()),
         *("--output", str(output)),
     ]
 

@@ -18,7 +18,7 @@ def test_every_class_has_a_letter_of_its_own() -> None:
     letters = [style.letter for style in STYLES.values() if style.letter]
     assert len(letters) == len(set(letters))
     drawn = {name for name, style in STYLES.items() if style.letter}
-    assert drawn == {*AMOUNTS, c.SHORT_SLEEPS}
+    assert drawn == {*AMOUNTS, *c.USER_WAITS, c.SHORT_SLEEPS}
 
 
 def test_no_two_kinds_share_colour_and_pattern() -> None:

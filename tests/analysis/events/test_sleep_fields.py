@@ -33,7 +33,7 @@ def test_no_field_is_lost(field: FieldInfo) -> None:
     rows = [{**row, field.name: value} for value in values(field)]
     for number, one in enumerate(rows, 1):
         assert decoder.decode(json.dumps(one).encode(), number) is None
-    found = dict(decoder.blocks)
+    found = dict(decoder.blocks) | dict(decoder.waits)
     for number, one in enumerate(rows, 1):
         value = one[field.name]
         wanted = tuple(value) if isinstance(value, list) else value

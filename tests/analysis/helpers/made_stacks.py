@@ -223,5 +223,10 @@ STACKS: dict[str, list[str]] = {
         "xfs_alloc_read_agfl@xfs",
     ),
     "work_completes": frames("complete", "process_one_work", "worker_thread"),
+    "futex": frames(*_SLEEP, "futex_wait_queue", "__futex_wait", "do_futex"),
+    "futex_wakes": frames("wake_up_q", "futex_wake", "do_futex", "__x64_sys_futex"),
+    "recv": frames(*_SLEEP, "schedule_timeout", "unix_stream_read_generic"),
+    "sends": frames("sock_def_readable", "unix_stream_sendmsg", "__sys_sendto"),
+    "nanosleep": frames(*_SLEEP, "do_nanosleep", "hrtimer_nanosleep"),
     "mystery": frames(*_SLEEP, "brand_new_wait", "vfs_write", "do_syscall_64"),
 }

@@ -20,7 +20,8 @@ CALLS = {name for group in GROUPS.values() for name in group}
 OWN = ("ev", "engine", "engine_version", "script", "kernel", "what", "why", "function")
 PHASES = {"running", "locking", "flushing", "logging", "finishing"}
 CHOICES = {
-    "lock": {"mutex", "semaphore", "rwsem_read", "rwsem_write"},
+    "lock": {"mutex", "semaphore", "rwsem_read", "rwsem_write", "futex"},
+    "state": {"D", "S"},
     "holder": {"owner", "reader", "last_holder"},
     "call": CALLS | {"io_submit", "io_uring_enter", "page_fault"},
     "op": {"read", "write", "flush", "discard", "zeroes", "other"},

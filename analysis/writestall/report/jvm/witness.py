@@ -14,7 +14,7 @@ from typing import Any
 from writestall.chain.answers import Answer
 from writestall.common.windows import Window, common_ns, window_of
 from writestall.events.programs.jfr import Recorded
-from writestall.report.complaints import Joins, joins
+from writestall.report.complaints import MEANWHILE, OTHERS, Joins, joins
 
 # A wait is a lock's where the recorder and the stage share most of it.
 MOST = 0.5
@@ -86,7 +86,11 @@ def _waits(joins: Joins, monitors: list[Recorded]) -> Iterator[bool]:
         for dealt in joined.stages:
             window = t_ns, t_ns + dealt.stage.dur_ns
             t_ns = window[1]
-            others = {write.tid for _, write in dealt.others}
+            others = {
+                write.tid
+                for name in (OTHERS, MEANWHILE)
+                for _, write in dealt.calls(name)
+            }
             for wait in monitors:
                 is_its = dealt.stage.worked and wait.tid == joined.complaint.tid
                 if is_its and _is_mostly_in(wait, window):

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""critical_paths: follow a request through the threads that it waited for.
+
+A request waits for other threads of user space in interruptible sleeps, which tracers
+record for chosen processes. Each is followed to the task that ended it, and to what
+that task did meanwhile, down to calls that stalled (docs/how-causes-are-inferred.md).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from writestall.chain.explainer import Explainer, Work
+from writestall.chain.parts import INFERRED, SEEN, Chain, Part, Task
+from writestall.chain.waits import Wait, running
+from writestall.classify import endings as e
+from writestall.common.windows import Window
+from writestall.events.contract import Write
+from writestall.events.stream import Stream
+from writestall_base import wait_classes as c
+
+# A wait for a lock is tried again after less work than that part of its length.
+AGAIN_AFTER = 1 / 2
+# So many sleeps behind one are looked at: between two tries a thread of CPython waits
+# for the interpreter's lock, for at most 5 ms at a time.
+MOST_BETWEEN = 100
+# A condition has several futexes, side by side (glibc, pthread_cond_t).
+FUTEXES_BYTES = 64
+# A task that wakes all waiters of a condition does so within that time.
+BROADCAST_NS = 5_000_000
+# Of a chain that is no call's: its thread has its own name.
+NO_TID = -1
+
+_ENDED_IT = "it ended the wait"
+_LAST_TRY = "it ended the last of several waits for it"
+_RAN_OUT = "its time ran out: what it waited for is not known"
+_WAITED_AGAIN = "it waited for the same again: who made it wait is not known"
+_NOBODY = "who ended the wait is not known"
+_POLLS = "sleeps for a time again and again: what it polls for is not known"
+_ON_A_CPU = "in no sleep: on a CPU, or preempted"
+
+
+class CriticalPaths(Explainer):
+    """Builds critical paths of requests, of a stream with interruptible sleeps."""
+
+    def __init__(self, stream: Stream) -> None:
+        super().__init__(stream, stream.blocks + stream.waits)
+        self._calls: dict[int, list[tuple[int, Write]]] = {}
+        for row in stream.writes:
+            self._calls.setdefault(row[1].tid, []).append(row)
+        self._writes = dict(stream.writes)
+        likes = (*stream.blocks.likes, *stream.waits.likes)
+        self._tasks = {like.tid: (like.pid, like.comm or "?") for like in likes}
+        self._traced = {like.pid for like in stream.waits.likes}
+        # The windows of the tasks that are being followed.
+        self._since_ns: list[int] = []
+        self._until_ns: list[int] = []
+        self._wakes = self._timelines.wakes(c.USER_LOCK)
+
+    def covers(self, tid: int | None) -> bool:
+        """Whether all sleeps of a thread were recorded."""
+        return tid in self._tasks and self._tasks[tid][0] in self._traced
+
+    def path(self, tid: int, window: Window) -> Chain:
+        """What a thread did in a window, as the chain of no call; its parts tile it."""
+        task = Task(tid, self._tasks[tid][1])
+        start_ns, end_ns = window
+        self._begin()
+        parts = tuple(self._tiled(task, start_ns, end_ns))
+        calls = self.calls(parts)
+        dev = next((call.dev for _, call in calls if call.dev), None)
+        call = Write(start_ns, end_ns - start_ns, NO_TID, dev=dev)
+        return Chain(0, call, task, parts)
+
+    def calls(self, parts: Iterable[Part]) -> list[tuple[int, Write]]:
+        """The calls among parts and below, the one that took most of them first."""
+        ns = Counter[int]()
+        _count_calls(parts, ns)
+        return [(id, self._writes[id]) for id, _ in ns.most_common()]
+
+    def _tiled(
+        self, task: Task, start_ns: int, end_ns: int, work: Work | None = None
+    ) -> list[Part]:
+        self._since_ns.append(start_ns)
+        self._until_ns.append(end_ns)
+        parts = super()._tiled(task, start_ns, end_ns, work)
+        self._since_ns.pop()
+        self._until_ns.pop()
+        return list(self._in_calls(task, parts))
+
+    def _in_calls(self, task: Task, parts: list[Part]) -> Iterator[Part]:
+        """The parts, those of one call as one."""
+        rows = self._calls.get(task.tid, [])
+        starts = [write.t_ns for _, write in rows]
+
+        def call_of(part: Part) -> tuple[int, Write] | None:
+            at = bisect_right(starts, part.start_ns or 0) - 1
+            write = rows[at][1] if at >= 0 else None
+            inside = write and (part.start_ns or 0) < write.t_ns + write.dur_ns
+            return rows[at] if inside else None
+
+        for row, group in groupby(parts, key=call_of):
+            if row is None:
+                yield from group
+            else:
+                yield _call(task, row, tuple(group))
+
+    def _gap(self, holder: Task, start_ns: int, end_ns: int) -> Part:
+        if self._lossy or not self.covers(holder.tid):
+            return super()._gap(holder, start_ns, end_ns)
+        return running(holder, end_ns - start_ns, start_ns, _ON_A_CPU, True)
+
+    def _woken(self, wait: Wait) -> Part:
+        """What the task that ended a wait did meanwhile.
+
+        A wait for a condition is tried anew after each wake-up: whoever ended the last
+        try made the condition true (pthread_cond_wait(3), "spurious wakeups").
+        """
+        last, is_doubtful = self._tries(wait.sleep)
+        case = self._timelines.case(last)
+        if is_doubtful:
+            return wait.unknown(_WAITED_AGAIN)
+        if case.how != e.TASK or case.waker is None:
+            return wait.unknown(_RAN_OUT if case.how == e.TIMER else _NOBODY)
+        parts = self._doings(case.waker, wait)
+        if self._next_for_it(last)[0] is not None and not _mostly_calls(parts):
+            return wait.unknown(_WAITED_AGAIN)
+        if last == wait.sleep:
+            return wait.over(parts, case.waker, SEEN, _ENDED_IT)
+        also = (self._timelines.id(last),)
+        return wait.over(parts, case.waker, INFERRED, _LAST_TRY, also)
+
+    def _tries(self, sleep: int) -> tuple[int, bool]:
+        """The last of a task's sleeps for one lock, one after another; and whether it
+        did more before it tried again.
+
+        It did not get the lock where its time had run out, or where a task had woken
+        all who waited; a task that woke it alone may have given it what it waited for.
+        """
+        timelines = self._timelines
+        while True:
+            how = timelines.case(sleep).how
+            if not (how == e.TIMER or self._is_broadcast(sleep)):
+                return sleep, False
+            after, work_ns = self._next_for_it(sleep)
+            dur_ns = timelines.wake_ns(sleep) - timelines.start_ns(sleep)
+            if after is None or work_ns >= max(self._floor_ns, AGAIN_AFTER * dur_ns):
+                return sleep, after is not None
+            sleep = after
+
+    def _next_for_it(self, sleep: int) -> tuple[int | None, int]:
+        """A task's next sleep for that lock in its window, and its work until then."""
+        timelines, lock = self._timelines, self._timelines.lock(sleep)
+        work_ns, ended_ns = 0, timelines.run_ns(sleep)
+        for after in timelines.following(sleep, MOST_BETWEEN if lock else 0):
+            if timelines.start_ns(after) >= self._until_ns[-1]:
+                break
+            work_ns += timelines.start_ns(after) - ended_ns
+            if abs(timelines.lock(after) - lock) < FUTEXES_BYTES:
+                return after, work_ns
+            ended_ns = timelines.run_ns(after)
+        return None, work_ns
+
+    def _is_broadcast(self, sleep: int) -> bool:
+        """Whether the waker of a sleep woke others at that time."""
+        waker = self._timelines.case(sleep).waker
+        wakes = self._wakes.get(waker.tid if waker else NO_TID, [])
+        at_ns = self._timelines.wake_ns(sleep)
+        first = bisect_left(wakes, at_ns - BROADCAST_NS)
+        return bisect_right(wakes, at_ns + BROADCAST_NS) - first > 1
+
+    def _paused(self, wait: Wait) -> Part:
+        """A sleep for a time; a task that repeats it polls for something."""
+        timelines, stack = self._timelines, wait.case.stack
+        near = (*timelines.following(wait.sleep, 1), *timelines.before(wait.sleep))
+        for other in near:
+            case = timelines.case(other)
+            again = case.stack == stack and case.how == e.TIMER
+            if again and self._within(other) and self._is_near(wait.sleep, other):
+                return wait.unknown(_POLLS)
+        return super()._paused(wait)
+
+    def _within(self, sleep: int) -> bool:
+        return (
+            self._since_ns[-1] <= self._timelines.start_ns(sleep) < self._until_ns[-1]
+        )
+
+    def _is_near(self, sleep: int, other: int) -> bool:
+        """Whether two sleeps of a task are less apart than the shorter one is long."""
+        timelines = self._timelines
+        first, second = sorted((sleep, other))
+        apart_ns = timelines.start_ns(second) - timelines.run_ns(first)
+        lengths_ns = (
+            timelines.wake_ns(s) - timelines.start_ns(s) for s in (sleep, other)
+        )
+        return apart_ns < min(lengths_ns)
+
+
+def _call(task: Task, row: tuple[int, Write], parts: tuple[Part, ...]) -> Part:
+    """The parts of a call as one."""
+    id, write = row
+    return Part(
+        c.CALL, c.CALL, sum(part.dur_ns for part in parts), task, parts[0].start_ns,
+        SEEN, f"{write.name} {write.path or '?'}", evidence=(id,), parts=parts,
+        explained_ns=sum(part.explained_ns for part in parts),
+    )  # fmt: skip
+
+
+def _mostly_calls(parts: Sequence[Part]) -> bool:
+    """Whether a task was in calls for at least half of the time."""
+    ns, whole_ns = Counter[int](), sum(part.dur_ns for part in parts)
+    _count_calls(parts, ns)
+    return 2 * ns.total() >= whole_ns
+
+
+def _count_calls(parts: Iterable[Part], ns: Counter[int]) -> None:
+    for part in parts:
+        if part.kind == c.CALL:
+            ns[part.evidence[0]] += part.dur_ns
+        _count_calls(part.parts, ns)
