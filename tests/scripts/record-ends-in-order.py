@@ -202,8 +202,40 @@ def outlives_its_time(engine: str, modules: Path) -> None:
     lab.expect(window["end_ns"] - window["start_ns"] < 3 * 10**9, str(window))
 
 
+def ends_with_its_process(engine: str, modules: Path) -> None:
+    with subprocess.Popen(["sleep", "600"]) as chosen:
+        one = Recording(engine, modules, "--pid", str(chosen.pid))
+        one.armed()
+        chosen.kill()
+    one.ends(1, "cut_off")
+    said = one.said.read_text()
+    lab.expect(f"record: process {chosen.pid} ended\n" in said, said)
+
+
+def says_that_its_process_is_gone(engine: str, modules: Path) -> None:
+    """It ends while the tracer is being armed."""
+    with subprocess.Popen(["sleep", "600"]) as chosen:
+        one = Recording(engine, modules, "--pid", str(chosen.pid))
+        lab.until(lambda: (one.out / "events").exists())
+        chosen.kill()
+    one.ends(1, "failed")
+    said = one.said.read_text()
+    lab.expect("ended before it was recorded" in said, said)
+
+
+def warns_of_a_name_that_nobody_has(engine: str, modules: Path) -> None:
+    one = Recording(engine, modules, "--comm", "nobody", "--for", "1s")
+    one.ends(0, "complete")
+    said = one.said.read_text()
+    lab.expect("no process is called nobody now" in said, said)
+
+
 Way = Callable[[str, Path], None]
 KILLED: tuple[Way, ...] = (killed_itself, killed_launcher, killed_worker)
+CHOSEN: tuple[Way, ...] = (
+    *(ends_with_its_process, says_that_its_process_is_gone),
+    warns_of_a_name_that_nobody_has,
+)
 ENDED: tuple[Way, ...] = (
     *(signalled, timed, redacted, killed_while_it_hides, out_of_space),
     *(keeps_the_status, hands_on_signals, outlives_its_time),
@@ -214,7 +246,7 @@ ENDED: tuple[Way, ...] = (
 def test(options: argparse.Namespace) -> None:
     for engine in options.engine or lab.serving():
         # what the engines do not differ in, one shows
-        more = ENDED if engine == "stap" else (signalled,)
+        more = ENDED if engine == "stap" else (signalled, *CHOSEN)
         for way in (*KILLED, *more):
             way(engine, options.modules)
             nothing_left(f"{way.__name__} with {engine}")

@@ -16,6 +16,7 @@ from recorder import answering, engines, targets
 from recorder.guard import Guard
 from recorder.hiding import hidden, uncover
 from recorder.options import SELECTION, add_selection, fill, time_up_to
+from recorder.process import Process, held
 from recorder.recording import Settings, carry_out
 from recorder.run_folder import RunFolder, new_folder
 from recorder.say import Voice
@@ -53,6 +54,11 @@ def main(args: argparse.Namespace) -> int:
 def _record(args: argparse.Namespace) -> int:
     check_architecture()
     targets.check(args)
+    with held(args.pid) as process:
+        return _recorded(args, process)
+
+
+def _recorded(args: argparse.Namespace, process: Process | None) -> int:
     engine, which = engines.choose(args)
     out = new_folder(args.output, _default)
     voice = Voice.beside(args.tail)
@@ -62,7 +68,8 @@ def _record(args: argparse.Namespace) -> int:
     guard = Guard()
     folder = hidden(guard) if args.redact else out.pinned
     run = Run(folder, Progress("none"), stop)
-    recorded, status = carry_out(run, Settings(args, engine, guard, voice))
+    settings = Settings(args, engine, guard, voice, process)
+    recorded, status = carry_out(run, settings)
     if status is None:
         voice = Voice(silent=False)  # a COMMAND has not begun
     good = run.manifest["status"] == "complete"

@@ -24,8 +24,9 @@ from recorder import disks, filesystems, host, targets
 from recorder.command import Command
 from recorder.engines import SCRIPT, Engine
 from recorder.guard import Guard
+from recorder.process import Process
 from recorder.say import Voice
-from recorder.tasks import Tasks
+from recorder.tasks import Tasks, of_name
 from writestall_base import process
 from writestall_base.errors import StepError, StoppedError
 from writestall_base.steps import Run, describe
@@ -44,6 +45,7 @@ class Settings:
     engine: Engine
     guard: Guard
     voice: Voice
+    process: Process | None
 
 
 def carry_out(run: Run, settings: Settings) -> tuple[bool, int | None]:
@@ -125,12 +127,13 @@ def _perform(run: Run, settings: Settings, command: Command | None) -> None:
         unread = Unread(settings.voice.say)
         enter(_noting(run, targets.chosen(options, pid), unread))
         enter(_log_saved(run, settings.voice))
+        _check_there(settings)
         settings.voice.say(_what_ends_it(options))
         start_ns = time.monotonic_ns()
         if command:
             command.go()
         try:
-            _wait(run, options, command, watched, copying)
+            _wait(run, settings, command, watched, copying)
         finally:
             window = {"start_ns": start_ns, "end_ns": time.monotonic_ns()}
             run.manifest["window"] = window
@@ -189,19 +192,37 @@ def _noting(run: Run, chosen: list[int], unread: Unread) -> Iterator[None]:
                 step.detail += f", {many(unread.total, 'file')} not read"
 
 
+def _check_there(settings: Settings) -> None:
+    """Refuse a process that is gone; warn of a name that nobody has yet."""
+    chosen, comm = settings.process, settings.options.comm
+    if chosen and chosen.ended():
+        raise StepError(
+            f"process {chosen.pid} ended before it was recorded: choose what is to come"
+            " by --comm, or record a COMMAND"
+        )
+    if comm is not None and not of_name(comm):
+        settings.voice.say(f"no process is called {comm} now")
+
+
 def _wait(
     run: Run,
-    options: argparse.Namespace,
+    settings: Settings,
     command: Command | None,
     watched: list[tracer.Tracer],
     copying: Copying,
 ) -> None:
     """Return when the recording is to end; raise StepError if it cannot go on."""
+    options, chosen = settings.options, settings.process
     deadline_s = (
         time.monotonic() + options.for_ns / NS_PER_S if options.for_ns else None
     )
     while not run.stop.requested and not (command and command.ended()):
         if deadline_s is not None and time.monotonic() >= deadline_s:
+            return
+        if chosen and chosen.ended():
+            reason = f"process {chosen.pid} ended"
+            settings.voice.say(reason)
+            run.fail(reason, "cut_off")
             return
         for each in watched:
             each.check()
