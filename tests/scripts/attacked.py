@@ -131,7 +131,9 @@ def watched(engine: str, options: argparse.Namespace, hidden: Path) -> str:
             honest.join()
             ask = [sys.executable, str(watching.WRITESTALL), "watch", "--dump"]
             lab.run(*ask)
-            lab.until(lambda: one.said("(asked)"), DUMP_WITHIN_S)
+            told = "trigger asked: ", "(asked)"
+            lab.until(lambda: any(map(one.said, told)), DUMP_WITHIN_S)
+            lab.expect(one.said("(asked)"), str(one.lines()[-5:]))
             ended = [name for name, pid in begun.items() if ended_already(pid)]
         one.stop()
         listed = [x for x in one.stalls() if x["file"].endswith("honest")]

@@ -180,14 +180,12 @@ def _ask(place: Path) -> subprocess.CompletedProcess[str]:
 def test_it_writes_a_run_directory_when_it_is_asked_and_by_a_stall(
     start: Starting, tmp_path: Path
 ) -> None:
-    one = start("--dump-stall", "1s", "--dumps-a-day", "2")
+    one = start("--dump-stall", "1s", "--dumps-a-day", "1")
     one.until_said("(stall): writestall report")
     assert _ask(tmp_path).stdout == (
         f"process {one.process.pid} writes a run directory and says where\n"
     )
     one.until_said("(asked): writestall report")
-    _ask(tmp_path)
-    one.until_said("no run directory for the trigger asked: 2 were written within a")
     assert one.end() == 0
     for place in (tmp_path / "dumps").iterdir():
         manifest = json.loads((place / "manifest.json").read_text())

@@ -103,7 +103,8 @@ def _add_trap(parser: argparse.ArgumentParser) -> None:
     add("--dump-stall", type=limit, metavar="T", help=long)
     psi = "trigger: so many percent of 10 s all tasks wait for I/O (50)"
     add("--dump-pressure", type=whole(), metavar="PERCENT", help=psi)
-    add("--dumps-a-day", type=whole(), metavar="N", help="at most (5)")
+    a_day = "at most (5), without those that --dump asks for"
+    add("--dumps-a-day", type=whole(), metavar="N", help=a_day)
     most = "what they may take of the disk, together (256)"
     add("--dump-mib", type=whole(), metavar="MIB", help=most)
     now = "tell the running watch to write one now, and end"

@@ -294,10 +294,9 @@ def _complaint(answer: Answer, row: Joined) -> Iterator[str]:
     words = [_part(answer, stage, part, guessed) for stage, part in dealt]
     yield from _parts(complaint.dur_ns, parts, words)
     found = joins(answer)
-    paths = [stage.path for stage in row.stages if stage.path]
-    for path in paths:
+    for path in row.paths:
         yield from path_lines(answer, path)
-    if row.main and found and not paths:
+    if row.main and found and not row.paths:
         yield from _behind(answer, found.chain(row), guessed)
 
 

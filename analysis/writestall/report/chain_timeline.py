@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from writestall.chain.answers import Answer
 from writestall.chain.cgroups import crosses
+from writestall.chain.critical_paths import NO_TID
 from writestall.chain.merge import unqueued
 from writestall.chain.parts import INFERRED, WAIT, Chain, Part, Task
 from writestall.common.windows import Window, window_of
@@ -46,14 +47,14 @@ def draw(
     least = least_ns(window)
     shown = [row for chain in chains for row in _shown(answer, chain, least)]
     tasks = _tasks(chains, shown)
-    callers = {chain.task.tid for chain in chains}
+    callers = {chain.task.tid: _caller(chain) for chain in chains}
     named = dict(above or {})
     for task in tasks[:MOST_LANES]:
         if above and task.tid in callers:
             named[CALLS, task.tid] = CALLS, _name(task)
             named[task.tid] = "sleeps of", _name(task)
         else:
-            role = _ROLES[c.WRITER if task.tid in callers else task.role]
+            role = callers.get(task.tid, _ROLES[task.role])
             named[task.tid] = role, _name(task) + _place(answer, task, tasks[0])
     for row in shown:
         if isinstance(row.below, str):
@@ -65,6 +66,11 @@ def draw(
     for row in shown:
         _draw(picture, row)
     return picture
+
+
+def _caller(chain: Chain) -> str:
+    """The role of whose chain it is."""
+    return "request" if chain.write.tid == NO_TID else _ROLES[c.WRITER]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,8 @@ class _Stretch:
 def _shown(answer: Answer, chain: Chain, least: int) -> Iterator[_Stretch]:
     """The parts of a chain that are long enough to draw."""
     for part, of in _parts(unqueued(part) for part in chain.parts):
+        if part.kind == c.CALL:
+            continue  # its waits are drawn
         if part.start_ns is not None and part.dur_ns >= least:
             below = _below(answer, chain, part)
             yield _Stretch(part, part.start_ns, part.task == of, below)

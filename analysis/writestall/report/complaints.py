@@ -79,6 +79,11 @@ class Joined:
         return max(parts, key=lambda name: parts[name])
 
     @property
+    def paths(self) -> tuple[Chain, ...]:
+        """The critical paths of its stages, where they are known."""
+        return tuple(stage.path for stage in self.stages if stage.path)
+
+    @property
     def main(self) -> Row | None:
         """The call that is most of it; None where that is not its own."""
         own = self.calls(OWN) if self.longest == OWN else ()
