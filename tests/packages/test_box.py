@@ -95,7 +95,8 @@ class Guest:
 
 def _tree() -> bytes:
     """The checkout, as Vagrant's rsync copies it."""
-    command = ["git", "archive", "--format=tar", "HEAD", "repro", "vm", "kmod"]
+    folders = ("base", "repro", "vm", "kmod")
+    command = ["git", "archive", "--format=tar", "HEAD", *folders]
     return subprocess.run(command, cwd=PROJECT, stdout=-1, check=True).stdout
 
 

@@ -3,8 +3,8 @@
 
 The one table for the terminal, the pictures, the pages and docs/export.md. Kinds of one
 family share a colour, and each has its own pattern. A letter or a name is always drawn
-beside the colour. The light colours are those of Okabe and Ito, "Color Universal
-Design" (2008).
+beside the colour. The light colours, but PROGRAM's, are those of Okabe and Ito, "Color
+Universal Design" (2008).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Family(Enum):
     FLUSH = "#009e73", "#007f5c"
     MEMORY = "#cc79a7", "#a85c86"
     CPU = "#f0e442", "#9c9420"
-    PROGRAM = "#0072b2", "#3d8fc4"
+    PROGRAM = "#b3a2e6", "#7c6bb8"
     NONE = "#b4b4b4", "#6a6d70"
 
 

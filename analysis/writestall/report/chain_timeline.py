@@ -106,7 +106,7 @@ def _parts(
     """Every part, inner ones included, with the task of the one around it."""
     for part in parts:
         yield part, of
-        yield from _parts(part.parts, part.task)
+        yield from _parts(part.parts, of if part.kind == c.CALL else part.task)
 
 
 def _is_io(part: Part) -> bool:
