@@ -53,6 +53,12 @@ static int enumerator(const struct btf *btf, const char *name)
 	die(EXIT_FAILED, "this kernel has no %s: use SystemTap (--engine stap)", name);
 }
 
+/* The tracer's, unless it is the chosen process's, too: of one terminal. */
+static int own_session(int32_t chosen)
+{
+	return getsid(0) == getsid(chosen) ? 0 : getsid(0);
+}
+
 static void set_options(struct probes *probes, const struct options *options)
 {
 	struct probes__rodata *settings = probes->rodata;
@@ -69,7 +75,7 @@ static void set_options(struct probes *probes, const struct options *options)
 		strncpy(settings->only_comm, options->comm, COMM_BYTES - 1);
 	}
 	settings->waits_pid = options->waits_pid;
-	settings->own_session = getsid(0);
+	settings->own_session = own_session(options->waits_pid);
 	if (options->waits_comm) {
 		settings->are_waits_by_comm = true;
 		strncpy(settings->waits_comm, options->waits_comm, COMM_BYTES - 1);

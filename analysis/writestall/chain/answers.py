@@ -295,12 +295,20 @@ def own_writes(
     if dev is None:
         return stream.writes
     own = [row for row in stream.writes if row[1].dev in (None, dev)]
-    others = len(stream.writes) - len(own)
-    if not others or not (own or numbered):
+    if len(own) == len(stream.writes) or not (own or numbered):
         return stream.writes
-    stalls = many(others, "stalled write")
-    notes.append(f"{stalls} to other disks left out; explain --all shows them")
+    others = [row for row in stream.writes if row[1].dev not in (None, dev)]
+    count = len(others) - sum(map(_is_on_no_disk, others))
+    if count:
+        stalls = many(count, "stalled write")
+        notes.append(f"{stalls} to other disks left out; explain --all shows them")
     return own
+
+
+def _is_on_no_disk(row: tuple[int, Write]) -> bool:
+    """Whether a call's file system has an anonymous number: 9p, where the lab's own
+    files are, proc, tracefs (fs/super.c, get_anon_bdev())."""
+    return (row[1].dev or "").startswith("0:")
 
 
 def gaps(stream: Stream) -> list[str]:

@@ -73,10 +73,9 @@ static __always_inline bool is_chosen(struct task_struct *task, struct path *pat
 /* Are a task's interruptible sleeps recorded? */
 static __always_inline bool is_waits_chosen(struct task_struct *task)
 {
-	if (own_session == BPF_CORE_READ(task, signal, pids[PIDTYPE_SID], numbers[0].nr))
-		return false;
 	if (waits_pid && in_family(task, waits_pid))
-		return true;
+		return own_session != BPF_CORE_READ(task, signal, pids[PIDTYPE_SID],
+						    numbers[0].nr);
 	return are_waits_by_comm &&
 		(is_called(task, waits_comm) ||
 		 is_called(BPF_CORE_READ(task, group_leader), waits_comm));

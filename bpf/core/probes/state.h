@@ -36,7 +36,7 @@ const volatile char only_comm[COMM_BYTES];
 const volatile __s32 waits_pid;
 const volatile bool are_waits_by_comm;
 const volatile char waits_comm[COMM_BYTES];
-const volatile __s32 own_session;	/* the tracer's, whose own are not */
+const volatile __s32 own_session;	/* the tracer's, no family of waits_pid; 0: any */
 
 /* What the program found out about this kernel. */
 const volatile bool has_lock_owners;
