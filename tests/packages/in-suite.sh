@@ -68,7 +68,7 @@ tracer() { # the compiled one is where `trace` and `record` look for it: there i
 	says "libbpf" stalled-writes --version
 	out=$(writestall trace --engine core stalled_writes 2>&1) &&
 		fail "stalled-writes ran without BTF"
-	[[ $out == *"stalled-writes: $lacks"* ]] || fail "trace did not start it: $out"
+	[[ $out == "trace: $lacks"* ]] || fail "trace did not ask it: $out"
 	refuses "--engine core: $lacks" writestall record --engine core --for 1s
 }
 
