@@ -62,6 +62,7 @@ ON_EVERY_KERNEL = {
     "rmmod-while-delaying.sh",
     "stalls-are-counted.py",
     "unload-loses-no-deferred-bio.sh",
+    "waits-of-the-chosen-are-listed.py",
 }
 # What `make test` leaves to `make test-all`, and why.
 FULL_IMAGE = "needs the tools of vm/packages-full.txt, and with them the full image"

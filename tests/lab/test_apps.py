@@ -70,11 +70,15 @@ def test_what_it_complains_of_was_its_own_call_or_another_one_s(
 
 
 def hold(complaints: dict[str, Any], scenario: str) -> None:
-    """The disk is slow and the load light: next to nothing else takes long."""
+    """The disk is slow and the load light: next to nothing else takes long.
+
+    Time that only overlaps with a call of another task does not count where a critical
+    path tells more: etcd's and Redis' logs name no thread.
+    """
     fewest = FEWEST[scenario.partition(":")[0]]
     assert complaints["count"] >= FEWEST_OF_VARIANT.get(scenario, fewest)
     long = complaints["long"]
-    beside_calls_ns = long["own_ns"] + long["meanwhile_ns"]
+    beside_calls_ns = long["own_ns"] + long["others_ns"] + long["meanwhile_ns"]
     assert beside_calls_ns >= 0.95 * long["sum_ns"], complaints
     pauses = complaints["by_program"].get("jvm", {"own_ns": 0})
     assert (pauses["own_ns"] > 0) == (scenario in LOGGED_INSIDE), pauses

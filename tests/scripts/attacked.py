@@ -143,7 +143,7 @@ def watched(engine: str, options: argparse.Namespace, hidden: Path) -> str:
     lab.expect(not leaked, f"the secret is in {leaked}")
     lab.expect(not ended, f"tricks that did not work: {ended}")
     others = [x["message"] for x in one.lines() if "duration_ms" not in x]
-    told = f"{len(listed)} of {honest.stalls} listed; {len(one.stalls())}; {others[-9:]}"
+    told = f"{len(listed)} of {honest.stalls} honest stalls listed; {others[-9:]}"
     lab.expect(len(listed) >= 0.9 * honest.stalls, told)
     lab.expect(honest.failed == 0, f"{honest.failed} scrapes failed")
     lab.expect(honest.most_mib <= MOST_MIB, f"{honest.most_mib:.0f} MiB")
