@@ -138,6 +138,7 @@ def test_a_command_that_goes_on_is_ended(
     lab.carry_out(scenario({"name": "app", "command": loop}))
     assert lab.text("writer.log").endswith("told\n")
     assert lab.run.manifest["writer"]["exit_status"] == 3
+    assert lab.run.manifest["writer"]["late_s"] >= 0.5
     assert lab.run.manifest["reason"] is None
 
 

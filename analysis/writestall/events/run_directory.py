@@ -137,6 +137,7 @@ def open_run(path: Path, bound: Bound = DEFAULT) -> RunDir:
         run.notes.append(f"manifest.json: {_reason(error)}; names and versions unknown")
     if run.manifest:
         _note_status(run)
+        _note_late(run)
     return run
 
 
@@ -200,6 +201,16 @@ def _note_status(run: RunDir) -> None:
     if status != "complete":
         why = run.get("reason") or "no reason given"
         run.notes.append(f"the run is {status}, not complete: {why}")
+
+
+def _note_late(run: RunDir) -> None:
+    """Name the commands that the lab had to end."""
+    for row in (*tables([run.get("writer")]), *tables(run.get("load"))):
+        if late_s := row.get("late_s"):
+            run.notes.append(
+                f"{row.get('name')} had not ended {late_s} s after its time: the lab "
+                "ended it"
+            )
 
 
 def tables(value: Any) -> list[dict[str, Any]]:

@@ -86,6 +86,8 @@ class Program(Writer):
 
     def overdue(self, late_s: float) -> None:
         """End it, at once where its `stop` is known."""
+        if not self._work.stop and late_s > LATE_S and not self._asked:
+            self.entry["late_s"] = round(late_s, 1)
         if self._work.stop or late_s > LATE_S:
             self.end()
 

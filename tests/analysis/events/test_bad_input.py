@@ -167,6 +167,13 @@ def test_a_cut_off_run_says_so(tmp_path: Path, capsys: Capture) -> None:
     assert "the run is cut_off, not complete" in answered(run, capsys)
 
 
+def test_a_command_that_the_lab_ended_is_named(tmp_path: Path, capsys: Capture) -> None:
+    late = {"name": "app", "late_s": 10.2}
+    run = build.run_dir(tmp_path / "r", build.cascade(), writer=late, load=7)
+    said = answered(run, capsys)
+    assert "note: app had not ended 10.2 s after its time: the lab ended it\n" in said
+
+
 def test_lost_events_stand_in_the_first_line(tmp_path: Path, capsys: Capture) -> None:
     """The first line says what was lost and why, before the answer."""
     events = build.cascade()
