@@ -25,6 +25,7 @@ from pathlib import Path
 import attacker
 import slow_disk
 import watching
+from attacker import CGROUP
 from leftovers import nothing_left
 
 import lab
@@ -38,7 +39,6 @@ HONEST_EVERY_S = 3.0
 # One that is being written, then the one that is asked for: dump.WITHIN_S each.
 DUMP_WITHIN_S = 150.0
 FOLDER = Path("/root/attacked")
-CGROUP = Path("/sys/fs/cgroup/attacker")
 
 
 @contextmanager
@@ -56,10 +56,17 @@ def secret() -> Iterator[Path]:
 
 @contextmanager
 def attacked(names: list[str], hidden: Path) -> Iterator[dict[str, int]]:
-    """All these tricks at once; they are killed at the end."""
+    """All these tricks at once; they are killed at the end.
+
+    Their cgroup is delegated to the user, and shares the CPU with what is outside of it,
+    as a user's slice does with that of services whose CPUQuota= is set
+    (systemd.resource-control(5)): in the service's own cgroup, whoever runs many
+    processes takes its time, and it loses events, which it tells.
+    """
     CGROUP.mkdir(exist_ok=True)
+    (CGROUP.parent / "cgroup.subtree_control").write_text("+cpu")
     Path("/dev/fuse").chmod(0o666)  # as udev's rules have it
-    for file in (CGROUP, CGROUP / "cgroup.procs", CGROUP.parent / "cgroup.procs"):
+    for file in (CGROUP, CGROUP / "cgroup.procs"):
         os.chown(file, attacker.NOBODY, attacker.NOBODY)
     begun = {name: attacker.begin(name, lab.MOUNT, hidden) for name in names}
     try:

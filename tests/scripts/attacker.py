@@ -25,6 +25,7 @@ MS_REC_PRIVATE = 0x4000 | 1 << 18  # include/uapi/linux/mount.h
 MS_BIND = 0x1000
 CLONE_NEWNS, CLONE_NEWUSER = 0x20000, 0x10000000  # include/uapi/linux/sched.h
 PORT = 9709
+CGROUP = Path("/sys/fs/cgroup/attacker")
 SECRET_IN_TMP = Path("/tmp/attacked/secret")
 PR_SET_NAME = 15
 libc = ctypes.CDLL(None, use_errno=True)
@@ -227,7 +228,7 @@ def clients_are_slow(home: Path, secret: Path) -> None:
 
 def cgroups_are_many(home: Path, secret: Path) -> None:
     """A subtree that was delegated is filled with cgroups, each with a stall."""
-    top = Path("/sys/fs/cgroup/attacker")
+    top = CGROUP
     for at in count():
         group = top / f"docker-{at % 300:064x}.scope"
         group.mkdir(exist_ok=True)
@@ -260,6 +261,7 @@ def begin(name: str, top: Path, secret: Path) -> int:
     if pid:
         return pid
     try:
+        (CGROUP / "cgroup.procs").write_text("0")
         os.setgroups([])
         os.setgid(NOBODY)
         os.setuid(NOBODY)
