@@ -17,6 +17,7 @@ from writestall.chain.explainer import Explainer, Work
 from writestall.chain.parts import INFERRED, SEEN, Chain, Part, Task
 from writestall.chain.waits import Wait, running
 from writestall.classify import endings as e
+from writestall.classify.interruptible import is_of_a_loop
 from writestall.common.windows import Window
 from writestall.events.contract import Write
 from writestall.events.stream import Stream
@@ -38,6 +39,7 @@ _ENDED_IT = "it ended the wait"
 _LAST_TRY = "it ended the last of several waits for it"
 _RAN_OUT = "its time ran out: what it waited for is not known"
 _WAITED_AGAIN = "it waited for the same again: who made it wait is not known"
+_OTHER_WORK = "one of several waits of an event loop: for what work is not known"
 _NOBODY = "who ended the wait is not known"
 _POLLS = "sleeps for a time again and again: what it polls for is not known"
 _ON_A_CPU = "in no sleep: on a CPU, or preempted"
@@ -117,8 +119,11 @@ class CriticalPaths(Explainer):
         """What the task that ended a wait did meanwhile.
 
         A wait for a condition is tried anew after each wake-up: whoever ended the last
-        try made the condition true (pthread_cond_wait(3), "spurious wakeups").
+        try made the condition true (pthread_cond_wait(3), "spurious wakeups"). A loop
+        of events is woken for other work, too, all but the last time.
         """
+        if self._is_of_other_work(wait.sleep):
+            return wait.unknown(_OTHER_WORK)
         last, is_doubtful = self._tries(wait.sleep)
         case = self._timelines.case(last)
         if is_doubtful:
@@ -126,10 +131,13 @@ class CriticalPaths(Explainer):
         if case.how != e.TASK or case.waker is None:
             return wait.unknown(_RAN_OUT if case.how == e.TIMER else _NOBODY)
         parts = self._doings(case.waker, wait)
-        if self._next_for_it(last)[0] is not None and not _mostly_calls(parts):
+        if self._next_for_it(last)[0] is not None and not (
+            _mostly_calls(parts) and self._may_have_helped(last)
+        ):
             return wait.unknown(_WAITED_AGAIN)
         if last == wait.sleep:
-            return wait.over(parts, case.waker, SEEN, _ENDED_IT)
+            link = INFERRED if is_of_a_loop(case.path) else SEEN
+            return wait.over(parts, case.waker, link, _ENDED_IT)
         also = (self._timelines.id(last),)
         return wait.over(parts, case.waker, INFERRED, _LAST_TRY, also)
 
@@ -146,10 +154,37 @@ class CriticalPaths(Explainer):
             if not (how == e.TIMER or self._is_broadcast(sleep)):
                 return sleep, False
             after, work_ns = self._next_for_it(sleep)
-            dur_ns = timelines.wake_ns(sleep) - timelines.start_ns(sleep)
-            if after is None or work_ns >= max(self._floor_ns, AGAIN_AFTER * dur_ns):
+            if after is None or self._is_other_work(sleep, work_ns):
                 return sleep, after is not None
             sleep = after
+
+    def _is_other_work(self, sleep: int, work_ns: int) -> bool:
+        """Whether that is more than a task does before it tries a wait again."""
+        dur_ns = self._timelines.wake_ns(sleep) - self._timelines.start_ns(sleep)
+        return work_ns >= max(self._floor_ns, AGAIN_AFTER * dur_ns)
+
+    def _may_have_helped(self, sleep: int) -> bool:
+        """Whether a task that was in calls may have made a wait last that was repeated.
+
+        A lock can be taken again before the task that was woken gets it. Where another
+        one that was in no call ends the last try, nothing tells that from a condition
+        that was not yet true, which a task that only shares it had notified.
+        """
+        timelines, last = self._timelines, sleep
+        for _ in range(MOST_BETWEEN):
+            after, work_ns = self._next_for_it(last)
+            if after is None or self._is_other_work(last, work_ns):
+                break
+            last = after
+        case, first = timelines.case(last), timelines.case(sleep)
+        if case.waker is None or first.waker is None:
+            return False
+        if case.waker.tid == first.waker.tid:
+            return True
+        window = timelines.start_ns(last), timelines.wake_ns(last)
+        return _mostly_calls(
+            self._doings(case.waker, timelines.wait(last, case.task, *window))
+        )
 
     def _next_for_it(self, sleep: int) -> tuple[int | None, int]:
         """A task's next sleep for that lock in its window, and its work until then."""
@@ -163,6 +198,22 @@ class CriticalPaths(Explainer):
                 return after, work_ns
             ended_ns = timelines.run_ns(after)
         return None, work_ns
+
+    def _is_of_other_work(self, sleep: int) -> bool:
+        """Whether a sleep of a loop of events may have been ended for other work.
+
+        The last one before its window ends was not, where the end followed at once: a
+        loop that works for long may have had other events without a sleep.
+        """
+        timelines, until_ns = self._timelines, self._until_ns[-1]
+        if not is_of_a_loop(timelines.case(sleep).path):
+            return False
+        for after in timelines.following(sleep, MOST_BETWEEN):
+            if timelines.start_ns(after) >= until_ns:
+                break
+            if is_of_a_loop(timelines.case(after).path):
+                return True
+        return self._is_other_work(sleep, until_ns - timelines.run_ns(sleep))
 
     def _is_broadcast(self, sleep: int) -> bool:
         """Whether the waker of a sleep woke others at that time."""

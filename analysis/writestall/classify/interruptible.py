@@ -36,6 +36,8 @@ _CLASSES: tuple[tuple[str, str], ...] = (
     ),
 )
 _PATTERNS = tuple((cls, re.compile(names)) for cls, names in _CLASSES)
+# fs/eventpoll.c, fs/select.c, io_uring/io_uring.c: what an event loop sleeps in.
+_OF_A_LOOP = re.compile(r"(do_)?ep(oll)?_\w+|do_select|core_sys_select|io_cqring_\w+")
 # net/socket.c: a message on this host wakes its reader within the sender's call, in a
 # softirq where it goes through the loopback device (drivers/net/loopback.c).
 _SENDS = re.compile(r"_*sys_send\w*|\w*_sendmsg\w*|sock_(sendmsg|write_iter)\w*")
@@ -49,6 +51,11 @@ def classify(stack: Stack) -> Verdict:
             if pattern.fullmatch(frame.symbol):
                 return Verdict(cls, (frame.symbol,))
     return Verdict(c.EVENT)
+
+
+def is_of_a_loop(path: tuple[str, ...]) -> bool:
+    """Whether a sleep, by its functions, waits for any of several things."""
+    return any(_OF_A_LOOP.fullmatch(name) for name in path)
 
 
 @lru_cache(maxsize=65536)

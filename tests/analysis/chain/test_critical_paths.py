@@ -139,6 +139,75 @@ def test_two_locks_have_two_holders(tmp_path: Path, capsys: Capture) -> None:
     assert parts["outside"] == pytest.approx(210, abs=2)
 
 
+def test_who_else_notifies_a_condition_is_not_blamed(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """A thread syncs and notifies, which does not help; at last a sleeper does."""
+    events = Threads()
+    events.syncs(COMMITTER, 50, 499)
+    events.syncs(COMMITTER, 502, 899)
+    events.times_out(OTHER, 90, 990, "nanosleep")
+    events.waits(REQUEST, 105, 500, "futex", COMMITTER, lock_at=CONDITION)
+    events.waits(REQUEST, 501, 900, "futex", COMMITTER, lock_at=CONDITION)
+    events.waits(REQUEST, 901, 995, "futex", OTHER, lock_at=CONDITION)
+    parts, said = explained(tmp_path, events, 100, 900, capsys)
+    assert set(parts) == {"outside", "unknown"}
+    assert parts["unknown"] == pytest.approx(395 + 399, abs=2)
+    assert "it waited for the same again" in said
+
+
+def test_who_takes_a_lock_first_makes_others_wait_again(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """Both that had it synced: the one that let go, and one that took it before the
+    one that was woken ran."""
+    events = Threads()
+    events.syncs(COMMITTER, 50, 499)
+    events.waits(REQUEST, 105, 500, "futex", COMMITTER, lock_at=CONDITION)
+    events.syncs(OTHER, 502, 994)
+    events.waits(REQUEST, 501, 995, "futex", OTHER, lock_at=CONDITION)
+    parts, _ = explained(tmp_path, events, 100, 900, capsys)
+    assert parts["others"] == pytest.approx(394 + 492, abs=2)
+
+
+def test_an_event_loop_is_woken_for_other_work_too(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """A thread syncs for another request of the loop, then a sleeper sends a message:
+    that ends this request."""
+    events = Threads()
+    events.syncs(COMMITTER, 50, 499)
+    events.times_out(OTHER, 90, 990, "nanosleep")
+    events.waits(REQUEST, 105, 500, "epoll", COMMITTER, "sends")
+    events.waits(REQUEST, 501, 995, "epoll", OTHER, "sends")
+    parts, said = explained(tmp_path, events, 100, 900, capsys)
+    assert set(parts) == {"outside", "unknown"}
+    assert parts["unknown"] == pytest.approx(395, abs=2)
+    assert "one of several waits of an event loop" in said
+
+
+def test_what_an_event_loop_did_long_before_the_end_is_unknown(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """It may have had an event after that without a sleep."""
+    events = Threads()
+    events.syncs(COMMITTER, 50, 499)
+    events.waits(REQUEST, 105, 500, "epoll", COMMITTER, "sends")
+    parts, _ = explained(tmp_path, events, 100, 900, capsys)
+    assert set(parts) == {"outside", "unknown"}
+
+
+def test_the_last_wake_up_of_an_event_loop_counts(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    events = Threads()
+    events.syncs(COMMITTER, 110, 990)
+    events.waits(REQUEST, 105, 995, "epoll", COMMITTER, "sends")
+    events.times_out(REQUEST, 1010, 1500, "epoll")
+    parts, _ = explained(tmp_path, events, 100, 900, capsys)
+    assert parts["others"] == 880
+
+
 @pytest.mark.parametrize("stack", ["futex", "recv"])
 def test_a_wait_whose_time_ran_out_is_unknown(
     stack: str, tmp_path: Path, capsys: Capture

@@ -227,6 +227,7 @@ STACKS: dict[str, list[str]] = {
     "futex_wakes": frames("wake_up_q", "futex_wake", "do_futex", "__x64_sys_futex"),
     "recv": frames(*_SLEEP, "schedule_timeout", "unix_stream_read_generic"),
     "sends": frames("sock_def_readable", "unix_stream_sendmsg", "__sys_sendto"),
+    "epoll": frames(*_SLEEP, "schedule_hrtimeout_range_clock", "ep_poll"),
     "nanosleep": frames(*_SLEEP, "do_nanosleep", "hrtimer_nanosleep"),
     "mystery": frames(*_SLEEP, "brand_new_wait", "vfs_write", "do_syscall_64"),
 }
