@@ -39,7 +39,7 @@ UNMET = rmmod-while-delaying or works-by-breakpoint or survives-cycles or shares
 DEBUGGED = kmod and not ($(UNMET)) or test_its_chain_appears and (page-lock or fsync-storm or xfs-ilock)
 
 .DEFAULT_GOAL := help
-.PHONY: help core lab variants compare crash test test-all test-scenarios test-apps test-course test-kernel soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean deb oci box release test-packages docs soak-watch fuzz debug-kernel test-debug
+.PHONY: help core lab variants compare crash test test-all test-scenarios test-apps test-waits test-course test-kernel soak check gold bench-analysis bench-tracers soak-tracers bench-injector setup doctor drilldown shell scenarios explain clean deb oci box release test-packages docs soak-watch fuzz debug-kernel test-debug
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 26
@@ -75,6 +75,10 @@ test-scenarios: ## every scenario on every kernel with both engines, to its chai
 test-apps: ## Kafka, a JVM, SQLite, PostgreSQL, etcd, Redis: what they complain of, to the calls
 	$(call only)
 	@./writestall test --on-demand --side-by-side -- tests/lab/test_apps.py
+
+test-waits: ## programs that say how long each request really waited for the disk
+	$(call only)
+	@./writestall test --on-demand --side-by-side -- tests/lab/test_waits.py
 
 test-course: ## the labs of docs/course and their mysteries in machines, right and wrong answers
 	$(call only)
