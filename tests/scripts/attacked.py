@@ -58,7 +58,7 @@ def secret() -> Iterator[Path]:
 def attacked(names: list[str], hidden: Path) -> Iterator[dict[str, int]]:
     """All these tricks at once; they are killed at the end.
 
-    Their cgroup is delegated to the user, and shares the CPU with what is outside of it,
+    Their cgroup is delegated to the user, and shares the CPU with what is outside,
     as a user's slice does with that of services whose CPUQuota= is set
     (systemd.resource-control(5)): in the service's own cgroup, whoever runs many
     processes takes its time, and it loses events, which it tells.
