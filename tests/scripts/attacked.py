@@ -140,7 +140,8 @@ def watched(engine: str, options: argparse.Namespace, hidden: Path) -> str:
             lab.run(*ask)
             told = "trigger asked: ", "(asked)"
             lab.until(lambda: any(map(one.said, told)), DUMP_WITHIN_S)
-            lab.expect(one.said("(asked)"), str(one.lines()[-5:]))
+            why = [x["message"] for x in one.lines() if told[0] in x["message"]]
+            lab.expect(one.said("(asked)"), str(why))
             ended = [name for name, pid in begun.items() if ended_already(pid)]
         one.stop()
         listed = [x for x in one.stalls() if x["file"].endswith("honest")]
