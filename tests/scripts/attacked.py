@@ -138,9 +138,9 @@ def watched(engine: str, options: argparse.Namespace, hidden: Path) -> str:
             honest.join()
             ask = [sys.executable, str(watching.WRITESTALL), "watch", "--dump"]
             lab.run(*ask)
-            told = "trigger asked: ", "(asked)"
-            lab.until(lambda: any(map(one.said, told)), DUMP_WITHIN_S)
-            why = [x["message"] for x in one.lines() if told[0] in x["message"]]
+            refused = "trigger asked: "
+            lab.until(lambda: one.said("(asked)") or one.said(refused), DUMP_WITHIN_S)
+            why = [x["message"] for x in one.lines() if refused in x["message"]]
             lab.expect(one.said("(asked)"), str(why))
             ended = [name for name, pid in begun.items() if ended_already(pid)]
         one.stop()

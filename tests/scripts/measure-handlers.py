@@ -31,15 +31,17 @@ def per_call_ns(call: Callable[[], object]) -> float:
     return (time.monotonic_ns() - begun_ns) / CALLS
 
 
-def echo(reads: int, writes: int) -> None:
-    while text := os.read(reads, 1):
-        os.write(writes, text)
+def echo(there: tuple[int, int], back: tuple[int, int]) -> None:
+    """Answer each byte until the other end is closed."""
+    os.close(there[1])
+    while text := os.read(there[0], 1):
+        os.write(back[1], text)
 
 
 def measure(options: argparse.Namespace) -> None:
     fd = os.open("/dev/shm/synced", os.O_RDWR | os.O_CREAT)
     there, back = os.pipe(), os.pipe()
-    lab.child(lambda: (os.close(there[1]), echo(there[0], back[1]))[0])
+    lab.child(lambda: echo(there, back))
 
     def round_trip() -> None:
         os.write(there[1], b"x")

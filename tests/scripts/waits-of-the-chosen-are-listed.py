@@ -48,7 +48,12 @@ def held_lock() -> None:
 
 def held_up(reads: Callable[[], bytes], write: Callable[[bytes], int]) -> None:
     """Read what another process writes after a while."""
-    pid = lab.child(lambda: (time.sleep(HELD_S), write(b"x"))[0])
+
+    def writes_later() -> None:
+        time.sleep(HELD_S)
+        write(b"x")
+
+    pid = lab.child(writes_later)
     reads()
     lab.reap(pid)
 

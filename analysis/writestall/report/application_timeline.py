@@ -48,9 +48,8 @@ def picture(answer: Answer, row: Joined | Stop | Delay) -> Timeline:
     """Draw what one row of an application's record waited for."""
     paths = row.paths if isinstance(row, Joined) else ()
     if paths:
-        starts = [path.write.t_ns for path in paths]
-        ends = [path.write.t_ns + path.write.dur_ns for path in paths]
-        return draw(answer, paths, (min(starts), max(ends)))
+        windows = [window_of(path.write) for path in paths]
+        return draw(answer, paths, (windows[0][0], windows[-1][1]))
     scene = _scene(answer, row)
     calls = (window_of(chain.write) for chain in scene.chains)
     starts, ends = zip(scene.window, *calls, strict=True)
