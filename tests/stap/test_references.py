@@ -51,6 +51,8 @@ SAFE_CALLS = {
     *("folio_mapping", "compound_order", "get_kretprobe", "ftrace_get_regs"),
     *("regs_get_kernel_argument", "regs_return_value", "register_kretprobes"),
     *("unregister_kretprobes", "ftrace_set_filter", "register_ftrace_function"),
+    # of `current`, and of a task that RCU holds (only_waits())
+    "task_session",
 }
 EMBEDDED = re.compile(r"%\{(.*?)%\}", re.S)
 # Comments, characters, strings and macros.
