@@ -56,6 +56,17 @@ _STAMP = re.compile(r"<\d{1,3}>|\[\s{0,8}\+?\d{1,12}\.\d|\[\w{3} [\w ]{1,8}\d\d:
 _CALLER = re.compile(r"\[\s{0,8}(?P<caller>[TC]\d{1,10})\s{0,2}\]")
 
 
+# RFC 3164 with the tag of a program; the kernel's is no part of a line's body.
+_PROGRAM = re.compile(
+    r"\w{3} [ \d]\d \d\d:\d\d:\d\d \S{1,64} [\w./-]{1,64}(?:\[\d{1,7}\])?:"
+)
+
+
+def of_another_program(line: Line) -> bool:
+    """Whether a line of a syslog is another program's than the kernel."""
+    return not line.marked and _PROGRAM.match(line.body) is not None
+
+
 _PROMPT = re.compile(
     r"\[?[\w.-]{1,32}@(?P<host>[\w.-]{1,64})(?:[ :][^#$\]]{0,80})?\]?\s?[#$] "
 )

@@ -18,7 +18,7 @@ from writestall.log.attached import attach
 from writestall.log.boots import Boots
 from writestall.log.broken_lines import whole
 from writestall.log.direction import Votes
-from writestall.log.lines import Line, prompt_host
+from writestall.log.lines import Line, of_another_program, prompt_host
 from writestall.log.near_stacks import near_stacks
 from writestall.log.stacks import Host, Reader
 from writestall.log.stacks import LoggedTask as LoggedTask
@@ -67,6 +67,8 @@ class _Log:
     def take(self, row: tuple[int, Line]) -> None:
         """Take the next line, in the order of time."""
         number, line = row
+        if self._last[0] and of_another_program(line):
+            return  # of a host's syslog: no part of the kernel's stacks
         if not line.marked and "@" in line.body and (name := prompt_host(line.body)):
             self._at = self._prompts.setdefault(name, name if self._prompts else "")
             self._last = self._at, ""

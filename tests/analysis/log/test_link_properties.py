@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -134,6 +135,21 @@ def reports(shown: Sequence[Shown], host: str = "alpha") -> list[list[str]]:
         [f"Nov  3 11:22:33 {host} kernel: {row}" for row in task.report()]
         for task in shown
     ]
+
+
+@pytest.mark.parametrize("text", ["", "in f+0x1f/0x2a", "a:1 </TASK>"])
+def test_lines_of_another_program_cut_no_stack(text: str) -> None:
+    """Many of them in one place, wherever that is."""
+    mine = [
+        Shown("t1", 1, STACKS["page"], "", "D"),
+        Shown("t2", 2, STACKS["under-writeback"], "", "D"),
+    ]
+    lines = [row for report in reports(mine) for row in report]
+    found = joins(lines)
+    assert found
+    for at in range(1, len(lines) + 1):
+        others = [f"Nov  3 11:22:33 alpha sshd[7]: {text}"] * 12
+        assert joins([*lines[:at], *others, *lines[at:]]) == found
 
 
 @given(distinct, distinct, st.lists(WORDS, max_size=20), st.randoms())
