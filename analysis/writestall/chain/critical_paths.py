@@ -50,16 +50,18 @@ class CriticalPaths(Explainer):
 
     def __init__(self, stream: Stream) -> None:
         super().__init__(stream, stream.blocks + stream.waits)
-        self._calls: dict[int, list[tuple[int, Write]]] = {}
+        # Each task's calls, and when they begin, by time.
+        self._calls: dict[int, tuple[list[tuple[int, Write]], list[int]]] = {}
         for row in stream.writes:
-            self._calls.setdefault(row[1].tid, []).append(row)
+            rows, starts_ns = self._calls.setdefault(row[1].tid, ([], []))
+            rows.append(row)
+            starts_ns.append(row[1].t_ns)
         self._writes = dict(stream.writes)
         likes = (*stream.blocks.likes, *stream.waits.likes)
         self._tasks = {like.tid: (like.pid, like.comm or "?") for like in likes}
         self._traced = {like.pid for like in stream.waits.likes}
         # The windows of the tasks that are being followed.
-        self._since_ns: list[int] = []
-        self._until_ns: list[int] = []
+        self._windows: list[Window] = []
         self._wakes = self._timelines.wakes(c.USER_LOCK)
 
     def covers(self, tid: int | None) -> bool:
@@ -86,20 +88,17 @@ class CriticalPaths(Explainer):
     def _tiled(
         self, task: Task, start_ns: int, end_ns: int, work: Work | None = None
     ) -> list[Part]:
-        self._since_ns.append(start_ns)
-        self._until_ns.append(end_ns)
+        self._windows.append((start_ns, end_ns))
         parts = super()._tiled(task, start_ns, end_ns, work)
-        self._since_ns.pop()
-        self._until_ns.pop()
+        self._windows.pop()
         return list(self._in_calls(task, parts))
 
     def _in_calls(self, task: Task, parts: list[Part]) -> Iterator[Part]:
         """The parts, those of one call as one."""
-        rows = self._calls.get(task.tid, [])
-        starts = [write.t_ns for _, write in rows]
+        rows, starts_ns = self._calls.get(task.tid, ([], []))
 
         def call_of(part: Part) -> tuple[int, Write] | None:
-            at = bisect_right(starts, part.start_ns or 0) - 1
+            at = bisect_right(starts_ns, part.start_ns or 0) - 1
             write = rows[at][1] if at >= 0 else None
             inside = write and (part.start_ns or 0) < write.t_ns + write.dur_ns
             return rows[at] if inside else None
@@ -191,7 +190,7 @@ class CriticalPaths(Explainer):
         timelines, lock = self._timelines, self._timelines.lock(sleep)
         work_ns, ended_ns = 0, timelines.run_ns(sleep)
         for after in timelines.following(sleep, MOST_BETWEEN if lock else 0):
-            if timelines.start_ns(after) >= self._until_ns[-1]:
+            if not self._within(after):
                 break
             work_ns += timelines.start_ns(after) - ended_ns
             if abs(timelines.lock(after) - lock) < FUTEXES_BYTES:
@@ -205,11 +204,11 @@ class CriticalPaths(Explainer):
         The last one before its window ends was not, where the end followed at once: a
         loop that works for long may have had other events without a sleep.
         """
-        timelines, until_ns = self._timelines, self._until_ns[-1]
+        timelines, (_, until_ns) = self._timelines, self._windows[-1]
         if not is_of_a_loop(timelines.case(sleep).path):
             return False
         for after in timelines.following(sleep, MOST_BETWEEN):
-            if timelines.start_ns(after) >= until_ns:
+            if not self._within(after):
                 break
             if is_of_a_loop(timelines.case(after).path):
                 return True
@@ -235,9 +234,9 @@ class CriticalPaths(Explainer):
         return super()._paused(wait)
 
     def _within(self, sleep: int) -> bool:
-        return (
-            self._since_ns[-1] <= self._timelines.start_ns(sleep) < self._until_ns[-1]
-        )
+        """Whether a sleep begins in the window that is being followed."""
+        start_ns, end_ns = self._windows[-1]
+        return start_ns <= self._timelines.start_ns(sleep) < end_ns
 
     def _is_near(self, sleep: int, other: int) -> bool:
         """Whether two sleeps of a task are less apart than the shorter one is long."""
