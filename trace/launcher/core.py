@@ -12,7 +12,7 @@ from pathlib import Path
 
 from launcher import printing
 from launcher.errors import TraceError
-from launcher.options import variables
+from launcher.options import variables, words
 from launcher.plain_text import Sink
 from writestall_base import TREE
 
@@ -65,14 +65,8 @@ def check(options: argparse.Namespace) -> None:
 def command(options: argparse.Namespace) -> list[str]:
     """Return the program's command line."""
     variables(options, TREE / f"stap/{options.script}.stp")  # it has the same options
-    given = [(name, getattr(options, name)) for name in PASSED]
-    words = [
-        word
-        for name, value in given
-        if value is not None
-        for word in (f"--{name.replace('_', '-')}", str(value))
-    ]
-    return [str(program(options.program)), *words, options.script]
+    given = {name: getattr(options, name) for name in PASSED}
+    return [str(program(options.program)), *words(given), options.script]
 
 
 def trace(options: argparse.Namespace, sink: Sink) -> None:

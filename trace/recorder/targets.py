@@ -11,8 +11,10 @@ from pathlib import Path
 
 from foreign import files
 from launcher import systemtap
+from launcher.core import PASSED
 from launcher.errors import TraceError
 from launcher.options import variables
+from launcher.options import words as launcher_words
 from recorder import tasks
 from recorder.engines import SCRIPT
 from recorder.filesystems import ON_NO_DISK, mount_of, mounts
@@ -21,8 +23,6 @@ from writestall_base.units import ms
 
 # include/uapi/linux/nsfs.h, PID_NS_INIT_INO
 HOST_PIDS = "pid:[4026531836]"
-# Of the launcher's options.
-NAMES = "floor_us", "stall_us", "pid", "comm", "waits", "waits_comm", "device", "path"
 FLAGS = 6  # proc_pid_stat(5), from the field behind the name
 KERNEL_THREAD = 0x00200000  # include/linux/sched.h, PF_KTHREAD
 DISKS = Path("/sys/dev/block")
@@ -79,12 +79,7 @@ def words(options: argparse.Namespace, pid: int | None) -> list[str]:
     """The same as words of the launcher's command line; `pid` is the COMMAND's."""
     of_command = {} if pid is None else {"pid": pid, "waits": pid}
     given = vars(filters(options)) | of_command
-    return [
-        word
-        for name in NAMES
-        if given[name] is not None
-        for word in (f"--{name.replace('_', '-')}", str(given[name]))
-    ]
+    return launcher_words({name: given[name] for name in PASSED})
 
 
 def chosen(options: argparse.Namespace, pid: int | None) -> list[int]:

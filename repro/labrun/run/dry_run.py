@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,8 +70,7 @@ def _programs(
     for engine in tracer.CHOICES[options.engine]:
         output = out / "events" / f"{engine}.jsonl"
         row = tracer.ENGINES[engine]
-        waits_pid = os.getpid() if commands.chosen(found) else None
-        yield tracer.argv(built.folder, found.trace, waits_pid, row, output)
+        yield tracer.argv(built.folder, found, row, output)
     duration_s = options.duration_s or found.duration_s
     for index, work in enumerate(found.workload):
         records = out / clients.record_stem(index, work)

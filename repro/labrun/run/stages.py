@@ -124,13 +124,11 @@ def perform(run: Run, settings: Settings) -> None:
         servers = enter(commands.serving(run, scenario, place))
         enter(inject.loaded(run))
         kernel.save_symbols(run)
-        # What serves requests waits in user space, too; all are children of this.
-        waits_pid = os.getpid() if commands.chosen(scenario) else None
         tracers = enter(
             tracer.tracing(
                 run,
                 settings.engines,
-                partial(tracer.argv, built.folder, scenario.trace, waits_pid),
+                partial(tracer.argv, built.folder, scenario),
             )
         )
         enter(kernel.log_saved(run))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labrun.scenario.keys import Trace
+from labrun.scenario.keys import Scenario
+from labrun.workloads import commands
 from writestall_base import TREE, process
 from writestall_base.errors import StepError
 from writestall_base.steps import Run
@@ -45,14 +47,14 @@ CHOICES = {
 }
 
 
-def argv(
-    build: Path, trace: Trace, waits_pid: int | None, engine: Engine, output: Path
-) -> list[str]:
+def argv(build: Path, scenario: Scenario, engine: Engine, output: Path) -> list[str]:
     """Return the command that traces to a file until SIGINT.
 
-    `waits_pid` is the process whose interruptible sleeps, and its children's, are
-    listed, too.
+    What serves requests waits in user space, too: the interruptible sleeps of commands,
+    which this process starts, are listed.
     """
+    trace = scenario.trace
+    waits = ("--waits", str(os.getpid())) if commands.chosen(scenario) else ()
     return [
         str(LAUNCHER),
         "--engine",
@@ -60,7 +62,7 @@ def argv(
         SCRIPT,
         *(engine.option, str(build / engine.part)),
         *("--floor-us", str(trace.floor_us), "--stall-us", str(trace.stall_us)),
-        *(("--waits", str(waits_pid)) if waits_pid else ()),
+        *waits,
         *("--output", str(output)),
     ]
 
