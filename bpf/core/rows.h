@@ -5,6 +5,8 @@
 
 #define COMM_BYTES 16
 #define STACK_FRAMES 56		/* 48 are shown, without those of the tracer */
+#define WAITING_FRAMES 24	/* of a program that waits */
+#define MOST_FRAMES (2 * STACK_FRAMES + WAITING_FRAMES)
 #define FOLDER_BYTES 256
 #define NAME_BYTES 520		/* a longer path is unknown: docs/events.md */
 #define UNKNOWN (-1)
@@ -55,11 +57,16 @@ struct groups {
 	unsigned long long io_hierarchy;
 };
 
-/* Stacks one behind the other, innermost frames first, so that a row may end early. */
+/*
+ * The user's stack, the kernel's and the waker's, one behind the other, innermost frames
+ * first, so that a row may end early. No row has all three with STACK_FRAMES frames.
+ */
 struct stacks {
-	unsigned int first;	/* frames of the first */
-	unsigned int second;
-	unsigned long long frames[2 * STACK_FRAMES];
+	unsigned int user;	/* frames of each */
+	unsigned int kernel;
+	unsigned int waker;
+	unsigned int unused;
+	unsigned long long frames[MOST_FRAMES];
 };
 
 struct stack {
@@ -67,7 +74,7 @@ struct stack {
 	unsigned long long frames[STACK_FRAMES];
 };
 
-/* A sleep; `state` as in /proc/PID/stat; stacks are the sleeper's and the waker's. */
+/* A sleep; `state` as in /proc/PID/stat; the user's stack where that is S. */
 struct block_row {
 	unsigned int kind;
 	int tid;
@@ -106,7 +113,7 @@ struct identity {
 	unsigned long long bytes_written;
 };
 
-/* A call of a file system; stacks are the kernel's and the user's. */
+/* A call of a file system. */
 struct write_row {
 	unsigned int kind;
 	int tid;
@@ -193,7 +200,7 @@ struct overlap {
 	struct stack longest;
 };
 
-/* A wait for a page; stacks are the waiter's and the waker's. */
+/* A wait for a page. */
 struct page_lock_row {
 	unsigned int kind;
 	int tid;

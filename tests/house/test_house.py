@@ -182,7 +182,7 @@ def test_no_probe_of_the_compiled_tracer_is_on_the_write_path() -> None:
     assert {place for place, name in places if not OF_OTHERS.search(chosen[name])} == {
         "raw_tp/sys_enter",  # calibrate, which runs once and is not attached
         "kprobe",  # enter_anew, at the calls of docs/calls.toml with `entry`
-        *("raw_tp/sched_switch", "raw_tp/sched_waking"),
+        *("raw_tp/sched_switch", "tp_btf/sched_waking"),
         *("raw_tp/contention_begin", "raw_tp/contention_end"),
         *("fentry/submit_bio", "fentry/bio_endio", "fentry/throtl_qnode_add_bio"),
         *("kprobe/submit_bio", "kprobe/bio_endio", "kprobe/throtl_qnode_add_bio"),

@@ -22,6 +22,8 @@ from collections.abc import Callable
 import lab
 
 CALLS, ROUNDS = 20_000, 5
+# For what the tracer has to do with the sleeps of its beginning.
+SETTLES_S = 3.0
 
 
 def per_call_ns(call: Callable[[], object]) -> float:
@@ -36,6 +38,13 @@ def echo(there: tuple[int, int], back: tuple[int, int]) -> None:
     os.close(there[1])
     while text := os.read(there[0], 1):
         os.write(back[1], text)
+
+
+def settle() -> None:
+    """Let time pass without a sleep that would be listed."""
+    until_s = time.monotonic() + SETTLES_S
+    while time.monotonic() < until_s:
+        pass
 
 
 def measure(options: argparse.Namespace) -> None:
@@ -55,6 +64,7 @@ def measure(options: argparse.Namespace) -> None:
         engines = () if engine == "none" else (engine,)
         name = f"{engine} --waits" if words else engine
         with lab.tracing(options.modules, engines, *words):
+            settle()
             for what, call in (
                 ("fsync", lambda: os.fsync(fd)),
                 ("round trip", round_trip),

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will stall fsync(2) of a program whose stack is known, and find its
 functions in the user stack of the call, with every engine and both scripts; and after
-the program was stripped, the file and the place in it."""
+the program was stripped, the file and the place in it. Before the call the program
+waits for its input: the user stack of that sleep has its functions, too."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ import lab
 HOLD_S = 0.3
 STALL_US = 200_000
 SOURCE = Path(__file__).with_name("known-stack.c")
-SCRIPTS = ("stalled_writes", "slow_writes")
+WITH_WAITS = "stalled_writes"
+SCRIPTS = (WITH_WAITS, "slow_writes")
 NAMED = ("sync_it", "on_request", "main")
 # A static function is in no table of a stripped program.
 STRIPPED = ("known-stack",) * 3
@@ -51,10 +53,14 @@ def stalled(disk: lab.Disk, program: Path) -> Iterator[int]:
 
 
 def check(tracer: lab.Tracer, disk: lab.Disk, pid: int, names: tuple[str, ...]) -> None:
-    events = lab.writes_to(disk, tracer.stop())
-    (event,) = [event for event in events if event["tid"] == pid]
+    events = [event for event in tracer.stop() if event.get("tid") == pid]
+    (event,) = lab.writes_to(disk, events)
     who = f"{tracer.engine} {tracer.script}"
     found = event["ustack"]
+    if tracer.script == WITH_WAITS:
+        waits = [" ".join(e["ustack"]) for e in events if e.get("state") == "S"]
+        outer = rf"{names[-1]}\+0x[0-9a-f]+ \[known-stack\]"
+        lab.expect(any(re.search(outer, wait) for wait in waits), f"{who}: {waits}")
     for name, frame in zip(names, found, strict=False):
         form = rf"{name}\+0x[0-9a-f]+ \[known-stack\]"
         lab.expect(bool(re.fullmatch(form, frame)), f"{who}: {frame}, not {name}")
@@ -70,9 +76,10 @@ def found(
     names: tuple[str, ...],
 ) -> None:
     limit = ("--stall-us", str(STALL_US))
+    waits = ("--waits-comm", "known-stack") if script == WITH_WAITS else ()
     engines = lab.serving()
     with (
-        lab.tracing(options.modules, engines, *limit, script=script) as tracers,
+        lab.tracing(options.modules, engines, *limit, *waits, script=script) as tracers,
         stalled(disk, program) as pid,
     ):
         for tracer in tracers:

@@ -35,7 +35,7 @@ KINDS = {
     "socket": (r"unix_stream_\w+", True),
     "file": (r"flock_lock_inode_wait|locks_lock_inode_wait", True),
     "child": (r"do_wait", True),
-    "time": (r"do_nanosleep", False),
+    "time": (r"(do|hrtimer)_nanosleep", False),
 }
 
 
@@ -129,6 +129,7 @@ def check(who: str, events: list[Event], tid: int, kind: str) -> None:
     own = [e for e in found if e["tid"] == tid]
     lab.expect(len(own) >= TIMES, f"{who}: {len(own)} of {TIMES} waits: {kind}")
     for event in own:
+        lab.expect(bool(event["ustack"]), f"{who}: no user stack: {event}")
         by_task = event["waker_ctx"] == "task" and event["waker_tid"] not in (0, tid)
         lab.expect(by_task or not KINDS[kind][1], f"{who}: {event}")
     if kind == "lock":

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,6 +19,7 @@ import pytest
 
 from foreign import functions, maps
 from foreign.symbol_table import Function
+from launcher import user_symbols
 from launcher.user_symbols import UserSymbols
 from writestall_base.elf import Elf
 
@@ -157,6 +158,44 @@ def test_a_line_of_events_is_named() -> None:
     found = json.loads(UserSymbols(10).named(line))
     assert found == event | {"ustack": [found["ustack"][0], "0x10"]}
     assert found["ustack"][0].startswith("fsync+0x0 [libc")
+
+
+def test_slow_look_ups_hold_events_back_for_a_tenth_of_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each takes 0.2 s, and each stack is a new one: none is named any more when the
+    credit is used up, and the events go on."""
+    monkeypatch.setattr(user_symbols, "MOST_CREDIT_S", 0.5)
+    monkeypatch.setattr(
+        user_symbols._Table, "names", lambda *_: time.sleep(0.2) or ["f+0x0 [x]"]
+    )
+    users = UserSymbols(0.3)
+    began_s, named = time.monotonic(), 0
+    for at in range(40):
+        named += users.stack(1, [at]) == ["f+0x0 [x]"]
+        time.sleep(0.05)
+    took_s = time.monotonic() - began_s
+    assert 2 <= named < 8
+    assert took_s < 40 * 0.05 + 0.5 + 0.2 * took_s + 0.3
+
+
+def test_a_stack_that_comes_again_is_not_looked_up_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    users = UserSymbols(10)
+    asked: list[tuple[int, ...]] = []
+
+    def stack(pid: int, addresses: Sequence[int]) -> list[str | None]:
+        asked.append((pid, *addresses))
+        return [f"f{pid}+0x0 [x]"] * len(addresses)
+
+    monkeypatch.setattr(users, "stack", stack)
+    for _ in range(3):
+        for pid in (1, 2):
+            line = f'{{"ev":"block","pid":{pid},"ustack":["0x10"],"x":1}}'
+            named = line.replace('"0x10"', f'"f{pid}+0x0 [x]"')
+            assert users.named(line.encode()) == named.encode()
+    assert asked == [(1, 0x10), (2, 0x10)]
 
 
 @pytest.mark.parametrize(

@@ -27,9 +27,9 @@ from writestall.watch.ring import S
 SOAK = os.environ.get("WRITESTALL_SOAK") == "1"
 RUN = HOMES["xfs-ilock-6.12"]
 STALLS = 36  # of that run
-# From the second fifth of the time to the last: what an interpreter's heap varies by. It
-# grows by 3 MiB in the first ten minutes of 1,000 stalls each, and by 0.1 MiB in the
-# next fifty.
+# From the second fifth of the time to the last: what an interpreter's heap varies by.
+# It grows by 3 MiB in the first ten minutes of 1,000 stalls each, and by 0.1 MiB in
+# the next fifty.
 GROWTH_KIB = 2048
 SAMPLES = 100
 

@@ -31,10 +31,13 @@ from foreign.reader import Reader, UnreadError, printable
 from foreign.unread import Unread
 
 PATIENCE_S = 1.0
+# It may hold the events back for that share of the time, and for so much at once: who
+# maps large files and stalls all the time must not make the tracer lose events.
+WAITING_SHARE, MOST_CREDIT_S = 0.1, 10.0
 # How long the maps of a process are believed, how many processes are remembered, and
 # what their mappings may take: a tracer may run for weeks.
 MAPS_LAST_S = 1.0
-MOST_PROCESSES, MOST_MAPS_BYTES = 256, 16 << 20
+MOST_PROCESSES, MOST_MAPS_BYTES, MOST_STACKS = 256, 16 << 20, 1000
 # How many files that could not be read are remembered, and how long.
 MOST_BAD, BAD_S = 1000, 60.0
 DEBUG = Path("/usr/lib/debug/.build-id")
@@ -208,6 +211,10 @@ class UserSymbols:
         self._asked: queue.SimpleQueue[tuple[int, Sequence[int], _Answer]]
         self._asked = queue.SimpleQueue()
         self._last: _Answer | None = None
+        self._credit = _Credit()
+        # By process and addresses: when they were named, and the text.
+        self._texts: OrderedDict[tuple[bytes, bytes], tuple[float, bytes]]
+        self._texts = OrderedDict()
         threading.Thread(target=self._answer, daemon=True).start()
 
     def _answer(self) -> None:
@@ -226,7 +233,9 @@ class UserSymbols:
             return nothing  # an earlier one still waits
         self._last = _Answer()
         self._asked.put((pid, addresses, self._last))
-        answered = self._last.given.wait(self._patience_s)
+        patience_s = min(self._patience_s, self._credit.left_s())
+        answered = self._last.given.wait(patience_s)
+        self._credit.spend()
         return self._last.names if answered else nothing
 
     def named(self, line: bytes) -> bytes:
@@ -234,11 +243,47 @@ class UserSymbols:
         found, process = USER_STACK.search(line), PROCESS.search(line)
         if not found or not process:
             return line
-        frames = json.loads(b"[" + found[1] + b"]")
-        names = self.stack(int(process[1]), [int(frame, 16) for frame in frames])
+        text = self._known(process[1], found[1])
+        return line[: found.start(1)] + text + line[found.end(1) :]
+
+    def _known(self, pid: bytes, stack: bytes) -> bytes:
+        """The text of a stack; that of a program that waits comes again and again."""
+        named_s, text = self._texts.get((pid, stack), (float("-inf"), b""))
+        if time.monotonic() - named_s > MAPS_LAST_S:
+            text = self._text(int(pid), stack)
+            self._texts[pid, stack] = time.monotonic(), text
+            self._texts.move_to_end((pid, stack))
+            if len(self._texts) > MOST_STACKS:
+                self._texts.popitem(last=False)
+        return text
+
+    def _text(self, pid: int, stack: bytes) -> bytes:
+        frames = json.loads(b"[" + stack + b"]")
+        names = self.stack(pid, [int(frame, 16) for frame in frames])
         shown = [name or frame for name, frame in zip(names, frames, strict=True)]
-        text = json.dumps(shown, separators=(",", ":"))
-        return line[: found.start(1)] + text[1:-1].encode() + line[found.end(1) :]
+        return json.dumps(shown, separators=(",", ":"))[1:-1].encode()
+
+
+@dataclass(slots=True)
+class _Credit:
+    """The time that the look-up may hold events back for."""
+
+    _left_s: float = MOST_CREDIT_S
+    _noted_s: float = field(default_factory=time.monotonic)
+
+    def left_s(self) -> float:
+        """How long it may wait from now on."""
+        passed_s = self._passed_s()
+        self._left_s = min(self._left_s + WAITING_SHARE * passed_s, MOST_CREDIT_S)
+        return self._left_s
+
+    def spend(self) -> None:
+        """It has waited since left_s()."""
+        self._left_s = max(self._left_s - self._passed_s(), 0.0)
+
+    def _passed_s(self) -> float:
+        then_s, self._noted_s = self._noted_s, time.monotonic()
+        return self._noted_s - then_s
 
 
 @dataclass(slots=True)

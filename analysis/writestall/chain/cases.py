@@ -84,7 +84,10 @@ class Case(Struct, frozen=True, gc=False):
 def case_of(block: Block, cgroups: Cgroups) -> Case:
     """The case of a kind of sleep, given as a Block."""
     interruptible = block.state == INTERRUPTIBLE
-    verdict = (classify_interruptible if interruptible else classify)(block.kstack)
+    if interruptible:
+        verdict = classify_interruptible(block.kstack, block.ustack)
+    else:
+        verdict = classify(block.kstack)
     own_group = cgroups.of(block.cgroup, block.cgroup_v1)
     how = _ending(block, verdict)
     waker = None

@@ -41,21 +41,33 @@ _OF_A_LOOP = re.compile(r"(do_)?ep(oll)?_\w+|do_select|core_sys_select|io_cqring
 # net/socket.c: a message on this host wakes its reader within the sender's call, in a
 # softirq where it goes through the loopback device (drivers/net/loopback.c).
 _SENDS = re.compile(r"_*sys_send\w*|\w*_sendmsg\w*|sock_(sendmsg|write_iter)\w*")
+# A named frame of a program; what the C library does, the kernel's functions tell.
+_CALLER = re.compile(
+    r"(?!0x)(.+)\+0x[0-9a-f]+ \[(?!\1\]|(?:libc|libpthread|ld-)[^a-z])"
+)
+MOST_CALLERS = 2
 
 
 @lru_cache(maxsize=65536)
-def classify(stack: Stack) -> Verdict:
-    """The class of an interruptible sleep, and the function that shows it."""
+def classify(stack: Stack, user: Stack = ()) -> Verdict:
+    """The class of an interruptible sleep, and the function that shows it behind those
+    of the program that wait there, as far as their names are known."""
     for frame in parse_stack(stack):
         for cls, pattern in _PATTERNS:
             if pattern.fullmatch(frame.symbol):
-                return Verdict(cls, (frame.symbol,))
-    return Verdict(c.EVENT)
+                return Verdict(cls, (*callers(user), frame.symbol))
+    return Verdict(c.EVENT, callers(user))
+
+
+def callers(user: Stack) -> tuple[str, ...]:
+    """The innermost functions of a program in a user stack, the last one innermost."""
+    found = [match[1] for match in map(_CALLER.match, user) if match]
+    return tuple(reversed(found[:MOST_CALLERS]))
 
 
 def is_of_a_loop(path: tuple[str, ...]) -> bool:
-    """Whether a sleep, by its functions, waits for any of several things."""
-    return any(_OF_A_LOOP.fullmatch(name) for name in path)
+    """Whether a sleep, by its innermost function, waits for any of several things."""
+    return any(_OF_A_LOOP.fullmatch(name) for name in path[-1:])
 
 
 @lru_cache(maxsize=65536)

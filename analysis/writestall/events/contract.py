@@ -59,6 +59,7 @@ class Block(Struct, tag_field="ev", tag="block", frozen=True, gc=False):
     cgroup: int | None = None
     cgroup_v1: int | None = None
     kstack: Stack = ()
+    ustack: Stack = ()
     lock: str | None = None
     lock_at: Address | None = None
     holder: str | None = None

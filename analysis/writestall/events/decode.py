@@ -24,7 +24,7 @@ UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 MOST_KNOWN = 1 << 16
 
 # A Block whose stacks are still JSON.
-_STACKS = ("kstack", "waker_kstack")
+_STACKS = ("kstack", "ustack", "waker_kstack")
 _Sleep: Any = msgspec.defstruct(
     "_Sleep",
     [
@@ -38,6 +38,7 @@ _Sleep: Any = msgspec.defstruct(
     frozen=True,
     gc=False,
 )
+_stacks = attrgetter(*_STACKS)
 _others = attrgetter(
     *(f.name for f in fields(Block) if f.name not in (*VARYING, *_STACKS))
 )
@@ -73,7 +74,7 @@ class Decoder:
             row = self._event(line)
         if isinstance(row, _Sleep):
             sleeps = self.blocks if row.state == "D" else self.waits
-            key = _others(row), bytes(row.kstack), bytes(row.waker_kstack)
+            key = _others(row), tuple(map(bytes, _stacks(row)))
             kind = self._kinds.get(key)
             if kind is None:
                 kind = self._new_kind(line, key, sleeps)

@@ -18,6 +18,7 @@ from writestall.chain.parts import WAIT, Chain, Part, Task
 from writestall.chain.roots import journal_disk
 from writestall.classify import styles
 from writestall.classify.frames import parse_stack
+from writestall.classify.interruptible import callers
 from writestall.common import scales
 from writestall_base import wait_classes as c
 from writestall_base.units import ms, percent
@@ -161,8 +162,9 @@ class Steps:
         assert kind is not None
         known = self._names.get(kind)
         if known is None:
-            stack = parse_stack(source.blocks.likes[kind].kstack)
-            symbols = (frame.symbol for frame in reversed(stack))
+            like = source.blocks.likes[kind]
+            kernel = [frame.symbol for frame in reversed(parse_stack(like.kstack))]
+            symbols = (*callers(like.ustack), *kernel)
             known = tuple(name for name in symbols if name not in _EVERYWHERE)
             self._names[kind] = known
         return known

@@ -78,14 +78,14 @@ static void print_block(const struct block_row *row)
 	json_text("state", (const char[]){ row->state, 0 }, SIZE_MAX);
 	print_task(row->tid, row->pid, row->comm);
 	print_groups("cgroup", "cgroup_v1", &row->groups);
-	print_kernel_stack("kstack", stacks->frames, stacks->first);
+	print_stack_of_kernel(stacks);
+	print_stack_of_user(stacks);
 	print_lock(row);
 	json_number("waker_tid", row->waker_tid);
 	json_text("waker_comm", row->waker_comm, COMM_BYTES);
 	print_context("waker_ctx", row->waker_context);
 	print_groups("waker_cgroup", "waker_cgroup_v1", &row->waker_groups);
-	print_kernel_stack("waker_kstack", stacks->frames + stacks->first,
-			   stacks->second);
+	print_stack_of_waker(stacks);
 	json_end();
 }
 
@@ -97,8 +97,8 @@ static bool is_below(const struct write_row *row, const char *const heads[])
 {
 	char text[FRAME_BYTES];
 
-	for (unsigned int i = 0; i < row->stacks.first; i++) {
-		symbol_frame(row->stacks.frames[i], text);
+	for (unsigned int i = 0; i < row->stacks.kernel; i++) {
+		symbol_frame(row->stacks.frames[row->stacks.user + i], text);
 		for (const char *const *head = heads; *head; head++) {
 			if (begins_with(text, *head))
 				return true;
@@ -150,8 +150,8 @@ static void print_write(const struct write_row *row)
 		json_known("ret", row->ret);
 	json_known("sleeps", row->sleeps);
 	json_known("slept_ns", row->slept_ns);
-	print_kernel_stack("kstack", stacks->frames, stacks->first);
-	print_user_stack("ustack", stacks->frames + stacks->first, stacks->second);
+	print_stack_of_kernel(stacks);
+	print_stack_of_user(stacks);
 	json_end();
 }
 
@@ -178,7 +178,7 @@ static void print_io(const struct io_row *row)
 	print_groups("cgroup", "cgroup_v1", &row->groups);
 	json_known("throttled_ns", is_throttling_known ?
 		   row->issued_ns - row->queued_ns : UNKNOWN);
-	print_kernel_stack("kstack", row->stacks.frames, row->stacks.first);
+	print_stack_of_kernel(&row->stacks);
 	json_end();
 }
 

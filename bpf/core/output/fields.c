@@ -66,14 +66,25 @@ void print_kernel_stack(const char *name, const unsigned long long *frames,
 	json_close();
 }
 
-/* Bare addresses: who reads the events may name them (trace/launcher/user_symbols.py). */
-void print_user_stack(const char *name, const unsigned long long *frames,
-		      unsigned int count)
+void print_stack_of_kernel(const struct stacks *stacks)
 {
+	print_kernel_stack("kstack", stacks->frames + stacks->user, stacks->kernel);
+}
+
+void print_stack_of_waker(const struct stacks *stacks)
+{
+	print_kernel_stack("waker_kstack", stacks->frames + stacks->user + stacks->kernel,
+			   stacks->waker);
+}
+
+/* Bare addresses: who reads the events may name them (trace/launcher/user_symbols.py). */
+void print_stack_of_user(const struct stacks *stacks)
+{
+	const unsigned long long *frames = stacks->frames;
 	char text[32];
 
-	json_open(name);
-	for (unsigned int i = 0; i < count && i < SHOWN_FRAMES && frames[i]; i++) {
+	json_open("ustack");
+	for (unsigned int i = 0; i < stacks->user && i < SHOWN_FRAMES && frames[i]; i++) {
 		snprintf(text, sizeof(text), "0x%llx", frames[i]);
 		json_item(text);
 	}

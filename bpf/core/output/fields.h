@@ -15,8 +15,10 @@ void print_task(int tid, int pid, const char *comm);
 
 void print_kernel_stack(const char *name, const unsigned long long *frames,
 			unsigned int count);
-void print_user_stack(const char *name, const unsigned long long *frames,
-		      unsigned int count);
+/* `kstack`, `waker_kstack` and `ustack` */
+void print_stack_of_kernel(const struct stacks *stacks);
+void print_stack_of_waker(const struct stacks *stacks);
+void print_stack_of_user(const struct stacks *stacks);
 void print_groups(const char *name, const char *name_v1, const struct groups *groups);
 void print_device(unsigned int dev);
 void print_context(const char *name, int context);

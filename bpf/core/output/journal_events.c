@@ -82,12 +82,12 @@ void print_page_lock(const struct page_lock_row *row)
 	json_known("index", row->index);
 	json_known("pages", row->pages);
 	print_journal("transaction", "phase", &row->begun);
-	print_kernel_stack("kstack", stacks->frames, stacks->first);
+	print_stack_of_kernel(stacks);
 	json_number("waker_tid", row->waker_tid);
 	json_text("waker_comm", row->waker_comm, COMM_BYTES);
 	print_context("waker_ctx", row->waker_context);
 	print_journal("waker_transaction", "waker_phase", &row->ended);
-	print_kernel_stack("waker_kstack", stacks->frames + stacks->first, stacks->second);
+	print_stack_of_waker(stacks);
 	json_known("waker_sleeps", slept->sleeps);
 	json_known("waker_slept_ns", slept->slept_ns);
 	json_known("waker_longest_ns", slept->longest_ns);

@@ -101,8 +101,8 @@ static __always_inline void describe_call(void *ctx, struct task_struct *task,
 	row->ino = BPF_CORE_READ(path, dentry, d_inode, i_ino);
 	measure(work, regs, row);
 	name_call(task, work, regs, row);
-	take_first(ctx, &row->stacks);
-	take_second(ctx, &row->stacks, BPF_F_USER_STACK);
+	take_user(ctx, &row->stacks, STACK_FRAMES);
+	take_kernel(ctx, &row->stacks);
 }
 
 static __always_inline void begin_call(void *ctx, struct task_struct *task, __u64 now,

@@ -35,7 +35,7 @@ static __always_inline void note_submitter(void *ctx, __u64 key)
 	}
 	stacks = bpf_map_lookup_elem(&submitters, &key);
 	if (stacks)
-		take_first(ctx, stacks);
+		take_kernel(ctx, stacks);
 }
 
 /* By the other probe of submit_bio(). */
@@ -129,8 +129,9 @@ static __always_inline void print_io(struct bio *bio, const struct io *io, __s64
 	row->sector = io->sector;
 	row->bytes = io->bytes;
 	groups_of_bio(bio, &row->groups);
-	row->stacks.first = 0;
-	row->stacks.second = 0;
+	row->stacks.user = 0;
+	row->stacks.kernel = 0;
+	row->stacks.waker = 0;
 	if (io->is_worker)
 		stacks = bpf_map_lookup_elem(&submitters, &key);
 	if (stacks)

@@ -120,7 +120,7 @@ static __always_inline struct page_lock_row *begin_wait(struct task_struct *task
 	__builtin_memcpy(row->comm, sleep->comm, sizeof(row->comm));
 	row->queue = queue;
 	row->t_ns = sleep->t_ns;
-	row->stacks.first = sleep->stacks.first;
+	row->stacks.kernel = sleep->stacks.kernel;
 	bpf_probe_read_kernel(row->stacks.frames, STACK_FRAMES * 8, sleep->stacks.frames);
 	return row;
 }
@@ -172,7 +172,7 @@ static __always_inline void note_unlocker(void *ctx, __u64 key, __s64 now)
 		recall((__u64)waker, row->t_ns, now, &row->slept);
 	else
 		know_nothing(&row->slept);
-	take_second(ctx, &row->stacks, 0);
+	take_waker(ctx, &row->stacks);
 }
 
 /*

@@ -26,7 +26,7 @@ static __always_inline void remember(__u64 key, const struct block_row *row)
 	sleep = &past->last[past->count++ % LAST_SLEEPS];
 	sleep->t_ns = row->t_ns;
 	sleep->woken_ns = row->woken_ns;
-	sleep->stack.count = row->stacks.first;
+	sleep->stack.count = row->stacks.kernel;
 	bpf_probe_read_kernel(sleep->stack.frames, sizeof(sleep->stack.frames),
 			      row->stacks.frames);
 }

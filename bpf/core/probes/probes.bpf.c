@@ -74,10 +74,11 @@ int switch_without_state(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-SEC("raw_tp/sched_waking")
-int waking(struct bpf_raw_tracepoint_args *ctx)
+/* By BTF: bpf_get_task_stack() takes no other pointer to a task. */
+SEC("tp_btf/sched_waking")
+int waking(__u64 *args)
 {
-	wake(ctx, (void *)ctx->args[0]);
+	wake(args, (void *)args[0]);
 	return 0;
 }
 

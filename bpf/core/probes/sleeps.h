@@ -49,6 +49,10 @@ static __always_inline __u64 futex_of(struct task_struct *task)
 	return regs.call == futex_call ? regs.arguments[0] : 0;
 }
 
+/*
+ * Most interruptible sleeps are short. Their stacks in the kernel are taken when they have
+ * reached the floor; the user's can only be had of the task that runs.
+ */
 static __always_inline void fall_asleep(void *ctx, struct task_struct *task, __u32 letter,
 					__u64 now)
 {
@@ -68,7 +72,12 @@ static __always_inline void fall_asleep(void *ctx, struct task_struct *task, __u
 	row->t_ns = now;
 	row->woken_ns = 0;
 	note_lock(task, row);
-	take_first(ctx, &row->stacks);
+	if (letter == 'S') {
+		take_user(ctx, &row->stacks, WAITING_FRAMES);
+	} else {
+		row->stacks.user = 0;
+		take_kernel(ctx, &row->stacks);
+	}
 	if (bpf_map_update_elem(&asleep, &key, row, BPF_ANY))
 		lose(&lost.sleeps);
 }
@@ -100,7 +109,9 @@ static __always_inline void wake(void *ctx, struct task_struct *task)
 	BPF_CORE_READ_STR_INTO(&row->waker_comm, waker, comm);
 	row->waker_context = context();
 	groups_of(waker, &row->waker_groups);
-	take_second(ctx, &row->stacks, 0);
+	if (row->state == 'S')
+		take_kernel_of(task, &row->stacks);
+	take_waker(ctx, &row->stacks);
 }
 
 /*

@@ -169,10 +169,10 @@ static __always_inline void hand_over(void *row, __u64 bytes)
 
 static __always_inline void emit(void *row, __u64 head, const struct stacks *stacks)
 {
-	__u64 frames = stacks->first + stacks->second;
+	__u64 frames = stacks->user + stacks->kernel + stacks->waker;
 
-	if (frames > 2 * STACK_FRAMES)
-		frames = 2 * STACK_FRAMES;
+	if (frames > MOST_FRAMES)
+		frames = MOST_FRAMES;
 	hand_over(row, head + frames * sizeof(__u64));
 }
 
@@ -187,21 +187,49 @@ static __always_inline __u32 frames_in(long bytes, __u64 flags)
 	return bytes > STACK_FRAMES * 8 ? STACK_FRAMES : (__u64)bytes / 8;
 }
 
-static __always_inline void take_first(void *ctx, struct stacks *stacks)
+static __always_inline __u64 frames_before(__u64 frames, __u64 most)
 {
-	stacks->first = frames_in(bpf_get_stack(ctx, stacks->frames,
-						STACK_FRAMES * 8, 0), 0);
-	stacks->second = 0;
+	return frames > most ? most : frames;
 }
 
-static __always_inline void take_second(void *ctx, struct stacks *stacks, __u64 flags)
+/* The stacks of a row are taken in the order in which they stand there. */
+static __always_inline void take_user(void *ctx, struct stacks *stacks, __u32 most)
 {
-	__u64 first = stacks->first;
+	long bytes = bpf_get_stack(ctx, stacks->frames, most * 8, BPF_F_USER_STACK);
 
-	if (first > STACK_FRAMES)
-		first = STACK_FRAMES;
-	stacks->second = frames_in(bpf_get_stack(ctx, stacks->frames + first,
-						 STACK_FRAMES * 8, flags), flags);
+	stacks->user = frames_in(bytes, BPF_F_USER_STACK);
+	stacks->kernel = 0;
+	stacks->waker = 0;
+}
+
+static __always_inline void take_kernel(void *ctx, struct stacks *stacks)
+{
+	__u64 at = frames_before(stacks->user, STACK_FRAMES);
+
+	stacks->kernel = frames_in(bpf_get_stack(ctx, stacks->frames + at,
+						 STACK_FRAMES * 8, 0), 0);
+	stacks->waker = 0;
+}
+
+/*
+ * Of a task that sleeps. Without functions that only schedule, mutex_lock() among them
+ * (kernel/stacktrace.c, stack_trace_consume_entry_nosched()).
+ */
+static __always_inline void take_kernel_of(struct task_struct *task, struct stacks *stacks)
+{
+	__u64 at = frames_before(stacks->user, WAITING_FRAMES);
+
+	stacks->kernel = frames_in(bpf_get_task_stack(task, stacks->frames + at,
+						      STACK_FRAMES * 8, 0), 0);
+}
+
+static __always_inline void take_waker(void *ctx, struct stacks *stacks)
+{
+	__u64 at = frames_before(stacks->user + stacks->kernel,
+				 STACK_FRAMES + WAITING_FRAMES);
+
+	stacks->waker = frames_in(bpf_get_stack(ctx, stacks->frames + at,
+						STACK_FRAMES * 8, 0), 0);
 }
 
 #endif

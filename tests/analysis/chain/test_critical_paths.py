@@ -34,10 +34,11 @@ class Threads(build.Events):
         *,
         ctx: str = "task",
         lock_at: str | None = None,
+        user: tuple[str, ...] = (),
     ) -> None:
         """An interruptible sleep."""
         lock = {"lock": "futex", "lock_at": lock_at} if lock_at else {}
-        more: dict[str, Any] = {"state": "S", "pid": PID, **lock}
+        more: dict[str, Any] = {"state": "S", "pid": PID, "ustack": user, **lock}
         dur_ms = until_ms - at_ms
         self.block(
             who[0], at_ms, dur_ms, stack, waker, waker_stack,
@@ -98,6 +99,19 @@ def test_it_is_followed_to_the_call_of_who_ended_the_wait(
     assert "waiting for other tasks, most in fsync(2) of lab/wal.log" in said
     assert "woken by committer/302" in said
     assert "call  fsync(2) lab/wal.log" in said
+
+
+def test_what_a_program_waits_in_is_named(tmp_path: Path, capsys: Capture) -> None:
+    """Its own function, and neither the C library's nor those without a name."""
+    events = Threads()
+    user = (
+        "__futex_abstimed_wait_common+0xd0 [libc.so.6]", "0x7f00deadbeef",
+        "commit+0x1a [db]", "db+0x2fcc3 [db]", "on_put+0x9 [db]", "main+0x2 [db]",
+    )  # fmt: skip
+    events.waits(REQUEST, 105, 995, "futex", COMMITTER, lock_at=CONDITION, user=user)
+    events.syncs(COMMITTER, 110, 990)
+    _, said = explained(tmp_path, events, 100, 900, capsys)
+    assert "user_lock  commit > futex_wait_queue  " in said
 
 
 def test_a_bystander_is_not_blamed(tmp_path: Path, capsys: Capture) -> None:
