@@ -81,7 +81,7 @@ class Contract:
         lines = []
         for name, form in self.fields(found[2]).items():
             hint, value = _hint(name, form), known.get(name, ("", "None"))[1]
-            if value and hint == "Stack":
+            if value and form.get("type") == "array":
                 value = "()"
             if value == "None" or known.get(name, ("",))[0].endswith("None"):
                 hint += " | None"
@@ -97,7 +97,9 @@ def _hint(name: str, form: Form) -> str:
         return "Address"
     if kind == "integer":
         return "Ns" if name.endswith("_ns") else "Count" if name == "count" else "int"
-    return {"string": "str", "array": "Stack"}[kind]
+    if kind == "array":
+        return "Stack" if name.endswith("stack") else "tuple[str, ...]"
+    return "str"
 
 
 def rendered(tree: Path) -> dict[Path, str]:

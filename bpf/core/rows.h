@@ -135,6 +135,9 @@ struct write_row {
 	struct stacks stacks;
 };
 
+/* Of a bio, which the kernel numbers differently from release to release. */
+enum io_flag { IO_PREFLUSH = 1, IO_FUA = 2, IO_META = 4 };
+
 /* A bio; the stack is that of a kernel worker that submitted it. */
 struct io_row {
 	unsigned int kind;
@@ -144,6 +147,8 @@ struct io_row {
 	char comm[COMM_BYTES];
 	unsigned int is_worker;
 	unsigned int op;
+	unsigned int flags;	/* enum io_flag */
+	unsigned int unused;
 	long long t_ns;
 	long long queued_ns;	/* by the limits of its cgroup; 0: never */
 	long long issued_ns;

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will let all engines trace eleven stalls of three tasks at the same time
-and find the same stalled writes, durations within 1 ms or 1 %, and the same sleeps."""
+and find the same stalled writes, durations within 1 ms or 1 %, the same sleeps and the
+same slow bios."""
 
 from __future__ import annotations
 
@@ -87,6 +88,13 @@ def agree_on_blocks(one: list[lab.Event], other: list[lab.Event]) -> None:
         lab.expect(a["waker_ctx"] == b["waker_ctx"], f"woken from {a} and {b}")
 
 
+def held_ios(events: list[lab.Event]) -> list[tuple[object, ...]]:
+    """What the events tell of the bios that the disk held, but their times."""
+    keys = ("tid", "comm", "dev", "op", "flags", "sector", "bytes")
+    long = [e for e in events if e["ev"] == "io" and e["dur_ns"] >= STALL_US * 1000]
+    return sorted(tuple(str(event[key]) for key in keys) for event in long)
+
+
 def in_order(disk: lab.Disk, events: list[lab.Event]) -> list[lab.Event]:
     return sorted(lab.writes_to(disk, events), key=lambda e: int(e["tid"]))
 
@@ -113,6 +121,9 @@ def test(options: argparse.Namespace) -> None:
         lab.expect(found == expected, f"{found} writes, not {expected}")
         for other in others:
             agree_on_writes(in_order(disk, first), in_order(disk, other))
+            ios = held_ios(first), held_ios(other)
+            lab.expect(ios[0] == ios[1] != [], f"bios: {ios}")
+            print(f"{len(ios[0])} bios, the last {ios[0][-1]}")
             agree_on_blocks(blocks(first, tids), blocks(other, tids))
 
 

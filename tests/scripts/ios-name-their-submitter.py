@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will hold a direct write, a sync's pages and the flusher's, and find each
-bio once, with the task that submitted it, its length, operation and place."""
+bio once, with the task that submitted it, its length, operation and place; and a write
+of XFS's log with its flags."""
 
 from __future__ import annotations
 
@@ -83,6 +84,7 @@ def check(tracer: lab.Tracer, disk: lab.Disk, direct: int, syncer: int) -> None:
         lab.expect(not any(io["kstack"] for io in own), f"{who}: a stack of no worker")
         places = {io["sector"] for io in own}
         lab.expect(len(places) == len(own), f"{who}: a bio was told twice")
+        lab.expect(not any(io["flags"] for io in own), f"{who}: flags of data: {own}")
     flusher = [io for io in long if any("wb_workfn+" in row for row in io["kstack"])]
     lab.expect(total(flusher) >= FLUSHED_BYTES, f"{who}: the flusher's: {flusher}")
     lab.expect(all(io["comm"].startswith("kworker/") for io in flusher), f"{who}: comm")
@@ -90,7 +92,35 @@ def check(tracer: lab.Tracer, disk: lab.Disk, direct: int, syncer: int) -> None:
     lab.expect(soonest_ns >= 10e6, f"{who}: one of {soonest_ns} ns")
 
 
+def changes(path: Path) -> None:
+    """Change the inode alone, and sync it: what is written is the log."""
+    fd = os.open(path, os.O_RDWR)
+    os.fchmod(fd, 0o600)
+    os.fsync(fd)
+
+
+def log_is_told(options: argparse.Namespace) -> None:
+    """Each write of the log is of metadata, and empties the disk's cache
+    (fs/xfs/xfs_log.c, xlog_write_iclog())."""
+    with (
+        lab.disk("mkfs.xfs -q -f") as disk,
+        lab.tracing(options.modules, lab.serving()) as tracers,
+    ):
+        path = lab.unread("logged")
+        with disk.stalled():
+            pid = lab.child(lambda: changes(path))
+            lab.wait_blocked(pid)
+            time.sleep(HOLD_S)
+        lab.expect(lab.reap(pid) == 0, "a child failed")
+        for tracer in tracers:
+            ios = [event for event in tracer.stop() if event["ev"] == "io"]
+            long = [io for io in ios if io["dur_ns"] >= HOLD_S * 1e9]
+            logged = [io for io in long if io["flags"] == ["preflush", "fua", "meta"]]
+            lab.expect(bool(logged), f"{tracer.engine}: no write of the log: {long}")
+
+
 def test(options: argparse.Namespace) -> None:
+    log_is_told(options)
     with (
         lab.disk() as disk,
         lab.tracing(options.modules, lab.serving()) as tracers,

@@ -166,9 +166,12 @@ def test_slow_look_ups_hold_events_back_for_a_tenth_of_the_time(
     """Each takes 0.2 s, and each stack is a new one: none is named any more when the
     credit is used up, and the events go on."""
     monkeypatch.setattr(user_symbols, "MOST_CREDIT_S", 0.5)
-    monkeypatch.setattr(
-        user_symbols._Table, "names", lambda *_: time.sleep(0.2) or ["f+0x0 [x]"]
-    )
+
+    def names(*_: object) -> list[str]:
+        time.sleep(0.2)
+        return ["f+0x0 [x]"]
+
+    monkeypatch.setattr(user_symbols._Table, "names", names)
     users = UserSymbols(0.3)
     began_s, named = time.monotonic(), 0
     for at in range(40):

@@ -101,8 +101,9 @@ class Answer:
     def _source(self) -> Source:
         roots = Roots(self.run, self.labels.of)
         roots.learn(self.stream.io_max)
-        operations = {id: io.op for id, io in self.stream.ios if io.op}
-        return Source(self.stream.blocks, roots, operations)
+        done = {id: operations.operation(io) for id, io in self.stream.ios}
+        known = {id: what for id, what in done.items() if what}
+        return Source(self.stream.blocks, roots, known)
 
     @cached_property
     def _gathered(self) -> dict[Question[Any], Collector]:

@@ -121,10 +121,10 @@ class CriticalPaths(Explainer):
         try made the condition true (pthread_cond_wait(3), "spurious wakeups"). A loop
         of events is woken for other work, too, all but the last time.
         """
-        if self._is_of_other_work(wait.sleep):
-            return wait.unknown(_OTHER_WORK)
         last, is_doubtful = self._tries(wait.sleep)
         case = self._timelines.case(last)
+        if self._is_of_other_work(last):
+            return wait.unknown(_OTHER_WORK)
         if is_doubtful:
             return wait.unknown(_WAITED_AGAIN)
         if case.how != e.TASK or case.waker is None:
@@ -146,6 +146,7 @@ class CriticalPaths(Explainer):
 
         It did not get the lock where its time had run out, or where a task had woken
         all who waited; a task that woke it alone may have given it what it waited for.
+        A loop of events had none where its time had run out.
         """
         timelines = self._timelines
         while True:
@@ -188,12 +189,18 @@ class CriticalPaths(Explainer):
     def _next_for_it(self, sleep: int) -> tuple[int | None, int]:
         """A task's next sleep for that lock in its window, and its work until then."""
         timelines, lock = self._timelines, self._timelines.lock(sleep)
+        case = timelines.case(sleep)
+        loops = case.how == e.TIMER and is_of_a_loop(case.path)
         work_ns, ended_ns = 0, timelines.run_ns(sleep)
-        for after in timelines.following(sleep, MOST_BETWEEN if lock else 0):
+        for after in timelines.following(sleep, MOST_BETWEEN if lock or loops else 0):
             if not self._within(after):
                 break
             work_ns += timelines.start_ns(after) - ended_ns
-            if abs(timelines.lock(after) - lock) < FUTEXES_BYTES:
+            if (
+                is_of_a_loop(timelines.case(after).path)
+                if loops
+                else abs(timelines.lock(after) - lock) < FUTEXES_BYTES
+            ):
                 return after, work_ns
             ended_ns = timelines.run_ns(after)
         return None, work_ns

@@ -27,6 +27,7 @@ from writestall.chain.waits import (
     unexplained,
 )
 from writestall.classify import endings as e
+from writestall.classify.owners import XFS_LOG, is_xfs_log
 from writestall.events.blocks import Blocks
 from writestall.events.contract import Write
 from writestall.events.stream import Stream
@@ -165,6 +166,9 @@ class Explainer:
         io = self._submissions.own(wait.task.tid, start_ns, wait.end_ns)
         if io is None or io.t_ns >= end_ns:
             io = self._submissions.ended(end_ns, end_ns - start_ns)
+        if io and wait.case.cls == c.JOURNAL_COMMIT_WAIT and is_xfs_log(wait.case.path):
+            log = replace(io.task, role=c.JOURNAL, name=XFS_LOG)
+            io = replace(io, task=log)
         return kept_back(io_work(worker, start_ns, end_ns), io)
 
     def _gap(self, holder: Task, start_ns: int, end_ns: int) -> Part:

@@ -7,13 +7,17 @@ from collections.abc import Mapping
 
 from writestall.chain.parts import Chain
 from writestall.chain.roots import Root, Roots
+from writestall.events.contract import Io
 from writestall_base import wait_classes as c
 from writestall_base.units import percent
 
-# The `op` of an `io` event (docs/events.md), as several of them are called.
+# Operations, as several of them are called.
 _WORDS = {
     "read": "reads",
     "write": "writes",
+    "fua": "FUA writes",
+    "meta_read": "metadata reads",
+    "meta_write": "metadata writes",
     "flush": "flushes",
     "discard": "discards",
     "zeroes": "writes of zeroes",
@@ -22,6 +26,16 @@ _WORDS = {
 # A root is one operation's if that took as much of it; lesser ones are left out.
 MOST_OF_IT, LEAST_SHARE = 0.9, 0.1
 Sums = dict[Root, dict[str, int]]
+
+
+def operation(io: Io) -> str | None:
+    """What an I/O did: `fua` of a write that must be on the medium, as the last one of
+    a journal's commit must, `meta_read` and `meta_write` of metadata, else its `op`.
+    """
+    if io.op == "write" and "fua" in io.flags:
+        return "fua"
+    is_meta = io.op in ("read", "write") and "meta" in io.flags
+    return f"meta_{io.op}" if is_meta else io.op
 
 
 def add_operations(

@@ -115,7 +115,7 @@ class Roots:
             return Root(cls, self._name(path), self.disk(chain.write.dev), cap)
         device = self._device_of(chain, leaf) if cls == c.DEVICE_IO else None
         owner = leaf.submitter
-        own = owner.tid == chain.write.tid
+        own = owner.tid == chain.write.tid and owner.role != c.JOURNAL
         return Root(cls, THE_WRITER if own else owner.name or owner.comm, device)
 
     def _device_of(self, chain: Chain, leaf: Part) -> str:

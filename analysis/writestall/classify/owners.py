@@ -16,6 +16,7 @@ from writestall_base import wait_classes as c
 
 JBD2 = "jbd2"
 WRITEBACK = "writeback"
+XFS_LOG = "the XFS log"
 # Who submits a stacked disk's bios to the disk below: drivers/block/loop.c
 # (loop_queue_work() before 5.15, loop_thread() before 4.0), drivers/md/dm-crypt.c,
 # raid1.c, raid10.c, raid5.c.
@@ -32,7 +33,7 @@ _OWNERS: tuple[tuple[str, str, str], ...] = (
     # xfs_log.c, xfs_log_cil.c: work of the log; xfs_buf.c, xfs_buf_ioend_work(): the
     # end of an asynchronous write, which xfsaild alone submits
     (
-        "the XFS log",
+        XFS_LOG,
         r"xfsaild|xlog_\w+_work|xfs_log_worker|xfs_buf_ioend\w*",
         r"xfsaild/.+|xfs-(log|cil|sync)/.+|xfslogd.*",
     ),
@@ -46,9 +47,16 @@ _PATTERNS = tuple(
     (name, re.compile(functions), re.compile(comms))
     for name, functions, comms in _OWNERS
 )
+# fs/xfs/xfs_log.c, xlog_force_lsn(): who waits for the log may write it out himself.
+_XFS_LOG_WAIT = re.compile(r"_*(xlog|xfs_log)_\w+")
 _WORKER = re.compile(r"kworker/.*")
 # kernel/workqueue.c, process_one_work() calls the work's function.
 _CALLS_THE_WORK = "process_one_work"
+
+
+def is_xfs_log(path: tuple[str, ...]) -> bool:
+    """Whether a wait, by its functions, is for the log of an XFS to be on the disk."""
+    return any(map(_XFS_LOG_WAIT.fullmatch, path))
 
 
 @lru_cache(maxsize=65536)

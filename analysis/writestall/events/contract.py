@@ -118,6 +118,7 @@ class Io(Struct, tag_field="ev", tag="io", frozen=True, gc=False):
     comm: str | None = None
     dev: str | None = None
     op: str | None = None
+    flags: tuple[str, ...] = ()
     sector: int | None = None
     bytes: int | None = None
     cgroup: int | None = None

@@ -84,7 +84,7 @@ class Decoder:
             self._share(row, self._stacks, "kstack", "ustack")
             self._share(row, self._words, "comm", "call", "dev", "path")
         if isinstance(row, Io):
-            self._share(row, self._stacks, "kstack")
+            self._share(row, self._stacks, "flags", "kstack")
             self._share(row, self._words, "comm", "dev", "op")
         return row
 

@@ -167,12 +167,25 @@ static const char *operation(unsigned int op)
 	return "other";
 }
 
+static void print_flags(unsigned int flags)
+{
+	static const char *const names[] = { "preflush", "fua", "meta" };
+
+	json_open("flags");
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (flags >> i & 1)
+			json_item(names[i]);
+	}
+	json_close();
+}
+
 static void print_io(const struct io_row *row)
 {
 	begin_span("io", row->t_ns, row->ended_ns);
 	print_task(row->tid, row->pid, row->comm);
 	print_device(row->dev);
 	json_text("op", operation(row->op), SIZE_MAX);
+	print_flags(row->flags);
 	json_unsigned("sector", row->sector);
 	json_unsigned("bytes", row->bytes);
 	print_groups("cgroup", "cgroup_v1", &row->groups);

@@ -45,10 +45,19 @@ static __always_inline bool is_noted(const struct io *noted, const struct io *io
 		noted->sector == io->sector && noted->bytes == io->bytes;
 }
 
+#define OPF_BIT(OPF, NAME) \
+	((OPF) >> bpf_core_enum_value(enum req_flag_bits, __REQ_##NAME) & 1)
+
+static __always_inline __u32 flags_of(__u32 opf)
+{
+	return OPF_BIT(opf, PREFLUSH) * IO_PREFLUSH | OPF_BIT(opf, FUA) * IO_FUA |
+		OPF_BIT(opf, META) * IO_META;
+}
+
 static __always_inline void note_io(void *ctx, struct bio *bio)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	__u32 flags = BPF_CORE_READ(bio, bi_opf);
+	__u32 opf = BPF_CORE_READ(bio, bi_opf);
 	__u64 key = (__u64)bio;
 	struct io io = {};
 
@@ -58,9 +67,9 @@ static __always_inline void note_io(void *ctx, struct bio *bio)
 	io.dev = device_of(bio);
 	io.bytes = BPF_CORE_READ(bio, bi_iter.bi_size);
 	io.sector = BPF_CORE_READ(bio, bi_iter.bi_sector);
-	io.op = flags & REQ_OP_MASK;
-	if (!io.bytes &&
-	    flags >> bpf_core_enum_value(enum req_flag_bits, __REQ_PREFLUSH) & 1)
+	io.op = opf & REQ_OP_MASK;
+	io.flags = flags_of(opf);
+	if (!io.bytes && (io.flags & IO_PREFLUSH))
 		io.op = REQ_OP_FLUSH;
 	io.is_worker = !!(BPF_CORE_READ(task, flags) & PF_WQ_WORKER);
 	io.t_ns = bpf_ktime_get_ns();
@@ -122,6 +131,8 @@ static __always_inline void print_io(struct bio *bio, const struct io *io, __s64
 	__builtin_memcpy(row->comm, io->comm, sizeof(row->comm));
 	row->is_worker = io->is_worker;
 	row->op = io->op;
+	row->flags = io->flags;
+	row->unused = 0;
 	row->t_ns = io->t_ns;
 	row->queued_ns = io->queued_ns;
 	row->issued_ns = io->issued_ns;

@@ -32,7 +32,7 @@ enum { BPF_F_USER_STACK = 256 };
 
 /* The kernel's enumerators are found by name as well. */
 enum cgroup_subsys_id { io_cgrp_id = 3 };
-enum req_flag_bits { __REQ_PREFLUSH = 18 };
+enum req_flag_bits { __REQ_META = 12, __REQ_FUA = 17, __REQ_PREFLUSH = 18 };
 enum pid_type { PIDTYPE_SID = 3 };
 enum pageflags { PG_locked = 0, PG_writeback = 1, PG_head = 6 };
 

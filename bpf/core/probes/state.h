@@ -75,7 +75,7 @@ struct io {
 	__u32 dev;
 	__u32 op;
 	__u32 is_worker;
-	__u32 unused;
+	__u32 flags;
 	__s64 t_ns;
 	__s64 queued_ns;
 	__s64 issued_ns;

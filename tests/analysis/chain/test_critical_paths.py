@@ -222,6 +222,30 @@ def test_the_last_wake_up_of_an_event_loop_counts(
     assert parts["others"] == 880
 
 
+def test_a_loop_whose_time_ran_out_waited_for_the_same(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """PostgreSQL looks for deadlocks after a second, and waits on."""
+    events = Threads()
+    events.syncs(COMMITTER, 110, 990)
+    events.times_out(REQUEST, 105, 600, "epoll")
+    events.waits(REQUEST, 601, 995, "epoll", COMMITTER, "sends")
+    parts, said = explained(tmp_path, events, 100, 900, capsys)
+    assert parts["others"] == pytest.approx(880, abs=2)
+    assert "(inferred)" in said
+
+
+def test_a_loop_that_worked_when_its_time_had_run_out_is_unknown(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    events = Threads()
+    events.syncs(COMMITTER, 110, 990)
+    events.times_out(REQUEST, 105, 400, "epoll")
+    events.waits(REQUEST, 700, 995, "epoll", COMMITTER, "sends")
+    parts, _ = explained(tmp_path, events, 100, 900, capsys)
+    assert parts["unknown"] == pytest.approx(295, abs=2)
+
+
 @pytest.mark.parametrize("stack", ["futex", "recv"])
 def test_a_wait_whose_time_ran_out_is_unknown(
     stack: str, tmp_path: Path, capsys: Capture

@@ -21,7 +21,8 @@ def syncs(tmp_path: Path, *ios: Io, told: bool = True) -> Answer:
     for at, (dur_ms, op) in enumerate(ios):
         at_ms = 1000.0 * at
         if told:
-            ev.io(300, at_ms - 1, dur_ms + 0.9, "latwriter", op=op)
+            op, *flags = op.split("+")
+            ev.io(300, at_ms - 1, dur_ms + 0.9, "latwriter", op=op, flags=flags)
         slept = (300, at_ms, dur_ms, "own_writeback")
         ev.block(*slept, IRQ, "completion", ctx="softirq")
         ev.write(300, at_ms, dur_ms, dur_ms, call="fsync", stack="own_writeback")
@@ -47,6 +48,10 @@ def test_only_flushes_were_slow(tmp_path: Path) -> None:
         (((300, "read"),), True, " (reads)"),
         (((300, "write"), (200, "flush")), True, " (60.0 % writes, 40.0 % flushes)"),
         (((300, "write"),), False, ""),
+        (((300, "write+preflush+fua+meta"),), True, " (FUA writes)"),
+        (((300, "write+meta"),), True, " (metadata writes)"),
+        (((300, "read+meta"),), True, " (metadata reads)"),
+        (((300, "flush+preflush"),), True, " (flushes)"),
     ],
 )
 def test_operations_by_what_events_tell(
@@ -55,3 +60,19 @@ def test_operations_by_what_events_tell(
     found = syncs(tmp_path, *ios, told=told)
     root = next(iter(found.all_roots))
     assert found.in_words(root) == f"vdb slow for the writer{words}"
+
+
+@pytest.mark.parametrize("submitter", [300, 301])
+def test_what_a_task_writes_of_the_xfs_log_is_the_log_s(
+    submitter: int, tmp_path: Path
+) -> None:
+    """Who syncs a file writes out the log, for himself or for another."""
+    ev = Events()
+    flags = ["preflush", "fua", "meta"]
+    ev.io(submitter, 1, 298, "latwriter", op="write", flags=flags)
+    worker = (66, "kworker/0:1H")
+    ev.block(300, 0, 300, "xfs_log_wait", worker, "xfs_log_ends")
+    ev.write(300, 0, 300, 300, call="fsync", stack="xfs_log_wait")
+    found = explained(tmp_path, ev.end())
+    (root,) = found.all_roots
+    assert found.in_words(root) == "vdb slow for the XFS log (FUA writes)"

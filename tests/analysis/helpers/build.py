@@ -115,6 +115,7 @@ class Events:
         comm: str,
         stack: str = "none",
         op: str = "write",
+        flags: Sequence[str] = (),
     ) -> None:
         """One bio that a task submitted; a worker's has a stack."""
         self.rows.append(
@@ -127,6 +128,7 @@ class Events:
                 "comm": comm,
                 "dev": "254:16",
                 "op": op,
+                "flags": flags,
                 "sector": 4242,
                 "bytes": 4096,
                 "kstack": STACKS[stack],

@@ -172,6 +172,20 @@ STACKS: dict[str, list[str]] = {
         "xfs_file_buffered_write@xfs",
         *_WRITE,
     ),
+    "xfs_log_wait": frames(
+        *_SLEEP,
+        "xlog_wait_on_iclog@xfs",
+        "xfs_log_force_seq@xfs",
+        "xfs_file_fsync@xfs",
+        "do_fsync",
+        "do_syscall_64",
+    ),
+    "xfs_log_ends": frames(
+        "xlog_state_do_callback@xfs",
+        "xlog_ioend_work@xfs",
+        "process_one_work",
+        "worker_thread",
+    ),
     "xfs_buffer_ends": frames(
         "xlog_grant_head_wake@xfs",
         "xfs_log_space_wake@xfs",
