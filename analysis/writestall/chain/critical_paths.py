@@ -62,15 +62,20 @@ class CriticalPaths(Explainer):
         self._traced = {like.pid for like in stream.waits.likes}
         # The windows of the tasks that are being followed.
         self._windows: list[Window] = []
+        # A thread that serves one request at a time.
+        self._alone = NO_TID
         self._wakes = self._timelines.wakes(c.USER_LOCK)
 
     def covers(self, tid: int | None) -> bool:
         """Whether all sleeps of a thread were recorded."""
         return tid in self._tasks and self._tasks[tid][0] in self._traced
 
-    def path(self, tid: int, window: Window) -> Chain:
-        """What a thread did in a window, as the chain of no call; its parts tile it."""
-        task = Task(tid, self._tasks[tid][1])
+    def path(self, tid: int, window: Window, *, alone: bool = False) -> Chain:
+        """What a thread did in a window, as the chain of no call; its parts tile it.
+
+        `alone`: it served nobody else meanwhile.
+        """
+        task, self._alone = Task(tid, self._tasks[tid][1]), tid if alone else NO_TID
         start_ns, end_ns = window
         self._begin()
         parts = tuple(self._tiled(task, start_ns, end_ns))
@@ -212,7 +217,8 @@ class CriticalPaths(Explainer):
         loop that works for long may have had other events without a sleep.
         """
         timelines, (_, until_ns) = self._timelines, self._windows[-1]
-        if not is_of_a_loop(timelines.case(sleep).path):
+        case = timelines.case(sleep)
+        if not is_of_a_loop(case.path) or case.task.tid == self._alone:
             return False
         for after in timelines.following(sleep, MOST_BETWEEN):
             if not self._within(after):

@@ -22,11 +22,13 @@ class Stage:
     """One part of a complaint, as the program itself split it.
 
     worked  the complaint's thread works on it: its calls then are the complaint's own
+    queued  it waits in a queue for that thread, which works on others meanwhile
     """
 
     name: str
     dur_ns: int
     worked: bool = True
+    queued: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class Complaint:
     noun      what it is one of, so that several can be counted
     stages    its parts in order, which add up to it; none where the log has none
     stops     all threads of the program stand still meanwhile
+    alone     its thread serves nobody else meanwhile: all its waits are for this
     """
 
     program: str
@@ -51,6 +54,7 @@ class Complaint:
     noun: str = "request"
     stages: tuple[Stage, ...] = ()
     stops: bool = False
+    alone: bool = False
 
     @property
     def end_ns(self) -> int:

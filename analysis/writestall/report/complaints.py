@@ -211,8 +211,10 @@ class Joins:
 
     def _deal(self, complaint: Complaint, stage: Stage, t_ns: int) -> Dealt:
         paths, tid = self._answer.paths, complaint.tid
-        if paths and tid is not None and stage.worked and paths.covers(tid):
-            path = paths.path(tid, (t_ns, t_ns + stage.dur_ns))
+        is_its = stage.worked or stage.queued
+        if paths and tid is not None and is_its and paths.covers(tid):
+            window = t_ns, t_ns + stage.dur_ns
+            path = paths.path(tid, window, alone=complaint.alone)
             return _along(paths, stage, path)
         return self._overlapping(complaint, stage, t_ns)
 
@@ -301,11 +303,14 @@ def _summed(rows: Iterable[dict[str, int]]) -> dict[str, int]:
 
 
 def _along(paths: CriticalPaths, stage: Stage, path: Chain) -> Dealt:
-    """Deal out a stage along its critical path."""
+    """Deal out a stage along its critical path.
+
+    The thread that takes a request from a queue was busy with others until then.
+    """
     ns = Counter[str]()
     sides: dict[str, list[Part]] = {OWN: [], OTHERS: []}
     for part in path.parts:
-        _add(part, OWN, ns, sides)
+        _add(part, OWN if stage.worked else OTHERS, ns, sides)
     rows = {name: tuple(paths.calls(parts)) for name, parts in sides.items()}
     return Dealt(stage, _summed([dict(ns)]), rows, path=path)
 

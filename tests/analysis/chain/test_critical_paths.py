@@ -70,14 +70,19 @@ class Threads(build.Events):
 
 
 def explained(
-    tmp_path: Path, events: Threads, at_ms: float, dur_ms: float, capsys: Capture
+    tmp_path: Path,
+    events: Threads,
+    at_ms: float,
+    dur_ms: float,
+    capsys: Capture,
+    **more: bool,
 ) -> tuple[dict[str, float], str]:
     """The parts of a request of REQUEST in ms, those that are not 0; what is said."""
     run = build.run_dir(tmp_path / "run", events.end())
     folder = run / "application/app"
     folder.mkdir(parents=True)
     t_ns, dur_ns = build.START_NS + int(at_ms * MS), int(dur_ms * MS)
-    row = {"t_ns": t_ns, "dur_ns": dur_ns, "tid": REQUEST[0], "what": "PUT"}
+    row = {"t_ns": t_ns, "dur_ns": dur_ns, "tid": REQUEST[0], "what": "PUT"} | more
     (folder / "requests.jsonl").write_text(json.dumps(row) + "\n")
     assert main(["explain", str(run)]) == 0
     found = json.loads((run / "summary.json").read_text())["complaints"]
@@ -198,6 +203,19 @@ def test_an_event_loop_is_woken_for_other_work_too(
     assert set(parts) == {"outside", "unknown"}
     assert parts["unknown"] == pytest.approx(395, abs=2)
     assert "one of several waits of an event loop" in said
+
+
+def test_all_waits_of_a_thread_that_serves_one_request_are_for_it(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """A backend of PostgreSQL waits for two locks, one after the other."""
+    events = Threads()
+    events.syncs(COMMITTER, 50, 499)
+    events.syncs(OTHER, 110, 990)
+    events.waits(REQUEST, 105, 500, "epoll", COMMITTER, "sends")
+    events.waits(REQUEST, 501, 995, "epoll", OTHER, "sends")
+    parts, _ = explained(tmp_path, events, 100, 900, capsys, alone=True)
+    assert parts["others"] >= 880
 
 
 def test_what_an_event_loop_did_long_before_the_end_is_unknown(

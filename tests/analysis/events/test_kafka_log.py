@@ -83,7 +83,7 @@ def test_a_request_has_its_stages_and_the_thread_that_took_it(tmp_path: Path) ->
     assert (row.what, row.tid, row.dur_ns) == ("PRODUCE", 312, 1_100 * MS)
     assert row.end_ns == 7 * S + 3_250 * MS
     assert row.stages == (
-        Stage("queue", 400_500_000, worked=False),
+        Stage("queue", 400_500_000, worked=False, queued=True),
         Stage("local", 695 * MS),
         Stage("remote", 0, worked=False),
         Stage("send", 4_500_000, worked=False),

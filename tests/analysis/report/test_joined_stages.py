@@ -74,11 +74,23 @@ def explained(
     recorded: list[dict[str, Any]],
     capsys: pytest.CaptureFixture[str],
     more: Path | None = None,
+    *,
+    waits: bool = False,
 ) -> tuple[dict[str, Any], str]:
     """`complaints` of a run in which thread 301 wrote for 600 ms, at 100 ms; `more` is
-    a folder with other logs."""
-    stream = build.Events()
-    stream.write(301, 100, 600, 600, pid=300, comm="data-plane-kafk")
+    a folder with other logs. `waits`: the interruptible sleeps of the process are
+    recorded."""
+    stream, comm = build.Events(), "data-plane-kafk"
+    if waits:
+        waker = (302, comm), "futex_wakes"
+        stream.block(301, 50, 20, "futex", *waker, comm=comm, state="S", pid=300)
+        stream.block(
+            *(301, 100, 600, "own_io", (0, "swapper/0"), "completion"),
+            comm=comm,
+            ctx="hardirq",
+            pid=300,
+        )
+    stream.write(301, 100, 600, 600, pid=300, comm=comm)
     clock = {"monotonic_ns": build.START_NS, "realtime_ns": build.START_NS}
     run = build.run_dir(path / "run", stream.end(), clock=clock)
     folder = run / "application/kafka"
@@ -122,6 +134,17 @@ def test_write_queue_and_network(
         "flight recorder: 1 of 1 slow file operations are calls listed here; of 1 wait"
         " for a monitor, 1 for a task that the request may have waited for" in said
     )
+
+
+def test_the_time_in_the_queue_is_that_of_the_thread_that_took_the_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = completed(301, 720, 600, 10)
+    found, said = explained(tmp_path, log, [], capsys, waits=True)
+    queue = found["by_stage"]["queue"]
+    assert queue["own_ns"] == queue["meanwhile_ns"] == 0
+    assert queue["others_ns"] == pytest.approx(595 * MS, abs=6 * MS)
+    assert "queue: waited for write(2) lab/gc.log of data-plane-kafk/301" in said
 
 
 @pytest.mark.parametrize(

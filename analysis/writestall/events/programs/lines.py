@@ -2,7 +2,8 @@
 """lines: read requests.jsonl, the record that any program can write.
 
 A line: {"t_ns": N, "dur_ns": N, "tid": N, "what": "..."}, CLOCK_MONOTONIC. Without a
-`tid` it is a request as a client saw it: no thread is joined to it.
+`tid` it is a request as a client saw it: no thread is joined to it. `"alone": true`:
+the thread served no other request meanwhile.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     dur_ns: Ns
     tid: int | None = None
     what: str = "request"
+    alone: bool = False
 
 
 def read(path: Path, _: Clock) -> Iterator[Complaint | Problem]:
@@ -41,4 +43,8 @@ def read(path: Path, _: Clock) -> Iterator[Complaint | Problem]:
                 continue
             what = line.what
             noun = what if what.isalpha() else "request"
-            yield Complaint(program, line.t_ns, line.dur_ns, what, line.tid, noun=noun)
+            yield Complaint(
+                *(program, line.t_ns, line.dur_ns, what, line.tid),
+                noun=noun,
+                alone=line.alone,
+            )

@@ -44,5 +44,6 @@ def read(path: Path, clock: Clock) -> Iterator[Complaint | Problem]:
         tid, start_ns = int(found["pid"]), end_ns - dur_ns
         noun = "statement" if slow else "checkpoint sync"
         yield Complaint(
-            "postgresql", start_ns, dur_ns, what, tid, "postgres", MS_NS, noun
+            *("postgresql", start_ns, dur_ns, what, tid, "postgres", MS_NS, noun),
+            alone=True,  # a backend has one client, and one statement at a time
         )
