@@ -34,6 +34,10 @@ from writestall_base.units import many
 
 # SystemTap compiles a module first, on a slow machine for minutes.
 ARMED_WITHIN_S = 900
+COMPILES = (
+    "SystemTap compiles a kernel module first, which takes minutes; --module takes one"
+    " that trace/build has made"
+)
 NS_PER_S = 10**9
 
 
@@ -171,6 +175,8 @@ def _tracing(
         return [*launcher, *given, *words, "--output", str(output)]
 
     engines = (settings.engine.name,)
+    if settings.engine.name == "stap" and not module:
+        settings.voice.say(COMPILES)
     begun = settings.guard.session
     with tracer.tracing(run, engines, argv, ARMED_WITHIN_S, begun) as watched:
         yield watched
