@@ -30,7 +30,7 @@ def test_it_says_that_systemtap_compiles(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(recording.tracer, "tracing", lambda *_: nullcontext([]))
+    monkeypatch.setattr("recorder.recording.tracer.tracing", lambda *_: nullcontext([]))
     settings: Any = SimpleNamespace(
         options=argparse.Namespace(module=module),
         engine=SimpleNamespace(name=engine),
