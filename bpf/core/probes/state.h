@@ -195,9 +195,8 @@ static __always_inline __u64 frames_before(__u64 frames, __u64 most)
 /* The stacks of a row are taken in the order in which they stand there. */
 static __always_inline void take_user(void *ctx, struct stacks *stacks, __u32 most)
 {
-	long bytes = bpf_get_stack(ctx, stacks->frames, most * 8, BPF_F_USER_STACK);
-
-	stacks->user = frames_in(bytes, BPF_F_USER_STACK);
+	stacks->user = frames_in(bpf_get_stack(ctx, stacks->frames, most * 8,
+					       BPF_F_USER_STACK), BPF_F_USER_STACK);
 	stacks->kernel = 0;
 	stacks->waker = 0;
 }
