@@ -18,7 +18,9 @@ PROBES = sorted((CORE / "probes").glob("*.[ch]"))
 # What fails where a map, the ring buffer or the memory for stacks is full, and what
 # must follow: a count where a call fails, where its result is none, or in the function
 # that is given its result.
-CALL = re.compile(r"\b(?:bpf_map_update_elem|bpf_ringbuf_\w*|bpf_get_(?:task_)?stack)\(")
+CALL = re.compile(
+    r"\b(?:bpf_map_update_elem|bpf_ringbuf_\w*|bpf_get_(?:task_)?stack)\("
+)
 COUNTED = re.compile(
     r"if \(bpf_(?:map_update_elem|ringbuf_output)\([^;{]*\)\)(?: \{)?\s+lose\("
     r"|if \(bpf_map_update_elem\([^;{]*, BPF_NOEXIST\)\) \{"  # and then BPF_ANY

@@ -74,7 +74,7 @@ int switch_without_state(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* By BTF: bpf_get_task_stack() takes no other pointer to a task. */
+/* By BTF: the helper for the stack of another task takes no other pointer to it. */
 SEC("tp_btf/sched_waking")
 int waking(__u64 *args)
 {
