@@ -182,6 +182,25 @@ def test_slow_look_ups_hold_events_back_for_a_tenth_of_the_time(
     assert took_s < 40 * 0.05 + 0.5 + 0.2 * took_s + 0.3
 
 
+def test_the_stacks_that_are_remembered_are_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Any user chooses the names of his functions, and how many stacks he has."""
+    users = UserSymbols(10)
+    name = ["f" * 100]
+    monkeypatch.setattr(users, "stack", lambda _, addresses: name * len(addresses))
+    for at in range(2 * user_symbols.MOST_STACKS):
+        users.named(f'{{"pid":1,"ustack":["{at:#x}"]}}'.encode())
+    assert len(users._texts) == user_symbols.MOST_STACKS
+    name[0] *= 512
+    for at in range(2 * user_symbols.MOST_STACKS):
+        line = f'{{"pid":2,"ustack":["{at:#x}"]}}'.encode()
+        assert name[0].encode() in users.named(line)
+    most = user_symbols.MOST_STACKS * user_symbols.MOST_TEXT_BYTES
+    kept = ((len(key[1]), len(text)) for key, (_, text) in users._texts.items())
+    assert sum(map(sum, kept)) <= most
+
+
 def test_a_stack_that_comes_again_is_not_looked_up_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -37,7 +37,9 @@ WAITING_SHARE, MOST_CREDIT_S = 0.1, 10.0
 # How long the maps of a process are believed, how many processes are remembered, and
 # what their mappings may take: a tracer may run for weeks.
 MAPS_LAST_S = 1.0
-MOST_PROCESSES, MOST_MAPS_BYTES, MOST_STACKS = 256, 16 << 20, 1000
+MOST_PROCESSES, MOST_MAPS_BYTES = 256, 16 << 20
+# So many stacks are remembered, none longer than that: names are their programs' own.
+MOST_STACKS, MOST_TEXT_BYTES = 1000, 8 << 10
 # How many files that could not be read are remembered, and how long.
 MOST_BAD, BAD_S = 1000, 60.0
 DEBUG = Path("/usr/lib/debug/.build-id")
@@ -251,8 +253,9 @@ class UserSymbols:
         named_s, text = self._texts.get((pid, stack), (float("-inf"), b""))
         if time.monotonic() - named_s > MAPS_LAST_S:
             text = self._text(int(pid), stack)
-            self._texts[pid, stack] = time.monotonic(), text
-            self._texts.move_to_end((pid, stack))
+            self._texts.pop((pid, stack), None)
+            if len(stack) + len(text) <= MOST_TEXT_BYTES:
+                self._texts[pid, stack] = time.monotonic(), text
             if len(self._texts) > MOST_STACKS:
                 self._texts.popitem(last=False)
         return text
