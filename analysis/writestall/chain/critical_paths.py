@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from writestall.chain.explainer import Explainer, Work
@@ -194,18 +194,28 @@ class CriticalPaths(Explainer):
     def _next_for_it(self, sleep: int) -> tuple[int | None, int]:
         """A task's next sleep for that lock in its window, and its work until then."""
         timelines, lock = self._timelines, self._timelines.lock(sleep)
-        case = timelines.case(sleep)
-        loops = case.how == e.TIMER and is_of_a_loop(case.path)
+        if lock:
+            return self._next(
+                sleep, lambda at: abs(timelines.lock(at) - lock) < FUTEXES_BYTES
+            )
+        if self._is_loop(sleep) and timelines.case(sleep).how == e.TIMER:
+            return self._next(sleep, self._is_loop)
+        return None, 0
+
+    def _is_loop(self, sleep: int) -> bool:
+        return is_of_a_loop(self._timelines.case(sleep).path)
+
+    def _next(
+        self, sleep: int, is_wanted: Callable[[int], bool]
+    ) -> tuple[int | None, int]:
+        """A task's next such sleep in its window, and its work until then."""
+        timelines = self._timelines
         work_ns, ended_ns = 0, timelines.run_ns(sleep)
-        for after in timelines.following(sleep, MOST_BETWEEN if lock or loops else 0):
+        for after in timelines.following(sleep, MOST_BETWEEN):
             if not self._within(after):
                 break
             work_ns += timelines.start_ns(after) - ended_ns
-            if (
-                is_of_a_loop(timelines.case(after).path)
-                if loops
-                else abs(timelines.lock(after) - lock) < FUTEXES_BYTES
-            ):
+            if is_wanted(after):
                 return after, work_ns
             ended_ns = timelines.run_ns(after)
         return None, work_ns
@@ -217,14 +227,11 @@ class CriticalPaths(Explainer):
         loop that works for long may have had other events without a sleep.
         """
         timelines, (_, until_ns) = self._timelines, self._windows[-1]
-        case = timelines.case(sleep)
-        if not is_of_a_loop(case.path) or case.task.tid == self._alone:
+        is_alone = timelines.case(sleep).task.tid == self._alone
+        if is_alone or not self._is_loop(sleep):
             return False
-        for after in timelines.following(sleep, MOST_BETWEEN):
-            if not self._within(after):
-                break
-            if is_of_a_loop(timelines.case(after).path):
-                return True
+        if self._next(sleep, self._is_loop)[0] is not None:
+            return True
         return self._is_other_work(sleep, until_ns - timelines.run_ns(sleep))
 
     def _is_broadcast(self, sleep: int) -> bool:

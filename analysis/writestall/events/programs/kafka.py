@@ -71,7 +71,12 @@ class Line(msgspec.Struct, frozen=True, rename="camel", gc=False):
         """Its stages: in the queue, on a request thread, waiting for others, and on
         the way out: the response in its queue, and on the network."""
         parts = (
-            Stage("queue", round(self.request_queue_time_ms * MS_NS), False, True),
+            Stage(
+                "queue",
+                round(self.request_queue_time_ms * MS_NS),
+                worked=False,
+                queued=True,
+            ),
             Stage("local", round(self.local_time_ms * MS_NS)),
             Stage("remote", round(self.remote_time_ms * MS_NS), worked=False),
         )
