@@ -31,6 +31,7 @@ Row = dict[str, Any]
 SOURCE = "docs/render-calls.py writes it from docs/calls.toml"
 # The columns that are places of arguments.
 ARGUMENTS = ("fd", "also", "folder", "name", "bytes", "vector", "offset")
+FLAGS = ("address", "exact", "entry")
 # What `file` says, as fields of a C struct.
 FILES = {
     "released": [".stack = true"],
@@ -56,7 +57,7 @@ def _c_row(name: str, row: Row) -> str:
     fields += [f".{key} = {row[key]}" for key in ARGUMENTS if key in row]
     fields += [".position = true"] if "place" in row else []
     fields += FILES.get(row.get("file", ""), [])
-    fields += [f".{word} = true" for word in ("exact", "entry") if word in row]
+    fields += [f".{word} = true" for word in FLAGS if word in row]
     return f"\t{{ {', '.join(fields)} }}, \\\n"
 
 

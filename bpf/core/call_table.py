@@ -11,6 +11,7 @@ from typing import Any
 
 Row = dict[str, Any]
 ARGUMENTS = ("fd", "also", "folder", "name", "bytes", "vector", "offset")
+FLAGS = ("address", "exact", "entry")
 # What `file` says, as fields of struct call.
 FILES = {
     "released": [".stack = true"],
@@ -31,7 +32,7 @@ def initialiser(name: str, row: Row) -> str:
     ]
     fields += [".position = true"] if "place" in row else []
     fields += FILES.get(row.get("file", ""), [])
-    fields += [f".{word} = true" for word in ("exact", "entry") if word in row]
+    fields += [f".{word} = true" for word in FLAGS if word in row]
     text = f"{{ {', '.join(fields)} }},\n"
     return f"#ifdef {number}\n{text}#endif\n" if is_own else text
 

@@ -32,7 +32,8 @@ static uint64_t how_of(const struct call *call)
 		how |= (uint64_t)call->argument[i] << (HOW_BITS * i);
 	how |= call->position ? HOW_POSITION : 0;
 	how |= call->stack ? HOW_STACK : 0;
-	return how | (call->shared ? HOW_SHARED : 0);
+	how |= call->shared ? HOW_SHARED : 0;
+	return how | (call->address ? HOW_ADDRESS : 0);
 }
 
 static bool is_word(const char *name, const char *word, size_t length)
@@ -55,7 +56,8 @@ void check_calls(const char *words)
 			found |= is_named(&calls[i], words, length);
 		if (!found)
 			die(EXIT_USAGE, "--call %.*s: no call of a file system, nor a group:"
-			    " writes, syncs, reads, names, attributes, requests, faults",
+			    " writes, syncs, reads, names, attributes, sockets, requests,"
+			    " faults",
 			    (int)length, words);
 		words += length + (words[length] == ',');
 	}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 LIBC = ctypes.CDLL(None, use_errno=True)
+LIBC.mmap.restype = ctypes.c_void_p
 IO_SETUP, IO_GETEVENTS, IO_SUBMIT = 206, 208, 209
 URING_SETUP, URING_ENTER, URING_REGISTER = 425, 426, 427
 WRITEV, FSYNC, WRITE_FIXED, WRITE = 2, 3, 5, 23  # IORING_OP_

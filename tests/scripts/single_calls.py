@@ -11,6 +11,7 @@ import ctypes
 import errno
 import mmap
 import os
+import socket
 import struct
 import tomllib
 from collections.abc import Callable
@@ -27,6 +28,7 @@ WRONLY_CREAT = os.O_WRONLY | os.O_CREAT
 BYTES = 200
 OFFSET = 4096
 PAGES = 4
+LENGTH = PAGES * lab.PAGE
 ATTRIBUTE, VALUE = b"user.w", b"v"
 SYNCED_BEFORE = 100
 READ_AS_PROGRAMS_ARE = {"flags": mmap.MAP_PRIVATE, "prot": mmap.PROT_READ}
@@ -49,6 +51,7 @@ class Scene:
         self.map: mmap.mmap | None = None
         self.library = self.unmapped = -1
         self._opened: list[int] = []
+        self._parts = (ctypes.c_ulong * 2)()
 
     def make(self) -> None:
         """Make what is in the folder."""
@@ -67,7 +70,7 @@ class Scene:
         """Open what is in the folder, and a pipe that a page fits in."""
         self.open_folder()
         self.fd = os.open(self.old, os.O_RDWR)
-        self.map = mmap.mmap(self.fd, PAGES * lab.PAGE)
+        self.map = mmap.mmap(self.fd, LENGTH)
         self.library = os.open(os.__file__, os.O_RDONLY)
         hears, self.pipe = os.pipe()
         self.unmapped = os.open("/dev/shm", os.O_RDWR | os.O_TMPFILE)
@@ -85,16 +88,46 @@ class Scene:
         at = aio.address(self.buffer)
         return (ctypes.c_ulong * 4)(at, 50, at + 50, BYTES - 50)
 
-    def mapped(self) -> object:
+    def socket(self) -> int:
+        """A socket of AF_UNIX without a name."""
+        self._opened.append(socket.socket(socket.AF_UNIX).detach())
+        return self._opened[-1]
+
+    def pair(self) -> int:
+        """A connected socket with BYTES to be read."""
+        hears, says = socket.socketpair()
+        says.send(b"z" * BYTES)
+        self._opened += [hears.detach(), says.detach()]
+        return self._opened[-2]
+
+    def message(self) -> object:
+        """struct msghdr of BYTES where the file is mapped (linux/socket.h)."""
+        self._parts[0], self._parts[1] = self.mapped().value or 0, BYTES
+        return (ctypes.c_ulong * 7)(0, 0, aio.address(self._parts), 1, 0, 0, 0)
+
+    def mapped(self) -> ctypes.c_void_p:
         """Where the file is mapped."""
         assert self.map
         there = ctypes.c_void_p(aio.address(ctypes.c_char.from_buffer(self.map)))
         self.litter()
         return there
 
+    def mapped_last(self) -> object:
+        """Where the old file is mapped, and open no more; Python's mmap opens it."""
+        fd = self.opened()
+        arguments = (mmap.PROT_READ, mmap.MAP_SHARED, fd, None)
+        there = aio.LIBC.mmap(None, at(LENGTH), *arguments)
+        os.close(fd)
+        return ctypes.c_void_p(there)
+
+    def left_open(self) -> int:
+        """A status to exit with, while the old file is open."""
+        self.opened()
+        return 0
+
     def opened(self) -> int:
         """The old file, as nobody else has opened it."""
-        opened = os.open(self.old, os.O_WRONLY)
+        opened = os.open(self.old, os.O_RDWR | os.O_NOATIME)
         self.litter()
         return opened
 
@@ -151,6 +184,11 @@ def moves(arguments: Arguments, needs: str, offset: int | None = None) -> Case:
     return Case(arguments, needs, "old", "fd", offset, BYTES)
 
 
+def releases(arguments: Arguments, since: tuple[int, int] = (0, 0)) -> Case:
+    """One that takes the last reference of an open file."""
+    return Case(arguments, "emptied", "old", since=since)
+
+
 def at_page(number: int) -> object:
     """A pointer to an offset, which the kernel reads and writes."""
     return (ctypes.c_long * 1)(number * lab.PAGE)
@@ -159,6 +197,15 @@ def at_page(number: int) -> object:
 TIMES = (ctypes.c_long * 4)(1, 0, 1, 0)
 HOW = ctypes.create_string_buffer(struct.pack("QQQ", WRONLY_CREAT, 0o644, 0), 24)
 FLAGS = (ctypes.c_int * 1)(EXTENTS_FLAG | NOATIME_FLAG)
+
+UNIX_BYTES = 110
+
+
+def unix(path: bytes) -> object:
+    """struct sockaddr_un of a path (linux/un.h)."""
+    address = struct.pack(f"H{UNIX_BYTES - 2}s", socket.AF_UNIX, path)
+    return ctypes.create_string_buffer(address, UNIX_BYTES)
+
 
 CASES: dict[str, Case] = {
     "write": moves(lambda s: (s.fd, s.buffer, at(BYTES)), "commit", 0),
@@ -261,19 +308,54 @@ CASES: dict[str, Case] = {
     "listxattr": old(lambda s: (s.old, s.buffer, at(99)), "mount"),
     "llistxattr": old(lambda s: (s.old, s.buffer, at(99)), "mount"),
     "ioctl": on_fd(lambda s: (s.fd, at(FS_IOC_SETFLAGS), FLAGS), "commit"),
-    "close": Case(lambda s: (s.opened(),), "emptied", "old", since=(6, 6)),
+    "bind": Case(lambda s: (s.socket(), unix(s.new), UNIX_BYTES)),
+    "connect": Case(
+        lambda s: (s.socket(), unix(s.old), UNIX_BYTES),
+        "mount",
+        "old",
+        fails=errno.ECONNREFUSED,
+    ),
+    "recvfrom": Case(
+        lambda s: (s.pair(), s.mapped(), at(BYTES), 0, None, None),
+        "cold",
+        None,
+        bytes=BYTES,
+    ),
+    "recvmsg": Case(lambda s: (s.pair(), s.message(), 0), "cold", None),
+    "sendto": Case(
+        lambda s: (s.pair(), s.mapped(), at(BYTES), 0, None, 0),
+        "cold",
+        None,
+        bytes=BYTES,
+    ),
+    "sendmsg": Case(lambda s: (s.pair(), s.message(), 0), "cold", None),
+    "close": releases(lambda s: (s.opened(),)),
+    "close_range": releases(lambda s: (fd := s.opened(), fd, 0), since=(5, 9)),
+    "dup2": releases(lambda s: (s.library, s.opened())),
+    "dup3": releases(lambda s: (s.library, s.opened(), 0)),
+    "mmap": Case(
+        lambda s: (None, at(LENGTH), mmap.PROT_READ, mmap.MAP_SHARED, s.fd, at(0)),
+        "commit",
+        "old",
+        "fd",
+        0,
+        LENGTH,
+    ),
+    "munmap": releases(lambda s: (s.mapped_last(), at(LENGTH))),
+    "exit": releases(lambda s: (s.left_open(),)),
+    "exit_group": releases(lambda s: (s.left_open(),)),
     "msync": Case(
-        lambda s: (s.mapped(), at(PAGES * lab.PAGE), MS_SYNC),
+        lambda s: (s.mapped(), at(LENGTH), MS_SYNC),
         "data",
         "old",
         None,
         None,
-        PAGES * lab.PAGE,
+        LENGTH,
     ),
 }
 # What chance decides is made more than once: before msync(2) was told from what lies
 # around it, 6 of 40 were said to be of a library, on 6.12.
-BY_CHANCE = {"msync": 8, "close": 8}
+BY_CHANCE = {"msync": 8, "close": 8, "dup2": 8, "munmap": 8, "exit_group": 8}
 
 
 def _load(scene: Scene) -> None:

@@ -24,9 +24,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "io_uring_readv", "io_uring_read_fixed", "aio_read", "aio_readv",
     ),
     "names": (
-        "open", "openat", "openat2", "creat", "close", "mkdir", "mkdirat", "mknod",
-        "mknodat", "rmdir", "unlink", "unlinkat", "rename", "renameat", "renameat2",
-        "link", "linkat", "symlink", "symlinkat", "chdir", "umount2",
+        "open", "openat", "openat2", "creat", "close", "close_range", "dup2", "dup3",
+        "mmap", "munmap", "exit", "exit_group", "mkdir", "mkdirat", "mknod", "mknodat",
+        "rmdir", "unlink", "unlinkat", "rename", "renameat", "renameat2", "link",
+        "linkat", "symlink", "symlinkat", "chdir", "umount2",
     ),
     "attributes": (
         "stat", "lstat", "fstat", "newfstatat", "statx", "statfs", "fstatfs", "access",
@@ -36,6 +37,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "setxattrat", "getxattr", "lgetxattr", "fgetxattr", "getxattrat", "listxattr",
         "llistxattr", "flistxattr", "listxattrat", "removexattr", "lremovexattr",
         "fremovexattr", "removexattrat", "ioctl",
+    ),
+    "sockets": (
+        "bind", "connect", "recvfrom", "recvmsg", "recvmmsg", "sendto", "sendmsg",
+        "sendmmsg",
     ),
     "requests": (
         "io_uring_enter", "io_submit",

@@ -70,7 +70,9 @@ static __always_inline void leave_call(void *ctx, __s64 ret)
 		return;
 	if (now - begun->t_ns >= stall_ns) {
 		read_registers(&regs, registers_at(task));
+		/* as they were while it ran */
 		regs.call = begun->call;
+		regs.is_returning = false;
 		note_call(task, &regs, &work);
 		if (work.file)
 			work.path = work.file + bpf_core_field_offset(struct file, f_path);

@@ -21,6 +21,14 @@ static __always_inline __u64 file_of(struct task_struct *task, __s64 fd)
 	return word_at((__u64)(BPF_CORE_READ(table, fd) + fd));
 }
 
+/* Where in user memory a call has its path; 0: nowhere. */
+static __always_inline __u64 name_at(const struct registers *regs, __u64 how)
+{
+	__u64 user = argument(regs, how, HOW_NAME);
+
+	return how & HOW_ADDRESS ? path_of_address(user) : user;
+}
+
 /* The descriptor that a call works on: a pipe or a socket may be the first. */
 static __always_inline __s64 fd_of(struct task_struct *task, const struct registers *regs,
 				   __u64 how)

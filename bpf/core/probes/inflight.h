@@ -142,12 +142,23 @@ static __always_inline void note_aio(struct task_struct *task,
 	work->file = file_of(task, work->fd);
 }
 
+/*
+ * May the call end with the release of a file? Where it takes the last reference, fput()
+ * leaves the release to the way back (fs/file_table.c, task_work_add()).
+ */
+static __always_inline bool releases(__u64 how)
+{
+	return (how & (HOW_STACK | HOW_SHARED)) == HOW_STACK;
+}
+
 static __always_inline void note_call(struct task_struct *task,
 				      const struct registers *regs, struct work *work)
 {
 	__u64 how = how_of(regs->call);
 	__u64 user;
 
+	if (regs->is_returning && !releases(how))
+		return;
 	work->call = regs->call;
 	work->how = how;
 	if (!how)
@@ -155,7 +166,7 @@ static __always_inline void note_call(struct task_struct *task,
 	if (has_argument(how, HOW_FD)) {
 		work->fd = fd_of(task, regs, how);
 	} else if (has_argument(how, HOW_NAME)) {
-		user = argument(regs, how, HOW_NAME);
+		user = name_at(regs, how);
 		if (has_argument(how, HOW_FOLDER) && !is_named(user)) {
 			work->fd = (__s32)argument(regs, how, HOW_FOLDER);
 		} else {
@@ -208,7 +219,7 @@ static __always_inline void find_work(struct task_struct *task,
 			work->call = CALL_FAULT;
 			work->how = how_of(work->call);
 			work->wanted = WANT_FAULT;
-		} else if (regs->call == io_submit_call &&
+		} else if (regs->call == io_submit_call && !regs->is_returning &&
 			   (__s64)regs->arguments[1] > 0) {
 			note_aio(task, regs, work);
 		} else {

@@ -17,6 +17,7 @@ enum wanted {
 	WANT_FAULT,
 };
 
+#define FAMILY_UNIX 1	/* AF_UNIX, linux/socket.h */
 /* The words behind the function's registers that a call's first functions may use. */
 #define FIRST_WORD 4
 
@@ -145,6 +146,15 @@ __noinline __u64 find_on_stack(__u64 mm, __u64 regs, __u32 wanted)
 			return regs - (STACK_WORDS - i) * 8;
 	}
 	return 0;
+}
+
+/* The path of a struct sockaddr_un is behind its family (linux/un.h); 0: no such one. */
+static __always_inline __u64 path_of_address(__u64 user)
+{
+	__u16 family = 0;
+
+	bpf_probe_read_user(&family, sizeof(family), (void *)user);
+	return family == FAMILY_UNIX ? user + sizeof(family) : 0;
 }
 
 /*

@@ -12,6 +12,7 @@
 /* Of a system call: its number and arguments. */
 struct registers {
 	__s64 call;		/* NO_CALL in a fault */
+	bool is_returning;	/* the call is over, not its way back to the caller */
 	__u64 ip;
 	__u64 sp;
 	__u64 arguments[6];
@@ -38,17 +39,15 @@ struct pt_regs {
 #define ENOSYS 38
 
 /*
- * While a system call runs, ax is -ENOSYS; an exception leaves -1 in orig_ax
- * (arch/x86/entry/entry_64.S, PUSH_AND_CLEAR_REGS and idtentry_body).
+ * While a system call runs, ax is -ENOSYS, then what it returns; an exception leaves -1 in
+ * orig_ax (arch/x86/entry/entry_64.S, PUSH_AND_CLEAR_REGS and idtentry_body).
  */
 static __always_inline void read_registers(struct registers *regs, __u64 at)
 {
 	struct pt_regs *saved = (void *)at;
-	__s64 ax = BPF_CORE_READ(saved, ax);
 
 	regs->call = BPF_CORE_READ(saved, orig_ax);
-	if (ax != -ENOSYS)
-		regs->call = regs->call == -1 ? NO_CALL : NO_CALL - 1;
+	regs->is_returning = (__s64)BPF_CORE_READ(saved, ax) != -ENOSYS;
 	regs->ip = BPF_CORE_READ(saved, ip);
 	regs->sp = BPF_CORE_READ(saved, sp);
 	regs->arguments[0] = BPF_CORE_READ(saved, di);
@@ -81,6 +80,7 @@ static __always_inline void read_registers(struct registers *regs, __u64 at)
 	struct pt_regs *saved = (void *)at;
 
 	regs->call = BPF_CORE_READ(saved, syscallno);
+	regs->is_returning = false;
 	regs->ip = BPF_CORE_READ(saved, pc);
 	regs->sp = BPF_CORE_READ(saved, sp);
 	regs->arguments[0] = BPF_CORE_READ(saved, orig_x0);
