@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +21,8 @@ from machine.commands import started
 from writestall_base.errors import UserError
 
 TAIL_LINES = 15
+# Folders of logs in the cache, one for each run of a command; the newest stay.
+RUNS_KEPT = 50
 TICK_S = 1.0
 
 
@@ -56,16 +60,25 @@ class StageError(UserError):
         self.status = status
 
 
+def _folder_of_run() -> Path:
+    """Make a folder for the logs of this run, and remove the oldest of others."""
+    logs = cache.root() / "logs"
+    name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    (logs / name).mkdir(parents=True, exist_ok=True)
+    for old in sorted(path for path in logs.iterdir() if path.is_dir())[:-RUNS_KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
+    return logs / name
+
+
 class Progress:
     """Run stages in order, each with a log file."""
 
     def __init__(self, stages: tuple[Stage, ...], verbose: bool = False) -> None:
         self.stages = stages
-        self.logs = cache.root() / "logs"
+        self.logs = _folder_of_run()
         self.verbose = verbose
         self._live = sys.stderr.isatty() and not self.verbose
         self._done = 0
-        self.logs.mkdir(parents=True, exist_ok=True)
 
     def _line(self, mark: str, detail: str, seconds: float) -> str:
         stage = self.stages[self._done]
