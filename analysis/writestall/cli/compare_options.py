@@ -10,20 +10,30 @@ from pathlib import Path
 from writestall.cli import options
 from writestall.export.formats import load
 from writestall_base.files import save, save_inside
+from writestall_base.objectives import parse_factor
 from writestall_base.units import printable
 
+# What a plan fixes, and an option may state otherwise.
+RULES = ("slo", "by", "objective", "margin", "effect", "may_lose")
 # As ranking.CHOICES has them: naming them must not load numpy.
-BY = ("p50", "p90", "p99", "p99.9", "p99.99", "max", "over-slo", "stall")
+BY = ("over-slo", "stall", "p50", "p90", "p99", "p99.9", "p99.99", "max")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the folder, the objective and where the answer goes."""
+    """Add the folder, the rules and where the answer goes."""
     add = parser.add_argument
     what = "folder of a comparison, made by writestall compare"
     add("folder", type=options.existing, metavar="DIR", help=what)
-    add("--slo", default="65ms", metavar="TIME", help="objective of a request (65ms)")
-    by = "what decides, of requests (p99.9)"
-    add("--by", choices=BY, default="p99.9", help=by)
+    add("--slo", default=None, metavar="TIME", help="objective of a request (65ms)")
+    add("--by", choices=BY, help="what decides, of requests (over-slo)")
+    objective = "judge options by one: 'over 65ms < 0.1%%'"
+    add("--objective", metavar="RULE", help=objective)
+    margin = "judge options by what they may be of the baseline: 1.2x"
+    add("--margin", metavar="FACTOR", help=margin)
+    effect = "factor that a comparison has to find (1.3x)"
+    add("--effect", metavar="FACTOR", help=effect)
+    lose = "an option that lost what fsync(2) confirmed may pass"
+    add("--may-lose", action="store_true", help=lose)
     load_help = "compare at this load (the highest that every option held)"
     add("--load", type=int, metavar="PERCENT", help=load_help)
     options.add_json(parser)
@@ -34,21 +44,41 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print the ranking."""
+    """Print the sheet and the tables; the status is that of the verdicts."""
     load("writestall.compare.statistics", "scipy", "compare")
-    from writestall.compare import folder, page, ranking, text
+    from writestall.compare import folder, page, ranking, rules, sheet, text
     from writestall.events.run_directory import json_bytes
 
-    slo_ns = ranking.parse_slo(args.slo)
     opened = folder.open_comparison(args.folder, args.load, options.bound(args))
-    answer = ranking.answer(opened, slo_ns, args.by)
-    printed = "".join(f"{printable(line)}\n" for line in text.lines(answer))
-    record = json_bytes(text.as_json(answer))
+    fixed = opened.plan.get("rules") or {}
+    asked = {name: getattr(args, name) or fixed.get(name) for name in RULES}
+    held_to = rules.of_plan({"rules": asked})
+    slo_ns = ranking.parse_slo(asked["slo"] or "65ms")
+    if held_to.objective:
+        slo_ns = held_to.objective.slo_ns
+    effect = parse_factor("--effect", asked["effect"]) if asked["effect"] else None
+    answer = ranking.answer(
+        opened,
+        slo_ns,
+        asked["by"] or ranking.DEFAULT_BY,
+        effect or ranking.DEFAULT_EFFECT,
+    )
+    verdicts = rules.verdicts(answer, held_to)
+    made = sheet.of(answer, held_to, verdicts)
+    printed = "".join(f"{printable(line)}\n" for line in text.lines(answer, made))
+    record = json_bytes(text.as_json(answer, made, verdicts))
     if args.html:
-        save(args.html, page.page(answer).encode())
+        save(args.html, page.page(answer, made).encode())
     if args.write:
         save_inside(args.folder, "compare.txt", printed.encode())
         save_inside(args.folder, "compare.json", record)
-        save_inside(args.folder, "compare.html", page.page(answer).encode())
+        save_inside(args.folder, "compare.html", page.page(answer, made).encode())
     sys.stdout.write(record.decode() if args.json else printed)
-    return options.ANSWERED
+    return _status({one.word for one in verdicts})
+
+
+def _status(words: set[str]) -> int:
+    """0 if all options pass or none is judged, 1 if one fails, 3 if one is open."""
+    if "FAIL" in words:
+        return options.FAILED
+    return options.UNJUDGED if words - {"PASS"} else options.ANSWERED

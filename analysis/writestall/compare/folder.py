@@ -7,6 +7,7 @@ by its own fault.
 
 from __future__ import annotations
 
+import gc
 import json
 from collections import Counter
 from dataclasses import dataclass, field
@@ -18,9 +19,10 @@ from writestall.chain import answers
 from writestall.common.compressed import DEFAULT, Bound
 from writestall.compare import durability
 from writestall.compare.durability import Kept
+from writestall.compare.tally import Tally
 from writestall.events import run_directory
 from writestall.events.application import is_unrecorded
-from writestall.events.hlog import Log, read_log
+from writestall.events.hlog import read_log
 from writestall.events.run_directory import RunDir
 from writestall.report.flame_graph import STEPS, Steps
 from writestall_base import files
@@ -51,8 +53,8 @@ class Run:
     path: Path
     duration_s: int = 0
     why_not: str | None = None
-    requests: Log = field(default_factory=Log)
-    writes: Log = field(default_factory=Log)
+    requests: Tally = field(default_factory=Tally)
+    writes: Tally = field(default_factory=Tally)
     stall_ns: int | None = None
     by_class: Counter[str] = field(default_factory=Counter)
     by_root: Counter[str] = field(default_factory=Counter)
@@ -66,7 +68,8 @@ class Run:
 class Option:
     """A file system with its options, and its runs in the order of rounds.
 
-    `steps` are the stacks of all stalled writes of the runs that count.
+    `repeats` names the option that it is once more (A/A). `steps` are the stacks of all
+    stalled writes of the runs that count.
     """
 
     name: str
@@ -74,6 +77,7 @@ class Option:
     filesystem: dict[str, Any]
     caveat: str | None
     runs: list[Run]
+    repeats: str | None = None
     steps: Steps = field(default_factory=Steps)
 
     @property
@@ -133,6 +137,22 @@ class Comparison:
         """The options at the level that is compared."""
         return self.level.options
 
+    @property
+    def baseline(self) -> Option:
+        """The option that the others are compared with: the plan's first."""
+        return self.options[0]
+
+    @property
+    def repeated(self) -> Option | None:
+        """The baseline once more; None in plans that do not have it."""
+        name = self.baseline.name
+        return next((one for one in self.options if one.repeats == name), None)
+
+    @property
+    def others(self) -> list[Option]:
+        """The options that are compared with the baseline."""
+        return [one for one in self.options[1:] if one is not self.repeated]
+
 
 def open_comparison(
     path: Path, load: int | None = None, bound: Bound = DEFAULT
@@ -155,15 +175,18 @@ def open_comparison(
 def _level(path: Path, plan: dict[str, Any], load: int, bound: Bound) -> Level:
     options = []
     for row in plan["options"]:
-        runs = [
-            _run(path / cell["name"], cell["round"], bound)
-            for cell in plan["cells"]
-            if (cell["option"], cell["load"]) == (row["name"], load)
-        ]
+        runs = []
+        for cell in plan["cells"]:
+            if (cell["option"], cell["load"]) == (row["name"], load):
+                runs.append(_run(path / cell["name"], cell["round"], bound))
+                # A histogram and its codec hold each other: 1.5 MB for a second of run.
+                gc.collect(0)
         about = (row["name"], row["what"], row["filesystem"], row.get("caveat"))
-        option = Option(*about, runs)
-        for run in option.counted:
-            option.steps.join(run.steps)
+        option = Option(*about, runs, row.get("repeats"))
+        for run in runs:
+            if run.why_not is None:
+                option.steps.join(run.steps)
+            run.steps = Steps()
         options.append(option)
     return Level(load, options)
 
@@ -228,8 +251,8 @@ def _run(path: Path, number: int, bound: Bound) -> Run:
     if opened.get("status") != "complete":
         run.why_not = "; ".join(opened.notes) or "not complete"
         return run
-    run.requests = read_log(path / "writer.hlog")
-    run.writes = read_log(path / "writer-service.hlog")
+    run.requests = Tally.of(read_log(path / "writer.hlog"))
+    run.writes = Tally.of(read_log(path / "writer-service.hlog"))
     if not run.requests.count or not run.writes.intervals:
         wanted = ": a command has to write $OUT/requests.jsonl"
         run.why_not = "its latencies cannot be read"

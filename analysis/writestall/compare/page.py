@@ -11,6 +11,7 @@ from writestall.classify import styles
 from writestall.compare import durability
 from writestall.compare import wording as view
 from writestall.compare.ranking import COLUMNS, REQUEST, WRITE, Answer, Ranked
+from writestall.compare.sheet import Sheet
 from writestall.compare.side_by_side import side_by_side
 from writestall.report.flame_graph import Flame, drawn
 from writestall.report.render import render
@@ -40,14 +41,17 @@ def flames(ranking: Iterable[Ranked]) -> list[Graph]:
 GROUPS = ((REQUEST, "requests"), (WRITE, "writes"), ("", "in all"))
 
 
-def page(answer: Answer) -> str:
-    """Render the page."""
+def page(answer: Answer, sheet: Sheet) -> str:
+    """Render the page: the sheet first."""
     return render(
-        "compare.html", _context(answer), ("page.css", "compare.css"), "compare.js"
+        "compare.html",
+        _context(answer, sheet),
+        ("page.css", "compare.css"),
+        "compare.js",
     )
 
 
-def _context(answer: Answer) -> dict[str, Any]:
+def _context(answer: Answer, sheet: Sheet) -> dict[str, Any]:
     """The values that the template prints."""
     plan, kept = answer.comparison.plan, answer.comparison.kept
     counted = [row.option for row in answer.ranking if row.runs]
@@ -58,17 +62,13 @@ def _context(answer: Answer) -> dict[str, Any]:
         for group, title in GROUPS
     ]
     return {
-        "headline": view.headline(answer),
-        "by": view.label(answer.by),
+        "sheet": sheet,
         "profile": plan["profile"],
         "workload": plan["workload"],
         "columns": COLUMNS,
         "groups": groups,
         "chosen": COLUMNS.index(answer.by),
         "rows": view.rows(answer),
-        "baseline": view.baseline(answer),
-        "against": view.against(answer, view.baseline(answer)),
-        "pairs": [view.versus(answer, pair) for pair in answer.pairs],
         "loads": view.loads(answer),
         "load_headings": view.LOAD_HEADINGS,
         "chosen_load": view.chosen_load(answer),

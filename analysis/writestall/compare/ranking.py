@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ranking: compute each option's numbers and confidence, and rank the options."""
+"""ranking: compare each option with the baseline, round by round, and rank them.
+
+Rank, difference, interval and test are of one quantity: how an option's runs differ
+from the baseline's runs of the same rounds, in what `--by` names (statistics.py).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
-from writestall.compare import statistics
+from writestall.compare import looks, statistics
+from writestall.compare.design import Design
 from writestall.compare.folder import Comparison, Option, Run
-from writestall.compare.statistics import Array, Difference, Estimate, Statistic
-from writestall.events.hlog import counts_of
+from writestall.compare.statistics import Array, Estimate, Tested
 from writestall_base.errors import UserError
 from writestall_base.units import S_NS, duration_ns
 
@@ -27,6 +30,8 @@ QUANTILES = {
     "max": 1.0,
 }
 REQUEST, WRITE = "request", "write"
+# The effect that a comparison is planned for, if no other is wanted.
+DEFAULT_EFFECT = 1.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,32 +42,38 @@ class Column:
     group: str
     heading: str
     unit: str
-    less_is_better: bool = True
+
+    @property
+    def by_ratio(self) -> bool:
+        """Whether options differ by a factor: no run measures 0 of it."""
+        return self.unit in ("ns", "/s")
 
 
 COLUMNS = (
     *(Column(f"request_{name}_ns", REQUEST, name, "ns") for name in QUANTILES),
     Column("over_slo_share", REQUEST, "over SLO", "share"),
     *(Column(f"write_{name}_ns", WRITE, name, "ns") for name in QUANTILES),
-    Column("throughput_per_s", "", "requests/s", "/s", less_is_better=False),
+    Column("throughput_per_s", "", "requests/s", "/s"),
     Column("stall_s_per_hour", "", "stall s/h", "s/h"),
 )
 BY_KEY = {column.key: column for column in COLUMNS}
 # Choices of --by, and its default.
 CHOICES = {
-    **{name: f"request_{name}_ns" for name in QUANTILES},
     "over-slo": "over_slo_share",
     "stall": "stall_s_per_hour",
+    **{name: f"request_{name}_ns" for name in QUANTILES},
 }
-DEFAULT_BY = "p99.9"
+DEFAULT_BY = "over-slo"
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """An option's numbers by column; empty if no run of it counts."""
+    """An option's numbers by column, each the median of its runs; empty if no run
+    counts. `pair` is None for the baseline, and without a common round."""
 
     option: Option
     numbers: dict[str, Estimate]
+    pair: Pair | None
     cause: str | None
     root: str | None
 
@@ -79,44 +90,68 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two options, the better one first; `p` is adjusted for all pairs at once.
+    """An option against the baseline, in the `rounds` in which both count.
 
-    `needed`: runs of each option that would make an unclear difference clear.
+    `difference` is the median of option minus baseline, `ratio` that of option over
+    baseline (0 over 0 is 1). `lower` and `higher` are rounds. `contrast` is the one of
+    both that the comparison is about; `better` says whether it is that of a lower one.
+    `adjusted_p` is `p` for all options at once.
     """
 
-    better: str
-    worse: str
-    difference: Difference
+    option: str
+    baseline: str
+    rounds: int
+    lower: int
+    higher: int
+    difference: Estimate
+    ratio: Estimate
+    contrast: Estimate
+    better: bool
     p: float
-    needed: int | None
+    adjusted_p: float
+    clear: bool
 
-    @property
-    def clear(self) -> bool:
-        """Whether the difference is statistically significant."""
-        return self.p < statistics.ALPHA
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What a comparison can find: `effect` is a factor, `rounds_for` the rounds that
+    find it, `effect_at` what the present rounds find; None if nothing known does.
+
+    `least` are the rounds below which nothing can be clear, `level` the part of the
+    error probability that this look may spend (looks.py).
+    """
+
+    effect: float
+    rounds: int
+    level: float
+    least: int
+    rounds_for: int | None
+    effect_at: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A comparison's result: `ranking`, best first by the column `by`."""
+    """A comparison's result: `ranking`, best first by the column `by`.
+
+    `noise` is the baseline against itself (A/A).
+    """
 
     comparison: Comparison
     slo_ns: int
     by: Column
     ranking: list[Ranked]
-    pairs: list[Pair]
-
-    def pair(self, better: str, worse: str) -> Pair | None:
-        """The pair of these two options; None if one has too few runs."""
-        found = (p for p in self.pairs if {p.better, p.worse} == {better, worse})
-        return next(found, None)
+    noise: Pair | None
+    resolution: Resolution
 
     @property
-    def ties(self) -> list[str]:
-        """Options that are not clearly worse than the best."""
-        best, *others = [row.option.name for row in self.ranking if row.numbers]
-        pairs = ((name, self.pair(best, name)) for name in others)
-        return [name for name, pair in pairs if pair is None or not pair.clear]
+    def void(self) -> bool:
+        """Whether the baseline differs from itself: then nothing can be told."""
+        return self.noise is not None and self.noise.clear
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Each option against the baseline, best first."""
+        return [row.pair for row in self.ranking if row.pair is not None]
 
 
 def parse_slo(text: str) -> int:
@@ -126,83 +161,180 @@ def parse_slo(text: str) -> int:
     return round(found)
 
 
-def answer(comparison: Comparison, slo_ns: int, by: str = DEFAULT_BY) -> Answer:
+def answer(
+    comparison: Comparison,
+    slo_ns: int,
+    by: str = DEFAULT_BY,
+    effect: float = DEFAULT_EFFECT,
+) -> Answer:
     """Compute all numbers and pairs; options without a counted run come last."""
     column = BY_KEY[CHOICES[by]]
-    sign = 1 if column.less_is_better else -1
-    ranking, own = [], {}
-    for option in comparison.options:
-        material = Material(option.counted, slo_ns)
-        ranking.append(_ranked(option, material))
-        rows, statistic = material.of(column)
-        own[option.name] = statistic(rows) if len(rows) else rows
+    plan = comparison.plan
+    rounds = plan["rounds"]
+    level = looks.level(rounds, plan.get("looks", [rounds]), plan.get("added", ()))
+    own = Own.read(comparison, slo_ns, column)
+    pairs = own.pairs(level)
+    noise = own.noise(level)
+    found = {pair.option: pair for pair in pairs}
+    ranking = [
+        _ranked(option, slo_ns, found.get(option.name))
+        for option in comparison.options
+        if option is not comparison.repeated
+    ]
+    ranking.sort(key=lambda row: _place(row, column))
+    resolution = own.resolution(effect, level)
+    return Answer(comparison, slo_ns, column, ranking, noise, resolution)
 
-    def place(row: Ranked) -> tuple[bool, float]:
-        known = column.key in row.numbers
-        return not known, sign * row.numbers[column.key].value if known else 0.0
 
-    ranking.sort(key=place)
-    pairs = _pairs([row.option.name for row in ranking], own)
-    return Answer(comparison, slo_ns, column, ranking, pairs)
+def _place(row: Ranked, column: Column) -> tuple[bool, float, float]:
+    """Where an option comes: by its contrast with the baseline, which has none."""
+    if not row.numbers:
+        return True, 0.0, 0.0
+    neutral = 1.0 if column.by_ratio else 0.0
+    value = row.pair.contrast.value if row.pair else neutral
+    known = row.numbers.get(column.key)
+    return False, value, known.value if known else 0.0
 
 
-class Material:
-    """An option's counted runs as rows that can be summed."""
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What each run measures by itself, in one quantity: an array by round for each
+    option, NaN where no run counts. `repeated` is the baseline once more."""
 
-    def __init__(self, runs: Sequence[Run], slo_ns: int) -> None:
-        self._runs = runs
-        self._slo_ns = slo_ns
-        self._counts = {
-            group: _counts([latencies(run, group) for run in runs])
-            for group in (REQUEST, WRITE)
+    of: dict[str, Array]
+    baseline: str
+    repeated: str | None
+    by_ratio: bool
+
+    @classmethod
+    def read(cls, comparison: Comparison, slo_ns: int, column: Column) -> Own:
+        """What the runs of a comparison measure."""
+        rounds = comparison.plan["rounds"]
+        values = {
+            option.name: by_round(option, rounds, slo_ns, column)
+            for option in comparison.options
         }
+        repeated = comparison.repeated.name if comparison.repeated else None
+        return cls(values, comparison.baseline.name, repeated, column.by_ratio)
 
-    def of(self, column: Column) -> tuple[Array, Statistic]:
-        """A row for each run, and the statistic that a column computes of their sum."""
-        if column.unit == "ns":
-            values, counts = self._counts[column.group]
-            return counts, statistics.quantile(values, QUANTILES[column.heading])
-        row = {"share": self._over, "/s": self._done, "s/h": self._stalled}[column.unit]
-        rows = [row(at, run) for at, run in enumerate(self._runs)]
-        known = [pair for pair in rows if pair is not None]
-        return np.array(known, dtype=np.float64), statistics.ratio
+    @property
+    def others(self) -> list[str]:
+        """The options that are compared with the baseline."""
+        return [one for one in self.of if one not in (self.baseline, self.repeated)]
 
-    def _over(self, at: int, _: Run) -> tuple[float, float]:
-        values, counts = self._counts[REQUEST]
-        return counts[at][values > self._slo_ns].sum(), counts[at].sum()
+    @property
+    def neutral(self) -> float:
+        """The contrast of options that do not differ."""
+        return 1.0 if self.by_ratio else 0.0
 
-    def _done(self, at: int, run: Run) -> tuple[float, float]:
-        # The log of calls has no write that never began.
-        return self._counts[WRITE][1][at].sum(), run.duration_s
+    def _common(self, *names: str) -> Array:
+        """A row for each of these options, in the rounds in which all of them count."""
+        block = np.array([self.of[name] for name in names])
+        found: Array = block[:, ~np.isnan(block).any(axis=0)]
+        return found
 
-    def _stalled(self, _: int, run: Run) -> tuple[float, float] | None:
-        if run.stall_ns is None:
+    def contrast(self, name: str) -> tuple[Array, Array]:
+        """An option minus the baseline, and over it, in their common rounds."""
+        one, base = self._common(name, self.baseline)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(one == base, 1.0, one / base)
+        return one - base, ratio
+
+    def _tested(self, *names: str) -> Tested:
+        """The test of the first option against the others."""
+        block = self._common(*names)
+        # A factor of all runs of a round must not weigh it.
+        return statistics.within_rounds(np.log(block) if self.by_ratio else block)
+
+    def pairs(self, level: float) -> list[Pair]:
+        """Each option against the baseline, where they have a round in common."""
+        names = [one for one in self.others if self._common(one, self.baseline).size]
+        against = [self.baseline, *([self.repeated] if self.repeated else [])]
+        tested = [self._tested(name, *against) for name in names]
+        adjusted = statistics.holm(np.array([one.p for one in tested]))
+        return [
+            self._pair(name, one, float(p), level)
+            for name, one, p in zip(names, tested, adjusted, strict=True)
+        ]
+
+    def _pair(self, name: str, tested: Tested, adjusted: float, level: float) -> Pair:
+        both = self.contrast(name)
+        difference, ratio = (statistics.median(values) for values in both)
+        contrast = ratio if self.by_ratio else difference
+        agrees = np.sign(contrast.value - self.neutral) == tested.sign
+        clear = statistics.is_clear(tested.p, adjusted, level)
+        return Pair(
+            name,
+            self.baseline,
+            len(both[0]),
+            int((both[0] < 0).sum()),
+            int((both[0] > 0).sum()),
+            difference,
+            ratio,
+            contrast,
+            contrast.value < self.neutral,
+            tested.p,
+            adjusted,
+            clear and bool(agrees) and contrast.excludes(self.neutral),
+        )
+
+    def noise(self, level: float) -> Pair | None:
+        """The baseline's repetition against the baseline (A/A)."""
+        name = self.repeated
+        if name is None or not self._common(name, self.baseline).size:
             return None
-        return run.stall_ns / S_NS, run.duration_s / HOUR_S
+        tested = self._tested(name, self.baseline)
+        return self._pair(name, tested, tested.p, level)
+
+    def resolution(self, effect: float, level: float) -> Resolution:
+        """What so many rounds can find, judged by the runs that there are."""
+        columns, pairs = 3 if self.repeated else 2, max(1, len(self.others))
+        rounds, part = len(self.of[self.baseline]), level or looks.PLANNED
+        known = np.array([row for row in self.of.values() if not np.isnan(row).all()])
+        design = Design.of(known, pairs, columns, part)
+        return Resolution(
+            effect,
+            rounds,
+            level,
+            statistics.least_rounds(pairs, columns, part),
+            design.rounds_for(effect) if design else None,
+            design.effect_at(rounds) if design else None,
+        )
 
 
-def latencies(run: Run, group: str) -> Counter[int]:
-    """Counts of requests or writes of a run, by latency in ns."""
-    log = run.requests if group == REQUEST else run.writes
-    return Counter(counts_of(log.total))
+def by_round(option: Option, rounds: int, slo_ns: int, column: Column) -> Array:
+    """What an option's runs measure; NaN for a round without a run that counts."""
+    found = np.full(rounds, np.nan)
+    for run in option.counted:
+        if (value := measure(run, slo_ns, column)) is not None:
+            found[run.round - 1] = value
+    return found
 
 
-def _counts(counters: Sequence[Counter[int]]) -> tuple[Array, Array]:
-    """All latencies that occur, in ascending order, and their counts in each run."""
-    values = sorted({ns for counter in counters for ns in counter})
-    counts = [[counter[ns] for ns in values] for counter in counters]
-    return np.array(values, dtype=np.float64), np.array(counts, dtype=np.float64)
+def measure(run: Run, slo_ns: int, column: Column) -> float | None:
+    """What a run measures, in the column's unit; None if it was not traced."""
+    if column.unit == "ns":
+        tally = run.requests if column.group == REQUEST else run.writes
+        return tally.quantile_ns(QUANTILES[column.heading])
+    if column.unit == "share":
+        return run.requests.over(slo_ns) / run.requests.count
+    if column.unit == "/s":
+        # The log of calls has no write that never began.
+        return run.writes.count / run.duration_s
+    if run.stall_ns is None:
+        return None
+    return run.stall_ns / S_NS * HOUR_S / run.duration_s
 
 
-def _ranked(option: Option, material: Material) -> Ranked:
+def _ranked(option: Option, slo_ns: int, pair: Pair | None) -> Ranked:
     numbers: dict[str, Estimate] = {}
-    for column in COLUMNS if option.counted else ():
-        rows, statistic = material.of(column)
-        if len(rows):
-            numbers[column.key] = statistics.estimate(rows, statistic)
+    for column in COLUMNS:
+        found = (measure(run, slo_ns, column) for run in option.counted)
+        if values := [value for value in found if value is not None]:
+            numbers[column.key] = statistics.median(np.array(values))
     classes = sum((run.by_class for run in option.counted), Counter[str]())
     roots = sum((run.by_root for run in option.counted), Counter[str]())
-    return Ranked(option, numbers, _largest(classes), _largest(roots))
+    return Ranked(option, numbers, pair, _largest(classes), _largest(roots))
 
 
 def _largest(ns_by_name: Counter[str]) -> str | None:
@@ -213,18 +345,9 @@ def _largest(ns_by_name: Counter[str]) -> str | None:
     return f"{name} {100 * ns / ns_by_name.total():.0f} %"
 
 
-def _pairs(names: Sequence[str], own: dict[str, Array]) -> list[Pair]:
-    """All pairs of options with enough runs; `names` has the better one first."""
-    both = list(combinations([name for name in names if len(own[name]) > 1], 2))
-    found = [statistics.difference(own[one], own[other]) for one, other in both]
-    adjusted = statistics.adjusted(np.array([pair.p for pair in found]))
-    return [
-        Pair(
-            one,
-            other,
-            difference,
-            float(p),
-            None if p < statistics.ALPHA else statistics.needed(own[one], own[other]),
-        )
-        for (one, other), difference, p in zip(both, found, adjusted, strict=True)
-    ]
+def pooled_share(option: Option, slo_ns: int) -> float:
+    """The share of all requests of an option's runs over the limit, 0 to 1."""
+    runs: Sequence[Run] = option.counted
+    return sum(run.requests.over(slo_ns) for run in runs) / sum(
+        run.requests.count for run in runs
+    )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -73,6 +74,7 @@ def _grid(option: Option, column_s: int, slo_ns: int) -> _Grid:
                 place = (column, scales.bucket_of(ns))
                 grid.counts[place] += count
                 grid.over[place] += count if ns > slo_ns else 0
+        gc.collect(0)  # as in folder.py
     return grid
 
 

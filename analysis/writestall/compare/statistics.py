@@ -1,65 +1,83 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""statistics: intervals, tests and required sample sizes of a comparison.
+"""statistics: medians of runs with exact intervals, and a test within rounds.
 
-The bootstrap is Efron's with percentiles ("Bootstrap methods: another look at the
-jackknife", 1979). Whole runs are resampled, since writes within a run depend on each
-other. The permutation test is Fisher's, exact if there are few permutations. Both are
-SciPy's. Random numbers have a fixed seed: the same runs give the same answer.
+Writes of a run depend on each other, so a run counts as one value. Nothing is assumed
+of how runs are distributed (docs/compare-statistics.md has the alternatives that were
+simulated):
+
+- A median's interval is of order statistics, which the binomial distribution gives:
+  H. A. David and H. N. Nagaraja, "Order Statistics", 7.1. At the printed confidence it
+  interpolates between two of them: Hettmansperger and Sheather, "Confidence intervals
+  based on interpolated order statistics", 1986.
+- The test permutes the runs of each round, as D. Quade's ("Using weighted rankings in
+  the analysis of complete blocks with additive block effects", 1979). All permutations
+  are counted, up to MOST_EXACT rounds. Of two runs in a round it is Wilcoxon's
+  signed-rank test.
+- Several tests at once: S. Holm, "A simple sequentially rejective multiple test
+  procedure", 1979.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
 Array = npt.NDArray[np.float64]
-# Maps sums of runs, one row for each resample, to one value for each.
+# Maps counts of runs, a row for each, to one value for each.
 Statistic = Callable[[Array], Array]
 
-SEED = 20190101
 CONFIDENCE = 0.95
-ALPHA = 0.05
-POWER = 0.8
-DRAWS = 999
-# Up to as many SciPy tries all permutations; beyond, it samples them.
-PERMUTATIONS = 9_999
-# Fewer than these on either side cannot differ at ALPHA: 2 of C(8, 4) is 0.029.
-LEAST_RUNS = 4
-SIZES: tuple[int, ...] = (*range(LEAST_RUNS, 13), 16, 20, 24, 32, 48, 64)
-POWER_DRAWS = 400
+# No option is called better or worse in more than so many comparisons of equal ones ...
+FAMILY_ALPHA = 0.05
+# ... and half of this is the largest probability that a pair is named the wrong way.
+PAIR_ALPHA = 0.01
+# Both extremes of five runs enclose the median with 93.75 %; of four, with 87.5 %.
+LEAST_RUNS = 5
+# Up to so many rounds all permutations are counted; beyond, their sum is normal.
+MOST_EXACT = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value and its interval; no interval for a single run."""
+    """A median and its interval; no interval of fewer than LEAST_RUNS values.
+
+    `confidence` is the interval's, 0 to 1.
+    """
 
     value: float
     low: float | None = None
     high: float | None = None
+    confidence: float | None = None
+
+    def excludes(self, value: float) -> bool:
+        """Whether there is an interval, and the value is outside of it."""
+        if self.low is None or self.high is None:
+            return False
+        return value < self.low or value > self.high
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """The second mean minus the first, of the runs' own values; `p` is the test's."""
+class Tested:
+    """A test's p, two-sided, and in which direction the first runs differ: -1, 0, 1."""
 
-    estimate: Estimate
     p: float
+    sign: int
 
 
 def quantile(values: Array, share: float) -> Statistic:
-    """The value that `share` of all do not exceed; sums are counts of `values`.
+    """The value that `share` of all do not exceed; a row has counts of `values`.
 
     As in HdrHistogram: the smallest recorded value that enough do not exceed.
     """
 
-    def of(sums: Array) -> Array:
-        reached = np.cumsum(sums, axis=-1)
+    def of(counts: Array) -> Array:
+        reached = np.cumsum(counts, axis=-1)
         wanted = np.maximum(1.0, np.ceil(share * reached[..., -1:] - 1e-9))
         found: Array = values[np.argmax(reached >= wanted, axis=-1)]
         return found
@@ -67,106 +85,143 @@ def quantile(values: Array, share: float) -> Statistic:
     return of
 
 
-def ratio(sums: Array) -> Array:
-    """The first column's sum over the second's."""
-    found: Array = sums[..., 0] / sums[..., 1]
+def ratio(rows: Array) -> Array:
+    """The first column over the second."""
+    found: Array = rows[..., 0] / rows[..., 1]
     return found
 
 
-def estimate(runs: Array, statistic: Statistic) -> Estimate:
-    """Estimate a statistic of the sum of all runs; `runs` has a row for each."""
-    value = float(statistic(runs.sum(axis=0)))
-    if len(runs) < 2:
-        return Estimate(value)
-
-    def of_drawn(drawn: npt.NDArray[Any], axis: int = -1) -> Array:
-        # How often each run was drawn. Few runs have few distinct resamples.
-        one_hot = np.moveaxis(drawn, axis, -1)[..., None] == np.arange(len(runs))
-        times, which = np.unique(one_hot.sum(axis=-2), axis=0, return_inverse=True)
-        found: Array = statistic(times.astype(np.float64) @ runs)[which]
-        return found
-
-    low, high = _interval((np.arange(len(runs)),), of_drawn)
-    return Estimate(value, low, high)
+def median(values: Array) -> Estimate:
+    """Estimate the median of what one run measures; NaN are left out."""
+    known = np.sort(values[~np.isnan(values)])
+    if len(known) < LEAST_RUNS:
+        return Estimate(_middle(known))
+    low, high, confidence = interval(known)
+    return Estimate(_middle(known), float(low), float(high), confidence)
 
 
-def _interval(
-    data: tuple[npt.NDArray[Any], ...], statistic: Any
-) -> tuple[float, float]:
-    found = stats.bootstrap(
-        data,
-        statistic,
-        n_resamples=DRAWS,
-        confidence_level=CONFIDENCE,
-        method="percentile",
-        vectorized=True,
-        axis=-1,
-        rng=np.random.default_rng(SEED),
-    ).confidence_interval
-    return float(found.low), float(found.high)
+def _middle(ordered: Array) -> float:
+    """The median, also of infinite values."""
+    low, high = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
+    return float(low if low == high else (low + high) / 2)
 
 
-def _gap(first: Array, second: Array, axis: int = -1) -> Array:
-    found: Array = second.mean(axis=axis) - first.mean(axis=axis)
-    return found
+def interval(ordered: Array) -> tuple[Array, Array, float]:
+    """The interval of the median of each row of ascending values; its confidence."""
+    depth, towards, confidence = _depth(ordered.shape[-1])
+    low = _between(ordered[..., depth - 1], ordered[..., depth], towards)
+    high = _between(ordered[..., -depth], ordered[..., -depth - 1], towards)
+    return low, high, confidence
 
 
-def difference(first: Array, second: Array) -> Difference:
-    """Compare two options by their runs' values; each needs two runs or more."""
-    gap = float(_gap(first, second))
-    low, high = _interval((first, second), _gap)
-    tested = stats.permutation_test(
-        (first, second),
-        _gap,
-        permutation_type="independent",
-        vectorized=True,
-        n_resamples=PERMUTATIONS,
-        rng=np.random.default_rng(SEED),
-    )
-    return Difference(Estimate(gap, low, high), float(tested.pvalue))
+def _between(outer: Array, inner: Array, towards: float) -> Array:
+    with np.errstate(invalid="ignore"):  # inf - inf
+        found = (1 - towards) * outer + (towards * inner if towards else 0.0)
+    return cast(Array, np.where(outer == inner, outer, found))
 
 
-def adjusted(p_values: Array) -> Array:
-    """Adjust p-values for multiple comparisons (Benjamini and Hochberg, 1995)."""
-    if not len(p_values):
-        return p_values
-    found: Array = stats.false_discovery_control(p_values)
-    return found
+@cache
+def _depth(count: int) -> tuple[int, float, float]:
+    """Which order statistics enclose a median: their depth, how far to go from there
+    to the next ones (0 to 1), and the confidence."""
+    depths = np.arange(1, count // 2 + 1)
+    covered = 1 - 2 * stats.binom.cdf(depths - 1, count, 0.5)
+    at = int((covered >= CONFIDENCE).sum())
+    if at in (0, len(depths)):
+        return max(at, 1), 0.0, float(covered[max(at, 1) - 1])
+    depth = at
+    part = (covered[at - 1] - CONFIDENCE) / (covered[at - 1] - covered[at])
+    towards = (count - depth) * part / (depth + (count - 2 * depth) * part)
+    return depth, float(towards), CONFIDENCE
 
 
-def needed(first: Array, second: Array) -> int | None:
-    """The least number of runs of each that shows this difference with probability
-    POWER; None if not even the largest of SIZES would.
+def bounds(values: Array, tail: float) -> tuple[float | None, float | None]:
+    """The median's lower and upper bound, each wrong with probability `tail` at most.
 
-    Runs are resampled to each size and compared with Welch's t test: a permutation
-    test of each resample would take hours.
+    None where so few runs cannot give one.
     """
-    if first.mean() == second.mean():
-        return None
-    draw = np.random.default_rng(SEED)
-    for size in SIZES:
-        shape = (POWER_DRAWS, size)
-        one, other = draw.choice(first, shape), draw.choice(second, shape)
-        if float(_differ(one, other).mean()) >= POWER:
-            return size
-    return None
+    known = np.sort(values[~np.isnan(values)])
+    depth = int(stats.binom.ppf(tail, len(known), 0.5))
+    if stats.binom.cdf(depth, len(known), 0.5) > tail:
+        depth -= 1
+    if depth < 0:
+        return None, None
+    return float(known[depth]), float(known[-depth - 1])
 
 
-def _differ(one: Array, other: Array) -> npt.NDArray[np.bool_]:
-    """Whether each row of `one` differs significantly from that of `other`."""
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # rows of equal values
-        p = stats.ttest_ind(one, other, axis=1, equal_var=False).pvalue
-    # Rows without variance have no p: their means differ or not.
-    same = np.isnan(p) & (one.mean(axis=1) == other.mean(axis=1))
-    found: npt.NDArray[np.bool_] = (np.nan_to_num(p, nan=0.0) < ALPHA) & ~same
+def mean_exceeds(values: Array, limit: float, tail: float) -> bool:
+    """Whether the mean of what a run measures is over the limit; `values` are >= 0.
+
+    Each value over `limit` multiplies a stake that is expected not to grow if the mean
+    is at most the limit; that it ever reaches 1 / tail has probability `tail` then
+    (J. Ville; Waudby-Smith and Ramdas, "Estimating means of bounded random variables
+    by betting", 2024). It needs no bound of the values, and holds at any time.
+    """
+    known = values[~np.isnan(values)]
+    if limit <= 0 or not len(known):
+        return bool((known > 0).any()) if limit == 0 else False
+    shares = (np.arange(100) + 0.5) / 100
+    logs = np.log1p(shares[:, None] * (known / limit - 1)).sum(axis=1)
+    return bool(np.logaddexp.reduce(logs) - np.log(len(shares)) >= -np.log(tail))
+
+
+def scores(block: Array) -> npt.NDArray[np.int64]:
+    """The score of each run, a row for each option and a column for each round.
+
+    A run's rank within its round, from the middle, times the rank of the round's range
+    among the rounds: a whole number of quarters.
+    """
+    ranks = stats.rankdata(block, axis=0) - (len(block) + 1) / 2
+    weights = stats.rankdata(np.ptp(block, axis=0))
+    found: npt.NDArray[np.int64] = np.rint(4 * ranks * weights).astype(np.int64)
     return found
 
 
-def most_coverage(runs: int) -> float:
-    """The highest possible confidence of an interval from so many runs, 0 to 1.
+def within_rounds(block: Array) -> Tested:
+    """Test whether the first row's runs differ from the others' of the same rounds.
 
-    A median lies outside all of n runs with a probability of 2 in 2 ** n, and no
-    resample has values beyond theirs.
+    If not, any of a round's runs could as well have been the first row's.
     """
-    return 1.0 - 2.0 ** (1 - runs)
+    each = scores(block)
+    each //= max(1, int(np.gcd.reduce(each, axis=None)))
+    seen, middle = int(each[0].sum()), int(np.abs(each).max(axis=0).sum())
+    if middle and each.shape[1] > MOST_EXACT:
+        spread = np.sqrt((each.astype(np.float64) ** 2).mean(axis=0).sum())
+        return Tested(2 * float(stats.norm.sf(abs(seen), scale=spread)), _sign(seen))
+    chances = np.zeros(2 * middle + 1)
+    chances[middle] = 1.0
+    for row in each.T:
+        chances = np.mean([np.roll(chances, score) for score in row], axis=0)
+    above = chances[middle + seen :].sum()
+    below = chances[: middle + seen + 1].sum()
+    return Tested(min(1.0, 2 * float(min(above, below))), _sign(seen))
+
+
+def _sign(number: int) -> int:
+    return (number > 0) - (number < 0)
+
+
+def holm(p_values: Array) -> Array:
+    """Adjust p-values for testing all of them."""
+    order = np.argsort(p_values)
+    stepped = p_values[order] * np.arange(len(p_values), 0, -1)
+    found = np.empty_like(p_values)
+    found[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
+    return found
+
+
+def is_clear(p: float, adjusted_p: float, level: float = 1.0) -> bool:
+    """Whether a test is clear; `level` is its look's part of both alphas (looks.py)."""
+    return p <= PAIR_ALPHA * level and adjusted_p <= FAMILY_ALPHA * level
+
+
+def least_rounds(pairs: int, columns: int, level: float = 1.0) -> int:
+    """The fewest rounds in which one of so many pairs can be clear at all.
+
+    `columns` are the runs of a round that the test permutes: 3 with a repeated
+    baseline, else 2.
+    """
+    rounds = LEAST_RUNS
+    while not is_clear(p := 2.0 * columns**-rounds, p * pairs, level):
+        rounds += 1
+    return rounds

@@ -3,15 +3,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from math import isfinite
 from typing import Any
 
 from writestall.compare import durability
 from writestall.compare import wording as view
 from writestall.compare.durability import Kept
-from writestall.compare.ranking import BY_KEY, COLUMNS, REQUEST, WRITE, Answer, Column
+from writestall.compare.ranking import (
+    BY_KEY,
+    COLUMNS,
+    REQUEST,
+    WRITE,
+    Answer,
+    Column,
+    Pair,
+)
+from writestall.compare.rules import Verdict
+from writestall.compare.sheet import Sheet
 from writestall.compare.wording import Row
+
+FORMAT = 2
+ESTIMATES = ("difference", "ratio")
 
 # The tables that fit a terminal; the page and JSON have all columns.
 TABLES = (
@@ -21,9 +35,9 @@ TABLES = (
 )
 
 
-def lines(answer: Answer) -> Iterator[str]:
-    """Yield the lines of the report."""
-    yield view.headline(answer)
+def lines(answer: Answer, sheet: Sheet) -> Iterator[str]:
+    """Yield the lines of the report: the sheet first."""
+    yield from _sheet(sheet)
     yield ""
     yield from _loads(answer)
     rows = [row for row in view.rows(answer) if row.counts]
@@ -34,14 +48,26 @@ def lines(answer: Answer) -> Iterator[str]:
     yield from _causes(rows)
     yield ""
     yield from _durability(answer.comparison.kept)
-    yield from _versus(answer)
-    yield ""
     yield view.HOW
     yield ""
     for name, value in view.facts(answer):
         yield f"{name}: {value}"
     yield ""
     yield from (f"note: {caveat}" for caveat in view.caveats(answer))
+
+
+def _sheet(sheet: Sheet) -> Iterator[str]:
+    yield sheet.headline
+    yield ""
+    for name, value in sheet.facts:
+        yield f"{name}: {value}"
+    yield ""
+    yield from _left_aligned(
+        [list(sheet.headings), *(list(line.cells) for line in sheet.lines)]
+    )
+    for line in sheet.lines:
+        if line.reasons:
+            yield f"  {line.option}: {line.reasons}"
 
 
 def _loads(answer: Answer) -> Iterator[str]:
@@ -103,23 +129,22 @@ def _durability(kept: list[Kept]) -> Iterator[str]:
         yield ""
 
 
-def _versus(answer: Answer) -> Iterator[str]:
-    """Yield the pairs of the first option, and of the best one."""
-    best = answer.ranking[0].option.name
-    for name in dict.fromkeys((view.baseline(answer), best)):
-        pairs = view.against(answer, name)
-        if not pairs:
-            continue
-        yield f"{view.label(answer.by)}, each option against {name}:"
-        for one in pairs:
-            gap = f"{one.difference.value} ({one.difference.interval})"
-            yield (f"  {one.better} < {one.worse}: {gap}, p {one.p}: {one.verdict}")
-
-
-def as_json(answer: Answer) -> dict[str, Any]:
-    """The numbers for programs; units are in the names."""
+def as_json(
+    answer: Answer, sheet: Sheet, verdicts: Sequence[Verdict]
+) -> dict[str, Any]:
+    """The numbers for programs: docs/compare.schema.json has the fields."""
     return {
-        "headline": view.headline(answer),
+        "format": FORMAT,
+        "headline": sheet.headline,
+        "question": sheet.question,
+        "rule": sheet.rule,
+        "plan": sheet.plan,
+        "plan_hash": sheet.fixed,
+        "void": answer.void,
+        "verdicts": [asdict(one) for one in verdicts],
+        "noise": _pair(answer.noise) if answer.noise else None,
+        "resolution": asdict(answer.resolution),
+        "untested": sheet.untested,
         "slo_ns": answer.slo_ns,
         "by": answer.by.key,
         "load": answer.comparison.level.load,
@@ -147,19 +172,24 @@ def as_json(answer: Answer) -> dict[str, Any]:
             }
             for row in answer.ranking
         ],
-        "pairs": [
-            {
-                "better": pair.better,
-                "worse": pair.worse,
-                "difference": asdict(pair.difference.estimate),
-                "p": pair.difference.p,
-                "p_adjusted": pair.p,
-                "clear": pair.clear,
-                "runs_needed": pair.needed,
-            }
-            for pair in answer.pairs
-        ],
+        "pairs": [_pair(pair) for pair in answer.pairs],
         "units": {key: column.unit for key, column in BY_KEY.items()},
         "durability": [asdict(kept) for kept in answer.comparison.kept],
         "notes": list(view.caveats(answer)),
+    }
+
+
+def _pair(pair: Pair) -> dict[str, Any]:
+    """A pair; JSON has no infinity: a factor of nothing is null."""
+    return {
+        key: _finite(value) if key in ESTIMATES else value
+        for key, value in asdict(pair).items()
+        if key != "contrast"
+    }
+
+
+def _finite(estimate: dict[str, float | None]) -> dict[str, float | None]:
+    return {
+        key: value if value is None or isfinite(value) else None
+        for key, value in estimate.items()
     }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """variants: tabulate the runs of one scenario's variants.
 
-Several runs of a variant make one line: the mean of their values, with the interval of
-statistics.py.
+Several runs of a variant make one line: the median of their values, with the interval
+of statistics.py or, of fewer runs than that takes, the least and the largest.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _cells(found: list[Row]) -> Iterator[list[str]]:
 
 
 def _cell(column: Column, runs: Sequence[Row]) -> str:
-    """A single run's value, or the mean of several and its interval."""
+    """A single run's value, or the median of several and its interval."""
     values = [value for row in runs if (value := column.value(row)) is not None]
     if not values:
         return "-"
@@ -164,10 +164,14 @@ def _cell(column: Column, runs: Sequence[Row]) -> str:
 
     from writestall.compare import statistics
 
-    sums = np.array([[value, 1.0] for value in values])
-    mean = statistics.estimate(sums, statistics.ratio)
-    low, high = (column.write(end or 0.0) for end in (mean.low, mean.high))
-    return f"{column.write(mean.value)} ({low.removesuffix(' ms')} to {high})"
+    found = statistics.median(np.array(values))
+    low, high = (
+        (min(values), max(values))
+        if found.low is None or found.high is None
+        else (found.low, found.high)
+    )
+    ends = f"{column.write(low).removesuffix(' ms')} to {column.write(high)}"
+    return f"{column.write(found.value)} ({ends})"
 
 
 def _cause(runs: Sequence[Row], nothing: str) -> str:

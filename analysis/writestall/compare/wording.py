@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from writestall.compare import durability, statistics
-from writestall.compare.folder import WANTED_LOAD, Comparison, Level, Option
+from writestall.compare.folder import Comparison, Level, Option
 from writestall.compare.ranking import COLUMNS, Answer, Column, Pair, Ranked
 from writestall.compare.statistics import Estimate
 from writestall_base.units import many, ms, percent
@@ -38,18 +38,6 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Versus:
-    """A pair as text, the better option first."""
-
-    better: str
-    worse: str
-    difference: Number
-    p: str
-    verdict: str
-    clear: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Load:
     """A level of load as text: how many options held it, and which did not."""
 
@@ -75,10 +63,8 @@ def number(estimate: Estimate | None, unit: str) -> Number:
     value = amount(estimate.value, unit)
     if estimate.low is None or estimate.high is None:
         return Number(value, "", estimate.value)
-    low, high = amount(estimate.low, unit), amount(estimate.high, unit)
-    # The unit once: `16.9 to 36.7 ms`.
-    _, blank, words = high.partition(" ")
-    return Number(value, f"{low.removesuffix(blank + words)} to {high}", estimate.value)
+    between = _between(amount(estimate.low, unit), amount(estimate.high, unit))
+    return Number(value, between, estimate.value)
 
 
 def rows(answer: Answer) -> list[Row]:
@@ -105,33 +91,6 @@ def label(column: Column) -> str:
         return f"{column.heading} of {column.group}s"
     return {"share": "share of requests over the objective"}.get(
         column.unit, column.heading
-    )
-
-
-def headline(answer: Answer) -> str:
-    """Summarize the answer in one or two sentences."""
-    known = [row for row in answer.ranking if row.numbers]
-    best, key, unit = known[0], answer.by.key, answer.by.unit
-    value = number(best.numbers[key], unit)
-    load = answer.comparison.level.load
-    at = f" at {load} % of the load" if load != WANTED_LOAD else ""
-    by = f"{label(answer.by)}{at}"
-    best_text = f"{best.option.name} has the lowest {by}: {value.value}"
-    if value.interval:
-        best_text += f" ({value.interval})"
-    if len(known) == 1:
-        return f"{best_text}."
-    if not answer.pairs:
-        return f"{best_text}; with one run of each, no difference can be clear."
-    ties, others = answer.ties, len(known) - 1
-    if not ties:
-        all_others = f"each of the {others} others" if others > 1 else "the other one"
-        return f"{best_text}; {all_others} is clearly worse."
-    if len(ties) == others:
-        return f"{best_text}; no other option is clearly worse."
-    return (
-        f"{best_text}; {others - len(ties)} of the {others} others are clearly worse,"
-        f" but not {', '.join(ties)}."
     )
 
 
@@ -162,32 +121,40 @@ def chosen_load(answer: Answer) -> str:
     return f"The numbers below are at {level.load} %, a load that {held}."
 
 
-def versus(answer: Answer, pair: Pair) -> Versus:
-    """Format a pair."""
-    if pair.clear:
-        verdict = "clear"
-    elif pair.needed is None:
-        verdict = f"not clear, and unlikely to be with {statistics.SIZES[-1]} runs each"
+def contrast(answer: Answer, pair: Pair) -> Number:
+    """How an option differs from the baseline: `1.95x`, `+0.42 %-points`, `-12 s/h`."""
+    column, found = answer.by, pair.contrast
+    if column.by_ratio:
+        texts = [f"{one:.2f}x" for one in _ends(found)]
     else:
-        verdict = f"not clear; needs about {many(pair.needed, 'run')} each"
-    return Versus(
-        pair.better,
-        pair.worse,
-        number(pair.difference.estimate, answer.by.unit),
-        f"{pair.p:.3f}",
-        verdict,
-        pair.clear,
-    )
+        texts = [_signed(one, column.unit) for one in _ends(found)]
+    return Number(texts[0], _between(*texts[1:]), found.value)
 
 
-def against(answer: Answer, name: str) -> list[Versus]:
-    """All pairs with this option."""
-    return [versus(answer, p) for p in answer.pairs if name in (p.better, p.worse)]
+def _between(low: str = "", high: str = "") -> str:
+    """`16.9 to 36.7 ms`: the unit once."""
+    _, blank, words = high.partition(" ")
+    return f"{low.removesuffix(blank + words)} to {high}" if high else ""
 
 
-def baseline(answer: Answer) -> str:
-    """The baseline of the comparison: the plan's first option."""
-    return answer.comparison.options[0].name
+def _ends(estimate: Estimate) -> list[float]:
+    """The value and, where there is an interval, its ends."""
+    if estimate.low is None or estimate.high is None:
+        return [estimate.value]
+    return [estimate.value, estimate.low, estimate.high]
+
+
+def _signed(value: float, unit: str) -> str:
+    if unit == "share":
+        return f"{100 * value:+.2f} %-points"
+    return f"{value:+.1f} {unit}"
+
+
+def clearness(pair: Pair) -> str:
+    """Whether a pair's difference is clear, and in which direction."""
+    if not pair.clear:
+        return "not clear"
+    return "clearly lower" if pair.better else "clearly higher"
 
 
 def caveats(answer: Answer) -> Iterator[str]:
@@ -209,7 +176,9 @@ def caveats(answer: Answer) -> Iterator[str]:
     for option in options:
         if option.caveat:
             yield f"{option.name} {option.caveat}"
-    yield from _too_few(min(row.runs for row in answer.ranking if row.runs))
+    fewest = min(row.runs for row in answer.ranking if row.runs)
+    if fewest < statistics.LEAST_RUNS:
+        yield f"no interval is given of fewer than {statistics.LEAST_RUNS} runs"
     for machine in answer.comparison.machines:
         for line in machine.get("complaints") or []:
             yield f"a machine of this comparison complained: {line}"
@@ -242,21 +211,6 @@ def _of_runs(option: Option, shared: set[str]) -> Iterator[str]:
         yield from (f"{run.round}: {note}" for note in run.notes if note not in shared)
 
 
-def _too_few(fewest: int) -> Iterator[str]:
-    """State what the option with the fewest runs cannot show."""
-    most = statistics.most_coverage(fewest)
-    if fewest > 1 and most < statistics.CONFIDENCE:
-        yield (
-            f"Intervals of {fewest} runs lie within the range of the runs: their"
-            f" confidence is {100 * most:.0f} % at most, not 95 %."
-        )
-    if fewest < statistics.LEAST_RUNS:
-        yield (
-            f"With fewer than {statistics.LEAST_RUNS} runs of each no difference can be"
-            " clear: the permutation test has too few permutations."
-        )
-
-
 def facts(answer: Answer) -> list[tuple[str, str]]:
     """List what ran, where and when; leave out what is unknown."""
     comparison, plan = answer.comparison, answer.comparison.plan
@@ -274,7 +228,7 @@ def facts(answer: Answer) -> list[tuple[str, str]]:
         "disk": f"{profile['name']}: {profile.get('purpose', '')}",
         "the disk's provenance": profile.get("provenance"),
         "workload": f"{work['name']}: {work.get('purpose', '')}",
-        "runs": f"{plan['rounds']} rounds of {plan['duration_s']} s each, shuffled",
+        "runs": f"{many(plan['rounds'], 'round')} of {plan['duration_s']} s, shuffled",
         "seed": plan.get("seed"),
         "load": f"{comparison.level.load} % of the workload's",
         "file systems": f"aged, filled once to {aged} %" if aged else "fresh",
@@ -295,9 +249,7 @@ def _date(ns: int | None) -> str | None:
 
 
 HOW = (
-    "Requests are measured from their intended start, writes from the call. Numbers"
-    " are of all runs of an option together; below each is its 95 % bootstrap interval"
-    " (whole runs are resampled). Differences are of the means of the runs' own"
-    " values; p is of a permutation test, adjusted for all pairs (Benjamini-Hochberg)."
-    " A difference is called clear if p is below 0.05."
+    "Requests are measured from their intended start, writes from the call. A number is"
+    " the median of what an option's runs measure, and below it is its interval: 95 %,"
+    " or 93.75 % of five runs."
 )

@@ -10,14 +10,14 @@ import pytest
 
 from comparisons import DURATION_S, MS, QUICK, SLOW, Made, comparison, cut, steady
 from writestall.cli.main import main
-from writestall.compare import durability, ranking, wording
+from writestall.compare import durability, ranking, sheet, wording
 from writestall.compare.folder import open_comparison
 from writestall.compare.ranking import Answer
 
 SLO_NS = 65 * MS
 
 
-def answer(path: Path, by: str = "p99.9") -> Answer:
+def answer(path: Path, by: str = "over-slo") -> Answer:
     return ranking.answer(open_comparison(path), SLO_NS, by)
 
 
@@ -26,13 +26,13 @@ def two(tmp_path: Path) -> Path:
     return comparison(tmp_path / "c", {"slow": SLOW, "quick": QUICK})
 
 
-def test_the_numbers_are_those_of_the_latencies(two: Path) -> None:
+def test_the_numbers_are_those_of_the_median_run(two: Path) -> None:
     found = {row.option.name: row.numbers for row in answer(two).ranking}
     slow = found["slow"]
-    assert slow["request_p50_ns"].value == pytest.approx(1.15 * MS, rel=0.05)
-    assert slow["request_p99.9_ns"].value == pytest.approx(903 * MS, rel=0.01)
-    assert slow["request_max_ns"].value == pytest.approx(903 * MS, rel=0.01)
-    assert slow["write_max_ns"].value == pytest.approx(451.5 * MS, rel=0.01)
+    assert slow["request_p50_ns"].value == pytest.approx(1.35 * MS, rel=0.05)
+    assert slow["request_p99.9_ns"].value == pytest.approx(903.5 * MS, rel=0.01)
+    assert slow["request_max_ns"].value == pytest.approx(903.5 * MS, rel=0.01)
+    assert slow["write_max_ns"].value == pytest.approx(451.8 * MS, rel=0.01)
     assert slow["over_slo_share"].value == pytest.approx(0.01)
     assert slow["throughput_per_s"].value == pytest.approx(100)
     # build.cascade() stalls for 1 s.
@@ -45,11 +45,15 @@ def test_the_best_one_comes_first_and_the_difference_is_clear(two: Path) -> None
     found = answer(two)
     assert [row.option.name for row in found.ranking] == ["quick", "slow"]
     (pair,) = found.pairs
-    assert (pair.better, pair.worse, pair.clear) == ("quick", "slow", True)
-    assert found.ties == []
-    said = wording.headline(found)
-    assert said.startswith("quick has the lowest p99.9 of requests: 8.0")
-    assert said.endswith("the other one is clearly worse.")
+    assert (pair.option, pair.baseline) == ("quick", "slow")
+    assert (pair.clear, pair.better) == (True, True)
+    assert (pair.lower, pair.higher, pair.rounds) == (8, 0, 8)
+    assert pair.difference.value == pytest.approx(-0.01)
+    said = sheet.headline(found, [])
+    wanted = (
+        "Against slow, by share of requests over the objective: clearly lower quick."
+    )
+    assert said == wanted
 
 
 def test_the_cause_is_what_most_stall_time_went_to(two: Path) -> None:
@@ -59,23 +63,46 @@ def test_the_cause_is_what_most_stall_time_went_to(two: Path) -> None:
     assert causes["quick"] == ("no stall", "-")
 
 
-def test_equal_options_are_not_told_apart(tmp_path: Path) -> None:
-    path = comparison(tmp_path / "c", {"one": QUICK, "other": list(reversed(QUICK))})
-    found = answer(path)
-    assert found.ties == ["other"]
-    (pair,) = found.pairs
-    assert (pair.clear, pair.needed) == (False, None)
-    said = wording.headline(found)
-    assert said.endswith("no other option is clearly worse.")
+def test_a_comparison_says_what_it_can_find_and_what_more_costs(tmp_path: Path) -> None:
+    """Runs begin 17 s after each other, and vary by a factor of two."""
+    spread = (1.0, 1.9, 1.3, 1.1, 2.0, 1.6, 1.2, 1.4)
 
+    def runs(turn: int) -> list[Made]:
+        turned = [*spread[turn:], *spread[:turn]]
+        return [
+            steady(
+                *[each] * 20,
+                more={"clock": {"realtime_ns": (at * 3 + turn) * 17 * 10**9}},
+            )
+            for at, each in enumerate(turned, 1)
+        ]
 
-def test_what_is_not_clear_says_how_many_runs_would_do(tmp_path: Path) -> None:
-    near = [steady(*[1.0] * 99, 5.0 + 1.5 * at) for at in range(4)]
-    found = answer(comparison(tmp_path / "c", {"quick": QUICK, "near": near}))
-    (row,) = wording.against(found, "quick")
+    path = comparison(tmp_path / "c", {"a": runs(0), "a-again": runs(1), "b": runs(2)})
+    found = answer(path, "p50")
+    rounds = found.resolution.rounds_for
+    assert rounds is not None and rounds > 8
+    said = sheet.resolution(found)
+    minutes = (rounds - 8) * 3 * 17 / 60
     assert (
-        row.verdict.startswith("not clear; needs about ") and "runs each" in row.verdict
+        f"1.3x takes {rounds} rounds, {rounds - 8} more, about {minutes:.0f} min"
+        in said
     )
+
+
+def test_too_few_rounds_say_that_nothing_can_be_clear(tmp_path: Path) -> None:
+    five = {"slow": SLOW[:5], "quick": QUICK[:5]}
+    found = answer(comparison(tmp_path / "c", five))
+    assert not found.pairs[0].clear
+    said = sheet.resolution(found)
+    assert said.startswith("5 rounds cannot show any clear difference among so many")
+    assert "8 can, 3 more" in said
+
+
+def test_where_most_runs_measure_nothing_no_number_of_rounds_is_named(
+    tmp_path: Path,
+) -> None:
+    path = comparison(tmp_path / "c", {"one": QUICK, "other": QUICK})
+    assert "most runs measure 0" in sheet.resolution(answer(path))
 
 
 @pytest.mark.parametrize(
@@ -100,27 +127,26 @@ def test_a_run_that_does_not_count_says_why(
     )
     found = answer(path)
     quick = found.ranking[0]
-    assert (quick.option.name, quick.runs) == ("quick", 4)
+    assert (quick.option.name, quick.runs) == ("quick", 8)
     (caveat,) = [line for line in wording.caveats(found) if "does not count" in line]
-    assert caveat.startswith("quick round 5 does not count: ") and why in caveat
+    assert caveat.startswith("quick round 9 does not count: ") and why in caveat
 
 
 def test_an_option_without_a_run_comes_last_and_is_no_loser(tmp_path: Path) -> None:
     path = comparison(
-        tmp_path / "c", {"gone": [None] * 4, "slow": SLOW, "quick": QUICK}
+        tmp_path / "c", {"slow": SLOW, "gone": [None] * 8, "quick": QUICK}
     )
     found = answer(path)
     assert [row.option.name for row in found.ranking] == ["quick", "slow", "gone"]
-    assert "gone" not in wording.headline(found)
+    assert "gone" not in sheet.headline(found, [])
     assert len(found.pairs) == 1
 
 
-def test_few_runs_promise_little_and_the_report_says_so(tmp_path: Path) -> None:
-    path = comparison(tmp_path / "c", {"slow": SLOW[:3], "quick": QUICK[:3]})
+def test_few_runs_have_no_interval_and_the_report_says_so(tmp_path: Path) -> None:
+    path = comparison(tmp_path / "c", {"slow": SLOW[:4], "quick": QUICK[:4]})
     found = answer(path)
-    caveats = " ".join(wording.caveats(found))
-    assert "their confidence is 75 % at most, not 95 %" in caveats
-    assert "fewer than 4 runs of each" in caveats
+    assert "no interval is given of fewer than 5 runs" in list(wording.caveats(found))
+    assert found.pairs[0].difference.low is None
     assert not found.pairs[0].clear
 
 
@@ -164,13 +190,14 @@ def test_options_are_compared_where_all_hold_the_load(
     path = comparison(tmp_path / "c", wanted, {50: {"slow": half, "quick": half}})
     assert main(["compare-options", str(path), "--write"]) == 0
     said = capsys.readouterr().out
-    assert said.splitlines()[2:6] == [
+    at = said.splitlines().index("load   requests/s  held by  overloaded")
+    assert said.splitlines()[at : at + 4] == [
         "load   requests/s  held by  overloaded",
         "50 %   50.0        2 of 2   -",
         "100 %  100         1 of 2   slow (did 88.0 %)",
         "The numbers below are at 50 %, a load that every option held.",
     ]
-    assert "p99.9 of requests at 50 % of the load: 1.00 ms" in said
+    assert "by share of requests over the objective at 50 % of the load:" in said
     assert "it is overloaded" not in said
     found = json.loads((path / "compare.json").read_text())
     assert found["load"] == 50
@@ -193,7 +220,7 @@ def test_options_are_compared_where_all_hold_the_load(
 def test_what_does_not_count_at_another_load_is_said(tmp_path: Path) -> None:
     path = comparison(tmp_path / "c", {"quick": QUICK}, {50: {"quick": [QUICK[0]]}})
     caveats = list(wording.caveats(answer(path)))
-    assert "at 50 % of the load 3 of 4 runs do not count: not run" in caveats
+    assert "at 50 % of the load 7 of 8 runs do not count: not run" in caveats
 
 
 def test_a_run_that_ends_amid_a_stall_is_not_beyond_the_load(tmp_path: Path) -> None:
@@ -283,7 +310,7 @@ def test_text_and_json_have_the_same_numbers(
     assert main(["compare-options", str(two), "--write"]) == 0
     text = capsys.readouterr().out
     assert (two / "compare.txt").read_text() == text
-    assert text.splitlines()[0].startswith("quick has the lowest p99.9 of requests")
+    assert text.splitlines()[0].endswith(": clearly lower quick.")
     found = json.loads((two / "compare.json").read_text())
     assert [row["name"] for row in found["options"]] == ["quick", "slow"]
     worst = found["options"][1]["numbers"]["request_max_ns"]

@@ -68,6 +68,7 @@ def _run(path: Path, made: Made) -> None:
     (path / "writer-service.hlog").write_text(hlog(halves))
 
 
+AGAIN = "-again"
 Options = Mapping[str, Sequence[Made | None]]
 
 
@@ -76,7 +77,8 @@ def comparison(
 ) -> Path:
     """A comparison's folder; a run that is None was never begun.
 
-    `options` are those at the wanted load, `more` those at others, by percent.
+    `options` are those at the wanted load, `more` those at others, by percent. The
+    first one is the baseline; one whose name is NAME-again repeats NAME.
     """
     levels = {**(more or {}), 100: options}
     rounds = max(len(runs) for runs in options.values())
@@ -106,6 +108,7 @@ def comparison(
                 "what": f"what {name} is",
                 "filesystem": {"type": "ext4"},
                 "caveat": None,
+                "repeats": name.removesuffix(AGAIN) if AGAIN in name else None,
             }
             for name in options
         ],
@@ -135,6 +138,6 @@ def cut(path: Path, option: str, lost_synced: int) -> None:
     (path / f"crash/{option}.json").write_text(json.dumps({"option": option} | kept))
 
 
-# Options whose latencies are known: four runs of each.
-QUICK = [steady(*[1.0 + at / 10] * 99, 5.0 + at) for at in range(4)]
-SLOW = [steady(*[1.0 + at / 10] * 99, 900.0 + at, stalled=True) for at in range(4)]
+# Options whose latencies are known: eight runs of each, enough for a clear difference.
+QUICK = [steady(*[1.0 + at / 10] * 99, 5.0 + at) for at in range(8)]
+SLOW = [steady(*[1.0 + at / 10] * 99, 900.0 + at, stalled=True) for at in range(8)]
