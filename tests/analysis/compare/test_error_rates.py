@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 import pytest
 import simulate
+
 from run_models import OVER, P999
 
 REPS = 300
