@@ -25,9 +25,14 @@ class Planned:
     settings: Settings
     engine: str
 
-    def left(self) -> list[str]:
-        """The cells that are not complete, in the order of running."""
-        return answer("repro/plan", "--left", str(self.folder)).split()
+    def left(self, repeat: bool = False) -> list[str]:
+        """The cells that are not complete, in the order of running.
+
+        With `repeat`, runs that the host disturbed are set aside first: they are left,
+        too. Only where no run is going on.
+        """
+        more = ["--repeat-disturbed"] if repeat else []
+        return answer("repro/plan", "--left", str(self.folder), *more).split()
 
     def machine(self, name: str, cells: list[str], artefacts: str) -> list[str]:
         """The command that boots a machine for some cells.

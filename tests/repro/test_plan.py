@@ -15,12 +15,14 @@ import pytest
 from labrun.comparison import matrix, plan
 from labrun.comparison.plan import Wanted
 from labrun.scenario import reading
-from labrun.scenario.keys import Workload
+from labrun.scenario.keys import FileSystem, Workload
 from labrun.scenario.kinds import Command
+from labrun.setup import filesystem
 from support import PROJECT
 from writestall_base.errors import UserError
 
 NAMES = [option.name for option in matrix.options()[0]]
+AGAIN = "ext4-default-again"
 
 
 def wanted(*words: str, rounds: int = 3, duration_s: int = 12, seed: int = 1) -> Wanted:
@@ -45,7 +47,7 @@ def left(folder: Path) -> list[str]:
 def test_every_option_runs_once_a_round_in_an_order_of_its_own() -> None:
     _, cells = plan.make(wanted(rounds=4))
     orders = [order(cells, number) for number in (1, 2, 3, 4)]
-    assert all(sorted(one) == sorted(NAMES) for one in orders)
+    assert all(sorted(one) == sorted([*NAMES, AGAIN]) for one in orders)
     assert len({tuple(one) for one in orders}) == 4
     assert [cell.round for cell in cells] == sorted(cell.round for cell in cells)
 
@@ -57,7 +59,7 @@ def test_the_same_seed_gives_the_same_plan_and_another_one_does_not() -> None:
 
 def test_more_rounds_leave_the_first_ones_as_they_were() -> None:
     assert (
-        plan.make(wanted(rounds=5))[1][: 2 * len(NAMES)]
+        plan.make(wanted(rounds=5))[1][: 2 * (1 + len(NAMES))]
         == (plan.make(wanted(rounds=2))[1])
     )
 
@@ -100,7 +102,8 @@ def test_a_load_is_a_share_of_what_the_workload_asks_for() -> None:
     made, cells = plan.make(loaded)
     assert made["loads"] == [50, 100]
     assert {cell.name for cell in cells if cell.round == 2} == {
-        *("tmpfs/2", "tmpfs-at-50/2", "xfs-default/2", "xfs-default-at-50/2")
+        *("tmpfs/2", "tmpfs-at-50/2", "xfs-default/2", "xfs-default-at-50/2"),
+        *("xfs-default-again/2", "xfs-default-again-at-50/2"),
     }
     for cell in cells:
         (work,) = reading.parse(cell.text, "x", Path(cell.scenario).stem).workload
@@ -123,7 +126,7 @@ def test_finished_cells_stay_and_others_are_run_again(tmp_path: Path) -> None:
     words = ("tmpfs", "btrfs")
     plan.write(tmp_path, *plan.make(wanted(*words, rounds=2)))
     everything = left(tmp_path)
-    assert len(everything) == 4
+    assert len(everything) == 6
     finish(tmp_path, "tmpfs/1", "btrfs/2")
     finish(tmp_path, "btrfs/1", status="running")
     plan.write(tmp_path, *plan.make(wanted(*words, rounds=2)))
@@ -132,13 +135,132 @@ def test_finished_cells_stay_and_others_are_run_again(tmp_path: Path) -> None:
     ]
 
 
-def test_runs_of_other_inputs_are_forgotten(tmp_path: Path) -> None:
-    plan.write(tmp_path, *plan.make(wanted("tmpfs", rounds=2)))
-    finish(tmp_path, "tmpfs/1", "tmpfs/2")
+def test_runs_of_other_inputs_are_set_aside_and_taken_back(tmp_path: Path) -> None:
+    """No run is ever removed: what differs gets its own place."""
+    plan.write(tmp_path, *plan.make(wanted("tmpfs", rounds=1)))
+    finish(tmp_path, "tmpfs/1", "tmpfs-again/1")
+    (tmp_path / "tmpfs/1/mine").touch()
     assert left(tmp_path) == []
-    plan.write(tmp_path, *plan.make(wanted("tmpfs", rounds=2, duration_s=13)))
-    assert left(tmp_path) == ["tmpfs/1", "tmpfs/2"]
+    plan.write(tmp_path, *plan.make(wanted("tmpfs", rounds=1, duration_s=13)))
+    assert sorted(left(tmp_path)) == ["tmpfs-again/1", "tmpfs/1"]
     assert not (tmp_path / "tmpfs/1").exists()
+    (kept,) = tmp_path.glob("earlier/*/tmpfs/1/mine")
+    finish(tmp_path, "tmpfs/1")
+    plan.write(tmp_path, *plan.make(wanted("tmpfs", rounds=1)))
+    assert left(tmp_path) == []
+    assert (tmp_path / "tmpfs/1/mine").exists() and not kept.exists()
+    (other,) = tmp_path.glob("earlier/*/tmpfs/1/manifest.json")
+    assert other.exists()
+
+
+def test_the_baseline_runs_twice_in_each_round() -> None:
+    made, cells = plan.make(wanted("xfs", "ext4-default", rounds=2))
+    assert [row["name"] for row in made["options"][:2]] == ["ext4-default", AGAIN]
+    assert made["options"][1]["repeats"] == "ext4-default"
+    texts = {cell.option: cell.text for cell in cells if cell.round == 1}
+    assert (
+        texts[AGAIN].replace(AGAIN, "ext4-default").splitlines()[4:]
+        == (texts["ext4-default"].splitlines()[4:])
+    )
+    other = dataclasses.replace(wanted("xfs", "ext4-default"), baseline="xfs-biglog")
+    names = [row["name"] for row in plan.make(other)[0]["options"]]
+    assert names[:2] == ["xfs-biglog", "xfs-biglog-again"]
+    with pytest.raises(UserError, match="--baseline btrfs: not one of "):
+        plan.make(dataclasses.replace(other, baseline="btrfs"))
+
+
+@pytest.mark.parametrize(
+    ("words", "rounds", "rules", "least"),
+    [
+        (("tmpfs", "btrfs"), 7, {}, 8),
+        ((), 7, {}, 8),
+        ((), 8, {"objective": "over 65ms < 0.1%"}, 9),
+        ((), 9, {"objective": "over 65ms < 0.1%", "margin": "1.2x"}, 10),
+    ],
+)
+def test_rounds_that_cannot_decide_are_refused_with_the_price(
+    words: tuple[str, ...], rounds: int, rules: dict[str, str], least: int
+) -> None:
+    asked = dataclasses.replace(wanted(*words, rounds=rounds), rules=rules)
+    made, cells = plan.make(asked)
+    with pytest.raises(UserError) as refused:
+        plan.refuse_undecidable(asked, made, len(cells))
+    runs = least * len(made["options"])
+    said = str(refused.value)
+    assert said.startswith(
+        f"--rounds {rounds}: fewer than {least} rounds decide nothing"
+    )
+    assert (
+        f"--rounds {least} takes {runs} runs, about {runs * 21 / 60:.0f} minutes"
+        in said
+    )
+    enough = dataclasses.replace(asked, rounds=least)
+    made, cells = plan.make(enough)
+    plan.refuse_undecidable(enough, made, len(cells))
+
+
+def test_rounds_that_are_added_are_a_look_of_their_own(tmp_path: Path) -> None:
+    def written(rounds: int, *looks: int) -> tuple[list[int], list[int]]:
+        asked = dataclasses.replace(wanted("tmpfs", rounds=rounds), looks=looks)
+        plan.write(tmp_path, *plan.make(asked))
+        made = json.loads((tmp_path / "plan.json").read_text())
+        return made["looks"], made.get("added", [])
+
+    assert written(8) == ([8], [])
+    assert written(8) == ([8], [])
+    assert written(12) == ([8], [12])
+    assert written(8) == ([8], [12])
+    assert written(16) == ([8], [12, 16])
+    tmp_path.joinpath("plan.json").unlink()
+    assert written(8, 8, 12) == ([8, 12], [])
+    assert written(12, 8, 12) == ([8, 12], [])
+
+
+def test_a_run_that_the_host_disturbed_is_repeated_and_kept(tmp_path: Path) -> None:
+    plan.write(tmp_path, *plan.make(wanted("tmpfs", rounds=1)))
+    finish(tmp_path, "tmpfs-again/1")
+
+    def run(late_ns: int) -> None:
+        finish(tmp_path, "tmpfs/1")
+        manifest = {"status": "complete", "duration_s": 10}
+        (tmp_path / "tmpfs/1/manifest.json").write_text(json.dumps(manifest))
+        lines = [{"ev": "begin", "writers": 2}, {"ev": "end", "late_ns": late_ns}]
+        text = "\n".join(map(json.dumps, lines))
+        (tmp_path / "tmpfs/1/writer.jsonl").write_text(text)
+
+    run(late_ns=2 * 10 * 10**9 // 100)
+    for number in (1, 2, 3):
+        assert plan.set_disturbed_aside(tmp_path) == ["tmpfs/1"]
+        assert left(tmp_path) == ["tmpfs/1"]
+        assert (tmp_path / f"disturbed/{number}/tmpfs/1/writer.jsonl").exists()
+        run(late_ns=2 * 10 * 10**9 // 100)
+    assert plan.set_disturbed_aside(tmp_path) == []
+    assert left(tmp_path) == []
+    run(late_ns=10**6)
+    assert plan.set_disturbed_aside(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("option", "wanted"),
+    [
+        ("ext4-default", ["-E", "lazy_itable_init=0,lazy_journal_init=0"]),
+        ("xfs-default", []),
+        ("btrfs", []),
+    ],
+)
+def test_nothing_of_mkfs_is_left_for_later(option: str, wanted: list[str]) -> None:
+    known = {one.name: one.filesystem for one in matrix.options()[0]}
+    ((*_, disk),) = argvs = filesystem.mkfs_argvs(known[option], "/dev/vdb", None)
+    assert disk == "/dev/vdb"
+    assert argvs[0][2:-1] == wanted
+
+
+def test_the_options_of_mkfs_are_joined() -> None:
+    """Of several -E the last one counts."""
+    made = FileSystem("ext4", mkfs_options=("-E", "stride=4", "-m", "0"))
+    (argv,) = filesystem.mkfs_argvs(made, "/dev/vdb", None)
+    at_once = "lazy_itable_init=0,lazy_journal_init=0,stride=4"
+    assert argv[2:] == ["-E", at_once, "-m", "0", "/dev/vdb"]
 
 
 def test_what_is_no_run_is_never_removed(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from driver import scheduler
+from driver import cluster, scheduler
 from writestall_base.errors import UserError
 
 PRINTED = """SLURM run ID: ours
@@ -112,3 +112,10 @@ def test_what_snakemake_left_in_the_queue_is_cancelled(
     assert (profile / "told-end").read_text() == "20 nineteen\n"
     scheduler.cancel("local", PRINTED)
     assert (there / "told-scancel").read_text() == "--name ours\n"
+
+
+def test_a_cell_gets_all_that_the_comparison_was_asked_for() -> None:
+    """What is handed to Snakemake reaches the command of each cell."""
+    workflow = cluster.SNAKEFILE.read_text()
+    for key in ("kernel", "accel", "engine"):
+        assert f"--{key} {{config[{key}]}}" in workflow

@@ -20,6 +20,7 @@ from scipy import stats
 
 from writestall.compare import statistics
 from writestall.compare.statistics import Array
+from writestall_base import designs
 
 STATED, PLANNED = 0.8, 0.98
 DRAWS = 400
@@ -53,7 +54,7 @@ class Design:
         """The design, by a row of runs for each option; None if too little is known:
         an effect multiplies, so that options that mostly measure 0 tell nothing."""
         whole = own[:, ~np.isnan(own).any(axis=0)]
-        if whole.shape[1] < statistics.LEAST_RUNS:
+        if whole.shape[1] < designs.LEAST_RUNS:
             return None
         middle = np.median(whole, axis=1)
         spread = whole[middle > 0] / middle[middle > 0, None]
@@ -68,22 +69,22 @@ class Design:
         blocks = self.spread[rows, at]
         blocks[0] *= effect
         p = _p_values(blocks, draw)
-        clear = (p <= statistics.PAIR_ALPHA * self.level) & (
-            p * self.pairs <= statistics.FAMILY_ALPHA * self.level
+        clear = (p <= designs.PAIR_ALPHA * self.level) & (
+            p * self.pairs <= designs.FAMILY_ALPHA * self.level
         )
         low, _, _ = statistics.interval(np.sort(blocks[0] - blocks[1], axis=-1))
         return float((clear & (low > 0)).mean())
 
     def rounds_for(self, effect: float) -> int | None:
         """The fewest rounds that find the effect; None if more than SIZES has."""
-        least = statistics.least_rounds(self.pairs, self.columns, self.level)
+        least = designs.least_rounds(self.pairs, self.columns, self.level)
         sizes = [size for size in SIZES if size >= least]
         enough = bisect(sizes, False, key=lambda n: self.found(effect, n) >= PLANNED)
         return sizes[enough] if enough < len(sizes) else None
 
     def effect_at(self, rounds: int) -> float | None:
         """The smallest effect that so many rounds find; None if more than EFFECTS."""
-        if rounds < statistics.least_rounds(self.pairs, self.columns, self.level):
+        if rounds < designs.least_rounds(self.pairs, self.columns, self.level):
             return None
         enough = bisect(EFFECTS, False, key=lambda e: self.found(e, rounds) >= PLANNED)
         return EFFECTS[enough] if enough < len(EFFECTS) else None

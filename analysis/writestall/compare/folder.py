@@ -25,15 +25,12 @@ from writestall.events.application import is_unrecorded
 from writestall.events.hlog import read_log
 from writestall.events.run_directory import RunDir
 from writestall.report.flame_graph import STEPS, Steps
-from writestall_base import files
+from writestall_base import designs, files
 from writestall_base.errors import UserError
 from writestall_base.folders import refuse_special
 from writestall_base.units import percent
 
 FORMAT = 1
-# The largest share of the time for which a client may be late by its own fault; a
-# client counts delays that are as long as a stall.
-MOST_LATE = 0.005
 # An option holds a load if most of its runs do this share of it: a single run may have
 # ended during a stall.
 HELD = 0.99
@@ -244,7 +241,7 @@ def _run(path: Path, number: int, bound: Bound) -> Run:
     try:
         opened = run_directory.open_run(path, bound)
     except UserError:
-        run.why_not = "not run"
+        run.why_not = _missing(path)
         return run
     run.kernel, run.began_ns = opened.get("kernel"), opened.get("clock", "realtime_ns")
     run.duration_s = opened.get("duration_s") or 0
@@ -261,6 +258,14 @@ def _run(path: Path, number: int, bound: Bound) -> Run:
     _explain(run, opened)
     _schedule(run)
     return run
+
+
+def _missing(path: Path) -> str:
+    """Why a run is not there; disturbed ones were set aside (repro/plan)."""
+    name = path.relative_to(path.parent.parent)
+    if tried := list((path.parent.parent / "disturbed").glob(f"*/{name}")):
+        return f"the host disturbed each of its {len(tried)} runs"
+    return "not run"
 
 
 def _explain(run: Run, opened: RunDir) -> None:
@@ -288,7 +293,7 @@ def _schedule(run: Run) -> None:
     except (OSError, ValueError, LookupError, TypeError, ZeroDivisionError):
         run.notes.append("the client did not record whether it kept its schedule")
         return
-    if share > MOST_LATE:
+    if share > designs.MOST_LATE:
         run.why_not = (
             f"its client did not keep its schedule: it was late {percent(share)}"
             " of the time"

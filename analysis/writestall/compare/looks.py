@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-PLANNED = 0.8
+from writestall_base.designs import PLANNED
 
 
 def level(rounds: int, planned: Sequence[int], added: Sequence[int] = ()) -> float:

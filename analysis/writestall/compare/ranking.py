@@ -17,6 +17,7 @@ from writestall.compare import looks, statistics
 from writestall.compare.design import Design
 from writestall.compare.folder import Comparison, Option, Run
 from writestall.compare.statistics import Array, Estimate, Tested
+from writestall_base import designs
 from writestall_base.errors import UserError
 from writestall_base.units import S_NS, duration_ns
 
@@ -262,7 +263,7 @@ class Own:
         difference, ratio = (statistics.median(values) for values in both)
         contrast = ratio if self.by_ratio else difference
         agrees = np.sign(contrast.value - self.neutral) == tested.sign
-        clear = statistics.is_clear(tested.p, adjusted, level)
+        clear = designs.is_clear(tested.p, adjusted, level)
         return Pair(
             name,
             self.baseline,
@@ -289,14 +290,14 @@ class Own:
     def resolution(self, effect: float, level: float) -> Resolution:
         """What so many rounds can find, judged by the runs that there are."""
         columns, pairs = 3 if self.repeated else 2, max(1, len(self.others))
-        rounds, part = len(self.of[self.baseline]), level or looks.PLANNED
+        rounds, part = len(self.of[self.baseline]), level or designs.PLANNED
         known = np.array([row for row in self.of.values() if not np.isnan(row).all()])
         design = Design.of(known, pairs, columns, part)
         return Resolution(
             effect,
             rounds,
             level,
-            statistics.least_rounds(pairs, columns, part),
+            designs.least_rounds(pairs, columns, part),
             design.rounds_for(effect) if design else None,
             design.effect_at(rounds) if design else None,
         )

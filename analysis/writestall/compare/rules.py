@@ -14,18 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from writestall.compare import looks, ranking, statistics
+from writestall.compare import ranking, statistics
 from writestall.compare.folder import Option
 from writestall.compare.ranking import Answer, Own
 from writestall.compare.statistics import Array
+from writestall_base import designs
 from writestall_base.objectives import Objective, parse_factor, parse_objective
 from writestall_base.units import many, percent
 
 # An interval that lies within this factor of a limit on both sides is at the limit.
 NEAR = 1.1
-# How a FAIL's error probability is shared by its two ways: the median's bound, which
-# needs many runs, and the mean's.
-BY_MEDIAN, BY_MEAN = 0.8, 0.2
 
 
 class Word(StrEnum):
@@ -80,7 +78,7 @@ def verdicts(answer: Answer, rules: Rules) -> list[Verdict]:
     if not rules.count:
         return []
     judged = [row.option for row in answer.ranking]
-    tail = statistics.FAMILY_ALPHA / (len(judged) * rules.count)
+    tail = designs.FAMILY_ALPHA / (len(judged) * rules.count)
     return [
         _verdict(answer, rules, option, tail * answer.resolution.level)
         for option in judged
@@ -147,12 +145,12 @@ def hold_objective(
     """
     known = shares[~np.isnan(shares)]
     _, high = statistics.bounds(known, tail)
-    low, _ = statistics.bounds(known, tail * BY_MEDIAN)
+    low, _ = statistics.bounds(known, tail * designs.BY_MEDIAN)
     met = int((known < limit).sum())
     runs = many(len(known), "run")
     said = f"{met} of {runs} met it, {share_text(pooled)} of all requests over"
     if (low is not None and low > limit) or statistics.mean_exceeds(
-        known, limit, tail * BY_MEAN
+        known, limit, tail * designs.BY_MEAN
     ):
         return Word.FAIL, said
     if high is None:
@@ -194,17 +192,4 @@ def share_text(share: float) -> str:
 
 
 def _too_few(tail: float) -> str:
-    return f"fewer than {least_runs(tail)} runs cannot decide"
-
-
-def least_runs(tail: float) -> int:
-    """The fewest runs of which a bound is wrong with probability `tail` at most."""
-    return int(np.ceil(-np.log2(tail) - 1e-9))
-
-
-def least_rounds(options: int, rules: Rules, level: float = looks.PLANNED) -> int:
-    """The fewest rounds in which each verdict about so many options can be given."""
-    if not rules.count:
-        return 0
-    tail = statistics.FAMILY_ALPHA * level / (options * rules.count)
-    return least_runs(tail * BY_MEDIAN if rules.objective else tail)
+    return f"fewer than {designs.least_runs(tail)} runs cannot decide"

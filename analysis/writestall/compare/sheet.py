@@ -14,12 +14,13 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from writestall.compare import looks, rules, statistics, wording
+from writestall.compare import rules, wording
 from writestall.compare.durability import Kept
 from writestall.compare.folder import WANTED_LOAD
 from writestall.compare.ranking import Answer, Ranked, Resolution
 from writestall.compare.rules import Rules, Verdict, Word
 from writestall.compare.wording import Number
+from writestall_base import designs
 from writestall_base.units import many
 
 # Keys of a plan that change when rounds are added.
@@ -190,7 +191,7 @@ def _noise(answer: Answer) -> str:
     if noise.clear:
         return f"{told}, clear: void"
     told += f", not clear (p {noise.p:.2f})"
-    least = statistics.least_rounds(1, 2, answer.resolution.level or looks.PLANNED)
+    least = designs.least_rounds(1, 2, answer.resolution.level or designs.PLANNED)
     if noise.rounds < least:
         told += f"; fewer than {least} rounds cannot show a clear one"
     return told

@@ -28,17 +28,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from writestall_base.designs import LEAST_RUNS
+
 Array = npt.NDArray[np.float64]
 # Maps counts of runs, a row for each, to one value for each.
 Statistic = Callable[[Array], Array]
 
 CONFIDENCE = 0.95
-# No option is called better or worse in more than so many comparisons of equal ones ...
-FAMILY_ALPHA = 0.05
-# ... and half of this is the largest probability that a pair is named the wrong way.
-PAIR_ALPHA = 0.01
-# Both extremes of five runs enclose the median with 93.75 %; of four, with 87.5 %.
-LEAST_RUNS = 5
 # Up to so many rounds all permutations are counted; beyond, their sum is normal.
 MOST_EXACT = 64
 
@@ -208,20 +204,3 @@ def holm(p_values: Array) -> Array:
     found = np.empty_like(p_values)
     found[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
     return found
-
-
-def is_clear(p: float, adjusted_p: float, level: float = 1.0) -> bool:
-    """Whether a test is clear; `level` is its look's part of both alphas (looks.py)."""
-    return p <= PAIR_ALPHA * level and adjusted_p <= FAMILY_ALPHA * level
-
-
-def least_rounds(pairs: int, columns: int, level: float = 1.0) -> int:
-    """The fewest rounds in which one of so many pairs can be clear at all.
-
-    `columns` are the runs of a round that the test permutes: 3 with a repeated
-    baseline, else 2.
-    """
-    rounds = LEAST_RUNS
-    while not is_clear(p := 2.0 * columns**-rounds, p * pairs, level):
-        rounds += 1
-    return rounds

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from writestall.compare import durability, statistics
+from writestall.compare import durability
 from writestall.compare.folder import Comparison, Level, Option
 from writestall.compare.ranking import COLUMNS, Answer, Column, Pair, Ranked
 from writestall.compare.statistics import Estimate
+from writestall_base import designs
 from writestall_base.units import many, ms, percent
 
 
@@ -177,8 +178,8 @@ def caveats(answer: Answer) -> Iterator[str]:
         if option.caveat:
             yield f"{option.name} {option.caveat}"
     fewest = min(row.runs for row in answer.ranking if row.runs)
-    if fewest < statistics.LEAST_RUNS:
-        yield f"no interval is given of fewer than {statistics.LEAST_RUNS} runs"
+    if fewest < designs.LEAST_RUNS:
+        yield f"no interval is given of fewer than {designs.LEAST_RUNS} runs"
     for machine in answer.comparison.machines:
         for line in machine.get("complaints") or []:
             yield f"a machine of this comparison complained: {line}"

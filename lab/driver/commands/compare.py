@@ -11,6 +11,7 @@ import argparse
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,7 +30,6 @@ from writestall_base import files
 from writestall_base.command_line import whole
 from writestall_base.errors import UserError
 from writestall_base.folders import refuse_special
-from writestall_base.units import duration_ns
 
 # A run that failed is tried once more, on a fresh machine; an option whose first run
 # failed twice does not work here, and its other rounds are skipped.
@@ -42,16 +42,28 @@ STAGES = (
     Stage("report", "run it again with --verbose (make: V=1)"),
 )
 ENGINES = ("stap", "core")
+# compare-options: all options pass or none is judged, one fails, one is open.
+DECIDED = (0, 1, 3)
 # Option, repro/plan's option, metavar and help.
 PLANNED = {
     "profile": ("--profile", "DISK", "a disk of repro/profiles (dying-hdd)"),
     "workload": ("--workload", "SCENARIO", "a scenario (appenders)"),
     "fs": ("--fs", "A,B", "file systems or options of repro/matrix.toml (all)"),
-    "rounds": ("--rounds", "N", "of each option (3)"),
+    "rounds": ("--rounds", "N", "of each option (8)"),
     "duration": ("--duration-s", "S", "of a run, seconds (12)"),
     "aged": ("--aged", "PERCENT", "fill the file systems so far first (0)"),
     "load": ("--load", "A,B", "percent of the workload's own load (100)"),
     "seed": ("--seed", "N", "of the order of runs (1)"),
+    "baseline": ("--baseline", "NAME", "what the others are compared with (the first)"),
+    "slo": ("--slo", "TIME", "objective of a request's latency (65ms)"),
+    "by": ("--by", "WHAT", "what decides: over-slo, stall, p99.9, ... (over-slo)"),
+    "objective": ("--objective", "RULE", "judge options by it: 'over 65ms < 0.1%%'"),
+    "margin": ("--margin", "FACTOR", "judge options by the baseline: 1.2x"),
+    "effect": ("--effect", "FACTOR", "factor that has to be found (1.3x)"),
+}
+FLAGS = {
+    "may_lose": ("--may-lose", "what lost what fsync(2) confirmed may pass"),
+    "trial": ("--trial", "run what can decide nothing, too"),
 }
 
 
@@ -61,7 +73,6 @@ class Request:
 
     settings: Settings
     engine: str
-    slo: str
     cut_s: int
     planned: tuple[str, ...]  # repro/plan's options
     folder: Path
@@ -74,20 +85,13 @@ class Request:
         return self.cluster.extras if self.cluster else ("compare",)
 
 
-def _slo(text: str) -> str:
-    if not duration_ns(text):
-        why = f"{text!r}: want a time with its unit, like 65ms or 1.5s"
-        raise argparse.ArgumentTypeError(why)
-    return text
-
-
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
     for name, (_, metavar, text) in PLANNED.items():
         add(f"--{name}", metavar=metavar, help=text)
-    slo = "objective of a request's latency (65ms)"
-    add("--slo", type=_slo, default="65ms", metavar="TIME", help=slo)
+    for option, text in FLAGS.values():
+        add(option, action="store_true", help=text)
     cut = f"write S seconds, cut the machine, count the losses ({crash.SECONDS}; 0: no)"
     add("--cut", type=whole(0), default=crash.SECONDS, metavar="S", help=cut)
     name = "of the folder below out/compare (PROFILE-WORKLOAD-KERNEL)"
@@ -104,22 +108,30 @@ def read(args: argparse.Namespace) -> Request:
     settings.check_engine(args.engine, shared.kernel)
     given = [(row[0], getattr(args, name)) for name, row in PLANNED.items()]
     planned = tuple(word for pair in given if pair[1] for word in pair)
+    planned += tuple(row[0] for name, row in FLAGS.items() if getattr(args, name))
     answer("repro/plan", *planned)
     disk = Path(args.profile or "dying-hdd").stem
     work = Path(args.workload or "appenders").stem
-    name = args.name or f"{disk}-{work}-{shared.kernel}"
+    name = args.name or "-".join([disk, work, shared.kernel, *_differing(args)])
     settings.check_room()
     spread = Cluster.wanted(args.jobs, args.executor)
     folder = shared.out / "compare" / name
     machine = answer("repro/run", "--list-machine", args.workload or "appenders")
     needs = Needs.of(json.loads(machine))
-    how = (args.engine, args.slo, args.cut, planned)
+    how = (args.engine, args.cut, planned)
     return Request(shared, *how, folder, spread, needs)
+
+
+def _differing(args: argparse.Namespace) -> Iterator[str]:
+    """What a folder's name says of runs that are not those of the defaults."""
+    for name in ("aged", "duration", "seed"):
+        if value := getattr(args, name):
+            yield f"{name}{value}"
 
 
 def _left(planned: Planned, skip: set[str]) -> list[str]:
     """The cells that are neither complete nor skipped, in the order of running."""
-    return [name for name in planned.left() if name not in skip]
+    return [name for name in planned.left(repeat=True) if name not in skip]
 
 
 def _runs(log: StageLog, request: Request, artefacts: str) -> str:
@@ -127,8 +139,11 @@ def _runs(log: StageLog, request: Request, artefacts: str) -> str:
     folder = request.folder
     planned = Planned(folder, request.settings, request.engine)
     if request.cluster:
-        cluster.run(log, planned, request.cluster)
-        return _result(folder, len(planned.left()))
+        for _ in range(MOST_TRIES):
+            cluster.run(log, planned, request.cluster)
+            if not (left := planned.left(repeat=True)):
+                break
+        return _result(folder, len(left))
     tries: Counter[str] = Counter()
     skip: set[str] = set()
     while left := _left(planned, skip):
@@ -176,7 +191,7 @@ def _cuts(log: StageLog, request: Request, artefacts: str) -> str:
 
 
 def _first_round(folder: Path, plan: dict[str, Any]) -> dict[str, Path]:
-    """Each option that has a disk, and a scenario of its first round."""
+    """Each option that has a disk, once, and a scenario of its first round."""
     of_all = {
         cell["option"]: folder / cell["scenario"]
         for cell in plan["cells"]
@@ -185,7 +200,7 @@ def _first_round(folder: Path, plan: dict[str, Any]) -> dict[str, Path]:
     return {
         row["name"]: of_all[row["name"]]
         for row in plan["options"]
-        if row["filesystem"]["type"] != "tmpfs"
+        if row["filesystem"]["type"] != "tmpfs" and not row.get("repeats")
     }
 
 
@@ -231,19 +246,18 @@ def main(args: argparse.Namespace) -> int:
     with progress.stage() as log:
         log.note = _cuts(log, request, artefacts)
     with progress.stage() as log:
-        text = _report(log, python, request)
+        status, text = _report(log, python, request)
         log.note = str(folder / "compare.html")
     print(f"\n{text.rstrip()}\n")
     for name in ("compare.txt", "compare.html", "compare.json"):
         print(f"{name}: {folder / name}", file=sys.stderr)
-    return 0
+    return status
 
 
-def _report(log: StageLog, python: Path, request: Request) -> str:
-    """The report in its three forms; the text."""
-    where = (str(request.folder), "--slo", request.slo, "--write")
-    done = runs.told(log, python, "compare-options", *where)
-    if done.returncode:
+def _report(log: StageLog, python: Path, request: Request) -> tuple[int, str]:
+    """The verdicts' exit status, and the report's text; its other forms are written."""
+    done = runs.told(log, python, "compare-options", str(request.folder), "--write")
+    if done.returncode not in DECIDED:
         lines = done.stderr.strip().splitlines()
         raise UserError(lines[-1] if lines else "compare-options failed")
-    return done.stdout
+    return done.returncode, done.stdout

@@ -5,13 +5,19 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from labrun.comparison import matrix, plan
 from labrun.comparison.plan import Wanted
 from writestall_base.command_line import Parser, whole
 from writestall_base.errors import EXIT_COMPLETE, UserError
+from writestall_base.objectives import parse_factor, parse_objective
+from writestall_base.units import duration_ns
 
 DEFAULT_WORKLOAD = "appenders"
+# The fewest in which the baseline can differ clearly from itself.
+DEFAULT_ROUNDS = 8
+BY = ("over-slo", "stall", "p50", "p90", "p99", "p99.9", "p99.99", "max")
 
 
 def _loads(text: str) -> tuple[int, ...]:
@@ -28,13 +34,31 @@ def _parser() -> Parser:
     add("--profile", metavar="DISK", default=matrix.DEFAULT_PROFILE)
     add("--workload", metavar="SCENARIO", default=DEFAULT_WORKLOAD)
     add("--fs", metavar="A,B", default="", help="file systems or options (all)")
-    add("--rounds", metavar="N", type=whole(1, 1000), default=3)
+    add("--rounds", metavar="N", type=whole(1, 1000), default=DEFAULT_ROUNDS)
     add("--duration-s", metavar="S", type=whole(1, 86_400), default=12)
     add("--seed", metavar="N", type=whole(0, 2**31), default=1)
     add("--aged", metavar="PERCENT", type=whole(0, 90), default=0)
     loads = "percent of the workload's own load, comma-separated (100)"
     add("--load", metavar="A,B", type=_loads, default=_loads("100"), help=loads)
     add("--inputs", metavar="TEXT", default="", help="what else the results depend on")
+    add(
+        "--baseline",
+        metavar="NAME",
+        help="what the others are compared with (the first)",
+    )
+    add(
+        "--looks", metavar="A,B", type=_loads, default=(), help="rounds to decide after"
+    )
+    add("--trial", action="store_true", help="plan runs that can decide nothing, too")
+    add("--slo", metavar="TIME", help="objective of a request's latency (65ms)")
+    add("--by", choices=BY, help="what decides, of requests (over-slo)")
+    add("--objective", metavar="RULE", help="judge options by it: 'over 65ms < 0.1%%'")
+    add("--margin", metavar="FACTOR", help="judge options by the baseline: 1.2x")
+    add("--effect", metavar="FACTOR", help="factor that has to be found (1.3x)")
+    lose = "an option that lost what fsync(2) confirmed may pass"
+    add("--may-lose", action="store_true", help=lose)
+    repeat = "with --left: set aside the runs that the host disturbed"
+    add("--repeat-disturbed", action="store_true", help=repeat)
     only = parser.add_mutually_exclusive_group()
     only.add_argument(
         "--left", metavar="DIR", type=Path, help="list the runs still to do, and exit"
@@ -54,6 +78,20 @@ def _list() -> None:
         print(f"  {option.name:24} {option.what}")
 
 
+def _rules(options: argparse.Namespace) -> dict[str, Any]:
+    """What the plan fixes of how the comparison is decided. Raises UserError."""
+    if options.objective:
+        parse_objective(options.objective)
+    for name in ("margin", "effect"):
+        if text := getattr(options, name):
+            parse_factor(f"--{name}", text)
+    if options.slo and not duration_ns(options.slo):
+        why = "want a time with its unit, like 65ms or 1.5s"
+        raise UserError(f"--slo {options.slo}: {why}")
+    names = ("slo", "by", "objective", "margin", "effect", "may_lose")
+    return {name: getattr(options, name) for name in names if getattr(options, name)}
+
+
 def _plan(options: argparse.Namespace) -> None:
     wanted = Wanted(
         profile=options.profile,
@@ -65,10 +103,19 @@ def _plan(options: argparse.Namespace) -> None:
         aged_percent=options.aged,
         inputs=options.inputs,
         loads=options.load,
+        baseline=options.baseline,
+        looks=options.looks,
+        rules=_rules(options),
     )
     made, cells = plan.make(wanted)
+    if not options.trial:
+        plan.refuse_undecidable(wanted, made, len(cells))
     if options.out is None:
-        print(f"{len(cells)} runs of {options.duration_s} s; --out DIR writes the plan")
+        minutes = len(cells) * (options.duration_s + plan.BESIDE_S) / 60
+        what = (
+            f"{len(cells)} runs of {options.duration_s} s, about {minutes:.0f} minutes"
+        )
+        print(f"{what}; --out DIR writes the plan")
         return
     try:
         plan.write(options.out, made, cells)
@@ -82,6 +129,8 @@ def _command(options: argparse.Namespace) -> int:
     if options.list:
         _list()
     elif options.left:
+        if options.repeat_disturbed:
+            plan.set_disturbed_aside(options.left)
         for name, *_ in plan.unfinished(options.left):
             print(name)
     else:

@@ -6,33 +6,49 @@ order of its own, and gives all of them the same seed: the same disk and the sam
 writers, so that what differs within a round is the option, and what drifts hits all
 alike. A load is a share of what the workload asks for: options are not to be compared
 where one of them is beyond its breaking point.
-A finished cell stays: a plan made again with the same inputs goes on where it was.
+The first option is the baseline, and runs twice: a difference has to exceed how far it
+differs from itself.
+A finished cell stays: a plan made again with the same inputs goes on where it was. No
+run is removed: one of other inputs, and one that the host disturbed, is set aside.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
-import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from labrun.comparison import matrix
 from labrun.comparison.matrix import Option
 from labrun.scenario import reading, toml_text
+from writestall_base import designs
 from writestall_base.errors import UserError
 
 FORMAT = 1
 FILE = "plan.json"
 # Rules and writers of a run have seeds from the run's on.
 SEEDS_A_ROUND = 1_000
+# Keys of a plan that change when rounds are added.
+GROWS = ("rounds", "cells", "looks", "added")
 WANTED_LOAD = 100  # percent of what the workload asks for
 OF_THE_WORKLOAD = (
     *("workload", "sysctl", "queue", "memory", "trace", "kernel"),
     "machine",
 )
+AGAIN = "-again"
+# An option, the baseline and its repetition: what a test permutes within a round.
+COLUMNS = 3
+# What an emulated run takes besides its workload: its share of a boot, mkfs, analysis
+# (17 s a run of 8 s, 27 November 2026, 6.12 with icount on 2 cores).
+BESIDE_S = 9
+# A run that the host disturbed is repeated so often.
+MOST_REPEATS = 3
+SET_ASIDE, DISTURBED = "earlier", "disturbed"
 NOTHING_EXPECTED = {
     "chain": [],
     "stalled_writes_min": 0,
@@ -54,6 +70,9 @@ class Wanted:
     aged_percent: int
     inputs: str
     loads: tuple[int, ...] = (WANTED_LOAD,)
+    baseline: str | None = None
+    looks: tuple[int, ...] = ()
+    rules: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -86,8 +105,14 @@ def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
     _, disk_table = matrix.profile(wanted.profile)
     work, work_table = reading.load(reading.find(wanted.workload))
     known, tables = matrix.options()
-    chosen = matrix.choose(known, wanted.words)
+    chosen = _with_baseline(matrix.choose(known, wanted.words), wanted.baseline)
     by_name = {table["name"]: table for table in tables}
+    again = chosen[1]
+    by_name[again.name] = by_name[chosen[0].name] | {
+        "name": again.name,
+        "what": again.what,
+        "repeats": chosen[0].name,
+    }
     cells = []
     for number in range(1, wanted.rounds + 1):
         order = [(option, load) for load in wanted.loads for option in chosen]
@@ -111,6 +136,8 @@ def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
         "seed": wanted.seed,
         "aged_percent": wanted.aged_percent,
         "inputs": wanted.inputs,
+        "looks": list(wanted.looks or [wanted.rounds]),
+        "rules": wanted.rules,
         "options": [
             by_name[option.name] | {"caveat": _caveat(option, wanted.duration_s)}
             for option in chosen
@@ -122,6 +149,40 @@ def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
         ],
     }
     return plan, cells
+
+
+def _with_baseline(chosen: list[Option], name: str | None) -> list[Option]:
+    """The baseline, itself once more, and the other options."""
+    names = [option.name for option in chosen]
+    if name and name not in names:
+        raise UserError(f"--baseline {name}: not one of {', '.join(names)}")
+    first = chosen[names.index(name) if name else 0]
+    again = replace(
+        first, name=first.name + AGAIN, what=f"{first.name} once more: the noise floor"
+    )
+    return [first, again, *(option for option in chosen if option is not first)]
+
+
+def refuse_undecidable(wanted: Wanted, plan: dict[str, Any], cells: int) -> None:
+    """Refuse a plan in whose rounds nothing can be decided; name what would do."""
+    others = len(plan["options"]) - 2
+    level = designs.PLANNED / len(plan["looks"])
+    objective, margin = (bool(wanted.rules.get(key)) for key in ("objective", "margin"))
+    least = max(
+        designs.least_rounds(max(1, others), COLUMNS, level),
+        designs.least_rounds(1, COLUMNS - 1, level),
+        designs.least_to_judge(others + 1, objective, margin, level),
+    )
+    first = plan["looks"][0]
+    if first < least:
+        a_round = cells // wanted.rounds
+        runs = least * a_round
+        minutes = runs * (wanted.duration_s + BESIDE_S) / 60
+        raise UserError(
+            f"--rounds {first}: fewer than {least} rounds decide nothing about"
+            f" {others + 1} options; --rounds {least} takes {runs} runs, about"
+            f" {minutes:.0f} minutes, or --trial for runs without a decision"
+        )
 
 
 def _at(load: int, workloads: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -174,14 +235,34 @@ def _scenario(
 
 
 def write(folder: Path, plan: dict[str, Any], cells: Sequence[Cell]) -> None:
-    """Write the plan to its folder; remove runs of other inputs."""
+    """Write the plan to its folder; set runs of other inputs aside, or take those of
+    these inputs back. Rounds that are added to a plan are a look of their own."""
     for cell in cells:
         path = folder / cell.scenario
         if not path.exists() or path.read_text() != cell.text:
-            _forget(folder / cell.name)
+            _set_aside(folder, cell, path)
             path.parent.mkdir(parents=True, exist_ok=True)
             _put(path, cell.text)
-    _put(folder / FILE, json.dumps(plan, indent=2) + "\n")
+            _take_back(folder, cell)
+    _put(folder / FILE, json.dumps(_grown(folder, plan), indent=2) + "\n")
+
+
+def _grown(folder: Path, plan: dict[str, Any]) -> dict[str, Any]:
+    """The plan with the looks of the one before, if it only has more rounds."""
+    before = _read(folder)
+    if not before or any(before.get(k) != plan[k] for k in plan if k not in GROWS):
+        return plan
+    looks, added = before.get("looks", []), before.get("added", [])
+    if len(plan["looks"]) > 1 or not looks or plan["rounds"] in [*looks, *added]:
+        return plan | {"looks": looks or plan["looks"], "added": added}
+    return plan | {"looks": looks, "added": [*added, plan["rounds"]]}
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads((folder / FILE).read_text()))
+    except (OSError, ValueError, TypeError):
+        return {}
 
 
 def _put(path: Path, text: str) -> None:
@@ -193,13 +274,72 @@ def _put(path: Path, text: str) -> None:
     part.replace(path)
 
 
-def _forget(run: Path) -> None:
-    """Remove a run directory; refuse anything else."""
+def _place(folder: Path, cell: str, text: str) -> Path:
+    """Where a run of other inputs stands: by a hash of its scenario."""
+    known = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return folder / SET_ASIDE / known / cell
+
+
+def _set_aside(folder: Path, cell: Cell, scenario: Path) -> None:
+    """Move a run of other inputs, with its scenario, to a place of its own."""
+    run = folder / cell.name
     if not run.exists() or not any(run.iterdir()):
         return
     if not (run / "manifest.json").exists():
         raise UserError(f"{run} is not a run of a comparison; move it away")
-    shutil.rmtree(run)
+    text = scenario.read_text() if scenario.exists() else ""
+    _move(run, _place(folder, cell.name, text))
+
+
+def _take_back(folder: Path, cell: Cell) -> None:
+    """Move a run of these inputs back, if there is one."""
+    kept = _place(folder, cell.name, cell.text)
+    if kept.exists():
+        _move(kept, folder / cell.name)
+
+
+def _move(run: Path, place: Path) -> None:
+    """Move a run; one that stands there already gives way to a number behind it."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if place.is_dir() and not any(place.iterdir()):
+        place.rmdir()
+    for number in count(1):
+        free = place if number == 1 else place.with_name(f"{place.name}.{number}")
+        if not free.exists():
+            run.rename(free)
+            return
+
+
+def set_disturbed_aside(folder: Path) -> list[str]:
+    """Set aside the runs that the host disturbed, to be repeated; return their names.
+
+    After MOST_REPEATS a cell's run stays: it does not count, and the report says why.
+    """
+    found = []
+    for name in (row["name"] for row in _read(folder).get("cells", ())):
+        run, tries = folder / name, len(list(_tries(folder, name)))
+        if tries < MOST_REPEATS and _status(run) == "complete" and late_share(run):
+            _move(run, folder / DISTURBED / str(tries + 1) / name)
+            found.append(name)
+    return found
+
+
+def _tries(folder: Path, name: str) -> Iterator[Path]:
+    return (folder / DISTURBED).glob(f"*/{name}")
+
+
+def late_share(run: Path) -> float:
+    """For which share of its time a run's client was late by its own fault; 0 if that
+    is no more than designs.MOST_LATE, or is not known."""
+    try:
+        manifest = json.loads((run / "manifest.json").read_text())
+        lines = (run / "writer.jsonl").read_text().splitlines()
+        first, last = json.loads(lines[0]), json.loads(lines[-1])
+        threads = first["writers"] if "writers" in first else first["threads"]
+        share = float(last["late_ns"] / (threads * manifest["duration_s"] * 1e9))
+    except (OSError, ValueError, LookupError, TypeError, ZeroDivisionError):
+        return 0.0
+    return share if share > designs.MOST_LATE else 0.0
 
 
 def unfinished(folder: Path) -> list[tuple[str, Path, Path]]:

@@ -20,6 +20,10 @@ UMOUNT_TIMEOUT_S = 300
 # Tracers print a file as parent folder and name; the root of a mount has no name.
 FOLDER = "lab"
 
+# mke2fs(8) leaves inode tables to ext4lazyinit, which writes them while the workload
+# runs (fs/ext4/super.c, ext4_lazyinit_thread()). The other file systems write nothing
+# of mkfs later. Of several -E the last one counts, so that there is one.
+WRITTEN_AT_ONCE = "lazy_itable_init=0,lazy_journal_init=0"
 # The block size of both disks, which must be equal: mke2fs(8), -O journal_dev.
 JOURNAL_BLOCK = ["-b", "4096"]
 
@@ -34,14 +38,26 @@ def mkfs_argvs(
     if filesystem.type == "tmpfs":
         return []
     mkfs = [f"mkfs.{filesystem.type}", "-q"]
+    options = _at_once(filesystem)
     if not filesystem.external_journal:
-        return [[*mkfs, *filesystem.mkfs_options, disk]]
+        return [[*mkfs, *options, disk]]
     assert journal is not None
     mkfs += JOURNAL_BLOCK
     return [
         [*mkfs, "-O", "journal_dev", journal],
-        [*mkfs, *filesystem.mkfs_options, "-J", f"device={journal}", disk],
+        [*mkfs, *options, "-J", f"device={journal}", disk],
     ]
+
+
+def _at_once(filesystem: FileSystem) -> list[str]:
+    """The options of mkfs, such that nothing is left to write after it."""
+    options = list(filesystem.mkfs_options)
+    if filesystem.type != "ext4":
+        return options
+    if "-E" not in options:
+        return [*options, "-E", WRITTEN_AT_ONCE]
+    at = len(options) - options[::-1].index("-E")
+    return [*options[:at], f"{WRITTEN_AT_ONCE},{options[at]}", *options[at + 1 :]]
 
 
 def mount_argv(filesystem: FileSystem, disk: str, target: str) -> list[str]:

@@ -35,8 +35,9 @@ import run_models
 from run_models import MODELS, OVER, P999, Array
 from writestall.compare import looks, rules, statistics
 from writestall.compare.ranking import Own
+from writestall_base import designs
 
-PLAN = looks.PLANNED
+PLAN = designs.PLANNED
 NAMES = {OVER: "over SLO", P999: "p99.9"}
 Row = dict[str, float]
 
@@ -136,7 +137,7 @@ def judged(seed: int, model: str, rounds: int, true: float) -> Row:
     """Equal options, held to an objective that their median run just meets or just
     misses: was one of eight judged wrongly?"""
     own = drawn(np.random.default_rng(seed), model, 8, rounds)
-    tail = statistics.FAMILY_ALPHA * PLAN / 8
+    tail = designs.FAMILY_ALPHA * PLAN / 8
     found: dict[str, set[str]] = {}
     for name, limit in (("meets", true * 1.001), ("misses", true * 0.999)):
         found[name] = {
@@ -196,7 +197,7 @@ def alternatives(seed: int, model: str, options: int, rounds: int, scale: float)
         base, again = values["0"], values["0 again"]
         p = np.array([test(values[one], base, again) for one in own.others])
         adjusted = statistics.holm(p)
-        found[name] = statistics.is_clear(p[-1], adjusted[-1])
+        found[name] = designs.is_clear(p[-1], adjusted[-1])
     return found
 
 

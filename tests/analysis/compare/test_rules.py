@@ -16,6 +16,7 @@ from support import PROJECT
 from writestall.cli.main import main
 from writestall.compare import rules
 from writestall.compare.rules import Word
+from writestall_base import designs
 from writestall_base.errors import UserError
 from writestall_base.objectives import parse_factor, parse_objective
 
@@ -32,6 +33,7 @@ def share(over: int) -> list[Made]:
 
 @pytest.fixture
 def three(tmp_path: Path) -> Path:
+    wanted: dict[str, list[Made] | list[None]]
     wanted = {"base": share(4), "base-again": share(4)}
     wanted |= {"half": share(2), "twice": share(8), "gone": [None] * 8}
     return comparison(tmp_path / "c", wanted)
@@ -170,12 +172,10 @@ def test_words_of_a_margin(ratios: list[float], word: Word) -> None:
 
 
 def test_so_many_rounds_can_give_every_verdict() -> None:
-    objective = rules.Rules(parse_objective("over 65ms < 0.1%"))
-    both = rules.Rules(objective.objective, 1.2)
-    found = [rules.least_rounds(options, objective) for options in (2, 8, 14)]
+    found = [designs.least_to_judge(options, True, False) for options in (2, 8, 14)]
     assert found == [6, 8, 9]
-    assert rules.least_rounds(8, both) == 9
-    assert rules.least_rounds(8, rules.Rules()) == 0
+    assert designs.least_to_judge(8, True, True) == 9
+    assert designs.least_to_judge(8, False, False) == 0
     tail = 0.05 * 0.8 / 8
     bad = np.full(found[1], 0.02)
     assert rules.hold_objective(bad, 0.02, 0.0199, tail)[0] is Word.FAIL

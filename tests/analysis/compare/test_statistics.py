@@ -17,6 +17,7 @@ from scipy import stats
 
 from writestall.compare import looks, statistics
 from writestall.compare.statistics import Array
+from writestall_base import designs
 
 VALUES = st.lists(st.integers(0, 50), min_size=1, max_size=30)
 
@@ -39,7 +40,7 @@ def test_a_quantile_is_a_value_that_enough_do_not_exceed(
 def test_a_median_has_its_interval_around_it(values: list[int]) -> None:
     found = statistics.median(np.array(values, dtype=np.float64))
     assert found.value == np.median(values)
-    if len(values) < statistics.LEAST_RUNS:
+    if len(values) < designs.LEAST_RUNS:
         assert (found.low, found.high, found.confidence) == (None, None, None)
         return
     assert found.low is not None and found.high is not None
@@ -160,12 +161,12 @@ def test_fewer_rounds_cannot_show_even_a_perfect_difference(
     pairs: int, columns: int, least: int
 ) -> None:
     """The smallest p there is, of a run that is always the worst of its round."""
-    assert statistics.least_rounds(pairs, columns, looks.PLANNED) == least
+    assert designs.least_rounds(pairs, columns, designs.PLANNED) == least
     for rounds in (least - 1, least):
         block = np.arange(rounds) + np.arange(columns)[::-1, None] * 100.0
         p = statistics.within_rounds(block).p
         assert p == pytest.approx(2 / columns**rounds)
-        clear = statistics.is_clear(p, min(1.0, pairs * p), looks.PLANNED)
+        clear = designs.is_clear(p, min(1.0, pairs * p), designs.PLANNED)
         assert clear == (rounds == least)
 
 
@@ -174,6 +175,6 @@ def test_all_looks_spend_what_there_is() -> None:
     parts = [looks.level(rounds, planned, added) for rounds in (*planned, *added)]
     assert sum(parts) < 1
     assert looks.level(9, planned, added) == 0
-    assert looks.level(8, [8]) == looks.PLANNED
+    assert looks.level(8, [8]) == designs.PLANNED
     every: Array = np.array([looks.level(n, [8], range(9, 60)) for n in range(8, 60)])
     assert every.sum() == pytest.approx(1)
