@@ -22,6 +22,8 @@ from writestall.compare import statistics
 from writestall.compare.statistics import Array
 from writestall_base import designs
 
+# Options whose medians are within this factor of the baseline's vary as it does.
+ALIKE = 4.0
 STATED, PLANNED = 0.8, 0.98
 DRAWS = 400
 SEED = 20190101
@@ -51,13 +53,18 @@ class Design:
     def of(
         cls, own: Array, pairs: int, columns: int, level: float = 1.0
     ) -> Design | None:
-        """The design, by a row of runs for each option; None if too little is known:
-        an effect multiplies, so that options that mostly measure 0 tell nothing."""
+        """The design, by a row of runs for each option, the baseline's first.
+
+        Options that measure much less or more than the baseline vary in another way,
+        and are left out. None if too little is known: an effect multiplies, so that
+        options that mostly measure 0 tell nothing.
+        """
         whole = own[:, ~np.isnan(own).any(axis=0)]
         if whole.shape[1] < designs.LEAST_RUNS:
             return None
         middle = np.median(whole, axis=1)
-        spread = whole[middle > 0] / middle[middle > 0, None]
+        alike = (middle > middle[0] / ALIKE) & (middle < middle[0] * ALIKE)
+        spread = whole[alike] / middle[alike, None]
         return cls(spread, pairs, columns, level) if len(spread) >= columns else None
 
     def found(self, effect: float, rounds: int) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,6 +24,7 @@ from writestall.compare.wording import Number
 from writestall_base import designs
 from writestall_base.units import many
 
+ENVIRONMENT = ("date", "kernel", "accelerator", "QEMU")
 # Keys of a plan that change when rounds are added.
 GROWS = ("rounds", "cells", "added")
 LAST_HEADINGS = ("waited most for", "lost in a cut")
@@ -64,6 +66,7 @@ class Sheet:
     lines: list[Line]
     untested: list[str]
     after: str
+    environment: str
     command: str
 
     @property
@@ -76,6 +79,7 @@ class Sheet:
             ("noise floor", self.noise),
             ("resolution", self.resolution),
             ("not tested", "; ".join(self.untested)),
+            ("environment", self.environment),
             ("after the rollout", self.after),
             ("repeat", self.command),
         ]
@@ -106,7 +110,8 @@ def of(answer: Answer, held_to: Rules, verdicts: list[Verdict]) -> Sheet:
         [_line(answer, row, verdicts) for row in answer.ranking],
         list(untested(answer)),
         _after(answer, verdicts),
-        plan.get("command") or f"writestall compare-options {comparison.path.name}",
+        _environment(answer),
+        _command(plan),
     )
 
 
@@ -179,6 +184,43 @@ def _plan(answer: Answer) -> str:
     elif len(plan.get("looks", ())) > 1:
         told += f"; looks at {', '.join(map(str, plan['looks']))} rounds"
     return told
+
+
+def _environment(answer: Answer) -> str:
+    """Where the runs were made, and what the host did to them."""
+    known = dict(wording.facts(answer))
+    told = [f"{key} {known[key]}" for key in ENVIRONMENT if key in known]
+    comparison = answer.comparison
+    runs = [run for option in comparison.options for run in option.runs]
+    counted = sum(run.why_not is None for run in runs)
+    told.append(f"{counted} of {many(len(runs), 'run')} count")
+    disturbed = len(list(comparison.path.glob("disturbed/*/*/*")))
+    if disturbed:
+        told.append(f"{disturbed} that the host disturbed were repeated")
+    return ", ".join(told)
+
+
+# A plan's keys, and the options of `writestall compare` that make it again.
+OPTIONS = {"rounds": "rounds", "duration_s": "duration", "seed": "seed"}
+OPTIONS |= {"aged_percent": "aged"}
+
+
+def _command(plan: dict[str, Any]) -> str:
+    """The command that makes the comparison again."""
+    options = [row["name"] for row in plan["options"] if not row.get("repeats")]
+    words = ["writestall", "compare", "--profile", plan["profile"]["name"]]
+    words += ["--workload", plan["workload"]["name"], "--fs", ",".join(options)]
+    words += ["--baseline", options[0]]
+    for key, option in OPTIONS.items():
+        if plan.get(key):
+            words += [f"--{option}", str(plan[key])]
+    if plan["loads"] != [WANTED_LOAD]:
+        words += ["--load", ",".join(map(str, plan["loads"]))]
+    for name, value in (plan.get("rules") or {}).items():
+        if value:
+            option = f"--{name.replace('_', '-')}"
+            words += [option] if value is True else [option, value]
+    return shlex.join(words)
 
 
 def _noise(answer: Answer) -> str:

@@ -50,6 +50,28 @@ def test_it_fits_the_screen(
     keep(tab, f"compare-{width}-{'dark' if dark else 'light'}", tmp_path)
 
 
+def test_the_sheet_is_one_screen_and_one_printed_page(
+    browser: Browser, opened: list[Tab], tmp_path: Path
+) -> None:
+    """Eight options, judged: no column is off screen at 1280 px, with all that a
+    person signs above the fold, and the tables begin on the second page of paper."""
+    options = {f"option-{number}": SLOW for number in range(7)}
+    wanted = {"base": SLOW, "base-again": SLOW, **options}
+    path = made(tmp_path / "c", wanted, "--objective", "over 65ms < 2%")
+    tab = open_tab(browser, opened, path, 1280)
+    assert tab.number("document.documentElement.scrollWidth") <= 1280
+    wide = "(one => one.scrollWidth - one.clientWidth)"
+    assert tab.number(f"{wide}(document.querySelector('#sheet .scroll'))") == 0
+    box = tab.page.locator("#sheet").bounding_box()
+    assert box and box["y"] + box["height"] <= 900
+    tab.page.emulate_media(media="print")
+    tab.page.set_viewport_size({"width": 718, "height": 1046})  # A4, margins of 10 mm
+    box = tab.page.locator("#sheet").bounding_box()
+    assert box and box["y"] + box["height"] <= 1046
+    table = tab.page.locator("#decision").bounding_box()
+    assert table and table["x"] + table["width"] <= 718
+
+
 def test_a_head_sorts_its_column(
     browser: Browser, opened: list[Tab], page: Path
 ) -> None:
