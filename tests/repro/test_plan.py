@@ -19,6 +19,7 @@ from labrun.scenario.keys import FileSystem, Workload
 from labrun.scenario.kinds import Command
 from labrun.setup import filesystem
 from support import PROJECT
+from writestall_base import designs
 from writestall_base.errors import UserError
 
 NAMES = [option.name for option in matrix.options()[0]]
@@ -199,6 +200,25 @@ def test_rounds_that_cannot_decide_are_refused_with_the_price(
     plan.refuse_undecidable(enough, made, len(cells))
 
 
+def test_looks_are_within_the_budget_and_can_each_decide() -> None:
+    asked = wanted("xfs", "ext4-default")
+    a_round_s = 4 * (12 + plan.BESIDE_S)
+    looks = plan.looks_within(asked, 40 * a_round_s)
+    assert (looks[-1], len(looks)) == (40, 5)
+    level = designs.PLANNED / len(looks)
+    assert looks[0] == designs.least_rounds(1, 2, level)
+    assert plan.looks_within(asked, 9 * a_round_s) == (8,)
+    with pytest.raises(UserError) as refused:
+        plan.looks_within(asked, 7 * a_round_s)
+    assert str(refused.value) == (
+        "--budget: 7 rounds are within it, but fewer than 8 decide nothing; 8 take 12"
+        " minutes"
+    )
+    first = dataclasses.replace(asked, rounds=looks[0], looks=looks)
+    made, cells = plan.make(first)
+    plan.refuse_undecidable(first, made, len(cells))
+
+
 def test_rounds_that_are_added_are_a_look_of_their_own(tmp_path: Path) -> None:
     def written(rounds: int, *looks: int) -> tuple[list[int], list[int]]:
         asked = dataclasses.replace(wanted("tmpfs", rounds=rounds), looks=looks)
@@ -318,6 +338,10 @@ def test_a_bad_disk_gets_one_line(tmp_path: Path, text: str, message: str) -> No
         (("--fs", "xfs,zfs"), "file system or option 'zfs' is not known"),
         (("--workload", "append"), "scenario 'append' is not known"),
         (("--rounds", "0"), "--rounds: '0': want 1 to 1000"),
+        (("--budget", "2"), "--budget: '2': want a time like 2h or 90min"),
+        (("--margin", "2"), "--margin 2: want a factor above 1, like 1.2x"),
+        (("--objective", "fast"), "--objective fast: want one like 'over 65ms < 0.1%'"),
+        (("--slo", "65"), "--slo 65: want a time with its unit, like 65ms or 1.5s"),
         (("--left", "/nonexistent"), "/nonexistent/plan.json: "),
         (("--out", "/proc/nowhere"), "/proc/nowhere"),
     ],

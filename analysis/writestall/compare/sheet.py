@@ -151,6 +151,21 @@ def headline(answer: Answer, verdicts: list[Verdict]) -> str:
     return " ".join(said).removesuffix(";") + "."
 
 
+def decided(answer: Answer, verdicts: list[Verdict]) -> bool:
+    """Whether more rounds could hardly change the answer.
+
+    By rules, each verdict is known; without one, each difference is clear, or the
+    effect would have been found.
+    """
+    if answer.void:
+        return True
+    if verdicts:
+        return all(one.word is not Word.UNKNOWN for one in verdicts)
+    found = answer.resolution
+    fine = found.effect_at is not None and found.effect_at <= found.effect
+    return fine or all(pair.clear for pair in answer.pairs)
+
+
 def _by_word(verdicts: list[Verdict]) -> Iterator[str]:
     for word in Word:
         if names := [one.option for one in verdicts if one.word is word]:

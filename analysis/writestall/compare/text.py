@@ -21,7 +21,7 @@ from writestall.compare.ranking import (
     Pair,
 )
 from writestall.compare.rules import Verdict
-from writestall.compare.sheet import Sheet
+from writestall.compare.sheet import Sheet, decided
 from writestall.compare.wording import Row
 
 FORMAT = 2
@@ -141,6 +141,7 @@ def as_json(
         "plan": sheet.plan,
         "plan_hash": sheet.fixed,
         "void": answer.void,
+        "decided": decided(answer, list(verdicts)),
         "verdicts": [asdict(one) for one in verdicts],
         "noise": _pair(answer.noise) if answer.noise else None,
         "resolution": asdict(answer.resolution),

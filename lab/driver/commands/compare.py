@@ -59,6 +59,7 @@ PLANNED = {
     "by": ("--by", "WHAT", "what decides: over-slo, stall, p99.9, ... (over-slo)"),
     "objective": ("--objective", "RULE", "judge options by it: 'over 65ms < 0.1%%'"),
     "margin": ("--margin", "FACTOR", "judge options by the baseline: 1.2x"),
+    "budget": ("--budget", "TIME", "decide as early as possible within it: 2h, 90min"),
     "effect": ("--effect", "FACTOR", "factor that has to be found (1.3x)"),
 }
 FLAGS = {
@@ -96,6 +97,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--cut", type=whole(0), default=crash.SECONDS, metavar="S", help=cut)
     name = "of the folder below out/compare (PROFILE-WORKLOAD-KERNEL)"
     add("--name", metavar="NAME", help=name)
+    add("--list", action="store_true", help="list disks and options, and exit")
+    add("--dry-run", action="store_true", help="print runs and minutes, and exit")
     add("--jobs", type=whole(), metavar="N", help="machines at a time (1)")
     add("--executor", choices=cluster.EXECUTORS, help="what runs the machines (local)")
     settings.add_engine(parser, ENGINES)
@@ -132,6 +135,26 @@ def _differing(args: argparse.Namespace) -> Iterator[str]:
 def _left(planned: Planned, skip: set[str]) -> list[str]:
     """The cells that are neither complete nor skipped, in the order of running."""
     return [name for name in planned.left(repeat=True) if name not in skip]
+
+
+def _until_decided(
+    log: StageLog, python: Path, request: Request, artefacts: str
+) -> str:
+    """Run the rounds of the plan's first look, then those of the next one, until the
+    comparison is decided; return a line about the result."""
+    note = _runs(log, request, artefacts)
+    plan = json.loads(files.content(request.folder / "plan.json"))
+    for rounds in plan["looks"]:
+        if rounds <= plan["rounds"]:
+            continue
+        where = (str(request.folder), "--json")
+        done = runs.told(log, python, "compare-options", *where)
+        if done.returncode not in DECIDED or json.loads(done.stdout)["decided"]:
+            break
+        given = (*request.planned, "--rounds", str(rounds))
+        answer("repro/plan", "--out", str(request.folder), *given)
+        note = _runs(log, request, artefacts)
+    return note
 
 
 def _runs(log: StageLog, request: Request, artefacts: str) -> str:
@@ -225,7 +248,13 @@ def _give_up(still: list[str], tries: Counter[str], skip: set[str]) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Plan, run what is not finished, report."""
+    if args.list:
+        print(answer("repro/plan", "--list"))
+        return 0
     request = read(args)
+    if args.dry_run:
+        print(answer("repro/plan", *request.planned))
+        return 0
     progress = Progress(STAGES, request.settings.verbose)
     folder = request.folder
     python, artefacts = prepare(
@@ -238,11 +267,12 @@ def main(args: argparse.Namespace) -> int:
         refuse_special(folder)  # guests of an earlier call could write there
         inputs = f"{Path(artefacts).name} {request.engine} {clock}"
         given = ("--inputs", inputs, *request.planned)
+        request = replace(request, planned=given)
         log.note = f"{answer('repro/plan', '--out', str(folder), *given)}, {clock}"
     with progress.stage() as log:
         (folder / "machines").mkdir(exist_ok=True)
         _note_host(folder / "machines", request.settings)
-        log.note = _runs(log, request, artefacts)
+        log.note = _until_decided(log, python, request, artefacts)
     with progress.stage() as log:
         log.note = _cuts(log, request, artefacts)
     with progress.stage() as log:

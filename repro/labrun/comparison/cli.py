@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import argparse
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,14 @@ BY = ("over-slo", "stall", "p50", "p90", "p99", "p99.9", "p99.99", "max")
 def _loads(text: str) -> tuple[int, ...]:
     """Parse `50,100` into loads in percent, sorted, without duplicates."""
     return tuple(sorted({whole(1, 10_000)(word) for word in text.split(",")}))
+
+
+def _budget_s(text: str) -> int:
+    """Parse `2h` or `90min` into seconds."""
+    found = re.fullmatch(r"(\d+)(h|min)", text)
+    if not found or not int(found[1]):
+        raise argparse.ArgumentTypeError(f"{text!r}: want a time like 2h or 90min")
+    return int(found[1]) * (3600 if found[2] == "h" else 60)
 
 
 def _parser() -> Parser:
@@ -49,6 +59,8 @@ def _parser() -> Parser:
     add(
         "--looks", metavar="A,B", type=_loads, default=(), help="rounds to decide after"
     )
+    budget = "decide as early as possible within it: 2h, 90min"
+    add("--budget", metavar="TIME", type=_budget_s, help=budget)
     add("--trial", action="store_true", help="plan runs that can decide nothing, too")
     add("--slo", metavar="TIME", help="objective of a request's latency (65ms)")
     add("--by", choices=BY, help="what decides, of requests (over-slo)")
@@ -107,14 +119,21 @@ def _plan(options: argparse.Namespace) -> None:
         looks=options.looks,
         rules=_rules(options),
     )
+    if options.budget:
+        looks = plan.looks_within(wanted, options.budget)
+        rounds = options.rounds if options.rounds in looks else looks[0]
+        wanted = replace(wanted, looks=looks, rounds=rounds)
     made, cells = plan.make(wanted)
     if not options.trial:
         plan.refuse_undecidable(wanted, made, len(cells))
     if options.out is None:
         minutes = len(cells) * (options.duration_s + plan.BESIDE_S) / 60
-        what = (
-            f"{len(cells)} runs of {options.duration_s} s, about {minutes:.0f} minutes"
-        )
+        what = f"{len(cells)} runs of {options.duration_s} s"
+        what += f", about {minutes:.0f} minutes"
+        if len(made["looks"]) > 1:
+            most = made["looks"][-1] / wanted.rounds
+            what += f" to {most * minutes:.0f}, at {', '.join(map(str, made['looks']))}"
+            what += " rounds"
         print(f"{what}; --out DIR writes the plan")
         return
     try:

@@ -46,6 +46,7 @@ COLUMNS = 3
 # What an emulated run takes besides its workload: its share of a boot, mkfs, analysis
 # (17 s a run of 8 s, 27 November 2026, 6.12 with icount on 2 cores).
 BESIDE_S = 9
+MOST_LOOKS, MIN_GROWTH = 5, 1.3
 # A run that the host disturbed is repeated so often.
 MOST_REPEATS = 3
 SET_ASIDE, DISTURBED = "earlier", "disturbed"
@@ -163,20 +164,44 @@ def _with_baseline(chosen: list[Option], name: str | None) -> list[Option]:
     return [first, again, *(option for option in chosen if option is not first)]
 
 
-def refuse_undecidable(wanted: Wanted, plan: dict[str, Any], cells: int) -> None:
-    """Refuse a plan in whose rounds nothing can be decided; name what would do."""
-    others = len(plan["options"]) - 2
-    level = designs.PLANNED / len(plan["looks"])
-    objective, margin = (bool(wanted.rules.get(key)) for key in ("objective", "margin"))
-    least = max(
+def looks_within(wanted: Wanted, budget_s: int) -> tuple[int, ...]:
+    """After which rounds to decide, such that the last ones are within the budget.
+
+    Each look is a factor above the one before; more looks leave less of the error rates
+    to each. Raise UserError if not even one look is within the budget.
+    """
+    plan, cells = make(replace(wanted, rounds=1, looks=(1,)))
+    a_round_s = len(cells) * (wanted.duration_s + BESIDE_S)
+    most, others = budget_s // a_round_s, len(plan["options"]) - 2
+    for number in range(MOST_LOOKS, 0, -1):
+        least = _least(others, wanted.rules, designs.PLANNED / number)
+        if number == 1 or least * MIN_GROWTH ** (number - 1) <= most:
+            break
+    if least > most:
+        raise UserError(
+            f"--budget: {most} rounds are within it, but fewer than {least} decide"
+            f" nothing; {least} take {-(-least * a_round_s // 60)} minutes"
+        )
+    growth = (most / least) ** (1 / max(1, number - 1))
+    return tuple(sorted({round(least * growth**at) for at in range(number)}))
+
+
+def _least(others: int, rules: dict[str, Any], level: float) -> int:
+    """The fewest rounds that can decide about so many options and the baseline."""
+    objective, margin = (bool(rules.get(key)) for key in ("objective", "margin"))
+    return max(
         designs.least_rounds(max(1, others), COLUMNS, level),
         designs.least_rounds(1, COLUMNS - 1, level),
         designs.least_to_judge(others + 1, objective, margin, level),
     )
-    first = plan["looks"][0]
+
+
+def refuse_undecidable(wanted: Wanted, plan: dict[str, Any], cells: int) -> None:
+    """Refuse a plan in whose rounds nothing can be decided; name what would do."""
+    others, first = len(plan["options"]) - 2, plan["looks"][0]
+    least = _least(others, wanted.rules, designs.PLANNED / len(plan["looks"]))
     if first < least:
-        a_round = cells // wanted.rounds
-        runs = least * a_round
+        runs = least * (cells // wanted.rounds)
         minutes = runs * (wanted.duration_s + BESIDE_S) / 60
         raise UserError(
             f"--rounds {first}: fewer than {least} rounds decide nothing about"

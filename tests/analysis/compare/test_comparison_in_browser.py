@@ -6,7 +6,7 @@ REPORT_SHOTS=FOLDER in the environment keeps the screenshots for people to see.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from playwright.sync_api import Browser
 from test_page_of_comparison import made
 
 from browser_tabs import WIDTHS, Tab, keep, open_tab, reach
-from comparisons import QUICK, SLOW
+from comparisons import QUICK, SLOW, Made
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +56,7 @@ def test_the_sheet_is_one_screen_and_one_printed_page(
     """Eight options, judged: no column is off screen at 1280 px, with all that a
     person signs above the fold, and the tables begin on the second page of paper."""
     options = {f"option-{number}": SLOW for number in range(7)}
+    wanted: dict[str, Sequence[Made | None]]
     wanted = {"base": SLOW, "base-again": SLOW, **options}
     path = made(tmp_path / "c", wanted, "--objective", "over 65ms < 2%")
     tab = open_tab(browser, opened, path, 1280)

@@ -139,6 +139,19 @@ def test_a_look_that_was_not_planned_decides_nothing(
     assert "no look at 8 rounds was planned" in str(answer["verdicts"])
 
 
+def test_a_comparison_is_decided_when_no_verdict_is_open(
+    three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not judged(three, capsys, "--margin", "1.5x")[2]["decided"]
+    full = {"base": share(4), "base-again": share(4), "twice": share(8)}
+    path = comparison(tmp_path / "full", full)
+    assert judged(path, capsys, "--margin", "1.5x")[2]["decided"]
+    assert judged(path, capsys)[2]["decided"]
+    few = {name: runs[:4] for name, runs in full.items()}
+    path = comparison(tmp_path / "few", few)
+    assert not judged(path, capsys)[2]["decided"]
+
+
 @pytest.mark.parametrize(
     ("shares", "limit", "word"),
     [
