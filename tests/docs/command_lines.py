@@ -18,8 +18,8 @@ PROGRAM = re.compile(
 INLINE = re.compile(r"`(?P<words>(?:(?:\./)?writestall|make)\s[^`]+)`")
 # A description of the usage: [--option], one|other, OPTION...
 SYNOPSIS = re.compile(r"\[-|\w\|\w|\.\.\.(?:\s|$)")
-# What ends the words of a command for the shell.
-ENDS = re.compile(r"\s(?:\||>|<|&&|;)\s.*")
+# A command's words, and what ends them for the shell unless it is quoted.
+ENDS = re.compile(r"""((?:'[^']*'|"[^"]*"|[^'"])*?)\s(?:\||>|<|&&|;)\s.*""")
 LOGICAL = re.compile(r"(?:.*\\\n)*.+")  # a line with those that continue it
 SUBSTITUTED = re.compile(r'"\$\([^)]*\)"')
 
@@ -34,7 +34,9 @@ class Line:
     @property
     def words(self) -> list[str]:
         """Its words as the shell hands them over; a substitution is the word 1."""
-        text = ENDS.sub("", SUBSTITUTED.sub("1", self.text))
+        text = SUBSTITUTED.sub("1", self.text)
+        if found := ENDS.fullmatch(text):
+            text = found[1]
         return shlex.split(text, comments=True)
 
     @property
