@@ -195,7 +195,7 @@ def _plan(answer: Answer) -> str:
     rounds = many(plan["rounds"], "round")
     told = f"{rounds} of {plan['duration_s']} s, options shuffled in each"
     if plan.get("added"):
-        told += f"; rounds were added after a look, up to {plan['added']}"
+        told += f"; looks were added at {', '.join(map(str, plan['added']))} rounds"
     elif len(plan.get("looks", ())) > 1:
         told += f"; looks at {', '.join(map(str, plan['looks']))} rounds"
     return told
