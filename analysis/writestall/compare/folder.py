@@ -264,7 +264,7 @@ def _missing(path: Path) -> str:
     """Why a run is not there; disturbed ones were set aside (repro/plan)."""
     name = path.relative_to(path.parent.parent)
     if tried := list((path.parent.parent / "disturbed").glob(f"*/{name}")):
-        return f"the host disturbed each of its {len(tried)} runs"
+        return f"the host disturbed each of its tries ({len(tried)})"
     return "not run"
 
 

@@ -244,14 +244,24 @@ class Own:
     def _tested(self, *names: str) -> Tested:
         """The test of the first option against the others."""
         block = self._common(*names)
-        # A factor of all runs of a round must not weigh it.
-        return statistics.within_rounds(np.log(block) if self.by_ratio else block)
+        # A factor of all runs of a round must not weigh it; 1 ns is the least.
+        scaled = np.log(np.maximum(block, 1.0)) if self.by_ratio else block
+        return statistics.within_rounds(scaled)
+
+    def _against(self, name: str) -> list[str]:
+        """What an option is tested against: not the repetition if that is missing in
+        most of its rounds."""
+        if self.repeated is None:
+            return [self.baseline]
+        both = [self.baseline, self.repeated]
+        there = self._common(name, *both).shape[1]
+        pair = self._common(name, self.baseline).shape[1]
+        return both if 2 * there > pair else [self.baseline]
 
     def pairs(self, level: float) -> list[Pair]:
         """Each option against the baseline, where they have a round in common."""
         names = [one for one in self.others if self._common(one, self.baseline).size]
-        against = [self.baseline, *([self.repeated] if self.repeated else [])]
-        tested = [self._tested(name, *against) for name in names]
+        tested = [self._tested(name, *self._against(name)) for name in names]
         adjusted = statistics.holm(np.array([one.p for one in tested]))
         return [
             self._pair(name, one, float(p), level)

@@ -211,7 +211,7 @@ def _environment(answer: Answer) -> str:
     told.append(f"{counted} of {many(len(runs), 'run')} count")
     disturbed = len(list(comparison.path.glob("disturbed/*/*/*")))
     if disturbed:
-        told.append(f"{disturbed} that the host disturbed were repeated")
+        told.append(f"{disturbed} that the host disturbed were set aside")
     return ", ".join(told)
 
 

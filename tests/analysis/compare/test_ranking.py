@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,33 @@ def test_no_histogram_outlives_its_run(two: Path) -> None:
         assert alive() - before <= 1
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("missing", [4, 8])
+def test_a_repetition_that_is_missing_is_not_waited_for(
+    tmp_path: Path, missing: int
+) -> None:
+    again = [*SLOW[missing:], *[None] * missing]
+    wanted: dict[str, Sequence[Made | None]]
+    wanted = {"slow": SLOW, "slow-again": again, "quick": QUICK}
+    found = answer(comparison(tmp_path / "c", wanted))
+    assert (found.pairs[0].rounds, found.pairs[0].clear) == (8, True)
+    assert (found.noise is None) == (missing == 8)
+
+
+def test_runs_that_the_host_disturbed_are_counted(two: Path) -> None:
+    """Two were repeated, and count; one never ended undisturbed."""
+    for number in (1, 2):
+        (two / f"disturbed/{number}/slow-at-100/3").mkdir(parents=True)
+    (two / "quick-at-100/4").rename(two / "moved")
+    (two / "disturbed/1/quick-at-100/4").mkdir(parents=True)
+    found = answer(two)
+    made = sheet.of(found, Rules(), [])
+    assert "15 of 16 runs count, 3 that the host disturbed" in made.environment
+    said = list(wording.caveats(found))
+    assert (
+        "quick round 4 does not count: the host disturbed each of its tries (1)" in said
+    )
 
 
 def test_added_looks_are_named(two: Path) -> None:
