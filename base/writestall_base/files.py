@@ -41,10 +41,15 @@ def _refuse(path: Path, found: os.stat_result) -> None:
         raise OSError(errno.EINVAL, not_regular(found.st_mode), str(path))
 
 
-def content(path: Path) -> bytes:
-    """All of a file, as opened() opens it."""
+def content(path: Path, most_bytes: int | None = None) -> bytes:
+    """All of a file, as opened() opens it; raises OSError where there is more."""
     with opened(path) as file:
-        return file.read()
+        if most_bytes is None:
+            return file.read()
+        data = file.read(most_bytes + 1)
+    if len(data) > most_bytes:
+        raise OSError(errno.EFBIG, f"larger than {most_bytes >> 10} KiB", str(path))
+    return data
 
 
 def save(path: Path, data: bytes) -> None:

@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from writestall.course import draw, gradebook, tables, work
+from writestall.course import gradebook, tables, work
 from writestall.course.facts import Facts
 from writestall.course.judge import Given
 
@@ -24,25 +22,10 @@ DISKS = [
 ]
 
 
-@cache
-def recorded(name: str) -> tuple[dict[int, Facts], list[int]]:
-    """What is right about the calls of a recorded run, and which of them are clear."""
-    with TemporaryDirectory() as scratch:
-        place = Path(scratch)
-        work.unpack(name, place / work.LATEST)
-        judge = work.judge_of(place)
-        clear = judge.clear()
-        facts = {number: judge.facts(number) for number in clear}
-    return {number: found for number, found in facts.items() if found}, clear
-
-
 def of_seed(number: int, seed: str) -> Facts:
     """What is right about the recorded call that a seed asks about."""
-    facts, clear = recorded(gradebook.recorded(number, seed))
-    lab = tables.lab(number)
-    if seed:
-        return facts[draw.asked(draw.draw(lab, seed), clear)]
-    return next(one for one in facts.values() if one.wait.cls == lab.wait)
+    clear = gradebook.clear_of(gradebook.recorded(number, seed))
+    return clear[work.drawn_call(Path(), clear, number, seed)]
 
 
 def right(facts: Facts, quantity: str) -> Given:

@@ -127,6 +127,7 @@ def test_what_is_no_answer_is_a_row_that_says_so(
         "answer 1 --holder a --root b": "--ms",
         "start 1 --recorded --seed \udcff": "want printable text",
         "answer 1 --holder a --root b --ms x": "--ms",
+        f"start 1 --recorded --seed {'s' * 101}": "want at most 100 characters",
         "reset 1": "no work on lab 1 there",
     }.items(),
 )
@@ -168,3 +169,28 @@ def test_the_package_alone_says_that_it_needs_a_checkout(
     assert main(["course", "start", *words]) == 2
     assert "needs a checkout of writestall; git clone it" in capsys.readouterr().err
     assert not list(tmp_path.glob("course/*"))
+
+
+def answered(out: Path, number: int, **parts: object) -> int:
+    """Answer a lab on a recorded run; the status of the command."""
+    words = [f"--{part}={value}" for part, value in parts.items()]
+    return main(["course", "answer", str(number), *words, "--out", str(out)])
+
+
+def test_a_pass_is_kept_and_tries_survive_a_reset(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    lab = [str(2), "--out", str(tmp_path)]
+    start = ["course", "start", *lab, "--seed", "anna", "--recorded"]
+    good = answers_of.right(answers_of.of_seed(2, "anna"), tables.lab(2).ms)
+    right = {"holder": good.holder, "root": good.root, "ms": good.ms}
+    assert main(start) == 0
+    assert answered(tmp_path, 2, **right | {"ms": 0}) == 1
+    assert main(["course", "reset", *lab]) == 0
+    assert main(start) == 0
+    assert answered(tmp_path, 2, **right) == 0
+    assert "passed, at try 2" in capsys.readouterr().out
+    assert answered(tmp_path, 2, **right | {"root": "the disk"}) == 1
+    assert "the answer of try 2 passed, and is kept" in capsys.readouterr().out
+    kept = work.read(work.folder(tmp_path, 2) / work.ANSWER, Handed)
+    assert kept.given == good and kept.tries == 2

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from writestall.cli import options
+from writestall.course.limits import MOST_MS, MOST_WORD
 from writestall_base.command_line import whole
 from writestall_base.errors import UserError
 
 if TYPE_CHECKING:
+    from writestall.course.judge import Judged
     from writestall.course.tables import Lab
     from writestall.course.work import Question
 
@@ -51,6 +53,8 @@ def _word(text: str) -> str:
     """An argument type: text that can be kept in a file and printed."""
     if not text.isprintable():
         raise argparse.ArgumentTypeError(f"{text!a}: want printable text")
+    if len(text) > MOST_WORD:
+        raise argparse.ArgumentTypeError(f"want at most {MOST_WORD} characters")
     return text
 
 
@@ -83,7 +87,7 @@ def _add_answer(add: Add) -> None:
     _add_lab(answer)
     for name, what in ASKED.items():
         answer.add_argument(name, type=_word, required=True, metavar="NAME", help=what)
-    most = options.number(1e9, "milliseconds")
+    most = options.number(MOST_MS, "milliseconds")
     what = "what the lab asks for, milliseconds"
     answer.add_argument("--ms", type=most, required=True, metavar="MS", help=what)
 
@@ -179,12 +183,14 @@ def _told(lab: Lab, place: Path, question: Question) -> Iterator[str]:
 
 
 def _answer(args: argparse.Namespace) -> int:
-    from writestall.course import tables, work
+    from writestall.course import tables, tries, work
     from writestall.course.judge import PARTS, judge
 
     lab = tables.lab(args.lab)
     place = work.folder(args.out, lab.number)
     question = work.ask(place)
+    facts, kept = work.facts(place, question.write), work.handed(place)
+    passed = kept and judge(facts, lab.ms, kept.given).passed
     given = work.Handed(
         lab.number,
         question.seed,
@@ -192,16 +198,23 @@ def _answer(args: argparse.Namespace) -> int:
         args.holder,
         args.root,
         args.ms,
-        work.tries(place) + 1,
+        tries.count(place, question),
     )
-    judged = judge(work.facts(place, question.write), lab.ms, given.given)
-    work.write(place / work.ANSWER, given)
+    judged = judge(facts, lab.ms, given.given)
     options.print_lines(f"{part:<7} {judged.wrong[part] or 'right'}" for part in PARTS)
+    if kept and passed:
+        options.print_lines([f"the answer of try {kept.tries} passed, and is kept"])
+    else:
+        work.write(place / work.ANSWER, given)
+        options.print_lines([_result(judged, given.tries, place / work.ANSWER)])
+    return options.ANSWERED if judged.passed else options.FAILED
+
+
+def _result(judged: Judged, number: int, file: Path) -> str:
+    """The last line of the verdict on an answer that is handed in."""
     if judged.passed:
-        options.print_lines([f"passed, at try {given.tries}: {place / work.ANSWER}"])
-        return options.ANSWERED
-    options.print_lines([f"{judged.right} of {len(PARTS)} right, at try {given.tries}"])
-    return options.FAILED
+        return f"passed, at try {number}: {file}"
+    return f"{judged.right} of {len(judged.wrong)} right, at try {number}"
 
 
 def _reset(args: argparse.Namespace) -> int:

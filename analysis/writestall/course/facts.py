@@ -99,16 +99,12 @@ class Judge:
             self._delays = list(map(window_of, delayed))
         self._all_ns: dict[Root, int] = {}
 
-    def clear(self) -> list[int]:
+    def clear(self) -> dict[int, Facts]:
         """The calls that may be asked about, as `explain --write` counts them."""
         most = 2 * int(tables.load("labs.toml")["asked"])
         numbers = range(1, min(most, len(self._answer.writes)) + 1)
-        return [number for number in numbers if self.facts(number)]
-
-    def waits_for(self, number: int) -> str | None:
-        """The class of a call's longest wait."""
-        found = self.facts(number)
-        return found.wait.cls if found else None
+        found = ((number, self.facts(number)) for number in numbers)
+        return {number: facts for number, facts in found if facts}
 
     def facts(self, number: int) -> Facts | None:
         """What is right about a call; None where chain and record do not agree."""

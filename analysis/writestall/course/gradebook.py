@@ -2,7 +2,8 @@
 """gradebook: judge the answers of a class, and print them as a table.
 
 Nothing that a student's folder says of its own answer counts: each is judged from its
-run. A recorded run is taken from the tree, and a machine's must be the one of its seed.
+run. A recorded run is taken from the tree, and read once; a machine's must be the one
+of its seed, and is read in a process of its own. Whatever fails is that answer's row.
 """
 
 from __future__ import annotations
@@ -11,16 +12,19 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
-from writestall.course import draw, tables, work
+from writestall.course import bounded, draw, handed_in, tables, work
+from writestall.course.facts import Facts
+from writestall.course.handed_in import HandedIn
 from writestall.course.judge import PARTS, judge
 from writestall.course.work import Handed
 from writestall_base.errors import UserError
-from writestall_base.units import printable
+from writestall_base.units import printable, utf8
 
 RIGHT, WRONG, UNJUDGED = "right", "wrong", "?"
 
@@ -44,35 +48,51 @@ class Row:
 
 def rows(folder: Path) -> list[Row]:
     """All answers below a folder, by name."""
-    files = sorted(folder.rglob(f"*{work.ANSWER}"))
-    if not files:
-        raise UserError(f"{folder}: no {work.ANSWER} below it")
-    found = [_row(folder, file) for file in files]
+    found = [_row(one) for one in handed_in.answers(folder)]
     _remark_copies(found)
     return found
 
 
-def _row(folder: Path, file: Path) -> Row:
-    name = file.parent if file.name == work.ANSWER else file
-    who = str(name.relative_to(folder)) if name != folder else folder.name
+def _row(one: HandedIn) -> Row:
     handed = None
     try:
-        handed = work.read(file, Handed)
-        return Row(who, handed, _marks(file.parent, handed))
+        if one.file is None:
+            raise UserError(one.why)
+        handed = work.read(one.file, Handed)
+        return Row(one.who, handed, _marks(one.file.parent, handed))
     except UserError as error:
-        return Row(who, handed, dict.fromkeys(PARTS, UNJUDGED), str(error))
+        return Row(one.who, handed, dict.fromkeys(PARTS, UNJUDGED), str(error))
 
 
 def _marks(place: Path, handed: Handed) -> dict[str, str]:
+    if not handed.seed:
+        raise UserError("the lab's own question: its answer is on the page")
+    if not handed.seed.isprintable():
+        raise UserError("its seed is no printable text")
+    if handed.recorded:
+        clear = clear_of(recorded(handed.lab, handed.seed))
+        number = work.drawn_call(place, clear, handed.lab, handed.seed)
+        return _judged(clear[number], handed)
+    return bounded.call(lambda: _judged(_of_machine(place, handed), handed))
+
+
+@cache
+def clear_of(name: str) -> dict[int, Facts]:
+    """What is right about the calls of a recorded run that may be asked about."""
     with tempfile.TemporaryDirectory(prefix="writestall-") as scratch:
-        if handed.recorded:
-            place = Path(scratch, "work")
-            place.mkdir()
-            work.unpack(recorded(handed.lab, handed.seed), place / work.LATEST)
-        elif not work.is_drawn(place, handed.lab, handed.seed):
-            raise UserError(f"{place}: its run is not what its seed draws")
-        number = work.drawn_call(place, handed.lab, handed.seed)
-        facts = work.facts(place, number)
+        place = Path(scratch)
+        work.unpack(name, place / work.LATEST)
+        return work.judge_of(place).clear()
+
+
+def _of_machine(place: Path, handed: Handed) -> Facts:
+    """What is right about the call that was asked about in a student's own run."""
+    if not work.is_drawn(place, handed.lab, handed.seed):
+        raise UserError(f"{place}: its run is not what its seed draws")
+    return work.asked(place, handed.lab, handed.seed)
+
+
+def _judged(facts: Facts, handed: Handed) -> dict[str, str]:
     judged = judge(facts, tables.lab(handed.lab).ms, handed.given)
     return {part: WRONG if judged.wrong[part] else RIGHT for part in PARTS}
 
@@ -118,13 +138,13 @@ def as_json(found: list[Row]) -> list[dict[str, Any]]:
     """The table for other programs."""
     return [
         {
-            "answer": one.who,
+            "answer": utf8(one.who),
             "lab": one.handed.lab if one.handed else None,
             "seed": one.handed.seed if one.handed else None,
             "tries": one.handed.tries if one.handed else None,
             "marks": one.marks,
             "points": one.points,
-            "why": one.why,
+            "why": utf8(one.why),
         }
         for one in found
     ]

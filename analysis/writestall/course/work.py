@@ -6,15 +6,21 @@ from __future__ import annotations
 import shutil
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from writestall.chain import answers
 from writestall.course import checkout, draw, scenario, tables
 from writestall.course.facts import Facts, Judge
 from writestall.course.judge import Given
+from writestall.course.limits import (
+    MOST_MS,
+    MOST_RECORD_BYTES,
+    MOST_TRIES,
+    MOST_WORD,
+)
 from writestall.events import run_directory, stored_run
 from writestall.events.run_directory import json_bytes
 from writestall_base import files
@@ -28,11 +34,14 @@ CHANGED = "changed"
 S = TypeVar("S", bound=Struct)
 
 
+Word = Annotated[str, Meta(max_length=MOST_WORD)]
+
+
 class Question(Struct, forbid_unknown_fields=True):
     """What was started; `write` is 0 until there is a run to ask about."""
 
     lab: int
-    seed: str
+    seed: Word
     recorded: bool
     write: int = 0
 
@@ -41,12 +50,12 @@ class Handed(Struct, forbid_unknown_fields=True):
     """An answer as `course answer` writes it, and `course grade` reads it."""
 
     lab: int
-    seed: str
+    seed: Word
     recorded: bool
-    holder: str
-    root: str
-    ms: float
-    tries: int = 1
+    holder: Word
+    root: Word
+    ms: Annotated[float, Meta(ge=0, le=MOST_MS)]
+    tries: Annotated[int, Meta(ge=1, le=MOST_TRIES)] = 1
 
     @property
     def given(self) -> Given:
@@ -105,25 +114,31 @@ def ask(place: Path) -> Question:
     """The question of a lab whose run is there; drawn when it is first asked for."""
     question = read(place / QUESTION, Question)
     if not question.write:
-        question.write = drawn_call(place, question.lab, question.seed)
+        clear = judge_of(place).clear()
+        question.write = drawn_call(place, clear, question.lab, question.seed)
         write(place / QUESTION, question)
     return question
 
 
-def drawn_call(place: Path, number: int, seed: str) -> int:
+def asked(place: Path, number: int, seed: str) -> Facts:
+    """What is right about the call of a run that is asked about."""
+    clear = judge_of(place).clear()
+    return clear[drawn_call(place, clear, number, seed)]
+
+
+def drawn_call(place: Path, clear: dict[int, Facts], number: int, seed: str) -> int:
     """The call of a run that is asked about: the seed's, or the slowest one with the
     wait that the lab is about.
     """
-    lab, judge = tables.lab(number), judge_of(place)
-    clear = judge.clear()
+    lab = tables.lab(number)
     if not clear:
         why = "no call of this run has one clear cause"
         again = f"./writestall course reset {number}, and start it again"
         raise UserError(f"{place}: {why}; {again}")
     if seed:
-        return draw.asked(draw.draw(lab, seed), clear)
-    fit = (call for call in clear if judge.waits_for(call) == lab.wait)
-    return next(fit, clear[0])
+        return draw.asked(draw.draw(lab, seed), list(clear))
+    fit = (call for call, facts in clear.items() if facts.wait.cls == lab.wait)
+    return next(fit, next(iter(clear)))
 
 
 def judge_of(place: Path) -> Judge:
@@ -173,6 +188,13 @@ def is_drawn(place: Path, number: int, seed: str) -> bool:
     return all(ran.get(key) == drawn.get(key) for key in ("name", "seed", "inject"))
 
 
+def handed(place: Path) -> Handed | None:
+    """The answer that is kept in a folder."""
+    with suppress(UserError):
+        return read(place / ANSWER, Handed)
+    return None
+
+
 def write(path: Path, value: Struct) -> None:
     """Write a record as JSON."""
     data = json_bytes(msgspec.to_builtins(value))
@@ -182,16 +204,12 @@ def write(path: Path, value: Struct) -> None:
 def read(path: Path, kind: type[S]) -> S:
     """Read a record; raise where it is none."""
     try:
-        return msgspec.json.decode(files.content(path), type=kind)
-    except OSError as error:
+        data = files.content(path, MOST_RECORD_BYTES)
+        return msgspec.json.decode(data, type=kind)
+    except FileNotFoundError as error:
         start = "./writestall course start makes it"
         raise UserError(f"{path}: {error.strerror}; {start}") from None
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: {error}") from None
-
-
-def tries(place: Path) -> int:
-    """How often it was answered so far."""
-    with suppress(UserError):
-        return read(place / ANSWER, Handed).tries
-    return 0

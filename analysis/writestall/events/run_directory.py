@@ -21,6 +21,7 @@ from writestall_base.folders import Drafts, refuse_special
 
 ENGINES = ("stap", "core", "bpftrace")  # bpftrace: in recorded runs alone
 MANIFEST_FORMAT = 1
+MOST_MANIFEST_BYTES = 16 << 20
 END_OF_TIME_NS = 1 << 63  # include/linux/ktime.h, KTIME_MAX
 # Endings of event files in a run that was stored away; what they are, the bytes tell.
 _STORED = ("", ".gz", ".xz", ".bz2", ".zst")
@@ -172,7 +173,7 @@ def _open_events(path: Path, bound: Bound) -> RunDir:
 
 
 def _load(path: Path) -> dict[str, Any]:
-    value = msgspec.json.decode(files.content(path))
+    value = msgspec.json.decode(files.content(path, MOST_MANIFEST_BYTES))
     if not isinstance(value, dict):
         raise ValueError("not a table")
     return value
