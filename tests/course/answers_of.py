@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from writestall.course import gradebook, tables, work
+from writestall.course import draw, gradebook, tables, work
 from writestall.course.facts import Facts
 from writestall.course.judge import Given
 
@@ -35,12 +35,17 @@ def right(facts: Facts, quantity: str) -> Given:
     return Given(named, str(facts.root), round(facts.ms[quantity], 0))
 
 
+def right_of(number: int, seed: str) -> Given:
+    """The same, for the question of a seed."""
+    return right(of_seed(number, seed), draw.quantity(number, seed))
+
+
 def wrong(facts: Facts, quantity: str) -> dict[str, Given]:
     """Answers that are wrong in one part, by that part and what is wrong with it."""
     good = right(facts, quantity)
     caller = f"{facts.write.comm}/{facts.write.tid}"
     holders = ["vdb", "the disk", caller, "systemd", "" if facts.holder else "jbd2"]
-    holders += ["none"] if facts.holder else []
+    holders += ["none", holder.comm] if (holder := facts.holder) else []
     roots = [*DISKS, "systemd", f"nvme0n1 slow for {facts.root.who}", ""]
     numbers = [0.0, facts.ms[quantity] * 1.2 + 20, facts.ms[quantity] / 2 - 20]
     made = {f"holder {said}": replace(good, holder=said) for said in holders}

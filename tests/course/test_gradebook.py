@@ -11,7 +11,7 @@ import pytest
 
 import answers_of
 from writestall.cli.main import main
-from writestall.course import checkout, draw, scenario, tables, work
+from writestall.course import checkout, draw, gradebook, scenario, tables, work
 from writestall.course.work import Handed
 
 Capture = pytest.CaptureFixture[str]
@@ -19,7 +19,7 @@ Capture = pytest.CaptureFixture[str]
 
 def hand_in(place: Path, number: int, seed: str, recorded: bool = True) -> Handed:
     """Write the right answer to a recorded run as a student's folder has it."""
-    given = answers_of.right(answers_of.of_seed(number, seed), tables.lab(number).ms)
+    given = answers_of.right_of(number, seed)
     handed = Handed(number, seed, recorded, given.holder, given.root, given.ms)
     place.mkdir(parents=True, exist_ok=True)
     work.write(place / work.ANSWER, handed)
@@ -71,6 +71,20 @@ def test_one_seed_twice_is_remarked(tmp_path: Path, capsys: Capture) -> None:
         hand_in(tmp_path / name, 1, "same")
     for row in graded(tmp_path, capsys).values():
         assert row["why"] == "its seed was handed in more than once"
+
+
+def test_one_question_of_two_seeds_is_remarked(tmp_path: Path, capsys: Capture) -> None:
+    seen: dict[tuple[str, int, str], str] = {}
+    for number in range(200):
+        other = seen.setdefault(gradebook.question(1, f"s{number}"), f"s{number}")
+        if other != f"s{number}":
+            break
+    for seed in (other, f"s{number}", "anna"):
+        hand_in(tmp_path / seed, 1, seed)
+    rows = graded(tmp_path, capsys)
+    assert rows[other]["why"] == rows[f"s{number}"]["why"]
+    assert rows[other]["why"] == "another seed drew the same question"
+    assert rows["anna"]["why"] == "" and rows[other]["points"] == 3
 
 
 def test_a_machine_s_run_must_be_there_and_of_the_seed(
@@ -182,7 +196,7 @@ def test_a_pass_is_kept_and_tries_survive_a_reset(
 ) -> None:
     lab = [str(2), "--out", str(tmp_path)]
     start = ["course", "start", *lab, "--seed", "anna", "--recorded"]
-    good = answers_of.right(answers_of.of_seed(2, "anna"), tables.lab(2).ms)
+    good = answers_of.right_of(2, "anna")
     right = {"holder": good.holder, "root": good.root, "ms": good.ms}
     assert main(start) == 0
     assert answered(tmp_path, 2, **right | {"ms": 0}) == 1

@@ -11,7 +11,7 @@ import pytest
 
 import answers_of
 from writestall.cli.main import main
-from writestall.course import tables, work
+from writestall.course import draw, tables, work
 from writestall.course.judge import Given, judge
 
 Capture = pytest.CaptureFixture[str]
@@ -35,7 +35,7 @@ def test_a_lab_is_started_answered_and_reset(
         place = work.folder(tmp_path, number)
         told = capsys.readouterr().out
         assert f"--write {work.ask(place).write}" in told and lab.page in told
-        given = answers_of.right(answers_of.of_seed(number, seed), lab.ms)
+        given = answers_of.right_of(number, seed)
         disk = Given("vdb", "the disk", given.ms)
         assert say(tmp_path, number, disk) == 1
         assert "1 of 3 right, at try 1" in capsys.readouterr().out
@@ -49,7 +49,7 @@ def test_a_lab_is_started_answered_and_reset(
 @pytest.mark.parametrize("number", LABS)
 @pytest.mark.parametrize("seed", SOME)
 def test_a_wrong_part_is_said_to_be_wrong_and_no_more(number: int, seed: str) -> None:
-    quantity = tables.lab(number).ms
+    quantity = draw.quantity(number, seed)
     facts = answers_of.of_seed(number, seed)
     good = answers_of.right(facts, quantity)
     assert judge(facts, quantity, good).passed
@@ -86,7 +86,8 @@ def test_a_number_that_means_something_else_is_recognised() -> None:
 
 def test_a_task_further_down_the_chain_is_no_holder() -> None:
     facts = answers_of.of_seed(2, "")
-    given = Given("jbd2", "kworker", 0)
+    jbd2 = next(task for task in facts.others if task.name == "jbd2")
+    given = Given(f"{jbd2.comm}/{jbd2.tid}", "kworker", 0)
     judged = judge(facts, "holder", given)
     assert "does not hold what the call itself waited for" in judged.wrong["holder"]
     assert "it waits itself" in judged.wrong["root"]

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 Add = Callable[..., argparse.ArgumentParser]
 ASKED = {
-    "--holder": "who held what that call itself waited for longest: a task as explain"
-    " prints it, or none",
+    "--holder": "who held what that call itself waited for longest: a thread as explain"
+    " prints it, NAME/TID, or none",
     "--root": "what the chain ends with: whose I/O was slow",
 }
 
@@ -166,7 +166,7 @@ def _change(args: argparse.Namespace, lab: Lab, place: Path) -> int:
 
 def _told(lab: Lab, place: Path, question: Question) -> Iterator[str]:
     """The question, and how it is answered."""
-    from writestall.course import work
+    from writestall.course import draw, work
     from writestall.course.facts import QUANTITIES
 
     run = place / work.LATEST
@@ -175,7 +175,7 @@ def _told(lab: Lab, place: Path, question: Question) -> Iterator[str]:
     yield f"  ./writestall explain {run} --write {question.write}"
     yield ""
     yield from (f"  {name:<9} {what}" for name, what in ASKED.items())
-    yield f"  {'--ms':<9} {QUANTITIES[lab.ms][0]}"
+    yield f"  {'--ms':<9} {QUANTITIES[draw.quantity(lab.number, question.seed)][0]}"
     yield ""
     yield f"what to look at: docs/course/{lab.page}"
     answer = f"./writestall course answer {lab.number}"
@@ -183,14 +183,15 @@ def _told(lab: Lab, place: Path, question: Question) -> Iterator[str]:
 
 
 def _answer(args: argparse.Namespace) -> int:
-    from writestall.course import tables, tries, work
+    from writestall.course import draw, tables, tries, work
     from writestall.course.judge import PARTS, judge
 
     lab = tables.lab(args.lab)
     place = work.folder(args.out, lab.number)
     question = work.ask(place)
+    quantity = draw.quantity(lab.number, question.seed)
     facts, kept = work.facts(place, question.write), work.handed(place)
-    passed = kept and judge(facts, lab.ms, kept.given).passed
+    passed = kept and judge(facts, quantity, kept.given).passed
     given = work.Handed(
         lab.number,
         question.seed,
@@ -200,7 +201,7 @@ def _answer(args: argparse.Namespace) -> int:
         args.ms,
         tries.count(place, question),
     )
-    judged = judge(facts, lab.ms, given.given)
+    judged = judge(facts, quantity, given.given)
     options.print_lines(f"{part:<7} {judged.wrong[part] or 'right'}" for part in PARTS)
     if kept and passed:
         options.print_lines([f"the answer of try {kept.tries} passed, and is kept"])

@@ -23,6 +23,7 @@ class Drawn:
     cause     of a machine's mystery, with `share` per cent of its bios delayed by
               `factor` of the scenario's delays, or the limit `wbps` of a cgroup
     luck      0 to 1: which call is asked about, once it is known which stalled
+    ms        what --ms asks for
     injector_seed  of the injector's own draws
     """
 
@@ -33,6 +34,7 @@ class Drawn:
     wbps: int
     luck: float
     injector_seed: int
+    ms: str
 
 
 def draw(lab: Lab, seed: str) -> Drawn:
@@ -47,7 +49,14 @@ def draw(lab: Lab, seed: str) -> Drawn:
         wbps=random.choice(cause.wbps or (0,)),
         luck=random.random(),
         injector_seed=random.randrange(1, 1 << 31),
+        ms=random.choice(tables.taught(lab.number).ms),
     )
+
+
+def quantity(number: int, seed: str) -> str:
+    """What --ms asks for: the seed's, or the lab's own."""
+    lab = tables.lab(number)
+    return draw(lab, seed).ms if seed else lab.ms
 
 
 def asked(drawn: Drawn, clear: Sequence[int]) -> int:

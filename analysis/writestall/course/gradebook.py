@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -85,6 +85,13 @@ def clear_of(name: str) -> dict[int, Facts]:
         return work.judge_of(place).clear()
 
 
+def question(number: int, seed: str) -> tuple[str, int, str]:
+    """What a seed asks for with --recorded: the run, the call, and the milliseconds."""
+    name = recorded(number, seed)
+    call = work.drawn_call(Path(), clear_of(name), number, seed)
+    return name, call, draw.quantity(number, seed)
+
+
 def _of_machine(place: Path, handed: Handed) -> Facts:
     """What is right about the call that was asked about in a student's own run."""
     if not work.is_drawn(place, handed.lab, handed.seed):
@@ -93,7 +100,7 @@ def _of_machine(place: Path, handed: Handed) -> Facts:
 
 
 def _judged(facts: Facts, handed: Handed) -> dict[str, str]:
-    judged = judge(facts, tables.lab(handed.lab).ms, handed.given)
+    judged = judge(facts, draw.quantity(handed.lab, handed.seed), handed.given)
     return {part: WRONG if judged.wrong[part] else RIGHT for part in PARTS}
 
 
@@ -104,11 +111,27 @@ def recorded(number: int, seed: str) -> str:
 
 
 def _remark_copies(found: list[Row]) -> None:
-    """Note where two answers of a lab have the same seed."""
-    seeds = Counter((one.handed.lab, one.handed.seed) for one in found if one.handed)
-    for one in found:
-        if one.handed and seeds[one.handed.lab, one.handed.seed] > 1 and not one.why:
-            one.why = "its seed was handed in more than once"
+    """Note where two answers have the same seed, or the same question."""
+    judged = [one for one in found if one.handed and not one.why]
+    for why, key in COPIES:
+        keys = [key(one.handed) for one in judged if one.handed]
+        often = Counter(keys)
+        for one, value in zip(judged, keys, strict=True):
+            if often[value] > 1 and not one.why:
+                one.why = why
+
+
+def _asked(handed: Handed) -> object:
+    """The question of an answer; a machine's is that of its own run."""
+    if handed.recorded:
+        return question(handed.lab, handed.seed)
+    return handed.lab, handed.seed
+
+
+COPIES: tuple[tuple[str, Callable[[Handed], object]], ...] = (
+    ("its seed was handed in more than once", lambda one: (one.lab, one.seed)),
+    ("another seed drew the same question", lambda one: (one.lab, _asked(one))),
+)
 
 
 def table(found: list[Row]) -> Table:

@@ -72,11 +72,18 @@ def _is_disk(said: str) -> bool:
     return bare in tables.names().disk or bool(_DISKS_NAME.fullmatch(bare))
 
 
+def threads(task: Task) -> set[str]:
+    """The words that name one thread and no other, in lower case."""
+    tid = str(task.tid)
+    return {f"{task.comm}/{tid}".lower(), tid} if task.tid else {task.name.lower()}
+
+
 def words(task: Task) -> set[str]:
-    """The words that name a task, in lower case."""
+    """The words that name a task, or its like, in lower case."""
     also = tables.names().also.get(task.name, frozenset())
-    threads = {f"{task.comm}/{task.tid}", str(task.tid)} if task.tid else set()
-    return {word.lower() for word in {task.comm, task.name, *also, *threads} if word}
+    return {word.lower() for word in (task.comm, task.name, *also) if word} | threads(
+        task
+    )
 
 
 def _are(said: str, tasks: frozenset[Task]) -> bool:
@@ -93,12 +100,14 @@ def _holder(facts: Facts, said: str) -> str:
         return "no task ends that wait: what does its line say, and what does it not?"
     if said in tables.names().nobody:
         return "a task ended that wait: the line of the longest wait names it"
-    if said == caller.comm and holder.comm == caller.comm:
-        return f"several threads are called {said}: which of them? say it as NAME/TID"
-    if said in words(holder):
+    if said in threads(holder):
         return ""
     if said in (f"{caller.comm}/{caller.tid}", THE_WRITER, "itself", "the caller"):
         return "that is the call itself: for whom did it wait?"
+    if _are(said, facts.others) and not any(
+        said in threads(one) for one in facts.others
+    ):
+        return "which thread is that? say it as NAME/TID, as explain prints it"
     if _are(said, facts.others):
         return (
             "that task is in the chain, but it does not hold what the call itself"

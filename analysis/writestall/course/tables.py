@@ -26,6 +26,15 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
+class Taught:
+    """Classes of waits, roots, and what --ms may ask for."""
+
+    waits: tuple[str, ...]
+    roots: tuple[str, ...]
+    ms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Lab:
     """One lab; labs.toml says what the fields are."""
 
@@ -38,6 +47,7 @@ class Lab:
     wait: str
     changed: dict[str, str]
     ms: str
+    teaches: Taught
     recorded: tuple[str, ...]
     cause: tuple[Cause, ...]
 
@@ -58,9 +68,10 @@ def load(name: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def _cause(row: dict[str, Any]) -> Cause:
+def _tuples(row: dict[str, Any]) -> dict[str, Any]:
+    """A row whose lists are tuples."""
     lists = {key: tuple(value) for key, value in row.items() if isinstance(value, list)}
-    return Cause(**row | lists)
+    return row | lists
 
 
 @cache
@@ -68,9 +79,9 @@ def labs() -> tuple[Lab, ...]:
     """The labs in their order."""
     return tuple(
         Lab(
-            **row
-            | {"recorded": tuple(row["recorded"])}
-            | {"cause": tuple(map(_cause, row["cause"]))}
+            **_tuples(row)
+            | {"teaches": Taught(**_tuples(row["teaches"]))}
+            | {"cause": tuple(Cause(**_tuples(cause)) for cause in row["cause"])}
         )
         for row in load("labs.toml")["lab"]
     )
@@ -82,6 +93,17 @@ def lab(number: int) -> Lab:
         if one.number == number:
             return one
     raise UserError(f"lab {number}: there are labs 1 to {len(labs())}")
+
+
+@cache
+def taught(number: int) -> Taught:
+    """What a lab and those before it teach."""
+    until = [one.teaches for one in labs() if one.number <= number]
+    return Taught(
+        tuple(wait for one in until for wait in one.waits),
+        tuple(root for one in until for root in one.roots),
+        tuple(ms for one in until for ms in one.ms),
+    )
 
 
 @cache
