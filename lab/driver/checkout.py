@@ -40,6 +40,7 @@ def enter_venv(name: str, extras: tuple[str, ...], words: list[str]) -> None:
     try:
         python = setup.python(extras)
     except UserError as error:
-        sys.exit(f"writestall {name}: {error}")
+        print(f"writestall {name}: {error}", file=sys.stderr)
+        sys.exit(error.status)
     if Path(sys.executable) != python:
         os.execv(python, [str(python), str(PROJECT / "writestall"), *words])

@@ -64,6 +64,12 @@ LIBFUZZER = [
     f"usr/lib/{folder}clang/*/lib/**/libclang_rt.fuzzer*.a"
     for folder in ("llvm*/lib/", "")
 ]
+VENV = Need(
+    "python3-venv",
+    "holds the analysis' libraries",
+    importable("ensurepip"),
+    ("python3-venv", "python3-libs", "python"),
+)
 NEEDS = (
     Need("mmdebstrap", "builds the image", on_path("mmdebstrap"), ("mmdebstrap",)),
     Need("apt-get", "is what mmdebstrap installs with", on_path("apt-get"), ("apt",)),
@@ -86,12 +92,7 @@ NEEDS = (
         UIDMAP,
         rootless_only=True,
     ),
-    Need(
-        "python3-venv",
-        "holds the analysis' libraries",
-        importable("ensurepip"),
-        ("python3-venv", "python3-libs", "python"),
-    ),
+    VENV,
     Need(
         "shellcheck",
         "checks scripts",

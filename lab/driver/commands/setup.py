@@ -10,7 +10,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import venv
 from pathlib import Path
 
 from driver import needs
@@ -107,6 +106,7 @@ def _locks(groups: tuple[str, ...]) -> list[Path]:
 def _pip(python: Path, locks: list[Path]) -> None:
     """Install what the lists name, and nothing else."""
     command = [str(python), "-m", "pip", "install", "--quiet", "--require-hashes"]
+    command += ["--disable-pip-version-check"]
     # A source distribution is built by what build.txt has, not by what pip fetches.
     command += ["--no-build-isolation", "--no-input"]
     command += [word for path in locks for word in ("--requirement", str(path))]
@@ -124,6 +124,11 @@ def python(groups: tuple[str, ...]) -> Path:
     locks = _locks(groups)
 
     def build(part: Path) -> None:
+        if not needs.VENV.present():
+            names = (f"{needs.VENV.package(i)} ({MANAGERS[i]})" for i in range(3))
+            raise UserError(f"python3 has no venv; install {', '.join(names)}")
+        import venv  # a part of that package on some systems
+
         venv.create(part, with_pip=True)
         for some in ([BUILD], locks):
             _pip(part / "bin/python", some)
