@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from writestall.course import draw, gradebook, tables, work
+from writestall.course import draw, tables, work
 from writestall.course.facts import Facts
 from writestall.course.judge import Given
 
@@ -24,7 +24,7 @@ DISKS = [
 
 def of_seed(number: int, seed: str) -> Facts:
     """What is right about the recorded call that a seed asks about."""
-    clear = gradebook.clear_of(gradebook.recorded(number, seed))
+    clear = work.clear_of(draw.recorded(number, seed))
     return clear[work.drawn_call(Path(), clear, number, seed)]
 
 

@@ -13,7 +13,7 @@ import pytest
 import answers_of
 from labrun.scenario import reading
 from support import PROJECT
-from writestall.course import checkout, draw, gradebook, scenario, tables
+from writestall.course import checkout, draw, gradebook, scenario, tables, work
 from writestall.course.judge import Given, judge, words
 from writestall.course.tables import Lab
 
@@ -130,7 +130,7 @@ def test_a_mystery_draws_what_was_taught_by_then(lab: Lab) -> None:
     assert lab.wait in taught.waits
     assert lab.ms in taught.ms
     for run in lab.recorded:
-        for facts in gradebook.clear_of(run).values():
+        for facts in work.clear_of(run).values():
             assert facts.wait.cls in taught.waits, (run, facts.wait.cls)
             assert _known(facts.root.who, taught.roots), (run, facts.root)
     for cause in lab.cause:

@@ -46,8 +46,8 @@ def test_each_answer_is_judged_from_the_run_of_its_seed(
     assert rows[f"cleo-{work.ANSWER}"]["points"] == 3
     assert main(["course", "grade", str(tmp_path)]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert lines[0] == "answer lab seed holder root ms points tries".split()
-    assert lines[1] == "anna/2 2 anna right right right 3/3 1".split()
+    assert lines[0] == "answer lab seed holder root ms chain points tries".split()
+    assert lines[1] == "anna/2 2 anna right right right - 3/3 1".split()
 
 
 def test_an_answer_to_another_seed_is_no_answer(

@@ -121,7 +121,7 @@ def test_a_recorded_run_is_read_once_for_a_class(
         unpack(name, to)
 
     monkeypatch.setattr(work, "unpack", counted)
-    gradebook.clear_of.cache_clear()
+    work.clear_of.cache_clear()
     found = gradebook.rows(tmp_path)
     assert len(found) == 240 and all(row.points == 3 for row in found)
     assert set(read.values()) == {1}, read

@@ -58,7 +58,7 @@ def test_a_lab_runs_in_a_machine_and_is_judged(
     assert lab.page in done.stdout
 
     folder = work.folder(tmp_path, number)
-    facts = work.facts(folder, work.ask(folder).write)
+    facts = work.facts(folder, work.ask(folder))
     holder = facts.holder
     named = f"{holder.comm}/{holder.tid}" if holder else "none"
     good = [

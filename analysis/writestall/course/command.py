@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from writestall.cli import options
-from writestall.course.limits import MOST_MS, MOST_WORD
+from writestall.course.limits import MOST_CHAIN, MOST_MS, MOST_WORD
 from writestall_base.command_line import whole
 from writestall_base.errors import UserError
+from writestall_base.wait_classes import DOES
 
 if TYPE_CHECKING:
     from writestall.course.judge import Judged
@@ -49,12 +50,23 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.add_json(grade)
 
 
-def _word(text: str) -> str:
+def _word(text: str, most: int = MOST_WORD) -> str:
     """An argument type: text that can be kept in a file and printed."""
     if not text.isprintable():
         raise argparse.ArgumentTypeError(f"{text!a}: want printable text")
-    if len(text) > MOST_WORD:
-        raise argparse.ArgumentTypeError(f"want at most {MOST_WORD} characters")
+    if len(text) > most:
+        raise argparse.ArgumentTypeError(f"want at most {most} characters")
+    return text
+
+
+def _chain(text: str) -> str:
+    """An argument type: a chain as edges.py has it."""
+    edges = [
+        one.partition("=")[0].strip() for one in _word(text, MOST_CHAIN).split(",")
+    ]
+    for wait in edges:
+        if wait not in DOES:
+            raise argparse.ArgumentTypeError(f"{wait!a}: want one of {', '.join(DOES)}")
     return text
 
 
@@ -90,6 +102,8 @@ def _add_answer(add: Add) -> None:
     most = options.number(MOST_MS, "milliseconds")
     what = "what the lab asks for, milliseconds"
     answer.add_argument("--ms", type=most, required=True, metavar="MS", help=what)
+    what = "the whole chain, made from the events: WAIT=HOLDER,WAIT=HOLDER ..."
+    answer.add_argument("--chain", type=_chain, metavar="EDGES", help=what)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -117,17 +131,19 @@ def _list(_: argparse.Namespace) -> int:
 
 
 def _start(args: argparse.Namespace) -> int:
-    from writestall.course import gradebook, machine, tables, work
+    from writestall.course import draw, machine, tables, work
 
     lab = tables.lab(args.lab)
     place = work.folder(args.out, lab.number)
     if args.change:
         return _change(args, lab, place)
-    name = gradebook.recorded(lab.number, args.seed)
+    name = draw.recorded(lab.number, args.seed)
     chosen = _chosen(args, name)
     work.begin(place, work.Question(lab.number, args.seed, args.recorded))
     if args.recorded:
         work.unpack(name, place / work.LATEST)
+        if args.seed:
+            work.hide(place / work.LATEST)
     else:
         seed = args.seed
         what = machine.mystery(place, lab.number, seed) if seed else lab.scenario
@@ -173,6 +189,12 @@ def _told(lab: Lab, place: Path, question: Question) -> Iterator[str]:
     yield f"lab {lab.number}, {lab.title}: the run is in {run}"
     yield "The question is about one call of it:"
     yield f"  ./writestall explain {run} --write {question.write}"
+    if question.seed:
+        call = work.facts(place, question).write
+        yield "or, without explain and report, made from the events by hand (--chain):"
+        when = f"t_ns {call.t_ns}, dur_ns {call.dur_ns}"
+        yield f"  the call of {call.comm}/{call.tid}, {when}"
+        yield f"  {run}/events/"
     yield ""
     yield from (f"  {name:<9} {what}" for name, what in ASKED.items())
     yield f"  {'--ms':<9} {QUANTITIES[draw.quantity(lab.number, question.seed)][0]}"
@@ -183,15 +205,14 @@ def _told(lab: Lab, place: Path, question: Question) -> Iterator[str]:
 
 
 def _answer(args: argparse.Namespace) -> int:
-    from writestall.course import draw, tables, tries, work
+    from writestall.course import draw, edges, gradebook, tables, tries, work
     from writestall.course.judge import PARTS, judge
 
     lab = tables.lab(args.lab)
     place = work.folder(args.out, lab.number)
     question = work.ask(place)
     quantity = draw.quantity(lab.number, question.seed)
-    facts, kept = work.facts(place, question.write), work.handed(place)
-    passed = kept and judge(facts, quantity, kept.given).passed
+    facts, kept = work.facts(place, question), work.handed(place)
     given = work.Handed(
         lab.number,
         question.seed,
@@ -199,16 +220,22 @@ def _answer(args: argparse.Namespace) -> int:
         args.holder,
         args.root,
         args.ms,
+        args.chain or "",
         tries.count(place, question),
     )
     judged = judge(facts, quantity, given.given)
     options.print_lines(f"{part:<7} {judged.wrong[part] or 'right'}" for part in PARTS)
-    if kept and passed:
+    by_hand = edges.judge(facts, args.chain) if args.chain else []
+    options.print_lines(
+        f"edge {number}  {wrong or 'right'}" for number, wrong in enumerate(by_hand, 1)
+    )
+    if kept and gradebook.keeps(facts, kept, given):
         options.print_lines([f"the answer of try {kept.tries} passed, and is kept"])
     else:
         work.write(place / work.ANSWER, given)
         options.print_lines([_result(judged, given.tries, place / work.ANSWER)])
-    return options.ANSWERED if judged.passed else options.FAILED
+    passed = judged.passed and not any(by_hand)
+    return options.ANSWERED if passed else options.FAILED
 
 
 def _result(judged: Judged, number: int, file: Path) -> str:

@@ -53,6 +53,12 @@ def draw(lab: Lab, seed: str) -> Drawn:
     )
 
 
+def recorded(number: int, seed: str) -> str:
+    """The recorded run of a lab: the seed's, or the lab's own."""
+    lab = tables.lab(number)
+    return draw(lab, seed).recorded if seed else lab.shown
+
+
 def quantity(number: int, seed: str) -> str:
     """What --ms asks for: the seed's, or the lab's own."""
     lab = tables.lab(number)

@@ -41,6 +41,11 @@ class Facts:
     ms: dict[str, float]
 
     @property
+    def path(self) -> list[Part]:
+        """The chain's longest waits, from the call down to the root."""
+        return list(_longest(self.wait))
+
+    @property
     def holder(self) -> Task | None:
         """Who held what the call waited for longest."""
         return self.wait.holder
@@ -162,6 +167,14 @@ class Judge:
             for delay in self._delays
             if any(common_ns(delay, window) for window in windows)
         ]
+
+
+def _longest(wait: Part) -> Iterator[Part]:
+    """A wait, and the longest wait of its holder meanwhile."""
+    yield wait
+    below = [part for part in wait.parts if part.kind == WAIT]
+    if below:
+        yield from _longest(max(below, key=lambda part: part.dur_ns))
 
 
 def _window(leaf: Part) -> Window:

@@ -8,17 +8,15 @@ of its seed, and is read in a process of its own. Whatever fails is that answer'
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
-from writestall.course import bounded, draw, handed_in, tables, work
+from writestall.course import bounded, draw, edges, handed_in, work
 from writestall.course.facts import Facts
 from writestall.course.handed_in import HandedIn
 from writestall.course.judge import PARTS, judge
@@ -26,7 +24,9 @@ from writestall.course.work import Handed
 from writestall_base.errors import UserError
 from writestall_base.units import printable, utf8
 
-RIGHT, WRONG, UNJUDGED = "right", "wrong", "?"
+RIGHT, WRONG, UNJUDGED, NONE = "right", "wrong", "?", "-"
+# Of who made the chain by hand.
+CHAIN = "chain"
 
 
 @dataclass(slots=True)
@@ -70,25 +70,16 @@ def _marks(place: Path, handed: Handed) -> dict[str, str]:
     if not handed.seed.isprintable():
         raise UserError("its seed is no printable text")
     if handed.recorded:
-        clear = clear_of(recorded(handed.lab, handed.seed))
+        clear = work.clear_of(draw.recorded(handed.lab, handed.seed))
         number = work.drawn_call(place, clear, handed.lab, handed.seed)
-        return _judged(clear[number], handed)
-    return bounded.call(lambda: _judged(_of_machine(place, handed), handed))
-
-
-@cache
-def clear_of(name: str) -> dict[int, Facts]:
-    """What is right about the calls of a recorded run that may be asked about."""
-    with tempfile.TemporaryDirectory(prefix="writestall-") as scratch:
-        place = Path(scratch)
-        work.unpack(name, place / work.LATEST)
-        return work.judge_of(place).clear()
+        return marks(clear[number], handed)
+    return bounded.call(lambda: marks(_of_machine(place, handed), handed))
 
 
 def question(number: int, seed: str) -> tuple[str, int, str]:
     """What a seed asks for with --recorded: the run, the call, and the milliseconds."""
-    name = recorded(number, seed)
-    call = work.drawn_call(Path(), clear_of(name), number, seed)
+    name = draw.recorded(number, seed)
+    call = work.drawn_call(Path(), work.clear_of(name), number, seed)
     return name, call, draw.quantity(number, seed)
 
 
@@ -99,15 +90,22 @@ def _of_machine(place: Path, handed: Handed) -> Facts:
     return work.asked(place, handed.lab, handed.seed)
 
 
-def _judged(facts: Facts, handed: Handed) -> dict[str, str]:
+def marks(facts: Facts, handed: Handed) -> dict[str, str]:
+    """Which parts of an answer are right; of its chain, if it has one, too."""
     judged = judge(facts, draw.quantity(handed.lab, handed.seed), handed.given)
-    return {part: WRONG if judged.wrong[part] else RIGHT for part in PARTS}
+    wrong = {part: bool(judged.wrong[part]) for part in PARTS}
+    if handed.chain:
+        wrong[CHAIN] = any(edges.judge(facts, handed.chain))
+    return {part: WRONG if is_wrong else RIGHT for part, is_wrong in wrong.items()}
 
 
-def recorded(number: int, seed: str) -> str:
-    """The recorded run of a lab: the seed's, or the lab's own."""
-    lab = tables.lab(number)
-    return draw.draw(lab, seed).recorded if seed else lab.shown
+def keeps(facts: Facts, kept: Handed | None, given: Handed) -> bool:
+    """Whether an answer passed, and the new one is not better."""
+    if kept is None:
+        return False
+    before, now = marks(facts, kept), marks(facts, given)
+    right = Counter(before.values())[RIGHT]
+    return right == len(before) and Counter(now.values())[RIGHT] <= right
 
 
 def _remark_copies(found: list[Row]) -> None:
@@ -137,7 +135,7 @@ COPIES: tuple[tuple[str, Callable[[Handed], object]], ...] = (
 def table(found: list[Row]) -> Table:
     """The table of a class, for a terminal."""
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("answer", "lab", "seed", *PARTS, "points", "tries"):
+    for heading in ("answer", "lab", "seed", *PARTS, CHAIN, "points", "tries"):
         made.add_column(heading, no_wrap=True)
     for one in found:
         handed = one.handed
@@ -145,8 +143,8 @@ def table(found: list[Row]) -> Table:
             printable(one.who),
             str(handed.lab) if handed else UNJUDGED,
             printable(handed.seed) if handed else UNJUDGED,
-            *(one.marks[part] for part in PARTS),
-            f"{one.points}/{len(PARTS)}",
+            *(one.marks.get(part, NONE) for part in (*PARTS, CHAIN)),
+            f"{one.points}/{len(one.marks)}",
             str(handed.tries) if handed else UNJUDGED,
         )
     return made

@@ -78,6 +78,12 @@ def threads(task: Task) -> set[str]:
     return {f"{task.comm}/{tid}".lower(), tid} if task.tid else {task.name.lower()}
 
 
+def names_a_thread(facts: Facts, said: str) -> bool:
+    """Whether a name is not just that of threads of the chain, without a number."""
+    known = any(said in threads(one) for one in facts.others)
+    return known or not _are(said, facts.others)
+
+
 def words(task: Task) -> set[str]:
     """The words that name a task, or its like, in lower case."""
     also = tables.names().also.get(task.name, frozenset())
@@ -104,9 +110,7 @@ def _holder(facts: Facts, said: str) -> str:
         return ""
     if said in (f"{caller.comm}/{caller.tid}", THE_WRITER, "itself", "the caller"):
         return "that is the call itself: for whom did it wait?"
-    if _are(said, facts.others) and not any(
-        said in threads(one) for one in facts.others
-    ):
+    if not names_a_thread(facts, said):
         return "which thread is that? say it as NAME/TID, as explain prints it"
     if _are(said, facts.others):
         return (

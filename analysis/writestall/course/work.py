@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import shutil
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, TypeVar
 
 import msgspec
@@ -16,6 +18,7 @@ from writestall.course import checkout, draw, scenario, tables
 from writestall.course.facts import Facts, Judge
 from writestall.course.judge import Given
 from writestall.course.limits import (
+    MOST_CHAIN,
     MOST_MS,
     MOST_RECORD_BYTES,
     MOST_TRIES,
@@ -23,6 +26,7 @@ from writestall.course.limits import (
 )
 from writestall.events import run_directory, stored_run
 from writestall.events.run_directory import json_bytes
+from writestall.verdict import check
 from writestall_base import files
 from writestall_base.errors import UserError
 
@@ -55,6 +59,7 @@ class Handed(Struct, forbid_unknown_fields=True):
     holder: Word
     root: Word
     ms: Annotated[float, Meta(ge=0, le=MOST_MS)]
+    chain: Annotated[str, Meta(max_length=MOST_CHAIN)] = ""
     tries: Annotated[int, Meta(ge=1, le=MOST_TRIES)] = 1
 
     @property
@@ -110,11 +115,23 @@ def unpack(name: str, to: Path) -> None:
         raise UserError(f"{to}: {error.strerror or error}") from None
 
 
+def hide(run: Path) -> None:
+    """Take what names its cause out of a copy of a recorded run."""
+    manifest = run / "manifest.json"
+    table = msgspec.json.decode(files.content(manifest))
+    for name in (check.RECORD, table.pop("throttle_log", check.RECORD)):
+        (run / name).unlink(missing_ok=True)
+    for key in ("inject", "expect", "purpose"):
+        table["scenario"].pop(key, None)
+    table["scenario"]["name"] = scenario.NAME
+    files.save_inside(run, manifest.name, json_bytes(table))
+
+
 def ask(place: Path) -> Question:
     """The question of a lab whose run is there; drawn when it is first asked for."""
     question = read(place / QUESTION, Question)
     if not question.write:
-        clear = judge_of(place).clear()
+        clear = _clear(place, question)
         question.write = drawn_call(place, clear, question.lab, question.seed)
         write(place / QUESTION, question)
     return question
@@ -168,12 +185,28 @@ def _run(place: Path) -> Path:
     return found[-1]
 
 
-def facts(place: Path, number: int) -> Facts:
+def facts(place: Path, question: Question) -> Facts:
     """What is right about the call that was asked about."""
-    found = judge_of(place).facts(number)
+    found = _clear(place, question).get(question.write)
     if found is None:
-        raise UserError(f"{place}: call {number} has no clear cause")
+        raise UserError(f"{place}: call {question.write} has no clear cause")
     return found
+
+
+def _clear(place: Path, question: Question) -> dict[int, Facts]:
+    """What is right about the calls of a lab's run that may be asked about."""
+    if question.recorded:
+        return clear_of(draw.recorded(question.lab, question.seed))
+    return judge_of(place).clear()
+
+
+@cache
+def clear_of(name: str) -> dict[int, Facts]:
+    """What is right about the calls of a recorded run that may be asked about."""
+    with TemporaryDirectory(prefix="writestall-") as scratch:
+        place = Path(scratch)
+        unpack(name, place / LATEST)
+        return judge_of(place).clear()
 
 
 def is_drawn(place: Path, number: int, seed: str) -> bool:
