@@ -140,7 +140,7 @@ def test_what_is_no_answer_is_a_row_that_says_so(
         "answer 1 --holder a --root b --ms 1": "course start makes it",
         "answer 1 --holder a --root b": "--ms",
         "start 1 --recorded --seed \udcff": "want printable text",
-        "answer 1 --holder a --root b --ms x": "--ms",
+        "answer 1 --holder a --root b --ms 1,5": "'1,5': want milliseconds, as 1.5",
         f"start 1 --recorded --seed {'s' * 101}": "want at most 100 characters",
         "reset 1": "no work on lab 1 there",
     }.items(),

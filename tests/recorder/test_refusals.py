@@ -158,6 +158,7 @@ def test_without_headers_the_package_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     {
+        "--pid=": "argument -p/--pid: '': want a whole number, 1 or more",
         "-p 4194304": "--pid 4194304: no such process; ps -e lists them",
         "--path /dev/shm": "--path /dev/shm: it is on a ",
         "--path /no/such": "--path /no/such: No such file or directory",

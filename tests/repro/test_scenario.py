@@ -346,7 +346,7 @@ def test_a_misspelt_scenario_is_refused_with_a_suggestion() -> None:
     assert refused.returncode == 2
     assert refused.stderr == (
         "repro/run: scenario 'jornal-buffer' is not known,"
-        " did you mean journal-buffer? (see --list)\n"
+        " did you mean journal-buffer? (see ./writestall scenarios)\n"
     )
 
 

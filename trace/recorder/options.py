@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from recorder import engines
-from writestall_base.command_line import some_path
+from writestall_base.command_line import some_path, whole
 from writestall_base.units import LONG_UNITS_NS, MS_NS, S_NS, duration_ns
 
 MOST_STALL_NS = 3600 * S_NS
@@ -51,7 +51,8 @@ def time_up_to(most_ns: int) -> Callable[[str], int]:
 def add_selection(parser: argparse.ArgumentParser) -> None:
     """Add whose calls are listed, from which duration on, and the engine."""
     add = parser.add_argument
-    add("-p", "--pid", type=int, metavar="PID", help="calls of it and its children")
+    pid = "calls of it and its children"
+    add("-p", "--pid", type=whole(), metavar="PID", help=pid)
     add("--comm", metavar="NAME", help="calls of tasks of that name")
     where = "calls on it, or below that folder"
     add("--path", type=some_path, metavar="PATH", help=where)

@@ -299,7 +299,7 @@ def own_writes(
     if len(own) == len(stream.writes) or not (own or numbered):
         return stream.writes
     others = [row for row in stream.writes if row[1].dev not in (None, dev)]
-    count = len(others) - sum(map(_is_on_no_disk, others))
+    count = sum(not (_is_on_no_disk(row) or _is_a_tracer_s(row)) for row in others)
     if count:
         stalls = many(count, "stalled write")
         notes.append(f"{stalls} to other disks left out; explain --all shows them")
@@ -310,6 +310,15 @@ def _is_on_no_disk(row: tuple[int, Write]) -> bool:
     """Whether a call's file system has an anonymous number: 9p, where the lab's own
     files are, proc, tracefs (fs/super.c, get_anon_bdev())."""
     return (row[1].dev or "").startswith("0:")
+
+
+# The programs of the engines, also of those that only recorded runs have.
+TRACERS = ("stalled-writes", "stap", "staprun", "stapio", "bpftrace")
+
+
+def _is_a_tracer_s(row: tuple[int, Write]) -> bool:
+    """Whether the tracer made the call: its program is on the system's disk."""
+    return row[1].comm in TRACERS
 
 
 def gaps(stream: Stream) -> list[str]:

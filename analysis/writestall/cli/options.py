@@ -39,8 +39,12 @@ def number(most: float, what: str) -> Callable[[str], float]:
     """An argument type: a number from 0 to `most`."""
 
     def read(text: str) -> float:
-        if not 0 <= (value := float(text)) <= most:
-            raise argparse.ArgumentTypeError(f"want {what}")
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1.0
+        if not 0 <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text!a}: want {what}")
         return value
 
     return read

@@ -15,7 +15,6 @@ from writestall_base.errors import UserError
 from writestall_base.wait_classes import DOES
 
 if TYPE_CHECKING:
-    from writestall.course.judge import Judged
     from writestall.course.tables import Lab
     from writestall.course.work import Question
 
@@ -99,7 +98,7 @@ def _add_answer(add: Add) -> None:
     _add_lab(answer)
     for name, what in ASKED.items():
         answer.add_argument(name, type=_word, required=True, metavar="NAME", help=what)
-    most = options.number(MOST_MS, "milliseconds")
+    most = options.number(MOST_MS, "milliseconds, as 1.5")
     what = "what the lab asks for, milliseconds"
     answer.add_argument("--ms", type=most, required=True, metavar="MS", help=what)
     what = "the whole chain, made from the events: WAIT=HOLDER,WAIT=HOLDER ..."
@@ -233,16 +232,17 @@ def _answer(args: argparse.Namespace) -> int:
         options.print_lines([f"the answer of try {kept.tries} passed, and is kept"])
     else:
         work.write(place / work.ANSWER, given)
-        options.print_lines([_result(judged, given.tries, place / work.ANSWER)])
+        wrong = [*judged.wrong.values(), *by_hand]
+        options.print_lines([_result(wrong, given.tries, place / work.ANSWER)])
     passed = judged.passed and not any(by_hand)
     return options.ANSWERED if passed else options.FAILED
 
 
-def _result(judged: Judged, number: int, file: Path) -> str:
+def _result(wrong: list[str], number: int, file: Path) -> str:
     """The last line of the verdict on an answer that is handed in."""
-    if judged.passed:
-        return f"passed, at try {number}: {file}"
-    return f"{judged.right} of {len(judged.wrong)} right, at try {number}"
+    if any(wrong):
+        return f"{wrong.count('')} of {len(wrong)} right, at try {number}"
+    return f"passed, at try {number}: {file}"
 
 
 def _reset(args: argparse.Namespace) -> int:

@@ -26,7 +26,8 @@ def find(name_or_path: str) -> Path:
     known = [found.stem for found in sorted(SCENARIOS.glob("*.toml"))]
     if name_or_path not in known:
         hint = schema.did_you_mean(name_or_path, known)
-        raise UserError(f"scenario {name_or_path!a} is not known{hint} (see --list)")
+        known_ones = "(see ./writestall scenarios)"
+        raise UserError(f"scenario {name_or_path!a} is not known{hint} {known_ones}")
     return path
 
 
@@ -42,7 +43,7 @@ def read(path: Path) -> str:
             content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise UserError(
-            f"{path}: {error.strerror}; see --list for the known ones"
+            f"{path}: {error.strerror}; see ./writestall scenarios for the known ones"
         ) from None
     if len(content) > MAX_FILE_BYTES:
         raise UserError(

@@ -40,6 +40,20 @@ def test_those_to_no_disk_are_not_counted(tmp_path: Path) -> None:
     assert not any("other disks" in note for note in found.notes)
 
 
+@pytest.mark.parametrize("comm", ["bpftrace", "stapio", "stalled-writes"])
+def test_those_of_the_tracer_are_not_counted(comm: str, tmp_path: Path) -> None:
+    """It maps its own program and libraries, which are on the system's disk."""
+    events = build.Events()
+    events.write(200, 20000, 90, 80, dev="254:16")
+    events.write(201, 20000, 90, 80, dev="254:0", comm=comm)
+    run = build.run_dir(
+        tmp_path / "run", events.end(), device=DISK, filesystem={"type": "ext4"}
+    )
+    found = answer(open_run(run), None)
+    assert [write.dev for _, write in found.writes] == ["254:16"]
+    assert not any("other disks" in note for note in found.notes)
+
+
 def test_all_are_shown_where_the_number_is_not_known(tmp_path: Path) -> None:
     """A manifest that does not record the file system's number."""
     found = _answer({"type": "btrfs"}, ("0:36", "0:29"), tmp_path)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -47,3 +48,13 @@ def test_the_man_page_has_every_command_and_no_mistake_of_roff() -> None:
     text = page.replace("\\", "")
     assert all(f"writestall {name}" in text for name in COMMANDS)
     assert "--what-if" in text
+
+
+def test_the_man_page_has_its_sections_and_unfilled_usage() -> None:
+    page = _shell("man")
+    for heading in ("EXIT STATUS", "EXAMPLES", "FILES"):
+        part = page.partition(f"\n.SH {heading}\n")[2].partition("\n.SH ")[0]
+        assert part.count(".TP") >= 2 or part.count("writestall") >= 5, heading
+    usages = re.findall(r"^(.*)\nusage: (?:.*\n)+?(.*)\n\n", page, re.M)
+    assert len(usages) >= len(COMMANDS)
+    assert {one for one in usages} == {(".nf", ".fi")}
