@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,7 +47,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     grade.add_argument(
         "folder", type=options.existing, metavar="DIR", help="their folders"
     )
-    options.add_json(grade)
+    how = grade.add_mutually_exclusive_group()
+    how.add_argument("--json", action="store_true", help="print JSON")
+    how.add_argument("--csv", action="store_true", help="print CSV, for a spreadsheet")
+    _add_class(add)
 
 
 def _word(text: str, most: int = MOST_WORD) -> str:
@@ -73,6 +77,14 @@ def _add_lab(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("lab", type=whole(), metavar="N", help="number of the lab")
     out = "where the work is (out)"
     parser.add_argument("--out", type=Path, default="out", metavar="DIR", help=out)
+
+
+def _add_class(add: Add) -> None:
+    made = add("class", "make the folder of a class", "names.txt answers --key K")
+    made.add_argument("names", type=Path, metavar="NAMES", help="file: one name a line")
+    made.add_argument("folder", type=Path, metavar="DIR", help="a new folder")
+    key = "draw the seeds with this word, too: nobody can look for an easy one"
+    made.add_argument("--key", type=_word, default="", metavar="K", help=key)
 
 
 def _add_start(add: Add) -> None:
@@ -113,6 +125,7 @@ def main(args: argparse.Namespace) -> int:
         "answer": _answer,
         "reset": _reset,
         "grade": _grade,
+        "class": _class,
     }
     return does[args.word](args)
 
@@ -262,6 +275,18 @@ def _grade(args: argparse.Namespace) -> int:
     if args.json:
         options.print_json(gradebook.as_json(found))
         return options.ANSWERED
-    terminal.show([gradebook.table(found)])
+    if args.csv:
+        sys.stdout.write(gradebook.as_csv(found))
+        return options.ANSWERED
+    terminal.show([gradebook.table(found), "", gradebook.sums(found), ""])
     options.print_lines(gradebook.remarks(found))
+    return options.ANSWERED
+
+
+def _class(args: argparse.Namespace) -> int:
+    from writestall.course import roster
+
+    count = roster.make(args.names, args.folder, args.key)
+    told = f"{args.folder}: {count} folders, and their seeds in {roster.FILE}"
+    options.print_lines([told])
     return options.ANSWERED

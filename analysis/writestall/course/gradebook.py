@@ -8,15 +8,18 @@ of its seed, and is read in a process of its own. Whatever fails is that answer'
 
 from __future__ import annotations
 
+import csv
+import io
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
-from writestall.course import bounded, draw, edges, handed_in, work
+from writestall.course import bounded, draw, edges, handed_in, roster, work
 from writestall.course.facts import Facts
 from writestall.course.handed_in import HandedIn
 from writestall.course.judge import PARTS, judge
@@ -41,6 +44,11 @@ class Row:
     why: str = ""
 
     @property
+    def student(self) -> str:
+        """Whose it is: the folder below that of the class."""
+        return self.who.split("/")[0]
+
+    @property
     def points(self) -> int:
         """How many parts are right."""
         return Counter(self.marks.values())[RIGHT]
@@ -48,17 +56,36 @@ class Row:
 
 def rows(folder: Path) -> list[Row]:
     """All answers below a folder, by name."""
-    found = [_row(one) for one in handed_in.answers(folder)]
+    seeds = roster.read(folder)
+    found = [_row(one, seeds) for one in handed_in.answers(folder)]
+    there = {one.student for one in found}
+    nothing = "nothing was handed in"
+    found += [
+        Row(name, None, dict.fromkeys(PARTS, UNJUDGED), nothing)
+        for name in seeds
+        if name not in there
+    ]
     _remark_copies(found)
+    if seeds:
+        _remark_strangers(found, seeds)
     return found
 
 
-def _row(one: HandedIn) -> Row:
+def _remark_strangers(found: list[Row], seeds: dict[str, str]) -> None:
+    for one in found:
+        if one.student not in seeds and not one.why:
+            one.why = "not on the roster"
+
+
+def _row(one: HandedIn, seeds: dict[str, str]) -> Row:
     handed = None
     try:
         if one.file is None:
             raise UserError(one.why)
         handed = work.read(one.file, Handed)
+        own = seeds.get(one.who.split("/")[0], handed.seed)
+        if handed.seed != own:
+            raise UserError(f"its seed is not that of the roster: {own}")
         return Row(one.who, handed, _marks(one.file.parent, handed))
     except UserError as error:
         return Row(one.who, handed, dict.fromkeys(PARTS, UNJUDGED), str(error))
@@ -132,22 +159,62 @@ COPIES: tuple[tuple[str, Callable[[Handed], object]], ...] = (
 )
 
 
+HEADINGS = ("answer", "lab", "seed", *PARTS, CHAIN, "points", "tries")
+
+
 def table(found: list[Row]) -> Table:
     """The table of a class, for a terminal."""
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("answer", "lab", "seed", *PARTS, CHAIN, "points", "tries"):
+    for heading in HEADINGS:
         made.add_column(heading, no_wrap=True)
     for one in found:
-        handed = one.handed
-        made.add_row(
-            printable(one.who),
-            str(handed.lab) if handed else UNJUDGED,
-            printable(handed.seed) if handed else UNJUDGED,
-            *(one.marks.get(part, NONE) for part in (*PARTS, CHAIN)),
-            f"{one.points}/{len(one.marks)}",
-            str(handed.tries) if handed else UNJUDGED,
-        )
+        made.add_row(*_cells(one))
     return made
+
+
+def _cells(one: Row) -> tuple[str, ...]:
+    """A row of HEADINGS."""
+    handed = one.handed
+    return (
+        printable(one.who),
+        str(handed.lab) if handed else UNJUDGED,
+        printable(handed.seed) if handed else UNJUDGED,
+        *(one.marks.get(part, NONE) for part in (*PARTS, CHAIN)),
+        f"{one.points}/{len(one.marks)}",
+        str(handed.tries) if handed else UNJUDGED,
+    )
+
+
+def sums(found: list[Row]) -> Table:
+    """Labs and points of each student, for a terminal."""
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("student", "answers", "points"):
+        made.add_column(heading, no_wrap=True)
+    for student, own in groupby(found, lambda one: one.student):
+        rows = list(own)
+        points, most = (
+            sum(one.points for one in rows),
+            sum(len(one.marks) for one in rows),
+        )
+        count = sum(one.handed is not None for one in rows)
+        made.add_row(printable(student), str(count), f"{points}/{most}")
+    return made
+
+
+def as_csv(found: list[Row]) -> str:
+    """The table for a spreadsheet, which takes no cell for a formula."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow((*HEADINGS, "of", "why"))
+    for one in found:
+        cells = (*_cells(one)[:-2], str(one.points), _cells(one)[-1])
+        more = (str(len(one.marks)), printable(one.why))
+        writer.writerow([_no_formula(cell) for cell in (*cells, *more)])
+    return text.getvalue()
+
+
+def _no_formula(cell: str) -> str:
+    return f"'{cell}" if cell.startswith(("=", "+", "@")) else cell
 
 
 def remarks(found: list[Row]) -> Iterator[str]:
