@@ -19,6 +19,7 @@ from writestall.cli.commands import COMMANDS
 from writestall.cli.main import main
 from writestall.cli.parser import command_parser
 from writestall.course import tables
+from writestall_base.wait_classes import DOES
 
 Capture = pytest.CaptureFixture[str]
 FOLDER = PROJECT / "docs/course"
@@ -98,3 +99,21 @@ def test_links_lead_somewhere(page: Path) -> None:
     place = FOLDER / page
     for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", place.read_text()):
         assert (place.parent / link).exists(), link
+
+
+@pytest.mark.parametrize("page", LAB_PAGES)
+def test_a_lab_begins_with_the_picture_of_its_idea(page: str) -> None:
+    before = (FOLDER / page).read_text().partition("\n## Predict\n")[0]
+    assert re.search(r"^!\[[^]]+\]\(\.\./concepts/[a-z-]+\.svg\)$", before, re.M)
+    link = re.search(r"\]\(\.\./concepts/README\.md#([a-z_-]+)\)", before)
+    assert link
+    concepts = (PROJECT / "docs/concepts/README.md").read_text()
+    headings = re.findall(r"^## (.*)$", concepts, re.M)
+    assert link[1] in {re.sub(r"[^a-z_]+", "-", one.lower()) for one in headings}
+
+
+def test_the_concepts_begin_with_the_whole_stall_and_name_every_class() -> None:
+    text = (PROJECT / "docs/concepts/README.md").read_text()
+    assert "](stall.svg)" in text.partition("\n## ")[0]
+    for name, does in DOES.items():
+        assert f"| `{name}` | {does}" in text
