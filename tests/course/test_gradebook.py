@@ -181,7 +181,10 @@ def test_the_package_alone_says_that_it_needs_a_checkout(
     assert main(["course", "list"]) == 0
     words = ["1", "--recorded", "--out", str(tmp_path)]
     assert main(["course", "start", *words]) == 2
-    assert "needs a checkout of writestall; git clone it" in capsys.readouterr().err
+    assert (
+        "need a clone of the tree; run ./writestall course in it"
+        in capsys.readouterr().err
+    )
     assert not list(tmp_path.glob("course/*"))
 
 

@@ -143,7 +143,7 @@ def test_a_command_names_what_it_needs(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert main(["lab", "page-lock"]) == 2
-    assert "lab: needs a checkout of writestall" in capsys.readouterr().err
+    assert "lab: needs a clone of the tree" in capsys.readouterr().err
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert main(["trace", "stalled_writes"], checkout=checkout) == 2
     assert "trace: needs root; run it with sudo" in capsys.readouterr().err

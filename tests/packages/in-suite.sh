@@ -60,7 +60,7 @@ use() { # VERSION
 	says "usage: writestall record" writestall record --help
 	tracer
 	refuses "no engine works here" writestall record --for 1s
-	refuses "lab: needs a checkout of writestall" writestall lab page-lock
+	refuses "lab: needs a clone of the tree" writestall lab page-lock
 }
 
 tracer() { # the compiled one is where `trace` and `record` look for it: there is no /sys

@@ -76,8 +76,9 @@ def test_a_script_of_the_tracers_is_found(tmp_path: Path) -> None:
 def test_without_its_package_a_command_says_what_it_needs(tmp_path: Path) -> None:
     program = _lay_down(tmp_path, "writestall")
     for command, needs in {
-        "record": "the tracers (writestall-tracers)",
-        "lab": "a checkout of writestall",
+        "record": "root and the Debian package writestall-tracers, or a clone"
+        " of the tree",
+        "lab": "a clone of the tree",
     }.items():
         done = _run(program, command)
         assert (done.returncode, done.stdout) == (2, "")

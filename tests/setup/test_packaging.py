@@ -22,7 +22,7 @@ from driver.packaging import RECIPES, container, deb, release, sources, wheels
 from recorder import runtimes
 from support import PROJECT
 from watcher import presence
-from writestall.cli.commands import COMMANDS
+from writestall.cli.commands import CLONE, COMMANDS, TRACERS
 from writestall_base.errors import UserError
 
 
@@ -159,8 +159,8 @@ def test_a_command_without_its_part_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("writestall.cli.commands.find_spec", lambda name: None)
-    assert COMMANDS["lab"].lacks == "a checkout of writestall"
-    assert COMMANDS["record"].lacks == "the tracers (writestall-tracers)"
+    assert COMMANDS["lab"].lacks == CLONE
+    assert COMMANDS["record"].lacks == TRACERS
 
 
 def test_a_release_is_made_of_a_commit(

@@ -15,6 +15,8 @@ from importlib.util import find_spec
 
 # The package of the commands that only a checkout has.
 CHECKOUT = "driver"
+CLONE = "a clone of the tree"
+TRACERS = f"root and the Debian package writestall-tracers, or {CLONE}"
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,8 @@ class Command:
     def lacks(self) -> str:
         """What it needs and is not here, outside a checkout; or nothing."""
         if self._top == CHECKOUT:
-            return "a checkout of writestall"
-        return "" if find_spec(self._top) else "the tracers (writestall-tracers)"
+            return CLONE
+        return "" if find_spec(self._top) else TRACERS
 
     @property
     def _top(self) -> str:

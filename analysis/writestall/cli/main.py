@@ -61,8 +61,8 @@ def _find(word: str, checkout: Checkout | None) -> Command:
     command = COMMANDS[word]
     if not checkout and command.lacks:
         raise UserError(
-            f"{word}: needs {command.lacks}; git clone writestall and run"
-            f" ./writestall {word} there"
+            f"{word}: needs {command.lacks}; run ./writestall {word} in it;"
+            " docs/install.md"
         )
     return command
 

@@ -19,8 +19,8 @@ def root() -> Path:
     folder = PACKAGE.parents[1]
     if not (folder / "repro/scenarios").is_dir():
         raise UserError(
-            "course: needs a checkout of writestall; git clone it and run"
-            " ./writestall course there"
+            "course: start and answer need a clone of the tree; run ./writestall course"
+            " in it; docs/install.md"
         )
     return folder
 
