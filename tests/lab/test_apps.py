@@ -22,6 +22,7 @@ from support import KERNELS
 FEWEST = {
     **{"jvm-gc-log": 3, "sqlite-wal": 10, "postgresql": 10},
     **{"etcd": 3, "redis-aof": 1, "kafka": 10, "kafka-gc-log": 10},
+    **{"mariadb": 10, "rocksdb": 10},
 }
 
 

@@ -20,12 +20,16 @@ from support import EVERY, KERNELS, tool
 from writestall.export.formats import FORMATS
 
 ENGINES = ("core", "stap")
-CASES = ("command", "path", "pid") if EVERY else ("command",)
+EVERY_CASE = ("command", "path", "pid", "uring", "short", "hidden")
+CASES = EVERY_CASE if EVERY else ("command",)
 RECORDED = KERNELS if EVERY else [recipe.load().kernel]
 LIMIT_S = 1800
 # Whose slow disk a case's calls wait for; the rule of the injector delays no other.
-ROOTS = {"command": "vdb slow for jbd2", "path": "vdb slow for jbd2", "pid": "vdb slow"}
-FEWEST = {"command": 2, "path": 4, "pid": 10}
+ROOTS = {
+    **dict.fromkeys(("command", "path", "short", "hidden"), "vdb slow for jbd2"),
+    **dict.fromkeys(("pid", "uring"), "vdb slow"),
+}
+FEWEST = {"command": 2, "path": 4, "pid": 10, "uring": 10, "short": 4, "hidden": 4}
 
 
 def _recorded(kernel: str, build: Path, out: Path) -> None:

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 
 import slow_disk
@@ -52,6 +53,31 @@ def busy() -> Iterator[int]:
             process.wait()
 
 
+@contextmanager
+def program(name: str) -> Iterator[int]:
+    """A program of this folder that writes to the disk; yield its pid."""
+    path = Path(__file__).with_name(name)
+    command = [sys.executable, str(path), str(lab.MOUNT)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        lab.expect(bool(process.stdout.readline()), f"{name} did not begin")
+        try:
+            yield process.pid
+        finally:
+            process.kill()
+
+
+@contextmanager
+def hidden() -> Iterator[int]:
+    """The busy programs, where users see their own processes alone."""
+    lab.run("mount", "--options", "remount,hidepid=2", "/proc")
+    try:
+        with busy() as pid:
+            yield pid
+    finally:
+        lab.run("mount", "--options", "remount,hidepid=0", "/proc")
+
+
 def _application(word: str) -> subprocess.Popen[bytes]:
     given = {"LAB": str(lab.MOUNT), "OUT": "/tmp/pg", "DURATION_S": "600"}
     given |= {"LOAD_PERCENT": "200"}
@@ -76,13 +102,25 @@ def postgresql() -> Iterator[int]:
         server.wait()
 
 
+ON_PATH = ["--path", str(lab.MOUNT), "--for", LENGTH]
+
+
+def of_pid(pid: int) -> list[str]:
+    """The words that choose a process."""
+    return ["-p", str(pid), "--for", LENGTH]
+
+
 Running = Callable[[], AbstractContextManager[int]]
 # Who runs, the words that choose whom to record, and the injector's rule.
 Case = tuple[Running, Callable[[int], list[str]], dict[str, str]]
 CASES: dict[str, Case] = {
     "command": (nobody, lambda _: ["--", *fio("app", 14)], COMMITS_SLOW),
-    "pid": (postgresql, lambda pid: ["-p", str(pid), "--for", LENGTH], ALL_SLOW),
-    "path": (busy, lambda _: ["--path", str(lab.MOUNT), "--for", LENGTH], COMMITS_SLOW),
+    "pid": (postgresql, of_pid, ALL_SLOW),
+    "threads": (partial(program, "many_threads.py"), of_pid, COMMITS_SLOW),
+    "uring": (partial(program, "uring_syncs.py"), of_pid, ALL_SLOW),
+    "short": (busy, lambda _: [*ON_PATH, "--stall", "0.1ms"], COMMITS_SLOW),
+    "hidden": (hidden, lambda _: ON_PATH, COMMITS_SLOW),
+    "path": (busy, lambda _: ON_PATH, COMMITS_SLOW),
 }
 
 

@@ -20,6 +20,7 @@ from writestall.events.programs import (
     jvm,
     kafka,
     lines,
+    mariadb,
     postgresql,
     redis,
 )
@@ -51,6 +52,7 @@ PROGRAMS = {
     # logAsyncWriter.hpp, name()).
     "jvm-safepoint.log": Program(jvm.read, unwaited=("AsyncLog Thread",)),
     "kafka.log": Program(kafka.read, KAFKA_THREADS),
+    "mariadb-statements.tsv": Program(mariadb.read, ("mariadbd",)),
     "etcd.log": Program(etcd.read, ("etcd",)),
     # Its background threads (src/bio.c): the main thread looks whether they have
     # ended and goes on if not (src/aof.c, flushAppendOnlyFile()).

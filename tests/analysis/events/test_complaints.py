@@ -112,6 +112,34 @@ def test_redis_latency_samples(tmp_path: Path) -> None:
     assert "bio_aof" in found.unwaited
 
 
+MARIADB = f"""\
+{CLOCK["realtime_ns"] // 1000 + 3_000_500}\t400250\t212\tUPDATE account SET sum = 1
+{CLOCK["realtime_ns"] // 1000 + 4_000_000}\t60000\t\tINSERT INTO account VALUES (1)
+400250\tUPDATE account
+"""
+
+
+def test_mariadb_s_slow_statements(tmp_path: Path) -> None:
+    found = complaints(tmp_path, "mariadb-statements.tsv", MARIADB)
+    assert [
+        (row.what, row.tid, row.t_ns, row.dur_ns, row.alone) for row in found.rows
+    ] == [
+        (
+            *("UPDATE account SET sum = 1", 212),
+            *(MONOTONIC_NS + 3 * S + 500_000, 400_250_000, True),
+        ),
+        # Its connection was closed before the thread was asked for.
+        (
+            *("INSERT INTO account VALUES (1)", None),
+            *(MONOTONIC_NS + 4 * S, 60 * MS, False),
+        ),
+    ]
+    assert [str(problem) for problem in found.problems] == [
+        "mariadb-statements.tsv:3: want US, US, TID and STATEMENT with tabs between,"
+        " got '400250\\tUPDATE account\\n'"
+    ]
+
+
 JVM = """\
 [2920641855900ns][1839] GC(3) Metaspace: 9759K(9984K)->9759K(9984K)
 [2920667406615ns][1839] Safepoint "GenCollectForAllocation", Time since last: 399 ns, \
@@ -146,6 +174,7 @@ def test_the_line_that_any_program_can_write(tmp_path: Path) -> None:
     [
         ("postgresql.log", POSTGRESQL),
         ("etcd.log", ETCD),
+        ("mariadb-statements.tsv", MARIADB),
         ("redis-latency.log", "x 1 1\n"),
     ],
 )

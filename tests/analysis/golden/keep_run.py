@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 DATA = Path(__file__).parents[2] / "data"
-WHOLE = ("manifest.json", "writer*.hlog")
+WHOLE = ("writer*.hlog",)
 PACKED = ("truth.jsonl", "throttled.jsonl", "writer*.jsonl", "application/*/*")
 ONE_ENGINE = {"6.12": "stap", "7.2": "bpftrace"}  # of two that traced a run
 
@@ -38,6 +38,8 @@ def keep(run: Path) -> Path:
     home = DATA / "scenarios" / f"{manifest['scenario']['name']}-{kernel}"
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir()
+    manifest.get("machine", {}).pop("console", None)  # a place on this host
+    (home / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
     for path in _named(run, WHOLE):
         shutil.copy(path, home)
     for path in (*_named(run, PACKED), _engine(run, kernel)):

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""measure-broker: measure what a Kafka broker keeps of its throughput under a tracer.
+
+Runs inside a guest whose clock counts instructions, with the packages and jars of
+scenario kafka. Clients produce without a pause to a broker whose disk is not slow. A
+stretch with the tracer stands between two without; the share is its requests by the
+mean of theirs. Prints JSON: the shares of each round, of each engine, and with the
+sleeps of the broker's threads (--waits).
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.machinery
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import lab
+
+ROUNDS, CLIENTS = 3, 4
+STRETCH_S, SETTLES_S, WARMS_S = 3.0, 2.0, 20.0
+APPS = lab.PROJECT / "repro/apps"
+FOLDER = Path("/var/tmp/broker")
+
+
+def producer() -> Any:
+    """The module of kafka-produce, whose name has no suffix."""
+    sys.path.insert(0, str(APPS))
+    loader = importlib.machinery.SourceFileLoader(
+        "kafka_produce", str(APPS / "kafka-produce")
+    )
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    assert spec
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+@contextmanager
+def broker() -> Iterator[int]:
+    """A broker without the logs of a scenario's; its pid."""
+    FOLDER.mkdir()
+    paths = {"LAB": str(FOLDER), "OUT": str(FOLDER), "TREE": str(lab.PROJECT)}
+    subprocess.run([APPS / "kafka", "prepare"], env=os.environ | paths, check=True)
+    jars = ":".join(str(jar) for jar in Path("/mnt/jars").glob("*.jar"))
+    java = ["java", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-cp", jars]
+    with subprocess.Popen([*java, "kafka.Kafka", "/tmp/kafka.properties"]) as process:
+        yield process.pid
+        process.terminate()
+
+
+class Load:
+    """Clients that produce one record after the other, and count them."""
+
+    def __init__(self, connect: Any) -> None:
+        self._counts = [0] * CLIENTS
+        self._over = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._run, args=(number, connect()), daemon=True)
+            for number in range(CLIENTS)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _run(self, number: int, produce: Any) -> None:
+        while not self._over.is_set():
+            produce()
+            self._counts[number] += 1
+
+    def per_s(self) -> float:
+        """Requests a second of the next stretch."""
+        before, begun_s = sum(self._counts), time.monotonic()
+        time.sleep(STRETCH_S)
+        return (sum(self._counts) - before) / (time.monotonic() - begun_s)
+
+    def end(self) -> None:
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+
+def measure(options: argparse.Namespace) -> None:
+    kafka = producer()
+    with broker() as pid:
+        kafka.begin(CLIENTS)
+        load = Load(kafka.clients())
+        time.sleep(WARMS_S)
+        waits = "--waits", str(pid)
+        ways: list[tuple[str, ...]] = [(engine,) for engine in lab.serving()]
+        ways += [(engine, *waits) for engine in lab.serving()]
+        shares: dict[str, list[float]] = {}
+        rates = []
+        for engine, *words in ways * ROUNDS:
+            before = load.per_s()
+            with lab.tracing(options.modules, (engine,), *words):
+                time.sleep(SETTLES_S)
+                during = load.per_s()
+            time.sleep(SETTLES_S)
+            rates += [before, load.per_s()]
+            name = f"{engine} --waits" if words else engine
+            share = 2 * during / sum(rates[-2:])
+            shares.setdefault(name, []).append(round(share, 3))
+        load.end()
+    print(json.dumps({"requests per s": round(sum(rates) / len(rates)), **shares}))
+
+
+if __name__ == "__main__":
+    sys.exit(lab.main(measure))
