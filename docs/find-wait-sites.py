@@ -5,8 +5,8 @@
 usage: docs/find-wait-sites.py LINUX > docs/wait-sites.txt
 
 A line for each function below the VFS and what it calls to sleep: file, function, call.
-It reads C by its layout (a function ends at a brace in the first column), so a call
-made by a macro or an inline function of a header is that header's, and not listed.
+It reads C by its layout (c_layout.py), so a call made by a macro or an inline function
+of a header is that of the header, and not listed.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+import c_layout
 
 PLACES = (
     *(f"fs/{name}/*.c" for name in "ext4 jbd2 btrfs f2fs fuse overlayfs nfs".split()),
@@ -30,20 +32,13 @@ CALLS = re.compile(
     r"|schedule(?:_timeout_uninterruptible)?|closure_sync|flush_(?:delayed_)?work"
     r"|flush_workqueue|drain_workqueue|cancel_(?:delayed_)?work_sync)\("
 )
-_COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.DOTALL)
-_FUNCTION = re.compile(
-    r"^(?:[\w*][\w\s*]*[\s*])?(\w+)\([^;{}]*\)\s*\{$(.*?)^\}", re.M | re.S
-)
 
 
 def sites(tree: Path) -> Iterator[tuple[str, str, str]]:
     """File, function and call of every wait."""
-    for place in PLACES:
-        for path in sorted(tree.glob(place)):
-            text = _COMMENT.sub(" ", path.read_text(errors="replace"))
-            for function in _FUNCTION.finditer(text):
-                for call in sorted({match[1] for match in CALLS.finditer(function[2])}):
-                    yield str(path.relative_to(tree)), function[1], call
+    for found in c_layout.functions(tree, PLACES):
+        for call in sorted({match[1] for match in CALLS.finditer(found.body)}):
+            yield found.file, found.name, call
 
 
 def main() -> int:

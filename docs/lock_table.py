@@ -53,6 +53,12 @@ kernel's sources tell which of them sleep with a lock held. Functions are those 
 named. *sure*: where one task alone fits, it is `likely`; else `possible`.
 [How causes are inferred](how-causes-are-inferred.md) says how a rule is applied.
 
+*a lock of sections.txt*:
+[sections.txt](../analysis/writestall/log/holders/sections.txt) lists, for the functions
+of Linux 6.1 and 6.12 that take a lock, flush a work or wait for a queue, what they call
+with the lock held, and who runs the work or wakes the queue. It is made of the sources
+by `docs/find-lock-sections.py`, which says how to read it.
+
 | lock or event | who waits, where | who holds it or ends the wait | sure | source |
 | --- | --- | --- | --- | --- |
 """
@@ -73,7 +79,10 @@ REST = """
 Without a rule for the holder, by file:
 
 """
-ANY_LOCK = ("a lock of one function", "a lock of one module")
+ANY_LOCK = (
+    *("a lock of one function", "a lock of one module"),
+    "the end of a work of one module",
+)
 SHOWN = 12
 
 

@@ -74,3 +74,58 @@ def test_wait_sites_of_a_tree(tmp_path: Path) -> None:
         "fs/xfs/a.c xfs_sleeps wait_event",
     ]
     assert run("find-wait-sites.py").returncode == 2
+
+
+SECTIONS = """\
+static int helper(struct dev *dev)
+{
+	return wait_for_completion(&dev->ready);
+}
+
+static void quiet(struct dev *dev)
+{
+	dev->count++;
+}
+
+int dev_open(struct dev *dev)
+{
+	mutex_lock(&dev->open_mutex);
+	if (dev->gone) {
+		mutex_unlock(&dev->open_mutex);
+		return -ENODEV;
+	}
+	quiet(dev);
+	helper(dev);
+	dev->ops->start(dev);
+	mutex_unlock(&dev->open_mutex);
+	helper_after(dev);
+	return 0;
+}
+
+void dev_close(struct dev *dev)
+{
+	mutex_lock(&dev->open_mutex);
+	mutex_unlock(&dev->open_mutex);
+	flush_work(&dev->scan_work);
+}
+
+void dev_init(struct dev *dev)
+{
+	INIT_WORK(&dev->scan_work, dev_scan);
+}
+"""
+
+
+def test_lock_sections_of_a_tree(tmp_path: Path) -> None:
+    """What is called with the lock held, and the function of a work."""
+    (tmp_path / "fs/xfs").mkdir(parents=True)
+    (tmp_path / "fs/xfs/a.c").write_text(SECTIONS)
+    done = run("find-lock-sections.py", str(tmp_path))
+    assert done.stdout.splitlines() == [
+        "fs/xfs/a.c",
+        "\tdev_close\tk\tfs/xfs:scan_work\t-",
+        "\tdev_close\tm\tfs/xfs:open_mutex\t-",
+        "\tdev_open\tm\tfs/xfs:open_mutex\t*_start <q> helper",
+        "\tdev_scan\tk\tfs/xfs:scan_work\tdev_scan",
+    ]
+    assert run("find-lock-sections.py", str(tmp_path / "fs")).returncode == 2

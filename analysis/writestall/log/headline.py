@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from writestall.classify.rules.servers import NFS_ANSWER
+from writestall.log.holders.sections import wanted
 from writestall.log.links import POSSIBLE, LogAnswer, Stuck
 from writestall_base import wait_classes as c
 from writestall_base.units import many
@@ -27,6 +28,11 @@ _NEARNESS = (
     (c.PAGE_LOCK, c.INODE_LOCK, c.FS_LOCK),
 )
 _SHOWN = 3
+# What is said of a class whose locks have names, and how it goes on with one.
+_VAGUE = {
+    c.DOES[c.OTHER]: "waits for a lock or event of the kernel",
+    **{c.DOES[name]: c.DOES[name] for name in (c.FS_LOCK, c.RAID_OR_DM)},
+}
 
 
 def does(stuck: Stuck) -> str:
@@ -43,6 +49,8 @@ def does(stuck: Stuck) -> str:
         return "waits until every handle of its transaction has stopped"
     rule = stuck.verdict.rule
     words = (rule.words if rule and rule.words else None) or c.DOES[cls]
+    if words in _VAGUE and (names := wanted(stuck)):
+        return f"{_VAGUE[words]} ({names})"
     if words == NFS_ANSWER and (server := _NFS_MANAGER.fullmatch(task.comm or "")):
         return f"waits for the answer of the NFS server {server['address']}"
     named = f"its cgroup {task.cgroup}" if task.cgroup else "its cgroup"

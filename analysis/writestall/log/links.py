@@ -350,7 +350,8 @@ def _link(waiter: Stuck, shots: _Shots) -> Link | None:
             chosen = rule.choose(waiter, found)
             if chosen is None:
                 return None
-            link = Link(waiter, *chosen, rule.why, rule.source, rule.stacked)
+            why = rule.reason(waiter, chosen[0])
+            link = Link(waiter, *chosen, why, rule.source, rule.stacked)
             return _marked(link, around.gap_s(waiter, link.holder))
     return None
 

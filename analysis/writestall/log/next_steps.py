@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from writestall.classify.rules.locks import FROZEN
+from writestall.classify.rules.block import AWAITS_HANDLER, HANDLES_ERRORS
+from writestall.classify.rules.locks import FROZEN, MOUNTING
 from writestall.classify.rules.servers import NFS_ANSWER
+from writestall.log.holders.sections import takers, wanted
 from writestall.log.links import LogAnswer, Stuck
 from writestall_base import wait_classes as c
 
@@ -25,6 +27,8 @@ class Step(NamedTuple):
 _ALL_STACKS = "echo w > /proc/sysrq-trigger"
 _SYSRQ = "Documentation/admin-guide/sysrq.rst"
 _STACK = "cat /proc/{pid}/stack"
+# Functions named in a step.
+_SHOWN = 4
 _CGROUP = "Documentation/admin-guide/cgroup-v2.rst"
 
 CLASSES: dict[str, Step] = {
@@ -111,16 +115,29 @@ _WORKS = Step(
     "/proc/sysrq-trigger",
     "Documentation/core-api/workqueue.rst",
 )
+_SCSI_ERRORS = Step(
+    "look for the host's errors in dmesg (aborting, resetting, offlined), check cable, "
+    "expander and drive: smartctl -a; a shorter way out: "
+    "/sys/block/DISK/device/eh_timeout",
+    "Documentation/scsi/scsi_eh.rst",
+)
 _SERVER = Step(
     "see whether the server answers, from another client too; the network between: "
     "ss -tni",
     "ss(8)",
 )
 WORDS: dict[str, Step] = {
+    HANDLES_ERRORS: _SCSI_ERRORS,
+    AWAITS_HANDLER: _SCSI_ERRORS,
     FROZEN: Step(
         "find who froze it (fsfreeze, a snapshot of LVM, a hypervisor's guest agent) "
         "and thaw it: fsfreeze -u MOUNTPOINT",
         "fsfreeze(8)",
+    ),
+    MOUNTING: Step(
+        f"find the mount or umount that does not end: {_ALL_STACKS} for a task below "
+        "deactivate_locked_super() or vfs_get_tree()",
+        "fs/super.c",
     ),
     NFS_ANSWER: Step(
         "see whether the server answers: nfsstat -rc, rpcinfo -t SERVER nfs; a mount "
@@ -246,7 +263,20 @@ def of_task(stuck: Stuck) -> Step:
         return _NO_STACK
     rule = stuck.verdict.rule
     step = WORDS.get(rule.words) if rule else None
+    if step is None and stuck.verdict.cls in (c.OTHER, c.FS_LOCK):
+        step = _inside(stuck)
     return step or CLASSES[stuck.verdict.cls]
+
+
+def _inside(stuck: Stuck) -> Step | None:
+    """Where to look for the holder of a lock with a name."""
+    found = takers(stuck) if wanted(stuck) else []
+    if not found:
+        return None
+    shown = ", ".join(f"{name}()" for name in found[:_SHOWN])
+    more = ", ..." if len(found) > _SHOWN else ""
+    text = f"find the task inside {shown}{more}: {_ALL_STACKS}"
+    return Step(text, "docs/locks.md")
 
 
 def of_root(answer: LogAnswer, end: int) -> Step:

@@ -15,7 +15,25 @@ SUBMIT = re.compile(
     r"|direct_make_request|_*submit_bh\w*"
 )
 
+HANDLES_ERRORS = "recovers a SCSI host from errors (aborts, resets)"
+AWAITS_HANDLER = "waits until a SCSI host has recovered from errors"
+
 RULES: tuple[Rule, ...] = (
+    Rule(
+        c.DEVICE_IO,
+        ("scsi_*", "__scsi_*", "ata_*", "sas_*", "__ata_*"),
+        "drivers/scsi/scsi_error.c scsi_error_handler(): aborts commands, then resets "
+        "the device, the bus, the host",
+        callers=("scsi_error_handler",),
+        words=HANDLES_ERRORS,
+    ),
+    Rule(
+        c.DEVICE_IO,
+        ("scsi_block_when_processing_errors", "ata_port_wait_eh"),
+        "drivers/scsi/scsi_error.c scsi_block_when_processing_errors(): on host_wait, "
+        "until the host is no more in recovery",
+        words=AWAITS_HANDLER,
+    ),
     Rule(
         c.BLOCK_QUEUE,
         ("rq_qos_wait", "wbt_wait", "__wbt_wait"),

@@ -135,6 +135,7 @@ MMAP_LOCK = (
 )
 
 FROZEN = "waits for a file system that is frozen, or being frozen"
+MOUNTING = "waits until a file system is mounted or unmounted"
 _PERCPU = ("percpu_rwsem_wait", "__percpu_down_read*", "percpu_down_read*")
 # Where writes start (include/linux/fs.h sb_start_write() and its kin).
 _FREEZABLE = (
@@ -282,6 +283,15 @@ RULES: tuple[Rule, ...] = (
         wait=(LOCK, EVENT),
         first=True,
         bare=True,
+    ),
+    Rule(
+        c.FS_LOCK,
+        ("super_lock*", "grab_super*"),
+        "fs/super.c super_lock(), grab_super() (since 6.6): until the superblock is "
+        "born, or dead",
+        first=True,
+        bare=True,
+        words=MOUNTING,
     ),
     # Locks: of a file operation the inode's, of anything else the file system's own.
     Rule(

@@ -6,11 +6,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from writestall.log.holders import (
+    any_lock,
     devices,
     journals,
     locks,
+    module_works,
     pages,
     processes,
+    sections,
     servers,
     superblocks,
     transactions,
@@ -21,7 +24,7 @@ from writestall_base.wait_classes import WAIT_CLASSES
 
 _TABLES = (
     *(journals, transactions, pages, superblocks, locks, works, servers),
-    *(devices, processes),
+    *(devices, processes, sections, module_works, any_lock),
 )
 HOLDERS: Mapping[str, tuple[Holder, ...]] = {
     name: tuple(rule for table in _TABLES for rule in table.HOLDERS.get(name, ()))

@@ -7,14 +7,25 @@ disks) a few are enough: the first is given, and more than one is several.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from writestall.log.stuck import Stuck
 from writestall.log.times import gap_s
 
+# include/linux/syscalls.h, arch/*/include/asm/syscall_wrapper.h: names of one function.
+_SYSTEM_CALL = re.compile(r"_*(?:[a-z]\w*?_)?(?:compat_)?sys_(?P<name>\w+)")
+
 # The waiter itself may be among them, and two others are several.
 _ENOUGH = 3
+
+
+@lru_cache(maxsize=65536)
+def plain_name(symbol: str) -> str:
+    """`sys_NAME` for all functions of a system call, else the name itself."""
+    call = _SYSTEM_CALL.fullmatch(symbol)
+    return f"sys_{call['name']}" if call else symbol
 
 
 def _few(tasks: Iterable[Stuck]) -> list[Stuck]:
@@ -83,6 +94,19 @@ class Around:
             self._kept[key] = _few(further)
         return self._kept[key]
 
+    def showing(
+        self, key: Hashable, functions: Iterable[str], fits: Callable[[Stuck], bool]
+    ) -> list[Stuck]:
+        """Those that show one of the functions, and fit."""
+        if key not in self._kept:
+            tasks = {
+                id(task): task
+                for function in functions
+                for task in self._by_symbol.get(function, [])
+            }
+            self._kept[key] = _few(filter(fits, tasks.values()))
+        return self._kept[key]
+
     def within(
         self, rule: object, fits: Callable[[Stuck], bool], waiter: Stuck
     ) -> list[Stuck]:
@@ -110,6 +134,6 @@ class Around:
     def _by_symbol(self) -> dict[str, list[Stuck]]:
         found: dict[str, list[Stuck]] = {}
         for task in self.tasks:
-            for symbol in task.symbols:
+            for symbol in {*task.symbols, *map(plain_name, task.symbols)}:
                 found.setdefault(symbol, []).append(task)
         return found

@@ -100,16 +100,6 @@ _WITH_NAMESPACES = names(
     "nvme_wait_freeze* nvme_start_freeze nvme_unfreeze nvme_sync_queues "
     "nvme_sync_io_queues nvme_stop_queues nvme_start_queues nvme_kill_queues"
 )
-_OF_MODULE = Holder(
-    "it is inside the module whose function takes the lock",
-    "include/linux/mutex.h: a driver's lock is known to its own module alone",
-    names("*"),
-    lock="a lock of one module",
-    confidence=POSSIBLE,
-    stacked=True,
-    same_module=True,
-)
-
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.OTHER: (
         Holder(
@@ -133,7 +123,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             stacked=True,
             confidence=POSSIBLE,
         ),
-        _OF_MODULE,
     ),
     c.PAGE_WRITEBACK: (_ENDS_WRITEBACK,),
     c.RAID_OR_DM: (
@@ -221,9 +210,22 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             stacked=True,
             confidence=POSSIBLE,
         ),
-        _OF_MODULE,
     ),
-    c.DEVICE_IO: (_LOOP, _ARRAY, _BELOW_ALL),
+    c.DEVICE_IO: (
+        Holder(
+            "it recovers the SCSI host from errors",
+            "drivers/scsi/scsi_error.c scsi_error_handler(): wakes host_wait in "
+            "scsi_restart_operations()",
+            names("scsi_error_handler"),
+            lock="the error handling of a SCSI host",
+            caller=names("scsi_block_when_processing_errors ata_port_wait_eh"),
+            stacked=True,
+            past=True,
+        ),
+        _LOOP,
+        _ARRAY,
+        _BELOW_ALL,
+    ),
     c.BLOCK_QUEUE: (
         _LOOP,
         Holder(

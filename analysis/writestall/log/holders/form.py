@@ -106,6 +106,10 @@ class Holder:
             return False
         return not differ(waiter.disks_below, task.disks_below)
 
+    def reason(self, waiter: Stuck, holder: Stuck) -> str:
+        """Why the one waits for the other."""
+        return self.why
+
     def fitting(self, waiter: Stuck, around: Around) -> list[Stuck]:
         """Some of the tasks that may be who the waiter waits for, best first."""
         if self.same_function:

@@ -309,16 +309,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
-            lock="a lock of one function",
-            why="it is further inside the function that takes the lock",
-            source="include/linux/mutex.h: who is past mutex_lock() in a function "
-            "holds the lock while it calls others",
-            shows=names("*"),
-            not_in=(c.DIRTY_THROTTLE, c.JOURNAL_SPACE),
-            same_function=True,
-        ),
-        replace(
-            _GUESS,
             lock="dq_lock of a quota",
             why="it writes quotas",
             source="fs/quota/dquot.c dquot_acquire(), dquot_commit(): dq_lock",

@@ -15,7 +15,10 @@ _HOLDS_MMAP_LOCK = names(
     "mprotect_fixup madvise_*"
 )
 _MOVES = names("__cgroup_procs_write cgroup_attach_lock cgroup_attach_task_all")
-_STARTS_OR_ENDS = names("exit_signals copy_process cgroup_threadgroup_change_begin")
+_STARTS_OR_ENDS = names(
+    "exit_signals copy_process cgroup_threadgroup_change_begin cgroup_css_set_fork "
+    "cgroup_can_fork"
+)
 _REQUESTS = names("io_wq_put_and_exit io_ring_exit_work io_uring_cancel_generic")
 _WORKER = names("io_worker_handle_work io_wq_submit_work io_wqe_worker io_wq_worker")
 _KERNFS = names("__kernfs_remove kernfs_drain kernfs_remove*")

@@ -72,7 +72,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             _ENDS_SUPER,
             lock=_S_UMOUNT,
             caller=_SUPERS,
-            not_of=_ENDS_SUPER,
+            not_called=_SUPERS,
             confidence=POSSIBLE,
         ),
         Holder(

@@ -12,7 +12,7 @@ from writestall.log.holders.form import Holder, names
 from writestall.log.stuck import LIKELY, POSSIBLE
 from writestall_base.wait_classes import WAIT_CLASSES
 
-_FLUSHES = names(
+FLUSHES = names(
     "flush_work __flush_work flush_workqueue __flush_workqueue drain_workqueue "
     "flush_delayed_work cancel_work_sync __cancel_work* cancel_delayed_work_sync "
     "start_flush_work"
@@ -134,18 +134,18 @@ _WORKS: tuple[tuple[str, str, str, str], ...] = (
         "block/blk-mq.c blk_mq_cancel_work_sync(): requeue_work, run_work",
     ),
 )
-_RULES = tuple(
+RULES = tuple(
     Holder(
         "it runs the work that is waited for",
         f"{source}; kernel/workqueue.c __flush_work()",
         names(work),
         lock="the end of a work that is flushed or cancelled",
         of=names(flushes),
-        caller=_FLUSHES,
+        caller=FLUSHES,
         not_of=names(work),
         confidence=confidence,
         stacked=True,
     )
     for flushes, work, confidence, source in _WORKS
 )
-HOLDERS: dict[str, tuple[Holder, ...]] = dict.fromkeys(WAIT_CLASSES, _RULES)
+HOLDERS: dict[str, tuple[Holder, ...]] = dict.fromkeys(WAIT_CLASSES, RULES)

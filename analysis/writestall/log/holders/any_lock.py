@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""any_lock: who can hold a lock that no rule knows: who is in its function, or module.
+
+These are asked last.
+"""
+
+from __future__ import annotations
+
+from writestall.log.holders.form import Holder, names
+from writestall.log.stuck import POSSIBLE
+from writestall_base import wait_classes as c
+
+_OF_FUNCTION = Holder(
+    "it is further inside the function that takes the lock",
+    "include/linux/mutex.h: who is past mutex_lock() in a function holds the lock "
+    "while it calls others",
+    names("*"),
+    lock="a lock of one function",
+    not_in=(c.DIRTY_THROTTLE, c.JOURNAL_SPACE),
+    confidence=POSSIBLE,
+    same_function=True,
+)
+_OF_MODULE = Holder(
+    "it is inside the module whose function takes the lock",
+    "include/linux/mutex.h: a driver's lock is known to its own module alone",
+    names("*"),
+    lock="a lock of one module",
+    confidence=POSSIBLE,
+    stacked=True,
+    same_module=True,
+)
+
+HOLDERS: dict[str, tuple[Holder, ...]] = {
+    c.FS_LOCK: (_OF_FUNCTION,),
+    c.OTHER: (_OF_MODULE,),
+    c.RAID_OR_DM: (_OF_MODULE,),
+}

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""sections: who holds a lock by what it calls between taking and letting go of it.
+
+sections.txt is made of the kernel's sources by docs/find-lock-sections.py. A task that
+waits in a function for a lock, and another that is below a call which a function makes
+while it has the same lock: the second may be who the first waits for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from writestall.classify.stack import is_sleep
+from writestall.log.holders.around import Around, plain_name
+from writestall.log.holders.form import Holder, names
+from writestall.log.stuck import POSSIBLE, Stuck
+from writestall_base.wait_classes import WAIT_CLASSES
+
+MUTEX, READ, WRITE, SEMAPHORE, QUEUE, WORK = "mrwsqk"
+# Kinds of sleep, by the innermost functions; the first that one of them shows.
+_KINDS = (
+    (WORK, re.compile(r"_*(flush|cancel|drain|destroy)_\w*work\w*")),
+    (MUTEX, re.compile(r"_*mutex_lock\w*|_*rt_mutex\w*")),
+    (WRITE, re.compile(r"_*(rwsem_)?(call_rwsem_)?down_write\w*|percpu_down_write\w*")),
+    (READ, re.compile(r"_*(rwsem_)?(call_rwsem_)?down_read\w*|_*percpu_down_read\w*")),
+    (SEMAPHORE, re.compile(r"_*down(_common|_killable|_interruptible)?")),
+)
+# Of which the stack does not tell whether it reads or writes.
+_EITHER = re.compile(r"percpu_rwsem_wait|_*rwsem_down_\w*failed\w*")
+# More names than these say nothing.
+_NAMED = 2
+_ALIKE = {MUTEX: MUTEX, READ: READ + WRITE, WRITE: READ + WRITE}
+
+
+class Section(NamedTuple):
+    """A function that takes a lock: how, where, and what it calls with it."""
+
+    lock: str
+    how: str
+    file: str
+    calls: frozenset[str]
+
+
+@cache
+def _sections() -> Mapping[str, tuple[Section, ...]]:
+    """The rows of sections.txt, by function."""
+    found: dict[str, list[Section]] = defaultdict(list)
+    file = ""
+    for line in Path(__file__).with_name("sections.txt").read_text().splitlines():
+        if not line.startswith("\t"):
+            file = line
+            continue
+        _, function, how, lock, calls = line.split("\t")
+        inside = frozenset() if calls == "-" else frozenset(calls.split())
+        found[function].append(Section(lock, how, file, inside))
+    return {function: tuple(rows) for function, rows in found.items()}
+
+
+@cache
+def _holders() -> Mapping[str, frozenset[str]]:
+    """The functions that sleep with a lock, or end a wait, by its name."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for function, rows in _sections().items():
+        for row in rows:
+            if row.calls:
+                found[row.lock].add(function)
+    return {lock: frozenset(functions) for lock, functions in found.items()}
+
+
+def _sleep(waiter: Stuck) -> tuple[str, str] | None:
+    """How a task waits, and the function that chose to; None if the stack does not
+    tell."""
+    frames = waiter.task.frames
+    how = QUEUE
+    for at, frame in enumerate(frames):
+        kind = next((k for k, form in _KINDS if form.fullmatch(frame.symbol)), None)
+        if kind is None and not is_sleep(frame.symbol):
+            return (how, plain_name(frame.symbol)) if at else None
+        how = kind or (READ + WRITE if _EITHER.fullmatch(frame.symbol) else how)
+    return None
+
+
+def _wanted(waiter: Stuck) -> tuple[tuple[str, str], ...]:
+    """The locks that a task may wait for, each with how."""
+    how, function = _sleep(waiter) or ("", "")
+    found = {
+        (row.lock, row.how)
+        for row in _sections().get(function, ())
+        if row.how in how and row.lock in _holders()
+    }
+    return tuple(sorted(found))
+
+
+def wanted(waiter: Stuck) -> str:
+    """The names of the locks that a task may wait for, as `a or b`; empty where
+    nothing or too much fits."""
+    found = dict.fromkeys(lock.rpartition(":")[2] for lock, _ in _wanted(waiter))
+    return " or ".join(found) if len(found) <= _NAMED else ""
+
+
+def takers(waiter: Stuck) -> list[str]:
+    """Functions that may have what a task waits for, as they stand on a stack."""
+    found: set[str] = set()
+    for lock, how in _wanted(waiter):
+        found |= {
+            function
+            for function in _holders()[lock]
+            if any(
+                row.lock == lock and row.how in _ALIKE.get(how, how) and row.calls
+                for row in _sections()[function]
+            )
+        }
+    return sorted(found)
+
+
+def _holds(task: Stuck, lock: str, how: str) -> str:
+    """The function on a stack that sleeps with a lock; empty without one."""
+    frames = task.task.frames
+    for inner, outer in pairwise(frames):
+        for row in _sections().get(plain_name(outer.symbol), ()):
+            shared = how == READ and row.how == READ
+            if row.lock != lock or shared or row.how not in _ALIKE.get(how, how):
+                continue
+            if row.how == WORK or _is_called(task, inner.symbol, row.calls):
+                return outer.symbol
+    return ""
+
+
+def _is_called(task: Stuck, symbol: str, calls: frozenset[str]) -> bool:
+    """True if a function on a stack is called by one that has the lock, or the one
+    sleeps itself, in a way that it does with the lock."""
+    if symbol in calls:
+        return True
+    if is_sleep(symbol) or _KINDS[0][1].fullmatch(symbol):
+        how, _ = _sleep(task) or ("", "")
+        return any(f"<{kind}>" in calls for kind in how)
+    parts = symbol.split("_")
+    return any(f"*_{'_'.join(parts[at:])}" in calls for at in range(1, len(parts)))
+
+
+class _ByCalls(Holder):
+    """The rule of all rows of the list."""
+
+    def asks(self, waiter: Stuck) -> bool:
+        return bool(_wanted(waiter))
+
+    def fitting(self, waiter: Stuck, around: Around) -> list[Stuck]:
+        wanted = _wanted(waiter)
+        functions = frozenset().union(*(_holders()[lock] for lock, _ in wanted))
+
+        def fits(task: Stuck) -> bool:
+            waits = {lock for lock, _ in _wanted(task)}
+            return not task.owner and any(
+                lock not in waits and _holds(task, lock, how) for lock, how in wanted
+            )
+
+        found = around.showing((id(self), wanted), functions, fits)
+        return self._joined(waiter, found, around)
+
+    def reason(self, waiter: Stuck, holder: Stuck) -> str:
+        for lock, how in _wanted(waiter):
+            if function := _holds(holder, lock, how):
+                name = lock.rpartition(":")[2]
+                if how == WORK:
+                    return f"it runs the work that is waited for ({name})"
+                if how == QUEUE:
+                    return f"{function}() wakes who waits for {name}"
+                return f"it is in {function}(), which holds {name}"
+        return self.why
+
+
+RULE = _ByCalls(
+    "it is below a call that a function makes with the lock held",
+    "kernel/locking/mutex.c mutex_lock(), rwsem.c down_write(), semaphore.c down(): "
+    "held until it is let go; docs/find-lock-sections.py lists what functions call "
+    "meanwhile, and who runs a work or wakes a queue",
+    names("*"),
+    lock="a lock of sections.txt",
+    confidence=POSSIBLE,
+)
+HOLDERS: dict[str, tuple[Holder, ...]] = dict.fromkeys(WAIT_CLASSES, (RULE,))

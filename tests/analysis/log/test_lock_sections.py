@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will link a waiter with a task that is below a call made with its lock
+held, and with nobody who has let go of it, shares it or waits for it too."""
+
+from __future__ import annotations
+
+import pytest
+
+from log_stacks import Shown, explained, joined
+from writestall.log.headline import root, sentence
+from writestall.log.links import POSSIBLE
+from writestall.log.next_steps import said
+
+MUTEX, WRITE, READ = (
+    f"schedule {words} "
+    for words in (
+        "schedule_preempt_disabled __mutex_lock",
+        "rwsem_down_write_slowpath down_write",
+        "rwsem_down_read_slowpath down_read",
+    )
+)
+FLUSH = "schedule schedule_timeout __wait_for_common __flush_work "
+WORK = " process_one_work worker_thread kthread"
+STACKS = {
+    "remount": WRITE + "do_remount path_mount __x64_sys_mount",
+    "syncfs": "io_schedule folio_wait_writeback sync_inodes_sb sync_filesystem "
+    "__x64_sys_syncfs",
+    "mounts": "schedule super_lock grab_super sget_fc get_tree_bdev_flags "
+    "xfs_fs_get_tree/xfs vfs_get_tree",
+    "umounts": "io_schedule xfs_buf_iowait/xfs xfs_unmountfs/xfs xfs_fs_put_super/xfs "
+    "generic_shutdown_super kill_block_super deactivate_locked_super cleanup_mnt",
+    "renames": MUTEX + "lock_rename do_renameat2",
+    "renamed": "schedule wait_transaction_locked/jbd2 start_this_handle/jbd2 "
+    "ext4_rename/ext4 vfs_rename do_renameat2",
+    "drains": FLUSH + "__lru_add_drain_all lru_add_drain_all madvise_collapse",
+    "drains-too": MUTEX + "__lru_add_drain_all lru_add_drain_all invalidate_bdev",
+    "rmdir": MUTEX + "cgroup_kn_lock_live cgroup_rmdir kernfs_iop_rmdir",
+    "offlines": FLUSH
+    + "lru_add_drain_all mem_cgroup_css_offline css_killed_work_fn"
+    + WORK,
+    "show-attr": MUTEX + "queue_attr_show sysfs_kf_seq_show",
+    "store-attr": "schedule blk_mq_freeze_queue_wait elevator_switch elv_iosched_store "
+    "queue_attr_store kernfs_fop_write_iter",
+    "quota-sync": FLUSH + "flush_delayed_work dquot_writeback_dquots ext4_sync_fs/ext4",
+    "quota-release": "schedule wait_transaction_locked/jbd2 start_this_handle/jbd2 "
+    "ext4_release_dquot/ext4 quota_release_workfn" + WORK,
+    "quota-writes": WRITE + "v2_write_dquot dquot_commit ext4_write_dquot/ext4",
+    "quota-inserts": "schedule wait_transaction_locked/jbd2 start_this_handle/jbd2 "
+    "ext4_quota_write/ext4 qtree_write_dquot v2_write_dquot dquot_acquire",
+    "reads-mounts": READ + "m_start seq_read_iter",
+    "reads-mounts-too": "io_schedule folio_wait_writeback m_start seq_read_iter",
+    "scans": MUTEX + "scsi_scan_host_selected/scsi_mod store_scan/scsi_mod",
+    "probes": "schedule blk_execute_rq scsi_execute_cmd/scsi_mod __scsi_scan_target/"
+    "scsi_mod scsi_scan_channel/scsi_mod scsi_scan_host_selected/scsi_mod",
+    "block-group": MUTEX
+    + "btrfs_inc_block_group_ro/btrfs scrub_enumerate_chunks/btrfs",
+    "shrinks": "schedule btrfs_commit_transaction/btrfs btrfs_shrink_device/btrfs",
+    "dm-open": MUTEX + "dm_get_device/dm_mod",
+    "unknown": MUTEX + "no_such_function",
+    "module-flush": FLUSH + "foo_close/foo",
+    "module-work": "schedule foo_transfer/foo foo_work/foo" + WORK,
+    "other-work": "schedule bar_transfer/bar bar_work/bar" + WORK,
+    "io-done": "schedule scsi_block_when_processing_errors/scsi_mod sd_open/sd_mod",
+    "scsi-eh": "schedule_timeout wait_for_completion_timeout scsi_send_eh_cmnd/"
+    "scsi_mod scsi_error_handler/scsi_mod kthread",
+    "forks": "schedule percpu_rwsem_wait __percpu_down_read cgroup_css_set_fork "
+    "copy_process",
+    "moves": "schedule percpu_down_write cgroup_attach_lock __cgroup_procs_write",
+}
+LINKED = (
+    ("remount", "syncfs", "s_umount"),
+    ("mounts", "umounts", "whole file system"),
+    ("renames", "renamed", "directory"),
+    ("drains-too", "drains", "lock"),
+    ("rmdir", "offlines", "cgroup_mutex"),
+    ("show-attr", "store-attr", "sysfs_lock"),
+    ("quota-sync", "quota-release", "quota_release_work"),
+    ("quota-writes", "quota-inserts", "quotas"),
+    ("scans", "probes", "scan_mutex"),
+    ("module-flush", "module-work", "module"),
+)
+APART = (
+    ("remount", "renamed"),
+    ("drains", "drains-too"),
+    ("reads-mounts", "reads-mounts-too"),
+    # It lets go of chunk_mutex before it commits.
+    ("block-group", "shrinks"),
+    ("unknown", "syncfs"),
+    ("module-flush", "other-work"),
+    ("remount", "mounts"),
+    ("quota-release", "quota-sync"),
+)
+
+
+def task(name: str, pid: int) -> Shown:
+    """One of the stacks under its own name."""
+    return Shown(name[:15], pid, STACKS[name])
+
+
+@pytest.mark.parametrize(("waiter", "holder", "why"), LINKED)
+def test_who_holds_it(waiter: str, holder: str, why: str) -> None:
+    """In either order in the log."""
+    one, other = task(waiter, 11), task(holder, 12)
+    for first, second in ((one, other), (other, one)):
+        answer = explained(first.report(), second.report())
+        (link,) = answer.links.values()
+        assert (link.waiter.task.pid, link.holder.task.pid) == (11, 12)
+        assert link.confidence == POSSIBLE
+        assert why in link.why
+
+
+@pytest.mark.parametrize(("waiter", "holder"), APART)
+def test_who_does_not(waiter: str, holder: str) -> None:
+    one, other = task(waiter, 11), task(holder, 12)
+    assert one.comm not in joined(one, other)
+
+
+def test_two_that_fit_are_none() -> None:
+    tasks = [task("renames", 11), task("renamed", 12), task("renamed", 13)]
+    assert "renames" not in joined(*tasks)
+
+
+def test_the_lock_is_named() -> None:
+    """And so are the functions that may hold it."""
+    answer = explained(task("rmdir", 11).report())
+    assert "(cgroup_mutex)" in sentence(answer, "log")
+    assert "__cgroup_procs_write()" in said(answer, root(answer))
+    answer = explained(task("unknown", 11).report())
+    assert "no rule knows" in sentence(answer, "log")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("mounts", "until a file system is mounted or unmounted"),
+        ("io-done", "until a SCSI host has recovered"),
+        ("scsi-eh", "recovers a SCSI host"),
+    ],
+)
+def test_the_words(name: str, words: str) -> None:
+    assert words in sentence(explained(task(name, 11).report()), "log")
+
+
+def test_error_handling_and_forks() -> None:
+    assert joined(task("io-done", 11), task("scsi-eh", 12))["io-done"][0] == "scsi-eh"
+    assert joined(task("forks", 11), task("moves", 12))["forks"][0] == "moves"
