@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from writestall.classify.stack import classify_frames, is_sleep
 from writestall.log.stacks import LoggedTask
-from writestall.log.traces import PERF
+from writestall.log.traces import NO_SLEEPS
 
 UNKNOWN = "stacks without schedule() innermost"
 
@@ -18,7 +18,7 @@ def trace_kind(task: LoggedTask) -> str | None:
     """What a stack is called that is no sleep; None for one that is."""
     if task.state or task.is_vouched or not task.guesses:
         return None
-    if task.trace != PERF and _sleeps(task):
+    if task.trace not in NO_SLEEPS and _sleeps(task):
         return None
     return task.trace or UNKNOWN
 

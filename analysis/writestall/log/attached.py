@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 
 from writestall.log.boots import Boots
-from writestall.log.owners import LockLines, LockList
+from writestall.log.owners import GLOCK, LockLines, LockList
 from writestall.log.stacks import LoggedTask
 from writestall.log.times import gap_s
 
@@ -26,8 +26,13 @@ def attach(tasks: list[LoggedTask], said: LockLines, boots: Boots) -> set[int]:
         task.lockdep_off |= said.turned_off
         stacks[task.pid].append(task)
     for blocker in said.blockers:
-        if found := _last(stacks[blocker.pid], blocker.line, boots):
+        found = _last(stacks[blocker.pid], blocker.line, boots)
+        if found is None and blocker.lock == GLOCK and stacks[blocker.pid]:
+            found = stacks[blocker.pid][0]  # a dump stands before or behind
+        if found:
             found.blocker = blocker
+            gap = abs(gap_s(found.time, blocker.time) or 0)
+            found.owner_after_s = gap if gap > boots.window_s else None
         after = bisect_right(lines, blocker.line)
         if after < len(tasks) and tasks[after].pid == blocker.owner:
             shown.add(tasks[after].line)

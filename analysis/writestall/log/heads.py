@@ -83,6 +83,12 @@ _LABELS = (
         r"(?:\s{0,4}[\[(<]|/|\s{1,4}[Pp][Ii][Dd][\s:=]{1,4})"
         r"(?P<pid>\d{1,7})[\])>]?[\W_]{0,16}"
     ),
+    # `writer7 350`, but for words that stand before any number.
+    re.compile(
+        r"(?!(?i:\w*(?:thread|task|stack|cpu|node|process|pid|run|try|attempt|sample"
+        r"|frame|line|part|page|step|test|case|number|linux|total|count)s? ))"
+        r"(?P<comm>[A-Za-z][\w./:+-]{0,63}) (?P<pid>\d{1,7})\s{0,8}"
+    ),
 )
 
 

@@ -44,7 +44,8 @@ _FACILITY = re.compile(r"(?:kern|user|syslog|local\d)\.\w{1,8}")
 _NO_HOST = re.compile(r"[\d:.,T+Z-]{4,40}|UTC|GMT|kern|:\w{1,8}|[\W_]{1,8}")
 # pdsh, clush and grep put the host or the file before the kernel's own time.
 _TITLED = re.compile(
-    r"(?P<host>(?!kern)[\w./@-]{1,128})[:-]\s{0,4}(?=(?:<\d{1,3}>)?\[\s{0,8}\d{1,12}\.)"
+    r"(?P<host>(?!kern|[\w./@-]{0,64}/proc/)[\w./@-]{1,128})[:-]\s{0,4}"
+    r"(?=(?:<\d{1,3}>)?\[\s{0,8}\d{1,12}\.|\[<[0-9a-f]{1,16}>\] )"
 )
 _KMSG = re.compile(
     r"\d{1,4},\d{1,20},\d{1,20},[-c](?:,caller=(?P<caller>[TC]\d{1,10}))?[^;]{0,64};"
@@ -68,14 +69,15 @@ def of_another_program(line: Line) -> bool:
 
 
 _PROMPT = re.compile(
-    r"\[?[\w.-]{1,32}@(?P<host>[\w.-]{1,64})(?:[ :][^#$\]]{0,80})?\]?\s?[#$] "
+    r"\[?[\w.-]{1,32}@(?P<host>[\w.-]{1,64})(?:[ :][^#$\]]{0,80})?\]?\s?[#$%] "
+    r"|(?P<host2>[A-Za-z][\w.-]{0,63}):[~/][^#$\s]{0,80} ?[#$%] (?=\S)"
 )
 
 
 def prompt_host(body: str) -> str | None:
-    """The host in a shell's prompt, `[root@host ~]# ` or `user@host:~$ `."""
+    """The host in a shell's prompt: `[root@host ~]# `, `user@host:~$ `, `host:~ # `."""
     match = _PROMPT.match(body)
-    return match["host"] if match else None
+    return (match["host"] or match["host2"]) if match else None
 
 
 def split(text: str) -> Line:

@@ -282,7 +282,11 @@ class _Said:
         if said is None or said.owner is None:
             return None
         holder = self._named(row, said) or self._gone(row, said)
-        return Link(row, holder, REPORTED, said.why, hint=said.is_hint)
+        confidence, why, hint = REPORTED, said.why, said.is_hint
+        if late_s := row.task.owner_after_s:
+            confidence, hint = LIKELY, True
+            why += f", {duration(late_s)} after the stack"
+        return Link(row, holder, confidence, why, hint=hint)
 
     def _named(self, row: Stuck, said: Blocker) -> Stuck | None:
         """The owner's stack, if the log has it: of that pid, and under that name."""

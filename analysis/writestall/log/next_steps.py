@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from writestall.classify.rules.block import AWAITS_HANDLER, HANDLES_ERRORS
+from writestall.classify.rules.file_systems import ROOM_IN_LOG
 from writestall.classify.rules.locks import FROZEN, MOUNTING
 from writestall.classify.rules.servers import NFS_ANSWER
 from writestall.log.holders.sections import takers, wanted
@@ -133,6 +134,10 @@ WORDS: dict[str, Step] = {
         "find who froze it (fsfreeze, a snapshot of LVM, a hypervisor's guest agent) "
         "and thaw it: fsfreeze -u MOUNTPOINT",
         "fsfreeze(8)",
+    ),
+    ROOM_IN_LOG: Step(
+        f"take the stack of the thread that flushes the log (gfs2_logd): {_ALL_STACKS}",
+        "fs/gfs2/log.c gfs2_logd()",
     ),
     MOUNTING: Step(
         f"find the mount or umount that does not end: {_ALL_STACKS} for a task below "

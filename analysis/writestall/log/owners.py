@@ -16,6 +16,13 @@ from dataclasses import dataclass
 from writestall.log.times import Time, time_of
 
 MUTEX, SEMAPHORE, RW_SEMAPHORE = "mutex", "semaphore", "rw-semaphore"
+GLOCK = "glock"
+# fs/gfs2/glock.c gfs2_dump_glock(), dump_holder(), hflags2str(): H holds, W waits.
+_GLOCK = re.compile(r"^\s{0,4}G:\s{1,4}s:\w\w n:")
+_HOLDER = re.compile(
+    r"^\s{0,4}H: s:\w\w f:(?P<flags>\w{0,16}) e:-?\d{1,4} p:(?P<pid>\d{1,10}) "
+    r"\[(?P<comm>.{1,20})\]"
+)
 _TASK = r"INFO: task .{1,32}:(?P<pid>\d{1,10}) (?:<(?:reader|writer)> )?(?:is )?"
 _BLOCKED = re.compile(_TASK + r"blocked on\b")
 _BLOCKER = re.compile(
@@ -51,18 +58,22 @@ class Blocker:
     comm: str | None = None
     owner: int | None = None
     by: str | None = None
+    time: Time | None = None
 
     @property
     def is_hint(self) -> bool:
         """True where who is named may have let go: a semaphore's last holder
-        (kernel/locking/semaphore.c), one of the last readers (rwsem.c)."""
-        return self.lock == SEMAPHORE or self.by == "reader"
+        (kernel/locking/semaphore.c), one of the last readers (rwsem.c), who had a
+        glock when they were listed."""
+        return self.lock in (SEMAPHORE, GLOCK) or self.by == "reader"
 
     @property
     def why(self) -> str:
         """What the kernel says, for the answer."""
         if self.lock == SEMAPHORE:
             return "the kernel names it as the semaphore's last holder"
+        if self.lock == GLOCK:
+            return "a dump of glocks lists it as the holder"
         if self.by == "reader":
             return "the kernel names it as a reader that owns the rw-semaphore"
         return f"the kernel names it as the {self.lock}'s owner"
@@ -107,6 +118,9 @@ class LockLines:
         self.turned_off = False
         self._cut = ""
         self._held: list[str] = []
+        # Of the glock that is listed: its holder, and who waits for it.
+        self._holder: tuple[int, str] | None = None
+        self._waiters: list[tuple[int, int]] = []
 
     @property
     def is_cut(self) -> bool:
@@ -127,6 +141,7 @@ class LockLines:
                     groups["comm"],
                     int(owner) if owner else None,
                     groups["by"],
+                    time_of(stamp),
                 )
             )
             return True
@@ -134,7 +149,28 @@ class LockLines:
             # Cut by a mailer: the owner is on the next line.
             self._cut = body.rstrip()
             return True
-        return self._lock_list(number, body, stamp)
+        return self._glock(number, body) or self._lock_list(number, body, stamp)
+
+    def _glock(self, number: int, body: str) -> bool:
+        """True for a line of a dump of glocks that names a task."""
+        if _GLOCK.match(body):
+            self._holder, self._waiters = None, []
+            return False
+        match = _HOLDER.match(body)
+        if match is None:
+            return False
+        pid = int(match["pid"])
+        if "H" in match["flags"]:
+            self._holder = self._holder or (pid, match["comm"])
+        elif "W" in match["flags"]:
+            self._waiters.append((number, pid))
+        if self._holder:
+            owner, comm = self._holder
+            self.blockers += [
+                Blocker(at, waiter, GLOCK, comm, owner) for at, waiter in self._waiters
+            ]
+            self._waiters = []
+        return True
 
     def _lock_list(self, number: int, body: str, stamp: str) -> bool:
         if match := _LIST.search(body):

@@ -69,7 +69,7 @@ class _Log:
         number, line = row
         if self._last[0] and of_another_program(line):
             return  # of a host's syslog: no part of the kernel's stacks
-        if not line.marked and "@" in line.body and (name := prompt_host(line.body)):
+        if not line.marked and (name := prompt_host(line.body)):
             self._at = self._prompts.setdefault(name, name if self._prompts else "")
             self._last = self._at, ""
         key = line.host or self._at, line.caller

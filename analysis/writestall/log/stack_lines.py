@@ -40,6 +40,14 @@ _DECODED = re.compile(
     r"(?: \[?(?P<module>[\w-]{1,64})\]?)?"
     r"| [\w./+-]{1,120}:-?\d{1,6} \[inline\])\s{0,16}$"
 )
+# By gdb, of a kernel: `#2  0xffff in schedule () at kernel/sched/core.c:12`.
+_GDB = re.compile(
+    r"\s{0,16}#\d{1,3}\s{1,4}(?:0x[0-9a-f]{8,16} in )?"
+    r"(?P<symbol>[A-Za-z_][\w.$]{0,120})"
+    r" \(.{0,400}\) at (?:\./|/[\w./+-]{0,160}linux[\w.+-]{0,40}/)?"
+    r"(?:kernel|mm|fs|block|drivers|arch|lib|net|io_uring|include|ipc|security)/"
+    r"[\w./+-]{1,120}:\d{1,6}\s{0,16}"
+)
 # A frame that the edge of a terminal cuts off, in its name or behind that.
 _CUT = re.compile(
     r"\s{0,16}(?:\[<[0-9a-fx]{1,18}>\]\s{1,4})?(?P<guess>\?\s{1,4})?"
@@ -84,7 +92,7 @@ def found(body: str) -> list[re.Match[str]]:
         return [match]
     if _NO_FRAMES.search(body):
         return []
-    if match := _DECODED.match(body):
+    if match := _DECODED.match(body) or _GDB.fullmatch(body):
         return [match]
     return list(_FRAME.finditer(body))
 
@@ -114,7 +122,7 @@ def frame_of(match: re.Match[str]) -> Frame:
 
 def is_mention(match: re.Match[str]) -> bool:
     """True where a frame stands inside other text, which may only speak of it."""
-    return match.re not in (_ALONE, _DECODED) and "[<" not in match.string
+    return match.re not in (_ALONE, _DECODED, _GDB) and "[<" not in match.string
 
 
 def is_guess(match: re.Match[str]) -> bool:

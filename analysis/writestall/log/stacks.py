@@ -13,7 +13,7 @@ from writestall.log.cgroups import Cgroups
 from writestall.log.cuts import Edge
 from writestall.log.lines import Line
 from writestall.log.owners import Blocker, Held, LockLines
-from writestall.log.times import CHECKS, TIMEOUT_S, Time, time_of
+from writestall.log.times import CHECKS, TIMEOUT_S, Time, noted, time_of
 
 MAX_FRAMES = 256
 # Lines without a frame that do not end a stack: a wrapped module name, <TASK>, a dump
@@ -37,7 +37,8 @@ class LoggedTask:
     `cgroup` is its path, where the log has it. `time` is when it was printed,
     `window_s` how far apart reports of tasks may be that were stuck at once,
     `suppressions` how often the kernel had said before that it reports no more of them,
-    `list_after_s` by how much more than that lockdep's list is later. `is_vouched`: the
+    `list_after_s` and `owner_after_s` by how much more than that lockdep's list, or the
+    line about `blocker`, is later. `is_vouched`: the
     kernel says that it hangs, or it is of /proc; else `trace` names what the lines
     before the stack begin, if that is no stuck task (traces.py).
     """
@@ -61,6 +62,7 @@ class LoggedTask:
     window_s: int = CHECKS * TIMEOUT_S
     suppressions: int = 0
     list_after_s: float | None = None
+    owner_after_s: float | None = None
     is_vouched: bool = False
     trace: str | None = None
 
@@ -70,6 +72,7 @@ _WORKQUEUE = re.compile(r"\bWorkqueue: (?P<work>.{1,120})")
 # What every line has that LockLines takes.
 _LOCKS = re.compile(
     r"blocked on|locks? held by |, at: |lockdep is turned off|^\s{0,4}#\d{1,3}: "
+    r"|^\s{0,4}[GH]: {1,4}s:"
 )
 # A work's function that a mailer put on a line of its own: `wb_workfn (flush-8:0)`.
 _WORK = re.compile(r"\s{0,8}\w{3,64}(?: \[\w{1,64}\])?(?: \([\w:/.+-]{1,64}\))?")
@@ -86,6 +89,8 @@ class Host:
     stuck: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
     edge: Edge = field(default_factory=Edge)
     cgroups: Cgroups = field(default_factory=Cgroups)
+    # When lines without a time of their own were printed, as far as one before says.
+    noted: str = ""
 
 
 def _last(task: LoggedTask) -> str:
@@ -134,6 +139,10 @@ class Reader:
         """Take the next line."""
         body = line.body.rstrip()
         self._stamp = line.before + line.prefix
+        if not line.marked:
+            if ":" in body and noted(body):
+                self._host.noted = body
+            self._stamp = self._host.noted or self._stamp
         self._at_edge = self._host.edge.cuts(line.width)
         if body.strip() == "?":
             self._guess = True

@@ -26,11 +26,27 @@ _DAY = re.compile(
     rf"\b(?P<month>{'|'.join(_MONTHS)}) {{1,2}}(?P<day>\d{{1,2}}) "
     r"(?P<clock>\d\d:\d\d:\d\d)(?: (?P<year>\d{4}))?"
 )
-_ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d")
+_ISO = re.compile(r"\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d:\d\d")
+# Month or day first: where both may be, nobody knows, and the gap is near all the same.
+_NUMBERS = re.compile(
+    r"\b(?P<one>\d{1,2})[./-](?P<two>\d{1,2})[./-](?P<year>\d{4}),? "
+    r"(?P<clock>\d\d:\d\d:\d\d)"
+)
+# A time of the day alone: of which day, only the next line may tell.
+_CLOCK = re.compile(r"^\W{0,4}(?P<clock>\d\d:\d\d:\d\d)(?:[.,]\d{1,6})?\b")
 # journalctl -o short-unix.
 _UNIX = re.compile(r"^\s{0,4}(?P<unix>\d{9,10})\.\d{3,6} ")
 # A syslog of old names no year: this one has a 29th of February.
-_NO_YEAR, _YEAR_S = "2000", 366 * 86400
+_NO_YEAR, _YEAR_S, _DAY_S = "2000", 366 * 86400, 86400
+# Months in a year: a larger number is a day's.
+_MOST = 12
+# A line with nothing but a time: of date(1), uptime(1), watch(1).
+_NOTED = re.compile(
+    r"[\W_]{0,8}(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\w{0,6},? [\w :.,+/-]{12,44}"
+    r"[\W_]{0,8}"
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\w :.,+-]{0,16}[\W_]{0,8}"
+    r"|\d\d:\d\d:\d\d up .{1,80}|Every \d.{1,160})"
+)
 
 
 class Time(NamedTuple):
@@ -39,12 +55,14 @@ class Time(NamedTuple):
     boot_s  seconds since the boot
     date_s  seconds of the calendar
     text    as it is printed
+    period_s  after so many seconds the date is the same again: a year, or a day,
+              where the text has no year or no day
     """
 
     boot_s: float | None
     date_s: float | None
     text: str
-    has_year: bool = True
+    period_s: int = 0
 
 
 @lru_cache(maxsize=1024)
@@ -54,28 +72,44 @@ def time_of(stamp: str) -> Time | None:
     seconds = None
     if boot:
         seconds = float(boot["seconds"] or int(boot["us"]) / 1e6)
-    date, text, has_year = _date(stamp)
+    date, text, period_s = _date(stamp)
     if seconds is None and date is None:
         return None
-    return Time(seconds, date, text or boot[0], has_year)  # type: ignore[index]
+    return Time(seconds, date, text or boot[0], period_s)  # type: ignore[index]
 
 
-def _date(stamp: str) -> tuple[float | None, str, bool]:
+def noted(body: str) -> bool:
+    """True for a line that says when the lines after it were printed."""
+    return _NOTED.fullmatch(body) is not None and time_of(body) is not None
+
+
+def _date(stamp: str) -> tuple[float | None, str, int]:
+    """Seconds, text and period of the date in a line."""
     try:
         if match := _ISO.search(stamp):
-            moment = datetime.fromisoformat(match[0])
-            return (moment - datetime.min).total_seconds(), match[0], True
-        if match := _DAY.search(stamp):
-            words = (match["year"] or _NO_YEAR, match["month"], match["day"])
-            moment = datetime.strptime(
-                " ".join((*words, match["clock"])), "%Y %b %d %H:%M:%S"
+            text = re.sub("[/.]", "-", match[0])
+            return _seconds(datetime.fromisoformat(text)), match[0], 0
+        if match := _NUMBERS.search(stamp):
+            one, two = sorted(
+                (match["one"], match["two"]), key=lambda n: int(n) > _MOST
             )
-            seconds = (moment - datetime.min).total_seconds()
-            return seconds, match[0], match["year"] is not None
+            words = f"{match['year']} {one} {two} {match['clock']}"
+            return _seconds(datetime.strptime(words, "%Y %m %d %H:%M:%S")), match[0], 0
+        if match := _DAY.search(stamp):
+            words = " ".join((match["year"] or _NO_YEAR, *match.group(1, 2, 3)))
+            moment = datetime.strptime(words, "%Y %b %d %H:%M:%S")
+            return _seconds(moment), match[0], 0 if match["year"] else _YEAR_S
+        if match := _CLOCK.match(stamp):
+            moment = datetime.strptime(match["clock"], "%H:%M:%S")
+            return _seconds(moment), match["clock"], _DAY_S
     except ValueError:
-        return None, "", True
+        return None, "", 0
     unix = _UNIX.match(stamp)
-    return (float(unix["unix"]), unix[0].strip(), True) if unix else (None, "", True)
+    return (float(unix["unix"]), unix[0].strip(), 0) if unix else (None, "", 0)
+
+
+def _seconds(moment: datetime) -> float:
+    return (moment - datetime.min).total_seconds()
 
 
 def gap_s(one: Time | None, other: Time | None) -> float | None:
@@ -87,9 +121,12 @@ def gap_s(one: Time | None, other: Time | None) -> float | None:
         gaps.append(other.boot_s - one.boot_s)
     if one.date_s is not None and other.date_s is not None:
         gap = other.date_s - one.date_s
-        if not (one.has_year and other.has_year) and gap < -_YEAR_S / 2:
-            gap += _YEAR_S
-        gaps.append(gap)
+        period_s = max(one.period_s, other.period_s)
+        if gap < -period_s / 2 < 0:
+            gap += period_s
+        # A clock and a date have no gap.
+        if (one.period_s == _DAY_S) == (other.period_s == _DAY_S):
+            gaps.append(gap)
     return max(gaps, key=abs) if gaps else None
 
 

@@ -2,7 +2,8 @@
 """traces: name the traces in a log that are of no stuck task.
 
 Sanitizers, RCU and lockdep print the stack of the moment in which they complain, or of
-an allocation of long ago; a sample of perf is one sleep of many.
+an allocation of long ago; a sample of perf or ftrace is one sleep of many, and bpftrace
+and BCC add up all of them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,10 @@ from __future__ import annotations
 import re
 
 PERF = "samples of perf script"
+# Of bpftrace and BCC (offcputime, offwaketime, profile, stackcount).
+SUMS = "sums of bpftrace or BCC over time"
+# A stack ends these traces, and is none of a task that sleeps now.
+NO_SLEEPS = frozenset((PERF, SUMS, "samples of ftrace"))
 # A word of the line that begins such traces, how they are called, and the line.
 # Sources: kernel/rcu/tree_stall.h, mm/kasan/report.c, lib/ubsan.c, mm/kmemleak.c,
 # lib/debugobjects.c, kernel/locking/lockdep.c, kernel/watchdog.c, lib/nmi_backtrace.c.
@@ -30,6 +35,10 @@ _KINDS: tuple[tuple[str, str, str], ...] = (
     ("-> #", "chains of lockdep", r"-> #\d{1,3} \("),
     ("locking", "chains of lockdep", r"\bpossible (?:circular|recursive) locking"),
     ("lockup", "CPUs that are locked up", r"\b(?:soft|hard) lockup"),
+    ("@", SUMS, r"^\s*@\w{0,60}\["),
+    ("Tracing ", SUMS, r"^Tracing (?:off-CPU|blocked) time|^Tracing \d+ functions"),
+    ("Sampling at", SUMS, r"^Sampling at \d+ Hertz"),
+    ("stack trace>", "samples of ftrace", r"<(?:user )?stack trace>"),
     ("NMI", "CPUs that are locked up", r"\bNMI backtrace for cpu"),
 )
 _FORMS = tuple((word, name, re.compile(form)) for word, name, form in _KINDS)

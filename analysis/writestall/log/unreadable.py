@@ -26,8 +26,33 @@ _KINDS: tuple[tuple[str, str], ...] = (
         _SUM.format("folded stacks"),
     ),
     (
-        r"^Attaching \d{1,6} probes?\.\.\.|^@\w{0,60}\[$",
+        r"^Attach(?:ing|ed) \d{1,6} probes?|^@\w{0,60}\[[^\]\n]{0,120}$",
         _SUM.format("the output of bpftrace"),
+    ),
+    (
+        r"^\s{1,8}=> [\w.]{2,80}(?:\+0x[0-9a-f]+)?.{0,40}$|^# tracer: ",
+        "the output of ftrace (trace-cmd): samples, in which no task waits for "
+        "another; while it hangs, echo w > /proc/sysrq-trigger, or record the host "
+        "(writestall record)",
+    ),
+    (
+        r"^# Samples: .{1,20} of event |^# Overhead\b|\[k\] [\w.]{2,80}\s*$",
+        _SUM.format("the output of perf report"),
+    ),
+    (
+        r"^\s*[\d.]+ \(\s*[\d.]* ?(?:ms)?\s*\): \S{1,20}/\d{1,10} \w+\(",
+        "the output of perf trace: it shows system calls, not where they sleep; take "
+        "/proc/PID/stack of the process",
+    ),
+    (
+        r"^TIME(?:\(s\))?\s.{0,60}\bLAT\(",
+        "a list of I/O or calls with their latency (biosnoop, ext4slower ...): it has "
+        "no stacks; while it hangs, echo w > /proc/sysrq-trigger",
+    ),
+    (
+        r"^G:  s:\w\w n:\d",
+        "a dump of glocks: it names holders and waiters, without stacks; take echo t > "
+        "/proc/sysrq-trigger beside it",
     ),
     (
         r'^\s*\{"ev":',

@@ -55,7 +55,25 @@ def both(seconds: float) -> str:
     return f"Nov {day:2} {time} vault kernel: [{seconds % DAY_S:12.6f}] "
 
 
-CLOCKS = (boot, ctime, journal, iso, both)
+def slashes(seconds: float) -> str:
+    """Viewers that print the month before the day."""
+    day, time = _date(seconds)
+    return f"11/{day:02}/2026 {time} vault kernel: "
+
+
+def dots(seconds: float) -> str:
+    """And the day before the month."""
+    day, time = _date(seconds)
+    return f"{day:02}.11.2026 {time} vault kernel: "
+
+
+def year_first(seconds: float) -> str:
+    """Viewers that print slashes in the order of ISO 8601."""
+    day, time = _date(seconds)
+    return f"2026/11/{day:02} {time} vault kernel: "
+
+
+CLOCKS = (boot, ctime, journal, iso, both, slashes, dots, year_first)
 Clock = Callable[[float], str]
 
 
@@ -200,6 +218,57 @@ def test_the_answer_says_when() -> None:
     assert times == ["Nov  1 00:16:40 2026", "Nov  2 00:00:00 2026"]
 
 
+def clock_only(seconds: float) -> str:
+    """A time of the day without a day."""
+    return f"{_date(seconds)[1]} vault kernel: "
+
+
+def test_times_of_a_day() -> None:
+    """Midnight is no gap; hours are."""
+    near = explained(
+        at(clock_only, DAY_S - 30, BACKUP.report()),
+        at(clock_only, DAY_S + 30, JOURNAL.report()),
+    )
+    assert named(near) == {"backup": ("jbd2/sda1-8", LIKELY)}
+    far = explained(
+        at(clock_only, 3 * HOUR_S, BACKUP.report()),
+        at(clock_only, 9 * HOUR_S, JOURNAL.report()),
+    )
+    assert not far.links
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Sun Nov  1 03:00:00 UTC 2026", "Sun Nov  1 09:00:00 UTC 2026"),
+        ("Sun Nov  1 03:00:00 AM CET 2026", "Mon Nov  2 03:00:00 AM CET 2026"),
+        ("2026-11-01 03:00:00+01:00", "2026-11-01 09:00:00+01:00"),
+        (" 03:00:00 up 10 days,  1:02,  2 users", " 09:00:00 up 10 days,  7:02"),
+        (
+            "Every 2.0s: cat /proc/1/stack   vault: Sun Nov  1 03:00:00 2026",
+            "Every 2.0s: cat /proc/1/stack   vault: Sun Nov  1 09:00:00 2026",
+        ),
+    ],
+)
+def test_a_line_that_is_a_date(one: str, other: str) -> None:
+    """Stacks without times of their own, and what date(1) printed before them."""
+    stacks = [
+        ["cat /proc/4101/stack", "[<0>] start_this_handle+0x1/0x9 [jbd2]"],
+        ["cat /proc/350/stack", "[<0>] jbd2_journal_commit_transaction+0x1/0x9 [jbd2]"],
+    ]
+    assert explained(one, stacks[0], one, stacks[1]).links
+    assert not explained(one, stacks[0], other, stacks[1]).links
+
+
+@pytest.mark.parametrize(("gap_s", "sure"), [(0, REPORTED), (3 * HOUR_S, LIKELY)])
+def test_an_owner_named_hours_later(gap_s: int, sure: str) -> None:
+    said = "INFO: task backup:4101 is blocked on a mutex likely owned by task v:12."
+    answer = explained(at(boot, 1000, BACKUP.report()), at(boot, 1000 + gap_s, [said]))
+    ((link),) = answer.links.values()
+    assert link.confidence == sure
+    assert ("3.0 h after the stack" in link.why) is bool(gap_s) is link.hint
+
+
 TIMES = st.lists(
     st.tuples(
         st.sampled_from(sorted(STACKS)), st.integers(1, 9), st.integers(0, 30 * 60)
@@ -209,14 +278,17 @@ TIMES = st.lists(
 
 
 @settings(deadline=None, max_examples=150)
-@given(TIMES, st.sampled_from(CLOCKS), st.booleans())
+@given(TIMES, st.sampled_from(CLOCKS), st.booleans(), st.booleans())
 def test_no_link_crosses_moments_unmarked(
-    drawn: list[tuple[str, int, int]], clock: Clock, suppressed: bool
+    drawn: list[tuple[str, int, int]], clock: Clock, suppressed: bool, owners: bool
 ) -> None:
     """Each says so, and is a step less sure."""
     lines: list[str] = []
     for name, pid, seconds in sorted(drawn, key=lambda one: one[2]):
-        lines += at(clock, seconds, Shown(f"t{pid}", pid, STACKS[name]).report())
+        shown = Shown(f"t{pid}", pid, STACKS[name])
+        said = f"INFO: task t{drawn[0][1]}:{drawn[0][1]} is blocked on a mutex likely "
+        said += f"owned by task t{pid}:{pid}."
+        lines += at(clock, seconds, shown.report(*([said] if owners else [])))
         if suppressed:
             lines += at(clock, seconds, ["Future hung task reports are suppressed"])
     for link in explain_log(read_log(lines)).links.values():
@@ -226,4 +298,5 @@ def test_no_link_crosses_moments_unmarked(
             for n2, p2, other in drawn
             if p1 == link.waiter.task.pid and p2 == link.holder.task.pid
         )
-        assert near or (link.hint and "it was reported" in link.why)
+        marked = "it was reported" in link.why or "after the stack" in link.why
+        assert near or (link.hint and marked and link.confidence != REPORTED)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from log_stacks import explained
+from log_stacks import Shown, explained, named
 from writestall.cli.main import main
-from writestall.log.links import explain_log
+from writestall.log.links import REPORTED, explain_log
 from writestall.log.reading import LoggedTask, read
 
 Capture = pytest.CaptureFixture[str]
@@ -53,6 +53,31 @@ def test_a_backtrace_of_gdb_is_still_refused(tmp_path: Path, capsys: Capture) ->
     log.write_text("#0  poll (fds=0x1, n=2) at poll.c:12\n#1  run (it=0x2) at a.c:1\n")
     assert main(["explain", "--log", str(log)]) == 2
     assert "gdb" in capsys.readouterr().err
+
+
+KERNEL_GDB = """\
+(gdb) bt
+#0  context_switch (rq=0xffff, prev=0xff) at kernel/sched/core.c:5328
+#1  __schedule (sched_mode=0) at ./kernel/sched/core.c:6693
+#2  0xffffffff81e3a1b2 in schedule () at /usr/src/linux-6.8/kernel/sched/core.c:6770
+#3  wait_transaction_locked (journal=0x1) at fs/jbd2/transaction.c:171
+#4  start_this_handle (journal=0x1) at fs/jbd2/transaction.c:12
+"""
+
+
+def test_a_backtrace_of_gdb_of_a_kernel_is_read() -> None:
+    (task,) = explain_log(tasks(KERNEL_GDB)).tasks
+    assert task.verdict.cls == "journal_transaction"
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [("jbd2/sda1-8 350", "jbd2/sda1-8/350"), ("attempt 350", "line 2")],
+)
+def test_a_name_and_a_pid_that_a_loop_prints(label: str, name: str) -> None:
+    text = f"{label}\n" + drgn(0, *PATH).split("\n", 1)[1]
+    (task,) = explain_log(tasks(text)).tasks
+    assert task.name == name
 
 
 def test_functions_with_their_places() -> None:
@@ -102,6 +127,8 @@ PROMPTS = (
     "[root@{}  ~]# cat /proc/6414/stack",
     "root@{}:/var/log# cat /proc/6414/stack",
     "me@{}:~$ sudo cat /proc/6414/stack",
+    "{}:~ # cat /proc/6414/stack",
+    "{}:/var/log # cat /proc/6414/stack",
 )
 
 
@@ -120,6 +147,16 @@ def test_the_prompt_names_the_host(prompt: str) -> None:
     assert explain_log(found).links == {}
 
 
+def test_a_title_names_the_host() -> None:
+    """pdsh and clush put it before each line; grep puts the file there."""
+    text = "".join(
+        f"{host}: {line}\n" for host in ("alpha", "beta") for line in GFS2.splitlines()
+    )
+    assert [task.host for task in tasks(text)] == ["alpha", "beta"]
+    text = "".join(f"/proc/6414/stack:{line}\n" for line in GFS2.splitlines())
+    assert [(task.host, task.pid) for task in tasks(text)] == [("", 6414)]
+
+
 def test_one_prompt_is_no_other_host() -> None:
     """What dmesg printed before and behind it is of the same machine."""
     text = "[ 7.000001] INFO: task a:5 blocked for more than 122 seconds.\n"
@@ -135,6 +172,27 @@ def test_a_dump_of_glocks_is_no_stack() -> None:
         " H: s:SH f:aW e:0 p:6415 [ls] gfs2_getattr+0xbb/0xf0 [gfs2]\n"
     )
     assert tasks(text * 3) == []
+
+
+GLOCKS = """\
+G:  s:EX n:2/1a2b f:lDpr t:EX d:EX/0 a:0 v:0 r:4 m:20 p:1
+ H: s:EX f:{one} e:0 p:6414 [mv] gfs2_rename+0x1a1/0x804 [gfs2]
+ H: s:EX f:{other} e:0 p:6415 [cp] gfs2_createi+0xbb/0xf0 [gfs2]
+"""
+WAITS = Shown("mv", 6414, "schedule gfs2_glock_wait/gfs2 gfs2_rename/gfs2 vfs_rename")
+HOLDS = Shown("cp", 6415, "io_schedule gfs2_log_reserve/gfs2 gfs2_trans_begin/gfs2")
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_dump_of_glocks_names_the_holder(first: bool) -> None:
+    """fs/gfs2/glock.c hflags2str(): H holds, W waits; it may have let go since."""
+    dump = GLOCKS.format(one="W", other="H").splitlines()
+    stacks = [*WAITS.report(), *HOLDS.report()]
+    answer = explained(dump + stacks if first else stacks + dump)
+    assert named(answer) == {"mv": ("cp", REPORTED)}
+    assert not answer.links[0].is_sure
+    dump = GLOCKS.format(one="W", other="aW").splitlines()
+    assert not explained(dump, stacks).links
 
 
 def test_a_line_that_another_cpu_broke() -> None:
@@ -181,6 +239,19 @@ SUMS = {
     "perf script": "dd 41 [002] 11.000001: sched:sched_switch: prev_comm=dd\n"
     "        ffffffff81555c49 __schedule+0x119 ([kernel.kallsyms])\n"
     "        ffffffff817cd972 schedule+0x2b ([kernel.kallsyms])\n",
+}
+
+
+SUMS |= {
+    "bpftrace with offsets": "Attaching 1 probe...\n@off[dd, 41,\n"
+    "    __schedule+0x14/0x90\n    jbd2_log_wait_commit+0x3/0x9\n]: 12\n",
+    "bpftrace of 2026": "Attached 2 probes\n@off[dd, 41,\n    schedule+14\n]: 12\n",
+    "BCC with offsets": "Tracing off-CPU time (us) of all threads\n"
+    "    __schedule+0x14/0x90\n    jbd2_log_wait_commit+0x3/0x9\n    - fio (12)\n",
+    "ftrace": " dd-41 [002] d..2. 1.1: <stack trace>\n => __schedule\n => schedule\n",
+    "ftrace with offsets": " dd-41 [002] d..2. 1.1: <stack trace>\n"
+    " => __schedule+0x14/0x90\n => wait_transaction_locked+0x3/0x9\n",
+    "perf report": "# Overhead  Command\n    50.00%  dd  [k] __schedule\n",
 }
 
 

@@ -15,6 +15,8 @@ from writestall.classify.rules.form import (
 )
 from writestall_base import wait_classes as c
 
+ROOM_IN_LOG = "waits for room in the log of its file system"
+
 # Below these a checkpoint's locks are taken, outside those of a node or block.
 _F2FS_MAP = ("f2fs_map_blocks", "f2fs_map_lock", "f2fs_get_block_locked")
 
@@ -353,6 +355,7 @@ RULES: tuple[Rule, ...] = (
         c.LOG_SPACE,
         ("gfs2_log_reserve", "gfs2_log_try_reserve", "bch2_journal_res_get*"),
         "fs/gfs2/log.c, fs/bcachefs/journal.c: sleeps until log blocks are free",
+        words=ROOM_IN_LOG,
     ),
     # The network file systems' pages.
     Rule(

@@ -16,6 +16,7 @@ _OF_FUNCTION = Holder(
     "while it calls others",
     names("*"),
     lock="a lock of one function",
+    not_of=names("gfs2_glock_* *ocfs2_*_lock* dlm_lock*"),
     not_in=(c.DIRTY_THROTTLE, c.JOURNAL_SPACE),
     confidence=POSSIBLE,
     same_function=True,

@@ -214,6 +214,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=_GRANT,
             not_of=_AIL,
         ),
+        Holder(
+            "it flushes the log",
+            "fs/gfs2/log.c gfs2_logd(), gfs2_log_flush(): blocks of the log are free "
+            "when it has moved the tail",
+            names("gfs2_logd gfs2_log_flush"),
+            lock="space in a gfs2 log",
+            of=names("gfs2_log_reserve gfs2_log_try_reserve"),
+            not_of=names("gfs2_logd gfs2_log_flush"),
+            any_right=True,
+        ),
         *_LOG,
     ),
 }
