@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from writestall.classify.rules.servers import NFS_ANSWER
-from writestall.log.holders.sections import wanted
+from writestall.log.holders.sections import sleep_words, wanted
 from writestall.log.links import POSSIBLE, LogAnswer, Stuck
 from writestall_base import wait_classes as c
 from writestall_base.units import many
@@ -51,6 +51,8 @@ def does(stuck: Stuck) -> str:
     words = (rule.words if rule and rule.words else None) or c.DOES[cls]
     if words in _VAGUE and (names := wanted(stuck)):
         return f"{_VAGUE[words]} ({names})"
+    if words == c.DOES[c.OTHER]:
+        return sleep_words(stuck)
     if words == NFS_ANSWER and (server := _NFS_MANAGER.fullmatch(task.comm or "")):
         return f"waits for the answer of the NFS server {server['address']}"
     named = f"its cgroup {task.cgroup}" if task.cgroup else "its cgroup"

@@ -9,9 +9,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from writestall.classify.rules.block import AWAITS_HANDLER, HANDLES_ERRORS
+from writestall.classify.rules.block import (
+    AWAITS_HANDLER,
+    GRACE_PERIOD,
+    HANDLES_ERRORS,
+)
 from writestall.classify.rules.file_systems import ROOM_IN_LOG
 from writestall.classify.rules.locks import FROZEN, MOUNTING
+from writestall.classify.rules.pages import EACH_CPU
 from writestall.classify.rules.servers import NFS_ANSWER
 from writestall.log.holders.sections import takers, wanted
 from writestall.log.links import LogAnswer, Stuck
@@ -128,6 +133,16 @@ _SERVER = Step(
     "ss(8)",
 )
 WORDS: dict[str, Step] = {
+    EACH_CPU: Step(
+        "find the CPU whose workers do not run: a task of a real-time policy (ps -eLo "
+        "cls,rtprio,psr,pcpu,comm), echo l > /proc/sysrq-trigger",
+        "Documentation/core-api/workqueue.rst",
+    ),
+    GRACE_PERIOD: Step(
+        "look for a CPU that does not leave the kernel: rcu stalls in dmesg, echo l > "
+        "/proc/sysrq-trigger",
+        "Documentation/RCU/stallwarn.rst",
+    ),
     HANDLES_ERRORS: _SCSI_ERRORS,
     AWAITS_HANDLER: _SCSI_ERRORS,
     FROZEN: Step(

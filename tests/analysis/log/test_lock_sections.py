@@ -56,6 +56,16 @@ STACKS = {
     + "btrfs_inc_block_group_ro/btrfs scrub_enumerate_chunks/btrfs",
     "shrinks": "schedule btrfs_commit_transaction/btrfs btrfs_shrink_device/btrfs",
     "dm-open": MUTEX + "dm_get_device/dm_mod",
+    "grace": "schedule schedule_timeout __wait_for_common __wait_rcu_gp "
+    "synchronize_rcu unregister_netdevice",
+    "nothing": "schedule foo_sleeps/foo",
+    "suspends": "io_schedule dm_wait_for_bios_completion/dm_mod __dm_suspend/dm_mod "
+    "dm_suspend/dm_mod dev_suspend/dm_mod",
+    "fsync": "io_schedule folio_wait_bit_common folio_wait_writeback "
+    "ext4_do_writepages/ext4 ext4_sync_file/ext4 do_fsync",
+    "nfs-fsync": "io_schedule folio_wait_writeback nfs_file_fsync/nfs do_fsync",
+    "opens-tty": MUTEX + "tty_open chrdev_open",
+    "in-tty": "schedule __down_common console_lock con_install tty_open chrdev_open",
     "unknown": MUTEX + "no_such_function",
     "module-flush": FLUSH + "foo_close/foo",
     "module-work": "schedule foo_transfer/foo foo_work/foo" + WORK,
@@ -78,6 +88,8 @@ LINKED = (
     ("quota-writes", "quota-inserts", "quotas"),
     ("scans", "probes", "scan_mutex"),
     ("module-flush", "module-work", "module"),
+    ("fsync", "suspends", "resumed"),
+    ("opens-tty", "in-tty", "inside the function"),
 )
 APART = (
     ("remount", "renamed"),
@@ -88,6 +100,7 @@ APART = (
     ("unknown", "syncfs"),
     ("module-flush", "other-work"),
     ("remount", "mounts"),
+    ("nfs-fsync", "suspends"),
     ("quota-release", "quota-sync"),
 )
 
@@ -126,12 +139,16 @@ def test_the_lock_is_named() -> None:
     assert "(cgroup_mutex)" in sentence(answer, "log")
     assert "__cgroup_procs_write()" in said(answer, root(answer))
     answer = explained(task("unknown", 11).report())
-    assert "no rule knows" in sentence(answer, "log")
+    assert "waits for a mutex in no_such_function()" in sentence(answer, "log")
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
+        ("grace", "a grace period of RCU"),
+        ("drains", "until each CPU has run a work"),
+        ("module-flush", "until a work is done in foo_close()"),
+        ("nothing", "something no rule knows in foo_sleeps()"),
         ("mounts", "until a file system is mounted or unmounted"),
         ("io-done", "until a SCSI host has recovered"),
         ("scsi-eh", "recovers a SCSI host"),

@@ -15,6 +15,7 @@ SUBMIT = re.compile(
     r"|direct_make_request|_*submit_bh\w*"
 )
 
+GRACE_PERIOD = "waits for a grace period of RCU"
 HANDLES_ERRORS = "recovers a SCSI host from errors (aborts, resets)"
 AWAITS_HANDLER = "waits until a SCSI host has recovered from errors"
 
@@ -98,6 +99,22 @@ RULES: tuple[Rule, ...] = (
         "drivers/nvme/host/core.c nvme_reset_ctrl_sync()",
         callers=("nvme_*", "scsi_*", "disk_*", "del_gendisk", "usb_*"),
         words="waits until a work that it flushes is done",
+    ),
+    Rule(
+        c.OTHER,
+        (
+            "synchronize_*rcu*",
+            "__synchronize_*rcu*",
+            "__wait_rcu_gp",
+            "wait_rcu_exp_gp",
+            "synchronize_sched*",
+            "rcu_barrier*",
+            "_rcu_barrier*",
+        ),
+        "kernel/rcu/tree.c synchronize_rcu(), rcu_barrier(): until all CPUs have been "
+        "outside of readers, or have run what was put off",
+        not_callers=("dm_*", "__dm_*", "md_*", "bch_*"),
+        words=GRACE_PERIOD,
     ),
     Rule(
         c.DEVICE_IO,

@@ -6,6 +6,8 @@ from __future__ import annotations
 from writestall.classify.rules.form import IO, LOCK, PAGE, READS, WRITEBACK_WAITS, Rule
 from writestall_base import wait_classes as c
 
+EACH_CPU = "waits until each CPU has run a work (lru_add_drain_all)"
+
 # A wait anywhere inside these has one meaning, whatever the inner frames are.
 OVERRIDES: tuple[Rule, ...] = (
     Rule(
@@ -81,11 +83,15 @@ RULES: tuple[Rule, ...] = (
             "mem_cgroup_oom*",
             "out_of_memory",
             "pagefault_out_of_memory",
-            "lru_add_drain_all",
-            "__lru_add_drain_all",
         ),
         "mm/vmscan.c reclaim_throttle() (since 5.16), mm/backing-dev.c "
         "congestion_wait() before it, mm/mempool.c: the allocator waits for memory",
+    ),
+    Rule(
+        c.MEMORY,
+        ("lru_add_drain_all", "__lru_add_drain_all", "drain_all_pages"),
+        "mm/swap.c __lru_add_drain_all(): until a work has run on each CPU",
+        words=EACH_CPU,
     ),
     Rule(
         c.PAGE_WRITEBACK,

@@ -6,6 +6,8 @@ These are asked last.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from writestall.log.holders.form import Holder, names
 from writestall.log.stuck import POSSIBLE
 from writestall_base import wait_classes as c
@@ -17,6 +19,7 @@ _OF_FUNCTION = Holder(
     names("*"),
     lock="a lock of one function",
     not_of=names("gfs2_glock_* *ocfs2_*_lock* dlm_lock*"),
+    not_caller=names("lock_acquire __lock_acquire lock_acquired"),
     not_in=(c.DIRTY_THROTTLE, c.JOURNAL_SPACE),
     confidence=POSSIBLE,
     same_function=True,
@@ -31,8 +34,11 @@ _OF_MODULE = Holder(
     same_module=True,
 )
 
+_SLEEPS = names(
+    "*mutex_lock* *down_read* *down_write* rwsem_down_* __down* down percpu_rwsem_wait"
+)
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.FS_LOCK: (_OF_FUNCTION,),
-    c.OTHER: (_OF_MODULE,),
+    c.OTHER: (_OF_MODULE, replace(_OF_FUNCTION, of=_SLEEPS, shared=names("*"))),
     c.RAID_OR_DM: (_OF_MODULE,),
 }

@@ -82,6 +82,16 @@ _ENDS_WRITEBACK = replace(
     of=None,
     not_of=names(f"{_BELOW_WORKS} {_NO_DISK_NAMES}"),
 )
+_SUSPENDS = "dm_suspend __dm_suspend dm_internal_suspend* dm_wait_for_completion"
+_SUSPENDED = replace(
+    _BELOW_ALL,
+    why="it suspends a mapped device, and I/O to that waits until it is resumed",
+    source="drivers/md/dm.c __dm_suspend(): DMF_BLOCK_IO_FOR_SUSPEND, under which "
+    "dm_submit_bio() defers bios; the log does not say which device it is",
+    shows=names(_SUSPENDS),
+    lock="DMF_BLOCK_IO_FOR_SUSPEND of a mapped device",
+    not_of=names(f"{_SUSPENDS} {_NO_DISK_NAMES}"),
+)
 _OPEN_MUTEX = names(
     "bdev_open blkdev_get* __blkdev_get blkdev_put* bdev_release bd_prepare_to_claim "
     "del_gendisk bdev_mark_dead blk_report_disk_dead bdev_disk_changed disk_scan_* "
@@ -124,7 +134,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             confidence=POSSIBLE,
         ),
     ),
-    c.PAGE_WRITEBACK: (_ENDS_WRITEBACK,),
+    c.PAGE_WRITEBACK: (_ENDS_WRITEBACK, replace(_SUSPENDED, of=None)),
     c.RAID_OR_DM: (
         Holder(
             "it resyncs the array and keeps writes out",
@@ -225,6 +235,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         _LOOP,
         _ARRAY,
         _BELOW_ALL,
+        _SUSPENDED,
     ),
     c.BLOCK_QUEUE: (
         _LOOP,

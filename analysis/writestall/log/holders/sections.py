@@ -33,6 +33,14 @@ _KINDS = (
 )
 # Of which the stack does not tell whether it reads or writes.
 _EITHER = re.compile(r"percpu_rwsem_wait|_*rwsem_down_\w*failed\w*")
+_SLEEPS_FOR = {
+    MUTEX: "waits for a mutex",
+    READ: "waits for an rw-semaphore",
+    WRITE: "waits for an rw-semaphore",
+    SEMAPHORE: "waits for a semaphore",
+    WORK: "waits until a work is done",
+    QUEUE: "waits for something no rule knows",
+}
 # More names than these say nothing.
 _NAMED = 2
 _ALIKE = {MUTEX: MUTEX, READ: READ + WRITE, WRITE: READ + WRITE}
@@ -102,6 +110,13 @@ def wanted(waiter: Stuck) -> str:
     nothing or too much fits."""
     found = dict.fromkeys(lock.rpartition(":")[2] for lock, _ in _wanted(waiter))
     return " or ".join(found) if len(found) <= _NAMED else ""
+
+
+def sleep_words(waiter: Stuck) -> str:
+    """What a task sleeps for and where, as far as its innermost functions tell."""
+    how, function = _sleep(waiter) or ("", waiter.caller)
+    words = _SLEEPS_FOR.get(how[:1], _SLEEPS_FOR[QUEUE])
+    return f"{words} in {function}()" if function else words
 
 
 def takers(waiter: Stuck) -> list[str]:
