@@ -117,6 +117,18 @@ def test_any_text_is_answered(
 
 WORDS = st.text("abc+0x/[]()<>#:=. ", max_size=40)
 distinct = st.lists(tasks, max_size=6, unique_by=lambda task: task.pid)
+# Of which several may hold what one waits for.
+TOGETHER = ("updates", "orphan", "extents", "throttled", "btrfs-waits", "btrfs-joined")
+together = st.lists(
+    st.builds(
+        lambda name, pid: Shown(f"t{pid}", pid, STACKS[name]),
+        st.sampled_from(TOGETHER),
+        st.integers(1, 9),
+    ),
+    min_size=3,
+    max_size=6,
+    unique_by=lambda task: task.pid,
+)
 
 
 def joins(lines: Sequence[str]) -> set[tuple[str, str, str]]:
@@ -168,7 +180,7 @@ def test_what_is_unrelated_changes_no_link(
     assert joins(mixed) == joins(lines)
 
 
-@given(distinct, st.randoms())
+@given(distinct | together, st.randoms())
 @EXAMPLES
 def test_the_order_of_reports_changes_no_link(
     shown: list[Shown], random: Random
