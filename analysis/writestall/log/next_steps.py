@@ -16,7 +16,7 @@ from writestall.classify.rules.block import (
 )
 from writestall.classify.rules.file_systems import ROOM_IN_LOG
 from writestall.classify.rules.locks import FROZEN, MOUNTING
-from writestall.classify.rules.pages import EACH_CPU
+from writestall.classify.rules.pages import EACH_CPU, ITSELF
 from writestall.classify.rules.servers import NFS_ANSWER
 from writestall.log.holders.sections import takers, wanted
 from writestall.log.links import LogAnswer, Stuck
@@ -133,6 +133,11 @@ _SERVER = Step(
     "ss(8)",
 )
 WORDS: dict[str, Step] = {
+    ITSELF: Step(
+        "report it to the file system's maintainers: it drops the last reference to an "
+        "inode (iput()) while it writes; only a reboot ends it",
+        "Documentation/admin-guide/reporting-issues.rst",
+    ),
     EACH_CPU: Step(
         "find the CPU whose workers do not run: a task of a real-time policy (ps -eLo "
         "cls,rtprio,psr,pcpu,comm), echo l > /proc/sysrq-trigger",

@@ -56,6 +56,14 @@ STACKS = {
     + "btrfs_inc_block_group_ro/btrfs scrub_enumerate_chunks/btrfs",
     "shrinks": "schedule btrfs_commit_transaction/btrfs btrfs_shrink_device/btrfs",
     "dm-open": MUTEX + "dm_get_device/dm_mod",
+    "quiesces": MUTEX + "blk_mq_quiesce_tagset nvme_dev_disable/nvme nvme_timeout/nvme "
+    "blk_mq_handle_expired blk_mq_queue_tag_busy_iter blk_mq_timeout_work" + WORK,
+    "exits-queue": "schedule blk_mq_freeze_queue_wait blk_mq_exit_queue disk_release "
+    "kobject_put nvme_scan_ns/nvme_core nvme_scan_work/nvme_core" + WORK,
+    "unplugs-zone": "schedule __bio_queue_enter __submit_bio submit_bio_noacct_nocheck "
+    "blk_zone_wplug_bio_work" + WORK,
+    "itself": "schedule inode_wait_for_writeback evict ceph_put_wrbuffer_cap_refs/ceph "
+    "ceph_writepages_start/ceph do_writepages __writeback_single_inode",
     "grace": "schedule schedule_timeout __wait_for_common __wait_rcu_gp "
     "synchronize_rcu unregister_netdevice",
     "nothing": "schedule foo_sleeps/foo",
@@ -145,6 +153,7 @@ def test_the_lock_is_named() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
+        ("itself", "which it may be writing itself"),
         ("grace", "a grace period of RCU"),
         ("drains", "until each CPU has run a work"),
         ("module-flush", "until a work is done in foo_close()"),
@@ -156,6 +165,17 @@ def test_the_lock_is_named() -> None:
 )
 def test_the_words(name: str, words: str) -> None:
     assert words in sentence(explained(task(name, 11).report()), "log")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("quiesces", "exits-queue"), ("unplugs-zone", "exits-queue")]
+)
+def test_who_is_inside_a_queue_that_freezes(one: str, other: str) -> None:
+    """And waits for what the freeze, or its caller's lock, keeps it from."""
+    assert joined(task(one, 11), task(other, 12)) == {
+        one: (other, POSSIBLE),
+        other: (one, POSSIBLE),
+    }
 
 
 def test_error_handling_and_forks() -> None:

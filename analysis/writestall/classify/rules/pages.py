@@ -6,6 +6,7 @@ from __future__ import annotations
 from writestall.classify.rules.form import IO, LOCK, PAGE, READS, WRITEBACK_WAITS, Rule
 from writestall_base import wait_classes as c
 
+ITSELF = "waits until an inode is written, which it may be writing itself"
 EACH_CPU = "waits until each CPU has run a work (lru_add_drain_all)"
 
 # A wait anywhere inside these has one meaning, whatever the inner frames are.
@@ -108,6 +109,14 @@ RULES: tuple[Rule, ...] = (
         "file system waiting for another",
         wait=(LOCK,),
         first=True,
+    ),
+    Rule(
+        c.PAGE_WRITEBACK,
+        ("inode_wait_for_writeback", "__inode_wait_for_writeback"),
+        "fs/fs-writeback.c inode_wait_for_writeback() below evict(), called by what "
+        "__writeback_single_inode() calls while it has I_SYNC of an inode",
+        callers=("__writeback_single_inode", "writeback_single_inode"),
+        words=ITSELF,
     ),
     Rule(
         c.PAGE_WRITEBACK,

@@ -261,5 +261,32 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=names("blk_mq_freeze_queue_wait*"),
             confidence=POSSIBLE,
         ),
+        Holder(
+            "it adds or removes a queue of the same tags, and waits for another's end",
+            "block/blk-mq.c blk_mq_del_queue_tag_set(), blk_mq_update_tag_set_shared() "
+            "(until 6.18): tag_list_lock is held while a queue freezes",
+            names(
+                "blk_mq_exit_queue blk_mq_del_queue_tag_set blk_mq_add_queue_tag_set "
+                "blk_mq_update_tag_set_shared blk_mq_init_allocated_queue "
+                "__blk_mq_update_nr_hw_queues blk_mq_update_nr_hw_queues"
+            ),
+            lock="tag_list_lock of a set of tags",
+            caller=names("blk_mq_quiesce_tagset blk_mq_unquiesce_tagset"),
+            confidence=POSSIBLE,
+            stacked=True,
+        ),
+        Holder(
+            "it handles requests or bios of the queue that is to freeze",
+            "block/blk-mq.c blk_mq_timeout_work(), drivers/scsi/scsi_error.c "
+            "scsi_error_handler(): requests that timed out end after these; "
+            "block/blk-zoned.c blk_zone_wplug_bio_work(): its bios hold "
+            "q_usage_counter",
+            names("blk_mq_timeout_work scsi_error_handler blk_zone_wplug_bio_work"),
+            lock="q_usage_counter of a frozen queue",
+            of=names("blk_mq_freeze_queue_wait*"),
+            confidence=POSSIBLE,
+            stacked=True,
+            past=True,
+        ),
     ),
 }
