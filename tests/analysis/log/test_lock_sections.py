@@ -136,6 +136,13 @@ def test_who_does_not(waiter: str, holder: str) -> None:
     assert one.comm not in joined(one, other)
 
 
+def test_a_queue_is_not_named() -> None:
+    """drivers/md/raid5.c raid5_get_active_stripe() waits for one of two."""
+    stack = "schedule raid5_get_active_stripe/raid456 raid5_make_request/raid456"
+    text = sentence(explained(Shown("a", 11, stack).report()), "log")
+    assert "waits inside a stacked device." in text
+
+
 def test_two_that_fit_are_none() -> None:
     tasks = [task("renames", 11), task("renamed", 12), task("renamed", 13)]
     assert "renames" not in joined(*tasks)

@@ -108,7 +108,10 @@ def _wanted(waiter: Stuck) -> tuple[tuple[str, str], ...]:
 def wanted(waiter: Stuck) -> str:
     """The names of the locks that a task may wait for, as `a or b`; empty where
     nothing or too much fits."""
-    found = dict.fromkeys(lock.rpartition(":")[2] for lock, _ in _wanted(waiter))
+    # Of queues the list has those alone that a thread or a work wakes.
+    found = dict.fromkeys(
+        lock.rpartition(":")[2] for lock, how in _wanted(waiter) if how != QUEUE
+    )
     return " or ".join(found) if len(found) <= _NAMED else ""
 
 
