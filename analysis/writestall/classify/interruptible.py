@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from writestall.classify.cxx_names import source_name
 from writestall.classify.frames import parse_stack
 from writestall.classify.stack import Verdict
 from writestall.events.contract import Stack
@@ -61,7 +62,7 @@ def classify(stack: Stack, user: Stack = ()) -> Verdict:
 
 def callers(user: Stack) -> tuple[str, ...]:
     """The innermost functions of a program in a user stack, the last one innermost."""
-    found = [match[1] for match in map(_CALLER.match, user) if match]
+    found = [source_name(match[1]) for match in map(_CALLER.match, user) if match]
     return tuple(reversed(found[:MOST_CALLERS]))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from writestall.chain.answers import Answer
 from writestall.chain.parts import Chain, Part
+from writestall.classify.cxx_names import source_name
 from writestall.classify.frames import parse_stack
 from writestall.events.blocks import Blocks
 from writestall_base.units import printable, shares
@@ -41,7 +42,9 @@ def _stack(chain: Chain, part: Part, blocks: Blocks) -> str:
 
 def _user_frame(text: str) -> str:
     """`fflush+0x1a [libc.so]` -> `fflush`; addresses differ from run to run."""
-    return "[unknown]" if text.startswith("0x") else text.partition("+0x")[0]
+    if text.startswith("0x"):
+        return "[unknown]"
+    return source_name(text.partition("+0x")[0])
 
 
 def _frame(name: str) -> str:
