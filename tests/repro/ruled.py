@@ -12,6 +12,8 @@ RULE = 'submitter = "jbd2/*"\ndelay_us = 300_000\n'
 DISKS = Disks(
     Disk("/dev/vdb", "vdb", "254:16", 1 << 30), Disk("/dev/sda", "sda", "8:0", 1 << 20)
 )
+LAZY = "-E lazy_itable_init=0,lazy_journal_init=0"
+MKFS_EXT4 = f"mkfs.ext4 -q {LAZY}"
 INSTEAD = "; use --injector biodelay"
 
 

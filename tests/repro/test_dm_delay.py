@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ruled import DISKS, INSTEAD, RULE, ruled
+from ruled import DISKS, INSTEAD, MKFS_EXT4, RULE, ruled
 from test_scenario import GOOD, run
 
 from labrun.injectors import registry
@@ -139,7 +139,7 @@ def test_dry_run_puts_the_file_system_on_the_slow_device() -> None:
     lines = run("flush-fua", *words).stdout.splitlines()
     assert lines[0].startswith("dmsetup create ")
     assert lines[1] == "dmsetup mknodes writestall-scratch"
-    assert lines[2] == "mkfs.ext4 -q /dev/mapper/writestall-scratch"
+    assert lines[2] == f"{MKFS_EXT4} /dev/mapper/writestall-scratch"
     (load,) = [line for line in lines if line.startswith("dmsetup load ")]
     assert load.endswith("/dev/null 0 0 /dev/null 0 0 /dev/null 0 600'")
     assert not any("biodelay" in line for line in lines)

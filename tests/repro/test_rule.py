@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+from ruled import LAZY
 from test_scenario import GOOD, parse, refusal, run
 
 from labrun.injectors import biodelay
@@ -158,7 +159,7 @@ def test_dry_run_puts_the_file_system_on_the_loop_device(tmp_path: Path) -> None
         "modprobe loop",
         "losetup --find --show --direct-io=on /dev/null",
         "sh -c 'echo 4 >/sys/class/block/loop0/queue/nr_requests'",
-        "mkfs.ext4 -q -O '^has_journal' /dev/loop0",
+        f"mkfs.ext4 -q -O '^has_journal' {LAZY} /dev/loop0",
         "mount -t ext4 /dev/loop0 MOUNTPOINT",
     ]
     assert any("echo null >" in line and "/rule0/device" in line for line in lines)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ruled import DISKS, INSTEAD, RULE, ruled
+from ruled import DISKS, INSTEAD, MKFS_EXT4, RULE, ruled
 from test_scenario import run
 
 from labrun.injectors import registry, scsi_debug
@@ -141,7 +141,7 @@ def test_dry_run_puts_the_file_system_on_its_disk() -> None:
     words = ["--dry-run", "--disk", "/dev/null", "--injector", "scsi_debug"]
     lines = run("page-lock", *words).stdout.splitlines()
     assert lines[0] == "modprobe scsi_debug dev_size_mb=512 delay=0 max_queue=1"
-    assert lines[1] == "mkfs.ext4 -q /dev/SCSI_DEBUG_DISK"
+    assert lines[1] == f"{MKFS_EXT4} /dev/SCSI_DEBUG_DISK"
     ndelay = "/sys/bus/pseudo/drivers/scsi_debug/ndelay"
     assert f"sh -c 'echo 500000000 >{ndelay}'" in lines
     assert not any("biodelay" in line for line in lines)

@@ -141,7 +141,7 @@ def test_metrics_are_served_in_both_formats() -> None:
         "--textfile x.txt": "x.txt: node_exporter reads no file but NAME.prom",
         "-p 4194304": "--pid 4194304: no such process; ps -e lists them",
         "--replay /tmp --stall 50ms": "--replay traces nothing: leave out --stall",
-        "--replay /tmp -p 0 --floor 1s": "traces nothing: leave out --pid, --floor",
+        "--replay /tmp -p 1 --floor 1s": "traces nothing: leave out --pid, --floor",
         "--replay /tmp --engine auto": "leave out --engine",
         "--replay /tmp --dumps-a-day 5": "leave out --dumps-a-day",
         "--dump --replay /tmp": "asks a watch that runs already: leave out --replay",
