@@ -35,6 +35,7 @@ FLAGS = ("address", "exact", "entry")
 # What `file` says, as fields of a C struct.
 FILES = {
     "released": [".stack = true"],
+    "closed": [".stack = true", ".flushes = true"],
     "shared": [".stack = true", ".shared = true"],
 }
 ENUM = re.compile(r'("call_name": \{.*?"enum": \[\n)(.*?)(\n      \])', re.DOTALL)

@@ -15,6 +15,7 @@ FLAGS = ("address", "exact", "entry")
 # What `file` says, as fields of struct call.
 FILES = {
     "released": [".stack = true"],
+    "closed": [".stack = true", ".flushes = true"],
     "shared": [".stack = true", ".shared = true"],
 }
 # From here on a system call has one number on all architectures

@@ -33,6 +33,7 @@ static uint64_t how_of(const struct call *call)
 	how |= call->position ? HOW_POSITION : 0;
 	how |= call->stack ? HOW_STACK : 0;
 	how |= call->shared ? HOW_SHARED : 0;
+	how |= call->flushes ? HOW_FLUSHES : 0;
 	return how | (call->address ? HOW_ADDRESS : 0);
 }
 

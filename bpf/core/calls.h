@@ -16,6 +16,7 @@ struct call {
 	bool position;
 	bool stack;	/* the file is found on the kernel stack */
 	bool shared;	/* and it has a shared mapping */
+	bool flushes;	/* and it may be flushed before it is released */
 	bool address;	/* the name is in a struct sockaddr */
 	bool exact;	/* slow_writes shows it */
 	bool entry;	/* stalled_writes probes its entry */

@@ -44,6 +44,7 @@ enum how_argument {
 #define HOW_KNOWN (HOW_POSITION << 2)
 #define HOW_SHARED (HOW_POSITION << 3)
 #define HOW_ADDRESS (HOW_POSITION << 4)
+#define HOW_FLUSHES (HOW_POSITION << 5)
 
 /* Stands in a program for a variable of the kernel, whose type's id the program has. */
 #define VARIABLE_TO_SET 0x5eed5eed

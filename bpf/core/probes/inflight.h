@@ -22,6 +22,8 @@ struct work {
 	__s64 fd;
 	__s64 where;		/* offset of an iocb or a fault */
 	__u32 wanted;		/* to be found on the stack */
+	bool may_flush;		/* the first file there is one that it flushes */
+	bool is_returning;
 };
 
 static __always_inline __u64 how_of(__s64 call)
@@ -175,6 +177,8 @@ static __always_inline void note_call(struct task_struct *task,
 		}
 	} else if (how & HOW_STACK) {
 		work->wanted = how & HOW_SHARED ? WANT_SHARED : WANT_RELEASED;
+		work->is_returning = regs->is_returning;
+		work->may_flush = (how & HOW_FLUSHES) && !regs->is_returning;
 	}
 	work->file = file_of(task, work->fd);
 }
@@ -186,12 +190,15 @@ static __always_inline void find_wanted(struct task_struct *task, struct work *w
 	struct vm_area_struct *vma;
 
 	/* A close(2) has the file still open while it flushes. */
-	if (!at && work->wanted == WANT_RELEASED)
+	if (!at && work->may_flush)
 		at = find_on_stack(mm, regs, WANT_FILE);
 	if (work->wanted == WANT_PATH) {
 		work->path = at;
 	} else if (work->wanted != WANT_FAULT) {
 		work->file = at ? word_at(at) : 0;
+		/* The way back has other work, too. */
+		if (!at && work->is_returning)
+			work->how = 0;
 	} else {
 		vma = at ? (void *)word_at(at) : 0;
 		work->request = (__u64)vma;
