@@ -20,14 +20,16 @@ PLANNED = 0.8
 # A FAIL's error probability is shared by its two ways: the median's bound, which needs
 # many runs, and the mean's.
 BY_MEDIAN, BY_MEAN = 0.8, 0.2
-# A client that is late for a larger share of the time by its own fault, so that the
-# host disturbed its run; a client counts delays that are as long as a stall.
-MOST_LATE = 0.005
 
 
 def is_clear(p: float, adjusted_p: float, level: float = 1.0) -> bool:
     """Whether a test is clear; `level` is its look's part of both alphas."""
     return p <= PAIR_ALPHA * level and adjusted_p <= FAMILY_ALPHA * level
+
+
+def largest_clear_p(pairs: int, level: float = 1.0) -> float:
+    """The p below which each of so many pairs is clear, whatever the others' are."""
+    return min(PAIR_ALPHA, FAMILY_ALPHA / pairs) * level
 
 
 def least_rounds(pairs: int, columns: int, level: float = PLANNED) -> int:
@@ -37,7 +39,7 @@ def least_rounds(pairs: int, columns: int, level: float = PLANNED) -> int:
     baseline, else 2.
     """
     rounds = LEAST_RUNS
-    while not is_clear(p := 2.0 * columns**-rounds, p * pairs, level):
+    while 2.0 * columns**-rounds > largest_clear_p(pairs, level):
         rounds += 1
     return rounds
 

@@ -76,9 +76,7 @@ class Design:
         blocks = self.spread[rows, at]
         blocks[0] *= effect
         p = _p_values(blocks, draw)
-        clear = (p <= designs.PAIR_ALPHA * self.level) & (
-            p * self.pairs <= designs.FAMILY_ALPHA * self.level
-        )
+        clear = p <= designs.largest_clear_p(self.pairs, self.level)
         low, _, _ = statistics.interval(np.sort(blocks[0] - blocks[1], axis=-1))
         return float((clear & (low > 0)).mean())
 

@@ -25,9 +25,10 @@ from writestall.events.application import is_unrecorded
 from writestall.events.hlog import read_log
 from writestall.events.run_directory import RunDir
 from writestall.report.flame_graph import STEPS, Steps
-from writestall_base import designs, files
+from writestall_base import files
 from writestall_base.errors import UserError
 from writestall_base.folders import refuse_special
+from writestall_base.lateness import MOST_LATE, late_share
 from writestall_base.units import percent
 
 FORMAT = 1
@@ -285,15 +286,11 @@ def _explain(run: Run, opened: RunDir) -> None:
 
 def _schedule(run: Run) -> None:
     """Exclude a run whose client's own record says that it was late."""
-    try:
-        lines = files.content(run.path / "writer.jsonl").splitlines()
-        first, last = json.loads(lines[0]), json.loads(lines[-1])
-        threads = first["writers"] if "writers" in first else first["threads"]
-        share = last["late_ns"] / (threads * run.duration_s * 1e9)
-    except (OSError, ValueError, LookupError, TypeError, ZeroDivisionError):
+    share = late_share(run.path, run.duration_s)
+    if share is None:
         run.notes.append("the client did not record whether it kept its schedule")
         return
-    if share > designs.MOST_LATE:
+    if share > MOST_LATE:
         run.why_not = (
             f"its client did not keep its schedule: it was late {percent(share)}"
             " of the time"

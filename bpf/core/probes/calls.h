@@ -75,7 +75,7 @@ static __always_inline void name_call(struct task_struct *task, const struct wor
 			folder = BPF_CORE_READ(task, fs, pwd.dentry);
 			mnt = BPF_CORE_READ(task, fs, pwd.mnt);
 		}
-		if (bpf_probe_read_user_str(row->name, NAME_BYTES, 
+		if (bpf_probe_read_user_str(row->name, NAME_BYTES,
 					    (void *)name_at(regs, work->how)) < 0)
 			row->name[0] = 0;
 	} else if (bpf_probe_read_kernel_str(row->name, NAME_BYTES,

@@ -18,6 +18,7 @@ enum wanted {
 };
 
 #define FAMILY_UNIX 1	/* AF_UNIX, linux/socket.h */
+
 /* The words behind the function's registers that a call's first functions may use. */
 #define FIRST_WORD 4
 

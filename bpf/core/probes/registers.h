@@ -12,7 +12,7 @@
 /* Of a system call: its number and arguments. */
 struct registers {
 	__s64 call;		/* NO_CALL in a fault */
-	bool is_returning;	/* the call is over, not its way back to the caller */
+	bool is_returning;	/* the call has a result, and is on its way back to the caller */
 	__u64 ip;
 	__u64 sp;
 	__u64 arguments[6];

@@ -26,7 +26,7 @@ from typing import Any
 from labrun.comparison import matrix
 from labrun.comparison.matrix import Option
 from labrun.scenario import reading, toml_text
-from writestall_base import designs
+from writestall_base import designs, lateness
 from writestall_base.errors import UserError
 
 FORMAT = 1
@@ -343,7 +343,7 @@ def set_disturbed_aside(folder: Path) -> list[str]:
     found = []
     for name in (row["name"] for row in _read(folder).get("cells", ())):
         run, tries = folder / name, len(list(_tries(folder, name)))
-        if tries < MOST_REPEATS and _status(run) == "complete" and late_share(run):
+        if tries < MOST_REPEATS and _status(run) == "complete" and is_disturbed(run):
             _move(run, folder / DISTURBED / str(tries + 1) / name)
             found.append(name)
     return found
@@ -353,18 +353,14 @@ def _tries(folder: Path, name: str) -> Iterator[Path]:
     return (folder / DISTURBED).glob(f"*/{name}")
 
 
-def late_share(run: Path) -> float:
-    """For which share of its time a run's client was late by its own fault; 0 if that
-    is no more than designs.MOST_LATE, or is not known."""
+def is_disturbed(run: Path) -> bool:
+    """Whether a run's client is known to have been late for more than MOST_LATE."""
     try:
-        manifest = json.loads((run / "manifest.json").read_text())
-        lines = (run / "writer.jsonl").read_text().splitlines()
-        first, last = json.loads(lines[0]), json.loads(lines[-1])
-        threads = first["writers"] if "writers" in first else first["threads"]
-        share = float(last["late_ns"] / (threads * manifest["duration_s"] * 1e9))
-    except (OSError, ValueError, LookupError, TypeError, ZeroDivisionError):
-        return 0.0
-    return share if share > designs.MOST_LATE else 0.0
+        duration_s = json.loads((run / "manifest.json").read_text())["duration_s"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return False
+    share = lateness.late_share(run, duration_s)
+    return share is not None and share > lateness.MOST_LATE
 
 
 def unfinished(folder: Path) -> list[tuple[str, Path, Path]]:
