@@ -49,6 +49,12 @@ def _manifest(folder: Path, cell: str) -> dict[str, Any]:
         return {}
 
 
+def _clock(folder: Path, cell: str) -> Any:
+    """The clock of a cell's first run, which stays; a disturbed one is set aside."""
+    tries = sorted(folder.glob(f"disturbed/*/{cell}"))
+    return _manifest((tries or [folder / cell])[0], ".")["clock"]
+
+
 def _complete(folder: Path) -> set[str]:
     return {
         cell for cell in CELLS if _manifest(folder, cell).get("status") == "complete"
@@ -111,11 +117,11 @@ def test_an_interrupted_comparison_goes_on_where_it_was(tmp_path: Path) -> None:
     out = tmp_path / "out"
     folder = out / "compare/small"
     finished = _interrupted(out, tmp_path)
-    before = _manifest(folder, finished)["clock"]
+    before = _clock(folder, finished)
     done = _compared(out, "--cut", "8")
     assert "2 of 3 runs of 2 s to do" in done.stderr
     assert _complete(folder) == CELLS
-    assert _manifest(folder, finished)["clock"] == before
+    assert _clock(folder, finished) == before
     assert _manifest(folder, "tmpfs/1")["filesystem"]["mkfs"] is None
     journal = _manifest(folder, "ext4-external-journal/1")
     assert journal["journal_device"]["name"] == "sda"
@@ -153,9 +159,9 @@ def test_cells_run_side_by_side(tmp_path: Path) -> None:
     folder = tmp_path / "compare/small"
     done = _compared(tmp_path, "--jobs", "2")
     _check_cells(folder, done.stdout)
-    before = {cell: _manifest(folder, cell)["clock"] for cell in CELLS}
+    before = {cell: _clock(folder, cell) for cell in CELLS}
     assert "0 of 3 runs of 2 s to do" in _compared(tmp_path, "--jobs", "2").stderr
-    assert {cell: _manifest(folder, cell)["clock"] for cell in CELLS} == before
+    assert {cell: _clock(folder, cell) for cell in CELLS} == before
 
 
 @pytest.mark.on_demand("another way through the same comparison")
@@ -165,10 +171,10 @@ def test_an_interrupted_scheduler_goes_on_where_it_was(tmp_path: Path) -> None:
     asked = ("--jobs", "1", "--executor", "cluster-generic")
     profile = {"SNAKEMAKE_PROFILE": str(BACKGROUND)}
     finished = _interrupted(out, tmp_path, *asked, **profile)
-    before = _manifest(folder, finished)["clock"]
+    before = _clock(folder, finished)
     done = _compared(out, *asked, TMPDIR=str(tmp_path), **profile)
     assert "2 of 3 runs of 2 s to do" in done.stderr
     _check_cells(folder, done.stdout)
-    assert _manifest(folder, finished)["clock"] == before
+    assert _clock(folder, finished) == before
     # All cells, and the interrupted one again: with that scheduler, not beside it.
     assert len((tmp_path / "submitted").read_text().split()) == len(CELLS) + 1
