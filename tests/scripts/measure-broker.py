@@ -54,7 +54,11 @@ def broker() -> Iterator[int]:
     subprocess.run([APPS / "kafka", "prepare"], env=os.environ | paths, check=True)
     jars = ":".join(str(jar) for jar in Path("/mnt/jars").glob("*.jar"))
     java = ["java", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-cp", jars]
-    with subprocess.Popen([*java, "kafka.Kafka", "/tmp/kafka.properties"]) as process:
+    command = [*java, "kafka.Kafka", "/tmp/kafka.properties"]
+    with (
+        (FOLDER / "log").open("w") as log,
+        subprocess.Popen(command, stdout=log, stderr=log) as process,
+    ):
         yield process.pid
         process.terminate()
 
@@ -110,6 +114,7 @@ def measure(options: argparse.Namespace) -> None:
             name = f"{engine} --waits" if words else engine
             share = 2 * during / sum(rates[-2:])
             shares.setdefault(name, []).append(round(share, 3))
+            print(name, round(share, 3), file=sys.stderr, flush=True)
         load.end()
     print(json.dumps({"requests per s": round(sum(rates) / len(rates)), **shares}))
 

@@ -101,9 +101,10 @@ class Scene:
         return self._opened[-2]
 
     def message(self) -> object:
-        """struct msghdr of BYTES where the file is mapped (linux/socket.h)."""
+        """struct mmsghdr, which begins with a struct msghdr, of BYTES where the file is
+        mapped (linux/socket.h)."""
         self._parts[0], self._parts[1] = self.mapped().value or 0, BYTES
-        return (ctypes.c_ulong * 7)(0, 0, aio.address(self._parts), 1, 0, 0, 0)
+        return (ctypes.c_ulong * 8)(0, 0, aio.address(self._parts), 1, 0, 0, 0, 0)
 
     def mapped(self) -> ctypes.c_void_p:
         """Where the file is mapped."""
@@ -322,6 +323,7 @@ CASES: dict[str, Case] = {
         bytes=BYTES,
     ),
     "recvmsg": Case(lambda s: (s.pair(), s.message(), 0), "cold", None),
+    "recvmmsg": Case(lambda s: (s.pair(), s.message(), 1, 0, None), "cold", None),
     "sendto": Case(
         lambda s: (s.pair(), s.mapped(), at(BYTES), 0, None, 0),
         "cold",
@@ -329,6 +331,7 @@ CASES: dict[str, Case] = {
         bytes=BYTES,
     ),
     "sendmsg": Case(lambda s: (s.pair(), s.message(), 0), "cold", None),
+    "sendmmsg": Case(lambda s: (s.pair(), s.message(), 1, 0), "cold", None),
     "close": releases(lambda s: (s.opened(),)),
     "close_range": releases(lambda s: (fd := s.opened(), fd, 0), since=(5, 9)),
     "dup2": releases(lambda s: (s.library, s.opened())),
