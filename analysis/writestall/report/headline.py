@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from operator import itemgetter
 
 from writestall.chain import clients
 from writestall.chain.answers import Answer
 from writestall.chain.clients import LOCK, QUEUE, WRITE, Stop
 from writestall.common import scales
+from writestall.common.windows import common_ns, window_of
 from writestall.events.application import BROKER, COMMAND, SAFEPOINT
 from writestall.events.contract import Write
 from writestall.report.complaints import (
@@ -36,6 +38,7 @@ FILES = {
 }
 # A thing that took long is one call if that took as much of it.
 MOST_OF_IT = 0.9
+TOO_SHORT = "calls too short to be listed"
 # Parts below this share are left out.
 LEAST_SHARE = 0.01
 _PARTS = {
@@ -47,19 +50,22 @@ _PARTS = {
 
 @dataclass(frozen=True, slots=True)
 class _Slow:
-    """A pause, request or complaint: where its time went, in ns, and its main calls."""
+    """A pause, request or complaint: where its time went, in ns, and its main calls.
+
+    `calls` are named, longest first, with their time in it.
+    """
 
     noun: str
     dur_ns: int
     parts: dict[str, int]
-    calls: dict[str, tuple[str, ...]]
+    calls: dict[str, tuple[tuple[str, int], ...]]
 
     @property
     def alone(self) -> str | None:
         """The call of its own that is most of it; None if it is no one call."""
         own = self.calls.get(OWN, ())
         most = self.parts[OWN] >= MOST_OF_IT * self.dur_ns
-        return own[0] if most and len(own) == 1 else None
+        return own[0][0] if most and len(own) == 1 else None
 
 
 def headline(answer: Answer) -> str | None:
@@ -124,11 +130,11 @@ def _parts(rows: Sequence[_Slow]) -> Iterator[str]:
         ns.update(row.parts)
     if ns[OWN] >= least_ns:
         own = "its own" if len(rows) == 1 else "their own"
-        yield f"{percent(ns[OWN], whole_ns)} in {own} {_commonest(rows, OWN)}"
+        yield f"{percent(ns[OWN], whole_ns)} in {own} {_own(rows, ns[OWN])}"
     if ns[OTHERS] >= least_ns:
         share = percent(ns[OTHERS], whole_ns)
-        calls = _commonest(rows, OTHERS)
-        yield f"{share} waiting for other tasks, most in {calls}"
+        call = _longest(rows, OTHERS)
+        yield f"{share} waiting for other tasks, most in {call}"
     if ns[OUTSIDE] >= least_ns:
         yield f"{percent(ns[OUTSIDE], whole_ns)} in no call of a file system"
     unknown_ns = ns[MEANWHILE] + ns[UNKNOWN]
@@ -137,18 +143,42 @@ def _parts(rows: Sequence[_Slow]) -> Iterator[str]:
         yield unknown + (_maybe(rows, ns) if ns[MEANWHILE] >= least_ns else "")
 
 
+def _own(rows: Sequence[_Slow], own_ns: int) -> str:
+    """What their own calls were: one call, one kind of call, or several."""
+    sums = _calls_ns(rows, OWN)
+    if not sums:
+        return TOO_SHORT
+    call, ns = max(sums.items(), key=itemgetter(1))
+    if ns >= MOST_OF_IT * own_ns:
+        return call
+    kind, _, file = call.partition(" ")
+    alike_ns = sum(of for name, of in sums.items() if name.startswith(f"{kind} "))
+    most = f"{kind}, most {file}" if alike_ns >= MOST_OF_IT * own_ns else None
+    return f"{most or f'calls, most in {call}'} ({percent(ns, _sum_ns(rows))})"
+
+
 def _maybe(rows: Sequence[_Slow], ns: Mapping[str, int]) -> str:
     """The calls that they may have waited for."""
     return (
         f": may have waited for stalled calls of other tasks, {ms(ns[MEANWHILE])} "
-        f"meanwhile, most in {_commonest(rows, MEANWHILE)} (inferred)"
+        f"meanwhile, most in {_longest(rows, MEANWHILE)} (inferred)"
     )
 
 
-def _commonest(rows: Sequence[_Slow], name: str) -> str:
-    """The call that most rows were in longest."""
-    calls = Counter(row.calls[name][0] for row in rows if row.calls.get(name))
-    return calls.most_common(1)[0][0] if calls else "calls too short to be listed"
+def _calls_ns(rows: Iterable[_Slow], name: str) -> Counter[str]:
+    """How long all rows together were in each call of one part."""
+    sums = Counter[str]()
+    for row in rows:
+        for call, ns in row.calls.get(name, ()):
+            sums[call] += ns
+    return sums
+
+
+def _longest(rows: Iterable[_Slow], name: str) -> str:
+    """The call of one part in which the rows were longest, all together."""
+    return max(_calls_ns(rows, name).items(), key=itemgetter(1), default=(TOO_SHORT,))[
+        0
+    ]
 
 
 def _complaints(answer: Answer) -> Iterator[_Slow]:
@@ -160,12 +190,14 @@ def _complaints(answer: Answer) -> Iterator[_Slow]:
         yield _Slow(complaint.noun, complaint.dur_ns, row.parts, calls)
 
 
-def _calls(row: Joined, name: str) -> Iterator[str]:
+def _calls(row: Joined, name: str) -> Iterator[tuple[str, int]]:
     """The calls of one part, longest first, without trifles after the first."""
-    guess = " (inferred)" if name == OWN and row.complaint.guessed else ""
+    complaint = row.complaint
+    guess = " (inferred)" if name == OWN and complaint.guessed else ""
     for at, (_, write) in enumerate(row.calls(name)):
-        if not at or write.dur_ns >= LEAST_SHARE * row.complaint.dur_ns:
-            yield _call(row.complaint.program, write) + guess
+        if not at or write.dur_ns >= LEAST_SHARE * complaint.dur_ns:
+            ns = common_ns(window_of(write), window_of(complaint))
+            yield _call(complaint.program, write) + guess, ns
 
 
 def _call(program: str, write: Write) -> str:
@@ -186,7 +218,8 @@ def _pauses(answer: Answer) -> Iterator[_Slow]:
 def _pause(stop: Stop) -> _Slow:
     own_ns = stop.covered_ns
     parts = {OWN: own_ns, MEANWHILE: 0, UNKNOWN: stop.pause.dur_ns - own_ns}
-    calls = (f"write(2) to {stop.write.path or '?'}",) if stop.write else ()
+    path = stop.write.path or "?" if stop.write else None
+    calls = ((f"write(2) to {path}", own_ns),) if path else ()
     return _Slow("pause", stop.pause.dur_ns, parts, {OWN: calls})
 
 

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -21,9 +22,16 @@ Call = tuple[int, float, float]
 
 
 def run_of(
-    path: Path, calls: Iterable[Call], rows: Iterable[Call], what: str = "COMMIT"
+    path: Path,
+    calls: Iterable[Call],
+    rows: Iterable[Call],
+    what: str = "COMMIT",
+    files: Mapping[int, str] = MappingProxyType({}),
 ) -> Path:
-    """A run of stalled fdatasync(2) calls and requests: tid, start, duration in ms."""
+    """A run of stalled fdatasync(2) calls and requests: tid, start, duration in ms.
+
+    `files` are those of the calls by tid; else it is the WAL.
+    """
     events = build.Events()
     for tid, at_ms, dur_ms in calls:
         irq = (0, "swapper/0")
@@ -32,7 +40,7 @@ def run_of(
         )
         about: dict[str, Any] = {
             "call": "fdatasync",
-            "path": "lab/ledger.db-wal",
+            "path": files.get(tid, "lab/ledger.db-wal"),
             "comm": "app",
         }
         events.write(tid, at_ms, dur_ms, dur_ms, pid=300, **about)
@@ -114,6 +122,17 @@ def test_parts_where_it_is_no_one_call(tmp_path: Path) -> None:
         "meanwhile, most in fdatasync(2) of the WAL (inferred)."
     )
     assert told(run_of(tmp_path, calls, rows)) == words
+
+
+def test_of_several_calls_none_is_said_to_be_all(tmp_path: Path) -> None:
+    """The call with the most time is named, and its share, not the most frequent."""
+    files = {301: "base/1", 302: "base/2", 303: "base/3"}
+    calls = [(301, 0, 200), (301, 300, 200), (302, 600, 450), (303, 1200, 200)]
+    words = (
+        "4 GETs of 200 ms and more: 100.0 % in their own fdatasync(2), most "
+        "of base/2 (42.8 %)."
+    )
+    assert told(run_of(tmp_path, calls, calls, "GET", files)) == words
 
 
 def test_a_bystander_is_not_blamed(tmp_path: Path) -> None:
