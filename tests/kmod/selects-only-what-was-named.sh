@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # This test will take each selector in turn, in each mode, and show both cases: a bio
-# that it matches is delayed, one that it does not match passes.
+# that it matches is delayed, one that it does not match passes. A third argument names
+# the modes.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -203,7 +204,7 @@ places() {
 	one no bio read "$disk" 0 17
 }
 
-for mode in sleep defer spin; do
+for mode in ${3:-sleep defer spin}; do
 	devices
 	operations
 	flags

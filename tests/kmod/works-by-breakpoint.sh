@@ -12,8 +12,10 @@ probe=$(grep -E ' (submit_bio_noacct|generic_make_request)[+]' /sys/kernel/debug
 [[ $probe != *FTRACE* ]] || fail "probes through the tracer: $probe"
 rmmod biodelay
 
-for script in selects-only-what-was-named defer-lets-the-submitter-go-on \
+# What a rule selects is decided before its mode: one is enough here.
+for script in "selects-only-what-was-named sleep" defer-lets-the-submitter-go-on \
 	rmmod-while-delaying unload-loses-no-deferred-bio survives-probes-switched-off; do
+	read -ra words <<<"$script"
 	echo "$script"
-	bash "$here/$script.sh" "$module" "$disk" || fail "$script"
+	bash "$here/${words[0]}.sh" "$module" "$disk" "${words[@]:1}" || fail "$script"
 done
