@@ -28,7 +28,7 @@ from typing import Any
 import lab
 
 ROUNDS, CLIENTS = 3, 4
-STRETCH_S, SETTLES_S, WARMS_S = 3.0, 2.0, 20.0
+STRETCH_S, SETTLES_S, WARMS_S = 2.0, 0.5, 8.0
 APPS = lab.PROJECT / "repro/apps"
 FOLDER = Path("/var/tmp/broker")
 
@@ -103,14 +103,13 @@ def measure(options: argparse.Namespace) -> None:
         ways: list[tuple[str, ...]] = [(engine,) for engine in lab.serving()]
         ways += [(engine, *waits) for engine in lab.serving()]
         shares: dict[str, list[float]] = {}
-        rates = []
+        rates = [load.per_s()]
         for engine, *words in ways * ROUNDS:
-            before = load.per_s()
             with lab.tracing(options.modules, (engine,), *words):
                 time.sleep(SETTLES_S)
                 during = load.per_s()
             time.sleep(SETTLES_S)
-            rates += [before, load.per_s()]
+            rates.append(load.per_s())
             name = f"{engine} --waits" if words else engine
             share = 2 * during / sum(rates[-2:])
             shares.setdefault(name, []).append(round(share, 3))
