@@ -69,6 +69,7 @@ void choose_programs(struct probes *probes, const struct btf *btf, enum script s
 	bool exact = script == SLOW_WRITES;
 	bool pages = script == PAGE_LOCKS;
 	bool commits = script == JOURNAL_COMMITS;
+	bool waits = bios && (probes->rodata->waits_pid || probes->rodata->are_waits_by_comm);
 	bool has_state = parameters(btf, "btf_trace_sched_switch") >= 4;
 	bool is_lock_traced = (bios || commits) && !probes->rodata->has_lock_owners &&
 			      parameters(btf, "btf_trace_contention_begin") > 0;
@@ -94,6 +95,7 @@ void choose_programs(struct probes *probes, const struct btf *btf, enum script s
 		{ probes->progs.throttle_by_kprobe, bios && throttles && also_by_kprobe },
 		{ probes->progs.enter, exact },
 		{ probes->progs.leave_to_user, exact },
+		{ probes->progs.leave_wait, waits },
 		{ probes->progs.unlock, pages && by_trampoline },
 		{ probes->progs.unlock_by_kprobe, pages && by_kprobe },
 		{ probes->progs.finish_waiting, pages },

@@ -8,6 +8,7 @@
 #include <bpf/bpf_core_read.h>
 
 #define MOST_ANCESTORS 32
+#define INIT 1	/* its parent, and kthreadd's, is the idle task, which is its own */
 #define MOST_FOLDERS 64
 
 /* That process, or a descendant of it. */
@@ -16,8 +17,12 @@ static __always_inline bool in_family(struct task_struct *task, __s32 pid)
 	int i;
 
 	for (i = 0; i < MOST_ANCESTORS; i++) {
-		if (BPF_CORE_READ(task, tgid) == pid)
+		__s32 tgid = BPF_CORE_READ(task, tgid);
+
+		if (tgid == pid)
 			return true;
+		if (tgid <= INIT)
+			return false;
 		task = BPF_CORE_READ(task, real_parent);
 	}
 	return false;

@@ -40,15 +40,21 @@ static __always_inline void on_switch(void *ctx, bool is_preempted,
 				      struct task_struct *prev, struct task_struct *next,
 				      __u32 state)
 {
-	__u32 letter = is_preempted ? 0 : letter_of(prev, state);
+	__u64 key = (__u64)prev;
+	struct block_row *row = row_of_waiter(key);
+	__u32 letter = is_preempted ? 0 : letter_of(prev, state, row);
 	__s64 now = bpf_ktime_get_ns();
 
+	if (letter || (state & TASK_DEAD))
+		end_wait_in_call(ctx, prev, row);
 	if (letter && (script != JOURNAL_COMMITS || is_committing(prev)))
-		fall_asleep(ctx, prev, letter, now);
+		fall_asleep(ctx, prev, letter, row, now);
 	if (script == STALLED_WRITES)
 		leave(ctx, prev, state, letter == 'D', now);
 	if (script == PAGE_LOCKS && (state & TASK_DEAD))
-		forget((__u64)prev);
+		forget(key);
+	if (row && (state & TASK_DEAD))
+		bpf_map_delete_elem(&asleep, &key);
 	arrive(next, now);
 }
 
@@ -188,6 +194,17 @@ SEC("tp/raw_syscalls/sys_exit")
 int leave_to_user(struct trace_event_raw_sys_exit *record)
 {
 	leave_call(record, record->ret);
+	return 0;
+}
+
+/* A call in which the task slept interruptibly ends; also on its way back to user space. */
+SEC("tp/raw_syscalls/sys_exit")
+int leave_wait(struct trace_event_raw_sys_exit *record)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u64 key = (__u64)task;
+
+	end_wait_in_call(record, task, bpf_map_lookup_elem(&asleep, &key));
 	return 0;
 }
 

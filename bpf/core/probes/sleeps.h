@@ -30,14 +30,22 @@ static __always_inline bool are_waits_listed(void)
 	return script == STALLED_WRITES && (waits_pid || are_waits_by_comm);
 }
 
-/* The letter of a sleep that is recorded, or 0. */
-static __always_inline __u32 letter_of(struct task_struct *task, __u32 state)
+/* The letter of a sleep that is recorded, or 0. `row` is that of the task's last one. */
+static __always_inline __u32 letter_of(struct task_struct *task, __u32 state,
+				       const struct block_row *row)
 {
 	if (sleeps_in(state))
 		return 'D';
-	if (are_waits_listed() && (state & TASK_INTERRUPTIBLE) && is_waits_chosen(task))
-		return 'S';
-	return 0;
+	if (!are_waits_listed() || !(state & TASK_INTERRUPTIBLE))
+		return 0;
+	return (row && row->state == 'S') || is_waits_chosen(task) ? 'S' : 0;
+}
+
+static __always_inline void note_task(struct task_struct *task, struct block_row *row)
+{
+	row->tid = BPF_CORE_READ(task, pid);
+	row->pid = BPF_CORE_READ(task, tgid);
+	BPF_CORE_READ_STR_INTO(&row->comm, task, comm);
 }
 
 /* futex(2): the address that it waits for is the first argument. */
@@ -50,34 +58,82 @@ static __always_inline __u64 futex_of(struct task_struct *task)
 }
 
 /*
- * Most interruptible sleeps are short. Their stacks in the kernel are taken when they have
- * reached the floor; the user's can only be had of the task that runs.
+ * Hand over an interruptible sleep that reached the floor, once its task runs and is still
+ * in the call in which it slept: its stack in user space, and the arguments, are what they
+ * were then. Most such sleeps are shorter, and need neither.
  */
-static __always_inline void fall_asleep(void *ctx, struct task_struct *task, __u32 letter,
-					__u64 now)
+static __always_inline void hand_over_wait(void *ctx, struct task_struct *task,
+					   struct block_row *row)
 {
 	struct scratch *scratch = scratch_of_cpu();
-	struct block_row *row;
+	struct stacks *stacks;
+	__u64 at;
+
+	if (!scratch)
+		return;
+	stacks = &scratch->block.stacks;
+	bpf_probe_read_kernel(&scratch->block, __builtin_offsetof(struct block_row, stacks),
+			      row);
+	scratch->block.futex = futex_of(task);
+	take_user(ctx, stacks, WAITING_FRAMES);
+	at = frames_before(stacks->user, WAITING_FRAMES);
+	bpf_probe_read_kernel(stacks->frames + at, 2 * STACK_FRAMES * 8, row->stacks.frames);
+	stacks->kernel = row->stacks.kernel;
+	stacks->waker = row->stacks.waker;
+	EMIT(&scratch->block);
+}
+
+/*
+ * The row of a task whose interruptible sleeps are recorded stays: with t_ns 0 between two
+ * sleeps, with ran_ns set until hand_over_wait().
+ */
+static __always_inline struct block_row *row_of_waiter(__u64 key)
+{
+	return are_waits_listed() ? bpf_map_lookup_elem(&asleep, &key) : 0;
+}
+
+static __always_inline void end_wait_in_call(void *ctx, struct task_struct *task,
+					     struct block_row *row)
+{
+	if (row && row->state == 'S' && row->ran_ns) {
+		hand_over_wait(ctx, task, row);
+		row->ran_ns = 0;
+		row->t_ns = 0;
+	}
+}
+
+static __always_inline void begin_sleep(struct task_struct *task, struct block_row *row,
+				       __u64 now)
+{
+	row->stacks.user = 0;
+	row->stacks.kernel = 0;
+	row->stacks.waker = 0;
+	row->woken_ns = 0;
+	row->ran_ns = 0;
+	note_lock(task, row);
+	row->t_ns = now;
+}
+
+static __always_inline void fall_asleep(void *ctx, struct task_struct *task, __u32 letter,
+					struct block_row *row, __u64 now)
+{
+	struct scratch *scratch = scratch_of_cpu();
 	__u64 key = (__u64)task;
 
+	if (letter == 'S' && row && row->state == 'S') {
+		begin_sleep(task, row, now);
+		return;
+	}
 	if (!scratch)
 		return;
 	row = &scratch->block;
 	row->kind = ROW_BLOCK;
 	row->state = letter;
-	row->futex = letter == 'S' ? futex_of(task) : 0;
-	row->tid = BPF_CORE_READ(task, pid);
-	row->pid = BPF_CORE_READ(task, tgid);
-	BPF_CORE_READ_STR_INTO(&row->comm, task, comm);
-	row->t_ns = now;
-	row->woken_ns = 0;
-	note_lock(task, row);
-	if (letter == 'S') {
-		take_user(ctx, &row->stacks, WAITING_FRAMES);
-	} else {
-		row->stacks.user = 0;
+	row->futex = 0;
+	note_task(task, row);
+	begin_sleep(task, row, now);
+	if (letter == 'D')
 		take_kernel(ctx, &row->stacks);
-	}
 	if (bpf_map_update_elem(&asleep, &key, row, BPF_ANY))
 		lose(&lost.sleeps);
 }
@@ -94,7 +150,7 @@ static __always_inline void wake(void *ctx, struct task_struct *task)
 	if (!sleeps_in(state) && !(are_waits_listed() && (state & TASK_INTERRUPTIBLE)))
 		return;
 	row = bpf_map_lookup_elem(&asleep, &key);
-	if (!row)
+	if (!row || !row->t_ns || row->ran_ns)
 		return;
 	now = bpf_ktime_get_ns();
 	row->woken_ns = now;
@@ -123,22 +179,30 @@ static __always_inline void arrive(struct task_struct *task, __s64 now)
 {
 	__u64 key = (__u64)task;
 	struct block_row *row = bpf_map_lookup_elem(&asleep, &key);
+	bool is_long;
 	__s64 slept_ns;
 
-	if (!row)
+	if (!row || !row->t_ns || row->ran_ns)
 		return;
-	if (row->woken_ns) {
-		slept_ns = row->woken_ns - row->t_ns;
-		if (slept_ns >= floor_ns && script == PAGE_LOCKS) {
-			remember(key, row);
-		} else if (slept_ns >= floor_ns) {
-			row->ran_ns = now;
-			groups_of(task, &row->groups);
-			EMIT(row);
-		}
-		if (script == STALLED_WRITES && row->state == 'D')
-			count_sleep(key, slept_ns, now);
+	slept_ns = row->woken_ns - row->t_ns;
+	is_long = row->woken_ns && slept_ns >= floor_ns;
+	if (is_long && script == PAGE_LOCKS) {
+		remember(key, row);
+	} else if (is_long) {
+		row->ran_ns = now;
+		groups_of(task, &row->groups);
 	}
+	if (row->state == 'S') {
+		if (is_long)
+			note_task(task, row);
+		else
+			row->t_ns = 0;
+		return;
+	}
+	if (is_long && script != PAGE_LOCKS)
+		EMIT(row);
+	if (row->woken_ns && script == STALLED_WRITES)
+		count_sleep(key, slept_ns, now);
 	bpf_map_delete_elem(&asleep, &key);
 }
 
