@@ -94,34 +94,34 @@ test-kernel: ## a kernel of your own: module, scripts, scenarios, and its row of
 	@rm -rf out/test-kernel; \
 	./writestall test $(call option,KERNEL,kernel) --junit out/test-kernel -- tests/guest tests/lab/test_scenarios.py; \
 	status=$$?; [ ! -e out/test-kernel ] || \
-	./writestall kernel-support $(call option,CONFIGURATION,configuration) out/test-kernel && exit $$status
+	./writestall dev kernel-support $(call option,CONFIGURATION,configuration) out/test-kernel && exit $$status
 
 deb: ## build the Debian packages, to out/deb
 	$(call only)
-	@./writestall deb
+	@./writestall dev deb
 
 oci: ## build an OCI image of the packages, to out/oci
 	$(call only)
-	@./writestall oci
+	@./writestall dev oci
 
 box: ## build a local Vagrant box of the VM's image, to out/box
 	$(call only)
-	@./writestall box
+	@./writestall dev box
 
 release: ## check, then every package with checksums, to out/release (KEY= signs them)
 	$(call only,KEY)
-	@./writestall release $(call option,KEY,key)
+	@./writestall dev release $(call option,KEY,key)
 
 test-packages: ## install, use, upgrade and purge the packages in Debian 12, 13 and 14; image and box
 	$(call only)
 	@./writestall test -- tests/packages
 debug-kernel: ## build a kernel that checks itself, from Debian's source; KCSAN=1 for data races
 	$(call only,KCSAN)
-	@./writestall debug-kernel $(CHECKER)
+	@./writestall dev debug-kernel $(CHECKER)
 
 test-debug: ## the module, its stress and three scenarios on that kernel (KCSAN=1)
 	$(call only,KCSAN)
-	@./writestall debug-kernel $(CHECKER) && ./writestall test --kernel "$$(./writestall debug-kernel $(CHECKER))" --junit out/test-debug -- tests/guest tests/lab/test_scenarios.py -k '$(DEBUGGED)'
+	@./writestall dev debug-kernel $(CHECKER) && ./writestall test --kernel "$$(./writestall dev debug-kernel $(CHECKER))" --junit out/test-debug -- tests/guest tests/lab/test_scenarios.py -k '$(DEBUGGED)'
 
 soak: ## 500 cycles of loading and unloading biodelay under load, on every kernel
 	$(call only)
@@ -142,15 +142,15 @@ fuzz: ## parsers and readers on drawn input, ten minutes each (FUZZ_S=600)
 
 bench-analysis: ## what explain, report and check cost at 10^4 to 10^7 events (SIZES=)
 	$(call only,SIZES)
-	@./writestall bench-analysis $(SIZES)
+	@./writestall dev bench-analysis $(SIZES)
 
 bench-tracers: ## what each tracer leaves of the throughput of writes (ROUNDS=, KERNEL=)
 	$(call only,ROUNDS $(OF_MACHINE))
-	@./writestall bench-tracers $(call option,ROUNDS,rounds) $(MACHINE)
+	@./writestall dev bench-tracers $(call option,ROUNDS,rounds) $(MACHINE)
 
 soak-tracers: ## what tracers hold and lose over many stalls (ENGINE=, DURATION=, STALLS=)
 	$(call only,ENGINE STALLS DURATION $(OF_MACHINE))
-	@./writestall soak-tracers $(ENGINES) $(call option,STALLS,stalls) $(call option,DURATION,duration) $(MACHINE)
+	@./writestall dev soak-tracers $(ENGINES) $(call option,STALLS,stalls) $(call option,DURATION,duration) $(MACHINE)
 
 soak-watch: ## watch an hour of 1,000 stalls a minute, a day of one a second, and a machine for minutes
 	$(call only)
@@ -158,7 +158,7 @@ soak-watch: ## watch an hour of 1,000 stalls a minute, a day of one a second, an
 
 bench-injector: ## compare biodelay with dm-delay and scsi_debug: accuracy, cost (KERNEL=)
 	$(call only,ROUNDS $(OF_MACHINE))
-	@./writestall bench-injector $(call option,ROUNDS,rounds) $(MACHINE)
+	@./writestall dev bench-injector $(call option,ROUNDS,rounds) $(MACHINE)
 
 core: ## build the tracer that needs no compiler where it runs: build/stalled-writes
 	$(call only)
@@ -175,7 +175,7 @@ doctor: ## say what this machine can do and what is missing; change nothing
 # There is a folder of that name.
 docs: ## build docs/ as a site, its links checked (OUT=out/site)
 	$(call only,OUT)
-	@./writestall docs $(call option,OUT,out)
+	@./writestall dev docs $(call option,OUT,out)
 
 drilldown: ## find the function and the lock in which write(2) sleeps (SCENARIO=, KERNEL=)
 	$(call only,$(OF_RUN))
@@ -195,4 +195,4 @@ explain: ## explain a run again (RUN=out/latest)
 
 clean: ## delete compiled parts and the image; the next build fetches newer packages
 	$(call only)
-	@./writestall clean
+	@./writestall dev clean

@@ -3,7 +3,7 @@
 # build-deb.sh: build the packages of /mnt/host/sources, in a tree that has debhelper
 #
 # usage: build-deb.sh VERSION SOURCE_DATE_EPOCH [lintian]
-# ./writestall deb starts it there; the packages go to /mnt/host/out.
+# ./writestall dev deb starts it there; the packages go to /mnt/host/out.
 set -eu
 
 export SOURCE_DATE_EPOCH=$2

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""website: the documents of the tree as a site; `./writestall docs` starts it."""
+"""website: the documents of the tree as a site; `./writestall dev docs` starts it."""

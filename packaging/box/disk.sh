@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # disk.sh: a boot loader in front of a file system, as a compressed disk image
 #
-# ./writestall box starts it in a tree that has GRUB and qemu-img. It reads
+# ./writestall dev box starts it in a tree that has GRUB and qemu-img. It reads
 # /mnt/host/root.ext4 and writes /mnt/host/box.img. Nothing is mounted.
 set -eu
 

@@ -3,7 +3,7 @@
 # root.sh: make the image's tree a Debian that Vagrant can log in to; its file system
 #
 # usage: root.sh KERNEL SIZE, the name of a kernel of the image, and mke2fs's size
-# ./writestall box starts it in a copy of the tree; /mnt/host/vagrant.pub is the key of
+# ./writestall dev box starts it in a copy of the tree; /mnt/host/vagrant.pub is the key of
 # Vagrant, which puts another in its place. The file system is /mnt/host/root.ext4.
 set -eu
 

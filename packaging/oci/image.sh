@@ -3,7 +3,7 @@
 # image.sh: pack /mnt/host/root.tar as an OCI image, in a tree that has umoci
 #
 # usage: image.sh VERSION CREATED, a time as RFC 3339 has it
-# ./writestall oci starts it there; the archive is /mnt/host/image.tar.
+# ./writestall dev oci starts it there; the archive is /mnt/host/image.tar.
 set -eu
 
 version=$1 created=$2
@@ -17,7 +17,7 @@ umoci new --image "$image"
 umoci unpack --image "$image" "$work/bundle"
 tar --extract --numeric-owner --file /mnt/host/root.tar --directory "$work/bundle/rootfs"
 umoci repack --image "$image" --history.created "$created" \
-	--history.created_by "writestall oci" "$work/bundle"
+	--history.created_by "writestall dev oci" "$work/bundle"
 umoci config --image "$image" --created "$created" --history.created "$created" \
 	--config.entrypoint writestall --config.cmd=--help --config.workingdir /runs \
 	--manifest.annotation "org.opencontainers.image.version=$version" \

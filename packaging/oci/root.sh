@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # root.sh: install the packages in a fresh Debian tree; the image's root as a tar
 #
-# ./writestall oci starts it in the tree; the packages are in /mnt/host/packages.
+# ./writestall dev oci starts it in the tree; the packages are in /mnt/host/packages.
 set -eu
 
 export DEBIAN_FRONTEND=noninteractive

@@ -32,9 +32,14 @@ class Line:
     text: str
 
     @property
+    def plain(self) -> str:
+        """The line without `dev`, which no command's own parser sees."""
+        return self.text.replace("writestall dev ", "writestall ", 1)
+
+    @property
     def words(self) -> list[str]:
         """Its words as the shell hands them over; a substitution is the word 1."""
-        text = SUBSTITUTED.sub("1", self.text)
+        text = SUBSTITUTED.sub("1", self.plain)
         if found := ENDS.fullmatch(text):
             text = found[1]
         return shlex.split(text, comments=True)

@@ -27,7 +27,7 @@ from command_lines import (
 
 from golden_runs import unpacked
 from support import PROJECT
-from writestall.cli.commands import COMMANDS
+from writestall.cli.commands import COMMANDS, OF_DEV
 from writestall.cli.parser import command_parser
 from writestall_base.errors import UserError
 
@@ -75,7 +75,7 @@ def writestall_words(line: Line) -> list[str]:
         check=False,
     )
     assert shown.returncode == 0, f"{line}: {shown.stderr}"
-    started = re.search(r"\./writestall (.*?)(?:;|&&|$)", shown.stdout, re.M)
+    started = re.search(r"\./writestall (?:dev )?(.*?)(?:;|&&|$)", shown.stdout, re.M)
     return shlex.split(started[1].rstrip("\\")) if started else []
 
 
@@ -117,7 +117,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def check_names(line: Line) -> None:
     """Raise where the line names a command, option, target or variable there is not."""
-    first, *others = line.text.split()[1:]
+    first, *others = line.plain.split()[1:]
     if line.program == "make":
         if first.startswith("-") or "=" in first:
             return  # another makefile's, or a variable for any target
@@ -129,6 +129,13 @@ def check_names(line: Line) -> None:
         assert first in COMMANDS, f"{line}: no such command"
         known = set(command_parser(COMMANDS[first])._option_string_actions)
         assert set(OPTION.findall(" ".join(others))) <= known, line
+
+
+def test_commands_for_who_changes_the_tree_are_written_with_dev() -> None:
+    for line in (*LINES, *NAMED):
+        if line.program == "writestall" and len(line.plain.split()) > 1:
+            is_dev = line.plain.split()[1] in OF_DEV
+            assert (line.plain != line.text) == is_dev, line
 
 
 def test_there_are_command_lines() -> None:

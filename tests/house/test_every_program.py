@@ -12,7 +12,7 @@ import pytest
 from driver import checkout
 from machine import cli as vm
 from support import PROJECT
-from writestall.cli.commands import COMMANDS
+from writestall.cli.commands import COMMANDS, spelled
 from writestall.cli.main import main
 
 LIMIT_S = 60
@@ -47,7 +47,7 @@ def _programs() -> list[str]:
         and not name.startswith("tests/")
         and not name.endswith(".sh")
     ]
-    programs += [f"writestall {name}" for name in COMMANDS]
+    programs += [f"writestall {spelled(row)}" for row in COMMANDS.values()]
     return programs + [f"vm/vm {name}" for name in vm.COMMANDS]
 
 

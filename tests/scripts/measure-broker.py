@@ -5,8 +5,8 @@
 Runs inside a guest whose clock counts instructions, with the packages and jars of
 scenario kafka. Clients produce without a pause to a broker whose disk is not slow. A
 stretch with the tracer stands between two without; the share is its requests by the
-mean of theirs. Prints JSON: the shares of each round, of each engine, and with the
-sleeps of the broker's threads (--waits).
+mean of theirs. Prints JSON: the shares of each round, of each engine, without and with
+the sleeps of the broker's threads (--waits), of 1 ms and of 10 ms and more.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -93,27 +94,31 @@ class Load:
             thread.join()
 
 
+def ways(pid: int) -> list[tuple[str, ...]]:
+    """What is traced: calls alone, with the waits of the broker, with its long ones."""
+    waits = "--waits", str(pid)
+    return [(), waits, (*waits, "--floor-us", "10000")]
+
+
 def measure(options: argparse.Namespace) -> None:
     kafka = producer()
     with broker() as pid:
         kafka.begin(CLIENTS)
         load = Load(kafka.clients())
         time.sleep(WARMS_S)
-        waits = "--waits", str(pid)
-        ways: list[tuple[str, ...]] = [(engine,) for engine in lab.serving()]
-        ways += [(engine, *waits) for engine in lab.serving()]
         shares: dict[str, list[float]] = {}
         rates = [load.per_s()]
-        for engine, *words in ways * ROUNDS:
-            with lab.tracing(options.modules, (engine,), *words):
+        for engine, words in list(product(lab.serving(), ways(pid))) * ROUNDS:
+            with lab.tracing(options.modules, (engine,), *words) as (tracer,):
                 time.sleep(SETTLES_S)
                 during = load.per_s()
+                events = len(tracer.stop())
             time.sleep(SETTLES_S)
             rates.append(load.per_s())
-            name = f"{engine} --waits" if words else engine
+            name = " ".join((engine, *words))
             share = 2 * during / sum(rates[-2:])
             shares.setdefault(name, []).append(round(share, 3))
-            print(name, round(share, 3), file=sys.stderr, flush=True)
+            print(f"{name}: {share:.3f}, {events} events", file=sys.stderr, flush=True)
         load.end()
     print(json.dumps({"requests per s": round(sum(rates) / len(rates)), **shares}))
 

@@ -9,7 +9,7 @@ package.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -103,8 +103,6 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             "export",
         ),
         _run("check", "compare the answer with the injector's record", "out/latest"),
-        _run("expect", "check that a run shows its scenario's chain", "out/latest"),
-        _run("compare-engines", "compare what both engines saw of a run", "out/latest"),
         _run(
             "compare-variants",
             "print the table of a folder of variants",
@@ -145,17 +143,24 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         ),
         Command("trace", TRACE, "trace stalled_writes", "launcher.command", root=True),
     ),
-    "Set up, test and measure": (
+    "Set up and test": (
         _lab("doctor", "list what this host can do and what is missing"),
         _lab("setup", "install what the lab needs", "--tests"),
         _lab("build", "compile for one kernel", "--kernel 6.12"),
+        _lab("test", "run the tests", "-- tests/guest -k page", "PYTEST-ARGUMENT"),
+    ),
+    "Shell": (_run("completion", "print completion for a shell", "bash", "export"),),
+}
+# Who changes the tree has these besides, as `writestall dev COMMAND`.
+DEV = "dev"
+DEV_GROUPS: dict[str, tuple[Command, ...]] = {
+    "Build and measure": (
         Command(
             "debug-kernel",
             "build a kernel that checks itself",
             "debug-kernel --kcsan",
             "driver.builds.debug_kernel",
         ),
-        _lab("test", "run the tests", "-- tests/guest -k page", "PYTEST-ARGUMENT"),
         Command(
             "docs",
             "build the documents as a site, and check its links",
@@ -174,26 +179,38 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             "out/compare/NAME xfs/1 --kernel 6.12",
         ),
     ),
+    "Judge an answer": (
+        _run("expect", "check that a run shows its scenario's chain", "out/latest"),
+        _run("compare-engines", "compare what both engines saw of a run", "out/latest"),
+    ),
     "Package": (
         _made("deb", "build the Debian packages", "-o out/deb"),
         _made("oci", "build an OCI image of the packages", "-o out/oci"),
         _made("box", "build a Vagrant box of the VM's image", "-o out/box"),
         _made("release", "check, build all packages, write SHA256SUMS"),
-    ),
-    "Shell": (
-        _run("completion", "print completion for a shell", "bash", "export"),
         _run("man", "print the man page", "| man -l -", "export"),
     ),
 }
-COMMANDS = {row.name: row for rows in GROUPS.values() for row in rows}
+OF_DEV = {row.name for rows in DEV_GROUPS.values() for row in rows}
+EVERY_GROUP = (*GROUPS.values(), *DEV_GROUPS.values())
+COMMANDS = {row.name: row for rows in EVERY_GROUP for row in rows}
 
 
-def overview() -> Iterable[str]:
-    """The list that `writestall --help` prints."""
-    yield "usage: writestall COMMAND [OPTION]..."
+def spelled(command: Command) -> str:
+    """Its words behind `writestall`."""
+    return f"{DEV} {command.name}" if command.name in OF_DEV else command.name
+
+
+def overview(groups: Mapping[str, tuple[Command, ...]] = GROUPS) -> Iterable[str]:
+    """The list that `writestall --help` prints, or `writestall dev --help`."""
+    dev = f" {DEV}" if groups is DEV_GROUPS else ""
+    yield f"usage: writestall{dev} COMMAND [OPTION]..."
     yield ""
     yield "Say why write(2) stalled: which lock, held by whom, waiting for what."
-    for title, rows in GROUPS.items():
+    for title, rows in groups.items():
         yield f"\n{title}:"
         yield from (f"  {row.name:<18}{row.help}" for row in rows)
-    yield "\nSee writestall COMMAND --help. Example: writestall explain out/latest"
+    yield f"\nSee writestall{dev} COMMAND --help."
+    if not dev:
+        yield "Example: writestall explain out/latest"
+        yield "Commands for who changes the tree: writestall dev --help"

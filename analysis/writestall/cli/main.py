@@ -21,7 +21,14 @@ from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import Any, Protocol, TextIO, cast
 
 from writestall import __version__
-from writestall.cli.commands import COMMANDS, Command, overview
+from writestall.cli.commands import (
+    COMMANDS,
+    DEV,
+    DEV_GROUPS,
+    Command,
+    overview,
+    spelled,
+)
 from writestall.cli.options import ANSWERED
 from writestall.cli.parser import command_parser
 from writestall_base.command_line import nearest
@@ -61,7 +68,7 @@ def _find(word: str, checkout: Checkout | None) -> Command:
     command = COMMANDS[word]
     if not checkout and command.lacks:
         raise UserError(
-            f"{word}: needs {command.lacks}; run ./writestall {word} in it;"
+            f"{word}: needs {command.lacks}; run ./writestall {spelled(command)} in it;"
             " docs/install.md"
         )
     return command
@@ -107,6 +114,11 @@ def _call(words: list[str], checkout: Checkout | None) -> int:
     if not words or words[0] in HELP:
         print("\n".join(overview()))
         return ANSWERED
+    if words[0] == DEV:
+        words = words[1:]
+        if not words or words[0] in HELP:
+            print("\n".join(overview(DEV_GROUPS)))
+            return ANSWERED
     if words[0] == "--version":
         print(__version__)
         return ANSWERED

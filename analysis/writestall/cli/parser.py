@@ -8,14 +8,15 @@ from importlib.util import find_spec
 from typing import Any
 
 from writestall import __version__
-from writestall.cli.commands import CHECKOUT, COMMANDS, Command
+from writestall.cli.commands import CHECKOUT, COMMANDS, Command, spelled
 from writestall_base.command_line import Parser
 
 
 def _describe(command: Command) -> dict[str, Any]:
     """A command's description and example, for its --help."""
     text = f"{command.help[0].upper()}{command.help[1:]}."
-    return {"description": text, "epilog": f"example: writestall {command.example}"}
+    example = spelled(command) + command.example.removeprefix(command.name)
+    return {"description": text, "epilog": f"example: writestall {example}"}
 
 
 def _fill(parser: Parser, command: Command) -> None:
@@ -29,7 +30,7 @@ def _fill(parser: Parser, command: Command) -> None:
 
 def command_parser(command: Command) -> Parser:
     """The parser of one command; only its module is imported."""
-    parser = Parser(prog=f"writestall {command.name}", **_describe(command))
+    parser = Parser(prog=f"writestall {spelled(command)}", **_describe(command))
     _fill(parser, command)
     return parser
 

@@ -20,7 +20,7 @@ PAGE = (PROJECT / "docs/install.md").read_text()
     {
         "lab page-lok --nonsense": "lab: needs a clone of the tree; run ./writestall"
         " lab in it",
-        "deb": "deb: needs a clone of the tree; run ./writestall deb in it",
+        "deb": "deb: needs a clone of the tree; run ./writestall dev deb in it",
     }.items(),
 )
 def test_what_is_needed_is_told_before_anything_else(
