@@ -220,17 +220,52 @@ def test_what_a_cut_left_stands_in_text_and_json(
 ) -> None:
     cut(two, "slow", lost_synced=0)
     cut(two, "quick", lost_synced=7)
-    (two / "crash/gone.json").write_text("{")
+    (two / "crash/quick/2").mkdir()
+    (two / "crash/quick/2/quick.json").write_text("{")
     assert main(["compare-options", str(two), "--write"]) == 0
     text = capsys.readouterr().out
     assert durability.NOT_SHOWN not in text
-    assert "fsync(2) had confirmed it: quick lost 7 of 90 records." in text
+    assert (
+        "fsync(2) had confirmed it: quick lost 7 of 90 records in 1 of 1 cuts." in text
+    )
     rows = [line.split() for line in text.splitlines() if "12.5 s" in line]
     same = ["95", "11", "1", "12.5", "s"]
-    assert rows == [["slow", "90", "0", "0", *same], ["quick", "90", "7", "7", *same]]
+    assert rows == [
+        ["slow", *"0 of 1 at most 95 %".split(), "90", "0", "0", *same],
+        ["quick", *"1 of 1 2.5 to 100 %".split(), "90", "7", "7", *same],
+    ]
     found = json.loads((two / "compare.json").read_text())["durability"]
     assert [row["option"] for row in found] == ["slow", "quick"]
     assert found[1]["synced"]["lost_synced"] == 7
+
+
+@pytest.mark.parametrize(
+    ("losing", "cuts", "told"),
+    [
+        (0, 1, "at most 95 %"),
+        (0, 20, "at most 14 %"),
+        (3, 20, "3.2 to 38 %"),
+        (20, 20, "83 to 100 %"),
+    ],
+)
+def test_cuts_bound_how_often_fsynced_data_is_lost(
+    two: Path, losing: int, cuts: int, told: str
+) -> None:
+    for number in range(1, cuts + 1):
+        cut(two, "quick", lost_synced=2 if number <= losing else 0, number=number)
+    (kept,) = open_comparison(two).kept
+    assert (kept.cuts, kept.losing, kept.rate) == (cuts, losing, told)
+    assert (kept.synced.synced, kept.synced.lost_synced) == (90 * cuts, 2 * losing)
+    lines = sheet.of(answer(two), Rules(), []).lines
+    lost = {line.option: line.lost for line in lines}
+    assert lost == {"quick": f"{losing} of {cuts} cuts ({told})", "slow": "not cut"}
+
+
+def test_a_cut_of_before_is_read(two: Path) -> None:
+    cut(two, "quick", lost_synced=0)
+    (two / "crash/quick/1/quick.json").rename(two / "crash/old.json")
+    (two / "crash/old.json").rename(two / "crash/quick.json")
+    assert [kept.cuts for kept in open_comparison(two).kept] == [1]
 
 
 @pytest.mark.parametrize(
@@ -239,6 +274,7 @@ def test_what_a_cut_left_stands_in_text_and_json(
 def test_what_a_cut_left_and_cannot_be_read_is_not_shown(two: Path, bad: str) -> None:
     cut(two, "slow", lost_synced=0)
     (two / "crash/quick.json").write_text(bad)
+    (two / "crash/quick").mkdir()
     assert [one.option for one in open_comparison(two).kept] == ["slow"]
 
 
