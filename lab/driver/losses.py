@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from driver import cuts
-from driver.commands.crash import Cut
+from driver.commands.crash import Cache, Cut
 from driver.kernels import Kernel
 from driver.progress import StageLog
 from driver.settings import Settings
@@ -36,6 +36,13 @@ class Asked:
 
     cuts: int
     seconds: int
+    volatile: bool = False
+
+    def cache(self, number: int, seed: int) -> Cache | None:
+        """What the disk's cache loses in a cut: in every other one all that it may."""
+        if not self.volatile:
+            return None
+        return Cache(f"{seed}/{number}", 1.0 if number % 2 else 0.5)
 
     def moment_s(self, number: int, seed: int) -> float:
         """When a cut is made: the same moment with each option."""
@@ -59,7 +66,8 @@ def cut(
     plan = json.loads(files.content(comparison / "plan.json"))
     disk = json.dumps([plan["profile"], plan["workload"].get("sysctl")])
     parts = " ".join(kernel.built for kernel in kernels)
-    _keep_earlier(folder, f"{parts} {asked.seconds} {disk}\n")
+    cache = " volatile" if asked.volatile else ""
+    _keep_earlier(folder, f"{parts} {asked.seconds}{cache} {disk}\n")
     done = wanted = 0
     for number in range(1, asked.cuts + 1):
         for name, cell in _of_round(plan, number):
@@ -73,6 +81,7 @@ def cut(
                     *_on(kernels, cell),
                     asked.moment_s(number, plan["seed"]),
                     {option: comparison / cell["scenario"]},
+                    cache=asked.cache(number, plan["seed"]),
                 )
                 with suppress(UserError):
                     one.kept(log, option)

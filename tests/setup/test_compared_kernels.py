@@ -130,8 +130,15 @@ class Cut:
     made: ClassVar[list[tuple[str, str, float, str, str]]] = []
 
     def __init__(
-        self, place: Path, known: Settings, built: str, seconds: float, of: Any
+        self,
+        place: Path,
+        known: Settings,
+        built: str,
+        seconds: float,
+        of: Any,
+        cache: Any,
     ) -> None:
+        assert cache is None
         self.place, self.of = place, of
         self.how = (known.kernel, built, seconds)
 

@@ -38,32 +38,38 @@ HEADINGS = (
 )
 
 
+# The file without fsync(2), the one with it, and whether the disk's cache was volatile.
+Cut = tuple[KeptFile, KeptFile, bool]
+
+
 @dataclass(frozen=True, slots=True)
 class Kept:
     """What an option kept of a file without, and of one with, fsync(2): sums over its
     `cuts`. In `losing` of them something was lost that fsync(2) had confirmed, which
-    happens in a share of such cuts between `at_least` and `at_most`, 0 to 1."""
+    happens in a share of such cuts between `at_least` and `at_most`, 0 to 1. The disk
+    lost writes that no flush followed if its cache was `volatile`."""
 
     option: str
     cuts: int
     losing: int
     at_least: float
     at_most: float
+    volatile: bool
     plain: KeptFile
     synced: KeptFile
 
     @classmethod
-    def of(
-        cls, option: str, plain: Sequence[KeptFile], synced: Sequence[KeptFile]
-    ) -> Kept:
+    def of(cls, option: str, cuts: Sequence[Cut]) -> Kept:
         """The sums of an option's cuts."""
+        plain, synced, volatile = zip(*cuts, strict=True)
         losing = sum(one.lost_synced > 0 for one in synced)
         # A loss that never happened is bounded from above alone.
         kind = "two-sided" if losing else "less"
-        tested = stats.binomtest(losing, len(synced), alternative=kind)
+        tested = stats.binomtest(losing, len(cuts), alternative=kind)
         found = tested.proportion_ci(CONFIDENCE, method="exact")
         ends = float(found.low), float(found.high)
-        return cls(option, len(synced), losing, *ends, _sum(plain), _sum(synced))
+        sums = _sum(plain), _sum(synced)
+        return cls(option, len(cuts), losing, *ends, all(volatile), *sums)
 
     @property
     def losing_cuts(self) -> str:
@@ -104,18 +110,17 @@ def read(options: Mapping[str, Path]) -> list[Kept]:
         places = [folder.with_name(f"{folder.name}.json")]
         places += sorted(folder.glob("*/*.json"))
         if cuts := [cut for path in places for cut in _read(path)]:
-            plain, synced = zip(*cuts, strict=True)
-            found.append(Kept.of(name, plain, synced))
+            found.append(Kept.of(name, cuts))
     return found
 
 
-def _read(path: Path) -> Iterator[tuple[KeptFile, KeptFile]]:
+def _read(path: Path) -> Iterator[Cut]:
     try:
         row = json.loads(files.content(path))
         both = KeptFile(**row["plain"]), KeptFile(**row["synced"])
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return
-    yield both
+    yield (*both, "cache" in row)
 
 
 def verdict(kept: Sequence[Kept]) -> str:

@@ -20,7 +20,7 @@ from writestall.compare.wording import Number
 from writestall_base import designs
 from writestall_base.units import many
 
-ENVIRONMENT = ("date", "kernel", "accelerator", "QEMU")
+ENVIRONMENT = ("date", "kernel", "accelerator", "QEMU", "host")
 LAST_HEADINGS = ("waited most for", "lost what was fsynced")
 
 
@@ -339,7 +339,7 @@ def untested(answer: Answer) -> Iterator[str]:
         yield "other loads"
     if not kept:
         yield "losses: no machine was cut"
-    else:
+    elif not all(one.volatile for one in kept):
         yield "losses of a volatile cache: the disk kept every completed write"
     slow = [option.name for option in answer.comparison.options if option.caveat]
     if slow:

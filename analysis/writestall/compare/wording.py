@@ -255,6 +255,7 @@ def facts(answer: Answer) -> list[tuple[str, str]]:
         ),
         "accelerator": _each(comparison.machines, "accel"),
         "QEMU": _each(comparison.machines, "qemu"),
+        "host": _hosts(comparison.machines),
         "disk": f"{profile['name']}: {profile.get('purpose', '')}",
         "the disk's provenance": profile.get("provenance"),
         "workload": f"{work['name']}: {work.get('purpose', '')}",
@@ -265,6 +266,21 @@ def facts(answer: Answer) -> list[tuple[str, str]]:
         "objective": ms(answer.slo_ns),
     }
     return [(name, str(value)) for name, value in found.items() if value]
+
+
+def _hosts(machines: list[dict[str, Any]]) -> str:
+    """Where the machines ran, and how busy their hosts were before and after."""
+    hosts = [row["host"] for row in machines if row.get("host")]
+    try:
+        nodes = sorted({f"{one['node']} ({many(one['cpus'], 'CPU')})" for one in hosts})
+        loads = [one[key] for one in hosts for key in ("load_before", "load_after")]
+        if not loads:
+            return ""
+        steal = max(one["steal_share"] for one in hosts)
+        told = f"{', '.join(nodes)}, load {min(loads):.1f} to {max(loads):.1f}"
+        return f"{told}, steal up to {percent(steal)}"
+    except (LookupError, TypeError, ValueError):
+        return ""
 
 
 def _each(machines: list[dict[str, Any]], key: str) -> str:

@@ -111,6 +111,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--cut", type=whole(0), default=crash.SECONDS, metavar="S", help=cut)
     times = "cut each option's machine N times, at random moments up to S (1)"
     add("--cuts", type=whole(), default=1, metavar="N", help=times)
+    cache = "in these cuts, the disk loses writes that no flush followed"
+    add("--volatile-cache", action="store_true", help=cache)
     name = "of the folder below out/compare (PROFILE-WORKLOAD-KERNEL)"
     add("--name", metavar="NAME", help=name)
     add("--list", action="store_true", help="list disks and options, and exit")
@@ -138,7 +140,7 @@ def read(args: argparse.Namespace) -> Request:
     folder = found[0].settings.out / "compare" / name
     machine = answer("repro/run", "--list-machine", args.workload or "appenders")
     needs = Needs.of(json.loads(machine))
-    how = (args.engine, losses.Asked(args.cuts, args.cut), chosen)
+    how = (args.engine, losses.Asked(args.cuts, args.cut, args.volatile_cache), chosen)
     request = Request(found, *how, folder, spread, needs)
     answer("repro/plan", *request.planned)
     return request

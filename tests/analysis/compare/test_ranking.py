@@ -261,6 +261,35 @@ def test_cuts_bound_how_often_fsynced_data_is_lost(
     assert lost == {"quick": f"{losing} of {cuts} cuts ({told})", "slow": "not cut"}
 
 
+def test_the_load_of_the_host_stands_beside_the_runs(two: Path) -> None:
+    assert "host" not in dict(wording.facts(answer(two)))
+    for number, (before, after, steal) in enumerate(
+        ((0.2, 2.1, 0.0), (1.9, 9.6, 0.03))
+    ):
+        host = {"node": "lab1", "cpus": 2, "load_before": before, "load_after": after}
+        machine = {"accel": "icount", "host": host | {"steal_share": steal}}
+        (two / f"machines/{number}.json").write_text(json.dumps(machine))
+    made = sheet.of(answer(two), Rules(), [])
+    told = "host lab1 (2 CPUs), load 0.2 to 9.6, steal up to 3.0 %"
+    assert told in made.environment
+
+
+@pytest.mark.parametrize("bad", ["busy", [], {"node": 1}, {"node": "a", "cpus": "b"}])
+def test_a_load_that_cannot_be_read_is_left_out(two: Path, bad: object) -> None:
+    (two / "machines/1.json").write_text(json.dumps({"host": bad}))
+    assert "host" not in dict(wording.facts(answer(two)))
+
+
+@pytest.mark.parametrize("others", [True, False])
+def test_a_volatile_cache_is_untested_unless_every_cut_had_one(
+    two: Path, others: bool
+) -> None:
+    cut(two, "quick", lost_synced=0, volatile=True)
+    cut(two, "quick", lost_synced=0, number=2, volatile=others)
+    untested = "; ".join(sheet.untested(answer(two)))
+    assert ("volatile cache" in untested) == (not others)
+
+
 def test_a_cut_of_before_is_read(two: Path) -> None:
     cut(two, "quick", lost_synced=0)
     (two / "crash/quick/1/quick.json").rename(two / "crash/old.json")

@@ -146,7 +146,9 @@ def steady(*latencies_ms: float, **more: Any) -> Made:
     return Made([latencies_ms] * DURATION_S, **more)
 
 
-def cut(path: Path, option: str, lost_synced: int, number: int = 1) -> None:
+def cut(
+    path: Path, option: str, lost_synced: int, number: int = 1, volatile: bool = False
+) -> None:
     """What the option kept when its machine was cut for that time."""
     plain = {"written": 95, "synced": 0, "lost": 11, "lost_synced": 0, "torn": 1}
     synced = {"written": 95, "synced": 90, "lost": 5 + lost_synced}
@@ -154,7 +156,8 @@ def cut(path: Path, option: str, lost_synced: int, number: int = 1) -> None:
     kept = {"plain": plain | {"lost_ms": 12_480.0}, "synced": synced | {"lost_ms": 1.0}}
     place = path / "crash" / option / str(number)
     place.mkdir(parents=True, exist_ok=True)
-    (place / f"{option}.json").write_text(json.dumps({"option": option} | kept))
+    cache = {"cache": {"seed": "1", "chance": 1.0}} if volatile else {}
+    (place / f"{option}.json").write_text(json.dumps({"option": option} | kept | cache))
 
 
 # Options whose latencies are known: eight runs of each, enough for a clear difference.
