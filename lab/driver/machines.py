@@ -126,11 +126,18 @@ def machine_parts(
 
 
 def prepare(
-    progress: Progress, settings: Settings, extras: tuple[str, ...] = (), *image: str
+    progress: Progress,
+    settings: Settings,
+    extras: tuple[str, ...] = (),
+    *image: str,
+    kernels: Sequence[str] = (),
 ) -> tuple[Path, str]:
-    """Run the stages of PREPARING; return the analysis' Python and the artefacts."""
+    """Run the stages of PREPARING; return the analysis' Python and the artefacts.
+
+    With `kernels`, for each of them; the artefacts are the last one's.
+    """
     with progress.stage() as log:
         log.note = setup.packages(("lab",))
         python = setup.python(extras)
-    parts = machine_parts((settings.kernel,), settings.accel_options, *image)
+    parts = machine_parts(kernels or (settings.kernel,), settings.accel_options, *image)
     return python, run_tools(progress, parts)

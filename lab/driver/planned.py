@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,11 @@ BESIDE_S = 120
 
 @dataclass(frozen=True)
 class Planned:
-    """A planned comparison: its folder, its machines' settings, its engine."""
+    """A planned comparison: its folder, its machines' settings, its engine.
+
+    The settings' kernel is that of the machines to start; cells of other kernels are in
+    the plan, too.
+    """
 
     folder: Path
     settings: Settings
@@ -33,6 +39,22 @@ class Planned:
         """
         more = ["--repeat-disturbed"] if repeat else []
         return answer("repro/plan", "--left", str(self.folder), *more).split()
+
+    def together(self, left: Sequence[str]) -> tuple[list[str], str | None]:
+        """The first of these cells and those behind it that share its machine, and the
+        name of its kernel where there are several."""
+        cells = self._cells
+        first = cells[left[0]]
+        machine = first.get("machine")
+        found = takewhile(lambda name: cells[name].get("machine") == machine, left)
+        return list(found), first.get("kernel")
+
+    def booting(self, cell: str) -> Planned:
+        """The same with the kernel of that cell."""
+        kernels = {row["name"]: row["given"] for row in self._plan.get("kernels", ())}
+        name = self._cells[cell].get("kernel")
+        given = kernels[name] if name else self.settings.kernel
+        return replace(self, settings=replace(self.settings, kernel=given))
 
     def machine(self, name: str, cells: list[str], artefacts: str) -> list[str]:
         """The command that boots a machine for some cells.
@@ -59,6 +81,10 @@ class Planned:
     def needs(self) -> Needs:
         """What the workload's machines must have."""
         return Needs.of(self._plan["workload"].get("machine", {}))
+
+    @property
+    def _cells(self) -> dict[str, dict[str, Any]]:
+        return {cell["name"]: cell for cell in self._plan["cells"]}
 
     @property
     def _plan(self) -> dict[str, Any]:

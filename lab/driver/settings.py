@@ -45,10 +45,12 @@ class Settings:
         return replace(self, accel=chosen)
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+def arguments(
+    parser: argparse.ArgumentParser, kernel: str = recipe.WHAT_KERNEL
+) -> None:
+    """Add the options; `kernel` says what --kernel takes."""
     add = parser.add_argument
-    add("--kernel", metavar="KERNEL", help=recipe.WHAT_KERNEL)
+    add("--kernel", metavar="KERNEL", help=kernel)
     cli.add_accel(parser)
     out = "where results go (out)"
     add("--out", type=Path, default=PROJECT / "out", metavar="DIR", help=out)

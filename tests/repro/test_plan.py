@@ -8,11 +8,14 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from labrun.comparison import matrix, plan
+from labrun.comparison.axes import Kernel
 from labrun.comparison.plan import Wanted
 from labrun.scenario import reading
 from labrun.scenario.keys import FileSystem, Workload
@@ -170,6 +173,78 @@ def test_the_baseline_runs_twice_in_each_round() -> None:
         plan.make(dataclasses.replace(other, baseline="btrfs"))
 
 
+KERNELS = (Kernel("6.12", "6.12", "a"), Kernel("7.2-rc1", "/src/linux", "b"))
+
+
+def on(*words: str, **more: Any) -> Wanted:
+    return dataclasses.replace(wanted(*words), kernels=KERNELS, **more)
+
+
+def test_an_option_runs_on_each_kernel_with_one_disk_and_load() -> None:
+    made, cells = plan.make(on("ext4-default", "btrfs"))
+    against = {row["name"]: row.get("against") for row in made["options"]}
+    assert against == {
+        "ext4-default@6.12": None,
+        "ext4-default-again@6.12": None,
+        "ext4-default@7.2-rc1": "ext4-default@6.12",
+        "btrfs@6.12": None,
+        "btrfs@7.2-rc1": "btrfs@6.12",
+    }
+    assert made["kernels"][1] == {
+        "name": "7.2-rc1",
+        "given": "/src/linux",
+        "inputs": "b",
+    }
+    of_round = {cell.name: cell for cell in cells if cell.round == 2}
+    texts = [
+        of_round[f"btrfs-on-{stem}/2"].text.splitlines() for stem in ("6-12", "7-2-rc1")
+    ]
+    differ = [pair for pair in zip(*texts, strict=True) if len(set(pair)) > 1]
+    assert [pair[0].split()[0] for pair in differ] == ["#", "name"]
+    rows = [row for row in made["cells"] if row["round"] == 2]
+    assert {row["machine"] for row in rows if "again" in row["name"]} == {
+        "2/6.12-again"
+    }
+    # What boots together runs together.
+    machines = [row["machine"] for row in rows]
+    assert [name for name, _ in groupby(machines)] == list(dict.fromkeys(machines))
+
+
+def test_kernels_take_turns_in_an_order_that_is_drawn() -> None:
+    _, cells = plan.make(on("ext4-default", rounds=8))
+    orders = {
+        tuple(cell.option for cell in cells if cell.round == at) for at in range(1, 9)
+    }
+    assert len(orders) > 3
+
+
+@pytest.mark.parametrize("baseline", ["btrfs@7.2-rc1", "btrfs"])
+def test_the_baseline_may_name_its_kernel(baseline: str) -> None:
+    made, _ = plan.make(on("ext4-default", "btrfs", baseline=baseline))
+    names = [row["name"] for row in made["options"]]
+    first = "btrfs@7.2-rc1" if "@" in baseline else "btrfs@6.12"
+    assert names[0] == first
+    against = {row.get("against") for row in made["options"]}
+    assert against == {None, first, f"ext4-default@{first.partition('@')[2]}"}
+
+
+def test_kernels_of_one_name_are_refused() -> None:
+    both = (Kernel("7.2", "7.2"), Kernel("7-2", "/src"))
+    with pytest.raises(UserError, match="--kernel 7-2: want a name of its own"):
+        plan.make(dataclasses.replace(wanted("btrfs"), kernels=both))
+
+
+def test_machines_are_part_of_the_price() -> None:
+    _, alone = plan.make(wanted("btrfs", rounds=8))
+    _, both = plan.make(on("btrfs", rounds=8))
+    assert plan.seconds(alone, 12) == 16 * (12 + plan.BESIDE_S)
+    assert plan.seconds(both, 12) == 24 * (12 + plan.BESIDE_S) + 23 * plan.BOOT_S
+    # A pair of two kernels has no repetition beside it: it takes more rounds.
+    with pytest.raises(UserError, match="fewer than 11 rounds decide nothing about 28"):
+        asked = on(rounds=8)
+        plan.refuse_undecidable(asked, *plan.make(asked))
+
+
 @pytest.mark.parametrize(
     ("words", "rounds", "rules", "least"),
     [
@@ -185,7 +260,7 @@ def test_rounds_that_cannot_decide_are_refused_with_the_price(
     asked = dataclasses.replace(wanted(*words, rounds=rounds), rules=rules)
     made, cells = plan.make(asked)
     with pytest.raises(UserError) as refused:
-        plan.refuse_undecidable(asked, made, len(cells))
+        plan.refuse_undecidable(asked, made, cells)
     runs = least * len(made["options"])
     said = str(refused.value)
     assert said.startswith(
@@ -197,7 +272,7 @@ def test_rounds_that_cannot_decide_are_refused_with_the_price(
     )
     enough = dataclasses.replace(asked, rounds=least)
     made, cells = plan.make(enough)
-    plan.refuse_undecidable(enough, made, len(cells))
+    plan.refuse_undecidable(enough, made, cells)
 
 
 def test_looks_are_within_the_budget_and_can_each_decide() -> None:
@@ -216,7 +291,7 @@ def test_looks_are_within_the_budget_and_can_each_decide() -> None:
     )
     first = dataclasses.replace(asked, rounds=looks[0], looks=looks)
     made, cells = plan.make(first)
-    plan.refuse_undecidable(first, made, len(cells))
+    plan.refuse_undecidable(first, made, cells)
 
 
 def test_rounds_that_are_added_are_a_look_of_their_own(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from driver import runs
+from driver import losses, runs
 from driver.commands import compare
 from machine import accel, qemu
 from recorder import answering
@@ -88,7 +88,7 @@ def test_a_comparison_is_not_resumed_over_a_link(
     """Its folder was shared with all its machines."""
     (tmp_path / "crash").symlink_to(mine)
     with pytest.raises(UserError, match="a symbolic link, not a regular file"):
-        compare._cuts(None, _Request(tmp_path), "")  # type: ignore[arg-type]
+        losses.cut(None, tmp_path, (), losses.Asked(1, 1))  # type: ignore[arg-type]
     _untouched(mine)
     (tmp_path / "host.json").symlink_to(mine / "file")
     monkeypatch.setattr(accel, "remembered", lambda _: None)
@@ -100,15 +100,6 @@ def test_a_comparison_is_not_resumed_over_a_link(
 
 class _Settings:
     accel = "auto"
-
-
-class _Request:
-    """What _cuts() asks of a request before it starts a machine."""
-
-    cut_s = 1
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
 
 
 def test_an_answer_of_record_is_not_written_through(

@@ -61,7 +61,7 @@ def test_rounds_are_added_until_the_comparison_is_decided(
     monkeypatch.setattr(compare, "_runs", run)
     asked: Any = Asked(tmp_path)
     log: Any = None
-    assert compare._until_decided(log, Path("python"), asked, "parts") == "done"
+    assert compare._until_decided(log, Path("python"), asked) == "done"
     assert [words[-1] for words in planned] == rounds
     assert all("--rounds" in words and "--fs" in words for words in planned)
     assert len(ran) == 1 + len(rounds)

@@ -37,6 +37,7 @@ def _words(machine: Machine) -> list[str]:
         {"console": PATH},
         {"virtio_disks": (PATH,)},
         {"scsi_disks": (PATH,)},
+        {"scsi_disks": (PATH,), "log_writes": True},
         {"shares": (Share(PATH, "/mnt/x", False),)},
         {"shares": (Share(PATH, "/mnt/x", True),)},
     ],
@@ -46,6 +47,22 @@ def test_a_comma_in_a_path_ends_no_value(has: dict[str, Any]) -> None:
     named = [word for word in _words(replace(MACHINE, **has)) if "/tmp/a" in word]
     assert len(named) == 1
     assert "=/tmp/a,,readonly=on," in f"{named[0]},"
+
+
+def test_a_logged_disk_tells_the_log_of_flushes() -> None:
+    """cache=unsafe would keep them from it."""
+    disks: dict[str, Any]
+    disks = {"virtio_disks": (Path("/d/blk0"),), "scsi_disks": (Path("/d/scsi0"),)}
+    plain = [word for word in _words(replace(MACHINE, **disks)) if "/d/" in word]
+    assert all("cache=unsafe" in word and ".writes" not in word for word in plain)
+    logged = replace(MACHINE, **disks, log_writes=True)
+    words = [word for word in _words(logged) if "/d/" in word]
+    assert len(words) == 2
+    for word, name in zip(words, ("blk0", "scsi0"), strict=True):
+        options = word.split(",")
+        assert f"file.filename=/d/{name}" in options
+        assert f"log.filename=/d/{name}.writes" in options
+        assert {"driver=blklogwrites", "cache=writeback"} <= set(options)
 
 
 def test_qemu_starts_no_program_and_changes_no_user() -> None:

@@ -96,6 +96,8 @@ def add_machine(parser: argparse.ArgumentParser) -> None:
     add("--disk", metavar="SIZE", type=size, default=2 << 30, help=disk)
     disks = "keep the scratch disks there, for another machine to find"
     add("--disks", metavar="DIR", type=folder, help=disks)
+    logged = "log each scratch disk's writes and flushes beside it, for --disks"
+    add("--log-writes", action="store_true", help=logged)
     add("--memory", metavar="SIZE", type=size, default=2 << 30, help=memory)
     add("--cpus", metavar="N", type=int, default=2)
     add("--timeout", metavar="S", type=float, default=600.0, help="seconds (600)")
@@ -123,6 +125,7 @@ def run_machine(options: argparse.Namespace, command: list[str]) -> int:
         shares=tuple(options.share),
         disk_bytes=options.disk,
         disks=options.disks,
+        log_writes=options.log_writes,
         memory_bytes=options.memory,
         cpus=options.cpus,
         timeout_s=options.timeout if command else None,

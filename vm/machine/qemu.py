@@ -69,6 +69,7 @@ class Machine:
     console: Path | None = None
     virtio_disks: tuple[Path, ...] = ()
     scsi_disks: tuple[Path, ...] = ()
+    log_writes: bool = False  # of each scratch disk, in write_log() of it
     shares: tuple[Share, ...] = ()
     port_fds: dict[str, int] = field(default_factory=dict)
     interactive: bool = False
@@ -106,18 +107,34 @@ def _value(path: Path) -> str:
 
 def _drives(machine: Machine) -> list[str]:
     """Disk arguments: the root first, so that it is the guest's /dev/vda."""
-    scratch = "file={},if=none,id={},format=raw,cache=unsafe"
     arguments = _read_only("root", machine.root)
     for i, path in enumerate(machine.virtio_disks):
-        arguments += ["-drive", scratch.format(_value(path), f"blk{i}")]
+        arguments += ["-drive", _scratch(machine, path, f"blk{i}")]
         arguments += ["-device", f"virtio-blk-pci,drive=blk{i},serial=scratch-blk{i}"]
     arguments += _read_only("layer", machine.layer)
     if machine.scsi_disks:
         arguments += ["-device", "virtio-scsi-pci"]
     for i, path in enumerate(machine.scsi_disks):
-        arguments += ["-drive", scratch.format(_value(path), f"scsi{i}")]
+        arguments += ["-drive", _scratch(machine, path, f"scsi{i}")]
         arguments += ["-device", f"scsi-hd,drive=scsi{i},serial=scratch-scsi{i}"]
     return arguments
+
+
+def write_log(disk: Path) -> Path:
+    """Where QEMU logs the writes and flushes of a scratch disk."""
+    return disk.with_name(f"{disk.name}.writes")
+
+
+def _scratch(machine: Machine, path: Path, name: str) -> str:
+    """The drive of a scratch disk. Its host may forget it in a crash; where its writes
+    are logged, the guest's flushes must reach the log, but not the host's disk."""
+    if not machine.log_writes:
+        return f"file={_value(path)},if=none,id={name},format=raw,cache=unsafe"
+    options = [f"if=none,id={name},cache=writeback,driver=blklogwrites"]
+    for child, file in (("file", path), ("log", write_log(path))):
+        options += [f"{child}.driver=file,{child}.filename={_value(file)}"]
+        options += [f"{child}.cache.no-flush=on"]
+    return ",".join(options)
 
 
 def layer_device(machine: Machine) -> str:

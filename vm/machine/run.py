@@ -17,10 +17,12 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from machine import (
     accel,
     cache,
+    host_load,
     image,
     initramfs,
     jars,
@@ -33,6 +35,7 @@ from machine import (
     watch,
 )
 from machine.channels import Channels
+from machine.host_load import Reading
 from writestall_base import JARS
 
 GUEST_PROJECT = "/mnt/writestall"
@@ -62,6 +65,7 @@ class Job:
     shares: tuple[qemu.Share, ...] = ()
     disk_bytes: int = 2 << 30
     disks: Path | None = None  # where to keep the scratch disks; None: do not
+    log_writes: bool = False  # of the scratch disks, beside them
     memory_bytes: int = 2 << 30
     cpus: int = 2
     timeout_s: float | None = 600
@@ -87,6 +91,7 @@ class Result:
     kernel: str = ""
     starts: int = 0  # more than 1: it failed before the command began
     console: str = ""  # where its copy is kept
+    host: dict[str, Any] = field(default_factory=dict)  # host_load.between()
     emulator: str = ""  # what QEMU did wrong, if that is known: the guest is not judged
 
     @property
@@ -230,15 +235,21 @@ def _start(
             console=console,
             virtio_disks=(_sparse(disks, "blk0", job.disk_bytes),),
             scsi_disks=(_sparse(disks, "scsi0", job.disk_bytes),),
+            log_writes=job.log_writes,
             shares=shares,
             port_fds=dict(channels.fds),
             interactive=job.interactive,
             kernel_options=tsc.kernel_option(known, result.accel),
         )
+        if job.log_writes:
+            for path in (*machine.virtio_disks, *machine.scsi_disks):
+                qemu.write_log(path).write_bytes(b"")
         extra = initramfs.archive(_job_files(job, machine, kernel.compiler))
         initrd.write_bytes(initramfs.build(kernel).read_bytes() + extra)
+        before = Reading.now()
         with channels:
             status = _wait(qemu.command(known, machine), job, channels)
+        result.host = host_load.between(before, Reading.now())
         result.outcome = "timeout" if status is None else "lost"
         verdict = channels.heard["verdict"].decode(errors="replace")
         said = console.read_text(errors="replace")

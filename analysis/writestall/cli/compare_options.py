@@ -9,6 +9,7 @@ from pathlib import Path
 
 from writestall.cli import options
 from writestall.export.formats import load
+from writestall_base.errors import UserError
 from writestall_base.files import save, save_inside
 from writestall_base.objectives import parse_factor
 from writestall_base.units import printable
@@ -22,8 +23,8 @@ BY = ("over-slo", "stall", "p50", "p90", "p99", "p99.9", "p99.99", "max")
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the folder, the rules and where the answer goes."""
     add = parser.add_argument
-    what = "folder of a comparison, made by writestall compare"
-    add("folder", type=options.existing, metavar="DIR", help=what)
+    what = "folder of a comparison, made by writestall compare; several are joined"
+    add("folder", type=options.existing, nargs="+", metavar="DIR", help=what)
     add("--slo", default=None, metavar="TIME", help="objective of a request (65ms)")
     add("--by", choices=BY, help="what decides, of requests (over-slo)")
     objective = "judge options by one: 'over 65ms < 0.1%%'"
@@ -49,7 +50,10 @@ def main(args: argparse.Namespace) -> int:
     from writestall.compare import folder, page, ranking, rules, sheet, text
     from writestall.events.run_directory import json_bytes
 
-    opened = folder.open_comparison(args.folder, args.load, options.bound(args))
+    first, *others = args.folder
+    if others and args.write:
+        raise UserError("--write: want one folder; --html FILE and --json take several")
+    opened = folder.open_comparison(first, args.load, options.bound(args), *others)
     fixed = opened.plan.get("rules") or {}
     asked = {name: getattr(args, name) or fixed.get(name) for name in RULES}
     held_to = rules.of_plan({"rules": asked})
@@ -70,9 +74,9 @@ def main(args: argparse.Namespace) -> int:
     if args.html:
         save(args.html, page.page(answer, made).encode())
     if args.write:
-        save_inside(args.folder, "compare.txt", printed.encode())
-        save_inside(args.folder, "compare.json", record)
-        save_inside(args.folder, "compare.html", page.page(answer, made).encode())
+        save_inside(first, "compare.txt", printed.encode())
+        save_inside(first, "compare.json", record)
+        save_inside(first, "compare.html", page.page(answer, made).encode())
     sys.stdout.write(record.decode() if args.json else printed)
     return _status({one.word for one in verdicts})
 

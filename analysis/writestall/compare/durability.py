@@ -1,43 +1,87 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""durability: report what each option kept of its files after a crash.
+"""durability: report what each option kept of its files when its machine was cut.
 
-A comparison's `crash/OPTION.json` is the result of `repro/crash check` on two files of
-numbered records (docs/durability.md): `plain`, never synced, and `synced`.
+A comparison's `crash/OPTION/NUMBER/` has the result of `repro/crash check` after that
+cut, on two files of numbered records (docs/durability.md): `plain`, never synced, and
+`synced`. Comparisons of before have one cut, in `crash/OPTION.json`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from scipy import stats
 
 from writestall_base import files
 from writestall_base.kept_file import KeptFile
 from writestall_base.units import many
 
+CONFIDENCE = 0.95
 NOT_SHOWN = (
     "No machine was reset, so what an option loses in a crash is not shown"
-    " (CUT=45 make compare shows it): data=writeback, no journal and tmpfs lose data."
+    " (--cut 45 shows it): data=writeback, no journal and tmpfs lose data."
 )
 HOW = (
-    "Each option's machine was reset once while it wrote to an equally slow disk, and"
+    "Each option's machines were reset while they wrote to an equally slow disk, and"
     " another machine recovered the file system. Data that fsync(2) confirmed must be"
-    " there; there is no guarantee for other data. tmpfs keeps nothing."
+    " there; there is no guarantee for other data. tmpfs keeps nothing. How often such"
+    " a cut loses what fsync(2) confirmed is bounded with 95 % confidence (Clopper and"
+    " Pearson, 1934); records are sums over all cuts."
 )
 HEADINGS = (
+    *("cuts that lose what was fsynced", "of all such cuts"),
     *("fsynced", "lost though fsynced", "torn next to them"),
     *("never synced", "lost", "torn", "lost time"),
 )
 
 
+# The file without fsync(2), the one with it, and whether the disk's cache was volatile.
+Cut = tuple[KeptFile, KeptFile, bool]
+
+
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What an option kept of a file without, and of one with, fsync(2)."""
+    """What an option kept of a file without, and of one with, fsync(2): sums over its
+    `cuts`. In `losing` of them something was lost that fsync(2) had confirmed, which
+    happens in a share of such cuts between `at_least` and `at_most`, 0 to 1. The disk
+    lost writes that no flush followed if its cache was `volatile`."""
 
     option: str
+    cuts: int
+    losing: int
+    at_least: float
+    at_most: float
+    volatile: bool
     plain: KeptFile
     synced: KeptFile
+
+    @classmethod
+    def of(cls, option: str, cuts: Sequence[Cut]) -> Kept:
+        """The sums of an option's cuts."""
+        plain, synced, volatile = zip(*cuts, strict=True)
+        losing = sum(one.lost_synced > 0 for one in synced)
+        # A loss that never happened is bounded from above alone.
+        kind = "two-sided" if losing else "less"
+        tested = stats.binomtest(losing, len(cuts), alternative=kind)
+        found = tested.proportion_ci(CONFIDENCE, method="exact")
+        ends = float(found.low), float(found.high)
+        sums = _sum(plain), _sum(synced)
+        return cls(option, len(cuts), losing, *ends, all(volatile), *sums)
+
+    @property
+    def losing_cuts(self) -> str:
+        """`0 of 20`."""
+        return f"{self.losing} of {self.cuts}"
+
+    @property
+    def rate(self) -> str:
+        """`at most 14 %`, `3 to 38 %`."""
+        ends = (self.at_least, self.at_most)
+        low, high = (f"{100 * end:.2g}" if end < 0.995 else "100" for end in ends)
+        return f"{low} to {high} %" if self.losing else f"at most {high} %"
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -47,31 +91,48 @@ class Kept:
         counts = [synced.synced, synced.lost_synced, synced.torn]
         counts += [plain.written, plain.lost, plain.torn]
         lost_time = "all" if lost_ms is None else f"{lost_ms / 1000:.1f} s"
-        return (*map(str, counts), lost_time)
+        return (self.losing_cuts, self.rate, *map(str, counts), lost_time)
 
 
-def read(folder: Path, options: Sequence[str]) -> list[Kept]:
-    """Read the results of these options, in their order; skip unreadable ones."""
-    found = (_read(folder / "crash" / f"{name}.json", name) for name in options)
-    return [kept for kept in found if kept]
+def _sum(found: Sequence[KeptFile]) -> KeptFile:
+    """Records of all cuts; the longest time that was lost."""
+    names = ("written", "synced", "lost", "lost_synced", "torn")
+    sums = {name: sum(getattr(one, name) for one in found) for name in names}
+    times = [one.lost_ms for one in found if one.lost_ms is not None]
+    return KeptFile(**sums, lost_ms=max(times) if len(times) == len(found) else None)
 
 
-def _read(path: Path, name: str) -> Kept | None:
+def read(options: Mapping[str, Path]) -> list[Kept]:
+    """Read the results of these options, in their order, from their folders; skip
+    unreadable ones."""
+    found = []
+    for name, folder in options.items():
+        places = [folder.with_name(f"{folder.name}.json")]
+        places += sorted(folder.glob("*/*.json"))
+        if cuts := [cut for path in places for cut in _read(path)]:
+            found.append(Kept.of(name, cuts))
+    return found
+
+
+def _read(path: Path) -> Iterator[Cut]:
     try:
         row = json.loads(files.content(path))
-        return Kept(name, KeptFile(**row["plain"]), KeptFile(**row["synced"]))
+        both = KeptFile(**row["plain"]), KeptFile(**row["synced"])
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
-        return None
+        return
+    yield (*both, "cache" in row)
 
 
 def verdict(kept: Sequence[Kept]) -> str:
     """State in a sentence which options lost synced data."""
-    broken = [one for one in kept if one.synced.lost_synced]
+    broken = [one for one in kept if one.losing]
     if not broken:
-        return f"None of {many(len(kept), 'option')} lost what fsync(2) had confirmed."
+        options, cuts = many(len(kept), "option"), sum(one.cuts for one in kept)
+        lost = f"None of {options} lost what fsync(2) had confirmed"
+        return f"{lost}, in {many(cuts, 'cut')}."
     losses = (
         f"{one.option} lost {one.synced.lost_synced} of"
-        f" {many(one.synced.synced, 'record')}"
+        f" {many(one.synced.synced, 'record')} in {one.losing_cuts} cuts"
         for one in broken
     )
     return f"Lost though fsync(2) had confirmed it: {'; '.join(losses)}."

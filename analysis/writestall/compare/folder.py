@@ -17,7 +17,7 @@ from typing import Any
 
 from writestall.chain import answers
 from writestall.common.compressed import DEFAULT, Bound
-from writestall.compare import durability
+from writestall.compare import durability, joined
 from writestall.compare.durability import Kept
 from writestall.compare.tally import Tally
 from writestall.events import run_directory
@@ -66,8 +66,9 @@ class Run:
 class Option:
     """A file system with its options, and its runs in the order of rounds.
 
-    `repeats` names the option that it is once more (A/A). `steps` are the stacks of all
-    stalled writes of the runs that count.
+    `repeats` names the option that it is once more (A/A), `against` what it is compared
+    with instead of the baseline: itself on another `kernel`. `steps` are the stacks of
+    all stalled writes of the runs that count.
     """
 
     name: str
@@ -76,7 +77,16 @@ class Option:
     caveat: str | None
     runs: list[Run]
     repeats: str | None = None
+    against: str | None = None
+    kernel: str | None = None
     steps: Steps = field(default_factory=Steps)
+
+    @property
+    def follows(self) -> str | None:
+        """The same option elsewhere, if it is compared with that."""
+        same = self.name.partition("@")[0]
+        other = self.against or ""
+        return other if other.partition("@")[0] == same else None
 
     @property
     def counted(self) -> list[Run]:
@@ -123,7 +133,7 @@ class Comparison:
     """A comparison, and the level at which options are compared. `machines` are the
     verdicts of the machines that ran it, `kept` is what options kept in a crash."""
 
-    path: Path
+    paths: tuple[Path, ...]
     plan: dict[str, Any]
     levels: list[Level]
     level: Level
@@ -147,27 +157,41 @@ class Comparison:
         return next((one for one in self.options if one.repeats == name), None)
 
     @property
+    def kernels(self) -> list[str]:
+        """The kernels that it compares, the baseline's first; empty of only one."""
+        names = [one.kernel for one in self.options if one.kernel]
+        return list(dict.fromkeys(names))
+
+    @property
     def others(self) -> list[Option]:
         """The options that are compared with the baseline."""
         return [one for one in self.options[1:] if one is not self.repeated]
 
 
 def open_comparison(
-    path: Path, load: int | None = None, bound: Bound = DEFAULT
+    path: Path, load: int | None = None, bound: Bound = DEFAULT, *others: Path
 ) -> Comparison:
-    """Read a comparison's folder; raise UserError if it is none.
+    """Read a comparison's folder, joined with `others`; raise UserError if it is none.
 
     Without a `load`, options are compared at the highest load that all of them held.
     """
-    refuse_special(path)
-    plan = _plan(path)
+    paths = (path, *others)
+    for one in paths:
+        refuse_special(one)
+    plans = [_plan(one) for one in paths]
+    plan = joined.plan(paths, plans) if others else plans[0]
     levels = [_level(path, plan, percent, bound) for percent in plan["loads"]]
     counted = [level for level in levels if level.counted]
     if not counted:
         reason = _first_reason(levels[0].options)
         raise UserError(f"{path}: no run counts; {reason}")
-    kept = durability.read(path, [row["name"] for row in plan["options"]])
-    return Comparison(path, plan, levels, _chosen(counted, load), _machines(path), kept)
+    machines = [verdict for one in paths for verdict in _machines(one)]
+    cuts = {
+        row["name"]: path / "crash" / row.get("crash", row["name"])
+        for row in plan["options"]
+    }
+    kept = durability.read(cuts)
+    return Comparison(paths, plan, levels, _chosen(counted, load), machines, kept)
 
 
 def _level(path: Path, plan: dict[str, Any], load: int, bound: Bound) -> Level:
@@ -180,7 +204,8 @@ def _level(path: Path, plan: dict[str, Any], load: int, bound: Bound) -> Level:
                 # A histogram and its codec hold each other: 1.5 MB for a second of run.
                 gc.collect(0)
         about = (row["name"], row["what"], row["filesystem"], row.get("caveat"))
-        option = Option(*about, runs, row.get("repeats"))
+        keys = ("repeats", "against", "kernel")
+        option = Option(*about, runs, *(row.get(key) for key in keys))
         for run in runs:
             if run.why_not is None:
                 option.steps.join(run.steps)
@@ -209,8 +234,13 @@ def _plan(path: Path) -> dict[str, Any]:
             raise UserError(
                 f"{file}: format {plan['format']!r}, this version reads {FORMAT}"
             )
+        names = {row["name"] for row in plan["options"]}
         for row in plan["options"]:
             _ = row["name"], row["what"], row["filesystem"]
+            if row.get("against", row["name"]) not in names:
+                raise UserError(f"{file}: {row['against']} is not one of its options")
+        for row in plan.get("kernels", ()):
+            _ = row["name"], row["given"]
         _ = plan["rounds"], plan["duration_s"], plan["profile"]["name"]
         _ = plan["workload"]["name"], list(plan["loads"])
         for cell in plan["cells"]:

@@ -2,18 +2,21 @@
 """ranking: compare each option with the baseline, round by round, and rank them.
 
 Rank, difference, interval and test are of one quantity: how an option's runs differ
-from the baseline's runs of the same rounds, in what `--by` names (statistics.py).
+from the baseline's runs of the same rounds, in what `--by` names (statistics.py). On
+another kernel than the baseline's, an option is compared with itself on that one, and
+comes behind it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from writestall.compare import looks, statistics
+from writestall.compare import changes, looks, statistics
+from writestall.compare.changes import Change
 from writestall.compare.design import Design
 from writestall.compare.folder import Comparison, Option, Run
 from writestall.compare.statistics import Array, Estimate, Tested
@@ -91,7 +94,7 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """An option against the baseline, in the `rounds` in which both count.
+    """An option against its `baseline`, in the `rounds` in which both count.
 
     `difference` is the median of option minus baseline, `ratio` that of option over
     baseline (0 over 0 is 1). `lower` and `higher` are rounds. `contrast` is the one of
@@ -134,7 +137,8 @@ class Resolution:
 class Answer:
     """A comparison's result: `ranking`, best first by the column `by`.
 
-    `noise` is the baseline against itself (A/A).
+    `noise` is the baseline against itself (A/A). `changes` are those behind the clear
+    differences between kernels.
     """
 
     comparison: Comparison
@@ -143,6 +147,7 @@ class Answer:
     ranking: list[Ranked]
     noise: Pair | None
     resolution: Resolution
+    changes: list[Change]
 
     @property
     def void(self) -> bool:
@@ -151,7 +156,7 @@ class Answer:
 
     @property
     def pairs(self) -> list[Pair]:
-        """Each option against the baseline, best first."""
+        """Each option against what it is compared with, in the order of the ranking."""
         return [row.pair for row in self.ranking if row.pair is not None]
 
 
@@ -182,9 +187,23 @@ def answer(
         for option in comparison.options
         if option is not comparison.repeated
     ]
-    ranking.sort(key=lambda row: _place(row, column))
+    places = {
+        row.option.name: (*_place(row, column), at) for at, row in enumerate(ranking)
+    }
+    ranking.sort(
+        key=lambda row: (
+            places[row.option.follows or row.option.name],
+            row.option.follows is not None,
+        )
+    )
     resolution = own.resolution(effect, level)
-    return Answer(comparison, slo_ns, column, ranking, noise, resolution)
+    moved = [
+        changes.between(comparison, row.option)
+        for row in ranking
+        if row.option.against and row.pair and row.pair.clear
+    ]
+    known = [change for change in moved if change]
+    return Answer(comparison, slo_ns, column, ranking, noise, resolution, known)
 
 
 def _place(row: Ranked, column: Column) -> tuple[bool, float, float]:
@@ -200,12 +219,14 @@ def _place(row: Ranked, column: Column) -> tuple[bool, float, float]:
 @dataclass(frozen=True, slots=True)
 class Own:
     """What each run measures by itself, in one quantity: an array by round for each
-    option, NaN where no run counts. `repeated` is the baseline once more."""
+    option, NaN where no run counts. `repeated` is the baseline once more, `against` has
+    what options are compared with that are not compared with the baseline."""
 
     of: dict[str, Array]
     baseline: str
     repeated: str | None
     by_ratio: bool
+    against: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, comparison: Comparison, slo_ns: int, column: Column) -> Own:
@@ -216,12 +237,22 @@ class Own:
             for option in comparison.options
         }
         repeated = comparison.repeated.name if comparison.repeated else None
-        return cls(values, comparison.baseline.name, repeated, column.by_ratio)
+        baseline = comparison.baseline.name
+        against = {
+            one.name: one.against
+            for one in comparison.options
+            if one.against not in (None, baseline)
+        }
+        return cls(values, baseline, repeated, column.by_ratio, against)
 
     @property
     def others(self) -> list[str]:
         """The options that are compared with the baseline."""
         return [one for one in self.of if one not in (self.baseline, self.repeated)]
+
+    def reference(self, name: str) -> str:
+        """What an option is compared with."""
+        return self.against.get(name, self.baseline)
 
     @property
     def neutral(self) -> float:
@@ -235,8 +266,8 @@ class Own:
         return found
 
     def contrast(self, name: str) -> tuple[Array, Array]:
-        """An option minus the baseline, and over it, in their common rounds."""
-        one, base = self._common(name, self.baseline)
+        """An option minus its reference, and over it, in their common rounds."""
+        one, base = self._common(name, self.reference(name))
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(one == base, 1.0, one / base)
         return one - base, ratio
@@ -249,18 +280,20 @@ class Own:
         return statistics.within_rounds(scaled)
 
     def _against(self, name: str) -> list[str]:
-        """What an option is tested against: not the repetition if that is missing in
-        most of its rounds."""
-        if self.repeated is None:
-            return [self.baseline]
+        """What an option is tested against: the repetition, too, unless that is missing
+        in most of its rounds."""
+        if self.repeated is None or name in self.against:
+            return [self.reference(name)]
         both = [self.baseline, self.repeated]
         there = self._common(name, *both).shape[1]
         pair = self._common(name, self.baseline).shape[1]
         return both if 2 * there > pair else [self.baseline]
 
     def pairs(self, level: float) -> list[Pair]:
-        """Each option against the baseline, where they have a round in common."""
-        names = [one for one in self.others if self._common(one, self.baseline).size]
+        """Each option against its reference, where they have a round in common."""
+        names = [
+            one for one in self.others if self._common(one, self.reference(one)).size
+        ]
         tested = [self._tested(name, *self._against(name)) for name in names]
         adjusted = statistics.holm(np.array([one.p for one in tested]))
         return [
@@ -276,7 +309,7 @@ class Own:
         clear = designs.is_clear(tested.p, adjusted, level)
         return Pair(
             name,
-            self.baseline,
+            self.reference(name),
             len(both[0]),
             int((both[0] < 0).sum()),
             int((both[0] > 0).sum()),
@@ -299,7 +332,8 @@ class Own:
 
     def resolution(self, effect: float, level: float) -> Resolution:
         """What so many rounds can find, judged by the runs that there are."""
-        columns, pairs = 3 if self.repeated else 2, max(1, len(self.others))
+        columns = 3 if self.repeated and not self.against else 2
+        pairs = max(1, len(self.others))
         rounds, part = len(self.of[self.baseline]), level or designs.PLANNED
         known = np.array([row for row in self.of.values() if not np.isnan(row).all()])
         design = Design.of(known, pairs, columns, part)

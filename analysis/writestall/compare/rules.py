@@ -111,7 +111,9 @@ def _losses(answer: Answer, rules: Rules, option: Option) -> Iterator[str]:
     for kept in answer.comparison.kept:
         if kept.option == option.name and kept.synced.lost_synced:
             lost = many(kept.synced.lost_synced, "record")
-            told = f"lost {lost} that fsync(2) had confirmed"
+            told = (
+                f"lost {lost} that fsync(2) had confirmed, in {kept.losing_cuts} cuts"
+            )
             if not rules.may_lose:
                 yield told
 
@@ -132,7 +134,8 @@ def _by_rule(
         else:
             own = Own.read(answer.comparison, answer.slo_ns, answer.by)
             _, ratios = own.contrast(option.name)
-            yield hold_margin(ratios, rules.margin, tail)
+            reference = option.against or "the baseline"
+            yield hold_margin(ratios, rules.margin, tail, reference)
 
 
 def hold_objective(
@@ -161,11 +164,15 @@ def hold_objective(
     return _near(shares, limit), said
 
 
-def hold_margin(ratios: Array, margin: float, tail: float) -> tuple[Word, str]:
-    """Hold runs over the baseline's of their rounds to a factor."""
+def hold_margin(
+    ratios: Array, margin: float, tail: float, reference: str = "the baseline"
+) -> tuple[Word, str]:
+    """Hold runs over the reference's of their rounds to a factor."""
+    if not len(ratios):
+        return Word.UNKNOWN, f"no round in which its run and one of {reference} count"
     low, high = statistics.bounds(ratios, tail)
     found = statistics.median(ratios)
-    said = f"{found.value:.2f}x the baseline"
+    said = f"{found.value:.2f}x {reference}"
     if found.low is not None and found.high is not None:
         said += f" ({found.low:.2f} to {found.high:.2f})"
     if low is None or high is None:

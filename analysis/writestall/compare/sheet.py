@@ -6,28 +6,22 @@ Text, page and JSON print the same sheet; the tables follow it.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
-from typing import Any
 
-from writestall.compare import rules, wording
+from writestall.compare import planned, rules, wording
 from writestall.compare.durability import Kept
 from writestall.compare.folder import WANTED_LOAD
-from writestall.compare.ranking import Answer, Ranked, Resolution
+from writestall.compare.ranking import Answer, Pair, Ranked, Resolution
 from writestall.compare.rules import Rules, Verdict, Word
 from writestall.compare.wording import Number
 from writestall_base import designs
 from writestall_base.units import many
 
-ENVIRONMENT = ("date", "kernel", "accelerator", "QEMU")
-# Keys of a plan that change when rounds are added.
-GROWS = ("rounds", "cells", "added")
-LAST_HEADINGS = ("waited most for", "lost in a cut")
+ENVIRONMENT = ("date", "kernel", "accelerator", "QEMU", "host")
+LAST_HEADINGS = ("waited most for", "lost what was fsynced")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +56,8 @@ class Sheet:
     noise: str
     resolution: str
     value: str
-    baseline: str
+    against: str
+    kernels: str
     lines: list[Line]
     untested: list[str]
     after: str
@@ -77,6 +72,7 @@ class Sheet:
             ("rule", self.rule),
             ("plan", f"{self.plan} (fixed as {self.fixed})"),
             ("noise floor", self.noise),
+            *([("kernels", self.kernels)] if self.kernels else []),
             ("resolution", self.resolution),
             ("not tested", "; ".join(self.untested)),
             ("environment", self.environment),
@@ -87,43 +83,52 @@ class Sheet:
     @property
     def headings(self) -> tuple[str, ...]:
         """The table's headings."""
-        against = f"against {self.baseline}"
-        return ("option", "verdict", self.value, against, "lower in", *LAST_HEADINGS)
+        compared = (self.value, self.against, "lower in")
+        return ("option", "verdict", *compared, *LAST_HEADINGS)
 
 
 def of(answer: Answer, held_to: Rules, verdicts: list[Verdict]) -> Sheet:
     """The sheet of an answer and its verdicts."""
     comparison = answer.comparison
     plan = comparison.plan
-    baseline = comparison.baseline.name
+    several = bool(comparison.kernels)
     return Sheet(
         headline(answer, verdicts),
-        f"Which of {many(len(comparison.others), 'option')} may replace {baseline} for"
-        f" {plan['workload']['name']} on {plan['profile']['name']}?",
+        _question(answer),
         _rule(answer, held_to),
-        _plan(answer),
-        fixed(plan),
+        planned.said(plan),
+        planned.fixed(plan),
         _noise(answer),
         resolution(answer),
         wording.label(answer.by),
-        baseline,
+        "against" if several else f"against {comparison.baseline.name}",
+        " ".join(_between_kernels(answer)) if verdicts else "",
         [_line(answer, row, verdicts) for row in answer.ranking],
         list(untested(answer)),
         _after(answer, verdicts),
         _environment(answer),
-        _command(plan),
+        planned.command(plan),
     )
+
+
+def _question(answer: Answer) -> str:
+    comparison, plan = answer.comparison, answer.comparison.plan
+    baseline, kernels = comparison.baseline, comparison.kernels
+    others = [one for one in comparison.others if one.kernel == baseline.kernel]
+    told = []
+    if others or not kernels:
+        told.append(
+            f"which of {many(len(others), 'option')} may replace {baseline.name}"
+        )
+    if kernels:
+        told.append(f"may {', '.join(kernels[1:])} replace {kernels[0]}")
+    said = " and ".join(told)
+    where = f"for {plan['workload']['name']} on {plan['profile']['name']}"
+    return f"{said[0].upper()}{said[1:]} {where}?"
 
 
 def _with_interval(one: Number) -> str:
     return f"{one.value} ({one.interval})" if one.interval else one.value
-
-
-def fixed(plan: dict[str, Any]) -> str:
-    """A hash of the plan, but for what added rounds change."""
-    kept = {key: value for key, value in plan.items() if key not in GROWS}
-    text = json.dumps(kept, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def headline(answer: Answer, verdicts: list[Verdict]) -> str:
@@ -137,18 +142,38 @@ def headline(answer: Answer, verdicts: list[Verdict]) -> str:
         )
     if verdicts:
         return " ".join(_by_word(verdicts))
-    lower = [pair.option for pair in answer.pairs if pair.clear and pair.better]
-    higher = [pair.option for pair in answer.pairs if pair.clear and not pair.better]
-    open_ = [pair.option for pair in answer.pairs if not pair.clear]
-    at = answer.comparison.level.load
-    load = f" at {at} % of the load" if at != WANTED_LOAD else ""
     if not answer.pairs:
         return f"{baseline} is not compared with anything."
-    said = [f"Against {baseline}, by {wording.label(answer.by)}{load}:"]
-    said += [f"clearly lower {', '.join(lower)};"] if lower else []
-    said += [f"clearly higher {', '.join(higher)};"] if higher else []
-    said += [f"not told apart {', '.join(open_)};"] if open_ else []
-    return " ".join(said).removesuffix(";") + "."
+    known = {one.name: one.kernel for one in answer.comparison.options}
+    pairs = [one for one in answer.pairs if known[one.option] == known[one.baseline]]
+    told = wording.sorted_out(pairs, "not told apart")
+    several = len({pair.baseline for pair in pairs}) > 1
+    whom = "their baselines" if several else baseline
+    said = [f"Against {whom}, {_by(answer)}: {told}."] if told else []
+    return " ".join([*said, *_between_kernels(answer)])
+
+
+def _by(answer: Answer) -> str:
+    at = answer.comparison.level.load
+    load = f" at {at} % of the load" if at != WANTED_LOAD else ""
+    return f"by {wording.label(answer.by)}{load}"
+
+
+def _of_kernel(answer: Answer, kernel: str | None) -> list[Pair]:
+    """The pairs of options on that kernel with those on another."""
+    on = {one.name: one.kernel for one in answer.comparison.options}
+    return [
+        pair for pair in answer.pairs if on[pair.option] == kernel != on[pair.baseline]
+    ]
+
+
+def _between_kernels(answer: Answer) -> Iterator[str]:
+    """A sentence for each kernel beside the baseline's."""
+    kernels = answer.comparison.kernels
+    for kernel in kernels[1:]:
+        pairs = _of_kernel(answer, kernel)
+        if told := wording.sorted_out(pairs, "no difference found"):
+            yield f"{kernel} against {kernels[0]}, {_by(answer)}: {told}."
 
 
 def decided(answer: Answer, verdicts: list[Verdict]) -> bool:
@@ -178,7 +203,9 @@ def _rule(answer: Answer, held_to: Rules) -> str:
         told.append(f"requests {held_to.objective.text}")
     if held_to.margin:
         label = wording.label(answer.by)
-        told.append(f"{label} below {held_to.margin:g}x of the baseline")
+        kernels = answer.comparison.kernels
+        own = f", other kernels of the same on {kernels[0]}" if kernels else ""
+        told.append(f"{label} below {held_to.margin:g}x of the baseline{own}")
     if not told:
         return "none: --objective and --margin state one"
     lost = "" if held_to.may_lose else "; nothing that fsync(2) confirmed is lost"
@@ -190,17 +217,6 @@ def _planned(answer: Answer) -> Rules:
     return rules.of_plan(answer.comparison.plan)
 
 
-def _plan(answer: Answer) -> str:
-    plan = answer.comparison.plan
-    rounds = many(plan["rounds"], "round")
-    told = f"{rounds} of {plan['duration_s']} s, options shuffled in each"
-    if plan.get("added"):
-        told += f"; looks were added at {', '.join(map(str, plan['added']))} rounds"
-    elif len(plan.get("looks", ())) > 1:
-        told += f"; looks at {', '.join(map(str, plan['looks']))} rounds"
-    return told
-
-
 def _environment(answer: Answer) -> str:
     """Where the runs were made, and what the host did to them."""
     known = dict(wording.facts(answer))
@@ -209,33 +225,11 @@ def _environment(answer: Answer) -> str:
     runs = [run for option in comparison.options for run in option.runs]
     counted = sum(run.why_not is None for run in runs)
     told.append(f"{counted} of {many(len(runs), 'run')} count")
-    disturbed = len(list(comparison.path.glob("disturbed/*/*/*")))
+    aside = (path.glob("disturbed/*/*/*") for path in comparison.paths)
+    disturbed = sum(len(list(found)) for found in aside)
     if disturbed:
         told.append(f"{disturbed} that the host disturbed were set aside")
     return ", ".join(told)
-
-
-# A plan's keys, and the options of `writestall compare` that make it again.
-OPTIONS = {"rounds": "rounds", "duration_s": "duration", "seed": "seed"}
-OPTIONS |= {"aged_percent": "aged"}
-
-
-def _command(plan: dict[str, Any]) -> str:
-    """The command that makes the comparison again."""
-    options = [row["name"] for row in plan["options"] if not row.get("repeats")]
-    words = ["writestall", "compare", "--profile", plan["profile"]["name"]]
-    words += ["--workload", plan["workload"]["name"], "--fs", ",".join(options)]
-    words += ["--baseline", options[0]]
-    for key, option in OPTIONS.items():
-        if plan.get(key):
-            words += [f"--{option}", str(plan[key])]
-    if plan["loads"] != [WANTED_LOAD]:
-        words += ["--load", ",".join(map(str, plan["loads"]))]
-    for name, value in (plan.get("rules") or {}).items():
-        if value:
-            option = f"--{name.replace('_', '-')}"
-            words += [option] if value is True else [option, value]
-    return shlex.join(words)
 
 
 def _noise(answer: Answer) -> str:
@@ -310,6 +304,12 @@ def _line(answer: Answer, row: Ranked, verdicts: list[Verdict]) -> Line:
     nothing = Number("-", "", None)
     baseline = row.option is answer.comparison.baseline
     said = wording.clearness(pair) if pair else "the baseline" if baseline else "no run"
+    reasons = list(verdict.reasons) if verdict else []
+    if row.option.against:
+        moved = [one for one in answer.changes if one.option == name]
+        if not any(row.option.against in reason for reason in reasons):
+            reasons.insert(0, f"against {row.option.against}")
+        reasons += map(wording.change, moved)
     return Line(
         name,
         verdict.word if verdict else said,
@@ -318,7 +318,7 @@ def _line(answer: Answer, row: Ranked, verdicts: list[Verdict]) -> Line:
         f"{pair.lower} of {pair.rounds}" if pair else "-",
         row.cause or ("no stall" if row.calm else "-"),
         _lost(answer.comparison.kept, name),
-        "; ".join(verdict.reasons) if verdict else "",
+        "; ".join(reasons),
     )
 
 
@@ -326,7 +326,7 @@ def _lost(kept: list[Kept], name: str) -> str:
     found = next((one for one in kept if one.option == name), None)
     if found is None:
         return "not cut"
-    return f"{found.synced.lost_synced} of {found.synced.synced}"
+    return f"{found.losing_cuts} cuts ({found.rate})"
 
 
 def untested(answer: Answer) -> Iterator[str]:
@@ -339,7 +339,7 @@ def untested(answer: Answer) -> Iterator[str]:
         yield "other loads"
     if not kept:
         yield "losses: no machine was cut"
-    else:
+    elif not all(one.volatile for one in kept):
         yield "losses of a volatile cache: the disk kept every completed write"
     slow = [option.name for option in answer.comparison.options if option.caveat]
     if slow:

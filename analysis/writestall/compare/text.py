@@ -166,6 +166,7 @@ def as_json(
                 "name": row.option.name,
                 "what": row.option.what,
                 "filesystem": row.option.filesystem,
+                "kernel": row.option.kernel,
                 "runs": row.runs,
                 "cause": row.cause,
                 "root": row.root,
@@ -174,6 +175,7 @@ def as_json(
             for row in answer.ranking
         ],
         "pairs": [_pair(pair) for pair in answer.pairs],
+        "changes": [asdict(change) for change in answer.changes],
         "units": {key: column.unit for key, column in BY_KEY.items()},
         "durability": [asdict(kept) for kept in answer.comparison.kept],
         "notes": list(view.caveats(answer)),

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from writestall.compare import durability
+from writestall.compare.changes import Change
 from writestall.compare.folder import Comparison, Level, Option
 from writestall.compare.ranking import COLUMNS, Answer, Column, Pair, Ranked
 from writestall.compare.statistics import Estimate
@@ -158,6 +159,31 @@ def clearness(pair: Pair) -> str:
     return "clearly lower" if pair.better else "clearly higher"
 
 
+def sorted_out(pairs: Iterable[Pair], open_word: str) -> str:
+    """Which options are clearly lower, clearly higher, and neither: empty of none."""
+    words: dict[str, list[str]]
+    words = {"clearly lower": [], "clearly higher": [], open_word: []}
+    for pair in pairs:
+        words[clearness(pair) if pair.clear else open_word].append(pair.option)
+    told = (f"{word} {', '.join(names)}" for word, names in words.items() if names)
+    return "; ".join(told)
+
+
+def change(found: Change) -> str:
+    """What an option's stalls wait for more or less than its reference's."""
+    told = [f"stalls {_signed(found.s_per_hour, 's/h')} in the mean"]
+    if part := found.wait_class:
+        up = part.s_per_hour > 0
+        count, word = (part.higher, "more") if up else (part.lower, "less")
+        told.append(
+            f"changed most: {part.name} {_signed(part.s_per_hour, 's/h')}"
+            f" ({word} in {count} of {many(found.rounds, 'round')})"
+        )
+    if part := found.root:
+        told.append(f"root {part.name} {_signed(part.s_per_hour, 's/h')}")
+    return ", ".join(told)
+
+
 def caveats(answer: Answer) -> Iterator[str]:
     """List what limits the numbers, and which runs do not count."""
     options = answer.comparison.options
@@ -224,8 +250,12 @@ def facts(answer: Answer) -> list[tuple[str, str]]:
             min((run.began_ns for run in runs if run.began_ns), default=None)
         ),
         "kernel": ", ".join(kernels),
+        "kernels by name": ", ".join(
+            f"{row['name']}: {row['given']}" for row in plan.get("kernels", ())
+        ),
         "accelerator": _each(comparison.machines, "accel"),
         "QEMU": _each(comparison.machines, "qemu"),
+        "host": _hosts(comparison.machines),
         "disk": f"{profile['name']}: {profile.get('purpose', '')}",
         "the disk's provenance": profile.get("provenance"),
         "workload": f"{work['name']}: {work.get('purpose', '')}",
@@ -236,6 +266,21 @@ def facts(answer: Answer) -> list[tuple[str, str]]:
         "objective": ms(answer.slo_ns),
     }
     return [(name, str(value)) for name, value in found.items() if value]
+
+
+def _hosts(machines: list[dict[str, Any]]) -> str:
+    """Where the machines ran, and how busy their hosts were before and after."""
+    hosts = [row["host"] for row in machines if row.get("host")]
+    try:
+        nodes = sorted({f"{one['node']} ({many(one['cpus'], 'CPU')})" for one in hosts})
+        loads = [one[key] for one in hosts for key in ("load_before", "load_after")]
+        if not loads:
+            return ""
+        steal = max(one["steal_share"] for one in hosts)
+        told = f"{', '.join(nodes)}, load {min(loads):.1f} to {max(loads):.1f}"
+        return f"{told}, steal up to {percent(steal)}"
+    except (LookupError, TypeError, ValueError):
+        return ""
 
 
 def _each(machines: list[dict[str, Any]], key: str) -> str:

@@ -2,7 +2,8 @@
 """compare: compare file systems on one disk with one workload; resumable.
 
 All runs share a machine until one fails: booting takes an emulated machine half as
-long as a run. A failure ends its machine, and the next machine goes on after it.
+long as a run. A failure ends its machine, and the next machine goes on after it. With
+several kernels, each round has its own machines (repro/labrun/comparison/axes.py).
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from driver import cluster, runs, settings
+from driver import cluster, kernels, losses, runs, settings
 from driver.cluster import Cluster
 from driver.commands import crash
+from driver.kernels import Kernel
 from driver.machines import PREPARING, Needs, prepare
 from driver.planned import Planned
 from driver.progress import Progress, Stage, StageLog
@@ -70,15 +71,28 @@ FLAGS = {
 
 @dataclass(frozen=True)
 class Request:
-    """The disk, the workload, the options, and how they are compared."""
+    """The disk, the workload, the options, and how they are compared.
 
-    settings: Settings
+    `kernels` have their compiled parts once they are built; the baseline's is first.
+    """
+
+    kernels: tuple[Kernel, ...]
     engine: str
-    cut_s: int
-    planned: tuple[str, ...]  # repro/plan's options
+    cuts: losses.Asked
+    chosen: tuple[str, ...]  # repro/plan's options, but for the kernels
     folder: Path
     cluster: Cluster | None
     needs: Needs
+
+    @property
+    def settings(self) -> Settings:
+        """What is the same with all kernels."""
+        return self.kernels[0].settings
+
+    @property
+    def planned(self) -> tuple[str, ...]:
+        """repro/plan's options."""
+        return *kernels.words(self.kernels, self.engine), *self.chosen
 
     @property
     def extras(self) -> tuple[str, ...]:
@@ -95,6 +109,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         add(option, action="store_true", help=text)
     cut = f"write S seconds, cut the machine, count the losses ({crash.SECONDS}; 0: no)"
     add("--cut", type=whole(0), default=crash.SECONDS, metavar="S", help=cut)
+    times = "cut each option's machine N times, at random moments up to S (1)"
+    add("--cuts", type=whole(), default=1, metavar="N", help=times)
+    cache = "in these cuts, the disk loses writes that no flush followed"
+    add("--volatile-cache", action="store_true", help=cache)
     name = "of the folder below out/compare (PROFILE-WORKLOAD-KERNEL)"
     add("--name", metavar="NAME", help=name)
     add("--list", action="store_true", help="list disks and options, and exit")
@@ -102,27 +120,30 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--jobs", type=whole(), metavar="N", help="machines at a time (1)")
     add("--executor", choices=cluster.EXECUTORS, help="what runs the machines (local)")
     settings.add_engine(parser, ENGINES)
-    settings.arguments(parser)
+    settings.arguments(parser, kernels.WHAT)
 
 
 def read(args: argparse.Namespace) -> Request:
     """The request; refuse at once what does not exist."""
-    shared = settings.read(args)
-    settings.check_engine(args.engine, shared.kernel)
+    found = kernels.read(args)
+    for kernel in found:
+        settings.check_engine(args.engine, kernel.settings.kernel)
     given = [(row[0], getattr(args, name)) for name, row in PLANNED.items()]
-    planned = tuple(word for pair in given if pair[1] for word in pair)
-    planned += tuple(row[0] for name, row in FLAGS.items() if getattr(args, name))
-    answer("repro/plan", *planned)
+    chosen = tuple(word for pair in given if pair[1] for word in pair)
+    chosen += tuple(row[0] for name, row in FLAGS.items() if getattr(args, name))
     disk = Path(args.profile or "dying-hdd").stem
     work = Path(args.workload or "appenders").stem
-    name = args.name or "-".join([disk, work, shared.kernel, *_differing(args)])
+    names = [kernel.name for kernel in found]
+    name = args.name or "-".join([disk, work, *names, *_differing(args)])
     settings.check_room()
     spread = Cluster.wanted(args.jobs, args.executor)
-    folder = shared.out / "compare" / name
+    folder = found[0].settings.out / "compare" / name
     machine = answer("repro/run", "--list-machine", args.workload or "appenders")
     needs = Needs.of(json.loads(machine))
-    how = (args.engine, args.cut, planned)
-    return Request(shared, *how, folder, spread, needs)
+    how = (args.engine, losses.Asked(args.cuts, args.cut, args.volatile_cache), chosen)
+    request = Request(found, *how, folder, spread, needs)
+    answer("repro/plan", *request.planned)
+    return request
 
 
 def _differing(args: argparse.Namespace) -> Iterator[str]:
@@ -137,12 +158,10 @@ def _left(planned: Planned, skip: set[str]) -> list[str]:
     return [name for name in planned.left(repeat=True) if name not in skip]
 
 
-def _until_decided(
-    log: StageLog, python: Path, request: Request, artefacts: str
-) -> str:
+def _until_decided(log: StageLog, python: Path, request: Request) -> str:
     """Run the rounds of the plan's first look, then those of the next one, until the
     comparison is decided; return a line about the result."""
-    note = _runs(log, request, artefacts)
+    note = _runs(log, request)
     plan = json.loads(files.content(request.folder / "plan.json"))
     for rounds in plan["looks"]:
         if rounds <= plan["rounds"]:
@@ -153,11 +172,11 @@ def _until_decided(
             break
         given = (*request.planned, "--rounds", str(rounds))
         answer("repro/plan", "--out", str(request.folder), *given)
-        note = _runs(log, request, artefacts)
+        note = _runs(log, request)
     return note
 
 
-def _runs(log: StageLog, request: Request, artefacts: str) -> str:
+def _runs(log: StageLog, request: Request) -> str:
     """Boot machines until nothing is left to run; return a line about the result."""
     folder = request.folder
     planned = Planned(folder, request.settings, request.engine)
@@ -169,62 +188,23 @@ def _runs(log: StageLog, request: Request, artefacts: str) -> str:
         return _result(folder, len(left))
     tries: Counter[str] = Counter()
     skip: set[str] = set()
+    by_name = {kernel.name: kernel for kernel in request.kernels}
     while left := _left(planned, skip):
         number = 1 + len(list((folder / "machines").glob("*.console.log")))
-        command = planned.machine(str(number), left, artefacts)
+        cells, name = planned.together(left)
+        kernel = by_name[name] if name else request.kernels[0]
+        of_kernel = replace(planned, settings=kernel.settings)
+        command = of_kernel.machine(str(number), cells, kernel.built)
         # The manifests, and the machine's own verdict, say what failed.
         with suppress(UserError):
             log.run(command)
-        if still := _left(planned, skip):
+        if (still := _left(planned, skip)) and still[0] in cells:
             _give_up(still, tries, skip)
     return _result(folder, len(skip))
 
 
 def _result(folder: Path, failed: int) -> str:
     return f"{folder}" + (f"; {failed} runs failed" if failed else "")
-
-
-def _cuts(log: StageLog, request: Request, artefacts: str) -> str:
-    """Cut a machine for each option with a disk; return a line about the result.
-
-    The disk is the comparison's own, as its first round has it. Results of an earlier
-    call with the same programs, disk and time stay.
-    """
-    if not request.cut_s:
-        return "skipped: --cut 0"
-    refuse_special(request.folder)
-    folder = request.folder / "crash"
-    folder.mkdir(exist_ok=True)
-    plan = json.loads(files.content(request.folder / "plan.json"))
-    disk = json.dumps([plan["profile"], plan["workload"].get("sysctl")])
-    inputs, known = f"{artefacts} {request.cut_s} {disk}\n", folder / "inputs"
-    if not known.exists() or known.read_text() != inputs:
-        for old in folder.glob("*.json"):
-            old.unlink()
-        files.save_inside(folder, known.name, inputs.encode())
-    scenarios = _first_round(request.folder, plan)
-    cut = crash.Cut(folder, request.settings, artefacts, request.cut_s, scenarios)
-    names = list(scenarios)
-    for name in names:
-        if not (folder / f"{name}.json").exists():
-            with suppress(UserError):
-                cut.kept(log, name)
-    shown = [name for name in names if (folder / f"{name}.json").exists()]
-    return f"{len(shown)} of {len(names)} options done"
-
-
-def _first_round(folder: Path, plan: dict[str, Any]) -> dict[str, Path]:
-    """Each option that has a disk, once, and a scenario of its first round."""
-    of_all = {
-        cell["option"]: folder / cell["scenario"]
-        for cell in plan["cells"]
-        if cell["round"] == 1
-    }
-    return {
-        row["name"]: of_all[row["name"]]
-        for row in plan["options"]
-        if row["filesystem"]["type"] != "tmpfs" and not row.get("repeats")
-    }
 
 
 def _note_host(folder: Path, settings: Settings) -> None:
@@ -257,24 +237,27 @@ def main(args: argparse.Namespace) -> int:
         return 0
     progress = Progress(STAGES, request.settings.verbose)
     folder = request.folder
-    python, artefacts = prepare(
-        progress, request.settings, request.extras, *request.needs.build
+    python, _ = prepare(
+        progress,
+        request.settings,
+        request.extras,
+        *request.needs.build,
+        kernels=list(dict.fromkeys(one.settings.kernel for one in request.kernels)),
     )
-    request = replace(request, settings=request.settings.measuring())
-    clock = request.settings.accel
+    request = replace(request, kernels=kernels.built(request.kernels))
     with progress.stage() as log:
         folder.mkdir(parents=True, exist_ok=True)
         refuse_special(folder)  # guests of an earlier call could write there
-        inputs = f"{Path(artefacts).name} {request.engine} {clock}"
-        given = ("--inputs", inputs, *request.planned)
-        request = replace(request, planned=given)
-        log.note = f"{answer('repro/plan', '--out', str(folder), *given)}, {clock}"
+        made = answer("repro/plan", "--out", str(folder), *request.planned)
+        log.note = f"{made}, {request.settings.accel}"
     with progress.stage() as log:
         (folder / "machines").mkdir(exist_ok=True)
         _note_host(folder / "machines", request.settings)
-        log.note = _until_decided(log, python, request, artefacts)
+        log.note = _until_decided(log, python, request)
     with progress.stage() as log:
-        log.note = _cuts(log, request, artefacts)
+        log.note = "skipped: --cut 0"
+        if request.cuts.seconds:
+            log.note = losses.cut(log, folder, request.kernels, request.cuts)
     with progress.stage() as log:
         status, text = _report(log, python, request)
         log.note = str(folder / "compare.html")

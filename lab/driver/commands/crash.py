@@ -13,16 +13,17 @@ import tempfile
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from driver import cuts, pages, settings
+from driver import cuts, pages, settings, volatile
 from driver.cuts import Drawn
 from driver.machines import OUT, PREPARING, Records, machine_command, prepare
 from driver.progress import Progress, Stage, StageLog
 from driver.project import answer
 from driver.settings import Settings
+from machine import qemu
 from machine.statuses import EXIT_LOST
 from writestall_base import files
 from writestall_base.command_line import whole
@@ -46,6 +47,15 @@ Data = dict[str, Any]
 
 
 @dataclass(frozen=True)
+class Cache:
+    """A volatile cache of the disk: each write that no flush followed is lost with that
+    chance."""
+
+    seed: str
+    chance: float
+
+
+@dataclass(frozen=True)
 class Cut:
     """Where the results go, the machines, their compiled parts, seconds of writing.
 
@@ -59,6 +69,7 @@ class Cut:
     seconds: float
     scenarios: dict[str, Path] = field(default_factory=dict)
     mode: str | None = None  # of the scenarios' rules; None: their own
+    cache: Cache | None = None  # what the disk loses; None: nothing
 
     def machine(self, phase: str, option: str, disks: str) -> list[str]:
         """The command of one phase on one option."""
@@ -70,6 +81,7 @@ class Cut:
         inside += ["--promises", f"{OUT}/{option}.promises"]
         inside += ["--kept", f"{OUT}/{option}.json", "--cut-this-machine"]
         more = ["--disks", disks]
+        more += ["--log-writes"] if self.cache and phase == "write" else []
         if path := self.scenarios.get(option):
             more += ["--share", f"{path.parent}:/mnt/scenarios:ro"]
             inside += ["--scenario", f"/mnt/scenarios/{path.name}"]
@@ -86,9 +98,26 @@ class Cut:
                 log.run(self.machine("write", option, disks))
             if log.status != EXIT_LOST:
                 raise UserError(f"{option}: the machine was not cut, see the log")
+            lost = self._lose(Path(disks))
             log.run(self.machine("check", option, disks))
         kept: Data = json.loads(files.content(self.folder / f"{option}.json"))
+        if self.cache:
+            kept |= {"cache": asdict(self.cache) | lost}
+            text = json.dumps(kept, indent=1) + "\n"
+            files.save_inside(self.folder, f"{option}.json", text.encode())
         return kept
+
+    def _lose(self, disks: Path) -> Data:
+        """Take from both disks what their cache loses; how many writes those are."""
+        if not self.cache:
+            return {}
+        found = [
+            volatile.lose(path, qemu.write_log(path), *astuple(self.cache))
+            for path in (disks / "blk0", disks / "scsi0")
+            if qemu.write_log(path).stat().st_size
+        ]
+        names = ("unflushed", "lost")
+        return {name: sum(getattr(one, name) for one in found) for name in names}
 
 
 def _row(kept: Data) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from labrun.comparison import matrix, plan
+from labrun.comparison.axes import Kernel
 from labrun.comparison.plan import Wanted
 from writestall_base.command_line import Parser, whole
 from writestall_base.errors import EXIT_COMPLETE, UserError
@@ -51,6 +52,9 @@ def _parser() -> Parser:
     loads = "percent of the workload's own load, comma-separated (100)"
     add("--load", metavar="A,B", type=_loads, default=_loads("100"), help=loads)
     add("--inputs", metavar="TEXT", default="", help="what else the results depend on")
+    kernel = "run the options on each such kernel: its name, --kernel, inputs"
+    words = ("NAME", "KERNEL", "INPUTS")
+    add("--on", nargs=3, metavar=words, action="append", default=[], help=kernel)
     add(
         "--baseline",
         metavar="NAME",
@@ -117,6 +121,7 @@ def _plan(options: argparse.Namespace) -> None:
         loads=options.load,
         baseline=options.baseline,
         looks=options.looks,
+        kernels=tuple(Kernel(*words) for words in options.on),
         rules=_rules(options),
     )
     if options.budget:
@@ -125,9 +130,9 @@ def _plan(options: argparse.Namespace) -> None:
         wanted = replace(wanted, looks=looks, rounds=rounds)
     made, cells = plan.make(wanted)
     if not options.trial:
-        plan.refuse_undecidable(wanted, made, len(cells))
+        plan.refuse_undecidable(wanted, made, cells)
     if options.out is None:
-        minutes = len(cells) * (options.duration_s + plan.BESIDE_S) / 60
+        minutes = plan.seconds(cells, options.duration_s) / 60
         what = f"{len(cells)} runs of {options.duration_s} s"
         what += f", about {minutes:.0f} minutes"
         if len(made["looks"]) > 1:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """plan: write the cells of a comparison of file systems.
 
-A cell is one option at one load in one round. Each round runs all of them once, in an
-order of its own, and gives all of them the same seed: the same disk and the same
-writers, so that what differs within a round is the option, and what drifts hits all
-alike. A load is a share of what the workload asks for: options are not to be compared
-where one of them is beyond its breaking point.
+A cell is one option, on one kernel, at one load in one round. Each round runs all of
+them once, in an order of its own, and gives all of them the same seed: the same disk
+and the same writers, so that what differs within a round is the option, and what drifts
+hits all alike. A load is a share of what the workload asks for: options are not to be
+compared where one of them is beyond its breaking point.
 The first option is the baseline, and runs twice: a difference has to exceed how far it
 differs from itself.
 A finished cell stays: a plan made again with the same inputs goes on where it was. No
@@ -18,12 +18,13 @@ import hashlib
 import json
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from labrun.comparison import matrix
+from labrun.comparison import axes, matrix
+from labrun.comparison.axes import Kernel, Treatment
 from labrun.comparison.matrix import Option
 from labrun.scenario import reading, toml_text
 from writestall_base import designs, lateness
@@ -40,12 +41,14 @@ OF_THE_WORKLOAD = (
     *("workload", "sysctl", "queue", "memory", "trace", "kernel"),
     "machine",
 )
-AGAIN = "-again"
-# An option, the baseline and its repetition: what a test permutes within a round.
-COLUMNS = 3
+# What a test permutes within a round: an option, the baseline and its repetition, or
+# an option on two kernels.
+COLUMNS, PAIRED = 3, 2
 # What an emulated run takes besides its workload: its share of a boot, mkfs, analysis
 # (17 s a run of 8 s, 27 November 2026, 6.12 with icount on 2 cores).
 BESIDE_S = 9
+# What another machine takes before its first run (docs/measured.md).
+BOOT_S = 15
 MOST_LOOKS, MIN_GROWTH = 5, 1.3
 # A run that the host disturbed is repeated so often.
 MOST_REPEATS = 3
@@ -73,6 +76,7 @@ class Wanted:
     loads: tuple[int, ...] = (WANTED_LOAD,)
     baseline: str | None = None
     looks: tuple[int, ...] = ()
+    kernels: tuple[Kernel, ...] = ()
     rules: dict[str, Any] = field(default_factory=dict)
 
 
@@ -80,15 +84,21 @@ class Wanted:
 class Cell:
     """A planned run: its scenario's file and text, and its folder."""
 
-    option: str
+    treatment: Treatment
     load: int
     round: int
     text: str
 
     @property
+    def option(self) -> str:
+        """The option, and its kernel where there are several."""
+        return self.treatment.name
+
+    @property
     def series(self) -> str:
         """The name of its runs in all rounds."""
-        return self.option + (f"-at-{self.load}" if self.load != WANTED_LOAD else "")
+        load = f"-at-{self.load}" if self.load != WANTED_LOAD else ""
+        return self.treatment.stem + load
 
     @property
     def name(self) -> str:
@@ -100,30 +110,37 @@ class Cell:
         """Its scenario's file in the folder of the comparison."""
         return f"scenarios/{self.round}/{self.series}.toml"
 
+    @property
+    def row(self) -> dict[str, Any]:
+        """What a plan says of it."""
+        found = {"option": self.option, "load": self.load, "round": self.round}
+        found |= {"name": self.name, "scenario": self.scenario}
+        if kernel := self.treatment.kernel:
+            machine = f"{self.round}/{self.treatment.machine}"
+            found |= {"kernel": kernel.name, "machine": machine}
+        return found
+
 
 def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
     """Return the plan as JSON and its cells in the order of the runs."""
     _, disk_table = matrix.profile(wanted.profile)
     work, work_table = reading.load(reading.find(wanted.workload))
     known, tables = matrix.options()
-    chosen = _with_baseline(matrix.choose(known, wanted.words), wanted.baseline)
+    options = matrix.choose(known, wanted.words)
+    chosen = axes.treatments(options, wanted.kernels, wanted.baseline)
     by_name = {table["name"]: table for table in tables}
-    again = chosen[1]
-    by_name[again.name] = by_name[chosen[0].name] | {
-        "name": again.name,
-        "what": again.what,
-        "repeats": chosen[0].name,
-    }
+    by_name[chosen[1].option.name] = by_name[chosen[0].option.name]
     cells = []
     for number in range(1, wanted.rounds + 1):
-        order = [(option, load) for load in wanted.loads for option in chosen]
-        random.Random(f"{wanted.seed}/{number}").shuffle(order)
-        for option, load in order:
+        source = random.Random(f"{wanted.seed}/{number}")
+        for one, load in axes.shuffled(chosen, wanted.loads, source):
             work_there = work_table | {"workload": _at(load, work_table["workload"])}
-            table = _scenario(wanted, option, by_name, disk_table, work_there, number)
-            cell = Cell(option.name, load, number, "")
+            of_option = by_name[one.option.name]
+            table = _scenario(wanted, one, of_option, disk_table, work_there, number)
+            cell = Cell(one, load, number, "")
             table |= {"name": cell.series}
-            told = f"# {wanted.inputs}\n{toml_text.file(table)}"
+            inputs = one.kernel.inputs if one.kernel else wanted.inputs
+            told = f"# {inputs}\n{toml_text.file(table)}"
             reading.parse(told, cell.scenario, Path(cell.scenario).stem)
             cells.append(replace(cell, text=told))
     plan = {
@@ -140,28 +157,22 @@ def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
         "looks": list(wanted.looks or [wanted.rounds]),
         "rules": wanted.rules,
         "options": [
-            by_name[option.name] | {"caveat": _caveat(option, wanted.duration_s)}
-            for option in chosen
+            by_name[one.option.name]
+            | one.row
+            | {"caveat": _caveat(one.option, wanted.duration_s)}
+            for one in chosen
         ],
-        "cells": [
-            {"option": cell.option, "load": cell.load, "round": cell.round}
-            | {"name": cell.name, "scenario": cell.scenario}
-            for cell in cells
-        ],
+        "cells": [cell.row for cell in cells],
     }
+    if wanted.kernels:
+        plan["kernels"] = [asdict(kernel) for kernel in wanted.kernels]
     return plan, cells
 
 
-def _with_baseline(chosen: list[Option], name: str | None) -> list[Option]:
-    """The baseline, itself once more, and the other options."""
-    names = [option.name for option in chosen]
-    if name and name not in names:
-        raise UserError(f"--baseline {name}: not one of {', '.join(names)}")
-    first = chosen[names.index(name) if name else 0]
-    again = replace(
-        first, name=first.name + AGAIN, what=f"{first.name} once more: the noise floor"
-    )
-    return [first, again, *(option for option in chosen if option is not first)]
+def seconds(cells: Sequence[Cell], duration_s: int) -> int:
+    """What the cells take, one after the other."""
+    machines = {cell.row.get("machine") for cell in cells}
+    return len(cells) * (duration_s + BESIDE_S) + (len(machines) - 1) * BOOT_S
 
 
 def looks_within(wanted: Wanted, budget_s: int) -> tuple[int, ...]:
@@ -171,10 +182,10 @@ def looks_within(wanted: Wanted, budget_s: int) -> tuple[int, ...]:
     to each. Raise UserError if not even one look is within the budget.
     """
     plan, cells = make(replace(wanted, rounds=1, looks=(1,)))
-    a_round_s = len(cells) * (wanted.duration_s + BESIDE_S)
-    most, others = budget_s // a_round_s, len(plan["options"]) - 2
+    a_round_s = seconds(cells, wanted.duration_s)
+    most = budget_s // a_round_s
     for number in range(MOST_LOOKS, 0, -1):
-        least = _least(others, wanted.rules, designs.PLANNED / number)
+        least = _least(plan, designs.PLANNED / number)
         if number == 1 or least * MIN_GROWTH ** (number - 1) <= most:
             break
     if least > most:
@@ -186,26 +197,31 @@ def looks_within(wanted: Wanted, budget_s: int) -> tuple[int, ...]:
     return tuple(sorted({round(least * growth**at) for at in range(number)}))
 
 
-def _least(others: int, rules: dict[str, Any], level: float) -> int:
-    """The fewest rounds that can decide about so many options and the baseline."""
+def _least(plan: dict[str, Any], level: float) -> int:
+    """The fewest rounds that can decide about all options, the baseline too."""
+    others, rules = len(plan["options"]) - 2, plan["rules"]
     objective, margin = (bool(rules.get(key)) for key in ("objective", "margin"))
+    known = (None, plan["options"][0]["name"])
+    paired = any(row.get("against") not in known for row in plan["options"])
     return max(
-        designs.least_rounds(max(1, others), COLUMNS, level),
-        designs.least_rounds(1, COLUMNS - 1, level),
+        designs.least_rounds(max(1, others), PAIRED if paired else COLUMNS, level),
+        designs.least_rounds(1, PAIRED, level),
         designs.least_to_judge(others + 1, objective, margin, level),
     )
 
 
-def refuse_undecidable(wanted: Wanted, plan: dict[str, Any], cells: int) -> None:
+def refuse_undecidable(
+    wanted: Wanted, plan: dict[str, Any], cells: Sequence[Cell]
+) -> None:
     """Refuse a plan in whose rounds nothing can be decided; name what would do."""
-    others, first = len(plan["options"]) - 2, plan["looks"][0]
-    least = _least(others, wanted.rules, designs.PLANNED / len(plan["looks"]))
+    first = plan["looks"][0]
+    least = _least(plan, designs.PLANNED / len(plan["looks"]))
     if first < least:
-        runs = least * (cells // wanted.rounds)
-        minutes = runs * (wanted.duration_s + BESIDE_S) / 60
+        options, runs = len(plan["options"]) - 1, least * (len(cells) // wanted.rounds)
+        minutes = least / wanted.rounds * seconds(cells, wanted.duration_s) / 60
         raise UserError(
             f"--rounds {first}: fewer than {least} rounds decide nothing about"
-            f" {others + 1} options; --rounds {least} takes {runs} runs, about"
+            f" {options} options; --rounds {least} takes {runs} runs, about"
             f" {minutes:.0f} minutes, or --trial for runs without a decision"
         )
 
@@ -238,14 +254,14 @@ def _caveat(option: Option, duration_s: int) -> str | None:
 
 def _scenario(
     wanted: Wanted,
-    option: Option,
-    tables: dict[str, dict[str, Any]],
+    one: Treatment,
+    of_option: dict[str, Any],
     disk: dict[str, Any],
     work: dict[str, Any],
     number: int,
 ) -> dict[str, Any]:
     """Return the TOML table of a cell."""
-    filesystem = dict(tables[option.name]["filesystem"])
+    option, filesystem = one.option, dict(of_option["filesystem"])
     if wanted.aged_percent:
         filesystem["aged_percent"] = wanted.aged_percent
     return {

@@ -14,6 +14,7 @@ docs/compare-statistics.md has recorded ones.
 - plan    a first comparison names the rounds that find an effect: is it found in them?
 - grow    equal options, read at each look of a growing comparison
 - methods the alternatives: the same with other tests
+- boots   an option on two equal kernels, where each boot has its own factor
 - verdict options whose true share is known, held to objectives around it
 """
 
@@ -72,6 +73,27 @@ def once(
         "void": noise is not None and noise.clear,
         "found": any(not pair.better for pair in mine),
         "wrong": any(pair.better for pair in mine),
+    }
+
+
+# The boot of each run of a round: the baseline's repetition has its own
+# (repro/labrun/comparison/axes.py).
+BOOTS = {"0@a": 0, "0 again@a": 1, "0@b": 2}
+
+
+def booted(seed: int, spread: float, apart: bool) -> Row:
+    """An option on two equal kernels, whose boots differ by a lognormal factor: was a
+    difference clear? Not `apart`: the repetition shares the baseline's boot."""
+    draw = np.random.default_rng(seed)
+    at = [0 if "again" in name and not apart else boot for name, boot in BOOTS.items()]
+    boots = draw.lognormal(0, spread, (3, 20))[at]
+    noise = draw.lognormal(0, 0.1, (len(BOOTS), 20))
+    rows = draw.lognormal(0, 1, 20) * boots * noise
+    own = Own(dict(zip(BOOTS, rows, strict=True)), "0@a", "0 again@a", True)
+    noise_pair = own.noise(PLAN)
+    return {
+        "false": any(pair.clear for pair in own.pairs(PLAN)),
+        "void": noise_pair is not None and noise_pair.clear,
     }
 
 
@@ -299,6 +321,16 @@ def plan(reps: int) -> Iterator[tuple[Any, ...]]:
                 )
 
 
+def boots(reps: int) -> Iterator[tuple[Any, ...]]:
+    """Boots that differ."""
+    yield "boots differ by", "the repetition boots", "false %", "void %"
+    for spread in (0.0, 0.1, 0.3, 1.0):
+        for apart in (True, False):
+            found = rates(partial(booted, spread=spread, apart=apart), reps)
+            where = "by itself" if apart else "with the baseline"
+            yield str(spread), where, found["false"], found["void"]
+
+
 def grow(reps: int) -> Iterator[tuple[Any, ...]]:
     """Looks at growing comparisons."""
     yield "model", "options", "looks", "ever false %"
@@ -330,7 +362,7 @@ def verdict(reps: int) -> Iterator[tuple[Any, ...]]:
             yield model, rounds, found["false PASS"]
 
 
-WHAT = (errors, power, cover, plan, grow, methods, verdict)
+WHAT = (errors, power, cover, plan, boots, grow, methods, verdict)
 
 
 def cell(value: Any) -> str:

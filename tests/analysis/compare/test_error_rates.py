@@ -36,6 +36,13 @@ def test_equal_options_are_seldom_told_apart(model: str, options: int) -> None:
     assert mean("void", one) <= most(0.01)
 
 
+@pytest.mark.parametrize("spread", [0.0, 0.1, 1.0])
+def test_two_boots_of_a_kernel_are_no_difference(spread: float) -> None:
+    one = partial(simulate.booted, spread=spread, apart=True)
+    assert mean("false", one) <= most(0.01)
+    assert mean("void", one) <= most(0.01)
+
+
 @pytest.mark.parametrize(("model", "scale"), [("stall", 1.1), ("mixed", 1.1)])
 def test_a_slower_option_is_hardly_ever_called_faster(model: str, scale: float) -> None:
     one = partial(

@@ -220,17 +220,81 @@ def test_what_a_cut_left_stands_in_text_and_json(
 ) -> None:
     cut(two, "slow", lost_synced=0)
     cut(two, "quick", lost_synced=7)
-    (two / "crash/gone.json").write_text("{")
+    (two / "crash/quick/2").mkdir()
+    (two / "crash/quick/2/quick.json").write_text("{")
     assert main(["compare-options", str(two), "--write"]) == 0
     text = capsys.readouterr().out
     assert durability.NOT_SHOWN not in text
-    assert "fsync(2) had confirmed it: quick lost 7 of 90 records." in text
+    assert (
+        "fsync(2) had confirmed it: quick lost 7 of 90 records in 1 of 1 cuts." in text
+    )
     rows = [line.split() for line in text.splitlines() if "12.5 s" in line]
     same = ["95", "11", "1", "12.5", "s"]
-    assert rows == [["slow", "90", "0", "0", *same], ["quick", "90", "7", "7", *same]]
+    assert rows == [
+        ["slow", *"0 of 1 at most 95 %".split(), "90", "0", "0", *same],
+        ["quick", *"1 of 1 2.5 to 100 %".split(), "90", "7", "7", *same],
+    ]
     found = json.loads((two / "compare.json").read_text())["durability"]
     assert [row["option"] for row in found] == ["slow", "quick"]
     assert found[1]["synced"]["lost_synced"] == 7
+
+
+@pytest.mark.parametrize(
+    ("losing", "cuts", "told"),
+    [
+        (0, 1, "at most 95 %"),
+        (0, 20, "at most 14 %"),
+        (3, 20, "3.2 to 38 %"),
+        (20, 20, "83 to 100 %"),
+    ],
+)
+def test_cuts_bound_how_often_fsynced_data_is_lost(
+    two: Path, losing: int, cuts: int, told: str
+) -> None:
+    for number in range(1, cuts + 1):
+        cut(two, "quick", lost_synced=2 if number <= losing else 0, number=number)
+    (kept,) = open_comparison(two).kept
+    assert (kept.cuts, kept.losing, kept.rate) == (cuts, losing, told)
+    assert (kept.synced.synced, kept.synced.lost_synced) == (90 * cuts, 2 * losing)
+    lines = sheet.of(answer(two), Rules(), []).lines
+    lost = {line.option: line.lost for line in lines}
+    assert lost == {"quick": f"{losing} of {cuts} cuts ({told})", "slow": "not cut"}
+
+
+def test_the_load_of_the_host_stands_beside_the_runs(two: Path) -> None:
+    assert "host" not in dict(wording.facts(answer(two)))
+    for number, (before, after, steal) in enumerate(
+        ((0.2, 2.1, 0.0), (1.9, 9.6, 0.03))
+    ):
+        host = {"node": "lab1", "cpus": 2, "load_before": before, "load_after": after}
+        machine = {"accel": "icount", "host": host | {"steal_share": steal}}
+        (two / f"machines/{number}.json").write_text(json.dumps(machine))
+    made = sheet.of(answer(two), Rules(), [])
+    told = "host lab1 (2 CPUs), load 0.2 to 9.6, steal up to 3.0 %"
+    assert told in made.environment
+
+
+@pytest.mark.parametrize("bad", ["busy", [], {"node": 1}, {"node": "a", "cpus": "b"}])
+def test_a_load_that_cannot_be_read_is_left_out(two: Path, bad: object) -> None:
+    (two / "machines/1.json").write_text(json.dumps({"host": bad}))
+    assert "host" not in dict(wording.facts(answer(two)))
+
+
+@pytest.mark.parametrize("others", [True, False])
+def test_a_volatile_cache_is_untested_unless_every_cut_had_one(
+    two: Path, others: bool
+) -> None:
+    cut(two, "quick", lost_synced=0, volatile=True)
+    cut(two, "quick", lost_synced=0, number=2, volatile=others)
+    untested = "; ".join(sheet.untested(answer(two)))
+    assert ("volatile cache" in untested) == (not others)
+
+
+def test_a_cut_of_before_is_read(two: Path) -> None:
+    cut(two, "quick", lost_synced=0)
+    (two / "crash/quick/1/quick.json").rename(two / "crash/old.json")
+    (two / "crash/old.json").rename(two / "crash/quick.json")
+    assert [kept.cuts for kept in open_comparison(two).kept] == [1]
 
 
 @pytest.mark.parametrize(
@@ -239,6 +303,7 @@ def test_what_a_cut_left_stands_in_text_and_json(
 def test_what_a_cut_left_and_cannot_be_read_is_not_shown(two: Path, bad: str) -> None:
     cut(two, "slow", lost_synced=0)
     (two / "crash/quick.json").write_text(bad)
+    (two / "crash/quick").mkdir()
     assert [one.option for one in open_comparison(two).kept] == ["slow"]
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -78,7 +78,8 @@ def comparison(
     """A comparison's folder; a run that is None was never begun.
 
     `options` are those at the wanted load, `more` those at others, by percent. The
-    first one is the baseline; one whose name is NAME-again repeats NAME.
+    first one is the baseline; one whose name is NAME-again repeats NAME; NAME@KERNEL is
+    compared with the first one of that NAME.
     """
     levels = {**(more or {}), 100: options}
     rounds = max(len(runs) for runs in options.values())
@@ -108,10 +109,12 @@ def comparison(
                 "what": f"what {name} is",
                 "filesystem": {"type": "ext4"},
                 "caveat": None,
-                "repeats": name.removesuffix(AGAIN) if AGAIN in name else None,
+                "repeats": name.replace(AGAIN, "") if AGAIN in name else None,
+                **_on_kernel(name, options),
             }
             for name in options
         ],
+        "kernels": [{"name": one, "given": one} for one in _kernels(options)],
     }
     (path / "machines").mkdir(parents=True)
     (path / "plan.json").write_text(json.dumps(plan))
@@ -123,19 +126,38 @@ def comparison(
     return path
 
 
+def _kernels(names: Iterable[str]) -> list[str]:
+    """The kernels that options name."""
+    found = (name.partition("@")[2] for name in names)
+    return list(dict.fromkeys(filter(None, found)))
+
+
+def _on_kernel(name: str, names: Iterable[str]) -> dict[str, str]:
+    """What a plan says of NAME@KERNEL."""
+    option, _, kernel = name.partition("@")
+    if not kernel:
+        return {}
+    first = next(one for one in names if one.partition("@")[0] == option)
+    return {"kernel": kernel} | ({"against": first} if first != name else {})
+
+
 def steady(*latencies_ms: float, **more: Any) -> Made:
     """A run with the same latencies in each second."""
     return Made([latencies_ms] * DURATION_S, **more)
 
 
-def cut(path: Path, option: str, lost_synced: int) -> None:
-    """What the option kept when its machine was cut."""
+def cut(
+    path: Path, option: str, lost_synced: int, number: int = 1, volatile: bool = False
+) -> None:
+    """What the option kept when its machine was cut for that time."""
     plain = {"written": 95, "synced": 0, "lost": 11, "lost_synced": 0, "torn": 1}
     synced = {"written": 95, "synced": 90, "lost": 5 + lost_synced}
     synced |= {"lost_synced": lost_synced, "torn": lost_synced}
     kept = {"plain": plain | {"lost_ms": 12_480.0}, "synced": synced | {"lost_ms": 1.0}}
-    (path / "crash").mkdir(exist_ok=True)
-    (path / f"crash/{option}.json").write_text(json.dumps({"option": option} | kept))
+    place = path / "crash" / option / str(number)
+    place.mkdir(parents=True, exist_ok=True)
+    cache = {"cache": {"seed": "1", "chance": 1.0}} if volatile else {}
+    (place / f"{option}.json").write_text(json.dumps({"option": option} | kept | cache))
 
 
 # Options whose latencies are known: eight runs of each, enough for a clear difference.

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""planned: what a plan fixed before the first run, and the command that repeats it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from typing import Any
+
+from writestall.compare.folder import WANTED_LOAD
+from writestall_base.units import many
+
+# Keys of a plan that change when rounds are added.
+GROWS = ("rounds", "cells", "added")
+
+
+def said(plan: dict[str, Any]) -> str:
+    """Its rounds and its looks."""
+    rounds = many(plan["rounds"], "round")
+    told = f"{rounds} of {plan['duration_s']} s, options shuffled in each"
+    if plan.get("added"):
+        told += f"; looks were added at {', '.join(map(str, plan['added']))} rounds"
+    elif len(plan.get("looks", ())) > 1:
+        told += f"; looks at {', '.join(map(str, plan['looks']))} rounds"
+    if folders := plan.get("folders"):
+        told += f"; {len(folders)} folders, joined after they were run"
+    return told
+
+
+def fixed(plan: dict[str, Any]) -> str:
+    """A hash of the plan, but for what added rounds change."""
+    kept = {key: value for key, value in plan.items() if key not in GROWS}
+    text = json.dumps(kept, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+# A plan's keys, and the options of `writestall compare` that make it again.
+OPTIONS = {"rounds": "rounds", "duration_s": "duration", "seed": "seed"}
+OPTIONS |= {"aged_percent": "aged"}
+
+
+def command(plan: dict[str, Any]) -> str:
+    """The command that makes the comparison again, or joins its folders again."""
+    if folders := plan.get("folders"):
+        return shlex.join(["writestall", "compare-options", *folders])
+    names = [row["name"] for row in plan["options"] if not row.get("repeats")]
+    options = dict.fromkeys(name.partition("@")[0] for name in names)
+    words = ["writestall", "compare", "--profile", plan["profile"]["name"]]
+    words += ["--workload", plan["workload"]["name"], "--fs", ",".join(options)]
+    words += ["--baseline", names[0]]
+    if kernels := [row["given"] for row in plan.get("kernels", ())]:
+        words += ["--kernel", ",".join(kernels)]
+    for key, option in OPTIONS.items():
+        if plan.get(key):
+            words += [f"--{option}", str(plan[key])]
+    if plan["loads"] != [WANTED_LOAD]:
+        words += ["--load", ",".join(map(str, plan["loads"]))]
+    for name, value in (plan.get("rules") or {}).items():
+        if value:
+            option = f"--{name.replace('_', '-')}"
+            words += [option] if value is True else [option, value]
+    return shlex.join(words)

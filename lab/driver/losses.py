@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""losses: cut the machines of a comparison's options, to show what each keeps.
+
+crash/OPTION/NUMBER/ has what repro/crash found after that cut, and both machines' logs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from driver import cuts
+from driver.commands.crash import Cache, Cut
+from driver.kernels import Kernel
+from driver.progress import StageLog
+from driver.settings import Settings
+from writestall_base import files
+from writestall_base.errors import UserError
+from writestall_base.folders import refuse_special
+
+FOLDER, SET_ASIDE = "crash", "earlier"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How often to cut each option's machine, and after how many seconds of writing.
+
+    The first cut is after `seconds`, the others at random moments before.
+    """
+
+    cuts: int
+    seconds: int
+    volatile: bool = False
+
+    def cache(self, number: int, seed: int) -> Cache | None:
+        """What the disk's cache loses in a cut: in every other one all that it may."""
+        if not self.volatile:
+            return None
+        return Cache(f"{seed}/{number}", 1.0 if number % 2 else 0.5)
+
+    def moment_s(self, number: int, seed: int) -> float:
+        """When a cut is made: the same moment with each option."""
+        if number == 1:
+            return self.seconds
+        source = random.Random(f"{seed}/{number}")
+        return round(source.uniform(cuts.EARLIEST_S, self.seconds), 3)
+
+
+def cut(
+    log: StageLog, comparison: Path, kernels: Sequence[Kernel], asked: Asked
+) -> str:
+    """Make the cuts that are not made yet; return a line about the result.
+
+    The disk is the comparison's own, each cut's that of a round. Results of an earlier
+    call with the same programs, disk and time stay; those of others are set aside.
+    """
+    refuse_special(comparison)
+    folder = comparison / FOLDER
+    folder.mkdir(exist_ok=True)
+    plan = json.loads(files.content(comparison / "plan.json"))
+    disk = json.dumps([plan["profile"], plan["workload"].get("sysctl")])
+    parts = " ".join(kernel.built for kernel in kernels)
+    cache = " volatile" if asked.volatile else ""
+    _keep_earlier(folder, f"{parts} {asked.seconds}{cache} {disk}\n")
+    done = wanted = 0
+    for number in range(1, asked.cuts + 1):
+        for name, cell in _of_round(plan, number):
+            place = folder / name / str(number)
+            place.mkdir(parents=True, exist_ok=True)
+            option = name.partition("@")[0]
+            kept = place / f"{option}.json"
+            if not kept.exists():
+                one = Cut(
+                    place,
+                    *_on(kernels, cell),
+                    asked.moment_s(number, plan["seed"]),
+                    {option: comparison / cell["scenario"]},
+                    cache=asked.cache(number, plan["seed"]),
+                )
+                with suppress(UserError):
+                    one.kept(log, option)
+            wanted, done = wanted + 1, done + kept.exists()
+    return f"{done} of {wanted} cuts done"
+
+
+def _on(kernels: Sequence[Kernel], cell: dict[str, Any]) -> tuple[Settings, str]:
+    """The settings and the compiled parts of a cell's kernel."""
+    name = cell.get("kernel", kernels[0].name)
+    return next((one.settings, one.built) for one in kernels if one.name == name)
+
+
+def _keep_earlier(folder: Path, inputs: str) -> None:
+    """Set aside what was found with other inputs."""
+    known = folder / "inputs"
+    before = files.content(known).decode() if known.exists() else inputs
+    if before != inputs:
+        place = (
+            folder.parent / SET_ASIDE / hashlib.sha256(before.encode()).hexdigest()[:12]
+        )
+        place.mkdir(parents=True, exist_ok=True)
+        folder.rename(place / FOLDER)
+        folder.mkdir()
+    files.save_inside(folder, known.name, inputs.encode())
+
+
+def _of_round(
+    plan: dict[str, Any], number: int
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each option that has a disk, and one of its cells, whose disk has the seed of a
+    round: as many cuts as rounds have different ones."""
+    at = 1 + (number - 1) % plan["rounds"]
+    of_all = {cell["option"]: cell for cell in plan["cells"] if cell["round"] == at}
+    for row in plan["options"]:
+        if row["filesystem"]["type"] != "tmpfs" and not row.get("repeats"):
+            yield row["name"], of_all[row["name"]]
