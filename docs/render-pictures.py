@@ -29,10 +29,13 @@ HEAD = """<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{heigh
  viewBox="0 0 {width} {height}" role="img" aria-label="{title}">
 <!-- SPDX-License-Identifier: GPL-2.0-only -->
 <style>text {{ font: {font}px "DejaVu Sans", Verdana, sans-serif; fill: #1b1b1b }}
-.dim {{ fill: #5c5c5c }} .line {{ stroke: #1b1b1b; fill: none }}</style>
+.dim {{ fill: #5c5c5c }} .line {{ stroke: #1b1b1b; fill: none }} .paper {{ fill: #fff }}
+@media (prefers-color-scheme: dark) {{
+.paper {{ fill: #16181b }} .dim {{ fill: #a3a6a9 }}
+.line {{ stroke: #e6e6e3 }} .beside, .tip {{ fill: #e6e6e3 }} }}</style>
 <defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7"
- markerHeight="7" orient="auto"><path d="M0,0 L8,4 L0,8 Z"/></marker></defs>
-<rect width="100%" height="100%" fill="#fff"/>
+ markerHeight="7" orient="auto"><path class="tip" d="M0,0 L8,4 L0,8 Z"/></marker></defs>
+<rect class="paper" width="100%" height="100%"/>
 """
 Row = dict[str, Any]
 
@@ -72,7 +75,7 @@ def _lanes(picture: Row, colours: dict[str, str]) -> Iterator[str]:
     tops = {name: MARGIN + n * LANE_PX for n, name in enumerate(picture["lanes"])}
     for name, top in tops.items():
         middle = top + BAR_PX / 2
-        yield _text(MARGIN, middle + 4, name)
+        yield _text(MARGIN, middle + 4, name, "beside")
         yield f'<path class="line" opacity=".25" d="M{LABEL_PX} {middle}H{LANES_PX}"/>'
     for bar in picture["bars"]:
         left, right = map(_at, bar["time"])

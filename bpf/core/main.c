@@ -28,7 +28,7 @@
 #include "say.h"
 #include "scripts.h"
 
-#define PATIENCE_MS 1000	/* losses are told at least so often */
+#define PATIENCE_MS 1000	/* longest time between reports of losses */
 #define SYMBOLS_LAST_NS 100000000
 
 static volatile sig_atomic_t is_stopped;
@@ -89,7 +89,7 @@ static void flush(void)
 		die(EXIT_FAILED, "cannot write: %s", strerror(errno));
 }
 
-/* Whoever reads a pipe may be killed while there is nothing to write. */
+/* Notice a closed pipe even where there is nothing to write. */
 static void check_reader(void)
 {
 	struct pollfd output = { .fd = STDOUT_FILENO };

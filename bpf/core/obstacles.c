@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// obstacles.c: say in one sentence what keeps BPF from working here, and what helps
+// obstacles.c: check BPF's prerequisites; print what is missing and the remedy
 
 #include "obstacles.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* obstacles.h: say in one sentence what keeps BPF from working here, and what helps */
+/* obstacles.h: check the prerequisites of BPF; print what is missing and the remedy */
 #ifndef OBSTACLES_H
 #define OBSTACLES_H
 

@@ -169,19 +169,24 @@ def end(run: Path, link: str = "latest") -> None:
     for file in aside(run).iterdir():
         file.replace(run / file.name)
     aside(run).rmdir()
-    _add_verdict(run)
+    _finish_manifest(run)
     new = run.parent / f".latest-{os.getpid()}"
     new.symlink_to(run.name)
     new.replace(run.parent / link)
 
 
-def _add_verdict(run: Path) -> None:
+def _finish_manifest(run: Path) -> None:
+    """Add the machine's verdict; a run is not `running` once its machine has ended."""
     manifest, machine = run / "manifest.json", run / "machine.json"
-    if manifest.exists() and machine.exists():
-        verdict = {"machine": json.loads(files.content(machine))}
-        both = json.loads(files.content(manifest)) | verdict
-        text = json.dumps(both, indent=2) + "\n"
-        files.save_inside(run, manifest.name, text.encode())
+    if not manifest.exists():
+        return
+    table = json.loads(files.content(manifest))
+    if machine.exists():
+        table["machine"] = json.loads(files.content(machine))
+    if table.get("status") == "running":
+        table |= {"status": "cut_off", "reason": "the machine ended before the run"}
+    text = json.dumps(table, indent=2) + "\n"
+    files.save_inside(run, manifest.name, text.encode())
 
 
 def told(log: StageLog, python: Path, *words: str) -> CompletedProcess[str]:

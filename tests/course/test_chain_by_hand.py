@@ -65,9 +65,12 @@ def test_nothing_beside_a_mystery_names_its_cause(
     run = work.folder(tmp_path, 2) / work.LATEST
     names = {path.name for path in run.rglob("*")}
     assert not names & {"truth.jsonl", "throttled.jsonl"}
-    scenario = json.loads((run / "manifest.json").read_text())["scenario"]
+    manifest = json.loads((run / "manifest.json").read_text())
+    scenario = manifest["scenario"]
     assert scenario["name"] == "mystery"
     assert not {"inject", "expect", "purpose"} & set(scenario)
+    assert set(manifest["injector"]) == {"name"}
+    assert "submitter" not in json.dumps(manifest)
     told = capsys.readouterr().out
     facts = answers_of.of_seed(2, seed)
     assert f"{facts.write.comm}/{facts.write.tid}" in told

@@ -182,7 +182,7 @@ def test_the_package_alone_says_that_it_needs_a_checkout(
     words = ["1", "--recorded", "--out", str(tmp_path)]
     assert main(["course", "start", *words]) == 2
     assert (
-        "need a clone of the tree; run ./writestall course in it"
+        "need a clone of the tree, where you run ./writestall course"
         in capsys.readouterr().err
     )
     assert not list(tmp_path.glob("course/*"))

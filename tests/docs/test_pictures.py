@@ -11,6 +11,8 @@ import tomllib
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
+
 from support import PROJECT
 from writestall.classify.styles import Family
 
@@ -45,6 +47,24 @@ def test_the_colours_are_those_of_the_report() -> None:
         name: colour for name, colour in TABLE["colours"].items() if name != "paper"
     }
     assert used.items() <= families.items()
+
+
+LIGHT, DARK = "#1b1b1b", "prefers-color-scheme: dark"
+# What stands on a bar or in a box, which keep their colours, and what on the paper.
+KINDS = {"": "on a colour", "beside": "on the paper", "dim": "on the paper"}
+
+
+@pytest.mark.parametrize("name", TABLE["picture"])
+def test_a_dark_screen_has_dark_paper_and_light_letters(name: str) -> None:
+    text = PAGE.with_name(f"{name}.svg").read_text()
+    dark = text.partition(DARK)[2].partition("</style>")[0]
+    assert {".paper", ".dim", ".beside", ".line", ".tip"} <= set(
+        re.findall(r"\.\w+", dark)
+    )
+    assert LIGHT not in dark
+    assert set(re.findall(r'<text[^>]*?(?: class="(\w+)")?[^>]*>', text)) <= set(KINDS)
+    lanes = TABLE["picture"][name].get("lanes", [])
+    assert text.count('class="beside"') == len(lanes)
 
 
 def test_a_label_that_does_not_fit_is_refused(tmp_path: Path) -> None:

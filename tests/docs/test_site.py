@@ -11,6 +11,7 @@ from itertools import product
 from pathlib import Path, PurePosixPath
 
 import pytest
+from PIL import Image
 
 from browser_tabs import launched, open_tab
 from support import PROJECT
@@ -102,6 +103,41 @@ def test_no_page_scrolls_sideways(site: Path, tmp_path: Path) -> None:
             picture = f"{name.replace('/', '_')}-{width}.png"
             tab.page.screenshot(path=Path(shots or tmp_path, picture))
             tab.page.context.close()
+
+
+# Pictures wider than the box that they scroll in, and how many of these say so.
+WIDE = """Array.from(document.querySelectorAll(".wide, .content p:has(> img)"))
+  .filter(box => box.scrollWidth > box.clientWidth + 1)"""
+UNMARKED = f"""{WIDE}.filter(box => getComputedStyle(box, "::after").content == "none")
+  .length"""
+
+
+@pytest.mark.parametrize(
+    "name", ["index.html", "docs/concepts/README.html", "scenarios/page-lock.html"]
+)
+def test_a_picture_that_is_cut_says_so(site: Path, name: str) -> None:
+    with launched() as browser:
+        narrow = open_tab(browser, [], site / name, 375)
+        assert narrow.number(f"{WIDE}.length") > 0
+        assert narrow.number(UNMARKED) == 0
+        for width in (768, 1280):
+            wide = open_tab(browser, [], site / name, width)
+            assert wide.number(f"{WIDE}.length") == 0
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_pictures_of_concepts_have_the_paper_of_the_page(
+    site: Path, tmp_path: Path, dark: bool
+) -> None:
+    with launched() as browser:
+        page = site / "docs/concepts/README.html"
+        tab = open_tab(browser, [], page, 1280, dark)
+        shot = tmp_path / "picture.png"
+        tab.page.locator(".content img").first.screenshot(path=shot)
+        with Image.open(shot) as picture:
+            corner = picture.convert("L").getpixel((2, 2))
+    assert isinstance(corner, int)
+    assert (corner < 64) == dark
 
 
 def address(place: PurePosixPath) -> str:

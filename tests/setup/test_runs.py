@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from pathlib import Path
 
@@ -34,3 +35,22 @@ def test_a_machine_may_write_to_the_folder_of_its_run_alone(
         assert (runs.aside(run) / "mine.toml").read_text() == "# a scenario\n"
     runs.end(run)
     assert (settings.out / "latest").resolve() == run
+
+
+@pytest.mark.parametrize(
+    ("status", "left"),
+    [("running", "cut_off"), ("complete", "complete"), ("failed", "failed")],
+)
+def test_a_run_does_not_stay_running(status: str, left: str, tmp_path: Path) -> None:
+    """Ctrl-C ends the machine before it has written how the run ended."""
+    run = tmp_path / "run"
+    runs.aside(run).mkdir()
+    run.mkdir()
+    manifest = run / "manifest.json"
+    manifest.write_text(json.dumps({"status": status, "reason": None}))
+    (runs.aside(run) / "machine.json").write_text('{"verdict": "ended"}')
+    runs.end(run)
+    table = json.loads(manifest.read_text())
+    assert table["status"] == left
+    assert (table["reason"] is None) == (status == left)
+    assert table["machine"] == {"verdict": "ended"}

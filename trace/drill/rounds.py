@@ -86,7 +86,7 @@ class Tracer:
                     workload.end()
                     process.send_signal(signal.SIGINT)
             if process.returncode:
-                raise TraceError("the tracer failed: the reason stands above")
+                raise TraceError("the tracer failed: see the error above")
             return Round(functions, _events(output))
 
 
@@ -94,7 +94,7 @@ def _wait_armed(process: subprocess.Popen[bytes], output: Path) -> None:
     deadline_s = time.monotonic() + ARMED_WITHIN_S
     while not _text(output):
         if process.poll() is not None:
-            raise TraceError("the tracer did not start: the reason stands above")
+            raise TraceError("the tracer did not start: see the error above")
         if time.monotonic() > deadline_s:
             raise TraceError(f"the tracer was not ready within {ARMED_WITHIN_S} s")
         time.sleep(0.05)

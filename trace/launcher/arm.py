@@ -28,7 +28,7 @@ def _wait_loaded(alive: Callable[[], bool]) -> None:
     deadline_s = time.monotonic() + LOADED_WITHIN_S
     while not (PARAMETERS / "ready").exists():
         if not alive():
-            raise TraceError("drilldown was not loaded: the reason stands above")
+            raise TraceError("drilldown was not loaded: see the error above")
         if time.monotonic() > deadline_s:
             raise TraceError(f"drilldown was not loaded within {LOADED_WITHIN_S} s")
         time.sleep(0.02)

@@ -94,6 +94,6 @@ def run(
 def check_ended(name: str, last: bytes) -> None:
     """Refuse a stream whose last line is not its `end`. Raises TraceError."""
     if not last:
-        raise TraceError(f"{name} never armed: the reason stands above")
+        raise TraceError(f"{name} never armed: see the error above")
     if not last.startswith(END):
         raise TraceError(f"{name} died: its output is cut off, without `end`")

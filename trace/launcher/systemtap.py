@@ -72,7 +72,7 @@ def module(options: argparse.Namespace, folder: str) -> Path:
     command = [str(BUILD), name, "-o", folder]
     command += ["--arguments", options.arguments] if options.arguments else []
     if subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode:
-        raise TraceError(f"{name} was not built: the reason stands above")
+        raise TraceError(f"{name} was not built: see the error above")
     return Path(folder) / f"{name}.ko"
 
 

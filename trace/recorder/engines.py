@@ -102,7 +102,7 @@ def choose(options: argparse.Namespace, root: Path = ROOT) -> tuple[Engine, str]
         raise UserError("--module belongs to --engine stap")
     order = list(ENGINES)
     if options.module:
-        order.reverse()  # whoever has made a module wants it
+        order.reverse()  # --module implies SystemTap
     lacking = {one.name: next(one.lacks(options, root), "") for one in order}
     wanted = [one for one in order if options.engine in (AUTO, one.name)]
     good = [one for one in wanted if not lacking[one.name]]

@@ -2,7 +2,7 @@
 """guard: end the tracer and delete files in memory when record was killed.
 
 A process that gets SIGKILL undoes nothing. So a child of it, which shares its memory,
-waits for the end of a pipe. What it hears there before is what is to be undone.
+waits for the end of a pipe. The lines it reads from it list what to undo.
 """
 
 from __future__ import annotations

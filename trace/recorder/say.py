@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""say: print record's own lines where they are in nobody's way.
+"""say: keep record's messages out of the command's output.
 
 The output of a COMMAND is its own: beside one, lines go to a terminal or nowhere, and
 the answer to a file of the run.

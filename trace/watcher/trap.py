@@ -39,7 +39,7 @@ class Bounds:
 
 
 class Trap:
-    """Hears of triggers; `refused` hears why one is not heeded."""
+    """Receives triggers; calls `refused` with the reason where one is ignored."""
 
     def __init__(self, bounds: Bounds, refused: Callable[[str, str], None]) -> None:
         self.bounds = bounds

@@ -299,26 +299,25 @@ def own_writes(
     if len(own) == len(stream.writes) or not (own or numbered):
         return stream.writes
     others = [row for row in stream.writes if row[1].dev not in (None, dev)]
-    count = sum(not (_is_on_no_disk(row) or _is_a_tracer_s(row)) for row in others)
+    count = sum(not _is_of_the_lab(write) for _, write in others)
     if count:
-        stalls = many(count, "stalled write")
-        notes.append(f"{stalls} to other disks left out; explain --all shows them")
+        calls = many(count, "stalled call")
+        notes.append(f"{calls} on other disks left out; explain --all shows them")
     return own
-
-
-def _is_on_no_disk(row: tuple[int, Write]) -> bool:
-    """Whether a call's file system has an anonymous number: 9p, where the lab's own
-    files are, proc, tracefs (fs/super.c, get_anon_bdev())."""
-    return (row[1].dev or "").startswith("0:")
 
 
 # The programs of the engines, also of those that only recorded runs have.
 TRACERS = ("stalled-writes", "stap", "staprun", "stapio", "bpftrace")
 
 
-def _is_a_tracer_s(row: tuple[int, Write]) -> bool:
-    """Whether the tracer made the call: its program is on the system's disk."""
-    return row[1].comm in TRACERS
+def _is_of_the_lab(write: Write) -> bool:
+    """Whether a call on another file system is none of the workload's.
+
+    An anonymous number is that of 9p, where the lab keeps its own files, of proc, or of
+    tracefs (fs/super.c, get_anon_bdev()). A page fault loads a program or a library.
+    """
+    on_no_disk = (write.dev or "").startswith("0:")
+    return on_no_disk or write.call == "page_fault" or write.comm in TRACERS
 
 
 def gaps(stream: Stream) -> list[str]:

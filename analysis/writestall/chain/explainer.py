@@ -123,7 +123,7 @@ class Explainer:
         if self._lossy or write.slept_ns is None:
             lost_ns, rest_ns = lost_ns + rest_ns, 0
         if lost_ns:
-            yield unexplained(task, lost_ns, None, "no event tells what it did")
+            yield unexplained(task, lost_ns, None, "no event shows what it did")
         if rest_ns:
             why = "in no sleep: on a CPU, or preempted"
             yield running(task, rest_ns, None, why, True)

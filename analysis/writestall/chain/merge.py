@@ -12,9 +12,19 @@ from msgspec.structs import replace
 from writestall.chain.parts import INFERRED, WAIT, Part
 
 
-# Parts that say the same are shown as one.
 def merged(parts: Iterable[Part]) -> tuple[Part, ...]:
     """Parts with equal meaning summed up, largest first, on this level and below."""
+    found = [
+        _merge(group) if len(group) > 1 else _merged_below(group[0])
+        for group in grouped(parts)
+    ]
+    if len(found) > 1:
+        found.sort(key=_length, reverse=True)
+    return tuple(found)
+
+
+def grouped(parts: Iterable[Part]) -> list[list[Part]]:
+    """Parts of one level by their meaning, in the order of the first of each."""
     groups: dict[tuple[Any, ...], list[Part]] = {}
     for part in parts:
         holder = part.holder.tid if part.holder else None
@@ -32,13 +42,7 @@ def merged(parts: Iterable[Part]) -> tuple[Part, ...]:
             groups[key] = [part]
         else:
             group.append(part)
-    found = [
-        _merge(group) if len(group) > 1 else _merged_below(group[0])
-        for group in groups.values()
-    ]
-    if len(found) > 1:
-        found.sort(key=_length, reverse=True)
-    return tuple(found)
+    return list(groups.values())
 
 
 _length = attrgetter("dur_ns")

@@ -99,7 +99,7 @@ STYLES = {
         (c.RUNQUEUE, "q", cpu, rising, "woken, waiting for a CPU"),
         (c.OTHER, "O", none, solid, "sleeps no rule knows, or too short to trace"),
         (c.SHORT_SLEEPS, "s", none, dots, "sleeps shorter than the floor"),
-        (c.UNEXPLAINED, "?", none, falling, "no event tells"),
+        (c.UNEXPLAINED, "?", none, falling, "no event explains it"),
         ("locking", "", flush, dots, "a commit waits for open handles"),
         ("flushing", "", flush, falling, "file data that must come first"),
         ("logging", "", disk, level, "metadata into the log"),

@@ -124,6 +124,11 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             "writestall.course.command",
             (),
         ),
+        _lab(
+            "source",
+            "print a function of the lab's kernel, with line numbers",
+            "do_get_write_access --around wait_on_bit",
+        ),
     ),
     "Trace a host": (
         Command(
@@ -136,7 +141,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         ),
         Command(
             "watch",
-            "tell every stall of this host as it comes, for weeks",
+            "report every stall of this host as it ends, for weeks",
             "watch --path /var/lib/etcd --listen 127.0.0.1:9709",
             "watcher.cli",
             root=True,

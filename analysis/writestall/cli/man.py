@@ -33,6 +33,9 @@ SECTIONS: dict[str, dict[str, str]] = {
 # Commands whose example is printed again in one place.
 EXAMPLES = ("demo", "explain", "report", "course", "record", "watch", "lab")
 USAGE = re.compile(r"^(usage: (?:.+\n)+)", re.M)
+# The headings that argparse-manpage gives a command and its options.
+COMMAND = re.compile(r"^\.SH COMMAND \\fI\\,'(.+)'\\/\\fR$", re.M)
+COMMANDS_OPTIONS = re.compile(r"^\.SH OPTIONS \\fI\\,'.+'\\/\\fR$", re.M)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -53,7 +56,10 @@ def main(args: argparse.Namespace) -> int:
     lines = "\n".join(f"writestall {one}".replace("-", "\\-") for one in examples)
     page.add_section("examples", "=", f".nf\n{lines}\n.fi")
     # A usage has its own line ends.
-    print(USAGE.sub(r".nf\n\1.fi\n", str(page)), end="")
+    text = USAGE.sub(r".nf\n\1.fi\n", str(page))
+    text = text.replace("\n.SH\n", "\n.SH ")
+    text = COMMAND.sub(lambda found: f".SH {found[1].upper()}", text)
+    print(COMMANDS_OPTIONS.sub(".SS Options", text), end="")
     return options.ANSWERED
 
 

@@ -41,7 +41,7 @@ def whole_parser() -> Parser:
     description = "Say why write(2) stalled: which lock, held by whom."
     parser = Parser(prog="writestall", description=description)
     parser.add_argument("--version", action="version", version=__version__)
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS.values():
         if checkout or not command.lacks:
             added = commands.add_parser(

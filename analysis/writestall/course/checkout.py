@@ -19,8 +19,8 @@ def root() -> Path:
     folder = PACKAGE.parents[1]
     if not (folder / "repro/scenarios").is_dir():
         raise UserError(
-            "course: start and answer need a clone of the tree; run ./writestall course"
-            " in it; docs/install.md"
+            "course: start and answer need a clone of the tree, where you run"
+            " ./writestall course; see docs/install.md"
         )
     return folder
 

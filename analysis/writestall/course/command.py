@@ -159,8 +159,8 @@ def _start(args: argparse.Namespace) -> int:
     else:
         seed = args.seed
         what = machine.mystery(place, lab.number, seed) if seed else lab.scenario
-        machine.run(place, what, chosen)
-    options.print_lines(_told(lab, place, work.ask(place)))
+        machine.run(place, lab.number, what, chosen)
+    options.print_lines(_question(lab, place, work.ask(place)))
     return options.ANSWERED
 
 
@@ -186,13 +186,13 @@ def _change(args: argparse.Namespace, lab: Lab, place: Path) -> int:
     if args.recorded:
         work.unpack(lab.changed["shown"], inside / work.LATEST)
     else:
-        machine.run(inside, lab.changed["scenario"], chosen)
+        machine.run(inside, lab.number, lab.changed["scenario"], chosen)
     run = inside / work.LATEST
     options.print_lines([f"lab {lab.number}, changed: ./writestall explain {run}"])
     return options.ANSWERED
 
 
-def _told(lab: Lab, place: Path, question: Question) -> Iterator[str]:
+def _question(lab: Lab, place: Path, question: Question) -> Iterator[str]:
     """The question, and how it is answered."""
     from writestall.course import draw, work
     from writestall.course.facts import QUANTITIES
@@ -287,6 +287,6 @@ def _class(args: argparse.Namespace) -> int:
     from writestall.course import roster
 
     count = roster.make(args.names, args.folder, args.key)
-    told = f"{args.folder}: {count} folders, and their seeds in {roster.FILE}"
-    options.print_lines([told])
+    made = f"{args.folder}: {count} folders, and their seeds in {roster.FILE}"
+    options.print_lines([made])
     return options.ANSWERED

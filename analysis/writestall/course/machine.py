@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType
 
 from writestall.course import checkout, draw, scenario, tables, work
-from writestall_base.errors import UserError
+from writestall_base.errors import INTERRUPTED, UserError
 from writestall_base.files import save_inside
 
 
@@ -23,8 +23,8 @@ def mystery(place: Path, number: int, seed: str) -> str:
     return str(file.resolve())
 
 
-def run(place: Path, what: str, options: Sequence[str]) -> None:
-    """Run a scenario into a folder; raise where there is no complete run then.
+def run(place: Path, number: int, what: str, options: Sequence[str]) -> None:
+    """Run a lab's scenario into a folder; raise where there is no complete run then.
 
     A run that fails its check is kept: on a busy host the whole of it may not agree
     with the injector's record, and the question is about a call that does.
@@ -32,24 +32,26 @@ def run(place: Path, what: str, options: Sequence[str]) -> None:
     words = [str(checkout.program()), "lab", what, "--out", str(place), *options]
     status = _ended(words)
     if status and not work.is_complete(place):
-        again = "./writestall course reset deletes what is there"
-        raise UserError(f"lab ended with status {status}; see above; {again}")
+        why = "interrupted" if status == INTERRUPTED else "the run failed; see above"
+        error = UserError(f"lab {number}: {why}; {work.again(number)}")
+        error.status = status
+        raise error
 
 
 def _ended(words: list[str]) -> int:
-    """A program's status. It ends its machine when it is told to end, and so it is
-    told what this process is told; the terminal sends Ctrl-C to both.
+    """A program's status. It ends its machine at SIGTERM and SIGHUP, which are passed
+    on; the terminal sends Ctrl-C to both.
     """
     child = subprocess.Popen(words)
 
-    def hand_on(number: int, _: FrameType | None) -> None:
+    def pass_on(number: int, _: FrameType | None) -> None:
         child.send_signal(number)
 
     old = [
         (number, signal.signal(number, handler))
         for number, handler in (
-            (signal.SIGTERM, hand_on),
-            (signal.SIGHUP, hand_on),
+            (signal.SIGTERM, pass_on),
+            (signal.SIGHUP, pass_on),
             (signal.SIGINT, signal.SIG_IGN),
         )
     ]

@@ -68,6 +68,11 @@ class Handed(Struct, forbid_unknown_fields=True):
         return Given(self.holder, self.root, self.ms)
 
 
+def again(number: int) -> str:
+    """What to do about work that is no use."""
+    return f"./writestall course reset {number}, and start it again"
+
+
 def folder(out: Path, number: int) -> Path:
     """Where the work of a lab is."""
     return out / "course" / str(number)
@@ -78,8 +83,8 @@ def begin(place: Path, question: Question) -> None:
     try:
         place.mkdir(parents=True)
     except FileExistsError:
-        again = f"./writestall course reset {question.lab}"
-        raise UserError(f"{place}: begun already; {again} deletes it") from None
+        remedy = f"./writestall course reset {question.lab} deletes it"
+        raise UserError(f"{place}: begun already; {remedy}") from None
     except OSError as error:
         raise UserError(f"{place}: {error.strerror}") from None
     write(place / QUESTION, question)
@@ -102,8 +107,8 @@ def change(place: Path) -> Path:
     try:
         inside.mkdir()
     except FileExistsError:
-        again = f"./writestall course reset {number} deletes it"
-        raise UserError(f"{inside}: run already; {again}") from None
+        remedy = f"./writestall course reset {number} deletes it"
+        raise UserError(f"{inside}: run already; {remedy}") from None
     return inside
 
 
@@ -124,6 +129,10 @@ def hide(run: Path) -> None:
     for key in ("inject", "expect", "purpose"):
         table["scenario"].pop(key, None)
     table["scenario"]["name"] = scenario.NAME
+    if isinstance(injector := table.get("injector"), dict):
+        table["injector"] = {"name": injector.get("name")}
+    for step in table.get("steps", []):
+        step.pop("detail", None)
     files.save_inside(run, manifest.name, json_bytes(table))
 
 
@@ -150,8 +159,7 @@ def drawn_call(place: Path, clear: dict[int, Facts], number: int, seed: str) -> 
     lab = tables.lab(number)
     if not clear:
         why = "no call of this run has one clear cause"
-        again = f"./writestall course reset {number}, and start it again"
-        raise UserError(f"{place}: {why}; {again}")
+        raise UserError(f"{place}: {why}; {again(number)}")
     if seed:
         return draw.asked(draw.draw(lab, seed), list(clear))
     fit = (call for call, facts in clear.items() if facts.wait.cls == lab.wait)

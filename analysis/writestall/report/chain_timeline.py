@@ -16,9 +16,9 @@ from writestall.chain.critical_paths import NO_TID
 from writestall.chain.merge import unqueued
 from writestall.chain.parts import INFERRED, WAIT, Chain, Part, Task
 from writestall.common.windows import Window, window_of
+from writestall.report.amounts import amounts
 from writestall.report.timeline import Key, Timeline, labelled, least_ns
 from writestall_base import wait_classes as c
-from writestall_base.units import ms
 
 MOST_LANES = 12
 CALLS = "calls of"
@@ -77,11 +77,13 @@ def _caller(chain: Chain) -> str:
 class _Stretch:
     """A part with a place in time, and the lane of what it is for.
 
+    took    its length as the text has it
     shown   its lane already shows the wait that this is the end of
     """
 
     part: Part
     start_ns: int
+    took: str
     shown: bool
     below: Key | None
 
@@ -92,12 +94,14 @@ class _Stretch:
 
 def _shown(answer: Answer, chain: Chain, least: int) -> Iterator[_Stretch]:
     """The parts of a chain that are long enough to draw."""
-    for part, of in _parts(unqueued(part) for part in chain.parts):
+    parts = [unqueued(part) for part in chain.parts]
+    took = amounts(parts, chain.write.dur_ns)
+    for part, of in _parts(parts):
         if part.kind == c.CALL:
             continue  # its waits are drawn
         if part.start_ns is not None and part.dur_ns >= least:
             below = _below(answer, chain, part)
-            yield _Stretch(part, part.start_ns, part.task == of, below)
+            yield _Stretch(part, part.start_ns, took[id(part)], part.task == of, below)
 
 
 def _parts(
@@ -160,14 +164,14 @@ def _draw(picture: Timeline, row: _Stretch) -> None:
     part, key = row.part, row.part.task.tid
     if key not in picture.by_key:
         return
-    label = labelled(part.cls, part.dur_ns)
+    label = f"{part.cls} {row.took}"
     says = " · ".join(filter(None, (label, " > ".join(part.path[-3:]), part.why)))
     if not row.shown:
         picture.add_bar(key, row.window, part.cls, label, says)
     if row.below is None or row.below not in picture.by_key:
         return
     if isinstance(row.below, str):
-        picture.add_bar(row.below, row.window, part.cls, ms(part.dur_ns), says)
+        picture.add_bar(row.below, row.window, part.cls, row.took, says)
     whom = part.holder.comm if part.holder else row.below
     title = f"{part.task.comm} waits for {whom} ({part.link})"
     guessed = part.link == INFERRED

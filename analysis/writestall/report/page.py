@@ -26,6 +26,7 @@ from writestall.report.convoys import convoy_views
 from writestall.report.flame_graph import STEPS, flame
 from writestall.report.headline import headline
 from writestall.report.heat_map import MOST_COLUMNS, heat
+from writestall.report.introduction import introduction
 from writestall.report.percentiles import curve
 from writestall.report.render import render
 from writestall.report.slow_writes import views
@@ -126,6 +127,7 @@ def _context(answer: Answer) -> dict[str, Any]:
     return {
         "summary": summary,
         "counted": answer.counted,
+        "introduction": introduction(answer),
         "explained": percent(answer.share_explained),
         "losses": list(losses(answer)),
         "facts": _facts(answer, summary),

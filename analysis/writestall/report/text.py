@@ -21,6 +21,7 @@ from writestall.events.calls import GROUPS
 from writestall.events.hlog import Latencies
 from writestall.events.other_sleeps import other_sleeps
 from writestall.report import authors
+from writestall.report.amounts import amount, unit_of
 from writestall.report.commits import journals
 from writestall.report.headline import headline
 from writestall_base import wait_classes as c
@@ -176,10 +177,10 @@ def chain_lines(answer: Answer, convoy: Convoy) -> Iterator[str]:
     """Yield one write's tree, and the writes that waited with it."""
     chain = convoy.chains[0]
     write = chain.write
-    unit_ns = _unit_ns(write.dur_ns)
+    unit_ns = unit_of(write.dur_ns)
     total = round(write.dur_ns / unit_ns)
     size = f" {write.bytes} B" if write.bytes is not None else ""
-    head = f"{write.name} {write.path or '?'}{size} took {_amount(total, unit_ns)}"
+    head = f"{write.name} {write.path or '?'}{size} took {amount(total, unit_ns)}"
     parts = merged(unqueued(part) for part in chain.parts)
     place = (
         f" in {answer.labels.of(str(chain.task.cgroup))}"
@@ -200,7 +201,7 @@ def chain_lines(answer: Answer, convoy: Convoy) -> Iterator[str]:
 def path_lines(answer: Answer, path: Chain) -> Iterator[str]:
     """Yield the tree of a request's critical path, and its root."""
     dur_ns = path.write.dur_ns
-    unit_ns = _unit_ns(dur_ns)
+    unit_ns = unit_of(dur_ns)
     parts = merged(unqueued(part) for part in path.parts)
     tree = _Tree(answer, path, unit_ns)
     yield "its critical path:"
@@ -210,11 +211,6 @@ def path_lines(answer: Answer, path: Chain) -> Iterator[str]:
         f"explained {percent(path.explained_ns, dur_ns)}   "
         f"root: {root!s} ({percent(ns, dur_ns)})"
     )
-
-
-def _unit_ns(dur_ns: int) -> int:
-    """One unit for a whole tree, so that its numbers add up."""
-    return 1_000_000 if dur_ns >= 100_000_000 else 10_000
 
 
 def _crosses(chain: Chain, parts: Iterable[Part]) -> bool:
@@ -263,18 +259,12 @@ class _Tree:
         ]
         for at, (part, units) in enumerate(rows):
             words = _words(self.answer, self.chain, part)
-            left = f"{indent}+- {_amount(units, self.unit_ns)} {words}"
+            left = f"{indent}+- {amount(units, self.unit_ns)} {words}"
             right = _right(self.answer, part, of)
             yield f"{left:<{LEFT_COLUMN}}  {right}" if right else left
             inner = indent + ("|  " if at + 1 < len(rows) else "   ")
             holder = part.holder.tid if part.holder else of
             yield from self.lines(part.parts, units, inner, holder)
-
-
-def _amount(units: int, unit_ns: int) -> str:
-    if unit_ns == 1_000_000:
-        return f"{units} ms"
-    return f"{units * unit_ns / 1e6:.2f} ms"
 
 
 def _words(answer: Answer, chain: Chain, part: Part) -> str:

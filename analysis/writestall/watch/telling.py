@@ -116,7 +116,7 @@ class Teller:
         words.append(f"root: {root} ({percent(ns, write.dur_ns)}),")
         words.append(f"explained {percent(chain.explained_ns, write.dur_ns)}")
         if told.gap_ns:
-            words.append(f"(events of its first {ms(told.gap_ns)} were let go)")
+            words.append(f"(events of its first {ms(told.gap_ns)} were dropped)")
         return printable(" ".join(words))
 
     def fields(self, told: Told) -> dict[str, object]:

@@ -54,6 +54,6 @@ def _make(result: Path) -> None:
     made = result / "made"
     command = ["make", "-sC", str(SOURCE), f"BUILD={made}"]
     if subprocess.run(command, stdout=2, check=False).returncode:
-        raise UserError("bpf/core does not compile: the reason stands above")
+        raise UserError("bpf/core does not compile: see the error above")
     (made / PROGRAM).rename(result / "core" / PROGRAM)
     shutil.rmtree(made)

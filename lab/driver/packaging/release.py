@@ -30,7 +30,7 @@ def _carry_out(command: list[str], what: str, folder: Path = PROJECT) -> None:
     dated = os.environ | {"SOURCE_DATE_EPOCH": str(sources.epoch_s())}
     with started(command, cwd=folder, env=dated, stdout=2) as child:
         if child.wait():
-            raise UserError(f"{what} failed: its messages stand above")
+            raise UserError(f"{what} failed: see its messages above")
 
 
 def _check(out: Path, version: str) -> None:

@@ -13,7 +13,7 @@ from writestall.chain.answers import answer
 from writestall.events.run_directory import open_run
 
 DISK = {"name": "vdb", "dev": "254:16", "size_bytes": 1 << 30}
-NOTE = "1 stalled write to other disks left out; explain --all shows them"
+NOTE = "1 stalled call on other disks left out; explain --all shows them"
 
 
 @pytest.mark.parametrize(
@@ -40,12 +40,20 @@ def test_those_to_no_disk_are_not_counted(tmp_path: Path) -> None:
     assert not any("other disks" in note for note in found.notes)
 
 
-@pytest.mark.parametrize("comm", ["bpftrace", "stapio", "stalled-writes"])
-def test_those_of_the_tracer_are_not_counted(comm: str, tmp_path: Path) -> None:
-    """It maps its own program and libraries, which are on the system's disk."""
+@pytest.mark.parametrize(
+    ("comm", "call"),
+    [
+        ("bpftrace", "write"),
+        ("stapio", "write"),
+        ("stalled-writes", "write"),
+        ("python3", "page_fault"),
+    ],
+)
+def test_those_of_the_lab_are_not_counted(comm: str, call: str, tmp_path: Path) -> None:
+    """Their programs and libraries are on the system's disk."""
     events = build.Events()
     events.write(200, 20000, 90, 80, dev="254:16")
-    events.write(201, 20000, 90, 80, dev="254:0", comm=comm)
+    events.write(201, 20000, 90, 80, dev="254:0", comm=comm, call=call)
     run = build.run_dir(
         tmp_path / "run", events.end(), device=DISK, filesystem={"type": "ext4"}
     )

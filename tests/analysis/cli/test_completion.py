@@ -50,6 +50,14 @@ def test_the_man_page_has_every_command_and_no_mistake_of_roff() -> None:
     assert "--what-if" in text
 
 
+def test_the_man_page_has_a_heading_for_each_command() -> None:
+    headings = re.findall(r"^\.SH (.+)$", _shell("man").replace("\\", ""), re.M)
+    assert headings[4] == "COMMANDS"
+    found = [name.removeprefix("WRITESTALL ").lower() for name in headings[5:-3]]
+    assert set(COMMANDS) <= set(found)
+    assert headings[-3:] == ["EXIT STATUS", "FILES", "EXAMPLES"]
+
+
 def test_the_man_page_has_its_sections_and_unfilled_usage() -> None:
     page = _shell("man")
     for heading in ("EXIT STATUS", "EXAMPLES", "FILES"):

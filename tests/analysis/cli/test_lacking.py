@@ -18,16 +18,16 @@ PAGE = (PROJECT / "docs/install.md").read_text()
 @pytest.mark.parametrize(
     ("words", "told"),
     {
-        "lab page-lok --nonsense": "lab: needs a clone of the tree; run ./writestall"
-        " lab in it",
-        "deb": "deb: needs a clone of the tree; run ./writestall dev deb in it",
+        "lab page-lok --nonsense": "lab: needs a clone of the tree, where you run"
+        " ./writestall lab",
+        "deb": "deb: needs a clone of the tree, where you run ./writestall dev deb",
     }.items(),
 )
 def test_what_is_needed_is_told_before_anything_else(
     words: str, told: str, capsys: Capture
 ) -> None:
     assert main(words.split()) == 2
-    assert capsys.readouterr().err == f"writestall: {told}; docs/install.md\n"
+    assert capsys.readouterr().err == f"writestall: {told}; see docs/install.md\n"
 
 
 def test_a_tracer_s_command_names_its_package(
@@ -38,7 +38,7 @@ def test_a_tracer_s_command_names_its_package(
     told = capsys.readouterr().err
     assert told == (
         "writestall: record: needs root and the Debian package writestall-tracers, or a"
-        " clone of the tree; run ./writestall record in it; docs/install.md\n"
+        " clone of the tree, where you run ./writestall record; see docs/install.md\n"
     )
 
 

@@ -82,4 +82,4 @@ def test_a_chain_of_sixty_tasks(tmp_path: Path) -> None:
     told = webpage.read(build.run_dir(tmp_path / "run", events.end()))
     (picture,) = told.all("svg", class_="timeline")
     assert len(list(picture.all("text", class_="lane"))) == 12
-    assert "more tasks: not drawn" in told.one("details").words
+    assert "more tasks are not drawn" in told.one("details").words

@@ -76,6 +76,39 @@ def test_labels_of_a_time_line_stand_apart(
             assert right < left
 
 
+CUT = """Array.from(document.querySelectorAll("rect + text"), text =>
+  [text.textContent, text.previousElementSibling.getBoundingClientRect().width,
+   text.getComputedTextLength()]).filter(([name, bar]) => name && bar)"""
+UNMARKED = """Array.from(document.querySelectorAll(".tree, .scroll"))
+  .filter(box => box.matches(".more") != box.scrollWidth - box.clientWidth > 1)
+  .length"""
+
+
+@pytest.mark.parametrize("width", [375, 768, 1280])
+@pytest.mark.parametrize("name", [*RUNS, "demo", "hostile"])
+def test_nothing_is_cut_without_a_sign(
+    browser: Browser, opened: list[Tab], pages: dict[str, Path], name: str, width: int
+) -> None:
+    """A label that is too wide has an ellipsis, and what can be scrolled fades."""
+    tab = open_tab(browser, opened, pages[name], width)
+    labels = tab.page.evaluate(CUT)
+    cut = [text for text, _, _ in labels if text.endswith("\N{HORIZONTAL ELLIPSIS}")]
+    assert cut or width > 375
+    assert [row for row in labels if row[2] > row[1]] == []
+    assert tab.number(UNMARKED) == 0
+
+
+def test_a_label_is_whole_again_where_there_is_room(
+    browser: Browser, opened: list[Tab], pages: dict[str, Path]
+) -> None:
+    tab = open_tab(browser, opened, pages["demo"], 375)
+    narrow = tab.page.evaluate(CUT)
+    tab.page.set_viewport_size({"width": 1600, "height": 900})
+    tab.page.locator("[aria-label^='heat map']:not(.more)").wait_for()
+    wide = tab.page.evaluate(CUT)
+    assert sum(len(row[0]) for row in wide) > sum(len(row[0]) for row in narrow)
+
+
 def test_a_cell_shows_its_chains(
     browser: Browser, opened: list[Tab], pages: dict[str, Path]
 ) -> None:
@@ -106,7 +139,7 @@ def test_the_map_can_show_roots(
     tab = open_tab(browser, opened, pages["convoy-6.12"])
     fill = tab.page.locator("#heat .cell rect").first
     assert fill.get_attribute("fill") == "url(#k-journal_buffer)"
-    tab.page.get_by_label("root", exact=True).check()
+    tab.page.get_by_label("root cause").check()
     assert fill.get_attribute("fill") == "url(#k-device_io)"
 
 
@@ -174,7 +207,10 @@ def test_the_flame_graph_is_searched(
     tab = open_tab(browser, opened, pages["convoy-6.12"])
     tab.page.locator("#find").fill("do_get_write_access")
     hits = tab.page.locator("#flame .box.hit")
-    names = {hits.nth(at).locator("text").text_content() for at in range(hits.count())}
+    names = {
+        hits.nth(at).locator("text").get_attribute("data-whole")
+        for at in range(hits.count())
+    }
     assert names == {"do_get_write_access"}
     found = tab.page.locator("#found").inner_text()
     assert found.startswith(f"{hits.count()} boxes, 9")

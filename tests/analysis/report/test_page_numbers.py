@@ -333,3 +333,17 @@ def test_the_page_goes_where_it_is_wanted(tmp_path: Path, capsys: Capture) -> No
     assert page.exists() and not (run / "report.html").exists()
     assert main(["report", str(run), "-o", str(tmp_path / "no/page.html")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+TREE = re.compile(r"\+- (\d+) ms (\w+)  .*held by")
+
+
+def test_the_picture_has_the_numbers_of_the_text(run: Path) -> None:
+    """Every wait of the slowest chain for a holder, to the ms."""
+    convoy = next(webpage.read(run).one("div", id="convoys").all("details"))
+    text = convoy.one("pre", class_="tree").text
+    picture = convoy.one("svg", class_="timeline")
+    drawn = {title.words.partition(" · ")[0] for title in picture.all("title")}
+    told = {f"{cls} {took} ms" for took, cls in TREE.findall(text)}
+    assert told
+    assert told <= drawn

@@ -66,6 +66,7 @@ function heatMap(record) {
     byId("all").hidden = !cell;
     byId("members").hidden = !cell;
     byId("members").replaceChildren(...(cell ? [members(key)] : []));
+    fit();
   }
 
   // The nearest cell in the arrow's direction; sideways counts double.
@@ -141,6 +142,7 @@ function flameGraph() {
       row.box.setAttribute("width", `${width}%`);
     }
     byId("unzoom").disabled = to === boxes[0];
+    fitLabels();
     tell(to);
   }
 
@@ -189,6 +191,44 @@ function flameGraph() {
   tell(zoomed);
 }
 
+// A label that is wider than its bar ends in an ellipsis. All are measured before the
+// first is changed: a change makes the browser lay the page out again.
+const LABEL_EDGE_PX = 4;
+const ELLIPSIS_PX = 11;
+
+function fitLabels() {
+  const labels = all(".timeline rect + text, .box rect + text");
+  for (const label of labels) {
+    label.dataset.whole ??= label.textContent;
+    if (label.textContent !== label.dataset.whole) label.textContent = label.dataset.whole;
+  }
+  const fitting = labels.map((label) => {
+    const whole = label.dataset.whole;
+    const bar = label.previousElementSibling.getBoundingClientRect().width;
+    const room = bar - 2 * LABEL_EDGE_PX;
+    if (!bar || label.getComputedTextLength() <= room) return whole;
+    let letters = whole.length;
+    while (letters && label.getSubStringLength(0, letters) > room - ELLIPSIS_PX) letters -= 1;
+    return letters > 1 ? `${whole.slice(0, letters)}\u2026` : "";
+  });
+  labels.forEach((label, at) => {
+    if (label.textContent !== fitting[at]) label.textContent = fitting[at];
+  });
+}
+
+// The right edge of what can be scrolled further fades.
+function markEdges() {
+  for (const box of all(".scroll, .tree")) {
+    const hidden = box.scrollWidth - box.clientWidth - box.scrollLeft;
+    box.classList.toggle("more", hidden > 1);
+  }
+}
+
+function fit() {
+  fitLabels();
+  markEdges();
+}
+
 // Print the three slowest chains, and the opened ones.
 window.addEventListener("beforeprint", () => {
   for (const convoy of all("#convoys .convoy:not([hidden])").slice(0, 3)) convoy.open = true;
@@ -196,3 +236,8 @@ window.addEventListener("beforeprint", () => {
 
 heatMap(JSON.parse(byId("record").textContent));
 flameGraph();
+fit();
+window.addEventListener("resize", fit);
+// A closed one has no widths.
+for (const details of all("details")) details.addEventListener("toggle", fit);
+document.addEventListener("scroll", markEdges, true);
