@@ -104,12 +104,6 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         ),
         _run("check", "compare the answer with the injector's record", "out/latest"),
         _run(
-            "compare-variants",
-            "print the table of a folder of variants",
-            "out/latest-variants",
-            "compare",
-        ),
-        _run(
             "compare-options",
             "rank the options of a comparison",
             "out/compare/dying-hdd-appenders-6.12 --slo 65ms",
@@ -178,15 +172,21 @@ DEV_GROUPS: dict[str, tuple[Command, ...]] = {
         _lab("soak-tracers", "measure what tracers lose and hold", "--engine core"),
         _lab("bench-analysis", "measure what explain costs", "10000 100000"),
         _lab("kernel-support", "record which script works where", "out/junit"),
+    ),
+    "Parts of lab, variants and compare": (
+        _run("expect", "check that a run shows its scenario's chain", "out/latest"),
+        _run("compare-engines", "compare what both engines saw of a run", "out/latest"),
+        _run(
+            "compare-variants",
+            "print the table of a folder of variants",
+            "out/latest-variants",
+            "compare",
+        ),
         _lab(
             "cell",
             "run one cell of a planned comparison",
             "out/compare/NAME xfs/1 --kernel 6.12",
         ),
-    ),
-    "Judge an answer": (
-        _run("expect", "check that a run shows its scenario's chain", "out/latest"),
-        _run("compare-engines", "compare what both engines saw of a run", "out/latest"),
     ),
     "Package": (
         _made("deb", "build the Debian packages", "-o out/deb"),

@@ -68,8 +68,8 @@ def _find(word: str, checkout: Checkout | None) -> Command:
     command = COMMANDS[word]
     if not checkout and command.lacks:
         raise UserError(
-            f"{word}: needs {command.lacks}, where you run ./writestall {spelled(command)};"
-            " see docs/install.md"
+            f"{word}: needs {command.lacks}, where you run"
+            f" ./writestall {spelled(command)}; see docs/install.md"
         )
     return command
 
