@@ -69,7 +69,12 @@ _CPU = re.compile(
 _PROC_TASK = r"/proc/(?P<pid>\d{1,10})(?:/task/(?P<tid>\d{1,10}))?"
 _PROC = re.compile(rf"{_PROC_TASK}/stack")
 _PROC_COMM = re.compile(_PROC_TASK + r"/comm\b[\s:=<>]{0,16}(?P<comm>\S.{0,63})?$")
-_PROC_NAME = re.compile(_PROC_TASK + r"/?:\s{0,4}(?P<comm>\S{1,64})\s{0,4}:?$")
+# Behind it a script may print the command line.
+_PROC_NAME = re.compile(
+    _PROC_TASK + r"/?:\s{0,4}(?P<comm>\S{1,64})(?:\s{0,4}:?$|\s{1,4}:\s.{0,400}$)"
+)
+# A name alone; prose ends in a mark.
+_ALONE = re.compile(r"\s{0,8}(?P<comm>[A-Za-z][\w./:+-]{1,62}\w)\s{0,8}")
 # What loops in a shell print: `== 350 writer7 ==`, `PID: 350 COMM: writer7`,
 # `pid=350 (writer7)`, `writer7 (350):`, `writer7/350`.
 _LABELS = (
@@ -83,6 +88,8 @@ _LABELS = (
         r"(?:\s{0,4}[\[(<]|/|\s{1,4}[Pp][Ii][Dd][\s:=]{1,4})"
         r"(?P<pid>\d{1,7})[\])>]?[\W_]{0,16}"
     ),
+    # `350 writer7 D`, of ps -o pid,comm,state.
+    re.compile(r"\s{0,8}(?P<pid>\d{1,7}) {1,8}(?P<comm>[A-Za-z]\S{0,63}) {1,8}[DRS]"),
     # `writer7 350`, but for words that stand before any number.
     re.compile(
         r"(?!(?i:\w*(?:thread|task|stack|cpu|node|process|pid|run|try|attempt|sample"
@@ -149,6 +156,12 @@ def name(body: str) -> Name | None:
         if match := pattern.search(body):
             return Name(int(match["tid"] or match["pid"]), match["comm"])
     return None
+
+
+def word(body: str) -> str | None:
+    """The word of a line that holds nothing else: a name, if a stack follows."""
+    match = _ALONE.fullmatch(body)
+    return match["comm"] if match else None
 
 
 def label(body: str) -> Name | None:

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Mapping
 
 from writestall.log.boots import Boots
-from writestall.log.stacks import LoggedTask
+from writestall.log.logged import LoggedTask
 from writestall.log.times import Time, gap_s
 
 

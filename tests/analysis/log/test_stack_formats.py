@@ -369,6 +369,33 @@ def test_the_end_of_a_stack_alone_is_none() -> None:
     assert tasks(" ret_from_fork+0x2c/0x50\n ret_from_fork_asm+0x1a/0x30\n") == []
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("md7_resync", (None, "md7_resync")),
+        ("kworker/u64:3+flush-8:32", (None, "kworker/u64:3+flush-8:32")),
+        ("7731 tidy D", (7731, "tidy")),
+        ("# # /proc/77/task/79: tidy : /usr/bin/tidy --all", (79, "tidy")),
+        ("It hangs.", (None, None)),
+        ("hangs:", (None, None)),
+    ],
+)
+def test_names_that_scripts_print_before_a_stack_of_proc(
+    line: str, name: tuple[int | None, str | None]
+) -> None:
+    (task,) = tasks(
+        f"\n{line}\n[<0>] wait_barrier+0x1de/0x220\n[<0>] do_fsync+0x3/0x9\n"
+    )
+    assert (task.pid, task.comm) == name
+
+
+def test_a_word_far_from_a_stack_is_no_name() -> None:
+    (task,) = tasks("reshape\n\n[<0>] wait_barrier+0x1de/0x220\n")
+    assert task.comm is None
+    (task,) = tasks("reshape\n schedule+0x1/0x22\n wait_barrier+0x1de/0x220\n")
+    assert task.comm is None
+
+
 def test_a_task_is_named_by_its_other_stack() -> None:
     """A report, and later its /proc/PID/stack."""
     _, later = tasks(
