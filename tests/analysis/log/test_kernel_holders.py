@@ -53,6 +53,16 @@ STACKS = {
     "thin-work": "schedule down_write dm_pool_commit_metadata/dm_thin_pool "
     "do_worker/dm_thin_pool" + WORK,
     "raid-work": "schedule md_super_wait/md_mod raid5d/raid456 md_thread/md_mod",
+    "raid-sync": "schedule raid5_get_active_stripe/raid456 raid5_sync_request/raid456 "
+    "md_do_sync/md_mod md_thread/md_mod kthread",
+    "fsync-too": "io_schedule blk_mq_get_tag submit_bio_noacct iomap_submit_ioend "
+    "xfs_vm_writepages/xfs do_writepages file_write_and_wait_range xfs_file_fsync/xfs",
+    "xfs-fsync": "io_schedule folio_wait_writeback __filemap_fdatawait_range "
+    "file_write_and_wait_range xfs_file_fsync/xfs do_fsync",
+    "xfs-flusher": "io_schedule blk_mq_get_tag submit_bio_noacct iomap_submit_ioend "
+    "xfs_vm_writepages/xfs do_writepages writeback_sb_inodes wb_workfn" + WORK,
+    "encrypts": "schedule schedule_timeout wait_for_completion fscrypt_crypt_block "
+    "ext4_bio_write_folio do_writepages",
     "opens-disk": "schedule mutex_lock bdev_open blkdev_open do_dentry_open",
     "closes-disk": "io_schedule folio_wait_writeback sync_blockdev "
     "blkdev_flush_mapping bdev_release blkdev_release",
@@ -111,6 +121,8 @@ LINKED = (
     ("f2fs-checkpoint", "f2fs-chown", POSSIBLE),
     ("f2fs-pause", "f2fs-checkpoint", POSSIBLE),
     ("f2fs-chown", "f2fs-pause", POSSIBLE),
+    ("raid-sync", "raid-work", LIKELY),
+    ("xfs-fsync", "xfs-flusher", POSSIBLE),
 )
 APART = (
     ("nvme-sync", "nvme-scan"),
@@ -120,6 +132,9 @@ APART = (
     ("opens-disk", "deletes-disk"),
     ("waits-copy-up", "asks-fuse"),
     ("drains-lru", "flusher"),
+    ("raid-work", "raid-sync"),
+    # Each waits for pages of its own file.
+    ("xfs-fsync", "fsync-too"),
 )
 WORDS = (
     ("writes", "frozen"),
@@ -131,6 +146,7 @@ WORDS = (
     ("nvme-sync", "work"),
     ("nfs-idle", "idles"),
     ("nfs-open", "state manager"),
+    ("encrypts", "until something is completed in fscrypt_crypt_block()"),
 )
 
 

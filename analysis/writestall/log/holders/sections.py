@@ -41,6 +41,7 @@ _SLEEPS_FOR = {
     WORK: "waits until a work is done",
     QUEUE: "waits for something no rule knows",
 }
+_COMPLETION = re.compile(r"_*wait_for_(common|completion)\w*|do_wait_for_common")
 # More names than these say nothing.
 _NAMED = 2
 _ALIKE = {MUTEX: MUTEX, READ: READ + WRITE, WRITE: READ + WRITE}
@@ -119,6 +120,8 @@ def sleep_words(waiter: Stuck) -> str:
     """What a task sleeps for and where, as far as its innermost functions tell."""
     how, function = _sleep(waiter) or ("", waiter.caller)
     words = _SLEEPS_FOR.get(how[:1], _SLEEPS_FOR[QUEUE])
+    if how == QUEUE and waiter.shows(_COMPLETION):
+        words = "waits until something is completed"
     return f"{words} in {function}()" if function else words
 
 
