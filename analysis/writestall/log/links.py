@@ -147,7 +147,7 @@ def _link(waiter: Stuck, shots: _Shots) -> Link | None:
 
 def _marked(link: Link, gap: float) -> Link:
     """The link; a step less sure, and marked, where its reports are far apart."""
-    if abs(gap) <= link.waiter.task.window_s:
+    if link.waiter.task.was_stuck(gap) or link.holder.task.was_stuck(-gap):
         return link
     when = "later" if gap > 0 else "earlier"
     why = f"{link.why}; it was reported {duration(abs(gap))} {when}"

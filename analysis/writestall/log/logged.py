@@ -25,7 +25,8 @@ class LoggedTask:
     `window_s` how far apart reports of tasks may be that were stuck at once,
     `suppressions` how often the kernel had said before that it reports no more of them,
     `list_after_s` and `owner_after_s` by how much more than that lockdep's list, or the
-    line about `blocker`, is later. `is_vouched`: the
+    line about `blocker`, is later. `hung_s` is for how long, at least, it had been
+    stuck when it was reported. `is_vouched`: the
     kernel says that it hangs, or it is of /proc; else `trace` names what the lines
     before the stack begin, if that is no stuck task (traces.py).
     """
@@ -50,5 +51,11 @@ class LoggedTask:
     suppressions: int = 0
     list_after_s: float | None = None
     owner_after_s: float | None = None
+    hung_s: int = 0
     is_vouched: bool = False
     trace: str | None = None
+
+    def was_stuck(self, after_s: float) -> bool:
+        """True if it may have been stuck so many seconds after its report, or before
+        where that is negative."""
+        return -max(self.window_s, self.hung_s) <= after_s <= self.window_s

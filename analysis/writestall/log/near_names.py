@@ -52,7 +52,9 @@ class NearNames:
         if label := heads.label(body):
             self._label = number, label
             return True
-        if word := heads.word(body):
+        if process := heads.process(body):
+            self._known[process.pid] = process.comm or ""
+        elif word := heads.word(body):
             self._word = number, word
         return False
 

@@ -38,7 +38,7 @@ class _Host:
         task.suppressions = bisect_right(self._boots.suppressed, task.line)
         last, suppressions = self._before
         gap = gap_s(last, task.time) or 0
-        if abs(gap) > task.window_s and suppressions == task.suppressions:
+        if not task.was_stuck(-gap) and suppressions == task.suppressions:
             begins = True
         if begins:
             self._inside.clear()

@@ -257,11 +257,12 @@ class Reader:
             old.comm, old.pid = old.comm or head.comm, old.pid or head.pid
             old.state = old.state or head.state
             old.is_vouched |= head.hung
+            old.hung_s = old.hung_s or head.hung_s
             return
         self._close()
         self._over, self._rest, self._trace = False, None, None
         self._task = self._logged(number)
-        self._task.is_vouched = head.hung
+        self._task.is_vouched, self._task.hung_s = head.hung, head.hung_s
         self._task.comm, self._task.pid = head.comm or None, head.pid
         self._task.state = head.state
 

@@ -389,6 +389,20 @@ def test_names_that_scripts_print_before_a_stack_of_proc(
     assert (task.pid, task.comm) == name
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "7731 pts/2    D+     0:00 tidy",
+        "root  7731  0.0  0.1 9 7 ? D 15:24 0:00 [tidy]",
+    ],
+)
+def test_a_line_of_ps_names_its_task(line: str) -> None:
+    """Wherever the stack is."""
+    text = f"{line}\n\nand this:\n\n\n$ cat /proc/7731/stack\n[<0>] do_fsync+0x3/0x9\n"
+    (task,) = tasks(text)
+    assert (task.pid, task.comm) == (7731, "tidy")
+
+
 def test_a_word_far_from_a_stack_is_no_name() -> None:
     (task,) = tasks("reshape\n\n[<0>] wait_barrier+0x1de/0x220\n")
     assert task.comm is None
