@@ -8,7 +8,7 @@ A task that sleeps has schedule() innermost (kernel/sched/core.c), which
 from __future__ import annotations
 
 from writestall.classify.stack import classify_frames, is_sleep
-from writestall.log.stacks import LoggedTask
+from writestall.log.logged import LoggedTask
 from writestall.log.traces import NO_SLEEPS
 
 UNKNOWN = "stacks without schedule() innermost"

@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 
 from writestall.log.boots import Boots
+from writestall.log.logged import LoggedTask
 from writestall.log.owners import GLOCK, LockLines, LockList
-from writestall.log.stacks import LoggedTask
 from writestall.log.times import gap_s
 
 

@@ -13,12 +13,14 @@ from typing import NamedTuple
 
 
 class Head(NamedTuple):
-    """A task whose stack follows. `hung`: the line is of the hung-task detector."""
+    """A task whose stack follows. `hung`: the line is of the hung-task detector, and
+    `hung_s` seconds have passed, or more, since the task slept."""
 
     comm: str
     pid: int | None = None
     state: str | None = None
     hung: bool = False
+    hung_s: int = 0
 
 
 class Name(NamedTuple):
@@ -38,6 +40,7 @@ _CUT = re.compile(r"INFO: task\b")
 _COMPLETE = re.compile(
     r"for more than \d{1,10} sec|by (?:(?:reader|writer) )?task .{1,32}:\d|not found"
 )
+_SINCE = re.compile(r"for more than (?P<seconds>\d{1,10}) sec")
 _SHOWN = re.compile(r"\btask:(?P<comm>.{1,20}?)\s{1,16}state:(?P<state>[A-Za-z])\b")
 # Free stack of four or five digits (CONFIG_DEBUG_STACK_USAGE) leaves no space for one.
 _SHOWN_OLD = re.compile(
@@ -69,7 +72,17 @@ _CPU = re.compile(
 _PROC_TASK = r"/proc/(?P<pid>\d{1,10})(?:/task/(?P<tid>\d{1,10}))?"
 _PROC = re.compile(rf"{_PROC_TASK}/stack")
 _PROC_COMM = re.compile(_PROC_TASK + r"/comm\b[\s:=<>]{0,16}(?P<comm>\S.{0,63})?$")
-_PROC_NAME = re.compile(_PROC_TASK + r"/?:\s{0,4}(?P<comm>\S{1,64})\s{0,4}:?$")
+# Behind it a script may print the command line.
+_PROC_NAME = re.compile(
+    _PROC_TASK + r"/?:\s{0,4}(?P<comm>\S{1,64})(?:\s{0,4}:?$|\s{1,4}:\s.{0,400}$)"
+)
+_PS = re.compile(
+    r"(?:\s{0,8}\S{1,32}\s)?\s{0,8}(?P<pid>\d{1,7})\s.{0,60}(?:pts/\d+|tty\w*|\?) {1,9}"
+    r"[A-Z][\w<+]{0,7} .{0,16}?\d{1,6}:\d\d "
+    r"\[?(?P<comm>[A-Za-z/(][^\s\]]{0,63})\]?(?: .*)?"
+)
+# A name alone; prose ends in a mark.
+_ALONE = re.compile(r"\s{0,8}(?P<comm>[A-Za-z][\w./:+-]{1,62}\w)\s{0,8}")
 # What loops in a shell print: `== 350 writer7 ==`, `PID: 350 COMM: writer7`,
 # `pid=350 (writer7)`, `writer7 (350):`, `writer7/350`.
 _LABELS = (
@@ -83,6 +96,8 @@ _LABELS = (
         r"(?:\s{0,4}[\[(<]|/|\s{1,4}[Pp][Ii][Dd][\s:=]{1,4})"
         r"(?P<pid>\d{1,7})[\])>]?[\W_]{0,16}"
     ),
+    # `350 writer7 D`, of ps -o pid,comm,state.
+    re.compile(r"\s{0,8}(?P<pid>\d{1,7}) {1,8}(?P<comm>[A-Za-z]\S{0,63}) {1,8}[DRS]"),
     # `writer7 350`, but for words that stand before any number.
     re.compile(
         r"(?!(?i:\w*(?:thread|task|stack|cpu|node|process|pid|run|try|attempt|sample"
@@ -113,7 +128,9 @@ def head(body: str, cut: bool = False) -> Head | None:
             # dump_stack_print_info() tells of the task that prints: it runs.
             state = "R" if pattern is _CPU else groups.get("state")
             comm = (groups.get("comm") or "").strip()
-            return Head(comm, number, state, pattern is _HUNG)
+            since = _SINCE.search(body) if pattern is _HUNG else None
+            hung_s = int(since["seconds"]) if since else 0
+            return Head(comm, number, state, pattern is _HUNG, hung_s)
     return None
 
 
@@ -149,6 +166,18 @@ def name(body: str) -> Name | None:
         if match := pattern.search(body):
             return Name(int(match["tid"] or match["pid"]), match["comm"])
     return None
+
+
+def process(body: str) -> Name | None:
+    """A task that a line of ps(1) names: `350 pts/2 D+ 0:00 writer7`."""
+    match = _PS.fullmatch(body)
+    return Name(int(match["pid"]), match["comm"]) if match else None
+
+
+def word(body: str) -> str | None:
+    """The word of a line that holds nothing else: a name, if a stack follows."""
+    match = _ALONE.fullmatch(body)
+    return match["comm"] if match else None
 
 
 def label(body: str) -> Name | None:

@@ -19,9 +19,9 @@ from writestall.log.boots import Boots
 from writestall.log.broken_lines import whole
 from writestall.log.direction import Votes
 from writestall.log.lines import Line, of_another_program, prompt_host
+from writestall.log.logged import LoggedTask as LoggedTask
 from writestall.log.near_stacks import near_stacks
 from writestall.log.stacks import Host, Reader
-from writestall.log.stacks import LoggedTask as LoggedTask
 from writestall.log.wrappings import MAX_LINE_CHARS as MAX_LINE_CHARS
 from writestall.log.wrappings import Row, unwrapped
 

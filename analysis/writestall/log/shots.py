@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Mapping
 
 from writestall.log.boots import Boots
-from writestall.log.stacks import LoggedTask
+from writestall.log.logged import LoggedTask
 from writestall.log.times import Time, gap_s
 
 
@@ -38,7 +38,7 @@ class _Host:
         task.suppressions = bisect_right(self._boots.suppressed, task.line)
         last, suppressions = self._before
         gap = gap_s(last, task.time) or 0
-        if abs(gap) > task.window_s and suppressions == task.suppressions:
+        if not task.was_stuck(-gap) and suppressions == task.suppressions:
             begins = True
         if begins:
             self._inside.clear()

@@ -12,59 +12,15 @@ from writestall.log import heads, stack_lines, traces
 from writestall.log.cgroups import Cgroups
 from writestall.log.cuts import Edge
 from writestall.log.lines import Line
-from writestall.log.owners import Blocker, Held, LockLines
-from writestall.log.times import CHECKS, TIMEOUT_S, Time, noted, time_of
+from writestall.log.logged import LoggedTask
+from writestall.log.near_names import MAX_LABEL_LINES, NearNames
+from writestall.log.owners import LockLines
+from writestall.log.times import noted, time_of
 
 MAX_FRAMES = 256
 # Lines without a frame that do not end a stack: a wrapped module name, <TASK>, a dump
 # of raw words.
 MAX_GAP = 3
-# Lines between a task's name and its stack, where a script printed both.
-MAX_LABEL_LINES = 3
-
-
-@dataclass(slots=True)
-class LoggedTask:
-    """One stack of a log. `line` is where it begins, counted from 1.
-
-    `shot` counts the moments the log shows: stacks of one shot stood at once, and
-    stacks of two hosts never share one. `frames` are innermost first; `guesses` are
-    those and the ones the kernel marked with `?`: addresses that lay on the stack and
-    may be left over. `blocker` is what the kernel says of the lock waited for, `held`
-    the locks that lockdep lists. `times`: how often the same stack, without a pid, is
-    in the log. `cut`: the name of a frame may go on behind the edge of a terminal, or
-    other text stands inside the stack.
-    `cgroup` is its path, where the log has it. `time` is when it was printed,
-    `window_s` how far apart reports of tasks may be that were stuck at once,
-    `suppressions` how often the kernel had said before that it reports no more of them,
-    `list_after_s` and `owner_after_s` by how much more than that lockdep's list, or the
-    line about `blocker`, is later. `is_vouched`: the
-    kernel says that it hangs, or it is of /proc; else `trace` names what the lines
-    before the stack begin, if that is no stuck task (traces.py).
-    """
-
-    line: int
-    comm: str | None = None
-    pid: int | None = None
-    state: str | None = None
-    workqueue: str | None = None
-    frames: list[Frame] = field(default_factory=list)
-    guesses: list[Frame] = field(default_factory=list)
-    shot: int = 0
-    host: str = ""
-    blocker: Blocker | None = None
-    held: tuple[Held, ...] = ()
-    lockdep_off: bool = False
-    times: int = 1
-    cut: bool = False
-    cgroup: str | None = None
-    time: Time | None = None
-    window_s: int = CHECKS * TIMEOUT_S
-    suppressions: int = 0
-    list_after_s: float | None = None
-    owner_after_s: float | None = None
-    is_vouched: bool = False
-    trace: str | None = None
 
 
 _TRACE = re.compile(r"\bCall [Tt]race:|\bBacktrace:|^\s*Stack:")
@@ -76,7 +32,6 @@ _LOCKS = re.compile(
 )
 # A work's function that a mailer put on a line of its own: `wb_workfn (flush-8:0)`.
 _WORK = re.compile(r"\s{0,8}\w{3,64}(?: \[\w{1,64}\])?(?: \([\w:/.+-]{1,64}\))?")
-_WORD = re.compile(r"\s{0,8}(?P<comm>[A-Za-z(\[][^\s]{0,63})\s{0,8}")
 _SCHEDULE = frozenset(("__schedule", "context_switch", "__switch_to"))
 
 
@@ -113,9 +68,8 @@ class Reader:
         self._task: LoggedTask | None = None
         self._gap = 0
         self._over = False
-        self._label: tuple[int, heads.Name] | None = None
+        self._names = NearNames(host.names)
         self._cut: tuple[int, str] | None = None
-        self._unnamed: int | None = None
         self._work: int | None = None
         # The line before was cut behind its `?`.
         self._guess = False
@@ -172,7 +126,7 @@ class Reader:
     def _take(self, number: int, body: str) -> None:
         # Most lines are a frame and nothing else, and need none of the searches below.
         frame = stack_lines.alone(body) if "+0x" in body else None
-        if frame and self._unnamed is None and not self._host.locks.is_cut:
+        if frame and not self._names.is_due and not self._host.locks.is_cut:
             self._blank(False)
             if not self._over:
                 self._of_frames(number, body, [frame])
@@ -181,8 +135,11 @@ class Reader:
             return
         if self._beside(number, body) or self._begins_trace(body):
             return
-        if self._unnamed is not None or "/proc/" in body:
-            if self._named(number, body):
+        if self._names.is_due or "/proc/" in body:
+            if self._names.completes(body):
+                return
+            if self._names.of_proc(number, body):
+                self._end_before_name()
                 return
             body = self._proc(number, body)
         if ("+0x" not in body or "INFO: " in body) and self._head(number, body):
@@ -300,11 +257,12 @@ class Reader:
             old.comm, old.pid = old.comm or head.comm, old.pid or head.pid
             old.state = old.state or head.state
             old.is_vouched |= head.hung
+            old.hung_s = old.hung_s or head.hung_s
             return
         self._close()
         self._over, self._rest, self._trace = False, None, None
         self._task = self._logged(number)
-        self._task.is_vouched = head.hung
+        self._task.is_vouched, self._task.hung_s = head.hung, head.hung_s
         self._task.comm, self._task.pid = head.comm or None, head.pid
         self._task.state = head.state
 
@@ -331,39 +289,19 @@ class Reader:
             self._open(number, heads.Head("", pid, hung=True))
         return rest
 
-    def _named(self, number: int, body: str) -> bool:
-        """True for a line that only names a task, in the words of /proc."""
-        pid, self._unnamed = self._unnamed, None
-        if pid is not None and (word := _WORD.fullmatch(body)):
-            self._host.names[pid] = word["comm"]
-            return True
-        name = heads.name(body)
-        if name is None:
-            return False
-        self._name(number, name)
-        if name.comm is None:
-            self._unnamed = name.pid
-        else:
-            self._host.names[name.pid] = name.comm
-        return True
-
-    def _name(self, number: int, name: heads.Name) -> None:
-        """Keep a name for a stack that may follow; it ends the one before."""
+    def _end_before_name(self) -> None:
+        """A name for a stack that may follow ends the one before."""
         if self._task and self._task.guesses:
             self._close()
-        self._label = number, name
         self._rest = self._trace = None
 
     def _logged(self, number: int) -> LoggedTask:
         return LoggedTask(number, time=time_of(self._stamp))
 
     def _new(self, number: int) -> LoggedTask:
-        """A task without a head: named by a label, where one is near."""
+        """A task without a head: named by a line of its own, where one is near."""
         task = self._logged(number)
-        if self._label and abs(number - self._label[0]) <= MAX_LABEL_LINES:
-            task.pid, task.comm = self._label[1]
-            task.is_vouched = True
-        self._label = None
+        self._names.give(number, task)
         return task
 
     def _rest_or_new(self, number: int, first: re.Match[str]) -> LoggedTask:
@@ -376,6 +314,8 @@ class Reader:
         task = self._new(number)
         task.trace = self._trace
         task.is_vouched |= self._trace is None and self._is_of_proc(number, first)
+        if task.is_vouched:
+            self._names.give_word(number, task)
         nameless = task.pid is None and task.comm is None
         self._mentioned = nameless and stack_lines.is_mention(first)
         return task
@@ -426,8 +366,8 @@ class Reader:
             task.cut |= doubtful
 
     def _other(self, number: int, body: str) -> None:
-        if label := heads.label(body):
-            self._name(number, label)
+        if self._names.alone(number, body):
+            self._end_before_name()
         task = self._task
         if (not (task and task.guesses) or self._placed) and self._place(number, body):
             return

@@ -21,6 +21,8 @@ _WRAPPER = re.compile(r"_*inode_lock(_\w+)?|btrfs_inode_lock")
 _LOCKS = re.compile(
     r"_*(mutex_lock|down|rwsem_down|percpu_down|rt_mutex|call_rwsem_down)\w*"
 )
+# kernel/sched/completion.c: what is waited for is no lock.
+_COMPLETION = re.compile(r"_*wait_for_(common|completion)\w*|do_wait_for_common")
 _READ_LOCK = re.compile(r"_*(rwsem_|call_rwsem_)?down_read\w*")
 
 # drivers/block/loop.c: what a loop device's worker runs.
@@ -120,10 +122,15 @@ class Stuck:
         return self.shows(_READ_LOCK)
 
     @cached_property
+    def for_completion(self) -> bool:
+        """True when it waits for a completion."""
+        return self.shows(_COMPLETION)
+
+    @cached_property
     def wanted(self) -> Held | None:
         """The lock it waits for, by lockdep: the last of its list, if taken there."""
         held, frames = self.task.held, self.task.frames
-        if not held or not frames:
+        if not held or not frames or self.for_completion:
             return None
         taken = held[-1].at in (self.caller, first_caller(frames))
         return held[-1] if taken else None

@@ -53,6 +53,21 @@ STACKS = {
     "thin-work": "schedule down_write dm_pool_commit_metadata/dm_thin_pool "
     "do_worker/dm_thin_pool" + WORK,
     "raid-work": "schedule md_super_wait/md_mod raid5d/raid456 md_thread/md_mod",
+    "raid-sync": "schedule raid5_get_active_stripe/raid456 raid5_sync_request/raid456 "
+    "md_do_sync/md_mod md_thread/md_mod kthread",
+    "fsync-too": "io_schedule blk_mq_get_tag submit_bio_noacct iomap_submit_ioend "
+    "xfs_vm_writepages/xfs do_writepages file_write_and_wait_range xfs_file_fsync/xfs",
+    "xfs-fsync": "io_schedule folio_wait_writeback __filemap_fdatawait_range "
+    "file_write_and_wait_range xfs_file_fsync/xfs do_fsync",
+    "xfs-flusher": "io_schedule blk_mq_get_tag submit_bio_noacct iomap_submit_ioend "
+    "xfs_vm_writepages/xfs do_writepages writeback_sb_inodes wb_workfn" + WORK,
+    "freezes-writers": "schedule percpu_down_write freeze_super do_vfs_ioctl",
+    "in-write": "io_schedule folio_wait_writeback ext4_write_begin/ext4 "
+    "generic_perform_write ext4_file_write_iter/ext4 vfs_write ksys_write",
+    "submits": "schedule percpu_rwsem_wait __percpu_down_read io_write io_issue_sqe "
+    "io_submit_sqes __x64_sys_io_uring_enter",
+    "encrypts": "schedule schedule_timeout wait_for_completion fscrypt_crypt_block "
+    "ext4_bio_write_folio do_writepages",
     "opens-disk": "schedule mutex_lock bdev_open blkdev_open do_dentry_open",
     "closes-disk": "io_schedule folio_wait_writeback sync_blockdev "
     "blkdev_flush_mapping bdev_release blkdev_release",
@@ -111,6 +126,11 @@ LINKED = (
     ("f2fs-checkpoint", "f2fs-chown", POSSIBLE),
     ("f2fs-pause", "f2fs-checkpoint", POSSIBLE),
     ("f2fs-chown", "f2fs-pause", POSSIBLE),
+    ("raid-sync", "raid-work", LIKELY),
+    ("freezes-writers", "in-write", POSSIBLE),
+    ("freezes-writers", "submits", POSSIBLE),
+    ("submits", "freezes-writers", POSSIBLE),
+    ("xfs-fsync", "xfs-flusher", POSSIBLE),
 )
 APART = (
     ("nvme-sync", "nvme-scan"),
@@ -120,6 +140,11 @@ APART = (
     ("opens-disk", "deletes-disk"),
     ("waits-copy-up", "asks-fuse"),
     ("drains-lru", "flusher"),
+    ("raid-work", "raid-sync"),
+    ("freezes-writers", "writes"),
+    ("freezes-writers", "umounts"),
+    # Each waits for pages of its own file.
+    ("xfs-fsync", "fsync-too"),
 )
 WORDS = (
     ("writes", "frozen"),
@@ -131,6 +156,7 @@ WORDS = (
     ("nvme-sync", "work"),
     ("nfs-idle", "idles"),
     ("nfs-open", "state manager"),
+    ("encrypts", "until something is completed in fscrypt_crypt_block()"),
 )
 
 
@@ -170,6 +196,15 @@ def test_two_roots_of_one_reset() -> None:
         "nvme-sync": ("nvme-reset", LIKELY),
         "nvme-scan": ("nvme-reset", POSSIBLE),
     }
+
+
+def test_an_inodegc_is_flushed_on_each_cpu() -> None:
+    """fs/xfs/xfs_icache.c xfs_inodegc_wait_all(): the first is as right as the next."""
+    stack = FLUSH + "flush_work xfs_inodegc_flush xfs_fs_statfs statfs_by_dentry"
+    work = "schedule down xfs_buf_lock xfs_read_agf xfs_inactive xfs_inodegc_worker"
+    workers = [Shown(f"kworker/{pid}:0", pid, work + WORK) for pid in (21, 22)]
+    links = joined(Shown("df", 11, stack), *workers)
+    assert links["df"] == ("kworker/21:0", POSSIBLE)
 
 
 def test_a_thaw_and_a_shrinker_may_be_a_circle() -> None:

@@ -135,6 +135,16 @@ def test_the_timeout_is_the_reports_own(timeout_s: int, joined: bool) -> None:
     assert bool(explained(reports).links) is joined
 
 
+@pytest.mark.parametrize(("hung_s", "joined"), [(245, False), (1106, True)])
+def test_who_hung_when_another_was_reported(hung_s: int, joined: bool) -> None:
+    """A report says since when: kernel/hung_task.c counts from the last switch."""
+    later = [
+        line.replace("122 seconds", f"{hung_s} seconds") for line in JOURNAL.report()
+    ]
+    answer = explained(at(boot, 1000, BACKUP.report()), at(boot, 2000, later))
+    assert bool(answer.links) is joined
+
+
 def test_reports_that_are_suppressed_end_no_moment() -> None:
     """After hung_task_warnings a task that is still stuck is not reported again."""
     answer = explained(

@@ -222,6 +222,32 @@ def test_lockdep_may_print_an_entry_for_each_inlined_function() -> None:
     assert answer.links == {}
 
 
+def test_lockdep_a_lock_taken_before_a_completion_is_held() -> None:
+    """The last of its list was taken where it sleeps, but it sleeps for no lock."""
+    waits = Shown(
+        "btrfs",
+        71,
+        "schedule schedule_timeout wait_for_completion btrfs_quota_disable/btrfs "
+        "btrfs_ioctl/btrfs",
+    )
+    scans = Shown(
+        "kworker/u9:1",
+        72,
+        "schedule btrfs_commit_transaction/btrfs btrfs_qgroup_rescan_worker/btrfs "
+        "btrfs_work_helper/btrfs process_one_work worker_thread",
+    )
+    taken = "ffff8881aa (&fs_info->qgroup_ioctl_lock){+.+.}-{4:4}, at: "
+    work = "ffff8881bb ((wq_completion)btrfs-qgroup-rescan){+.+.}-{0:0}, at: "
+    answer = explained(
+        waits.report(),
+        scans.report(),
+        HEAD,
+        lock_list(waits, WRITERS, taken + "btrfs_quota_disable+0x1/0x2 [btrfs]"),
+        lock_list(scans, work + "process_one_work+0x1/0x2"),
+    )
+    assert named(answer)["btrfs"][0] == "kworker/u9:1"
+
+
 def test_lockdep_tells_who_cannot_be_the_holder() -> None:
     """A task inside a file operation, if its list has another inode."""
     truncates = Shown("shrinker", 88, "io_schedule __wait_on_buffer ext4_setattr/ext4")

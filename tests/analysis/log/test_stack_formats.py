@@ -369,6 +369,47 @@ def test_the_end_of_a_stack_alone_is_none() -> None:
     assert tasks(" ret_from_fork+0x2c/0x50\n ret_from_fork_asm+0x1a/0x30\n") == []
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("md7_resync", (None, "md7_resync")),
+        ("kworker/u64:3+flush-8:32", (None, "kworker/u64:3+flush-8:32")),
+        ("7731 tidy D", (7731, "tidy")),
+        ("# # /proc/77/task/79: tidy : /usr/bin/tidy --all", (79, "tidy")),
+        ("It hangs.", (None, None)),
+        ("hangs:", (None, None)),
+    ],
+)
+def test_names_that_scripts_print_before_a_stack_of_proc(
+    line: str, name: tuple[int | None, str | None]
+) -> None:
+    (task,) = tasks(
+        f"\n{line}\n[<0>] wait_barrier+0x1de/0x220\n[<0>] do_fsync+0x3/0x9\n"
+    )
+    assert (task.pid, task.comm) == name
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "7731 pts/2    D+     0:00 tidy",
+        "root  7731  0.0  0.1 9 7 ? D 15:24 0:00 [tidy]",
+    ],
+)
+def test_a_line_of_ps_names_its_task(line: str) -> None:
+    """Wherever the stack is."""
+    text = f"{line}\n\nand this:\n\n\n$ cat /proc/7731/stack\n[<0>] do_fsync+0x3/0x9\n"
+    (task,) = tasks(text)
+    assert (task.pid, task.comm) == (7731, "tidy")
+
+
+def test_a_word_far_from_a_stack_is_no_name() -> None:
+    (task,) = tasks("reshape\n\n[<0>] wait_barrier+0x1de/0x220\n")
+    assert task.comm is None
+    (task,) = tasks("reshape\n schedule+0x1/0x22\n wait_barrier+0x1de/0x220\n")
+    assert task.comm is None
+
+
 def test_a_task_is_named_by_its_other_stack() -> None:
     """A report, and later its /proc/PID/stack."""
     _, later = tasks(

@@ -59,7 +59,8 @@ class Around:
         Where the kernel had stopped reporting hung tasks in between, nobody knows.
         """
         one, other = waiter.seen[self._shot], task.seen[self._shot]
-        near = abs(self.gap_s(waiter, task)) <= one.window_s
+        gap = self.gap_s(waiter, task)
+        near = one.was_stuck(gap) or other.was_stuck(-gap)
         return near or one.suppressions != other.suppressions
 
     def holders(self, rule: object, fits: Callable[[Stuck], bool]) -> list[Stuck]:

@@ -10,8 +10,6 @@ from writestall.log.stuck import LIKELY, POSSIBLE
 from writestall_base import wait_classes as c
 
 _MD_THREAD = names("md_thread raid1d raid10d raid5d raid5_do_work")
-# md_super_wait() waits for the array's own metadata, which is on its way to the disks.
-_MD_WORKS = names("md_thread md_super_wait")
 _RESYNC = names("md_do_sync raid1_sync_request raid10_sync_request raid5_sync_request")
 _CRYPT_WORKS = "dmcrypt_write kcryptd*"
 _CRYPT_THREAD = names(_CRYPT_WORKS)
@@ -166,12 +164,14 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             stacked=True,
             confidence=POSSIBLE,
         ),
+        # md_super_wait() waits for the array's own metadata, which is on its way to the
+        # disks; a resync waits for the array's thread as any writer does.
         *(
             replace(
                 _ARRAY,
                 shows=names(f"{level}d {level}_do_work"),
                 of=names(f"{level}_* {more}"),
-                not_of=_MD_WORKS,
+                not_of=names(f"{level}d {level}_do_work md_super_wait"),
                 same_disk=False,
                 confidence=LIKELY,
             )

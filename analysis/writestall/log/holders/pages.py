@@ -12,6 +12,11 @@ FLUSHER = names(
     "bdi_writeback_task bdi_writeback_thread bdi_start_fn background_writeout "
     "wb_kupdate pdflush __pdflush"
 )
+# mm/vmscan.c pageout() writes pages of any file, too.
+_WRITES_ANY_FILE = names(
+    "writeback_sb_inodes wb_workfn wb_writeback bdi_writeback_workfn "
+    "background_writeout pageout"
+)
 # A page that is not up to date is locked for a read, which ends by itself; so are the
 # pages of nodes and of metadata of f2fs (fs/f2fs/node.c, checkpoint.c).
 _READS = names(
@@ -129,10 +134,11 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         Holder(
             "it is on the way down to the disk with pages under writeback",
             "mm/page-writeback.c do_writepages(): PG_writeback is set before "
-            "submit_bio(), and cleared when the bio ends",
+            "submit_bio(), and cleared when the bio ends; another task's fsync() is on "
+            "its way with pages of its own file",
             _SUBMITS,
             lock="PG_writeback of a page",
-            also=_PERHAPS_WRITES_PAGE,
+            also=_WRITES_ANY_FILE,
             not_shows=names(_OF_DEVICE),
             confidence=POSSIBLE,
         ),

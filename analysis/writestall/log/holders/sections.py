@@ -41,6 +41,9 @@ _SLEEPS_FOR = {
     WORK: "waits until a work is done",
     QUEUE: "waits for something no rule knows",
 }
+# fs/super.c freeze_super() waits for s_umount and, by this, for s_writers, which the
+# list leaves to a rule of its own.
+_UNLISTED = ("freeze_super", re.compile(r"percpu_down_write\w*"))
 # More names than these say nothing.
 _NAMED = 2
 _ALIKE = {MUTEX: MUTEX, READ: READ + WRITE, WRITE: READ + WRITE}
@@ -97,6 +100,8 @@ def _sleep(waiter: Stuck) -> tuple[str, str] | None:
 def _wanted(waiter: Stuck) -> tuple[tuple[str, str], ...]:
     """The locks that a task may wait for, each with how."""
     how, function = _sleep(waiter) or ("", "")
+    if function == _UNLISTED[0] and waiter.shows(_UNLISTED[1]):
+        return ()
     found = {
         (row.lock, row.how)
         for row in _sections().get(function, ())
@@ -108,7 +113,7 @@ def _wanted(waiter: Stuck) -> tuple[tuple[str, str], ...]:
 def wanted(waiter: Stuck) -> str:
     """The names of the locks that a task may wait for, as `a or b`; empty where
     nothing or too much fits."""
-    # Of queues the list has those alone that a thread or a work wakes.
+    # A function may wait on one of two queues, of which the list has one.
     found = dict.fromkeys(
         lock.rpartition(":")[2] for lock, how in _wanted(waiter) if how != QUEUE
     )
@@ -119,6 +124,8 @@ def sleep_words(waiter: Stuck) -> str:
     """What a task sleeps for and where, as far as its innermost functions tell."""
     how, function = _sleep(waiter) or ("", waiter.caller)
     words = _SLEEPS_FOR.get(how[:1], _SLEEPS_FOR[QUEUE])
+    if how == QUEUE and waiter.for_completion:
+        words = "waits until something is completed"
     return f"{words} in {function}()" if function else words
 
 

@@ -23,6 +23,16 @@ _ENDS_SUPER = names(
     "reconfigure_super freeze_super thaw_super get_tree_bdev* mount_bdev"
 )
 _FOR_WRITING = names("rwsem_down_write* down_write* __down_write*")
+# fs/read_write.c vfs_write(), fs/namespace.c mnt_want_write(): sb_start_write() before.
+_WRITES = names(
+    "vfs_write vfs_writev vfs_iter_write do_iter_write vfs_fallocate "
+    "vfs_copy_file_range *_write_begin *_file_write_iter *_page_mkwrite "
+    "do_ftruncate notify_change "
+    "vfs_create vfs_mkdir vfs_mknod vfs_symlink vfs_unlink vfs_rmdir vfs_rename"
+)
+# io_uring/rw.c kiocb_start_write(): s_writers until the write has ended.
+_SUBMITS_WRITES = names("io_submit_sqes io_write")
+_WAITS_FOR_WRITERS = names("percpu_down_write*")
 _S_UMOUNT, _S_WRITERS = "s_umount of a superblock", "s_writers of a superblock"
 
 HOLDERS: dict[str, tuple[Holder, ...]] = {
@@ -44,6 +54,29 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=_STARTS_WRITE,
             not_of=_THAWS,
             confidence=POSSIBLE,
+        ),
+        Holder(
+            "it writes to the file system, and the freeze waits for it",
+            "fs/super.c sb_wait_write(): percpu_down_write() of s_writers, which "
+            "sb_start_write() holds for reading",
+            _WRITES,
+            lock=_S_WRITERS,
+            caller=_FREEZES,
+            of=_WAITS_FOR_WRITERS,
+            not_shows=_STARTS_WRITE,
+            confidence=POSSIBLE,
+            any_right=True,
+        ),
+        Holder(
+            "it may have writes in flight, and the freeze waits for them",
+            "io_uring/rw.c kiocb_start_write(): s_writers is held until a write of an "
+            "io_uring has ended",
+            _SUBMITS_WRITES,
+            lock=_S_WRITERS,
+            caller=_FREEZES,
+            of=_WAITS_FOR_WRITERS,
+            confidence=POSSIBLE,
+            any_right=True,
         ),
         Holder(
             "it shrinks caches of the file system, holding s_umount",

@@ -76,9 +76,10 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         Holder(
             "it inactivates inodes",
             "fs/xfs/xfs_icache.c xfs_inodegc_flush(), xfs_inodegc_queue(): they wait "
-            "for xfs_inodegc_worker()",
+            "for xfs_inodegc_worker() of each CPU",
             names("xfs_inodegc_worker"),
             lock="inodegc of XFS",
+            any_right=True,
             caller=names(
                 "xfs_inodegc_* flush_work __flush_work flush_workqueue "
                 "__flush_workqueue"

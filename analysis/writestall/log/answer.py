@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""answer: hold what a log tells: the stuck tasks and who waits for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from writestall.log.stuck import Link, Stuck
+
+
+@dataclass(frozen=True)
+class LogAnswer:
+    """All stuck tasks of a log and the links between them, at most one for each.
+
+    `not_stuck` counts the tasks left out for their state, `no_sleeps` the traces that
+    are no sleeps, by what they are called.
+    """
+
+    tasks: tuple[Stuck, ...]
+    links: dict[int, Link]
+    not_stuck: int = 0
+    no_sleeps: Mapping[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def several_hosts(self) -> bool:
+        """True when names have to say on which host a task is."""
+        return len({task.task.host for task in self.tasks}) > 1
+
+    @cached_property
+    def moments(self) -> int:
+        """How many moments the log shows: a task in several shots joins these."""
+        first: dict[int, int] = {}
+
+        def begin(shot: int) -> int:
+            while first.setdefault(shot, shot) != shot:
+                shot = first[shot]
+            return shot
+
+        for row in self.tasks:
+            for shot in row.seen:
+                first[begin(shot)] = begin(min(row.seen))
+        return sum(begin(shot) == shot for shot in first)
+
+    @property
+    def several_moments(self) -> bool:
+        """True when a host has several: rows have to say when a task was seen."""
+        return self.moments > len({task.task.host for task in self.tasks})
+
+    def name(self, task: Stuck) -> str:
+        """A task's name, for the answer."""
+        host = task.task.host if self.several_hosts else ""
+        return f"{task.name} on {host}" if host else task.name
+
+    @cached_property
+    def after(self) -> dict[int, int]:
+        """For the index of each task that waits for one, the index of that one."""
+        index = {id(task): at for at, task in enumerate(self.tasks)}
+        return {at: index[id(link.holder)] for at, link in self.links.items()}
+
+    def cycles(self, at: int) -> bool:
+        """True when a task's chain comes back on itself."""
+        path = self.path(at)
+        return len(set(path)) < len(path)
+
+    def path(self, at: int) -> list[int]:
+        """Indexes from a task to the root of its waiting; a circle ends it."""
+        path, seen = [at], {at}
+        while (after := self.after.get(path[-1])) is not None:
+            path.append(after)
+            if after in seen:
+                break
+            seen.add(after)
+        return path
+
+    def circle(self, at: int) -> list[int]:
+        """The tasks of the circle that a task's chain ends in; empty without one."""
+        path = self.path(at)
+        return path[path.index(path[-1]) : -1] if len(set(path)) < len(path) else []
