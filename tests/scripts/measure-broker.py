@@ -29,7 +29,8 @@ from typing import Any
 import lab
 
 ROUNDS, CLIENTS = 3, 4
-STRETCH_S, SETTLES_S, WARMS_S = 2.0, 0.5, 8.0
+STRETCH_S, SETTLES_S, WARMS_S = 3.0, 5.0, 8.0
+NONE = "none"  # what it measures is the error of the method
 APPS = lab.PROJECT / "repro/apps"
 FOLDER = Path("/var/tmp/broker")
 
@@ -108,11 +109,13 @@ def measure(options: argparse.Namespace) -> None:
         time.sleep(WARMS_S)
         shares: dict[str, list[float]] = {}
         rates = [load.per_s()]
-        for engine, words in list(product(lab.serving(), ways(pid))) * ROUNDS:
-            with lab.tracing(options.modules, (engine,), *words) as (tracer,):
+        each = [(NONE, ()), *product(lab.serving(), ways(pid))]
+        for engine, words in each * ROUNDS:
+            engines = () if engine == NONE else (engine,)
+            with lab.tracing(options.modules, engines, *words) as tracers:
                 time.sleep(SETTLES_S)
                 during = load.per_s()
-                events = len(tracer.stop())
+                events = sum(len(tracer.stop()) for tracer in tracers)
             time.sleep(SETTLES_S)
             rates.append(load.per_s())
             name = " ".join((engine, *words))

@@ -82,5 +82,5 @@ def test_without_its_package_a_command_says_what_it_needs(tmp_path: Path) -> Non
     }.items():
         done = _run(program, command)
         assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr.startswith(f"writestall: {command}: needs {needs}; ")
+        assert done.stderr.startswith(f"writestall: {command}: needs {needs}, where")
         assert len(done.stderr.splitlines()) == 1

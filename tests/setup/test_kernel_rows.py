@@ -141,7 +141,7 @@ def test_the_results_of_an_earlier_run_are_not_recorded_again(make: Path) -> Non
     status, out, _ = _made(make, "KERNEL=/tree", "CONFIGURATION=as it is", starts="yes")
     assert status, "the tests' own status is lost"
     assert out.splitlines()[1] == (
-        "kernel-support --configuration as it is out/test-kernel"
+        "dev kernel-support --configuration as it is out/test-kernel"
     )
     left = [path.name for path in (make / "out/test-kernel").iterdir()]
     assert left == ["0.xml"]
