@@ -166,6 +166,7 @@ DEV_GROUPS: dict[str, tuple[Command, ...]] = {
             "docs --out out/site",
             "driver.builds.website",
         ),
+        _lab("render", "write the documents' tables, answers, pictures", "--check"),
         _lab("clean", "delete the cache: image, kernels, compiled parts"),
         _lab("bench-injector", "compare the injectors' accuracy and cost"),
         _lab("bench-tracers", "measure what tracers cost in throughput"),

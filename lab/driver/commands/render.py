@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""render: write what the programs docs/render-NAME.py make of the tree's tables.
+
+Each of them runs alone, too: with the libraries of the analysis, and base:analysis as
+PYTHONPATH.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+
+from driver.commands import setup
+from driver.project import PROJECT
+from writestall_base.errors import UserError
+
+PROGRAMS = sorted((PROJECT / "docs").glob("render-*.py"))
+NAMES = [path.stem.removeprefix("render-") for path in PROGRAMS]
+IMPORTED = ":".join(str(PROJECT / name) for name in ("base", "analysis"))
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what is rendered."""
+    text = f"what to render: {', '.join(NAMES)} (all)"
+    parser.add_argument("names", nargs="*", metavar="NAME", help=text)
+    parser.add_argument("--check", action="store_true", help="write nothing")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run them; 1 if one failed, or, with --check, if a file differs."""
+    for name in {*args.names}.difference(NAMES):
+        raise UserError(f"unknown {name!r}; use {', '.join(NAMES)}")
+    python = str(setup.python(()))
+    status = 0
+    for name, program in zip(NAMES, PROGRAMS, strict=True):
+        if args.names and name not in args.names:
+            continue
+        command = [python, str(program), *(["--check"] if args.check else [])]
+        found = os.environ | {"PYTHONPATH": IMPORTED}
+        status |= subprocess.run(command, env=found, check=False).returncode
+    return min(status, 1)
