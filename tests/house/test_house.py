@@ -7,6 +7,7 @@ import ast
 import re
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -136,6 +137,12 @@ def test_kernel_versions_matter_in_compat_only() -> None:
         if path.suffix in KERNEL_SIDE and CONDITIONAL.search(path.read_text())
     }
     assert conditional == {"compat.h", "compat_block.h"}
+
+
+def test_no_two_files_of_tests_have_one_name() -> None:
+    """pytest imports them by their names alone, without the folders."""
+    names = Counter(path.name for path in (PROJECT / "tests").rglob("test_*.py"))
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_only_check_reads_the_injectors_record() -> None:
