@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_arguments: check trace/build --arguments without debuginfo and with bad input.
+"""test_built_arguments: check trace/build --arguments without debuginfo, on bad input.
 
 It runs in the image's root, which has no debuginfo. tests/scripts/says-the-arguments.py
 shows what it compiles with debuginfo.

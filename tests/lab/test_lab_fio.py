@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_fio: compare fio's measurements with the kernel's events, in one real run."""
+"""test_lab_fio: compare fio's measurements with the kernel's events in one real run."""
 
 from __future__ import annotations
 
