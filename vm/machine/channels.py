@@ -15,11 +15,11 @@ class Channels:
 
     `fds` are the write ends for QEMU, which accepts only write-only ones that are not
     its standard streams. `forward` maps a port to the descriptor that its bytes are
-    written to; the bytes of other ports are in `heard`.
+    written to; the bytes of other ports are in `heard`, so far.
     """
 
     def __init__(self, ports: tuple[str, ...], forward: dict[str, int]) -> None:
-        self.heard: dict[str, bytes] = {}
+        self.heard = {port: b"" for port in ports if port not in forward}
         self.fds: dict[str, int] = {}
         self._threads: list[threading.Thread] = []
         for port in ports:
@@ -30,18 +30,16 @@ class Channels:
             self._threads.append(thread)
 
     def _drain(self, port: str, reader: int, target: int | None) -> None:
-        kept = b""
         with os.fdopen(reader, "rb", buffering=0) as stream:
             while chunk := stream.read(CHUNK_BYTES):
-                if target is None:
-                    kept += chunk
+                if port in self.heard:
+                    self.heard[port] += chunk
                     continue
                 try:
-                    while chunk:
+                    while chunk and target is not None:
                         chunk = chunk[os.write(target, chunk) :]
                 except OSError:  # our reader is gone; keep reading for the guest
                     target = None
-        self.heard[port] = kept
 
     def __enter__(self) -> Channels:
         for thread in self._threads:
