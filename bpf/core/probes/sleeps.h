@@ -103,7 +103,7 @@ static __always_inline void end_wait_in_call(void *ctx, struct task_struct *task
 }
 
 static __always_inline void begin_sleep(struct task_struct *task, struct block_row *row,
-				       __u64 now)
+					__u64 now)
 {
 	row->stacks.user = 0;
 	row->stacks.kernel = 0;

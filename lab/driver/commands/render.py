@@ -15,8 +15,8 @@ from driver.commands import setup
 from driver.project import PROJECT
 from writestall_base.errors import UserError
 
-PROGRAMS = sorted((PROJECT / "docs").glob("render-*.py"))
-NAMES = [path.stem.removeprefix("render-") for path in PROGRAMS]
+PROGRAMS = (PROJECT / "docs").glob("render-*.py")
+NAMES = sorted(path.stem.removeprefix("render-") for path in PROGRAMS)
 IMPORTED = ":".join(str(PROJECT / name) for name in ("base", "analysis"))
 
 
@@ -31,12 +31,10 @@ def main(args: argparse.Namespace) -> int:
     """Run them; 1 if one failed, or, with --check, if a file differs."""
     for name in {*args.names}.difference(NAMES):
         raise UserError(f"unknown {name!r}; use {', '.join(NAMES)}")
-    python = str(setup.python(()))
-    status = 0
-    for name, program in zip(NAMES, PROGRAMS, strict=True):
-        if args.names and name not in args.names:
-            continue
-        command = [python, str(program), *(["--check"] if args.check else [])]
-        found = os.environ | {"PYTHONPATH": IMPORTED}
-        status |= subprocess.run(command, env=found, check=False).returncode
-    return min(status, 1)
+    python, found = str(setup.python(())), os.environ | {"PYTHONPATH": IMPORTED}
+    failed = False
+    for name in args.names or NAMES:
+        program = str(PROJECT / f"docs/render-{name}.py")
+        command = [python, program, *(["--check"] if args.check else [])]
+        failed |= subprocess.run(command, env=found, check=False).returncode != 0
+    return int(failed)
