@@ -136,14 +136,29 @@ static void follow(struct ring_buffer *ring, const struct probes *probes)
 	}
 }
 
-/* Calls that have stalled already and have not ended. */
-static void print_open_calls(int map)
+/* A call that has stalled already; it has not ended. */
+static bool has_slept(const void *call)
 {
-	static struct write_row row;
+	return ((const struct write_row *)call)->sleeps;
+}
+
+/* A sleep that has ended; its call has not: see hand_over_wait(). */
+static bool has_ended(const void *sleep)
+{
+	return ((const struct block_row *)sleep)->ran_ns;
+}
+
+/* The rows of a map that no probe handed over. */
+static void print_rest(int map, bool (*is_shown)(const void *))
+{
+	static union {
+		struct write_row call;
+		struct block_row sleep;
+	} row;
 	uint64_t key, *last = NULL;
 
 	while (!bpf_map_get_next_key(map, last, &key)) {
-		if (!bpf_map_lookup_elem(map, &key, &row) && row.sleeps)
+		if (!bpf_map_lookup_elem(map, &key, &row) && is_shown(&row))
 			print_row(&row);
 		last = &key;
 	}
@@ -176,8 +191,10 @@ int main(int argc, char **argv)
 	disarm(probes);
 	pause_ns = INT64_MAX;
 	ring_buffer__consume(ring);
-	if (options.script == STALLED_WRITES)
-		print_open_calls(bpf_map__fd(probes->maps.calls));
+	if (options.script == STALLED_WRITES) {
+		print_rest(bpf_map__fd(probes->maps.asleep), has_ended);
+		print_rest(bpf_map__fd(probes->maps.calls), has_slept);
+	}
 	print_losses(&probes->bss->lost);
 	print_end();
 	flush();
