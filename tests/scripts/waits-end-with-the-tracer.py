@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will have a task sleep interruptibly in a page fault inside read(2), which
-then makes random numbers for seconds, and end the tracers meanwhile. With --waits each engine
-must list the sleep, although its call has not ended.
+then makes random numbers for seconds, and end the tracers meanwhile. With --waits each
+engine must list the sleep, although its call has not ended.
 
 The fault is userfaultfd(2)'s: its reader is told, and ends the sleep."""
 
