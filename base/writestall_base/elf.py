@@ -57,9 +57,10 @@ class Elf:
         return self._bytes(offset, size) if offset < 1 << 62 else b""
 
     def segments(self, kind: int, most: int) -> list[tuple[int, int, int]]:
-        """Offset, size and address of the first segments of a kind."""
+        """Offset, size and address of the first segments of a kind; the size in memory,
+        which has what the file leaves out as zeroes."""
         rows = (row for row in self._table(0, SEGMENT) if row[0] == kind)
-        return [(row[2], row[5], row[3]) for row in islice(rows, most)]
+        return [(row[2], max(row[5:7]), row[3]) for row in islice(rows, most)]
 
     def sections(self) -> list[tuple[int, ...]]:
         """The section headers."""

@@ -25,7 +25,9 @@ from writestall_base.elf import Elf
 
 SOURCE = """
 #include <unistd.h>
-__attribute__((noinline)) static void inner(void) { pause(); }
+int set = 1, zero[5000];
+static int own;
+__attribute__((noinline)) static void inner(void) { own = pause(); }
 __attribute__((noinline)) void outer(void) { inner(); __asm__ volatile(""); }
 int main(void) { outer(); return 0; }
 """
@@ -83,7 +85,7 @@ def test_a_debug_file_is_found_by_its_build_id(
     shutil.copy(program, debug / told[:2] / f"{told[2:]}.debug")
     monkeypatch.setattr("launcher.user_symbols.DEBUG", debug)
     with running(bare) as pid:
-        (code,) = [row for row in maps.read(pid) if row.path == str(bare)]
+        code = next(row for row in maps.read(pid) if row.path == str(bare))
         inner = functions_of(program)["inner"].start - code.offset + code.start
         assert UserSymbols(10).stack(pid, [inner]) == ["inner+0x0 [bare]"]
 
@@ -114,11 +116,11 @@ def running(program: Path) -> Iterator[int]:
 
 
 def place(pid: int, program: Path, name: str) -> int:
-    """Where a function of the program is in a process."""
-    (code,) = [row for row in maps.read(pid) if row.path == str(program)]
+    """Where a function or variable of the program is in a process."""
+    first = next(row for row in maps.read(pid) if row.path == str(program))
     with program.open("rb") as file:
         known = functions.read(file.fileno())
-    return code.start + functions_of(program)[name].start - known.address(code.offset)
+    return first.start + functions_of(program)[name].start - known.address(first.offset)
 
 
 def test_frames_of_another_process(program: Path, tmp_path: Path) -> None:
@@ -158,6 +160,29 @@ def test_a_line_of_events_is_named() -> None:
     found = json.loads(UserSymbols(10).named(line))
     assert found == event | {"ustack": [found["ustack"][0], "0x10"]}
     assert found["ustack"][0].startswith("fsync+0x0 [libc")
+
+
+@pytest.mark.parametrize(
+    ("variable", "offset"), [("set", 0), ("own", 0), ("zero", 4), ("zero", 19_999)]
+)
+def test_a_futex_is_named_by_its_variable(
+    program: Path, variable: str, offset: int
+) -> None:
+    """Also one that the file leaves out as zeroes, and which lies in no part of it."""
+    with running(program) as pid:
+        at = place(pid, program, variable) + offset
+        event = {"ev": "block", "pid": pid, "lock": "futex", "lock_at": hex(at)}
+        line = json.dumps(event | {"holder": None}, separators=(",", ":")).encode()
+        found = json.loads(UserSymbols(10).named(line))
+    named = f"{variable}+{offset:#x} [known___one]"
+    assert found == event | {"lock_in": named, "holder": None}
+
+
+def test_a_futex_of_no_variable_keeps_its_address() -> None:
+    memory = ctypes.create_string_buffer(1 << 20)
+    at = ctypes.addressof(memory)
+    line = f'{{"pid":{os.getpid()},"lock":"futex","lock_at":"{at:#x}"}}'.encode()
+    assert UserSymbols(10).named(line) == line
 
 
 def test_slow_look_ups_hold_events_back_for_a_tenth_of_the_time(
@@ -244,7 +269,7 @@ def test_compiled_code_has_its_map() -> None:
     (row,) = [
         row
         for row in maps.read(os.getpid())
-        if not row.path and row.end - row.start == 4096
+        if not row.path and not row.behind and row.end - row.start == 4096
     ]
     told = Path(f"/tmp/perf-{os.getpid()}.map")
     users = UserSymbols(10)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""functions: find the functions of an ELF file by their addresses.
+"""functions: find the functions and variables of an ELF file by their addresses.
 
 A stripped file has the names that it exports; its debug file, found by its build id,
 has all of them.
@@ -17,7 +17,7 @@ from writestall_base.elf import PT_LOAD, Elf
 
 SYMBOL = struct.Struct("<IBBHQQ")
 SHT_SYMTAB, SHT_DYNSYM = 2, 11
-STT_FUNC, STT_GNU_IFUNC = 2, 10
+STT_OBJECT, STT_FUNC, STT_GNU_IFUNC = 1, 2, 10
 MOST_SEGMENTS = 128  # that are loaded
 
 
@@ -65,7 +65,8 @@ def read(fd: int, debug: int | None = None) -> Functions:
 
 
 def _functions(elf: Elf) -> Iterator[tuple[int, int, bytes]]:
-    """Start, size and name of the functions: of one table of each kind (elf(5))."""
+    """Start, size and name of functions and variables: of one table of each kind
+    (elf(5))."""
     sections = elf.sections()
     for wanted in (SHT_SYMTAB, SHT_DYNSYM):
         rows = (row for row in sections if row[1] == wanted)
@@ -78,6 +79,6 @@ def _functions(elf: Elf) -> Iterator[tuple[int, int, bytes]]:
 def _named(data: bytes, names: bytes) -> Iterator[tuple[int, int, bytes]]:
     whole = memoryview(data)[: len(data) - len(data) % SYMBOL.size]
     for name, info, _, section, value, size in SYMBOL.iter_unpack(whole):
-        if section and info & 15 in (STT_FUNC, STT_GNU_IFUNC):
+        if section and info & 15 in (STT_OBJECT, STT_FUNC, STT_GNU_IFUNC):
             text = names[name : name + MOST_NAME_BYTES]
             yield value, size, text.partition(b"\0")[0]

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""user_symbols: name the frames of user stacks, for both engines.
+"""user_symbols: name the frames of user stacks, and the variables that hold futexes,
+for both engines.
 
 Programs are looked up while they live: /proc/PID/maps says which file an address is in,
-the file's symbols which function. It is done in a thread of its own with a limit:
-neither a process that holds its mmap_lock while it stalls (fs/proc/task_mmu.c) nor a
-file on the slow disk may keep the tracer from its events. What takes longer keeps its
-addresses; what is known by then names later frames. The files are any user's: a child
-without rights reads them (foreign/reader.py).
+the file's symbols which function or variable. It is done in a thread of its own with a
+limit: neither a process that holds its mmap_lock while it stalls (fs/proc/task_mmu.c)
+nor a file on the slow disk may keep the tracer from its events. What takes longer keeps
+its addresses; what is known by then names later frames. The files are any user's: a
+child without rights reads them (foreign/reader.py).
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ MOST_STACKS, MOST_TEXT_BYTES = 1000, 8 << 10
 MOST_BAD, BAD_S = 1000, 60.0
 DEBUG = Path("/usr/lib/debug/.build-id")
 USER_STACK = re.compile(rb'"ustack":\[("0x[0-9a-f]+"(?:,"0x[0-9a-f]+")*)\]')
+FUTEX = re.compile(rb'"lock":"futex","lock_at":("0x[0-9a-f]+")')
 PROCESS = re.compile(rb'"pid":(\d+)')
 Found = tuple[int, str | None] | None  # distance from a function's start, its name
 
@@ -183,12 +185,13 @@ class _Table:
         at = address - back
         for row in rows:
             if row.start <= at < row.end:
-                if not row.is_file:
+                file = row.behind or row
+                if not file.is_file:
                     found = self._files.compiled(pid, at)
                     return _frame(found, back, "JIT") if found else None
-                offset = at - row.start + row.offset
-                found = self._files.mapped(pid, row, offset) or (offset, None)
-                return _frame(found, back, _file_name(row.path))
+                offset = at - file.start + file.offset
+                found = self._files.mapped(pid, file, offset) or (offset, None)
+                return _frame(found, back, _file_name(file.path))
         return None
 
 
@@ -241,12 +244,17 @@ class UserSymbols:
         return self._last.names if answered else nothing
 
     def named(self, line: bytes) -> bytes:
-        """A line of events with names for the bare addresses of its user stack."""
-        found, process = USER_STACK.search(line), PROCESS.search(line)
-        if not found or not process:
-            return line
-        text = self._known(process[1], found[1])
-        return line[: found.start(1)] + text + line[found.end(1) :]
+        """A line of events with names for the bare addresses of its user stack, and for
+        the variable that its futex is in."""
+        process = PROCESS.search(line)
+        if process and (found := USER_STACK.search(line)):
+            text = self._known(process[1], found[1])
+            line = line[: found.start(1)] + text + line[found.end(1) :]
+        if process and (found := FUTEX.search(line)):
+            text = self._known(process[1], found[1])
+            if text != found[1]:
+                line = line[: found.end()] + b',"lock_in":' + text + line[found.end() :]
+        return line
 
     def _known(self, pid: bytes, stack: bytes) -> bytes:
         """The text of a stack; that of a program that waits comes again and again."""

@@ -85,7 +85,7 @@ def case_of(block: Block, cgroups: Cgroups) -> Case:
     """The case of a kind of sleep, given as a Block."""
     interruptible = block.state == INTERRUPTIBLE
     if interruptible:
-        verdict = classify_interruptible(block.kstack, block.ustack)
+        verdict = classify_interruptible(block.kstack, block.ustack, block.lock_in)
     else:
         verdict = classify(block.kstack)
     own_group = cgroups.of(block.cgroup, block.cgroup_v1)

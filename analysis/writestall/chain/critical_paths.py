@@ -17,7 +17,7 @@ from writestall.chain.explainer import Explainer, Work
 from writestall.chain.parts import INFERRED, SEEN, Chain, Part, Task
 from writestall.chain.waits import Wait, running
 from writestall.classify import endings as e
-from writestall.classify.interruptible import is_of_a_loop
+from writestall.classify.interruptible import is_gil, is_of_a_loop
 from writestall.common.windows import Window
 from writestall.events.contract import Write
 from writestall.events.stream import Stream
@@ -38,6 +38,7 @@ NO_TID = -1
 _ENDED_IT = "it ended the wait"
 _LAST_TRY = "it ended the last of several waits for it"
 _RAN_OUT = "its time ran out: what it waited for is not known"
+_WHO_HAD_IT = "its time ran out: which thread had it is not known"
 _WAITED_AGAIN = "it waited for the same again: who made it wait is not known"
 _OTHER_WORK = "one of several waits of an event loop: for what work is not known"
 _NOBODY = "who ended the wait is not known"
@@ -130,14 +131,15 @@ class CriticalPaths(Explainer):
         case = self._timelines.case(last)
         if self._is_of_other_work(last):
             return wait.unknown(_OTHER_WORK)
-        if is_doubtful:
+        may_repeat = is_gil(case.path)  # each such wait is one
+        if is_doubtful and not may_repeat:
             return wait.unknown(_WAITED_AGAIN)
         if case.how != e.TASK or case.waker is None:
-            return wait.unknown(_RAN_OUT if case.how == e.TIMER else _NOBODY)
+            ran_out = _WHO_HAD_IT if may_repeat else _RAN_OUT
+            return wait.unknown(ran_out if case.how == e.TIMER else _NOBODY)
         parts = self._doings(case.waker, wait)
-        if self._next_for_it(last)[0] is not None and not (
-            _mostly_calls(parts) and self._may_have_helped(last)
-        ):
+        is_repeated = not may_repeat and self._next_for_it(last)[0] is not None
+        if is_repeated and not (_mostly_calls(parts) and self._may_have_helped(last)):
             return wait.unknown(_WAITED_AGAIN)
         if last == wait.sleep:
             link = INFERRED if is_of_a_loop(case.path) else SEEN
@@ -235,8 +237,12 @@ class CriticalPaths(Explainer):
         return self._is_other_work(sleep, until_ns - timelines.run_ns(sleep))
 
     def _is_broadcast(self, sleep: int) -> bool:
-        """Whether the waker of a sleep woke others at that time."""
-        waker = self._timelines.case(sleep).waker
+        """Whether the waker of a sleep woke others at that time; the lock of Python is
+        given to one at a time."""
+        case = self._timelines.case(sleep)
+        if is_gil(case.path):
+            return False
+        waker = case.waker
         wakes = self._wakes.get(waker.tid if waker else NO_TID, [])
         at_ns = self._timelines.wake_ns(sleep)
         first = bisect_left(wakes, at_ns - BROADCAST_NS)

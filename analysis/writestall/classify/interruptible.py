@@ -47,16 +47,22 @@ _CALLER = re.compile(
     r"(?!0x)(.+)\+0x[0-9a-f]+ \[(?!\1\]|(?:libc|libpthread|ld-)[^a-z])"
 )
 MOST_CALLERS = 2
+# The lock that a thread of CPython has while it runs Python code, and its conditions
+# (CPython, Python/ceval_gil.c, take_gil(), drop_gil()), in the variable _PyRuntime
+# (Python/pylifecycle.c). Whoever ends a wait for it had it, or took it in turn.
+GIL = "the GIL of CPython"
+_LOCKS = {"_PyRuntime": GIL}
 
 
 @lru_cache(maxsize=65536)
-def classify(stack: Stack, user: Stack = ()) -> Verdict:
+def classify(stack: Stack, user: Stack = (), lock: str | None = None) -> Verdict:
     """The class of an interruptible sleep, and the function that shows it behind those
-    of the program that wait there, as far as their names are known."""
+    of the program that wait there, as far as their names are known; `lock` is the
+    variable that its futex is in, and stands in the function's place."""
     for frame in parse_stack(stack):
         for cls, pattern in _PATTERNS:
             if pattern.fullmatch(frame.symbol):
-                return Verdict(cls, (*callers(user), frame.symbol))
+                return Verdict(cls, (*callers(user), _lock(lock) or frame.symbol))
     return Verdict(c.EVENT, callers(user))
 
 
@@ -64,6 +70,17 @@ def callers(user: Stack) -> tuple[str, ...]:
     """The innermost functions of a program in a user stack, the last one innermost."""
     found = [source_name(match[1]) for match in map(_CALLER.match, user) if match]
     return tuple(reversed(found[:MOST_CALLERS]))
+
+
+def _lock(variable: str | None) -> str | None:
+    """The name of a lock, by the variable that it is in; None where none has a name."""
+    found = _CALLER.match(variable or "")
+    return _LOCKS.get(found[1], source_name(found[1])) if found else None
+
+
+def is_gil(path: tuple[str, ...]) -> bool:
+    """Whether a sleep is a wait for the lock of a Python interpreter."""
+    return path[-1:] == (GIL,)
 
 
 def is_of_a_loop(path: tuple[str, ...]) -> bool:

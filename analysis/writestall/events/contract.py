@@ -62,6 +62,7 @@ class Block(Struct, tag_field="ev", tag="block", frozen=True, gc=False):
     ustack: Stack = ()
     lock: str | None = None
     lock_at: Address | None = None
+    lock_in: str | None = None
     holder: str | None = None
     holder_tid: int | None = None
     holder_comm: str | None = None

@@ -34,10 +34,12 @@ class Threads(build.Events):
         *,
         ctx: str = "task",
         lock_at: str | None = None,
+        lock_in: str | None = None,
         user: tuple[str, ...] = (),
     ) -> None:
         """An interruptible sleep."""
         lock = {"lock": "futex", "lock_at": lock_at} if lock_at else {}
+        lock |= {"lock_in": lock_in} if lock_in else {}
         more: dict[str, Any] = {"state": "S", "pid": PID, "ustack": user, **lock}
         dur_ms = until_ms - at_ms
         self.block(
@@ -117,6 +119,35 @@ def test_what_a_program_waits_in_is_named(tmp_path: Path, capsys: Capture) -> No
     events.syncs(COMMITTER, 110, 990)
     _, said = explained(tmp_path, events, 100, 900, capsys)
     assert "user_lock  commit > futex_wait_queue  " in said
+
+
+def test_a_lock_that_is_a_variable_is_named(tmp_path: Path, capsys: Capture) -> None:
+    events = Threads()
+    lock: dict[str, Any] = {"lock_at": CONDITION, "lock_in": "log_lock+0x4 [db]"}
+    events.waits(REQUEST, 105, 995, "futex", COMMITTER, **lock)
+    events.syncs(COMMITTER, 110, 990)
+    _, said = explained(tmp_path, events, 100, 900, capsys)
+    assert "user_lock  log_lock  " in said
+
+
+def test_each_wait_for_the_lock_of_python_is_one(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """A thread gives it up and waits for it again; who ends the wait had it. Where its
+    time ran out, who had it is not known."""
+    events = Threads()
+    variable = "_PyRuntime+0x8 [python3.13]"
+    lock: dict[str, Any] = {"lock_at": INTERPRETER, "lock_in": variable}
+    events.syncs(COMMITTER, 100, 499)
+    events.waits(REQUEST, 105, 500, "futex", COMMITTER, **lock)
+    events.waits(COMMITTER, 501, 899, "futex", OTHER, **lock)
+    events.times_out(OTHER, 50, 500, "futex", **lock)
+    events.waits(REQUEST, 600, 898, "futex", OTHER, **lock)
+    events.times_out(REQUEST, 900, 980, "futex", **lock)
+    parts, said = explained(tmp_path, events, 100, 900, capsys)
+    assert parts["others"] == pytest.approx(394, abs=2)
+    assert parts["unknown"] == pytest.approx(80, abs=2)
+    assert "user_lock  the GIL of CPython" in said
 
 
 def test_a_bystander_is_not_blamed(tmp_path: Path, capsys: Capture) -> None:

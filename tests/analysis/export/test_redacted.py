@@ -64,6 +64,16 @@ def test_no_field_of_an_event_keeps_a_name(kind: str, name: str) -> None:
     assert json.loads(told)["ev"] == kind
 
 
+def test_the_lock_of_an_interpreter_is_kept() -> None:
+    """And no other variable, or the file that it is in."""
+    event = {"ev": "block", "t_ns": 1, "lock_in": "_PyRuntime+0x8 [of-ann]"}
+    told = redacted(json.dumps(event).encode(), Names())
+    assert told and json.loads(told)["lock_in"] == "_PyRuntime+0x8 [python]"
+    event["lock_in"] = "ann_lock+0x8 [of-ann]"
+    told = redacted(json.dumps(event).encode(), Names())
+    assert told and b"ann" not in told and b"+0x8 [" in told
+
+
 def _choices(row: Any) -> list[str]:
     """The texts that a field is one of."""
     row = SCHEMA.get(row.get("$ref", "").rpartition("/")[2], row) if row else {}

@@ -30,6 +30,7 @@ CHOICES = {
 }
 KERNEL_FRAME = re.compile(r"[\w.$]+(?:\+0x[0-9a-f]+)?(?: \[?[\w-]+\]?)?|0x[0-9a-f]+")
 USER_FRAME = re.compile(r"(.*?)(\+0x[0-9a-f]+)?(?: \[(.*)\])?", re.DOTALL)
+INTERPRETER = re.compile(r"_PyRuntime\+0x[0-9a-f]+(?= \[)")
 ADDRESS = re.compile(r"0x[0-9a-f]+")
 FORMS = {
     "dev": re.compile(r"\d+:\d+"),
@@ -76,6 +77,8 @@ def _text(key: str, text: str, names: Names) -> str:
         return names.cgroup(text)
     if key in FORMS and FORMS[key].fullmatch(text):
         return text
+    if key == "lock_in":
+        return _variable(text, names)
     return names.path(text)
 
 
@@ -94,6 +97,12 @@ def _user_frame(frame: str, names: Names) -> str:
     place = f" [{names.word(file)}]" if file else ""
     plain = symbol if ADDRESS.fullmatch(symbol) else names.symbol(symbol)
     return f"{plain}{offset}{place}"
+
+
+def _variable(text: str, names: Names) -> str:
+    """That of an interpreter is no text of a user's; its lock is explained by it."""
+    found = INTERPRETER.match(text)
+    return f"{found[0]} [python]" if found else _user_frame(text, names)
 
 
 _FRAMES: dict[str, Callable[[str, Names], str]] = {
