@@ -127,7 +127,7 @@ soak: ## 500 cycles of loading and unloading biodelay under load, on every kerne
 	$(call only)
 	@WRITESTALL_SOAK=1 ./writestall test --on-demand -- tests/guest -k survives-cycles-under-load
 
-check: ## the quick tests and linters, no VM
+check: ## linters and the fast tests, no VM
 	$(call only)
 	@./writestall test --quick
 

@@ -23,6 +23,18 @@ NEEDS_MACHINE = ("compiled", "guest", "harness", "lab")
 # Folders that take too long for `make test`, with a target of their own.
 ON_DEMAND = ("packages",)
 LATER = (*NEEDS_MACHINE, *ON_DEMAND)
+# What `make check` leaves to `make test`: half of the time of the tests without a VM.
+SLOW = {
+    "analysis/compare/test_comparison_in_browser.py": "looks at pages in Chromium",
+    "analysis/compare/test_error_rates.py": "simulates thousands of comparisons",
+    "analysis/events/test_bounds.py": "reads files as large as their bounds",
+    "analysis/report/test_page_in_browser.py": "looks at pages in Chromium",
+    "analysis/report/test_page_numbers.py": "makes pages of ten thousand stalls",
+    "analysis/speed": "counts what long runs cost",
+    "course/test_hostile_classes.py": "reads files as large as their bounds",
+    "docs/test_site.py": "builds the site, and looks at it in Chromium",
+    "fuzz": "draws input for many seconds",
+}
 # How tests/support.py learns of the kernels.
 EVERY_KERNEL, ONE_KERNEL = "WRITESTALL_EVERY_KERNEL", "WRITESTALL_KERNEL"
 ON_DEMAND_TOO = "WRITESTALL_ON_DEMAND"
@@ -55,18 +67,22 @@ def _side_by_side() -> list[str]:
     return ["-n", str(_at_once()), "--dist", "loadscope", "--no-loadscope-reorder"]
 
 
+def _ignored(names: Iterable[str]) -> list[str]:
+    return [f"--ignore=tests/{name}" for name in names]
+
+
 def _phases(asked: argparse.Namespace) -> Iterator[list[str]]:
     """The arguments of each pytest to run.
 
     The quick tests run in parallel before any machine, because some check a client's
     schedule. Tests that share a machine stay in one worker.
     """
-    quick = ["-n", "auto", *(f"--ignore=tests/{name}" for name in LATER)]
+    quick = ["-n", "auto", *_ignored(LATER)]
     if asked.tail:
         chosen = _side_by_side() if asked.side_by_side else ["-n", "0"]
         yield [*(quick if asked.quick else chosen), *asked.tail]
         return
-    yield quick
+    yield [*quick, *_ignored(SLOW)] if asked.quick else quick
     if not asked.quick:
         later = ON_DEMAND if asked.every_kernel else ()
         folders = [f"tests/{name}" for name in (*NEEDS_MACHINE, *later)]
@@ -76,7 +92,7 @@ def _phases(asked: argparse.Namespace) -> Iterator[list[str]]:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options; pytest's own follow `--`."""
     add = parser.add_argument
-    add("--quick", action="store_true", help="linters and tests without a VM")
+    add("--quick", action="store_true", help="linters and the fast tests without a VM")
     add("--junit", type=Path, metavar="DIR", help="keep the results there")
     every = "also the kernels that are built on demand"
     add("--every-kernel", action="store_true", help=every)
