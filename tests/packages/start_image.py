@@ -109,7 +109,7 @@ def main(version: str) -> None:
     given = [word for word in container()["args"] if not TRACING.match(word)]
     told = start([*given, "--replay", SAMPLE])
     assert told.returncode == 0, told
-    assert re.search(r"watched: (\d+) stalls, \1 told", told.stdout), told
+    assert re.search(r"watched: (\d+) stalls, \1 reported", told.stdout), told
     told = start(["record", "-p", "1", "--for", "1s"])
     assert told.returncode == 2, told
     assert len(told.stderr.splitlines()) == 1, told

@@ -44,7 +44,7 @@ for row in (lines[0], *events):
     tell(row)
 unread = "perf map of process 1 not read: its owner is user 0; 2 more before it"
 print(f"trace: {{unread}}", file=sys.stderr, flush=True)
-print("trace: told all", file=sys.stderr, flush=True)
+print("trace: reported all", file=sys.stderr, flush=True)
 if {dies}:
     sys.exit("trace: it died")
 signal.sigwait([signal.SIGINT])
@@ -163,10 +163,10 @@ def test_every_stall_is_told_and_the_end_sums_up(
     assert one.end() == 0
     lines = one.lines()
     assert lines[0]["message"] == "watch: engine of a test"
-    told = [line for line in lines if "duration_ms" in line]
+    reported = [line for line in lines if "duration_ms" in line]
     today = time.strftime("%Y-%m-%d")
-    assert [line["time"][:10] for line in told] == [today] * STALLS
-    assert f"{STALLS} stalls, {STALLS} told" in lines[-1]["message"]
+    assert [line["time"][:10] for line in reported] == [today] * STALLS
+    assert f"{STALLS} stalls, {STALLS} reported" in lines[-1]["message"]
     assert _gone(tmp_path)
     assert list((tmp_path / "run").iterdir()) == []
 
@@ -195,22 +195,22 @@ def test_it_writes_a_run_directory_when_it_is_asked_and_by_a_stall(
 
 
 @pytest.mark.parametrize(
-    ("folder", "told"),
+    ("folder", "reported"),
     [
         (True, "(asked): writestall report"),
         (False, "no run directory for the trigger asked: "),
     ],
 )
 def test_what_was_asked_for_just_before_the_end_is_told(
-    start: Starting, tmp_path: Path, folder: bool, told: str
+    start: Starting, tmp_path: Path, folder: bool, reported: str
 ) -> None:
     one = start("--dump-stall", "1h")
-    one.until_said("told all")
+    one.until_said("reported all")
     if not folder:
         (tmp_path / "dumps").rmdir()
     _ask(tmp_path)
     assert one.end() == 0
-    assert any(told in line["message"] for line in one.lines())
+    assert any(reported in line["message"] for line in one.lines())
     assert len(list(tmp_path.glob("dumps/*-asked/manifest.json"))) == folder
 
 
@@ -259,19 +259,19 @@ def test_killed_it_leaves_nothing_and_the_next_one_says_so(
     start: Starting, tmp_path: Path
 ) -> None:
     one = start()
-    one.until_said("told all")
+    one.until_said("reported all")
     assert one.end(signal.SIGKILL) == -signal.SIGKILL
     assert _gone(tmp_path)
     time.sleep(1)  # the child that has ended the tracer ends, too
     again = start()
     again.until_said("the last watch was killed ")
-    again.until_said("told all")
+    again.until_said("reported all")
     assert again.end() == 0
 
 
 def test_two_at_once_are_refused(start: Starting) -> None:
     one = start()
-    one.until_said("told all")
+    one.until_said("reported all")
     other = start()
     assert other.process.wait(LIMIT_S) == 2
     assert f"another watch runs, process {one.process.pid}" in other.output.read_text()

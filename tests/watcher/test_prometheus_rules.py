@@ -30,9 +30,9 @@ from writestall.chain.cgroups import label
 from writestall.events.run_directory import open_run
 from writestall.watch.explaining import Explaining
 from writestall.watch.metrics import Metrics
+from writestall.watch.reporting import Reporter
 from writestall.watch.ring import Bounds, S
 from writestall.watch.samples import Cost, Open
-from writestall.watch.telling import Teller
 
 ALERTS = PROJECT / "packaging/prometheus/alerts.yml"
 CASES = ALERTS.with_name("alerts.test.yml")
@@ -64,13 +64,13 @@ def test_promtool_accepts_the_rules(words: tuple[Any, ...]) -> None:
 def _fill(metrics: Metrics, lines: Iterator[bytes], until_s: float) -> None:
     """Feed a run that is repeated for so long, by its own clock."""
     run = open_run(RUN)
-    explaining, teller = Explaining(run, Bounds()), Teller(run, label)
+    explaining, reporter = Explaining(run, Bounds()), Reporter(run, label)
     now_ns = first_ns = 0
     for line in lines:
         now_ns = max(now_ns, explaining.take(line, now_ns))
         first_ns = first_ns or now_ns
         for one in explaining.due(now_ns):
-            metrics.add(teller.told(one))
+            metrics.add(reporter.reported(one))
         explaining.trim(now_ns, now_ns)
         if now_ns - first_ns > until_s * S:
             break

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_watch_command: a run replayed is told line by line; mistakes are one line."""
+"""test_watch_command: a replayed run is reported line by line; mistakes are a line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def test_a_run_is_told_line_by_line() -> None:
     day = time.gmtime(manifest["clock"]["realtime_ns"] / 1e9)
     assert stalls[0].startswith(time.strftime("%Y-", day))
     assert all("root: " in line for line in stalls)
-    assert last.startswith(f"watch: watched: {len(stalls)} stalls, {len(stalls)} told")
+    assert last.startswith(
+        f"watch: watched: {len(stalls)} stalls, {len(stalls)} reported"
+    )
 
 
 def test_json_has_a_stall_a_line_with_its_fields() -> None:
@@ -67,7 +69,7 @@ def test_a_pipe_of_events_is_followed_to_its_end() -> None:
         ["sh", "-c", f"{text} /dev/stdin"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "watched: 4 stalls, 4 told" in done.stdout
+    assert "watched: 4 stalls, 4 reported" in done.stdout
 
 
 def test_a_textfile_has_the_metrics(tmp_path: Path) -> None:
@@ -94,7 +96,7 @@ def test_an_output_that_takes_nothing_is_told(
 
 @contextmanager
 def _held(*words: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A replay that was told all of a pipe which stays open; and its port."""
+    """A replay that was reported all of a pipe which stays open; and its port."""
     hears, tells = os.pipe()
     command = [sys.executable, str(PROJECT / "writestall"), "watch", "--replay"]
     command += [f"/dev/fd/{hears}", "--listen", "127.0.0.1:0", *words]

@@ -41,7 +41,7 @@ def test_compressed_events_are_read() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     first, *stalls, last = done.stdout.splitlines()
     assert first == "watch: events alone, no manifest.json; names and versions unknown"
-    assert "4 stalls, 4 told" in last and last.endswith(" 0 not readable")
+    assert "4 stalls, 4 reported" in last and last.endswith(" 0 not readable")
     assert len(stalls) == 4 and not any(map(DATED.match, stalls))
 
 
@@ -71,7 +71,7 @@ def test_damaged_lines_are_named(run: Path) -> None:
     assert "LOST: 3 lines that are no events" in done.stdout
     assert "watch: stap.jsonl:5: Object missing required field `dur_ns`" in done.stdout
     assert "watch: stap.jsonl:7: Expected `object`, got `array`" in done.stdout
-    assert "4 stalls, 4 told" in done.stdout
+    assert "4 stalls, 4 reported" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_events_that_end_early_are_a_damaged_input(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "cut.jsonl.gz: damaged or cut off: " in done.stdout
     assert "no end line: the tracer was cut off" in done.stdout
-    assert "told" in done.stdout
+    assert "reported" in done.stdout
 
 
 def test_a_pipe_that_ends_early_is_one_too() -> None:

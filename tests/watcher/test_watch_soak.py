@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_watch_soak: many stalls are all told, in memory that does not grow.
+"""test_watch_soak: many stalls are all reported, in memory that does not grow.
 
 A recorded run is repeated and replayed, as fast as it is explained. `make soak-watch`
 takes an hour of 1,000 stalls a minute and a day of one a second; the other tests some
@@ -59,13 +59,13 @@ class Soaked:
 
     process: subprocess.Popen[bytes]
     resident_kib: list[int] = field(default_factory=list)
-    told: int = 0
+    reported: int = 0
     last: str = ""
 
     def read(self) -> None:
         assert self.process.stdout
         for line in self.process.stdout:
-            self.told += b'"duration_ms"' in line
+            self.reported += b'"duration_ms"' in line
             self.last = line.decode()
 
     def sample(self) -> None:
@@ -104,12 +104,13 @@ def test_all_are_told_and_memory_stays(load: Load) -> None:
         process.returncode = status
     cpu_s = usage.ru_utime + usage.ru_stime
     print(
-        f"{load}: {repeated.stalls} stalls, {soaked.told} told, {cpu_s:.1f} s of CPU,"
-        f" {time.monotonic() - began_s:.0f} s, {soaked.resident_kib[-1]} KiB resident,"
+        f"{load}: {repeated.stalls} stalls, {soaked.reported} reported,"
+        f" {cpu_s:.1f} s of CPU, {time.monotonic() - began_s:.0f} s,"
+        f" {soaked.resident_kib[-1]} KiB resident,"
         f" {soaked.growth_kib():+.0f} KiB from the second fifth to the last"
     )
     assert status == 0
-    assert soaked.told == repeated.stalls == load.rounds * STALLS
-    assert f"{soaked.told} told, 0 too many to be told" in soaked.last
+    assert soaked.reported == repeated.stalls == load.rounds * STALLS
+    assert f"{soaked.reported} reported, 0 too many to report" in soaked.last
     assert " 0 lost, 0 let go early, 0 not readable" in soaked.last
     assert soaked.growth_kib() <= GROWTH_KIB

@@ -2,7 +2,7 @@
 """cli: the command `writestall watch`.
 
 Exit status: 0 ended in order, 1 the tracer failed, or a replay could not print what it
-told, 2 refused.
+reported, 2 refused.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _watch(args: argparse.Namespace) -> int:
 
 
 def check(args: argparse.Namespace) -> None:
-    """Refuse what cannot be told where it is wanted."""
+    """Refuse what cannot be reported where it is wanted."""
     if args.listen and args.textfile:
         raise UserError("--listen and --textfile: give one of them")
     if (args.listen or args.textfile) and not _have(METRICS):

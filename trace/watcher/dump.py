@@ -57,16 +57,16 @@ class _Writing:
 class Dumper:
     """Writes one dump at a time, by a thread, each within WITHIN_S.
 
-    told    takes the trigger of each, its place, and why it was not written, else ""
+    report  takes the trigger of each, its place, and why it was not written, else ""
     unread  takes lines about files that could not be read
     """
 
     def __init__(
         self,
-        told: Callable[[str, Path, str], None],
+        report: Callable[[str, Path, str], None],
         unread: Callable[[str], None] = lambda line: None,
     ) -> None:
-        self._told, self._unread = told, unread
+        self._report, self._unread = report, unread
         self._results: queue.SimpleQueue[tuple[str, Path, str]] = queue.SimpleQueue()
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._writing: _Writing | None = None
@@ -102,7 +102,7 @@ class Dumper:
         while not self._lines.empty():
             self._unread(self._lines.get())
         while not self._results.empty():
-            self._told(*self._results.get())
+            self._report(*self._results.get())
         if self._writing and time.monotonic() > self._writing.until_s:
             self.give_up(f"it was not written within {WITHIN_S:g} s")
 
@@ -115,7 +115,7 @@ class Dumper:
     def give_up(self, why: str = "it was not whole when the watch ended") -> None:
         """Give up one that is being written still, and tell of it."""
         if self._writing and self._writing.outcome.acquire(blocking=False):
-            self._told(self._writing.trigger, self._writing.place, why)
+            self._report(self._writing.trigger, self._writing.place, why)
             self._writing = None
 
 
@@ -176,8 +176,8 @@ def _fill(folder: Path, content: Content, most_bytes: int, unread: Noted) -> int
 
 
 def _no_room(size: int, where: str) -> OSError:
-    told = f"no room for {size >> 10} KiB {where}; --dump-mib is the bound"
-    return OSError(errno.ENOSPC, told)
+    why = f"no room for {size >> 10} KiB {where}; --dump-mib is the bound"
+    return OSError(errno.ENOSPC, why)
 
 
 class _Counted(Iterable[bytes]):

@@ -20,12 +20,12 @@ MOST_VALUE_BYTES = 4096  # a datagram holds an entry (net.core.wmem_default)
 
 def is_output() -> bool:
     """Whether stderr goes to the journal: systemd.exec(5), JOURNAL_STREAM."""
-    told = os.environ.get("JOURNAL_STREAM", "")
+    stream = os.environ.get("JOURNAL_STREAM", "")
     try:
         status = os.fstat(2)
     except OSError:
         return False
-    return told == f"{status.st_dev}:{status.st_ino}"
+    return stream == f"{status.st_dev}:{status.st_ino}"
 
 
 def datagram(message: str, priority: int, fields: Mapping[str, object]) -> bytes:

@@ -70,7 +70,7 @@ def address(text: str) -> tuple[str, int]:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what is watched, and where it is told."""
+    """Add what is watched, and where it is reported."""
     add_selection(parser)
     add = parser.add_argument
     where = "give metrics to Prometheus there, like 127.0.0.1:9709"

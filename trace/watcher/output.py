@@ -2,8 +2,8 @@
 """output: print lines to stdout, or to the journal, without waiting for either.
 
 A terminal, a pipe or a file on the very disk that stalls may be slow. A thread writes;
-what it cannot keep up with is counted, and told when it can again. The first line that
-fails is told to who made the output: nobody may read it any more.
+what it cannot keep up with is counted, and reported when it can again. The first line
+that fails is reported to who made the output: nobody may read it any more.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Entry:
 
     def as_json(self) -> str:
         """The same as one object, with its fields in lower case."""
-        told = {"message": self.text, "priority": self.priority}
-        told |= {"time": self.time} if self.time else {}
-        return json.dumps(told | {name.lower(): v for name, v in self.fields.items()})
+        row = {"message": self.text, "priority": self.priority}
+        row |= {"time": self.time} if self.time else {}
+        return json.dumps(row | {name.lower(): v for name, v in self.fields.items()})
 
 
 class Output:
@@ -134,4 +134,4 @@ def _is_read() -> bool:
         output.register(sys.stdout, 0)
     except (ValueError, AttributeError):  # closed: there is nobody to go
         return True
-    return not any(told & select.POLLERR for _, told in output.poll(0))
+    return not any(found & select.POLLERR for _, found in output.poll(0))

@@ -40,7 +40,7 @@ def clocks_of(run: RunDir) -> Clocks:
 def replay(run: RunDir, watched: Watched, ended: Callable[[], bool]) -> int:
     """Feed all lines; `ended` says whether to stop before. Return the exit status.
 
-    What is damaged or cut off is bad input, though all before that is told.
+    What is damaged or cut off is bad input, though all before that is reported.
     """
     alone = not run.bare and not run.path.is_dir()
     place = run.path if alone else run.events(run.pick_engine(None))

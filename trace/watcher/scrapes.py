@@ -188,13 +188,13 @@ def _passed(address: tuple[Any, ...]) -> socket.socket | None:
 class Textfile:
     """A file that node_exporter reads, written anew by a thread of its own.
 
-    told  hears when that begins to fail, and when it is well again
+    report  hears when that begins to fail, and when it is well again
     """
 
     def __init__(
-        self, registry: CollectorRegistry, path: Path, told: Callable[[str], None]
+        self, registry: CollectorRegistry, path: Path, report: Callable[[str], None]
     ) -> None:
-        self._registry, self._path, self._told = registry, path, told
+        self._registry, self._path, self._report = registry, path, report
         self._wanted, self._ending, self._failing = threading.Event(), False, False
         try:
             save(path, generate_latest(registry))
@@ -231,4 +231,4 @@ class Textfile:
             why = f"{error}; the metrics there are old until it can be written"
         if self._failing != bool(why):
             self._failing = bool(why)
-            self._told(f"--textfile {why or f'{self._path}: written again'}")
+            self._report(f"--textfile {why or f'{self._path}: written again'}")

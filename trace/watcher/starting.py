@@ -127,10 +127,10 @@ def _published(
     metrics = watched.metrics = Metrics()
     if args.textfile:
 
-        def told(text: str) -> None:
+        def report(text: str) -> None:
             watched.say(text, WARNING)
 
-        file = scrapes.Textfile(metrics.registry, args.textfile, told)
+        file = scrapes.Textfile(metrics.registry, args.textfile, report)
         with closing(file):
             yield file.write
         return

@@ -20,9 +20,9 @@ from writestall.watch import bounded
 from writestall.watch.explaining import Explained, Explaining
 from writestall.watch.losses import Losses
 from writestall.watch.open_stalls import S, Sleeping, texts, with_group
+from writestall.watch.reporting import IDENTITY, Reported, Reporter
 from writestall.watch.ring import Bounds
 from writestall.watch.samples import Open
-from writestall.watch.telling import IDENTITY, Teller, Told
 
 if TYPE_CHECKING:
     from writestall.watch.metrics import Metrics
@@ -31,7 +31,7 @@ FORGET_NS = 60 * S
 
 
 class Watched:
-    """One stream, and where its stalls are told.
+    """One stream, and where its stalls are reported.
 
     tree  print the whole chain below a stall's line
     """
@@ -47,7 +47,7 @@ class Watched:
         tree: bool = False,
     ) -> None:
         self.explaining = Explaining(run, bounds)
-        self.teller = Teller(run, name)
+        self.reporter = Reporter(run, name)
         self.metrics: Metrics | None = None
         self.trap: Trap | None = None
         self.clocks = clocks
@@ -70,7 +70,7 @@ class Watched:
         if now_ns - self._forgotten_ns >= FORGET_NS:
             self._forgotten_ns = now_ns
             bounded.forget()
-            self.teller.forget()
+            self.reporter.forget()
 
     def finish(self, now_ns: int) -> None:
         """Tell all that is left, and what all was."""
@@ -89,7 +89,7 @@ class Watched:
         """Take the disks and file systems as they are now."""
         self._unknown = False
         self.explaining.run = run
-        self.teller.renew(run)
+        self.reporter.renew(run)
 
     def undumped(self, trigger: str, why: str) -> None:
         """Tell that a run directory was not written."""
@@ -131,23 +131,23 @@ class Watched:
             self.metrics.follow(self.explaining, self._output.unprinted)
 
     def _tell(self, explained: Explained, now_ns: int) -> None:
-        told = self.teller.told(explained)
-        write = told.chain.write
-        self._unknown |= not self.teller.knows(write.dev)
+        reported = self.reporter.reported(explained)
+        write = reported.chain.write
+        self._unknown |= not self.reporter.knows(write.dev)
         time = self.clocks.text(write.t_ns)
-        line, fields = self.teller.line(told), self.teller.fields(told)
+        line, fields = self.reporter.line(reported), self.reporter.fields(reported)
         self._output.put(Entry(line, NOTICE, time, fields))
         if self._tree:
             whose = {name: fields[name] for name in IDENTITY}
-            for text in _tree_lines(explained.answer, told):
+            for text in _tree_lines(explained.answer, reported):
                 self._output.put(Entry(text, INFO, fields=whose))
         if self.metrics:
-            self.metrics.add(told)
+            self.metrics.add(reported)
         if self.trap:
             self.trap.stalled(write.dur_ns, now_ns)
 
 
-def _tree_lines(answer: Answer, told: Told) -> Iterator[str]:
-    chain = told.chain
+def _tree_lines(answer: Answer, reported: Reported) -> Iterator[str]:
+    chain = reported.chain
     chains = answer.chains.of([(chain.id, chain.write)])
     yield from list(chain_lines(answer, Convoy(chains)))[1:]

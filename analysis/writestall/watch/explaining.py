@@ -3,7 +3,8 @@
 
 The explainer is that of a whole run (chain/explainer.py); it gets the window as its
 stream. A stall waits for a moment before it is explained, since a holder's own sleep is
-told when it ends, which may be after the stall; then once more if much is unexplained.
+reported when it ends, which may be after the stall; then once more if much is
+unexplained.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ class Counts:
     events: int = 0
     unreadable: int = 0
     stalls: int = 0
-    told: int = 0
-    untold: int = 0
+    reported: int = 0
+    unreported: int = 0
     lost: dict[str, int] = field(default_factory=dict)
 
 
@@ -70,7 +71,7 @@ class Explaining:
 
     file      what the stream is called where a line of it could not be read
     problems  the first of these lines
-    heard     told of each call that has ended, as soon as its line is taken
+    heard     reported of each call that has ended, as soon as its line is taken
     """
 
     def __init__(self, run: RunDir, bounds: Bounds) -> None:
@@ -136,7 +137,7 @@ class Explaining:
                 one.asked = True
                 self._pending.append(one)
                 continue
-            self.counts.told += 1
+            self.counts.reported += 1
             gap_ns = min(self.ring.gone_ns - one.write.t_ns, one.write.dur_ns)
             yield Explained(chain, answer, max(gap_ns, 0))
 
@@ -156,7 +157,7 @@ class Explaining:
 
     @property
     def pending(self) -> int:
-        """Stalls that have ended and are not told yet."""
+        """Stalls that have ended and are not reported yet."""
         return len(self._pending)
 
     @property
@@ -195,7 +196,7 @@ class Explaining:
                 if len(self._pending) < MOST_PENDING:
                     self._pending.append(_Pending(event, now_ns))
                 else:
-                    self.counts.untold += 1
+                    self.counts.unreported += 1
             case Lost():
                 what = event.what or "events"
                 lost = self.counts.lost

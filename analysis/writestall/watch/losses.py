@@ -47,8 +47,9 @@ class Losses:
         counts = self._explaining.counts
         lost = sum(counts.lost.values())
         return (
-            f"{many(counts.stalls, 'stall')}, {counts.told} told, {counts.untold} too"
-            f" many to be told; {many(counts.events, 'event')}, {lost} lost,"
+            f"{many(counts.stalls, 'stall')}, {counts.reported} reported,"
+            f" {counts.unreported} too many to report;"
+            f" {many(counts.events, 'event')}, {lost} lost,"
             f" {self._explaining.ring.evicted} let go early,"
             f" {counts.unreadable} not readable"
         )
@@ -59,5 +60,9 @@ class Losses:
             follows = _GAPS if what in LEAVE_THE_SLEEP else _MISSING
             yield f"{what}, by the tracer", count, follows
         yield "events let go before their time", self._explaining.ring.evicted, _GAPS
-        yield "stalls at once too many", counts.untold, "they are counted, not told"
+        yield (
+            "stalls at once too many",
+            counts.unreported,
+            "they are counted, not reported",
+        )
         yield "lines that are no events", counts.unreadable, _MISSING

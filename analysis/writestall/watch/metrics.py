@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""metrics: count what is told of stalls, as metrics of a host that is watched.
+"""metrics: count what is reported of stalls, as metrics of a host that is watched.
 
 prometheus_client keeps and formats them; the names are those of export/to_prometheus.py
 where a finished run has the same.
@@ -15,8 +15,8 @@ from writestall.common.scales import S
 from writestall.export.to_prometheus import BUCKETS_NS, BY_CLASS, BY_ROOT, LOST, STALL
 from writestall.watch.bounded import Series
 from writestall.watch.explaining import Explaining
+from writestall.watch.reporting import Reported
 from writestall.watch.samples import Cost, Open
-from writestall.watch.telling import Told
 
 # Sets of labels that have a series of their own; a histogram is 16 samples of each.
 MOST_PLACES, MOST_CLASSES, MOST_ROOTS = 100, 40, 50
@@ -89,8 +89,8 @@ class Metrics:
         self._engine = Info("writestall_engine", "What traces.", registry=to)
         self._lost = Counter(LOST, "Events the tracer lost.", ("what",), registry=to)
         self._events = Counter("writestall_events", "Events read.", registry=to)
-        self._untold = Counter(
-            "writestall_untold_stalls",
+        self._unreported = Counter(
+            "writestall_unreported_stalls",
             "Stalled calls that are counted, but were too many to be explained.",
             registry=to,
         )
@@ -130,31 +130,31 @@ class Metrics:
             registry=to,
         )
 
-    def add(self, told: Told) -> None:
+    def add(self, reported: Reported) -> None:
         """Count a stall."""
-        write, place = told.chain.write, told.place
+        write, place = reported.chain.write, reported.place
         now_ns = write.t_ns + write.dur_ns
         call = write.call or "write"
         labels = self._places.of(now_ns, place.disk, place.type, call)
         self._stall.labels(*labels).observe(write.dur_ns / S)
-        for name, ns in told.by_class.items():
+        for name, ns in reported.by_class.items():
             self._wait.labels(*self._classes.of(now_ns, name)).observe(ns / S)
             pair = self._pairs.of(now_ns, place.disk, name)
             self._by_class.labels(*pair).inc(ns / S)
-        for root, ns in told.by_root.items():
+        for root, ns in reported.by_root.items():
             self._by_root.labels(*self._roots.of(now_ns, str(root))).inc(ns / S)
-        of_user = str(told.chain.task.cgroup).startswith(OF_USERS)
+        of_user = str(reported.chain.task.cgroup).startswith(OF_USERS)
         groups = self._users_groups if of_user else self._groups
-        group = groups.of(now_ns, told.group)
+        group = groups.of(now_ns, reported.group)
         self._by_group.labels(*group).inc(write.dur_ns / S)
         self._of_group.labels(*group).inc()
-        self._explained.inc(told.chain.explained_ns / S)
+        self._explained.inc(reported.chain.explained_ns / S)
 
     def follow(self, explaining: Explaining, unprinted: int = 0) -> None:
         """Bring what was counted elsewhere up to date."""
         counts = explaining.counts
         self._raise(self._events, "events", counts.events)
-        self._raise(self._untold, "untold", counts.untold)
+        self._raise(self._unreported, "unreported", counts.unreported)
         self._raise(self._evicted, "evicted", explaining.ring.evicted)
         self._raise(self._unprinted, "unprinted", unprinted)
         for what, count in {"events": 0, **counts.lost}.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_host_metrics: metrics count what was told, in a bounded number of series."""
+"""test_host_metrics: metrics count what was reported, in a bounded number of series."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from writestall.events.run_directory import open_run
 from writestall.export.to_prometheus import BY_CLASS, BY_ROOT, LOST, STALL
 from writestall.watch import bounded
 from writestall.watch.metrics import MOST_GROUPS, MOST_PLACES, MOST_ROOTS, Metrics
+from writestall.watch.reporting import Reported, Reporter
 from writestall.watch.ring import S
 from writestall.watch.samples import Cost, Open
-from writestall.watch.telling import Teller, Told
 
 NAME = "fsync-storm-6.12"
 
 
-def _filled() -> tuple[Metrics, list[Told], Teller]:
+def _filled() -> tuple[Metrics, list[Reported], Reporter]:
     run = open_run(HOMES[NAME])
     explaining, found = fed(run, lines_of(run))
-    teller, metrics = Teller(run), Metrics()
-    told = [teller.told(one) for one in found]
-    for one in told:
+    reporter, metrics = Reporter(run), Metrics()
+    reported = [reporter.reported(one) for one in found]
+    for one in reported:
         metrics.add(one)
     explaining.counts.lost = {"events": 3, "stacks": 2}
     metrics.follow(explaining)
     metrics.follow(explaining)
-    return metrics, told, teller
+    return metrics, reported, reporter
 
 
 def _sum(metrics: Metrics, sample: str, **labels: str) -> float:
@@ -44,14 +44,14 @@ def _sum(metrics: Metrics, sample: str, **labels: str) -> float:
 
 
 def test_sums_are_those_of_the_stalls() -> None:
-    metrics, told, _ = _filled()
-    whole_s = sum(one.chain.write.dur_ns for one in told) / S
-    assert _sum(metrics, f"{STALL}_count") == len(told)
+    metrics, reported, _ = _filled()
+    whole_s = sum(one.chain.write.dur_ns for one in reported) / S
+    assert _sum(metrics, f"{STALL}_count") == len(reported)
     assert _sum(metrics, f"{STALL}_count", call="fsync", device="vdb", fs="ext4") > 0
     for name in (f"{STALL}_sum", f"{BY_CLASS}_total", f"{BY_ROOT}_total",
                  "writestall_stalled_by_cgroup_seconds_total"):  # fmt: skip
         assert abs(_sum(metrics, name) - whole_s) < 1e-6, name
-    assert _sum(metrics, "writestall_stalls_by_cgroup_total") == len(told)
+    assert _sum(metrics, "writestall_stalls_by_cgroup_total") == len(reported)
     assert _sum(metrics, "writestall_armed") == 0  # the stream has ended
 
 
@@ -67,14 +67,16 @@ def test_what_was_counted_elsewhere_is_counted_once() -> None:
 
 
 def test_what_is_too_many_is_other() -> None:
-    metrics, told, _ = _filled()
-    form = told[0]
+    metrics, reported, _ = _filled()
+    form = reported[0]
     for number in range(1000):
         write = replace(form.chain.write, call=f"call{number}")
         chain = replace(form.chain, write=write)
         root = replace(next(iter(form.by_root)), who=f"task{number}")
         metrics.add(
-            Told(chain, form.place, f"group{number}", {"x": 1}, {root: write.dur_ns})
+            Reported(
+                chain, form.place, f"group{number}", {"x": 1}, {root: write.dur_ns}
+            )
         )
     samples = sum(len(family.samples) for family in metrics.registry.collect())
     assert samples < 5000
@@ -90,12 +92,12 @@ def test_what_is_too_many_is_other() -> None:
     assert len(roots) == MOST_ROOTS + 1
 
 
-def _in_group(form: Told, path: str, at_s: int) -> Told:
+def _in_group(form: Reported, path: str, at_s: int) -> Reported:
     """The same stall, of a task in a cgroup, at another time."""
     task = replace(form.chain.task, cgroup=path)
     write = replace(form.chain.write, t_ns=at_s * S)
     chain = replace(form.chain, task=task, write=write)
-    return Told(chain, form.place, path, form.by_class, form.by_root)
+    return Reported(chain, form.place, path, form.by_class, form.by_root)
 
 
 def _stalls(metrics: Metrics, group: str) -> float:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_open_calls: a call that has not ended is told with what holds it up."""
+"""test_open_calls: a call that has not ended is reported with what holds it up."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_an_unknown_holder_is_said_to_be_unknown() -> None:
     )
 
 
-def test_without_a_stack_the_function_is_told() -> None:
+def test_without_a_stack_the_function_is_reported() -> None:
     bare = Sleeping(202, "app", 10 * S, "fsync", wchan="folio_wait_bit_common")
     assert "fsync(2) ? has not ended for 4 s: it waits for " in _only(bare)
     nothing = Sleeping(202, "app", 10 * S, "page_fault")

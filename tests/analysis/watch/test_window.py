@@ -14,8 +14,8 @@ from writestall.chain.roots import Roots
 from writestall.events.run_directory import open_run
 from writestall.watch.explaining import MOST_PENDING, Explained, Explaining
 from writestall.watch.losses import Losses
+from writestall.watch.reporting import Reporter
 from writestall.watch.ring import Bounds, Ring, S
-from writestall.watch.telling import Teller
 
 RUNS = {name: path for name, path in HOMES.items() if path.parent != APPLICATIONS}
 PAGE_LOCK = HOMES["page-lock-7.2"]
@@ -31,15 +31,15 @@ def test_every_chain_comes_down_to_the_roots_of_the_whole_run(name: str) -> None
         for (_, write), chain in zip(whole.writes, whole.chains, strict=True)
     }
     _, found = fed(run, lines_of(run))
-    teller = Teller(run)
-    told = {
+    reporter = Reporter(run)
+    reported = {
         (one.chain.write.tid, one.chain.write.t_ns): (
             one.chain.explained_ns,
-            dict(sorted(teller.told(one).by_root.items(), key=str)),
+            dict(sorted(reporter.reported(one).by_root.items(), key=str)),
         )
         for one in found
     }
-    assert told == {
+    assert reported == {
         key: (ns, dict(sorted(by_root.items(), key=str)))
         for key, (ns, by_root) in expected.items()
     }
@@ -55,7 +55,7 @@ def test_a_chain_is_told_within_five_seconds_of_its_end() -> None:
             write = one.chain.write
             late_ns.append(now_ns - write.t_ns - write.dur_ns)
             ends += 1
-    assert ends == explaining.counts.stalls == explaining.counts.told
+    assert ends == explaining.counts.stalls == explaining.counts.reported
     assert max(late_ns) < 5 * S
 
 
@@ -74,11 +74,11 @@ def test_memory_is_bounded_and_what_is_let_go_is_counted() -> None:
     ring = explaining.ring
     assert ring.events <= 200
     assert ring.evicted > 0
-    assert explaining.counts.told == len(found) == repeated.stalls
+    assert explaining.counts.reported == len(found) == repeated.stalls
     assert any(one.gap_ns for one in found)
 
 
-def test_what_is_too_much_at_once_is_counted_and_not_told() -> None:
+def test_what_is_too_much_at_once_is_counted_and_not_reported() -> None:
     explaining = Explaining(open_run(PAGE_LOCK), Bounds())
     form = '{"ev":"write","t_ns":%d,"dur_ns":60000000,"tid":%d}\n'
     for tid in range(MOST_PENDING + 7):
@@ -87,8 +87,8 @@ def test_what_is_too_much_at_once_is_counted_and_not_told() -> None:
     while explaining.pending:
         found += explaining.due(9 * S, every=True)
     counts = explaining.counts
-    assert (counts.told, counts.untold) == (MOST_PENDING, 7) == (len(found), 7)
-    assert counts.stalls == counts.told + counts.untold
+    assert (counts.reported, counts.unreported) == (MOST_PENDING, 7) == (len(found), 7)
+    assert counts.stalls == counts.reported + counts.unreported
 
 
 def test_lines_that_are_no_events_are_counted() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""telling: put an explained stall into one line, and into fields for a journal."""
+"""reporting: put an explained stall into one line, and into fields for a journal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Reported:
     """The data of a stall that lines and metrics print; times in ns."""
 
     chain: Chain
@@ -50,7 +50,7 @@ class Told:
         return str(root), ns
 
 
-class Teller:
+class Reporter:
     """Tells the stalls of a host, with the names of cgroups."""
 
     def __init__(self, run: RunDir, name: Naming = label) -> None:
@@ -76,7 +76,7 @@ class Teller:
         """Whether a device is among those of the manifest."""
         return dev is None or dev in self._types
 
-    def told(self, explained: Explained) -> Told:
+    def reported(self, explained: Explained) -> Reported:
         """All there is to tell of a stall."""
         chain = explained.chain
         write = chain.write
@@ -86,7 +86,7 @@ class Teller:
             (part.cls if part.kind == WAIT else part.kind, part.dur_ns)
             for part in parts
         )
-        return Told(
+        return Reported(
             chain=chain,
             place=self.place(write.dev),
             group=self.group(chain.task.cgroup),
@@ -104,53 +104,53 @@ class Teller:
         """The name of a cgroup; empty where none is known, or it says nothing."""
         return self._name(str(path)) if crosses(path, UNSET) else ""
 
-    def line(self, told: Told) -> str:
+    def line(self, reported: Reported) -> str:
         """One line, without its time."""
-        chain, write = told.chain, told.chain.write
-        root, ns = told.root
-        words = [_task(chain.task, told.group), f"{write.name} {write.path or '?'}"]
+        chain, write = reported.chain, reported.chain.write
+        root, ns = reported.root
+        words = [_task(chain.task, reported.group), f"{write.name} {write.path or '?'}"]
         if write.bytes is not None:
             words.append(f"{write.bytes} B")
         words.append(f"took {ms(write.dur_ns)}:")
-        words.append(self._why(told))
+        words.append(self._why(reported))
         words.append(f"root: {root} ({percent(ns, write.dur_ns)}),")
         words.append(f"explained {percent(chain.explained_ns, write.dur_ns)}")
-        if told.gap_ns:
-            words.append(f"(events of its first {ms(told.gap_ns)} were dropped)")
+        if reported.gap_ns:
+            words.append(f"(events of its first {ms(reported.gap_ns)} were dropped)")
         return printable(" ".join(words))
 
-    def fields(self, told: Told) -> dict[str, object]:
+    def fields(self, reported: Reported) -> dict[str, object]:
         """The same as fields, by the names that a journal's entry has, in upper case.
 
         What is not known is left out.
         """
-        chain, write = told.chain, told.chain.write
-        first = told.steps[0] if told.steps else None
+        chain, write = reported.chain, reported.chain.write
+        first = reported.steps[0] if reported.steps else None
         found: dict[str, object] = {
             "COMM": chain.task.comm,
             "TID": write.tid,
             "PID": write.pid,
             "CGROUP": chain.task.cgroup or None,
-            "CONTAINER": told.group,
+            "CONTAINER": reported.group,
             "CALL": write.call or "write",
             "FILE": write.path,
-            "DEVICE": told.place.disk,
-            "FS": told.place.type,
+            "DEVICE": reported.place.disk,
+            "FS": reported.place.type,
             "START_MONOTONIC_NS": write.t_ns,
             "DURATION_MS": round(write.dur_ns / 1e6),
-            "WAITED_FOR": next(iter(told.by_class), None),
+            "WAITED_FOR": next(iter(reported.by_class), None),
             "HOLDER": _who(first.holder) if first and first.holder else None,
             "HOLDER_INFERRED": first.link == INFERRED if first else None,
-            "ROOT": told.root[0],
+            "ROOT": reported.root[0],
             "EXPLAINED_PERCENT": int(100 * chain.explained_ns / (write.dur_ns or 1)),
         }
         return {name: value for name, value in found.items() if value is not None}
 
-    def _why(self, told: Told) -> str:
+    def _why(self, reported: Reported) -> str:
         """What it waited for and who held that, from holder to holder."""
-        if not told.steps:
-            return f"{next(iter(told.by_class), c.UNEXPLAINED)};"
-        texts = [self._step(at, part) for at, part in enumerate(told.steps)]
+        if not reported.steps:
+            return f"{next(iter(reported.by_class), c.UNEXPLAINED)};"
+        texts = [self._step(at, part) for at, part in enumerate(reported.steps)]
         return f"{', which waited for '.join(texts)};"
 
     def _step(self, at: int, part: Part) -> str:

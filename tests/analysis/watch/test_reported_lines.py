@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_told_lines: a stall is one line with task, file, wait, holder and root."""
+"""test_reported_lines: a stall is one line with task, file, wait, holder and root."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 from golden_runs import HOMES
 from streamed import fed, lines_of
 from writestall.events.run_directory import RunDir, open_run
-from writestall.watch.telling import Teller, Told
+from writestall.watch.reporting import Reported, Reporter
 
 POD = (
     "/kubepods.slice/kubepods-burstable.slice/"
@@ -17,19 +17,21 @@ POD = (
 )
 
 
-def _told(name: str, *changed: tuple[bytes, bytes]) -> tuple[Teller, list[Told]]:
+def _reported(
+    name: str, *changed: tuple[bytes, bytes]
+) -> tuple[Reporter, list[Reported]]:
     run = open_run(HOMES[name])
     lines = lines_of(run)
     for old, new in changed:
         lines = [line.replace(old, new) for line in lines]
     _, found = fed(run, lines)
-    teller = Teller(run)
-    return teller, [teller.told(one) for one in found]
+    reporter = Reporter(run)
+    return reporter, [reporter.reported(one) for one in found]
 
 
 def test_the_line_names_what_was_waited_for_who_held_it_and_the_root() -> None:
-    teller, told = _told("page-lock-6.12")
-    line = teller.line(next(one for one in told if "page_lock" in one.by_class))
+    reporter, reported = _reported("page-lock-6.12")
+    line = reporter.line(next(one for one in reported if "page_lock" in one.by_class))
     for part in (
         "latwriter/",
         "write(2) lab/gc.log 600 B took ",
@@ -43,8 +45,8 @@ def test_the_line_names_what_was_waited_for_who_held_it_and_the_root() -> None:
 
 
 def test_the_fields_say_the_same() -> None:
-    teller, told = _told("page-lock-6.12")
-    fields = teller.fields(told[0])
+    reporter, reported = _reported("page-lock-6.12")
+    fields = reporter.fields(reported[0])
     assert fields["COMM"] == "latwriter"
     assert fields["CALL"] == "write"
     assert fields["FILE"] == "lab/gc.log"
@@ -64,12 +66,12 @@ def test_a_container_is_told_by_its_name() -> None:
     lines += [line.replace(b'"comm":"latwriter"', b'"comm":"latwriter","cgroup":77')
               if b'"ev":"write"' in line else line for line in rest]  # fmt: skip
     _, found = fed(run, lines)
-    teller = Teller(run, lambda group: f"<{group[-20:]}>")
-    told = [teller.told(one) for one in found]
-    own = [one for one in told if one.chain.task.comm == "latwriter"]
+    reporter = Reporter(run, lambda group: f"<{group[-20:]}>")
+    reported = [reporter.reported(one) for one in found]
+    own = [one for one in reported if one.chain.task.comm == "latwriter"]
     assert own and all(one.group.startswith("<") for one in own)
-    assert f"in {own[0].group}" in teller.line(own[0])
-    assert teller.fields(own[0])["CONTAINER"] == own[0].group
+    assert f"in {own[0].group}" in reporter.line(own[0])
+    assert reporter.fields(own[0])["CONTAINER"] == own[0].group
 
 
 def test_a_limit_that_events_tell_is_forgotten_with_them() -> None:
@@ -82,23 +84,23 @@ def test_a_limit_that_events_tell_is_forgotten_with_them() -> None:
         for line in lines_of(run)
     ]
     _, found = fed(host, lines)
-    teller = Teller(host, lambda group: f"pod {group[-1:]}")
-    roots = {teller.told(one).root[0] for one in found}
+    reporter = Reporter(host, lambda group: f"pod {group[-1:]}")
+    roots = {reporter.reported(one).root[0] for one in found}
     assert "pod b, capped at 3 MiB/s by io.max" in roots
-    teller.forget()
-    assert not teller._roots._limits
+    reporter.forget()
+    assert not reporter._roots._limits
 
 
 def test_a_limit_is_told_by_the_name_of_its_container() -> None:
     run = open_run(HOMES["io-max-7.2"])
     _, found = fed(run, lines_of(run))
-    teller = Teller(run, lambda group: f"pod {group[-1:]}")
-    roots = {teller.told(one).root[0] for one in found}
+    reporter = Reporter(run, lambda group: f"pod {group[-1:]}")
+    roots = {reporter.reported(one).root[0] for one in found}
     assert "pod b, capped at 2 MiB/s by io.max" in roots
 
 
 def test_names_from_users_do_not_reach_the_terminal() -> None:
-    teller, told = _told("page-lock-6.12", (b"gc.log", rb"\u001b[2J\nx"))
-    line = teller.line(told[0])
+    reporter, reported = _reported("page-lock-6.12", (b"gc.log", rb"\u001b[2J\nx"))
+    line = reporter.line(reported[0])
     assert line.isprintable()
     assert r"\x1b[2J\nx" in line
