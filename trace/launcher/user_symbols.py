@@ -43,6 +43,8 @@ MOST_PROCESSES, MOST_MAPS_BYTES = 256, 16 << 20
 MOST_STACKS, MOST_TEXT_BYTES = 1000, 8 << 10
 # How many files that could not be read are remembered, and how long.
 MOST_BAD, BAD_S = 1000, 60.0
+# How many places of files are remembered with what is there.
+MOST_PLACES = 10_000
 DEBUG = Path("/usr/lib/debug/.build-id")
 USER_STACK = re.compile(rb'"ustack":\[("0x[0-9a-f]+"(?:,"0x[0-9a-f]+")*)\]')
 FUTEX = re.compile(rb'"lock":"futex","lock_at":("0x[0-9a-f]+")')
@@ -74,10 +76,20 @@ class _Files:
         self._reader = Reader()
         self._unread = Unread(say)
         self._bad_s: OrderedDict[str, float] = OrderedDict()
+        self._places: OrderedDict[tuple[str, int], Found] = OrderedDict()
 
     def mapped(self, pid: int, row: Mapping, offset: int) -> Found:
         """What is at an offset of a mapped file."""
         key = f"{row.device} {row.inode} {row.path}"
+        found = self._places.get((key, offset))
+        if not found:
+            found = self._asked(pid, row, key, offset)
+            self._places[key, offset] = found
+            if len(self._places) > MOST_PLACES:
+                self._places.popitem(last=False)
+        return found
+
+    def _asked(self, pid: int, row: Mapping, key: str, offset: int) -> Found:
         try:
             return self._known("elf", key, offset)
         except KeyError:
