@@ -83,6 +83,21 @@ STACKS = {
     "scsi_mod scsi_error_handler/scsi_mod kthread",
     "forks": "schedule percpu_rwsem_wait __percpu_down_read cgroup_css_set_fork "
     "copy_process",
+    "counts-bios": "schedule btrfs_bio_counter_inc_blocked/btrfs "
+    "btrfs_submit_bbio/btrfs read_extent_buffer_pages/btrfs btrfs_search_slot/btrfs",
+    "replaces": "schedule btrfs_rm_dev_replace_blocked/btrfs "
+    "btrfs_dev_replace_finishing/btrfs btrfs_dev_replace_by_ioctl/btrfs "
+    "btrfs_ioctl/btrfs",
+    "dev-stats": MUTEX + "btrfs_run_dev_stats/btrfs btrfs_commit_transaction/btrfs",
+    "notifies": MUTEX + "nd_device_notify/libnvdimm device_for_each_child "
+    "nd_region_notify/libnvdimm",
+    "unbinds": "schedule blk_mq_freeze_queue_wait del_gendisk devres_release_all "
+    "device_release_driver_internal unbind_store",
+    "caches": "io_schedule folio_wait_bit_common read_extent_buffer_pages/btrfs "
+    "btrfs_next_leaf/btrfs load_extent_tree_free/btrfs caching_thread/btrfs "
+    "btrfs_work_helper/btrfs" + WORK,
+    "wants-cache": "schedule btrfs_caching_ctl_wait_done/btrfs find_free_extent/btrfs "
+    "btrfs_reserve_extent/btrfs",
     "moves": "schedule percpu_down_write cgroup_attach_lock __cgroup_procs_write",
 }
 LINKED = (
@@ -98,6 +113,11 @@ LINKED = (
     ("module-flush", "module-work", "module"),
     ("fsync", "suspends", "resumed"),
     ("opens-tty", "in-tty", "inside the function"),
+    # Who is on the way to a wake-up, in whatever function.
+    ("counts-bios", "replaces", "wakes who waits for replace_wait"),
+    ("wants-cache", "caches", "wakes who waits"),
+    ("dev-stats", "replaces", "device_list_mutex"),
+    ("notifies", "unbinds", "holding the device's lock"),
 )
 APART = (
     ("remount", "renamed"),
@@ -110,6 +130,9 @@ APART = (
     ("remount", "mounts"),
     ("nfs-fsync", "suspends"),
     ("quota-release", "quota-sync"),
+    # It waits for the others before it wakes them.
+    ("replaces", "counts-bios"),
+    ("unbinds", "notifies"),
 )
 
 

@@ -100,6 +100,19 @@ _HOLDS_OPEN_MUTEX = names(
     "sync_blockdev bdev_release blkdev_put __blkdev_put del_gendisk sd_open sd_release "
     "nvme_open nvme_ns_open lo_open lo_release blk_drop_partitions"
 )
+# drivers/base/dd.c, drivers/nvdimm/bus.c, drivers/base/power/main.c.
+_DEVICE_LOCK = names(
+    "device_lock __device_driver_lock device_release_driver_internal __device_attach "
+    "__driver_attach* device_driver_attach device_driver_detach device_shutdown "
+    "device_resume __device_resume __device_suspend device_prepare device_complete "
+    "bus_rescan_devices_helper device_reprobe nd_device_notify nvdimm_bus_* "
+    "usb_disconnect usb_lock_device_for_reset hub_event"
+)
+_WITH_DEVICE_LOCK = names(
+    "__device_release_driver device_release_driver_internal device_remove "
+    "__device_attach really_probe __driver_probe_device driver_probe_device "
+    "device_driver_attach device_shutdown usb_reset_device"
+)
 _NAMESPACES = names(
     "nvme_alloc_ns* nvme_ns_remove nvme_remove_invalid_namespaces nvme_scan_ns* "
     "nvme_find_get_ns nvme_validate_*ns nvme_remove_namespaces"
@@ -128,6 +141,17 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="open_mutex of a disk",
             caller=_OPEN_MUTEX,
             not_called=_OPEN_MUTEX,
+            stacked=True,
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it binds a driver to a device or removes it, holding the device's lock",
+            "drivers/base/dd.c __device_attach(), device_release_driver_internal(): "
+            "device_lock() while the driver's probe() or remove() runs",
+            _WITH_DEVICE_LOCK,
+            lock="the lock of a device (device_lock)",
+            caller=_DEVICE_LOCK,
+            not_called=_DEVICE_LOCK,
             stacked=True,
             confidence=POSSIBLE,
         ),
