@@ -153,7 +153,11 @@ def _end(answer: LogAnswer, end: int, followers: list[int]) -> str:
         return f"{names} waits for a lock that it holds itself"
     if all(answer.links[at].is_sure for at in circle):
         return f"{count} of them end in a deadlock: {names} wait for each other"
-    return f"{count} of them may wait in a circle: {names} (a guess, no proof)"
+    does_what = "; ".join(
+        f"{answer.name(answer.tasks[at])} {does(answer.tasks[at])}"
+        for at in sorted(circle)[:_SHOWN]
+    )
+    return f"{count} of them may wait in a circle (a guess, no proof): {does_what}"
 
 
 def _without_links(answer: LogAnswer) -> str:

@@ -10,11 +10,28 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from writestall.classify.rules.block import (
+    ARRAY_METADATA,
+    ARRAY_SUSPENDED,
     AWAITS_HANDLER,
+    BARRIER_RAISED,
+    FREE_STRIPE,
     GRACE_PERIOD,
     HANDLES_ERRORS,
+    RAISES_BARRIER,
+    STOPS_SYNC,
+    SUSPENDS_ARRAY,
+    SUSPENDS_MAP,
 )
-from writestall.classify.rules.file_systems import ROOM_IN_LOG
+from writestall.classify.rules.file_systems import (
+    BUFFER_OF_XFS,
+    ENCRYPTS,
+    FREE_SPACE_OF_GROUP,
+    ILOCK_OF_XFS,
+    INODES_OF_GROUP,
+    KEPT_OUT,
+    REPLACES,
+    ROOM_IN_LOG,
+)
 from writestall.classify.rules.locks import FROZEN, MOUNTING
 from writestall.classify.rules.pages import EACH_CPU, ITSELF
 from writestall.classify.rules.servers import NFS_ANSWER
@@ -132,7 +149,69 @@ _SERVER = Step(
     "ss -tni",
     "ss(8)",
 )
+_MD_RST = "Documentation/admin-guide/md.rst"
+_ARRAY_IO = Step(
+    "see which requests do not end: cat /sys/block/*/inflight for the array and its "
+    "members, mdadm --detail for a failed one",
+    _MD_RST,
+)
+_SYNC = Step(
+    "see whether the sync goes on: cat /proc/mdstat, twice; take the stack of its "
+    "thread, mdN_resync or mdN_reshape; echo frozen > /sys/block/mdN/md/sync_action "
+    "stops it",
+    _MD_RST,
+)
+_XFS_BUFFER = Step(
+    "find the task that has the group in its transaction and sleeps, below "
+    f"xfs_alloc_*(), xfs_bmapi_*(), xfs_ifree() or xfs_trans_commit(): {_ALL_STACKS}",
+    "fs/xfs/xfs_trans_buf.c",
+)
+_REPLACE = Step(
+    f"find the tasks that sleep with I/O of the file system under way: {_ALL_STACKS}; "
+    "btrfs replace status",
+    "btrfs-replace(8)",
+)
 WORDS: dict[str, Step] = {
+    BARRIER_RAISED: _SYNC,
+    STOPS_SYNC: _SYNC,
+    RAISES_BARRIER: _ARRAY_IO,
+    SUSPENDS_ARRAY: _ARRAY_IO,
+    ARRAY_METADATA: Step(
+        "see whether the superblock can be written: mdadm --detail for a failed "
+        "member, whether mdmon runs (external metadata), and the stack of the thread "
+        "mdN_raidX: cat /proc/PID/stack",
+        "mdmon(8)",
+    ),
+    FREE_STRIPE: Step(
+        "compare stripe_cache_active with stripe_cache_size in /sys/block/mdN/md; a "
+        "larger stripe_cache_size lets it go on for now",
+        _MD_RST,
+    ),
+    ARRAY_SUSPENDED: Step(
+        "find who suspended it (mdadm, md_attr_store() or a resync): cat "
+        f"/sys/block/mdN/md/suspend_lo suspend_hi sync_action, {_ALL_STACKS}",
+        _MD_RST,
+    ),
+    SUSPENDS_MAP: Step(
+        "see what is below it and does not end: dmsetup ls --tree, cat "
+        "/sys/block/*/inflight; for a thin pool or mirror, dmsetup status",
+        "dmsetup(8)",
+    ),
+    FREE_SPACE_OF_GROUP: _XFS_BUFFER,
+    INODES_OF_GROUP: _XFS_BUFFER,
+    BUFFER_OF_XFS: _XFS_BUFFER,
+    ILOCK_OF_XFS: Step(
+        "find the task that changes the same inode in a transaction: "
+        f"{_ALL_STACKS} for one below xfs_*() that sleeps further in",
+        "fs/xfs/xfs_inode.c",
+    ),
+    ENCRYPTS: Step(
+        "see which driver encrypts (cat /proc/crypto) and look for its errors in "
+        "dmesg; without the module of a hardware driver the CPU encrypts",
+        "Documentation/filesystems/fscrypt.rst",
+    ),
+    REPLACES: _REPLACE,
+    KEPT_OUT: _REPLACE,
     ITSELF: Step(
         "report it to the file system's maintainers: it drops the last reference to an "
         "inode (iput()) while it writes; only a reboot ends it",

@@ -98,6 +98,16 @@ STACKS = {
     "btrfs_work_helper/btrfs" + WORK,
     "wants-cache": "schedule btrfs_caching_ctl_wait_done/btrfs find_free_extent/btrfs "
     "btrfs_reserve_extent/btrfs",
+    "repairs": WRITE + "xfs_ilock/xfs xrep_dinode_core/xfs xrep_inode/xfs "
+    "xfs_scrub_metadata/xfs",
+    "scrubs": "schedule schedule_timeout __down_common down xfs_buf_lock/xfs "
+    "xfs_buf_find/xfs xfs_read_agi/xfs xfs_ialloc_read_agi/xfs xfs_iget/xfs "
+    "xchk_directory/xfs xfs_scrub_metadata/xfs",
+    "wants-agf": "schedule schedule_timeout __down_common down xfs_buf_lock/xfs "
+    "xfs_read_agf/xfs xfs_alloc_read_agf/xfs xfs_ifree/xfs",
+    "raises": "schedule raise_barrier/raid10 raid10_sync_request/raid10 md_do_sync",
+    "kept-out": "schedule wait_barrier/raid10 raid10_make_request/raid10 md_submit_bio",
+    "metadata": "schedule raid5d/raid456 md_thread kthread",
     "moves": "schedule percpu_down_write cgroup_attach_lock __cgroup_procs_write",
 }
 LINKED = (
@@ -163,7 +173,7 @@ def test_a_queue_is_not_named() -> None:
     """drivers/md/raid5.c raid5_get_active_stripe() waits for one of two."""
     stack = "schedule raid5_get_active_stripe/raid456 raid5_make_request/raid456"
     text = sentence(explained(Shown("a", 11, stack).report()), "log")
-    assert "waits inside a stacked device." in text
+    assert text.endswith("waits for a free stripe of an array.")
 
 
 def test_two_that_fit_are_none() -> None:
@@ -191,6 +201,13 @@ def test_the_lock_is_named() -> None:
         ("mounts", "until a file system is mounted or unmounted"),
         ("io-done", "until a SCSI host has recovered"),
         ("scsi-eh", "recovers a SCSI host"),
+        ("repairs", "the lock of an XFS inode (ILOCK)"),
+        ("scrubs", "(AGI)"),
+        ("wants-agf", "(AGF)"),
+        ("raises", "until what is under way has ended"),
+        ("kept-out", "lets I/O in"),
+        ("metadata", "superblock is written"),
+        ("replaces", "until I/O under way has ended"),
     ],
 )
 def test_the_words(name: str, words: str) -> None:
@@ -211,3 +228,11 @@ def test_who_is_inside_a_queue_that_freezes(one: str, other: str) -> None:
 def test_error_handling_and_forks() -> None:
     assert joined(task("io-done", 11), task("scsi-eh", 12))["io-done"][0] == "scsi-eh"
     assert joined(task("forks", 11), task("moves", 12))["forks"][0] == "moves"
+
+
+def test_a_scrub_and_a_repair_in_a_circle() -> None:
+    """fs/xfs/scrub/: each has what the other waits for; both waits are said."""
+    both = task("scrubs", 11), task("repairs", 12)
+    assert {name for name, _ in joined(*both).values()} == {"scrubs", "repairs"}
+    text = sentence(explained(*(one.report() for one in both)), "log")
+    assert "(AGI)" in text and "(ILOCK)" in text and "a guess" in text

@@ -19,6 +19,78 @@ GRACE_PERIOD = "waits for a grace period of RCU"
 HANDLES_ERRORS = "recovers a SCSI host from errors (aborts, resets)"
 AWAITS_HANDLER = "waits until a SCSI host has recovered from errors"
 
+BARRIER_RAISED = "waits until an array's resync, reshape or freeze lets I/O in"
+RAISES_BARRIER = "keeps I/O out of an array and waits until what is under way has ended"
+ARRAY_METADATA = "waits until an array's superblock is written"
+FREE_STRIPE = "waits for a free stripe of an array"
+ARRAY_SUSPENDED = "waits until a suspended array takes I/O again"
+SUSPENDS_ARRAY = "suspends an array and waits until its I/O has ended"
+STOPS_SYNC = "waits until an array's sync has stopped"
+SUSPENDS_MAP = "suspends a mapped device and waits until its I/O has ended"
+_MD: tuple[Rule, ...] = (
+    Rule(
+        c.RAID_OR_DM,
+        ("raise_barrier", "freeze_array"),
+        "drivers/md/raid1.c raise_barrier(), freeze_array(), raid10.c: until nothing "
+        "is pending",
+        words=RAISES_BARRIER,
+    ),
+    Rule(
+        c.RAID_OR_DM,
+        ("*wait_barrier", "wait_read_barrier", "regular_request_wait"),
+        "drivers/md/raid1.c _wait_barrier(), raid10.c wait_barrier(): until the "
+        "barrier is lowered",
+        words=BARRIER_RAISED,
+    ),
+    Rule(
+        c.RAID_OR_DM,
+        ("md_write_start", "md_super_wait", "md_update_sb", "raid5d", "raid1*d"),
+        "drivers/md/md.c md_write_start(): until MD_SB_CHANGE_PENDING is clear, as "
+        "raid5d() does in raid5.c; md_super_wait(): until the writes of the "
+        "superblock have ended",
+        not_wait=(LOCK,),
+        first=True,
+        words=ARRAY_METADATA,
+    ),
+    Rule(
+        c.RAID_OR_DM,
+        ("*get_active_stripe",),
+        "drivers/md/raid5.c raid5_get_active_stripe(): until a stripe is inactive, or "
+        "the array is no more quiesced",
+        not_wait=(LOCK,),
+        words=FREE_STRIPE,
+    ),
+    Rule(
+        c.RAID_OR_DM,
+        ("mddev_suspend", "__mddev_suspend"),
+        "drivers/md/md.c mddev_suspend(): until active_io is zero",
+        not_wait=(LOCK,),
+        words=SUSPENDS_ARRAY,
+    ),
+    Rule(
+        c.RAID_OR_DM,
+        ("md_handle_request",),
+        "drivers/md/md.c md_handle_request(): while is_suspended()",
+        first=True,
+        words=ARRAY_SUSPENDED,
+    ),
+    Rule(
+        c.RAID_OR_DM,
+        ("stop_sync_thread", "idle_sync_thread", "frozen_sync_thread"),
+        "drivers/md/md.c stop_sync_thread(): until MD_RECOVERY_RUNNING is clear",
+        not_wait=(LOCK,),
+        words=STOPS_SYNC,
+    ),
+    Rule(
+        c.RAID_OR_DM,
+        ("dm_suspend", "__dm_suspend", "dm_wait_for_*completion"),
+        "drivers/md/dm.c dm_wait_for_completion(): until no bio of the device is in "
+        "flight",
+        not_wait=(LOCK,),
+        words=SUSPENDS_MAP,
+    ),
+)
+
 RULES: tuple[Rule, ...] = (
     Rule(
         c.DEVICE_IO,
@@ -169,6 +241,7 @@ RULES: tuple[Rule, ...] = (
         "block/blk-mq-tag.c, blk-core.c, blk-rq-qos.c, blk-iocost.c, blk-iolatency.c, "
         "blk-wbt.c, blk-throttle.c: the queue lets nobody in yet",
     ),
+    *_MD,
     Rule(
         c.RAID_OR_DM,
         (

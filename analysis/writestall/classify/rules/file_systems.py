@@ -16,6 +16,13 @@ from writestall.classify.rules.form import (
 from writestall_base import wait_classes as c
 
 ROOM_IN_LOG = "waits for room in the log of its file system"
+FREE_SPACE_OF_GROUP = "waits for the free space of an allocation group of XFS (AGF)"
+INODES_OF_GROUP = "waits for the inodes of an allocation group of XFS (AGI)"
+BUFFER_OF_XFS = "waits for a buffer of XFS that a transaction has locked"
+ILOCK_OF_XFS = "waits for the lock of an XFS inode (ILOCK)"
+ENCRYPTS = "waits until data is encrypted or decrypted (fscrypt)"
+REPLACES = "replaces a device and waits until I/O under way has ended"
+KEPT_OUT = "waits until a device is replaced"
 
 # Below these a checkpoint's locks are taken, outside those of a node or block.
 _F2FS_MAP = ("f2fs_map_blocks", "f2fs_map_lock", "f2fs_get_block_locked")
@@ -62,7 +69,71 @@ XFS_BUFFER = Rule(
     bare=True,
 )
 
+_XFS_BUFFERS = ("xfs_buf_lock", "xfs_buf_find*", "_xfs_buf_find", "xfs_buf_get_map")
+_NAMED: tuple[Rule, ...] = (
+    *(
+        Rule(
+            c.FS_LOCK,
+            _XFS_BUFFERS,
+            f"fs/xfs/xfs_buf.c xfs_buf_lock(), for {name}",
+            wait=(LOCK,),
+            callers=callers,
+            words=words,
+        )
+        for words, name, callers in (
+            (
+                FREE_SPACE_OF_GROUP,
+                "fs/xfs/libxfs/xfs_alloc.c xfs_read_agf()",
+                ("xfs_read_agf", "xfs_alloc_read_agf"),
+            ),
+            (
+                INODES_OF_GROUP,
+                "fs/xfs/libxfs/xfs_ialloc.c xfs_read_agi()",
+                ("xfs_read_agi", "xfs_ialloc_read_agi"),
+            ),
+            (BUFFER_OF_XFS, "a transaction's other buffers", ("xfs_*",)),
+        )
+    ),
+    Rule(
+        c.FS_LOCK,
+        ("xfs_ilock*", "xfs_lock_inodes", "xfs_lock_two_inodes"),
+        "fs/xfs/xfs_inode.c xfs_ilock(): called by no file operation itself",
+        wait=(LOCK,),
+        not_callers=("xfs_ilock_iocb*",),
+        by=(
+            *("xfs_ilock*", "xfs_trans_*", "xfs_iomap_*", "xfs_*_iomap_begin"),
+            *("xfs_bmap*", "xfs_map_blocks", "xfs_free_eofblocks", "xfs_inactive*"),
+            *("xfs_lookup", "xfs_readdir", "xfs_create", "xfs_remove", "xfs_rename"),
+            *("xfs_setattr_nonsize", "xfs_lock_inodes", "xrep_*", "xchk_*"),
+        ),
+        words=ILOCK_OF_XFS,
+    ),
+    Rule(
+        c.OTHER,
+        ("fscrypt_crypt*", "fscrypt_*crypt_*"),
+        "fs/crypto/crypto.c fscrypt_crypt_data_unit(): until the driver of the cipher "
+        "has done it",
+        not_wait=(LOCK,),
+        words=ENCRYPTS,
+    ),
+    Rule(
+        c.OTHER,
+        ("btrfs_rm_dev_replace_blocked",),
+        "fs/btrfs/dev-replace.c btrfs_rm_dev_replace_blocked(): until bio_counter is "
+        "zero",
+        words=REPLACES,
+    ),
+    Rule(
+        c.OTHER,
+        ("btrfs_bio_counter_inc_blocked",),
+        "fs/btrfs/dev-replace.c btrfs_bio_counter_inc_blocked(): while a replace "
+        "finishes",
+        words=KEPT_OUT,
+    ),
+)
+
 RULES: tuple[Rule, ...] = (
+    *_NAMED,
     # XFS.
     Rule(
         c.LOG_SPACE,

@@ -277,6 +277,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="a buffer of XFS under repair",
+            why="it checks or repairs metadata with the group's buffers locked",
+            source="fs/xfs/scrub/common.c xchk_ag_read_headers(): the buffers of a "
+            "group are locked until the scrub ends",
+            shows=names("xrep_* xchk_ag* xchk_inode* xchk_iallocbt*"),
+            not_shows=names("xfs_buf_lock"),
+            of=_BUFFER_LOCK,
+        ),
+        replace(
+            _GUESS,
             lock="a range of btrfs (EXTENT_LOCKED)",
             why="it holds a range of a file",
             source="fs/btrfs/extent-io-tree.c lock_extent(): taken by fiemap, "
