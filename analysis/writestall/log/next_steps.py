@@ -21,6 +21,7 @@ from writestall.classify.rules.block import (
     STOPS_SYNC,
     SUSPENDS_ARRAY,
     SUSPENDS_MAP,
+    SYSFS_USERS,
 )
 from writestall.classify.rules.file_systems import (
     BUFFER_OF_XFS,
@@ -221,6 +222,10 @@ WORDS: dict[str, Step] = {
         "find the CPU whose workers do not run: a task of a real-time policy (ps -eLo "
         "cls,rtprio,psr,pcpu,comm), echo l > /proc/sysrq-trigger",
         "Documentation/core-api/workqueue.rst",
+    ),
+    SYSFS_USERS: Step(
+        f"find the task below kernfs_fop_*() that sleeps: {_ALL_STACKS}",
+        "fs/kernfs/dir.c kernfs_drain()",
     ),
     GRACE_PERIOD: Step(
         "look for a CPU that does not leave the kernel: rcu stalls in dmesg, echo l > "

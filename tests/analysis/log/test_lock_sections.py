@@ -108,6 +108,10 @@ STACKS = {
     "raises": "schedule raise_barrier/raid10 raid10_sync_request/raid10 md_do_sync",
     "kept-out": "schedule wait_barrier/raid10 raid10_make_request/raid10 md_submit_bio",
     "metadata": "schedule raid5d/raid456 md_thread kthread",
+    "removes-file": "schedule kernfs_drain __kernfs_remove kernfs_remove_by_name_ns "
+    "device_remove_file device_del",
+    "in-file": "schedule rpm_resume __pm_runtime_resume mode_store dev_attr_store "
+    "sysfs_kf_write kernfs_fop_write_iter vfs_write",
     "moves": "schedule percpu_down_write cgroup_attach_lock __cgroup_procs_write",
 }
 LINKED = (
@@ -127,6 +131,7 @@ LINKED = (
     ("counts-bios", "replaces", "wakes who waits for replace_wait"),
     ("wants-cache", "caches", "wakes who waits"),
     ("dev-stats", "replaces", "device_list_mutex"),
+    ("removes-file", "in-file", "file of sysfs"),
     ("notifies", "unbinds", "holding the device's lock"),
 )
 APART = (
@@ -206,6 +211,7 @@ def test_the_lock_is_named() -> None:
         ("wants-agf", "(AGF)"),
         ("raises", "until what is under way has ended"),
         ("kept-out", "lets I/O in"),
+        ("removes-file", "nobody uses a file of sysfs"),
         ("metadata", "superblock is written"),
         ("replaces", "until I/O under way has ended"),
     ],

@@ -15,6 +15,7 @@ SUBMIT = re.compile(
     r"|direct_make_request|_*submit_bh\w*"
 )
 
+SYSFS_USERS = "waits until nobody uses a file of sysfs that goes away"
 GRACE_PERIOD = "waits for a grace period of RCU"
 HANDLES_ERRORS = "recovers a SCSI host from errors (aborts, resets)"
 AWAITS_HANDLER = "waits until a SCSI host has recovered from errors"
@@ -187,6 +188,13 @@ RULES: tuple[Rule, ...] = (
         "outside of readers, or have run what was put off",
         not_callers=("dm_*", "__dm_*", "md_*", "bch_*"),
         words=GRACE_PERIOD,
+    ),
+    Rule(
+        c.OTHER,
+        ("kernfs_drain",),
+        "fs/kernfs/dir.c kernfs_drain(): until kn->active is deactivated",
+        first=True,
+        words=SYSFS_USERS,
     ),
     Rule(
         c.DEVICE_IO,
