@@ -42,6 +42,9 @@ def does(stuck: Stuck) -> str:
         return _owner_does(stuck)
     if not (task.frames or task.guesses):
         return "is stuck; its stack is not in the log"
+    if (inner := stuck.in_shrinker) and inner.rule:
+        words = inner.rule.words or c.DOES[inner.cls]
+        return f"reclaims memory, and inside a shrinker {words}"
     for name, words in _MAKES_MEMORY:
         if name.fullmatch(task.comm or ""):
             return words

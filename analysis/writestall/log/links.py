@@ -128,7 +128,9 @@ def _link(waiter: Stuck, shots: _Shots) -> Link | None:
 
     The last shot in which anybody does is taken.
     """
-    rules = [rule for rule in HOLDERS[waiter.verdict.cls] if rule.asks(waiter)]
+    verdicts = (waiter.verdict, waiter.in_shrinker)
+    asked = dict.fromkeys(rule for v in verdicts if v for rule in HOLDERS[v.cls])
+    rules = [rule for rule in asked if rule.asks(waiter)]
     for shot in sorted(waiter.shots, reverse=True) if rules else ():
         for rule in rules:
             around = shots[waiter.task.host, shot]

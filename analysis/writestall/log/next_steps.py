@@ -18,6 +18,7 @@ from writestall.classify.rules.block import (
     GRACE_PERIOD,
     HANDLES_ERRORS,
     RAISES_BARRIER,
+    RESHAPE,
     STOPS_SYNC,
     SUSPENDS_ARRAY,
     SUSPENDS_MAP,
@@ -30,6 +31,7 @@ from writestall.classify.rules.file_systems import (
     ILOCK_OF_XFS,
     INODES_OF_GROUP,
     KEPT_OUT,
+    OWN_CHECKPOINT,
     REPLACES,
     ROOM_IN_LOG,
 )
@@ -175,6 +177,7 @@ _REPLACE = Step(
 WORDS: dict[str, Step] = {
     BARRIER_RAISED: _SYNC,
     STOPS_SYNC: _SYNC,
+    RESHAPE: _SYNC,
     RAISES_BARRIER: _ARRAY_IO,
     SUSPENDS_ARRAY: _ARRAY_IO,
     ARRAY_METADATA: Step(
@@ -213,6 +216,11 @@ WORDS: dict[str, Step] = {
     ),
     REPLACES: _REPLACE,
     KEPT_OUT: _REPLACE,
+    OWN_CHECKPOINT: Step(
+        "report it to the file system's maintainers: it drops the last reference to an "
+        "inode (iput()) inside its checkpoint; only a reboot ends it",
+        "Documentation/admin-guide/reporting-issues.rst",
+    ),
     ITSELF: Step(
         "report it to the file system's maintainers: it drops the last reference to an "
         "inode (iput()) while it writes; only a reboot ends it",
@@ -370,11 +378,12 @@ def of_task(stuck: Stuck) -> Step:
         return _RUNS if task.state in (None, "R") else _RESTS
     if not task.guesses:
         return _NO_STACK
-    rule = stuck.verdict.rule
+    verdict = stuck.in_shrinker or stuck.verdict
+    rule = verdict.rule
     step = WORDS.get(rule.words) if rule else None
-    if step is None and stuck.verdict.cls in (c.OTHER, c.FS_LOCK):
+    if step is None and verdict.cls in (c.OTHER, c.FS_LOCK):
         step = _inside(stuck)
-    return step or CLASSES[stuck.verdict.cls]
+    return step or CLASSES[verdict.cls]
 
 
 def _inside(stuck: Stuck) -> Step | None:

@@ -77,6 +77,7 @@ STACKS = {
     "unknown": MUTEX + "no_such_function",
     "module-flush": FLUSH + "foo_close/foo",
     "module-work": "schedule foo_transfer/foo foo_work/foo" + WORK,
+    "built-in-flush": FLUSH + "bar_close foo_remove",
     "other-work": "schedule bar_transfer/bar bar_work/bar" + WORK,
     "io-done": "schedule scsi_block_when_processing_errors/scsi_mod sd_open/sd_mod",
     "scsi-eh": "schedule_timeout wait_for_completion_timeout scsi_send_eh_cmnd/"
@@ -112,6 +113,18 @@ STACKS = {
     "device_remove_file device_del",
     "in-file": "schedule rpm_resume __pm_runtime_resume mode_store dev_attr_store "
     "sysfs_kf_write kernfs_fop_write_iter vfs_write",
+    "bar-works": "schedule bar_transfer bar_work" + WORK,
+    "suspends-array": "schedule mddev_suspend/md_mod suspend_lo_store/md_mod "
+    "md_attr_store/md_mod",
+    "in-array": "schedule schedule_timeout wait_woken raid5_make_request/raid456 "
+    "md_handle_request/md_mod submit_bio_noacct",
+    "shrinks-log": "io_schedule __xfs_iunpin_wait/xfs xfs_reclaim_inodes_ag/xfs "
+    "super_cache_scan shrink_slab shrink_node do_try_to_free_pages "
+    "alloc_inode iget_locked kernfs_get_inode kernfs_iop_lookup lookup_slow",
+    "array-thread": MUTEX + "kernfs_find_and_get_ns sysfs_notify md_update_sb/md_mod "
+    "raid1d/raid1 md_thread/md_mod",
+    "own-checkpoint": READ + "f2fs_truncate_blocks/f2fs f2fs_evict_inode/f2fs evict "
+    "f2fs_sync_node_pages/f2fs f2fs_write_checkpoint/f2fs",
     "moves": "schedule percpu_down_write cgroup_attach_lock __cgroup_procs_write",
 }
 LINKED = (
@@ -132,6 +145,8 @@ LINKED = (
     ("wants-cache", "caches", "wakes who waits"),
     ("dev-stats", "replaces", "device_list_mutex"),
     ("removes-file", "in-file", "file of sysfs"),
+    ("built-in-flush", "bar-works", "module"),
+    ("suspends-array", "in-array", "request to the array"),
     ("notifies", "unbinds", "holding the device's lock"),
 )
 APART = (
@@ -211,6 +226,9 @@ def test_the_lock_is_named() -> None:
         ("wants-agf", "(AGF)"),
         ("raises", "until what is under way has ended"),
         ("kept-out", "lets I/O in"),
+        ("in-array", "reshape has passed"),
+        ("own-checkpoint", "that it makes itself"),
+        ("shrinks-log", "inside a shrinker waits for a commit"),
         ("removes-file", "nobody uses a file of sysfs"),
         ("metadata", "superblock is written"),
         ("replaces", "until I/O under way has ended"),
@@ -242,3 +260,18 @@ def test_a_scrub_and_a_repair_in_a_circle() -> None:
     assert {name for name, _ in joined(*both).values()} == {"scrubs", "repairs"}
     text = sentence(explained(*(one.report() for one in both)), "log")
     assert "(AGI)" in text and "(ILOCK)" in text and "a guess" in text
+
+
+def test_two_works_of_a_module() -> None:
+    """A flush of their queue waits for both: the first is named."""
+    works = [task("bar-works", 12), task("bar-works", 13)]
+    answer = explained(*(one.report() for one in (task("built-in-flush", 11), *works)))
+    (link,) = answer.links.values()
+    assert (link.holder.task.pid, link.confidence) == (12, POSSIBLE)
+
+
+def test_who_reclaims_memory_may_wait_for_an_array() -> None:
+    """fs/xfs/xfs_icache.c xfs_reclaim_inode(): for the log, not for memory."""
+    both = joined(task("shrinks-log", 11), task("array-thread", 12))
+    assert both["shrinks-log"] == ("array-thread", POSSIBLE)
+    assert both["array-thread"] == ("shrinks-log", POSSIBLE)

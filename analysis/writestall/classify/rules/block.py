@@ -26,6 +26,7 @@ ARRAY_METADATA = "waits until an array's superblock is written"
 FREE_STRIPE = "waits for a free stripe of an array"
 ARRAY_SUSPENDED = "waits until a suspended array takes I/O again"
 SUSPENDS_ARRAY = "suspends an array and waits until its I/O has ended"
+RESHAPE = "waits until an array's reshape has passed the place that it wants"
 STOPS_SYNC = "waits until an array's sync has stopped"
 SUSPENDS_MAP = "suspends a mapped device and waits until its I/O has ended"
 _MD: tuple[Rule, ...] = (
@@ -60,6 +61,15 @@ _MD: tuple[Rule, ...] = (
         "the array is no more quiesced",
         not_wait=(LOCK,),
         words=FREE_STRIPE,
+    ),
+    Rule(
+        c.RAID_OR_DM,
+        ("wait_woken",),
+        "drivers/md/raid5.c raid5_make_request(): make_stripe_request() returns "
+        "STRIPE_SCHEDULE_AND_RETRY while the reshape is there",
+        callers=("raid5_make_request",),
+        bare=True,
+        words=RESHAPE,
     ),
     Rule(
         c.RAID_OR_DM,

@@ -20,6 +20,7 @@ FREE_SPACE_OF_GROUP = "waits for the free space of an allocation group of XFS (A
 INODES_OF_GROUP = "waits for the inodes of an allocation group of XFS (AGI)"
 BUFFER_OF_XFS = "waits for a buffer of XFS that a transaction has locked"
 ILOCK_OF_XFS = "waits for the lock of an XFS inode (ILOCK)"
+OWN_CHECKPOINT = "waits for the lock of a checkpoint that it makes itself"
 ENCRYPTS = "waits until data is encrypted or decrypted (fscrypt)"
 REPLACES = "replaces a device and waits until I/O under way has ended"
 KEPT_OUT = "waits until a device is replaced"
@@ -279,6 +280,16 @@ RULES: tuple[Rule, ...] = (
         "or the space that only a commit frees; scrub.c: scrub pauses for a commit",
     ),
     # f2fs.
+    Rule(
+        c.FS_TRANSACTION,
+        ("f2fs_*",),
+        "fs/f2fs/checkpoint.c block_operations() takes cp_rwsem for writing; below it "
+        "f2fs_lock_op(), by iput() of an inode, sleeps for ever",
+        wait=(LOCK,),
+        callers=("f2fs_sync_node_pages", "f2fs_sync_dirty_inodes"),
+        first=True,
+        words=OWN_CHECKPOINT,
+    ),
     Rule(
         c.FS_TRANSACTION,
         (

@@ -167,6 +167,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             confidence=POSSIBLE,
         ),
     ),
+    c.JOURNAL_COMMIT_WAIT: (
+        replace(
+            _ENDS_WRITEBACK,
+            why="it works for a device that may lie below, and the log's write ends "
+            "there",
+            source="fs/xfs/xfs_log.c xlog_ioend_work(), fs/jbd2/commit.c: with the "
+            "bio, which a stacked device ends when the device below has",
+            lock="a write of the log above a stacked device",
+        ),
+    ),
     c.PAGE_WRITEBACK: (_ENDS_WRITEBACK, replace(_SUSPENDED, of=None)),
     c.RAID_OR_DM: (
         Holder(
@@ -187,6 +197,18 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="MD_RECOVERY_RUNNING of an array",
             of=names("stop_sync_thread idle_sync_thread frozen_sync_thread"),
             stacked=True,
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it is inside a request to the array that is to be suspended",
+            "drivers/md/md.c mddev_suspend(): until active_io, which "
+            "md_handle_request() raises, is zero",
+            names("md_handle_request"),
+            lock="active_io of an array",
+            of=names("mddev_suspend __mddev_suspend"),
+            not_shows=names("mddev_suspend __mddev_suspend"),
+            stacked=True,
+            past=True,
             confidence=POSSIBLE,
         ),
         Holder(
