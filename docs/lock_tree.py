@@ -18,14 +18,21 @@ from lock_walk import Event, Section, sections
 
 _FILE_SYSTEMS = (
     "ext4 jbd2 btrfs f2fs fuse overlayfs nfs xfs xfs/libxfs quota iomap gfs2 kernfs "
-    "sysfs ceph cifs smb/client nfsd ntfs3 netfs fscache cachefiles crypto"
+    "sysfs ceph cifs smb/client nfsd ntfs3 netfs fscache cachefiles crypto lockd ocfs2 "
+    "ocfs2/cluster ocfs2/dlm dlm 9p afs nilfs2 jfs reiserfs ubifs udf exfat fat "
+    "ecryptfs bcachefs proc configfs notify autofs"
 )
-_DRIVERS = "base block md md/bcache nvdimm nvme/host usb/core usb/storage target"
+_DRIVERS = (
+    "base base/power block block/drbd block/rnbd md md/bcache md/persistent-data "
+    "nvdimm nvme/host nvme/target usb/core usb/storage target target/iscsi "
+    "scsi/libsas mmc/core"
+)
 PLACES = (
     *(f"fs/{name}/*.[ch]" for name in _FILE_SYSTEMS.split()),
     *(f"drivers/{name}/*.[ch]" for name in _DRIVERS.split()),
     *("fs/*.[ch]", "block/*.[ch]", "mm/*.[ch]", "kernel/cgroup/*.[ch]"),
-    *("drivers/scsi/scsi_[lse]*.c", "drivers/scsi/hosts.c", "drivers/scsi/s[dr].c"),
+    *("kernel/*.[ch]", "kernel/power/*.c", "io_uring/*.[ch]", "net/sunrpc/*.c"),
+    *("drivers/scsi/scsi_*.c", "drivers/scsi/hosts.c", "drivers/scsi/s[dgr].c"),
     *("drivers/ata/libata-*.c", "include/linux/*.h"),
 )
 _TOKEN = re.compile(

@@ -18,6 +18,7 @@ from writestall.classify.rules.block import (
     GRACE_PERIOD,
     HANDLES_ERRORS,
     RAISES_BARRIER,
+    REMOVES_SCSI,
     RESHAPE,
     STOPS_SYNC,
     SUSPENDS_ARRAY,
@@ -36,7 +37,7 @@ from writestall.classify.rules.file_systems import (
     ROOM_IN_LOG,
 )
 from writestall.classify.rules.locks import FROZEN, MOUNTING
-from writestall.classify.rules.pages import EACH_CPU, ITSELF
+from writestall.classify.rules.pages import EACH_CPU, ITSELF, OF_A_POOL
 from writestall.classify.rules.servers import NFS_ANSWER
 from writestall.log.holders.sections import takers, wanted
 from writestall.log.links import LogAnswer, Stuck
@@ -226,10 +227,20 @@ WORDS: dict[str, Step] = {
         "inode (iput()) while it writes; only a reboot ends it",
         "Documentation/admin-guide/reporting-issues.rst",
     ),
+    OF_A_POOL: Step(
+        "see which I/O does not end, above and below the device whose worker it is: "
+        "cat /sys/block/*/inflight, dmsetup ls --tree",
+        "Documentation/core-api/mm-api.rst",
+    ),
     EACH_CPU: Step(
         "find the CPU whose workers do not run: a task of a real-time policy (ps -eLo "
         "cls,rtprio,psr,pcpu,comm), echo l > /proc/sysrq-trigger",
         "Documentation/core-api/workqueue.rst",
+    ),
+    REMOVES_SCSI: Step(
+        "find who still has a device of it: fuser -v /dev/sd*, ls "
+        f"/sys/block/sd*/holders, {_ALL_STACKS}",
+        "Documentation/scsi/scsi_mid_low_api.rst",
     ),
     SYSFS_USERS: Step(
         f"find the task below kernfs_fop_*() that sleeps: {_ALL_STACKS}",

@@ -14,14 +14,16 @@ from writestall.classify.stack import is_sleep
 from writestall.log.cuts import completed
 
 # `symbol+0x1a/0x30 [module 0123abcd]`, `? ` before it where it is a guess. crash(8)
-# prints `#1 [ffff...] symbol at ffff... [module]` instead, `bt -s` with `symbol+26`.
+# prints `#1 [ffff...] symbol at ffff... [module]` instead, `bt -s` with `symbol+26`;
+# a mail's author may note something behind an arrow.
 # 64-bit PowerPC's first ABI marks code by a dot: `.schedule+0x80/0x7d4`.
 _FRAME = re.compile(
     r"(?P<guess>\?\s{1,4})?(?<![\w.$])\.?(?P<symbol>[A-Za-z_][\w.$]{0,120})"
     r"(?:\+0x(?P<offset>[0-9a-f]{1,8})(?:/0x(?P<size>[0-9a-f]{1,8}))?"
     r"(?:\s{1,4}\[(?P<module>[\w-]{1,64})(?:\s[0-9a-f]{8,64})?\])?"
     r"(?P<doubt>\s{1,4}\(unreliable\))?"
-    r"|(?:\+\d{1,8})? at [0-9a-f]{8,16}(?:\s{1,4}\[(?P<module2>[\w-]{1,64})\])?$)",
+    r"|(?:\+\d{1,8})? at [0-9a-f]{8,16}(?:\s{1,4}\[(?P<module2>[\w-]{1,64})\])?"
+    r"(?:\s{1,40}<-.{0,200})?$)",
     re.IGNORECASE,
 )
 # A line with one such frame and nothing else, as most are.

@@ -125,6 +125,46 @@ STACKS = {
     "raid1d/raid1 md_thread/md_mod",
     "own-checkpoint": READ + "f2fs_truncate_blocks/f2fs f2fs_evict_inode/f2fs evict "
     "f2fs_sync_node_pages/f2fs f2fs_write_checkpoint/f2fs",
+    "spins": "__schedule preempt_schedule_common __cond_resched "
+    "btrfs_chunk_alloc/btrfs find_free_extent/btrfs __btrfs_cow_block/btrfs "
+    "btrfs_search_slot/btrfs",
+    "wants-block": READ + "btrfs_read_lock_root_node/btrfs btrfs_search_slot/btrfs",
+    "dio-range": "schedule wait_extent_bit/btrfs lock_extent_bits/btrfs "
+    "btrfs_dio_iomap_begin/btrfs iomap_iter",
+    "ends-range": "schedule wait_extent_bit/btrfs lock_extent_bits/btrfs "
+    "btrfs_finish_ordered_io/btrfs btrfs_work_helper/btrfs" + WORK,
+    "waits-ordered": "schedule schedule_timeout __wait_for_common "
+    "btrfs_wait_ordered_extents/btrfs btrfs_wait_ordered_roots/btrfs",
+    "runs-ordered": "schedule btrfs_start_ordered_extent/btrfs "
+    "btrfs_run_ordered_extent_work/btrfs btrfs_work_helper/btrfs" + WORK,
+    "fdatawait": "io_schedule wait_on_page_bit __filemap_fdatawait_range "
+    "filemap_fdatawait_keep_errors sync_inodes_sb",
+    "flusher": "io_schedule __lock_page cifs_writepages/cifs do_writepages "
+    "__writeback_single_inode writeback_sb_inodes wb_writeback wb_workfn" + WORK,
+    "ends-writeback": "io_schedule __lock_page cifs_writev_requeue/cifs" + WORK,
+    "in-writepages": "io_schedule wait_on_page_bit cifs_writepages/cifs do_writepages "
+    "file_write_and_wait_range cifs_strict_fsync/cifs do_fsync",
+    "destroys-queue": FLUSH.replace("__flush_work", "flush_workqueue")
+    + "drain_workqueue destroy_workqueue fc_remove_host/scsi_transport_fc",
+    "final-delete": "schedule scsi_remove_target fc_rport_final_delete/"
+    "scsi_transport_fc" + WORK,
+    "shrinks-bufio": "schedule io_schedule_timeout bit_wait_io out_of_line_wait_on_bit "
+    "__make_buffer_clean/dm_bufio dm_bufio_shrink_scan/dm_bufio shrink_slab "
+    "shrink_zone kswapd",
+    "loops": MUTEX + "dm_bufio_shrink_count/dm_bufio shrink_slab do_try_to_free_pages "
+    "lo_rw_aio/loop loop_queue_work/loop kthread_worker_fn",
+    "asks-helper": "schedule schedule_timeout wait_for_completion_state "
+    "call_usermodehelper_exec __request_module crypto_alg_mod_lookup",
+    "modprobe": MUTEX
+    + "some_init/some do_init_module load_module __do_sys_init_module",
+    "encrypts": "schedule_timeout io_schedule_timeout mempool_alloc kcryptd_crypt/"
+    "dm_crypt" + WORK,
+    "inodes-mutex": MUTEX + "btrfs_delayed_update_inode/btrfs btrfs_update_inode/btrfs "
+    "cow_file_range/btrfs extent_writepages/btrfs btrfs_run_delalloc_work/btrfs" + WORK,
+    "flushes-inodes": "schedule schedule_timeout wait_for_completion "
+    "start_delalloc_inodes/btrfs btrfs_start_delalloc_snapshot/btrfs "
+    "try_flush_qgroup/btrfs __btrfs_qgroup_reserve_meta/btrfs "
+    "btrfs_delayed_update_inode/btrfs btrfs_update_inode/btrfs",
     "moves": "schedule percpu_down_write cgroup_attach_lock __cgroup_procs_write",
 }
 LINKED = (
@@ -144,9 +184,13 @@ LINKED = (
     ("counts-bios", "replaces", "wakes who waits for replace_wait"),
     ("wants-cache", "caches", "wakes who waits"),
     ("dev-stats", "replaces", "device_list_mutex"),
-    ("removes-file", "in-file", "file of sysfs"),
+    ("removes-file", "in-file", "uses a file of sysfs"),
     ("built-in-flush", "bar-works", "module"),
     ("suspends-array", "in-array", "request to the array"),
+    ("wants-block", "spins", "searches a tree"),
+    ("ends-range", "dio-range", "begin of a range"),
+    ("destroys-queue", "final-delete", "module that flushes"),
+    ("asks-helper", "modprobe", "loads a module"),
     ("notifies", "unbinds", "holding the device's lock"),
 )
 APART = (
@@ -163,6 +207,8 @@ APART = (
     # It waits for the others before it wakes them.
     ("replaces", "counts-bios"),
     ("unbinds", "notifies"),
+    # Its pages are on their way; the flusher has done what it was asked for.
+    ("fdatawait", "flusher"),
 )
 
 
@@ -227,6 +273,9 @@ def test_the_lock_is_named() -> None:
         ("raises", "until what is under way has ended"),
         ("kept-out", "lets I/O in"),
         ("in-array", "reshape has passed"),
+        ("spins", "runs, or waits for a CPU, in btrfs_chunk_alloc()"),
+        ("final-delete", "removes a SCSI target"),
+        ("encrypts", "memory of a pool"),
         ("own-checkpoint", "that it makes itself"),
         ("shrinks-log", "inside a shrinker waits for a commit"),
         ("removes-file", "nobody uses a file of sysfs"),
@@ -275,3 +324,21 @@ def test_who_reclaims_memory_may_wait_for_an_array() -> None:
     both = joined(task("shrinks-log", 11), task("array-thread", 12))
     assert both["shrinks-log"] == ("array-thread", POSSIBLE)
     assert both["array-thread"] == ("shrinks-log", POSSIBLE)
+
+
+@pytest.mark.parametrize(
+    ("waiter", "holder"),
+    [
+        ("waits-ordered", "runs-ordered"),
+        ("fdatawait", "ends-writeback"),
+        ("in-writepages", "ends-writeback"),
+        ("ends-writeback", "in-writepages"),
+        ("shrinks-bufio", "loops"),
+        ("loops", "shrinks-bufio"),
+        ("flushes-inodes", "inodes-mutex"),
+        ("inodes-mutex", "flushes-inodes"),
+    ],
+)
+def test_who_waits_for_whom(waiter: str, holder: str) -> None:
+    """The other one may wait, too."""
+    assert joined(task(waiter, 11), task(holder, 12))[waiter][0] == holder

@@ -455,3 +455,18 @@ def test_the_rest_of_a_stack_of_proc_behind_an_answer() -> None:
     assert task.pid == 142 and len(task.frames) == 3 and task.cut
     apart = ANSWERED.replace("> ", "")
     assert len(read_log(apart.splitlines())) == 2
+
+
+def test_notes_behind_frames_of_crash() -> None:
+    """What an author points at with an arrow is still a frame."""
+    lines = (
+        'PID: 455    TASK: ffff8c8085fa4000  CPU: 5   COMMAND: "kworker/u16:30"',
+        "  #0 [ffffb8f3c0d8fa88] __schedule at ffffffffa529e25d",
+        "  #3 [ffffb8f3c0d8fb68] __mutex_lock at ffffffffa529fdcb      <-- sleeps",
+        "  #4 [ffffb8f3c0d8fbe8] btrfs_update_inode at ffffffffc0438cf8 [btrfs] <-- x",
+    )
+    (task,) = read_log(lines)
+    assert [frame.symbol for frame in task.frames][1:] == [
+        "__mutex_lock",
+        "btrfs_update_inode",
+    ]

@@ -15,6 +15,7 @@ SUBMIT = re.compile(
     r"|direct_make_request|_*submit_bh\w*"
 )
 
+REMOVES_SCSI = "removes a SCSI target or host and waits until its devices have gone"
 SYSFS_USERS = "waits until nobody uses a file of sysfs that goes away"
 GRACE_PERIOD = "waits for a grace period of RCU"
 HANDLES_ERRORS = "recovers a SCSI host from errors (aborts, resets)"
@@ -198,6 +199,15 @@ RULES: tuple[Rule, ...] = (
         "outside of readers, or have run what was put off",
         not_callers=("dm_*", "__dm_*", "md_*", "bch_*"),
         words=GRACE_PERIOD,
+    ),
+    Rule(
+        c.OTHER,
+        ("scsi_remove_target", "scsi_remove_host", "scsi_target_reap*"),
+        "drivers/scsi/scsi_sysfs.c scsi_remove_target(): until the target's last "
+        "device is released",
+        not_wait=(LOCK,),
+        first=True,
+        words=REMOVES_SCSI,
     ),
     Rule(
         c.OTHER,

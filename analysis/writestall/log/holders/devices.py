@@ -145,17 +145,6 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             confidence=POSSIBLE,
         ),
         Holder(
-            "it is inside a file of sysfs, or another kernfs, that is to go",
-            "fs/kernfs/dir.c kernfs_drain(): until kn->active is deactivated, which "
-            "who is below kernfs_fop_write_iter() or kernfs_seq_show() holds",
-            names("kernfs_fop_* kernfs_seq_* kernfs_file_* sysfs_kf_* dev_attr_store"),
-            lock="kn->active of a file of sysfs",
-            caller=names("kernfs_drain"),
-            past=True,
-            stacked=True,
-            confidence=POSSIBLE,
-        ),
-        Holder(
             "it binds a driver to a device or removes it, holding the device's lock",
             "drivers/base/dd.c __device_attach(), device_release_driver_internal(): "
             "device_lock() while the driver's probe() or remove() runs",
@@ -246,6 +235,14 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=names("crypt_*"),
             not_of=_CRYPT_THREAD,
             stacked=True,
+        ),
+        replace(
+            _BELOW_ALL,
+            shows=names(f"{_LOOP_WORKS} md_thread"),
+            of=names("__make_buffer_clean dm_bufio_* new_read"),
+            lock="an I/O of dm-bufio",
+            not_of=names(_LOOP_WORKS),
+            not_plain=False,
         ),
         Holder(
             "it works for the mapped device",

@@ -297,6 +297,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="a part of a range of btrfs (EXTENT_LOCKED)",
+            why="it holds the begin of a range and waits for the rest",
+            source="fs/btrfs/extent-io-tree.c lock_extent(): keeps what it has locked "
+            "while it waits for the next part",
+            shows=names("btrfs_dio_iomap_begin btrfs_get_blocks_direct*"),
+            also=BTRFS_RANGE_WAITS,
+            of=names("btrfs_finish_ordered_io btrfs_finish_one_ordered"),
+        ),
+        replace(
+            _GUESS,
             lock="a tree block of btrfs",
             why="it searches a tree with blocks of it locked",
             source="fs/btrfs/ctree.c btrfs_search_slot() reads a block with its parent "
