@@ -14,16 +14,20 @@ from writestall.classify.rules.block import (
     ARRAY_SUSPENDED,
     AWAITS_HANDLER,
     BARRIER_RAISED,
+    CPU_HOTPLUG,
     FREE_STRIPE,
     GRACE_PERIOD,
     HANDLES_ERRORS,
     RAISES_BARRIER,
     REMOVES_SCSI,
     RESHAPE,
+    RPC_CLIENT,
     STOPS_SYNC,
     SUSPENDS_ARRAY,
     SUSPENDS_MAP,
     SYSFS_USERS,
+    TABLE_USERS,
+    THREAD_ENDS,
 )
 from writestall.classify.rules.file_systems import (
     BUFFER_OF_XFS,
@@ -33,8 +37,11 @@ from writestall.classify.rules.file_systems import (
     INODES_OF_GROUP,
     KEPT_OUT,
     OWN_CHECKPOINT,
+    OWN_RANGE,
+    RANGE_OF_FILE,
     REPLACES,
     ROOM_IN_LOG,
+    TREE_BLOCK,
 )
 from writestall.classify.rules.locks import FROZEN, MOUNTING
 from writestall.classify.rules.pages import EACH_CPU, ITSELF, OF_A_POOL
@@ -241,6 +248,40 @@ WORDS: dict[str, Step] = {
         "find who still has a device of it: fuser -v /dev/sd*, ls "
         f"/sys/block/sd*/holders, {_ALL_STACKS}",
         "Documentation/scsi/scsi_mid_low_api.rst",
+    ),
+    CPU_HOTPLUG: Step(
+        "take the stack of that CPU's thread, cpuhp/N: cat /proc/$(pgrep "
+        "cpuhp/N)/stack",
+        "Documentation/core-api/cpu_hotplug.rst",
+    ),
+    RPC_CLIENT: Step(
+        "see which requests the client has: cat "
+        "/sys/kernel/debug/sunrpc/rpc_clnt/*/tasks; the network between: ss -tni",
+        "ss(8)",
+    ),
+    THREAD_ENDS: Step(
+        f"find the thread that does not end: {_ALL_STACKS}, a kernel thread in D",
+        _SYSRQ,
+    ),
+    TABLE_USERS: Step(
+        "find who is inside the device with the old table (dmsetup status, message, "
+        f"I/O): {_ALL_STACKS}; dmsetup info -c",
+        "dmsetup(8)",
+    ),
+    OWN_RANGE: Step(
+        "it is a deadlock with itself: report it with this stack; a buffer that is no "
+        "mapping of the same file avoids it",
+        "Documentation/admin-guide/reporting-issues.rst",
+    ),
+    RANGE_OF_FILE: Step(
+        "find who has the range: a task below btrfs_finish_ordered_io(), btrfs_clone() "
+        f"or a direct I/O that sleeps further in: {_ALL_STACKS}",
+        "fs/btrfs/extent-io-tree.c",
+    ),
+    TREE_BLOCK: Step(
+        "find the task below btrfs_search_slot() that sleeps further in or runs: "
+        f"{_ALL_STACKS}, echo l > /proc/sysrq-trigger",
+        "fs/btrfs/locking.c",
     ),
     SYSFS_USERS: Step(
         f"find the task below kernfs_fop_*() that sleeps: {_ALL_STACKS}",

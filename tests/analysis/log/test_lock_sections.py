@@ -165,6 +165,30 @@ STACKS = {
     "start_delalloc_inodes/btrfs btrfs_start_delalloc_snapshot/btrfs "
     "try_flush_qgroup/btrfs __btrfs_qgroup_reserve_meta/btrfs "
     "btrfs_delayed_update_inode/btrfs btrfs_update_inode/btrfs",
+    "reaps-sync": "schedule schedule_timeout wait_for_completion kthread_stop "
+    "md_unregister_thread/md_mod md_reap_sync_thread/md_mod action_store/md_mod",
+    "syncs": "schedule raid5_get_active_stripe/raid456 raid5_sync_request/raid456 "
+    "md_do_sync/md_mod md_thread/md_mod",
+    "swaps-table": "schedule schedule_timeout wait_for_completion __synchronize_srcu "
+    "dm_swap_table/dm_mod dev_suspend/dm_mod ctl_ioctl/dm_mod",
+    "in-table": "schedule schedule_timeout wait_for_completion perform_rpc/dm_era "
+    "era_status/dm_era retrieve_status/dm_mod table_status/dm_mod ctl_ioctl/dm_mod",
+    "frees-inode": "schedule schedule_timeout __down down xfs_buf_lock/xfs "
+    "xfs_buf_find/xfs xfs_read_agf/xfs xfs_alloc_read_agf/xfs "
+    "xfs_alloc_fix_freelist/xfs xfs_difree/xfs xfs_ifree/xfs",
+    "allocates": "schedule schedule_timeout __down down xfs_buf_lock/xfs "
+    "xfs_buf_find/xfs xfs_imap_to_bp/xfs xfs_trans_log_inode/xfs "
+    "xfs_bmap_btalloc/xfs xfs_bmapi_write/xfs xfs_map_blocks/xfs",
+    "pushes": "io_schedule xfs_buf_wait_unpin/xfs __xfs_buf_submit/xfs "
+    "xfs_buf_delwri_submit_buffers/xfs xfsaild/xfs",
+    "own-range": "schedule wait_extent_bit/btrfs lock_extent_bits/btrfs "
+    "btrfs_lock_and_flush_ordered_range/btrfs extent_readahead/btrfs filemap_fault "
+    "bio_iov_iter_get_pages __iomap_dio_rw iomap_dio_rw btrfs_file_read_iter/btrfs",
+    "cpu-down": "schedule schedule_timeout wait_for_completion cpuhp_kick_ap _cpu_down",
+    "shuts-client": "schedule schedule_timeout rpc_shutdown_client/sunrpc "
+    "nfsd4_process_cb_update/nfsd" + WORK,
+    "stops-thread": "schedule schedule_timeout wait_for_completion kthread_stop "
+    "foo_exit/foo",
     "moves": "schedule percpu_down_write cgroup_attach_lock __cgroup_procs_write",
 }
 LINKED = (
@@ -191,6 +215,7 @@ LINKED = (
     ("ends-range", "dio-range", "begin of a range"),
     ("destroys-queue", "final-delete", "module that flushes"),
     ("asks-helper", "modprobe", "loads a module"),
+    ("reaps-sync", "syncs", "thread that is to end"),
     ("notifies", "unbinds", "holding the device's lock"),
 )
 APART = (
@@ -273,6 +298,14 @@ def test_the_lock_is_named() -> None:
         ("raises", "until what is under way has ended"),
         ("kept-out", "lets I/O in"),
         ("in-array", "reshape has passed"),
+        ("reaps-sync", "sync has stopped"),
+        ("swaps-table", "old table of a mapped device"),
+        ("own-range", "its own direct I/O may hold"),
+        ("dio-range", "another task has locked"),
+        ("wants-block", "a block of a btrfs tree"),
+        ("cpu-down", "hotplug thread"),
+        ("shuts-client", "requests of an RPC client"),
+        ("stops-thread", "a kernel thread has ended"),
         ("spins", "runs, or waits for a CPU, in btrfs_chunk_alloc()"),
         ("final-delete", "removes a SCSI target"),
         ("encrypts", "memory of a pool"),
@@ -330,6 +363,11 @@ def test_who_reclaims_memory_may_wait_for_an_array() -> None:
     ("waiter", "holder"),
     [
         ("waits-ordered", "runs-ordered"),
+        ("swaps-table", "in-table"),
+        ("in-table", "swaps-table"),
+        ("frees-inode", "allocates"),
+        ("allocates", "frees-inode"),
+        ("allocates", "pushes"),
         ("fdatawait", "ends-writeback"),
         ("in-writepages", "ends-writeback"),
         ("ends-writeback", "in-writepages"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from writestall.classify.rules.form import LOCK, Rule
+from writestall.classify.rules.form import EVENT, LOCK, Rule
 from writestall_base import wait_classes as c
 
 # A task that sleeps below these has not yet submitted its bio (block/blk-core.c,
@@ -16,6 +16,9 @@ SUBMIT = re.compile(
 )
 
 REMOVES_SCSI = "removes a SCSI target or host and waits until its devices have gone"
+CPU_HOTPLUG = "takes a CPU up or down and waits for that CPU's hotplug thread"
+RPC_CLIENT = "waits until the requests of an RPC client have ended"
+THREAD_ENDS = "waits until a kernel thread has ended"
 SYSFS_USERS = "waits until nobody uses a file of sysfs that goes away"
 GRACE_PERIOD = "waits for a grace period of RCU"
 HANDLES_ERRORS = "recovers a SCSI host from errors (aborts, resets)"
@@ -29,6 +32,7 @@ ARRAY_SUSPENDED = "waits until a suspended array takes I/O again"
 SUSPENDS_ARRAY = "suspends an array and waits until its I/O has ended"
 RESHAPE = "waits until an array's reshape has passed the place that it wants"
 STOPS_SYNC = "waits until an array's sync has stopped"
+TABLE_USERS = "waits until nobody uses the old table of a mapped device (SRCU)"
 SUSPENDS_MAP = "suspends a mapped device and waits until its I/O has ended"
 _MD: tuple[Rule, ...] = (
     Rule(
@@ -88,10 +92,22 @@ _MD: tuple[Rule, ...] = (
     ),
     Rule(
         c.RAID_OR_DM,
-        ("stop_sync_thread", "idle_sync_thread", "frozen_sync_thread"),
+        (
+            *("stop_sync_thread", "idle_sync_thread", "frozen_sync_thread"),
+            *("md_unregister_thread", "md_reap_sync_thread"),
+        ),
         "drivers/md/md.c stop_sync_thread(): until MD_RECOVERY_RUNNING is clear",
         not_wait=(LOCK,),
         words=STOPS_SYNC,
+    ),
+    Rule(
+        c.RAID_OR_DM,
+        ("dm_swap_table", "dm_suspend", "__dm_suspend", "dm_sync_table"),
+        "drivers/md/dm.c dm_sync_table(): synchronize_srcu(), until no reader has the "
+        "old table",
+        callers=("dm_swap_table", "dm_suspend", "__dm_suspend", "dev_suspend"),
+        wait=(EVENT,),
+        words=TABLE_USERS,
     ),
     Rule(
         c.RAID_OR_DM,
@@ -211,8 +227,29 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.OTHER,
-        ("kernfs_drain",),
+        ("cpuhp_kick_ap*", "cpuhp_invoke_ap_callback"),
+        "kernel/cpu.c cpuhp_kick_ap(): until cpuhp/N has run the callbacks",
+        not_wait=(LOCK,),
+        words=CPU_HOTPLUG,
+    ),
+    Rule(
+        c.OTHER,
+        ("rpc_shutdown_client",),
+        "net/sunrpc/clnt.c rpc_shutdown_client(): until cl_tasks is empty",
+        words=RPC_CLIENT,
+    ),
+    Rule(
+        c.OTHER,
+        ("kthread_stop*",),
+        "kernel/kthread.c kthread_stop(): until the thread's function has returned",
+        not_callers=("md_*",),
+        words=THREAD_ENDS,
+    ),
+    Rule(
+        c.OTHER,
+        ("kernfs_drain", "__kernfs_remove"),
         "fs/kernfs/dir.c kernfs_drain(): until kn->active is deactivated",
+        not_wait=(LOCK,),
         first=True,
         words=SYSFS_USERS,
     ),

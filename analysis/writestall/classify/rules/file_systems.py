@@ -23,6 +23,9 @@ ILOCK_OF_XFS = "waits for the lock of an XFS inode (ILOCK)"
 OWN_CHECKPOINT = "waits for the lock of a checkpoint that it makes itself"
 ENCRYPTS = "waits until data is encrypted or decrypted (fscrypt)"
 REPLACES = "replaces a device and waits until I/O under way has ended"
+OWN_RANGE = "waits for a range of a file that its own direct I/O may hold"
+RANGE_OF_FILE = "waits for a range of a file that another task has locked (btrfs)"
+TREE_BLOCK = "waits for the lock of a block of a btrfs tree"
 KEPT_OUT = "waits until a device is replaced"
 
 # Below these a checkpoint's locks are taken, outside those of a node or block.
@@ -70,6 +73,10 @@ XFS_BUFFER = Rule(
     bare=True,
 )
 
+_RANGES = (
+    *("lock_extent", "lock_extent_bits", "__lock_extent", "btrfs_lock_extent*"),
+    *("wait_extent_bit", "lock_and_cleanup_extent_if_need"),
+)
 _XFS_BUFFERS = ("xfs_buf_lock", "xfs_buf_find*", "_xfs_buf_find", "xfs_buf_get_map")
 _NAMED: tuple[Rule, ...] = (
     *(
@@ -108,6 +115,29 @@ _NAMED: tuple[Rule, ...] = (
             *("xfs_setattr_nonsize", "xfs_lock_inodes", "xrep_*", "xchk_*"),
         ),
         words=ILOCK_OF_XFS,
+    ),
+    Rule(
+        c.FS_LOCK,
+        _RANGES,
+        "fs/btrfs/file.c btrfs_direct_read(): a page fault of its own buffer reads "
+        "the same file below it",
+        callers=("*iov_iter_get_pages*", "*iov_iter_extract_pages*", "fault_in_iov_*"),
+        words=OWN_RANGE,
+    ),
+    Rule(
+        c.FS_LOCK,
+        _RANGES,
+        "fs/btrfs/extent-io-tree.c lock_extent(): until EXTENT_LOCKED is clear",
+        words=RANGE_OF_FILE,
+    ),
+    Rule(
+        c.FS_LOCK,
+        (
+            *("btrfs_tree_lock*", "btrfs_tree_read_lock*", "__btrfs_tree_*lock*"),
+            *("btrfs_lock_root_node", "btrfs_read_lock_root_node"),
+        ),
+        "fs/btrfs/locking.c btrfs_tree_lock(): the lock of an extent buffer",
+        words=TREE_BLOCK,
     ),
     Rule(
         c.OTHER,

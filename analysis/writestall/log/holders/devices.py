@@ -90,6 +90,16 @@ _SUSPENDED = replace(
     lock="DMF_BLOCK_IO_FOR_SUSPEND of a mapped device",
     not_of=names(f"{_SUSPENDS} {_NO_DISK_NAMES}"),
 )
+_TARGET_WORKER = Holder(
+    "it suspends the device, or swaps its table, and its target works on after",
+    "drivers/md/dm-era-target.c perform_rpc() waits for the target's worker, "
+    "which era_postsuspend() stops",
+    names("dm_swap_table dm_suspend __dm_suspend"),
+    lock="the worker of a suspended target",
+    caller=names("perform_rpc in_worker*"),
+    stacked=True,
+    confidence=POSSIBLE,
+)
 _OPEN_MUTEX = names(
     "bdev_open blkdev_get* __blkdev_get blkdev_put* bdev_release bd_prepare_to_claim "
     "del_gendisk bdev_mark_dead blk_report_disk_dead bdev_disk_changed disk_scan_* "
@@ -123,6 +133,7 @@ _WITH_NAMESPACES = names(
 )
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.OTHER: (
+        _TARGET_WORKER,
         Holder(
             "it freezes or syncs the queues of the controller's namespaces",
             "drivers/nvme/host/core.c nvme_wait_freeze(): namespaces_rwsem for reading "
@@ -178,6 +189,32 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             stacked=True,
             confidence=POSSIBLE,
         ),
+        Holder(
+            "it is the thread that is to end",
+            "drivers/md/md.c md_unregister_thread(): kthread_stop() waits until "
+            "md_do_sync() has returned",
+            names("md_do_sync"),
+            lock="the end of a sync thread",
+            of=names("md_unregister_thread md_reap_sync_thread"),
+            not_of=names("md_do_sync"),
+            stacked=True,
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it uses the table of the mapped device (SRCU)",
+            "drivers/md/dm.c dm_get_live_table() is a reader of io_barrier, for which "
+            "dm_sync_table() waits with synchronize_srcu()",
+            names(
+                "table_status table_deps target_message dm_blk_ioctl dm_submit_bio "
+                "dm_split_and_process_bio __map_bio"
+            ),
+            lock="io_barrier of a mapped device",
+            of=names("dm_swap_table __dm_suspend dm_suspend dm_sync_table"),
+            not_shows=names("dm_swap_table __dm_suspend"),
+            stacked=True,
+            confidence=POSSIBLE,
+        ),
+        _TARGET_WORKER,
         Holder(
             "it starts or runs the sync that is to stop",
             "drivers/md/md.c stop_sync_thread() waits until MD_RECOVERY_RUNNING is "

@@ -99,6 +99,8 @@ _ILOCK = names(
 )
 _BUFFER_LOCK = names("xfs_buf_lock _xfs_buf_find xfs_buf_find_lock xfs_buf_get_map")
 _AGI = names("xfs_read_agi xfs_ialloc_read_agi")
+_AGF = names("xfs_read_agf xfs_alloc_read_agf")
+_INODE_BUFFER = names("xfs_imap_to_bp")
 _XFS_CHANGES = names(
     "xfs_bmapi_write xfs_bmapi_convert_* xfs_bmapi_allocate xfs_bunmapi __xfs_bunmapi "
     "xfs_trans_commit __xfs_trans_commit xfs_trans_roll* xfs_defer_* xfs_dialloc* "
@@ -274,6 +276,26 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             shows=names("xfs_iflush* xfs_qm_dqflush"),
             not_shows=names("xfs_buf_lock"),
             of=_BUFFER_LOCK,
+        ),
+        replace(
+            _GUESS,
+            lock="the AGF's buffer of XFS",
+            why="it allocates or frees blocks with the group's AGF locked",
+            source="fs/xfs/libxfs/xfs_alloc.c xfs_alloc_fix_freelist(): the AGF's "
+            "buffer is locked until the transaction ends",
+            shows=names("xfs_bmap_btalloc* xfs_alloc_* xfs_free_*extent* xfs_bmapi_*"),
+            not_shows=_AGF,
+            of=_AGF,
+        ),
+        replace(
+            _GUESS,
+            lock="a buffer of inodes of XFS",
+            why="it frees or unlinks inodes of the cluster, or writes it",
+            source="fs/xfs/xfs_inode.c xfs_ifree_cluster(), xfs_iunlink(), xfs_buf.c "
+            "xfs_buf_delwri_submit_buffers(): with the cluster's buffer locked",
+            shows=names("xfs_ifree* xfs_iunlink* xfs_buf_delwri_submit*"),
+            not_shows=_INODE_BUFFER,
+            of=_INODE_BUFFER,
         ),
         replace(
             _GUESS,
