@@ -14,10 +14,15 @@ from writestall.classify.rules.block import (
     ARRAY_SUSPENDED,
     AWAITS_HANDLER,
     BARRIER_RAISED,
+    CIPHER,
+    CONNECTS,
     CPU_HOTPLUG,
+    DIRECT_IO,
     FREE_STRIPE,
+    FROZEN_QUEUE,
     GRACE_PERIOD,
     HANDLES_ERRORS,
+    HELPER,
     RAISES_BARRIER,
     REMOVES_SCSI,
     RESHAPE,
@@ -25,6 +30,7 @@ from writestall.classify.rules.block import (
     STOPS_SYNC,
     SUSPENDS_ARRAY,
     SUSPENDS_MAP,
+    SYNC_IO,
     SYSFS_USERS,
     TABLE_USERS,
     THREAD_ENDS,
@@ -41,6 +47,7 @@ from writestall.classify.rules.file_systems import (
     RANGE_OF_FILE,
     REPLACES,
     ROOM_IN_LOG,
+    SCRUB_PAUSED,
     TREE_BLOCK,
 )
 from writestall.classify.rules.locks import FROZEN, MOUNTING
@@ -177,6 +184,11 @@ _XFS_BUFFER = Step(
     f"xfs_alloc_*(), xfs_bmapi_*(), xfs_ifree() or xfs_trans_commit(): {_ALL_STACKS}",
     "fs/xfs/xfs_trans_buf.c",
 )
+_CIPHER = Step(
+    "see which driver encrypts (cat /proc/crypto) and look for its errors in dmesg; "
+    "without the module of a hardware driver the CPU encrypts",
+    "Documentation/filesystems/fscrypt.rst",
+)
 _REPLACE = Step(
     f"find the tasks that sleep with I/O of the file system under way: {_ALL_STACKS}; "
     "btrfs replace status",
@@ -217,11 +229,7 @@ WORDS: dict[str, Step] = {
         f"{_ALL_STACKS} for one below xfs_*() that sleeps further in",
         "fs/xfs/xfs_inode.c",
     ),
-    ENCRYPTS: Step(
-        "see which driver encrypts (cat /proc/crypto) and look for its errors in "
-        "dmesg; without the module of a hardware driver the CPU encrypts",
-        "Documentation/filesystems/fscrypt.rst",
-    ),
+    ENCRYPTS: _CIPHER,
     REPLACES: _REPLACE,
     KEPT_OUT: _REPLACE,
     OWN_CHECKPOINT: Step(
@@ -248,6 +256,33 @@ WORDS: dict[str, Step] = {
         "find who still has a device of it: fuser -v /dev/sd*, ls "
         f"/sys/block/sd*/holders, {_ALL_STACKS}",
         "Documentation/scsi/scsi_mid_low_api.rst",
+    ),
+    SYNC_IO: _ARRAY_IO,
+    CIPHER: _CIPHER,
+    CONNECTS: Step(
+        "see whether the controller is reachable: nvme list-subsys, dmesg for its "
+        "errors; give it up with nvme disconnect",
+        "nvme-disconnect(1)",
+    ),
+    FROZEN_QUEUE: Step(
+        "find who froze it: a task below blk_mq_freeze_queue*(), elevator_*() or "
+        f"del_gendisk(): {_ALL_STACKS}",
+        "block/blk-mq.c blk_mq_freeze_queue()",
+    ),
+    DIRECT_IO: Step(
+        "find the direct I/O that does not end: the disk's (iostat -x 1, cat "
+        f"/sys/block/*/inflight), or a work that ends it: {_ALL_STACKS}",
+        "fs/inode.c inode_dio_wait()",
+    ),
+    HELPER: Step(
+        "find the program: ps -ef --ppid 2 with a path (/sbin/...), and take its "
+        "stack: cat /proc/PID/stack",
+        "kernel/umh.c",
+    ),
+    SCRUB_PAUSED: Step(
+        f"take the stack of the task that commits: {_ALL_STACKS}; btrfs scrub cancel "
+        "ends the scrub",
+        "btrfs-scrub(8)",
     ),
     CPU_HOTPLUG: Step(
         "take the stack of that CPU's thread, cpuhp/N: cat /proc/$(pgrep "

@@ -39,7 +39,7 @@ class _Host:
         task.suppressions = bisect_right(self._boots.suppressed, task.line)
         last, suppressions = self._before
         # Without a time, what other mails quoted is of other moments.
-        begins |= task.time is None and task.quotes != self._quotes
+        begins |= not (task.time and last) and task.quotes != self._quotes
         self._quotes = task.quotes
         gap = gap_s(last, task.time) or 0
         if not task.was_stuck(-gap) and suppressions == task.suppressions:

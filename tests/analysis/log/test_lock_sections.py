@@ -189,6 +189,27 @@ STACKS = {
     "nfsd4_process_cb_update/nfsd" + WORK,
     "stops-thread": "schedule schedule_timeout wait_for_completion kthread_stop "
     "foo_exit/foo",
+    "own-sync": "schedule md_do_sync/md_mod md_thread/md_mod kthread",
+    "cipher": "schedule_timeout wait_for_completion crypt_convert/dm_crypt "
+    "kcryptd_crypt/dm_crypt" + WORK,
+    "connects": "schedule schedule_timeout wait_for_common "
+    "nvme_fc_connect_ctrl_work/nvme_fc" + WORK,
+    "enters-queue": "schedule __bio_queue_enter blk_mq_submit_bio __submit_bio "
+    "ext4_mpage_readpages/ext4 filemap_fault",
+    "dio-wait": "schedule inode_dio_wait ext4_fallocate/ext4 vfs_fallocate",
+    "helped": "schedule schedule_timeout wait_for_completion call_usermodehelper_exec "
+    "nfsd4_umh_cltrack_upcall/nfsd",
+    "scrubs-on": "schedule scrub_simple_mirror/btrfs scrub_stripe/btrfs "
+    "scrub_chunk/btrfs btrfs_scrub_dev/btrfs",
+    "pauses-scrub": "schedule btrfs_scrub_pause/btrfs btrfs_commit_transaction/btrfs "
+    "transaction_kthread/btrfs",
+    "smb-write": WRITE + "cifs_strict_writev/cifs new_sync_write vfs_write",
+    "in-smb-write": "io_schedule __lock_page grab_cache_page_write_begin "
+    "cifs_write_begin/cifs generic_perform_write cifs_strict_writev/cifs vfs_write",
+    "wants-dir-page": "io_schedule do_read_cache_page nfs_readdir/nfs iterate_dir",
+    "reads-dir": "schedule rpc_wait_bit_killable/sunrpc __rpc_execute/sunrpc "
+    "nfs4_proc_readdir/nfsv4 nfs_readdir_xdr_to_array/nfs nfs_readdir_filler/nfs "
+    "do_read_cache_page nfs_readdir/nfs iterate_dir",
     "moves": "schedule percpu_down_write cgroup_attach_lock __cgroup_procs_write",
 }
 LINKED = (
@@ -297,8 +318,15 @@ def test_the_lock_is_named() -> None:
         ("wants-agf", "(AGF)"),
         ("raises", "until what is under way has ended"),
         ("kept-out", "lets I/O in"),
-        ("in-array", "reshape has passed"),
+        ("in-array", "that are in use, or before its reshape"),
         ("reaps-sync", "sync has stopped"),
+        ("own-sync", "the sync that it does"),
+        ("cipher", "cipher of dm-crypt"),
+        ("connects", "connects to an NVMe controller"),
+        ("enters-queue", "a frozen or dying queue"),
+        ("dio-wait", "direct I/O to the file"),
+        ("helped", "user-mode helper"),
+        ("scrubs-on", "pauses until the commit"),
         ("swaps-table", "old table of a mapped device"),
         ("own-range", "its own direct I/O may hold"),
         ("dio-range", "another task has locked"),
@@ -363,6 +391,9 @@ def test_who_reclaims_memory_may_wait_for_an_array() -> None:
     ("waiter", "holder"),
     [
         ("waits-ordered", "runs-ordered"),
+        ("wants-dir-page", "reads-dir"),
+        ("scrubs-on", "pauses-scrub"),
+        ("smb-write", "in-smb-write"),
         ("swaps-table", "in-table"),
         ("in-table", "swaps-table"),
         ("frees-inode", "allocates"),

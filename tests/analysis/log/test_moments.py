@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -322,3 +323,6 @@ def test_what_mails_quoted_is_of_other_moments(quoted: str, joined: bool) -> Non
         f"{quoted}[<0>] btrfs_commit_transaction+0x1/0x2",
     ]
     assert bool(explained(*lines).links) is joined
+    # One of them has a time, which says nothing of the other.
+    timed = [re.sub(r"(?<=> )(?=\[<0>\] w)", "[  363.1] ", line) for line in lines]
+    assert bool(explained(*timed).links) is joined

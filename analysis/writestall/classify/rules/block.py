@@ -30,11 +30,34 @@ ARRAY_METADATA = "waits until an array's superblock is written"
 FREE_STRIPE = "waits for a free stripe of an array"
 ARRAY_SUSPENDED = "waits until a suspended array takes I/O again"
 SUSPENDS_ARRAY = "suspends an array and waits until its I/O has ended"
-RESHAPE = "waits until an array's reshape has passed the place that it wants"
+RESHAPE = "waits for stripes of an array that are in use, or before its reshape"
 STOPS_SYNC = "waits until an array's sync has stopped"
+SYNC_IO = "waits until the I/O of the sync that it does has ended"
+CIPHER = "waits for the cipher of dm-crypt"
+CONNECTS = "connects to an NVMe controller and waits for its answer"
+FROZEN_QUEUE = "waits until a frozen or dying queue takes requests again"
+DIRECT_IO = "waits until direct I/O to the file has ended"
+HELPER = "waits until a program that the kernel has started ends (user-mode helper)"
 TABLE_USERS = "waits until nobody uses the old table of a mapped device (SRCU)"
 SUSPENDS_MAP = "suspends a mapped device and waits until its I/O has ended"
 _MD: tuple[Rule, ...] = (
+    Rule(
+        c.RAID_OR_DM,
+        ("md_do_sync",),
+        "drivers/md/md.c md_do_sync(): until recovery_active is zero",
+        not_wait=(LOCK,),
+        first=True,
+        words=SYNC_IO,
+    ),
+    Rule(
+        c.RAID_OR_DM,
+        ("crypt_convert*",),
+        "drivers/md/dm-crypt.c crypt_convert(): until the cipher's driver takes or has "
+        "done a request",
+        not_wait=(LOCK,),
+        first=True,
+        words=CIPHER,
+    ),
     Rule(
         c.RAID_OR_DM,
         ("raise_barrier", "freeze_array"),
@@ -71,7 +94,7 @@ _MD: tuple[Rule, ...] = (
         c.RAID_OR_DM,
         ("wait_woken",),
         "drivers/md/raid5.c raid5_make_request(): make_stripe_request() returns "
-        "STRIPE_SCHEDULE_AND_RETRY while the reshape is there",
+        "STRIPE_SCHEDULE_AND_RETRY while the reshape is there or requests overlap",
         callers=("raid5_make_request",),
         bare=True,
         words=RESHAPE,
@@ -224,6 +247,38 @@ RULES: tuple[Rule, ...] = (
         not_wait=(LOCK,),
         first=True,
         words=REMOVES_SCSI,
+    ),
+    Rule(
+        c.OTHER,
+        ("call_usermodehelper_exec",),
+        "kernel/umh.c call_usermodehelper_exec(): until the program has ended, or run",
+        first=True,
+        words=HELPER,
+    ),
+    Rule(
+        c.DEVICE_IO,
+        ("nvme_*_connect_ctrl_work", "nvme_*_connect_*queue*", "nvmf_connect_*"),
+        "drivers/nvme/host/fc.c nvme_fc_connect_ctrl_work(), fabrics.c "
+        "nvmf_connect_admin_queue(): until the controller has answered",
+        not_wait=(LOCK,),
+        words=CONNECTS,
+    ),
+    Rule(
+        c.BLOCK_QUEUE,
+        ("blk_queue_enter", "__bio_queue_enter", "bio_queue_enter"),
+        "block/blk-core.c blk_queue_enter(): until mq_freeze_depth is zero",
+        not_wait=(LOCK,),
+        first=True,
+        words=FROZEN_QUEUE,
+    ),
+    Rule(
+        c.DEVICE_IO,
+        ("inode_dio_wait*", "__inode_dio_wait", "inode_dio_finished"),
+        "fs/inode.c inode_dio_wait(): until i_dio_count is zero",
+        not_wait=(LOCK,),
+        first=True,
+        bare=True,
+        words=DIRECT_IO,
     ),
     Rule(
         c.OTHER,

@@ -26,6 +26,7 @@ REPLACES = "replaces a device and waits until I/O under way has ended"
 OWN_RANGE = "waits for a range of a file that its own direct I/O may hold"
 RANGE_OF_FILE = "waits for a range of a file that another task has locked (btrfs)"
 TREE_BLOCK = "waits for the lock of a block of a btrfs tree"
+SCRUB_PAUSED = "scrubs, and pauses until the commit is over"
 KEPT_OUT = "waits until a device is replaced"
 
 # Below these a checkpoint's locks are taken, outside those of a node or block.
@@ -153,6 +154,18 @@ _NAMED: tuple[Rule, ...] = (
         "fs/btrfs/dev-replace.c btrfs_rm_dev_replace_blocked(): until bio_counter is "
         "zero",
         words=REPLACES,
+    ),
+    Rule(
+        c.FS_TRANSACTION,
+        (
+            *("scrub_simple_mirror", "scrub_simple_stripe", "scrub_stripe"),
+            *("scrub_raid56_parity*", "*scrub_blocked_if_needed"),
+        ),
+        "fs/btrfs/scrub.c scrub_blocked_if_needed(), inlined: until scrub_pause_req "
+        "is zero",
+        not_wait=(LOCK, IO),
+        first=True,
+        words=SCRUB_PAUSED,
     ),
     Rule(
         c.OTHER,

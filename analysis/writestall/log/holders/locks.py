@@ -48,6 +48,7 @@ _IN_FILE = names(
     "xfs_file_fallocate xfs_vn_setattr* btrfs_buffered_write btrfs_direct_write "
     "btrfs_sync_file btrfs_fallocate btrfs_setattr f2fs_file_write_iter "
     "f2fs_fallocate f2fs_setattr nfs_file_write ocfs2_file_write_iter ceph_write_iter "
+    "cifs_strict_writev cifs_writev cifs_file_write_iter netfs_file_write_iter "
     "fuse_cache_write_iter fuse_file_write_iter gfs2_file_write_iter do_truncate "
     "notify_change chown_common chmod_common"
 )
