@@ -27,6 +27,7 @@ from writestall.classify.rules.block import (
     REMOVES_SCSI,
     RESHAPE,
     RPC_CLIENT,
+    RUNTIME_PM,
     STOPS_SYNC,
     SUSPENDS_ARRAY,
     SUSPENDS_MAP,
@@ -39,6 +40,7 @@ from writestall.classify.rules.file_systems import (
     BUFFER_OF_XFS,
     ENCRYPTS,
     FREE_SPACE_OF_GROUP,
+    FREES_CLUSTER,
     ILOCK_OF_XFS,
     INODES_OF_GROUP,
     KEPT_OUT,
@@ -273,6 +275,16 @@ WORDS: dict[str, Step] = {
         "find the direct I/O that does not end: the disk's (iostat -x 1, cat "
         f"/sys/block/*/inflight), or a work that ends it: {_ALL_STACKS}",
         "fs/inode.c inode_dio_wait()",
+    ),
+    RUNTIME_PM: Step(
+        "see which device: cat /sys/devices/.../power/runtime_status; echo on > "
+        "/sys/devices/.../power/control keeps it from suspending",
+        "Documentation/power/runtime_pm.rst",
+    ),
+    FREES_CLUSTER: Step(
+        "find the task that has one of the inodes and waits for their buffer, below "
+        f"xfs_iflush*() or xfs_reclaim_inode(): {_ALL_STACKS}",
+        "fs/xfs/xfs_inode.c xfs_ifree_cluster()",
     ),
     HELPER: Step(
         "find the program: ps -ef --ppid 2 with a path (/sbin/...), and take its "

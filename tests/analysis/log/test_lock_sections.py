@@ -210,6 +210,15 @@ STACKS = {
     "reads-dir": "schedule rpc_wait_bit_killable/sunrpc __rpc_execute/sunrpc "
     "nfs4_proc_readdir/nfsv4 nfs_readdir_xdr_to_array/nfs nfs_readdir_filler/nfs "
     "do_read_cache_page nfs_readdir/nfs iterate_dir",
+    "resumes": "schedule rpm_resume __pm_runtime_resume smp_execute_task_sg/libsas",
+    "suspending": FLUSH + "sas_suspend_ha/libsas rpm_callback rpm_suspend rpm_idle",
+    "resets-usb": MUTEX + "device_reset scsi_eh_ready_devs scsi_error_handler kthread",
+    "usb-thread": "schedule schedule_timeout wait_for_completion usb_sg_wait "
+    "usb_stor_Bulk_transport usb_stor_control_thread kthread",
+    "frees-cluster": "schedule schedule_timeout schedule_timeout_uninterruptible "
+    "xfs_ifree/xfs xfs_inactive_ifree/xfs xfs_inodegc_worker/xfs" + WORK,
+    "aborts-flush": "schedule schedule_timeout __down_common down xfs_buf_lock/xfs "
+    "xfs_iflush_shutdown_abort/xfs xfs_icwalk_ag/xfs",
     "moves": "schedule percpu_down_write cgroup_attach_lock __cgroup_procs_write",
 }
 LINKED = (
@@ -321,6 +330,8 @@ def test_the_lock_is_named() -> None:
         ("in-array", "that are in use, or before its reshape"),
         ("reaps-sync", "sync has stopped"),
         ("own-sync", "the sync that it does"),
+        ("resumes", "(runtime PM)"),
+        ("frees-cluster", "frees a cluster of inodes"),
         ("cipher", "cipher of dm-crypt"),
         ("connects", "connects to an NVMe controller"),
         ("enters-queue", "a frozen or dying queue"),
@@ -391,6 +402,10 @@ def test_who_reclaims_memory_may_wait_for_an_array() -> None:
     ("waiter", "holder"),
     [
         ("waits-ordered", "runs-ordered"),
+        ("resumes", "suspending"),
+        ("resets-usb", "usb-thread"),
+        ("frees-cluster", "aborts-flush"),
+        ("aborts-flush", "frees-cluster"),
         ("wants-dir-page", "reads-dir"),
         ("scrubs-on", "pauses-scrub"),
         ("smb-write", "in-smb-write"),

@@ -37,6 +37,7 @@ CIPHER = "waits for the cipher of dm-crypt"
 CONNECTS = "connects to an NVMe controller and waits for its answer"
 FROZEN_QUEUE = "waits until a frozen or dying queue takes requests again"
 DIRECT_IO = "waits until direct I/O to the file has ended"
+RUNTIME_PM = "waits until a device has been resumed or suspended (runtime PM)"
 HELPER = "waits until a program that the kernel has started ends (user-mode helper)"
 TABLE_USERS = "waits until nobody uses the old table of a mapped device (SRCU)"
 SUSPENDS_MAP = "suspends a mapped device and waits until its I/O has ended"
@@ -247,6 +248,15 @@ RULES: tuple[Rule, ...] = (
         not_wait=(LOCK,),
         first=True,
         words=REMOVES_SCSI,
+    ),
+    Rule(
+        c.OTHER,
+        ("rpm_resume", "rpm_suspend", "__pm_runtime_barrier"),
+        "drivers/base/power/runtime.c rpm_resume(): while the device is suspending or "
+        "resuming",
+        not_wait=(LOCK,),
+        first=True,
+        words=RUNTIME_PM,
     ),
     Rule(
         c.OTHER,

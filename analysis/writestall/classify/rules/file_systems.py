@@ -20,6 +20,7 @@ FREE_SPACE_OF_GROUP = "waits for the free space of an allocation group of XFS (A
 INODES_OF_GROUP = "waits for the inodes of an allocation group of XFS (AGI)"
 BUFFER_OF_XFS = "waits for a buffer of XFS that a transaction has locked"
 ILOCK_OF_XFS = "waits for the lock of an XFS inode (ILOCK)"
+FREES_CLUSTER = "frees a cluster of inodes of XFS and waits for one of these inodes"
 OWN_CHECKPOINT = "waits for the lock of a checkpoint that it makes itself"
 ENCRYPTS = "waits until data is encrypted or decrypted (fscrypt)"
 REPLACES = "replaces a device and waits until I/O under way has ended"
@@ -139,6 +140,15 @@ _NAMED: tuple[Rule, ...] = (
         ),
         "fs/btrfs/locking.c btrfs_tree_lock(): the lock of an extent buffer",
         words=TREE_BLOCK,
+    ),
+    Rule(
+        c.OTHER,
+        ("xfs_ifree", "xfs_ifree_cluster"),
+        "fs/xfs/xfs_inode.c xfs_ifree_cluster(): delay(1) until it gets the ILOCK, "
+        "with the cluster's buffer locked",
+        wait=(TIMER,),
+        first=True,
+        words=FREES_CLUSTER,
     ),
     Rule(
         c.OTHER,

@@ -135,6 +135,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.OTHER: (
         _TARGET_WORKER,
         Holder(
+            "it suspends or resumes the device",
+            "drivers/base/power/runtime.c rpm_callback() runs with the device "
+            "RPM_SUSPENDING or RPM_RESUMING",
+            names("rpm_callback __rpm_callback"),
+            lock="runtime_status of a device",
+            caller=names("rpm_resume rpm_suspend"),
+            stacked=True,
+            confidence=POSSIBLE,
+        ),
+        Holder(
             "it freezes or syncs the queues of the controller's namespaces",
             "drivers/nvme/host/core.c nvme_wait_freeze(): namespaces_rwsem for reading "
             "up to 6.10 (SRCU since)",
@@ -313,6 +323,17 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
     ),
     c.DEVICE_IO: (
+        Holder(
+            "it transfers to the USB device, holding its lock",
+            "drivers/usb/storage/usb.c usb_stor_control_thread() holds dev_mutex for a "
+            "command, scsiglue.c device_reset() takes it",
+            names("usb_stor_control_thread"),
+            lock="dev_mutex of usb-storage",
+            of=names("scsi_error_handler"),
+            caller=names("device_reset command_abort bus_reset"),
+            stacked=True,
+            confidence=POSSIBLE,
+        ),
         Holder(
             "it recovers the SCSI host from errors",
             "drivers/scsi/scsi_error.c scsi_error_handler(): wakes host_wait in "

@@ -216,6 +216,17 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             shared=_SHARES_FILE,
         ),
     ),
+    c.OTHER: (
+        replace(
+            _GUESS,
+            lock="the ILOCK or IFLUSHING of an inode of a cluster",
+            why="it has an inode of the cluster and waits for the buffer",
+            source="fs/xfs/xfs_inode.c xfs_ifree_cluster() waits for each inode in "
+            "memory; xfs_icache.c xfs_reclaim_inode() has one locked",
+            shows=names("xfs_iflush_shutdown_abort xfs_reclaim_inode* xfs_iflush*"),
+            caller=names("xfs_ifree xfs_ifree_cluster"),
+        ),
+    ),
     c.FS_LOCK: (
         replace(
             _GUESS,
