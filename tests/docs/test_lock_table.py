@@ -113,6 +113,34 @@ void dev_init(struct dev *dev)
 {
 	INIT_WORK(&dev->scan_work, dev_scan);
 }
+
+void dev_enter(struct dev *dev)
+{
+	wait_event(dev->gate_wait, dev->is_open);
+	wait_event(dev->room_wait, dev->room);
+}
+
+void dev_replace(struct dev *dev)
+{
+	while (1) {
+		mutex_lock(&dev->list_mutex);
+		if (dev->busy) {
+			mutex_unlock(&dev->list_mutex);
+		} else {
+			break;
+		}
+	}
+	helper(dev);
+	mutex_unlock(&dev->list_mutex);
+	wake_up(&dev->gate_wait);
+	wake_up(&dev->room_wait);
+}
+
+void dev_shrink(struct dev *dev)
+{
+	helper(dev);
+	wake_up(&dev->room_wait);
+}
 """
 
 
@@ -125,7 +153,11 @@ def test_lock_sections_of_a_tree(tmp_path: Path) -> None:
         "fs/xfs/a.c",
         "\tdev_close\tk\tfs/xfs:scan_work\t-",
         "\tdev_close\tm\tfs/xfs:open_mutex\t-",
+        "\tdev_enter\tq\tfs/xfs:gate_wait\t-",
         "\tdev_open\tm\tfs/xfs:open_mutex\t*_start <q> helper",
+        # Of room_wait nobody knows which of two wakes it for what it waits for.
+        "\tdev_replace\tm\tfs/xfs:list_mutex\t<q> helper",
+        "\tdev_replace\tq\tfs/xfs:gate_wait\thelper",
         "\tdev_scan\tk\tfs/xfs:scan_work\tdev_scan",
     ]
     assert run("find-lock-sections.py", str(tmp_path / "fs")).returncode == 2

@@ -6,7 +6,8 @@ function: `.isra.N`, `.constprop.N`, `.part.N`, `.cold`, `.llvm.N`, `.lto_priv.N
 in old kernels `.clone.N` (GCC manual, "Optimize Options": -fipa-sra, -fipa-cp,
 -fpartial-inlining; gcc/cgraph clone names). The kernel itself strips them for the
 same reason: kernel/kallsyms.c, cleanup_symbol_name() (commit 6eb4bd92c1ce,
-"kallsyms: strip LTO suffixes").
+"kallsyms: strip LTO suffixes"). Kernels of Oracle name functions with DTrace probes
+`__dta_NAME_NUMBER` where NAME is a static one.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 _SUFFIX = re.compile(r"(\.(isra|clone|constprop|part|cold|llvm|lto_priv)\b[.\d]*)+$")
+_DTRACE = re.compile(r"__dta_(\w+)_\d+")
 # `name`, then `+0xoff` and perhaps `/0xsize`, then ` [module]`. Modules may carry a
 # build id behind the name (kernel/module/kallsyms.c, commit 9294523e3768, 5.14).
 _FRAME = re.compile(
@@ -45,7 +47,7 @@ def parse_frame(text: str) -> Frame | None:
 @lru_cache(maxsize=65536)
 def frame(symbol: str, module: str | None) -> Frame:
     """Make a frame from a symbol as printed, with compiler suffixes."""
-    return Frame(_SUFFIX.sub("", symbol), module)
+    return Frame(_DTRACE.sub(r"\1", _SUFFIX.sub("", symbol)), module)
 
 
 def parse_stack(stack: tuple[str, ...]) -> tuple[Frame, ...]:

@@ -7,10 +7,18 @@ A task that sleeps has schedule() innermost (kernel/sched/core.c), which
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
+from writestall.classify.frames import Frame
 from writestall.classify.stack import classify_frames, is_sleep
 from writestall.log.logged import LoggedTask
 from writestall.log.traces import NO_SLEEPS
 
+# kernel/sched/core.c: what a task calls that gives way and is to run on.
+_PREEMPTED = re.compile(
+    r"preempt_schedule(_\w+)?|_*cond_resched(_\w+)?|__schedule|schedule|yield"
+)
 UNKNOWN = "stacks without schedule() innermost"
 
 
@@ -21,6 +29,15 @@ def trace_kind(task: LoggedTask) -> str | None:
     if task.trace not in NO_SLEEPS and _sleeps(task):
         return None
     return task.trace or UNKNOWN
+
+
+def preempted_in(frames: Sequence[Frame]) -> str:
+    """The function that a task was to leave for a while and runs on in; empty for a
+    task that sleeps."""
+    names = [frame.symbol for frame in frames]
+    at = next((i for i, name in enumerate(names) if not _PREEMPTED.fullmatch(name)), 0)
+    gave_way = any("_schedule_" in name or "resched" in name for name in names[:at])
+    return names[at] if gave_way else ""
 
 
 def _sleeps(task: LoggedTask) -> bool:

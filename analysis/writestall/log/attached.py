@@ -16,7 +16,8 @@ def attach(tasks: list[LoggedTask], said: LockLines, boots: Boots) -> set[int]:
     """Give the tasks of a host what is said about locks; add those that only a list of
     locks names.
 
-    A line belongs to the task's last report before it, of the same boot. Returned are
+    A line belongs to the task's last report before it, of the same boot, or to a stack
+    of /proc behind it where the kernel has shown none. Returned are
     the lines of the stacks that the kernel shows because they are an owner's.
     """
     shown = set()
@@ -27,8 +28,12 @@ def attach(tasks: list[LoggedTask], said: LockLines, boots: Boots) -> set[int]:
         stacks[task.pid].append(task)
     for blocker in said.blockers:
         found = _last(stacks[blocker.pid], blocker.line, boots)
-        if found is None and blocker.lock == GLOCK and stacks[blocker.pid]:
-            found = stacks[blocker.pid][0]  # a dump stands before or behind
+        if found is None and (first := next(iter(stacks[blocker.pid]), None)):
+            # A dump of glocks stands before or behind; a stack of /proc behind.
+            same = boots.number(first.line) == boots.number(blocker.line)
+            found = (
+                first if blocker.lock == GLOCK or (not first.time and same) else None
+            )
         if found:
             found.blocker = blocker
             gap = abs(gap_s(found.time, blocker.time) or 0)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from writestall.classify.rules.servers import NFS_ANSWER
+from writestall.log.asleep import preempted_in
 from writestall.log.holders.sections import sleep_words, wanted
 from writestall.log.links import POSSIBLE, LogAnswer, Stuck
 from writestall_base import wait_classes as c
@@ -42,9 +43,10 @@ def does(stuck: Stuck) -> str:
         return _owner_does(stuck)
     if not (task.frames or task.guesses):
         return "is stuck; its stack is not in the log"
-    for name, words in _MAKES_MEMORY:
-        if name.fullmatch(task.comm or ""):
-            return words
+    if where := preempted_in(task.frames):
+        return f"runs, or waits for a CPU, in {where}()"
+    if words := _makes_memory(stuck):
+        return words
     if (stuck.role, cls) == (c.JOURNAL, c.JOURNAL_TRANSACTION):
         return "waits until every handle of its transaction has stopped"
     rule = stuck.verdict.rule
@@ -57,6 +59,15 @@ def does(stuck: Stuck) -> str:
         return f"waits for the answer of the NFS server {server['address']}"
     named = f"its cgroup {task.cgroup}" if task.cgroup else "its cgroup"
     return words.replace("its cgroup", named)
+
+
+def _makes_memory(stuck: Stuck) -> str:
+    """What a task does that reclaims memory for others, or waits in a shrinker."""
+    if (inner := stuck.in_shrinker) and inner.rule:
+        words = inner.rule.words or c.DOES[inner.cls]
+        return f"reclaims memory, and inside a shrinker {words}"
+    comm = stuck.task.comm or ""
+    return next((words for name, words in _MAKES_MEMORY if name.fullmatch(comm)), "")
 
 
 def _owner_does(stuck: Stuck) -> str:
@@ -153,7 +164,11 @@ def _end(answer: LogAnswer, end: int, followers: list[int]) -> str:
         return f"{names} waits for a lock that it holds itself"
     if all(answer.links[at].is_sure for at in circle):
         return f"{count} of them end in a deadlock: {names} wait for each other"
-    return f"{count} of them may wait in a circle: {names} (a guess, no proof)"
+    does_what = "; ".join(
+        f"{answer.name(answer.tasks[at])} {does(answer.tasks[at])}"
+        for at in sorted(circle)[:_SHOWN]
+    )
+    return f"{count} of them may wait in a circle (a guess, no proof): {does_what}"
 
 
 def _without_links(answer: LogAnswer) -> str:

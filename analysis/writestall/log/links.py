@@ -20,7 +20,7 @@ from writestall.classify.stack import (
     says_who,
 )
 from writestall.log.answer import LogAnswer
-from writestall.log.asleep import trace_kind
+from writestall.log.asleep import preempted_in, trace_kind
 from writestall.log.at_ease import is_at_ease
 from writestall.log.holders import HOLDERS
 from writestall.log.holders.around import Around
@@ -102,6 +102,8 @@ def _classified(task: LoggedTask, owner: bool) -> Stuck:
     if owner and task.state in (None, "R"):
         # It runs: whatever its stack shows it to have slept in is over.
         return Stuck(task, Verdict(c.OTHER, verdict.path), role, owner=True)
+    if preempted_in(task.frames):
+        return Stuck(task, Verdict(c.OTHER, verdict.path), role)
     # Where the kernel is sure of who called whom, the rest of the stack says nothing.
     if verdict.rule is None and not says_who(task.frames):
         doubtful = _verdict(tuple(task.guesses))
@@ -128,7 +130,9 @@ def _link(waiter: Stuck, shots: _Shots) -> Link | None:
 
     The last shot in which anybody does is taken.
     """
-    rules = [rule for rule in HOLDERS[waiter.verdict.cls] if rule.asks(waiter)]
+    verdicts = (waiter.verdict, waiter.in_shrinker)
+    asked = dict.fromkeys(rule for v in verdicts if v for rule in HOLDERS[v.cls])
+    rules = [rule for rule in asked if rule.asks(waiter)]
     for shot in sorted(waiter.shots, reverse=True) if rules else ():
         for rule in rules:
             around = shots[waiter.task.host, shot]

@@ -28,7 +28,8 @@ class LoggedTask:
     line about `blocker`, is later. `hung_s` is for how long, at least, it had been
     stuck when it was reported. `is_vouched`: the
     kernel says that it hangs, or it is of /proc; else `trace` names what the lines
-    before the stack begin, if that is no stuck task (traces.py).
+    before the stack begin, if that is no stuck task (traces.py). `quotes`: how many
+    mails it was quoted in.
     """
 
     line: int
@@ -54,6 +55,7 @@ class LoggedTask:
     hung_s: int = 0
     is_vouched: bool = False
     trace: str | None = None
+    quotes: int = 0
 
     def was_stuck(self, after_s: float) -> bool:
         """True if it may have been stuck so many seconds after its report, or before

@@ -10,13 +10,50 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from writestall.classify.rules.block import (
+    ARRAY_METADATA,
+    ARRAY_SUSPENDED,
     AWAITS_HANDLER,
+    BARRIER_RAISED,
+    CIPHER,
+    CONNECTS,
+    CPU_HOTPLUG,
+    DIRECT_IO,
+    FREE_STRIPE,
+    FROZEN_QUEUE,
     GRACE_PERIOD,
     HANDLES_ERRORS,
+    HELPER,
+    RAISES_BARRIER,
+    REMOVES_SCSI,
+    RESHAPE,
+    RPC_CLIENT,
+    RUNTIME_PM,
+    STOPS_SYNC,
+    SUSPENDS_ARRAY,
+    SUSPENDS_MAP,
+    SYNC_IO,
+    SYSFS_USERS,
+    TABLE_USERS,
+    THREAD_ENDS,
 )
-from writestall.classify.rules.file_systems import ROOM_IN_LOG
+from writestall.classify.rules.file_systems import (
+    BUFFER_OF_XFS,
+    ENCRYPTS,
+    FREE_SPACE_OF_GROUP,
+    FREES_CLUSTER,
+    ILOCK_OF_XFS,
+    INODES_OF_GROUP,
+    KEPT_OUT,
+    OWN_CHECKPOINT,
+    OWN_RANGE,
+    RANGE_OF_FILE,
+    REPLACES,
+    ROOM_IN_LOG,
+    SCRUB_PAUSED,
+    TREE_BLOCK,
+)
 from writestall.classify.rules.locks import FROZEN, MOUNTING
-from writestall.classify.rules.pages import EACH_CPU, ITSELF
+from writestall.classify.rules.pages import EACH_CPU, ITSELF, OF_A_POOL
 from writestall.classify.rules.servers import NFS_ANSWER
 from writestall.log.holders.sections import takers, wanted
 from writestall.log.links import LogAnswer, Stuck
@@ -132,16 +169,170 @@ _SERVER = Step(
     "ss -tni",
     "ss(8)",
 )
+_MD_RST = "Documentation/admin-guide/md.rst"
+_ARRAY_IO = Step(
+    "see which requests do not end: cat /sys/block/*/inflight for the array and its "
+    "members, mdadm --detail for a failed one",
+    _MD_RST,
+)
+_SYNC = Step(
+    "see whether the sync goes on: cat /proc/mdstat, twice; take the stack of its "
+    "thread, mdN_resync or mdN_reshape; echo frozen > /sys/block/mdN/md/sync_action "
+    "stops it",
+    _MD_RST,
+)
+_XFS_BUFFER = Step(
+    "find the task that has the group in its transaction and sleeps, below "
+    f"xfs_alloc_*(), xfs_bmapi_*(), xfs_ifree() or xfs_trans_commit(): {_ALL_STACKS}",
+    "fs/xfs/xfs_trans_buf.c",
+)
+_CIPHER = Step(
+    "see which driver encrypts (cat /proc/crypto) and look for its errors in dmesg; "
+    "without the module of a hardware driver the CPU encrypts",
+    "Documentation/filesystems/fscrypt.rst",
+)
+_REPLACE = Step(
+    f"find the tasks that sleep with I/O of the file system under way: {_ALL_STACKS}; "
+    "btrfs replace status",
+    "btrfs-replace(8)",
+)
 WORDS: dict[str, Step] = {
+    BARRIER_RAISED: _SYNC,
+    STOPS_SYNC: _SYNC,
+    RESHAPE: _SYNC,
+    RAISES_BARRIER: _ARRAY_IO,
+    SUSPENDS_ARRAY: _ARRAY_IO,
+    ARRAY_METADATA: Step(
+        "see whether the superblock can be written: mdadm --detail for a failed "
+        "member, whether mdmon runs (external metadata), and the stack of the thread "
+        "mdN_raidX: cat /proc/PID/stack",
+        "mdmon(8)",
+    ),
+    FREE_STRIPE: Step(
+        "compare stripe_cache_active with stripe_cache_size in /sys/block/mdN/md; a "
+        "larger stripe_cache_size lets it go on for now",
+        _MD_RST,
+    ),
+    ARRAY_SUSPENDED: Step(
+        "find who suspended it (mdadm, md_attr_store() or a resync): cat "
+        f"/sys/block/mdN/md/suspend_lo suspend_hi sync_action, {_ALL_STACKS}",
+        _MD_RST,
+    ),
+    SUSPENDS_MAP: Step(
+        "see what is below it and does not end: dmsetup ls --tree, cat "
+        "/sys/block/*/inflight; for a thin pool or mirror, dmsetup status",
+        "dmsetup(8)",
+    ),
+    FREE_SPACE_OF_GROUP: _XFS_BUFFER,
+    INODES_OF_GROUP: _XFS_BUFFER,
+    BUFFER_OF_XFS: _XFS_BUFFER,
+    ILOCK_OF_XFS: Step(
+        "find the task that changes the same inode in a transaction: "
+        f"{_ALL_STACKS} for one below xfs_*() that sleeps further in",
+        "fs/xfs/xfs_inode.c",
+    ),
+    ENCRYPTS: _CIPHER,
+    REPLACES: _REPLACE,
+    KEPT_OUT: _REPLACE,
+    OWN_CHECKPOINT: Step(
+        "report it to the file system's maintainers: it drops the last reference to an "
+        "inode (iput()) inside its checkpoint; only a reboot ends it",
+        "Documentation/admin-guide/reporting-issues.rst",
+    ),
     ITSELF: Step(
         "report it to the file system's maintainers: it drops the last reference to an "
         "inode (iput()) while it writes; only a reboot ends it",
         "Documentation/admin-guide/reporting-issues.rst",
     ),
+    OF_A_POOL: Step(
+        "see which I/O does not end, above and below the device whose worker it is: "
+        "cat /sys/block/*/inflight, dmsetup ls --tree",
+        "Documentation/core-api/mm-api.rst",
+    ),
     EACH_CPU: Step(
         "find the CPU whose workers do not run: a task of a real-time policy (ps -eLo "
         "cls,rtprio,psr,pcpu,comm), echo l > /proc/sysrq-trigger",
         "Documentation/core-api/workqueue.rst",
+    ),
+    REMOVES_SCSI: Step(
+        "find who still has a device of it: fuser -v /dev/sd*, ls "
+        f"/sys/block/sd*/holders, {_ALL_STACKS}",
+        "Documentation/scsi/scsi_mid_low_api.rst",
+    ),
+    SYNC_IO: _ARRAY_IO,
+    CIPHER: _CIPHER,
+    CONNECTS: Step(
+        "see whether the controller is reachable: nvme list-subsys, dmesg for its "
+        "errors; give it up with nvme disconnect",
+        "nvme-disconnect(1)",
+    ),
+    FROZEN_QUEUE: Step(
+        "find who froze it: a task below blk_mq_freeze_queue*(), elevator_*() or "
+        f"del_gendisk(): {_ALL_STACKS}",
+        "block/blk-mq.c blk_mq_freeze_queue()",
+    ),
+    DIRECT_IO: Step(
+        "find the direct I/O that does not end: the disk's (iostat -x 1, cat "
+        f"/sys/block/*/inflight), or a work that ends it: {_ALL_STACKS}",
+        "fs/inode.c inode_dio_wait()",
+    ),
+    RUNTIME_PM: Step(
+        "see which device: cat /sys/devices/.../power/runtime_status; echo on > "
+        "/sys/devices/.../power/control keeps it from suspending",
+        "Documentation/power/runtime_pm.rst",
+    ),
+    FREES_CLUSTER: Step(
+        "find the task that has one of the inodes and waits for their buffer, below "
+        f"xfs_iflush*() or xfs_reclaim_inode(): {_ALL_STACKS}",
+        "fs/xfs/xfs_inode.c xfs_ifree_cluster()",
+    ),
+    HELPER: Step(
+        "find the program: ps -ef --ppid 2 with a path (/sbin/...), and take its "
+        "stack: cat /proc/PID/stack",
+        "kernel/umh.c",
+    ),
+    SCRUB_PAUSED: Step(
+        f"take the stack of the task that commits: {_ALL_STACKS}; btrfs scrub cancel "
+        "ends the scrub",
+        "btrfs-scrub(8)",
+    ),
+    CPU_HOTPLUG: Step(
+        "take the stack of that CPU's thread, cpuhp/N: cat /proc/$(pgrep "
+        "cpuhp/N)/stack",
+        "Documentation/core-api/cpu_hotplug.rst",
+    ),
+    RPC_CLIENT: Step(
+        "see which requests the client has: cat "
+        "/sys/kernel/debug/sunrpc/rpc_clnt/*/tasks; the network between: ss -tni",
+        "ss(8)",
+    ),
+    THREAD_ENDS: Step(
+        f"find the thread that does not end: {_ALL_STACKS}, a kernel thread in D",
+        _SYSRQ,
+    ),
+    TABLE_USERS: Step(
+        "find who is inside the device with the old table (dmsetup status, message, "
+        f"I/O): {_ALL_STACKS}; dmsetup info -c",
+        "dmsetup(8)",
+    ),
+    OWN_RANGE: Step(
+        "it is a deadlock with itself: report it with this stack; a buffer that is no "
+        "mapping of the same file avoids it",
+        "Documentation/admin-guide/reporting-issues.rst",
+    ),
+    RANGE_OF_FILE: Step(
+        "find who has the range: a task below btrfs_finish_ordered_io(), btrfs_clone() "
+        f"or a direct I/O that sleeps further in: {_ALL_STACKS}",
+        "fs/btrfs/extent-io-tree.c",
+    ),
+    TREE_BLOCK: Step(
+        "find the task below btrfs_search_slot() that sleeps further in or runs: "
+        f"{_ALL_STACKS}, echo l > /proc/sysrq-trigger",
+        "fs/btrfs/locking.c",
+    ),
+    SYSFS_USERS: Step(
+        f"find the task below kernfs_fop_*() that sleeps: {_ALL_STACKS}",
+        "fs/kernfs/dir.c kernfs_drain()",
     ),
     GRACE_PERIOD: Step(
         "look for a CPU that does not leave the kernel: rcu stalls in dmesg, echo l > "
@@ -286,11 +477,12 @@ def of_task(stuck: Stuck) -> Step:
         return _RUNS if task.state in (None, "R") else _RESTS
     if not task.guesses:
         return _NO_STACK
-    rule = stuck.verdict.rule
+    verdict = stuck.in_shrinker or stuck.verdict
+    rule = verdict.rule
     step = WORDS.get(rule.words) if rule else None
-    if step is None and stuck.verdict.cls in (c.OTHER, c.FS_LOCK):
+    if step is None and verdict.cls in (c.OTHER, c.FS_LOCK):
         step = _inside(stuck)
-    return step or CLASSES[stuck.verdict.cls]
+    return step or CLASSES[verdict.cls]
 
 
 def _inside(stuck: Stuck) -> Step | None:

@@ -25,6 +25,7 @@ class _Host:
         self._marks = deque(boots.marks)
         self._inside: set[int | None] = set()
         self._before: tuple[Time | None, int] = None, 0
+        self._quotes = 0
         self.shot = -1
 
     def begins(self, task: LoggedTask, again: set[int]) -> bool:
@@ -37,6 +38,9 @@ class _Host:
         task.window_s = self._boots.window_s
         task.suppressions = bisect_right(self._boots.suppressed, task.line)
         last, suppressions = self._before
+        # Without a time, what other mails quoted is of other moments.
+        begins |= not (task.time and last) and task.quotes != self._quotes
+        self._quotes = task.quotes
         gap = gap_s(last, task.time) or 0
         if not task.was_stuck(-gap) and suppressions == task.suppressions:
             begins = True

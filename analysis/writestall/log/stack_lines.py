@@ -14,14 +14,16 @@ from writestall.classify.stack import is_sleep
 from writestall.log.cuts import completed
 
 # `symbol+0x1a/0x30 [module 0123abcd]`, `? ` before it where it is a guess. crash(8)
-# prints `#1 [ffff...] symbol at ffff... [module]` instead, `bt -s` with `symbol+26`.
+# prints `#1 [ffff...] symbol at ffff... [module]` instead, `bt -s` with `symbol+26`;
+# a mail's author may note something behind an arrow.
 # 64-bit PowerPC's first ABI marks code by a dot: `.schedule+0x80/0x7d4`.
 _FRAME = re.compile(
     r"(?P<guess>\?\s{1,4})?(?<![\w.$])\.?(?P<symbol>[A-Za-z_][\w.$]{0,120})"
     r"(?:\+0x(?P<offset>[0-9a-f]{1,8})(?:/0x(?P<size>[0-9a-f]{1,8}))?"
     r"(?:\s{1,4}\[(?P<module>[\w-]{1,64})(?:\s[0-9a-f]{8,64})?\])?"
     r"(?P<doubt>\s{1,4}\(unreliable\))?"
-    r"|(?:\+\d{1,8})? at [0-9a-f]{8,16}(?:\s{1,4}\[(?P<module2>[\w-]{1,64})\])?$)",
+    r"|(?:\+\d{1,8})? at [0-9a-f]{8,16}(?:\s{1,4}\[(?P<module2>[\w-]{1,64})\])?"
+    r"(?:\s{1,40}<-.{0,200})?$)",
     re.IGNORECASE,
 )
 # A line with one such frame and nothing else, as most are.
@@ -39,6 +41,11 @@ _DECODED = re.compile(
     r"(?: \((?:[\w./+-]{1,120}\.(?:[chS]|rs):\d{1,6}|\?\?:\?).{0,400}\)"
     r"(?: \[?(?P<module>[\w-]{1,64})\]?)?"
     r"| [\w./+-]{1,120}:-?\d{1,6} \[inline\])\s{0,16}$"
+)
+# By crash(8) of 32-bit ARM: `#0 [<c0b420ec>] (__schedule) from [<c0b423c8>]`.
+_FROM = re.compile(
+    r"\s{0,16}#\d{1,3}\s{1,4}\[<[0-9a-f]{8}>\] \((?P<symbol>[A-Za-z_][\w.$]{0,120})\)"
+    r" from \[<[0-9a-f]{8}>\]\s{0,16}"
 )
 # By gdb, of a kernel: `#2  0xffff in schedule () at kernel/sched/core.c:12`.
 _GDB = re.compile(
@@ -86,13 +93,18 @@ def alone(body: str) -> re.Match[str] | None:
     return _ALONE.fullmatch(body)
 
 
+def _whole(body: str) -> re.Match[str] | None:
+    """The frame of a line in a form that takes all of it."""
+    return _DECODED.match(body) or _GDB.fullmatch(body) or _FROM.fullmatch(body)
+
+
 def found(body: str) -> list[re.Match[str]]:
     """The frames of a line."""
     if match := alone(body):
         return [match]
     if _NO_FRAMES.search(body):
         return []
-    if match := _DECODED.match(body) or _GDB.fullmatch(body):
+    if match := _whole(body):
         return [match]
     return list(_FRAME.finditer(body))
 
@@ -122,7 +134,7 @@ def frame_of(match: re.Match[str]) -> Frame:
 
 def is_mention(match: re.Match[str]) -> bool:
     """True where a frame stands inside other text, which may only speak of it."""
-    return match.re not in (_ALONE, _DECODED, _GDB) and "[<" not in match.string
+    return match.re not in (_ALONE, _DECODED, _GDB, _FROM) and "[<" not in match.string
 
 
 def is_guess(match: re.Match[str]) -> bool:

@@ -83,6 +83,9 @@ class Reader:
         self._rest: LoggedTask | None = None
         # What stands in front of the kernel's words in this line: its time.
         self._stamp = ""
+        # How many mails this line was quoted in, and the fewest of the text that cut
+        # off the stack before.
+        self._quotes = self._reply = 0
         # What the stacks that follow without a head are called, if they are no sleeps.
         self._trace: str | None = None
         self._dumped: int | None = None
@@ -93,6 +96,7 @@ class Reader:
         """Take the next line."""
         body = line.body.rstrip()
         self._stamp = line.before + line.prefix
+        self._quotes = line.before.count(">")
         if not line.marked:
             if ":" in body and noted(body):
                 self._host.noted = body
@@ -239,11 +243,13 @@ class Reader:
     def _is_rest(self, first: re.Match[str]) -> bool:
         """True for the rest of a stack that was cut off: nobody sleeps in it.
 
-        Of /proc/PID/stack, which leaves sleeping out, any function may be the first.
+        Of /proc/PID/stack, which leaves sleeping out, any function may be the first,
+        but behind what a mail answers in the midst of a stack it is the rest of that.
         """
         if self._rest is None or is_sleep(first["symbol"]):
             return False
-        return not first.string.lstrip().startswith("[<")
+        answered = self._reply < self._quotes == self._rest.quotes
+        return answered or not first.string.lstrip().startswith("[<")
 
     def _open(self, number: int, head: heads.Head) -> None:
         old = self._task
@@ -296,7 +302,7 @@ class Reader:
         self._rest = self._trace = None
 
     def _logged(self, number: int) -> LoggedTask:
-        return LoggedTask(number, time=time_of(self._stamp))
+        return LoggedTask(number, time=time_of(self._stamp), quotes=self._quotes)
 
     def _new(self, number: int) -> LoggedTask:
         """A task without a head: named by a line of its own, where one is near."""
@@ -348,7 +354,7 @@ class Reader:
             self._task = self._rest_or_new(number, found[0])
         elif self._task.guesses:
             self._mentioned = False
-        self._gap = 0
+        self._gap, self._reply = 0, self._quotes
         for match in found:
             if len(self._task.guesses) >= MAX_FRAMES:
                 return
@@ -366,6 +372,7 @@ class Reader:
             task.cut |= doubtful
 
     def _other(self, number: int, body: str) -> None:
+        self._reply = min(self._reply, self._quotes)
         if self._names.alone(number, body):
             self._end_before_name()
         task = self._task

@@ -8,11 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from writestall.classify.stack import Verdict, first_caller, is_sleep
+from writestall.classify.stack import (
+    Verdict,
+    classify_frames,
+    first_caller,
+    is_sleep,
+)
 from writestall.log.disks import Disk, disks_of
 from writestall.log.file_systems import file_systems_of
 from writestall.log.owners import Held
 from writestall.log.reading import LoggedTask
+from writestall_base import wait_classes as c
 
 # include/linux/fs.h: what an inode's lock is taken through, where a log shows it.
 _WRAPPER = re.compile(r"_*inode_lock(_\w+)?|btrfs_inode_lock")
@@ -27,6 +33,10 @@ _READ_LOCK = re.compile(r"_*(rwsem_|call_rwsem_)?down_read\w*")
 
 # drivers/block/loop.c: what a loop device's worker runs.
 _LOOP_WORK = re.compile(r"loop_(process_work|workfn|queue_work|thread|rootcg_workfn)")
+
+# mm/shrinker.c shrink_slab() (mm/vmscan.c before 6.7), fs/super.c: what is called below
+# waits for anything but memory.
+_SHRINKS = re.compile(r"(do_)?shrink_slab(_\w+)?|super_cache_scan|prune_super")
 
 REPORTED, LIKELY, POSSIBLE = "reported", "likely", "possible"
 
@@ -69,6 +79,17 @@ class Stuck:
         if pid is not None:
             return f"{comm or '?'}/{pid}"
         return comm or f"line {self.task.line}"
+
+    @cached_property
+    def in_shrinker(self) -> Verdict | None:
+        """What it waits for below a shrinker while it reclaims memory, if a rule knows
+        that."""
+        frames = self.task.frames
+        at = [i for i, frame in enumerate(frames) if _SHRINKS.fullmatch(frame.symbol)]
+        if self.verdict.cls != c.MEMORY or not at:
+            return None
+        inner = classify_frames(frames[: at[0]])
+        return inner if inner.rule else None
 
     @cached_property
     def file_systems(self) -> frozenset[str]:

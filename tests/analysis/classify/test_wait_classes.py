@@ -292,6 +292,7 @@ def test_every_rule_gives_its_source(rule: object) -> None:
             "btrfs",
         ),
         ("__x64_sys_write+0x1a", "__x64_sys_write", None),
+        ("__dta___xfs_iunpin_wait_3443+0x57 [xfs]", "__xfs_iunpin_wait", "xfs"),
     ],
 )
 def test_frames(text: str, symbol: str, module: str | None) -> None:

@@ -156,7 +156,7 @@ WORDS = (
     ("nvme-sync", "work"),
     ("nfs-idle", "idles"),
     ("nfs-open", "state manager"),
-    ("encrypts", "until something is completed in fscrypt_crypt_block()"),
+    ("encrypts", "until data is encrypted or decrypted (fscrypt)"),
 )
 
 

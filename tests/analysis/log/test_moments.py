@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -310,3 +311,18 @@ def test_no_link_crosses_moments_unmarked(
         )
         marked = "it was reported" in link.why or "after the stack" in link.why
         assert near or (link.hint and marked and link.confidence != REPORTED)
+
+
+@pytest.mark.parametrize(("quoted", "joined"), [("> ", True), ("> > ", False)])
+def test_what_mails_quoted_is_of_other_moments(quoted: str, joined: bool) -> None:
+    """Stacks of /proc have no time; those of another mail are of another day."""
+    lines = [
+        *("> cat /proc/7/stack", "> [<0>] wait_current_trans+0x1/0x2"),
+        "> [<0>] start_transaction+0x1/0x2",
+        *(f"{quoted}cat /proc/8/stack", f"{quoted}[<0>] write_all_supers+0x1/0x2"),
+        f"{quoted}[<0>] btrfs_commit_transaction+0x1/0x2",
+    ]
+    assert bool(explained(*lines).links) is joined
+    # One of them has a time, which says nothing of the other.
+    timed = [re.sub(r"(?<=> )(?=\[<0>\] w)", "[  363.1] ", line) for line in lines]
+    assert bool(explained(*timed).links) is joined

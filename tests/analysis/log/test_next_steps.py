@@ -52,7 +52,10 @@ def test_no_step_is_of_words_that_are_gone() -> None:
         ("schedule percpu_rwsem_wait __percpu_down_read vfs_write", "fsfreeze -u"),
         ("schedule request_wait_answer/fuse fuse_file_write_iter/fuse", "server"),
         (STACKS["throttled"], "dirty"),
-        (STACKS["array"], "mdstat"),
+        (STACKS["array"], "stripe_cache_size"),
+        ("schedule wait_barrier/raid10 raid10_make_request/raid10", "mdstat"),
+        ("schedule raise_barrier/raid10 raid10_sync_request/raid10", "inflight"),
+        ("schedule bch_data_insert/bcache cached_dev_submit_bio/bcache", "mdstat"),
         (STACKS["kswapd"], "memory"),
     ],
 )

@@ -323,3 +323,21 @@ def test_lockdep_turned_off_is_said() -> None:
     assert any("lockdep is turned off" in line for line in report(answer, "log"))
     answer = explained(WAITS.report())
     assert not any("lockdep" in line for line in report(answer, "log"))
+
+
+def test_a_stack_of_proc_behind_the_line_that_names_the_owner() -> None:
+    """The kernel showed no stack; somebody printed them from /proc afterwards."""
+    answer = explained(
+        "[  453.55] INFO: task bash:2644 blocked for more than 147 seconds.",
+        "[  453.55] INFO: task bash:2644 is blocked on a mutex likely owned by task "
+        "rpc.nfsd:2761.",
+        "cat /proc/2644/stack",
+        "[<0>] write_v4_end_grace+0x1/0x2 [nfsd]",
+        "[<0>] vfs_write+0x1/0x2",
+        "cat /proc/2761/stack",
+        "[<0>] call_usermodehelper_exec+0x1/0x2",
+        "[<0>] nfsd_svc+0x1/0x2 [nfsd]",
+    )
+    (link,) = answer.links.values()
+    assert (link.waiter.task.pid, link.holder.task.pid) == (2644, 2761)
+    assert link.confidence == REPORTED

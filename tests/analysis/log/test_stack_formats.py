@@ -418,3 +418,55 @@ def test_a_task_is_named_by_its_other_stack() -> None:
         "$ cat /proc/97/stack\n[<0>] ext4_sync_file+0x9/0x10\n"
     )
     assert (later.comm, later.pid) == ("tidy", 97)
+
+
+def test_crash_of_arm() -> None:
+    """Of 32 bits: each line has the function and where its caller goes on."""
+    (task,) = read_log(
+        [
+            'PID: 257    TASK: ecdd0000  CPU: 0   COMMAND: "init"',
+            " #0 [<c0b420ec>] (__schedule) from [<c0b423c8>]",
+            " #1 [<c0b423c8>] (schedule) from [<c0b459d4>]",
+            "#12 [<c0441918>] (f2fs_sync_file.part.0) from [<c0441098>]",
+        ]
+    )
+    symbols = [frame.symbol for frame in task.frames]
+    assert symbols == ["__schedule", "schedule", "f2fs_sync_file"]
+
+
+ANSWERED = """\
+> [root@a ~]# cat /proc/142/stack
+> [<0>] mddev_suspend+0x10b/0x1e8
+It waits for reads,
+
+which wait for the reshape.
+
+This is a dead end, as long
+as there are such reads.
+
+> [<0>] suspend_lo_store+0x72/0xbb
+> [<0>] md_attr_store+0x6c/0x8d
+"""
+
+
+def test_the_rest_of_a_stack_of_proc_behind_an_answer() -> None:
+    """A mail that answers in the midst of it; alone that would be another stack."""
+    (task,) = read_log(ANSWERED.splitlines())
+    assert task.pid == 142 and len(task.frames) == 3 and task.cut
+    apart = ANSWERED.replace("> ", "")
+    assert len(read_log(apart.splitlines())) == 2
+
+
+def test_notes_behind_frames_of_crash() -> None:
+    """What an author points at with an arrow is still a frame."""
+    lines = (
+        'PID: 455    TASK: ffff8c8085fa4000  CPU: 5   COMMAND: "kworker/u16:30"',
+        "  #0 [ffffb8f3c0d8fa88] __schedule at ffffffffa529e25d",
+        "  #3 [ffffb8f3c0d8fb68] __mutex_lock at ffffffffa529fdcb      <-- sleeps",
+        "  #4 [ffffb8f3c0d8fbe8] btrfs_update_inode at ffffffffc0438cf8 [btrfs] <-- x",
+    )
+    (task,) = read_log(lines)
+    assert [frame.symbol for frame in task.frames][1:] == [
+        "__mutex_lock",
+        "btrfs_update_inode",
+    ]

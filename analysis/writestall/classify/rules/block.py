@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from writestall.classify.rules.form import LOCK, Rule
+from writestall.classify.rules.form import EVENT, LOCK, Rule
 from writestall_base import wait_classes as c
 
 # A task that sleeps below these has not yet submitted its bio (block/blk-core.c,
@@ -15,9 +15,133 @@ SUBMIT = re.compile(
     r"|direct_make_request|_*submit_bh\w*"
 )
 
+REMOVES_SCSI = "removes a SCSI target or host and waits until its devices have gone"
+CPU_HOTPLUG = "takes a CPU up or down and waits for that CPU's hotplug thread"
+RPC_CLIENT = "waits until the requests of an RPC client have ended"
+THREAD_ENDS = "waits until a kernel thread has ended"
+SYSFS_USERS = "waits until nobody uses a file of sysfs that goes away"
 GRACE_PERIOD = "waits for a grace period of RCU"
 HANDLES_ERRORS = "recovers a SCSI host from errors (aborts, resets)"
 AWAITS_HANDLER = "waits until a SCSI host has recovered from errors"
+
+BARRIER_RAISED = "waits until an array's resync, reshape or freeze lets I/O in"
+RAISES_BARRIER = "keeps I/O out of an array and waits until what is under way has ended"
+ARRAY_METADATA = "waits until an array's superblock is written"
+FREE_STRIPE = "waits for a free stripe of an array"
+ARRAY_SUSPENDED = "waits until a suspended array takes I/O again"
+SUSPENDS_ARRAY = "suspends an array and waits until its I/O has ended"
+RESHAPE = "waits for stripes of an array that are in use, or before its reshape"
+STOPS_SYNC = "waits until an array's sync has stopped"
+SYNC_IO = "waits until the I/O of the sync that it does has ended"
+CIPHER = "waits for the cipher of dm-crypt"
+CONNECTS = "connects to an NVMe controller and waits for its answer"
+FROZEN_QUEUE = "waits until a frozen or dying queue takes requests again"
+DIRECT_IO = "waits until direct I/O to the file has ended"
+RUNTIME_PM = "waits until a device has been resumed or suspended (runtime PM)"
+HELPER = "waits until a program that the kernel has started ends (user-mode helper)"
+TABLE_USERS = "waits until nobody uses the old table of a mapped device (SRCU)"
+SUSPENDS_MAP = "suspends a mapped device and waits until its I/O has ended"
+_MD: tuple[Rule, ...] = (
+    Rule(
+        c.RAID_OR_DM,
+        ("md_do_sync",),
+        "drivers/md/md.c md_do_sync(): until recovery_active is zero",
+        not_wait=(LOCK,),
+        first=True,
+        words=SYNC_IO,
+    ),
+    Rule(
+        c.RAID_OR_DM,
+        ("crypt_convert*",),
+        "drivers/md/dm-crypt.c crypt_convert(): until the cipher's driver takes or has "
+        "done a request",
+        not_wait=(LOCK,),
+        first=True,
+        words=CIPHER,
+    ),
+    Rule(
+        c.RAID_OR_DM,
+        ("raise_barrier", "freeze_array"),
+        "drivers/md/raid1.c raise_barrier(), freeze_array(), raid10.c: until nothing "
+        "is pending",
+        words=RAISES_BARRIER,
+    ),
+    Rule(
+        c.RAID_OR_DM,
+        ("*wait_barrier", "wait_read_barrier", "regular_request_wait"),
+        "drivers/md/raid1.c _wait_barrier(), raid10.c wait_barrier(): until the "
+        "barrier is lowered",
+        words=BARRIER_RAISED,
+    ),
+    Rule(
+        c.RAID_OR_DM,
+        ("md_write_start", "md_super_wait", "md_update_sb", "raid5d", "raid1*d"),
+        "drivers/md/md.c md_write_start(): until MD_SB_CHANGE_PENDING is clear, as "
+        "raid5d() does in raid5.c; md_super_wait(): until the writes of the "
+        "superblock have ended",
+        not_wait=(LOCK,),
+        first=True,
+        words=ARRAY_METADATA,
+    ),
+    Rule(
+        c.RAID_OR_DM,
+        ("*get_active_stripe",),
+        "drivers/md/raid5.c raid5_get_active_stripe(): until a stripe is inactive, or "
+        "the array is no more quiesced",
+        not_wait=(LOCK,),
+        words=FREE_STRIPE,
+    ),
+    Rule(
+        c.RAID_OR_DM,
+        ("wait_woken",),
+        "drivers/md/raid5.c raid5_make_request(): make_stripe_request() returns "
+        "STRIPE_SCHEDULE_AND_RETRY while the reshape is there or requests overlap",
+        callers=("raid5_make_request",),
+        bare=True,
+        words=RESHAPE,
+    ),
+    Rule(
+        c.RAID_OR_DM,
+        ("mddev_suspend", "__mddev_suspend"),
+        "drivers/md/md.c mddev_suspend(): until active_io is zero",
+        not_wait=(LOCK,),
+        words=SUSPENDS_ARRAY,
+    ),
+    Rule(
+        c.RAID_OR_DM,
+        ("md_handle_request",),
+        "drivers/md/md.c md_handle_request(): while is_suspended()",
+        first=True,
+        words=ARRAY_SUSPENDED,
+    ),
+    Rule(
+        c.RAID_OR_DM,
+        (
+            *("stop_sync_thread", "idle_sync_thread", "frozen_sync_thread"),
+            *("md_unregister_thread", "md_reap_sync_thread"),
+        ),
+        "drivers/md/md.c stop_sync_thread(): until MD_RECOVERY_RUNNING is clear",
+        not_wait=(LOCK,),
+        words=STOPS_SYNC,
+    ),
+    Rule(
+        c.RAID_OR_DM,
+        ("dm_swap_table", "dm_suspend", "__dm_suspend", "dm_sync_table"),
+        "drivers/md/dm.c dm_sync_table(): synchronize_srcu(), until no reader has the "
+        "old table",
+        callers=("dm_swap_table", "dm_suspend", "__dm_suspend", "dev_suspend"),
+        wait=(EVENT,),
+        words=TABLE_USERS,
+    ),
+    Rule(
+        c.RAID_OR_DM,
+        ("dm_suspend", "__dm_suspend", "dm_wait_for_*completion"),
+        "drivers/md/dm.c dm_wait_for_completion(): until no bio of the device is in "
+        "flight",
+        not_wait=(LOCK,),
+        words=SUSPENDS_MAP,
+    ),
+)
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -117,6 +241,84 @@ RULES: tuple[Rule, ...] = (
         words=GRACE_PERIOD,
     ),
     Rule(
+        c.OTHER,
+        ("scsi_remove_target", "scsi_remove_host", "scsi_target_reap*"),
+        "drivers/scsi/scsi_sysfs.c scsi_remove_target(): until the target's last "
+        "device is released",
+        not_wait=(LOCK,),
+        first=True,
+        words=REMOVES_SCSI,
+    ),
+    Rule(
+        c.OTHER,
+        ("rpm_resume", "rpm_suspend", "__pm_runtime_barrier"),
+        "drivers/base/power/runtime.c rpm_resume(): while the device is suspending or "
+        "resuming",
+        not_wait=(LOCK,),
+        first=True,
+        words=RUNTIME_PM,
+    ),
+    Rule(
+        c.OTHER,
+        ("call_usermodehelper_exec",),
+        "kernel/umh.c call_usermodehelper_exec(): until the program has ended, or run",
+        first=True,
+        words=HELPER,
+    ),
+    Rule(
+        c.DEVICE_IO,
+        ("nvme_*_connect_ctrl_work", "nvme_*_connect_*queue*", "nvmf_connect_*"),
+        "drivers/nvme/host/fc.c nvme_fc_connect_ctrl_work(), fabrics.c "
+        "nvmf_connect_admin_queue(): until the controller has answered",
+        not_wait=(LOCK,),
+        words=CONNECTS,
+    ),
+    Rule(
+        c.BLOCK_QUEUE,
+        ("blk_queue_enter", "__bio_queue_enter", "bio_queue_enter"),
+        "block/blk-core.c blk_queue_enter(): until mq_freeze_depth is zero",
+        not_wait=(LOCK,),
+        first=True,
+        words=FROZEN_QUEUE,
+    ),
+    Rule(
+        c.DEVICE_IO,
+        ("inode_dio_wait*", "__inode_dio_wait", "inode_dio_finished"),
+        "fs/inode.c inode_dio_wait(): until i_dio_count is zero",
+        not_wait=(LOCK,),
+        first=True,
+        bare=True,
+        words=DIRECT_IO,
+    ),
+    Rule(
+        c.OTHER,
+        ("cpuhp_kick_ap*", "cpuhp_invoke_ap_callback"),
+        "kernel/cpu.c cpuhp_kick_ap(): until cpuhp/N has run the callbacks",
+        not_wait=(LOCK,),
+        words=CPU_HOTPLUG,
+    ),
+    Rule(
+        c.OTHER,
+        ("rpc_shutdown_client",),
+        "net/sunrpc/clnt.c rpc_shutdown_client(): until cl_tasks is empty",
+        words=RPC_CLIENT,
+    ),
+    Rule(
+        c.OTHER,
+        ("kthread_stop*",),
+        "kernel/kthread.c kthread_stop(): until the thread's function has returned",
+        not_callers=("md_*",),
+        words=THREAD_ENDS,
+    ),
+    Rule(
+        c.OTHER,
+        ("kernfs_drain", "__kernfs_remove"),
+        "fs/kernfs/dir.c kernfs_drain(): until kn->active is deactivated",
+        not_wait=(LOCK,),
+        first=True,
+        words=SYSFS_USERS,
+    ),
+    Rule(
         c.DEVICE_IO,
         ("usb_*reset*", "hub_port_reset", "hub_port_init"),
         "drivers/usb/core/hub.c usb_reset_device(): waits for the device's port",
@@ -169,6 +371,7 @@ RULES: tuple[Rule, ...] = (
         "block/blk-mq-tag.c, blk-core.c, blk-rq-qos.c, blk-iocost.c, blk-iolatency.c, "
         "blk-wbt.c, blk-throttle.c: the queue lets nobody in yet",
     ),
+    *_MD,
     Rule(
         c.RAID_OR_DM,
         (

@@ -16,6 +16,19 @@ from writestall.classify.rules.form import (
 from writestall_base import wait_classes as c
 
 ROOM_IN_LOG = "waits for room in the log of its file system"
+FREE_SPACE_OF_GROUP = "waits for the free space of an allocation group of XFS (AGF)"
+INODES_OF_GROUP = "waits for the inodes of an allocation group of XFS (AGI)"
+BUFFER_OF_XFS = "waits for a buffer of XFS that a transaction has locked"
+ILOCK_OF_XFS = "waits for the lock of an XFS inode (ILOCK)"
+FREES_CLUSTER = "frees a cluster of inodes of XFS and waits for one of these inodes"
+OWN_CHECKPOINT = "waits for the lock of a checkpoint that it makes itself"
+ENCRYPTS = "waits until data is encrypted or decrypted (fscrypt)"
+REPLACES = "replaces a device and waits until I/O under way has ended"
+OWN_RANGE = "waits for a range of a file that its own direct I/O may hold"
+RANGE_OF_FILE = "waits for a range of a file that another task has locked (btrfs)"
+TREE_BLOCK = "waits for the lock of a block of a btrfs tree"
+SCRUB_PAUSED = "scrubs, and pauses until the commit is over"
+KEPT_OUT = "waits until a device is replaced"
 
 # Below these a checkpoint's locks are taken, outside those of a node or block.
 _F2FS_MAP = ("f2fs_map_blocks", "f2fs_map_lock", "f2fs_get_block_locked")
@@ -62,7 +75,119 @@ XFS_BUFFER = Rule(
     bare=True,
 )
 
+_RANGES = (
+    *("lock_extent", "lock_extent_bits", "__lock_extent", "btrfs_lock_extent*"),
+    *("wait_extent_bit", "lock_and_cleanup_extent_if_need"),
+)
+_XFS_BUFFERS = ("xfs_buf_lock", "xfs_buf_find*", "_xfs_buf_find", "xfs_buf_get_map")
+_NAMED: tuple[Rule, ...] = (
+    *(
+        Rule(
+            c.FS_LOCK,
+            _XFS_BUFFERS,
+            f"fs/xfs/xfs_buf.c xfs_buf_lock(), for {name}",
+            wait=(LOCK,),
+            callers=callers,
+            words=words,
+        )
+        for words, name, callers in (
+            (
+                FREE_SPACE_OF_GROUP,
+                "fs/xfs/libxfs/xfs_alloc.c xfs_read_agf()",
+                ("xfs_read_agf", "xfs_alloc_read_agf"),
+            ),
+            (
+                INODES_OF_GROUP,
+                "fs/xfs/libxfs/xfs_ialloc.c xfs_read_agi()",
+                ("xfs_read_agi", "xfs_ialloc_read_agi"),
+            ),
+            (BUFFER_OF_XFS, "a transaction's other buffers", ("xfs_*",)),
+        )
+    ),
+    Rule(
+        c.FS_LOCK,
+        ("xfs_ilock*", "xfs_lock_inodes", "xfs_lock_two_inodes"),
+        "fs/xfs/xfs_inode.c xfs_ilock(): called by no file operation itself",
+        wait=(LOCK,),
+        not_callers=("xfs_ilock_iocb*",),
+        by=(
+            *("xfs_ilock*", "xfs_trans_*", "xfs_iomap_*", "xfs_*_iomap_begin"),
+            *("xfs_bmap*", "xfs_map_blocks", "xfs_free_eofblocks", "xfs_inactive*"),
+            *("xfs_lookup", "xfs_readdir", "xfs_create", "xfs_remove", "xfs_rename"),
+            *("xfs_setattr_nonsize", "xfs_lock_inodes", "xrep_*", "xchk_*"),
+        ),
+        words=ILOCK_OF_XFS,
+    ),
+    Rule(
+        c.FS_LOCK,
+        _RANGES,
+        "fs/btrfs/file.c btrfs_direct_read(): a page fault of its own buffer reads "
+        "the same file below it",
+        callers=("*iov_iter_get_pages*", "*iov_iter_extract_pages*", "fault_in_iov_*"),
+        words=OWN_RANGE,
+    ),
+    Rule(
+        c.FS_LOCK,
+        _RANGES,
+        "fs/btrfs/extent-io-tree.c lock_extent(): until EXTENT_LOCKED is clear",
+        words=RANGE_OF_FILE,
+    ),
+    Rule(
+        c.FS_LOCK,
+        (
+            *("btrfs_tree_lock*", "btrfs_tree_read_lock*", "__btrfs_tree_*lock*"),
+            *("btrfs_lock_root_node", "btrfs_read_lock_root_node"),
+        ),
+        "fs/btrfs/locking.c btrfs_tree_lock(): the lock of an extent buffer",
+        words=TREE_BLOCK,
+    ),
+    Rule(
+        c.OTHER,
+        ("xfs_ifree", "xfs_ifree_cluster"),
+        "fs/xfs/xfs_inode.c xfs_ifree_cluster(): delay(1) until it gets the ILOCK, "
+        "with the cluster's buffer locked",
+        wait=(TIMER,),
+        first=True,
+        words=FREES_CLUSTER,
+    ),
+    Rule(
+        c.OTHER,
+        ("fscrypt_crypt*", "fscrypt_*crypt_*"),
+        "fs/crypto/crypto.c fscrypt_crypt_data_unit(): until the driver of the cipher "
+        "has done it",
+        not_wait=(LOCK,),
+        words=ENCRYPTS,
+    ),
+    Rule(
+        c.OTHER,
+        ("btrfs_rm_dev_replace_blocked",),
+        "fs/btrfs/dev-replace.c btrfs_rm_dev_replace_blocked(): until bio_counter is "
+        "zero",
+        words=REPLACES,
+    ),
+    Rule(
+        c.FS_TRANSACTION,
+        (
+            *("scrub_simple_mirror", "scrub_simple_stripe", "scrub_stripe"),
+            *("scrub_raid56_parity*", "*scrub_blocked_if_needed"),
+        ),
+        "fs/btrfs/scrub.c scrub_blocked_if_needed(), inlined: until scrub_pause_req "
+        "is zero",
+        not_wait=(LOCK, IO),
+        first=True,
+        words=SCRUB_PAUSED,
+    ),
+    Rule(
+        c.OTHER,
+        ("btrfs_bio_counter_inc_blocked",),
+        "fs/btrfs/dev-replace.c btrfs_bio_counter_inc_blocked(): while a replace "
+        "finishes",
+        words=KEPT_OUT,
+    ),
+)
+
 RULES: tuple[Rule, ...] = (
+    *_NAMED,
     # XFS.
     Rule(
         c.LOG_SPACE,
@@ -208,6 +333,16 @@ RULES: tuple[Rule, ...] = (
         "or the space that only a commit frees; scrub.c: scrub pauses for a commit",
     ),
     # f2fs.
+    Rule(
+        c.FS_TRANSACTION,
+        ("f2fs_*",),
+        "fs/f2fs/checkpoint.c block_operations() takes cp_rwsem for writing; below it "
+        "f2fs_lock_op(), by iput() of an inode, sleeps for ever",
+        wait=(LOCK,),
+        callers=("f2fs_sync_node_pages", "f2fs_sync_dirty_inodes"),
+        first=True,
+        words=OWN_CHECKPOINT,
+    ),
     Rule(
         c.FS_TRANSACTION,
         (

@@ -7,6 +7,7 @@ from writestall.classify.rules.form import IO, LOCK, PAGE, READS, WRITEBACK_WAIT
 from writestall_base import wait_classes as c
 
 ITSELF = "waits until an inode is written, which it may be writing itself"
+OF_A_POOL = "waits for memory of a pool, which comes back as I/O ends"
 EACH_CPU = "waits until each CPU has run a work (lru_add_drain_all)"
 
 # A wait anywhere inside these has one meaning, whatever the inner frames are.
@@ -62,6 +63,13 @@ OVERRIDES: tuple[Rule, ...] = (
 )
 
 RULES: tuple[Rule, ...] = (
+    Rule(
+        c.MEMORY,
+        ("mempool_alloc*",),
+        "mm/mempool.c mempool_alloc(): the reserve is in use, by bios and pages under "
+        "way; an element is freed when its I/O ends",
+        words=OF_A_POOL,
+    ),
     Rule(
         c.FS_TRANSACTION,
         ("congestion_wait*", "f2fs_io_schedule_timeout", "f2fs_write_raw_pages"),

@@ -90,6 +90,16 @@ _SUSPENDED = replace(
     lock="DMF_BLOCK_IO_FOR_SUSPEND of a mapped device",
     not_of=names(f"{_SUSPENDS} {_NO_DISK_NAMES}"),
 )
+_TARGET_WORKER = Holder(
+    "it suspends the device, or swaps its table, and its target works on after",
+    "drivers/md/dm-era-target.c perform_rpc() waits for the target's worker, "
+    "which era_postsuspend() stops",
+    names("dm_swap_table dm_suspend __dm_suspend"),
+    lock="the worker of a suspended target",
+    caller=names("perform_rpc in_worker*"),
+    stacked=True,
+    confidence=POSSIBLE,
+)
 _OPEN_MUTEX = names(
     "bdev_open blkdev_get* __blkdev_get blkdev_put* bdev_release bd_prepare_to_claim "
     "del_gendisk bdev_mark_dead blk_report_disk_dead bdev_disk_changed disk_scan_* "
@@ -99,6 +109,19 @@ _HOLDS_OPEN_MUTEX = names(
     "blkdev_get_whole blkdev_put_whole blkdev_flush_mapping bdev_disk_changed "
     "sync_blockdev bdev_release blkdev_put __blkdev_put del_gendisk sd_open sd_release "
     "nvme_open nvme_ns_open lo_open lo_release blk_drop_partitions"
+)
+# drivers/base/dd.c, drivers/nvdimm/bus.c, drivers/base/power/main.c.
+_DEVICE_LOCK = names(
+    "device_lock __device_driver_lock device_release_driver_internal __device_attach "
+    "__driver_attach* device_driver_attach device_driver_detach device_shutdown "
+    "device_resume __device_resume __device_suspend device_prepare device_complete "
+    "bus_rescan_devices_helper device_reprobe nd_device_notify nvdimm_bus_* "
+    "usb_disconnect usb_lock_device_for_reset hub_event"
+)
+_WITH_DEVICE_LOCK = names(
+    "__device_release_driver device_release_driver_internal device_remove "
+    "__device_attach really_probe __driver_probe_device driver_probe_device "
+    "device_driver_attach device_shutdown usb_reset_device"
 )
 _NAMESPACES = names(
     "nvme_alloc_ns* nvme_ns_remove nvme_remove_invalid_namespaces nvme_scan_ns* "
@@ -110,6 +133,17 @@ _WITH_NAMESPACES = names(
 )
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.OTHER: (
+        _TARGET_WORKER,
+        Holder(
+            "it suspends or resumes the device",
+            "drivers/base/power/runtime.c rpm_callback() runs with the device "
+            "RPM_SUSPENDING or RPM_RESUMING",
+            names("rpm_callback __rpm_callback"),
+            lock="runtime_status of a device",
+            caller=names("rpm_resume rpm_suspend"),
+            stacked=True,
+            confidence=POSSIBLE,
+        ),
         Holder(
             "it freezes or syncs the queues of the controller's namespaces",
             "drivers/nvme/host/core.c nvme_wait_freeze(): namespaces_rwsem for reading "
@@ -131,6 +165,27 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             stacked=True,
             confidence=POSSIBLE,
         ),
+        Holder(
+            "it binds a driver to a device or removes it, holding the device's lock",
+            "drivers/base/dd.c __device_attach(), device_release_driver_internal(): "
+            "device_lock() while the driver's probe() or remove() runs",
+            _WITH_DEVICE_LOCK,
+            lock="the lock of a device (device_lock)",
+            caller=_DEVICE_LOCK,
+            not_called=_DEVICE_LOCK,
+            stacked=True,
+            confidence=POSSIBLE,
+        ),
+    ),
+    c.JOURNAL_COMMIT_WAIT: (
+        replace(
+            _ENDS_WRITEBACK,
+            why="it works for a device that may lie below, and the log's write ends "
+            "there",
+            source="fs/xfs/xfs_log.c xlog_ioend_work(), fs/jbd2/commit.c: with the "
+            "bio, which a stacked device ends when the device below has",
+            lock="a write of the log above a stacked device",
+        ),
     ),
     c.PAGE_WRITEBACK: (_ENDS_WRITEBACK, replace(_SUSPENDED, of=None)),
     c.RAID_OR_DM: (
@@ -145,6 +200,32 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             confidence=POSSIBLE,
         ),
         Holder(
+            "it is the thread that is to end",
+            "drivers/md/md.c md_unregister_thread(): kthread_stop() waits until "
+            "md_do_sync() has returned",
+            names("md_do_sync"),
+            lock="the end of a sync thread",
+            of=names("md_unregister_thread md_reap_sync_thread"),
+            not_of=names("md_do_sync"),
+            stacked=True,
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it uses the table of the mapped device (SRCU)",
+            "drivers/md/dm.c dm_get_live_table() is a reader of io_barrier, for which "
+            "dm_sync_table() waits with synchronize_srcu()",
+            names(
+                "table_status table_deps target_message dm_blk_ioctl dm_submit_bio "
+                "dm_split_and_process_bio __map_bio"
+            ),
+            lock="io_barrier of a mapped device",
+            of=names("dm_swap_table __dm_suspend dm_suspend dm_sync_table"),
+            not_shows=names("dm_swap_table __dm_suspend"),
+            stacked=True,
+            confidence=POSSIBLE,
+        ),
+        _TARGET_WORKER,
+        Holder(
             "it starts or runs the sync that is to stop",
             "drivers/md/md.c stop_sync_thread() waits until MD_RECOVERY_RUNNING is "
             "clear, which md_start_sync() and md_do_sync() run under",
@@ -152,6 +233,18 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="MD_RECOVERY_RUNNING of an array",
             of=names("stop_sync_thread idle_sync_thread frozen_sync_thread"),
             stacked=True,
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it is inside a request to the array that is to be suspended",
+            "drivers/md/md.c mddev_suspend(): until active_io, which "
+            "md_handle_request() raises, is zero",
+            names("md_handle_request"),
+            lock="active_io of an array",
+            of=names("mddev_suspend __mddev_suspend"),
+            not_shows=names("mddev_suspend __mddev_suspend"),
+            stacked=True,
+            past=True,
             confidence=POSSIBLE,
         ),
         Holder(
@@ -190,6 +283,14 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_of=_CRYPT_THREAD,
             stacked=True,
         ),
+        replace(
+            _BELOW_ALL,
+            shows=names(f"{_LOOP_WORKS} md_thread"),
+            of=names("__make_buffer_clean dm_bufio_* new_read"),
+            lock="an I/O of dm-bufio",
+            not_of=names(_LOOP_WORKS),
+            not_plain=False,
+        ),
         Holder(
             "it works for the mapped device",
             "drivers/md/dm-thin.c do_worker(), dm-delay.c, dm-raid1.c, dm-writecache.c",
@@ -222,6 +323,17 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
     ),
     c.DEVICE_IO: (
+        Holder(
+            "it transfers to the USB device, holding its lock",
+            "drivers/usb/storage/usb.c usb_stor_control_thread() holds dev_mutex for a "
+            "command, scsiglue.c device_reset() takes it",
+            names("usb_stor_control_thread"),
+            lock="dev_mutex of usb-storage",
+            of=names("scsi_error_handler"),
+            caller=names("device_reset command_abort bus_reset"),
+            stacked=True,
+            confidence=POSSIBLE,
+        ),
         Holder(
             "it recovers the SCSI host from errors",
             "drivers/scsi/scsi_error.c scsi_error_handler(): wakes host_wait in "

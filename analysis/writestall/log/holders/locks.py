@@ -48,6 +48,7 @@ _IN_FILE = names(
     "xfs_file_fallocate xfs_vn_setattr* btrfs_buffered_write btrfs_direct_write "
     "btrfs_sync_file btrfs_fallocate btrfs_setattr f2fs_file_write_iter "
     "f2fs_fallocate f2fs_setattr nfs_file_write ocfs2_file_write_iter ceph_write_iter "
+    "cifs_strict_writev cifs_writev cifs_file_write_iter netfs_file_write_iter "
     "fuse_cache_write_iter fuse_file_write_iter gfs2_file_write_iter do_truncate "
     "notify_change chown_common chmod_common"
 )
@@ -99,6 +100,8 @@ _ILOCK = names(
 )
 _BUFFER_LOCK = names("xfs_buf_lock _xfs_buf_find xfs_buf_find_lock xfs_buf_get_map")
 _AGI = names("xfs_read_agi xfs_ialloc_read_agi")
+_AGF = names("xfs_read_agf xfs_alloc_read_agf")
+_INODE_BUFFER = names("xfs_imap_to_bp")
 _XFS_CHANGES = names(
     "xfs_bmapi_write xfs_bmapi_convert_* xfs_bmapi_allocate xfs_bunmapi __xfs_bunmapi "
     "xfs_trans_commit __xfs_trans_commit xfs_trans_roll* xfs_defer_* xfs_dialloc* "
@@ -213,6 +216,17 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             shared=_SHARES_FILE,
         ),
     ),
+    c.OTHER: (
+        replace(
+            _GUESS,
+            lock="the ILOCK or IFLUSHING of an inode of a cluster",
+            why="it has an inode of the cluster and waits for the buffer",
+            source="fs/xfs/xfs_inode.c xfs_ifree_cluster() waits for each inode in "
+            "memory; xfs_icache.c xfs_reclaim_inode() has one locked",
+            shows=names("xfs_iflush_shutdown_abort xfs_reclaim_inode* xfs_iflush*"),
+            caller=names("xfs_ifree xfs_ifree_cluster"),
+        ),
+    ),
     c.FS_LOCK: (
         replace(
             _GUESS,
@@ -277,6 +291,36 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="the AGF's buffer of XFS",
+            why="it allocates or frees blocks with the group's AGF locked",
+            source="fs/xfs/libxfs/xfs_alloc.c xfs_alloc_fix_freelist(): the AGF's "
+            "buffer is locked until the transaction ends",
+            shows=names("xfs_bmap_btalloc* xfs_alloc_* xfs_free_*extent* xfs_bmapi_*"),
+            not_shows=_AGF,
+            of=_AGF,
+        ),
+        replace(
+            _GUESS,
+            lock="a buffer of inodes of XFS",
+            why="it frees or unlinks inodes of the cluster, or writes it",
+            source="fs/xfs/xfs_inode.c xfs_ifree_cluster(), xfs_iunlink(), xfs_buf.c "
+            "xfs_buf_delwri_submit_buffers(): with the cluster's buffer locked",
+            shows=names("xfs_ifree* xfs_iunlink* xfs_buf_delwri_submit*"),
+            not_shows=_INODE_BUFFER,
+            of=_INODE_BUFFER,
+        ),
+        replace(
+            _GUESS,
+            lock="a buffer of XFS under repair",
+            why="it checks or repairs metadata with the group's buffers locked",
+            source="fs/xfs/scrub/common.c xchk_ag_read_headers(): the buffers of a "
+            "group are locked until the scrub ends",
+            shows=names("xrep_* xchk_ag* xchk_inode* xchk_iallocbt*"),
+            not_shows=names("xfs_buf_lock"),
+            of=_BUFFER_LOCK,
+        ),
+        replace(
+            _GUESS,
             lock="a range of btrfs (EXTENT_LOCKED)",
             why="it holds a range of a file",
             source="fs/btrfs/extent-io-tree.c lock_extent(): taken by fiemap, "
@@ -284,6 +328,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             shows=BTRFS_RANGE_HOLDERS,
             not_shows=BTRFS_RANGE_WAITS,
             of=BTRFS_RANGE_WAITS,
+        ),
+        replace(
+            _GUESS,
+            lock="a part of a range of btrfs (EXTENT_LOCKED)",
+            why="it holds the begin of a range and waits for the rest",
+            source="fs/btrfs/extent-io-tree.c lock_extent(): keeps what it has locked "
+            "while it waits for the next part",
+            shows=names("btrfs_dio_iomap_begin btrfs_get_blocks_direct*"),
+            also=BTRFS_RANGE_WAITS,
+            of=names("btrfs_finish_ordered_io btrfs_finish_one_ordered"),
         ),
         replace(
             _GUESS,

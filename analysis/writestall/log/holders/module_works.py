@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""module_works: who ends waits for a work that no rule names, by its module."""
+"""module_works: who ends waits for a work that no rule names, by its module, or where
+that is built in, by the first word of its functions' names."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
+from writestall.classify.frames import Frame
 from writestall.log.holders import sections, works
 from writestall.log.holders.around import Around
 from writestall.log.holders.form import Holder, names
@@ -12,6 +14,15 @@ from writestall.log.stuck import POSSIBLE, Stuck
 from writestall_base.wait_classes import WAIT_CLASSES
 
 _RUNS = "process_one_work"
+_SHORT = 2
+# Words that functions of any part of the kernel begin with.
+_ANY = frozenset("work do process run flush handle async delayed".split())
+
+
+def _family(frame: Frame) -> str:
+    """The module of a function; built in, the word that its name begins with."""
+    word = frame.symbol.lstrip("_").partition("_")[0]
+    return frame.module or (word if len(word) > _SHORT and word not in _ANY else "")
 
 
 def _flushes(waiter: Stuck) -> str:
@@ -20,7 +31,7 @@ def _flushes(waiter: Stuck) -> str:
     found = any(works.FLUSHES.fullmatch(frame.symbol) for frame in frames)
     while found and (frame := next(frames, None)):
         if not works.FLUSHES.fullmatch(frame.symbol):
-            return frame.module or ""
+            return _family(frame)
     return ""
 
 
@@ -29,12 +40,13 @@ def _runs(task: Stuck) -> str:
     frames = task.task.frames
     for inner, outer in pairwise(frames):
         if outer.symbol == _RUNS:
-            return inner.module or ""
+            return _family(inner)
     return ""
 
 
 class _OfModule(Holder):
-    """The one worker that runs a work of the module that flushes."""
+    """A worker that runs a work of the module that flushes: of several, the flush of
+    their queue waits for each."""
 
     def asks(self, waiter: Stuck) -> bool:
         named = (*works.RULES, sections.RULE)
@@ -57,6 +69,7 @@ _RULE = _OfModule(
     lock="the end of a work of one module",
     of=works.FLUSHES,
     confidence=POSSIBLE,
+    any_right=True,
     stacked=True,
 )
 HOLDERS: dict[str, tuple[Holder, ...]] = dict.fromkeys(WAIT_CLASSES, (_RULE,))

@@ -53,7 +53,8 @@ _LOCKS_PAGES = names(
 _NOT_WITH_PAGE = (c.PAGE_LOCK, c.DIRTY_THROTTLE, c.INODE_LOCK)
 _END_IO = names(
     "ext4_end_io_*work ext4_end_*_work xfs_end_io iomap_finish_ioend* "
-    "finish_ordered_fn btrfs_finish_ordered_io btrfs_finish_one_ordered"
+    "finish_ordered_fn btrfs_finish_ordered_io btrfs_finish_one_ordered "
+    "cifs_writev_complete cifs_writev_requeue nfs_writeback_done* rpc_async_release"
 )
 _SUBMITS = names(
     "submit_bio submit_bio_noacct* __submit_bio* generic_make_request* submit_bh* "
@@ -62,6 +63,11 @@ _SUBMITS = names(
 _ALL_INODES = names(
     "wb_wait_for_completion wb_wait_completion bdi_sched_wait *writeback_inodes_sb* "
     "sync_inodes_sb"
+)
+# fs/fs-writeback.c wait_sb_inodes(): the flusher's work is done, pages are under way.
+_WAITS_FOR_PAGE = names(
+    FLUSHER.pattern.replace(r"\w*", "*").replace("|", " ")
+    + " __filemap_fdatawait_range filemap_fdatawait_keep_errors"
 )
 _ONE_INODE = names(
     "inode_wait_for_writeback __inode_wait_for_writeback inode_sleep_on_writeback"
@@ -106,6 +112,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
     ),
     c.PAGE_WRITEBACK: (
         Holder(
+            "it has ordered data written that is waited for",
+            "fs/btrfs/ordered-data.c btrfs_wait_ordered_extents() queues "
+            "btrfs_run_ordered_extent_work() for each and waits until these are done",
+            names("btrfs_run_ordered_extent_work"),
+            lock="the flush of ordered data of btrfs",
+            caller=names("btrfs_wait_ordered_extents"),
+            any_right=True,
+        ),
+        Holder(
             "its work ends the writeback",
             "fs/ext4/page-io.c ext4_end_io_end(), fs/xfs/xfs_aops.c xfs_end_io(), "
             "fs/btrfs/inode.c btrfs_finish_one_ordered(): pages stay under writeback "
@@ -120,7 +135,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             FLUSHER,
             lock="a work of the flusher (sync)",
             of=_ALL_INODES,
-            not_of=FLUSHER,
+            not_of=_WAITS_FOR_PAGE,
             any_right=True,
         ),
         Holder(

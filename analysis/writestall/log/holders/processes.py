@@ -23,7 +23,7 @@ _REQUESTS = names("io_wq_put_and_exit io_ring_exit_work io_uring_cancel_generic"
 _WORKER = names("io_worker_handle_work io_wq_submit_work io_wqe_worker io_wq_worker")
 _KERNFS = names("__kernfs_remove kernfs_drain kernfs_remove*")
 _IN_KERNFS = names(
-    "kernfs_fop_write* kernfs_fop_read* kernfs_seq_show kernfs_fop_llseek"
+    "kernfs_fop_write* kernfs_fop_read* kernfs_seq_show kernfs_fop_llseek sysfs_kf_*"
 )
 
 HOLDERS: dict[str, tuple[Holder, ...]] = {
@@ -65,6 +65,18 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=names("wait_for_device_probe"),
         ),
         Holder(
+            "it loads a module, as the helper that is waited for may do",
+            "kernel/umh.c call_usermodehelper_exec() below kernel/module/kmod.c "
+            "__request_module(): until modprobe has ended",
+            names("load_module init_module_from_file do_init_module"),
+            lock="the end of modprobe",
+            of=names("__request_module"),
+            caller=names("call_usermodehelper_exec"),
+            past=True,
+            stacked=True,
+            confidence=POSSIBLE,
+        ),
+        Holder(
             "it makes and removes the nodes in /dev",
             "drivers/base/devtmpfs.c devtmpfs_submit_req() waits for kdevtmpfs",
             names("devtmpfs_work_loop devtmpfsd"),
@@ -80,6 +92,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_in=(c.OTHER,),
             caller=_MOVES,
             confidence=POSSIBLE,
+        ),
+        Holder(
+            "it writes the delayed data of an inode that is waited for",
+            "fs/btrfs/inode.c start_delalloc_inodes() waits for "
+            "btrfs_run_delalloc_work() of each inode",
+            names("btrfs_run_delalloc_work"),
+            lock="the flush of delayed allocation of btrfs",
+            caller=names("start_delalloc_inodes btrfs_start_delalloc_*"),
+            any_right=True,
         ),
         Holder(
             "it scans the quota groups again",

@@ -180,12 +180,15 @@ class _ByCalls(Holder):
         functions = frozenset().union(*(_holders()[lock] for lock, _ in wanted))
 
         def fits(task: Stuck) -> bool:
-            waits = {lock for lock, _ in _wanted(task)}
+            # One queue has sleepers of several kinds, a lock has one.
+            waits = {lock for lock, how in _wanted(task) if how != QUEUE}
             return not task.owner and any(
-                lock not in waits and _holds(task, lock, how) for lock, how in wanted
+                (lock not in waits and task.caller != waiter.caller)
+                and _holds(task, lock, how)
+                for lock, how in wanted
             )
 
-        found = around.showing((id(self), wanted), functions, fits)
+        found = around.showing((id(self), wanted, waiter.caller), functions, fits)
         return self._joined(waiter, found, around)
 
     def reason(self, waiter: Stuck, holder: Stuck) -> str:

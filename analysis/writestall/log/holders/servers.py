@@ -23,6 +23,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             past=True,
         ),
         Holder(
+            "it reads a page of a directory from the server, holding the page's lock",
+            "fs/nfs/dir.c nfs_readdir_filler() fills a page that read_cache_page() has "
+            "locked",
+            names("nfs_readdir_filler nfs_readdir_xdr_to_array"),
+            lock="PG_locked of a page of an NFS directory",
+            caller=names("do_read_cache_page read_cache_page"),
+            of=names("nfs_readdir"),
+            confidence=POSSIBLE,
+        ),
+        Holder(
             "it is a FUSE server, inside a request",
             "fs/fuse/dev.c request_wait_answer(): until the server has written the "
             "answer to /dev/fuse",

@@ -46,7 +46,10 @@ BTRFS_RANGE_HOLDERS = names(
     "btrfs_get_blocks_direct* btrfs_buffered_write btrfs_page_mkwrite "
     "btrfs_invalidate_folio btrfs_evict_inode btrfs_zero_range"
 )
-_SCRUB_PAUSES = names("*scrub_blocked_if_needed scrub_pause_off")
+_SCRUB_PAUSES = names(
+    "*scrub_blocked_if_needed scrub_pause_off scrub_simple_mirror scrub_simple_stripe "
+    "scrub_stripe scrub_raid56_parity*"
+)
 _BTRFS_SYNC_LOG = names("btrfs_sync_log")
 _BTRFS_LOG_WAIT = names("wait_log_commit start_log_trans")
 _F2FS_CHECKPOINT = names(

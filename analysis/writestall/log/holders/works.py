@@ -15,7 +15,7 @@ from writestall_base.wait_classes import WAIT_CLASSES
 FLUSHES = names(
     "flush_work __flush_work flush_workqueue __flush_workqueue drain_workqueue "
     "flush_delayed_work cancel_work_sync __cancel_work* cancel_delayed_work_sync "
-    "start_flush_work"
+    "start_flush_work destroy_workqueue"
 )
 # Who flushes, the functions of the work, how sure that is the same work, and the source
 # (of Linux 6.12). A controller, a disk or a file system has one such work each: where
