@@ -128,11 +128,13 @@ DEBUG = Path(os.environ.get("WRITESTALL_DEBUGINFO", "/usr/lib/debug"))
 DEBUG_MACHINE = ("--memory", "4G", "--share", f"{DEBUG}:/usr/lib/debug:ro")
 # The oldest of vm/kernels.toml for which the lessons are written.
 NEW_ENOUGH = {"lessons-answer-their-question.py": (6, 12)}
-# Tests of bpf/core, which needs BTF; all kernels of vm/kernels.toml have it.
+# Tests of bpf/core, or with fentry of bpftrace's: both need BTF; all kernels of
+# vm/kernels.toml have it.
 NEEDS_TYPES = {
     "agrees-with-witnesses.py",
     "core-says-what-it-lacks.py",
     "engines-agree.py",
+    "shares-the-probe-with-tracers.sh",
     "survives-a-killed-tracer.sh",
 }
 # Tests of an injector that are no race between CPUs, but have a bound in time: a host
@@ -272,7 +274,7 @@ def _cases() -> list[Any]:
     return [
         pytest.param(
             case,
-            id=f"{case.worker}::{'-'.join((script.name, *which, *more[-1:]))}",
+            id=f"{case.worker}::{'-'.join((script.name, *more[-1:]))}{which}",
             marks=_marks(script, kernel, more),
         )
         for script, folder in _scripts()
@@ -280,7 +282,7 @@ def _cases() -> list[Any]:
         for more in VARIANTS.get(script.name, ((),))
         for counted in (_may_count(folder, script, more),)
         for case in (Case(script, (*folder.arguments, *more), kernel, counted),)
-        for which in ([kernel_name(kernel)] * case.own,)
+        for which in (f" on {kernel_name(kernel)}" * case.own,)
     ]
 
 
