@@ -214,8 +214,13 @@ def check_unlocker(wait: Wait, event: lab.Event, who: str) -> None:
 def by_identity(
     tracer: lab.Tracer, disk: lab.Disk
 ) -> dict[tuple[object, ...], lab.Event]:
-    """The events on the stalling disk; each must be distinct."""
-    events = [e for e in tracer.stop() if e["dev"] == disk.dev]
+    """The events on the stalling disk but those of what made the files; each must be
+    distinct."""
+    events = [
+        event
+        for event in tracer.stop()
+        if event["dev"] == disk.dev and event["tid"] != os.getpid()
+    ]
     found = {tuple(event[name] for name in IDENTITY): event for event in events}
     lab.expect(len(found) == len(events), f"{tracer.engine}: twice among {events}")
     return found
