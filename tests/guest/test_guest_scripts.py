@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -225,7 +226,8 @@ class Case:
         interpreter = "python3" if self.script.suffix == ".py" else "bash"
         script = f"{GUEST_PROJECT}/{self.script.relative_to(PROJECT)}"
         words = ["env", IMPORTED, interpreter, script, *self.arguments]
-        return Command(words, EXPECTS.findall(self.script.read_text()))
+        expected = EXPECTS.findall(self.script.read_text())
+        return Command(words, expected, self.script.name)
 
 
 def _lacking_debuginfo(name: str) -> str:
@@ -286,6 +288,13 @@ def _cases() -> list[Any]:
     ]
 
 
+def _told(request: pytest.FixtureRequest, machine: str, line: str) -> None:
+    """Print what a machine has done, past pytest's capture; a worker prints nothing."""
+    capture = request.config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        print(f"\n{machine}: {line}", end="", flush=True)
+
+
 @pytest.fixture(scope="module")
 def verdict_on(
     request: pytest.FixtureRequest, artefacts: Callable[[str], Path]
@@ -310,7 +319,8 @@ def verdict_on(
             machine = ("--kernel", case.kernel, *image, "--share", build, *more)
             machine += CHECKED_MACHINE
             limit_s = OWN_LIMIT_S if case.own else LIMIT_S
-            batch = Batch(machine, HOLDERS, limit_s, case.accelerator)
+            tell = partial(_told, request, case.machine)
+            batch = Batch(machine, HOLDERS, limit_s, case.accelerator, tell)
             found = batch.verdicts([one.command for one in cases])
             known.update(zip(cases, found, strict=True))
         return known[case]
