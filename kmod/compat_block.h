@@ -229,6 +229,14 @@ static inline bool biodelay_is_claimed(const struct block_device *bdev)
 }
 
 /*
+ * 5.8: fe557319aa06, "maccess: rename probe_kernel_{read,write} to
+ * copy_{from,to}_kernel_nofault"
+ */
+#ifndef HAVE_COPY_FROM_KERNEL_NOFAULT
+#define copy_from_kernel_nofault probe_kernel_read
+#endif
+
+/*
  * Swap devices are marked like swap files since 5.4 (1638045c3677, "mm: set S_SWAPFILE on
  * blockdev swap devices"). Before, their holder is the swap_info_struct, which names the
  * device before it claims it (claim_swapfile() in mm/swapfile.c). Another holder may be
@@ -243,7 +251,7 @@ static inline bool biodelay_is_swap(const struct biodelay_bdev *opened)
 	const struct block_device *bdev;
 
 	return holder &&
-	       !probe_kernel_read(&bdev, &holder->bdev, sizeof(bdev)) &&
+	       !copy_from_kernel_nofault(&bdev, &holder->bdev, sizeof(bdev)) &&
 	       bdev == opened->bdev;
 #endif
 }
