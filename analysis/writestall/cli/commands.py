@@ -146,12 +146,6 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         _lab("doctor", "list what this host can do and what is missing"),
         _lab("setup", "install what the lab needs", "--tests"),
         _lab("build", "compile for one kernel", "--kernel 6.12"),
-        Command(
-            "build-kernel",
-            "build a kernel from its source tree, for --kernel",
-            "build-kernel ~/src/linux-4.19",
-            "driver.builds.kernel_tree",
-        ),
         _lab("test", "run the tests", "-- tests/guest -k page", "PYTEST-ARGUMENT"),
     ),
     "Shell": (_run("completion", "print completion for a shell", "bash", "export"),),
@@ -160,6 +154,12 @@ GROUPS: dict[str, tuple[Command, ...]] = {
 DEV = "dev"
 DEV_GROUPS: dict[str, tuple[Command, ...]] = {
     "Build and measure": (
+        Command(
+            "build-kernel",
+            "build a kernel from its source tree, for --kernel",
+            "build-kernel ~/src/linux-4.19",
+            "driver.builds.kernel_tree",
+        ),
         Command(
             "debug-kernel",
             "build a kernel that checks itself",
