@@ -27,10 +27,10 @@ def test_the_text_has_a_symbol(tmp_path: Path) -> None:
     header = tmp_path / "linux/linkage.h"
     header.parent.mkdir()
     header.write_text(LINKAGE)
-    made = tmp_path / "entry.o"
-    source = PROJECT / "kmod/hook_entry_x86_64.S"
-    options = ["-m64", "-DBIODELAY_PROBED=probed", f"-I{tmp_path}", "-c", "-o", made]
-    subprocess.run(["gcc", *options, source], check=True)
+    made = str(tmp_path / "entry.o")
+    source = str(PROJECT / "kmod/hook_entry_x86_64.S")
+    options = ["-m64", "-DBIODELAY_PROBED=probed", f"-I{tmp_path}", "-c", "-o"]
+    subprocess.run(["gcc", *options, made, source], check=True)
     command = ["readelf", "--wide", "--sections", "--symbols", made]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     text = TEXT.search(told)
