@@ -13,6 +13,8 @@
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/swap.h>
+#include <linux/uaccess.h>
 #include <linux/version.h>
 
 /* Block devices */
@@ -227,18 +229,30 @@ static inline bool biodelay_is_claimed(const struct block_device *bdev)
 }
 
 /*
+ * 5.8: fe557319aa06, "maccess: rename probe_kernel_{read,write} to
+ * copy_{from,to}_kernel_nofault"
+ */
+#ifndef HAVE_COPY_FROM_KERNEL_NOFAULT
+#define copy_from_kernel_nofault probe_kernel_read
+#endif
+
+/*
  * Swap devices are marked like swap files since 5.4 (1638045c3677, "mm: set S_SWAPFILE on
- * blockdev swap devices"); no interface shows this. Before, a claimed device is taken for
- * swap without a single-disk file system on it and, unlike with device-mapper and md, a
- * holder linked to it in sysfs: other users (btrfs) need force.
+ * blockdev swap devices"). Before, their holder is the swap_info_struct, which names the
+ * device before it claims it (claim_swapfile() in mm/swapfile.c). Another holder may be
+ * any address, and shorter.
  */
 static inline bool biodelay_is_swap(const struct biodelay_bdev *opened)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 4, 0)
 	return IS_SWAPFILE(opened->inode);
 #else
-	return biodelay_is_claimed(opened->bdev) && !opened->bdev->bd_super &&
-	       list_empty(&opened->bdev->bd_holder_disks);
+	const struct swap_info_struct *holder = READ_ONCE(opened->bdev->bd_holder);
+	const struct block_device *bdev;
+
+	return holder &&
+	       !copy_from_kernel_nofault(&bdev, &holder->bdev, sizeof(bdev)) &&
+	       bdev == opened->bdev;
 #endif
 }
 

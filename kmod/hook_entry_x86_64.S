@@ -20,3 +20,14 @@ SYM_FUNC_START(biodelay_entry)
 	popq	%rbp
 	jmp	BIODELAY_PROBED
 SYM_FUNC_END(biodelay_entry)
+
+/*
+ * Before 5.7 objtool needs the symbol of a section for its ORC entries (e81e07244325,
+ * "objtool: Support Clang non-section symbols in ORC generation"), and writes none without.
+ * Since binutils 2.37 a section has that symbol only if something refers to it (d1bcae833b32,
+ * "ELF: Don't generate unused section symbols"). Without the entries, the stack of a held
+ * task ends in biodelay_entry(). The linker of modules discards this section.
+ */
+	.pushsection .discard.refers_to_text
+	.long	.text - .
+	.popsection

@@ -16,10 +16,12 @@ from xml.etree import ElementTree
 from driver import pages
 from machine import recipe
 
-# How pytest names a test in a guest (tests/guest/test_guest_scripts.py, Case.machine),
-# and a scenario's (tests/lab/test_scenarios.py, case()).
+# How pytest names a test in a guest, on a machine with others or alone on one
+# (tests/guest/test_guest_scripts.py, Case.machine and _cases()), and a scenario's
+# (tests/lab/test_scenarios.py, case()).
 GUEST = (
-    r"test_in_the_guest\[(?:{suite})(?:/\S+)? on (?P<kernel>[^: ]+).*::(?P<test>.+)\]"
+    r"test_in_the_guest\[{suite}(?:/\S+)? on (?:each kernel::(?P<alone>.+) on )?"
+    r"(?P<kernel>[^: \]]+)(?:[^:]*::(?P<test>.+))?\]"
 )
 SUITES = {
     "tests/kmod": re.compile(GUEST.format(suite="kmod")),
@@ -54,7 +56,7 @@ def counted(junit: Path, date: str, configuration: str | None) -> Iterator[Row]:
                 | {"configuration": configuration or "", "passed": 0, "failed": []},
             )
             bad = case.find("failure") is not None or case.find("error") is not None
-            row["failed"] += [told["test"]] * bad
+            row["failed"] += [told["test"] or told.groupdict()["alone"]] * bad
             row["passed"] += not bad
     yield from suites.values()
 

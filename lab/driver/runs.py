@@ -105,7 +105,8 @@ def read(args: argparse.Namespace) -> Request:
 
 def checked(request: Request) -> Request:
     """The request with what its machine must have by its scenario; or refuse it."""
-    answer("repro/run", "--check", *request.chosen, *request.injecting)
+    on = ("--kernel", request.settings.kernel_name)
+    answer("repro/run", "--check", *on, *request.chosen, *request.injecting)
     table = json.loads(answer("repro/run", "--list-machine", *request.chosen))
     of_scenario, asked = Needs.of(table), request.needs
     needs = Needs(

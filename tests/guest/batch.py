@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -34,10 +34,12 @@ BEGINS = re.compile(r"each: (\d+) begins")
 
 @dataclass(frozen=True)
 class Command:
-    """What is run, and the lines of level warning or worse that it means to cause."""
+    """What is run, the lines of level warning or worse that it means to cause, and its
+    name."""
 
     words: Sequence[str]
     expected: Sequence[str] = ()
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,16 @@ class Verdict:
 @dataclass(frozen=True)
 class Batch:
     """What all machines of a batch share: options of vm/vm run, its --excuse, the time
-    limit of a command, and the accelerator."""
+    limit of a command, and the accelerator.
+
+    `tell` gets a line when a machine starts, and one when a command has ended.
+    """
 
     machine: tuple[str, ...]
     excused: str
     limit_s: int
     accelerator: str | None = None  # the default of the host
+    tell: Callable[[str], None] = lambda line: None
 
     def verdicts(self, commands: Sequence[Command]) -> list[Verdict]:
         """Run the commands; start a fresh machine after each failure."""
@@ -100,6 +106,7 @@ class Batch:
             argv += ["--share", f"{folder}:{VERDICTS}", "--timeout", "86400"]
             argv += ["--", "bash", EACH, VERDICTS, str(self.limit_s)]
             argv += [shlex.join(one.words) for one in commands]
+            self.tell(f"a machine for {len(commands)} commands")
             with (folder / "machine").open("w") as told:
                 process = subprocess.Popen(
                     argv,
@@ -107,7 +114,7 @@ class Batch:
                     stdout=told,
                     stderr=told,
                 )
-                _follow(process, folder, self.limit_s + 120)
+                self._follow(process, folder, commands)
             result = json.loads(_text(folder / "result") or "{}")
             found = _read(folder, commands, self.excused)
             last = found[-1]
@@ -119,18 +126,30 @@ class Batch:
                 found[-1] = replace(last, status=process.returncode)
             return found, result.get("emulator", "")
 
-
-def _follow(process: subprocess.Popen[bytes], folder: Path, limit_s: float) -> None:
-    """Wait for the end of the machine; end it if no command ends within the limit."""
-    ended, since_s = 0, time.monotonic()
-    while process.poll() is None:
-        now_ended = len(list(folder.glob("*.status")))
-        if now_ended > ended:
-            ended, since_s = now_ended, time.monotonic()
-        if time.monotonic() - since_s > limit_s:
-            process.terminate()
-            process.wait()
-        time.sleep(POLL_S)
+    def _follow(
+        self,
+        process: subprocess.Popen[bytes],
+        folder: Path,
+        commands: Sequence[Command],
+    ) -> None:
+        """Wait for the end of the machine, and tell what ended there; end it if no
+        command ends within the limit."""
+        ended, since_s = 0, time.monotonic()
+        runs = True
+        while runs:
+            runs = process.poll() is None
+            while ended < len(commands) and (
+                words := _text(folder / f"{ended}.status").split()
+            ):
+                status, took_s = words
+                name = commands[ended].name
+                ended, since_s = ended + 1, time.monotonic()
+                told = "ok" if status == "0" else f"status {status}"
+                self.tell(f"{ended}/{len(commands)} {name}: {told}, {took_s} s")
+            if runs and time.monotonic() - since_s > self.limit_s + 120:
+                process.terminate()
+                process.wait()
+            time.sleep(POLL_S * runs)
 
 
 def _read(folder: Path, commands: Sequence[Command], excused: str) -> list[Verdict]:

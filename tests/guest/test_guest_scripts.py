@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -128,11 +129,13 @@ DEBUG = Path(os.environ.get("WRITESTALL_DEBUGINFO", "/usr/lib/debug"))
 DEBUG_MACHINE = ("--memory", "4G", "--share", f"{DEBUG}:/usr/lib/debug:ro")
 # The oldest of vm/kernels.toml for which the lessons are written.
 NEW_ENOUGH = {"lessons-answer-their-question.py": (6, 12)}
-# Tests of bpf/core, which needs BTF; all kernels of vm/kernels.toml have it.
+# Tests of bpf/core, or with fentry of bpftrace's: both need BTF; all kernels of
+# vm/kernels.toml have it.
 NEEDS_TYPES = {
     "agrees-with-witnesses.py",
     "core-says-what-it-lacks.py",
     "engines-agree.py",
+    "shares-the-probe-with-tracers.sh",
     "survives-a-killed-tracer.sh",
 }
 # Tests of an injector that are no race between CPUs, but have a bound in time: a host
@@ -223,7 +226,8 @@ class Case:
         interpreter = "python3" if self.script.suffix == ".py" else "bash"
         script = f"{GUEST_PROJECT}/{self.script.relative_to(PROJECT)}"
         words = ["env", IMPORTED, interpreter, script, *self.arguments]
-        return Command(words, EXPECTS.findall(self.script.read_text()))
+        expected = EXPECTS.findall(self.script.read_text())
+        return Command(words, expected, self.script.name)
 
 
 def _lacking_debuginfo(name: str) -> str:
@@ -272,7 +276,7 @@ def _cases() -> list[Any]:
     return [
         pytest.param(
             case,
-            id=f"{case.worker}::{'-'.join((script.name, *which, *more[-1:]))}",
+            id=f"{case.worker}::{'-'.join((script.name, *more[-1:]))}{which}",
             marks=_marks(script, kernel, more),
         )
         for script, folder in _scripts()
@@ -280,8 +284,15 @@ def _cases() -> list[Any]:
         for more in VARIANTS.get(script.name, ((),))
         for counted in (_may_count(folder, script, more),)
         for case in (Case(script, (*folder.arguments, *more), kernel, counted),)
-        for which in ([kernel_name(kernel)] * case.own,)
+        for which in (f" on {kernel_name(kernel)}" * case.own,)
     ]
+
+
+def _told(request: pytest.FixtureRequest, machine: str, line: str) -> None:
+    """Print what a machine has done, past pytest's capture; a worker prints nothing."""
+    capture = request.config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        print(f"\n{machine}: {line}", end="", flush=True)
 
 
 @pytest.fixture(scope="module")
@@ -308,7 +319,8 @@ def verdict_on(
             machine = ("--kernel", case.kernel, *image, "--share", build, *more)
             machine += CHECKED_MACHINE
             limit_s = OWN_LIMIT_S if case.own else LIMIT_S
-            batch = Batch(machine, HOLDERS, limit_s, case.accelerator)
+            tell = partial(_told, request, case.machine)
+            batch = Batch(machine, HOLDERS, limit_s, case.accelerator, tell)
             found = batch.verdicts([one.command for one in cases])
             known.update(zip(cases, found, strict=True))
         return known[case]

@@ -45,6 +45,10 @@ record() { # the record so far, emptied
 	cat "$debugfs/record"
 }
 
+since() { # VERSION: whether the kernel is that one or newer
+	printf '%s\n' "$1" "$(uname --kernel-release)" | sort --version-sort --check=quiet
+}
+
 loaded() { [[ -d /sys/module/biodelay ]]; }
 
 unload() { # the ms its system call took

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # This test will name disks that the root file system or the swap is on although no mount
 # shows it: one below a loop device, one with a journal or log, one with a file below
-# swap; and show that each is refused, and that it is not once it is free.
+# swap; and show that each is refused, and that it is not once it is free, or the journal
+# is another file system's.
 # expects: biodelay: device (vdb|sda) has, or may have, .*: refused; set force=
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -42,10 +43,16 @@ mke2fs -q -F -O journal_dev "$disk"
 mkfs.ext4 -q -F -J device="$disk" "$other"
 mount "$other" "$mount_point"
 expect EPERM "the disk of the root's journal"
+got=$(python3 "$here/as_root.py" / "$params/device" "$(cat "/sys/block/$disk_name/dev")")
+[[ $got == 0 ]] || fail "the disk of another file system's journal: $got, not 0"
 umount "$mount_point"
 
 wipefs --quiet --all "$disk" "$other"
-mkfs.xfs -q -f -l logdev="$disk",size=64m "$other"
+# What this kernel can mount.
+options=/usr/share/xfsprogs/mkfs/lts_$(uname --kernel-release | cut --delimiter=. --fields=1,2).conf
+can=()
+[[ ! -e $options ]] || can=(-c "options=$options")
+mkfs.xfs -q -f "${can[@]}" -l logdev="$disk",size=64m "$other"
 mount -o logdev="$disk" "$other" "$mount_point"
 expect EPERM "the disk of the root's log"
 umount "$mount_point"

@@ -43,9 +43,6 @@ five() { # WANT WHAT: so many of five reads of dd's are delayed
 
 load() { insmod "$module" device="$disk_name" ops=read delay_us=20000 mode="$mode"; }
 
-# 53cd885bc5c3, "ftrace: Allow IPMODIFY and DIRECT ops on the same function", 6.0
-oldest=$(printf '%s\n' 6.0 "$(uname --kernel-release)" | sort --version-sort | head -1)
-
 exclude() { # what the tracer and the module do to each other before that
 	load
 	trace "$probe"
@@ -101,7 +98,8 @@ for probe in "kprobe:$function" "fentry:vmlinux:$function" "fexit:vmlinux:$funct
 	modes=(sleep defer spin)
 	# A BPF trampoline conflicts only with modes that redirect the caller.
 	[[ $probe == kprobe:* ]] || modes=(sleep defer)
-	if [[ $probe == kprobe:* || $oldest == 6.0 ]]; then
+	# 53cd885bc5c3, "ftrace: Allow IPMODIFY and DIRECT ops on the same function"
+	if [[ $probe == kprobe:* ]] || since 6.0; then
 		mode=${modes[0]}
 		share
 		continue

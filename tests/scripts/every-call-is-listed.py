@@ -66,16 +66,6 @@ def ready(scene: Scene, case: Case) -> None:
         os.pwrite(scene.fd, b"z" * lab.PAGE, 0)
 
 
-def wait_asleep(label: str, tid: int) -> None:
-    """Return once the task keeps sleeping; fail if it has ended instead."""
-    states = ""
-    while states[-20:] != 20 * "D":
-        states += lab.state_of(tid)
-        lab.expect(states[-1] != "Z", f"{label} did not sleep")
-        lab.expect(len(states) < 18_000, f"{label} does not sleep: {states[-20:]}")
-        time.sleep(0.01)
-
-
 def stall(disk: lab.Disk, label: str, case: Case, do: Callable[[Scene], None]) -> int:
     """Make a call in a task of its own, held for HOLD_S; the task."""
     scene = Scene(label)
@@ -87,7 +77,7 @@ def stall(disk: lab.Disk, label: str, case: Case, do: Callable[[Scene], None]) -
             if case.needs in {"commit", "emptied"}:
                 children.append(commit_stalls(scene))
             children.append(lab.child(partial(do, scene)))
-            wait_asleep(label, children[-1])
+            lab.wait_blocked(children[-1], label)
             time.sleep(HOLD_S)
     finally:
         failed = any([lab.reap(child) for child in children])

@@ -240,13 +240,15 @@ def descendants(pid: int) -> list[int]:
     return [int(c) for c in below] + [g for c in below for g in descendants(int(c))]
 
 
-def wait_blocked(tid: int) -> None:
-    """Return once the task sleeps uninterruptibly and keeps doing so."""
+def wait_blocked(tid: int, what: str = "a task") -> None:
+    """Return once the task sleeps uninterruptibly and keeps doing so, or fail."""
     seen = 0
 
     def twenty_times() -> bool:
         nonlocal seen
-        seen = seen + 1 if state_of(tid) == "D" else 0
+        state = state_of(tid)
+        expect(state != "Z", f"{what} ended, and was to wait for the disk")
+        seen = seen + 1 if state == "D" else 0
         return seen == 20
 
     until(twenty_times)

@@ -249,7 +249,7 @@ CASES: dict[str, Case] = {
     "getdents64": Case(lambda s: (s.folder, s.buffer, 4096), "mount", "", "folder"),
     "open": Case(lambda s: (s.new, WRONLY_CREAT, 0o644)),
     "openat": Case(lambda s: (AT_FDCWD, s.new, WRONLY_CREAT, 0o644)),
-    "openat2": Case(lambda s: (s.folder, b"new", HOW, at(24))),
+    "openat2": Case(lambda s: (s.folder, b"new", HOW, at(24)), since=(5, 6)),
     "creat": Case(lambda s: (s.new, 0o644)),
     "mkdir": Case(lambda s: (s.new, 0o755)),
     "mkdirat": Case(lambda s: (s.folder, b"new", 0o755)),
@@ -282,7 +282,9 @@ CASES: dict[str, Case] = {
     "statx": old(lambda s: (s.folder, b"old", 0, 0xFFF, s.buffer), "mount"),
     "access": old(lambda s: (s.old, 4), "mount"),
     "faccessat": old(lambda s: (s.folder, b"old", 4), "mount"),
-    "faccessat2": old(lambda s: (s.folder, b"old", 4, 0), "mount"),
+    "faccessat2": Case(
+        lambda s: (s.folder, b"old", 4, 0), "mount", "old", since=(5, 8)
+    ),
     "chmod": old(lambda s: (s.old, 0o600)),
     "fchmod": on_fd(lambda s: (s.fd, 0o600), "commit"),
     "fchmodat": old(lambda s: (s.folder, b"old", 0o600)),

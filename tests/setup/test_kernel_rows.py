@@ -27,6 +27,9 @@ JUNIT = """<testsuites><testsuite>
 <property name="support"
  value='{{"script": "page_locks", "engine": "stap", "refuses": "{refuses}"}}'/>
 </properties></testcase>
+<testcase
+ name="test_in_the_guest[scripts/one.py on each kernel::one.py-stap on {kernel}]">
+<failure/></testcase>
 <testcase name="test_its_chain_appears[page-lock::{kernel}]"/>
 </testsuite></testsuites>"""
 # A stand-in for ./writestall: it tells its words, and test leaves a file of results.
@@ -74,6 +77,14 @@ def test_a_kernel_of_a_listed_series_replaces_no_row_of_the_listed_one(
     assert all(row in after for row in before)
     assert {row["kernel"] for row in after if row not in before} == {OWN}
     assert own_kernels.names(after) == [OWN]
+
+
+def test_a_test_with_a_machine_of_its_own_has_the_kernel_that_it_ran_on(
+    document: Path,
+) -> None:
+    rows = _rows(document, OWN, "defconfig")
+    (row,) = [row for row in rows if row.get("suite") == "tests/scripts"]
+    assert (row["kernel"], row["failed"], row["passed"]) == (OWN, ["one.py-stap"], 1)
 
 
 def test_each_configuration_of_a_kernel_has_rows_of_its_own(document: Path) -> None:

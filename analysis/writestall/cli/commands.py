@@ -155,6 +155,12 @@ DEV = "dev"
 DEV_GROUPS: dict[str, tuple[Command, ...]] = {
     "Build and measure": (
         Command(
+            "build-kernel",
+            "build a kernel from its source tree, for --kernel",
+            "build-kernel ~/src/linux-4.19",
+            "driver.builds.kernel_tree",
+        ),
+        Command(
             "debug-kernel",
             "build a kernel that checks itself",
             "debug-kernel --kcsan",

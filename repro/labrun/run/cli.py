@@ -108,6 +108,11 @@ def _parser() -> Parser:
         default="text",
         help="format of the steps on stderr (text)",
     )
+    add(
+        "--kernel",
+        metavar="RELEASE",
+        help="with --check: refuse a scenario that is not known on that kernel",
+    )
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--list", action="store_true", help="list the scenarios and exit")
     only.add_argument(
@@ -191,6 +196,8 @@ def _perform(options: argparse.Namespace, stop: Stop) -> int:
         return EXIT_COMPLETE
     registry.chosen(found, options.injector)  # may refuse the rules
     if options.check:
+        if options.kernel and (outside := found.kernel.excludes(options.kernel)):
+            raise UserError(f"{found.name}: {outside}; name another with --kernel")
         print(f"{found.name}: {found.purpose}")
         return EXIT_COMPLETE
     if options.dry_run:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from labrun.injectors.interface import Injector
 from labrun.run import tracer
-from labrun.scenario.keys import Scenario, version
+from labrun.scenario.keys import Scenario
 from labrun.setup import cgroups, memory, tuning
 from writestall_base import JARS
 
@@ -59,14 +59,8 @@ def _privilege() -> Iterator[str]:
 
 
 def _kernel(scenario: Scenario) -> Iterator[str]:
-    release, wanted = os.uname().release, scenario.kernel
-    newest = wanted.max or "any"
-    here = version(release)
-    if here < version(wanted.min) or (wanted.max and here > version(wanted.max)):
-        yield (
-            f"kernel {release} is outside the scenario's range,"
-            f" {wanted.min} to {newest}; boot another"
-        )
+    if outside := scenario.kernel.excludes(os.uname().release):
+        yield f"{outside}; boot another"
 
 
 def _tools(

@@ -48,6 +48,16 @@ class KernelRange:
         "newest release", None, pattern=VERSION, pattern_help=VERSION_HELP
     )
 
+    def excludes(self, release: str) -> str:
+        """Why the stall is not expected on a kernel of that release; or nothing."""
+        here, newest = version(release), version(self.max or release)
+        if version(self.min) <= here <= newest:
+            return ""
+        return (
+            f"kernel {release} is outside the scenario's range,"
+            f" {self.min} to {self.max or 'any'}"
+        )
+
 
 @dataclass(frozen=True)
 class FileSystem:
