@@ -150,7 +150,7 @@ def _start(args: argparse.Namespace) -> int:
     if args.change:
         return _change(args, lab, place)
     name = draw.recorded(lab.number, args.seed)
-    chosen = _chosen(args, name)
+    chosen = _chosen(args, lab, name)
     work.begin(place, work.Question(lab.number, args.seed, args.recorded))
     if args.recorded:
         work.unpack(name, place / work.LATEST)
@@ -164,15 +164,19 @@ def _start(args: argparse.Namespace) -> int:
     return options.ANSWERED
 
 
-def _chosen(args: argparse.Namespace, recorded: str) -> list[str]:
+def _chosen(args: argparse.Namespace, lab: Lab, recorded: str) -> list[str]:
     """The options of `writestall lab`; refuse what a recorded run has not."""
     from writestall.course import checkout
 
-    names = [name for name in ("kernel", "accel") if getattr(args, name) is not None]
-    if args.recorded and names:
-        raise UserError(f"--{names[0]}: a recorded run has its own")
+    named = {"kernel": args.kernel, "accel": args.accel}
+    given = {name: value for name, value in named.items() if value is not None}
+    if args.recorded and given:
+        raise UserError(f"--{next(iter(given))}: a recorded run has its own")
     checkout.recorded(recorded)
-    return [word for name in names for word in (f"--{name}", getattr(args, name))]
+    own = {"kernel": lab.kernel} if lab.kernel else {}
+    return [
+        word for name, value in (own | given).items() for word in (f"--{name}", value)
+    ]
 
 
 def _change(args: argparse.Namespace, lab: Lab, place: Path) -> int:
@@ -181,7 +185,7 @@ def _change(args: argparse.Namespace, lab: Lab, place: Path) -> int:
 
     if args.seed:
         raise UserError("--change: a mystery has none; leave --seed out")
-    chosen = _chosen(args, lab.changed["shown"])
+    chosen = _chosen(args, lab, lab.changed["shown"])
     inside = work.change(place)
     if args.recorded:
         work.unpack(lab.changed["shown"], inside / work.LATEST)
