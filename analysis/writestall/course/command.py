@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from writestall.cli import options
-from writestall.course.limits import MOST_CHAIN, MOST_MS, MOST_WORD
+from writestall.course.limits import (
+    MOST_CHAIN,
+    MOST_MS,
+    MOST_PREDICTION,
+    MOST_WORD,
+)
 from writestall_base.command_line import whole
 from writestall_base.errors import UserError
 from writestall_base.wait_classes import DOES
@@ -40,6 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         return made
 
     add("list", "list the labs", "")
+    _add_predict(add)
     _add_start(add)
     _add_answer(add)
     _add_lab(add("reset", "delete the work on a lab", "3"))
@@ -77,6 +83,19 @@ def _add_lab(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("lab", type=whole(), metavar="N", help="number of the lab")
     out = "where the work is (out)"
     parser.add_argument("--out", type=Path, default="out", metavar="DIR", help=out)
+
+
+def _prediction(text: str) -> str:
+    """An argument type: some lines of text."""
+    return _word(" ".join(text.split()), MOST_PREDICTION)
+
+
+def _add_predict(add: Add) -> None:
+    example = "3 '1: no. 2: no. 3: one'"
+    predict = add("predict", "keep a prediction, before the lab is started", example)
+    _add_lab(predict)
+    what = "your predictions; they go into the answer that you hand in"
+    predict.add_argument("text", type=_prediction, metavar="TEXT", help=what)
 
 
 def _add_class(add: Add) -> None:
@@ -121,6 +140,7 @@ def main(args: argparse.Namespace) -> int:
     """Do what was asked for."""
     does: dict[str, Callable[[argparse.Namespace], int]] = {
         "list": _list,
+        "predict": _predict,
         "start": _start,
         "answer": _answer,
         "reset": _reset,
@@ -139,6 +159,16 @@ def _list(_: argparse.Namespace) -> int:
         f"{lab.number}  {lab.title:<{width}}  {lab.minutes} min  docs/course/{lab.page}"
         for lab in labs
     )
+    return options.ANSWERED
+
+
+def _predict(args: argparse.Namespace) -> int:
+    from writestall.course import predictions, tables, work
+
+    number = tables.lab(args.lab).number
+    predictions.keep(work.folder(args.out, number), number, args.text)
+    start = f"./writestall course start {number}"
+    options.print_lines([f"lab {number}: your prediction is kept; {start}"])
     return options.ANSWERED
 
 
@@ -221,7 +251,15 @@ def _question(lab: Lab, place: Path, question: Question) -> Iterator[str]:
 
 
 def _answer(args: argparse.Namespace) -> int:
-    from writestall.course import draw, edges, gradebook, tables, tries, work
+    from writestall.course import (
+        draw,
+        edges,
+        gradebook,
+        predictions,
+        tables,
+        tries,
+        work,
+    )
     from writestall.course.judge import PARTS, judge
 
     lab = tables.lab(args.lab)
@@ -238,6 +276,7 @@ def _answer(args: argparse.Namespace) -> int:
         args.ms,
         args.chain or "",
         tries.count(place, question),
+        predictions.of(place, lab.number),
     )
     judged = judge(facts, quantity, given.given)
     options.print_lines(f"{part:<7} {judged.wrong[part] or 'right'}" for part in PARTS)
@@ -282,7 +321,7 @@ def _grade(args: argparse.Namespace) -> int:
     if args.csv:
         sys.stdout.write(gradebook.as_csv(found))
         return options.ANSWERED
-    terminal.show([gradebook.table(found), "", gradebook.sums(found), ""])
+    terminal.show([gradebook.table(found), "", gradebook.sums_table(found), ""])
     options.print_lines(gradebook.remarks(found))
     return options.ANSWERED
 

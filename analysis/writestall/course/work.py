@@ -20,6 +20,7 @@ from writestall.course.judge import Given
 from writestall.course.limits import (
     MOST_CHAIN,
     MOST_MS,
+    MOST_PREDICTION,
     MOST_RECORD_BYTES,
     MOST_TRIES,
     MOST_WORD,
@@ -39,6 +40,7 @@ S = TypeVar("S", bound=Struct)
 
 
 Word = Annotated[str, Meta(max_length=MOST_WORD)]
+Prediction = Annotated[str, Meta(max_length=MOST_PREDICTION)]
 
 
 class Question(Struct, forbid_unknown_fields=True):
@@ -61,6 +63,7 @@ class Handed(Struct, forbid_unknown_fields=True):
     ms: Annotated[float, Meta(ge=0, le=MOST_MS)]
     chain: Annotated[str, Meta(max_length=MOST_CHAIN)] = ""
     tries: Annotated[int, Meta(ge=1, le=MOST_TRIES)] = 1
+    prediction: Prediction = ""
 
     @property
     def given(self) -> Given:
