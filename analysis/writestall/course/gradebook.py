@@ -97,7 +97,7 @@ def _marks(place: Path, handed: Handed) -> dict[str, str]:
     if not handed.seed.isprintable():
         raise UserError("its seed is no printable text")
     if handed.recorded:
-        clear = work.clear_of(draw.recorded(handed.lab, handed.seed))
+        clear = work.recorded_calls(handed.lab, handed.seed)
         number = work.drawn_call(place, clear, handed.lab, handed.seed)
         return marks(clear[number], handed)
     return bounded.call(lambda: marks(_of_machine(place, handed), handed))
@@ -106,7 +106,7 @@ def _marks(place: Path, handed: Handed) -> dict[str, str]:
 def question(number: int, seed: str) -> tuple[str, int, str]:
     """What a seed asks for with --recorded: the run, the call, and the milliseconds."""
     name = draw.recorded(number, seed)
-    call = work.drawn_call(Path(), work.clear_of(name), number, seed)
+    call = work.drawn_call(Path(), work.recorded_calls(number, seed), number, seed)
     return name, call, draw.quantity(number, seed)
 
 

@@ -207,8 +207,21 @@ def facts(place: Path, question: Question) -> Facts:
 def _clear(place: Path, question: Question) -> dict[int, Facts]:
     """What is right about the calls of a lab's run that may be asked about."""
     if question.recorded:
-        return clear_of(draw.recorded(question.lab, question.seed))
+        return recorded_calls(question.lab, question.seed)
     return judge_of(place).clear()
+
+
+def recorded_calls(number: int, seed: str) -> dict[int, Facts]:
+    """What is right about the calls of a recorded run that a lab, or the mystery of a
+    seed, may ask about. A mystery asks about none whose answer is on a lab's page.
+    """
+    name = draw.recorded(number, seed)
+    clear = clear_of(name)
+    if not seed:
+        return clear
+    labs = (lab.number for lab in tables.labs() if lab.shown == name)
+    printed = {drawn_call(Path(), clear, lab, "") for lab in labs}
+    return {call: facts for call, facts in clear.items() if call not in printed}
 
 
 @cache

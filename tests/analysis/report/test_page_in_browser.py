@@ -105,7 +105,9 @@ BELOW = """(({scrollHeight, clientHeight, scrollTop}) =>
 def test_a_list_that_goes_on_below_says_so(
     browser: Browser, opened: list[Tab], tmp_path: Path
 ) -> None:
-    tab = open_tab(browser, opened, webpage.made(unpacked("io-max-7.2", tmp_path)), 1280)
+    tab = open_tab(
+        browser, opened, webpage.made(unpacked("io-max-7.2", tmp_path)), 1280
+    )
     chains = tab.page.locator("#convoys")
     assert tab.page.evaluate(BELOW)
     assert chains.evaluate("box => getComputedStyle(box).maskImage") != "none"
