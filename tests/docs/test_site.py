@@ -67,6 +67,13 @@ def test_every_scenario_has_a_page_and_its_picture(site: Path) -> None:
     assert drawn == len(SCENARIOS) - 1 > 30
 
 
+def test_the_page_of_page_lock_shows_a_page_lock(site: Path) -> None:
+    """Its run on 6.12 waits for the journal first."""
+    said = re.sub("<[^>]+>", "", (site / "scenarios/page-lock.html").read_text())
+    first = re.search(r"^\+- (.*)$", said, re.M)
+    assert first and re.match(r"\d+ ms page_lock ", first[1])
+
+
 def test_a_folder_that_is_no_site_is_kept(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("must survive")
     done = subprocess.run(
