@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""course_numbers: the numbers in the answers of docs/course, from the recorded runs.
+"""course_numbers: the numbers on the pages of docs/course, from the recorded runs.
 
 A text has `{}` for each number; docs/render-course.py finds it on the page of its lab.
 """
@@ -72,6 +72,54 @@ NUMBERS: tuple[Number, ...] = (
     _said(6, 1, "latwriter", "jbd2", r"[\d.]+ %  vdb slow for jbd2"),
     _said(7, 6, "jbd2/vdb-8", "b", "block_queue"),
     _said(8, 1, "latwriter", "writeback", "device_io"),
+    Number(1, "2. Of {} writes", lambda run, _: (f"{run.summary['writes']:,}",)),
+    Number(
+        1,
+        "p50 is {} ms, and {} of {} writes stall. Why does p99 show {} s",
+        lambda run, _: (
+            f"{run.summary['p50_ns'] / MS:.2f}",
+            str(run.summary["stalls"]),
+            f"{run.summary['writes']:,}",
+            f"{run.summary['p99_ns'] / S:.1f}",
+        ),
+    ),
+    Number(
+        2,
+        "had {} waits of jbd2 below it. Why {}, and",
+        lambda run, _: (
+            shown(run, 1, r"vdb, (\d+) waits"),
+            word(int(shown(run, 1, r"vdb, (\d+) waits"))),
+        ),
+    ),
+    Number(
+        3,
+        "Four writes of {} s ended together",
+        lambda run, _: (f"{run.write(5)['dur_ns'] / S:.1f}",),
+    ),
+    Number(
+        5,
+        "In {} s the eight threads have {} s of time together",
+        lambda run, _: (
+            str(run.manifest["scenario"]["duration_s"]),
+            str(run.workload("writers") * run.manifest["scenario"]["duration_s"]),
+        ),
+    ),
+    Number(
+        5,
+        "p50 of the writes is {} s, and the slowest call took {} s",
+        lambda run, _: (
+            f"{run.summary['p50_ns'] / S:.1f}",
+            f"{run.summary['longest_stall_ns'] / S:.1f}",
+        ),
+    ),
+    Number(
+        6,
+        "{} threads stalled for {} s each",
+        lambda run, _: (
+            word(run.workload("writers")).capitalize(),
+            f"{run.summary['longest_stall_ns'] / S:.1f}",
+        ),
+    ),
     Number(
         1,
         "{} writes were a copy: {} ms",

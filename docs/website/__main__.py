@@ -23,6 +23,7 @@ from website.staging import Stage
 HERE = Path(__file__).resolve().parent
 TREE = HERE.parents[1]
 EXTRA = "extra"  # files that the site holds as they are
+SLIDES = "slides"  # their folder in the site, and that of their configuration here
 MARK = ".writestall-site"
 
 
@@ -54,12 +55,21 @@ def build(folder: Path, site: Path) -> list[str]:
         return [str(error)]
     except subprocess.CalledProcessError:
         return [f"{TREE}: not a git checkout, which lists the files; git clone it"]
-    strict = ["--fail-on-warning", "--keep-going", "--nitpicky", "--quiet"]
-    words = [*strict, "-b", "html", "-j", "auto", "-d", str(folder / "doctrees")]
-    if build_main([*words, str(sources), str(site)]):
+    if not (
+        _built(sources, site, "html", "-j", "auto")
+        and _built(sources, site / SLIDES, "revealjs", "-c", str(HERE / SLIDES))
+    ):
         return ["Sphinx refused the pages named above"]
     (site / MARK).touch()
     return built.problems(site)
+
+
+def _built(sources: Path, to: Path, builder: str, *words: str) -> bool:
+    """Whether Sphinx has built all pages, without a warning."""
+    strict = ["--fail-on-warning", "--keep-going", "--nitpicky", "--quiet"]
+    doctrees = sources.with_name(f"doctrees-{builder}")
+    words = ("-b", builder, *words, "-d", str(doctrees))
+    return not build_main([*strict, *words, str(sources), str(to)])
 
 
 def _refusal(out: Path) -> str:

@@ -17,7 +17,7 @@ from writestall.cli.main import main
 from writestall.events import stored_run
 
 # Folders of recorded runs; of a scenario the first is shown.
-HOMES = ("analysis/writestall", "tests/data/scenarios", "tests/data/applications")
+HOMES = ("analysis/writestall", "tests/data/runs", "tests/data/scenarios")
 MANIFEST = "manifest.json"
 # What the engines are called; bpftrace recorded runs of before.
 ENGINES = {"stap": "SystemTap", "core": "compiled tracer", "bpftrace": "bpftrace"}

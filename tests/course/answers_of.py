@@ -24,7 +24,7 @@ DISKS = [
 
 def of_seed(number: int, seed: str) -> Facts:
     """What is right about the recorded call that a seed asks about."""
-    clear = work.clear_of(draw.recorded(number, seed))
+    clear = work.recorded_calls(number, seed)
     return clear[work.drawn_call(Path(), clear, number, seed)]
 
 

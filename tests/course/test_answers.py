@@ -7,13 +7,15 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 import course_numbers
+from course_runs import Run
 from support import PROJECT, module
-from writestall.course import tables
+from writestall.course import tables, work
 from writestall.course.tables import Lab
 
 PROGRAM = PROJECT / "docs/render-course.py"
@@ -66,6 +68,16 @@ def test_every_prediction_and_question_is_answered(lab: Lab) -> None:
         assert asked
         for number in asked:
             assert f"- {label.format(number)}" in answers(lab), (heading, number)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 6, 8])
+def test_a_lab_s_own_wait_takes_most_of_the_time(number: int) -> None:
+    """Of lab 7 one call does; its run has several ways into the limit."""
+    lab = tables.lab(number)
+    with tempfile.TemporaryDirectory() as scratch:
+        work.unpack(lab.shown, Path(scratch, "run"))
+        summary = Run(Path(scratch, "run")).summary
+    assert summary["stall_ns_by_class"][lab.wait] > 0.7 * summary["stall_ns"]
 
 
 def test_a_changed_number_is_put_right(tmp_path: Path) -> None:

@@ -87,6 +87,36 @@ def test_a_lab_has_all_its_parts(page: str) -> None:
     assert "course answer" not in text.partition("## Answers\n")[0]
 
 
+def test_slides_say_what_the_pages_say() -> None:
+    """Each line of an excerpt, and each number with a unit or a comma."""
+    slides = (FOLDER / "teacher/slides.md").read_text()
+    pages = "\n".join((FOLDER / page).read_text() for page in LAB_PAGES)
+    for block in BLOCK.findall(slides):
+        for line in block.splitlines():
+            assert line in pages
+    told = BLOCK.sub("", slides)
+    numbers = re.findall(r"\d[\d.]* (?:s|ms|calls|bytes)\b|\d+,\d+", told)
+    assert len(numbers) > 8
+    for number in numbers:
+        assert number.replace("bytes", "B") in pages.replace("bytes", "B"), number
+
+
+@pytest.mark.parametrize("lab", tables.labs(), ids=lambda lab: str(lab.number))
+def test_the_timetable_sums_up(lab: tables.Lab) -> None:
+    text = (FOLDER / "teacher/README.md").read_text()
+    row = re.search(rf"^\| {lab.number} [A-Za-z ]+ \|([0-9 |]+)\|$", text, re.M)
+    assert row
+    slides, *parts, in_all = map(int, row[1].split("|"))
+    assert sum(parts) == lab.minutes
+    assert in_all == lab.minutes + slides
+    # From the heading of its first slide to that of the next lab.
+    after = (
+        (FOLDER / "teacher/slides.md").read_text().partition(f"## Lab {lab.number}:")
+    )
+    own = re.split(r"^## (?:Lab |What to keep)", after[2], maxsplit=1, flags=re.M)[0]
+    assert slides == 2 * (1 + len(re.findall("^## ", own, re.M)))
+
+
 def test_the_first_page_names_every_lab() -> None:
     text = (FOLDER / "README.md").read_text()
     for lab in tables.labs():

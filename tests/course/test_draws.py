@@ -119,6 +119,12 @@ def test_no_constant_answer_is_right_in_more_than_a_third(lab: Lab) -> None:
     assert count <= len(HUNDRED) / 3, pair
 
 
+def test_no_mystery_asks_what_a_page_answers() -> None:
+    printed = {gradebook.question(lab.number, "")[:2] for lab in LABS}
+    for lab, seed in product(LABS, HUNDRED):
+        assert gradebook.question(lab.number, seed)[:2] not in printed
+
+
 def _known(root: str, roots: tuple[str, ...]) -> bool:
     """Whether a root was taught; that of a cgroup has its name behind."""
     return root in roots or root.split()[0] in roots

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from writestall.cli.main import main
 from writestall.course import checkout, machine
 from writestall_base.errors import UserError
 
@@ -27,3 +28,26 @@ def test_a_run_that_did_not_end_says_how_to_start_again(
     again = "./writestall course reset 2, and start it again"
     assert caught.value.lines == (f"lab 2: {why}; {again}",)
     assert caught.value.status == status
+
+
+@pytest.mark.parametrize(
+    ("words", "kernel"),
+    [
+        (["2"], ["--kernel", "7.2"]),
+        (["2", "--seed", "anna"], ["--kernel", "7.2"]),
+        (["2", "--kernel", "6.12"], ["--kernel", "6.12"]),
+        (["1"], []),
+    ],
+)
+def test_a_lab_runs_on_the_kernel_that_its_page_is_true_on(
+    words: list[str], kernel: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def run(_: Path, __: int, what: str, options: list[str]) -> None:
+        asked.extend(options)
+        raise UserError("no machine here")
+
+    monkeypatch.setattr(machine, "run", run)
+    assert main(["course", "start", *words, "--out", str(tmp_path)]) == 2
+    assert asked == kernel

@@ -77,6 +77,7 @@ def test_a_spreadsheet_gets_one_row_an_answer(tmp_path: Path, capsys: Capture) -
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     anna = next(row for row in rows if row["answer"] == "anna/2")
     assert (anna["points"], anna["of"], anna["root"]) == ("3", "3", "right")
+    assert (anna["student"], anna["student_points"]) == ("anna", "3")
     assert not [
         cell for row in rows for cell in row.values() if cell.startswith(tuple("=+@"))
     ]
@@ -101,3 +102,28 @@ def test_names_that_cannot_be_folders_are_refused(
     shown = capsys.readouterr().err
     assert told in shown and len(shown.splitlines()) == 1
     assert not (tmp_path / "class").exists()
+
+
+def test_predictions_come_before_the_lab_and_with_its_answer(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    place = ["--out", str(tmp_path / "out")]
+    predict = ["course", "predict", "2", *place]
+    assert main([*predict, "=1: yes,\non  a page lock"]) == 0
+    assert main([*predict, "another"]) == 2
+    said = "lab 2: predicted already: =1: yes, on a page lock\n"
+    assert capsys.readouterr().err.endswith(said)
+    seed = ["--seed", "anna", "--recorded"]
+    assert main(["course", "start", "2", *seed, *place]) == 0
+    given = answers_of.right_of(2, "anna")
+    words = ["--holder", given.holder, "--root", given.root, "--ms", str(given.ms)]
+    assert main(["course", "answer", "2", *words, *place]) == 0
+    (tmp_path / "class").mkdir()
+    work.folder(tmp_path / "out", 2).rename(tmp_path / "class/anna")
+    capsys.readouterr()
+    assert main(["course", "grade", str(tmp_path / "class"), "--csv"]) == 0
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert row["prediction"] == "'=1: yes, on a page lock"
+    assert main(["course", "start", "3", *seed, *place]) == 0
+    assert main(["course", "predict", "3", *place, "late"]) == 2
+    assert capsys.readouterr().err.endswith("a prediction comes before it\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import subprocess
 import sys
 from itertools import product
@@ -66,6 +67,13 @@ def test_every_scenario_has_a_page_and_its_picture(site: Path) -> None:
     assert drawn == len(SCENARIOS) - 1 > 30
 
 
+def test_the_page_of_page_lock_shows_a_page_lock(site: Path) -> None:
+    """Its run on 6.12 waits for the journal first."""
+    said = re.sub("<[^>]+>", "", (site / "scenarios/page-lock.html").read_text())
+    first = re.search(r"^\+- (.*)$", said, re.M)
+    assert first and re.match(r"\d+ ms page_lock ", first[1])
+
+
 def test_a_folder_that_is_no_site_is_kept(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("must survive")
     done = subprocess.run(
@@ -103,6 +111,32 @@ def test_no_page_scrolls_sideways(site: Path, tmp_path: Path) -> None:
             picture = f"{name.replace('/', '_')}-{width}.png"
             tab.page.screenshot(path=Path(shots or tmp_path, picture))
             tab.page.context.close()
+
+
+SLIDES = "slides/docs/course/teacher/slides.html"
+# What of a slide is below it or beside it, and text cut within its own box.
+CUT = """(() => {
+  const slide = Reveal.getCurrentSlide(), {width, height} = Reveal.getConfig();
+  const wide = Array.from(slide.querySelectorAll("pre, code, table, img"))
+    .filter(box => box.scrollWidth > width || box.scrollWidth > box.clientWidth + 1
+      && getComputedStyle(box).display != "inline");
+  return wide.length + Number(slide.scrollHeight > height);
+})()"""
+
+
+def test_every_slide_shows_all_that_is_on_it(site: Path) -> None:
+    headings = re.findall(
+        r"^##? (.*)$", (PROJECT / "docs/course/teacher/slides.md").read_text(), re.M
+    )
+    with launched() as browser:
+        tab = open_tab(browser, [], site / SLIDES, 1280)
+        tab.page.wait_for_function("window.Reveal && Reveal.isReady()")
+        assert tab.number("Reveal.getTotalSlides()") == len(headings) > 15
+        for number, heading in enumerate(headings):
+            tab.page.evaluate(f"Reveal.slide({number})")
+            assert tab.number(CUT) == 0, heading
+        assert tab.said == []
+        assert all(url.startswith(("file:", "data:")) for url in tab.asked)
 
 
 # Pictures wider than the box that they scroll in, and how many of these say so.

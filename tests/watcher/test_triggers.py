@@ -31,7 +31,7 @@ from writestall.events.run_directory import open_run
 from writestall_base.errors import UserError
 
 S = 10**9
-RUN = HOMES["page-lock-6.12"]
+RUN = HOMES["inode-lock-6.12"]
 MAP_BYTES = 600 << 10
 
 

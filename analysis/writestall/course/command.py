@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from writestall.cli import options
-from writestall.course.limits import MOST_CHAIN, MOST_MS, MOST_WORD
+from writestall.course.limits import (
+    MOST_CHAIN,
+    MOST_MS,
+    MOST_PREDICTION,
+    MOST_WORD,
+)
 from writestall_base.command_line import whole
 from writestall_base.errors import UserError
 from writestall_base.wait_classes import DOES
@@ -40,6 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         return made
 
     add("list", "list the labs", "")
+    _add_predict(add)
     _add_start(add)
     _add_answer(add)
     _add_lab(add("reset", "delete the work on a lab", "3"))
@@ -77,6 +83,19 @@ def _add_lab(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("lab", type=whole(), metavar="N", help="number of the lab")
     out = "where the work is (out)"
     parser.add_argument("--out", type=Path, default="out", metavar="DIR", help=out)
+
+
+def _prediction(text: str) -> str:
+    """An argument type: some lines of text."""
+    return _word(" ".join(text.split()), MOST_PREDICTION)
+
+
+def _add_predict(add: Add) -> None:
+    example = "3 '1: no. 2: no. 3: one'"
+    predict = add("predict", "keep a prediction, before the lab is started", example)
+    _add_lab(predict)
+    what = "your predictions; they go into the answer that you hand in"
+    predict.add_argument("text", type=_prediction, metavar="TEXT", help=what)
 
 
 def _add_class(add: Add) -> None:
@@ -121,6 +140,7 @@ def main(args: argparse.Namespace) -> int:
     """Do what was asked for."""
     does: dict[str, Callable[[argparse.Namespace], int]] = {
         "list": _list,
+        "predict": _predict,
         "start": _start,
         "answer": _answer,
         "reset": _reset,
@@ -142,6 +162,16 @@ def _list(_: argparse.Namespace) -> int:
     return options.ANSWERED
 
 
+def _predict(args: argparse.Namespace) -> int:
+    from writestall.course import predictions, tables, work
+
+    number = tables.lab(args.lab).number
+    predictions.keep(work.folder(args.out, number), number, args.text)
+    start = f"./writestall course start {number}"
+    options.print_lines([f"lab {number}: your prediction is kept; {start}"])
+    return options.ANSWERED
+
+
 def _start(args: argparse.Namespace) -> int:
     from writestall.course import draw, machine, tables, work
 
@@ -150,7 +180,7 @@ def _start(args: argparse.Namespace) -> int:
     if args.change:
         return _change(args, lab, place)
     name = draw.recorded(lab.number, args.seed)
-    chosen = _chosen(args, name)
+    chosen = _chosen(args, lab, name)
     work.begin(place, work.Question(lab.number, args.seed, args.recorded))
     if args.recorded:
         work.unpack(name, place / work.LATEST)
@@ -164,15 +194,19 @@ def _start(args: argparse.Namespace) -> int:
     return options.ANSWERED
 
 
-def _chosen(args: argparse.Namespace, recorded: str) -> list[str]:
+def _chosen(args: argparse.Namespace, lab: Lab, recorded: str) -> list[str]:
     """The options of `writestall lab`; refuse what a recorded run has not."""
     from writestall.course import checkout
 
-    names = [name for name in ("kernel", "accel") if getattr(args, name) is not None]
-    if args.recorded and names:
-        raise UserError(f"--{names[0]}: a recorded run has its own")
+    named = {"kernel": args.kernel, "accel": args.accel}
+    given = {name: value for name, value in named.items() if value is not None}
+    if args.recorded and given:
+        raise UserError(f"--{next(iter(given))}: a recorded run has its own")
     checkout.recorded(recorded)
-    return [word for name in names for word in (f"--{name}", getattr(args, name))]
+    own = {"kernel": lab.kernel} if lab.kernel else {}
+    return [
+        word for name, value in (own | given).items() for word in (f"--{name}", value)
+    ]
 
 
 def _change(args: argparse.Namespace, lab: Lab, place: Path) -> int:
@@ -181,7 +215,7 @@ def _change(args: argparse.Namespace, lab: Lab, place: Path) -> int:
 
     if args.seed:
         raise UserError("--change: a mystery has none; leave --seed out")
-    chosen = _chosen(args, lab.changed["shown"])
+    chosen = _chosen(args, lab, lab.changed["shown"])
     inside = work.change(place)
     if args.recorded:
         work.unpack(lab.changed["shown"], inside / work.LATEST)
@@ -217,7 +251,15 @@ def _question(lab: Lab, place: Path, question: Question) -> Iterator[str]:
 
 
 def _answer(args: argparse.Namespace) -> int:
-    from writestall.course import draw, edges, gradebook, tables, tries, work
+    from writestall.course import (
+        draw,
+        edges,
+        gradebook,
+        predictions,
+        tables,
+        tries,
+        work,
+    )
     from writestall.course.judge import PARTS, judge
 
     lab = tables.lab(args.lab)
@@ -234,6 +276,7 @@ def _answer(args: argparse.Namespace) -> int:
         args.ms,
         args.chain or "",
         tries.count(place, question),
+        predictions.of(place, lab.number),
     )
     judged = judge(facts, quantity, given.given)
     options.print_lines(f"{part:<7} {judged.wrong[part] or 'right'}" for part in PARTS)
@@ -278,7 +321,7 @@ def _grade(args: argparse.Namespace) -> int:
     if args.csv:
         sys.stdout.write(gradebook.as_csv(found))
         return options.ANSWERED
-    terminal.show([gradebook.table(found), "", gradebook.sums(found), ""])
+    terminal.show([gradebook.table(found), "", gradebook.sums_table(found), ""])
     options.print_lines(gradebook.remarks(found))
     return options.ANSWERED
 

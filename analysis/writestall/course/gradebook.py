@@ -97,7 +97,7 @@ def _marks(place: Path, handed: Handed) -> dict[str, str]:
     if not handed.seed.isprintable():
         raise UserError("its seed is no printable text")
     if handed.recorded:
-        clear = work.clear_of(draw.recorded(handed.lab, handed.seed))
+        clear = work.recorded_calls(handed.lab, handed.seed)
         number = work.drawn_call(place, clear, handed.lab, handed.seed)
         return marks(clear[number], handed)
     return bounded.call(lambda: marks(_of_machine(place, handed), handed))
@@ -106,7 +106,7 @@ def _marks(place: Path, handed: Handed) -> dict[str, str]:
 def question(number: int, seed: str) -> tuple[str, int, str]:
     """What a seed asks for with --recorded: the run, the call, and the milliseconds."""
     name = draw.recorded(number, seed)
-    call = work.drawn_call(Path(), work.clear_of(name), number, seed)
+    call = work.drawn_call(Path(), work.recorded_calls(number, seed), number, seed)
     return name, call, draw.quantity(number, seed)
 
 
@@ -185,31 +185,53 @@ def _cells(one: Row) -> tuple[str, ...]:
     )
 
 
-def sums(found: list[Row]) -> Table:
-    """Labs and points of each student, for a terminal."""
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("student", "answers", "points"):
-        made.add_column(heading, no_wrap=True)
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Of one student: answers, points, and how many points there were."""
+
+    answers: int
+    points: int
+    most: int
+
+
+def sums(found: list[Row]) -> dict[str, Sum]:
+    """The sum of each student."""
+    made = {}
     for student, own in groupby(found, lambda one: one.student):
         rows = list(own)
-        points, most = (
+        made[student] = Sum(
+            sum(one.handed is not None for one in rows),
             sum(one.points for one in rows),
             sum(len(one.marks) for one in rows),
         )
-        count = sum(one.handed is not None for one in rows)
-        made.add_row(printable(student), str(count), f"{points}/{most}")
+    return made
+
+
+def sums_table(found: list[Row]) -> Table:
+    """The same for a terminal."""
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("student", "answers", "points"):
+        made.add_column(heading, no_wrap=True)
+    for student, one in sums(found).items():
+        made.add_row(printable(student), str(one.answers), f"{one.points}/{one.most}")
     return made
 
 
 def as_csv(found: list[Row]) -> str:
-    """The table for a spreadsheet, which takes no cell for a formula."""
+    """The table for a spreadsheet, which takes no cell for a formula; the sums of a
+    student stand in each of his rows."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow((*HEADINGS, "of", "why"))
+    own = ("student", "student_points", "student_of")
+    writer.writerow((*HEADINGS, "of", "why", "prediction", *own))
+    all_of = sums(found)
     for one in found:
+        student = all_of[one.student]
         cells = (*_cells(one)[:-2], str(one.points), _cells(one)[-1])
-        more = (str(len(one.marks)), printable(one.why))
-        writer.writerow([_no_formula(cell) for cell in (*cells, *more)])
+        predicted = printable(one.handed.prediction) if one.handed else NONE
+        more = (str(len(one.marks)), printable(one.why), predicted)
+        his = (printable(one.student), str(student.points), str(student.most))
+        writer.writerow([_no_formula(cell) for cell in (*cells, *more, *his)])
     return text.getvalue()
 
 
@@ -230,6 +252,7 @@ def as_json(found: list[Row]) -> list[dict[str, Any]]:
             "lab": one.handed.lab if one.handed else None,
             "seed": one.handed.seed if one.handed else None,
             "tries": one.handed.tries if one.handed else None,
+            "prediction": one.handed.prediction if one.handed else None,
             "marks": one.marks,
             "points": one.points,
             "why": utf8(one.why),

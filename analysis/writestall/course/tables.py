@@ -50,6 +50,7 @@ class Lab:
     teaches: Taught
     recorded: tuple[str, ...]
     cause: tuple[Cause, ...]
+    kernel: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from writestall.course.judge import Given
 from writestall.course.limits import (
     MOST_CHAIN,
     MOST_MS,
+    MOST_PREDICTION,
     MOST_RECORD_BYTES,
     MOST_TRIES,
     MOST_WORD,
@@ -39,6 +40,7 @@ S = TypeVar("S", bound=Struct)
 
 
 Word = Annotated[str, Meta(max_length=MOST_WORD)]
+Prediction = Annotated[str, Meta(max_length=MOST_PREDICTION)]
 
 
 class Question(Struct, forbid_unknown_fields=True):
@@ -61,6 +63,7 @@ class Handed(Struct, forbid_unknown_fields=True):
     ms: Annotated[float, Meta(ge=0, le=MOST_MS)]
     chain: Annotated[str, Meta(max_length=MOST_CHAIN)] = ""
     tries: Annotated[int, Meta(ge=1, le=MOST_TRIES)] = 1
+    prediction: Prediction = ""
 
     @property
     def given(self) -> Given:
@@ -204,8 +207,21 @@ def facts(place: Path, question: Question) -> Facts:
 def _clear(place: Path, question: Question) -> dict[int, Facts]:
     """What is right about the calls of a lab's run that may be asked about."""
     if question.recorded:
-        return clear_of(draw.recorded(question.lab, question.seed))
+        return recorded_calls(question.lab, question.seed)
     return judge_of(place).clear()
+
+
+def recorded_calls(number: int, seed: str) -> dict[int, Facts]:
+    """What is right about the calls of a recorded run that a lab, or the mystery of a
+    seed, may ask about. A mystery asks about none whose answer is on a lab's page.
+    """
+    name = draw.recorded(number, seed)
+    clear = clear_of(name)
+    if not seed:
+        return clear
+    labs = (lab.number for lab in tables.labs() if lab.shown == name)
+    printed = {drawn_call(Path(), clear, lab, "") for lab in labs}
+    return {call: facts for call, facts in clear.items() if call not in printed}
 
 
 @cache

@@ -30,7 +30,7 @@ from writestall.report.introduction import introduction
 from writestall.report.percentiles import curve
 from writestall.report.render import render
 from writestall.report.slow_writes import views
-from writestall.report.text import losses, sentence
+from writestall.report.text import losses, noun, sentence
 from writestall.report.timeline import Timeline
 from writestall_base.units import ms, percent
 
@@ -135,6 +135,7 @@ def _context(answer: Answer) -> dict[str, Any]:
         "convoys": shown,
         "record": _json(record),
         "total": len(answer.writes),
+        "stalled": f"stalled {noun(answer)}",
         "curve": curve(logs),
         "application": list(application_text.overview(answer)),
         "moments": moments,

@@ -99,9 +99,10 @@ def sentence(answer: Answer) -> str:
 
 def _stalled(answer: Answer) -> str:
     """Count the stalled calls: writes, if all are, else calls and what they were."""
-    count, worst = len(answer.writes), f"stalled, worst {ms(answer.longest_ns)}"
-    if all(write.writes for _, write in answer.writes):
-        return f"{many(count, 'write')} {worst}"
+    worst = f"stalled, worst {ms(answer.longest_ns)}"
+    count = f"{many(len(answer.writes), noun(answer))} {worst}"
+    if noun(answer) == "write":
+        return count
     kinds = Counter(
         write.name if (write.call or "write") in _KNOWN else "unknown"
         for _, write in answer.writes
@@ -109,7 +110,12 @@ def _stalled(answer: Answer) -> str:
     names = [f"{number} {name}" for name, number in kinds[:CALL_NAMES]]
     rest = sum(number for _, number in kinds[CALL_NAMES:])
     names += [f"{rest} others"] if rest else []
-    return f"{many(count, 'call')} {worst} ({', '.join(names)})"
+    return f"{count} ({', '.join(names)})"
+
+
+def noun(answer: Answer) -> str:
+    """What the stalled calls are: writes, if all are."""
+    return "write" if all(write.writes for _, write in answer.writes) else "call"
 
 
 def others_line(answer: Answer) -> Iterator[str]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will explain recorded runs and compare the answers line by line.
 
-tests/data/runs, applications and scenarios (one of each): run directories as
+tests/data/runs and scenarios (one of each): run directories as
 repro/run left them, records compressed (keep_run.py keeps them). `make gold` records
 the answers anew.
 """
@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import webpage
-from golden_runs import HOMES, NAMES, RUNS, unpacked
+from golden_runs import HOMES, NAMES, RUNS, SCENARIOS, unpacked
 from writestall.cli.main import main
 
 Capture = pytest.CaptureFixture[str]
@@ -26,6 +27,12 @@ RECORD = os.environ.get("GOLD") == "1"
 def run(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """Each recorded run in turn."""
     return unpacked(request.param, tmp_path)
+
+
+def test_a_name_is_that_of_one_run() -> None:
+    homes = (RUNS, SCENARIOS)
+    often = Counter(path.name for home in homes for path in home.iterdir())
+    assert set(often.values()) == {1}, often.most_common(1)
 
 
 def compare(run: Path, name: str, found: str) -> None:

@@ -10,14 +10,8 @@ from writestall.events import stored_run
 
 RUNS = PROJECT / "tests/data/runs"
 NAMES = sorted(path.name for path in RUNS.iterdir())
-# Runs whose client is not latwriter: tests of latwriter's record skip them.
-APPLICATIONS = RUNS.with_name("applications")
 SCENARIOS = RUNS.with_name("scenarios")
-HOMES = {
-    path.name: path
-    for home in (RUNS, APPLICATIONS, SCENARIOS)
-    for path in home.iterdir()
-}
+HOMES = {path.name: path for home in (RUNS, SCENARIOS) for path in home.iterdir()}
 
 
 def unpacked(name: str, folder: Path) -> Path:

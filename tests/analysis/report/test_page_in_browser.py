@@ -98,6 +98,24 @@ def test_nothing_is_cut_without_a_sign(
     assert tab.number(UNMARKED) == 0
 
 
+BELOW = """(({scrollHeight, clientHeight, scrollTop}) =>
+  scrollHeight - clientHeight - scrollTop > 1)(document.querySelector("#convoys"))"""
+
+
+def test_a_list_that_goes_on_below_says_so(
+    browser: Browser, opened: list[Tab], tmp_path: Path
+) -> None:
+    tab = open_tab(
+        browser, opened, webpage.made(unpacked("io-max-7.2", tmp_path)), 1280
+    )
+    chains = tab.page.locator("#convoys")
+    assert tab.page.evaluate(BELOW)
+    assert chains.evaluate("box => getComputedStyle(box).maskImage") != "none"
+    chains.evaluate("box => box.scrollTo(0, box.scrollHeight)")
+    tab.page.locator("#convoys:not(.below)").wait_for()
+    assert not tab.page.evaluate(BELOW)
+
+
 def test_a_label_is_whole_again_where_there_is_room(
     browser: Browser, opened: list[Tab], pages: dict[str, Path]
 ) -> None:

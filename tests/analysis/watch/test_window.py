@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from golden_runs import APPLICATIONS, HOMES
+from golden_runs import HOMES
 from streamed import Repeated, fed, lines_of
 from writestall.chain.answers import answer
 from writestall.chain.roots import Roots
@@ -17,13 +17,12 @@ from writestall.watch.losses import Losses
 from writestall.watch.reporting import Reporter
 from writestall.watch.ring import Bounds, Ring, S
 
-RUNS = {name: path for name, path in HOMES.items() if path.parent != APPLICATIONS}
 PAGE_LOCK = HOMES["page-lock-7.2"]
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", HOMES)
 def test_every_chain_comes_down_to_the_roots_of_the_whole_run(name: str) -> None:
-    run = open_run(RUNS[name])
+    run = open_run(HOMES[name])
     whole = answer(run, None, every=True)
     roots = Roots(run, whole.labels.of)
     expected = {

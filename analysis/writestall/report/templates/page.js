@@ -216,8 +216,12 @@ function fitLabels() {
   });
 }
 
-// The right edge of what can be scrolled further fades.
+// The edge of what can be scrolled further fades.
 function markEdges() {
+  for (const list of all("#convoys, #members")) {
+    const hidden = list.scrollHeight - list.clientHeight - list.scrollTop;
+    list.classList.toggle("below", hidden > 1);
+  }
   for (const box of all(".scroll, .tree")) {
     const hidden = box.scrollWidth - box.clientWidth - box.scrollLeft;
     box.classList.toggle("more", hidden > 1);
