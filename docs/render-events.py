@@ -45,8 +45,12 @@ class Contract:
         }
 
     def _followed(self, form: Form) -> Form:
-        name = form.get("$ref", "").rpartition("/")[2]
-        return self._definitions.get(name, {}) | form
+        if "$ref" not in form:
+            return form
+        name = form["$ref"].rpartition("/")[2]
+        if name not in self._definitions:
+            sys.exit(f"{SCHEMA}: {form['$ref']}: no such definition; add it to $defs")
+        return self._definitions[name] | form
 
     def _described(self, name: str, form: Form) -> str:
         """Render a field as its name, its words, what it means and what it has."""

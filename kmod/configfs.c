@@ -29,7 +29,7 @@ static ssize_t store(struct config_item *item, const char *attr,
 	return err ?: count;
 }
 
-#define DEFINE_ATTR(name, description) \
+#define DEFINE_ATTR(name, how, description) \
 static ssize_t folder_##name##_show(struct config_item *item, char *page) \
 { \
 	return biodelay_rule_show(rule_of(item), #name, page); \
@@ -43,7 +43,7 @@ CONFIGFS_ATTR(folder_, name);
 
 BIODELAY_ATTRS(DEFINE_ATTR)
 
-#define LIST_ATTR(name, description) &folder_attr_##name,
+#define LIST_ATTR(name, how, description) &folder_attr_##name,
 
 static struct configfs_attribute *folder_attrs[] = {
 	BIODELAY_ATTRS(LIST_ATTR)

@@ -66,14 +66,14 @@ static const struct kernel_param_ops attr_ops = {
 	.free = param_free,
 };
 
-#define DEFINE_GIVEN(name, description) \
+#define DEFINE_GIVEN(name, how, description) \
 	static struct given given_##name = { #name }; \
 	module_param_cb(name, &attr_ops, &given_##name, 0644); \
 	MODULE_PARM_DESC(name, description);
 
 BIODELAY_ATTRS(DEFINE_GIVEN)
 
-#define LIST_GIVEN(name, description) &given_##name,
+#define LIST_GIVEN(name, how, description) &given_##name,
 
 /* In the order of attrs.h, in which enabled is last. */
 static struct given *const all_given[] = { BIODELAY_ATTRS(LIST_GIVEN) };

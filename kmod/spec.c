@@ -282,46 +282,24 @@ static int show_delay_us(const struct attr *attr,
 		       div_u64(spec->delay.at[0].ns, NSEC_PER_USEC));
 }
 
+/* How attributes are parsed and printed, the second column of attrs.h. */
 #define FIELD(name) .offset = offsetof(struct biodelay_spec, name)
-#define NUMBER(field_, low_, high_) \
-	{ #field_, set_number, show_number, FIELD(field_), \
+#define OWN(name, ...) { #name, set_##name, show_##name, ##__VA_ARGS__ }
+#define TEXT(name) { #name, set_##name, show_text, FIELD(name) }
+#define RANGE(name) { #name, set_range, show_range, FIELD(name) }
+#define NUMBER(name, low_, high_) \
+	{ #name, set_number, show_number, FIELD(name), \
 	  .low = low_, .high = high_ }
-#define OWN(name) { #name, set_##name, show_##name }
+#define CHOICE(name, err_) \
+	{ #name, set_choice, show_choice, FIELD(name), \
+	  .names = biodelay_##name##_names, .err = err_ }
+#define WORDS(name, word, least) \
+	{ #name, set_mask, show_mask, FIELD(name), .low = least, \
+	  .names = biodelay_##word##_names, .err = -EBADRQC }
 
-#define WORDS(field_, how, names_, low_, err_) \
-	{ #field_, set_##how, show_##how, FIELD(field_), .low = low_, \
-	  .names = names_, .err = err_ }
+#define ROW(name, how, description) how,
 
-static const struct attr attrs[] = {
-	OWN(device),
-	{ "force", set_force, show_text, FIELD(force) },
-	{ "submitter", set_submitter, show_text, FIELD(submitter) },
-	OWN(delay),
-	WORDS(mode, choice, biodelay_mode_names, 1, -EOPNOTSUPP),
-	WORDS(kind, choice, biodelay_kind_names, 1, -EBADRQC),
-	WORDS(ops, mask, biodelay_op_names, 1, -EBADRQC),
-	WORDS(flags_any, mask, biodelay_flag_names, 0, -EBADRQC),
-	WORDS(flags_none, mask, biodelay_flag_names, 0, -EBADRQC),
-	{ "sectors", set_range, show_range, FIELD(sectors) },
-	{ "bytes", set_range, show_range, FIELD(bytes) },
-	{ "delay_us", set_delay_us, show_delay_us, FIELD(max_delay_us),
-	  .low = 1, .high = BIODELAY_MAX_DELAY_US },
-	{ "burst", set_burst, show_burst, .high = U32_MAX },
-	NUMBER(order, 0, 1000000),
-	NUMBER(pid, 0, PID_MAX_LIMIT),
-	NUMBER(cgroup, 0, U64_MAX),
-	NUMBER(seed, 0, U64_MAX),
-	NUMBER(correlation, 0, 1000),
-	NUMBER(lanes, 0, BIODELAY_MAX_LANES),
-	NUMBER(probability, 0, 100),
-	NUMBER(interval, 1, U32_MAX),
-	NUMBER(times, 0, U64_MAX),
-	NUMBER(space, 0, U64_MAX),
-	NUMBER(max_delay_us, 1, BIODELAY_MAX_DELAY_US),
-	NUMBER(max_inflight, 0, U32_MAX),
-	NUMBER(ttl_ms, 0, U32_MAX),
-	NUMBER(heartbeat_ms, 0, U32_MAX),
-};
+static const struct attr attrs[] = { BIODELAY_SPEC_ATTRS(ROW) };
 
 static const struct attr *find_attr(const char *name)
 {

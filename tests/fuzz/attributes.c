@@ -115,7 +115,7 @@ static void write_line(struct biodelay_spec **rule, char *line)
 	reads_back(*rule, line, value);
 }
 
-#define SHOW(name, description) free(shown(rule, #name));
+#define SHOW(name, how, description) free(shown(rule, #name));
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

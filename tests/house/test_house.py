@@ -187,6 +187,15 @@ def test_no_probe_of_the_compiled_tracer_is_on_the_write_path() -> None:
     chosen = dict(re.findall(r"\{ probes->progs\.(\w+), (.*) \},", rows))
     places = re.findall(r'^SEC\("(.*)"\)\nint (\w+)', programs, re.MULTILINE)
     assert set(chosen) == {program for _, program in places}
+    # Two probes of one function miss what both missed: missed.c.
+    twins = re.findall(
+        r"\{ probes->progs\.(\w+), probes->progs\.(\w+) \},",
+        (core / "missed.c").read_text(),
+    )
+    assert {twin for _, twin in twins} == {
+        name for name, why in chosen.items() if "also_by_kprobe" in why
+    }
+    assert all(twin == f"{name}_by_kprobe" for name, twin in twins)
     assert [name for name, why in chosen.items() if "waits" in why] == ["leave_wait"]
     assert {place for place, name in places if not OF_OTHERS.search(chosen[name])} == {
         "raw_tp/sys_enter",  # calibrate, which runs once and is not attached

@@ -10,10 +10,10 @@ source "$(dirname "$0")/lib.sh"
 readme=${README:-$here/../../kmod/README.md}
 insmod "$module"
 mkdir "$rules/r"
-python3 - "$readme" "$module" "$rules/r" "$disk_name" <<'PYTHON'
+python3 - "$readme" "$module" "$rules/r" "$disk_name" "$here/../../kmod/attrs.h" <<'PYTHON'
 import re, subprocess, sys
 from pathlib import Path
-readme, module, rule, disk = sys.argv[1:]
+readme, module, rule, disk, attrs = sys.argv[1:]
 rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| `(.*?)` \|$", Path(readme).read_text(), re.M)
 documented = {row[0] for row in rows}
 listed = subprocess.run(["modinfo", "-F", "parm", module], capture_output=True, text=True, check=True)
@@ -39,7 +39,9 @@ def taken(name, number):
 ranges = {name: re.search(r"\b(\d+) to (\d+)(?! characters)\b", unit)
           for name, unit, _, _ in rows if name in attributes}
 ranges = {name: tuple(map(int, found.groups())) for name, found in ranges.items() if found}
-assert len(ranges) == 16, sorted(ranges)
+numbers = set(re.findall(r"^\tX\((\w+), NUMBER\(", Path(attrs).read_text(), re.M))
+numbers |= {"delay", "delay_us"}
+assert set(ranges) == numbers, f"README gives no range, or one too many: {set(ranges) ^ numbers}"
 def most_processes(documented):
     """PID_MAX_LIMIT (include/linux/threads.h), which is lower with CONFIG_BASE_SMALL."""
     limit = Path("/proc/sys/kernel/pid_max")

@@ -38,6 +38,17 @@ def test_a_new_field_comes_into_both(tmp_path: Path) -> None:
     assert render.run(tree, PROGRAM, "--check").returncode == 0
 
 
+def test_a_type_that_is_not_defined_is_refused(tmp_path: Path) -> None:
+    tree = render.copy(tmp_path, (*FILES, SCHEMA, PROGRAM))
+    schema = tree / SCHEMA
+    schema.write_text(schema.read_text().replace("$defs/count_or_null", "$defs/cont"))
+    before = [(tree / name).read_text() for name in FILES]
+    done = render.run(tree, PROGRAM)
+    assert done.stderr.startswith(f"{SCHEMA}: #/$defs/cont: no such definition; add it")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert before == [(tree / name).read_text() for name in FILES]
+
+
 def test_no_unknown_word_writes(tmp_path: Path) -> None:
     tree = render.copy(tmp_path, (*FILES, SCHEMA, PROGRAM))
     (tree / FILES[0]).write_text("| `ev` | one per | fields |\n| --- |\n| `end` |\n")

@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+from hdrh.histogram import HdrHistogram
 
 import build
 from webpage import Element
@@ -27,13 +30,44 @@ TAGS = set(
 )
 
 
+def _commit(name: str) -> dict[str, Any]:
+    """A commit during the write."""
+    phases = ("locking_ns", "flushing_ns", "logging_ns", "finishing_ns")
+    return {
+        "ev": "commit",
+        "t_ns": build.START_NS,
+        "dur_ns": 4 * build.MS,
+        "tid": 253,
+        "pid": 253,
+        "comm": name,
+        "dev": "254:16",
+        "transaction": 9,
+        "handles": 10,
+        "blocks": 6,
+        "blocks_logged": 8,
+    } | dict.fromkeys(phases, build.MS)
+
+
+def _add_application(run: Path, name: str) -> None:
+    """A request of that name during the write, and a log of latencies."""
+    row = {"t_ns": build.START_NS, "dur_ns": 1000 * build.MS, "tid": 300, "what": name}
+    folder = run / "application/sqlite-wal"
+    folder.mkdir(parents=True)
+    (folder / "requests.jsonl").write_text(build.json_lines([row]))
+    histogram = HdrHistogram(1, 10**14, 3)
+    histogram.record_value(build.MS)
+    packed = histogram.encode().decode()
+    (run / "writer.hlog").write_text(f"0.000,1.000,1.0,{packed}\n")
+
+
 def hostile_run(path: Path, name: str) -> Path:
-    """A run in which every name is this one."""
+    """A run in which every name is this one, and whose page has every section."""
     events = build.Events()
     irq = (0, "swapper/0")
     events.block(253, 0, 990, "jbd2_submit", irq, ctx="softirq", comm=name)
     events.block(300, 0, 990, "journal_buffer", (253, name), "jbd2_wakes", comm=name)
     events.write(300, 0, 1000, 990, path=name, comm=name, call=name)
+    events.rows.append(_commit(name))
     events.lost(1, why=name)
     client = {
         "ev": "client_write",
@@ -42,7 +76,7 @@ def hostile_run(path: Path, name: str) -> Path:
         "tid": 300,
         "path": name,
     }
-    return build.run_dir(
+    run = build.run_dir(
         path,
         events.end(),
         client=[client],
@@ -53,6 +87,8 @@ def hostile_run(path: Path, name: str) -> Path:
         scenario={"name": name},
         filesystem={"type": name, "mount_options": name},
     )
+    _add_application(run, name)
+    return run
 
 
 def held_to_our_own(page: Element) -> None:
@@ -61,7 +97,8 @@ def held_to_our_own(page: Element) -> None:
         assert element.tag in TAGS, element.tag
         for name, value in element.attributes.items():
             assert not name.startswith("on"), name
-            assert name not in ("src", "href", "style", "srcset", "action")
+            refused = ("src", "href", "style", "srcset", "action")
+            assert name not in refused, f"<{element.tag} {name}>: the page's policy"
             assert "javascript:" not in value or name in ("aria-label",), (name, value)
     scripts = [script.attributes.get("type") for script in page.all("script")]
     assert scripts == ["application/json", None]

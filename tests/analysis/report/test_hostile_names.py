@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import build
 import webpage
 from hostile import NAMES, held_to_our_own, hostile_run
+from support import PROJECT
 from writestall.cli.main import main
 
 
@@ -27,13 +28,23 @@ def test_hostile_names_are_text(tmp_path: Path, name: str) -> None:
     page = webpage.read(run)
     held_to_our_own(page)
     visible = "".join(ch if ch.isprintable() else ascii(ch)[1:-1] for ch in name)
-    assert visible in page.one("pre", class_="tree").text
-    assert visible in page.one("summary").text
+    assert any(visible in tree.text for tree in page.all("pre", class_="tree"))
+    assert any(visible in head.text for head in page.all("summary"))
     assert visible in page.one("header").text
     assert visible in page.one("footer").text
     record = page.one("script", type="application/json").text
     assert not re.search("[<>&\u2028\u2029]", record)
     assert visible in json.loads(record)["names"]
+
+
+def test_hostile_names_reach_every_section(tmp_path: Path) -> None:
+    """A new picture is none until the hostile run draws it: hostile.py."""
+    template = PROJECT / "analysis/writestall/report/templates/page.html"
+    sections = re.findall(r'<section aria-labelledby="([\w-]+)"', template.read_text())
+    page = webpage.read(hostile_run(tmp_path / "run", NAMES[0]))
+    drawn = [part.attributes["aria-labelledby"] for part in page.all("section")]
+    assert len(sections) > 8
+    assert sections == drawn, f"hostile_run() draws no {set(sections) - set(drawn)}"
 
 
 def test_only_our_own_style_and_script_may_run(tmp_path: Path) -> None:
