@@ -12,19 +12,23 @@ from machine.statuses import EXIT_CUT
 from support import Run
 
 LIMIT_S = 300
-# Both files are on the disk before: then one is overwritten and synced, and after it
-# the other one in the cache of the disk alone.
+# Both files of a disk are there before, flushed. Then one of them is overwritten and
+# synced, and the other one in the cache of the disk alone.
 WRITE = """
-fill() { head -c 4096 /dev/zero | tr '\\0' "$1"; }
-for one in vdb:1 sda:0; do
-    disk=${one%:*}
-    mkfs.ext4 -q "/dev/$disk" && mkdir "/mnt/$disk" || exit
-    mount -o "barrier=${one#*:}" "/dev/$disk" "/mnt/$disk" || exit
-    for file in synced cached; do fill 0 >"/mnt/$disk/$file"; done
-    sync && blockdev --flushbufs "/dev/$disk" || exit
-    fill 1 | dd of="/mnt/$disk/synced" conv=notrunc,fsync status=none || exit
-    fill 1 | dd of="/mnt/$disk/cached" conv=notrunc oflag=direct status=none || exit
-done
+each() { for disk in vdb sda; do "$@" || exit; done; }
+write() { head -c 4096 /dev/zero | tr '\\0' "$1" | dd of="$2" status=none "${@:3}"; }
+begin() {
+    [ $disk = sda ] && barrier=0 || barrier=1
+    mkfs.ext4 -q -E lazy_itable_init=0 /dev/$disk && mkdir /mnt/$disk &&
+        mount -o barrier=$barrier /dev/$disk /mnt/$disk &&
+        write 0 /mnt/$disk/synced && write 0 /mnt/$disk/cached &&
+        sync && sync /dev/$disk
+}
+synced() { write 1 /mnt/$disk/synced conv=notrunc,fsync; }
+cached() { write 1 /mnt/$disk/cached conv=notrunc oflag=direct; }
+each begin
+each synced
+each cached
 grep --recursive --files-with-matches --line-regexp cut /sys/class/virtio-ports/*/name |
     while IFS=/ read -r _ _ _ _ port _; do echo now >"/dev/$port"; done
 sleep 60
