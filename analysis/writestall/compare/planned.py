@@ -60,4 +60,4 @@ def command(plan: dict[str, Any]) -> str:
         if value:
             option = f"--{name.replace('_', '-')}"
             words += [option] if value is True else [option, value]
-    return shlex.join(words)
+    return " ".join([shlex.join(words), *filter(None, [plan.get("beside")])])
