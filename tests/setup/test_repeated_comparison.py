@@ -48,3 +48,4 @@ def test_the_command_that_repeats_it_asks_for_the_same(
     defaults |= {"duration": "12", "rounds": str(plan["rounds"])}
     asked = {name: value or defaults.get(name, value) for name, value in given.items()}
     assert again == asked | {"out": again["out"]}
+    assert planned.fixed(plan) == planned.fixed(plan | {"beside": "--jobs 9"})

@@ -35,7 +35,7 @@ FILE = "plan.json"
 # Rules and writers of a run have seeds from the run's on.
 SEEDS_A_ROUND = 1_000
 # Keys of a plan that change when rounds are added.
-GROWS = ("rounds", "cells", "looks", "added")
+GROWS = ("rounds", "cells", "looks", "added", "beside")
 WANTED_LOAD = 100  # percent of what the workload asks for
 OF_THE_WORKLOAD = (
     *("workload", "sysctl", "queue", "memory", "trace", "kernel"),
