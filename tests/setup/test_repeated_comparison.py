@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from driver import settings
+from driver.cluster import Cluster
 from driver.commands import compare
 from driver.project import answer
 from writestall.compare import planned
@@ -36,8 +38,8 @@ def parsed(words: str) -> dict[str, object]:
 def test_the_command_that_repeats_it_asks_for_the_same(
     words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compare.settings, "check_engine", lambda *_: None)
-    monkeypatch.setattr(compare.Cluster, "wanted", lambda *_: None)
+    monkeypatch.setattr(settings, "check_engine", lambda *_: None)
+    monkeypatch.setattr(Cluster, "wanted", lambda *_: None)
     given = parsed(f"{words} --out {tmp_path}")
     request = compare.read(argparse.Namespace(**given))
     answer("repro/plan", "--out", str(tmp_path), *request.planned)
