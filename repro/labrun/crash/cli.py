@@ -45,7 +45,7 @@ INTERVAL_S = 0.005
 SYNC_EVERY = 10  # records of the second file
 LONGEST_S = 3600
 RESET = Path("/proc/sysrq-trigger")
-PORTS, PORT = Path("/sys/class/virtio-ports"), "cut"
+PORTS, PORT, DEVICES = Path("/sys/class/virtio-ports"), "cut", Path("/dev")
 # What runs at boot before the mount (systemd-fsck-root.service(8)); fsck.xfs(8) and
 # fsck.btrfs(8) do nothing.
 FSCK = {"ext4": ["e2fsck", "-p"], "f2fs": ["fsck.f2fs", "-a"]}
@@ -131,7 +131,7 @@ def _cut() -> None:
     """Have the host cut the power, or reset where it does not offer that."""
     for name in PORTS.glob("*/name"):
         if name.read_text().strip() == PORT:
-            Path("/dev", name.parent.name).write_text("cut")
+            (DEVICES / name.parent.name).write_text("cut")
             time.sleep(LONGEST_S)
     RESET.write_text("b")
 
