@@ -4,7 +4,8 @@
 QEMU logs a disk's writes and flushes in the order in which they were done, as
 dm-log-writes does (QEMU, block/blklogwrites.c; Linux,
 Documentation/admin-guide/device-mapper/log-writes.rst). A disk with a volatile cache
-may lose any write that no later flush followed.
+may lose any write that no later flush followed. An entry has its place in the log
+before it is written, so that a machine that ends amid its writes may leave a gap.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ def _writes(log: BinaryIO, path: Path) -> Iterator[Write]:
     while at + ENTRY.size <= end:
         log.seek(at)
         sector, sectors, flags, _ = ENTRY.unpack(log.read(ENTRY.size))
+        if not (sectors or flags):
+            raise UserError(f"{path}: an entry was not written at {at}: cut once more")
         data_at, length = at + sector_bytes, sectors * sector_bytes
         yield Write(sector * sector_bytes, length, flags, data_at)
         at = data_at + (0 if flags & DISCARD else length)

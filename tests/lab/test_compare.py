@@ -138,7 +138,8 @@ def test_an_interrupted_comparison_goes_on_where_it_was(tmp_path: Path) -> None:
     # How many writes a slow disk completes in 8 s depends on the disk.
     assert kept["synced"]["synced"] > 0 == kept["synced"]["lost_synced"]
     cut = folder / "crash/ext4-external-journal/1/ext4-external-journal"
-    assert "disk dying-hdd" in json.loads(cut.with_suffix(".json").read_text())["disk"]
+    kept = json.loads(cut.with_suffix(".json").read_text())
+    assert "disk dying-hdd" in kept["disk"]
     assert "biodelay: loading" in cut.with_suffix(".write.log").read_text()
     assert "None of 1 option lost what fsync(2) had confirmed, in 1 cut." in done.stdout
     assert (folder / "compare.html").read_text().startswith("<!DOCTYPE html>")

@@ -295,8 +295,11 @@ def test_looks_are_within_the_budget_and_can_each_decide() -> None:
 
 
 def test_rounds_that_are_added_are_a_look_of_their_own(tmp_path: Path) -> None:
+    """Also if the later command has more cuts."""
+
     def written(rounds: int, *looks: int) -> tuple[list[int], list[int]]:
         asked = dataclasses.replace(wanted("tmpfs", rounds=rounds), looks=looks)
+        asked = dataclasses.replace(asked, beside=f"--cuts {rounds}")
         plan.write(tmp_path, *plan.make(asked))
         made = json.loads((tmp_path / "plan.json").read_text())
         return made["looks"], made.get("added", [])

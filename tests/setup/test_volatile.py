@@ -93,6 +93,18 @@ def test_a_log_that_ends_amid_an_entry_is_read_up_to_there(tmp_path: Path) -> No
     assert volatile.lose(disk, log, "1", 1.0) == Lost(unflushed=2, lost=2)
 
 
+def test_a_log_with_a_gap_is_refused(tmp_path: Path) -> None:
+    """What was written behind it cannot be found, and may have been flushed."""
+    disk, log = logged(tmp_path, ENTRIES)
+    before = there(disk)
+    with log.open("r+b") as file:
+        file.seek(5 * SECTOR_BYTES)
+        file.write(b"\0" * 2 * SECTOR_BYTES)
+    with pytest.raises(UserError, match=r"was not written at 2560: cut once more"):
+        volatile.lose(disk, log, "1", 1.0)
+    assert there(disk) == before
+
+
 @pytest.mark.parametrize("text", [b"", b"\0" * 512])
 def test_a_disk_without_a_flush_is_refused(tmp_path: Path, text: bytes) -> None:
     disk, log = logged(tmp_path, [])

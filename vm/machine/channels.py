@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from types import TracebackType
 
 CHUNK_BYTES = 1 << 16
@@ -21,6 +22,7 @@ class Channels:
     def __init__(self, ports: tuple[str, ...], forward: dict[str, int]) -> None:
         self.heard = {port: b"" for port in ports if port not in forward}
         self.fds: dict[str, int] = {}
+        self._calls: dict[str, Callable[[], None]] = {}
         self._threads: list[threading.Thread] = []
         for port in ports:
             reader, self.fds[port] = os.pipe()
@@ -29,11 +31,19 @@ class Channels:
             )
             self._threads.append(thread)
 
+    def when_heard(self, port: str, call: Callable[[], None]) -> None:
+        """Call that whenever a port says something, or has said it by now."""
+        self._calls[port] = call
+        if self.heard[port]:
+            call()
+
     def _drain(self, port: str, reader: int, target: int | None) -> None:
         with os.fdopen(reader, "rb", buffering=0) as stream:
             while chunk := stream.read(CHUNK_BYTES):
                 if port in self.heard:
                     self.heard[port] += chunk
+                    if call := self._calls.get(port):
+                        call()
                     continue
                 try:
                     while chunk and target is not None:

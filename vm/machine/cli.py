@@ -148,9 +148,10 @@ def _run(words: list[str], command: list[str]) -> int:
         "Run one command in a throwaway machine and return its status.",
         usage="vm/vm run [OPTION]... -- COMMAND...\n"
         "       vm/vm run [OPTION]... --shell",
-        epilog="Statuses of the machine itself: 122 the kernel complained, 123 the"
-        " machine was lost, 124 the time limit passed, 125 no machine was started."
-        " Example: vm/vm run -k 7.2 -- uname -r",
+        epilog="Statuses of the machine itself: 121 the command had the power cut (by"
+        f" writing to its virtio port `{qemu.CUT}`), 122 the kernel complained,"
+        " 123 the machine was lost, 124 the time limit passed, 125 no machine was"
+        " started. Example: vm/vm run -k 7.2 -- uname -r",
     )
     add_machine(parser)
     shell = "an interactive shell, no command"

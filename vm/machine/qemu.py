@@ -38,7 +38,9 @@ ACCEL = {
     "icount": (*ICOUNT, "shift=0"),
     "icount-warp": (*ICOUNT, "shift=0,sleep=off"),
 }
-PORTS = ("verdict", "log", "stdout", "stderr")
+# What is written to CUT cuts the power (run.cut_power()).
+CUT = "cut"
+PORTS = ("verdict", "log", "stdout", "stderr", CUT)
 # No guest makes QEMU start a program or change its user (qemu, system/qemu-seccomp.c).
 DENIED = ("obsolete", "elevateprivileges", "spawn", "resourcecontrol")
 SANDBOX = ",".join(("on", *(f"{what}=deny" for what in DENIED)))

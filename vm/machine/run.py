@@ -86,7 +86,7 @@ class Job:
 class Result:
     """How the machine ended; save() writes it as JSON."""
 
-    outcome: str = "lost"  # ended, splat, lost, timeout
+    outcome: str = "lost"  # ended, splat, lost, cut, timeout
     status: int | None = None
     boot_s: float | None = None
     complaints: list[str] = field(default_factory=list)
@@ -105,6 +105,7 @@ class Result:
         reserved = {
             "splat": statuses.EXIT_SPLAT,
             "lost": statuses.EXIT_LOST,
+            "cut": statuses.EXIT_CUT,
             "timeout": statuses.EXIT_TIMEOUT,
         }
         return reserved.get(self.outcome, self.status or 0)
@@ -195,6 +196,7 @@ def _wait(command: list[str], job: Job, channels: Channels) -> int | None:
     stdin = None if job.interactive else subprocess.DEVNULL
     fds = list(channels.fds.values())
     with subprocess.Popen(command, stdin=stdin, pass_fds=fds) as process:
+        channels.when_heard(qemu.CUT, lambda: cut_power(process))
         channels.close_ours()
         try:
             for limit_s in _limits_s(job, channels):
@@ -203,6 +205,19 @@ def _wait(command: list[str], job: Job, channels: Channels) -> int | None:
             return None
         finally:
             process.kill()
+
+
+def cut_power(process: subprocess.Popen[bytes]) -> None:
+    """End QEMU as a power cut ends a machine: it flushes no disk any more.
+
+    Before it has stopped, each of its threads ends the system call that it is in.
+    SIGKILL alone ends a write(2) between two pages (Linux, mm/filemap.c,
+    generic_perform_write()), so that a log of writes would have half an entry.
+    """
+    with suppress(ChildProcessError):
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    process.kill()
 
 
 def run(job: Job) -> Result:
@@ -273,7 +288,8 @@ def _start(
         with channels:
             status = _wait(qemu.command(known, machine), job, channels)
         result.host = host_load.between(before, Reading.now())
-        result.outcome = "timeout" if status is None else "lost"
+        ended = "cut" if channels.heard[qemu.CUT] else "lost"
+        result.outcome = "timeout" if status is None else ended
         verdict = channels.heard["verdict"].decode(errors="replace")
         said = console.read_text(errors="replace")
         found = watch.records(kmsg.read_text(errors="replace"))
@@ -315,6 +331,7 @@ def report(result: Result, console: Path) -> None:
     words = {
         "splat": "the command ended, but the kernel complained",
         "lost": "the machine was lost before its verdict",
+        "cut": "the machine's power was cut, as the command asked",
         "timeout": "the time limit passed",
     }
     said = console.read_text(errors="replace")

@@ -21,11 +21,11 @@ from writestall_base.units import many
 
 CONFIDENCE = 0.95
 NOT_SHOWN = (
-    "No machine was reset, so what an option loses in a crash is not shown"
+    "No machine was cut, so what an option loses in a crash is not shown"
     " (--cut 45 shows it): data=writeback, no journal and tmpfs lose data."
 )
 HOW = (
-    "Each option's machines were reset while they wrote to an equally slow disk, and"
+    "Each option's machines were cut while they wrote to an equally slow disk, and"
     " another machine recovered the file system. Data that fsync(2) confirmed must be"
     " there; there is no guarantee for other data. tmpfs keeps nothing. How often such"
     " a cut loses what fsync(2) confirmed is bounded with 95 % confidence (Clopper and"
@@ -129,7 +129,8 @@ def verdict(kept: Sequence[Kept]) -> str:
     if not broken:
         options, cuts = many(len(kept), "option"), sum(one.cuts for one in kept)
         lost = f"None of {options} lost what fsync(2) had confirmed"
-        return f"{lost}, in {many(cuts, 'cut')}."
+        cache = " of a volatile cache" if all(one.volatile for one in kept) else ""
+        return f"{lost}, in {many(cuts, 'cut')}{cache}."
     losses = (
         f"{one.option} lost {one.synced.lost_synced} of"
         f" {many(one.synced.synced, 'record')} in {one.losing_cuts} cuts"

@@ -10,6 +10,8 @@ from typing import Any
 from writestall.classify import styles
 from writestall.compare import durability
 from writestall.compare import wording as view
+from writestall.compare.curve import curves
+from writestall.compare.curve_picture import picture
 from writestall.compare.ranking import COLUMNS, REQUEST, WRITE, Answer, Ranked
 from writestall.compare.sheet import Sheet
 from writestall.compare.side_by_side import side_by_side
@@ -72,6 +74,7 @@ def _context(answer: Answer, sheet: Sheet) -> dict[str, Any]:
         "loads": view.loads(answer),
         "load_headings": view.LOAD_HEADINGS,
         "chosen_load": view.chosen_load(answer),
+        "curves": picture(curves(answer.comparison)),
         "heat": side_by_side(counted, plan["duration_s"], answer.slo_ns),
         "flames": graphs,
         "calm": [row.option.name for row in answer.ranking if row.calm],

@@ -11,8 +11,8 @@ from typing import Any
 from writestall.compare.folder import WANTED_LOAD
 from writestall_base.units import many
 
-# Keys of a plan that change when rounds are added.
-GROWS = ("rounds", "cells", "added")
+# Keys of a plan that change when rounds are added, or carried out in another way.
+GROWS = ("rounds", "cells", "added", "beside")
 
 
 def said(plan: dict[str, Any]) -> str:
@@ -60,4 +60,4 @@ def command(plan: dict[str, Any]) -> str:
         if value:
             option = f"--{name.replace('_', '-')}"
             words += [option] if value is True else [option, value]
-    return shlex.join(words)
+    return " ".join([shlex.join(words), *filter(None, [plan.get("beside")])])

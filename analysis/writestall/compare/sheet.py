@@ -117,9 +117,9 @@ def _question(answer: Answer) -> str:
     others = [one for one in comparison.others if one.kernel == baseline.kernel]
     told = []
     if others or not kernels:
-        told.append(
-            f"which of {many(len(others), 'option')} may replace {baseline.name}"
-        )
+        which = f"which of {many(len(others), 'option')} may"
+        which = f"may {others[0].name}" if len(others) == 1 else which
+        told.append(f"{which} replace {baseline.name}")
     if kernels:
         told.append(f"may {', '.join(kernels[1:])} replace {kernels[0]}")
     said = " and ".join(told)

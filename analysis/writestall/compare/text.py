@@ -119,7 +119,7 @@ def _left_aligned(cells: list[list[str]]) -> Iterator[str]:
 
 
 def _durability(kept: list[Kept]) -> Iterator[str]:
-    """Yield what each option kept when its machine was reset, if that was tried."""
+    """Yield what each option kept when its machine was cut, if that was tried."""
     if kept:
         cells = [["when cut", *durability.HEADINGS]]
         cells += [[one.option, *one.cells] for one in kept]

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from driver import cluster, kernels, losses, runs, settings
 from driver.cluster import Cluster
@@ -63,18 +65,22 @@ PLANNED = {
     "budget": ("--budget", "TIME", "decide as early as possible within it: 2h, 90min"),
     "effect": ("--effect", "FACTOR", "factor that has to be found (1.3x)"),
 }
+# Options beside them, and their defaults.
+BESIDE: dict[str, Any] = {
+    "budget": None,
+    "trial": False,
+    "engine": ENGINES[0],
+    "accel": None,
+    "cut": crash.SECONDS,
+    "cuts": 1,
+    "volatile_cache": False,
+    "jobs": None,
+    "executor": None,
+}
 FLAGS = {
     "may_lose": ("--may-lose", "what lost what fsync(2) confirmed may pass"),
     "trial": ("--trial", "run what can decide nothing, too"),
 }
-
-
-# Seen on QEMU 10.0.13: 0 unflushed writes in each of six cuts, and a flush behind the
-# guest's last write in the log of a machine that ended.
-NO_CACHE = (
-    "--volatile-cache: QEMU flushes its disks when a machine is cut, so that nothing"
-    " would be lost; leave it out"
-)
 
 
 @dataclass(frozen=True)
@@ -119,7 +125,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--cut", type=whole(0), default=crash.SECONDS, metavar="S", help=cut)
     times = "cut each option's machine N times, at random moments up to S (1)"
     add("--cuts", type=whole(), default=1, metavar="N", help=times)
-    cache = "in these cuts, the disk loses writes that no flush followed (refused)"
+    cache = "in these cuts, the disk loses writes that no flush followed"
     add("--volatile-cache", action="store_true", help=cache)
     name = "of the folder below out/compare (PROFILE-WORKLOAD-KERNEL)"
     add("--name", metavar="NAME", help=name)
@@ -133,8 +139,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def read(args: argparse.Namespace) -> Request:
     """The request; refuse at once what does not exist."""
-    if args.volatile_cache:
-        raise UserError(NO_CACHE)
     found = kernels.read(args)
     for kernel in found:
         settings.check_engine(args.engine, kernel.settings.kernel)
@@ -150,10 +154,21 @@ def read(args: argparse.Namespace) -> Request:
     folder = found[0].settings.out / "compare" / name
     machine = answer("repro/run", "--list-machine", args.workload or "appenders")
     needs = Needs.of(json.loads(machine))
+    chosen += ("--beside", " ".join(_beside(args, len(found))))
     how = (args.engine, losses.Asked(args.cuts, args.cut, args.volatile_cache), chosen)
     request = Request(found, *how, folder, spread, needs)
     answer("repro/plan", *request.planned)
     return request
+
+
+def _beside(args: argparse.Namespace, kernels: int) -> Iterator[str]:
+    """The words of this command that a plan tells by no other key."""
+    if args.kernel and kernels == 1:
+        yield shlex.join(("--kernel", args.kernel))
+    for name, default in BESIDE.items():
+        if (value := getattr(args, name)) != default:
+            option = f"--{name.replace('_', '-')}"
+            yield option if value is True else shlex.join((option, str(value)))
 
 
 def _differing(args: argparse.Namespace) -> Iterator[str]:

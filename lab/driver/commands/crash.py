@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """crash: cut a machine while it writes, and show what each file system kept.
 
-Two machines for each: the first resets itself while it writes, the second checks the
-disks that the first left (repro/labrun/crash/cli.py).
+Two machines for each: the first has its power cut while it writes, the second checks
+the disks that the first left (repro/labrun/crash/cli.py).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from driver.progress import Progress, Stage, StageLog
 from driver.project import answer
 from driver.settings import Settings
 from machine import qemu
-from machine.statuses import EXIT_LOST
+from machine.statuses import EXIT_CUT
 from writestall_base import files
 from writestall_base.command_line import whole
 from writestall_base.errors import UserError
@@ -96,7 +96,7 @@ class Cut:
         with tempfile.TemporaryDirectory(prefix="writestall-") as disks:
             with suppress(UserError):
                 log.run(self.machine("write", option, disks))
-            if log.status != EXIT_LOST:
+            if log.status != EXIT_CUT:
                 raise UserError(f"{option}: the machine was not cut, see the log")
             lost = self._lose(Path(disks))
             log.run(self.machine("check", option, disks))

@@ -52,6 +52,8 @@ def _parser() -> Parser:
     loads = "percent of the workload's own load, comma-separated (100)"
     add("--load", metavar="A,B", type=_loads, default=_loads("100"), help=loads)
     add("--inputs", metavar="TEXT", default="", help="what else the results depend on")
+    more = "what the command that repeats the comparison has besides"
+    add("--beside", metavar="WORDS", default="", help=more)
     kernel = "run the options on each such kernel: its name, --kernel, inputs"
     words = ("NAME", "KERNEL", "INPUTS")
     add("--on", nargs=3, metavar=words, action="append", default=[], help=kernel)
@@ -118,6 +120,7 @@ def _plan(options: argparse.Namespace) -> None:
         seed=options.seed,
         aged_percent=options.aged,
         inputs=options.inputs,
+        beside=options.beside,
         loads=options.load,
         baseline=options.baseline,
         looks=options.looks,

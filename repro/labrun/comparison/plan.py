@@ -35,7 +35,7 @@ FILE = "plan.json"
 # Rules and writers of a run have seeds from the run's on.
 SEEDS_A_ROUND = 1_000
 # Keys of a plan that change when rounds are added.
-GROWS = ("rounds", "cells", "looks", "added")
+GROWS = ("rounds", "cells", "looks", "added", "beside")
 WANTED_LOAD = 100  # percent of what the workload asks for
 OF_THE_WORKLOAD = (
     *("workload", "sysctl", "queue", "memory", "trace", "kernel"),
@@ -63,7 +63,8 @@ NOTHING_EXPECTED = {
 
 @dataclass(frozen=True)
 class Wanted:
-    """The request; `inputs` names what else the results depend on."""
+    """The request; `inputs` names what else the results depend on, `beside` has the
+    words of `writestall compare` that no other key tells."""
 
     profile: str
     workload: str
@@ -78,6 +79,7 @@ class Wanted:
     looks: tuple[int, ...] = ()
     kernels: tuple[Kernel, ...] = ()
     rules: dict[str, Any] = field(default_factory=dict)
+    beside: str = ""
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,7 @@ def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
         "seed": wanted.seed,
         "aged_percent": wanted.aged_percent,
         "inputs": wanted.inputs,
+        "beside": wanted.beside,
         "looks": list(wanted.looks or [wanted.rounds]),
         "rules": wanted.rules,
         "options": [

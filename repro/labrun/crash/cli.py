@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """cli: compare what a file system keeps after a reset with what it had promised.
 
-`write` appends records to two files, one of them fsynced, until the machine resets
-itself without a sync (sysrq b: drivers/tty/sysrq.c, sysrq_handle_reboot()). A file on
-the host has what was acknowledged by then. `check`, in the next machine, lets the file
-system recover as at boot, and compares.
+`write` appends records to two files, one of them fsynced, until the machine is cut: its
+host does that if the machine has a virtio port for it, as the lab's have
+(vm/machine/run.py, cut_power()); else it resets itself without a sync (sysrq b:
+drivers/tty/sysrq.c, sysrq_handle_reboot()). A file on the host has what was
+acknowledged by then. `check`, in the next machine, lets the file system recover as at
+boot, and compares.
 
 The disk is the machine's, or is delayed by the rules of a scenario, whose sysctls are
-set too. It keeps every completed write: a disk that loses its own cache may lose more,
-if a file system does not flush it.
+set too. Where nothing takes writes from it between the two machines
+(lab/driver/volatile.py), it keeps every completed one.
 """
 
 from __future__ import annotations
@@ -43,6 +45,7 @@ INTERVAL_S = 0.005
 SYNC_EVERY = 10  # records of the second file
 LONGEST_S = 3600
 RESET = Path("/proc/sysrq-trigger")
+PORTS, PORT, DEVICES = Path("/sys/class/virtio-ports"), "cut", Path("/dev")
 # What runs at boot before the mount (systemd-fsck-root.service(8)); fsck.xfs(8) and
 # fsck.btrfs(8) do nothing.
 FSCK = {"ext4": ["e2fsck", "-p"], "f2fs": ["fsck.f2fs", "-a"]}
@@ -120,8 +123,17 @@ def _write(option: Option, asked: argparse.Namespace) -> None:
             _delay(found, disks, asked.build)
         if os.fork() == 0:
             time.sleep(asked.seconds)
-            RESET.write_text("b")
+            _cut()
         _append(files, promises)
+
+
+def _cut() -> None:
+    """Have the host cut the power, or reset where it does not offer that."""
+    for name in PORTS.glob("*/name"):
+        if name.read_text().strip() == PORT:
+            (DEVICES / name.parent.name).write_text("cut")
+            time.sleep(LONGEST_S)
+    RESET.write_text("b")
 
 
 def _scenario(asked: argparse.Namespace) -> Scenario | None:

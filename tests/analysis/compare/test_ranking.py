@@ -288,6 +288,8 @@ def test_a_volatile_cache_is_untested_unless_every_cut_had_one(
     cut(two, "quick", lost_synced=0, number=2, volatile=others)
     untested = "; ".join(sheet.untested(answer(two)))
     assert ("volatile cache" in untested) == (not others)
+    said = durability.verdict(answer(two).comparison.kept)
+    assert said.endswith("in 2 cuts of a volatile cache." if others else "in 2 cuts.")
 
 
 def test_a_cut_of_before_is_read(two: Path) -> None:
