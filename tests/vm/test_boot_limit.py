@@ -7,14 +7,15 @@ import time
 
 import pytest
 
-from machine import run
+from machine import qemu, run
 from machine.channels import Channels
 from machine.run import Job
 
-PORT = ("verdict",)
-# What stands for QEMU writes to the only pipe that it inherits.
+PORTS = "verdict", qemu.CUT
+# What stands for QEMU writes to the first pipe that it inherits.
 SAYS = (
-    'for fd in /proc/self/fd/*; do [ "${{fd##*/}}" -gt 2 ] && printf "{}" >"$fd"; done'
+    'for fd in /proc/self/fd/*; do [ "${{fd##*/}}" -gt 2 ] && printf "{}" >"$fd"'
+    " && break; done"
 )
 
 
@@ -26,7 +27,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 def waited(script: str, timeout_s: float | None) -> tuple[int | None, float]:
     """What _wait() returns, and how long it took, in seconds."""
     begun_s = time.monotonic()
-    with Channels(PORT, {}) as channels:
+    with Channels(PORTS, {}) as channels:
         command = ["sh", "-c", f"{script} 2>/dev/null"]
         status = run._wait(command, Job(("true",), timeout_s=timeout_s), channels)
     return status, time.monotonic() - begun_s

@@ -224,7 +224,7 @@ def perf_map() -> Iterator[Path]:
 def test_all_together_never_take_more_than_the_bound(
     tmp_path: Path, refused: list[str], perf_map: Path
 ) -> None:
-    trap = _trap(tmp_path, refused, bytes=1 << 20)
+    trap = _trap(tmp_path, refused, bytes=2 * MAP_BYTES - (48 << 10))
     caller = b'{"ev":"write","t_ns":1,"pid":%d}\n' % os.getpid()
     content, maps = _content(caller), []
     for number in range(6):

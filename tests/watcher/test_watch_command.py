@@ -69,7 +69,7 @@ def test_a_pipe_of_events_is_followed_to_its_end() -> None:
         ["sh", "-c", f"{text} /dev/stdin"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "watched: 4 stalls, 4 reported" in done.stdout
+    assert "watched: 6 stalls, 6 reported" in done.stdout
 
 
 def test_a_textfile_has_the_metrics(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from writestall.cli.main import main
 from writestall.log import reading
+from writestall.log.holders.sections import takers
 from writestall.log.links import LIKELY, POSSIBLE, REPORTED, explain_log
 from writestall.log.reading import LoggedTask, read_log
 
@@ -287,7 +288,7 @@ texts = st.one_of(
 @settings(max_examples=300)
 @given(texts)
 def test_no_text_crashes_the_reader_or_makes_up_a_chain(text: str) -> None:
-    """Links connect existing tasks, and have a class and a reason."""
+    """Links connect existing tasks, and have a class, or a lock, and a reason."""
     answer = explain_log(read_log(text.splitlines()))
     symbols = {frame.symbol for t in answer.tasks for frame in t.task.guesses}
     assert all(symbol.split(".")[0] in text for symbol in symbols)
@@ -295,7 +296,8 @@ def test_no_text_crashes_the_reader_or_makes_up_a_chain(text: str) -> None:
         assert link.waiter is answer.tasks[at]
         assert any(link.holder is task for task in answer.tasks)
         assert link.holder is not link.waiter
-        assert link.waiter.verdict.rule is not None or link.confidence == REPORTED
+        is_known = link.waiter.verdict.rule is not None or takers(link.waiter)
+        assert is_known or link.confidence == REPORTED
         assert len(answer.path(at)) <= len(answer.tasks) + 1
 
 
