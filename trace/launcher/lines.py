@@ -8,6 +8,9 @@ import select
 import signal
 from typing import IO
 
+# What a pipe holds at most, if nobody asked for more (pipe(7)).
+PIPE_BYTES = 1 << 16
+
 
 class Lines:
     """The lines of a pipe.
@@ -37,6 +40,6 @@ class Lines:
         return whole
 
     def _read(self) -> bool:
-        data = os.read(self._pipe.fileno(), 1 << 20)
+        data = os.read(self._pipe.fileno(), PIPE_BYTES)
         self._held += data
         return bool(data)

@@ -33,7 +33,8 @@ def unseen(name: str, release: str) -> str:
 
 
 def relay(lines: Lines, sink: Sink) -> bytes:
-    """Copy complete lines, each flushed at once; return the last one.
+    """Copy complete lines, those that came together flushed at once; return the last
+    one.
 
     Addresses of user stacks get their names.
     """
@@ -44,7 +45,7 @@ def relay(lines: Lines, sink: Sink) -> bytes:
         open_still = lines.wait()
         for last in lines.take():
             sink.write(users.named(last) + b"\n")
-            sink.flush()
+        sink.flush()
     return last
 
 

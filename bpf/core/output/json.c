@@ -119,6 +119,16 @@ static size_t sequence(const unsigned char *at, size_t left)
 	return length;
 }
 
+/* How many of these bytes stand for themselves: nearly all do. */
+static size_t plain(const unsigned char *at, const unsigned char *end)
+{
+	const unsigned char *from = at;
+
+	while (at < end && *at >= ' ' && *at < 0x7f && *at != '"' && *at != '\\')
+		at++;
+	return at - from;
+}
+
 static void quote(const char *text, size_t size)
 {
 	const unsigned char *at = (const unsigned char *)text;
@@ -126,8 +136,10 @@ static void quote(const char *text, size_t size)
 
 	putchar('"');
 	while (at < end) {
-		size_t length = sequence(at, end - at);
+		size_t length = plain(at, end);
 
+		if (!length)
+			length = sequence(at, end - at);
 		if (!length)
 			fputs("\xef\xbf\xbd", stdout);	/* U+FFFD */
 		else if (*at < ' ' || *at == 0x7f)
