@@ -47,10 +47,10 @@ class Folder:
 
 
 # The injector's tests need CPUs that run concurrently. The others compare clocks, which
-# differ when the host suspends a CPU.
+# differ when the host suspends a CPU. The longest comes first, for it is one worker's.
 FOLDERS = (
-    Folder("tests/kmod", (f"{BUILD}/biodelay.ko", "/dev/vdb"), False),
     Folder("tests/scripts", ("--modules", f"{BUILD}/stap")),
+    Folder("tests/kmod", (f"{BUILD}/biodelay.ko", "/dev/vdb"), False),
     Folder("tests/repro/guest", ("--build", BUILD)),
 )
 # What `make test` runs on every kernel: injector, tracers, unload. The others run on
