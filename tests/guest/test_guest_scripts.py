@@ -104,7 +104,7 @@ if os.environ.get("WRITESTALL_SOAK"):
     VARIANTS["disarms-at-once-under-load.sh"] = (("10000",),)
     LIMIT_S = OWN_LIMIT_S = 7200
 # A kernel that checks itself needs more of both.
-CHECKED = bool(OWN) and find.find(OWN).checks_itself
+CHECKED = find.named(OWN or "") and find.find(str(OWN)).checks_itself
 CHECKED_MACHINE = ("--memory", "4G") if CHECKED else ()
 if CHECKED:
     LIMIT_S = OWN_LIMIT_S = 3600
