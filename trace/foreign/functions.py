@@ -8,7 +8,7 @@ has all of them.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -17,6 +17,7 @@ from writestall_base.elf import PT_LOAD, Elf
 
 SYMBOL = struct.Struct("<IBBHQQ")
 SHT_SYMTAB, SHT_DYNSYM = 2, 11
+SHF_WRITE = 1
 STT_OBJECT, STT_FUNC, STT_GNU_IFUNC = 1, 2, 10
 MOST_SEGMENTS = 128  # that are loaded
 
@@ -65,20 +66,25 @@ def read(fd: int, debug: int | None = None) -> Functions:
 
 
 def _functions(elf: Elf) -> Iterator[tuple[int, int, bytes]]:
-    """Start, size and name of functions and variables: of one table of each kind
-    (elf(5))."""
+    """Start, size and name of functions, and of variables that can be written, as a
+    futex must be: of one table of each kind (elf(5))."""
     sections = elf.sections()
+    written = {at for at, row in enumerate(sections) if row[2] & SHF_WRITE}
     for wanted in (SHT_SYMTAB, SHT_DYNSYM):
         rows = (row for row in sections if row[1] == wanted)
         for _, _, _, _, offset, size, link, _, _, each in islice(rows, 1):
             if each == SYMBOL.size and link < len(sections):
                 names = elf.read(sections[link][4], sections[link][5])
-                yield from _named(elf.read(offset, size), names)
+                yield from _named(elf.read(offset, size), names, written)
 
 
-def _named(data: bytes, names: bytes) -> Iterator[tuple[int, int, bytes]]:
+def _named(
+    data: bytes, names: bytes, written: Set[int]
+) -> Iterator[tuple[int, int, bytes]]:
     whole = memoryview(data)[: len(data) - len(data) % SYMBOL.size]
     for name, info, _, section, value, size in SYMBOL.iter_unpack(whole):
-        if section and info & 15 in (STT_OBJECT, STT_FUNC, STT_GNU_IFUNC):
+        kind = info & 15
+        is_variable = kind == STT_OBJECT and section in written
+        if is_variable or (section and kind in (STT_FUNC, STT_GNU_IFUNC)):
             text = names[name : name + MOST_NAME_BYTES]
             yield value, size, text.partition(b"\0")[0]

@@ -84,7 +84,8 @@ class _Files:
         found = self._places.get((key, offset))
         if not found:
             found = self._asked(pid, row, key, offset)
-            self._places[key, offset] = found
+            if found:
+                self._places[key, offset] = found
             if len(self._places) > MOST_PLACES:
                 self._places.popitem(last=False)
         return found
