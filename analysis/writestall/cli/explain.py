@@ -69,8 +69,6 @@ def _log(args: argparse.Namespace, kind: str | None) -> int:
         raise UserError(
             f"{error} (it is a file, neither a run directory nor a tracer's events)"
         ) from None
-    if kind:
-        _print_kind(place, kind)
     answer = links.explain_log(log.tasks)
     if not (answer.tasks or answer.not_stuck or log.unshown):
         said = "; ".join(text.left_out(answer))
@@ -78,6 +76,8 @@ def _log(args: argparse.Namespace, kind: str | None) -> int:
             f"{remarks.name(place)}: no stuck task: {said}; to see who waits: "
             f"{remarks.WHERE}"
         )
+    if kind:
+        _print_kind(place, kind)
     if args.json:
         options.print_json(text.log_json(answer) | remarks.as_json(log))
         return options.ANSWERED

@@ -82,9 +82,11 @@ def test_a_trace_that_is_no_sleep_is_said(
     """Alone it is refused by its name; beside a stuck task it is left out."""
     log = tmp_path / "pasted"
     log.write_text(KINDS[kind])
-    assert main(["explain", "--log", str(log)]) == 2
-    out, err = capsys.readouterr()
-    assert not out and "no stuck task" in err and kind in err
+    for given in (["--log", str(log)], [str(log)]):
+        assert main(["explain", *given]) == 2
+        out, err = capsys.readouterr()
+        assert not out and "no stuck task" in err and kind in err
+        assert len(err.splitlines()) == 1
     fsync = Shown("db", 9, STACKS["fsync"]).report()
     answer = explained([*KINDS[kind].splitlines(), "", *fsync])
     assert [row.name for row in answer.tasks] == ["db/9"]
