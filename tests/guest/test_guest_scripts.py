@@ -24,6 +24,7 @@ from machine import accel, image, recipe
 from machine.own import find
 from machine.run import GUEST_PROJECT
 from support import DEFAULT, EVERY, KERNELS, OWN, PROJECT, kernel_name
+from writestall_base.releases import version
 
 TESTS = PROJECT / "tests"
 BUILD = "/mnt/build"
@@ -247,7 +248,7 @@ def _marks(
 ) -> list[pytest.MarkDecorator]:
     marks = []
     since = NEW_ENOUGH.get(script.name, (0, 0))
-    if tuple(map(int, re.findall(r"\d+", kernel_name(kernel))[:2])) < since:
+    if version(kernel_name(kernel)) < since:
         reason = "written for Linux {}.{} and newer".format(*since)
         marks.append(pytest.mark.skip(reason=reason))
     types = script.name in NEEDS_TYPES or "core" in more

@@ -21,10 +21,11 @@ from _pytest.mark import ParameterSet
 from lab_runs import Lab, analysed, make, make_lab
 from labrun.injectors import registry
 from labrun.scenario import reading, variants
-from labrun.scenario.keys import Scenario, version
+from labrun.scenario.keys import Scenario
 from machine import recipe
 from support import DEFAULT, EVERY, KERNELS, ON_DEMAND, PROJECT, kernel_name
 from writestall_base.errors import UserError
+from writestall_base.releases import version
 
 FILES = sorted(path.stem for path in (PROJECT / "repro/scenarios").glob("*.toml"))
 # One of each kind: the journal, another file system, memory, no delay at all. page-lock

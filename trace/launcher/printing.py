@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from launcher.errors import TraceError
 from launcher.lines import Lines
 from launcher.plain_text import Sink
 from launcher.user_symbols import UserSymbols
+from writestall_base.releases import version
 
 END = b'{"ev":"end"'
 Process = subprocess.Popen[bytes]
@@ -26,8 +26,7 @@ UNSEEN = {"stalled_writes": ((6, 0), "writes of io_uring's workers, blocks apart
 def unseen(name: str, release: str) -> str:
     """Return what the script does not see on a kernel of that release, a clause."""
     since, what = UNSEEN.get(name, ((0, 0), ""))
-    version = tuple(int(number) for number in re.findall(r"\d+", release)[:2])
-    if version >= since:
+    if version(release) >= since:
         return ""
     return " (not seen before Linux {}.{}: {})".format(*since, what)
 

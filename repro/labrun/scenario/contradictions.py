@@ -7,9 +7,10 @@ import fnmatch
 from collections.abc import Iterator
 
 from labrun.scenario import rule, variants
-from labrun.scenario.keys import AnyWorkload, Expect, Scenario, Workload, version
+from labrun.scenario.keys import AnyWorkload, Expect, Scenario, Workload
 from labrun.scenario.kinds import FIO_JOBS, GIVEN, JAR_LISTS, SECOND_US, Command, Fio
 from labrun.scenario.schema import did_you_mean
+from writestall_base.releases import version
 
 Found = Iterator[tuple[str, str]]
 # Keys of `expect` for one kind of client.

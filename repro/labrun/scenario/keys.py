@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,17 +25,12 @@ from labrun.scenario.kinds import (
 )
 from labrun.scenario.rule import INJECTORS, VERSION, VERSION_HELP, Inject
 from labrun.scenario.schema import key
+from writestall_base.releases import version
 from writestall_base.wait_classes import WAIT_CLASSES
 
 # Options go to mkfs and mount unchanged; there is no shell.
 SYSCTL = r"[a-z0-9_]+(\.[a-z0-9_-]+)+"
 QUEUE = r"[a-z_]+"
-
-
-def version(text: str) -> tuple[int, int]:
-    """Return (6, 12) for 6.12, 6.12+ or 6.12.107+deb13-amd64."""
-    major, minor = re.findall(r"\d+", text)[:2]
-    return int(major), int(minor)
 
 
 @dataclass(frozen=True)

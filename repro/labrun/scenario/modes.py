@@ -6,9 +6,10 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from labrun.scenario.keys import Scenario, version
+from labrun.scenario.keys import Scenario
 from labrun.scenario.rule import Inject
 from writestall_base.errors import UserError
+from writestall_base.releases import version
 
 
 def applied(scenario: Scenario, mode: str | None) -> Scenario:

@@ -7,7 +7,6 @@ another one (make O=), or a kernel that the host has installed, /boot/vmlinuz-RE
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +15,7 @@ from machine import cache
 from machine.own import kconfig
 from writestall_base import elf
 from writestall_base.errors import UserError
+from writestall_base.releases import version
 
 MODULES = Path("/lib/modules")  # of the host's kernels
 BZIMAGE = "arch/x86/boot/bzImage"
@@ -50,8 +50,7 @@ class OwnKernel:
     @property
     def has_core(self) -> bool:
         """Whether the compiled tracer works on it."""
-        major, minor = re.findall(r"\d+", self.release)[:2]
-        return (int(major), int(minor)) >= CORE_SINCE and CORE_NEEDS in self.options
+        return version(self.release) >= CORE_SINCE and CORE_NEEDS in self.options
 
     @property
     def checks_itself(self) -> bool:

@@ -12,20 +12,17 @@ from pathlib import Path
 from machine import recipe, source
 from machine.own import compiler, find, kconfig
 from machine.own.find import OwnKernel
+from writestall_base.releases import version
 
 # What a configuration of somebody else's may need: keys that sign its modules.
 MORE = "libssl-dev"
 
 
-def _version(release: str) -> list[int]:
-    return [int(number) for number in release.split(".")[:2]]
-
-
 def suite(release: str) -> str:
     """The suite whose compiler is taken for a kernel of that release."""
     kernels = recipe.load(full=True).kernels
-    oldest_first = sorted(kernels, key=_version)
-    not_older = (one for one in oldest_first if _version(one) >= _version(release))
+    oldest_first = sorted(kernels, key=version)
+    not_older = (one for one in oldest_first if version(one) >= version(release))
     return kernels[next(not_older, oldest_first[-1])]
 
 
