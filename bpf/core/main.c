@@ -30,6 +30,8 @@
 
 #define PATIENCE_MS 1000	/* longest time between reports of losses */
 #define SYMBOLS_LAST_NS 100000000
+/* Rows that come meanwhile are printed at once: a wake-up costs more than a row. */
+#define GATHERING_NS 10000000
 
 static volatile sig_atomic_t is_stopped;
 
@@ -83,12 +85,6 @@ static int take_row(void *data, void *row, size_t size)
 	return is_pause_due() ? -EINTR : 0;
 }
 
-static void flush(void)
-{
-	if (!json_flush())
-		die(EXIT_FAILED, "cannot write: %s", strerror(errno));
-}
-
 /* Notice a closed pipe even where there is nothing to write. */
 static void check_reader(void)
 {
@@ -131,8 +127,10 @@ static void follow(struct ring_buffer *ring, const struct probes *probes)
 		if (error < 0 && error != -EINTR)
 			die(EXIT_FAILED, "the rows cannot be read: %s", strerror(-error));
 		tell_losses(probes, false);
-		flush();
+		json_flush();
 		check_reader();
+		if (error > 0)
+			nanosleep(&(struct timespec){ .tv_nsec = GATHERING_NS }, NULL);
 	}
 }
 
@@ -183,7 +181,7 @@ int main(int argc, char **argv)
 	print_begin(options.script, &options.limits);
 	if (!are_bios_seen)
 		print_unseen_bios();
-	flush();
+	json_flush();
 	symbols_refresh();
 	probes->bss->aio_fsync_work_at = symbol_address("aio_fsync_work");
 	follow(ring, probes);
@@ -197,7 +195,7 @@ int main(int argc, char **argv)
 	}
 	print_losses(&probes->bss->lost);
 	print_end();
-	flush();
+	json_flush();
 	ring_buffer__free(ring);
 	probes__destroy(probes);
 	return 0;

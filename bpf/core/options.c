@@ -121,6 +121,7 @@ static void print_obstacles(void)
 	for_each_obstacle(json_item);
 	json_close();
 	json_end();
+	json_flush();
 }
 
 static bool is_done(int letter)

@@ -51,7 +51,8 @@ int main(void)
 	print_missed(0);
 	print_missed(1);
 	print_end();
-	return !json_flush();
+	json_flush();
+	return 0;
 }
 """
 

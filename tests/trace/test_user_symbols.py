@@ -12,12 +12,12 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
-from foreign import functions, maps
+from foreign import files, functions, maps
 from foreign.symbol_table import Function
 from launcher import user_symbols
 from launcher.user_symbols import UserSymbols
@@ -258,22 +258,53 @@ def test_other_lines_stay_as_they_are(line: bytes) -> None:
     assert UserSymbols().named(line) == line
 
 
-def test_compiled_code_has_its_map() -> None:
-    """As a JVM's: memory of no file, and /tmp/perf-PID.map."""
-    code = mmap.mmap(
+@contextmanager
+def compiled_code() -> Iterator[maps.Mapping]:
+    """Memory of no file that may be executed, as a JVM has it."""
+    with mmap.mmap(
         -1,
         4096,
         flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,
         prot=mmap.PROT_READ | mmap.PROT_EXEC,
-    )
-    (row,) = [
-        row
-        for row in maps.read(os.getpid())
-        if not row.path and not row.behind and row.end - row.start == 4096
-    ]
+    ):
+        (row,) = [
+            row
+            for row in maps.read(os.getpid())
+            if not row.path and not row.behind and row.end - row.start == 4096
+        ]
+        yield row
+
+
+def test_a_map_that_is_missing_is_not_sought_for_each_frame(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A JVM has none unless it is asked for one."""
+    sought: list[int] = []
+    perf_map = files.Process.perf_map
+
+    def seek(process: files.Process) -> int:
+        sought.append(process.pid)
+        return perf_map(process)
+
+    monkeypatch.setattr(files.Process, "perf_map", seek)
+    with compiled_code() as row:
+        users = UserSymbols(10)
+        frames = [row.start + 4, row.start + 0x50]
+        assert users.stack(os.getpid(), frames) == [None, None]
+        assert sought == [os.getpid()]
+        monkeypatch.setattr(user_symbols, "MAPS_LAST_S", 0.0)
+        users = UserSymbols(10)
+        for _ in range(2):
+            users.stack(os.getpid(), frames[:1])
+        assert len(sought) == 3
+
+
+def test_compiled_code_has_its_map() -> None:
+    """As a JVM's: memory of no file, and /tmp/perf-PID.map."""
     told = Path(f"/tmp/perf-{os.getpid()}.map")
     users = UserSymbols(10)
-    try:
+    with compiled_code() as row, ExitStack() as stack:
+        stack.callback(told.unlink)
         told.write_text(f"{row.start:x} 40 Ljava/io/Log;::write\nnonsense\n")
         assert users.stack(os.getpid(), [row.start + 4, row.start + 0x50]) == [
             "Ljava/io/Log;::write+0x4 [JIT]",
@@ -283,9 +314,6 @@ def test_compiled_code_has_its_map() -> None:
         assert users.stack(os.getpid(), [row.start + 0x50]) == [
             "recompiled by C2+0x50 [JIT]"
         ]
-    finally:
-        told.unlink()
-        code.close()
 
 
 def test_a_look_up_that_hangs_keeps_nobody_waiting(

@@ -77,6 +77,8 @@ class _Files:
         self._unread = Unread(say)
         self._bad_s: OrderedDict[str, float] = OrderedDict()
         self._places: OrderedDict[tuple[str, int], Found] = OrderedDict()
+        # Processes without a map of a JIT, and until when that is believed.
+        self._mapless_s: OrderedDict[int, float] = OrderedDict()
 
     def mapped(self, pid: int, row: Mapping, offset: int) -> Found:
         """What is at an offset of a mapped file."""
@@ -98,11 +100,23 @@ class _Files:
 
     def compiled(self, pid: int, address: int) -> Found:
         """What a JIT has put at an address; its map changes all the time."""
+        if self._mapless_s.get(pid, 0) > time.monotonic():
+            return None
         key = f"perf map of process {pid}"
-        found = self._read(pid, "map", key, address, lambda one: [one.perf_map()])
+        found = self._read(pid, "map", key, address, self._perf_map)
         with suppress(KeyError):  # it has ended: what is known of its map
             return found or self._known("map", key, address)
         return None
+
+    def _perf_map(self, process: Process) -> list[int]:
+        try:
+            return [process.perf_map()]
+        except FileNotFoundError:
+            self._mapless_s.pop(process.pid, None)
+            self._mapless_s[process.pid] = time.monotonic() + MAPS_LAST_S
+            if len(self._mapless_s) > MOST_PROCESSES:
+                self._mapless_s.popitem(last=False)
+            raise
 
     def _known(self, kind: str, key: str, at: int) -> Found:
         if self._bad_s.get(key, 0) > time.monotonic():

@@ -95,10 +95,9 @@ static void print_block(const struct block_row *row)
  */
 static bool is_below(const struct write_row *row, const char *const heads[])
 {
-	char text[FRAME_BYTES];
-
 	for (unsigned int i = 0; i < row->stacks.kernel; i++) {
-		symbol_frame(row->stacks.frames[row->stacks.user + i], text);
+		const char *text = symbol_frame(row->stacks.frames[row->stacks.user + i]);
+
 		for (const char *const *head = heads; *head; head++) {
 			if (begins_with(text, *head))
 				return true;

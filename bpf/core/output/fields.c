@@ -52,12 +52,12 @@ static bool is_own(const char *frame)
 void print_kernel_stack(const char *name, const unsigned long long *frames,
 			unsigned int count)
 {
-	char text[FRAME_BYTES];
 	unsigned int shown = 0;
 
 	json_open(name);
 	for (unsigned int i = 0; i < count && shown < SHOWN_FRAMES; i++) {
-		symbol_frame(frames[i], text);
+		const char *text = symbol_frame(frames[i]);
+
 		if (!shown && is_own(text))
 			continue;
 		json_item(text);

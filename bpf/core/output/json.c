@@ -3,23 +3,90 @@
 
 #include "json.h"
 
-#include <inttypes.h>
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "say.h"
 
 static bool is_first_item;
 static uint64_t lines;
 
 static void quote(const char *text, size_t size);
 
+/*
+ * What is not written yet. A busy tracer takes CPU time from what it traces, and printf()
+ * and the calls of stdio were most of an event's instructions.
+ */
+static char buffer[1 << 16];
+static size_t used;
+
+void json_flush(void)
+{
+	size_t at = 0;
+
+	while (at < used) {
+		ssize_t written = write(STDOUT_FILENO, buffer + at, used - at);
+
+		if (written >= 0)
+			at += written;
+		else if (errno != EINTR)
+			die(EXIT_FAILED, "cannot write: %s", strerror(errno));
+	}
+	used = 0;
+}
+
+static void put_bytes(const void *bytes, size_t size)
+{
+	while (size > sizeof(buffer) - used) {
+		size_t part = sizeof(buffer) - used;
+
+		memcpy(buffer + used, bytes, part);
+		used += part;
+		bytes = (const char *)bytes + part;
+		size -= part;
+		json_flush();
+	}
+	memcpy(buffer + used, bytes, size);
+	used += size;
+}
+
+static void put(const char *text)
+{
+	put_bytes(text, strlen(text));
+}
+
+static void put_unsigned(uint64_t value)
+{
+	char digits[20];	/* of UINT64_MAX */
+	char *at = digits + sizeof(digits);
+
+	do {
+		*--at = '0' + value % 10;
+		value /= 10;
+	} while (value);
+	put_bytes(at, digits + sizeof(digits) - at);
+}
+
+static void put_name(const char *name)
+{
+	put(",\"");
+	put(name);
+	put("\":");
+}
+
 void json_begin(const char *event)
 {
-	printf("{\"ev\":\"%s\"", event);
+	put("{\"ev\":\"");
+	put(event);
+	put("\"");
 }
 
 void json_end(void)
 {
-	fputs("}\n", stdout);
+	put("}\n");
 	lines++;
 }
 
@@ -30,17 +97,22 @@ uint64_t json_lines(void)
 
 void json_number(const char *name, int64_t value)
 {
-	printf(",\"%s\":%" PRId64, name, value);
+	put_name(name);
+	if (value < 0)
+		put("-");
+	put_unsigned(value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
 void json_unsigned(const char *name, uint64_t value)
 {
-	printf(",\"%s\":%" PRIu64, name, value);
+	put_name(name);
+	put_unsigned(value);
 }
 
 void json_null(const char *name)
 {
-	printf(",\"%s\":null", name);
+	put_name(name);
+	put("null");
 }
 
 void json_known(const char *name, int64_t value)
@@ -61,7 +133,7 @@ void json_id(const char *name, uint64_t id)
 
 void json_text(const char *name, const char *text, size_t size)
 {
-	printf(",\"%s\":", name);
+	put_name(name);
 	quote(text, strnlen(text, size));
 }
 
@@ -75,26 +147,22 @@ void json_text_or_null(const char *name, const char *text)
 
 void json_open(const char *name)
 {
-	printf(",\"%s\":[", name);
+	put_name(name);
+	put("[");
 	is_first_item = true;
 }
 
 void json_item(const char *text)
 {
 	if (!is_first_item)
-		putchar(',');
+		put(",");
 	is_first_item = false;
 	quote(text, strlen(text));
 }
 
 void json_close(void)
 {
-	putchar(']');
-}
-
-bool json_flush(void)
-{
-	return !fflush(stdout) && !ferror(stdout);
+	put("]");
 }
 
 /* Bytes of the UTF-8 sequence that begins here, 0 if it is none. */
@@ -119,12 +187,17 @@ static size_t sequence(const unsigned char *at, size_t left)
 	return length;
 }
 
+static bool is_plain(unsigned char byte)
+{
+	return byte >= ' ' && byte < 0x7f && byte != '"' && byte != '\\';
+}
+
 /* How many of these bytes stand for themselves: nearly all do. */
 static size_t plain(const unsigned char *at, const unsigned char *end)
 {
 	const unsigned char *from = at;
 
-	while (at < end && *at >= ' ' && *at < 0x7f && *at != '"' && *at != '\\')
+	while (at < end && is_plain(*at))
 		at++;
 	return at - from;
 }
@@ -133,22 +206,23 @@ static void quote(const char *text, size_t size)
 {
 	const unsigned char *at = (const unsigned char *)text;
 	const unsigned char *end = at + size;
+	char escape[8];
 
-	putchar('"');
+	put("\"");
 	while (at < end) {
 		size_t length = plain(at, end);
 
 		if (!length)
 			length = sequence(at, end - at);
-		if (!length)
-			fputs("\xef\xbf\xbd", stdout);	/* U+FFFD */
-		else if (*at < ' ' || *at == 0x7f)
-			printf("\\u%04x", *at);
-		else if (*at == '"' || *at == '\\')
-			printf("\\%c", *at);
-		else
-			fwrite(at, 1, length, stdout);
+		if (!length) {
+			put("\xef\xbf\xbd");	/* U+FFFD */
+		} else if (length > 1 || is_plain(*at)) {
+			put_bytes(at, length);
+		} else {
+			snprintf(escape, sizeof(escape), "\\u%04x", *at);
+			put(escape);
+		}
 		at += length ? length : 1;
 	}
-	putchar('"');
+	put("\"");
 }

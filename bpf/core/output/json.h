@@ -3,7 +3,6 @@
 #ifndef JSON_H
 #define JSON_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,7 +26,7 @@ void json_open(const char *name);
 void json_item(const char *text);
 void json_close(void);
 
-/* Write out what is buffered; false: it could not be written, errno says why. */
-bool json_flush(void);
+/* Write out what is buffered, or end the program where that cannot be written. */
+void json_flush(void);
 
 #endif

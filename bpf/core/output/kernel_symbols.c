@@ -14,6 +14,8 @@
 /* FNV-1a */
 #define DIGEST_BASIS 14695981039346656037ULL
 #define DIGEST_PRIME 1099511628211ULL
+#define FRAME_BYTES 600		/* a symbol and a module, KSYM_NAME_LEN each, and more */
+#define FRAMES_BITS 10
 #define LARGEST_FUNCTION (1 << 20)	/* behind it: a hole between modules */
 
 /* Of text; names are `name` or `name\t[module]`, in one pool. */
@@ -37,6 +39,12 @@ static struct {
 	size_t module_count;
 	uint64_t digest;	/* of the list of modules */
 } table;
+
+/* Frames as they were named last: the same ones come again and again. */
+static struct frame {
+	uint64_t address;
+	char text[FRAME_BYTES];
+} frames[1 << FRAMES_BITS];
 
 /* Variables and functions that are looked up by name. */
 static struct {
@@ -152,6 +160,7 @@ static void load(void)
 		die(1, "/proc/kallsyms: cannot be read, and stacks need its names");
 	table.count = 0;
 	table.used = 0;
+	memset(frames, 0, sizeof(frames));
 	while ((length = getline(&line, &room, file)) > 0)
 		read_line(line, length);
 	free(line);
@@ -198,7 +207,7 @@ static const struct symbol *find(uint64_t address)
 	return &table.rows[low];
 }
 
-void symbol_frame(uint64_t address, char text[FRAME_BYTES])
+static void write_frame(uint64_t address, char text[FRAME_BYTES])
 {
 	const struct symbol *symbol = find(address);
 	const char *name = symbol ? table.names + symbol->name : "";
@@ -213,4 +222,15 @@ void symbol_frame(uint64_t address, char text[FRAME_BYTES])
 			 (int)(module - name), name, offset, module + 1);
 	else
 		snprintf(text, FRAME_BYTES, "%s+0x%" PRIx64, name, offset);
+}
+
+const char *symbol_frame(uint64_t address)
+{
+	struct frame *frame = &frames[address * DIGEST_PRIME >> (64 - FRAMES_BITS)];
+
+	if (frame->address != address || !frame->text[0]) {
+		write_frame(address, frame->text);
+		frame->address = address;
+	}
+	return frame->text;
 }

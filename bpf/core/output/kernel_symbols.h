@@ -6,15 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FRAME_BYTES 600		/* a symbol and a module, KSYM_NAME_LEN each, and more */
-
 /* Read the table; again where the modules have changed, which costs a look at them. */
 void symbols_refresh(void);
 
 /* The address of a function or variable, as it was when the table was read; 0: unknown. */
 uint64_t symbol_address(const char *name);
 
-/* `symbol+0xoff [module]`, or the bare address. */
-void symbol_frame(uint64_t address, char text[FRAME_BYTES]);
+/* `symbol+0xoff [module]`, or the bare address; valid until the next call. */
+const char *symbol_frame(uint64_t address);
 
 #endif
