@@ -48,11 +48,20 @@ def time_up_to(most_ns: int) -> Callable[[str], int]:
     return read
 
 
+def _pid(text: str) -> int:
+    """An argument type: a process, often the output of another command."""
+    if not text:
+        raise argparse.ArgumentTypeError(
+            "want a process, and this is empty: did pgrep find none?"
+        )
+    return whole()(text)
+
+
 def add_selection(parser: argparse.ArgumentParser) -> None:
     """Add whose calls are listed, from which duration on, and the engine."""
     add = parser.add_argument
     pid = "calls of it and its children"
-    add("-p", "--pid", type=whole(), metavar="PID", help=pid)
+    add("-p", "--pid", type=_pid, metavar="PID", help=pid)
     add("--comm", metavar="NAME", help="calls of tasks of that name")
     where = "calls on it, or below that folder"
     add("--path", type=some_path, metavar="PATH", help=where)
