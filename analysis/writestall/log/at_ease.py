@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""at_ease: tell tasks that are not stuck: they run, or want nothing."""
+"""at_ease: find tasks that are not stuck: they run, or want nothing."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""links: tell who waits for whom among the stuck tasks of one kernel log.
+"""links: find who waits for whom among the stuck tasks of one kernel log.
 
 A log has no wakers. What the kernel says itself comes first: `reported`. The rest
 follows from what each class of waiting needs to end (holders/) and is a guess: `likely`

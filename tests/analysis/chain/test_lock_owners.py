@@ -30,11 +30,11 @@ def lock(owner: int, at: str = "0x10", holder: str = "owner") -> dict[str, Any]:
 
 
 def waits(
-    ev: Events, tid: int, at_ms: float, until_ms: float, waker: int, **told: Any
+    ev: Events, tid: int, at_ms: float, until_ms: float, waker: int, **fields: Any
 ) -> None:
     """A task that waits for an inode's lock until another lets it go."""
     dur_ms = until_ms - at_ms
-    ev.block(tid, at_ms, dur_ms, "inode_lock", (waker, COMM), "rwsem_up", **told)
+    ev.block(tid, at_ms, dur_ms, "inode_lock", (waker, COMM), "rwsem_up", **fields)
 
 
 def stalled(tmp_path: Path, ev: Events, tid: int, dur_ms: float) -> Chain:

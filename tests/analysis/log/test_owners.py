@@ -173,7 +173,7 @@ ELSE = "ffff8881ff (&sb->s_type->i_mutex_key#9){++++}-{4:4}, at: ext4_setattr+0x
 WRITERS = "ffff888109 (sb_writers#3){.+.+}-{0:0}, at: vfs_fallocate+0x1/0x2"
 
 
-def test_lockdep_tells_the_holder() -> None:
+def test_lockdep_shows_the_holder() -> None:
     """The last lock of a waiter's list is the one it waits for."""
     answer = explained(
         WAITS.report(),
@@ -248,7 +248,7 @@ def test_lockdep_a_lock_taken_before_a_completion_is_held() -> None:
     assert named(answer)["btrfs"][0] == "kworker/u9:1"
 
 
-def test_lockdep_tells_who_cannot_be_the_holder() -> None:
+def test_lockdep_shows_who_cannot_be_the_holder() -> None:
     """A task inside a file operation, if its list has another inode."""
     truncates = Shown("shrinker", 88, "io_schedule __wait_on_buffer ext4_setattr/ext4")
     tasks = [*WAITS.report(), *truncates.report()]
