@@ -80,7 +80,7 @@ class Soaked:
 
 
 @pytest.mark.parametrize("load", LOADS, ids=lambda load: f"{load.a_minute}-a-minute")
-def test_all_are_told_and_memory_stays(load: Load) -> None:
+def test_all_are_reported_and_memory_stays(load: Load) -> None:
     command = [sys.executable, str(PROJECT / "writestall"), "watch", "--json"]
     began_s = time.monotonic()
     with subprocess.Popen(

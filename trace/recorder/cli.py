@@ -98,14 +98,14 @@ def _default() -> Path:
 def _answer(out: RunFolder, args: argparse.Namespace, voice: Voice) -> bool:
     """Print the answer; return False where explaining failed."""
     python = args.python()
-    told, answered = answering.answer(out, python)
+    explained, answered = answering.answer(out, python)
     if not answered:
-        files.save_inside(out.pinned, answering.NAME, f"{told}\n".encode())
+        files.save_inside(out.pinned, answering.NAME, f"{explained}\n".encode())
     if voice.silent:
         return answered or python is None
     if answered:
-        print(told, file=sys.stderr if args.tail else sys.stdout, flush=True)
+        print(explained, file=sys.stderr if args.tail else sys.stdout, flush=True)
     else:
-        voice.say(told)
+        voice.say(explained)
     voice.say(f"run: {out.path}" + (", page: report.html in it" if answered else ""))
     return answered or python is None
