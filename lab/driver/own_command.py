@@ -62,7 +62,7 @@ def read(args: argparse.Namespace) -> Request:
     how = (args.engine, args.injector, args.mode)
     request = Request(shared, scenario, *how, needs, args.duration, command)
     if not command and Path(scenario).name == FILE:
-        raise UserError(f"{scenario}: call the file by another name")
+        raise UserError(f"{scenario}: rename the file")
     return runs.checked(request)
 
 

@@ -162,7 +162,7 @@ def read(args: argparse.Namespace) -> Request:
 
 
 def _beside(args: argparse.Namespace, kernels: int) -> Iterator[str]:
-    """The words of this command that a plan tells by no other key."""
+    """The words of this command that no other key of a plan holds."""
     if args.kernel and kernels == 1:
         yield shlex.join(("--kernel", args.kernel))
     for name, default in BESIDE.items():
@@ -192,7 +192,7 @@ def _until_decided(log: StageLog, python: Path, request: Request) -> str:
         if rounds <= plan["rounds"]:
             continue
         where = (str(request.folder), "--json")
-        done = runs.told(log, python, "compare-options", *where)
+        done = runs.analysed(log, python, "compare-options", *where)
         if done.returncode not in DECIDED or json.loads(done.stdout)["decided"]:
             break
         given = (*request.planned, "--rounds", str(rounds))
@@ -294,7 +294,7 @@ def main(args: argparse.Namespace) -> int:
 
 def _report(log: StageLog, python: Path, request: Request) -> tuple[int, str]:
     """The verdicts' exit status, and the report's text; its other forms are written."""
-    done = runs.told(log, python, "compare-options", str(request.folder), "--write")
+    done = runs.analysed(log, python, "compare-options", str(request.folder), "--write")
     if done.returncode not in DECIDED:
         lines = done.stderr.strip().splitlines()
         raise UserError(lines[-1] if lines else "compare-options failed")
