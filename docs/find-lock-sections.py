@@ -43,7 +43,7 @@ _THREAD = re.compile(
 )
 # Queues of all drivers.
 _ANY_QUEUE = re.compile(r"(?:.*:)?(?:system|kblockd)_\w+")
-# What rules of their own tell better (analysis/writestall/log/holders).
+# What rules of their own describe better (analysis/writestall/log/holders).
 _KNOWN = frozenset("i_rwsem mmap_lock b_sema s_writers rw_sem f_pos_lock".split())
 _VAGUE = frozenset("set c word conf complete flags i_flags jd_flags".split())
 

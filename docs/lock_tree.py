@@ -182,7 +182,7 @@ class Tree:
             ),
             _folder(file),
         )
-        # Of several structures: what holds the field tells which.
+        # Of several structures: what holds the field decides which.
         one = self._declared[of, parts[-1]] <= 1
         name = parts[-1] if one else "->".join(parts[-2:])
         return name if of == "include/linux" else f"{of}:{name}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""lock_walk: tell from a function's tokens what it calls while it holds a lock.
+"""lock_walk: find from a function's tokens what it calls while it holds a lock.
 
 A branch that lets go and leaves ends no section, one that lets go and goes on ends it.
 """
