@@ -223,7 +223,7 @@ class Tree:
                 yield Event("may-leave" if may else kind, name)
 
     def _find_wrappers(self) -> None:
-        """Functions that return with a lock held, and those that let go of one."""
+        """Functions that return with a lock held, and those that release one."""
         for function in self.functions:
             events = list(self.events(function))
             taken = {event.of for event in events if event.kind == "lock"}

@@ -24,7 +24,7 @@ IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 class Command:
-    """A command that waits to be let go; make it before any thread."""
+    """A command that waits to be started; make it before any thread."""
 
     def __init__(self, argv: Sequence[str]) -> None:
         self.argv = list(argv)
@@ -44,7 +44,7 @@ class Command:
         self.give_up()
 
     def give_up(self) -> None:
-        """End it, unless it was let go."""
+        """End it, unless it was started."""
         if self._writer >= 0:
             os.close(self._writer)
             self._writer = -1

@@ -35,10 +35,10 @@ _PAUSES = frozenset(
     (c.DIRTY_THROTTLE, c.MEMORY, c.BLOCK_QUEUE, c.DEVICE_IO, c.RAID_OR_DM)
 )
 # Ended by an interrupt that names no completion, these still ended with an I/O: what
-# they wait for is let go by a process, or by the end of an I/O, and by nothing else.
+# they wait for is released by a process, or by the end of an I/O, and by nothing else.
 _ENDED_BY_IO = frozenset(c.WAIT_CLASSES) - {c.OTHER, c.DIRTY_THROTTLE, c.MEMORY}
-# What these wait for is let go by the end of an I/O: who ended it in a work of its own,
-# or as another's interrupt, had no lock. mm/filemap.c, folio_end_writeback();
+# What these wait for is released by the end of an I/O: who ended it in a work of its
+# own, or as another's interrupt, had no lock. mm/filemap.c, folio_end_writeback();
 # fs/jbd2/commit.c, journal_end_buffer_io_sync().
 _FOR_AN_IO = frozenset((c.PAGE_WRITEBACK, c.JOURNAL_BUFFER, c.DEVICE_IO))
 

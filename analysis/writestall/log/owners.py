@@ -62,7 +62,7 @@ class Blocker:
 
     @property
     def is_hint(self) -> bool:
-        """True where who is named may have let go: a semaphore's last holder
+        """True where who is named may have released it: a semaphore's last holder
         (kernel/locking/semaphore.c), one of the last readers (rwsem.c), who had a
         glock when they were listed."""
         return self.lock in (SEMAPHORE, GLOCK) or self.by == "reader"

@@ -138,7 +138,7 @@ def test_the_owner_is_asked_where_the_waker_explains_nothing(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("holder", ["reader", "last_holder"])
 def test_a_hint_names_nobody(tmp_path: Path, holder: str) -> None:
-    """A reader that the lock names may have let go: the waker's stack decides."""
+    """A reader that the lock names may have released it: the waker's stack decides."""
     ev = Events()
     disk(ev, B, 0, 199.5)
     waits(ev, D, 0, 200, B, **lock(A, holder=holder))

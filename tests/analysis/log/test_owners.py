@@ -98,8 +98,8 @@ def test_a_pid_under_another_name_is_another_task() -> None:
         ("<writer> blocked on an rw-semaphore likely owned by task {} <reader>", False),
     ],
 )
-def test_who_held_it_last_may_have_let_go(form: str, sure: bool) -> None:
-    """kernel/locking/semaphore.c, rwsem.c: it took the lock, and may have let go."""
+def test_who_held_it_last_may_have_released_it(form: str, sure: bool) -> None:
+    """kernel/locking/semaphore.c, rwsem.c: it took it, and may have released it."""
     lines = []
     for task, owner in ((WAITS, OTHER), (OTHER, WAITS)):
         said = form.format(f"{owner.comm}:{owner.pid}")

@@ -148,4 +148,4 @@ def test_a_loss_is_reported_once_a_minute_with_what_follows() -> None:
         "LOST: 4 events, by the tracer; stalls may be missing"
     ]
     assert list(losses.lines(62 * S, at_once=True)) == []
-    assert "9 lost, 0 let go early" in losses.summary()
+    assert "9 lost, 0 dropped early" in losses.summary()

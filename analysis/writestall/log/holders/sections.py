@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""sections: who holds a lock by what it calls between taking and letting go of it.
+"""sections: who holds a lock by what it calls between taking and releasing it.
 
 sections.txt is made of the kernel's sources by docs/find-lock-sections.py. A task that
 waits in a function for a lock, and another that is below a call which a function makes
@@ -206,7 +206,7 @@ class _ByCalls(Holder):
 RULE = _ByCalls(
     "it is below a call that a function makes with the lock held",
     "kernel/locking/mutex.c mutex_lock(), rwsem.c down_write(), semaphore.c down(): "
-    "held until it is let go; docs/find-lock-sections.py lists what functions call "
+    "held until it is released; docs/find-lock-sections.py lists what functions call "
     "meanwhile, and who runs a work or wakes a queue",
     names("*"),
     lock="a lock of sections.txt",
