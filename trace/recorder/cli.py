@@ -38,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", type=Path, metavar="DIR", help=where)
     until = "end after that long (Ctrl-C ends it, too)"
     add("--for", dest="for_ns", type=time_up_to(MOST_FOR_NS), metavar="T", help=until)
-    redact = "write no path, no name of a task or of the host, but tokens for them"
+    redact = "write tokens for paths and for names of tasks and of the host"
     add("--redact", action="store_true", help=redact)
     most = "end when the events reach that size (256)"
     add("--most-mib", type=whole(), default=256, metavar="MIB", help=most)
