@@ -76,6 +76,25 @@ def test_labels_of_a_time_line_stand_apart(
             assert right < left
 
 
+# Numbers of the headline whose unit is in the next line.
+BROKEN = r"""(text => Array.from(text.data.matchAll(/[\d.]+\s(ms|s|us|%)/g), found => {
+  const range = document.createRange();
+  range.setStart(text, found.index);
+  range.setEnd(text, found.index + found[0].length);
+  return [found[0], range.getClientRects().length];
+}).filter(([, lines]) => lines > 1))(document.querySelector("#answer").firstChild)"""
+
+
+@pytest.mark.parametrize("name", [*RUNS, "demo", "hostile"])
+def test_a_number_and_its_unit_stay_in_one_line(
+    browser: Browser, opened: list[Tab], pages: dict[str, Path], name: str
+) -> None:
+    tab = open_tab(browser, opened, pages[name], 375)
+    for width in range(260, 520, 10):
+        tab.page.set_viewport_size({"width": width, "height": 900})
+        assert tab.page.evaluate(BROKEN) == [], width
+
+
 # The names of lanes that an arrow's shaft or head is drawn over.
 CROSSED = """Array.from(document.querySelectorAll("details[open] .timeline"), one =>
   Array.from(one.querySelectorAll("text.lane"), text => {
