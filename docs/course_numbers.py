@@ -93,7 +93,7 @@ NUMBERS: tuple[Number, ...] = (
     ),
     Number(
         3,
-        "Four writes of {} s ended together",
+        "Four writes of {} s ended at the same time",
         lambda run, _: (f"{run.write(5)['dur_ns'] / S:.1f}",),
     ),
     Number(
@@ -244,8 +244,8 @@ NUMBERS: tuple[Number, ...] = (
     ),
     Number(
         5,
-        "an I/O takes {} ms. The slowest call waited for {} of them in a commit, {} of"
-        " its {} ms",
+        "each I/O takes {} ms. The slowest call waited for {} of them in a commit, {}"
+        " of its {} ms",
         lambda run, _: (
             run.rule(),
             str(waits(run, 1)),
@@ -255,10 +255,11 @@ NUMBERS: tuple[Number, ...] = (
     ),
     Number(
         5,
-        "{} s of {} s and the end of the last calls",
+        "All of it: {} s of {} s. The last calls ended after the {} s",
         lambda run, _: (
             f"{run.summary['stall_ns'] / S:.0f}",
             str(run.workload("writers") * run.manifest["scenario"]["duration_s"]),
+            str(run.manifest["scenario"]["duration_s"]),
         ),
     ),
     Number(
@@ -342,7 +343,7 @@ NUMBERS: tuple[Number, ...] = (
 
 
 def _fsyncs(run: Run) -> int:
-    return sum(chain["call"] == "fsync" for chain in run.told["chains"])
+    return sum(chain["call"] == "fsync" for chain in run.output["chains"])
 
 
 def _pause(run: Run) -> tuple[str, ...]:

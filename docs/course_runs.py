@@ -45,18 +45,18 @@ class Run:
         return shown.getvalue()
 
     @cached_property
-    def told(self) -> Any:
+    def output(self) -> Any:
         """The same as JSON, with all calls."""
         return json.loads(self.explain("--json", "--top", str(MOST_CALLS)))
 
     @property
     def summary(self) -> Any:
         """The summary of the answer."""
-        return self.told["summary"]
+        return self.output["summary"]
 
     def write(self, number: int) -> Any:
         """The chain of a call, as --write counts them."""
-        return self.told["chains"][number - 1]
+        return self.output["chains"][number - 1]
 
     def rule(self) -> str:
         """The delay that was injected, in ms."""
@@ -89,7 +89,7 @@ def ms(of: Run, number: int, cls: str, nth: int = 0) -> str:
 
 
 def each_ns(of: Run) -> float:
-    """What the stalls add to each write, were they dealt out."""
+    """What the stalls add to each write, in the mean over all writes."""
     return float(of.summary["stall_ns"] / of.summary["writes"])
 
 
@@ -138,7 +138,7 @@ def eight(of: Run) -> Eight:
     io_wait = next(part for part in parts(call) if part.get("class") == "device_io")
     whole = [one for one in delays if start <= one[0] and one[1] <= end]
     cut = [one[1] - start for one in delays if one[0] < start < one[1]]
-    events = (of.folder / of.told["events"]).read_text().splitlines()
+    events = (of.folder / of.output["events"]).read_text().splitlines()
     sleeps = [json.loads(events[number - 1]) for number in io_wait["evidence"]]
     other = [
         row["dur_ns"] / MS

@@ -7,11 +7,10 @@ usage: docs/find-lock-sections.py LINUX .. > FILE
 Below each file a line for each of its functions and each lock that it takes, separated
 by tabs: the function, how (`m` a mutex, `r` and `w` an rw-semaphore, `s` a semaphore,
 `q` a queue of waiting tasks, `k` a work that is flushed), the lock, and what the
-function calls between taking and letting go, as far as that may sleep. A thread or work
-that wakes a queue, or the only function that does, has what it calls before; of a work
-its own function is named.
-`*_name` is a call of a method, `<m>` a sleep of that kind in the function itself. A
-function that only waits has `-`.
+function calls between taking and releasing it, as far as that may sleep. A thread or
+work that wakes a queue, or the only function that does, has what it calls before; of a
+work its own function is named. `*_name` is a call of a method, `<m>` a sleep of that
+kind in the function itself. A function that only waits has `-`.
 
 It reads C by its layout (c_layout.py, lock_tree.py, lock_walk.py).
 """
@@ -43,7 +42,7 @@ _THREAD = re.compile(
 )
 # Queues of all drivers.
 _ANY_QUEUE = re.compile(r"(?:.*:)?(?:system|kblockd)_\w+")
-# What rules of their own tell better (analysis/writestall/log/holders).
+# What rules of their own describe better (analysis/writestall/log/holders).
 _KNOWN = frozenset("i_rwsem mmap_lock b_sema s_writers rw_sem f_pos_lock".split())
 _VAGUE = frozenset("set c word conf complete flags i_flags jd_flags".split())
 
@@ -88,7 +87,7 @@ def found_in(path: Path) -> Found:
     for function in tree.functions:
         events = list(tree.events(function))
         for part in sections(tree, events):
-            # Where it does not let go, nobody knows how far it holds it.
+            # Where it does not release it, nobody knows how far it holds it.
             calls = set() if part.is_open else set(part.calls)
             found[function.file, function.name, part.how, part.lock] |= calls
         for part in waits(tree, events):

@@ -48,7 +48,7 @@ HEAD = """\
 
 One row for each rule by which a [pasted log](questions/pasted-log.md) is explained; the
 table is of use without this program. A stack shows no lock: it shows functions, and the
-kernel's sources tell which of them sleep with a lock held. Functions are those of Linux
+kernel's sources show which of them sleep with a lock held. Functions are those of Linux
 2.6.32 to 7.x, `*` is any text; the sources cited are of Linux 6.12 where no release is
 named. *sure*: where one task alone fits, it is `likely`; else `possible`.
 [How causes are inferred](how-causes-are-inferred.md) says how a rule is applied.
@@ -68,8 +68,8 @@ COVERAGE = """
 `docs/find-wait-sites.py` lists the functions of Linux 6.12 below the VFS that sleep
 uninterruptibly by a call of their own: {sites} of them, in
 [wait-sites.txt](wait-sites.txt). Each was asked as a stack of its own, without its
-callers; a rule that needs a caller counts as none. *class*: a rule tells what is waited
-for. *holder*: a rule of the table tells who holds it, the two about any lock of one
+callers; a rule that needs a caller counts as none. *class*: a rule names what is waited
+for. *holder*: a rule of the table names who holds it, the two about any lock of one
 function or one module left out.
 
 | folder | sites | class | share | holder | share |

@@ -182,7 +182,7 @@ class Tree:
             ),
             _folder(file),
         )
-        # Of several structures: what holds the field tells which.
+        # Of several structures: what holds the field decides which.
         one = self._declared[of, parts[-1]] <= 1
         name = parts[-1] if one else "->".join(parts[-2:])
         return name if of == "include/linux" else f"{of}:{name}"
@@ -223,7 +223,7 @@ class Tree:
                 yield Event("may-leave" if may else kind, name)
 
     def _find_wrappers(self) -> None:
-        """Functions that return with a lock held, and those that let go of one."""
+        """Functions that return with a lock held, and those that release one."""
         for function in self.functions:
             events = list(self.events(function))
             taken = {event.of for event in events if event.kind == "lock"}

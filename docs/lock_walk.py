@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""lock_walk: tell from a function's tokens what it calls while it holds a lock.
+"""lock_walk: find from a function's tokens what it calls while it holds a lock.
 
-A branch that lets go and leaves ends no section, one that lets go and goes on ends it.
+A branch that releases it and returns ends no section, one that releases it and goes
+on ends it.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class _Walk:
         self.done: list[Section] = []
 
     def whole(self) -> list[Section]:
-        """What is called between taking and letting go of each lock."""
+        """What is called between taking and releasing each lock."""
         for at, event in enumerate(self._events):
             self._depth += (event.kind == "open") - (event.kind == "close")
             if event.kind == "close":
@@ -157,7 +158,7 @@ class _Walk:
             self._held.setdefault(part.lock, (self._depth, part.how, []))
             self._fresh.add(part.lock)
             self.done.append(Section(part.lock, part.how, ()))
-        # Who takes it, or lets go of it meanwhile, does not sleep with it.
+        # Who takes it, or releases it meanwhile, does not sleep with it.
         users = self._tree.users.get(name, set())
         if _SLEEPS.fullmatch(name):
             self._calls("<q>", users)
@@ -166,7 +167,7 @@ class _Walk:
 
 
 def sections(tree: Tree, events: list[Event]) -> list[Section]:
-    """What a function calls between taking and letting go of each lock."""
+    """What a function calls between taking and releasing each lock."""
     return _Walk(tree, events).whole()
 
 

@@ -142,7 +142,7 @@ static bool is_in_use(const struct biodelay_bdev *opened,
 }
 
 /*
- * Whether it cannot be told what a file system is on: on a file of another one (erofs),
+ * Whether it is unknown what a file system is on: on a file of another one (erofs),
  * on what a program serves (fuse), on a disk that no hardware is the parent of, such as
  * a loop device or nbd. btrfs has no s_bdev either, but claims its disks.
  */

@@ -132,7 +132,7 @@ void biodelay_hold_free(struct biodelay_hold *hold)
  * The return address cannot decide this: the delayed call is resumed by a jump, with
  * the return address of the original caller. Therefore the task is marked.
  *
- * A worker's hold stays in the table, which tells its further submissions apart: those
+ * A worker's hold stays in the table, which distinguishes its further submissions: those
  * of a stacked device.
  *
  * Context: the probe's handler, called for a task.

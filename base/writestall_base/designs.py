@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""designs: how many rounds a comparison needs before it can tell anything.
+"""designs: how many rounds a comparison needs before it can decide anything.
 
 The error rates and the smallest p-values of its tests
 (docs/compare-statistics.md): what plans a comparison and what reads it must agree.

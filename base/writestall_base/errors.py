@@ -12,7 +12,7 @@ INTERRUPTED = 128 + signal.SIGINT  # as shells have it
 
 
 class UserError(Exception):
-    """What a person is told: a line for each mistake, each with its remedy.
+    """What is printed for a person: a line for each mistake, each with its remedy.
 
     Of this class itself: bad input or a missing part, and nothing was changed.
     """

@@ -15,8 +15,8 @@ MOST_LATE = 0.005
 
 
 def late_share(run: Path, duration_s: float) -> float | None:
-    """The late share of the time of its threads, 0 to 1; None if writer.jsonl does not
-    tell."""
+    """The late share of the time of its threads, 0 to 1; None if writer.jsonl has
+    none."""
     try:
         lines = files.content(run / "writer.jsonl").splitlines()
         first, last = json.loads(lines[0]), json.loads(lines[-1])

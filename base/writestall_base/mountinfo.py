@@ -16,7 +16,7 @@ class Mount:
     """A line of the table.
 
     dev      MAJ:MIN of the superblock (fs/proc_namespace.c, show_mountinfo()), which is
-             what a tracer sees of a file; of btrfs, stat(2) tells each subvolume's own
+             what a tracer sees of a file; of btrfs, stat(2) gives each subvolume's own
     root     the folder of the file system that is mounted
     options  those of the mount, then those of the superblock
     """

@@ -142,5 +142,5 @@ def wait_until(
         if stop:
             stop.check()
         if time.monotonic() > deadline_s:
-            raise StepError(f"{what}: not after {timeout_s:.0f} s")
+            raise StepError(f"{what}: not within {timeout_s:.0f} s")
         time.sleep(POLL_S)

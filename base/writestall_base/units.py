@@ -40,7 +40,7 @@ def utf8(text: str) -> str:
 
 
 def shares(total: int, amounts: Sequence[int], want: int) -> list[int]:
-    """`want` units dealt out in proportion to amounts that sum to `total`.
+    """`want` units divided in proportion to amounts that sum to `total`.
 
     Largest remainders: every number is its true value rounded down or up, and the
     numbers add up to `want`.

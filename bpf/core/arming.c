@@ -17,10 +17,10 @@
 #include "calls.h"
 #include "choosing.h"
 #include "output/kernel_symbols.h"
-#include "obstacles.h"
+#include "prerequisites.h"
 #include "preempt_count.h"
 #include "probes.skel.h"
-#include "say.h"
+#include "log.h"
 #include "scripts.h"
 #include "trace_fields.h"
 
@@ -83,7 +83,7 @@ static void set_options(struct probes *probes, const struct options *options)
 }
 
 /* See note_uring() in probes/inflight.h. */
-static void tell_unseen(const struct btf *btf)
+static void report_unseen(const struct btf *btf)
 {
 	int id = btf__find_by_name_kind(btf, "io_kiocb", BTF_KIND_STRUCT);
 	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, id) : NULL;
@@ -93,8 +93,8 @@ static void tell_unseen(const struct btf *btf)
 		if (!strcmp(btf__name_by_offset(btf, member[i].name_off), "cqe"))
 			return;
 	}
-	say("not seen on this kernel: requests that workers of io_uring and AIO take over,"
-	    " their sleeps apart");
+	log_message("not seen on this kernel: requests that workers of io_uring and AIO take over,"
+		    " their sleeps apart");
 }
 
 static void set_kernel(struct probes *probes, const struct btf *btf)
@@ -111,7 +111,7 @@ static void set_kernel(struct probes *probes, const struct btf *btf)
 	find_preempt_count(probes, btf);
 }
 
-static void know_call(const struct call *call, uint64_t how, void *data)
+static void add_call(const struct call *call, uint64_t how, void *data)
 {
 	int64_t number = call->number;
 
@@ -179,7 +179,7 @@ static struct probes *try(const struct options *options, const struct btf *btf,
 	choose_maps(probes, options->script);
 	if (!probes__load(probes)) {
 		map = bpf_map__fd(probes->maps.known_calls);
-		for_chosen_calls(options->script, options->calls, know_call, &map);
+		for_chosen_calls(options->script, options->calls, add_call, &map);
 		if (bpf_program__autoload(probes->progs.calibrate))
 			calibrate(probes);
 		if (!probes__attach(probes)) {
@@ -193,9 +193,9 @@ static struct probes *try(const struct options *options, const struct btf *btf,
 	return NULL;
 }
 
-static void refuse(const char *obstacle)
+static void refuse(const char *missing)
 {
-	die(EXIT_FAILED, "%s", obstacle);
+	die(EXIT_FAILED, "%s", missing);
 }
 
 /* Where it is not there, page_locks does without the phases of journals. */
@@ -210,7 +210,7 @@ static const struct jbd2_fields *jbd2_of_kernel(enum script script)
 	if (script == JOURNAL_COMMITS)
 		die(EXIT_FAILED, "jbd2 is not loaded, or tracefs is not mounted on"
 		    " /sys/kernel/tracing: mount an ext4, or use SystemTap (--engine stap)");
-	say("not seen: phases of journals, for jbd2 is not loaded");
+	log_message("not seen: phases of journals, for jbd2 is not loaded");
 	return NULL;
 }
 
@@ -222,7 +222,7 @@ struct probes *arm(const struct options *options, bool *are_bios_seen)
 	struct btf *btf;
 
 	libbpf_set_print(keep_words);
-	for_each_obstacle(refuse);
+	for_each_missing(refuse);
 	btf = btf__load_vmlinux_btf();
 	if (!btf)
 		die(EXIT_FAILED, "the kernel's BTF cannot be read: %s", strerror(errno));
@@ -234,7 +234,7 @@ struct probes *arm(const struct options *options, bool *are_bios_seen)
 		die(EXIT_FAILED, "the kernel refuses the probes: %s", last_words);
 	}
 	if (options->script == STALLED_WRITES)
-		tell_unseen(btf);
+		report_unseen(btf);
 	btf__free(btf);
 	*are_bios_seen = hooks <= UNSEEN;
 	return probes;

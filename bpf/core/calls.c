@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "say.h"
+#include "log.h"
 
 static const struct call calls[] = {
 #include "call_table.h"

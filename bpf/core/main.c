@@ -25,7 +25,7 @@
 #include "output/kernel_symbols.h"
 #include "options.h"
 #include "probes.skel.h"
-#include "say.h"
+#include "log.h"
 #include "scripts.h"
 
 #define PATIENCE_MS 1000	/* longest time between reports of losses */
@@ -94,19 +94,19 @@ static void check_reader(void)
 		die(EXIT_FAILED, "cannot write: nobody reads the output any more");
 }
 
-static void tell_start(enum script script)
+static void print_start(enum script script)
 {
 	struct timespec cpu;
 	struct utsname kernel;
 
 	uname(&kernel);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-	say("traces %s on %s, armed by %.3f s of CPU; stop with Ctrl-C or: kill %d",
-	    script_name(script), kernel.release, cpu.tv_sec + cpu.tv_nsec / 1e9, getpid());
+	log_message("traces %s on %s, armed by %.3f s of CPU; stop with Ctrl-C or: kill %d",
+		    script_name(script), kernel.release, cpu.tv_sec + cpu.tv_nsec / 1e9, getpid());
 }
 
 /* Losses: each time, what takes system calls to read once in a while. */
-static void tell_losses(const struct probes *probes, bool is_last)
+static void report_losses(const struct probes *probes, bool is_last)
 {
 	static int64_t read_ns;
 
@@ -126,7 +126,7 @@ static void follow(struct ring_buffer *ring, const struct probes *probes)
 		error = ring_buffer__poll(ring, PATIENCE_MS);
 		if (error < 0 && error != -EINTR)
 			die(EXIT_FAILED, "the rows cannot be read: %s", strerror(-error));
-		tell_losses(probes, false);
+		report_losses(probes, false);
 		json_flush();
 		check_reader();
 		if (error > 0)
@@ -177,7 +177,7 @@ int main(int argc, char **argv)
 	ring = ring_buffer__new(bpf_map__fd(probes->maps.rows), take_row, probes, NULL);
 	if (!ring)
 		die(EXIT_FAILED, "the rows cannot be read: %s", strerror(errno));
-	tell_start(options.script);
+	print_start(options.script);
 	print_begin(options.script, &options.limits);
 	if (!are_bios_seen)
 		print_unseen_bios();
@@ -185,7 +185,7 @@ int main(int argc, char **argv)
 	symbols_refresh();
 	probes->bss->aio_fsync_work_at = symbol_address("aio_fsync_work");
 	follow(ring, probes);
-	tell_losses(probes, true);	/* detached kprobes count no longer */
+	report_losses(probes, true);	/* detached kprobes count no longer */
 	disarm(probes);
 	pause_ns = INT64_MAX;
 	ring_buffer__consume(ring);

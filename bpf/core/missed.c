@@ -83,13 +83,13 @@ static const struct bpf_program *other_of(const struct probes *probes,
 /* Since the last time, at each place of the skeleton's. */
 static void count_new(const struct bpf_object_skeleton *all, uint64_t new[PROGRAMS])
 {
-	static uint64_t told[PROGRAMS];
+	static uint64_t reported[PROGRAMS];
 
 	for (int i = 0; i < all->prog_cnt && i < PROGRAMS; i++) {
 		uint64_t now = missed(&all->progs[i]);
 
-		new[i] = now - told[i];
-		told[i] = now;
+		new[i] = now - reported[i];
+		reported[i] = now;
 	}
 }
 

@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "calls.h"
-#include "obstacles.h"
+#include "prerequisites.h"
 #include "output/json.h"
 #include "paths.h"
-#include "say.h"
+#include "log.h"
 #include "scripts.h"
 
 #define NSEC_PER_USEC 1000LL
@@ -39,16 +39,16 @@ static const char help[] =
 	"  --floor-us US   shortest sleep shown (1000)\n"
 	"  --stall-us US   shortest stall (100000)\n"
 	"  --io-us US      shortest bio shown (10000)\n"
-	"  --pid PID       calls of it and its children\n"
+	"  --pid PID       only calls of this process and its children\n"
 	"  --comm NAME     calls of tasks or processes of that name\n"
 	"  --waits PID     interruptible sleeps of it and its children, too\n"
 	"  --waits-comm NAME  the same of tasks or processes of that name\n"
-	"  --device DEV    calls on its file system: 254:16, /dev/vdb\n"
-	"  --path PATH     calls on it, or below that folder\n"
+	"  --device DEV    only calls on this disk's file system: 254:16, /dev/vdb\n"
+	"  --path PATH     only calls on this file, or below this folder\n"
 	"  --call C,C      these calls, or groups of them: writes, syncs, reads, names,\n"
 	"                  attributes, requests, faults\n"
 	"  --output FILE   instead of stdout\n"
-	"  --check         print what keeps it from tracing here, as JSON, and exit\n"
+	"  --check         print the missing prerequisites as JSON, and exit\n"
 	"  --version       print the version of the library, and exit\n"
 	"  -h, --help      print this, and exit\n"
 	"\n"
@@ -114,11 +114,11 @@ static void open_output(const char *path)
 		die(EXIT_FAILED, "--output %s: %s", path, strerror(errno));
 }
 
-static void print_obstacles(void)
+static void print_missing(void)
 {
 	json_begin("check");
-	json_open("obstacles");
-	for_each_obstacle(json_item);
+	json_open("missing");
+	for_each_missing(json_item);
 	json_close();
 	json_end();
 	json_flush();
@@ -131,7 +131,7 @@ static bool is_done(int letter)
 	else if (letter == VERSION)
 		printf("stalled-writes with libbpf %s\n", libbpf_version_string());
 	else if (letter == CHECK)
-		print_obstacles();
+		print_missing();
 	return letter == 'h' || letter == VERSION || letter == CHECK;
 }
 

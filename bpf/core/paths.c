@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "say.h"
+#include "log.h"
 
 /* dev_t inside the kernel: 12 bits major, 20 bits minor (linux/kdev_t.h). */
 static uint32_t kernel_device(unsigned int major, unsigned int minor)
@@ -25,14 +25,14 @@ const char *path_of(const char *folder, const char *name, char path[PATH_BYTES])
 	return path;
 }
 
-const char *path_told(const char *told, const char *folder, char path[PATH_BYTES])
+const char *absolute_path(const char *given, const char *folder, char path[PATH_BYTES])
 {
 	char text[NAME_BYTES], *rest = text, *word;
 	const char *last = NULL, *before = NULL;
 
-	if (strlen(told) >= NAME_BYTES - 1)
+	if (strlen(given) >= NAME_BYTES - 1)
 		return NULL;
-	strcpy(text, told);
+	strcpy(text, given);
 	while ((word = strsep(&rest, "/"))) {
 		if (*word) {
 			before = last;
@@ -42,7 +42,7 @@ const char *path_told(const char *told, const char *folder, char path[PATH_BYTES
 	if (!last)
 		return NULL;
 	if (!before)
-		before = *told == '/' ? "" : folder;
+		before = *given == '/' ? "" : folder;
 	return path_of(before, last, path);
 }
 

@@ -16,7 +16,7 @@ const char *path_of(const char *folder, const char *name, char path[PATH_BYTES])
  * Folder and name of a path from a caller's memory; `folder` is the one that a relative
  * path begins in. NULL where it was cut off.
  */
-const char *path_told(const char *told, const char *folder, char path[PATH_BYTES]);
+const char *absolute_path(const char *given, const char *folder, char path[PATH_BYTES]);
 
 /* A device, `254:16` or a file of it, as the kernel's dev_t; exits where there is none. */
 uint32_t device_given(const char *text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// preempt_count.c: find the count that tells an interrupt from a task
+// preempt_count.c: find the count that distinguishes an interrupt from a task
 
 #include "preempt_count.h"
 
@@ -15,7 +15,7 @@
 
 #include "output/kernel_symbols.h"
 #include "probes.skel.h"
-#include "say.h"
+#include "log.h"
 
 /* Give a program the id of the variable's type; the kernel knows its address. */
 static int set_variable(struct bpf_program *program, int id)

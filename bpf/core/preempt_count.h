@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* preempt_count.h: find the count that tells an interrupt from a task */
+/* preempt_count.h: find the count that distinguishes an interrupt from a task */
 #ifndef PREEMPT_COUNT_H
 #define PREEMPT_COUNT_H
 

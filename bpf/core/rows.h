@@ -100,7 +100,7 @@ struct block_row {
 	struct stacks stacks;
 };
 
-/* What tells a call from the next one of its task. */
+/* Distinguishes a call from the next one of its task. */
 struct identity {
 	long long call;
 	long long fd;
@@ -222,7 +222,7 @@ struct page_lock_row {
 	long long ino;
 	long long index;
 	long long pages;
-	unsigned long long queue;	/* what tells a wait from the task's next one */
+	unsigned long long queue;	/* distinguishes a wait from the task's next one */
 	long long t_ns;
 	long long ended_ns;
 	struct journal_state begun;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "say.h"
+#include "log.h"
 
 #define HAS(kind) (1 << (kind))
 

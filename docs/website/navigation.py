@@ -25,10 +25,10 @@ def write(stage: Stage) -> None:
     """Add the lists to the first page and to the README.md of each folder."""
     lists = _by_question((stage.tree / QUESTIONS).read_text())
     lists |= stage.made
-    told = {page for pages in lists.values() for page in pages}
-    below = _below_a_readme(stage.documents, told)
+    listed = {page for pages in lists.values() for page in pages}
+    below = _below_a_readme(stage.documents, listed)
     inner = {page for pages in below.values() for page in pages}
-    others = [p for p in stage.documents if p not in told | inner | {TOP, QUESTIONS}]
+    others = [p for p in stage.documents if p not in listed | inner | {TOP, QUESTIONS}]
     lists[REST] = [QUESTIONS, *others]
     _append(stage, INDEX, "".join(_toctree(*row) for row in lists.items()))
     for page, pages in below.items():
@@ -38,20 +38,20 @@ def write(stage: Stage) -> None:
 def _by_question(text: str) -> dict[str, list[PurePosixPath]]:
     """The pages by heading, each where it is named first."""
     lists: dict[str, list[PurePosixPath]] = {}
-    told = {TOP}
+    listed = {TOP}
     for hit in HEADING.finditer(text):
         if hit["title"]:
             pages = lists.setdefault(hit["title"], [])
             continue
         page = PurePosixPath(normpath(QUESTIONS.parent / hit["target"]))
-        if page not in told:
-            told.add(page)
+        if page not in listed:
+            listed.add(page)
             pages.append(page)
     return lists
 
 
 def _below_a_readme(
-    documents: Iterable[PurePosixPath], told: set[PurePosixPath]
+    documents: Iterable[PurePosixPath], listed: set[PurePosixPath]
 ) -> dict[PurePosixPath, list[PurePosixPath]]:
     """The pages that no list names, by the README.md of their folder."""
     below: dict[PurePosixPath, list[PurePosixPath]] = {}
@@ -59,7 +59,7 @@ def _below_a_readme(
     for page in documents:
         folder = page.parent if page.name != README else page.parent.parent
         readme = folder / README
-        if page not in told and readme in known:
+        if page not in listed and readme in known:
             below.setdefault(readme, []).append(page)
     return below
 

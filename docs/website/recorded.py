@@ -39,7 +39,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Told:
+class Answer:
     """The answer to a run as text, and the names of its page and picture."""
 
     text: str
@@ -58,13 +58,15 @@ def by_scenario(tree: Path) -> dict[str, Run]:
 
 
 def _run(manifest: Path) -> Run:
-    told: dict[str, Any] = json.loads(manifest.read_text())
+    recorded: dict[str, Any] = json.loads(manifest.read_text())
     events = sorted((manifest.parent / "events").iterdir())
     engine = ENGINES[events[0].name.partition(".")[0]]
-    return Run(manifest.parent, told["scenario"]["name"], told["kernel"], engine)
+    return Run(
+        manifest.parent, recorded["scenario"]["name"], recorded["kernel"], engine
+    )
 
 
-def told(run: Run, extra: Path) -> Told:
+def explained(run: Run, extra: Path) -> Answer:
     """Explain a run; leave its report page and picture in `extra`."""
     with tempfile.TemporaryDirectory() as name:
         copy = Path(name, run.name)
@@ -79,4 +81,4 @@ def told(run: Run, extra: Path) -> Told:
     drawn = slowest.picture(page.read_text("utf-8"))
     if drawn:
         page.with_suffix(".svg").write_text(drawn)
-    return Told(said.getvalue(), page.name, f"{run.name}.svg" if drawn else None)
+    return Answer(said.getvalue(), page.name, f"{run.name}.svg" if drawn else None)

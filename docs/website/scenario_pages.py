@@ -66,8 +66,8 @@ def write(stage: Stage, extra: Path) -> None:
         if path.parent == SCENARIOS and path.suffix == ".toml"
     ]
     with ProcessPoolExecutor() as pool:
-        told = partial(recorded.told, extra=extra)
-        answers = pool.map(told, (scenario.run for scenario in scenarios))
+        explained = partial(recorded.explained, extra=extra)
+        answers = pool.map(explained, (scenario.run for scenario in scenarios))
     for scenario, answer in zip(scenarios, answers, strict=True):
         text = "\n".join(_lines(scenario, answer))
         stage.write(PAGES / f"{scenario.name}.md", stage.resolved(PLACE, text))
@@ -88,7 +88,7 @@ def _row(scenario: Scenario) -> str:
     return f"| {link} | {scenario.tables['purpose']} | {scenario.run.kernel} |\n"
 
 
-def _lines(scenario: Scenario, told: recorded.Told) -> Iterator[str]:
+def _lines(scenario: Scenario, answer: recorded.Answer) -> Iterator[str]:
     """The page, as lines of Markdown."""
     tables = scenario.tables
     yield f"# {scenario.name}\n\n{tables['purpose']}\n"
@@ -99,7 +99,7 @@ def _lines(scenario: Scenario, told: recorded.Told) -> Iterator[str]:
         chain = " → ".join(f"`{name}`" for name in tables["expect"].get("chain", ()))
         yield f"Expected chain: {chain or 'none; no call is to stall'}.\n"
     yield from _variants(tables.get("variant", []), scenario.name)
-    yield from _recorded(scenario.run, told)
+    yield from _recorded(scenario.run, answer)
     yield f"## The file\n\n`{SCENARIOS}/{scenario.name}.toml`\n"
     yield block(scenario.text, "toml")
 
@@ -111,15 +111,15 @@ def _variants(variants: list[dict[str, Any]], name: str) -> Iterator[str]:
         yield ""
 
 
-def _recorded(run: recorded.Run, told: recorded.Told) -> Iterator[str]:
+def _recorded(run: recorded.Run, answer: recorded.Answer) -> Iterator[str]:
     yield f"## A recorded run\n\nLinux {run.release}, traced with {run.engine}.\n"
-    page = f"../runs/{told.page}"
-    if told.picture:
+    page = f"../runs/{answer.page}"
+    if answer.picture:
         label = f"{run.name}: what each task of the slowest call slept on, over time"
         yield f'<div class="wide"><a href="{page}"><img alt="{label}"'
-        yield f' src="../runs/{told.picture}"></a></div>\n'
+        yield f' src="../runs/{answer.picture}"></a></div>\n'
     yield f'<p><a href="{page}">The report page of this run</a></p>\n'
-    yield f"`./writestall explain` prints of it:\n\n{block(told.text)}"
+    yield f"`./writestall explain` prints of it:\n\n{block(answer.text)}"
 
 
 def _escaped(text: str) -> str:

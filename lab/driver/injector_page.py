@@ -39,7 +39,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Error:
-    """An injector told one delay; latencies and errors at SHARES, ns."""
+    """An injector at one delay; latencies and errors at SHARES, ns."""
 
     injector: str
     delay_ns: int
@@ -133,13 +133,13 @@ def _accuracy_rows(found: Sequence[Error]) -> Iterator[list[str]]:
     for delay_ns in sorted({one.delay_ns for one in found}):
         for name in names:
             one = by.get((delay_ns, name))
-            told = duration(delay_ns) if delay_ns else "none"
+            delay = duration(delay_ns) if delay_ns else "none"
             if one is None:
-                yield [told, name, "not supported", "", "", "", ""]
+                yield [delay, name, "not supported", "", "", "", ""]
                 continue
             over = map(duration, one.error_ns) if delay_ns else ("", "")
             took = map(duration, one.latency_ns)
-            yield [told, name, str(one.writes), *took, *over]
+            yield [delay, name, str(one.writes), *took, *over]
 
 
 def _cost_rows(rounds: Sequence[dict[str, float]]) -> Iterator[list[str]]:
@@ -165,7 +165,7 @@ def page(result: dict[str, Any], machine: dict[str, Any]) -> str:
     """A section for one kernel: where it was measured, both tables, the verdicts."""
     found = errors(result["accuracy"])
     columns = "delay|injector|writes|p50|p99|error at p50|error at p99".split("|")
-    told = "setup|IOPS|of unloaded|min to max|of the empty kprobe"
+    heads = "setup|IOPS|of unloaded|min to max|of the empty kprobe"
     return "\n".join(
         [
             f"## Linux {result['kernel']}",
@@ -174,7 +174,7 @@ def page(result: dict[str, Any], machine: dict[str, Any]) -> str:
             " round.",
             "",
             pages.table(columns, _accuracy_rows(found)),
-            pages.table(told.split("|"), _cost_rows(result["cost"])),
+            pages.table(heads.split("|"), _cost_rows(result["cost"])),
             *map(str, claims(result)),
             "",
         ]

@@ -57,20 +57,20 @@ def spread(values: Iterable[float]) -> str:
     return f"{middle:.3f} ({sorted_[0]:.3f} to {sorted_[-1]:.3f})"
 
 
-def tracer_row(name: str, told: Data) -> list[str]:
+def tracer_row(name: str, result: Data) -> list[str]:
     """A line of the table of shares."""
-    what = f"{name} {told['version']}".strip()
-    silent, rounds = told.get("silent", 0), len(told["rounds"])
-    if "reason" in told or not rounds:
-        why = told.get("reason", "it reported no write that was stalled before it")
+    what = f"{name} {result['version']}".strip()
+    silent, rounds = result.get("silent", 0), len(result["rounds"])
+    if "reason" in result or not rounds:
+        why = result.get("reason", "it reported no write that was stalled before it")
         return [what, "", f"not measured: {why}", "", ""]
     if silent:
         what += f"; {silent} of {silent + rounds} stalled writes not reported, left out"
     shares = [
-        spread(r["traced"][kind] / r["untraced"][kind] for r in told["rounds"])
+        spread(r["traced"][kind] / r["untraced"][kind] for r in result["rounds"])
         for kind in KINDS
     ]
-    return [what, "yes" if told["names_file"] else "no", *shares]
+    return [what, "yes" if result["names_file"] else "no", *shares]
 
 
 def machine_line(data: Data) -> str:
@@ -84,23 +84,23 @@ def bench_part(data: Data) -> str:
     """The table of shares."""
     head = ["tracer", "names the file", *KINDS.values()]
     tracers = data["tracers"]
-    rounds = max(len(told["rounds"]) for told in tracers.values())
-    rows = [tracer_row(name, told) for name, told in tracers.items()]
+    rounds = max(len(result["rounds"]) for result in tracers.values())
+    rows = [tracer_row(name, result) for name, result in tracers.items()]
     return f"{machine_line(data)}; {rounds} rounds.\n\n{pages.table(head, rows)}"
 
 
 def soak_part(soaks: dict[str, Data]) -> str:
     """A table for each engine: each tracer's stalls reported and lost, its memory."""
     held = [f"MiB at {share:.0%}" for share in SHOWN]
-    head = ["tracer", "stalls", "told", "lost", *held, "kernel's part, MiB"]
+    head = ["tracer", "stalls", "reported", "lost", *held, "kernel's part, MiB"]
     text = ""
     for engine, data in soaks.items():
         rows = [
-            [f"{script} ({engine})", str(data["stalls"]), str(told["stalls"])]
-            + [str(told["lost"])]
-            + [mib(at(told["process_kib"], share)) for share in SHOWN]
-            + [mib(told["kernel_kib"][-1])]
-            for script, told in data["tracers"].items()
+            [f"{script} ({engine})", str(data["stalls"]), str(result["stalls"])]
+            + [str(result["lost"])]
+            + [mib(at(result["process_kib"], share)) for share in SHOWN]
+            + [mib(result["kernel_kib"][-1])]
+            for script, result in data["tracers"].items()
         ]
         text += f"{machine_line(data)}; {data['seconds'] / 60:.1f} min.\n\n"
         text += pages.table(head, rows) + "\n"

@@ -20,10 +20,10 @@ MIB = 1 << 20
 # Options of repro/run that make a scenario of a command.
 SCENARIO = {
     "command": ("CMD", "shell command to stall, instead of a scenario"),
-    "prepare": ("CMD", "shell command to run before it"),
-    "ready-line": ("TEXT", "it serves once it prints this"),
-    "ready-port": ("N", "it serves once this TCP port accepts"),
-    "stop": ("CMD", "shell command that ends it (SIGTERM)"),
+    "prepare": ("CMD", "shell command to run before CMD"),
+    "ready-line": ("TEXT", "CMD is ready once it prints this"),
+    "ready-port": ("N", "CMD is ready once this TCP port accepts"),
+    "stop": ("CMD", "shell command that ends CMD (SIGTERM)"),
     "fs": ("NAME", "file system or option of repro/matrix.toml (ext4)"),
     "profile": ("DISK", "disk of repro/profiles (slow-disk: 300 ms a write)"),
 }
@@ -62,7 +62,7 @@ def read(args: argparse.Namespace) -> Request:
     how = (args.engine, args.injector, args.mode)
     request = Request(shared, scenario, *how, needs, args.duration, command)
     if not command and Path(scenario).name == FILE:
-        raise UserError(f"{scenario}: call the file by another name")
+        raise UserError(f"{scenario}: rename the file")
     return runs.checked(request)
 
 

@@ -47,16 +47,20 @@ def counted(junit: Path, date: str, configuration: str | None) -> Iterator[Row]:
     known = recipe.load(full=True).kernels
     for case in ElementTree.parse(junit).iter("testcase"):
         for suite, pattern in SUITES.items():
-            told = pattern.match(case.get("name", ""))
-            if not told or told["kernel"] in known or case.find("skipped") is not None:
+            named = pattern.match(case.get("name", ""))
+            if (
+                not named
+                or named["kernel"] in known
+                or case.find("skipped") is not None
+            ):
                 continue
             row = suites.setdefault(
-                (told["kernel"], suite),
-                {"suite": suite, "kernel": told["kernel"], "date": date}
+                (named["kernel"], suite),
+                {"suite": suite, "kernel": named["kernel"], "date": date}
                 | {"configuration": configuration or "", "passed": 0, "failed": []},
             )
             bad = case.find("failure") is not None or case.find("error") is not None
-            row["failed"] += [told["test"] or told.groupdict()["alone"]] * bad
+            row["failed"] += [named["test"] or named.groupdict()["alone"]] * bad
             row["passed"] += not bad
     yield from suites.values()
 

@@ -190,7 +190,7 @@ def _finish_manifest(run: Path) -> None:
     files.save_inside(run, manifest.name, text.encode())
 
 
-def told(log: StageLog, python: Path, *words: str) -> CompletedProcess[str]:
+def analysed(log: StageLog, python: Path, *words: str) -> CompletedProcess[str]:
     """Run a writestall command, log what it prints; any status."""
     done = subprocess.run(
         setup.writestall(python, *words),
@@ -208,7 +208,7 @@ def analyse(log: StageLog, python: Path, run: Path, *words: str, good: int = 0) 
 
     `good` is a status besides 0 with which it may end.
     """
-    done = told(log, python, *words, str(run))
+    done = analysed(log, python, *words, str(run))
     if done.returncode not in (0, good):
         raise UserError(f"{' '.join(words)} ended with status {done.returncode}")
     return done.stdout

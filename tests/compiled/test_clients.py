@@ -85,8 +85,8 @@ def test_the_sanitizers_do_not_complain(sources: Path, flags: str) -> None:
     said = _inside(sources, f"{made} && {{ {RUN.format(calls=calls)}}}")
     assert "Sanitizer" not in said, said
     assert "runtime error" not in said, said
-    told = dict(
+    printed = dict(
         re.findall(r"^==> /tmp/run/(\d+)/out <==[\s\S]*?^status (\d+)$", said, re.M)
     )
-    ended = {call: int(told[str(i)]) for i, call in enumerate(CALLS)}
+    ended = {call: int(printed[str(i)]) for i, call in enumerate(CALLS)}
     assert ended == CALLS, said

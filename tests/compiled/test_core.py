@@ -41,7 +41,7 @@ def test_its_help_has_an_example(program: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "told"),
+    ("words", "status", "message"),
     [
         (
             "--nonsense",
@@ -65,11 +65,11 @@ def test_its_help_has_an_example(program: Path) -> None:
     ],
 )
 def test_a_mistake_is_one_line(
-    program: Path, words: str, status: int, told: str
+    program: Path, words: str, status: int, message: str
 ) -> None:
     done = _run(program, *words.split())
     assert (done.returncode, done.stdout) == (status, "")
-    assert done.stderr.startswith(f"stalled-writes: {told}")
+    assert done.stderr.startswith(f"stalled-writes: {message}")
     assert done.stderr.count("\n") == 1
 
 

@@ -47,7 +47,7 @@ BYTES = bytes(range(1, 256))
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("json")
     (folder / "main.c").write_text(MAIN)
-    sources = [folder / "main.c", CORE / "output/json.c", CORE / "say.c"]
+    sources = [folder / "main.c", CORE / "output/json.c", CORE / "log.c"]
     flags = ["-D_GNU_SOURCE", "-std=c11", "-Wall", "-Werror", f"-I{CORE}"]
     made = folder / "program"
     subprocess.run(["gcc", *flags, "-o", made, *sources], check=True)

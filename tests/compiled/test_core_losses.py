@@ -72,7 +72,7 @@ def test_each_count_is_printed(tmp_path: Path) -> None:
     assert found
     counters = COUNTER.findall(found[1])
     (tmp_path / "main.c").write_text(MAIN)
-    names = ("calls.c", "paths.c", "say.c", "scripts.c")
+    names = ("calls.c", "paths.c", "log.c", "scripts.c")
     sources = [tmp_path / "main.c", *(CORE / name for name in names)]
     sources += sorted((CORE / "output").glob("*.c"))
     program = tmp_path / "losses"

@@ -98,9 +98,9 @@ def test_a_header_compiles_alone(kernel: str, tmp_path: Path, header: str) -> No
     assert done.returncode == 0, done.stdout[-3000:]
 
 
-def test_dkms_is_told_the_module_s_own_version() -> None:
-    told = re.search(
+def test_dkms_gets_the_module_s_own_version() -> None:
+    version = re.search(
         r'define BIODELAY_VERSION "(.*)"', (SOURCE / "biodelay.h").read_text()
     )
-    assert told
-    assert _dkms("")["PACKAGE_VERSION"] == told[1]
+    assert version
+    assert _dkms("")["PACKAGE_VERSION"] == version[1]

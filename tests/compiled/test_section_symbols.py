@@ -32,7 +32,7 @@ def test_the_text_has_a_symbol(tmp_path: Path) -> None:
     options = ["-m64", "-DBIODELAY_PROBED=probed", f"-I{tmp_path}", "-c", "-o"]
     subprocess.run(["gcc", *options, made, source], check=True)
     command = ["readelf", "--wide", "--sections", "--symbols", made]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    text = TEXT.search(told)
-    assert text is not None, told
-    assert text[1] in SECTION.findall(told), told
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    text = TEXT.search(printed)
+    assert text is not None, printed
+    assert text[1] in SECTION.findall(printed), printed

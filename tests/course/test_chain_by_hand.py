@@ -38,10 +38,10 @@ def judged(*chain: str) -> list[str]:
 def test_a_chain_is_judged_edge_by_edge() -> None:
     assert judged(*PAGE_LOCK) == ["", "", ""]
     assert judged(*PAGE_LOCK[:2], "device_io") == ["", "", ""]
-    for (place, edge), told in WRONG.items():
+    for (place, edge), printed in WRONG.items():
         chain = [*PAGE_LOCK[:place], edge, *PAGE_LOCK[place + 1 :]]
         found = judged(*chain)
-        assert found[place].startswith(told), (edge, found)
+        assert found[place].startswith(printed), (edge, found)
         assert [bool(line) for line in found].count(True) == 1
     more = judged(*PAGE_LOCK, "page_lock=none")
     assert more[:3] == ["", "", ""] and more[3].startswith("the chain has ended")
@@ -71,10 +71,10 @@ def test_nothing_beside_a_mystery_names_its_cause(
     assert not {"inject", "expect", "purpose"} & set(scenario)
     assert set(manifest["injector"]) == {"name"}
     assert "submitter" not in json.dumps(manifest)
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     facts = answers_of.of_seed(2, seed)
-    assert f"{facts.write.comm}/{facts.write.tid}" in told
-    assert str(facts.write.t_ns) in told and "events/" in told
+    assert f"{facts.write.comm}/{facts.write.tid}" in printed
+    assert str(facts.write.t_ns) in printed and "events/" in printed
 
 
 def test_a_chain_is_handed_in_and_graded(tmp_path: Path, capsys: Capture) -> None:
@@ -85,8 +85,8 @@ def test_a_chain_is_handed_in_and_graded(tmp_path: Path, capsys: Capture) -> Non
     assert main(["course", "start", *words, "--seed", "anna", "--recorded"]) == 0
     answer = ["course", "answer", *words, *said, "--chain"]
     assert main([*answer, "other=none"]) == 1
-    told = capsys.readouterr().out
-    assert "edge 1  another wait" in told and "passed" not in told
+    printed = capsys.readouterr().out
+    assert "edge 1  another wait" in printed and "passed" not in printed
     assert main([*answer, edges.text(facts)]) == 0
     assert "edge 1  right" in capsys.readouterr().out
     kept = work.read(work.folder(tmp_path, 2) / work.ANSWER, Handed)
@@ -100,7 +100,7 @@ def test_a_chain_is_handed_in_and_graded(tmp_path: Path, capsys: Capture) -> Non
 
 
 @pytest.mark.parametrize("chain", ["page_lock", "=a", "page_lock=a,,b=c", "nothing=a"])
-def test_what_is_no_chain_is_told_in_one_line(
+def test_what_is_no_chain_is_reported_in_one_line(
     chain: str, tmp_path: Path, capsys: Capture
 ) -> None:
     words = "answer 2 --holder a --root b --ms 1".split()

@@ -94,8 +94,8 @@ def test_slides_say_what_the_pages_say() -> None:
     for block in BLOCK.findall(slides):
         for line in block.splitlines():
             assert line in pages
-    told = BLOCK.sub("", slides)
-    numbers = re.findall(r"\d[\d.]* (?:s|ms|calls|bytes)\b|\d+,\d+", told)
+    prose = BLOCK.sub("", slides)
+    numbers = re.findall(r"\d[\d.]* (?:s|ms|calls|bytes)\b|\d+,\d+", prose)
     assert len(numbers) > 8
     for number in numbers:
         assert number.replace("bytes", "B") in pages.replace("bytes", "B"), number

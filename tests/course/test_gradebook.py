@@ -133,7 +133,7 @@ def test_what_is_no_answer_is_a_row_that_says_so(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     {
         "start 9 --recorded": "lab 9: there are labs 1 to 8",
         "start 1 --recorded --kernel 7.2": "--kernel: a recorded run has its own",
@@ -143,14 +143,17 @@ def test_what_is_no_answer_is_a_row_that_says_so(
         "answer 1 --holder a --root b --ms 1,5": "'1,5': want milliseconds, as 1.5",
         f"start 1 --recorded --seed {'s' * 101}": "want at most 100 characters",
         "reset 1": "no work on lab 1 there",
+        "start 1 --recorded --seed=": "argument --seed: want a word, and this is empty",
+        "answer 1 --holder= --root b --ms 1": "argument --holder: want a word",
+        "answer 1 --holder a --root= --ms 1": "argument --root: want a word",
     }.items(),
 )
-def test_a_mistake_is_told_in_one_line(
-    words: str, told: str, tmp_path: Path, capsys: Capture
+def test_a_mistake_is_reported_in_one_line(
+    words: str, message: str, tmp_path: Path, capsys: Capture
 ) -> None:
     assert main(["course", *words.split(), "--out", str(tmp_path)]) == 2
     shown = capsys.readouterr()
-    assert told in shown.err and len(shown.err.splitlines()) == 1
+    assert message in shown.err and len(shown.err.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
 
 

@@ -84,7 +84,7 @@ def test_a_spreadsheet_gets_one_row_an_answer(tmp_path: Path, capsys: Capture) -
 
 
 @pytest.mark.parametrize(
-    ("names", "told"),
+    ("names", "message"),
     {
         "a/b": "no name of a folder",
         "anna\nanna": "twice",
@@ -94,13 +94,13 @@ def test_a_spreadsheet_gets_one_row_an_answer(tmp_path: Path, capsys: Capture) -
     }.items(),
 )
 def test_names_that_cannot_be_folders_are_refused(
-    names: str, told: str, tmp_path: Path, capsys: Capture
+    names: str, message: str, tmp_path: Path, capsys: Capture
 ) -> None:
     (tmp_path / "names.txt").write_text(names)
     words = [str(tmp_path / "names.txt"), str(tmp_path / "class")]
     assert main(["course", "class", *words]) == 2
     shown = capsys.readouterr().err
-    assert told in shown and len(shown.splitlines()) == 1
+    assert message in shown and len(shown.splitlines()) == 1
     assert not (tmp_path / "class").exists()
 
 

@@ -83,8 +83,8 @@ def in_text(text: str, name: str) -> Iterator[Line]:
         for line in LOGICAL.finditer(part) if is_code else ():
             if found := PROGRAM.match(line[0].strip()):
                 number = text.count("\n", 0, at + line.start()) + 1
-                told = " ".join(found["words"].replace("\\\n", " ").split())
-                yield Line(f"{name}:{number}", told)
+                joined = " ".join(found["words"].replace("\\\n", " ").split())
+                yield Line(f"{name}:{number}", joined)
         at += len(part)
 
 

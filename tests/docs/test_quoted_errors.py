@@ -23,7 +23,7 @@ HOLE = "\0"  # what differs, in a literal of the source
 DIFFERS = "..."
 # What the module logs, and what the compiled tracer prints: literals side by side.
 C_STRING = re.compile(
-    r"\b(?:pr_err|pr_warn|tell|say|die)\((?:EXIT_\w+, )?"
+    r"\b(?:pr_err|pr_warn|report|log_message|die)\((?:EXIT_\w+, )?"
     r'"((?:[^"\\]|\\.|"\s*")*)"'
 )
 SEAM = re.compile(r'"\s*"')

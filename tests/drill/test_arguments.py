@@ -137,7 +137,7 @@ def test_a_structure_is_shown_once() -> None:
 
 
 def test_who_stood_on_the_stack_is_said() -> None:
-    said = arguments.told([CALL, BLOCK, MADE], "vfs_write", Known())
+    said = arguments.of_slowest([CALL, BLOCK, MADE], "vfs_write", Known())
     assert said.splitlines() == [
         "gclog/7 lab/gc: asleep 8.0 of 9.0 ms in",
         f"  do_get_write_access({arguments.merged(VALUES, MEMBERS, set())})",
@@ -146,10 +146,10 @@ def test_who_stood_on_the_stack_is_said() -> None:
 
 
 def test_without_debuginfo_all_are_said_that_a_module_was_made_for() -> None:
-    said = arguments.told([CALL, BLOCK, MADE], "vfs_write", None).splitlines()
+    said = arguments.of_slowest([CALL, BLOCK, MADE], "vfs_write", None).splitlines()
     assert said[1] == "  __folio_lock(folio=?)"
     assert said[2].startswith("  do_get_write_access(handle=")
-    assert arguments.told([CALL, BLOCK], "vfs_write", None) == ""
+    assert arguments.of_slowest([CALL, BLOCK], "vfs_write", None) == ""
 
 
 def test_the_event_is_the_contract_s() -> None:
@@ -197,5 +197,5 @@ def test_the_slowest_three_are_said() -> None:
         same = {"t_ns": 10 + number, "dur_ns": number}
         asleep = {**BLOCK, "t_ns": 100 + number}
         events += [{**CALL, **same}, asleep, row(**same, asleep_t_ns=100 + number)]
-    said = arguments.told(events, "vfs_write", None)
+    said = arguments.of_slowest(events, "vfs_write", None)
     assert said.count("asleep") == arguments.MAX_CALLS

@@ -67,7 +67,7 @@ def test_a_build_id_in_the_last_note_within_the_bound_is_found(tmp_path: Path) -
 def test_a_build_id_is_found_behind_other_notes(tmp_path: Path) -> None:
     notes = made_elf.note(1, b"Linux\0", b"12345")
     notes += made_elf.note(3, b"GNU\0", bytes(range(20)))
-    for name, data, told in (
+    for name, data, expected in (
         ("good", made_elf.with_notes(notes), bytes(range(20)).hex()),
         ("none", made_elf.with_notes(made_elf.note(1, b"GNU\0", b"1234")), ""),
         ("cut", made_elf.with_notes(notes)[:70], ""),
@@ -75,7 +75,7 @@ def test_a_build_id_is_found_behind_other_notes(tmp_path: Path) -> None:
         ("empty", b"", ""),
     ):
         (tmp_path / name).write_bytes(data)
-        assert build_id(tmp_path / name) == told, name
+        assert build_id(tmp_path / name) == expected, name
 
 
 def functions_of(path: Path) -> Functions:

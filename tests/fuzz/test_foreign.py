@@ -113,8 +113,8 @@ def test_no_executable_is_read_beyond_bounds(read_bytes: Callable[[], int]) -> N
     def one(content: bytes) -> None:
         read_bytes()
         with opened(content) as fd:
-            told = elf.Elf.of_file(fd).build_id()
-            assert len(told) <= 2 * elf.MOST_ID
+            build = elf.Elf.of_file(fd).build_id()
+            assert len(build) <= 2 * elf.MOST_ID
             try:
                 found = functions.read(fd, fd)
             except ValueError as error:

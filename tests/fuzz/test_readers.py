@@ -187,11 +187,11 @@ def test_no_stack_breaks_the_rules() -> None:
         block = Block(0, 1, 1, kstack=found, waker_kstack=found, comm="a")
         verdict = stack.classify(found)
         parsed = frames.parse_stack(found)
-        told = (
+        texts = (
             *(verdict.cls, stack.role(found, "jbd2/vdb-8"), endings.ending(block)),
             *(owners.owner_name(found, "a"), stack.first_caller(parsed)),
         )
-        assert all(isinstance(word, str) for word in told)
+        assert all(isinstance(word, str) for word in texts)
         endings.completes_io(block, verdict)
         endings.serves(block, endings.is_submitter(block, verdict))
 

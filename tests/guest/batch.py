@@ -87,8 +87,8 @@ class Batch:
                 repeated = last
                 lost = found.pop()
                 words = shlex.join(commands[last].words)
-                told = f"run once more, since {fault}: {words}\n{lost}"
-                warnings.warn(told, stacklevel=2)
+                note = f"run once more, since {fault}: {words}\n{lost}"
+                warnings.warn(note, stacklevel=2)
         return found
 
     def _on_one_machine(self, commands: Sequence[Command]) -> tuple[list[Verdict], str]:
@@ -107,12 +107,12 @@ class Batch:
             argv += ["--", "bash", EACH, VERDICTS, str(self.limit_s)]
             argv += [shlex.join(one.words) for one in commands]
             self.tell(f"a machine for {len(commands)} commands")
-            with (folder / "machine").open("w") as told:
+            with (folder / "machine").open("w") as note:
                 process = subprocess.Popen(
                     argv,
                     stdin=subprocess.DEVNULL,
-                    stdout=told,
-                    stderr=told,
+                    stdout=note,
+                    stderr=note,
                 )
                 self._follow(process, folder, commands)
             result = json.loads(_text(folder / "result") or "{}")
@@ -144,8 +144,8 @@ class Batch:
                 status, took_s = words
                 name = commands[ended].name
                 ended, since_s = ended + 1, time.monotonic()
-                told = "ok" if status == "0" else f"status {status}"
-                self.tell(f"{ended}/{len(commands)} {name}: {told}, {took_s} s")
+                note = "ok" if status == "0" else f"status {status}"
+                self.tell(f"{ended}/{len(commands)} {name}: {note}, {took_s} s")
             if runs and time.monotonic() - since_s > self.limit_s + 120:
                 process.terminate()
                 process.wait()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will lose machines to what a fault of QEMU looks like, and to an int3 of
-the guest's own, and find that only the first is told as QEMU's and run once more."""
+the guest's own, and find that only the first counts as QEMU's and is run once more."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def test_an_int3_is_qemus_fault_if_memory_does_not_hold_it(
         *("--", "insmod", "/mnt/splat/splat.ko", f"kind={kind}"),
     )
     assert done.returncode == statuses.EXIT_LOST
-    told = json.loads(result.read_text())
-    assert (told["emulator"], told["starts"]) == (fault, 1)
+    recorded = json.loads(result.read_text())
+    assert (recorded["emulator"], recorded["starts"]) == (fault, 1)
     assert ("a fault of QEMU: " in done.stderr) == bool(fault)
     for shown in ("RIP: 0010:breakpoint+", "Code: ", "do_init_module+"):
         assert shown in done.stderr
@@ -79,11 +79,11 @@ def test_an_int3_after_another_oops_is_not_excused() -> None:
     assert not watch.stale_int3(f"[    3.0] Oops: 0002 [#1] PREEMPT SMP\n{stale}")
 
 
-def test_a_lost_machine_is_told_from_what_its_log_does_not_have() -> None:
+def test_a_lost_machine_is_known_by_what_its_log_does_not_have() -> None:
     oops = OOPS.format(kind="0002", code="f3 <0f>").splitlines()
     console = "\n".join(["[ 2.5] before"] * 50 + oops + ["[ 3.2] after"] * 50)
-    told = watch.last_words(console, watch.records("6,7,2600000,-;read"))
-    shown = watch.excerpt(console, told)
+    recorded = watch.last_words(console, watch.records("6,7,2600000,-;read"))
+    shown = watch.excerpt(console, recorded)
     assert shown[: len(oops)] == oops
     assert shown[len(oops) :] == ["[ 3.2] after"] * (watch.MOST_SHOWN - len(oops))
     assert watch.excerpt("one\ntwo", []) == ["one", "two"]

@@ -112,9 +112,9 @@ def test_a_line_of_level_warning_fails_a_run_unless_it_is_expected(
     say = f"echo '{line}' >/dev/kmsg; exit 0"
     done = machine(*options, "--result", str(result), "--", "sh", "-c", say)
     assert done.returncode == status, done.stderr
-    told = json.loads(result.read_text())
-    assert told["complaints"] == ["something"] * (status != 0)
-    console = Path(told["console"])
+    recorded = json.loads(result.read_text())
+    assert recorded["complaints"] == ["something"] * (status != 0)
+    console = Path(recorded["console"])
     assert console.parent.name == ("failed" if status else "ended")
     kmsg = console.with_name(console.name.replace(".console.log", ".kmsg"))
     assert ";something\n" in kmsg.read_text()
@@ -146,7 +146,7 @@ def test_output_arrives_whole_before_the_end(machine: Run) -> None:
     assert done.stdout.splitlines() == [str(i) for i in range(1, 300001)]
 
 
-def test_the_result_file_tells_machine_from_command(
+def test_the_result_file_separates_machine_from_command(
     machine: Run, tmp_path: Path
 ) -> None:
     """It is shared under a name with colons and commas, like a variant's run."""
@@ -156,10 +156,10 @@ def test_the_result_file_tells_machine_from_command(
     share = f"{result.parent}:/mnt/out"
     command = ["sh", "-c", "test -e /mnt/out/here || exit 2; exit 1"]
     machine("--result", str(result), "--share", share, "--", *command)
-    told = json.loads(result.read_text())
-    assert (told["outcome"], told["status"]) == ("ended", 1)
-    assert int(told["qemu"].split(".")[0]) >= recipe.load().qemu_minimum
-    assert told["accel"] in ("kvm", "tcg")
+    recorded = json.loads(result.read_text())
+    assert (recorded["outcome"], recorded["status"]) == ("ended", 1)
+    assert int(recorded["qemu"].split(".")[0]) >= recipe.load().qemu_minimum
+    assert recorded["accel"] in ("kvm", "tcg")
 
 
 def _children(pid: int) -> list[int]:
@@ -285,16 +285,16 @@ def test_each_command_of_a_batch_gets_its_own_verdict() -> None:
     assert found[4].output == "after\n"
 
 
-def test_a_batch_tells_what_has_ended(tmp_path: Path) -> None:
+def test_a_batch_shows_what_has_ended(tmp_path: Path) -> None:
     """Also what ended since the last look, when the machine is gone."""
-    told: list[str] = []
-    batch = Batch((), excused="nothing", limit_s=10, tell=told.append)
+    recorded: list[str] = []
+    batch = Batch((), excused="nothing", limit_s=10, tell=recorded.append)
     (tmp_path / "0.status").write_text("0 3\n")
     (tmp_path / "1.status").write_text("7 1\n")
     commands = [Command(["true"], name=name) for name in ("a.sh", "b.py", "c.sh")]
     with subprocess.Popen(["true"]) as process:
         batch._follow(process, tmp_path, commands)
-    assert told == ["1/3 a.sh: ok, 3 s", "2/3 b.py: status 7, 1 s"]
+    assert recorded == ["1/3 a.sh: ok, 3 s", "2/3 b.py: status 7, 1 s"]
 
 
 def test_a_batch_without_a_machine_says_why() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""test_kmod_attributes: each of the module's attributes does something, and is told.
+"""test_kmod_attributes: each attribute of the module does something, and is documented.
 
 Guest tests compare what they do; here a new one is named within a second.
 """

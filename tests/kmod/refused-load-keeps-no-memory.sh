@@ -17,18 +17,18 @@ kept_kb() {
 # At most KMALLOC_MAX_CACHE_SIZE (include/linux/slab.h): kmalloc takes slabs, not pages.
 bytes=8000
 words=$(printf "%0${bytes}d" 0)
-told=()
+given=()
 for attribute in device force ops flags_any flags_none submitter kind pid cgroup \
 	sectors bytes mode delay seed lanes times; do
-	told+=("$attribute=$words")
+	given+=("$attribute=$words")
 done
 loads=50
-most_kib=$((loads * ${#told[@]} * bytes / 1024 / 2)) # half of what it was told
+most_kib=$((loads * ${#given[@]} * bytes / 1024 / 2)) # half of what it was given
 
 for refused in max_holds=none max_holds=1; do
 	before=$(kept_kb)
 	for ((i = 0; i < loads; i++)); do
-		! insmod "$module" "${told[@]}" "$refused" 2>/dev/null ||
+		! insmod "$module" "${given[@]}" "$refused" 2>/dev/null ||
 			fail "loaded with $refused"
 	done
 	kept=$(($(kept_kb) - before))

@@ -49,7 +49,7 @@ exclude() { # what the tracer and the module do to each other before that
 	if { echo 1 >"$params/enabled"; } 2>/dev/null; then
 		fail "$probe: armed beside a trampoline"
 	fi
-	dmesg | grep --quiet "a BPF trampoline .* is on $function" || fail "not told why"
+	dmesg | grep --quiet "a BPF trampoline .* is on $function" || fail "the log does not say why"
 	five 0 "refused"
 	untrace
 	[[ $traced -ge 5 ]] || fail "$probe: the tracer saw $traced of 5"
@@ -114,6 +114,6 @@ trace "kprobe:$function"
 if load 2>/dev/null; then
 	fail "joined a kprobe that was there before"
 fi
-dmesg | grep --quiet "another probe is on $function" || fail "not told why"
+dmesg | grep --quiet "another probe is on $function" || fail "the log does not say why"
 untrace
 load

@@ -55,7 +55,7 @@ mkdir /tmp/inner/dev /tmp/inner/sys
 cp "$(command -v busybox)" /tmp/inner/busybox
 mount --bind /dev /tmp/inner/dev
 mount --rbind /sys /tmp/inner/sys
-name() { # DEVICE: what a task with that root is told
+name() { # DEVICE: the root's name in the answer
 	chroot /tmp/inner /busybox sh -c "echo $1 >$rules/lower/device" 2>&1 || true
 }
 [[ $(name "$number") == *"not permitted"* ]] || fail "root's device was taken"

@@ -145,8 +145,8 @@ def main() -> None:
         finally:
             unload()
         rounds = {load.folder.name: load.rounds for load in found.loads}
-    told = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
-    print(f"{CYCLES} cycles: {told}; fio rounds: {rounds}")
+    text = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+    print(f"{CYCLES} cycles: {text}; fio rounds: {rounds}")
     print("of these:", dict(hazards.reached))
     print(f"{len(disarms_s)} disarms, the longest {max(disarms_s):.3f} s")
     assert max(disarms_s) < DISARMED_WITHIN_S, "a disarm took long"

@@ -32,15 +32,15 @@ for mode in sleep defer spin; do
 		record >/dev/null
 		: >/tmp/printed
 		"$tracer" /usr/bin/dd if=/dev/zero of="$disk" bs=4k count=5 oflag=direct \
-			conv=fsync 2>"/tmp/$tracer" | sort >/tmp/told
+			conv=fsync 2>"/tmp/$tracer" | sort >/tmp/printed
 		record | sed "s/$recorded/\2 \3 \4 \1/" | tr --delete '"' | sort >/tmp/recorded
 		[[ $(grep --count "^$mode write SYNC " /tmp/recorded) == 5 &&
 			$(grep --count "^$mode flush SYNC,PREFLUSH " /tmp/recorded) == 1 ]] ||
 			fail "recorded: $(cat /tmp/recorded)"
 		[[ $tracer != with_bpftrace ]] ||
 			sed 's/.* //' /tmp/recorded | sort --output=/tmp/recorded
-		cmp /tmp/told /tmp/recorded ||
-			fail "$tracer told $(cat /tmp/told), not $(cat /tmp/recorded):" \
+		cmp /tmp/printed /tmp/recorded ||
+			fail "$tracer printed $(cat /tmp/printed), not $(cat /tmp/recorded):" \
 				"$(cat "/tmp/$tracer" /tmp/printed)"
 	done
 done

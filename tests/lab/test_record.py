@@ -127,7 +127,7 @@ def _assert_redacted(run: Path, target: Path) -> None:
         assert name not in content
     sums = []
     for place in (run, target):
-        told = analysed("explain", place, "--json")
-        summary = json.loads(told.stdout)["summary"]
+        explained = analysed("explain", place, "--json")
+        summary = json.loads(explained.stdout)["summary"]
         sums.append((summary["stalls"], summary["stall_ns_by_class"]))
     assert sums[0] == sums[1]

@@ -117,10 +117,10 @@ def test_its_chain_appears_by_another_injector(
 ) -> None:
     lab = make_lab(tmp_path, SCENARIO=scenario, KERNEL=kernel, INJECTOR=injector)
     assert lab.done.returncode == 0, lab.done.stdout + lab.done.stderr[-3000:]
-    told = lab.json("manifest.json")["injector"]
-    assert told["name"] == injector
+    injected = lab.json("manifest.json")["injector"]
+    assert injected["name"] == injector
     # The roots of the writes lie beyond it.
-    assert sum(told["counters"].values()) > 0
+    assert sum(injected["counters"].values()) > 0
     assert not (lab.run / "truth.jsonl").exists()
     assert f"{injector} keeps no record of what it delayed" in lab.done.stderr
 

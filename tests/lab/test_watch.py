@@ -56,7 +56,7 @@ def in_a_machine(
 
 @pytest.mark.parametrize("kernel", WATCHED)
 @pytest.mark.parametrize("words", WHOLE if SOAK or EVERY else QUICK, ids=lambda w: w[1])
-def test_every_stall_is_told_and_nothing_stays(
+def test_every_stall_is_reported_and_nothing_stays(
     kernel: str, words: tuple[str, ...], artefacts: Callable[[str], Path]
 ) -> None:
     print(in_a_machine(kernel, artefacts(kernel), "watch_cases.py", *words))

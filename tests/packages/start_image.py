@@ -96,24 +96,24 @@ def main(version: str) -> None:
     mount("sysfs", "/sys")
     mount("cgroup2", "/sys/fs/cgroup")
     unpack(version)
-    told = start(["--version"])
-    assert told.stdout.strip() == version, told
-    told = start(["demo", "--no-browser", "-o", "/runs/demo"])
-    assert "waiting for vdb through jbd2's commit" in told.stdout, told
+    done = start(["--version"])
+    assert done.stdout.strip() == version, done
+    done = start(["demo", "--no-browser", "-o", "/runs/demo"])
+    assert "waiting for vdb through jbd2's commit" in done.stdout, done
     for command in {"record", container()["args"][0]}:
-        told = start([command, "--help"])
-        assert f"usage: writestall {command}" in told.stdout, told
+        done = start([command, "--help"])
+        assert f"usage: writestall {command}" in done.stdout, done
     # It has processes of its own here, by whose numbers no tracer knows them.
     # Its node's kernel cannot be traced from here: the run that comes with the demo is
-    # told, without what belongs to tracing.
+    # reported, without what belongs to tracing.
     given = [word for word in container()["args"] if not TRACING.match(word)]
-    told = start([*given, "--replay", SAMPLE])
-    assert told.returncode == 0, told
-    assert re.search(r"watched: (\d+) stalls, \1 reported", told.stdout), told
-    told = start(["record", "-p", "1", "--for", "1s"])
-    assert told.returncode == 2, told
-    assert len(told.stderr.splitlines()) == 1, told
-    (HERE / "done").write_text(told.stderr)
+    done = start([*given, "--replay", SAMPLE])
+    assert done.returncode == 0, done
+    assert re.search(r"watched: (\d+) stalls, \1 reported", done.stdout), done
+    done = start(["record", "-p", "1", "--for", "1s"])
+    assert done.returncode == 2, done
+    assert len(done.stderr.splitlines()) == 1, done
+    (HERE / "done").write_text(done.stderr)
 
 
 if __name__ == "__main__":

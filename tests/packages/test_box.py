@@ -88,8 +88,8 @@ class Guest:
         """Return when it answers."""
         deadline_s = time.monotonic() + BOOT_S
         while self.ssh("true").returncode:
-            told = console.read_text(errors="replace")[-1500:]
-            assert time.monotonic() < deadline_s, f"no login: {told}"
+            text = console.read_text(errors="replace")[-1500:]
+            assert time.monotonic() < deadline_s, f"no login: {text}"
             time.sleep(POLL_S)
 
 
@@ -122,8 +122,8 @@ def test_vagrant_could_log_in_and_run_the_lab(built: Path, tmp_path: Path) -> No
         copied = guest.ssh("sudo tar -x --one-top-level=/writestall", _tree())
         assert copied.returncode == 0, copied.stderr
         # restrict=on: nothing could be installed.
-        told = guest.ssh("sudo /writestall/vm/provision")
-        assert told.stdout == "provision: nothing to install\n", told
+        text = guest.ssh("sudo /writestall/vm/provision")
+        assert text.stdout == "provision: nothing to install\n", text
         listed = guest.ssh("sudo /writestall/repro/run --list && uname -r")
         assert listed.returncode == 0, listed
         assert "journal-buffer" in listed.stdout

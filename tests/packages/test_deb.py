@@ -28,15 +28,15 @@ def run(suite: str, packages: Path, folder: Path, script: str, *words: str) -> s
 def test_it_is_installed_used_upgraded_and_purged(
     suite: str, packages: Path, versions: tuple[str, str], tmp_path: Path
 ) -> None:
-    told = run(suite, packages, tmp_path, "in-suite.sh", *versions)
-    assert "installed {}, upgraded to {}, purged".format(*versions) in told
+    output = run(suite, packages, tmp_path, "in-suite.sh", *versions)
+    assert "installed {}, upgraded to {}, purged".format(*versions) in output
 
 
 def test_dkms_builds_the_module(
     packages: Path, versions: tuple[str, str], tmp_path: Path
 ) -> None:
-    told = run("trixie", packages, tmp_path, "module-by-dkms.sh", versions[1])
-    assert f"biodelay {versions[1]} was built" in told
+    output = run("trixie", packages, tmp_path, "module-by-dkms.sh", versions[1])
+    assert f"biodelay {versions[1]} was built" in output
 
 
 def test_built_twice_they_are_the_same_bytes(

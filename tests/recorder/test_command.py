@@ -40,18 +40,18 @@ def test_it_does_nothing_before_it_is_let_go(tmp_path: Path) -> None:
 
 def test_it_has_the_descriptors_that_record_was_given() -> None:
     """A pipe of its caller's is there, and none of record's own."""
-    hears, tells = os.pipe()
-    os.set_inheritable(tells, True)
+    reader, writer = os.pipe()
+    os.set_inheritable(writer, True)
     count = "len(os.listdir('/proc/self/fd'))"
-    text = f"import os; os.write({tells}, str({count}).encode())"
+    text = f"import os; os.write({writer}, str({count}).encode())"
     plain = subprocess.run(["python3", "-c", text], close_fds=False, check=True)
-    without_record = os.read(hears, 16)
+    without_record = os.read(reader, 16)
     command = Command(["python3", "-c", text])
     command.go()
     assert command.status(Stop()) == plain.returncode == 0
-    assert os.read(hears, 16) == without_record
-    os.close(tells)
-    os.close(hears)
+    assert os.read(reader, 16) == without_record
+    os.close(writer)
+    os.close(reader)
 
 
 def test_a_signal_to_record_alone_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:

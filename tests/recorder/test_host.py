@@ -196,8 +196,8 @@ def test_containers_of_all_cgroups_of_the_events_are_noted(tmp_path: Path) -> No
     noting = tasks.Tasks(run, [], root)
     noting.start()
     noting.end()
-    told = {"runtime": "docker", "id": id, "pod": "", "name": "backup"}
-    assert noting.containers() == [{"path": path} | told for path in paths[::2]]
+    container = {"runtime": "docker", "id": id, "pod": "", "name": "backup"}
+    assert noting.containers() == [{"path": path} | container for path in paths[::2]]
 
 
 def test_callers_are_noted_once_and_their_perf_maps_kept(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from writestall_base.steps import Run
 from writestall_base.stop import Stop
 
 
-def test_a_container_without_kmsg_is_told_and_goes_on(
+def test_a_container_without_kmsg_is_reported_and_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = Run(tmp_path / "run", Progress("none"), Stop(""))

@@ -45,7 +45,7 @@ def _root(folder: Path, lockdown: str = "[none]", caps: str = ALL) -> Path:
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr(core, "program", lambda: Path("/usr/bin/stalled-writes"))
-    monkeypatch.setattr(core, "obstacles", lambda program: [])
+    monkeypatch.setattr(core, "missing", lambda program: [])
 
 
 def _asked(engine: str = "auto", module: Path | None = None) -> argparse.Namespace:
@@ -89,7 +89,7 @@ def test_without_the_program_of_core_it_is_systemtap(
 def test_what_the_compiled_tracer_finds_in_its_way_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(core, "obstacles", lambda _: [f"{OLD}; use --engine stap"])
+    monkeypatch.setattr(core, "missing", lambda _: [f"{OLD}; use --engine stap"])
     chosen, line = engines.choose(_asked(), _root(tmp_path))
     assert chosen.name == "stap"
     assert line.endswith(f"core not taken: {OLD}")
@@ -100,20 +100,20 @@ def test_what_the_compiled_tracer_finds_in_its_way_is_said(
 def test_the_compiled_tracer_itself_says_what_is_in_its_way(tmp_path: Path) -> None:
     program = tmp_path / "stalled-writes"
     for script, found in (
-        ('echo \'{"ev":"check","obstacles":["a","b"]}\'', ["a", "b"]),
-        ('echo \'{"ev":"check","obstacles":[]}\'', []),
+        ('echo \'{"ev":"check","missing":["a","b"]}\'', ["a", "b"]),
+        ('echo \'{"ev":"check","missing":[]}\'', []),
     ):
         program.write_text(f'#!/bin/sh\n[ "$1" = --check ] && {script}\n')
         program.chmod(0o755)
-        assert core.obstacles(program) == found
+        assert core.missing(program) == found
     program.write_text("#!/bin/sh\nexit 2\n")
     with pytest.raises(TraceError, match=f"^{program} does not run: "):
-        core.obstacles(program)
+        core.missing(program)
 
 
 @pytest.mark.usefixtures("installed")
 @pytest.mark.parametrize(
-    ("lockdown", "caps", "told"),
+    ("lockdown", "caps", "message"),
     [
         ("none integrity [confidentiality]", ALL, "sign one that trace/build made"),
         ("[none]", NO_RIGHTS, "CAP_SYS_MODULE is missing: run it on the host"),
@@ -123,15 +123,15 @@ def test_where_none_works_each_says_why(
     tmp_path: Path,
     lockdown: str,
     caps: str,
-    told: str,
+    message: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(core, "obstacles", lambda _: [OLD])
+    monkeypatch.setattr(core, "missing", lambda _: [OLD])
     with pytest.raises(UserError) as refused:
         engines.choose(_asked(), _root(tmp_path, lockdown, caps))
     (line,) = refused.value.lines
     assert line.startswith(f"no engine works here: core: {OLD}; stap: ")
-    assert told in line
+    assert message in line
 
 
 def test_without_an_engine_the_packages_are_named(
@@ -158,7 +158,7 @@ def test_without_headers_the_package_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     {
-        "--pid=": "argument -p/--pid: '': want a whole number, 1 or more",
+        "--pid=": "argument -p/--pid: want a process, and this is empty: did pgrep",
         "-p 4194304": "--pid 4194304: no such process; ps -e lists them",
         "--path /dev/shm": "--path /dev/shm: it is on a ",
         "--path /no/such": "--path /no/such: No such file or directory",
@@ -183,13 +183,13 @@ def test_what_is_asked_for_is_refused_in_one_line(
     words: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["record", *shlex.split(words)], checkout=checkout) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    (line,) = told.err.splitlines()
+    message = capsys.readouterr()
+    assert message.out == ""
+    (line,) = message.err.splitlines()
     assert said in line
 
 
-def test_a_thread_is_told_its_process(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_thread_gets_its_process(capsys: pytest.CaptureFixture[str]) -> None:
     ending = threading.Event()
     other = threading.Thread(target=ending.wait)
     other.start()
@@ -213,8 +213,8 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
 
 def test_times_have_units() -> None:
     read = time_up_to(3600 * 10**9)
-    told = {text: read(text) for text in ("50ms", "1.5s", "2m", "1h", "100us")}
-    assert list(told.values()) == [
+    message = {text: read(text) for text in ("50ms", "1.5s", "2m", "1h", "100us")}
+    assert list(message.values()) == [
         50_000_000,
         1_500_000_000,
         120 * 10**9,

@@ -75,10 +75,10 @@ def lab(tmp_path: Path) -> Lab:
 
 
 def test_a_command_finds_its_folders_and_its_time(lab: Lab) -> None:
-    told = (
+    given = (
         "pwd; echo $LAB $DURATION_S $LOAD_PERCENT; test -x $TREE/repro/run; echo $OUT"
     )
-    lab.carry_out(scenario({"name": "app", "command": told}))
+    lab.carry_out(scenario({"name": "app", "command": given}))
     out = lab.run.folder / "application/app"
     at = str(lab.folder)
     assert lab.text("writer.log").split() == [at, at, "1", "100", str(out)]
@@ -156,7 +156,7 @@ def test_a_command_that_goes_on_is_ended(
         ),
     ],
 )
-def test_a_failure_is_told_in_the_command_s_own_words(
+def test_a_failure_is_reported_in_the_command_s_own_words(
     lab: Lab, keys: dict[str, str], said: str
 ) -> None:
     with pytest.raises(StepError, match=said):
@@ -182,10 +182,10 @@ def test_what_has_ended_is_not_stopped(lab: Lab) -> None:
 def test_recorded_requests_become_latencies(lab: Lab) -> None:
     row = {"t_ns": 5_000_000, "dur_ns": 2_000_000, "tid": 1, "what": "put"}
     late = row | {"intended_ns": 4_000_000}
-    told = (
+    given = (
         f"printf '%s\\n' '{json.dumps(row)}' '{json.dumps(late)}' >$OUT/requests.jsonl"
     )
-    lab.carry_out(scenario({"name": "app", "command": told}))
+    lab.carry_out(scenario({"name": "app", "command": given}))
     assert "2 requests, slowest 3.0 ms" in lab.run.steps[-1]["detail"]
     corrected, plain = lab.text("writer.hlog"), lab.text("writer-service.hlog")
     assert ",3000000.0," in corrected
@@ -239,11 +239,11 @@ stall_ms_min = 0
 
 def test_a_variant_changes_variables_of_commands() -> None:
     found = variants.chosen(reading.parse(VARIED, "x.toml", "x"), "memory")
-    told = {"GC_LOG": "memory", "KEPT": 1}
+    given = {"GC_LOG": "memory", "KEPT": 1}
     assert isinstance(found.workload[0], Command)
-    assert found.workload[0].environment == told
+    assert found.workload[0].environment == given
     works = variants.as_read(tomllib.loads(VARIED), "memory")["workload"]
-    assert [work.get("environment") for work in works] == [told, None]
+    assert [work.get("environment") for work in works] == [given, None]
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ interval_us = 2_000
 
 def said(engine: str = "sync", pids: tuple[int, ...] = PIDS) -> str:
     """fio's JSON between its other lines, as `normal,json` prints it."""
-    told = {
+    result = {
         "global options": {"ioengine": engine},
         "jobs": [{"job_start": EPOCH_MS + at, "job options": {}} for at in range(2)],
     }
@@ -43,7 +43,9 @@ def said(engine: str = "sync", pids: tuple[int, ...] = PIDS) -> str:
         f"append: (groupid=0, jobs=1): err= 0: pid={pid}: Sun Nov 22 15:47:48 2026\n"
         for pid in pids
     )
-    return f"fio-3.41\nStarting 2 processes\n{json.dumps(told, indent=2)}\n{processes}"
+    return (
+        f"fio-3.41\nStarting 2 processes\n{json.dumps(result, indent=2)}\n{processes}"
+    )
 
 
 def line(seq: int, dur_ns: int, late_ns: int = 0, direction: int = 1) -> str:
@@ -94,8 +96,8 @@ def test_the_record_is_that_of_any_client(tmp_path: Path) -> None:
     text = line(0, 60 * MS) + line(1, 500, behind_ns)
     jobs = fio_log.read(said(), logs(tmp_path, text, line(0, 400)), INTERVAL_US)
     words = asked(tmp_path)
-    told = fio_client.save(jobs, words)
-    assert told == "3 of 1000 writes, 1 slow, slowest 60.0 ms, 997 missed"
+    result = fio_client.save(jobs, words)
+    assert result == "3 of 1000 writes, 1 slow, slowest 60.0 ms, 997 missed"
     rows = lines(words.slow_log)
     (slow,) = of_kind(rows, "client_write")
     assert (slow["tid"], slow["dur_ns"]) == (PIDS[0], 60 * MS)
@@ -130,7 +132,7 @@ def test_what_cannot_be_read_is_said_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_fio_is_told_the_clock_of_the_tracers(tmp_path: Path) -> None:
+def test_fio_gets_the_clock_of_the_tracers(tmp_path: Path) -> None:
     command = fio_client.command(asked(tmp_path))
     assert "--log_alternate_epoch_clock_id=1" in command
     assert "--job_start_clock_id=1" in command

@@ -58,7 +58,7 @@ def test_dry_run_swaps_to_the_loop_device_and_mounts_none_of_it(tmp_path: Path) 
     assert "sh -c 'echo 6291456 >/sys/fs/cgroup/writestall/memory.max'" in shown.stdout
 
 
-def test_a_machine_without_cgroups_is_told_how_to_mount_them(
+def test_a_machine_without_cgroups_shows_how_to_mount_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "CONTROLLERS", tmp_path / "cgroup.controllers")

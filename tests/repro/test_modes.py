@@ -20,7 +20,7 @@ def test_all_rules_have_the_mode_and_nothing_else_changes(mode: str) -> None:
     assert modes.applied(changed, found.inject[0].mode) == found
 
 
-def test_the_manifest_tells_the_mode_that_was_in_force(tmp_path: Path) -> None:
+def test_the_manifest_shows_the_mode_that_was_in_force(tmp_path: Path) -> None:
     file = tmp_path / "tiny.toml"
     file.write_text(GOOD)
     table = modes.as_read(reading.table_of(GOOD, str(file)), "defer")

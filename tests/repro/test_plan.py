@@ -436,7 +436,7 @@ def test_bad_words_get_one_line(arguments: tuple[str, ...], message: str) -> Non
     assert done.stderr.count("\n") == 1
 
 
-def test_a_command_is_told_the_load_and_keeps_its_packages() -> None:
+def test_a_command_gets_the_load_and_keeps_its_packages() -> None:
     loaded = dataclasses.replace(wanted("xfs-default"), loads=(50, 100))
     made, cells = plan.make(dataclasses.replace(loaded, workload="etcd"))
     assert made["workload"]["machine"] == {"packages": ["etcd-server"]}

@@ -129,7 +129,7 @@ def test_a_slow_log_stops_all_threads_unless_it_is_asynchronous(
         if slow["t_ns"] < row["t_ns"] and row["t_ns"] + row["dur_ns"] < end_ns
     ]
     if how:
-        # A stop every 20 ms: threads were stopped and let go while the write waited.
+        # A stop every 20 ms: threads were stopped and resumed while the write waited.
         assert len(meanwhile) > 5
     else:
         assert not meanwhile

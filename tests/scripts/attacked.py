@@ -151,8 +151,8 @@ def watched(engine: str, options: argparse.Namespace, hidden: Path) -> str:
     lab.expect(not leaked, f"the secret is in {leaked}")
     lab.expect(not ended, f"tricks that did not work: {ended}")
     others = [x["message"] for x in one.lines() if "duration_ms" not in x]
-    told = f"{len(listed)} of {honest.stalls} honest stalls listed; {others[-9:]}"
-    lab.expect(len(listed) >= 0.9 * honest.stalls, told)
+    message = f"{len(listed)} of {honest.stalls} honest stalls listed; {others[-9:]}"
+    lab.expect(len(listed) >= 0.9 * honest.stalls, message)
     lab.expect(honest.failed == 0, f"{honest.failed} scrapes failed")
     lab.expect(honest.most_mib <= MOST_MIB, f"{honest.most_mib:.0f} MiB")
     nothing_left("a watch that was attacked")
@@ -219,7 +219,7 @@ def main() -> int:
     options.engine = options.engine or [lab.CORE]
     options.trick = options.trick or list(attacker.TRICKS)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    return lab.told(lambda: all_cases(options))
+    return lab.status_of(lambda: all_cases(options))
 
 
 if __name__ == "__main__":

@@ -48,8 +48,8 @@ def build(folder: Path) -> Path:
 
 def rate(loop: list[str | Path]) -> Rate:
     """Writes per second over an interval; the command names the file."""
-    told = lab.run(*loop, str(STRETCH_MS), str(WRITES))
-    took_ns = sorted(int(line) for line in told.split())
+    measured = lab.run(*loop, str(STRETCH_MS), str(WRITES))
+    took_ns = sorted(int(line) for line in measured.split())
     mean_ns = statistics.mean(took_ns)
     median_ns = statistics.median(took_ns)
     kinds = {
@@ -84,26 +84,26 @@ def measure(
     """Add each tracer's rates of one round, or the reason why there are none."""
     before = rate(loop)
     for tracer in tracers:
-        told = found[tracer.name]
-        if "reason" in told:
+        measured = found[tracer.name]
+        if "reason" in measured:
             continue
         traced = None
         try:
-            with peers.traced(tracer, disk, told):
+            with peers.traced(tracer, disk, measured):
                 traced = rate(loop)
         except peers.SilentError as error:
             traced = None
-            told["silent"] += 1
+            measured["silent"] += 1
             print(f"{tracer.name}: {error}", file=sys.stderr, flush=True)
         except peers.AbsentError as error:
             traced = None
-            told["reason"] = str(error)
+            measured["reason"] = str(error)
         after = rate(loop)
         left = after["median"] / before["median"]
         lab.expect(left > LEFT_ALONE, f"{tracer.name} left {left:.3f} behind it")
         untraced, before = between(before, after), after
         if traced:
-            told["rounds"].append({"traced": traced, "untraced": untraced})
+            measured["rounds"].append({"traced": traced, "untraced": untraced})
             share = traced["all"] / untraced["all"]
             print(f"{tracer.name}: {share:.3f}", file=sys.stderr, flush=True)
 
@@ -140,4 +140,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(lab.told(main))
+    sys.exit(lab.status_of(main))

@@ -112,7 +112,7 @@ def threads(pid: int) -> list[int]:
 
 def by_family_and_device(options: argparse.Namespace, disk: lab.Disk) -> None:
     """A process, one that it starts, and an unrelated one."""
-    hears, tells = os.pipe()
+    reader, writer = os.pipe()
     grandchild = sync(lab.MOUNT / "grandchild.log")
     child = sync(lab.MOUNT / "child.log")
     beside = sync(
@@ -121,7 +121,7 @@ def by_family_and_device(options: argparse.Namespace, disk: lab.Disk) -> None:
     own: list[int] = []
 
     def family() -> None:
-        os.read(hears, 1)
+        os.read(reader, 1)
         pid = lab.child(grandchild)
         child()
         lab.expect(lab.reap(pid) == 0, "the grandchild failed")
@@ -129,7 +129,7 @@ def by_family_and_device(options: argparse.Namespace, disk: lab.Disk) -> None:
     elder = lab.child(family)
     with tracing(options, "--pid", str(elder), "--device", disk.dev) as tracers:
         with disk.stalled():
-            os.write(tells, b"x")
+            os.write(writer, b"x")
             lab.wait_blocked(elder)
             (younger,) = lab.descendants(elder)
             own = [elder, younger]

@@ -39,18 +39,20 @@ def with_rights(names: str) -> list[str]:
     return ["setpriv", f"--bounding-set=-all,{kept}"]
 
 
-def refuses(command: list[str], told: str) -> None:
+def refuses(command: list[str], message: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = done.stderr.splitlines()
     lab.expect(done.returncode == 1, f"{command} ended with {done.returncode}: {lines}")
-    lab.expect(len(lines) == 1 and told in lines[0], f"{told!r} is not in {lines}")
+    lab.expect(
+        len(lines) == 1 and message in lines[0], f"{message!r} is not in {lines}"
+    )
     lab.expect(not done.stdout, f"{command} printed {done.stdout}")
 
 
 def says_nothing_is_in_its_way(program: str) -> None:
     """--check, as root on a kernel that does."""
     found = json.loads(lab.run(program, "--check"))
-    lab.expect(found["obstacles"] == [], f"--check says {found}")
+    lab.expect(found["missing"] == [], f"--check says {found}")
 
 
 def hidden(program: str, place: str, folder: Path) -> list[str]:
@@ -78,12 +80,12 @@ def works(command: list[str]) -> None:
 
 def test(options: argparse.Namespace) -> None:
     program = lab.parts(lab.CORE, lab.STALLS, options.modules)[1]
-    for held, told in HELD.items():
-        refuses([*with_rights(held), program], told)
+    for held, message in HELD.items():
+        refuses([*with_rights(held), program], message)
     with tempfile.TemporaryDirectory() as folder:
-        for place, told in SHOWN.items():
+        for place, message in SHOWN.items():
             if Path(place).exists():
-                refuses(hidden(program, place, Path(folder)), told)
+                refuses(hidden(program, place, Path(folder)), message)
     says_nothing_is_in_its_way(program)
     more = "" if lab.release() >= MEMORY_IS_CHARGED else ",sys_resource"
     works([*with_rights(LEAST + more), program])

@@ -49,7 +49,7 @@ def verdict(disk: lab.Disk, engine: str, script: str, modules: Path) -> str:
         kinds = {event["ev"] for event in tracer.stop()}
     finally:
         tracer.end()
-    lab.expect(kind in kinds, f"{engine} {script} told of {kinds}, of no {kind}")
+    lab.expect(kind in kinds, f"{engine} {script} printed {kinds}, no {kind}")
     return ""
 
 

@@ -111,11 +111,11 @@ def check(events: list[lab.Event], who: str, pid: int, field: str, id: int) -> N
 
 
 def check_paths(events: list[lab.Event], who: str, known: dict[int, str]) -> None:
-    told = [one for one in events if one["ev"] == "cgroup"]
-    paths = {one["id"]: one["path"] for one in told}
-    limits = [one for one in told if "io_max" in one]
+    cgroups = [one for one in events if one["ev"] == "cgroup"]
+    paths = {one["id"]: one["path"] for one in cgroups}
+    limits = [one for one in cgroups if "io_max" in one]
     lab.expect(
-        len(paths) + 1 == len(told), f"{who}: a cgroup was printed twice: {told}"
+        len(paths) + 1 == len(cgroups), f"{who}: a cgroup was printed twice: {cgroups}"
     )
     lab.expect(
         [one["path"] for one in limits] == ["/wst-capped"]
@@ -124,7 +124,7 @@ def check_paths(events: list[lab.Event], who: str, known: dict[int, str]) -> Non
     )
     for id, path in known.items():
         lab.expect(paths.get(id) == path, f"{who}: {id}: {paths.get(id)}, want {path}")
-    lab.expect(all(one["version"] == 2 for one in told), f"{who}: {told}")
+    lab.expect(all(one["version"] == 2 for one in cgroups), f"{who}: {cgroups}")
 
 
 def check_throttled(
@@ -165,10 +165,10 @@ def version_2(options: argparse.Namespace, disk: lab.Disk) -> None:
             numbers = {pid: path.stat().st_ino for pid, path in pids.items()}
             numbers[slow] = made["wst-capped"].stat().st_ino
         for tracer in tracers:
-            inner, told = tracer.stop(), tracer.events()
+            inner, cgroups = tracer.stop(), tracer.events()
             for pid, id in numbers.items():
                 check(inner, tracer.engine, pid, "cgroup", id)
-            check_paths(told, tracer.engine, ids)
+            check_paths(cgroups, tracer.engine, ids)
             check_throttled(inner, tracer.engine, slow, set(pids))
 
 
@@ -192,10 +192,10 @@ def version_1(options: argparse.Namespace, disk: lab.Disk) -> None:
             pid = held(disk, made["wst-v1"], path)
             for tracer in tracers:
                 check(tracer.stop(), tracer.engine, pid, "cgroup_v1", id)
-                told = [one for one in tracer.events() if one["ev"] == "cgroup"]
+                cgroups = [one for one in tracer.events() if one["ev"] == "cgroup"]
                 one = {"id": id, "version": 1, "path": "/wst-v1"}
-                found = any(one.items() <= event.items() for event in told)
-                lab.expect(found, f"{tracer.engine}: {told}, want {one}")
+                found = any(one.items() <= event.items() for event in cgroups)
+                lab.expect(found, f"{tracer.engine}: {cgroups}, want {one}")
 
 
 def test(options: argparse.Namespace) -> None:

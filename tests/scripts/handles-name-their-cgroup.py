@@ -52,8 +52,10 @@ def check(tracer: lab.Tracer, dev: str, ids: dict[str, int]) -> None:
     lab.expect(many > 4 * few, f"{who}: {many} and {few} handles")
     commits = [one for one in events if one["ev"] == "commit" and one["dev"] == dev]
     whole = sum(one["handles"] for one in commits)
-    told = sum(handles.values())
-    lab.expect(bool(commits) and told == whole, f"{who}: {told} of {whole} handles")
+    counted = sum(handles.values())
+    lab.expect(
+        bool(commits) and counted == whole, f"{who}: {counted} of {whole} handles"
+    )
     blocks = sum(sums(events, "blocks", dev).values())
     most = sum(one["blocks"] for one in commits)
     lab.expect(0 < blocks <= most, f"{who}: {blocks} of {most} blocks")

@@ -83,7 +83,7 @@ def check(tracer: lab.Tracer, disk: lab.Disk, direct: int, syncer: int) -> None:
         lab.expect(total(own) == size, f"{who}: {total(own)} bytes of {tid}: {own}")
         lab.expect(not any(io["kstack"] for io in own), f"{who}: a stack of no worker")
         places = {io["sector"] for io in own}
-        lab.expect(len(places) == len(own), f"{who}: a bio was told twice")
+        lab.expect(len(places) == len(own), f"{who}: a bio was printed twice")
         lab.expect(not any(io["flags"] for io in own), f"{who}: flags of data: {own}")
     flusher = [io for io in long if any("wb_workfn+" in row for row in io["kstack"])]
     lab.expect(total(flusher) >= FLUSHED_BYTES, f"{who}: the flusher's: {flusher}")
@@ -99,7 +99,7 @@ def changes(path: Path) -> None:
     os.fsync(fd)
 
 
-def log_is_told(options: argparse.Namespace) -> None:
+def log_is_traced(options: argparse.Namespace) -> None:
     """Each write of the log is of metadata, and empties the disk's cache
     (fs/xfs/xfs_log.c, xlog_write_iclog())."""
     with (
@@ -120,7 +120,7 @@ def log_is_told(options: argparse.Namespace) -> None:
 
 
 def test(options: argparse.Namespace) -> None:
-    log_is_told(options)
+    log_is_traced(options)
     with (
         lab.disk() as disk,
         lab.tracing(options.modules, lab.serving()) as tracers,

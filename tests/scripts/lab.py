@@ -155,8 +155,8 @@ class Tracer:
         """Return once the `begin` line is printed."""
         until(lambda: self.lines() > 0 or self.process.poll() is not None)
         expect(self.process.poll() is None, f"{self.engine}: {self.complaint()}")
-        told = f"{self.script} on {os.uname().release}; stop with Ctrl-C"
-        expect(told in self.messages.read_text(), f"{told!r} is not what it says")
+        message = f"{self.script} on {os.uname().release}; stop with Ctrl-C"
+        expect(message in self.messages.read_text(), f"{message!r} is not what it says")
 
     def lines(self) -> int:
         """Complete lines so far."""
@@ -287,7 +287,7 @@ def writes_to(lab: Disk, events: list[Event]) -> list[Event]:
     return [e for e in events if e["ev"] == "write" and e["dev"] == lab.dev]
 
 
-def told(program: Callable[[], int]) -> int:
+def status_of(program: Callable[[], int]) -> int:
     """The status of a program that is not a test: 1 and one line if it fails."""
     try:
         return program()

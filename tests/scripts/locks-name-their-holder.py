@@ -20,7 +20,7 @@ FIELDS = ("lock", "lock_at", "holder", "holder_tid", "holder_comm")
 LOCKING = ("mutex", "rwsem", "down")
 
 
-def kernel_tells() -> bool:
+def kernel_reports_locks() -> bool:
     """Whether the kernel tells what lock a task waits for: by lock:contention_begin,
     since Linux 5.19, or in task_struct.blocker."""
     return lab.release() >= (5, 19)
@@ -64,7 +64,7 @@ def check(tracer: lab.Tracer, holder: int, waiters: dict[int, str]) -> None:
         long = [row for row in own if row["dur_ns"] >= HOLD_S * 1e9]
         lab.expect(len(long) == 1, f"{tracer.engine}: sleeps of {tid}: {own}")
         found = {name: long[0][name] for name in FIELDS}
-        if not kernel_tells():
+        if not kernel_reports_locks():
             lab.expect(not any(found.values()), f"{tracer.engine}: {found}")
             continue
         comm = long[0]["comm"]
@@ -77,8 +77,8 @@ def check(tracer: lab.Tracer, holder: int, waiters: dict[int, str]) -> None:
         row for row in sleeps if row["tid"] == holder and row["dur_ns"] >= HOLD_S * 1e9
     ]
     lab.expect(bool(io), f"{tracer.engine}: no sleep of the holder")
-    told = [row for row in sleeps if row["lock"] or row["holder_tid"]]
-    wrong = [row for row in told if not is_for_lock(row)]
+    named = [row for row in sleeps if row["lock"] or row["holder_tid"]]
+    wrong = [row for row in named if not is_for_lock(row)]
     lab.expect(not wrong, f"{tracer.engine}: a lock of who waits for none: {wrong}")
 
 

@@ -118,13 +118,16 @@ def main() -> int:
             status = process.wait()
     lab.expect(status == 0, f"it ended with {status}")
     stalls = [json.loads(line) for line in OUTPUT.read_text().splitlines()]
-    told = [e for e in lab.writes_to(disk, stalls) if "minute.log" in (e["path"] or "")]
+    reported = [
+        e for e in lab.writes_to(disk, stalls) if "minute.log" in (e["path"] or "")
+    ]
     lab.expect(
-        len(told) == options.minutes, f"{len(told)} stalls of {options.minutes} told"
+        len(reported) == options.minutes,
+        f"{len(reported)} stalls of {options.minutes} reported",
     )
     print(json.dumps(result))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(lab.told(main))
+    sys.exit(lab.status_of(main))

@@ -138,8 +138,8 @@ def traced(tracer: Tracer, disk: lab.Disk, found: dict[str, Any]) -> Iterator[No
     if not shutil.which(tracer.command[0]):
         raise AbsentError(f"not installed: {tracer.package}")
     SPOOL.unlink(missing_ok=True)
-    told = Path("/tmp/told")
-    with told.open("wb") as sink:
+    output = Path("/tmp/output")
+    with output.open("wb") as sink:
         process = subprocess.Popen(
             tracer.command,
             stdin=subprocess.DEVNULL,
@@ -150,19 +150,21 @@ def traced(tracer: Tracer, disk: lab.Disk, found: dict[str, Any]) -> Iterator[No
         makes = tracer.makes
         if makes:
             lab.until(lambda: makes.exists() or process.poll() is not None)
-        wait_idle(process, told)
+        wait_idle(process, output)
         lab.stalled_child(disk, stalled_write, HOLD_S)
-        wait_idle(process, told)
+        wait_idle(process, output)
         yield
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(timeout=lab.ARMED_WITHIN_S)
         if tracer.undo:
             lab.run(*tracer.undo)
-    text = printed(tracer, told)
+    text = printed(tracer, output)
     found["names_file"] = STALLED in text
     if tracer.shows not in text:
-        raise SilentError(f"told nothing of a write stalled before it: {last(told)}")
+        raise SilentError(
+            f"reported nothing of a write stalled before it: {last(output)}"
+        )
 
 
 def stalled_write() -> None:
@@ -171,7 +173,7 @@ def stalled_write() -> None:
     os.write(fd, b"x" * 200)
 
 
-def wait_idle(process: subprocess.Popen[bytes], told: Path) -> None:
+def wait_idle(process: subprocess.Popen[bytes], output: Path) -> None:
     """Return once it used hardly any CPU for IDLE_S; raise if it ended."""
     before = -IDLE_TICKS
     deadline = time.monotonic() + lab.ARMED_WITHIN_S
@@ -180,7 +182,7 @@ def wait_idle(process: subprocess.Popen[bytes], told: Path) -> None:
         before = now
         time.sleep(IDLE_S)
         if process.poll() is not None:
-            raise AbsentError(last(told))
+            raise AbsentError(last(output))
 
 
 def ticks(pid: int) -> int:
@@ -193,16 +195,16 @@ def ticks(pid: int) -> int:
     return total
 
 
-def last(told: Path) -> str:
+def last(output: Path) -> str:
     """The last line that is not empty."""
-    lines = told.read_text(errors="replace").split("\n")
+    lines = output.read_text(errors="replace").split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "nothing")
 
 
-def printed(tracer: Tracer, told: Path) -> str:
+def printed(tracer: Tracer, output: Path) -> str:
     """The first megabyte of its output."""
     if not tracer.reads:
-        return told.read_bytes()[:READ_BYTES].decode(errors="replace")
+        return output.read_bytes()[:READ_BYTES].decode(errors="replace")
     with subprocess.Popen(tracer.reads, stdout=subprocess.PIPE) as reader:
         assert reader.stdout
         text = reader.stdout.read(READ_BYTES)

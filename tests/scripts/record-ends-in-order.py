@@ -62,9 +62,10 @@ class Recording:
         lab.expect(found == status, f"ended with {found}, not {status}: {said}")
         if manifest is not None:
             path = self.out / "manifest.json"
-            told = json.loads(path.read_text())
+            recorded = json.loads(path.read_text())
             lab.expect(
-                told["status"] == manifest, f"{told['status']}: {told['reason']}"
+                recorded["status"] == manifest,
+                f"{recorded['status']}: {recorded['reason']}",
             )
 
     def tracer(self, comm: str) -> int:
@@ -126,8 +127,8 @@ def timed(engine: str, modules: Path) -> None:
 def redacted(engine: str, modules: Path) -> None:
     one = Recording(engine, modules, "--for", "1s", "--redact")
     one.ends(0, "complete")
-    told = json.loads((one.out / "manifest.json").read_text())
-    lab.expect(told["host"]["name"] == "host", str(told["host"]))
+    recorded = json.loads((one.out / "manifest.json").read_text())
+    lab.expect(recorded["host"]["name"] == "host", str(recorded["host"]))
     lab.expect(not list((one.out / "events").glob("*.log")), "a tracer's messages")
 
 

@@ -160,7 +160,7 @@ def main() -> int:
     parser.add_argument("--case", choices=CASES, action="append")
     parser.add_argument("--engine", choices=lab.WORKERS, action="append")
     options = parser.parse_args()
-    return lab.told(lambda: record_all(options))
+    return lab.status_of(lambda: record_all(options))
 
 
 if __name__ == "__main__":

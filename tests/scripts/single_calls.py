@@ -72,9 +72,9 @@ class Scene:
         self.fd = os.open(self.old, os.O_RDWR)
         self.map = mmap.mmap(self.fd, LENGTH)
         self.library = os.open(os.__file__, os.O_RDONLY)
-        hears, self.pipe = os.pipe()
+        reader, self.pipe = os.pipe()
         self.unmapped = os.open("/dev/shm", os.O_RDWR | os.O_TMPFILE)
-        self._opened += [self.fd, hears, self.pipe, self.library, self.unmapped]
+        self._opened += [self.fd, reader, self.pipe, self.library, self.unmapped]
 
     def close(self) -> None:
         """Close what was opened."""
@@ -95,9 +95,9 @@ class Scene:
 
     def pair(self) -> int:
         """A connected socket with BYTES to be read."""
-        hears, says = socket.socketpair()
-        says.send(b"z" * BYTES)
-        self._opened += [hears.detach(), says.detach()]
+        reader, writer = socket.socketpair()
+        writer.send(b"z" * BYTES)
+        self._opened += [reader.detach(), writer.detach()]
         return self._opened[-2]
 
     def message(self) -> object:

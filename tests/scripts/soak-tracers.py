@@ -111,14 +111,14 @@ class Watched:
         """Fail the soak if a stall is missing and not counted, or if memory grew."""
         who = self.script
         lab.expect(self.last.get("ev") == "end", f"{who}: its last line is {self.last}")
-        told = f"{self.stalls} stalls told, {self.lost} lost, of {stalls}"
-        lab.expect(self.stalls <= stalls <= self.stalls + self.lost, f"{who}: {told}")
+        totals = f"{self.stalls} stalls reported, {self.lost} lost, of {stalls}"
+        lab.expect(self.stalls <= stalls <= self.stalls + self.lost, f"{who}: {totals}")
         grown = self.growth_kib()
         lab.expect(grown <= GROWTH_KIB, f"{who} grew by {grown} KiB")
         kernel_kib = set(self.kernel_kib)
         lab.expect(len(kernel_kib) == 1, f"{who}: the kernel's part: {kernel_kib}")
 
-    def told(self) -> dict[str, Any]:
+    def totals(self) -> dict[str, Any]:
         names = ("stalls", "lost", "process_kib", "kernel_kib")
         return {name: getattr(self, name) for name in names} | {
             "events": self.last.get("events"),
@@ -201,7 +201,7 @@ def main() -> int:
         "engine": options.engine,
         "stalls": options.stalls // TASKS * TASKS,
         "seconds": round(took_s),
-        "tracers": {one.script: one.told() for one in watched},
+        "tracers": {one.script: one.totals() for one in watched},
     }
     options.output.write_text(json.dumps(result) + "\n")
     for one in watched:
@@ -210,4 +210,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(lab.told(main))
+    sys.exit(lab.status_of(main))

@@ -4,7 +4,7 @@
 then makes random numbers for seconds, and end the tracers meanwhile. With --waits each
 engine must list the sleep, although its call has not ended.
 
-The fault is userfaultfd(2)'s: its reader is told, and ends the sleep."""
+The fault is userfaultfd(2)'s: its reader gets a message, and ends the sleep."""
 
 from __future__ import annotations
 
@@ -36,25 +36,25 @@ PARTS, PART_BYTES = 511, 400_000  # random numbers for seconds
 
 
 def faulting() -> tuple[mmap.mmap, int, int]:
-    """A page whose first use faults, its address, and what is told of the fault."""
+    """A page whose first use faults, its address, and what reports the fault."""
     page = mmap.mmap(-1, lab.PAGE)
     at = ctypes.addressof(ctypes.c_char.from_buffer(page))
-    told = ctypes.CDLL(None, use_errno=True).syscall(CALL, os.O_CLOEXEC)
-    lab.expect(told >= 0, f"userfaultfd: {os.strerror(ctypes.get_errno())}")
-    fcntl.ioctl(told, API, FEATURES.pack(0xAA, 0, 0))
-    fcntl.ioctl(told, REGISTER, RANGE.pack(at, lab.PAGE, MISSING, 0))
-    return page, at, told
+    faults = ctypes.CDLL(None, use_errno=True).syscall(CALL, os.O_CLOEXEC)
+    lab.expect(faults >= 0, f"userfaultfd: {os.strerror(ctypes.get_errno())}")
+    fcntl.ioctl(faults, API, FEATURES.pack(0xAA, 0, 0))
+    fcntl.ioctl(faults, REGISTER, RANGE.pack(at, lab.PAGE, MISSING, 0))
+    return page, at, faults
 
 
 def reads(gate: int, ended: int) -> None:
     """Sleep in read(2), and go on in it; say when the sleep has ended."""
-    page, at, told = faulting()
+    page, at, faults = faulting()
     part = mmap.mmap(-1, PART_BYTES)
 
     def end_sleep() -> None:
-        os.read(told, MESSAGE_BYTES)
+        os.read(faults, MESSAGE_BYTES)
         time.sleep(HELD_S)
-        fcntl.ioctl(told, ZEROPAGE, RANGE.pack(at, lab.PAGE, 0, 0))
+        fcntl.ioctl(faults, ZEROPAGE, RANGE.pack(at, lab.PAGE, 0, 0))
         os.write(ended, b"x")
 
     os.read(gate, 1)

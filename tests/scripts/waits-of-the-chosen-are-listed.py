@@ -103,14 +103,14 @@ WAYS: dict[str, Callable[[], None]] = {
 }
 
 
-def waits(gate: int, told: int) -> None:
+def waits(gate: int, result: int) -> None:
     """Wait in each way; tell how long all took, in ns."""
     os.read(gate, 1)
     begun_ns = time.monotonic_ns()
     for way in WAYS.values():
         for _ in range(TIMES):
             way()
-    os.write(told, str(time.monotonic_ns() - begun_ns).encode())
+    os.write(result, str(time.monotonic_ns() - begun_ns).encode())
 
 
 def sleeps_for_ever() -> None:
@@ -138,8 +138,8 @@ def check(who: str, events: list[Event], tid: int, kind: str) -> None:
 
 def listed(options: argparse.Namespace, *words: str) -> list[tuple[str, list[Event]]]:
     """The interruptible sleeps that each engine lists, of TID of the chosen one."""
-    gate, told = os.pipe(), os.pipe()
-    chosen = lab.child(lambda: waits(gate[0], told[1]))
+    gate, result = os.pipe(), os.pipe()
+    chosen = lab.child(lambda: waits(gate[0], result[1]))
     other = lab.child(sleeps_for_ever)
     given = [word.format(chosen) for word in words]
     with lab.tracing(options.modules, lab.serving(), *given) as tracers:
@@ -148,8 +148,8 @@ def listed(options: argparse.Namespace, *words: str) -> list[tuple[str, list[Eve
         os.kill(other, signal.SIGKILL)
         os.waitpid(other, 0)
         found = [(tracer.engine, tracer.stop()) for tracer in tracers]
-    took_ns = int(os.read(told[0], 32))
-    for end in (*gate, *told):
+    took_ns = int(os.read(result[0], 32))
+    for end in (*gate, *result):
         os.close(end)
     rows = []
     for engine, events in found:

@@ -302,7 +302,7 @@ def main() -> int:
     parser.add_argument("--delay-ms", type=int, default=150, help="of a jbd2 bio")
     parser.add_argument("--scrape-s", type=int, default=0, help="0: no metrics")
     options = parser.parse_args()
-    return lab.told(lambda: all_cases(options))
+    return lab.status_of(lambda: all_cases(options))
 
 
 if __name__ == "__main__":

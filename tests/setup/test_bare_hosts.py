@@ -43,7 +43,7 @@ def python(code: str, home: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("version", ["3, 8, 18", "3, 10, 13"])
-def test_an_old_python_is_told_in_one_line(version: str, tmp_path: Path) -> None:
+def test_an_old_python_is_reported_in_one_line(version: str, tmp_path: Path) -> None:
     done = python(OLD.format(version, str(PROGRAM)), tmp_path)
     found = version.replace(", ", ".")
     assert done.stderr == f"writestall: needs Python 3.11 or newer, this is {found}\n"
@@ -55,12 +55,12 @@ def test_an_old_python_can_read_the_launcher() -> None:
 
 
 @pytest.mark.parametrize("words", [["demo"], ["course", "list"]], ids=" ".join)
-def test_a_python_without_venv_is_told_in_one_line(
+def test_a_python_without_venv_is_reported_in_one_line(
     words: list[str], tmp_path: Path
 ) -> None:
     done = python(BARE.format(str(PROGRAM), words), tmp_path)
-    told = f"writestall {words[0]}: python3 has no venv; install "
-    assert done.stderr.startswith(told) and len(done.stderr.splitlines()) == 1
+    message = f"writestall {words[0]}: python3 has no venv; install "
+    assert done.stderr.startswith(message) and len(done.stderr.splitlines()) == 1
     assert done.returncode == 2
     assert not list(tmp_path.rglob("bin"))
 

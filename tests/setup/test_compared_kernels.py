@@ -78,7 +78,7 @@ def test_an_unknown_kernel_is_refused_by_name() -> None:
         kernels.read(args("6.12,8.2"))
 
 
-def test_the_plan_is_told_each_kernels_own_inputs() -> None:
+def test_the_plan_gets_each_kernels_own_inputs() -> None:
     assert kernels.words(PAIR[:1], "stap") == ("--inputs", "6.12 stap icount")
     assert kernels.words(PAIR, "core") == (
         *("--on", "6.12", "6.12", "6.12 core icount"),

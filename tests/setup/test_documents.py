@@ -87,7 +87,7 @@ def test_pytests_file_becomes_rows(tmp_path: Path) -> None:
     ]
 
 
-def test_a_refusal_is_told_once_and_failures_are_no_refusals() -> None:
+def test_a_refusal_is_reported_once_and_failures_are_no_refusals() -> None:
     refusals: list[str] = []
     rows = [{"refuses": ""}, {"refuses": "no"}, {"refuses": "no"}, {"fails": "so"}]
     words = [kernel_support.cell(row, refusals) for row in [*rows, None]]

@@ -85,7 +85,7 @@ def test_ours_must_be_better(
 
 
 @pytest.mark.parametrize("name", injector_page.FLOORS)
-def test_a_disk_that_lost_too_much_is_told(name: str) -> None:
+def test_a_disk_that_lost_too_much_is_reported(name: str) -> None:
     measured = result(1, 5)
     measured["cost"] = [GOOD | {name: 940.0}]
     (text,) = unmet(measured)
@@ -93,12 +93,12 @@ def test_a_disk_that_lost_too_much_is_told(name: str) -> None:
 
 
 @pytest.mark.parametrize("beat_ns, met", [(100.0 * US, True), (101.0 * US, False)])
-def test_a_heartbeat_that_costs_too_much_is_told(beat_ns: float, met: bool) -> None:
-    told = injector_page.heartbeat_claim(
+def test_a_heartbeat_that_costs_too_much_is_reported(beat_ns: float, met: bool) -> None:
+    beat = injector_page.heartbeat_claim(
         {"heartbeat_ms": beat_ns, "device": 2 * beat_ns}
     )
-    assert told.met == met
-    assert "which is 0.50 of a write of `device`" in told.text
+    assert beat.met == met
+    assert "which is 0.50 of a write of `device`" in beat.text
 
 
 def test_the_page_shows_what_is_not_supported_and_what_was_not_met() -> None:

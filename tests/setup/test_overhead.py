@@ -11,9 +11,9 @@ RATES = {"all": 90.0, "median": 80.0, "fastest": 70.0}
 ROUND = {"traced": RATES, "untraced": dict.fromkeys(RATES, 100.0)}
 
 
-def row(**told: Any) -> list[str]:
+def row(**fields: Any) -> list[str]:
     given = {"version": "1.0", "rounds": [ROUND] * 3, "names_file": True, "silent": 0}
-    return overhead.tracer_row("peer", given | told)
+    return overhead.tracer_row("peer", given | fields)
 
 
 def test_shares_are_medians_of_the_rounds() -> None:
@@ -21,12 +21,12 @@ def test_shares_are_medians_of_the_rounds() -> None:
     assert row() == ["peer 1.0", "yes", *shares]
 
 
-def test_stalls_that_were_not_told_are_counted() -> None:
+def test_stalls_that_were_not_reported_are_counted() -> None:
     name = "peer 1.0; 2 of 5 stalled writes not reported, left out"
     assert row(silent=2) == [name, *row()[1:]]
 
 
-def test_one_that_never_told_is_not_measured() -> None:
+def test_one_that_never_reported_is_not_measured() -> None:
     assert row(rounds=[], silent=5)[2].startswith("not measured: it reported no write")
 
 

@@ -31,8 +31,8 @@ def test_program_packages_and_module_share_one_version() -> None:
 
 
 def test_copies_that_differ_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = {"a": "0.1.0", "b": "0.2.0"}
-    monkeypatch.setattr(sources, "versions", lambda: told)
+    stated = {"a": "0.1.0", "b": "0.2.0"}
+    monkeypatch.setattr(sources, "versions", lambda: stated)
     with pytest.raises(UserError, match="one version, not"):
         sources.version()
 

@@ -54,8 +54,8 @@ def _untouched(mine: Path) -> None:
 
 def test_a_run_gets_its_verdict(run: Path) -> None:
     runs.end(run)
-    told = json.loads((run / "manifest.json").read_text())
-    assert told == {"format": 1, "machine": {"status": 0}}
+    recorded = json.loads((run / "manifest.json").read_text())
+    assert recorded == {"format": 1, "machine": {"status": 0}}
     assert (run.parent / "latest").resolve() == run
     assert not runs.aside(run).exists()
 
@@ -108,10 +108,10 @@ def test_an_answer_of_record_is_not_written_through(
     (tmp_path / answering.NAME).symlink_to(mine / "file")
 
     class Done:
-        returncode, stdout = 0, "told\n"
+        returncode, stdout = 0, "recorded\n"
 
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: Done)
     folder = RunFolder(tmp_path, os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY))
-    assert answering.answer(folder, "python3") == ("told", True)
+    assert answering.answer(folder, "python3") == ("recorded", True)
     _untouched(mine)
-    assert (tmp_path / answering.NAME).read_text() == "told\n"
+    assert (tmp_path / answering.NAME).read_text() == "recorded\n"

@@ -61,8 +61,8 @@ def _is_good(place: Path) -> bool:
 
 def test_a_signed_release_is_accepted(signed: Path) -> None:
     assert _is_good(signed)
-    told = (signed / "out/SHA256SUMS.minisig").read_text()
-    assert f"trusted comment: writestall {VERSION}" in told
+    text = (signed / "out/SHA256SUMS.minisig").read_text()
+    assert f"trusted comment: writestall {VERSION}" in text
 
 
 @pytest.mark.parametrize("name", ["a.deb", "SHA256SUMS", "SHA256SUMS.minisig"])

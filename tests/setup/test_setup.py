@@ -33,7 +33,7 @@ def lacking(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("lacking")
-def test_another_distribution_is_told_the_packages_and_stops(
+def test_another_distribution_gets_the_packages_and_stops(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(setup, "_is_debian", lambda: False)
@@ -188,7 +188,7 @@ def test_doctor_finds_the_obstacle(
     monkeypatch.setattr(needs, "missing", lambda groups: [NEED])
     assert doctor_module.main(argparse.Namespace()) == 1
     printed = capsys.readouterr().out
-    assert f"In the way of make lab: {NEED.name}" in printed
+    assert f"Missing for make lab: {NEED.name}" in printed
     assert f"no  {NEED.name}" in printed
 
 

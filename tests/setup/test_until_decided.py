@@ -44,7 +44,7 @@ def test_rounds_are_added_until_the_comparison_is_decided(
     plan = {"rounds": LOOKS[0], "looks": LOOKS}
     (tmp_path / "plan.json").write_text(json.dumps(plan))
 
-    def told(*_: Any) -> CompletedProcess[str]:
+    def analysed(*_: Any) -> CompletedProcess[str]:
         status, done = next(answers)
         return CompletedProcess([], status, json.dumps({"decided": done}), "")
 
@@ -56,7 +56,7 @@ def test_rounds_are_added_until_the_comparison_is_decided(
         ran.append("")
         return "done"
 
-    monkeypatch.setattr(runs, "told", told)
+    monkeypatch.setattr(runs, "analysed", analysed)
     monkeypatch.setattr(compare, "answer", made)
     monkeypatch.setattr(compare, "_runs", run)
     asked: Any = Asked(tmp_path)

@@ -125,7 +125,7 @@ def test_only_what_is_held_is_followed(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "expected"),
     [
         ("\treturn nofault(file, f_pos);", []),
         ("\treturn file->f_pos;", ["file->f_pos"]),
@@ -138,6 +138,6 @@ def test_only_what_is_held_is_followed(path: Path) -> None:
         ("\treturn call->fd; /* file->f_pos */", []),
     ],
 )
-def test_what_is_not_held_is_found(code: str, told: list[str]) -> None:
+def test_what_is_not_held_is_found(code: str, expected: list[str]) -> None:
     head = "static int cl_work(struct cl_call *call, const struct file *file)"
-    assert list(mistakes(IGNORED.sub("", f"{head}\n{{\n{code}\n}}\n"))) == told
+    assert list(mistakes(IGNORED.sub("", f"{head}\n{{\n{code}\n}}\n"))) == expected

@@ -21,7 +21,7 @@ def printed(lines: list[bytes], top: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 
-def test_each_is_told_once_before_the_line(tmp_path: Path) -> None:
+def test_each_is_reported_once_before_the_line(tmp_path: Path) -> None:
     (tmp_path / 'odd "name').mkdir()
     id = (tmp_path / 'odd "name').stat().st_ino
     line = b'{"ev":"block","cgroup":%d,"cgroup_v1":null,"waker_cgroup":%d}\n' % (id, id)
@@ -46,18 +46,18 @@ def _limited(top: Path) -> tuple[Path, int, int]:
     return own, own.parent.stat().st_ino, own.stat().st_ino
 
 
-def test_a_limit_above_is_told_once_and_first(tmp_path: Path) -> None:
+def test_a_limit_above_is_reported_once_and_first(tmp_path: Path) -> None:
     own, above, id = _limited(tmp_path)
     (own.parent / "other").mkdir()
     other = (own.parent / "other").stat().st_ino
     lines = [b'{"cgroup":%d}\n' % one for one in (id, other, above)]
-    told = [row for row in printed(lines, tmp_path) if "ev" in row]
-    assert [row["id"] for row in told] == [above, id, other]
-    assert [row.get("io_max") for row in told] == [LIMIT, None, None]
-    assert [row["path"] for row in told] == ["/pod", "/pod/own", "/pod/other"]
+    rows = [row for row in printed(lines, tmp_path) if "ev" in row]
+    assert [row["id"] for row in rows] == [above, id, other]
+    assert [row.get("io_max") for row in rows] == [LIMIT, None, None]
+    assert [row["path"] for row in rows] == ["/pod", "/pod/own", "/pod/other"]
 
 
-def test_a_limit_that_came_later_is_told_when_it_keeps_a_bio_back(
+def test_a_limit_that_came_later_is_reported_when_it_keeps_a_bio_back(
     tmp_path: Path,
 ) -> None:
     own, above, id = _limited(tmp_path)
@@ -74,8 +74,8 @@ def test_a_limit_that_came_later_is_told_when_it_keeps_a_bio_back(
     sink.write(kept)
     now[0] = AGAIN_NS
     sink.write(kept)
-    told = [json.loads(line) for line in out.getvalue().splitlines()]
-    assert [(row["ev"], row.get("id"), row.get("io_max")) for row in told] == [
+    rows = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert [(row["ev"], row.get("id"), row.get("io_max")) for row in rows] == [
         *(("cgroup", id, None), ("io", None, None), ("io", None, None)),
         *(("cgroup", above, LIMIT), *[("io", None, None)] * 3),
         *(("cgroup", above, "8:0 wbps=7"), ("io", None, None)),

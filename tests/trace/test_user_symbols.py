@@ -80,9 +80,9 @@ def test_a_debug_file_is_found_by_its_build_id(
     shutil.copy(program, bare)
     subprocess.run(["strip", str(bare)], check=True)
     with bare.open("rb") as file:
-        told = Elf.of_file(file.fileno()).build_id()
-    (debug / told[:2]).mkdir(parents=True)
-    shutil.copy(program, debug / told[:2] / f"{told[2:]}.debug")
+        id = Elf.of_file(file.fileno()).build_id()
+    (debug / id[:2]).mkdir(parents=True)
+    shutil.copy(program, debug / id[:2] / f"{id[2:]}.debug")
     monkeypatch.setattr("launcher.user_symbols.DEBUG", debug)
     with running(bare) as pid:
         code = next(row for row in maps.read(pid) if row.path == str(bare))
@@ -301,16 +301,16 @@ def test_a_map_that_is_missing_is_not_sought_for_each_frame(
 
 def test_compiled_code_has_its_map() -> None:
     """As a JVM's: memory of no file, and /tmp/perf-PID.map."""
-    told = Path(f"/tmp/perf-{os.getpid()}.map")
+    listed = Path(f"/tmp/perf-{os.getpid()}.map")
     users = UserSymbols(10)
     with compiled_code() as row, ExitStack() as stack:
-        stack.callback(told.unlink)
-        told.write_text(f"{row.start:x} 40 Ljava/io/Log;::write\nnonsense\n")
+        stack.callback(listed.unlink)
+        listed.write_text(f"{row.start:x} 40 Ljava/io/Log;::write\nnonsense\n")
         assert users.stack(os.getpid(), [row.start + 4, row.start + 0x50]) == [
             "Ljava/io/Log;::write+0x4 [JIT]",
             None,
         ]
-        told.write_text(f"{row.start:x} 80 recompiled by C2\n")
+        listed.write_text(f"{row.start:x} 80 recompiled by C2\n")
         assert users.stack(os.getpid(), [row.start + 0x50]) == [
             "recompiled by C2+0x50 [JIT]"
         ]

@@ -49,7 +49,7 @@ def test_a_comma_in_a_path_ends_no_value(has: dict[str, Any]) -> None:
     assert "=/tmp/a,,readonly=on," in f"{named[0]},"
 
 
-def test_a_logged_disk_tells_the_log_of_flushes() -> None:
+def test_a_logged_disk_shows_the_log_of_flushes() -> None:
     """cache=unsafe would keep them from it."""
     disks: dict[str, Any]
     disks = {"virtio_disks": (Path("/d/blk0"),), "scsi_disks": (Path("/d/scsi0"),)}

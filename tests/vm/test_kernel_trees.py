@@ -107,9 +107,9 @@ def test_options_that_wait_for_a_make_are_no_options_of_the_kernel(tree: Tree) -
     place = tree()
     lacking = place / find.AUTO
     lacking.write_text(lacking.read_text().replace("CONFIG_9P_FS=y\n", ""))
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as refused:
         recipe.load(str(place))
-    assert str(told.value) == (
+    assert str(refused.value) == (
         f"kernel {place} was built without CONFIG_9P_FS, which its .config has:"
         f" run make in {place}"
     )
@@ -127,10 +127,10 @@ def test_the_configuration_is_checked_first_and_names_what_is_missing(
 ) -> None:
     place = tree("9P_FS", "RELAY")
     (place / find.BZIMAGE).unlink()
-    with pytest.raises(UserError, match="lacks CONFIG_9P_FS, CONFIG_RELAY ") as told:
+    with pytest.raises(UserError, match="lacks CONFIG_9P_FS, CONFIG_RELAY ") as refused:
         recipe.load(str(place))
-    assert "\n" not in str(told.value)
-    assert "writestall.config" in str(told.value)
+    assert "\n" not in str(refused.value)
+    assert "writestall.config" in str(refused.value)
 
 
 @pytest.mark.parametrize("part", [".config", *find.MADE])

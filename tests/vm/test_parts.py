@@ -97,7 +97,7 @@ def test_a_finished_build_is_not_built_again(place: Path) -> None:
     cache.build("thing", "k", lambda part: pytest.fail("built twice"))
 
 
-def test_digest_tells_bounds_apart() -> None:
+def test_digest_separates_bounds() -> None:
     assert cache.digest("ab", "c") != cache.digest("a", "bc")
 
 
@@ -204,8 +204,8 @@ def test_a_log_that_was_not_read_whole_is_a_complaint() -> None:
         f"6,0,1,-;boots\n6,5,2,-;{watch.BEGINS}\n6,5,2,-;{watch.BEGINS}\n6,9,3,-;x"
     )
     assert [record.number for record in watch.of_job(read)] == [5, 9]
-    (told,) = watch.complaints(watch.of_job(read))
-    assert told.startswith("3 lines of the kernel log were lost")
+    (complaint,) = watch.complaints(watch.of_job(read))
+    assert complaint.startswith("3 lines of the kernel log were lost")
     assert not watch.is_whole(watch.of_job(read))
     assert watch.of_job(read[:1]) == []
 

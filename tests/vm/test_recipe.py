@@ -30,7 +30,7 @@ def test_a_kernel_comes_in_the_smallest_image_that_has_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["2.4", ""])
-def test_an_unknown_kernel_is_told_all_there_are(name: str) -> None:
+def test_an_unknown_kernel_gets_the_whole_list(name: str) -> None:
     known = re.escape(", ".join(FULL.kernels))
     with pytest.raises(UserError, match=f"unknown kernel '{name}': .* {known};"):
         recipe.load(name)

@@ -69,7 +69,7 @@ def test_a_call_is_shown_after_two_seconds_and_while_it_doubles(
     assert _shown(looking, [at / 2 for at in range(80)]) == [2, 4, 8, 16, 32]
 
 
-def test_it_is_told_with_call_file_stack_and_cgroup(looking: TasksAsleep) -> None:
+def test_it_is_reported_with_call_file_stack_and_cgroup(looking: TasksAsleep) -> None:
     looking.look(0)
     seen = looking.look(3 * S)
     assert (seen.open, seen.longest_ns, seen.oldest_ns) == (1, 3 * S, 0)

@@ -155,7 +155,7 @@ def _gone(place: Path) -> bool:
     return not _launchers(place)
 
 
-def test_every_stall_is_told_and_the_end_sums_up(
+def test_every_stall_is_reported_and_the_end_sums_up(
     start: Starting, tmp_path: Path
 ) -> None:
     one = start()
@@ -201,7 +201,7 @@ def test_it_writes_a_run_directory_when_it_is_asked_and_by_a_stall(
         (False, "no run directory for the trigger asked: "),
     ],
 )
-def test_what_was_asked_for_just_before_the_end_is_told(
+def test_what_was_asked_for_just_before_the_end_is_reported(
     start: Starting, tmp_path: Path, folder: bool, reported: str
 ) -> None:
     one = start("--dump-stall", "1h")
@@ -216,11 +216,11 @@ def test_what_was_asked_for_just_before_the_end_is_told(
 
 def _start_unread(start: Starting, *words: str) -> Running:
     """A watch whose reader takes the first of what it prints and goes."""
-    hears, tells = os.pipe()
-    one = start(*words, output=tells)
-    os.close(tells)
-    assert os.read(hears, 1)
-    os.close(hears)
+    reader, writer = os.pipe()
+    one = start(*words, output=writer)
+    os.close(writer)
+    assert os.read(reader, 1)
+    os.close(reader)
     return one
 
 
@@ -235,7 +235,7 @@ def test_without_a_reader_it_ends_in_order(start: Starting, tmp_path: Path) -> N
 def test_without_a_reader_the_metrics_go_on(start: Starting, tmp_path: Path) -> None:
     place = tmp_path / "host.prom"
     one = _start_unread(start, "--textfile", str(place))
-    said = "watch: nobody reads the output any more; the metrics go on\n"
+    said = "watch: nobody reads the output any more; the metrics continue\n"
     deadline_s = time.monotonic() + LIMIT_S
     while said not in one.output.read_text() or not (
         place.exists() and "writestall_armed 1.0" in place.read_text()
@@ -307,7 +307,7 @@ def test_the_metrics_have_the_cost_of_both(start: Starting, tmp_path: Path) -> N
     assert 'writestall_resident_bytes{process="watch"}' in place.read_text()
 
 
-def test_a_textfile_whose_folder_is_gone_is_told(
+def test_a_textfile_whose_folder_is_gone_is_reported(
     start: Starting, tmp_path: Path
 ) -> None:
     place = tmp_path / "metrics/host.prom"
@@ -336,7 +336,7 @@ def test_what_can_be_traced_is_read_once(start: Starting, tmp_path: Path) -> Non
     assert one.output.read_text().count(f"reads {TRACEABLE}") == 1
 
 
-def test_files_that_were_not_read_are_told_and_counted(
+def test_files_that_were_not_read_are_reported_and_counted(
     start: Starting, tmp_path: Path
 ) -> None:
     """By the launcher's lines, each of which may stand for several."""

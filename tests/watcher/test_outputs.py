@@ -29,7 +29,7 @@ ID = "4f1d" * 16
 LIMIT_S = 20
 
 
-def test_a_slow_output_is_counted_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_output_is_counted_and_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     begun, going_on, written = threading.Event(), threading.Event(), []
 
     def slow(text: str, **_: object) -> None:
@@ -70,8 +70,8 @@ def test_a_closed_output_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_entry_of_the_journal_has_its_fields(tmp_path: Path) -> None:
     place = tmp_path / "socket"
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as hears:
-        hears.bind(str(place))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
+        receiver.bind(str(place))
         out = Output(journal.Journal(place))
         out.put(
             Entry(
@@ -82,7 +82,7 @@ def test_an_entry_of_the_journal_has_its_fields(tmp_path: Path) -> None:
             )
         )
         out.close()
-        data = hears.recv(65536)
+        data = receiver.recv(65536)
     assert data.startswith(b"MESSAGE=a stall\nPRIORITY=5\nSYSLOG_IDENTIFIER=writestall")
     assert b"\nWRITESTALL_TID=7\n" in data
     assert b"\nWRITESTALL_HOLDER_INFERRED=1\n" in data
@@ -313,7 +313,7 @@ def test_a_textfile_is_replaced_whole(
     assert [path.name for path in tmp_path.iterdir()] == [place.name]
 
 
-def test_a_textfile_that_cannot_be_written_is_told_once(
+def test_a_textfile_that_cannot_be_written_is_reported_once(
     registry: CollectorRegistry, tmp_path: Path
 ) -> None:
     place, told = tmp_path / "there/writestall.prom", list[str]()

@@ -35,21 +35,21 @@ sys.stdin.read()
 def manager(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[socket.socket]:
-    """What hears as systemd does, at an address of each kind."""
+    """A socket that receives as systemd does, at an address of each kind."""
     place = str(tmp_path / "notify")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as hears:
-        hears.settimeout(LIMIT_S)
-        hears.bind(place if request.param == "path" else f"\0{place}")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
+        receiver.settimeout(LIMIT_S)
+        receiver.bind(place if request.param == "path" else f"\0{place}")
         told = place if request.param == "path" else f"@{place}"
         monkeypatch.setenv("NOTIFY_SOCKET", told)
         monkeypatch.setenv("WATCHDOG_USEC", "1000")
-        yield hears
+        yield receiver
 
 
-def test_it_is_told_what_goes_on(manager: socket.socket) -> None:
+def test_it_gets_what_goes_on(manager: socket.socket) -> None:
     one = Service()
     one.ready()
-    assert one.goes_on()
+    assert one.keep_alive()
     assert [manager.recv(64), manager.recv(64)] == [b"READY=1", b"WATCHDOG=1"]
     # A child would tell in this one's place.
     assert "NOTIFY_SOCKET" not in os.environ
@@ -62,13 +62,13 @@ def test_a_dump_that_is_stuck_is_no_progress(
     ending, one = threading.Event(), Service()
     thread = threading.Thread(target=ending.wait, name="dump", daemon=True)
     thread.start()
-    assert not one.goes_on()
+    assert not one.keep_alive()
     manager.setblocking(False)
     with pytest.raises(BlockingIOError):
         manager.recv(64)
     ending.set()
     thread.join()
-    assert one.goes_on()
+    assert one.keep_alive()
     assert manager.recv(64) == b"WATCHDOG=1"
 
 
@@ -76,29 +76,29 @@ def test_a_dump_has_its_time(manager: socket.socket) -> None:
     ending = threading.Event()
     thread = threading.Thread(target=ending.wait, name="dump", daemon=True)
     thread.start()
-    assert Service().goes_on()
+    assert Service().keep_alive()
     ending.set()
     thread.join()
 
 
-def test_a_watchdog_is_not_told_more_often_than_it_needs(
+def test_a_watchdog_is_not_notified_more_often_than_it_needs(
     manager: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WATCHDOG_USEC", "120000000")
     one = Service()
-    assert [one.goes_on() for _ in range(100)] == [True] * 100
+    assert [one.keep_alive() for _ in range(100)] == [True] * 100
     assert manager.recv(64) == b"WATCHDOG=1"
     manager.setblocking(False)
     with pytest.raises(BlockingIOError):
         manager.recv(64)
 
 
-def test_without_systemd_nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_systemd_nobody_is_notified(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NOTIFY_SOCKET", "WATCHDOG_USEC"):
         monkeypatch.delenv(name, raising=False)
     one = Service()
     one.ready()
-    assert one.goes_on()
+    assert one.keep_alive()
 
 
 @pytest.mark.parametrize("same", [True, False])

@@ -97,11 +97,11 @@ def test_no_more_than_so_many_a_day(tmp_path: Path, refused: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ahead_s", "heeded"),
+    ("ahead_s", "accepted"),
     [(-48 * 3600, True), (-3600, False), (3600, False), (48 * 3600, True)],
 )
 def test_a_clock_that_was_set_refuses_no_dump_for_long(
-    tmp_path: Path, refused: list[str], ahead_s: int, heeded: bool
+    tmp_path: Path, refused: list[str], ahead_s: int, accepted: bool
 ) -> None:
     for number in range(2):
         folder = tmp_path / f"20261126-01010{number}-stall"
@@ -109,7 +109,7 @@ def test_a_clock_that_was_set_refuses_no_dump_for_long(
         os.utime(folder, (time.time() + ahead_s,) * 2)
     trap = _trap(tmp_path, refused, a_day=2)
     trap.spring(STALL, 0)
-    assert (trap.due(9 * S) == STALL) == heeded
+    assert (trap.due(9 * S) == STALL) == accepted
 
 
 def test_dumps_of_a_clock_that_was_ahead_make_room_first(
@@ -285,7 +285,7 @@ def test_pressure_is_read_where_it_is_kept(tmp_path: Path) -> None:
     assert io_full_percent(tmp_path) == 1.25
 
 
-def test_a_dump_that_hangs_is_given_up_and_told(
+def test_a_dump_that_hangs_is_given_up_and_reported(
     tmp_path: Path, refused: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file of a process that stalled is on a disk that stalls, for example."""
@@ -321,7 +321,7 @@ def test_a_dump_that_hangs_is_given_up_and_told(
     assert len(told) == 2
 
 
-def test_files_that_a_dump_could_not_read_are_told(
+def test_files_that_a_dump_could_not_read_are_reported(
     tmp_path: Path, refused: list[str]
 ) -> None:
     """As a map of JIT code that is a FIFO."""

@@ -24,7 +24,7 @@ from watcher import cli, options
 from writestall_base.errors import UserError
 
 
-def test_a_run_is_told_line_by_line() -> None:
+def test_a_run_is_reported_line_by_line() -> None:
     done = watch("--replay", RUN)
     assert (done.returncode, done.stderr) == (0, "")
     *stalls, last = done.stdout.splitlines()
@@ -54,7 +54,7 @@ def test_the_tree_is_that_of_explain() -> None:
     assert done.stdout.count("explained 9") + done.stdout.count("explained 1") >= 4
 
 
-def test_lines_of_a_tree_tell_their_stall_in_json() -> None:
+def test_lines_of_a_tree_name_their_stall_in_json() -> None:
     done = watch("--replay", RUN, "--json", "--tree")
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     stalls = [(row["tid"], row["start_monotonic_ns"]) for row in rows if "root" in row]
@@ -85,7 +85,7 @@ def test_a_textfile_has_the_metrics(tmp_path: Path) -> None:
         ("| true", 0, ""),
     ],
 )
-def test_an_output_that_takes_nothing_is_told(
+def test_an_output_that_takes_nothing_is_reported(
     output: str, status: int, said: str
 ) -> None:
     done = piped(f"WATCH --replay {RUN} {output}")
@@ -97,20 +97,20 @@ def test_an_output_that_takes_nothing_is_told(
 @contextmanager
 def _held(*words: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A replay that was reported all of a pipe which stays open; and its port."""
-    hears, tells = os.pipe()
+    reader, writer = os.pipe()
     command = [sys.executable, str(PROJECT / "writestall"), "watch", "--replay"]
-    command += [f"/dev/fd/{hears}", "--listen", "127.0.0.1:0", *words]
+    command += [f"/dev/fd/{reader}", "--listen", "127.0.0.1:0", *words]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, pass_fds=[hears]
+        command, stdout=subprocess.PIPE, text=True, pass_fds=[reader]
     )
-    os.close(hears)
+    os.close(reader)
     assert process.stdout
     try:
         line = process.stdout.readline()
         assert "metrics: http://127.0.0.1:" in line
         yield process, int(line.rpartition(":")[2].partition("/")[0])
     finally:
-        os.close(tells)
+        os.close(writer)
         process.send_signal(signal.SIGTERM)
         process.wait(LIMIT_S)
         process.stdout.close()

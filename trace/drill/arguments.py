@@ -57,10 +57,10 @@ def merged(values: str, members: str, seen: set[str]) -> str:
     pointers point to, and a number for a pointer to one. A structure
     that was `seen` is not shown again.
     """
-    told = VALUE.findall(values)
-    names = {name for name, _ in told}
+    found = VALUE.findall(values)
+    names = {name for name, _ in found}
     shown = []
-    for name, value in told:
+    for name, value in found:
         behind = _behind(members, name, names)
         if behind.startswith("{") and value not in seen:
             seen.add(value)
@@ -85,7 +85,7 @@ def _rows(event: Event, places: list[Place] | None) -> Iterator[str]:
             yield f"  {place.function}({text}){inlined}"
 
 
-def told(events: list[Event], root: str, debuginfo: Debuginfo | None) -> str:
+def of_slowest(events: list[Event], root: str, debuginfo: Debuginfo | None) -> str:
     """Render the arguments of the slowest calls at their longest sleep.
 
     Without debuginfo the functions on the stack are unknown: then all are shown.

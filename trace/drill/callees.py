@@ -132,5 +132,5 @@ def targets(code: bytes, start: int, machine: str | None = None) -> Iterator[int
     """Return the addresses that code may call or jump to; it begins at `start`."""
     machine = machine or os.uname().machine
     if machine not in _TARGETS:
-        raise TraceError(f"no calls can be read on {machine}: name --functions")
+        raise TraceError(f"machine code of {machine} cannot be read: give --functions")
     return _TARGETS[machine](code, start)

@@ -57,7 +57,7 @@ def drill(options: argparse.Namespace) -> str:
     if options.pid is not None:
         must_exist(options.pid)
     if not waits.CLASSIFIES:
-        tell("waits stay without a class: set PYTHONPATH to this tree's analysis/")
+        log("waits stay without a class: set PYTHONPATH to this tree's analysis/")
     passed = () if options.stall_us is None else ("--stall-us", str(options.stall_us))
     tracer = rounds.Tracer(options.root, passed, options.module)
 
@@ -67,24 +67,24 @@ def drill(options: argparse.Namespace) -> str:
         return Process(options.pid, options.round_s)
 
     if options.auto:
-        found = rounds.auto(tracer, start, tell)
+        found = rounds.auto(tracer, start, log)
     else:
         found = [tracer.watch(start(), tuple(options.functions.split(",")))]
     if debuginfo and found[-1].calls:
         wanted = arguments.wanted(found[-1].events, options.root, debuginfo)
-        tell(f"round {len(found) + 1}: arguments of {len(wanted)} functions")
+        log(f"round {len(found) + 1}: arguments of {len(wanted)} functions")
         last = tracer.compiling(wanted).watch(start(), found[-1].functions)
         if last.calls:
             found.append(last)
         else:
-            tell("no slow call in this round, so no arguments")
+            log("no slow call in this round, so no arguments")
     if not found[-1].calls:
         raise TraceError(f"no slow call of {options.root}: try a smaller --stall-us")
-    told = arguments.told(found[-1].events, options.root, debuginfo)
-    return text.answer(found, options.root, told)
+    values = arguments.of_slowest(found[-1].events, options.root, debuginfo)
+    return text.answer(found, options.root, values)
 
 
-def tell(line: str) -> None:
+def log(line: str) -> None:
     """Print progress to stderr."""
     print(f"drilldown: {line}", file=sys.stderr, flush=True)
 

@@ -138,14 +138,14 @@ def _seen_share(slept: Counter[sleeps.Path], functions: tuple[str, ...]) -> floa
 
 
 def auto(
-    tracer: Tracer, start: Callable[[], Workload], tell: Callable[[str], None]
+    tracer: Tracer, start: Callable[[], Workload], log: Callable[[str], None]
 ) -> list[Round]:
-    """Run rounds until one is the answer, the last; `tell` gets a line for each."""
+    """Run rounds until one is the answer, the last; `log` gets a line for each."""
     rounds: list[Round] = []
     wanted: tuple[str, ...] = ()
     text = Text()
     while len(rounds) < MAX_ROUNDS:
-        tell(f"round {len(rounds) + 1}: {len(wanted) + 1} functions")
+        log(f"round {len(rounds) + 1}: {len(wanted) + 1} functions")
         last = tracer.watch(start(), wanted)
         rounds.append(last)
         slept = sleeps.paths(last.events, tracer.root)

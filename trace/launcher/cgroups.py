@@ -3,8 +3,8 @@
 
 The id is the number of the folder's inode, and the file handle of it
 (fs/kernfs/mount.c, kernfs_encode_fh(); Linux 5.5). Those that are there when tracing
-begins are known from then on; a later one is looked for when it is first told of, and
-has no event if it is gone by then. A cgroup above one that is told has an event of its
+begins are known from then on; a later one is looked for when an event names it, and has
+no event if it is gone by then. A cgroup above one that is printed has an event of its
 own if its io.max limits something: the limit holds for all below it. One whose limits
 have changed has another event before the first bio that they keep back.
 """
@@ -131,9 +131,9 @@ def whole(tops: list[Path]) -> Path:
 
 
 class WithCgroups:
-    """A sink that writes a `cgroup` event before the first line that tells of each.
+    """A sink that writes a `cgroup` event before the first line that names it.
 
-    _told   io.max by version and id, empty without a limit
+    _printed   io.max by version and id, empty without a limit
     _due_ns when the limits of one may be read again
     """
 
@@ -146,7 +146,7 @@ class WithCgroups:
         self._sink = sink
         self._hierarchies = hierarchies
         self._clock = clock
-        self._told: dict[tuple[int, int], str] = {}
+        self._printed: dict[tuple[int, int], str] = {}
         self._due_ns: dict[tuple[int, int], int] = {}
         for hierarchy in hierarchies.values():
             hierarchy.read()
@@ -156,7 +156,7 @@ class WithCgroups:
         kept_back = KEPT_BACK.search(line)
         for version_1, number in IDS.findall(line):
             group = (1 if version_1 else 2, int(number))
-            if group not in self._told or (kept_back and self._is_due(group)):
+            if group not in self._printed or (kept_back and self._is_due(group)):
                 self._tell(*group)
         self._sink.write(line)
 
@@ -167,7 +167,7 @@ class WithCgroups:
         hierarchy = self._hierarchies.get(version)
         path = hierarchy.path(id) if hierarchy else None
         if hierarchy is None or path is None:
-            self._told[version, id] = ""
+            self._printed[version, id] = ""
             return
         rows = {
             level: {"path": place, "io_max": io_max}
@@ -176,8 +176,8 @@ class WithCgroups:
         rows.setdefault(id, {"path": path})
         for level, row in rows.items():
             limit = row.get("io_max", "")
-            if self._told.get((version, level)) != limit:
-                self._told[version, level] = limit
+            if self._printed.get((version, level)) != limit:
+                self._printed[version, level] = limit
                 self._print({"id": level, "version": version} | row)
 
     def _print(self, fields: dict[str, int | str]) -> None:

@@ -40,12 +40,12 @@ def program(given: Path | None = None) -> Path:
     return Path(installed)
 
 
-def obstacles(tracer: Path) -> list[str]:
-    """Return what keeps the program from tracing here, each with its remedy."""
+def missing(tracer: Path) -> list[str]:
+    """Return the prerequisites that are missing here, each with its remedy."""
     command = [str(tracer), "--check"]
     try:
         done = subprocess.run(command, capture_output=True, check=True, timeout=60)
-        return list(json.loads(done.stdout)["obstacles"])
+        return list(json.loads(done.stdout)["missing"])
     except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
         raise TraceError(f"{tracer} does not run: {error}") from error
 
@@ -72,6 +72,6 @@ def command(options: argparse.Namespace) -> list[str]:
 def trace(options: argparse.Namespace, sink: Sink) -> None:
     """Run the program until it has printed its last event."""
     name = options.script
-    if found := obstacles(program(options.program)):
+    if found := missing(program(options.program)):
         raise TraceError(found[0])
     printing.check_ended(name, printing.run("core", name, command(options), sink))

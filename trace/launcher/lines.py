@@ -23,15 +23,15 @@ class Lines:
     def __init__(self, pipe: IO[bytes]) -> None:
         self._pipe = pipe
         self._held = b""  # read, not yet taken
-        self._hears, tells = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        signal.set_wakeup_fd(tells, warn_on_full_buffer=False)
+        self._wakeup_reader, wakeup_writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(wakeup_writer, warn_on_full_buffer=False)
 
     def wait(self, patience_s: float | None = None) -> bool:
         """Return at the next data or signal, or after patience_s; False: closed."""
-        both = [self._pipe.fileno(), self._hears]
+        both = [self._pipe.fileno(), self._wakeup_reader]
         ready, _, _ = select.select(both, [], [], patience_s)
-        if self._hears in ready:
-            os.read(self._hears, 512)
+        if self._wakeup_reader in ready:
+            os.read(self._wakeup_reader, 512)
         return self._pipe.fileno() not in ready or self._read()
 
     def take(self) -> list[bytes]:

@@ -153,9 +153,9 @@ class _Files:
         """The file, and its debug file where that is installed."""
         file = process.mapped(row.start, row.end)
         try:
-            told = self._reader.build_id(file)
-            if len(told) > 2:
-                return [file, files.of_host(DEBUG / told[:2] / f"{told[2:]}.debug")]
+            id = self._reader.build_id(file)
+            if len(id) > 2:
+                return [file, files.of_host(DEBUG / id[:2] / f"{id[2:]}.debug")]
         except OSError:
             pass
         except UnreadError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""binaries: tell the build ids of the files that a task executes.
+"""binaries: read the build ids of the files that a task executes.
 
 With a file's build id its symbols are found on another machine: its package, or a
 server of debug information, has them by that id.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""cgroups: tell which cgroups a task is in, and the limits in force there."""
+"""cgroups: find which cgroups a task is in, and the limits in force there."""
 
 from __future__ import annotations
 
@@ -78,10 +78,10 @@ class Limits:
         for controller, top in self._tops.items():
             files = V1[controller] if controller else V2
             for level in _levels(paths.get(controller)):
-                told = {name: text(top / level / name) for name in files}
+                contents = {name: text(top / level / name) for name in files}
                 limits = {
                     name: value
-                    for name, value in told.items()
+                    for name, value in contents.items()
                     if value is not None and value not in files[name]
                 }
                 if limits:

@@ -38,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", type=Path, metavar="DIR", help=where)
     until = "end after that long (Ctrl-C ends it, too)"
     add("--for", dest="for_ns", type=time_up_to(MOST_FOR_NS), metavar="T", help=until)
-    redact = "write no path, no name of a task or of the host, but tokens for them"
+    redact = "write tokens for paths and for names of tasks and of the host"
     add("--redact", action="store_true", help=redact)
     most = "end when the events reach that size (256)"
     add("--most-mib", type=whole(), default=256, metavar="MIB", help=most)
@@ -98,14 +98,14 @@ def _default() -> Path:
 def _answer(out: RunFolder, args: argparse.Namespace, voice: Voice) -> bool:
     """Print the answer; return False where explaining failed."""
     python = args.python()
-    told, answered = answering.answer(out, python)
+    explained, answered = answering.answer(out, python)
     if not answered:
-        files.save_inside(out.pinned, answering.NAME, f"{told}\n".encode())
+        files.save_inside(out.pinned, answering.NAME, f"{explained}\n".encode())
     if voice.silent:
         return answered or python is None
     if answered:
-        print(told, file=sys.stderr if args.tail else sys.stdout, flush=True)
+        print(explained, file=sys.stderr if args.tail else sys.stdout, flush=True)
     else:
-        voice.say(told)
+        voice.say(explained)
     voice.say(f"run: {out.path}" + (", page: report.html in it" if answered else ""))
     return answered or python is None

@@ -24,30 +24,30 @@ IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 class Command:
-    """A command that waits to be let go; make it before any thread."""
+    """A command that waits to be started; make it before any thread."""
 
     def __init__(self, argv: Sequence[str]) -> None:
         self.argv = list(argv)
         self.begun = False
         self._status: int | None = None
-        hears, self._tells = os.pipe()
+        reader, self._writer = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
-            os.close(self._tells)
-            _become(self.argv, hears)
-        os.close(hears)
+            os.close(self._writer)
+            _become(self.argv, reader)
+        os.close(reader)
 
     def go(self) -> None:
         """Let it begin."""
-        os.write(self._tells, b"go")
+        os.write(self._writer, b"go")
         self.begun = True
         self.give_up()
 
     def give_up(self) -> None:
-        """End it, unless it was let go."""
-        if self._tells >= 0:
-            os.close(self._tells)
-            self._tells = -1
+        """End it, unless it was started."""
+        if self._writer >= 0:
+            os.close(self._writer)
+            self._writer = -1
 
     def ended(self) -> bool:
         """Whether it has ended."""

@@ -52,8 +52,8 @@ def _lockdown(root: Path) -> str:
 
 def _core_lacks(options: argparse.Namespace, root: Path) -> Iterator[str]:
     try:
-        for obstacle in core.obstacles(core.program()):
-            yield obstacle.partition("; use --engine")[0]
+        for missing in core.missing(core.program()):
+            yield missing.partition("; use --engine")[0]
     except TraceError as error:
         yield str(error)
 
@@ -107,9 +107,9 @@ def choose(options: argparse.Namespace, root: Path = ROOT) -> tuple[Engine, str]
     wanted = [one for one in order if options.engine in (AUTO, one.name)]
     good = [one for one in wanted if not lacking[one.name]]
     if not good:
-        told = "; ".join(f"{one.name}: {lacking[one.name]}" for one in wanted)
+        reasons = "; ".join(f"{one.name}: {lacking[one.name]}" for one in wanted)
         start = "no engine works here:" if options.engine == AUTO else "--engine"
-        raise UserError(f"{start} {told}")
+        raise UserError(f"{start} {reasons}")
     chosen = good[0]
     why = [
         f"{one.name} not taken: {_why_not(one, options, lacking[one.name])}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""filesystems: list the mounts of a host, and tell which lie on no disk."""
+"""filesystems: list the mounts of a host, and mark those that lie on no disk."""
 
 from __future__ import annotations
 

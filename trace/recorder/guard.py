@@ -24,12 +24,12 @@ class Guard:
     """The child; start it before any thread."""
 
     def __init__(self) -> None:
-        hears, self._tells = os.pipe()
+        reader, self._writer = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
-            os.close(self._tells)
-            _watch(hears)
-        os.close(hears)
+            os.close(self._writer)
+            _watch(reader)
+        os.close(reader)
 
     def session(self, leader: int) -> None:
         """End that session's processes."""
@@ -42,11 +42,11 @@ class Guard:
     def dismiss(self) -> None:
         """Let it go: everything was undone."""
         self._tell(DONE)
-        os.close(self._tells)
+        os.close(self._writer)
         os.waitpid(self._pid, 0)
 
     def _tell(self, line: str) -> None:
-        os.write(self._tells, f"{line}\n".encode())
+        os.write(self._writer, f"{line}\n".encode())
 
 
 def _watch(pipe: int) -> None:
@@ -59,13 +59,13 @@ def _watch(pipe: int) -> None:
         os.dup2(nothing, descriptor)
     try:
         with os.fdopen(pipe) as lines:
-            told = [line.rstrip("\n").partition(" ") for line in lines]
-        if told and told[-1][0] == DONE:
+            records = [line.rstrip("\n").partition(" ") for line in lines]
+        if records and records[-1][0] == DONE:
             return
-        for what, _, value in told:
+        for what, _, value in records:
             if what == SESSION:
                 _end(int(value))
-        for what, _, value in told:
+        for what, _, value in records:
             if what == FOLDER:
                 shutil.rmtree(value, ignore_errors=True)
     finally:

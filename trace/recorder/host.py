@@ -37,12 +37,12 @@ def writeback(root: Path = ROOT) -> dict[str, str]:
 
 def _distribution(root: Path) -> str | None:
     """os-release(5), PRETTY_NAME."""
-    told = text(root / "etc/os-release") or ""
-    found = re.search(r'^PRETTY_NAME="?(.*?)"?$', told, re.MULTILINE)
+    content = text(root / "etc/os-release") or ""
+    found = re.search(r'^PRETTY_NAME="?(.*?)"?$', content, re.MULTILINE)
     return found[1] if found else None
 
 
 def _meminfo(root: Path, name: str) -> int | None:
-    told = text(root / "proc/meminfo") or ""
-    found = re.search(rf"^{name}:\s+(\d+) kB$", told, re.MULTILINE)
+    content = text(root / "proc/meminfo") or ""
+    found = re.search(rf"^{name}:\s+(\d+) kB$", content, re.MULTILINE)
     return int(found[1]) << 10 if found else None

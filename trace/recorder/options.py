@@ -48,15 +48,28 @@ def time_up_to(most_ns: int) -> Callable[[str], int]:
     return read
 
 
+def _pid(text: str) -> int:
+    """An argument type: a process, often the output of another command."""
+    if not text:
+        raise argparse.ArgumentTypeError(
+            "want a process, and this is empty: did pgrep find none?"
+        )
+    return whole()(text)
+
+
 def add_selection(parser: argparse.ArgumentParser) -> None:
     """Add whose calls are listed, from which duration on, and the engine."""
     add = parser.add_argument
-    pid = "calls of it and its children"
-    add("-p", "--pid", type=whole(), metavar="PID", help=pid)
-    add("--comm", metavar="NAME", help="calls of tasks of that name")
-    where = "calls on it, or below that folder"
+    pid = "only calls of this process and its children"
+    add("-p", "--pid", type=_pid, metavar="PID", help=pid)
+    add("--comm", metavar="NAME", help="only calls of tasks of this name")
+    where = "only calls on this file, or below this folder"
     add("--path", type=some_path, metavar="PATH", help=where)
-    add("--device", metavar="DEV", help="calls on its file system: /dev/sda1, 8:1")
+    add(
+        "--device",
+        metavar="DEV",
+        help="only calls on this disk's file system: /dev/sda1, 8:1",
+    )
     stall, floor = "shortest stall (50ms)", "shortest sleep (1ms)"
     limit = time_up_to(MOST_STALL_NS)
     add("--stall", dest="stall_ns", type=limit, metavar="T", help=stall)

@@ -203,8 +203,8 @@ def _check_there(settings: Settings) -> None:
     chosen, comm = settings.process, settings.options.comm
     if chosen and chosen.ended():
         raise StepError(
-            f"process {chosen.pid} ended before it was recorded: choose what is to come"
-            " by --comm, or record a COMMAND"
+            f"process {chosen.pid} ended before it was recorded: choose by --comm"
+            " what starts later, or record a COMMAND"
         )
     if comm is not None and not of_name(comm):
         settings.voice.say(f"no process is called {comm} now")

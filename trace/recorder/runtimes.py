@@ -36,7 +36,7 @@ Names = tuple[str, str]  # of the container and of its pod; empty where unknown
 
 
 def named(container: Container, root: Path = ROOT) -> Container:
-    """The same with its name, and its pod's, where a file tells them."""
+    """The same with its name, and its pod's, where a file has them."""
     if not container.id:
         return container
     for find in FINDERS:
@@ -49,18 +49,18 @@ def named(container: Container, root: Path = ROOT) -> Container:
 
 
 def _docker(id: str, root: Path) -> Names:
-    told = _json(root / "var/lib/docker/containers", f"{id}/config.v2.json")
-    return str(told.get("Name") or "").lstrip("/"), ""
+    state = _json(root / "var/lib/docker/containers", f"{id}/config.v2.json")
+    return str(state.get("Name") or "").lstrip("/"), ""
 
 
 def _annotated(id: str, root: Path) -> Names:
     for folder, name in BUNDLES:
-        told = _json(root / folder, name.format(id=id)).get("annotations")
-        if not isinstance(told, dict):
+        state = _json(root / folder, name.format(id=id)).get("annotations")
+        if not isinstance(state, dict):
             continue
         for name, pod in ANNOTATIONS:
-            if name in told or pod in told:
-                return str(told.get(name, "")), str(told.get(pod, ""))
+            if name in state or pod in state:
+                return str(state.get(name, "")), str(state.get(pod, ""))
     return "", ""
 
 

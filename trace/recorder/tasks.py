@@ -137,7 +137,7 @@ class Tasks(threading.Thread):
         self._build_ids.note(pid, self._root)
 
     def _container(self, paths: Iterable[str]) -> dict[str, str] | None:
-        """The first that a path tells."""
+        """The first that a path names."""
         for path in paths:
             if found := container_of(path):
                 return asdict(runtimes.named(found, self._root))

@@ -78,7 +78,7 @@ class Live:
                 open_still = source.wait(TICK_S)
                 self._take(source.take())
                 self._tick(source)
-                if self._service.goes_on():
+                if self._service.keep_alive():
                     presence.beat()
             return self._end(source)
 

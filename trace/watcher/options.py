@@ -86,7 +86,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--keep", dest="keep_ns", type=limit, metavar="T", help=kept)
     most = "how many events stay at most (100000)"
     add("--most-events", type=whole(), metavar="N", help=most)
-    run = "folder of the running watch's word (/run/writestall)"
+    run = "folder of the running watch's pid file (/run/writestall)"
     add("--run-dir", type=Path, metavar="DIR", help=run)
     again = "take the events of a run or a file, as if they came now"
     add("--replay", type=Path, metavar="RUN", help=again)
@@ -101,13 +101,13 @@ def _add_trap(parser: argparse.ArgumentParser) -> None:
     long = "trigger: a call that lasts that long (10s)"
     limit = time_up_to(MOST_KEEP_NS)
     add("--dump-stall", type=limit, metavar="T", help=long)
-    psi = "trigger: so many percent of 10 s all tasks wait for I/O (50)"
+    psi = "trigger: percentage of 10 s in which all tasks wait for I/O (50)"
     add("--dump-pressure", type=whole(), metavar="PERCENT", help=psi)
-    a_day = "at most (5), without those that --dump asks for"
+    a_day = "most dumps a day (5), besides those by --dump"
     add("--dumps-a-day", type=whole(), metavar="N", help=a_day)
-    most = "what they may take of the disk, together (256)"
+    most = "largest size of all dumps together (256)"
     add("--dump-mib", type=whole(), metavar="MIB", help=most)
-    now = "tell the running watch to write one now, and end"
+    now = "make the running watch write a dump now, and end"
     add("--dump", action="store_true", help=now)
 
 

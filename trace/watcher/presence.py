@@ -85,8 +85,8 @@ class Service:
         """The tracer is armed."""
         self._tell(b"READY=1")
 
-    def goes_on(self) -> bool:
-        """The main loop has come round; False while a dump makes no progress."""
+    def keep_alive(self) -> bool:
+        """Notify systemd's watchdog; False while a dump makes no progress."""
         now_s = time.monotonic()
         dumping = [each for each in threading.enumerate() if each.name == DUMP]
         self._dumping = {each: self._dumping.get(each, now_s) for each in dumping}

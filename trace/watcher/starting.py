@@ -56,7 +56,7 @@ def replay(args: argparse.Namespace) -> int:
 def live(args: argparse.Namespace, engine: Engine, which: str) -> int:
     """Watch this host."""
     gc.enable()  # commands that end soon do without: cli/main.py
-    signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # until it is heeded
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # until it is handled
     there = Presence(args.run_dir)
     try:
         guard = Guard()  # before any thread
@@ -95,7 +95,7 @@ def _unprinted(args: argparse.Namespace) -> Callable[[Exception], None]:
         if not isinstance(error, BrokenPipeError):
             say(f"watch: the output: {describe(error)}; lines are left out and counted")
         elif args.listen or args.textfile:
-            say("watch: nobody reads the output any more; the metrics go on")
+            say("watch: nobody reads the output any more; the metrics continue")
         else:
             os.kill(os.getpid(), signal.SIGTERM)
 

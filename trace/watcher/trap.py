@@ -79,7 +79,7 @@ class Trap:
         self._trigger, self._due_ns = trigger, now_ns + DELAY_NS
 
     def due(self, now_ns: int, *, at_once: bool = False) -> str | None:
-        """The trigger whose dump is to be written now; it is heeded with that.
+        """The trigger whose dump is to be written now; with that it is handled.
 
         at_once  do not wait for what ends with the stall
         """

@@ -51,9 +51,9 @@ FOLLOWS = re.compile(r"^dpkg: error processing|^E: Sub-process ")
 
 def cause(lines: Iterable[str]) -> str | None:
     """The line of a build's output that says why it failed: the first complaint."""
-    told = [line.strip() for line in lines if not FOLLOWS.search(line)]
+    own = [line.strip() for line in lines if not FOLLOWS.search(line)]
     for complaint in COMPLAINTS:
-        for line in told:
+        for line in own:
             if complaint.search(line):
                 return line
     return None

@@ -89,8 +89,8 @@ def _fetch(path: Path, jars: tuple[Jar, ...], target: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="writestall-") as place:
         project = Path(place, "pom.xml")
         project.write_bytes(ElementTree.tostring(_project(jars)))
-        told = [f"--file={project}", f"-DoutputDirectory={target}"]
-        command = [*COMMAND, *told, "-DexcludeTransitive=true"]
+        options = [f"--file={project}", f"-DoutputDirectory={target}"]
+        command = [*COMMAND, *options, "-DexcludeTransitive=true"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         lines = (done.stdout + done.stderr).splitlines() or ["it printed nothing"]

@@ -194,7 +194,7 @@ class Answer:
         return largest_first(self.totals.by_root.items())
 
     def in_words(self, root: Root) -> str:
-        """A root with its operations, where events tell of them."""
+        """A root with its operations, where events record them."""
         sums = self.totals.by_operation.get(root, {})
         did = operations.words(sums, self.totals.by_root.get(root, 0))
         return f"{root} ({did})" if did else str(root)
@@ -282,7 +282,7 @@ def _chosen(writes: Rows, calls: frozenset[str] | None) -> tuple[Rows, Rows]:
 
 
 # File systems whose files have their disk's number (fs/super.c, setup_bdev_super());
-# of others a manifest tells it since it has `filesystem.dev`.
+# of others a manifest has it since it has `filesystem.dev`.
 DISKS_NUMBER = ("ext4", "xfs", "f2fs")
 
 

@@ -35,10 +35,10 @@ _PAUSES = frozenset(
     (c.DIRTY_THROTTLE, c.MEMORY, c.BLOCK_QUEUE, c.DEVICE_IO, c.RAID_OR_DM)
 )
 # Ended by an interrupt that names no completion, these still ended with an I/O: what
-# they wait for is let go by a process, or by the end of an I/O, and by nothing else.
+# they wait for is released by a process, or by the end of an I/O, and by nothing else.
 _ENDED_BY_IO = frozenset(c.WAIT_CLASSES) - {c.OTHER, c.DIRTY_THROTTLE, c.MEMORY}
-# What these wait for is let go by the end of an I/O: who ended it in a work of its own,
-# or as another's interrupt, had no lock. mm/filemap.c, folio_end_writeback();
+# What these wait for is released by the end of an I/O: who ended it in a work of its
+# own, or as another's interrupt, had no lock. mm/filemap.c, folio_end_writeback();
 # fs/jbd2/commit.c, journal_end_buffer_io_sync().
 _FOR_AN_IO = frozenset((c.PAGE_WRITEBACK, c.JOURNAL_BUFFER, c.DEVICE_IO))
 
@@ -49,14 +49,14 @@ class Case(Struct, frozen=True, gc=False):
     task       who slept
     cls, path  what it waited for, as in classify.Verdict
     how        what ended it (endings.py)
-    goes_on    how the wait goes on: SUBMITTER, HOLDER, ...
+    next_link  whom the chain goes to: SUBMITTER, HOLDER, ...
     for_an_io  another task may have held the I/O that it waited for
     for_one_io it waited for one certain I/O, not for the first of many to end
     submitter  it slept in the submission of its bio
     serves     and the bio was for a stacked disk, whose worker it is
     waker      who ended it, where that was a task
     completes  whoever ended it was ending an I/O
-    releases   its stack shows it letting go of what was waited for
+    releases   its stack shows it releasing what was waited for
     lock       what kind of lock it slept on, where known
     owner      the task that this lock named as its owner when the sleep began
     own_io     it waits for what it has submitted itself, by its stack
@@ -67,7 +67,7 @@ class Case(Struct, frozen=True, gc=False):
     cls: str
     path: tuple[str, ...]
     how: str
-    goes_on: str
+    next_link: str
     for_an_io: bool
     for_one_io: bool
     submitter: bool
@@ -100,7 +100,7 @@ def case_of(block: Block, cgroups: Cgroups) -> Case:
         owner = task_of(block.holder_tid, block.holder_comm, (), group)
     submitter = not interruptible and e.is_submitter(block, verdict)
     completes = e.completes_io(block, verdict)
-    goes_on = (
+    next_link = (
         _interrupted(verdict.cls, how)
         if interruptible
         else _goes_on(verdict.cls, how, submitter)
@@ -110,8 +110,8 @@ def case_of(block: Block, cgroups: Cgroups) -> Case:
         verdict.cls,
         verdict.path,
         how,
-        goes_on,
-        not interruptible and _is_for_an_io(verdict.cls, goes_on, completes),
+        next_link,
+        not interruptible and _is_for_an_io(verdict.cls, next_link, completes),
         verdict.cls in _FOR_AN_IO,
         submitter,
         e.serves(block, submitter),
@@ -159,11 +159,11 @@ def _goes_on(cls: str, how: str, submitter: bool) -> str:
     return UNKNOWN
 
 
-def _is_for_an_io(cls: str, goes_on: str, completes: bool) -> bool:
+def _is_for_an_io(cls: str, next_link: str, completes: bool) -> bool:
     """Whether another task may have held the I/O.
 
     A task that completed an I/O did not delay it, if another one held it.
     """
-    if goes_on == HOLDER:
+    if next_link == HOLDER:
         return completes and cls in _FOR_AN_IO
-    return goes_on == DEVICE or (goes_on == PAUSE and cls == c.DIRTY_THROTTLE)
+    return next_link == DEVICE or (next_link == PAUSE and cls == c.DIRTY_THROTTLE)

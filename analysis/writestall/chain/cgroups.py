@@ -24,17 +24,17 @@ class Cgroups:
         self._paths = paths
         self._threads: dict[int, str | UnsetType] = {}
 
-    def note(self, likes: Iterable[Block]) -> None:
-        """Learn the cgroups of threads, for events that tell a thread alone."""
-        for like in likes:
-            self._threads[like.tid] = self.of(like.cgroup, like.cgroup_v1)
+    def note(self, shapes: Iterable[Block]) -> None:
+        """Learn the cgroups of threads, for events that name a thread alone."""
+        for shape in shapes:
+            self._threads[shape.tid] = self.of(shape.cgroup, shape.cgroup_v1)
 
     def of_thread(self, tid: int) -> str | UnsetType:
         """The cgroup of a thread that slept at some time."""
         return self._threads.get(tid, UNSET)
 
     def of(self, v2: int | None, v1: int | None) -> str | UnsetType:
-        """The cgroup of a task or a bio by its ids; that of version 2 where both tell
+        """The cgroup of a task or bio by its ids; that of version 2 where both are set
         one that is not the root.
         """
         paths = [self._path(2, v2), self._path(1, v1)]
@@ -51,7 +51,7 @@ class Labels:
     """How people name the cgroups of a run.
 
     By the names of containers and pods that `record` found in the runtimes' files, else
-    by what a path tells.
+    by their paths.
     """
 
     def __init__(self, run: RunDir) -> None:
@@ -73,7 +73,7 @@ def _named(row: object) -> tuple[str, str] | None:
 
 
 def label(path: str) -> str:
-    """What a path tells: its container and pod, its unit, else itself."""
+    """The name in a path: its container and pod, its unit, else itself."""
     if not path:
         return "a cgroup"
     container = container_of(path)

@@ -2,7 +2,7 @@
 """collect: make all chains once and show each to collectors, in several processes.
 
 A run has more chains than memory should hold, and each is made from the events within
-a fraction of a millisecond: they are made, shown to each collector, and let go.
+a fraction of a millisecond: they are made, shown to each collector, and dropped.
 """
 
 from __future__ import annotations

@@ -58,9 +58,9 @@ class CriticalPaths(Explainer):
             rows.append(row)
             starts_ns.append(row[1].t_ns)
         self._writes = dict(stream.writes)
-        likes = (*stream.blocks.likes, *stream.waits.likes)
-        self._tasks = {like.tid: (like.pid, like.comm or "?") for like in likes}
-        self._traced = {like.pid for like in stream.waits.likes}
+        shapes = (*stream.blocks.shapes, *stream.waits.shapes)
+        self._tasks = {shape.tid: (shape.pid, shape.comm or "?") for shape in shapes}
+        self._traced = {shape.pid for shape in stream.waits.shapes}
         # The windows of the tasks that are being followed.
         self._windows: list[Window] = []
         # A thread that serves one request at a time.
@@ -137,7 +137,7 @@ class CriticalPaths(Explainer):
         if case.how != e.TASK or case.waker is None:
             ran_out = _WHO_HAD_IT if may_repeat else _RAN_OUT
             return wait.unknown(ran_out if case.how == e.TIMER else _NOBODY)
-        parts = self._doings(case.waker, wait)
+        parts = self._activity(case.waker, wait)
         is_repeated = not may_repeat and self._next_for_it(last)[0] is not None
         if is_repeated and not (_mostly_calls(parts) and self._may_have_helped(last)):
             return wait.unknown(_WAITED_AGAIN)
@@ -174,8 +174,8 @@ class CriticalPaths(Explainer):
         """Whether a task that was in calls may have made a wait last that was repeated.
 
         A lock can be taken again before the task that was woken gets it. Where another
-        one that was in no call ends the last try, nothing tells that from a condition
-        that was not yet true, which a task that only shares it had notified.
+        one that was in no call ends the last try, no event distinguishes that from a
+        condition that was not yet true, which a task that only shares it had notified.
         """
         timelines, last = self._timelines, sleep
         for _ in range(MOST_BETWEEN):
@@ -190,7 +190,7 @@ class CriticalPaths(Explainer):
             return True
         window = timelines.start_ns(last), timelines.wake_ns(last)
         return _mostly_calls(
-            self._doings(case.waker, timelines.wait(last, case.task, *window))
+            self._activity(case.waker, timelines.wait(last, case.task, *window))
         )
 
     def _next_for_it(self, sleep: int) -> tuple[int | None, int]:

@@ -128,7 +128,9 @@ class Explainer:
             why = "in no sleep: on a CPU, or preempted"
             yield running(task, rest_ns, None, why, True)
 
-    def _doings(self, holder: Task, wait: Wait, completes: bool = False) -> list[Part]:
+    def _activity(
+        self, holder: Task, wait: Wait, completes: bool = False
+    ) -> list[Part]:
         """What a task did during a wait, as parts that tile it."""
         self._followed.append(wait.sleep)
         work = partial(self._io_work, wait) if completes else None
@@ -175,7 +177,7 @@ class Explainer:
         """A holder's time between its sleeps.
 
         A short gap between known sleeps is its own work; what a task did in a long
-        one, no event tells.
+        one, no event shows.
         """
         dur_ns = end_ns - start_ns
         known = dur_ns < self._floor_ns and not self._lossy
@@ -202,7 +204,7 @@ class Explainer:
                 return self._with_io(wait, holder)
         if io and case.for_one_io and wait.start_ns < io.t_ns < wait.end_ns:
             return self._submitted(wait, io)
-        match case.goes_on:
+        match case.next_link:
             case cases.SUBMITTER:
                 return wait.root("asleep on the bio's way down")
             case cases.HOLDER:
@@ -220,7 +222,7 @@ class Explainer:
 
     def _io_of(self, wait: Wait) -> Submission | None:
         """The I/O whose completion ended a wait; None without an `io` event."""
-        if wait.case.how != e.COMPLETION or wait.case.goes_on != cases.DEVICE:
+        if wait.case.how != e.COMPLETION or wait.case.next_link != cases.DEVICE:
             return None
         return self._submissions.ended(self._timelines.wake_ns(wait.sleep))
 
@@ -233,7 +235,7 @@ class Explainer:
         device = wait.device(_WHY[e.COMPLETION], SEEN, io)
         if io.task.tid == wait.task.tid:
             return device
-        parts = self._doings(io.task, replace(wait, end_ns=io.t_ns))
+        parts = self._activity(io.task, replace(wait, end_ns=io.t_ns))
         parts += wait.ios(io.t_ns, _WHY[e.COMPLETION], SEEN, io)
         answer = wait.over(parts, io.task, INFERRED, _SUBMITTED_IT)
         enough_ns = GOOD_ENOUGH * wait.dur_ns
@@ -241,8 +243,8 @@ class Explainer:
 
     def _with_io(self, wait: Wait, holder: Task) -> Part:
         """A wait for an I/O that another task held."""
-        parts = self._doings(holder, wait)
-        if wait.case.goes_on == cases.PAUSE:
+        parts = self._activity(holder, wait)
+        if wait.case.next_link == cases.PAUSE:
             parts = [self._throttled(wait, part) for part in parts]
         elif parts[-1].kind == c.RUNNING:
             # Time after the holder's last sleep is device time.
@@ -329,7 +331,7 @@ class Explainer:
         """The wait, with what a waker did during it as its parts."""
         holder = by.waker
         assert holder is not None
-        parts = self._doings(holder, wait, by.completes)
+        parts = self._activity(holder, wait, by.completes)
         if by.completes and wait.case.cls == c.DEVICE_IO and len(parts) == 1:
             why = why if also else f"its I/O was completed by {holder.comm}"
             evidence = (wait.id, *also, *parts[0].evidence)
@@ -344,7 +346,7 @@ class Explainer:
         """The wait as others explain it: the task that the lock named, other wakers."""
         case = wait.case
         if case.owner and case.waker and case.owner.tid != case.waker.tid:
-            parts = self._doings(case.owner, wait)
+            parts = self._activity(case.owner, wait)
             yield wait.over(parts, case.owner, SEEN, _NAMED)
         for sleep, why in self._other_wakers(wait):
             by, also = self._timelines.case(sleep), (self._timelines.id(sleep),)
@@ -352,13 +354,13 @@ class Explainer:
 
     def _other_wakers(self, wait: Wait) -> Iterator[tuple[int, str]]:
         """Sleeps whose wakers are asked, too, and why."""
-        for sleep in self._again(wait):
+        for sleep in self._useless_wakeups(wait):
             yield sleep, _NO_HELP
         if wait.case.cls == c.LOG_SPACE:
-            for sleep in self._ahead(wait):
+            for sleep in self._queued_before(wait):
                 yield sleep, _AHEAD
 
-    def _again(self, wait: Wait) -> Iterator[int]:
+    def _useless_wakeups(self, wait: Wait) -> Iterator[int]:
         """Sleeps that follow at once on the same stack: the wake-up did not help."""
         timelines, before = self._timelines, wait.sleep
         for after in timelines.following(before, MAX_AGAIN):
@@ -370,11 +372,11 @@ class Explainer:
             if case.how == e.TASK:
                 yield after
 
-    def _ahead(self, wait: Wait) -> Iterator[int]:
-        """Sleeps of those who stood before it in the queue for room in the log.
+    def _queued_before(self, wait: Wait) -> Iterator[int]:
+        """Sleeps of the tasks before it in the queue for room in the log.
 
-        Room is given in the order of asking, and by whoever frees some, also by one who
-        returns what it had not used: what held up the queue's first held up all
+        Room is given in the order of asking, and by any task that frees some or
+        returns what it had not used: what delayed the queue's first delayed all
         (fs/xfs/xfs_log.c, xlog_grant_head_wait() and xlog_grant_head_wake()).
         """
         timelines, left = self._timelines, MAX_AGAIN

@@ -96,7 +96,7 @@ def unqueued(part: Part) -> Part:
     """A lock handed along a queue as one wait, for the last holder in it.
 
     The writer waited for the one before it, that one for the next, all in the same
-    function: their other doings become parts of the one wait, and it still adds up.
+    function: their other activity becomes parts of the one wait, and it still adds up.
     """
     if not part.parts:
         return part

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""operations: tell what the I/O behind a root did, by its `io` events."""
+"""operations: find what the I/O behind a root did, by its `io` events."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def add_operations(
 
 
 def words(sums: Mapping[str, int], whole_ns: int) -> str:
-    """`flushes`, or `60.0 % writes, 40.0 % flushes`; nothing where no event tells."""
+    """`flushes`, or `60.0 % writes, 40.0 % flushes`; nothing without events."""
     rows = sorted(sums.items(), key=lambda row: -row[1])
     if rows and rows[0][1] >= MOST_OF_IT * whole_ns:
         return _WORDS[rows[0][0]]

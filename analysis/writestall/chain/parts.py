@@ -23,7 +23,7 @@ class Task(Struct, frozen=True, gc=False, cache_hash=True):
     tid   its thread id; 0 where only `name` is known
     role  wait_classes.py
     name  who it acts for (classify/owners.py): jbd2, writeback, or its comm
-    cgroup  the path of its cgroup, where an event tells
+    cgroup  the path of its cgroup, where an event has it
     """
 
     tid: int

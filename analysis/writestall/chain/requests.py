@@ -70,7 +70,7 @@ class _Reclaim:
     """
 
     def __init__(self, stream: Stream) -> None:
-        self._tids = {like.tid for like in stream.blocks.likes if _reclaims(like)}
+        self._tids = {shape.tid for shape in stream.blocks.shapes if _reclaims(shape)}
         self._devices = {write.dev for _, write in stream.writes}
 
     def __call__(self, io: Io) -> bool:

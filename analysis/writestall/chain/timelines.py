@@ -29,8 +29,8 @@ class Timelines:
 
     def __init__(self, blocks: Blocks, cgroups: Cgroups) -> None:
         self._blocks = blocks
-        cgroups.note(blocks.likes)
-        self._cases = [case_of(like, cgroups) for like in blocks.likes]
+        cgroups.note(blocks.shapes)
+        self._cases = [case_of(shape, cgroups) for shape in blocks.shapes]
 
     def id(self, sleep: int) -> int:
         """The id of its event."""

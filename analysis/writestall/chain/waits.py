@@ -17,7 +17,7 @@ from writestall_base import wait_classes as c
 _JBD2 = Task(0, "", c.JOURNAL, JBD2)
 _JOURNAL = Task(0, "", c.JOURNAL, "the journal")
 _FLUSHER = Task(0, "", c.WRITEBACK, WRITEBACK)
-# Whose I/O it is that a wait of this class ends with, where no event tells.
+# Whose I/O it is that a wait of this class ends with, where no event names it.
 _OWNERS = {
     c.JOURNAL_BUFFER: _JBD2,
     c.JOURNAL_TRANSACTION: _JBD2,
@@ -62,7 +62,7 @@ class Wait(Struct, frozen=True, gc=False):
     ) -> Part:
         """The wait, with what its holder did meanwhile as its parts.
 
-        also      the id of an event that tells of it beside its own
+        also      the id of an event about it beside its own
         since_ns  when the holder had the lock, as events show
         """
         case, explained_ns = self.case, 0
@@ -91,7 +91,7 @@ class Wait(Struct, frozen=True, gc=False):
         """The end of the wait, from a time on, as the device's time, or the time before
         the I/O came to the device.
 
-        Where no event tells whose I/O it was, the class of the wait does.
+        Where no event names whose I/O it was, the class of the wait does.
         """
         owner = None if self.case.own_io else _OWNERS.get(self.case.cls)
         dur_ns = self.end_ns - start_ns
@@ -123,7 +123,7 @@ def kept_back(part: Part, io: Submission | None) -> tuple[Part, ...]:
 
 
 def _submitted(part: Part, io: Submission | None) -> Part:
-    """A device's time, for who submitted the I/O where an event tells."""
+    """A device's time, for who submitted the I/O where an event names it."""
     if io is None:
         return part
     # One worker submits for the log now, and ends another's I/O later.
@@ -143,7 +143,7 @@ def in_runqueue(task: Task, start_ns: int, end_ns: int, id: int) -> Part:
 
 
 def unexplained(task: Task, dur_ns: int, start_ns: int | None, why: str) -> Part:
-    """Time of which nothing tells what it was."""
+    """Time without any event about it."""
     kind = c.UNEXPLAINED
     return Part(kind, kind, dur_ns, task, start_ns, INFERRED, why, explained=False)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""endings: tell from a sleep's waker what ended the wait."""
+"""endings: find from a sleep's waker what ended the wait."""
 
 from __future__ import annotations
 

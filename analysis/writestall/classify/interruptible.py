@@ -42,7 +42,7 @@ _OF_A_LOOP = re.compile(r"(do_)?ep(oll)?_\w+|do_select|core_sys_select|io_cqring
 # net/socket.c: a message on this host wakes its reader within the sender's call, in a
 # softirq where it goes through the loopback device (drivers/net/loopback.c).
 _SENDS = re.compile(r"_*sys_send\w*|\w*_sendmsg\w*|sock_(sendmsg|write_iter)\w*")
-# A named frame of a program; what the C library does, the kernel's functions tell.
+# A named frame of a program; what the C library does, the kernel's functions show.
 _CALLER = re.compile(
     r"(?!0x)(.+)\+0x[0-9a-f]+ \[(?!\1\]|(?:libc|libpthread|ld-)[^a-z])"
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""stack: classify what a stack's task waits for, and tell the task's role."""
+"""stack: classify what a stack's task waits for, and find the task's role."""
 
 from __future__ import annotations
 
@@ -66,22 +66,22 @@ def _sleeps(kinds: tuple[str, ...], frames: Sequence[Frame]) -> bool:
     return any(_sleep_of(frame.symbol) in kinds for frame in frames)
 
 
-def _waits(rule: Rule, frames: Sequence[Frame], at: int, alien: bool) -> bool:
+def _waits(rule: Rule, frames: Sequence[Frame], at: int, unknown: bool) -> bool:
     """True if the sleep below this frame meets the rule's conditions."""
     if rule.wait and not _sleeps(rule.wait, frames[: at + 1]):
         # Without a sleep function in the stack, the innermost frame sleeps.
-        return rule.bare and at == 0 and not alien
+        return rule.bare and at == 0 and not unknown
     if rule.not_wait and _sleeps(rule.not_wait, frames[:at]):
         return False
-    return not rule.first or (not alien and _first_caller(frames) >= at)
+    return not rule.first or (not unknown and _first_caller(frames) >= at)
 
 
-def _holds(rule: Rule, frames: Sequence[Frame], at: int, alien: bool) -> bool:
+def _holds(rule: Rule, frames: Sequence[Frame], at: int, unknown: bool) -> bool:
     """True if a rule's conditions hold for the frame at this index.
 
-    `alien`: a function of an unknown module waits.
+    `unknown`: a function of an unknown module waits.
     """
-    if not _waits(rule, frames, at, alien):
+    if not _waits(rule, frames, at, unknown):
         return False
     outer = frames[at + 1 :]
     if rule.by and not _any(rule.by, outer[:1]):
@@ -162,14 +162,14 @@ def classify_frames(frames: Sequence[Frame]) -> Verdict:
     if foreign := _foreign(frames):
         return Verdict(c.DEVICE_IO, _path(known, known.index(foreign)), FOREIGN)
     who = _first_caller(frames)
-    alien = who < len(frames) and not _is_known(frames[who])
+    unknown = who < len(frames) and not _is_known(frames[who])
     for at, frame in enumerate(known):
         for rule in _rules_of(frame.symbol):
-            if _holds(rule, known, at, alien):
+            if _holds(rule, known, at, unknown):
                 return Verdict(rule.answer, _path(known, at), rule)
     first = _first_caller(known)
     path = _path(known, first)
-    if not alien and _own_lock(known, first):
+    if not unknown and _own_lock(known, first):
         return Verdict(c.FS_LOCK, path, OWN_LOCK)
     if _sleeps((IO,), known):
         return Verdict(c.DEVICE_IO, path, IOWAIT)

@@ -225,4 +225,4 @@ def overview(groups: Mapping[str, tuple[Command, ...]] = GROUPS) -> Iterable[str
     yield f"\nSee writestall{dev} COMMAND --help."
     if not dev:
         yield "Example: writestall explain out/latest"
-        yield "Commands for who changes the tree: writestall dev --help"
+        yield "Commands for developers of the tree: writestall dev --help"

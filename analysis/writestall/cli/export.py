@@ -49,8 +49,8 @@ def _redact(args: argparse.Namespace, target: Path) -> int:
     """Write the run without names; print what it lacks."""
     from writestall.export.redacted.run import redact
 
-    told = redact(args.run, target, options.bound(args))
-    print(printable(told), file=sys.stderr)
+    summary = redact(args.run, target, options.bound(args))
+    print(printable(summary), file=sys.stderr)
     return options.ANSWERED
 
 

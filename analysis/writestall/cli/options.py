@@ -60,7 +60,7 @@ def add_run(parser: argparse.ArgumentParser, **more: Any) -> None:
 def add_unpack(parser: argparse.ArgumentParser) -> None:
     """Add --unpack-mib."""
     what = (
-        f"most that compressed input may unpack to ({DEFAULT.most_bytes // MIB}, and"
+        f"largest size of unpacked input ({DEFAULT.most_bytes // MIB}, and"
         f" {DEFAULT.most_ratio} times its size)"
     )
     parser.add_argument("--unpack-mib", type=whole(), metavar="MIB", help=what)
@@ -80,7 +80,7 @@ def open_run(args: argparse.Namespace) -> RunDir:
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """Add --engine."""
-    what = "whose events (the first of these that are there)"
+    what = "the tracer whose events to use (the first that the run has)"
     parser.add_argument("--engine", choices=ENGINES, help=what)
 
 

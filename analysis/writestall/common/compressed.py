@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """compressed: read a file or standard input, decompressed where it is compressed.
 
-The first bytes tell the format, not the name: gzip (RFC 1952), xz, bzip2 and Zstandard
+The first bytes decide, not the name: gzip (RFC 1952), xz, bzip2 and Zstandard
 (RFC 8878), which Python does not read before 3.14: zstd(1) does. A few MiB may unpack
 to terabytes, so what is read of them has a bound.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""containers: tell a container, its pod or a systemd unit from a cgroup's path.
+"""containers: find a container, its pod or a systemd unit in a cgroup's path.
 
 The path is that of version 2, or of any hierarchy of version 1. Nothing is read: names
 that are not in the path, but in files of the runtime, are for who runs on that host.
@@ -18,7 +18,7 @@ class Container:
     """A container, or a unit of systemd (runtime `systemd`, no id).
 
     runtime  docker, containerd, cri-o, podman, lxc, nspawn, systemd; kubernetes where
-             the path tells a pod, but not by what its container runs
+             the path names a pod, but not by what its container runs
     id       as the runtime gave it, empty where the path has none
     pod      the pod's uid (of Kubernetes), empty for none; its name once that is known
     name     of the unit, or of a container whose path has its name; else empty

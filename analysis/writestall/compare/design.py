@@ -57,7 +57,7 @@ class Design:
 
         Options that measure much less or more than the baseline vary in another way,
         and are left out. None if too little is known: an effect multiplies, so that
-        options that mostly measure 0 tell nothing.
+        options that mostly measure 0 show nothing.
         """
         whole = own[:, ~np.isnan(own).any(axis=0)]
         if whole.shape[1] < designs.LEAST_RUNS:

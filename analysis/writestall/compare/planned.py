@@ -18,14 +18,14 @@ GROWS = ("rounds", "cells", "added", "beside")
 def said(plan: dict[str, Any]) -> str:
     """Its rounds and its looks."""
     rounds = many(plan["rounds"], "round")
-    told = f"{rounds} of {plan['duration_s']} s, options shuffled in each"
+    text = f"{rounds} of {plan['duration_s']} s, options shuffled in each"
     if plan.get("added"):
-        told += f"; looks were added at {', '.join(map(str, plan['added']))} rounds"
+        text += f"; looks were added at {', '.join(map(str, plan['added']))} rounds"
     elif len(plan.get("looks", ())) > 1:
-        told += f"; looks at {', '.join(map(str, plan['looks']))} rounds"
+        text += f"; looks at {', '.join(map(str, plan['looks']))} rounds"
     if folders := plan.get("folders"):
-        told += f"; {len(folders)} folders, joined after they were run"
-    return told
+        text += f"; {len(folders)} folders, joined after they were run"
+    return text
 
 
 def fixed(plan: dict[str, Any]) -> str:

@@ -111,11 +111,11 @@ def _losses(answer: Answer, rules: Rules, option: Option) -> Iterator[str]:
     for kept in answer.comparison.kept:
         if kept.option == option.name and kept.synced.lost_synced:
             lost = many(kept.synced.lost_synced, "record")
-            told = (
+            reason = (
                 f"lost {lost} that fsync(2) had confirmed, in {kept.losing_cuts} cuts"
             )
             if not rules.may_lose:
-                yield told
+                yield reason
 
 
 def _by_rule(

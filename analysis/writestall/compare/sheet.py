@@ -115,14 +115,14 @@ def _question(answer: Answer) -> str:
     comparison, plan = answer.comparison, answer.comparison.plan
     baseline, kernels = comparison.baseline, comparison.kernels
     others = [one for one in comparison.others if one.kernel == baseline.kernel]
-    told = []
+    questions = []
     if others or not kernels:
         which = f"which of {many(len(others), 'option')} may"
         which = f"may {others[0].name}" if len(others) == 1 else which
-        told.append(f"{which} replace {baseline.name}")
+        questions.append(f"{which} replace {baseline.name}")
     if kernels:
-        told.append(f"may {', '.join(kernels[1:])} replace {kernels[0]}")
-    said = " and ".join(told)
+        questions.append(f"may {', '.join(kernels[1:])} replace {kernels[0]}")
+    said = " and ".join(questions)
     where = f"for {plan['workload']['name']} on {plan['profile']['name']}"
     return f"{said[0].upper()}{said[1:]} {where}?"
 
@@ -146,10 +146,10 @@ def headline(answer: Answer, verdicts: list[Verdict]) -> str:
         return f"{baseline} is not compared with anything."
     known = {one.name: one.kernel for one in answer.comparison.options}
     pairs = [one for one in answer.pairs if known[one.option] == known[one.baseline]]
-    told = wording.sorted_out(pairs, "not told apart")
+    by_outcome = wording.sorted_out(pairs, "not told apart")
     several = len({pair.baseline for pair in pairs}) > 1
     whom = "their baselines" if several else baseline
-    said = [f"Against {whom}, {_by(answer)}: {told}."] if told else []
+    said = [f"Against {whom}, {_by(answer)}: {by_outcome}."] if by_outcome else []
     return " ".join([*said, *_between_kernels(answer)])
 
 
@@ -172,8 +172,8 @@ def _between_kernels(answer: Answer) -> Iterator[str]:
     kernels = answer.comparison.kernels
     for kernel in kernels[1:]:
         pairs = _of_kernel(answer, kernel)
-        if told := wording.sorted_out(pairs, "no difference found"):
-            yield f"{kernel} against {kernels[0]}, {_by(answer)}: {told}."
+        if by_outcome := wording.sorted_out(pairs, "no difference found"):
+            yield f"{kernel} against {kernels[0]}, {_by(answer)}: {by_outcome}."
 
 
 def decided(answer: Answer, verdicts: list[Verdict]) -> bool:
@@ -198,19 +198,19 @@ def _by_word(verdicts: list[Verdict]) -> Iterator[str]:
 
 
 def _rule(answer: Answer, held_to: Rules) -> str:
-    told = []
+    limits = []
     if held_to.objective:
-        told.append(f"requests {held_to.objective.text}")
+        limits.append(f"requests {held_to.objective.text}")
     if held_to.margin:
         label = wording.label(answer.by)
         kernels = answer.comparison.kernels
         own = f", other kernels of the same on {kernels[0]}" if kernels else ""
-        told.append(f"{label} below {held_to.margin:g}x of the baseline{own}")
-    if not told:
+        limits.append(f"{label} below {held_to.margin:g}x of the baseline{own}")
+    if not limits:
         return "none: --objective and --margin state one"
     lost = "" if held_to.may_lose else "; nothing that fsync(2) confirmed is lost"
     late = "" if held_to == _planned(answer) else " (given after the plan was made)"
-    return "; ".join(told) + lost + late
+    return "; ".join(limits) + lost + late
 
 
 def _planned(answer: Answer) -> Rules:
@@ -220,16 +220,16 @@ def _planned(answer: Answer) -> Rules:
 def _environment(answer: Answer) -> str:
     """Where the runs were made, and what the host did to them."""
     known = dict(wording.facts(answer))
-    told = [f"{key} {known[key]}" for key in ENVIRONMENT if key in known]
+    parts = [f"{key} {known[key]}" for key in ENVIRONMENT if key in known]
     comparison = answer.comparison
     runs = [run for option in comparison.options for run in option.runs]
     counted = sum(run.why_not is None for run in runs)
-    told.append(f"{counted} of {many(len(runs), 'run')} count")
+    parts.append(f"{counted} of {many(len(runs), 'run')} count")
     aside = (path.glob("disturbed/*/*/*") for path in comparison.paths)
     disturbed = sum(len(list(found)) for found in aside)
     if disturbed:
-        told.append(f"{disturbed} that the host disturbed were set aside")
-    return ", ".join(told)
+        parts.append(f"{disturbed} that the host disturbed were set aside")
+    return ", ".join(parts)
 
 
 def _noise(answer: Answer) -> str:
@@ -238,14 +238,14 @@ def _noise(answer: Answer) -> str:
         return "not measured: the plan does not repeat the baseline"
     gap = wording.contrast(answer, noise)
     between = f" ({gap.interval})" if gap.interval else ""
-    told = f"{noise.baseline} against itself: {gap.value}{between}"
+    text = f"{noise.baseline} against itself: {gap.value}{between}"
     if noise.clear:
-        return f"{told}, clear: void"
-    told += f", not clear (p {noise.p:.2f})"
+        return f"{text}, clear: void"
+    text += f", not clear (p {noise.p:.2f})"
     least = designs.least_rounds(1, 2, answer.resolution.level or designs.PLANNED)
     if noise.rounds < least:
-        told += f"; fewer than {least} rounds cannot show a clear one"
-    return told
+        text += f"; fewer than {least} rounds cannot show a clear one"
+    return text
 
 
 def resolution(answer: Answer) -> str:
@@ -257,15 +257,15 @@ def resolution(answer: Answer) -> str:
             f"{many(rounds, 'round')} cannot show any clear difference among so many"
             f" options; {found.least} can, {_more(answer, found.least)}"
         )
-    told = "cannot be told from these runs"
+    text = "cannot be told from these runs"
     if found.effect_at:
-        told = f"{found.effect_at:g}x is found in 80 % of comparisons"
+        text = f"{found.effect_at:g}x is found in 80 % of comparisons"
     if found.rounds_for is None:
-        return f"{told}; {effect}: {_why_not(answer, found)}"
+        return f"{text}; {effect}: {_why_not(answer, found)}"
     if found.rounds_for <= rounds:
-        return told
+        return text
     more = _more(answer, found.rounds_for)
-    return f"{told}; {effect} takes {found.rounds_for} rounds, {more}"
+    return f"{text}; {effect} takes {found.rounds_for} rounds, {more}"
 
 
 def _why_not(answer: Answer, found: Resolution) -> str:

@@ -165,23 +165,23 @@ def sorted_out(pairs: Iterable[Pair], open_word: str) -> str:
     words = {"clearly lower": [], "clearly higher": [], open_word: []}
     for pair in pairs:
         words[clearness(pair) if pair.clear else open_word].append(pair.option)
-    told = (f"{word} {', '.join(names)}" for word, names in words.items() if names)
-    return "; ".join(told)
+    parts = (f"{word} {', '.join(names)}" for word, names in words.items() if names)
+    return "; ".join(parts)
 
 
 def change(found: Change) -> str:
     """What an option's stalls wait for more or less than its reference's."""
-    told = [f"stalls {_signed(found.s_per_hour, 's/h')} in the mean"]
+    parts = [f"stalls {_signed(found.s_per_hour, 's/h')} in the mean"]
     if part := found.wait_class:
         up = part.s_per_hour > 0
         count, word = (part.higher, "more") if up else (part.lower, "less")
-        told.append(
+        parts.append(
             f"changed most: {part.name} {_signed(part.s_per_hour, 's/h')}"
             f" ({word} in {count} of {many(found.rounds, 'round')})"
         )
     if part := found.root:
-        told.append(f"root {part.name} {_signed(part.s_per_hour, 's/h')}")
-    return ", ".join(told)
+        parts.append(f"root {part.name} {_signed(part.s_per_hour, 's/h')}")
+    return ", ".join(parts)
 
 
 def caveats(answer: Answer) -> Iterator[str]:
@@ -277,8 +277,8 @@ def _hosts(machines: list[dict[str, Any]]) -> str:
         if not loads:
             return ""
         steal = max(one["steal_share"] for one in hosts)
-        told = f"{', '.join(nodes)}, load {min(loads):.1f} to {max(loads):.1f}"
-        return f"{told}, steal up to {percent(steal)}"
+        text = f"{', '.join(nodes)}, load {min(loads):.1f} to {max(loads):.1f}"
+        return f"{text}, steal up to {percent(steal)}"
     except (LookupError, TypeError, ValueError):
         return ""
 

@@ -61,6 +61,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def _word(text: str, most: int = MOST_WORD) -> str:
     """An argument type: text that can be kept in a file and printed."""
+    if not text:
+        raise argparse.ArgumentTypeError("want a word, and this is empty")
     if not text.isprintable():
         raise argparse.ArgumentTypeError(f"{text!a}: want printable text")
     if len(text) > most:
@@ -103,14 +105,14 @@ def _add_class(add: Add) -> None:
     made.add_argument("names", type=Path, metavar="NAMES", help="file: one name a line")
     made.add_argument("folder", type=Path, metavar="DIR", help="a new folder")
     key = "draw the seeds with this word, too: nobody can look for an easy one"
-    made.add_argument("--key", type=_word, default="", metavar="K", help=key)
+    made.add_argument("--key", type=_word, metavar="K", help=key)
 
 
 def _add_start(add: Add) -> None:
     start = add("start", "run a lab, or its mystery", "3 --seed anna --recorded")
     _add_lab(start)
     seed = "draw a mystery: any word, such as your name"
-    start.add_argument("--seed", type=_word, default="", metavar="S", help=seed)
+    start.add_argument("--seed", type=_word, metavar="S", help=seed)
     change = "run it with the change of its page, once it was run without"
     start.add_argument("--change", action="store_true", help=change)
     recorded = "a recorded run instead of a VM"
@@ -179,15 +181,15 @@ def _start(args: argparse.Namespace) -> int:
     place = work.folder(args.out, lab.number)
     if args.change:
         return _change(args, lab, place)
-    name = draw.recorded(lab.number, args.seed)
+    seed = args.seed or ""
+    name = draw.recorded(lab.number, seed)
     chosen = _chosen(args, lab, name)
-    work.begin(place, work.Question(lab.number, args.seed, args.recorded))
+    work.begin(place, work.Question(lab.number, seed, args.recorded))
     if args.recorded:
         work.unpack(name, place / work.LATEST)
-        if args.seed:
+        if seed:
             work.hide(place / work.LATEST)
     else:
-        seed = args.seed
         what = machine.mystery(place, lab.number, seed) if seed else lab.scenario
         machine.run(place, lab.number, what, chosen)
     options.print_lines(_question(lab, place, work.ask(place)))
@@ -329,7 +331,7 @@ def _grade(args: argparse.Namespace) -> int:
 def _class(args: argparse.Namespace) -> int:
     from writestall.course import roster
 
-    count = roster.make(args.names, args.folder, args.key)
+    count = roster.make(args.names, args.folder, args.key or "")
     made = f"{args.folder}: {count} folders, and their seeds in {roster.FILE}"
     options.print_lines([made])
     return options.ANSWERED

@@ -131,8 +131,8 @@ def _root(facts: Facts, said: str) -> str:
         return ""
     if _are(who, facts.others):
         return (
-            "that task is in the chain, but it waits itself: go on down until"
-            " nothing waits for a task any more"
+            "that task is in the chain, but it waits, too: follow the chain down to"
+            " what waits for no task"
         )
     return "nothing of that name ends the chain of this call"
 

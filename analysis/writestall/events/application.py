@@ -53,7 +53,7 @@ class Application:
 
     @property
     def tids(self) -> set[int]:
-        """The threads that wrote, as far as rows tell."""
+        """The threads that wrote, as far as rows name them."""
         rows: list[Pause | Request | ClientWrite | Complaint]
         rows = [*self.pauses, *self.requests, *self.writes, *self.complaints.rows]
         return {row.tid for row in rows if row.tid is not None}

@@ -35,7 +35,7 @@ class Stage:
 class Complaint:
     """What a program said took long; times in ns, `t_ns` CLOCK_MONOTONIC.
 
-    tid       the thread that it is about; None: the program's log does not tell
+    tid       the thread that it is about; None: the program's log does not name it
     comm      the name of that thread, or of the program's threads
     slack_ns  how far the times may be off: a log's clock has a grain
     noun      what it is one of, so that several can be counted

@@ -31,7 +31,7 @@ class Blocks:
     ids      line numbers in the tracer's file
     t_ns, dur_ns, runq_ns  as in Block; an unknown runq_ns is UNKNOWN
     locks    addresses, 0 where no lock is known
-    kinds    places in `likes`, where a Block without times and address stands for all
+    kinds    places in `shapes`, where a Block without times and address stands for all
              of its kind
     tasks    each thread's places, by time, when sort() has been called
     """
@@ -40,7 +40,7 @@ class Blocks:
         self.ids, self.kinds = array("I"), array("I")
         self.t_ns, self.dur_ns, self.runq_ns = array("q"), array("q"), array("q")
         self.locks = array("Q")
-        self.likes: list[Block] = []
+        self.shapes: list[Block] = []
         self.tasks: dict[int, range] = {}
         self._kinds: dict[Block, int] = {}
         self._by_id = array("I")
@@ -60,7 +60,7 @@ class Blocks:
     def _block(self, at: int) -> Block:
         runq_ns = self.runq_ns[at]
         return replace(
-            self.likes[self.kinds[at]],
+            self.shapes[self.kinds[at]],
             t_ns=self.t_ns[at],
             dur_ns=self.dur_ns[at],
             runq_ns=None if runq_ns == UNKNOWN else runq_ns,
@@ -86,10 +86,10 @@ class Blocks:
 
     def kind_of(self, block: Block) -> int:
         """The number of a block's kind, a new one where it is the first of it."""
-        like = replace(block, **VARYING)
-        kind = self._kinds.setdefault(like, len(self.likes))
-        if kind == len(self.likes):
-            self.likes.append(like)
+        shape = replace(block, **VARYING)
+        kind = self._kinds.setdefault(shape, len(self.shapes))
+        if kind == len(self.shapes):
+            self.shapes.append(shape)
         return kind
 
     def kind_at(self, id: int) -> int | None:
@@ -101,15 +101,15 @@ class Blocks:
         number = self._by_id[id] if id < len(self._by_id) else 0
         return number - 1 if number else None
 
-    def like(self, id: int) -> Block | None:
+    def shape(self, id: int) -> Block | None:
         """A Block of the kind that stands in a line, None where no sleep does."""
         kind = self.kind_at(id)
-        return None if kind is None else self.likes[kind]
+        return None if kind is None else self.shapes[kind]
 
     def sort(self) -> list[Duplicate]:
         """Orders the sleeps by task and time; drops, and returns, duplicates."""
         places: dict[int, array[int]] = {}
-        of_kind = [places.setdefault(like.tid, array("I")) for like in self.likes]
+        of_kind = [places.setdefault(shape.tid, array("I")) for shape in self.shapes]
         adders = [own.append for own in of_kind]
         for at, kind in enumerate(self.kinds):
             adders[kind](at)
@@ -145,7 +145,7 @@ class Blocks:
         """The sleeps of both."""
         both = Blocks()
         for each in (self, other):
-            kinds = [both.kind_of(like) for like in each.likes]
+            kinds = [both.kind_of(shape) for shape in each.shapes]
             both.kinds.extend(map(kinds.__getitem__, each.kinds))
             for name in _COLUMNS:
                 if name != "kinds":
@@ -158,7 +158,7 @@ class Blocks:
 
         Returns what sort() does.
         """
-        kinds = [self.kind_of(like) for like in other.likes]
+        kinds = [self.kind_of(shape) for shape in other.shapes]
         other.kinds = array("I", map(kinds.__getitem__, other.kinds))
         other.ids = array("I", map(lines.__add__, other.ids))
         nothing = range(0)

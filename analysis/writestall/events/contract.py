@@ -36,7 +36,7 @@ class Begin(Struct, tag_field="ev", tag="begin", frozen=True, gc=False):
 
 
 class Cgroup(Struct, tag_field="ev", tag="cgroup", frozen=True, gc=False):
-    """The path of a cgroup that other events tell of by its id, and its io.max, where
+    """The path of a cgroup that other events name by its id, and its io.max, where
     that limits something."""
 
     t_ns: Ns

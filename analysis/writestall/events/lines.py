@@ -116,7 +116,7 @@ def read(
 
 
 class _Kind(msgspec.Struct):
-    """Just enough of a line to tell which event it is."""
+    """Just enough of a line to know which event it is."""
 
     ev: str
 

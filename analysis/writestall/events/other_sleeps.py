@@ -55,30 +55,30 @@ def other_sleeps(stream: Stream) -> list[OtherSleeps]:
         return []
     calls = Calls(stream)
     found: dict[tuple[str, ...], OtherSleeps] = {}
-    for place, like in _long_sleeps(stream, limit_ns):
+    for place, shape in _long_sleeps(stream, limit_ns):
         blocks = stream.blocks
-        if calls.cover(like.tid, blocks.t_ns[place]):
+        if calls.cover(shape.tid, blocks.t_ns[place]):
             continue
-        of_stack = found.setdefault(like.kstack, OtherSleeps(like.kstack))
-        of_stack.add(like, blocks.dur_ns[place])
+        of_stack = found.setdefault(shape.kstack, OtherSleeps(shape.kstack))
+        of_stack.add(shape, blocks.dur_ns[place])
     return sorted(found.values(), key=lambda row: -row.dur_ns)
 
 
 def _long_sleeps(stream: Stream, limit_ns: int) -> Iterator[tuple[int, Block]]:
     """Yield the places and kinds of sleeps of programs that reach the limit."""
     blocks = stream.blocks
-    likes = [like if _is_program(like) else None for like in blocks.likes]
+    shapes = [shape if _is_program(shape) else None for shape in blocks.shapes]
     for place, dur_ns in enumerate(blocks.dur_ns):
         if dur_ns >= limit_ns:
-            like = likes[blocks.kinds[place]]
-            if like is not None:
-                yield place, like
+            shape = shapes[blocks.kinds[place]]
+            if shape is not None:
+                yield place, shape
 
 
-def _is_program(like: Block) -> bool:
-    if (like.comm or "").startswith(_WORKER):
+def _is_program(shape: Block) -> bool:
+    if (shape.comm or "").startswith(_WORKER):
         return True
-    return any(frame.startswith(_ENTRIES) for frame in like.kstack)
+    return any(frame.startswith(_ENTRIES) for frame in shape.kstack)
 
 
 class Calls:

@@ -23,7 +23,7 @@ ENGINES = ("stap", "core", "bpftrace")  # bpftrace: in recorded runs alone
 MANIFEST_FORMAT = 1
 MOST_MANIFEST_BYTES = 16 << 20
 END_OF_TIME_NS = 1 << 63  # include/linux/ktime.h, KTIME_MAX
-# Endings of event files in a run that was stored away; what they are, the bytes tell.
+# Endings of event files in a run that was stored away; what they are, the bytes decide.
 _STORED = ("", ".gz", ".xz", ".bz2", ".zst")
 
 

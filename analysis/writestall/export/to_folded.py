@@ -32,7 +32,7 @@ def folded(answer: Answer) -> str:
 
 def _stack(chain: Chain, part: Part, blocks: Blocks) -> str:
     write = chain.write
-    block = blocks.like(part.evidence[0]) if part.evidence else None
+    block = blocks.shape(part.evidence[0]) if part.evidence else None
     kstack = block.kstack if block else ()
     user = [_user_frame(frame) for frame in reversed(write.ustack)]
     kernel = [frame.symbol for frame in reversed(parse_stack(kstack))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""answer: hold what a log tells: the stuck tasks and who waits for whom."""
+"""answer: hold what was found in a log: the stuck tasks and who waits for whom."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""asleep: tell a stack of a task that sleeps from other traces.
+"""asleep: distinguish a stack of a task that sleeps from other traces.
 
 A task that sleeps has schedule() innermost (kernel/sched/core.c), which
 /proc/PID/stack alone leaves out (kernel/stacktrace.c).

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""boots: tell where a log shows another moment, or another boot, of its host.
+"""boots: find where a log shows another moment, or another boot, of its host.
 
 `sysrq w` and `t` begin a new picture of the whole machine, and so does a boot. Where a
-log has no line of the boot itself, its reports tell: their second line names the kernel
+log has no line of the boot itself, its reports do: their second line names the kernel
 (kernel/hung_task.c check_hung_task()), and the time in front counts from the boot.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""cuts: tell lines that a terminal or a console cut off at its edge.
+"""cuts: find lines that a terminal or a console cut off at its edge.
 
 Such a log has lines of one width and none that is wider. What a cut line still says of
 a function is doubtful: its name may go on.

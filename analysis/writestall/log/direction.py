@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""direction: tell whether a log's lines stand newest first, as log viewers show them.
+"""direction: find whether a log's lines stand newest first, as log viewers show them.
 
 A head stands before its stack, `<TASK>` before the frames, who was called before the
 caller; one that finds them the other way round votes for a log that is reversed.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""disks: tell which disk a kernel thread or a work belongs to, by its name.
+"""disks: find which disk a kernel thread or a work belongs to, by its name.
 
 fs/jbd2/journal.c names its thread after the journal's device, fs/xfs/ its threads and
 work queues after the file system's, fs/fs-writeback.c a flusher by the numbers of its
@@ -61,7 +61,7 @@ def _numbered(major: int, minor: int) -> Disk:
 
 
 def disks_of(*names: str | None) -> frozenset[Disk]:
-    """The disks that a task's name and its work's name tell."""
+    """The disks in a task's name and its work's name."""
     found: set[Disk] = set()
     for name in filter(None, names):
         for match in _NAMED.finditer(name):

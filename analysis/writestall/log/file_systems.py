@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""file_systems: tell which file systems the functions of a stack belong to.
+"""file_systems: find which file systems the functions of a stack belong to.
 
 A stack may show two: overlayfs, ecryptfs and loop devices lie on another file system.
-A journal's functions tell the file systems that have such a journal: fs/jbd2 serves
+A journal's functions leave the file systems that have such a journal: fs/jbd2 serves
 ext4 and ocfs2, fs/jbd (until 4.2) served ext3 and ocfs2.
 """
 
@@ -113,13 +113,13 @@ def _journalled(symbol: str) -> frozenset[str] | None:
 
 
 def file_systems_of(frames: Iterable[Frame]) -> frozenset[str]:
-    """The file systems a stack may belong to; none where no function tells."""
+    """The file systems a stack may belong to; none where no function shows it."""
     frames = tuple(frames)
     own = frozenset(name for frame in frames if (name := _own(frame)))
     for frame in frames:
         users = _journalled(frame.symbol)
         if users is not None and not own & users:
-            # The journal alone tells, beside whatever lies above it.
+            # The journal alone decides, beside whatever lies above it.
             common = frozenset.intersection(
                 *(names for f in frames if (names := _journalled(f.symbol)))
             )

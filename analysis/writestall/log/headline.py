@@ -20,7 +20,7 @@ _MAKES_MEMORY = (
 )
 # fs/nfs/nfs4state.c nfs4_schedule_state_manager(): "%s-manager", cut to 15 characters.
 _NFS_MANAGER = re.compile(r"(?P<address>[\d.]{7,15}|[\da-f:]{3,})-(?:m[anger]*)?")
-# Where no link tells, the tasks nearest to the device come first.
+# Without a link, the tasks nearest to the device come first.
 _NEARNESS = (
     (c.RAID_OR_DM, c.DEVICE_IO, c.BLOCK_QUEUE),
     (c.PAGE_WRITEBACK, c.DIRTY_THROTTLE),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""heads: tell from a line of a kernel log whose stack comes next.
+"""heads: read from a line of a kernel log whose stack comes next.
 
 Lines of kernel/hung_task.c, of sched_show_task() (kernel/sched/core.c), of
 dump_stack_print_info() (lib/dump_stack.c) and of crash(8), of 2.6.32 to 7.x, and the
@@ -125,7 +125,7 @@ def head(body: str, cut: bool = False) -> Head | None:
             if pid is None and (more := _PID.search(body, match.end())):
                 pid = None if cut and more.end() == len(body) else more["pid"]
             number = int(pid) if pid else None
-            # dump_stack_print_info() tells of the task that prints: it runs.
+            # dump_stack_print_info() is about the task that prints: it runs.
             state = "R" if pattern is _CPU else groups.get("state")
             comm = (groups.get("comm") or "").strip()
             since = _SINCE.search(body) if pattern is _HUNG else None

@@ -21,7 +21,7 @@ class Line(NamedTuple):
     `host` is empty where the line does not name it; `caller` is `T143` or `C0`.
     `prefix` is what the kernel prints in front itself: priority, time, caller. `width`
     is that of the whole line.
-    `marked` tells whether there was any prefix of a kernel log: a line without one in
+    `marked`: whether there was any prefix of a kernel log: a line without one in
     a log with them goes on where the line before stopped. `before` stands in front of
     the prefix: a mail's quoting, the date, host and tag of syslog.
     """

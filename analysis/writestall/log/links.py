@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""links: tell who waits for whom among the stuck tasks of one kernel log.
+"""links: find who waits for whom among the stuck tasks of one kernel log.
 
 A log has no wakers. What the kernel says itself comes first: `reported`. The rest
 follows from what each class of waiting needs to end (holders/) and is a guess: `likely`
@@ -21,9 +21,9 @@ from writestall.classify.stack import (
 )
 from writestall.log.answer import LogAnswer
 from writestall.log.asleep import preempted_in, trace_kind
-from writestall.log.at_ease import is_at_ease
 from writestall.log.holders import HOLDERS
 from writestall.log.holders.around import Around
+from writestall.log.not_stuck import is_not_stuck
 from writestall.log.reading import LoggedTask
 from writestall.log.said import reported
 from writestall.log.stuck import LIKELY, POSSIBLE, REPORTED, Link, Stuck
@@ -56,7 +56,7 @@ def explain_log(tasks: Iterable[LoggedTask]) -> LogAnswer:
         owner = (task.host, task.shot, task.pid) in named
         if not task.guesses and task.held:
             listed.append(task)
-        elif is_at_ease(task) and not owner:
+        elif is_not_stuck(task) and not owner:
             not_stuck += 1
         elif kind := trace_kind(task):
             no_sleeps[kind] += task.times
@@ -97,7 +97,7 @@ def _classified(task: LoggedTask, owner: bool) -> Stuck:
     role = _role(tuple(task.frames or task.guesses), task.comm)
     if role == c.ROLE_OTHER and task.workqueue:
         role = role_of((), f"kworker/{task.workqueue}")
-    owner = owner and is_at_ease(task)
+    owner = owner and is_not_stuck(task)
     verdict = _verdict(tuple(task.frames))
     if owner and task.state in (None, "R"):
         # It runs: whatever its stack shows it to have slept in is over.

@@ -469,7 +469,7 @@ _CIRCLE = Step(
 
 
 def of_task(stuck: Stuck) -> Step:
-    """The step for a task that waits for no other, as far as the log tells."""
+    """The step for a task that waits for no other, as far as the log shows."""
     task = stuck.task
     if stuck.owner:
         if not task.guesses:

@@ -62,7 +62,7 @@ class Blocker:
 
     @property
     def is_hint(self) -> bool:
-        """True where who is named may have let go: a semaphore's last holder
+        """True where who is named may have released it: a semaphore's last holder
         (kernel/locking/semaphore.c), one of the last readers (rwsem.c), who had a
         glock when they were listed."""
         return self.lock in (SEMAPHORE, GLOCK) or self.by == "reader"
@@ -88,7 +88,7 @@ class Held:
     at: str
 
     def is_same(self, other: Held) -> bool:
-        """True for one lock, as far as lists tell: by address, else by class."""
+        """True for one lock, as far as lists show: by address, else by class."""
         if self.address is None or other.address is None:
             return self.name == other.name
         return self.address == other.address
@@ -105,7 +105,7 @@ class LockList:
     time: Time | None = None
 
     def names(self) -> set[str]:
-        """What tells its locks from others: the address, without one the class."""
+        """Its locks' identities: the address, without one the class."""
         return {held.address or held.name for held in self.locks}
 
 
@@ -128,7 +128,7 @@ class LockLines:
         return bool(self._held)
 
     def line(self, number: int, body: str, stamp: str = "") -> bool:
-        """True when a line was about locks; `stamp` is what tells its time."""
+        """True when a line was about locks; `stamp` has its time."""
         whole = f"{self._cut} {body.strip()}" if self._cut else body
         self._cut = ""
         if match := _BLOCKER.search(whole):

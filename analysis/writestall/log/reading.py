@@ -43,7 +43,7 @@ class Unshown:
 @dataclass(frozen=True, slots=True)
 class Log:
     """All that was read. `unreadable` names what the text is, if it is no log;
-    `damaged` tells why it could not be read to its end."""
+    `damaged` says why it could not be read to its end."""
 
     tasks: list[LoggedTask]
     unshown: list[Unshown]
@@ -144,7 +144,7 @@ def read(chunks: Iterable[bytes]) -> Log:
 
 
 class _Cut:
-    """Pieces of a log up to where its compressed data is damaged; `why` tells how."""
+    """Pieces of a log up to where its compressed data is damaged; `why` says how."""
 
     def __init__(self) -> None:
         self.why: str | None = None

@@ -34,7 +34,7 @@ def read_place(place: str, bound: Bound) -> Log:
     if log.unreadable:
         raise UserError(f"{where}: this is {log.unreadable}")
     if log.damaged and not log.tasks and not log.unshown:
-        raise UserError(f"{where}: {log.damaged}; no stack stands before that")
+        raise UserError(f"{where}: {log.damaged}; no stack comes before that")
     if not log.tasks and not log.unshown:
         raise NoStacksError(
             f"{where}: no stack of a stuck task found; paste hung-task reports, the "

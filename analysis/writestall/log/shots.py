@@ -2,7 +2,7 @@
 """shots: number the moments that a log shows, so that stacks of one stood at once.
 
 A mark (boots.py) begins a moment, and so do a task that was in this one and a gap of
-more than two checks. After "Future hung task reports are suppressed" no report tells
+more than two checks. After "Future hung task reports are suppressed" no report says
 that a task is still stuck, so there a gap ends nothing.
 """
 

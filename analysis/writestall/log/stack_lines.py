@@ -120,7 +120,7 @@ def cut(body: str) -> tuple[Frame, bool] | None:
 
 
 def place(body: str) -> str | None:
-    """The function in a line that only tells where the frame before it has its code;
+    """The function in a line that only says where the frame before it has its code;
     an empty text where it is left out; None for any other line."""
     match = _PLACE.fullmatch(body)
     return (match["symbol"] or match["symbol2"] or "") if match else None

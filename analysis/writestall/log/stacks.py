@@ -77,7 +77,7 @@ class Reader:
         self._at_edge = False
         # The stack so far is one frame in a line of other text.
         self._mentioned = False
-        # The stack so far is of lines that only tell where code is.
+        # The stack so far is of lines that only say where code is.
         self._placed = False
         # A stack that other text cut off, of which the rest may come.
         self._rest: LoggedTask | None = None

@@ -74,7 +74,7 @@ class Stuck:
 
     @property
     def name(self) -> str:
-        """`comm/pid`, as far as the log tells; else the stack's line."""
+        """`comm/pid`, as far as the log has them; else the stack's line."""
         comm, pid = self.task.comm, self.task.pid
         if pid is not None:
             return f"{comm or '?'}/{pid}"
@@ -98,7 +98,7 @@ class Stuck:
 
     @cached_property
     def disks(self) -> frozenset[Disk]:
-        """The disks its name or its work's name tells."""
+        """The disks in its name or its work's name."""
         return disks_of(self.task.comm, self.task.workqueue)
 
     @cached_property

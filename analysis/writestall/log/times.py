@@ -32,7 +32,7 @@ _NUMBERS = re.compile(
     r"\b(?P<one>\d{1,2})[./-](?P<two>\d{1,2})[./-](?P<year>\d{4}),? "
     r"(?P<clock>\d\d:\d\d:\d\d)"
 )
-# A time of the day alone: of which day, only the next line may tell.
+# A time of the day alone: of which day, only the next line may show.
 _CLOCK = re.compile(r"^\W{0,4}(?P<clock>\d\d:\d\d:\d\d)(?:[.,]\d{1,6})?\b")
 # journalctl -o short-unix.
 _UNIX = re.compile(r"^\s{0,4}(?P<unix>\d{9,10})\.\d{3,6} ")

@@ -119,7 +119,7 @@ class Sample:
 
 
 def kind(text: str) -> str | None:
-    """What a text is and the remedy, None where nothing tells."""
+    """What a text is and the remedy, None where it is unknown."""
     if len(_MISREAD.findall(text)) >= 3:
         return "a screenshot's OCR, its offsets misread: paste the log as text"
     for pattern, name in _KINDS:

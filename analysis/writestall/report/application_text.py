@@ -203,7 +203,7 @@ _IS = {
     UNKNOWN: "unknown",
 }
 
-# Stages of a request, where the calls tell more than its program does.
+# Stages of a request, where the calls show more than its program does.
 _SPLIT = {
     ("local", OWN): "write",
     ("send", UNKNOWN): "network",
@@ -265,11 +265,11 @@ def _by_program(found: Joins) -> Iterator[str]:
         programs.items() if len(programs) > 1 else ()
     ):
         unknown_ns = parts[MEANWHILE] + parts[UNKNOWN]
-        told = [f"{ms(parts[OWN])} own"]
-        told += [f"{ms(parts[OTHERS])} of others"] if parts[OTHERS] else []
-        told += [f"{ms(parts[OUTSIDE])} in no call"] if parts[OUTSIDE] else []
-        told += [f"{ms(unknown_ns)} unknown"]
-        yield f"{name}: {count}, the longest {ms(longest_ns)}: {', '.join(told)}"
+        parts_text = [f"{ms(parts[OWN])} own"]
+        parts_text += [f"{ms(parts[OTHERS])} of others"] if parts[OTHERS] else []
+        parts_text += [f"{ms(parts[OUTSIDE])} in no call"] if parts[OUTSIDE] else []
+        parts_text += [f"{ms(unknown_ns)} unknown"]
+        yield f"{name}: {count}, the longest {ms(longest_ns)}: {', '.join(parts_text)}"
 
 
 def _witness(answer: Answer, found: Joins) -> Iterator[str]:

@@ -97,7 +97,7 @@ def _of_complaint(answer: Answer, row: Joined) -> _Scene:
 
 
 def _place(row: Joined) -> Window:
-    """Where a complaint is in time: as its call tells, where its log's clock is off."""
+    """Where a complaint is in time: as its call shows, where its log's clock is off."""
     complaint = row.complaint
     start_ns = complaint.t_ns
     if row.main:

@@ -56,7 +56,7 @@ class Authors:
 
 
 def line(stream: Stream, labels: Labels, dev: str | None) -> Iterator[str]:
-    """Yield who filled the transactions of a device; nothing where no event tells."""
+    """Yield who filled the transactions of a device; nothing without events."""
     rows = [row for row in stream.handles if dev is None or row.dev == dev]
     words = Authors(stream, labels).words(rows)
     if words:

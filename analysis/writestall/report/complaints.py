@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """complaints: join what a program said took long to the calls that made it.
 
-The time of a complaint is dealt out: to stalled calls of its own thread; the cause of
-what is left is unknown. Where its log tells of stages, each is dealt out so.
+The time of a complaint is divided: to stalled calls of its own thread; the cause of
+what is left is unknown. Where its log has stages, each is divided so.
 
-Where the interruptible sleeps of its process were recorded, its critical path tells of
+Where the interruptible sleeps of its process were recorded, its critical path explains
 the rest: `others` is time in calls of tasks that it waited for, `outside` what is known
 to be in no file system.
 
@@ -62,7 +62,7 @@ class Dealt:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A complaint and its stages: one, where its log tells of none."""
+    """A complaint and its stages: one, where its log has none."""
 
     complaint: Complaint
     stages: tuple[Dealt, ...]
@@ -172,7 +172,7 @@ class Joins:
 
     @property
     def by_stage(self) -> dict[str, dict[str, int]]:
-        """The parts of all by stage, in ns; nothing where no log tells of stages."""
+        """The parts of all by stage, in ns; nothing where no log has stages."""
         total: dict[str, Counter[str]] = {}
         for row in self.rows:
             for dealt in row.stages:
@@ -268,11 +268,11 @@ class Joins:
 
     @cached_property
     def _pids(self) -> dict[int, int]:
-        """The processes of the threads that complained, as far as an event tells."""
+        """The processes of the threads that complained, as far as an event names it."""
         tids = {row.tid for row in self._complaints.rows}
         stream = self._answer.stream
         seen: list[Block | Write | Io] = [
-            *stream.blocks.likes,
+            *stream.blocks.shapes,
             *(write for _, write in self._answer.every_write),
             *(io for _, io in stream.ios),
         ]

@@ -29,7 +29,7 @@ LEAST_SHARE = 0.001
 MOST_DEPTH = 96
 ROW_PX = 18
 # Every sleep ends in the first two, every system call or kernel thread begins with
-# some of the others: they tell nothing apart. arch/x86/entry/, kernel/kthread.c
+# some of the others: they distinguish nothing. arch/x86/entry/, kernel/kthread.c
 # kthread(), kernel/workqueue.c worker_thread() and process_one_work().
 _EVERYWHERE = frozenset(
     """
@@ -162,9 +162,9 @@ class Steps:
         assert kind is not None
         known = self._names.get(kind)
         if known is None:
-            like = source.blocks.likes[kind]
-            kernel = [frame.symbol for frame in reversed(parse_stack(like.kstack))]
-            symbols = (*callers(like.ustack), *kernel)
+            shape = source.blocks.shapes[kind]
+            kernel = [frame.symbol for frame in reversed(parse_stack(shape.kstack))]
+            symbols = (*callers(shape.ustack), *kernel)
             known = tuple(name for name in symbols if name not in _EVERYWHERE)
             self._names[kind] = known
         return known

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from writestall import __version__
 from writestall.classify.styles import palette_css
 from writestall_base.units import many, ms, printable
 
 PARTS = Path(__file__).parent / "templates"
+NUMBER = re.compile(r"(\d) (ms|s|us|%)(?!\w)")
 
 
 def render(
@@ -42,10 +44,15 @@ def render(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"ms": ms, "many": many}
+    environment.filters |= {"ms": ms, "many": many, "unbroken": _unbroken}
     return environment.get_template(template).render(
         context, version=__version__, style=style, script=run, policy=policy
     )
+
+
+def _unbroken(text: str) -> Markup:
+    """A text whose numbers stay in one line with their units."""
+    return Markup(NUMBER.sub(r"\1&nbsp;\2", str(escape(printable(text)))))
 
 
 def _inline(name: str) -> Markup:

@@ -16,7 +16,8 @@ from writestall_base.units import MS_NS, ms
 
 # Bars narrower than this share are left out, and so are empty lanes.
 LEAST_SHARE = 0.003
-LANE_PX, BAR_TOP_PX, BAR_PX = 44, 20, 18
+# Between two lanes there is room for a name and an arrow's head.
+LANE_PX, BAR_TOP_PX, BAR_PX = 50, 25, 18
 MOST_TICKS = 8
 
 # A task's lane by its thread id, a disk's by its name, an application's by both.

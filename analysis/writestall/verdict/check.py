@@ -30,7 +30,7 @@ from writestall_base.errors import UserError
 
 RECORD = "truth.jsonl"
 SHARES = ("root_right_share", "owner_right_share", "precision", "recall")
-# None on kernels that do not tell what lock a task sleeps on.
+# None on kernels that do not report what lock a task sleeps on.
 LOCK_SHARES = ("holder_right_share", "lock_seen_share")
 # What must reach the bound. Unknown ones of SHARES fail, too.
 HELD = (*SHARES, "holder_right_share")

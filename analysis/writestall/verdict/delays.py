@@ -29,7 +29,7 @@ class Truth:
 
     A submitter is its thread. A worker, or one that no event names, is any thread that
     acts for the same: all work of the XFS log is the XFS log's. What a kernel worker
-    acted for then, its io event tells, else the stacks of its sleeps at any time.
+    acted for then, its io event shows, else the stacks of its sleeps at any time.
     """
 
     def __init__(self, rows: Sequence[BioDelay], stream: Stream) -> None:
@@ -75,9 +75,9 @@ class _Acting:
 
     def __init__(self, stream: Stream) -> None:
         self._ever: dict[int, set[str]] = {}
-        for like in stream.blocks.likes:
-            name = owner_name(like.kstack, like.comm or "?")
-            self._ever.setdefault(like.tid, set()).add(name)
+        for shape in stream.blocks.shapes:
+            name = owner_name(shape.kstack, shape.comm or "?")
+            self._ever.setdefault(shape.tid, set()).add(name)
         self._ios: dict[int, list[Io]] = {}
         for _, io in sorted(stream.ios, key=lambda row: row[1].t_ns):
             self._ios.setdefault(io.tid, []).append(io)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """witness: compare the holders of an answer with those that the locks named.
 
-Since Linux 5.19 the kernel tells which lock a task sleeps on. A mutex names its owner,
-an rw-semaphore its writer (docs/events.md, "`block`: the lock"). The chain follows the
-task that ended the wait, as it does on every other kernel.
+Since Linux 5.19 the kernel reports which lock a task sleeps on: a mutex with its owner,
+an rw-semaphore with its writer (docs/events.md, "`block`: the lock"). The chain follows
+the task that ended the wait, as it does on every other kernel.
 """
 
 from __future__ import annotations

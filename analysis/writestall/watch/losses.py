@@ -50,7 +50,7 @@ class Losses:
             f"{many(counts.stalls, 'stall')}, {counts.reported} reported,"
             f" {counts.unreported} too many to report;"
             f" {many(counts.events, 'event')}, {lost} lost,"
-            f" {self._explaining.ring.evicted} let go early,"
+            f" {self._explaining.ring.evicted} dropped early,"
             f" {counts.unreadable} not readable"
         )
 
@@ -59,7 +59,7 @@ class Losses:
         for what, count in counts.lost.items():
             follows = _GAPS if what in LEAVE_THE_SLEEP else _MISSING
             yield f"{what}, by the tracer", count, follows
-        yield "events let go before their time", self._explaining.ring.evicted, _GAPS
+        yield "events dropped early", self._explaining.ring.evicted, _GAPS
         yield (
             "stalls at once too many",
             counts.unreported,

@@ -96,7 +96,7 @@ class Metrics:
         )
         self._evicted = Counter(
             "writestall_evicted_events",
-            "Events let go before their time, because they were too many.", registry=to,
+            "Events dropped early, because they were too many.", registry=to,
         )  # fmt: skip
         self._unprinted = Counter(
             "writestall_unprinted_lines",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""open_stalls: tell what a call that has not ended sleeps on, and who holds that.
+"""open_stalls: find what a call that has not ended sleeps on, and who holds that.
 
 No event tells of a sleep before its end. The stacks of the tasks that sleep now, as
 /proc shows them, are what a kernel log of stuck tasks holds, and they are explained as

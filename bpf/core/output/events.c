@@ -106,7 +106,7 @@ static bool is_below(const struct write_row *row, const char *const heads[])
 	return false;
 }
 
-static bool is_meant(const struct write_row *row, const char *call)
+static bool matches_stack(const struct write_row *row, const char *call)
 {
 	static const char *const requests[] = {
 		"io_write+", "io_read+", "io_fsync+", "io_issue_sqe+", NULL,
@@ -125,7 +125,7 @@ static void print_write(const struct write_row *row)
 	char path[PATH_BYTES];
 	bool is_by_path, is_file;
 
-	if (!call || !is_meant(row, call->name))
+	if (!call || !matches_stack(row, call->name))
 		return;
 	is_by_path = call->argument[HOW_NAME] && row->identity.fd == UNKNOWN;
 	is_file = !is_by_path && row->name[0];
@@ -139,7 +139,7 @@ static void print_write(const struct write_row *row)
 		json_unsigned("ino", row->ino);
 	else
 		json_null("ino");
-	json_text_or_null("path", is_by_path ? path_told(row->name, row->folder, path) :
+	json_text_or_null("path", is_by_path ? absolute_path(row->name, row->folder, path) :
 			  is_file ? path_of(row->folder, row->name, path) : NULL);
 	json_known("offset", is_file || is_by_path ? row->offset : UNKNOWN);
 	json_known("bytes", row->bytes);
@@ -229,31 +229,31 @@ static void print_lost(uint64_t count, const char *what, const char *why)
 
 void print_losses(const struct losses *losses)
 {
-	static struct losses told;
+	static struct losses reported;
 	struct losses now = *(const volatile struct losses *)losses;
 
-	print_lost(now.rows - told.rows, "events", "the reader was too slow");
-	print_lost(now.sleeps - told.sleeps, "events",
+	print_lost(now.rows - reported.rows, "events", "the reader was too slow");
+	print_lost(now.sleeps - reported.sleeps, "events",
 		   "more sleeping tasks than map entries");
-	print_lost(now.calls - told.calls, "events",
+	print_lost(now.calls - reported.calls, "events",
 		   "more sleeping calls than map entries");
-	print_lost(now.ios - told.ios, "ios", "more bios at a time than map entries");
-	print_lost(now.submitters - told.submitters, "stacks",
+	print_lost(now.ios - reported.ios, "ios", "more bios at a time than map entries");
+	print_lost(now.submitters - reported.submitters, "stacks",
 		   "more bios of kernel workers at a time than map entries");
-	print_lost(now.stacks - told.stacks, "stacks", "the kernel gave no stack");
-	print_lost(now.locks - told.locks, "locks",
+	print_lost(now.stacks - reported.stacks, "stacks", "the kernel gave no stack");
+	print_lost(now.locks - reported.locks, "locks",
 		   "more tasks waiting for locks than map entries");
-	print_lost(now.commits - told.commits, "events",
+	print_lost(now.commits - reported.commits, "events",
 		   "more commits at a time than map entries");
-	print_lost(now.handles - told.handles, "events",
+	print_lost(now.handles - reported.handles, "events",
 		   "more cgroups in transactions than map entries");
-	print_lost(now.journals - told.journals, "events",
+	print_lost(now.journals - reported.journals, "events",
 		   "more journals than map entries");
-	print_lost(now.waits - told.waits, "events",
+	print_lost(now.waits - reported.waits, "events",
 		   "more tasks waiting for pages than map entries");
-	print_lost(now.past - told.past, "stacks",
+	print_lost(now.past - reported.past, "stacks",
 		   "more sleeping tasks than are remembered");
-	told = now;
+	reported = now;
 }
 
 void print_missed(uint64_t missed)

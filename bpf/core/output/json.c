@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "say.h"
+#include "log.h"
 
 static bool is_first_item;
 static uint64_t lines;

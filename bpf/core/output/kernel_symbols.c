@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "say.h"
+#include "log.h"
 
 /* FNV-1a */
 #define DIGEST_BASIS 14695981039346656037ULL

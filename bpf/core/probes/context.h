@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* context.h: tell whether a probe was hit in a task or in an interrupt */
+/* context.h: check whether a probe was hit in a task or in an interrupt */
 #ifndef CONTEXT_H
 #define CONTEXT_H
 

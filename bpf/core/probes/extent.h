@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* extent.h: tell offset and bytes of a call, UNKNOWN for what is unknown */
+/* extent.h: get offset and bytes of a call, UNKNOWN for what is unknown */
 #ifndef EXTENT_H
 #define EXTENT_H
 

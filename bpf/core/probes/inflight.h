@@ -102,7 +102,7 @@ static __always_inline __u64 works_on_files(__u64 opcode)
 
 /*
  * fs/aio.c, io_submit_one() to aio_write(): one iocb is done after the other, and nothing
- * tells which is under way. It is known where all are of one kind and file.
+ * shows which is under way. It is known where all are of one kind and file.
  */
 __noinline __s64 call_submitted(__u64 list, __s64 count)
 {

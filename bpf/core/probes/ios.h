@@ -24,7 +24,7 @@ static __always_inline __u32 device_of(struct bio *bio)
 	return BPF_CORE_READ((struct hd_struct___5_11 *)word_at(at), __dev.devt);
 }
 
-/* A worker's name tells nothing: its stack does. */
+/* A worker's name says nothing of its work: its stack does. */
 static __always_inline void note_submitter(void *ctx, __u64 key)
 {
 	struct stacks *stacks;

@@ -104,7 +104,7 @@ int end_wait_for_lock(struct bpf_raw_tracepoint_args *ctx)
 }
 
 /*
- * Attached to the entries of calls which nothing else tells from one before with the same
+ * Attached to the entries of calls which nothing else distinguishes from one before with the same
  * arguments: whoever enters one has ended what it did before.
  */
 SEC("kprobe")

@@ -54,7 +54,7 @@ PLANNED = {
     "fs": ("--fs", "A,B", "file systems or options of repro/matrix.toml (all)"),
     "rounds": ("--rounds", "N", "of each option (8)"),
     "duration": ("--duration-s", "S", "of a run, seconds (12)"),
-    "aged": ("--aged", "PERCENT", "fill the file systems so far first (0)"),
+    "aged": ("--aged", "PERCENT", "fill the file systems to this percentage first (0)"),
     "load": ("--load", "A,B", "percent of the workload's own load (100)"),
     "seed": ("--seed", "N", "of the order of runs (1)"),
     "baseline": ("--baseline", "NAME", "what the others are compared with (the first)"),
@@ -63,7 +63,7 @@ PLANNED = {
     "objective": ("--objective", "RULE", "judge options by it: 'over 65ms < 0.1%%'"),
     "margin": ("--margin", "FACTOR", "judge options by the baseline: 1.2x"),
     "budget": ("--budget", "TIME", "decide as early as possible within it: 2h, 90min"),
-    "effect": ("--effect", "FACTOR", "factor that has to be found (1.3x)"),
+    "effect": ("--effect", "FACTOR", "smallest difference to be found (1.3x)"),
 }
 # Options beside them, and their defaults.
 BESIDE: dict[str, Any] = {
@@ -78,8 +78,11 @@ BESIDE: dict[str, Any] = {
     "executor": None,
 }
 FLAGS = {
-    "may_lose": ("--may-lose", "what lost what fsync(2) confirmed may pass"),
-    "trial": ("--trial", "run what can decide nothing, too"),
+    "may_lose": (
+        "--may-lose",
+        "pass options that lost data that fsync(2) had confirmed",
+    ),
+    "trial": ("--trial", "run also a plan that cannot decide anything"),
 }
 
 
@@ -162,7 +165,7 @@ def read(args: argparse.Namespace) -> Request:
 
 
 def _beside(args: argparse.Namespace, kernels: int) -> Iterator[str]:
-    """The words of this command that a plan tells by no other key."""
+    """The words of this command that no other key of a plan holds."""
     if args.kernel and kernels == 1:
         yield shlex.join(("--kernel", args.kernel))
     for name, default in BESIDE.items():
@@ -192,7 +195,7 @@ def _until_decided(log: StageLog, python: Path, request: Request) -> str:
         if rounds <= plan["rounds"]:
             continue
         where = (str(request.folder), "--json")
-        done = runs.told(log, python, "compare-options", *where)
+        done = runs.analysed(log, python, "compare-options", *where)
         if done.returncode not in DECIDED or json.loads(done.stdout)["decided"]:
             break
         given = (*request.planned, "--rounds", str(rounds))
@@ -294,7 +297,7 @@ def main(args: argparse.Namespace) -> int:
 
 def _report(log: StageLog, python: Path, request: Request) -> tuple[int, str]:
     """The verdicts' exit status, and the report's text; its other forms are written."""
-    done = runs.told(log, python, "compare-options", str(request.folder), "--write")
+    done = runs.analysed(log, python, "compare-options", str(request.folder), "--write")
     if done.returncode not in DECIDED:
         lines = done.stderr.strip().splitlines()
         raise UserError(lines[-1] if lines else "compare-options failed")

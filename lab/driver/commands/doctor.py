@@ -139,10 +139,10 @@ def main(args: argparse.Namespace) -> int:
         answer = "yes" if row.good else "no"
         remedy = "" if row.good else f" -> {row.remedy}"
         print(f"{answer:<4}{row.what:<20} {row.reason}{remedy}")
-    obstacles = [row.what for row in findings if row.blocks and not row.good]
-    if obstacles:
-        print(f"\nIn the way of make lab: {', '.join(obstacles)}")
+    missing = [row.what for row in findings if row.blocks and not row.good]
+    if missing:
+        print(f"\nMissing for make lab: {', '.join(missing)}")
     else:
-        print("\nNothing is in the way of make lab.")
+        print("\nmake lab has all that it needs.")
     print(f"\n{kernel_support.plain()}", end="")
-    return 1 if obstacles else 0
+    return 1 if missing else 0

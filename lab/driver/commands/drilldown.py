@@ -52,6 +52,6 @@ def main(args: argparse.Namespace) -> int:
         finally:
             runs.end(run)
         log.note = str(run)
-    told = files.content(answer).decode(errors="replace")
-    print(f"\n{told.rstrip()}\n\nanswer: {answer}")
+    text = files.content(answer).decode(errors="replace")
+    print(f"\n{text.rstrip()}\n\nanswer: {answer}")
     return 0

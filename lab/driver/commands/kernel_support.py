@@ -43,17 +43,17 @@ def recorded(junit: Path, date: str, configuration: str | None) -> Iterator[Row]
     """The rows of a JUnit file: one for each test of scripts and each result."""
     known = recipe.load(full=True).kernels
     for case in ElementTree.parse(junit).iter("testcase"):
-        told = CASE.fullmatch(case.get("name", ""))
+        named = CASE.fullmatch(case.get("name", ""))
         ended = results.ended(case)
-        if not told or ended == results.SKIPPED:
+        if not named or ended == results.SKIPPED:
             continue
-        own = {} if told["kernel"] in known else {"configuration": configuration or ""}
+        own = {} if named["kernel"] in known else {"configuration": configuration or ""}
         passed = ended == results.PASSED
-        yield {**told.groupdict(), "passed": passed, "date": date, **own}
+        yield {**named.groupdict(), "passed": passed, "date": date, **own}
         for found in case.iter("property"):
             if found.get("name") == "support":
                 row = json.loads(found.get("value", ""))
-                yield {**row, "kernel": told["kernel"], "date": date, **own}
+                yield {**row, "kernel": named["kernel"], "date": date, **own}
 
 
 def key(row: Row) -> tuple[str, ...]:

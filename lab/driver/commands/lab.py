@@ -96,13 +96,13 @@ def main(args: argparse.Namespace) -> int:
             runs.end(run)
         log.note = str(run)
     with progress.stage() as log:
-        told = analyse(log, python, run, "explain", "--report", *chosen)
-    files.save_inside(run, "report.txt", told.encode())
+        explained = analyse(log, python, run, "explain", "--report", *chosen)
+    files.save_inside(run, "report.txt", explained.encode())
     try:
         with progress.stage() as log:
             log.note = _check(log, python, run, request)
     finally:  # a verdict that failed stands before the answer, and hides nothing
-        print(f"\n{told.rstrip()}\n")
+        print(f"\n{explained.rstrip()}\n")
         print(f"report: {run / 'report.txt'}, also in {out / 'latest'}")
         print(f"page:   {run / 'report.html'}")
     return 0

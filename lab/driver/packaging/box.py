@@ -46,10 +46,10 @@ def disk(target: Path) -> None:
 def pack(img: Path, out: Path, version: str) -> Path:
     """The box, and the catalogue that Vagrant finds its versions by."""
     box = out / f"writestall-{version}-{PROVIDER}.box"
-    told = {"provider": PROVIDER, "format": "qcow2", "virtual_size": SIZE_GIB}
+    contents = {"provider": PROVIDER, "format": "qcow2", "virtual_size": SIZE_GIB}
     with tempfile.TemporaryDirectory(prefix="writestall-") as place:
         inside = Path(place, "metadata.json")
-        inside.write_text(json.dumps(told))
+        inside.write_text(json.dumps(contents))
         with tarfile.open(box, "w") as tar:  # the disk is compressed
             tar.add(inside, inside.name)
             tar.add(RECIPES / "box/Vagrantfile", "Vagrantfile")

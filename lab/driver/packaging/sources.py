@@ -31,10 +31,10 @@ def versions() -> dict[str, str]:
 
 def version() -> str:
     """The version of the program, the packages and the module: all say the same."""
-    told = versions()
-    if len(set(told.values())) > 1:
-        raise UserError(f"one version, not {told}: change all of these files")
-    return next(iter(told.values()))
+    stated = versions()
+    if len(set(stated.values())) > 1:
+        raise UserError(f"one version, not {stated}: change all of these files")
+    return next(iter(stated.values()))
 
 
 def stamp(folder: Path, other: str) -> None:

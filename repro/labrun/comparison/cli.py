@@ -67,7 +67,11 @@ def _parser() -> Parser:
     )
     budget = "decide as early as possible within it: 2h, 90min"
     add("--budget", metavar="TIME", type=_budget_s, help=budget)
-    add("--trial", action="store_true", help="plan runs that can decide nothing, too")
+    add(
+        "--trial",
+        action="store_true",
+        help="plan also runs that cannot decide anything",
+    )
     add("--slo", metavar="TIME", help="objective of a request's latency (65ms)")
     add("--by", choices=BY, help="what decides, of requests (over-slo)")
     add("--objective", metavar="RULE", help="judge options by it: 'over 65ms < 0.1%%'")

@@ -22,10 +22,10 @@ PORT = whole(1, 65_535)
 
 # Option, the key of the workload, and how its value is read, metavar and help.
 OF_WORKLOAD: dict[str, tuple[str, Callable[[str], Any], str, str]] = {
-    "--prepare": ("prepare", str, "CMD", "shell command to run before it"),
-    "--ready-line": ("ready_line", str, "TEXT", "it serves once it prints this"),
-    "--ready-port": ("ready_port", PORT, "N", "it serves once this port accepts"),
-    "--stop": ("stop", str, "CMD", "shell command that ends it (SIGTERM)"),
+    "--prepare": ("prepare", str, "CMD", "shell command to run before CMD"),
+    "--ready-line": ("ready_line", str, "TEXT", "CMD is ready once it prints this"),
+    "--ready-port": ("ready_port", PORT, "N", "CMD is ready once this port accepts"),
+    "--stop": ("stop", str, "CMD", "shell command that ends CMD (SIGTERM)"),
 }
 
 

@@ -64,7 +64,7 @@ NOTHING_EXPECTED = {
 @dataclass(frozen=True)
 class Wanted:
     """The request; `inputs` names what else the results depend on, `beside` has the
-    words of `writestall compare` that no other key tells."""
+    words of `writestall compare` that no other key holds."""
 
     profile: str
     workload: str
@@ -142,9 +142,9 @@ def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
             cell = Cell(one, load, number, "")
             table |= {"name": cell.series}
             inputs = one.kernel.inputs if one.kernel else wanted.inputs
-            told = f"# {inputs}\n{toml_text.file(table)}"
-            reading.parse(told, cell.scenario, Path(cell.scenario).stem)
-            cells.append(replace(cell, text=told))
+            toml = f"# {inputs}\n{toml_text.file(table)}"
+            reading.parse(toml, cell.scenario, Path(cell.scenario).stem)
+            cells.append(replace(cell, text=toml))
     plan = {
         "format": FORMAT,
         "profile": disk_table,
@@ -232,7 +232,7 @@ def refuse_undecidable(
 def _at(load: int, workloads: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the workloads with their intervals scaled to the load.
 
-    A command is told the load, to scale its own.
+    A command gets the load, to scale its own.
     """
     return [
         {
@@ -343,7 +343,7 @@ def _take_back(folder: Path, cell: Cell) -> None:
 
 
 def _move(run: Path, place: Path) -> None:
-    """Move a run; one that stands there already gives way to a number behind it."""
+    """Move a run; one that is there already gets a number behind its name."""
     place.parent.mkdir(parents=True, exist_ok=True)
     if place.is_dir() and not any(place.iterdir()):
         place.rmdir()

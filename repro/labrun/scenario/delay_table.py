@@ -35,7 +35,7 @@ Durations are numbers with a unit: 300us, 1.5ms, 2s, 800ns. Write the result to 
 attribute:  delay-table lognormal 1ms 0.8 > /sys/kernel/config/biodelay/R/delay
 """
 LOGS = ("fio", "blkparse", "biosnoop", "biolatency", "numbers")
-# What --direction may pick, where a log tells it.
+# What --direction may pick, where a log has it.
 DIRECTED = {
     "fio": fio_latencies.DIRECTIONS,
     "biosnoop": ("read", "write", "trim", "flush"),

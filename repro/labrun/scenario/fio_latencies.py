@@ -96,14 +96,14 @@ def _from_json(text: Text, document: str, direction: str | None) -> Distribution
     return of_buckets(buckets)
 
 
-def _of_direction(told: dict[str, Any]) -> list[Bucket]:
+def _of_direction(statistics: dict[str, Any]) -> list[Bucket]:
     """Buckets of a job's direction: the bins of json+, else between percentiles.
 
     Since 3.0 `clat_ns`, `lat_ns`; before, `clat` in us.
     """
     for key, unit in (("clat_ns", "ns"), ("lat_ns", "ns"), ("clat", "us")):
-        part = told.get(key)
-        if not isinstance(part, dict) or not told.get("total_ios", 1):
+        part = statistics.get(key)
+        if not isinstance(part, dict) or not statistics.get("total_ios", 1):
             continue
         scale = UNITS_NS[unit]
         bins = part.get("bins") or {}
@@ -112,7 +112,7 @@ def _of_direction(told: dict[str, Any]) -> list[Bucket]:
             return [Bucket(ns * scale, ns * scale, count) for ns, count in values]
         shares = part.get("percentile") or {}
         if shares:
-            return _between(part, shares, scale, told.get("total_ios", 1))
+            return _between(part, shares, scale, statistics.get("total_ios", 1))
     return []
 
 

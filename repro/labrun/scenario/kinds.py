@@ -125,12 +125,12 @@ class Command:
         "shell command that must end before anything is delayed or traced", None
     )
     ready_line: str | None = key(
-        "it serves once a line of its output has this text; started before anything"
+        "it is ready once a line of its output has this text; started before anything"
         " is delayed or traced",
         None,
     )
     ready_port: int | None = key(
-        "it serves once this TCP port of localhost accepts; started as early",
+        "it is ready once this TCP port of localhost accepts; started as early",
         None,
         minimum=1,
         maximum=65_535,

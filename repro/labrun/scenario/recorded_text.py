@@ -71,7 +71,7 @@ class Text:
         return ((number, line) for number, line in rows if line.strip())
 
     def use(self, direction: str = "") -> None:
-        """Count a line as used, and a delay of this direction where it tells one."""
+        """Count a line as used, and a delay of this direction where it has one."""
         self.used += 1
         if direction:
             self.directions[direction] += 1
@@ -85,7 +85,7 @@ class Text:
             )
 
     def skip(self) -> None:
-        """Count a line that belongs to the format and tells no delay."""
+        """Count a line that belongs to the format and has no delay."""
         self.passed += 1
 
     def note(self, line: str) -> None:

@@ -162,6 +162,6 @@ def attributes(rule: Inject, number: int, disk: str, seed: int) -> dict[str, str
     Defaults are left out: biodelay has the same.
     """
     default = _words(Inject())
-    told = {name: text for name, text in _words(rule).items() if text != default[name]}
+    given = {name: text for name, text in _words(rule).items() if text != default[name]}
     fixed = {"device": disk, "order": str(number), "seed": str(seed)}
-    return fixed | told | _delay(rule)
+    return fixed | given | _delay(rule)

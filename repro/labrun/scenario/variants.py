@@ -58,7 +58,10 @@ def applied(scenario: Scenario, variant: Variant) -> Scenario:
     client: Any = scenario.workload[0]
     if changes := {name: True for name in CLIENT if getattr(variant, name)}:
         client = dataclasses.replace(client, **changes)
-    works = map(partial(_told, variant.environment), (client, *scenario.workload[1:]))
+    works = map(
+        partial(_with_environment, variant.environment),
+        (client, *scenario.workload[1:]),
+    )
     return dataclasses.replace(
         scenario,
         expect=variant.expect,
@@ -69,7 +72,9 @@ def applied(scenario: Scenario, variant: Variant) -> Scenario:
     )
 
 
-def _told(environment: dict[str, str | int], work: AnyWorkload) -> AnyWorkload:
+def _with_environment(
+    environment: dict[str, str | int], work: AnyWorkload
+) -> AnyWorkload:
     """Return a workload with these variables, if it is a command."""
     if not environment or not isinstance(work, Command):
         return work
@@ -85,9 +90,9 @@ def as_read(table: dict[str, Any], name: str | None) -> dict[str, Any]:
     first, *others = rest["workload"]
     changes = {key: row[key] for key in CLIENT if key in row}
     works = [first | changes, *others]
-    if told := row.get(ENVIRONMENT):
+    if added := row.get(ENVIRONMENT):
         works = [
-            work | {ENVIRONMENT: work.get(ENVIRONMENT, {}) | told}
+            work | {ENVIRONMENT: work.get(ENVIRONMENT, {}) | added}
             if work.get("kind") == "command"
             else work
             for work in works

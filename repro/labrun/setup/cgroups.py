@@ -84,8 +84,8 @@ def grouped(run: Run, groups: Sequence[Cgroup], disk: Disk) -> Iterator[GroupOf]
                 (CGROUPS / COST).write_text(f"{disk.dev} enable=1")
             for group in groups:
                 _make(top / group.name, group, disk)
-            told = [" ".join([group.name, *_told(group)]) for group in groups]
-            step.detail = ", ".join(told)
+            texts = [" ".join([group.name, *_settings(group)]) for group in groups]
+            step.detail = ", ".join(texts)
             run.manifest["cgroups"] = [_noted(top, group) for group in groups]
         yield lambda name: top / name if name else None
     finally:
@@ -101,7 +101,7 @@ def grouped(run: Run, groups: Sequence[Cgroup], disk: Disk) -> Iterator[GroupOf]
             _switch(CGROUPS, "-", [name for name in NEEDED if name not in before])
 
 
-def _told(group: Cgroup) -> Iterator[str]:
+def _settings(group: Cgroup) -> Iterator[str]:
     for name, text in limits(group).items():
         yield text if name == "io.max" else f"{name}={text}"
 

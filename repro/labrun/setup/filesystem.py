@@ -72,8 +72,8 @@ def mount_argv(filesystem: FileSystem, disk: str, target: str) -> list[str]:
 def make(run: Run, filesystem: FileSystem, disk: Disk, journal: Disk | None) -> None:
     """Make the file system; note it and the version of mkfs."""
     argvs = mkfs_argvs(filesystem, disk.path, journal.path if journal else None)
-    told = "; ".join(" ".join(argv) for argv in argvs)
-    with run.step("mkfs", told or f"none for {filesystem.type}"):
+    commands = "; ".join(" ".join(argv) for argv in argvs)
+    with run.step("mkfs", commands or f"none for {filesystem.type}"):
         version = tool([argvs[0][0], "-V"]).strip().splitlines() if argvs else []
         run.manifest["filesystem"] = {
             "type": filesystem.type,

@@ -189,10 +189,10 @@ def serving(run: Run, scenario: Scenario, place: Place) -> Iterator[dict[int, Pr
 
 def _latencies(run: Run, scenario: Scenario) -> str:
     """Write the latencies that commands recorded as those of other clients."""
-    told = []
+    lines = []
     for index, work in chosen(scenario).items():
         recorded = records(run.folder, work) / requests.FILE
         if recorded.exists():
             stem = run.folder / record_stem(index, work)
-            told.append(f"{work.name}: {requests.save(recorded, stem)}")
-    return "; ".join(told) or f"no command wrote $OUT/{requests.FILE}"
+            lines.append(f"{work.name}: {requests.save(recorded, stem)}")
+    return "; ".join(lines) or f"no command wrote $OUT/{requests.FILE}"

@@ -47,7 +47,7 @@ def stem(asked: argparse.Namespace) -> Path:
 
 def command(asked: argparse.Namespace) -> list[str]:
     """Return fio's command line; options before the job file apply to all jobs."""
-    told = {
+    settings = {
         "output": f"{stem(asked)}.out",
         "output-format": "normal,json",
         "filename": asked.path,
@@ -66,7 +66,11 @@ def command(asked: argparse.Namespace) -> list[str]:
         "log_alternate_epoch": 1,
         "log_alternate_epoch_clock_id": MONOTONIC,
     }
-    return ["fio", *(f"--{name}={value}" for name, value in told.items()), asked.job]
+    return [
+        "fio",
+        *(f"--{name}={value}" for name, value in settings.items()),
+        asked.job,
+    ]
 
 
 def carried_out(argv: list[str]) -> tuple[int, int]:

@@ -53,16 +53,16 @@ class Job:
 
 def read(said: str, logs: list[Path], interval_us: int) -> list[Job]:
     """Parse fio's output and the log of each job, in order."""
-    told = _json(said)
+    result = _json(said)
     pids = [int(pid) for pid in PID.findall(said)]
-    if not len(pids) == len(logs) == len(told["jobs"]):
+    if not len(pids) == len(logs) == len(result["jobs"]):
         raise StepError(
-            f"fio names {len(pids)} processes, {len(told['jobs'])} jobs and wrote"
+            f"fio names {len(pids)} processes, {len(result['jobs'])} jobs and wrote"
             f" {len(logs)} logs; want as many of each: no group_reporting, no threads"
         )
     jobs = []
-    for row, pid, path in zip(told["jobs"], pids, logs, strict=True):
-        options = told.get("global options", {}) | row.get("job options", {})
+    for row, pid, path in zip(result["jobs"], pids, logs, strict=True):
+        options = result.get("global options", {}) | row.get("job options", {})
         engine = options.get("ioengine", "psync")
         if engine not in CALLS:
             raise StepError(f"ioengine {engine}: want {' or '.join(CALLS)}")

@@ -225,7 +225,7 @@ def test_the_terminal_shows_requests_beside_writes(
     ahead = "queue  behind request 1, thread 300: its write(2) took 1000 ms"
     assert f"+- 979 ms {ahead} (inferred)" in tail
     assert tail.count("root: vdb slow for jbd2") == 2
-    # Who was ahead in the queue is told by times in common.
+    # Who was ahead in the queue is known from times in common.
     assert tail.count("root (inferred): vdb slow for jbd2") == 1
 
 
@@ -278,7 +278,9 @@ def test_expect_of_an_application_that_left_no_record(
     assert "no record of an application, so no pause_ms_min" in capsys.readouterr().out
 
 
-def test_a_broken_line_of_the_record_is_told(tmp_path: Path, capsys: Capture) -> None:
+def test_a_broken_line_of_the_record_is_reported(
+    tmp_path: Path, capsys: Capture
+) -> None:
     """The other lines are read."""
     run = stopped(tmp_path / "run")
     with (run / "writer.jsonl").open("a") as file:
@@ -288,7 +290,7 @@ def test_a_broken_line_of_the_record_is_told(tmp_path: Path, capsys: Capture) ->
     assert "note: writer.jsonl:6: " in out and "pause of 1004 ms" in out
 
 
-def test_a_first_line_that_is_no_text_is_told(tmp_path: Path) -> None:
+def test_a_first_line_that_is_no_text_is_reported(tmp_path: Path) -> None:
     """Its kind can be read, but not all of it."""
     run = stopped(tmp_path / "run")
     record = run / "writer.jsonl"

@@ -52,10 +52,10 @@ def throttled(events: Events, back_ms: float, cgroup: int = 8) -> Events:
 def found(tmp_path: Path, events: Events, **more: Any) -> Answer:
     """The answer to a stream, whose chains must add up."""
     run = build.run_dir(tmp_path / "run", events, **more)
-    told = answer(open_run(run), None)
-    for chain in told.chains:
+    explained = answer(open_run(run), None)
+    for chain in explained.chains:
         assert_adds_up(chain)
-    return told
+    return explained
 
 
 def test_a_limit_is_the_root_until_it_let_the_io_go(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_limit_is_the_root_until_it_let_the_io_go(tmp_path: Path) -> None:
     }
 
 
-def test_a_recorded_host_tells_the_limit_of_a_level_above(tmp_path: Path) -> None:
+def test_a_recorded_host_shows_the_limit_of_a_level_above(tmp_path: Path) -> None:
     io_max = "8:0 rbps=max wbps=1048576 riops=max wiops=50"
     row = {"controller": "", "path": "/writestall-9", "io.max": io_max}
     tasks = [{"pid": 5, "comm": "x", "limits": [row]}]
@@ -77,7 +77,7 @@ def test_a_recorded_host_tells_the_limit_of_a_level_above(tmp_path: Path) -> Non
     )
 
 
-def test_an_event_tells_the_limit_the_last_one_counts(tmp_path: Path) -> None:
+def test_an_event_shows_the_limit_the_last_one_counts(tmp_path: Path) -> None:
     events = begun()
     for limit in ("8:0 wbps=4194304", "8:0 rbps=9 wbps=1048576"):
         row = {"ev": "cgroup", "t_ns": 2, "id": 8, "version": 2, "path": B}
@@ -86,7 +86,7 @@ def test_an_event_tells_the_limit_the_last_one_counts(tmp_path: Path) -> None:
     assert str(root) == "cgroup b, capped at 1 MiB/s by io.max"
 
 
-def test_a_limit_that_nothing_tells_is_still_one(tmp_path: Path) -> None:
+def test_a_limit_that_nothing_shows_is_still_one(tmp_path: Path) -> None:
     (root,) = found(tmp_path, throttled(begun(), 300)).all_roots
     assert str(root) == "cgroup b, throttled by io.max"
 
@@ -113,11 +113,16 @@ def test_the_text_names_whose_io_it_waits_for(tmp_path: Path) -> None:
     assert "submitted by kworker/u8:3/77\n" in "\n".join(own)
 
 
-def test_names_that_a_runtime_told_are_used(tmp_path: Path) -> None:
+def test_names_that_a_runtime_gave_are_used(tmp_path: Path) -> None:
     """They come from another host's files: what a terminal would obey is escaped."""
-    told = {"runtime": "containerd", "id": "a" * 64, "pod": "shop-0", "name": "db\x1b"}
+    explained = {
+        "runtime": "containerd",
+        "id": "a" * 64,
+        "pod": "shop-0",
+        "name": "db\x1b",
+    }
     events = throttled(begun(), 300)
-    containers = [{"path": A} | told, {"name": "no path"}, "no row"]
+    containers = [{"path": A} | explained, {"name": "no path"}, "no row"]
     answered = found(tmp_path, events, cgroups=LIMITS, containers=containers)
     text = "\n".join(report(answered, 3))
     assert "latwriter/300 in db\\x1b in pod shop-0" in text

@@ -209,8 +209,8 @@ def test_who_else_notifies_a_condition_is_not_blamed(
 def test_who_takes_a_lock_first_makes_others_wait_again(
     tmp_path: Path, capsys: Capture
 ) -> None:
-    """Both that had it synced: the one that let go, and one that took it before the
-    one that was woken ran."""
+    """Both that had it synced: the one that released it, and one that took it before
+    the one that was woken ran."""
     events = Threads()
     events.syncs(COMMITTER, 50, 499)
     events.waits(REQUEST, 105, 500, "futex", COMMITTER, lock_at=CONDITION)

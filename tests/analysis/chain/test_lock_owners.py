@@ -30,11 +30,11 @@ def lock(owner: int, at: str = "0x10", holder: str = "owner") -> dict[str, Any]:
 
 
 def waits(
-    ev: Events, tid: int, at_ms: float, until_ms: float, waker: int, **told: Any
+    ev: Events, tid: int, at_ms: float, until_ms: float, waker: int, **fields: Any
 ) -> None:
     """A task that waits for an inode's lock until another lets it go."""
     dur_ms = until_ms - at_ms
-    ev.block(tid, at_ms, dur_ms, "inode_lock", (waker, COMM), "rwsem_up", **told)
+    ev.block(tid, at_ms, dur_ms, "inode_lock", (waker, COMM), "rwsem_up", **fields)
 
 
 def stalled(tmp_path: Path, ev: Events, tid: int, dur_ms: float) -> Chain:
@@ -138,7 +138,7 @@ def test_the_owner_is_asked_where_the_waker_explains_nothing(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("holder", ["reader", "last_holder"])
 def test_a_hint_names_nobody(tmp_path: Path, holder: str) -> None:
-    """A reader that the lock names may have let go: the waker's stack decides."""
+    """A reader that the lock names may have released it: the waker's stack decides."""
     ev = Events()
     disk(ev, B, 0, 199.5)
     waits(ev, D, 0, 200, B, **lock(A, holder=holder))

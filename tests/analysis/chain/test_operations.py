@@ -15,12 +15,12 @@ from writestall.report import text
 Io = tuple[float, str]
 
 
-def syncs(tmp_path: Path, *ios: Io, told: bool = True) -> Answer:
+def syncs(tmp_path: Path, *ios: Io, recorded: bool = True) -> Answer:
     """Each fsync(2) is one wait for an I/O of its own: how long, and what it did."""
     ev = Events()
     for at, (dur_ms, op) in enumerate(ios):
         at_ms = 1000.0 * at
-        if told:
+        if recorded:
             op, *flags = op.split("+")
             ev.io(300, at_ms - 1, dur_ms + 0.9, "latwriter", op=op, flags=flags)
         slept = (300, at_ms, dur_ms, "own_writeback")
@@ -43,7 +43,7 @@ def test_only_flushes_were_slow(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ios", "told", "words"),
+    ("ios", "recorded", "words"),
     [
         (((300, "read"),), True, " (reads)"),
         (((300, "write"), (200, "flush")), True, " (60.0 % writes, 40.0 % flushes)"),
@@ -54,10 +54,10 @@ def test_only_flushes_were_slow(tmp_path: Path) -> None:
         (((300, "flush+preflush"),), True, " (flushes)"),
     ],
 )
-def test_operations_by_what_events_tell(
-    tmp_path: Path, ios: tuple[Io, ...], told: bool, words: str
+def test_operations_by_what_events_show(
+    tmp_path: Path, ios: tuple[Io, ...], recorded: bool, words: str
 ) -> None:
-    found = syncs(tmp_path, *ios, told=told)
+    found = syncs(tmp_path, *ios, recorded=recorded)
     root = next(iter(found.all_roots))
     assert found.in_words(root) == f"vdb slow for the writer{words}"
 

@@ -36,7 +36,7 @@ def fsync(tmp_path: Path, *ios: tuple[int, float, float, str, str]) -> str:
 def test_a_sync_waits_for_its_own_pages(tmp_path: Path) -> None:
     """mm/filemap.c, file_write_and_wait_range() submits what it then waits for."""
     own = (300, -1.0, 300.9, "latwriter", "none")
-    assert fsync(tmp_path / "told", own) == "vdb slow for the writer"
+    assert fsync(tmp_path / "recorded", own) == "vdb slow for the writer"
     assert fsync(tmp_path / "by its stack") == "vdb slow for the writer"
 
 

@@ -63,11 +63,11 @@ def _seen(run: Path) -> Iterator[Row]:
 
 def _blocks(path: Path) -> list[Block]:
     if path.suffix != ".gz":
-        return read_stream(path).blocks.likes
+        return read_stream(path).blocks.shapes
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder) / path.stem
         plain.write_bytes(gzip.decompress(path.read_bytes()))
-        return read_stream(plain).blocks.likes
+        return read_stream(plain).blocks.shapes
 
 
 def keep(runs: Iterable[Path]) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will classify waits for locks that are taken in wrapper functions.
 
-Which lock xfs_ilock() or f2fs_down_write() takes is told by who calls it, not by what
+Which lock xfs_ilock() or f2fs_down_write() takes is known by who calls it, not by what
 stands further out. Each stack is a call chain of the kernel's own source, innermost
 first; none is anybody's report.
 """

@@ -16,18 +16,18 @@ PAGE = (PROJECT / "docs/install.md").read_text()
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     {
         "lab page-lok --nonsense": "lab: needs a clone of the tree, where you run"
         " ./writestall lab",
         "deb": "deb: needs a clone of the tree, where you run ./writestall dev deb",
     }.items(),
 )
-def test_what_is_needed_is_told_before_anything_else(
-    words: str, told: str, capsys: Capture
+def test_what_is_needed_is_reported_before_anything_else(
+    words: str, message: str, capsys: Capture
 ) -> None:
     assert main(words.split()) == 2
-    assert capsys.readouterr().err == f"writestall: {told}; see docs/install.md\n"
+    assert capsys.readouterr().err == f"writestall: {message}; see docs/install.md\n"
 
 
 def test_a_tracer_s_command_names_its_package(
@@ -35,8 +35,8 @@ def test_a_tracer_s_command_names_its_package(
 ) -> None:
     monkeypatch.setattr("writestall.cli.commands.find_spec", lambda name: None)
     assert main(["record", "--nonsense"]) == 2
-    told = capsys.readouterr().err
-    assert told == (
+    message = capsys.readouterr().err
+    assert message == (
         "writestall: record: needs root and the Debian package writestall-tracers, or a"
         " clone of the tree, where you run ./writestall record; see docs/install.md\n"
     )

@@ -58,8 +58,8 @@ def test_a_full_disk_is_one_line(words: str, unbuffered: str, run: Path) -> None
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("words", COMMANDS)
 def test_a_closed_pipe_is_no_error(words: str, unbuffered: str, run: Path) -> None:
-    hears, tells = os.pipe()
-    os.close(hears)
-    done = _printed(words, run, tells, unbuffered)
-    os.close(tells)
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = _printed(words, run, writer, unbuffered)
+    os.close(writer)
     assert done == (0, "")

@@ -56,9 +56,9 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize(("path", "told"), TOLD.items())
-def test_a_path_tells(path: str, told: Container | None) -> None:
-    assert container_of(path) == told
+@pytest.mark.parametrize(("path", "expected"), TOLD.items())
+def test_a_path_names_its_container(path: str, expected: Container | None) -> None:
+    assert container_of(path) == expected
 
 
 def test_it_is_shown_as_people_name_it() -> None:

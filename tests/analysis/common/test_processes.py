@@ -13,7 +13,7 @@ import pytest
 import build
 import replay
 from forced_processes import share
-from streamed import told
+from streamed import contents
 from writestall.cli.main import main
 from writestall.common import workers
 from writestall.events.stream import read_stream
@@ -44,11 +44,11 @@ def test_a_file_read_in_pieces(
         chance.shuffle(lines)
     path = tmp_path / "stap.jsonl"
     path.write_bytes(b"".join(lines))
-    whole = told(read_stream(path))
+    whole = contents(read_stream(path))
     assert whole[-1]
     for processes in (2, 3):
         share(monkeypatch, processes)
-        assert told(read_stream(path)) == whole
+        assert contents(read_stream(path)) == whole
 
 
 def test_a_file_of_fewer_lines_than_processes(
@@ -57,9 +57,9 @@ def test_a_file_of_fewer_lines_than_processes(
     """Some processes have nothing to read."""
     run = build.run_dir(tmp_path / "run", build.Events().end())
     path = run / "events" / "stap.jsonl"
-    whole = told(read_stream(path))
+    whole = contents(read_stream(path))
     share(monkeypatch, 4)
-    assert told(read_stream(path)) == whole
+    assert contents(read_stream(path)) == whole
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def mean(key: str, one: partial[simulate.Row], reps: int = REPS) -> float:
 
 @pytest.mark.parametrize("options", [2, 8, 14])
 @pytest.mark.parametrize("model", ["stall", "common", "rare"])
-def test_equal_options_are_seldom_told_apart(model: str, options: int) -> None:
+def test_equal_options_are_seldom_separated(model: str, options: int) -> None:
     one = partial(
         simulate.once, model=model, options=options, rounds=8, scale=1.0, measure=OVER
     )

@@ -42,8 +42,10 @@ def test_folders_of_two_kernels_are_compared_option_by_option(
     two: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = answer(capsys, *two)
-    told = {one["option"]: (one["baseline"], one["clear"]) for one in found["pairs"]}
-    assert told == {
+    outcomes = {
+        one["option"]: (one["baseline"], one["clear"]) for one in found["pairs"]
+    }
+    assert outcomes == {
         "ext4@7.2": ("ext4@6.12", True),
         "xfs@6.12": ("ext4@6.12", True),
         "xfs@7.2": ("xfs@6.12", False),
@@ -66,8 +68,10 @@ def test_folders_of_one_kernel_are_named_by_themselves(
     more = comparison(tmp_path / "more", {"ext4": QUICK, "btrfs": SLOW})
     cut(more, "btrfs", lost_synced=3)
     found = answer(capsys, first, more)
-    told = {one["option"]: (one["baseline"], one["clear"]) for one in found["pairs"]}
-    assert told == {
+    outcomes = {
+        one["option"]: (one["baseline"], one["clear"]) for one in found["pairs"]
+    }
+    assert outcomes == {
         "xfs@first": ("ext4@first", True),
         "ext4@more": ("ext4@first", False),
         "btrfs@more": ("ext4@more", True),
@@ -96,9 +100,9 @@ def test_what_differs_is_refused_by_name(
     plan = json.loads((two[1] / "plan.json").read_text()) | {key: value}
     (two[1] / "plan.json").write_text(json.dumps(plan))
     assert main(["compare-options", *map(str, two)]) == 2
-    told = capsys.readouterr().err
-    assert f"{two[1]}: {said.format(two[0])}" in told
-    assert told.count("\n") == 1
+    outcomes = capsys.readouterr().err
+    assert f"{two[1]}: {said.format(two[0])}" in outcomes
+    assert outcomes.count("\n") == 1
 
 
 def test_a_joined_report_is_written_into_no_folder(

@@ -43,11 +43,11 @@ def test_each_option_is_compared_with_itself_on_the_first_kernel(
 ) -> None:
     path = comparison(tmp_path / "c", REGRESSED)
     _, found, text = judged(path, capsys)
-    told = {
+    outcomes = {
         pair["option"]: (pair["baseline"], pair["clear"], pair["better"])
         for pair in found["pairs"]
     }
-    assert told == {
+    assert outcomes == {
         "ext4@7.2": ("ext4@6.12", True, False),
         "xfs@6.12": ("ext4@6.12", True, False),
         "xfs@7.2": ("xfs@6.12", False, False),
@@ -80,8 +80,8 @@ def test_the_chain_that_changed_most_is_named(
     assert change["wait_class"]["higher"] == 8
     assert change["wait_class"]["s_per_hour"] == pytest.approx(540, rel=0.01)
     assert change["root"]["name"] == "vdb slow for jbd2"
-    told = "changed most: journal_buffer +540.0 s/h (more in 8 of 8 rounds)"
-    assert told in text
+    outcomes = "changed most: journal_buffer +540.0 s/h (more in 8 of 8 rounds)"
+    assert outcomes in text
 
 
 def test_a_mended_kernel_stalls_less(

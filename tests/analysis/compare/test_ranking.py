@@ -240,7 +240,7 @@ def test_what_a_cut_left_stands_in_text_and_json(
 
 
 @pytest.mark.parametrize(
-    ("losing", "cuts", "told"),
+    ("losing", "cuts", "loss"),
     [
         (0, 1, "at most 95 %"),
         (0, 20, "at most 14 %"),
@@ -249,16 +249,16 @@ def test_what_a_cut_left_stands_in_text_and_json(
     ],
 )
 def test_cuts_bound_how_often_fsynced_data_is_lost(
-    two: Path, losing: int, cuts: int, told: str
+    two: Path, losing: int, cuts: int, loss: str
 ) -> None:
     for number in range(1, cuts + 1):
         cut(two, "quick", lost_synced=2 if number <= losing else 0, number=number)
     (kept,) = open_comparison(two).kept
-    assert (kept.cuts, kept.losing, kept.rate) == (cuts, losing, told)
+    assert (kept.cuts, kept.losing, kept.rate) == (cuts, losing, loss)
     assert (kept.synced.synced, kept.synced.lost_synced) == (90 * cuts, 2 * losing)
     lines = sheet.of(answer(two), Rules(), []).lines
     lost = {line.option: line.lost for line in lines}
-    assert lost == {"quick": f"{losing} of {cuts} cuts ({told})", "slow": "not cut"}
+    assert lost == {"quick": f"{losing} of {cuts} cuts ({loss})", "slow": "not cut"}
 
 
 def test_the_load_of_the_host_stands_beside_the_runs(two: Path) -> None:
@@ -270,8 +270,8 @@ def test_the_load_of_the_host_stands_beside_the_runs(two: Path) -> None:
         machine = {"accel": "icount", "host": host | {"steal_share": steal}}
         (two / f"machines/{number}.json").write_text(json.dumps(machine))
     made = sheet.of(answer(two), Rules(), [])
-    told = "host lab1 (2 CPUs), load 0.2 to 9.6, steal up to 3.0 %"
-    assert told in made.environment
+    loss = "host lab1 (2 CPUs), load 0.2 to 9.6, steal up to 3.0 %"
+    assert loss in made.environment
 
 
 @pytest.mark.parametrize("bad", ["busy", [], {"node": 1}, {"node": "a", "cpus": "b"}])
@@ -361,8 +361,8 @@ def test_what_is_true_of_every_run_is_said_once(two: Path) -> None:
     for file in two.glob("*/*/writer.jsonl"):
         file.write_text(file.read_text().replace("late_ns", "early_ns"))
     caveats = [one for one in wording.caveats(answer(two)) if "schedule" in one]
-    told = "every run: the client did not record whether it kept its schedule"
-    assert caveats == [told]
+    loss = "every run: the client did not record whether it kept its schedule"
+    assert caveats == [loss]
 
 
 def test_where_no_load_is_held_the_lowest_is_compared(tmp_path: Path) -> None:

@@ -113,8 +113,8 @@ def test_what_loses_synced_data_does_not_pass_unless_it_may(
     cut(three, "base", lost_synced=0)
     _, words, answer = judged(three, capsys, "--objective", "over 65ms < 5%", *more)
     assert (words["half"], words["base"]) == (word, "PASS")
-    told = "lost 3 records that fsync(2) had confirmed"
-    assert (told in str(answer["verdicts"])) == (word == "FAIL")
+    reason = "lost 3 records that fsync(2) had confirmed"
+    assert (reason in str(answer["verdicts"])) == (word == "FAIL")
 
 
 def test_an_overloaded_option_is_not_judged(

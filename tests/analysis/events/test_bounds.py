@@ -32,7 +32,7 @@ from hypothesis import strategies as st
 import build
 from forced_processes import share
 from hlog_text import HEADER
-from streamed import told
+from streamed import contents
 from support import PROJECT
 from writestall.cli.main import main
 from writestall.common import compressed
@@ -220,7 +220,9 @@ def test_processes_that_unpack_together(
             for processes in (1, 2, 3):
                 share(monkeypatch, processes)
                 again = read_stream(path)
-                assert told(again) == told(whole) and again.damage == whole.damage
+                assert (
+                    contents(again) == contents(whole) and again.damage == whole.damage
+                )
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_an_unknown_call_is_refused(run: Path, capsys: Capture) -> None:
 def test_slow_ios_that_no_task_slept_for_are_counted(
     tmp_path: Path, capsys: Capture
 ) -> None:
-    """Direct requests of AIO's: their submitter goes on, their bios are told."""
+    """Direct requests of AIO's: their submitter goes on, their bios are recorded."""
     events = build.Events()
     events.io(300, 0, 400, "fio")
     events.io(300, 5, 90, "fio")

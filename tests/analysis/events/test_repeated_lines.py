@@ -37,5 +37,5 @@ def test_a_line_is_read_as_if_alone(lines: list[str]) -> None:
     kept = dict(stream.blocks)
     twice = {p.line for p in stream.problems if "same task and start" in p.text}
     assert kept == {id: block for id, block in blocks if id not in twice}
-    told = {(p.line, p.text) for p in stream.problems if p.line not in twice}
-    assert told == broken
+    reported = {(p.line, p.text) for p in stream.problems if p.line not in twice}
+    assert reported == broken

@@ -140,21 +140,21 @@ def _refused(command: str, run: Path, place: Path, kind: str, capsys: Capture) -
 def test_an_input_that_is_no_file_is_named(
     name: str, kind: str, run: Path, capsys: Capture
 ) -> None:
-    make, told = KINDS[kind]
+    make, message = KINDS[kind]
     (run / name).unlink()
     make(run / name)
-    _refused("explain {run}", run, run / name, told, capsys)
-    _refused("export {run} --redact -o {out}", run, run / name, told, capsys)
+    _refused("explain {run}", run, run / name, message, capsys)
+    _refused("export {run} --redact -o {out}", run, run / name, message, capsys)
 
 
 @pytest.mark.usefixtures("alarm")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_refuses_them(command: str, run: Path, capsys: Capture) -> None:
     place = run / "events/stap.jsonl"
-    for make, told in (KINDS["link"], KINDS["FIFO"]):
+    for make, message in (KINDS["link"], KINDS["FIFO"]):
         place.unlink()
         make(place)
-        _refused(command, run, place, told, capsys)
+        _refused(command, run, place, message, capsys)
 
 
 @pytest.mark.parametrize("name", FOLDERS)

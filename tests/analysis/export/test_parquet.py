@@ -43,20 +43,20 @@ def test_recorded_runs_keep_their_numbers(name: str, tmp_path: Path) -> None:
     """Writes, classes and roots add up to summary.json; links to their parents."""
     run = unpacked(name, tmp_path)
     assert main(["explain", str(run)]) == 0
-    told = json.loads((run / "summary.json").read_text())
+    totals = json.loads((run / "summary.json").read_text())
     tables = exported(run, tmp_path / "out")
     writes, links, blocks = (tables[name].to_pylist() for name in TABLES)
-    assert len(writes) == told["stalls"]
-    assert sum(row["dur_ns"] for row in writes) == told["stall_ns"]
+    assert len(writes) == totals["stalls"]
+    assert sum(row["dur_ns"] for row in writes) == totals["stall_ns"]
     explained_ns = sum(row["explained_ns"] for row in writes)
-    assert round(explained_ns / told["stall_ns"], 6) == told["share_explained"]
+    assert round(explained_ns / totals["stall_ns"], 6) == totals["share_explained"]
     for cls in AMOUNTS:
         in_writes = sum(row[f"{cls}_ns"] for row in writes)
-        assert in_writes == told["stall_ns_by_class"].get(cls, 0)
+        assert in_writes == totals["stall_ns_by_class"].get(cls, 0)
     top = [row for row in links if row["parent_id"] is None]
-    assert sums(top, "class") == told["stall_ns_by_class"]
+    assert sums(top, "class") == totals["stall_ns_by_class"]
     leaves = [row for row in links if row["root"] is not None]
-    assert sums(leaves, "root") == told["stall_ns_by_root"]
+    assert sums(leaves, "root") == totals["stall_ns_by_root"]
     below: dict[tuple[int, int], int] = defaultdict(int)
     for row in links:
         if row["parent_id"] is not None:

@@ -193,7 +193,7 @@ def test_sleeps_that_overlap_still_nest(tmp_path: Path) -> None:
     )
 
 
-def test_losses_and_hostile_names_are_told_harmlessly(tmp_path: Path) -> None:
+def test_losses_and_hostile_names_are_reported_harmlessly(tmp_path: Path) -> None:
     """Lost events are in the trace; escapes in names are quoted."""
     events = build.Events()
     events.block(300, 0, 500, "journal_buffer", (253, "jbd2/vdb-8"), "jbd2_wakes")

@@ -59,19 +59,19 @@ def _event(kind: str, name: str) -> dict[str, Any]:
 @given(name=NAMES)
 def test_no_field_of_an_event_keeps_a_name(kind: str, name: str) -> None:
     line = json.dumps(_event(kind, name), ensure_ascii=False).encode()
-    told = redacted(line, Names())
-    assert told and name not in told.decode()
-    assert json.loads(told)["ev"] == kind
+    fields = redacted(line, Names())
+    assert fields and name not in fields.decode()
+    assert json.loads(fields)["ev"] == kind
 
 
 def test_the_lock_of_an_interpreter_is_kept() -> None:
     """And no other variable, or the file that it is in."""
     event = {"ev": "block", "t_ns": 1, "lock_in": "_PyRuntime+0x8 [of-ann]"}
-    told = redacted(json.dumps(event).encode(), Names())
-    assert told and json.loads(told)["lock_in"] == "_PyRuntime+0x8 [python]"
+    fields = redacted(json.dumps(event).encode(), Names())
+    assert fields and json.loads(fields)["lock_in"] == "_PyRuntime+0x8 [python]"
     event["lock_in"] = "ann_lock+0x8 [of-ann]"
-    told = redacted(json.dumps(event).encode(), Names())
-    assert told and b"ann" not in told and b"+0x8 [" in told
+    fields = redacted(json.dumps(event).encode(), Names())
+    assert fields and b"ann" not in fields and b"+0x8 [" in fields
 
 
 def _choices(row: Any) -> list[str]:
@@ -86,18 +86,18 @@ def test_what_tracers_choose_from_is_kept(kind: str) -> None:
     for key, row in SCHEMA[kind]["properties"].items():
         for text in _choices(row) if isinstance(row, dict) else ():
             line = json.dumps({"ev": kind, key: text}).encode()
-            told = redacted(line, Names())
-            assert told and json.loads(told)[key] == text
+            fields = redacted(line, Names())
+            assert fields and json.loads(fields)[key] == text
 
 
 def test_a_cgroup_is_still_one_of_a_container() -> None:
     path = f"/system.slice/docker-{'4f1d' * 16}.scope"
     limits = "8:0 rbps=max wbps=1048576\n8:16 wiops=50"
     event = {"ev": "cgroup", "id": 7, "version": 2, "path": path, "io_max": limits}
-    told = redacted(json.dumps(event).encode(), Names())
-    assert told and path not in told.decode()
-    assert json.loads(told)["io_max"] == limits
-    found = container_of(json.loads(told)["path"])
+    fields = redacted(json.dumps(event).encode(), Names())
+    assert fields and path not in fields.decode()
+    assert json.loads(fields)["io_max"] == limits
+    found = container_of(json.loads(fields)["path"])
     assert found and found.runtime == "docker"
 
 
@@ -115,16 +115,16 @@ def runs(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-def _manifest(told: dict[str, Any]) -> dict[str, Any]:
-    path, comm = told["paths"][0], told["comms"][0]
-    slice = f"/system.slice/{told['unit']}.service"
+def _manifest(fields: dict[str, Any]) -> dict[str, Any]:
+    path, comm = fields["paths"][0], fields["comms"][0]
+    slice = f"/system.slice/{fields['unit']}.service"
     return {
         "format": 1,
         "status": "failed",
         "reason": f"trace: {path}: No such file or directory",
         "recorded": {"pid": 1, "comm": comm, "path": path, "device": path},
         "kernel": "6.12.1",
-        "host": {"name": told["host"], "distribution": "Debian", "cpus": 2},
+        "host": {"name": fields["host"], "distribution": "Debian", "cpus": 2},
         "disks": [
             {"name": "dm-0", "dev": "254:0", "mapped_name": comm, "on": ["sda1", comm]}
         ],
@@ -132,9 +132,9 @@ def _manifest(told: dict[str, Any]) -> dict[str, Any]:
             {
                 "type": "nfs",
                 "dev": "0:40",
-                "source": f"{told['host']}:{path}",
+                "source": f"{fields['host']}:{path}",
                 "mountpoint": path,
-                "mount_options": f"rw,data=ordered,addr={told['option']}",
+                "mount_options": f"rw,data=ordered,addr={fields['option']}",
             }
         ],
         "tasks": [
@@ -147,8 +147,8 @@ def _manifest(told: dict[str, Any]) -> dict[str, Any]:
                 "container": {
                     "runtime": "docker",
                     "id": "ab" * 32,
-                    "pod": told["pod"],
-                    "name": told["unit"],
+                    "pod": fields["pod"],
+                    "name": fields["unit"],
                 },
                 "limits": [{"controller": "", "path": slice, "memory.max": "1"}],
             }
@@ -160,32 +160,32 @@ def _manifest(told: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _write(run: Path, told: dict[str, Any]) -> None:
+def _write(run: Path, fields: dict[str, Any]) -> None:
     (run / "events").mkdir(parents=True)
     (run / "symbols").mkdir()
-    (run / "manifest.json").write_text(json.dumps(_manifest(told)))
+    (run / "manifest.json").write_text(json.dumps(_manifest(fields)))
     events = []
-    for at, comm in enumerate(told["comms"]):
-        for path in told["paths"]:
+    for at, comm in enumerate(fields["comms"]):
+        for path in fields["paths"]:
             event = _event("write", comm)
             events.append(event | {"t_ns": at, "tid": 7, "dur_ns": 9, "path": path})
     lines = [json.dumps(event, ensure_ascii=False) for event in events]
-    lines += [f"{told['comms'][0]}: no event", '{"ev":']
+    lines += [f"{fields['comms'][0]}: no event", '{"ev":']
     (run / "events/stap.jsonl").write_text("\n".join(lines) + "\n")
-    (run / "events/stap.log").write_text(told["paths"][0])
-    log = [f"{told['comms'][0]} {told['host']}", " vfs_write+0x1/0x2"]
+    (run / "events/stap.log").write_text(fields["paths"][0])
+    log = [f"{fields['comms'][0]} {fields['host']}", " vfs_write+0x1/0x2"]
     log += [
         f"INFO: task {comm}:12 blocked for more than 30 seconds."
-        for comm in told["comms"]
+        for comm in fields["comms"]
     ]
-    log += [f"Comm: {comm} at {told['paths'][0]}" for comm in told["comms"]]
+    log += [f"Comm: {comm} at {fields['paths'][0]}" for comm in fields["comms"]]
     (run / "kernel.log").write_text("".join(f"[    1.000000] {line}\n" for line in log))
     with gzip.open(run / "kallsyms.gz", "wt") as file:
-        file.write("ffff t vfs_write\n" + f"ffff t prog_{told['unit']}\t[bpf]\n")
-    files = [{"path": path, "build_id": "ab"} for path in told["paths"]]
+        file.write("ffff t vfs_write\n" + f"ffff t prog_{fields['unit']}\t[bpf]\n")
+    files = [{"path": path, "build_id": "ab"} for path in fields["paths"]]
     (run / "symbols/files.json").write_text(json.dumps(files))
-    (run / "symbols/perf-1.map").write_text(told["unit"])
-    (run / told["unit"]).write_text("what somebody put there")
+    (run / "symbols/perf-1.map").write_text(fields["unit"])
+    (run / fields["unit"]).write_text("what somebody put there")
 
 
 def _content(run: Path) -> str:
@@ -201,16 +201,22 @@ def _content(run: Path) -> str:
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60)
-@given(told=runs())
-def test_no_name_is_left_in_any_file(told: dict[str, Any]) -> None:
+@given(fields=runs())
+def test_no_name_is_left_in_any_file(fields: dict[str, Any]) -> None:
     with TemporaryDirectory() as folder:
         run, target = Path(folder, "run"), Path(folder, "redacted")
-        _write(run, told)
+        _write(run, fields)
         redact(run, target)
         content = _content(target)
-        parts = {part for path in told["paths"] for part in path.split("/") if part}
-        names = {*told["comms"], *parts, told["host"], told["unit"], told["pod"]}
-        left = [name for name in {*names, told["option"]} if name in content]
+        parts = {part for path in fields["paths"] for part in path.split("/") if part}
+        names = {
+            *fields["comms"],
+            *parts,
+            fields["host"],
+            fields["unit"],
+            fields["pod"],
+        }
+        left = [name for name in {*names, fields["option"]} if name in content]
         assert not left, content
         _assert_consistent(run, target)
 

@@ -58,13 +58,13 @@ def exported(run: Path, name: str, capsys: Capture) -> str:
 
 def test_folded_stacks_add_up(run: Path, capsys: Capture) -> None:
     """Weights are the stall time in us; a class has its own, each line rounded."""
-    told = summary(run)
+    expected = summary(run)
     lines = exported(run, "folded", capsys).splitlines()
     rows = [
         (stack.split(";"), int(us)) for stack, us in (x.rsplit(" ", 1) for x in lines)
     ]
-    assert sum(us for _, us in rows) == round(told["stall_ns"] / 1000)
-    for cls, ns in told["stall_ns_by_class"].items():
+    assert sum(us for _, us in rows) == round(expected["stall_ns"] / 1000)
+    for cls, ns in expected["stall_ns_by_class"].items():
         of_class = [us for frames, us in rows if frames[-1] == cls]
         assert abs(sum(of_class) - ns / 1000) <= max(len(of_class), 1)
     asleep = {"journal_buffer": "do_get_write_access", "page_lock": "io_schedule"}
@@ -104,15 +104,15 @@ def test_metrics_are_the_summary_in_both_formats(run: Path, capsys: Capture) -> 
     of = ("run", run.name)
     found = samples(read_openmetrics(text))
     assert found == samples(read_prometheus(text))
-    told = summary(run)
-    assert found["writestall_stall_seconds_count", (of,)] == told["stalls"]
-    assert found["writestall_stall_seconds_sum", (of,)] == told["stall_ns"] / 1e9
-    assert found["writestall_writes", (of,)] == told["writes"]
-    assert found["writestall_explained_ratio", (of,)] == told["share_explained"]
+    expected = summary(run)
+    assert found["writestall_stall_seconds_count", (of,)] == expected["stalls"]
+    assert found["writestall_stall_seconds_sum", (of,)] == expected["stall_ns"] / 1e9
+    assert found["writestall_writes", (of,)] == expected["writes"]
+    assert found["writestall_explained_ratio", (of,)] == expected["share_explained"]
     for quantile, key in (("0.99", "p99_ns"), ("1.0", "max_ns")):
         labels = (("quantile", quantile), of)
         name = "writestall_write_latency_seconds"
-        assert found[name, labels] == told[key] / 1e9
+        assert found[name, labels] == expected[key] / 1e9
     for label in ("class", "root"):
         name = f"writestall_stalled_by_{label}_seconds"
         rows = {
@@ -120,7 +120,7 @@ def test_metrics_are_the_summary_in_both_formats(run: Path, capsys: Capture) -> 
             for (metric, labels), value in found.items()
             if metric == name
         }
-        want = told[f"stall_ns_by_{label}"]
+        want = expected[f"stall_ns_by_{label}"]
         assert rows == {key: ns / 1e9 for key, ns in want.items()}
 
 
@@ -162,9 +162,9 @@ def test_the_log_holds_every_stall_under_its_class(run: Path, tmp_path: Path) ->
         counts[found.tag] = counts.get(found.tag, 0) + found.get_total_count()
         longest_ns = max(longest_ns, found.get_max_value())
         starts.append(found.get_start_time_stamp())
-    told = summary(run)
-    assert sum(counts.values()) == told["stalls"]
-    assert longest_ns == pytest.approx(told["longest_stall_ns"], rel=1e-3)
+    expected = summary(run)
+    assert sum(counts.values()) == expected["stalls"]
+    assert longest_ns == pytest.approx(expected["longest_stall_ns"], rel=1e-3)
     assert starts == sorted(starts)
     mains: dict[str, int] = {}
     for chain in chains(run):
@@ -181,10 +181,10 @@ def test_csv_is_the_chains(run: Path, capsys: Capture) -> None:
     text = exported(run, "csv", capsys)
     assert text.count("\r\n") == text.count("\n")
     rows = {int(row["write_id"]): row for row in csv.DictReader(io.StringIO(text))}
-    told = chains(run)
-    assert sorted(rows) == sorted(chain["event"] for chain in told)
+    expected = chains(run)
+    assert sorted(rows) == sorted(chain["event"] for chain in expected)
     by_class = dict.fromkeys(summary(run)["stall_ns_by_class"], 0)
-    for chain in told:
+    for chain in expected:
         row = rows[chain["event"]]
         assert int(row["dur_ns"]) == chain["dur_ns"]
         assert int(row["explained_ns"]) == chain["explained_ns"]

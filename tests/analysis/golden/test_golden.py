@@ -49,8 +49,8 @@ def test_answers_are_as_recorded(run: Path, capsys: Capture) -> None:
     compare(run, "explain.gold.txt", capsys.readouterr().out)
     summary = (run / "summary.json").read_text()
     compare(run, "summary.gold.json", summary)
-    told = json.loads(summary)
-    assert not told["stalls"] or told["share_explained"] >= 0.98
+    totals = json.loads(summary)
+    assert not totals["stalls"] or totals["share_explained"] >= 0.98
 
 
 def test_the_page_reads_as_recorded(run: Path) -> None:
@@ -73,7 +73,7 @@ def test_the_injected_truth_agrees(run: Path, capsys: Capture) -> None:
         assert row["root_right_share"] >= 0.99
 
 
-def test_both_engines_tell_the_same(capsys: Capture, tmp_path: Path) -> None:
+def test_both_engines_report_the_same(capsys: Capture, tmp_path: Path) -> None:
     """Where both traced a run, they found the same stalls within 1 ms or 1 %."""
     both = [name for name in NAMES if len(list((RUNS / name).glob("events/*"))) == 2]
     assert both

@@ -41,13 +41,13 @@ def lines_of(run: RunDir) -> list[bytes]:
         return list(one[0])
 
 
-def told(stream: Stream) -> list[Any]:
+def contents(stream: Stream) -> list[Any]:
     """The whole content of a stream."""
     blocks = stream.blocks
     of_task = {tid: [blocks.ids[at] for at in own] for tid, own in blocks.tasks.items()}
-    likes = [blocks.like(id) for id in blocks.ids]
+    shapes = [blocks.shape(id) for id in blocks.ids]
     events = [stream.begin, stream.end, stream.commits, stream.lost]
-    return [[*blocks], of_task, likes, stream.writes, events, stream.problems]
+    return [[*blocks], of_task, shapes, stream.writes, events, stream.problems]
 
 
 class Repeated:

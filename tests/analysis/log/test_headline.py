@@ -101,11 +101,11 @@ def test_threads_that_make_memory_do_not_wait_for_it(comm: str, words: str) -> N
 def test_a_cycle_is_a_deadlock_only_if_the_kernel_shows_all_of_it() -> None:
     one, other = task("orphan", 1, "one"), task("truncates", 2, "other")
     line = "INFO: task {}:{} is blocked on a mutex likely owned by task {}:{}."
-    told = [
+    pasted = [
         *one.report(line.format("one", 1, "other", 2)),
         *other.report(line.format("other", 2, "one", 1)),
     ]
-    assert "deadlock: one/1, other/2" in sentence(explained(told), "log")
+    assert "deadlock: one/1, other/2" in sentence(explained(pasted), "log")
     guessed = said(
         task("btrfs-waits", 1), task("btrfs-range", 2), Shown("fiemap", 3, FIEMAP)
     )

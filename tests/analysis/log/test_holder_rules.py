@@ -271,7 +271,7 @@ def test_a_journal_serves_one_file_system_at_a_time() -> None:
     assert links == {"updates": ("orphan", LIKELY)}
 
 
-def test_an_owner_at_ease_holds_nothing_else() -> None:
+def test_an_owner_not_stuck_holds_nothing_else() -> None:
     """The kernel shows it for one lock; no rule may infer that it holds another."""
     said = "INFO: task opens:11 is blocked on a mutex likely owned by task creates:12."
     owner = Shown("creates", 12, STACKS["creates"], state="S")

@@ -61,7 +61,7 @@ def kinds(task: LoggedTask) -> set[str]:
 
 @given(logs)
 @EXAMPLES
-def test_told_only_repeats_the_kernel(
+def test_reported_only_repeats_the_kernel(
     log: list[tuple[str, Shown, tuple[str, int] | None]],
 ) -> None:
     text = lines(log)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will link a waiter with a task that is below a call made with its lock
-held, and with nobody who has let go of it, shares it or waits for it too."""
+held, and with nobody who has released it, shares it or waits for it too."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ APART = (
     ("remount", "renamed"),
     ("drains", "drains-too"),
     ("reads-mounts", "reads-mounts-too"),
-    # It lets go of chunk_mutex before it commits.
+    # It releases chunk_mutex before it commits.
     ("block-group", "shrinks"),
     ("unknown", "syncfs"),
     ("module-flush", "other-work"),

@@ -191,8 +191,8 @@ def test_the_kernel_may_name_the_owner() -> None:
     lock = WRITER.replace("do_get_write_access.isra.0", "mutex_lock").replace(
         "io_schedule", "schedule"
     )
-    told = "INFO: task logger:321 is blocked on a mutex likely owned by task x:253.\n"
-    answer = explain_log(read_log((lock + told + COMMIT).splitlines()))
+    report = "INFO: task logger:321 is blocked on a mutex likely owned by task x:253.\n"
+    answer = explain_log(read_log((lock + report + COMMIT).splitlines()))
     assert answer.links[0].confidence == REPORTED
     assert answer.links[0].holder.task.pid == 253
 

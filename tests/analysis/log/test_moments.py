@@ -199,7 +199,7 @@ def test_a_list_of_locks_has_its_time(
     assert ("may come down to" in sentence(answer, "log")) is late
 
 
-def test_a_list_of_the_next_boot_tells_nothing() -> None:
+def test_a_list_of_the_next_boot_shows_nothing() -> None:
     answer = explained(
         at(boot, 1000, WANTS.lines()),
         at(boot, 1000, HOLDS.lines()),

@@ -132,7 +132,9 @@ def test_the_kernels_word_counts_more() -> None:
     assert [row.name for row in answer.tasks] == ["tar/31"]
 
 
-def test_tasks_at_ease_alone_are_no_stuck_task(tmp_path: Path, capsys: Capture) -> None:
+def test_tasks_that_only_wait_for_work_are_not_stuck(
+    tmp_path: Path, capsys: Capture
+) -> None:
     log = tmp_path / "pasted"
     log.write_text("\n".join(Shown("tar", 31, STACKS["fsync"], state="S").lines()))
     assert main(["explain", "--log", str(log)]) == 0

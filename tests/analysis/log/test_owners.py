@@ -98,8 +98,8 @@ def test_a_pid_under_another_name_is_another_task() -> None:
         ("<writer> blocked on an rw-semaphore likely owned by task {} <reader>", False),
     ],
 )
-def test_who_held_it_last_may_have_let_go(form: str, sure: bool) -> None:
-    """kernel/locking/semaphore.c, rwsem.c: it took the lock, and may have let go."""
+def test_who_held_it_last_may_have_released_it(form: str, sure: bool) -> None:
+    """kernel/locking/semaphore.c, rwsem.c: it took it, and may have released it."""
     lines = []
     for task, owner in ((WAITS, OTHER), (OTHER, WAITS)):
         said = form.format(f"{owner.comm}:{owner.pid}")
@@ -173,7 +173,7 @@ ELSE = "ffff8881ff (&sb->s_type->i_mutex_key#9){++++}-{4:4}, at: ext4_setattr+0x
 WRITERS = "ffff888109 (sb_writers#3){.+.+}-{0:0}, at: vfs_fallocate+0x1/0x2"
 
 
-def test_lockdep_tells_the_holder() -> None:
+def test_lockdep_shows_the_holder() -> None:
     """The last lock of a waiter's list is the one it waits for."""
     answer = explained(
         WAITS.report(),
@@ -248,7 +248,7 @@ def test_lockdep_a_lock_taken_before_a_completion_is_held() -> None:
     assert named(answer)["btrfs"][0] == "kworker/u9:1"
 
 
-def test_lockdep_tells_who_cannot_be_the_holder() -> None:
+def test_lockdep_shows_who_cannot_be_the_holder() -> None:
     """A task inside a file operation, if its list has another inode."""
     truncates = Shown("shrinker", 88, "io_schedule __wait_on_buffer ext4_setattr/ext4")
     tasks = [*WAITS.report(), *truncates.report()]

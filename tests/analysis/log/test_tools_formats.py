@@ -185,7 +185,7 @@ HOLDS = Shown("cp", 6415, "io_schedule gfs2_log_reserve/gfs2 gfs2_trans_begin/gf
 
 @pytest.mark.parametrize("first", [True, False])
 def test_a_dump_of_glocks_names_the_holder(first: bool) -> None:
-    """fs/gfs2/glock.c hflags2str(): H holds, W waits; it may have let go since."""
+    """fs/gfs2/glock.c hflags2str(): H holds, W waits; it may have released it since."""
     dump = GLOCKS.format(one="W", other="H").splitlines()
     stacks = [*WAITS.report(), *HOLDS.report()]
     answer = explained(dump + stacks if first else stacks + dump)

@@ -36,13 +36,13 @@ def test_recorded_runs_are_placed_whole(
     """Every write and stall has its cell; a stall is in its second."""
     run = unpacked(name, tmp_path)
     assert main(["explain", str(run)]) == 0
-    told = json.loads((run / "summary.json").read_text())
+    totals = json.loads((run / "summary.json").read_text())
     made = found(run, columns)
     grid = made.grid
     assert grid.columns <= columns
-    assert sum(cell.writes for cell in made.cells.values()) == told["writes"]
+    assert sum(cell.writes for cell in made.cells.values()) == totals["writes"]
     counts = [sum(cell.stalled.values()) for cell in made.cells.values()]
-    assert sum(counts) == told["stalls"]
+    assert sum(counts) == totals["stalls"]
     for chain in json.loads((run / "chains.json").read_text())["chains"]:
         column = (chain["t_ns"] - grid.start_ns) // (grid.column_s * S)
         cell = made.cells[column, bucket_of(chain["dur_ns"])]
@@ -100,7 +100,7 @@ def test_no_line_is_wider_than_the_terminal(
     assert rows and max(map(len, rows)) <= int(columns)
 
 
-def test_seconds_are_told_by_the_log_not_by_guess(tmp_path: Path) -> None:
+def test_seconds_come_from_the_log_not_by_guess(tmp_path: Path) -> None:
     """Columns start where the writer started, and are whole seconds."""
     grid = found(two_stalls(tmp_path / "run"), 240).grid
     assert (grid.start_ns, grid.column_s, grid.columns) == (build.START_NS, 1, 10)

@@ -35,15 +35,15 @@ def test_recorded_runs_are_counted_whole(name: str, tmp_path: Path) -> None:
     """Every write and every stall is in one bucket, the slowest in the last."""
     run = unpacked(name, tmp_path)
     assert main(["explain", str(run)]) == 0
-    told = json.loads((run / "summary.json").read_text())
+    totals = json.loads((run / "summary.json").read_text())
     rows = found(run).rows
-    assert sum(row.writes for row in rows) == told["writes"]
-    assert sum(sum(row.stalled.values()) for row in rows) == told["stalls"]
+    assert sum(row.writes for row in rows) == totals["writes"]
+    assert sum(sum(row.stalled.values()) for row in rows) == totals["stalls"]
     used = [row for row in rows if row.writes]
     before_last_ns = EDGES_NS[bucket_of(used[-1].edge_ns) - 1]
-    assert before_last_ns < told["max_ns"] <= used[-1].edge_ns
-    below = sum(row.writes for row in rows if row.edge_ns < told["p99_ns"])
-    assert below < 0.99 * told["writes"]
+    assert before_last_ns < totals["max_ns"] <= used[-1].edge_ns
+    below = sum(row.writes for row in rows if row.edge_ns < totals["p99_ns"])
+    assert below < 0.99 * totals["writes"]
 
 
 def test_edges_belong_to_the_bucket_below() -> None:

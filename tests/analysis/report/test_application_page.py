@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will find an application's complaints drawn, down to the disk, and told."""
+"""This test will find an application's complaints drawn to the disk, and in words."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def run_of(
     return run
 
 
-def told(run: Path) -> str | None:
+def sentence(run: Path) -> str | None:
     return headline(answer(open_run(run), None))
 
 
@@ -110,7 +110,7 @@ def test_each_one_call(tmp_path: Path) -> None:
     calls = [(301, at, 1100) for at in (0, 2000, 4000)]
     rows = [(301, at, 1101) for at in (0, 2000, 4000)] + [(301, 6000, 60)]
     words = "3 COMMITs of a second and more, each one fdatasync(2) of the WAL."
-    assert told(run_of(tmp_path, calls, rows)) == words
+    assert sentence(run_of(tmp_path, calls, rows)) == words
 
 
 def test_parts_where_it_is_no_one_call(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_parts_where_it_is_no_one_call(tmp_path: Path) -> None:
         "60.0 % unknown: may have waited for stalled calls of other tasks, 600 ms "
         "meanwhile, most in fdatasync(2) of the WAL (inferred)."
     )
-    assert told(run_of(tmp_path, calls, rows)) == words
+    assert sentence(run_of(tmp_path, calls, rows)) == words
 
 
 def test_of_several_calls_none_is_said_to_be_all(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_of_several_calls_none_is_said_to_be_all(tmp_path: Path) -> None:
         "4 GETs of 200 ms and more: 100.0 % in their own fdatasync(2), most "
         "of base/2 (42.8 %)."
     )
-    assert told(run_of(tmp_path, calls, calls, "GET", files)) == words
+    assert sentence(run_of(tmp_path, calls, calls, "GET", files)) == words
 
 
 def test_a_bystander_is_not_blamed(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_bystander_is_not_blamed(tmp_path: Path) -> None:
         "1 GET of a second and more: 100.0 % unknown: may have waited for stalled calls"
         " of other tasks, 720 ms meanwhile, most in fdatasync(2) of the WAL (inferred)."
     )
-    assert told(run) == words
+    assert sentence(run) == words
     moment = webpage.read(run).one("details", class_="moment")
     assert "unknown, may have waited for fdatasync(2)" in moment.text
     assert "root:" not in moment.text
@@ -159,7 +159,7 @@ def test_a_call_of_a_thread_that_is_not_named_is_inferred(tmp_path: Path) -> Non
     folder = run / "application/redis"
     folder.mkdir(parents=True)
     (folder / "redis-latency.log").write_text(f"command {second + 2} 900\n")
-    assert told(run) == (
+    assert sentence(run) == (
         "1 command event of 500 ms and more: one write(2) to the AOF (inferred)."
     )
 
@@ -168,7 +168,7 @@ def test_group_commit_is_not_said_to_be_off_the_disk(tmp_path: Path) -> None:
     """Threads of requests that are in no event wait for one that syncs."""
     calls = [(309, at, 450) for at in (0, 500)]
     run = run_of(tmp_path, calls, [(311, 0, 980), (312, 10, 970)], "PUT")
-    assert told(run) == (
+    assert sentence(run) == (
         "2 PUTs of 500 ms and more: 100.0 % unknown: may have waited for stalled calls "
         "of other tasks, 1790 ms meanwhile, most in fdatasync(2) of the WAL (inferred)."
     )
@@ -176,14 +176,14 @@ def test_group_commit_is_not_said_to_be_off_the_disk(tmp_path: Path) -> None:
 
 def test_no_call_at_all_proves_nothing(tmp_path: Path) -> None:
     run = run_of(tmp_path, [(301, 0, 300)], [(305, 2000, 800)], "GET /")
-    assert told(run) == "1 request of 500 ms and more: 100.0 % unknown."
+    assert sentence(run) == "1 request of 500 ms and more: 100.0 % unknown."
     assert "not the disk" not in webpage.read(run).text
 
 
 def test_nothing_to_say(tmp_path: Path) -> None:
-    assert told(run_of(tmp_path, [(301, 0, 300)], [])) is None
+    assert sentence(run_of(tmp_path, [(301, 0, 300)], [])) is None
     run = build.run_dir(tmp_path / "other", build.cascade())
-    assert told(run) is None
+    assert sentence(run) is None
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ PATHS = {1: "/", 7: "/docker/" + "a" * 64, 8: "/writestall-9/b"}
 COMMIT = {"ev": "commit", "t_ns": build.START_NS, "dur_ns": 5, "dev": DEV, "tid": 9}
 
 
-def told(tmp_path: Path, *handles: dict[str, Any]) -> Answer:
+def explained(tmp_path: Path, *handles: dict[str, Any]) -> Answer:
     """The answer to a stream with these handles, all of transaction 4."""
     events = Events()
     for id, path in PATHS.items():
@@ -32,7 +32,7 @@ def told(tmp_path: Path, *handles: dict[str, Any]) -> Answer:
 
 
 def test_the_one_with_most_blocks_is_first(tmp_path: Path) -> None:
-    found = told(
+    found = explained(
         tmp_path,
         {"cgroup": 1, "handles": 50, "blocks": 10},
         {"cgroup": 8, "handles": 3, "blocks": 60},
@@ -49,13 +49,13 @@ def test_the_one_with_most_blocks_is_first(tmp_path: Path) -> None:
 
 
 def test_the_root_alone_is_no_author(tmp_path: Path) -> None:
-    found = told(tmp_path, {"cgroup": 1, "handles": 50, "blocks": 10})
+    found = explained(tmp_path, {"cgroup": 1, "handles": 50, "blocks": 10})
     assert not any("filled" in line for line in report(found, 3))
     picture = commits(found, build.START_NS, [])
     assert picture is not None
     assert [row.authors for row in picture.rows] == [""]
 
 
-def test_handles_of_another_disk_are_not_told(tmp_path: Path) -> None:
-    found = told(tmp_path, {"cgroup": 8, "handles": 5, "blocks": 1, "dev": "8:1"})
+def test_handles_of_another_disk_are_not_reported(tmp_path: Path) -> None:
+    found = explained(tmp_path, {"cgroup": 8, "handles": 5, "blocks": 1, "dev": "8:1"})
     assert not any("filled" in line for line in report(found, 3))

@@ -79,7 +79,7 @@ def test_a_chain_of_sixty_tasks(tmp_path: Path) -> None:
         stack = ("inode_lock", "journal_buffer", "page_lock")[at % 3]
         events.block(300 + at, at / 10, 1000 - at / 5, stack, holder, "rwsem_up")
     events.write(300, 0, 1000, 1000)
-    told = webpage.read(build.run_dir(tmp_path / "run", events.end()))
-    (picture,) = told.all("svg", class_="timeline")
+    shown = webpage.read(build.run_dir(tmp_path / "run", events.end()))
+    (picture,) = shown.all("svg", class_="timeline")
     assert len(list(picture.all("text", class_="lane"))) == 12
-    assert "more tasks are not drawn" in told.one("details").words
+    assert "more tasks are not drawn" in shown.one("details").words

@@ -148,7 +148,7 @@ def test_the_time_in_the_queue_is_that_of_the_thread_that_took_the_request(
 
 
 @pytest.mark.parametrize(
-    ("recorded", "told"),
+    ("recorded", "message"),
     [
         # 303 held it, which made no call.
         ([monitor(302, 303, 115, 590)], "of 1 wait for a monitor, 0 for"),
@@ -163,13 +163,13 @@ def test_the_time_in_the_queue_is_that_of_the_thread_that_took_the_request(
 )
 def test_a_second_witness_can_disagree(
     recorded: list[dict[str, Any]],
-    told: str,
+    message: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     log = completed(302, 715, 0, 590)
     _, said = explained(tmp_path, log, recorded, capsys)
-    assert told in said
+    assert message in said
 
 
 def test_threads_have_their_whole_names(

@@ -76,6 +76,53 @@ def test_labels_of_a_time_line_stand_apart(
             assert right < left
 
 
+# Numbers of the headline whose unit is in the next line.
+BROKEN = r"""(text => Array.from(text.data.matchAll(/[\d.]+\s(ms|s|us|%)/g), found => {
+  const range = document.createRange();
+  range.setStart(text, found.index);
+  range.setEnd(text, found.index + found[0].length);
+  return [found[0], range.getClientRects().length];
+}).filter(([, lines]) => lines > 1))(document.querySelector("#answer").firstChild)"""
+
+
+@pytest.mark.parametrize("name", [*RUNS, "demo", "hostile"])
+def test_a_number_and_its_unit_stay_in_one_line(
+    browser: Browser, opened: list[Tab], pages: dict[str, Path], name: str
+) -> None:
+    tab = open_tab(browser, opened, pages[name], 375)
+    for width in range(260, 520, 10):
+        tab.page.set_viewport_size({"width": width, "height": 900})
+        assert tab.page.evaluate(BROKEN) == [], width
+
+
+# The names of lanes that an arrow's shaft or head is drawn over.
+CROSSED = """Array.from(document.querySelectorAll("details[open] .timeline"), one =>
+  Array.from(one.querySelectorAll("text.lane"), text => {
+    const name = text.getBoundingClientRect();
+    return Array.from(one.querySelectorAll("line.arrow")).filter(arrow => {
+      const shaft = arrow.getBoundingClientRect(), down = arrow.y2.baseVal.value >
+        arrow.y1.baseVal.value, x = shaft.left;
+      if (x < name.left || x > name.right || shaft.bottom < name.top ||
+          shaft.top > name.bottom) return false;
+      const head = down ? [shaft.bottom - HEAD, shaft.bottom]
+        : [shaft.top, shaft.top + HEAD];
+      const after = text.compareDocumentPosition(arrow) & 4;
+      const edge = parseFloat(getComputedStyle(text).strokeWidth);
+      return after || edge < 3 || (head[0] < name.bottom && head[1] > name.top);
+    }).map(() => text.textContent);
+  })).flat(2)""".replace("HEAD", "8")
+
+
+@pytest.mark.parametrize("width", [375, 768, 1280])
+@pytest.mark.parametrize("name", [*RUNS, "demo"])
+def test_arrows_leave_the_names_of_lanes_legible(
+    browser: Browser, opened: list[Tab], pages: dict[str, Path], name: str, width: int
+) -> None:
+    """A shaft is behind a name, which has an edge; no head touches one."""
+    tab = open_tab(browser, opened, pages[name], width)
+    assert tab.page.evaluate(CROSSED) == []
+
+
 CUT = """Array.from(document.querySelectorAll("rect + text"), text =>
   [text.textContent, text.previousElementSibling.getBoundingClientRect().width,
    text.getComputedTextLength()]).filter(([name, bar]) => name && bar)"""

@@ -54,8 +54,8 @@ def rows(table: Element) -> list[list[str]]:
 
 def test_numbers_are_those_of_the_summary(run: Path) -> None:
     """The row below the answer."""
-    told, known = numbers(webpage.read(run)), summary(run)
-    assert told == {
+    shown, known = numbers(webpage.read(run)), summary(run)
+    assert shown == {
         "writes": str(known["writes"]),
         "p50": ms(known["p50_ns"]),
         "p99": ms(known["p99_ns"]),
@@ -98,12 +98,12 @@ def test_the_percentile_table_is_the_summary(run: Path) -> None:
     section = webpage.read(run).one("section", **{"aria-labelledby": "h-curve"})
     heads = [head.words for head in section.one("thead").all("th")]
     (corrected,) = [row for row in rows(section) if row[0] == "corrected"]
-    told = dict(zip(heads, corrected, strict=True))
+    shown = dict(zip(heads, corrected, strict=True))
     known = summary(run)
-    assert told["p50"] == ms(known["p50_ns"])
-    assert told["p99"] == ms(known["p99_ns"])
-    assert told["p99.9"] == ms(known["p999_ns"])
-    assert told["max"] == ms(known["max_ns"])
+    assert shown["p50"] == ms(known["p50_ns"])
+    assert shown["p99"] == ms(known["p99_ns"])
+    assert shown["p99.9"] == ms(known["p999_ns"])
+    assert shown["max"] == ms(known["max_ns"])
 
 
 def test_every_write_is_in_the_map(run: Path) -> None:
@@ -147,11 +147,11 @@ def test_the_timeline_names_writer_journal_and_disk(run: Path) -> None:
     assert lanes[-1] == "disk vdb"
     assert any(lane.startswith("journal jbd2/vdb-8/") for lane in lanes)
     arrows = [arrow.words for arrow in picture.all("line", class_="arrow")]
-    assert any("waits for jbd2/vdb-8 (inferred)" in told for told in arrows)
-    assert any("jbd2/vdb-8 waits for vdb (seen)" in told for told in arrows)
+    assert any("waits for jbd2/vdb-8 (inferred)" in shown for shown in arrows)
+    assert any("jbd2/vdb-8 waits for vdb (seen)" in shown for shown in arrows)
 
 
-def test_an_io_that_nobody_holds_is_told_once(tmp_path: Path) -> None:
+def test_an_io_that_nobody_holds_is_reported_once(tmp_path: Path) -> None:
     """The wait is in the writer's lane, its I/O in the disk's; one stack is shown."""
     events = build.Events()
     irq = (0, "swapper/0")
@@ -190,7 +190,7 @@ def test_an_empty_run_gets_a_page_and_a_status(tmp_path: Path) -> None:
     assert "No event was lost" not in page.text
 
 
-def test_a_truncated_run_is_told_as_far_as_it_goes(tmp_path: Path) -> None:
+def test_a_truncated_run_is_reported_as_far_as_it_goes(tmp_path: Path) -> None:
     """A truncated line: one chain, and a note of what is missing."""
     run = build.run_dir(tmp_path / "run", build.cascade(), status="running")
     events = run / "events/stap.jsonl"
@@ -293,8 +293,8 @@ def test_both_curves_are_drawn(tmp_path: Path) -> None:
         packed = histogram.encode().decode()
         (run / f"{name}.hlog").write_text(f"0.000,1.000,9.0,{packed}\n")
     section = webpage.read(run).one("section", **{"aria-labelledby": "h-curve"})
-    told = {row[0]: row[1] for row in rows(section)}
-    assert told == {"corrected": "9.00 ms", "uncorrected": "2.00 ms"}
+    shown = {row[0]: row[1] for row in rows(section)}
+    assert shown == {"corrected": "9.00 ms", "uncorrected": "2.00 ms"}
     assert len(list(section.all("polyline"))) == 2
 
 
@@ -344,6 +344,6 @@ def test_the_picture_has_the_numbers_of_the_text(run: Path) -> None:
     text = convoy.one("pre", class_="tree").text
     picture = convoy.one("svg", class_="timeline")
     drawn = {title.words.partition(" · ")[0] for title in picture.all("title")}
-    told = {f"{cls} {took} ms" for took, cls in TREE.findall(text)}
-    assert told
-    assert told <= drawn
+    shown = {f"{cls} {took} ms" for took, cls in TREE.findall(text)}
+    assert shown
+    assert shown <= drawn

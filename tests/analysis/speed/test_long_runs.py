@@ -26,7 +26,7 @@ def run(tmp_path: Path) -> Path:
     return replay.make(tmp_path / "run", 500)
 
 
-def told(run: Path) -> dict[str, Any]:
+def answer(run: Path) -> dict[str, Any]:
     """The content of chains.json."""
     found: dict[str, Any] = json.loads((run / "chains.json").read_text())
     return found
@@ -37,12 +37,12 @@ def test_the_slowest_are_kept_and_the_others_counted(
 ) -> None:
     """The same chains in the same order, and all are counted in the summary."""
     assert main(["explain", str(run)]) == 0
-    whole, expected = told(run), capsys.readouterr().out
+    whole, expected = answer(run), capsys.readouterr().out
     assert "left_out" not in whole
     monkeypatch.setattr(chains_json, "MOST_CHAINS", 7)
     assert main(["explain", str(run)]) == 0
     assert capsys.readouterr().out == expected
-    short = told(run)
+    short = answer(run)
     assert short["chains"] == whole["chains"][:7]
     assert short["left_out"] == len(whole["chains"]) - 7
 
@@ -58,7 +58,7 @@ def test_processes_share_what_is_kept(
         assert main(["explain", str(run), "--report"]) == 0
         files.append([(run / name).read_bytes() for name in FILES])
     assert files[0] == files[1] == files[2]
-    assert len(told(run)["chains"]) == 7
+    assert len(answer(run)["chains"]) == 7
 
 
 def test_a_page_computes_nothing_twice(
@@ -76,14 +76,14 @@ def test_a_page_computes_nothing_twice(
     assert len(passes) == 1
 
 
-def test_those_left_out_are_still_told(
+def test_those_left_out_are_still_counted(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     """By their number, as chains too."""
     monkeypatch.setattr(chains_json, "MOST_CHAINS", 7)
     assert main(["explain", str(run), "--write", "30", "--json"]) == 0
     (chain,) = json.loads(capsys.readouterr().out)["chains"]
-    assert chain["event"] not in {row["event"] for row in told(run)["chains"]}
+    assert chain["event"] not in {row["event"] for row in answer(run)["chains"]}
     assert sum(part["dur_ns"] for part in chain["parts"]) == chain["dur_ns"]
 
 

@@ -110,7 +110,7 @@ def test_check_knows_whose_pages_a_write_waited_for(
 
 
 @pytest.mark.parametrize("mode", ["sleep", "spin"])
-def test_check_tells_the_delay_from_the_wait_for_a_cpu(
+def test_check_separates_the_delay_from_the_wait_for_a_cpu(
     mode: str, tmp_path: Path, capsys: Capture
 ) -> None:
     """The record includes the wait for a CPU: 40 of 100 ms were the run queue."""
@@ -185,8 +185,8 @@ def test_check_says_where_there_is_no_record_by_design(
     tmp_path: Path, capsys: Capture
 ) -> None:
     """An injector that keeps no record: neither right nor wrong, and not a pass."""
-    told = {"name": "dm-delay", "record": None}
-    run = build.run_dir(tmp_path / "run", build.cascade(), injector=told)
+    injector = {"name": "dm-delay", "record": None}
+    run = build.run_dir(tmp_path / "run", build.cascade(), injector=injector)
     assert main(["check", str(run)]) == 3
     said = capsys.readouterr()
     assert "dm-delay keeps no record of what it delayed" in said.out
@@ -195,8 +195,8 @@ def test_check_says_where_there_is_no_record_by_design(
 
 def test_check_wants_a_record_that_is_promised(tmp_path: Path, capsys: Capture) -> None:
     """A record that the manifest names but that is missing is an error."""
-    told = {"name": "any", "record": "truth.jsonl"}
-    run = build.run_dir(tmp_path / "run", build.cascade(), injector=told)
+    injector = {"name": "any", "record": "truth.jsonl"}
+    run = build.run_dir(tmp_path / "run", build.cascade(), injector=injector)
     assert main(["check", str(run)]) == 2
     assert "truth.jsonl: missing" in capsys.readouterr().err
 
@@ -365,9 +365,9 @@ def test_expect_of_an_injector_that_holds_nobody(tmp_path: Path) -> None:
     }
     scenario = {"name": "made-up", "expect": expect}
     for name, status in (("dm-delay", 0), ("scsi_debug", 0), ("biodelay", 1)):
-        told = {"name": name}
+        injector = {"name": name}
         path = tmp_path / name
-        build.run_dir(path, build.cascade(), scenario=scenario, injector=told)
+        build.run_dir(path, build.cascade(), scenario=scenario, injector=injector)
         assert main(["expect", str(path)]) == status
 
 

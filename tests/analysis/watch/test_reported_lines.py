@@ -58,7 +58,7 @@ def test_the_fields_say_the_same() -> None:
     assert all(name.isupper() for name in fields)
 
 
-def test_a_container_is_told_by_its_name() -> None:
+def test_a_container_is_reported_by_its_name() -> None:
     run = open_run(HOMES["page-lock-6.12"])
     path = {"ev": "cgroup", "t_ns": 1, "id": 77, "version": 2, "path": POD}
     first, *rest = lines_of(run)
@@ -74,7 +74,7 @@ def test_a_container_is_told_by_its_name() -> None:
     assert reporter.fields(own[0])["CONTAINER"] == own[0].group
 
 
-def test_a_limit_that_events_tell_is_forgotten_with_them() -> None:
+def test_a_limit_that_events_report_is_forgotten_with_them() -> None:
     """A host's manifest has no limits; its cgroups are ever new."""
     run = open_run(HOMES["io-max-7.2"])
     host = RunDir(run.path, {k: v for k, v in run.manifest.items() if k != "cgroups"})
@@ -91,7 +91,7 @@ def test_a_limit_that_events_tell_is_forgotten_with_them() -> None:
     assert not reporter._roots._limits
 
 
-def test_a_limit_is_told_by_the_name_of_its_container() -> None:
+def test_a_limit_is_reported_by_the_name_of_its_container() -> None:
     run = open_run(HOMES["io-max-7.2"])
     _, found = fed(run, lines_of(run))
     reporter = Reporter(run, lambda group: f"pod {group[-1:]}")

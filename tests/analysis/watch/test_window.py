@@ -44,7 +44,7 @@ def test_every_chain_comes_down_to_the_roots_of_the_whole_run(name: str) -> None
     }
 
 
-def test_a_chain_is_told_within_five_seconds_of_its_end() -> None:
+def test_a_chain_is_reported_within_five_seconds_of_its_end() -> None:
     run = open_run(PAGE_LOCK)
     explaining, ends, late_ns, now_ns = Explaining(run, Bounds()), 0, [0], 0
     lines = [*lines_of(run), *_quiet(run, 10)]
@@ -131,7 +131,7 @@ def test_the_shared_data_is_not_touched(tmp_path: Path) -> None:
     assert len(found) == 3
 
 
-def test_a_loss_is_told_once_a_minute_with_what_follows() -> None:
+def test_a_loss_is_reported_once_a_minute_with_what_follows() -> None:
     explaining = Explaining(open_run(PAGE_LOCK), Bounds())
     losses = Losses(explaining)
     form = '{"ev":"lost","t_ns":1,"count":%d,"what":"%s","why":"x"}\n'
@@ -148,4 +148,4 @@ def test_a_loss_is_told_once_a_minute_with_what_follows() -> None:
         "LOST: 4 events, by the tracer; stalls may be missing"
     ]
     assert list(losses.lines(62 * S, at_once=True)) == []
-    assert "9 lost, 0 let go early" in losses.summary()
+    assert "9 lost, 0 dropped early" in losses.summary()

@@ -74,20 +74,20 @@ def test_recorded_runs(name: str, tmp_path: Path) -> None:
     """Before: as in summary.json; after: what chains.json gives without the class."""
     run = unpacked(name, tmp_path)
     assert main(["explain", str(run)]) == 0
-    told = json.loads((run / "summary.json").read_text())
+    totals = json.loads((run / "summary.json").read_text())
     chains = json.loads((run / "chains.json").read_text())["chains"]
-    for cls in [*told["stall_ns_by_class"], "device_io"]:
+    for cls in [*totals["stall_ns_by_class"], "device_io"]:
         if cls not in removal.CLASSES:
             continue
         found = what_if(run, cls)
         then = [json_without(chain["parts"], cls) for chain in chains]
-        assert found.stalls == (told["stalls"], sum(ns >= 50 * MS for ns in then))
-        assert found.sums_ns == (told["stall_ns"], sum(then))
-        assert found.longest_ns == (told["longest_stall_ns"], max(then))
+        assert found.stalls == (totals["stalls"], sum(ns >= 50 * MS for ns in then))
+        assert found.sums_ns == (totals["stall_ns"], sum(then))
+        assert found.longest_ns == (totals["longest_stall_ns"], max(then))
         assert found.percentiles is not None
         keys = ("p50_ns", "p99_ns", "p999_ns", "max_ns")
-        assert found.percentiles.measured_ns == tuple(told[key] for key in keys)
-        assert sum(found.percentiles.then_writes) == told["writes"]
+        assert found.percentiles.measured_ns == tuple(totals[key] for key in keys)
+        assert sum(found.percentiles.then_writes) == totals["writes"]
 
 
 @pytest.mark.parametrize("name", NAMES)

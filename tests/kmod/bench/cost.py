@@ -65,7 +65,7 @@ def attribute_writes_ns(biodelay: Path) -> dict[str, float]:
     values = {"heartbeat_ms": "60000", "device": NULL_BLK.name}
     with module(biodelay, f"device={NULL_BLK.name}", *NOBODY):
         return {
-            name: _write_ns(PARAMETERS / name, told) for name, told in values.items()
+            name: _write_ns(PARAMETERS / name, text) for name, text in values.items()
         }
 
 

@@ -10,12 +10,12 @@ import json
 import os
 import time
 
-from truths import Truths, goes_on, opened, synced
+from truths import Truths, has_time, opened, synced
 
 truths = Truths()
 log = opened("wal.log")
-told, tell = os.pipe()
-while goes_on():
+result, tell = os.pipe()
+while has_time():
     start_ns = time.monotonic_ns()
     child = os.fork()
     if not child:
@@ -23,6 +23,6 @@ while goes_on():
         os._exit(0)
     os.waitpid(child, 0)
     truths.ended(start_ns)
-    truths.calls.append(json.loads(os.read(told, 1000)))
+    truths.calls.append(json.loads(os.read(result, 1000)))
     time.sleep(0.1)
 truths.write()

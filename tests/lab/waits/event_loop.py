@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from truths import Truths, goes_on, opened, synced
+from truths import Truths, has_time, opened, synced
 
 truths = Truths()
 
@@ -23,7 +23,7 @@ async def audit() -> None:
 
 async def main() -> None:
     other = asyncio.create_task(audit())
-    while goes_on():
+    while has_time():
         start_ns = time.monotonic_ns()
         await asyncio.sleep(0.7)
         truths.ended(start_ns)

@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import time
 
-from truths import Truths, goes_on, opened, synced
+from truths import Truths, has_time, opened, synced
 
 truths = Truths()
 
 
 async def main() -> None:
     log, loop = opened("wal.log"), asyncio.get_running_loop()
-    while goes_on():
+    while has_time():
         start_ns = time.monotonic_ns()
         truths.calls.append(await loop.run_in_executor(None, synced, log))
         truths.ended(start_ns)

@@ -11,7 +11,7 @@ import queue
 import threading
 import time
 
-from truths import Truths, goes_on, in_threads, opened, synced
+from truths import Truths, has_time, in_threads, opened, synced
 
 truths = Truths()
 requests: queue.Queue[threading.Event] = queue.Queue()
@@ -29,7 +29,7 @@ def commit() -> None:
 
 
 def request(_: int) -> None:
-    while goes_on():
+    while has_time():
         start_ns, done = time.monotonic_ns(), threading.Event()
         requests.put(done)
         done.wait()

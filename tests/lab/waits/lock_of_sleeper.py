@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 
-from truths import Truths, bystander, goes_on
+from truths import Truths, bystander, has_time
 
 truths = Truths()
 lock = threading.Lock()
@@ -24,7 +24,7 @@ def hold() -> None:
 
 bystander()
 threading.Thread(target=hold, name="holder", daemon=True).start()
-while goes_on():
+while has_time():
     start_ns = time.monotonic_ns()
     with lock:
         pass

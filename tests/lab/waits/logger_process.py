@@ -11,7 +11,7 @@ import json
 import os
 import time
 
-from truths import Truths, goes_on, opened, synced
+from truths import Truths, has_time, opened, synced
 
 truths = Truths()
 lines, line = os.pipe()
@@ -22,7 +22,7 @@ if not os.fork():
     while os.read(lines, 1000):
         os.write(answer, json.dumps(synced(log)).encode())
     os._exit(0)
-while goes_on():
+while has_time():
     start_ns = time.monotonic_ns()
     os.write(line, b"a line\n")
     call = os.read(answers, 1000)

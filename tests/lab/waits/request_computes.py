@@ -9,11 +9,11 @@ from __future__ import annotations
 import gc
 import time
 
-from truths import Truths, bystander, goes_on
+from truths import Truths, bystander, has_time
 
 truths = Truths()
 bystander()
-while goes_on():
+while has_time():
     start_ns, end_s = time.monotonic_ns(), time.thread_time() + 0.7
     while time.thread_time() < end_s:
         garbage: list[object] = [[n] for n in range(1000)]

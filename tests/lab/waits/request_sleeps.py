@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 
-from truths import Truths, bystander, goes_on
+from truths import Truths, bystander, has_time
 
 truths = Truths()
 bystander()
-while goes_on():
+while has_time():
     start_ns = time.monotonic_ns()
     time.sleep(0.7)
     truths.ended(start_ns)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 
-from truths import Truths, goes_on, opened, synced
+from truths import Truths, has_time, opened, synced
 
 truths = Truths()
 changed = threading.Condition()
@@ -36,7 +36,7 @@ def audit() -> None:
 
 for function in (find, audit):
     threading.Thread(target=function, name=function.__name__, daemon=True).start()
-while goes_on():
+while has_time():
     start_ns = time.monotonic_ns()
     with changed:
         wanted = prices + 2

@@ -11,7 +11,7 @@ import os
 import socket
 import time
 
-from truths import Truths, bystander, goes_on
+from truths import Truths, bystander, has_time
 
 truths = Truths()
 listener = socket.create_server(("127.0.0.1", 0))
@@ -23,7 +23,7 @@ if not os.fork():
     os._exit(0)
 bystander()
 server = socket.create_connection(listener.getsockname())
-while goes_on():
+while has_time():
     start_ns = time.monotonic_ns()
     server.sendall(b"GET")
     server.recv(1000)

@@ -25,7 +25,7 @@ END_S = time.monotonic() + float(os.environ["DURATION_S"]) - 3
 Path(sys.executable).read_bytes()
 
 
-def goes_on() -> bool:
+def has_time() -> bool:
     """Whether another request is to begin."""
     return time.monotonic() < END_S
 

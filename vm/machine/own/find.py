@@ -29,7 +29,7 @@ MADE = (
     *(ORDER, BUILTIN),
 )
 SANITIZERS = {"KASAN", "KCSAN"}
-# The compiled tracer needs the kernel's types (bpf/core/obstacles.c).
+# The compiled tracer needs the kernel's types (bpf/core/prerequisites.c).
 CORE_NEEDS, CORE_SINCE = "DEBUG_INFO_BTF", (5, 10)
 
 

@@ -40,8 +40,8 @@ def compiler(config: Path) -> str | None:
     """The compiler that a kernel was built with, and that its headers call; None if
     that is plain gcc, or unknown.
     """
-    told = COMPILER.search(config.read_text(errors="replace"))
-    return told[1] if told else None
+    found = COMPILER.search(config.read_text(errors="replace"))
+    return found[1] if found else None
 
 
 def _some(names: list[str]) -> str:

@@ -9,7 +9,7 @@ and for which its conditions hold, decides (stack.py). A rule's conditions:
 - `not_wait`: none of these is;
 - `callers`: one of these functions is further out;
 - `by`: the next function further out is one of these: the caller of a function that
-  only takes a lock tells which lock it is;
+  only takes a lock shows which lock it is;
 - `not_callers`: none of them is;
 - `first`: no other function is between the sleep and this frame, so the lock was
   taken here;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""roles: rules that tell a task's role from the functions of its stack.
+"""roles: rules that find a task's role by the functions of its stack.
 
 Read in this order: the first rule with a function anywhere on the stack decides.
 """
@@ -199,7 +199,7 @@ RULES: tuple[Rule, ...] = (
         not_callers=("balance_dirty_pages*",),
     ),
 )
-# By name, if no function tells: names of threads and work queues in
+# By name, if no function matches: names of threads and work queues in
 # fs/jbd2/journal.c, fs/xfs/, fs/btrfs/disk-io.c, fs/f2fs/checkpoint.c, fs/gfs2/log.c,
 # fs/jfs/, fs/nilfs2/segment.c, fs/ocfs2/journal.c,
 # fs/reiserfs/journal.c, OpenZFS; fs/fs-writeback.c, mm/backing-dev.c,

@@ -29,7 +29,7 @@ _LIBRARY = re.compile(
     r"(?:libc|libm|libpthread|ld-linux-x86-64|libstdc\+\+|libgcc_s)[-.\d]*\.so[.\d]*"
     r"|vdso|\[vdso\]"
 )
-# A cgroup's component that tells the runtime but nothing of its user: common/
+# A cgroup's component that names the runtime but not its user: common/
 # containers.py. Ids are replaced before.
 _HEX_ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 _UID = re.compile(

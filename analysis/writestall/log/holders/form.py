@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""form: define the rules that tell who can end a wait, and apply one to two tasks.
+"""form: define the rules for who can end a wait, and apply one to two tasks.
 
 A rule names the functions of the holder and, where a class has several kinds of waits,
 those of the waiter. `source` cites the kernel function that makes it true. A stack

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""sections: who holds a lock by what it calls between taking and letting go of it.
+"""sections: who holds a lock by what it calls between taking and releasing it.
 
 sections.txt is made of the kernel's sources by docs/find-lock-sections.py. A task that
 waits in a function for a lock, and another that is below a call which a function makes
@@ -31,7 +31,7 @@ _KINDS = (
     (READ, re.compile(r"_*(rwsem_)?(call_rwsem_)?down_read\w*|_*percpu_down_read\w*")),
     (SEMAPHORE, re.compile(r"_*down(_common|_killable|_interruptible)?")),
 )
-# Of which the stack does not tell whether it reads or writes.
+# Of which the stack does not show whether it reads or writes.
 _EITHER = re.compile(r"percpu_rwsem_wait|_*rwsem_down_\w*failed\w*")
 _SLEEPS_FOR = {
     MUTEX: "waits for a mutex",
@@ -86,7 +86,7 @@ def _holders() -> Mapping[str, frozenset[str]]:
 
 def _sleep(waiter: Stuck) -> tuple[str, str] | None:
     """How a task waits, and the function that chose to; None if the stack does not
-    tell."""
+    show it."""
     frames = waiter.task.frames
     how = QUEUE
     for at, frame in enumerate(frames):
@@ -121,7 +121,7 @@ def wanted(waiter: Stuck) -> str:
 
 
 def sleep_words(waiter: Stuck) -> str:
-    """What a task sleeps for and where, as far as its innermost functions tell."""
+    """What a task sleeps for and where, as far as its innermost functions show."""
     how, function = _sleep(waiter) or ("", waiter.caller)
     words = _SLEEPS_FOR.get(how[:1], _SLEEPS_FOR[QUEUE])
     if how == QUEUE and waiter.for_completion:
@@ -206,7 +206,7 @@ class _ByCalls(Holder):
 RULE = _ByCalls(
     "it is below a call that a function makes with the lock held",
     "kernel/locking/mutex.c mutex_lock(), rwsem.c down_write(), semaphore.c down(): "
-    "held until it is let go; docs/find-lock-sections.py lists what functions call "
+    "held until it is released; docs/find-lock-sections.py lists what functions call "
     "meanwhile, and who runs a work or wakes a queue",
     names("*"),
     lock="a lock of sections.txt",

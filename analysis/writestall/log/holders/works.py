@@ -2,7 +2,7 @@
 """works: who ends waits for a work of a workqueue that is flushed or cancelled.
 
 kernel/workqueue.c __flush_work() waits until the work's function has returned; which
-work it is only its caller tells. The worker's `Workqueue:` line names the function, and
+work it is only its caller shows. The worker's `Workqueue:` line names the function, and
 so does its stack.
 """
 

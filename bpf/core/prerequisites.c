@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// obstacles.c: check BPF's prerequisites; print what is missing and the remedy
+// prerequisites.c: check BPF's prerequisites; print what is missing and the remedy
 
-#include "obstacles.h"
+#include "prerequisites.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -78,7 +78,7 @@ static bool is_old(unsigned int major, unsigned int minor)
 	return major < OLDEST_MAJOR || (major == OLDEST_MAJOR && minor < OLDEST_MINOR);
 }
 
-static void check_release(tell_obstacle *tell)
+static void check_release(report_missing *report)
 {
 	unsigned int major = 0, minor = 0;
 	struct utsname kernel;
@@ -89,22 +89,22 @@ static void check_release(tell_obstacle *tell)
 	snprintf(text, sizeof(text), "it needs Linux %d.%d or later, and this is %s;"
 		 " use --engine stap", OLDEST_MAJOR, OLDEST_MINOR, kernel.release);
 	if (is_old(major, minor))
-		tell(text);
+		report(text);
 }
 
-void for_each_obstacle(tell_obstacle *tell)
+void for_each_missing(report_missing *report)
 {
-	check_release(tell);
+	check_release(report);
 	if (access("/sys/kernel/btf/vmlinux", F_OK))
-		tell("this kernel has no BTF: boot one with CONFIG_DEBUG_INFO_BTF,"
+		report("this kernel has no BTF: boot one with CONFIG_DEBUG_INFO_BTF,"
 		     " or mount sysfs on /sys");
 	if (!may(SYS_ADMIN) && !(may(BPF) && may(PERFMON)))
-		tell("CAP_BPF and CAP_PERFMON are missing: run it as root on the host,"
+		report("CAP_BPF and CAP_PERFMON are missing: run it as root on the host,"
 		     " or in a container that has both (--cap-add)");
 	if (are_symbols_hidden())
-		tell("/proc/kallsyms has no addresses for this process: add CAP_SYSLOG"
+		report("/proc/kallsyms has no addresses for this process: add CAP_SYSLOG"
 		     " (--cap-add)");
 	if (is_confidential())
-		tell("lockdown=confidentiality keeps BPF from reading the kernel's memory:"
+		report("lockdown=confidentiality keeps BPF from reading the kernel's memory:"
 		     " boot with lockdown=integrity");
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""at_ease: tell tasks that are not stuck: they run, or want nothing."""
+"""not_stuck: find tasks that are not stuck: they run, or wait for nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from writestall.classify.stack import first_caller
 from writestall.log.logged import LoggedTask
 
 # States in which a task is not stuck: kernel/sched/core.c, task_state_to_char().
-_AT_EASE = frozenset("RSIZXTtPWN")
+_NOT_STUCK = frozenset("RSIZXTtPWN")
 # Where tasks sleep that want nothing: the loops of kernel threads (kernel/workqueue.c,
 # kernel/kthread.c, fs/jbd2/journal.c, drivers/md/md.c) and calls that wait for time,
 # input or another process.
@@ -37,11 +37,11 @@ _RUNS = re.compile(
 )
 
 
-def is_at_ease(task: LoggedTask) -> bool:
+def is_not_stuck(task: LoggedTask) -> bool:
     """True for a task in no state of waiting, and for one without a state whose stack
     shows that it runs, or waits for work."""
     if task.state is not None or not task.frames:
-        return task.state in _AT_EASE
+        return task.state in _NOT_STUCK
     if any(_RUNS.fullmatch(frame.symbol) for frame in task.frames):
         return True
     return bool(_IDLE.fullmatch(first_caller(task.frames)))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// say.c: report what went wrong in one line, and end
+// log.c: report what went wrong in one line, and end
 
-#include "say.h"
+#include "log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ static void print(const char *format, va_list values)
 	fputc('\n', stderr);
 }
 
-void say(const char *format, ...)
+void log_message(const char *format, ...)
 {
 	va_list values;
 
