@@ -246,6 +246,14 @@ def test_machines_are_part_of_the_price() -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "options"), [(("tmpfs",), 0), (("btrfs", "tmpfs"), 1), (("ext4",), 10)]
+)
+def test_cuts_are_part_of_the_price(words: tuple[str, ...], options: int) -> None:
+    made, _ = plan.make(wanted(*words))
+    assert plan.cut_seconds(made, 20, 100.0) == options * (100 + 20 * plan.CUT_S)
+
+
+@pytest.mark.parametrize(
     ("words", "rounds", "rules", "least"),
     [
         (("tmpfs", "btrfs"), 7, {}, 8),

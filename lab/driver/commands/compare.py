@@ -258,7 +258,7 @@ def main(args: argparse.Namespace) -> int:
         return 0
     request = read(args)
     if args.dry_run:
-        print(answer("repro/plan", *request.planned))
+        print(answer("repro/plan", *request.planned, *request.cuts.price))
         return 0
     progress = Progress(STAGES, request.settings.verbose)
     folder = request.folder
