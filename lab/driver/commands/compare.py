@@ -54,7 +54,7 @@ PLANNED = {
     "fs": ("--fs", "A,B", "file systems or options of repro/matrix.toml (all)"),
     "rounds": ("--rounds", "N", "of each option (8)"),
     "duration": ("--duration-s", "S", "of a run, seconds (12)"),
-    "aged": ("--aged", "PERCENT", "fill the file systems so far first (0)"),
+    "aged": ("--aged", "PERCENT", "age the file systems at so much of their space (0)"),
     "load": ("--load", "A,B", "percent of the workload's own load (100)"),
     "seed": ("--seed", "N", "of the order of runs (1)"),
     "baseline": ("--baseline", "NAME", "what the others are compared with (the first)"),
