@@ -24,7 +24,7 @@ FILL_BYTES = 256 << 20
 def _held(changes: list[Change]) -> list[int]:
     """The bytes held after each change; each deletes what is there."""
     files: dict[int, int] = {}
-    held = []
+    held: list[int] = []
     for one in changes:
         if one.size_bytes:
             assert one.number not in files
