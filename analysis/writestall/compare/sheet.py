@@ -172,7 +172,7 @@ def _between_kernels(answer: Answer) -> Iterator[str]:
     kernels = answer.comparison.kernels
     for kernel in kernels[1:]:
         pairs = _of_kernel(answer, kernel)
-        if told := wording.sorted_out(pairs, "no difference found"):
+        if told := wording.sorted_out(pairs, "no difference found for"):
             yield f"{kernel} against {kernels[0]}, {_by(answer)}: {told}."
 
 
