@@ -103,6 +103,16 @@ def test_twice_the_same_kernel_says_no_difference(
     assert (found["changes"], found["void"]) == ([], False)
 
 
+def test_too_few_rounds_say_nothing_of_a_kernel(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = {"ext4@7.2": QUICK, "ext4-again@7.2": QUICK, "ext4@7.2-2": SLOW}
+    few = {name: rows[:3] for name, rows in runs.items()}
+    _, _, text = judged(comparison(tmp_path / "c", few), capsys, "--margin", "2x")
+    assert "fewer than 6 rounds cannot show a clear difference for ext4@7.2-2." in text
+    assert "no difference" not in text
+
+
 def test_a_margin_is_over_the_first_kernel(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
