@@ -51,6 +51,17 @@ class Asked:
         source = random.Random(f"{seed}/{number}")
         return round(source.uniform(cuts.EARLIEST_S, self.seconds), 3)
 
+    @property
+    def price(self) -> tuple[str, ...]:
+        """The options of repro/plan that name what each option's cuts take: how many
+        they are, and the seconds of writing that are to be expected."""
+        if not self.seconds:
+            return ()
+        writing_s = (
+            self.seconds + (self.cuts - 1) * (cuts.EARLIEST_S + self.seconds) / 2
+        )
+        return "--cuts", str(self.cuts), str(writing_s)
+
 
 def cut(
     log: StageLog, comparison: Path, kernels: Sequence[Kernel], asked: Asked

@@ -240,9 +240,17 @@ def test_machines_are_part_of_the_price() -> None:
     assert plan.seconds(alone, 12) == 16 * (12 + plan.BESIDE_S)
     assert plan.seconds(both, 12) == 24 * (12 + plan.BESIDE_S) + 23 * plan.BOOT_S
     # A pair of two kernels has no repetition beside it: it takes more rounds.
-    with pytest.raises(UserError, match="fewer than 11 rounds decide nothing about 28"):
+    with pytest.raises(UserError, match="fewer than 11 rounds decide nothing about 30"):
         asked = on(rounds=8)
         plan.refuse_undecidable(asked, *plan.make(asked))
+
+
+@pytest.mark.parametrize(
+    ("words", "options"), [(("tmpfs",), 0), (("btrfs", "tmpfs"), 1), (("ext4",), 10)]
+)
+def test_cuts_are_part_of_the_price(words: tuple[str, ...], options: int) -> None:
+    made, _ = plan.make(wanted(*words))
+    assert plan.cut_seconds(made, 20, 100.0) == options * (100 + 20 * plan.CUT_S)
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,9 @@ def hold_margin(
     low, high = statistics.bounds(ratios, tail)
     found = statistics.median(ratios)
     said = f"{found.value:.2f}x {reference}"
-    if found.low is not None and found.high is not None:
+    if np.isinf(found.value):
+        said = f"{reference} measures 0"
+    elif found.low is not None and found.high is not None:
         said += f" ({found.low:.2f} to {found.high:.2f})"
     if low is None or high is None:
         return Word.UNKNOWN, f"{said}; {_too_few(tail)}"

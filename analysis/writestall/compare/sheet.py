@@ -167,12 +167,18 @@ def _of_kernel(answer: Answer, kernel: str | None) -> list[Pair]:
     ]
 
 
+def _cannot_show(least: int) -> str:
+    return f"fewer than {least} rounds cannot show a clear difference"
+
+
 def _between_kernels(answer: Answer) -> Iterator[str]:
     """A sentence for each kernel beside the baseline's."""
-    kernels = answer.comparison.kernels
+    kernels, least = answer.comparison.kernels, answer.resolution.least
     for kernel in kernels[1:]:
         pairs = _of_kernel(answer, kernel)
-        if by_outcome := wording.sorted_out(pairs, "no difference found"):
+        enough = all(pair.rounds >= least for pair in pairs)
+        none = "no difference found" if enough else _cannot_show(least)
+        if by_outcome := wording.sorted_out(pairs, f"{none} for"):
             yield f"{kernel} against {kernels[0]}, {_by(answer)}: {by_outcome}."
 
 
@@ -244,7 +250,7 @@ def _noise(answer: Answer) -> str:
     text += f", not clear (p {noise.p:.2f})"
     least = designs.least_rounds(1, 2, answer.resolution.level or designs.PLANNED)
     if noise.rounds < least:
-        text += f"; fewer than {least} rounds cannot show a clear one"
+        text += f"; {_cannot_show(least)}"
     return text
 
 

@@ -262,7 +262,7 @@ def facts(answer: Answer) -> list[tuple[str, str]]:
         "runs": f"{many(plan['rounds'], 'round')} of {plan['duration_s']} s, shuffled",
         "seed": plan.get("seed"),
         "load": f"{comparison.level.load} % of the workload's",
-        "file systems": f"aged, filled once to {aged} %" if aged else "fresh",
+        "file systems": f"aged by a churn, {aged} % full" if aged else "fresh",
         "objective": ms(answer.slo_ns),
     }
     return [(name, str(value)) for name, value in found.items() if value]

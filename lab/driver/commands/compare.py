@@ -54,7 +54,7 @@ PLANNED = {
     "fs": ("--fs", "A,B", "file systems or options of repro/matrix.toml (all)"),
     "rounds": ("--rounds", "N", "of each option (8)"),
     "duration": ("--duration-s", "S", "of a run, seconds (12)"),
-    "aged": ("--aged", "PERCENT", "fill the file systems to this percentage first (0)"),
+    "aged": ("--aged", "PERCENT", "age the file systems until so much is used (0)"),
     "load": ("--load", "A,B", "percent of the workload's own load (100)"),
     "seed": ("--seed", "N", "of the order of runs (1)"),
     "baseline": ("--baseline", "NAME", "what the others are compared with (the first)"),
@@ -261,7 +261,7 @@ def main(args: argparse.Namespace) -> int:
         return 0
     request = read(args)
     if args.dry_run:
-        print(answer("repro/plan", *request.planned))
+        print(answer("repro/plan", *request.planned, *request.cuts.price))
         return 0
     progress = Progress(STAGES, request.settings.verbose)
     folder = request.folder

@@ -67,6 +67,8 @@ def _parser() -> Parser:
     )
     budget = "decide as early as possible within it: 2h, 90min"
     add("--budget", metavar="TIME", type=_budget_s, help=budget)
+    cuts = "price: each option's machine is cut N times, after S seconds in all"
+    add("--cuts", nargs=2, type=float, metavar=("N", "S"), default=(0, 0), help=cuts)
     add(
         "--trial",
         action="store_true",
@@ -146,6 +148,8 @@ def _plan(options: argparse.Namespace) -> None:
             most = made["looks"][-1] / wanted.rounds
             what += f" to {most * minutes:.0f}, at {', '.join(map(str, made['looks']))}"
             what += " rounds"
+        if cut_s := plan.cut_seconds(made, *options.cuts):
+            what += f", then about {cut_s / 60:.0f} minutes of cuts"
         print(f"{what}; --out DIR writes the plan")
         return
     try:

@@ -49,6 +49,8 @@ COLUMNS, PAIRED = 3, 2
 BESIDE_S = 9
 # What another machine takes before its first run (docs/measured.md).
 BOOT_S = 15
+# What a cut takes besides the writing: two boots, mkfs, and two checks.
+CUT_S = 20
 MOST_LOOKS, MIN_GROWTH = 5, 1.3
 # A run that the host disturbed is repeated so often.
 MOST_REPEATS = 3
@@ -176,6 +178,16 @@ def seconds(cells: Sequence[Cell], duration_s: int) -> int:
     """What the cells take, one after the other."""
     machines = {cell.row.get("machine") for cell in cells}
     return len(cells) * (duration_s + BESIDE_S) + (len(machines) - 1) * BOOT_S
+
+
+def cut_seconds(plan: dict[str, Any], times: float, writing_s: float) -> float:
+    """What the cuts of all options take that have a disk, one after the other."""
+    options = [
+        row["name"]
+        for row in plan["options"]
+        if row["filesystem"]["type"] != "tmpfs" and "repeats" not in row
+    ]
+    return len(options) * (writing_s + times * CUT_S)
 
 
 def looks_within(wanted: Wanted, budget_s: int) -> tuple[int, ...]:

@@ -67,7 +67,7 @@ class FileSystem:
         "on a loop device over the disk, whose queue is the one of [queue]", False
     )
     aged_percent: int = key(
-        "fill it with small files first, then delete every other one; 0: new",
+        "age it first: files come and go at so much of its space; 0: new",
         0,
         unit="%",
         minimum=0,

@@ -56,7 +56,7 @@ def test_each_option_is_compared_with_itself_on_the_first_kernel(
     assert found["headline"] == (
         f"Against ext4@6.12, {by}: clearly higher xfs@6.12."
         f" 7.2 against 6.12, {by}: clearly higher ext4@7.2;"
-        " no difference found xfs@7.2."
+        " no difference found for xfs@7.2."
     )
     assert found["question"] == (
         "May xfs@6.12 replace ext4@6.12 and may 7.2 replace 6.12 for work on slow?"
@@ -99,8 +99,18 @@ def test_twice_the_same_kernel_says_no_difference(
 ) -> None:
     runs = {"ext4@7.2": SLOW, "ext4-again@7.2": SLOW, "ext4@7.2-2": SLOW}
     _, found, _ = judged(comparison(tmp_path / "c", runs), capsys)
-    assert found["headline"].endswith(": no difference found ext4@7.2-2.")
+    assert found["headline"].endswith(": no difference found for ext4@7.2-2.")
     assert (found["changes"], found["void"]) == ([], False)
+
+
+def test_too_few_rounds_say_nothing_of_a_kernel(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = {"ext4@7.2": QUICK, "ext4-again@7.2": QUICK, "ext4@7.2-2": SLOW}
+    few = {name: rows[:3] for name, rows in runs.items()}
+    _, _, text = judged(comparison(tmp_path / "c", few), capsys, "--margin", "2x")
+    assert "fewer than 6 rounds cannot show a clear difference for ext4@7.2-2." in text
+    assert "no difference" not in text
 
 
 def test_a_margin_is_over_the_first_kernel(

@@ -184,6 +184,11 @@ def test_words_of_a_margin(ratios: list[float], word: Word) -> None:
     assert rules.hold_margin(np.array(ratios), 1.2, TAIL)[0] is word
 
 
+def test_there_is_no_factor_over_a_reference_that_measures_0() -> None:
+    _, said = rules.hold_margin(np.array([np.inf] * 3), 1.2, TAIL)
+    assert said.startswith("the baseline measures 0; fewer than ")
+
+
 def test_so_many_rounds_can_give_every_verdict() -> None:
     found = [designs.least_to_judge(options, True, False) for options in (2, 8, 14)]
     assert found == [6, 8, 9]
