@@ -83,6 +83,15 @@ class Disk:
             run("dmsetup", "resume", "lab")
 
 
+def mounts(kind: str) -> bool:
+    """Whether the kernel has that file system, which one of somebody's own need not."""
+    subprocess.run(["modprobe", "--quiet", kind], check=False)
+    found = kind in Path("/proc/filesystems").read_text().split()
+    if not found:
+        print(f"no {kind} in this kernel: not asked")
+    return found
+
+
 def xfs() -> str:
     """mkfs.xfs with the features that an old kernel can mount, if requested."""
     options = Path("/usr/share/xfsprogs/mkfs/lts_{}.{}.conf".format(*release()))
