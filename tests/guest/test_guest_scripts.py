@@ -314,7 +314,8 @@ def verdict_on(
         if case not in known:
             cases = [one for one in selected if one.machine == case.machine]
             tell = partial(_told, request, case.machine)
-            tell("compiling what its tests need")
+            if not known:
+                tell("compiling what the tests need")
             build = f"{artefacts(case.kernel)}:{BUILD}:ro"
             image = ["--full"] * case.full
             more = DEBUG_MACHINE if case.script.name in NEEDS_DEBUGINFO else ()
