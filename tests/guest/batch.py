@@ -145,7 +145,7 @@ class Batch:
                 name = commands[ended].name
                 ended, since_s = ended + 1, time.monotonic()
                 last = _text(folder / f"{ended - 1}.out").strip().rpartition("\n")[2]
-                told = "ok" if status == "0" else f"status {status} ({last})"
+                told = "ok" if status == "0" else f"status {status} {last}".rstrip()
                 self.tell(f"{ended}/{len(commands)} {name}: {told}, {took_s} s")
             if runs and time.monotonic() - since_s > self.limit_s + 120:
                 process.terminate()
