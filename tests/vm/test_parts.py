@@ -202,6 +202,9 @@ def test_an_old_kernel_may_warn_of_a_file_of_a_module_that_goes(
     said = [line.format(release) for line in UNLOADED]
     assert len(watch.complaints(logged(*said))) == left
     assert watch.complaints(logged(*said, "4 x"))[left:] == ["x"]
+    # Two CPUs: the other's first line is among these.
+    both = [*said[:2], said[0], *said[2:], *said[1:]]
+    assert len(watch.complaints(logged(*both))) == 2 * left
 
 
 HUNG = (
