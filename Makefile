@@ -92,7 +92,7 @@ test-kernel: ## a kernel of your own: module, scripts, scenarios, and its row of
 	$(call only,KERNEL CONFIGURATION)
 	$(call needs,KERNEL,the tree that yours was built in or /boot/vmlinuz-RELEASE)
 	@rm -rf out/test-kernel; \
-	./writestall test $(call option,KERNEL,kernel) --junit out/test-kernel -- tests/guest tests/lab/test_scenarios.py; \
+	./writestall test $(call option,KERNEL,kernel) --junit out/test-kernel -- --verbose tests/guest tests/lab/test_scenarios.py; \
 	status=$$?; [ ! -e out/test-kernel ] || \
 	./writestall dev kernel-support $(call option,CONFIGURATION,configuration) out/test-kernel && exit $$status
 

@@ -144,7 +144,8 @@ class Batch:
                 status, took_s = words
                 name = commands[ended].name
                 ended, since_s = ended + 1, time.monotonic()
-                note = "ok" if status == "0" else f"status {status}"
+                last = _text(folder / f"{ended - 1}.out").strip().rpartition("\n")[2]
+                note = "ok" if status == "0" else f"status {status} {last}".rstrip()
                 self.tell(f"{ended}/{len(commands)} {name}: {note}, {took_s} s")
             if runs and time.monotonic() - since_s > self.limit_s + 120:
                 process.terminate()

@@ -314,13 +314,15 @@ def verdict_on(
     def verdict(case: Case) -> Verdict:
         if case not in known:
             cases = [one for one in selected if one.machine == case.machine]
+            tell = partial(_told, request, case.machine)
+            if not known:
+                tell("compiling what the tests need")
             build = f"{artefacts(case.kernel)}:{BUILD}:ro"
             image = ["--full"] * case.full
             more = DEBUG_MACHINE if case.script.name in NEEDS_DEBUGINFO else ()
             machine = ("--kernel", case.kernel, *image, "--share", build, *more)
             machine += CHECKED_MACHINE
             limit_s = OWN_LIMIT_S if case.own else LIMIT_S
-            tell = partial(_told, request, case.machine)
             batch = Batch(machine, HOLDERS, limit_s, case.accelerator, tell)
             found = batch.verdicts([one.command for one in cases])
             known.update(zip(cases, found, strict=True))

@@ -286,15 +286,17 @@ def test_each_command_of_a_batch_gets_its_own_verdict() -> None:
 
 
 def test_a_batch_shows_what_has_ended(tmp_path: Path) -> None:
-    """Also what ended since the last look, when the machine is gone."""
+    """Also what ended since the last look, when the machine is gone, and its last line
+    if it failed."""
     recorded: list[str] = []
     batch = Batch((), excused="nothing", limit_s=10, tell=recorded.append)
     (tmp_path / "0.status").write_text("0 3\n")
     (tmp_path / "1.status").write_text("7 1\n")
+    (tmp_path / "1.out").write_text("began\nFAIL: why\n")
     commands = [Command(["true"], name=name) for name in ("a.sh", "b.py", "c.sh")]
     with subprocess.Popen(["true"]) as process:
         batch._follow(process, tmp_path, commands)
-    assert recorded == ["1/3 a.sh: ok, 3 s", "2/3 b.py: status 7, 1 s"]
+    assert recorded == ["1/3 a.sh: ok, 3 s", "2/3 b.py: status 7 FAIL: why, 1 s"]
 
 
 def test_a_batch_without_a_machine_says_why() -> None:

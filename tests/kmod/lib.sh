@@ -49,6 +49,14 @@ since() { # VERSION: whether the kernel is that one or newer
 	printf '%s\n' "$1" "$(uname --kernel-release)" | sort --version-sort --check=quiet
 }
 
+mounts() { # KIND: whether the kernel has that file system, which one of somebody's own need not
+	modprobe --quiet "$1" || true
+	grep --quiet --word-regexp "$1" /proc/filesystems || {
+		echo "no $1 in this kernel: not asked"
+		return 1
+	}
+}
+
 loaded() { [[ -d /sys/module/biodelay ]]; }
 
 unload() { # the ms its system call took

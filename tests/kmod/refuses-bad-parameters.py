@@ -64,7 +64,7 @@ MISTAKES = (
     ("EDOM", "no delay", "enabled=1", HERE),
 )
 SWAP_BYTES = 4 << 20
-MKFS = ("mkfs.ext4 -q -F", lab.xfs())
+MKFS = ("mkfs.ext4 -q -F", *[lab.xfs()] * lab.mounts("xfs"))
 SWAPPING = ("ETXTBSY", "active swap: refused", *GOOD)
 
 

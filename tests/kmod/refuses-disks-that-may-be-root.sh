@@ -29,15 +29,17 @@ refused() { # ERRNO DISK-NAME WHAT
 }
 
 insmod "$module" delay_us=1000 ops=other
-wipefs --quiet --all "$disk" # mkfs.btrfs leaves the superblock of XFS at the start
-mkfs.btrfs --quiet --force "$disk" 2>/dev/null # no btrfs-control
 mkfs.ext4 -q -F "$other"
-mount "$disk" "$mount_point"
-mount "$other" /tmp/other-mount
-refused EPERM "$disk_name" "btrfs' disk"
-got=$(name_it "$other_name")
-[[ $got == 0 ]] || fail "another file system's disk was refused: $got"
-umount "$mount_point" /tmp/other-mount
+if mounts btrfs; then
+	wipefs --quiet --all "$disk" # mkfs.btrfs leaves the superblock of XFS at the start
+	mkfs.btrfs --quiet --force "$disk" 2>/dev/null # no btrfs-control
+	mount "$disk" "$mount_point"
+	mount "$other" /tmp/other-mount
+	refused EPERM "$disk_name" "btrfs' disk"
+	got=$(name_it "$other_name")
+	[[ $got == 0 ]] || fail "another file system's disk was refused: $got"
+	umount "$mount_point" /tmp/other-mount
+fi
 
 # The target's sectors are on the whole disk, which therefore is part of a larger
 # device.

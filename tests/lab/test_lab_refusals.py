@@ -15,7 +15,7 @@ WORDS = {
     "lab": {
         "KERNEL=9.9": "unknown kernel '9.9': this recipe has",
         "SCENARIO=journal-bufer": "journal-buffer",
-        "SCENARIO=page-lock-classic": "kernel 6.12 is outside the scenario's range, ",
+        "SCENARIO=page-lock-classic": "5.4; name another with --kernel; docs/install",
         "ENGINE=dtrace": "argument --engine: unknown 'dtrace'; use stap, core, both",
         "ENGINE=bpftrace": "unknown 'bpftrace': it was removed; use core, which has",
         "INJECTOR=dm-dela": "--injector: unknown 'dm-dela'; did you mean dm-delay?",

@@ -83,6 +83,15 @@ class Disk:
             run("dmsetup", "resume", "lab")
 
 
+def mounts(kind: str) -> bool:
+    """Whether the kernel has that file system, which one of somebody's own need not."""
+    subprocess.run(["modprobe", "--quiet", kind], check=False)
+    found = kind in Path("/proc/filesystems").read_text().split()
+    if not found:
+        print(f"no {kind} in this kernel: not asked")
+    return found
+
+
 def xfs() -> str:
     """mkfs.xfs with the features that an old kernel can mount, if requested."""
     options = Path("/usr/share/xfsprogs/mkfs/lts_{}.{}.conf".format(*release()))
@@ -228,16 +237,22 @@ def contents(path: Path) -> str:
         return ""
 
 
+def _stat(pid: int | str) -> list[str]:
+    """What follows the name of a task (proc(5), stat); nothing if it has ended."""
+    return contents(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+
+
 def state_of(tid: int) -> str:
     """One letter: R, S, D, Z... (proc(5), stat)."""
-    text = Path(f"/proc/{tid}/stat").read_bytes().decode(errors="replace")
-    return text.rpartition(")")[2].split()[0]
+    return _stat(tid)[0]
 
 
 def descendants(pid: int) -> list[int]:
-    """Every process below pid, nearest first."""
-    below = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [int(c) for c in below] + [g for c in below for g in descendants(int(c))]
+    """Every process below pid, nearest first; not every kernel has a list of children
+    (CONFIG_PROC_CHILDREN)."""
+    tasks = [path.name for path in Path("/proc").glob("[0-9]*")]
+    below = [int(task) for task in tasks if _stat(task)[1:2] == [str(pid)]]
+    return below + [further for child in below for further in descendants(child)]
 
 
 def wait_blocked(tid: int, what: str = "a task") -> None:

@@ -148,6 +148,11 @@ def test_what_did_not_start_leaves_the_rows_alone(make: Path) -> None:
     assert [line.split()[0] for line in out.splitlines()] == ["test"]
 
 
+def test_what_runs_is_named_while_it_runs(make: Path) -> None:
+    _, out, _ = _made(make, "KERNEL=/tree")
+    assert " -- --verbose tests/guest " in out
+
+
 def test_the_results_of_an_earlier_run_are_not_recorded_again(make: Path) -> None:
     status, out, _ = _made(make, "KERNEL=/tree", "CONFIGURATION=as it is", starts="yes")
     assert status, "the tests' own status is lost"

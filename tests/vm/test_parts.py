@@ -184,6 +184,29 @@ def test_what_the_table_allows_is_none() -> None:
     assert watch.complaints(logged(f"{taints}x")) == [f"{taints}x"[2:]]
 
 
+UNLOADED = (
+    "4 ------------[ cut here ]------------",
+    "4 debugfs file owner did not clean up at exit: record",
+    "4 CPU: 1 PID: 1160 Comm: python3 Tainted: G           O      {} #1",
+    "4 RIP: 0010:full_proxy_open+0x75/0x1a0",
+    "4 ---[ end trace ac36017327ef6c0c ]---",
+)
+
+
+@pytest.mark.parametrize(
+    ("release", "left"), [("4.19.108", 0), ("5.8.18", 0), ("5.10.0-32-amd64", 5)]
+)
+def test_an_old_kernel_may_warn_of_a_file_of_a_module_that_goes(
+    release: str, left: int
+) -> None:
+    said = [line.format(release) for line in UNLOADED]
+    assert len(watch.complaints(logged(*said))) == left
+    assert watch.complaints(logged(*said, "4 x"))[left:] == ["x"]
+    # Two CPUs: the other's first line is among these.
+    both = [*said[:2], said[0], *said[2:], *said[1:]]
+    assert len(watch.complaints(logged(*both))) == 2 * left
+
+
 HUNG = (
     "3 INFO: task dd:7 blocked for more than 60 seconds.",
     "3       Tainted: G           OE      6.12.117+deb13-amd64 #1",

@@ -87,6 +87,13 @@ ALLOWED = (
         "drivers/scsi/scsi_debug.c, sdebug_driver_probe()",
     ),
     Allowed(
+        r"(-+\[ cut here \]-+\n)?debugfs file owner did not clean up at exit: .*"
+        r"(?s:.*?)\bComm: .* (4\.\d+|5\.[0-8])\.\d+(?s:.*?)\n---\[ end trace .* \]---",
+        "opened during an unload, which these kernels took for a module's fault:"
+        " 275678e7a9be and e3b9fc7eec55 of 5.9 look at the module's state",
+        "fs/debugfs/file.c, full_proxy_open()",
+    ),
+    Allowed(
         r"=+\nBUG: KCSAN: (?!.*\[biodelay\])(?s:.*?)\n=+",
         "the kernel has races of its own; a report names the functions of a race with"
         " their module",

@@ -197,7 +197,8 @@ def _perform(options: argparse.Namespace, stop: Stop) -> int:
     registry.chosen(found, options.injector)  # may refuse the rules
     if options.check:
         if options.kernel and (outside := found.kernel.excludes(options.kernel)):
-            raise UserError(f"{found.name}: {outside}; name another with --kernel")
+            remedy = "name another with --kernel; docs/install.md says how to build it"
+            raise UserError(f"{found.name}: {outside}; {remedy}")
         print(f"{found.name}: {found.purpose}")
         return EXIT_COMPLETE
     if options.dry_run:
