@@ -51,6 +51,7 @@ def time_up_to(most_ns: int) -> Callable[[str], int]:
 def add_selection(parser: argparse.ArgumentParser) -> None:
     """Add whose calls are listed, from which duration on, and the engine."""
     add = parser.add_argument
+    parser.set_defaults(profile=False)  # record alone has that option
     pid = "calls of it and its children"
     add("-p", "--pid", type=whole(), metavar="PID", help=pid)
     add("--comm", metavar="NAME", help="calls of tasks of that name")
