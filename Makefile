@@ -23,7 +23,8 @@ COMPARING = $(call option,PROFILE,profile) $(call option,WORKLOAD,workload) \
 OWN = $(call option,COMMAND,command) $(call option,PREPARE,prepare) $(call option,STOP,stop) \
 	$(call option,READY_LINE,ready-line) $(call option,READY_PORT,ready-port) \
 	$(call option,PROFILE,profile) $(call option,PACKAGES,packages) \
-	$(call option,MEMORY,memory) $(call option,SHARE,share) $(call option,CALL,call)
+	$(call option,MEMORY,memory) $(call option,SHARE,share) $(call option,CALL,call) \
+	$(call option,FROM,from) $(call option,FROM_DEVICE,from-device)
 
 # The variables of the command line that a target takes: $(call only,A B) refuses others.
 ENVIRONMENT = PATH SNAKEMAKE_PROFILE WRITESTALL_%
@@ -31,7 +32,7 @@ OF_MACHINE = KERNEL ACCEL OUT V
 OF_RUN = SCENARIO ENGINE INJECTOR MODE $(OF_MACHINE)
 OF_RULE = BASELINE OBJECTIVE MARGIN BY EFFECT BUDGET
 OF_COMPARE = PROFILE WORKLOAD ROUNDS LOAD SLO AGED SEED NAME JOBS EXECUTOR CUT FS DURATION ENGINE $(OF_RULE) $(OF_MACHINE)
-OF_LAB = $(OF_RUN) FS DURATION COMMAND PREPARE STOP READY_LINE READY_PORT PROFILE PACKAGES MEMORY SHARE CALL
+OF_LAB = $(OF_RUN) FS DURATION COMMAND PREPARE STOP READY_LINE READY_PORT PROFILE PACKAGES MEMORY SHARE CALL FROM FROM_DEVICE
 given = $(foreach v,$(filter-out -% MAKE%,$(.VARIABLES)),$(if $(filter command line,$(origin $v)),$v))
 only = $(foreach v,$(filter-out $1 $(ENVIRONMENT),$(given)),$(error $v: make $@ has no such variable; it takes $(or $1,none)))
 needs = $(if $($1),,$(error $1: make $@ needs it, $2))

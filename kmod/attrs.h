@@ -39,6 +39,8 @@
 	  "NS or table PPB:NS ... (repro/delay-table); required to arm") \
 	X(delay_us, OWN(delay_us, FIELD(max_delay_us), .low = 1, .high = BIODELAY_MAX_DELAY_US), \
 	  "fixed delay in microseconds, 1 to 30000000; short for delay") \
+	X(series, OWN(series), \
+	  "MS PPB:NS ... MS PPB:NS ...: tables instead of delay, each from MS after arming on") \
 	X(seed, NUMBER(seed, 0, U64_MAX), \
 	  "seed of the random numbers: 0 to 2^64-1, default 1") \
 	X(correlation, NUMBER(correlation, 0, 1000), \

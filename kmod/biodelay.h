@@ -22,6 +22,9 @@
 #define BIODELAY_GLOB_LEN 64
 #define BIODELAY_MAX_LANES 64
 #define BIODELAY_MAX_POINTS 256
+#define BIODELAY_MAX_SEGMENTS 2048U
+#define BIODELAY_MAX_SEGMENT_POINTS 64U /* a page shows at least one segment */
+#define BIODELAY_MAX_SERIES_POINTS 8192U
 
 /* Far below the hung-task detector's 120 s, to which several delays may add up. */
 #define BIODELAY_MAX_DELAY_US 30000000ULL
@@ -57,31 +60,57 @@ struct biodelay_range {
 };
 
 /**
+ * struct biodelay_point - a quantile of delays
+ * @ppb: share of delays that are at most @ns, in 1e-9
+ * @ns: nanoseconds
+ */
+struct biodelay_point {
+	u32 ppb;
+	u64 ns;
+};
+
+/**
  * struct biodelay_quantiles - a distribution of delays, by its quantiles
  * @count: points used; 0 for no delay at all
  * @at: points, increasing in both; delays are uniform between two points
- * @at.ppb: share of delays that are at most @at.ns, in 1e-9
- * @at.ns: nanoseconds
  */
 struct biodelay_quantiles {
 	u32 count;
+	struct biodelay_point at[BIODELAY_MAX_POINTS];
+};
+
+/**
+ * struct biodelay_series - distributions that follow one another
+ * @segments: segments used, at least 1
+ * @points: points used
+ * @from: segments, increasing in @ms; each lasts until the next, the last for ever
+ * @from.ms: when it begins, since the rule was armed
+ * @from.first: its first point; the last is the one before the next segment's
+ * @at: points of all segments; a segment without any delays nothing
+ */
+struct biodelay_series {
+	u32 segments;
+	u32 points;
 	struct {
-		u32 ppb;
-		u64 ns;
-	} at[BIODELAY_MAX_POINTS];
+		u32 ms;
+		u32 first;
+	} from[BIODELAY_MAX_SEGMENTS];
+	struct biodelay_point at[BIODELAY_MAX_SERIES_POINTS];
 };
 
 /**
  * struct biodelay_spec - the attributes of a rule; constant once published
  *
  * One field for each attribute of attrs.h; README.md gives units and ranges. Masks
- * have one bit for each value of their enum.
+ * have one bit for each value of their enum. The series, NULL without one, is shared by
+ * the specs that follow until it is written: biodelay_spec_drop().
  */
 struct biodelay_spec {
 	struct biodelay_device device;
 	char force[BIODELAY_NAME_LEN];
 	char submitter[BIODELAY_GLOB_LEN];
 	struct biodelay_quantiles delay;
+	struct biodelay_series *series;
 	struct biodelay_range sectors;
 	struct biodelay_range bytes;
 	u32 ops;
@@ -217,13 +246,33 @@ int biodelay_spec_set(struct biodelay_spec *spec, const char *attr,
 		      const char *value);
 int biodelay_spec_show(const struct biodelay_spec *spec, const char *attr,
 		       char *page);
+void biodelay_spec_drop(struct biodelay_spec *spec,
+			const struct biodelay_spec *kept);
 
 /* check.c: whether a spec may be armed on this kernel */
 int biodelay_spec_check(const struct biodelay_spec *spec);
 
-/* delay.c: distributions, and the delays drawn from them */
+/* quantiles.c: distributions of delays */
+int biodelay_point_parse(struct biodelay_point *at, u32 *count, u32 most,
+			 char *word);
+int biodelay_points_check(const struct biodelay_point *at, u32 count);
+int biodelay_points_print(const struct biodelay_point *at, u32 count, char *out,
+			  size_t size);
+u64 biodelay_points_quantile_ns(const struct biodelay_point *at, u32 count,
+				u32 ppb);
 int biodelay_delay_parse(struct biodelay_quantiles *delay, char *words);
 int biodelay_delay_show(const struct biodelay_quantiles *delay, char *page);
+
+/* series.c: distributions that follow one another */
+void biodelay_series_copy(struct biodelay_series *to,
+			  const struct biodelay_series *from);
+int biodelay_series_parse(struct biodelay_series *series, char *words);
+int biodelay_series_show(const struct biodelay_series *series, char *page);
+const struct biodelay_point *
+biodelay_series_at(const struct biodelay_series *series, u64 ms, u32 *count);
+u64 biodelay_series_longest_ns(const struct biodelay_series *series);
+
+/* delay.c: the delays drawn from a distribution */
 void biodelay_draws_init(struct biodelay_draws *draws);
 bool biodelay_draw_whether(struct biodelay_rule *rule,
 			   const struct biodelay_spec *spec, u32 bytes);

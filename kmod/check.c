@@ -6,6 +6,8 @@ static u64 longest_ns(const struct biodelay_spec *spec)
 {
 	u32 count = spec->delay.count;
 
+	if (spec->series)
+		return biodelay_series_longest_ns(spec->series);
 	return count ? spec->delay.at[count - 1].ns : 0;
 }
 

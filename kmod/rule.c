@@ -282,7 +282,7 @@ void biodelay_rule_remove(struct biodelay_rule *rule)
 	list_del(&rule->all);
 	biodelay_rules_unlock();
 	cancel_delayed_work_sync(&rule->expiry);
-	kvfree(rcu_dereference_protected(rule->spec, true));
+	biodelay_spec_drop(rcu_dereference_protected(rule->spec, true), NULL);
 	free_percpu(rule->counts);
 	kfree(rule);
 }
@@ -329,7 +329,7 @@ static int set_spec(struct biodelay_rule *rule, const char *attr,
 	err = biodelay_spec_set(new, attr, value) ?:
 	      check_change(rule, new, attr);
 	if (err) {
-		kvfree(new);
+		biodelay_spec_drop(new, old);
 		return err;
 	}
 	moves = rule->armed && new->order != old->order;
@@ -342,7 +342,7 @@ static int set_spec(struct biodelay_rule *rule, const char *attr,
 		insert_by_order(rule);
 	if (rule->armed)
 		biodelay_wait_for_handlers();
-	kvfree(old);
+	biodelay_spec_drop(old, new);
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* spec.c: parse an attribute into a field of a spec, and print it */
 #include <linux/kernel.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "biodelay.h"
@@ -257,6 +258,42 @@ static int show_delay(const struct attr *attr,
 	return biodelay_delay_show(&spec->delay, page);
 }
 
+static int set_series(const struct attr *attr, struct biodelay_spec *spec,
+		      char *words)
+{
+	static const char *const says[] = {
+		[EINVAL] = "not MS PPB:NS ... MS PPB:NS ..., a table after each time",
+		[ERANGE] = "a time is at most 4294967295 ms, a delay 30000000000 ns, a share 1000000000 ppb",
+		[EDOM] = "times must rise, and so must quantiles, in each table from 0 to 1000000000 ppb",
+		[E2BIG] = "at most 2048 times and 8192 points, 64 in a table",
+	};
+	struct biodelay_series *series;
+	int err;
+
+	if (!*words) {
+		spec->series = NULL;
+		return 0;
+	}
+	series = kvmalloc(sizeof(*series), GFP_KERNEL);
+	if (!series)
+		return -ENOMEM;
+	biodelay_series_copy(series, spec->series);
+	err = biodelay_series_parse(series, words);
+	if (err) {
+		pr_err("series: %s\n", says[-err]);
+		kvfree(series);
+		return err;
+	}
+	spec->series = series;
+	return 0;
+}
+
+static int show_series(const struct attr *attr,
+		       const struct biodelay_spec *spec, char *page)
+{
+	return spec->series ? biodelay_series_show(spec->series, page) : 0;
+}
+
 static int set_delay_us(const struct attr *attr, struct biodelay_spec *spec,
 			char *words)
 {
@@ -330,7 +367,7 @@ void biodelay_spec_init(struct biodelay_spec *spec)
 
 /**
  * biodelay_spec_set() - parse an attribute into a spec
- * @spec: to be discarded on failure
+ * @spec: a copy that nothing else was written to; to be dropped on failure
  * @name: the attribute's name, one of attrs.h except enabled
  * @value: the text; a trailing newline is ignored
  *
@@ -364,4 +401,17 @@ int biodelay_spec_show(const struct biodelay_spec *spec, const char *name,
 	const struct attr *attr = find_attr(name);
 
 	return attr ? attr->show(attr, spec, page) : 0;
+}
+
+/**
+ * biodelay_spec_drop() - free a spec that was replaced or refused
+ * @spec: the spec
+ * @kept: the one that stays, which may have the same series, or NULL
+ */
+void biodelay_spec_drop(struct biodelay_spec *spec,
+			const struct biodelay_spec *kept)
+{
+	if (!kept || spec->series != kept->series)
+		kvfree(spec->series);
+	kvfree(spec);
 }

@@ -67,6 +67,7 @@ static void set_options(struct probes *probes, const struct options *options)
 	settings->floor_ns = options->limits.floor_ns;
 	settings->stall_ns = options->limits.stall_ns;
 	settings->io_ns = options->limits.io_ns;
+	settings->series_ns = options->series_ns;
 	settings->only_pid = options->pid;
 	settings->only_dev = options->device;
 	settings->only_ino = options->inode;

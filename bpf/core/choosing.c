@@ -124,6 +124,7 @@ void choose_maps(struct probes *probes, enum script script)
 		{ probes->maps.contended, BIT(STALLED_WRITES) | BIT(JOURNAL_COMMITS) },
 		{ probes->maps.ios, BIT(STALLED_WRITES) },
 		{ probes->maps.submitters, BIT(STALLED_WRITES) },
+		{ probes->maps.series, probes->rodata->series_ns ? BIT(STALLED_WRITES) : 0 },
 		{ probes->maps.begun_calls, BIT(SLOW_WRITES) },
 		{ probes->maps.commits, BIT(JOURNAL_COMMITS) },
 		{ probes->maps.handles, BIT(JOURNAL_COMMITS) },

@@ -32,6 +32,7 @@
 #define SYMBOLS_LAST_NS 100000000
 /* Rows that come meanwhile are printed at once: a wake-up costs more than a row. */
 #define GATHERING_NS 10000000
+#define SETTLED_NS 100000000	/* from the end of a window until no CPU still counts in it */
 
 static volatile sig_atomic_t is_stopped;
 
@@ -117,8 +118,29 @@ static void report_losses(const struct probes *probes, bool is_last)
 	read_ns = monotonic_ns();
 }
 
-static void follow(struct ring_buffer *ring, const struct probes *probes)
+/* The windows that are over; all of them once nothing is noted any more. */
+static void print_series(int map, int64_t window_ns, bool is_last)
 {
+	uint64_t over = (monotonic_ns() - SETTLED_NS) / window_ns;
+	struct ios_key key, next;
+	struct ios_row row;
+	int error = bpf_map_get_next_key(map, NULL, &next);
+
+	while (!error) {
+		key = next;
+		error = bpf_map_get_next_key(map, &key, &next);
+		if (!is_last && key.window >= over)
+			continue;
+		if (!bpf_map_lookup_elem(map, &key, &row))
+			print_ios(&key, &row, window_ns);
+		bpf_map_delete_elem(map, &key);
+	}
+}
+
+static void follow(struct ring_buffer *ring, const struct probes *probes, int64_t series_ns)
+{
+	int64_t printed_ns = monotonic_ns();
+
 	while (!is_stopped) {
 		int error;
 
@@ -127,6 +149,10 @@ static void follow(struct ring_buffer *ring, const struct probes *probes)
 		if (error < 0 && error != -EINTR)
 			die(EXIT_FAILED, "the rows cannot be read: %s", strerror(-error));
 		report_losses(probes, false);
+		if (series_ns && monotonic_ns() - printed_ns >= PATIENCE_MS * 1000000LL) {
+			print_series(bpf_map__fd(probes->maps.series), series_ns, false);
+			printed_ns = monotonic_ns();
+		}
 		json_flush();
 		check_reader();
 		if (error > 0)
@@ -184,11 +210,13 @@ int main(int argc, char **argv)
 	json_flush();
 	symbols_refresh();
 	probes->bss->aio_fsync_work_at = symbol_address("aio_fsync_work");
-	follow(ring, probes);
+	follow(ring, probes, options.series_ns);
 	report_losses(probes, true);	/* detached kprobes count no longer */
 	disarm(probes);
 	pause_ns = INT64_MAX;
 	ring_buffer__consume(ring);
+	if (options.series_ns)
+		print_series(bpf_map__fd(probes->maps.series), options.series_ns, true);
 	if (options.script == STALLED_WRITES) {
 		print_rest(bpf_map__fd(probes->maps.asleep), has_ended);
 		print_rest(bpf_map__fd(probes->maps.calls), has_slept);

@@ -12,6 +12,7 @@
 struct options {
 	enum script script;
 	struct limits limits;
+	int64_t series_ns;
 	int32_t pid;
 	const char *comm;
 	int32_t waits_pid;

@@ -161,6 +161,28 @@ struct io_row {
 	struct stacks stacks;
 };
 
+/*
+ * Bios by their latency: 8 buckets of equal width for each power of 2, from 2^10 ns on. The
+ * first has what is below, too, the last what is above.
+ */
+#define BUCKET_BITS 3
+#define LEAST_POWER 10
+#define BUCKETS (24 << BUCKET_BITS)
+
+/* Which bios: those that ended in a window of time. */
+struct ios_key {
+	unsigned int dev;
+	unsigned int op;
+	unsigned int flags;	/* enum io_flag */
+	unsigned int unused;
+	unsigned long long window;	/* its number since boot */
+};
+
+struct ios_row {
+	unsigned long long bytes;
+	unsigned int counts[BUCKETS];
+};
+
 /* A commit of a journal: when each of its phases began. */
 struct commit_row {
 	unsigned int kind;
@@ -246,6 +268,7 @@ struct losses {
 	unsigned long long sleeps;
 	unsigned long long calls;
 	unsigned long long ios;
+	unsigned long long windows;
 	unsigned long long submitters;
 	unsigned long long stacks;
 	unsigned long long locks;

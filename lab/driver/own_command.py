@@ -39,6 +39,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--memory", metavar="SIZE", type=cli.size, help="of the machine (2G)")
     share = f"show the machine this folder, at {SHARED} or where HOST:GUEST[:ro] says"
     add("--share", metavar="DIR", type=_share, action="append", default=[], help=share)
+    run = "delay as the disk of this run did (docs/replay.md), not as the scenario does"
+    add("--from", dest="recorded", metavar="RUN", type=Path, help=run)
+    device = "which of its disks, by number or name (the one that bios took longest on)"
+    add("--from-device", dest="recorded_device", metavar="DEV", help=device)
     add("--duration", metavar="S", type=whole(), help="of the workload, seconds")
 
 
@@ -60,10 +64,24 @@ def read(args: argparse.Namespace) -> Request:
     memory = args.memory // MIB if args.memory else None
     needs = Needs(args.packages, memory, tuple(args.share))
     how = (args.engine, args.injector, args.mode)
-    request = Request(shared, scenario, *how, needs, args.duration, command)
+    of = (args.recorded, args.recorded_device)
+    request = Request(shared, scenario, *how, needs, args.duration, command, *of)
+    _check_recorded(args)
     if not command and Path(scenario).name == FILE:
         raise UserError(f"{scenario}: rename the file")
     return runs.checked(request)
+
+
+def _check_recorded(args: argparse.Namespace) -> None:
+    """Refuse what does not go with a recorded disk, or without one."""
+    if args.recorded is None:
+        if args.recorded_device is not None:
+            raise UserError("--from-device needs --from")
+        return
+    if args.profile is not None:
+        raise UserError("--from is a disk of its own: leave out --profile")
+    if not args.recorded.exists():
+        raise UserError(f"--from {args.recorded}: no such run")
 
 
 def _words(args: argparse.Namespace) -> tuple[str, ...]:

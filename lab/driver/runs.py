@@ -29,6 +29,8 @@ DEFAULT_INJECTOR = "biodelay"
 RUN_LIMIT_S = 1_200
 # Where the guest sees aside(), read-only.
 ASIDE = "/mnt/aside"
+# A recorded disk, as `writestall export --to disk` writes it.
+SERIES = "disk-series.json"
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Request:
     needs: Needs
     duration_s: int | None = None  # None: the scenario's
     command: tuple[str, ...] = ()  # repro/run's words, instead of a scenario
+    recorded: Path | None = None  # a run whose disk is replayed
+    recorded_device: str | None = None  # which of its disks
 
     @property
     def run_name(self) -> str:
@@ -75,7 +79,16 @@ class Request:
         common = ["--disk", "/dev/vdb", "--journal-disk", "/dev/sda"]
         common += ["--engine", self.engine, *self.injecting]
         length = ["--duration-s", str(self.duration_s)] if self.duration_s else []
-        return [*common, *length, "--build", "/mnt/build"]
+        series = self.replaying(Path(ASIDE))
+        return [*common, *length, *series, "--build", "/mnt/build"]
+
+    def replaying(self, place: Path) -> list[str]:
+        """The options of repro/run that replay a disk; its series is in a folder."""
+        if self.recorded is None:
+            return []
+        device = self.recorded_device
+        of = ["--from-device", device] if device else []
+        return ["--from", str(place / SERIES), *of]
 
 
 def arguments(
@@ -188,6 +201,18 @@ def _finish_manifest(run: Path) -> None:
         table |= {"status": "cut_off", "reason": "the machine ended before the run"}
     text = json.dumps(table, indent=2) + "\n"
     files.save_inside(run, manifest.name, text.encode())
+
+
+def keep_series(log: StageLog, python: Path, request: Request, run: Path) -> None:
+    """Write the series of the recorded disk to aside(run); refuse one of no use."""
+    if request.recorded is None:
+        return
+    place = aside(run)
+    words = ("export", "--to", "disk", "-o", str(place / SERIES))
+    done = analysed(log, python, *words, str(request.recorded))
+    if done.returncode:
+        raise UserError(f"--from {request.recorded}: {done.stderr.strip()}")
+    answer("repro/run", "--check", *request.chosen, *request.replaying(place))
 
 
 def analysed(log: StageLog, python: Path, *words: str) -> CompletedProcess[str]:

@@ -70,7 +70,7 @@ static void reads_back(const struct biodelay_spec *spec, const char *name,
 		"what it shows is read as something else", name, value);
 	free(other);
 	free(page);
-	free(again);
+	biodelay_spec_drop(again, spec);
 }
 
 static void draws(struct biodelay_spec *spec)
@@ -107,10 +107,10 @@ static void write_line(struct biodelay_spec **rule, char *line)
 	changed = malloc(sizeof(*changed));
 	memcpy(changed, *rule, sizeof(*changed));
 	if (biodelay_spec_set(changed, line, value)) {
-		free(changed);
+		biodelay_spec_drop(changed, *rule);
 		return;
 	}
-	free(*rule);
+	biodelay_spec_drop(*rule, changed);
 	*rule = changed;
 	reads_back(*rule, line, value);
 }
@@ -131,6 +131,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!biodelay_spec_check(rule))
 		draws(rule);
 	free(text);
-	free(rule);
+	biodelay_spec_drop(rule, NULL);
 	return 0;
 }

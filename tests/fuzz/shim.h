@@ -94,6 +94,8 @@ enum {
 /* Memory and strings */
 #define GFP_KERNEL 0
 #define kfree free
+#define kvmalloc(bytes, flags) malloc(bytes)
+#define kvfree free
 #define kstrdup(text, flags) strdup(text)
 
 static inline ssize_t strscpy(char *to, const char *from, size_t size)

@@ -19,7 +19,7 @@ from support import PROJECT
 HERE = Path(__file__).parent
 KMOD = PROJECT / "kmod"
 # What parses, prints and draws; the rest of the module talks to the kernel.
-PARSERS = ("spec.c", "delay.c", "names.c", "check.c")
+PARSERS = ("spec.c", "delay.c", "series.c", "quantiles.c", "names.c", "check.c")
 SANITIZERS = "-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
 # The kernel's C (Makefile): signed numbers wrap, a pointer's sign does not matter.
 KERNEL_C = "-std=gnu11 -fwrapv -Wall -Wno-pointer-sign -Wno-unused-function"
@@ -43,11 +43,20 @@ def _table(points: int) -> str:
     return f"delay=table{' 0:0' * (points - 1)} 1000000000:1\n"
 
 
+def _series(segments: int) -> str:
+    """A series of that many times, 2048 of which a rule can have, in pages."""
+    steps = range(0, segments, 700)
+    pieces = (range(at, min(at + 700, segments)) for at in steps)
+    lines = (" ".join(map(str, piece)) for piece in pieces)
+    return "".join(f"series={line}\n" for line in lines)
+
+
 def _inputs(folder: Path) -> None:
     """The corpus as libFuzzer reads it: a file for each input."""
     folder.mkdir()
     _, *inputs = (HERE / "attributes.txt").read_text().split("\n\n")
-    for number, text in enumerate([*inputs, _table(256), _table(257)]):
+    inputs += [_table(256), _table(257), _series(2048), _series(2049)]
+    for number, text in enumerate(inputs):
         (folder / str(number)).write_text(text)
 
 
@@ -92,7 +101,9 @@ def test_no_text_breaks_a_parser(tmp_path: Path) -> None:
 
 # A file of the module, its line, a wrong one, and what is said of it.
 DEFECTS = (
-    ("delay.c", "n == BIODELAY_MAX_POINTS", "0", "out of bounds"),
+    ("quantiles.c", "n == most", "0", "AddressSanitizer"),
+    ("series.c", "n == BIODELAY_MAX_SEGMENTS", "0", "out of bounds"),
+    ("series.c", "page[n++] = ' ';", ";", "what it shows"),
     ("spec.c", "spec->burst_period_ms = period;", "", "what it shows is refused"),
 )
 

@@ -46,7 +46,8 @@ def test_spinning_is_refused_with_preempt_rt(
     assert found
     (tmp_path / "main.c").write_text(found[0] + PROGRAM)
     (tmp_path / "check.c").write_text(found[0] + (KMOD / "check.c").read_text())
-    sources = [tmp_path / "main.c", tmp_path / "check.c", KMOD / "names.c"]
+    sources = [tmp_path / "main.c", tmp_path / "check.c"]
+    sources += [KMOD / name for name in ("names.c", "series.c", "quantiles.c")]
     command = ["gcc", *KERNEL_C.split(), *options.split(), f"-I{tmp_path / 'include'}"]
     command += [
         f"-I{PROJECT / 'tests/fuzz'}",

@@ -51,6 +51,7 @@ ERRORS: dict[str, tuple[int, dict[str, int]]] = {
     "bytes": (errno.EINVAL, {}),
     "burst": (errno.EINVAL, {}),
     "delay": (errno.EINVAL, {"huge": errno.ERANGE}),
+    "series": (errno.EINVAL, {"huge": errno.ERANGE}),
     "enabled": (errno.EINVAL, {}),
     **{name: (errno.EINVAL, {"huge": errno.ERANGE}) for name in NUMBERS},
 }
@@ -61,6 +62,7 @@ FINE = {
     "flags_none": {"empty"},
     "sectors": {"empty"},
     "bytes": {"empty"},
+    "series": {"empty"},
     "submitter": {"negative", "text", "newline"},
 }
 ALONE: dict[str, list[tuple[str, int]]] = {
@@ -102,6 +104,23 @@ ALONE: dict[str, list[tuple[str, int]]] = {
         ("table 0:5 1000000000:1", errno.EDOM),
         ("table 1:1 1000000000:5", errno.EDOM),
         ("table" + " 0:1" * 257, errno.E2BIG),
+    ],
+    "series": [
+        ("0:1 1000000000:2", errno.EINVAL),
+        ("0  5", errno.EINVAL),
+        ("0 0:1 1000000000", errno.EDOM),
+        ("0 0:1 1000000000:", errno.EINVAL),
+        ("0 0:1ms 1000000000:2", errno.EINVAL),
+        ("4294967296", errno.ERANGE),
+        ("0 0:1 1000000001:2", errno.ERANGE),
+        ("0 0:1 1000000000:30000000001", errno.ERANGE),
+        ("5 5", errno.EDOM),
+        ("5 0:1 1000000000:2 4", errno.EDOM),
+        ("0 0:1", errno.EDOM),
+        ("0 0:1 500000000:2 100", errno.EDOM),
+        ("0 1:1 1000000000:2", errno.EDOM),
+        ("0 0:5 1000000000:1", errno.EDOM),
+        ("0" + " 0:1" * 64 + " 1000000000:1", errno.E2BIG),
     ],
     "burst": [
         ("1", errno.EINVAL),

@@ -18,6 +18,7 @@ VALUES = {
     "force": (DISK, OTHER_DISK),
     "submitter": ("jbd2/*", "kworker/*"),
     "delay": ("table 0:1 1000000000:9", "table 0:1 500000000:1000 1000000000:2000"),
+    "series": ("0 0:1 1000000000:9 5", "0 0:1 1000000000:2"),
     "mode": ("defer", "spin"),
     "kind": ("user", "writeback"),
     "ops": ("read", "write,flush,discard"),

@@ -32,14 +32,20 @@ ROOTS = {
 FEWEST = {"command": 2, "path": 4, "pid": 10, "uring": 10, "short": 4, "hidden": 4}
 
 
-def _recorded(kernel: str, build: Path, out: Path) -> None:
+def recorded(
+    kernel: str,
+    build: Path,
+    out: Path,
+    cases: tuple[str, ...] = CASES,
+    engines: tuple[str, ...] = ENGINES,
+) -> None:
     """Record every case in one machine."""
     known = recipe.load(kernel)
     counting = accel.counting(known, image.kernel(known), "icount")
     script = f"{GUEST_PROJECT}/tests/scripts/record_cases.py"
-    chosen = [word for name in CASES for word in ("--case", name)]
-    chosen += [word for name in ENGINES for word in ("--engine", name)]
-    packages = ["--packages", "postgresql"] if "pid" in CASES else []
+    chosen = [word for name in cases for word in ("--case", name)]
+    chosen += [word for name in engines for word in ("--engine", name)]
+    packages = ["--packages", "postgresql"] if "pid" in cases else []
     paths = "PYTHONPATH=" + ":".join(
         f"{GUEST_PROJECT}/{name}" for name in ("base", "repro", "tests/scripts")
     )
@@ -67,7 +73,7 @@ def _recorded(kernel: str, build: Path, out: Path) -> None:
 def test_the_chain_comes_out_and_the_root_is_right(
     kernel: str, artefacts: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    _recorded(kernel, artefacts(kernel), tmp_path)
+    recorded(kernel, artefacts(kernel), tmp_path)
     for case in CASES:
         for engine in ENGINES:
             run = tmp_path / f"{case}-{engine}"

@@ -49,7 +49,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _asked(engine: str = "auto", module: Path | None = None) -> argparse.Namespace:
-    return argparse.Namespace(engine=engine, module=module)
+    return argparse.Namespace(engine=engine, module=module, profile=False)
 
 
 @pytest.mark.usefixtures("installed")

@@ -31,6 +31,14 @@ BAD = [
         "delay: '1' is no duration: a number and ns, us, ms or s, as in 1.5ms",
     ),
     (
+        'delay_us = 300_000\nseries = ["0"]',
+        "series: delay_us is set too; remove one",
+    ),
+    (
+        'series = ["0 1:"]',
+        "series[0]: want MS PPB:NS PPB:NS ..., or MS alone, got '0 1:'",
+    ),
+    (
         "delay_us = 300_000\nburst_on_ms = 9",
         "burst_on_ms: longer than burst_period_ms, 0",
     ),
@@ -125,6 +133,19 @@ def test_a_formula_becomes_a_table_that_fits_into_an_attribute() -> None:
     assert made.startswith("table 0:") and len(made) <= 4095
     assert points == sorted(points)
     assert points[-1][0] == 10**9
+
+
+def test_a_series_is_written_in_pieces_of_a_page() -> None:
+    segments = tuple(f"{ms} 0:{ms} 1000000000:{ms + 1}" for ms in range(0, 50_000, 100))
+    made = attributes(Inject(series=(*segments, "50000")), 0, "vdb", 1)["series"]
+    pieces = list(biodelay.pieces(made))
+    assert max(map(len, pieces)) <= 4095 and len(pieces) > 2
+    assert " ".join(pieces) == made
+    firsts = [int(piece.split()[0]) for piece in pieces]
+    assert firsts == sorted(
+        firsts
+    )  # a piece replaces what is at its first time or later
+    assert list(biodelay.pieces("jbd2/*")) == ["jbd2/*"]
 
 
 def test_rules_of_a_scenario_have_seeds_of_their_own() -> None:

@@ -107,7 +107,7 @@ BAD = [
     (
         "delay_us = 300_000",
         "",
-        "x.toml: inject[0].delay_us: missing: delay of a bio; or give delay",
+        "x.toml: inject[0].delay_us: missing: delay of a bio; or give delay or series",
     ),
     (
         'submitter = "jbd2/*"',

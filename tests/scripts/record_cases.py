@@ -25,6 +25,8 @@ WRITESTALL = lab.PROJECT / "writestall"
 POSTGRESQL = lab.PROJECT / "repro/apps/postgresql"
 COMMITS_SLOW = {"submitter": "jbd2/*", "mode": "defer", "delay_us": "300000"}
 ALL_SLOW = {"ops": "write,flush", "mode": "defer", "delay_us": "200000"}
+# 0.7 s of 3 s each.
+EPISODES = ALL_SLOW | {"delay_us": "250000", "burst": "700 3000"}
 LENGTH = "14s"
 SERVED_WITHIN_S = 120
 
@@ -34,6 +36,18 @@ def fio(name: str, length_s: int) -> list[str]:
     words = "--rw=write --bs=512 --rate_iops=200 --size=64M --time_based --thread"
     place = [f"--directory={lab.MOUNT}", f"--runtime={length_s}", f"--name={name}"]
     return ["fio", *place, *words.split(), "--output=/dev/null"]
+
+
+@contextmanager
+def writing() -> Iterator[int]:
+    """A program whose bios nothing merges or puts off; yield its pid."""
+    script = Path(__file__).with_name("direct-writes.sh")
+    with subprocess.Popen([script, "600"], cwd=lab.MOUNT) as process:
+        time.sleep(3)  # until its file is laid out
+        try:
+            yield process.pid
+        finally:
+            process.kill()
 
 
 @contextmanager
@@ -121,6 +135,7 @@ CASES: dict[str, Case] = {
     "short": (busy, lambda _: [*ON_PATH, "--stall", "0.1ms"], COMMITS_SLOW),
     "hidden": (hidden, lambda _: ON_PATH, COMMITS_SLOW),
     "path": (busy, lambda _: ON_PATH, COMMITS_SLOW),
+    "profile": (writing, lambda _: [*ON_PATH, "--profile"], EPISODES),
 }
 
 

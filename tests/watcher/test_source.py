@@ -34,6 +34,7 @@ OPTIONS = argparse.Namespace(
     comm=None,
     device=None,
     path=None,
+    profile=False,
 )
 
 

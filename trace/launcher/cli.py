@@ -42,6 +42,8 @@ def parser(prog: str = "trace/trace") -> Parser:
     add("--arguments", metavar="F,F", help="drilldown: as in trace/build --help")
     add("--module", type=Path, metavar="KO", help="compiled by trace/build")
     add = made.add_argument_group("with --engine core").add_argument
+    series = "count shorter bios by their latency, too, for each MS"
+    add("--series-ms", type=int, metavar="MS", help=series)
     add("--program", type=Path, metavar="FILE", help="built by make core")
     return made
 

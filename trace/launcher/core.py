@@ -20,7 +20,9 @@ SCRIPTS = ["journal_commits", "page_locks", "slow_writes", "stalled_writes"]
 NAME = "stalled-writes"
 BUILT = TREE / "build" / NAME
 # Its options that are the launcher's, too.
-PASSED = tuple("floor_us stall_us pid comm waits waits_comm device path call".split())
+PASSED = tuple(
+    "floor_us stall_us series_ms pid comm waits waits_comm device path call".split()
+)
 
 
 def program(given: Path | None = None) -> Path:

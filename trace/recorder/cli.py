@@ -40,6 +40,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--for", dest="for_ns", type=time_up_to(MOST_FOR_NS), metavar="T", help=until)
     redact = "write tokens for paths and for names of tasks and of the host"
     add("--redact", action="store_true", help=redact)
+    profile = "count all bios by their latency, too, for `lab --from`"
+    add("--profile", action="store_true", help=profile)
     most = "end when the events reach that size (256)"
     add("--most-mib", type=whole(), default=256, metavar="MIB", help=most)
 

@@ -59,6 +59,8 @@ def _core_lacks(options: argparse.Namespace, root: Path) -> Iterator[str]:
 
 
 def _stap_lacks(options: argparse.Namespace, root: Path) -> Iterator[str]:
+    if options.profile:
+        yield "it does not do --profile"
     if not shutil.which("staprun"):
         yield "staprun is missing: install SystemTap (apt install systemtap)"
     if not _may_load_modules(root):

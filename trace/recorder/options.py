@@ -60,6 +60,7 @@ def _pid(text: str) -> int:
 def add_selection(parser: argparse.ArgumentParser) -> None:
     """Add whose calls are listed, from which duration on, and the engine."""
     add = parser.add_argument
+    parser.set_defaults(profile=False)  # record alone has that option
     pid = "only calls of this process and its children"
     add("-p", "--pid", type=_pid, metavar="PID", help=pid)
     add("--comm", metavar="NAME", help="only calls of tasks of this name")

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""expect: check that a run shows the chain that its scenario states."""
+"""expect: check that a run shows the chain that its scenario states, or the episodes
+of the disk that it replayed."""
 
 from __future__ import annotations
 
 import argparse
 
 from writestall.cli import options
+
+# Of the recorded episodes that a replay must bring back.
+LEAST_SHARE = 0.95
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,13 +20,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Print what is missing, or that nothing is."""
-    from writestall.verdict import expect
+    from writestall.verdict import episodes, expect
 
     answer = options.read_answer(args)
     if answer.run.of_host:
         name = answer.run.path
         options.print_lines([f"{name}: a host was recorded; it has no scenario"])
         return options.UNJUDGED
+    if episodes.is_replay(answer):
+        found = episodes.of_replay(answer)
+        options.print_lines(episodes.lines(found, LEAST_SHARE))
+        failed = found.share < LEAST_SHARE
+        return options.FAILED if failed else options.ANSWERED
     misses = list(expect.misses(answer))
     name = answer.summary()["scenario"]
     good = f"as expected: {name}, {len(answer.writes)} stalled writes"

@@ -133,6 +133,19 @@ class Io(Struct, tag_field="ev", tag="io", frozen=True, gc=False):
         return self.t_ns + self.dur_ns
 
 
+class Ios(Struct, tag_field="ev", tag="ios", frozen=True, gc=False):
+    """The short bios of one kind that ended within a window, by their latency."""
+
+    t_ns: Ns
+    dur_ns: Ns
+    count: Count
+    dev: str | None = None
+    op: str | None = None
+    flags: tuple[str, ...] = ()
+    bytes: int | None = None
+    latencies: tuple[str, ...] = ()
+
+
 class Handles(Struct, tag_field="ev", tag="handles", frozen=True, gc=False):
     """What the tasks of one cgroup did in a transaction of jbd2."""
 
@@ -181,7 +194,7 @@ class End(Struct, tag_field="ev", tag="end", frozen=True, gc=False):
     lost: int | None = None
 
 
-Event = Begin | Cgroup | Block | Write | Io | Handles | Commit | Lost | End
+Event = Begin | Cgroup | Block | Write | Io | Ios | Handles | Commit | Lost | End
 
 
 class ClientWrite(Struct, tag_field="ev", tag="client_write", frozen=True, gc=False):

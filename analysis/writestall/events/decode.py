@@ -17,7 +17,7 @@ from msgspec import Raw
 from msgspec.structs import fields, force_setattr
 
 from writestall.events.blocks import VARYING, Blocks
-from writestall.events.contract import Block, Event, Io, Stack, Write
+from writestall.events.contract import Block, Event, Io, Ios, Stack, Write
 
 # What msgspec raises for a line that it cannot make an event of.
 UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
@@ -86,6 +86,9 @@ class Decoder:
         if isinstance(row, Io):
             self._share(row, self._stacks, "flags", "kstack")
             self._share(row, self._words, "comm", "dev", "op")
+        if isinstance(row, Ios):
+            self._share(row, self._stacks, "flags")
+            self._share(row, self._words, "dev", "op")
         return row
 
     def _new_kind(self, line: bytes, key: tuple[object, ...], sleeps: Blocks) -> int:
@@ -98,7 +101,7 @@ class Decoder:
         return kind
 
     def _share(
-        self, event: Block | Write | Io, known: dict[Any, Any], *names: str
+        self, event: Block | Write | Io | Ios, known: dict[Any, Any], *names: str
     ) -> None:
         for name in names:
             value = getattr(event, name)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from writestall.events.contract import (
     Event,
     Handles,
     Io,
+    Ios,
     Lost,
     Write,
 )
@@ -33,7 +35,7 @@ from writestall.events.lines import Numbered, Problem, kind_of, numbered, pieces
 from writestall_base.errors import UserError
 
 KNOWN_EVENTS = frozenset(
-    ("begin", "cgroup", "block", "write", "io", "handles", "commit", "lost", "end")
+    "begin cgroup block write io ios handles commit lost end".split()
 )
 # Losses that take something from what is known of a sleep, not the sleep.
 LEAVE_THE_SLEEP = frozenset(("stacks", "ios", "locks"))
@@ -56,6 +58,7 @@ class Stream:
     waits: Blocks = field(default_factory=Blocks)
     writes: list[tuple[int, Write]] = field(default_factory=list)
     ios: list[tuple[int, Io]] = field(default_factory=list)
+    series: list[Ios] = field(default_factory=list)
     cgroups: dict[tuple[int, int], str] = field(default_factory=dict)
     io_max: dict[str, str] = field(default_factory=dict)
     handles: list[Handles] = field(default_factory=list)
@@ -135,6 +138,7 @@ class _Piece:
         stream.begin = stream.begin or other.begin
         stream.end = other.end or stream.end
         stream.ios += [(number + lines, row) for number, row in other.ios]
+        stream.series += other.series
         stream.cgroups |= other.cgroups
         stream.io_max |= other.io_max
         stream.handles += other.handles
@@ -191,6 +195,15 @@ def _read_rows(name: str, rows: Numbered) -> _Piece:
     return _Piece(stream, lines, sorted(duplicates))
 
 
+# Where the events are kept that need no number of a line.
+_LISTS: dict[type, Callable[[Stream], list[Any]]] = {
+    Ios: attrgetter("series"),
+    Handles: attrgetter("handles"),
+    Commit: attrgetter("commits"),
+    Lost: attrgetter("lost"),
+}
+
+
 def _take(stream: Stream, number: int, event: Event) -> None:
     """Keep the event of a line."""
     match event:
@@ -202,12 +215,8 @@ def _take(stream: Stream, number: int, event: Event) -> None:
             stream.cgroups[event.version, event.id] = event.path
             if event.io_max:
                 stream.io_max[event.path] = event.io_max
-        case Handles():
-            stream.handles.append(event)
-        case Commit():
-            stream.commits.append(event)
-        case Lost():
-            stream.lost.append(event)
+        case Ios() | Handles() | Commit() | Lost():
+            _LISTS[type(event)](stream).append(event)
         case Begin():
             stream.begin = stream.begin or event
         case End():

@@ -51,6 +51,10 @@ FORMATS = {
         empty=True,
     ),
     "hlog": Format("to_hlog", "log", TEXT, "HdrHistogram log, tagged by class"),
+    "disk": Format(
+        "to_disk_series", "document", TEXT, "what its disks did, for lab --from",
+        empty=True,
+    ),
     "csv": Format("to_csv", "table", TEXT, "one line per stalled write"),
 }  # fmt: skip
 

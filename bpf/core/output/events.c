@@ -194,6 +194,47 @@ static void print_io(const struct io_row *row)
 	json_end();
 }
 
+/* The least latency of a bucket: bucket_of() in probes/ios.h. */
+static uint64_t least_ns(unsigned int bucket)
+{
+	unsigned int power = bucket >> BUCKET_BITS;
+	uint64_t part = bucket & ((1 << BUCKET_BITS) - 1);
+
+	if (!bucket)
+		return 0;
+	return ((1ULL << BUCKET_BITS) + part) << (power + LEAST_POWER - BUCKET_BITS);
+}
+
+static void print_latencies(const struct ios_row *row)
+{
+	char text[48];
+
+	json_open("latencies");
+	for (unsigned int i = 0; i < BUCKETS; i++) {
+		if (!row->counts[i])
+			continue;
+		snprintf(text, sizeof(text), "%" PRIu64 ":%u", least_ns(i), row->counts[i]);
+		json_item(text);
+	}
+	json_close();
+}
+
+void print_ios(const struct ios_key *key, const struct ios_row *row, int64_t window_ns)
+{
+	uint64_t count = 0;
+
+	for (unsigned int i = 0; i < BUCKETS; i++)
+		count += row->counts[i];
+	begin_span("ios", key->window * window_ns, (key->window + 1) * window_ns);
+	print_device(key->dev);
+	json_text("op", operation(key->op), SIZE_MAX);
+	print_flags(key->flags);
+	json_unsigned("count", count);
+	json_unsigned("bytes", row->bytes);
+	print_latencies(row);
+	json_end();
+}
+
 void print_row(const void *row)
 {
 	switch (*(const unsigned int *)row) {
@@ -238,6 +279,8 @@ void print_losses(const struct losses *losses)
 	print_lost(now.calls - reported.calls, "events",
 		   "more sleeping calls than map entries");
 	print_lost(now.ios - reported.ios, "ios", "more bios at a time than map entries");
+	print_lost(now.windows - reported.windows, "ios",
+		   "more disks, operations and windows of time than map entries");
 	print_lost(now.submitters - reported.submitters, "stacks",
 		   "more bios of kernel workers at a time than map entries");
 	print_lost(now.stacks - reported.stacks, "stacks", "the kernel gave no stack");

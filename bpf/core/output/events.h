@@ -17,6 +17,8 @@ int64_t monotonic_ns(void);
 
 void print_begin(enum script script, const struct limits *limits);
 void print_row(const void *row);
+/* Bios of a window of time, of that length. */
+void print_ios(const struct ios_key *key, const struct ios_row *row, int64_t window_ns);
 /* What the probes have lost since it was called last. */
 void print_losses(const struct losses *losses);
 /* The same of missed_runs(). */

@@ -150,6 +150,56 @@ static __always_inline void print_io(struct bio *bio, const struct io *io, __s64
 	bpf_ringbuf_submit(row, 0);
 }
 
+static __always_inline __u32 bucket_of(__u64 ns)
+{
+	__u32 power = 0, at;
+
+	if (ns >> LEAST_POWER == 0)
+		return 0;
+	power += (ns >> power >> 32 ? 1 : 0) << 5;
+	power += (ns >> power >> 16 ? 1 : 0) << 4;
+	power += (ns >> power >> 8 ? 1 : 0) << 3;
+	power += (ns >> power >> 4 ? 1 : 0) << 2;
+	power += (ns >> power >> 2 ? 1 : 0) << 1;
+	power += ns >> power >> 1 ? 1 : 0;
+	at = ((power - LEAST_POWER) << BUCKET_BITS) +
+		(ns >> (power - BUCKET_BITS) & ((1 << BUCKET_BITS) - 1));
+	return at < BUCKETS ? at : BUCKETS - 1;
+}
+
+static __always_inline struct ios_row *window_of(const struct ios_key *key)
+{
+	struct ios_row *row = bpf_map_lookup_elem(&series, key);
+
+	if (row)
+		return row;
+	if (bpf_map_update_elem(&series, key, &no_ios, BPF_NOEXIST)) {
+		/* another CPU has made it meanwhile; or there is no room */
+		row = bpf_map_lookup_elem(&series, key);
+		if (!row)
+			lose(&lost.windows);
+		return row;
+	}
+	return bpf_map_lookup_elem(&series, key);
+}
+
+/*
+ * In the window of its end, so that no window changes once it is over: the program prints
+ * and deletes it then. The time under the limits of a cgroup is no time of the disk's.
+ */
+static __always_inline void count_io(const struct io *io, __s64 now)
+{
+	struct ios_key key = { io->dev, io->op, io->flags, 0, (__u64)now / series_ns };
+	__u32 bucket = bucket_of(now - (io->issued_ns ? io->issued_ns : io->t_ns));
+	struct ios_row *row = window_of(&key);
+
+	if (!row)
+		return;
+	__sync_fetch_and_add(&row->bytes, io->bytes);
+	if (bucket < BUCKETS)
+		__sync_fetch_and_add(&row->counts[bucket], 1);
+}
+
 /*
  * A part's end may be its whole's, without another call (bio_chain_endio()); the whole is
  * the part's bi_private then. An entry whose bio ended unseen is overwritten with the next
@@ -171,6 +221,8 @@ static __always_inline void end_io(struct bio *bio)
 	now = bpf_ktime_get_ns();
 	if (now - io->t_ns >= io_ns)
 		print_io(bio, io, now);
+	else if (series_ns)
+		count_io(io, now);
 	if (io->is_worker)
 		bpf_map_delete_elem(&submitters, &key);
 	bpf_map_delete_elem(&ios, &key);

@@ -12,6 +12,7 @@
 #define TASKS 8192		/* asleep at the same time */
 #define CALLS 2048		/* in a call of a file system and asleep once */
 #define BIOS 8192
+#define WINDOWS 2048		/* of disks, operations and time, until they are printed */
 #define WORKERS_BIOS 1024	/* submitted by kernel workers, with their stacks */
 #define COMMITS 256		/* at the same time */
 #define HANDLES 4096		/* cgroups in transactions */
@@ -26,6 +27,7 @@ const volatile __u32 script = STALLED_WRITES;
 const volatile __s64 floor_ns = 1000000;
 const volatile __s64 stall_ns = 100000000;
 const volatile __s64 io_ns = 10000000;
+const volatile __s64 series_ns;		/* length of a window of shorter bios; 0: no series */
 const volatile __s32 only_pid;
 const volatile __u32 only_dev;
 const volatile __u64 only_ino;
@@ -84,6 +86,8 @@ struct io {
 };
 
 struct MAP_OF(BPF_MAP_TYPE_HASH, BIOS, __u64, struct io) ios SEC(".maps");
+struct MAP_OF(BPF_MAP_TYPE_HASH, WINDOWS, struct ios_key, struct ios_row) series
+	SEC(".maps");
 struct MAP_OF(BPF_MAP_TYPE_HASH, WORKERS_BIOS, __u64, struct stacks) submitters SEC(".maps");
 
 /* `how` of each chosen call, by its number. */
@@ -154,6 +158,7 @@ static __always_inline void lose(__u64 *counter)
 /* The first values of what is then filled in place. */
 static const struct stacks no_stacks;
 static const struct handles no_handles;
+static const struct ios_row no_ios;
 static const struct journal no_journal;
 static const struct past no_past;
 static const struct page_lock_row no_wait;

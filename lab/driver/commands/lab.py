@@ -11,8 +11,9 @@ from driver import own_command, runs
 from driver.machines import OUT, PREPARING, prepare
 from driver.progress import Progress, Stage, StageLog
 from driver.project import answer
-from driver.runs import Request, analyse
+from driver.runs import Request, analyse, analysed
 from writestall_base import files
+from writestall_base.errors import UserError
 
 DEFAULT = "journal-buffer"
 ENGINES = ("stap", "core", "both")
@@ -70,12 +71,24 @@ def _check(log: StageLog, python: Path, run: Path, request: Request) -> str:
     """The verdict's last line; a scenario promises a chain for its own mode only."""
     verdict = "nothing that was explained stalled"
     manifest = json.loads(files.content(run / "manifest.json"))
-    if manifest["scenario"].get("expect") and not request.mode:
+    scenario = manifest["scenario"]
+    if request.recorded:
+        return _fidelity(log, python, run)
+    if scenario.get("expect") and not request.mode:
         verdict = analyse(log, python, run, "expect")
     if _must_be_checked(run, request):
         good = NOTHING_TO_JUDGE_BY
         verdict = analyse(log, python, run, "check", good=good)
     return verdict.strip().splitlines()[-1]
+
+
+def _fidelity(log: StageLog, python: Path, run: Path) -> str:
+    """How much of a recorded disk came back; raise UserError where it is too little."""
+    done = analysed(log, python, "expect", str(run))
+    figure = (done.stdout or done.stderr).strip().splitlines()[0]
+    if done.returncode:
+        raise UserError(figure)
+    return figure
 
 
 def main(args: argparse.Namespace) -> int:
@@ -91,6 +104,7 @@ def main(args: argparse.Namespace) -> int:
         command = inside(in_guest)
         limit_s = request.limit_s
         try:
+            runs.keep_series(log, python, request, run)
             log.run(runs.run_command(request, run, artefacts, command, limit_s))
         finally:
             runs.end(run)

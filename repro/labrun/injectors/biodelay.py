@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from labrun.injectors.interface import Injector, Steps
+from labrun.scenario.delays import MAX_BYTES
 from labrun.scenario.keys import Scenario
 from labrun.scenario.modes import on_kernel
 from labrun.scenario.rule import attributes
@@ -33,6 +35,7 @@ STATUS = DEBUGFS / "biodelay/status"
 RECORD = DEBUGFS / "biodelay/record"
 TRUTH = "truth.jsonl"
 READ_BYTES = 1 << 16
+SEGMENT = re.compile(r"\d+(?: \d+:\d+)*(?= |$)")
 
 
 def folder(number: int) -> Path:
@@ -116,8 +119,9 @@ class Biodelay(Injector):
         for number, rule in enumerate(self.rules()):
             commands.append(["mkdir", str(folder(number))])
             commands += [
-                ["sh", "-c", f"echo {shlex.quote(text)} >{folder(number) / key}"]
+                ["sh", "-c", f"echo {shlex.quote(piece)} >{folder(number) / key}"]
                 for key, text in rule.items()
+                for piece in pieces(text)
             ]
         return commands + [
             ["sh", "-c", f"echo 1 >{folder(number) / 'enabled'}"]
@@ -192,6 +196,23 @@ def status() -> dict[str, int | str]:
     return found
 
 
+def pieces(text: str) -> Iterator[str]:
+    """Split a series that is longer than an attribute's file, before its times.
+
+    Any other text is one piece. The kernel keeps what is before a piece's first time.
+    """
+    if len(text) <= MAX_BYTES:
+        yield text
+        return
+    piece = ""
+    for segment in SEGMENT.findall(text):
+        if len(piece) + len(segment) >= MAX_BYTES:
+            yield piece
+            piece = ""
+        piece = f"{piece} {segment}".strip()
+    yield piece
+
+
 def _short(rule: dict[str, str]) -> str:
     """Return a rule in one line, with long tables of delays cut."""
     words = (f"{name}={text}" for name, text in rule.items())
@@ -203,7 +224,8 @@ def _make(rules: list[dict[str, str]]) -> None:
     for number, rule in enumerate(rules):
         folder(number).mkdir()
         for name, text in rule.items():
-            _set(folder(number) / name, text)
+            for piece in pieces(text):
+                _set(folder(number) / name, piece)
 
 
 def _unload() -> None:

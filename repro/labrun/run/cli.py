@@ -16,7 +16,7 @@ from typing import Any
 from labrun.comparison import of_command
 from labrun.injectors import registry
 from labrun.run import dry_run, series, settings, stages, tracer
-from labrun.scenario import modes, reading, variants
+from labrun.scenario import modes, reading, replayed, variants
 from labrun.scenario.keys import Scenario
 from labrun.scenario.rule import MODES as HOLDING
 from writestall_base import TREE
@@ -54,6 +54,7 @@ def _parser() -> Parser:
         help="a name of --list, or a .toml file; NAME:VARIANT for one of its variants",
     )
     of_command.arguments(parser)
+    replayed.arguments(parser)
     add(
         "--plan",
         metavar="DIR",
@@ -187,7 +188,14 @@ def _perform(options: argparse.Namespace, stop: Stop) -> int:
         return series.run(options, stop)
     name, variant = variants.split(options.scenario or of_command.NAME)
     every, table = _loaded(name, options)
-    found = modes.applied(variants.chosen(every, variant), options.mode)
+    found = variants.chosen(every, variant)
+    table = variants.as_read(table, variant)
+    if disk := replayed.rules(options):
+        found, table = replayed.applied(found, disk), replayed.as_read(table, disk)
+    found, table = (
+        modes.applied(found, options.mode),
+        modes.as_read(table, options.mode),
+    )
     if options.list_variants:
         print("\n".join(map(partial(variants.label, name), variants.names(every))))
         return EXIT_COMPLETE
@@ -203,7 +211,6 @@ def _perform(options: argparse.Namespace, stop: Stop) -> int:
         return EXIT_COMPLETE
     if options.dry_run:
         dry_run.show(found, options, settings.built(options))
-    table = modes.as_read(variants.as_read(table, variant), options.mode)
     prepared = settings.prepare(found, table, options, stop)
     if options.dry_run:
         return EXIT_COMPLETE

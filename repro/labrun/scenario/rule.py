@@ -17,6 +17,10 @@ MODES = ("sleep", "defer", "spin")
 FLAGS = ("SYNC", "META", "PRIO", "FUA", "PREFLUSH", "RAHEAD")
 # A distribution as biodelay takes it, in ns; formulas become such tables.
 TABLE = re.compile(r"table( \d+:\d+)+")
+# The kernel's bounds of a series (kmod/biodelay.h), whose quantiles it checks.
+MAX_SEGMENTS = 2048
+SEGMENT_CHARACTERS = 2000
+SEGMENT = r"\d{1,10}( \d{1,10}:\d{1,11})*"
 HOUR_MS = 3_600_000
 VERSION = r"\d{1,2}\.\d{1,3}"
 VERSION_HELP = "a kernel release like 6.12"
@@ -34,6 +38,15 @@ class Inject:
         "biodelay's own syntax, in ns",
         None,
         characters=delays.MAX_BYTES,
+    )
+    series: tuple[str, ...] = key(
+        "distributions instead that follow one another, each `MS PPB:NS ...` in ns, in "
+        "force from MS after arming on; without PPB:NS nothing is delayed",
+        (),
+        characters=SEGMENT_CHARACTERS,
+        maximum=MAX_SEGMENTS,
+        pattern=SEGMENT,
+        pattern_help="MS PPB:NS PPB:NS ..., or MS alone",
     )
     dm_delay_ms: int | None = key(
         "delay of the whole disk with dm-delay, instead of the keys for delays",
@@ -117,12 +130,17 @@ class Inject:
     )
 
 
+# The keys of which a rule has one.
+DELAYS = ("delay_us", "delay", "series")
+
+
 def mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
     """List keys whose values exclude each other, and why."""
-    if rule.delay_us is None and rule.delay is None:
-        yield "delay_us", "missing: delay of a bio; or give delay"
-    if rule.delay_us is not None and rule.delay is not None:
-        yield "delay", "delay_us is set too; remove one"
+    given = [name for name in DELAYS if getattr(rule, name) not in (None, ())]
+    if not given:
+        yield "delay_us", "missing: delay of a bio; or give delay or series"
+    for name in given[1:]:
+        yield name, f"{given[0]} is set too; remove one"
     if rule.delay is not None and not TABLE.fullmatch(rule.delay):
         try:
             delays.formula(rule.delay)
@@ -133,6 +151,8 @@ def mistakes(rule: Inject) -> Iterator[tuple[str, str]]:
 
 
 def _delay(rule: Inject) -> dict[str, str]:
+    if rule.series:
+        return {"series": " ".join(rule.series)}
     if rule.delay is None:
         return {"delay_us": str(rule.delay_us)}
     table = TABLE.fullmatch(rule.delay)

@@ -64,6 +64,16 @@ def test_no_field_of_an_event_keeps_a_name(kind: str, name: str) -> None:
     assert json.loads(fields)["ev"] == kind
 
 
+def test_what_a_disk_did_is_kept() -> None:
+    """And no other word in its lists."""
+    event = {"ev": "ios", "t_ns": 1, "op": "write", "flags": ["meta", "ann"]}
+    event["latencies"] = ["1024:3", "of-ann", "9:9 ann"]
+    told = redacted(json.dumps(event).encode(), Names())
+    assert told is not None
+    kept = {"flags": ["meta"], "latencies": ["1024:3"]}
+    assert json.loads(told) == event | kept
+
+
 def test_the_lock_of_an_interpreter_is_kept() -> None:
     """And no other variable, or the file that it is in."""
     event = {"ev": "block", "t_ns": 1, "lock_in": "_PyRuntime+0x8 [of-ann]"}

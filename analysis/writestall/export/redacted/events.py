@@ -39,6 +39,13 @@ FORMS = {
 }
 
 
+# Lists of words and numbers of the tracer's own.
+LISTS = {
+    "flags": re.compile("preflush|fua|meta"),
+    "latencies": re.compile(r"\d+:\d+"),
+}
+
+
 def redacted(line: bytes, names: Names) -> bytes | None:
     """The line with tokens for names; None for one that is no event."""
     try:
@@ -62,6 +69,8 @@ def _value(key: str, value: Any, names: Names) -> Any:
         return value
     if isinstance(value, str):
         return _text(key, value, names)
+    if key in LISTS and isinstance(value, list):
+        return [one for one in value if LISTS[key].fullmatch(str(one))]
     frame = _FRAMES.get(key)
     if frame and isinstance(value, list):
         return [frame(str(one), names) for one in value]

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""to_disk_series: write what a run's disks did as a series, for `lab --from`.
+
+docs/disk-series.schema.json defines the file, docs/replay.md explains it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from writestall.chain.answers import Answer
+from writestall.events.contract import Io, Ios
+from writestall.events.run_directory import json_bytes, tables
+
+FORMAT = 1
+WINDOW_NS = 100_000_000
+LATENCY = re.compile(r"(\d{1,18}):(\d{1,18})")
+
+# Device, operation and flags.
+Kind = tuple[str, str, tuple[str, ...]]
+
+
+class Bios(msgspec.Struct):
+    """The bios of one kind.
+
+    windows  number of a window, and `NS:COUNT` of those that ended in it
+    slow     submission in ns since the start, latency in ns, bytes; in time order
+    """
+
+    op: str
+    flags: tuple[str, ...]
+    windows: list[tuple[int, tuple[str, ...]]] = []
+    slow: list[tuple[int, int, int]] = []
+
+
+def document(answer: Answer) -> str:
+    """The file, as JSON: times in ns since the recording began."""
+    stream = answer.stream
+    events: list[Io | Ios] = [*stream.series, *(row for _, row in stream.ios)]
+    start_ns = _start_ns(answer, events)
+    kinds: dict[Kind, Bios] = {}
+
+    def bios(event: Io | Ios) -> Bios:
+        key = event.dev or "", event.op or "other", event.flags
+        return kinds.setdefault(key, Bios(*key[1:]))
+
+    for row in sorted(stream.series, key=lambda one: one.t_ns):
+        number = (row.t_ns + row.dur_ns // 2 - start_ns) // WINDOW_NS
+        bounds = tuple(one for one in row.latencies if LATENCY.fullmatch(one))
+        if number >= 0:
+            bios(row).windows.append((number, bounds))
+    for _, io in sorted(stream.ios, key=lambda one: one[1].t_ns):
+        at_ns, late_ns = io.t_ns - start_ns, io.dur_ns - (io.throttled_ns or 0)
+        if at_ns >= 0 and late_ns > 0:
+            bios(io).slow.append((at_ns, late_ns, io.bytes or 0))
+    ends = (row.t_ns + row.dur_ns for row in events)
+    made = json_bytes(
+        {
+            "format": FORMAT,
+            "window_ns": WINDOW_NS,
+            "dur_ns": max(0, max(ends, default=start_ns) - start_ns),
+            "lost": sum(one.count for one in stream.lost if one.what == "ios"),
+            "disks": _disks(answer, kinds),
+        }
+    )
+    return made.decode()
+
+
+def _start_ns(answer: Answer, events: list[Io | Ios]) -> int:
+    """When the recording began; else the first event."""
+    start_ns = answer.run.get("window", "start_ns")
+    begin = answer.stream.begin
+    if isinstance(start_ns, int):
+        return start_ns
+    first = min((row.t_ns for row in events), default=0)
+    return begin.t_ns if begin else first
+
+
+def _disks(answer: Answer, kinds: dict[Kind, Bios]) -> list[dict[str, Any]]:
+    """Each device, the one that bios took longest on first."""
+    names = {
+        row.get("dev"): row.get("name")
+        for disk in tables(answer.run.get("disks"))
+        for row in (disk, *tables(disk.get("partitions")))
+    }
+    found: dict[str, list[Bios]] = {}
+    for (dev, *_), bios in sorted(kinds.items()):
+        found.setdefault(dev, []).append(bios)
+    return [
+        {"dev": dev, "name": names.get(dev), "kinds": found[dev]}
+        for dev in sorted(found, key=lambda dev: -_took_ns(found[dev]))
+        if dev
+    ]
+
+
+def _took_ns(kinds: list[Bios]) -> int:
+    """The sum of all latencies, from below."""
+    short = (
+        int(ns) * int(count)
+        for bios in kinds
+        for _, bounds in bios.windows
+        for ns, count in (one.split(":") for one in bounds)
+    )
+    return sum(short) + sum(late_ns for bios in kinds for _, late_ns, _ in bios.slow)

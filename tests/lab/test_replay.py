@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_replay: record a machine with a disk that is slow now and then, and replay that
+disk in the lab, which knows nothing but the run.
+
+`make test` leaves it out: two machines, for a minute each.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab_runs import analysed
+from machine import accel, image, recipe
+from support import tool
+from test_record import recorded
+
+SECONDS = 14
+# What was recorded, too.
+WRITES = '"$TREE"/tests/scripts/direct-writes.sh "$DURATION_S"'
+FIGURE = re.compile(r"(\d+) of (\d+) recorded episodes came back")
+
+
+@pytest.mark.on_demand("a machine that is recorded, and one that replays it")
+def test_the_episodes_of_a_recorded_disk_come_back(
+    artefacts: Callable[[str], Path], tmp_path: Path
+) -> None:
+    kernel = recipe.load().kernel
+    recorded(kernel, artefacts(kernel), tmp_path, ("profile",), ("core",))
+    host = tmp_path / "profile-core"
+    series = _series(host, tmp_path / "series.json")
+    assert series["lost"] == 0
+    assert series["disks"][0]["name"] == "vdb"
+    redacted = tmp_path / "redacted"
+    assert analysed("export", host, "--redact", "-o", str(redacted)).returncode == 0
+    assert _series(redacted, tmp_path / "redacted.json") == series
+
+    known = recipe.load(kernel)
+    counting = accel.counting(known, image.kernel(known), "icount")
+    done = tool(
+        *("writestall", "lab", "--from", str(host), "--command", WRITES),
+        *("--duration", str(SECONDS), "--engine", "core", "--kernel", kernel),
+        *("--out", str(tmp_path / "out"), "--accel", counting),
+    )
+    told = done.stdout + done.stderr
+    assert done.returncode == 0, told[-3000:]
+    found = FIGURE.search(told)
+    assert found, told[-3000:]
+    assert int(found[2]) >= 3 and int(found[1]) >= 0.95 * int(found[2])
+    print(f"replay: {found[0]}")
+
+
+def _series(run: Path, target: Path) -> dict[str, Any]:
+    done = tool("writestall", "export", str(run), "--to", "disk", "-o", str(target))
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(target.read_text()))
