@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from msgspec import Struct
 
 from writestall.chain.cgroups import Cgroups
@@ -88,6 +90,8 @@ def case_of(block: Block, cgroups: Cgroups) -> Case:
         verdict = classify_interruptible(block.kstack, block.ustack, block.lock_in)
     else:
         verdict = classify(block.kstack)
+        if verdict.cls not in _PAUSES and e.pauses(block):
+            verdict = replace(verdict, cls=c.TIMER)
     own_group = cgroups.of(block.cgroup, block.cgroup_v1)
     how = _ending(block, verdict)
     waker = None
@@ -103,7 +107,7 @@ def case_of(block: Block, cgroups: Cgroups) -> Case:
     next_link = (
         _interrupted(verdict.cls, how)
         if interruptible
-        else _goes_on(verdict.cls, how, submitter)
+        else _goes_on(verdict.cls, how, submitter, e.times_out(block))
     )
     return Case(
         task_of(block.tid, block.comm, block.kstack, own_group),
@@ -144,14 +148,19 @@ def _interrupted(cls: str, how: str) -> str:
     return INTERRUPT if cls == c.MESSAGE and how == e.INTERRUPT else UNKNOWN
 
 
-def _goes_on(cls: str, how: str, submitter: bool) -> str:
-    """How a wait goes on, by its class and what ended it."""
+def _goes_on(cls: str, how: str, submitter: bool, timed_out: bool) -> str:
+    """How a wait goes on, by its class and what ended it.
+
+    A wait whose own time ran out says nothing of what it was for.
+    """
     if submitter:
         return SUBMITTER
     if how == e.TASK:
         return HOLDER
-    if how == e.TIMER and cls in _PAUSES:
+    if how == e.TIMER and cls in (*_PAUSES, c.TIMER):
         return PAUSE
+    if timed_out:
+        return UNKNOWN
     if how == e.COMPLETION or (how != e.UNKNOWN and cls in _ENDED_BY_IO):
         return DEVICE
     if cls == c.DEVICE_IO and how != e.UNKNOWN:

@@ -174,21 +174,23 @@ class Overlaps:
 
 
 _JOURNAL_WAITS = (c.JOURNAL_BUFFER, c.JOURNAL_TRANSACTION, c.JOURNAL_COMMIT_WAIT)
+# In these its thread keeps I/O that it has sent, or is yet to send.
+_JOURNAL_HOLDS = (c.DEVICE_IO, c.TIMER)
 
 
 class IoHolders:
     """Sleeps of tasks that may hold an I/O.
 
     For the journal's I/O that is the journal, also where it waits for what it has
-    sent; for a device's, a stacked one's worker; for any other, a task that sleeps
-    before it has sent its bio; a flusher, where a writer is throttled.
+    sent, or for a time; for a device's, a stacked one's worker; for any other, a task
+    that sleeps before it has sent its bio; a flusher, where a writer is throttled.
     """
 
     def __init__(self, timelines: Timelines) -> None:
         self._timelines = timelines
         self._submitters = timelines.overlaps(lambda case: case.submitter)
         journal = timelines.overlaps(
-            lambda case: case.task.role == c.JOURNAL and case.cls == c.DEVICE_IO
+            lambda case: case.task.role == c.JOURNAL and case.cls in _JOURNAL_HOLDS
         )
         self._by_class = dict.fromkeys(_JOURNAL_WAITS, journal)
         self._by_class[c.DIRTY_THROTTLE] = timelines.overlaps(

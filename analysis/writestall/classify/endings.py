@@ -10,7 +10,7 @@ from writestall.classify.frames import parse_stack
 from writestall.classify.owners import STACKED
 from writestall.classify.rules.block import SUBMIT
 from writestall.classify.rules.file_systems import XFS_BUFFER
-from writestall.classify.stack import FOREIGN, Verdict
+from writestall.classify.stack import FOREIGN, Verdict, is_timed
 from writestall.events.contract import Block, Stack
 from writestall_base import wait_classes as c
 
@@ -39,6 +39,14 @@ _COMPLETION = re.compile(
 _TIMER = re.compile(
     r"process_timeout|hrtimer_wakeup|call_timer_fn|_*run_timers\w*|_*hrtimer_run_\w+"
 )
+# From the timer of a sleep to its task, without a function of another's:
+# kernel/time/timer.c process_timeout(), kernel/time/sleep_timeout.c since 6.14;
+# hrtimer.c hrtimer_wakeup(). They end in tail calls.
+_OWN_TIMER = re.compile(
+    r"try_to_wake_up|wake_up_process|process_timeout|hrtimer_wakeup"
+)
+# kernel/time/timer.c msleep(): they sleep for a time, whoever wakes them before.
+_PAUSE = re.compile(r"msleep\w*|usleep_range\w*")
 # Functions that release a lock, a bit or a wait queue: mm/filemap.c, fs/buffer.c,
 # kernel/locking, kernel/sched/wait*.c, fs/jbd2/commit.c.
 _RELEASE = re.compile(
@@ -92,6 +100,21 @@ def ending(block: Block) -> str:
     if block.waker_ctx == "task":
         return TASK if block.waker_tid else UNKNOWN
     return _sign(block.waker_kstack)
+
+
+def times_out(block: Block) -> bool:
+    """True if the timer of the sleep itself ended it: schedule_timeout(), msleep()."""
+    if block.waker_ctx == "task" or not is_timed(block.kstack):
+        return False
+    for symbol in _symbols(block.waker_kstack):
+        if not _OWN_TIMER.fullmatch(symbol):
+            return _TIMER.fullmatch(symbol) is not None
+    return False
+
+
+def pauses(block: Block) -> bool:
+    """True if the task slept for a time, and for nothing else."""
+    return _shows(_PAUSE, block.kstack) and times_out(block)
 
 
 def completes_io(block: Block, verdict: Verdict) -> bool:

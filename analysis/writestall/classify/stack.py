@@ -10,7 +10,15 @@ from functools import cache, lru_cache
 
 from writestall.classify.frames import Frame, parse_stack
 from writestall.classify.rules import OVERRIDES, RULES
-from writestall.classify.rules.form import FS_MODULES, IO, LOCK, MODULES, SLEEPS, Rule
+from writestall.classify.rules.form import (
+    FS_MODULES,
+    IO,
+    LOCK,
+    MODULES,
+    SLEEPS,
+    TIMER,
+    Rule,
+)
 from writestall.classify.rules.roles import COMMS
 from writestall.classify.rules.roles import RULES as ROLES
 from writestall_base import wait_classes as c
@@ -187,6 +195,14 @@ def _first_caller(frames: Sequence[Frame]) -> int:
 def is_sleep(symbol: str) -> bool:
     """True for a function of sleeping: such a stack begins with one."""
     return bool(_SCHEDULE.fullmatch(symbol)) or _sleep_of(symbol) is not None
+
+
+@lru_cache(maxsize=65536)
+def is_timed(stack: tuple[str, ...]) -> bool:
+    """True for a stack that sleeps with a time limit, and not for an I/O."""
+    frames = parse_stack(stack)
+    asleep = frames[: _first_caller(frames)]
+    return _sleeps((TIMER,), asleep) and not _sleeps((IO,), asleep)
 
 
 def first_caller(frames: Sequence[Frame]) -> str:

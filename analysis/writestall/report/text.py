@@ -171,6 +171,7 @@ def _phrase(root: Root) -> str:
         c.RUNNING: f"was spent by {who} on a CPU",
         c.DIRTY_THROTTLE: "was spent in dirty throttling",
         c.MEMORY: "was spent waiting for memory",
+        c.TIMER: f"was spent by {who} asleep until a timer expired",
         c.UNEXPLAINED: "is unexplained",
         c.OTHER: "was spent in sleeps too short to trace",
     }

@@ -198,13 +198,13 @@ int leave_to_user(struct trace_event_raw_sys_exit *record)
 }
 
 /* A call in which the task slept interruptibly ends; also on its way back to user space. */
-SEC("tp/raw_syscalls/sys_exit")
-int leave_wait(struct trace_event_raw_sys_exit *record)
+SEC("raw_tp/sys_exit")
+int leave_wait(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	__u64 key = (__u64)task;
 
-	end_wait_in_call(record, task, bpf_map_lookup_elem(&asleep, &key));
+	end_wait_in_call(ctx, task, bpf_map_lookup_elem(&asleep, &key));
 	return 0;
 }
 

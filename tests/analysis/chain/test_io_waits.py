@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from build import Events
 from chains import IRQ, JBD2, MS, explained, ns_by_path, one_chain
 from writestall.chain.parts import INFERRED, SEEN
@@ -53,6 +55,35 @@ def test_the_journals_shadow_ends_by_interrupt(tmp_path: Path) -> None:
     assert chain.parts[0].holder.comm == "jbd2/vdb-8"
     assert chain.explained_ns == chain.write.dur_ns
     assert str(next(iter(result.roots([chain])))) == "vdb slow for jbd2"
+
+
+@pytest.mark.parametrize("timer", ["timer", "old_timer"])
+def test_a_pause_of_the_journal_is_not_the_disks(timer: str, tmp_path: Path) -> None:
+    """As of a commit with msleep() before it submits its blocks. What the writer waits
+    for is the buffer, which an I/O releases that took little of that time."""
+    ev = Events()
+    ev.block(253, 0, 400, "jbd2_sleeps", IRQ, timer, ctx="softirq", comm=JBD2[1])
+    ev.block(300, 1, 403, "journal_buffer", IRQ, "shadow_ends", ctx="hardirq")
+    ev.write(300, 1, 403, 403)
+    result = explained(tmp_path, ev.end())
+    (chain,) = result.chains
+    assert ns_by_path(chain) == {
+        ("journal_buffer", "timer"): 399 * MS,
+        ("journal_buffer", "device_io"): 4 * MS,
+    }
+    assert str(next(iter(result.roots([chain])))) == "timer of jbd2"
+
+
+def test_a_time_that_ran_out_is_not_the_disks(tmp_path: Path) -> None:
+    """A poll, unlike a pause, may be for anything; it is not known for what."""
+    ev = Events()
+    ev.block(253, 0, 400, "jbd2_polls", IRQ, "timer", ctx="softirq", comm=JBD2[1])
+    ev.block(300, 1, 399, "journal_buffer", JBD2, "jbd2_wakes")
+    ev.write(300, 1, 399, 399)
+    chain = one_chain(tmp_path, ev.end())
+    path = "journal_buffer", "journal_transaction", "unexplained"
+    assert ns_by_path(chain) == {path: 399 * MS}
+    assert not chain.explained_ns
 
 
 def test_an_unknown_module_in_iowait_is_the_way_down(tmp_path: Path) -> None:

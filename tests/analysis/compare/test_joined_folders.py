@@ -55,7 +55,7 @@ def test_folders_of_two_kernels_are_compared_option_by_option(
     assert found["headline"] == (
         f"Against their baselines, {by}: clearly lower btrfs@7.2; clearly higher"
         f" xfs@6.12. 7.2 against 6.12, {by}: clearly higher ext4@7.2; no difference"
-        " found xfs@7.2."
+        " found for xfs@7.2."
     )
     assert found["plan"].endswith("2 folders, joined after they were run")
     assert found["noise"]["option"] == "ext4-again@6.12"

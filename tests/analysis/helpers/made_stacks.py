@@ -141,10 +141,15 @@ STACKS: dict[str, list[str]] = {
         "blk_update_request",
         "virtblk_done@virtio_blk",
     ),
+    "jbd2_sleeps": frames(*_SLEEP, "schedule_timeout", "msleep", *_JBD2),
+    "jbd2_polls": frames(
+        *_SLEEP, "schedule_timeout", "schedule_timeout_uninterruptible", *_JBD2
+    ),
     "jbd2_wait": frames(*_SLEEP, "bit_wait_io", "__wait_on_buffer", *_JBD2),
     "jbd2_wakes": frames("wake_up_bit", *_JBD2),
     "unlocks": frames("folio_unlock", *_FLUSH),
     "rwsem_up": frames("rwsem_wake", "up_write", "ext4_buffered_write_iter", *_WRITE),
+    "old_timer": frames("try_to_wake_up", "call_timer_fn", "run_timer_softirq"),
     "timer": frames("process_timeout", "call_timer_fn", "handle_softirqs"),
     "flusher_submits": frames("submit_bio", "ext4_io_submit@ext4", *_FLUSH),
     "log_submits": frames(
