@@ -271,7 +271,9 @@ def test_a_scenario_takes_the_disk_for_its_own(tmp_path: Path) -> None:
         ("[1]", "not a series of disks"),
         ("{", "not a series of disks"),
         ('{"format": 2}', "format 2, not 1"),
-        ('{"format": 1, "window_ns": 1, "disks": []}', "no bios in it"),
+        ('{"format": 1, "window_ns": 100000000, "disks": []}', "no bios in it"),
+        ('{"format": 1, "window_ns": 1, "disks": []}', "not a series of disks"),
+        ('{"format": 1, "window_ns": Infinity, "disks": []}', "not a series of disks"),
         (
             '{"format": 1, "window_ns": 100000000, "disks": [{"dev": "1:1",'
             ' "name": null, "kinds": [{"op": "read", "flags": [],'
@@ -284,6 +286,16 @@ def test_another_file_is_refused(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "disk-series.json"
     path.write_text(text)
     with pytest.raises(UserError, match=said):
+        disk_series.rules(path, None)
+
+
+def test_a_file_that_is_too_large_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "disk-series.json"
+    path.write_text("[]" * 1000)
+    monkeypatch.setattr(disk_series, "MOST_BYTES", 1000)
+    with pytest.raises(UserError, match="larger than"):
         disk_series.rules(path, None)
 
 

@@ -112,15 +112,15 @@ def lines(found: Fidelity, least: float) -> list[str]:
         f"their time within {SLACK_NS // 10**6} ms, the longest within "
         f"{HEIGHT_SHARE:.0%}"
     )
-    told = [f"{'as expected' if found.share >= least else 'FAILED'}: {head}"]
+    text = [f"{'as expected' if found.share >= least else 'FAILED'}: {head}"]
     if found.silent:
-        told.append(f"  in {found.silent} of the others the replay has no slow bio")
+        text.append(f"  in {found.silent} of the others the replay has no slow bio")
     for one in found.missed[:10]:
-        told.append(
+        text.append(
             f"  missed: {one.start_ns / 1e9:.1f} to {one.end_ns / 1e9:.1f} s, up to "
             f"{one.height_ns / 1e6:.0f} ms"
         )
-    return told
+    return text
 
 
 def _armed(answer: Answer) -> tuple[int, int]:

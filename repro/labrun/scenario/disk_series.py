@@ -19,6 +19,7 @@ from typing import Any
 from labrun.scenario.delays import MAX_NS, PPB
 from labrun.scenario.distribution import Bucket
 from labrun.scenario.rule import MAX_SEGMENTS, Inject
+from writestall_base import files
 from writestall_base.errors import UserError
 from writestall_base.progress import say
 from writestall_base.units import MS_NS
@@ -27,10 +28,15 @@ FORMAT = 1
 MOST_BYTES = 64 << 20
 # The kernel's bound of all points of a rule (kmod/biodelay.h).
 MAX_POINTS = 8192
-# What the lab's own disk takes: a median that docs/replay.md tells of.
+# What the lab's own disk takes: a median, measured in docs/replay.md.
 OWN_NS = 130_000
 # Below it a window has no delay: the tracer shows no shorter sleep.
 LEAST_NS = MS_NS
+LEAST_WINDOW_NS = 10 * MS_NS
+# A month: the kernel's times end at 2^32 ms.
+LAST_NS = 30 * 24 * 3600 * 1000 * MS_NS
+# What a file of another form raises; a number may be Infinity.
+WRONG = (ValueError, KeyError, TypeError, OverflowError)
 # Buckets between two powers of 2 in a histogram: `ios` in docs/events.md.
 PARTS = 8
 FIRST_POWER = 10
@@ -86,19 +92,18 @@ def rules(path: Path, device: str | None) -> tuple[str, tuple[Inject, ...]]:
 def _chosen(path: Path, device: str | None) -> tuple[dict[str, Any], int]:
     """The named disk, else the first: bios took longest on it."""
     try:
-        text = path.read_bytes()
-        if len(text) > MOST_BYTES:
-            raise UserError(f"{path}: larger than {MOST_BYTES >> 20} MiB")
-        document = json.loads(text)
+        document = json.loads(files.content(path, MOST_BYTES))
         if document["format"] != FORMAT:
             raise UserError(f"{path}: format {document['format']!r}, not {FORMAT}")
         disks = document["disks"]
         named = [d for d in disks if device in (None, d["dev"], d["name"])]
         known = ", ".join(f"{d['dev']} ({d['name']})" for d in disks)
         window_ns = int(document["window_ns"])
+        if not LEAST_WINDOW_NS <= window_ns <= MAX_NS:
+            raise ValueError(window_ns)
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (*WRONG, RecursionError):
         raise _unreadable(path) from None
     if not disks:
         raise UserError(f"{path}: no bios in it; record with --profile")
@@ -124,11 +129,23 @@ def _classes(path: Path, disk: dict[str, Any], window_ns: int) -> dict[str, Reco
             recorded = found.setdefault(name, Recorded({}, []))
             for number, bounds in kind["windows"]:
                 buckets = map(_bucket, bounds)
-                recorded.short.setdefault(int(number), []).extend(buckets)
-            recorded.slow += [(int(at), int(ns)) for at, ns, _ in kind["slow"]]
-    except (ValueError, KeyError, TypeError):
+                window = _number(number, LAST_NS // window_ns - 1)
+                recorded.short.setdefault(window, []).extend(buckets)
+            recorded.slow += [
+                (_number(at, LAST_NS), _number(ns, LAST_NS))
+                for at, ns, _ in kind["slow"]
+            ]
+    except WRONG:
         raise _unreadable(path) from None
     return {name: found[name] for name in CLASSES if name in found}
+
+
+def _number(value: Any, most: int) -> int:
+    """A number from 0 on; raises one of WRONG."""
+    number = int(value)
+    if not 0 <= number <= most:
+        raise ValueError(value)
+    return number
 
 
 _BOUND = re.compile(r"(\d{1,18}):(\d{1,18})")
@@ -140,6 +157,8 @@ def _bucket(text: str) -> Bucket:
     if not found:
         raise ValueError(text)
     low, count = int(found[1]), int(found[2])
+    if not count:
+        raise ValueError(text)
     power = max(low.bit_length() - 1, FIRST_POWER)
     return Bucket(low, low + (1 << power) // PARTS, count)
 
@@ -182,7 +201,8 @@ def _windows(recorded: Recorded, window_ns: int) -> Iterator[tuple[int, Points]]
     for number, bucket in over.items():
         buckets.setdefault(number, [bucket])
     for number, found in buckets.items():
-        yield number, _table(found)
+        if found:
+            yield number, _table(found)
 
 
 def _table(buckets: list[Bucket]) -> Points:

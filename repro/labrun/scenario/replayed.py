@@ -48,7 +48,7 @@ def as_read(
     """Return the scenario's TOML table with the same change; `replayed` is the disk."""
     kept = {key: value for key, value in table.items() if key not in OWN}
     default = Inject()
-    told = [
+    inject = [
         {
             key: value
             for key, value in dataclasses.asdict(rule).items()
@@ -56,4 +56,4 @@ def as_read(
         }
         for rule in made[1]
     ]
-    return kept | {"inject": told, "replayed": made[0]}
+    return kept | {"inject": inject, "replayed": made[0]}
