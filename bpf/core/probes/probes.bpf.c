@@ -197,14 +197,18 @@ int leave_to_user(struct trace_event_raw_sys_exit *record)
 	return 0;
 }
 
-/* A call in which the task slept interruptibly ends; also on its way back to user space. */
-SEC("raw_tp/sys_exit")
-int leave_wait(struct bpf_raw_tracepoint_args *ctx)
+/*
+ * A call in which the task slept interruptibly ends; also on its way back to user space.
+ * A program at the raw tracepoint would cost less, and was missed now and then on 7.2:
+ * another task's ran on that CPU.
+ */
+SEC("tp/raw_syscalls/sys_exit")
+int leave_wait(struct trace_event_raw_sys_exit *record)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	__u64 key = (__u64)task;
 
-	end_wait_in_call(ctx, task, bpf_map_lookup_elem(&asleep, &key));
+	end_wait_in_call(record, task, bpf_map_lookup_elem(&asleep, &key));
 	return 0;
 }
 
