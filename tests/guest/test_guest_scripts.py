@@ -54,27 +54,42 @@ FOLDERS = (
     Folder("tests/kmod", (f"{BUILD}/biodelay.ko", "/dev/vdb"), False),
     Folder("tests/repro/guest", ("--build", BUILD)),
 )
-# What `make test` runs on every kernel: injector, tracers, unload. The others run on
-# the default kernel there, and everywhere with --every-kernel.
+# What `make test` runs on every kernel: injector, tracers, unload; and on the newest
+# alone, so that each kernel has a machine for half of the tracers' scripts. The others
+# run on the default kernel there, and everywhere with --every-kernel.
 ON_EVERY_KERNEL = {
     "delays-only-the-submitter.sh",
-    "drills-down-to-the-lock.py",
     "page-locks-are-counted.py",
     "probes-run-for-every-task.py",
     "rmmod-while-delaying.sh",
     "stalls-are-counted.py",
     "unload-loses-no-deferred-bio.sh",
+}
+ON_THE_NEWEST = {
+    "drills-down-to-the-lock.py",
+    "each-sync-is-its-own.py",
+    "events-name-their-cgroup.py",
+    "ios-name-their-submitter.py",
+    "locks-name-their-holder.py",
+    "user-stacks-have-names.py",
+    "waits-end-with-the-tracer.py",
     "waits-of-the-chosen-are-listed.py",
 }
-# What `make test` leaves to `make test-all`, and why.
+# What `make test` leaves to `make test-all`, and why: scripts, or their VARIANTS.
 FULL_IMAGE = "needs the tools of vm/packages-full.txt, and with them the full image"
 STRESS = "repeats for minutes what others do once"
+OTHER_WAY = "another mode, probe or engine than the same test's in make test"
 ON_DEMAND = {
     "agrees-with-witnesses.py": FULL_IMAGE,
     "disarms-at-once-under-load.sh": STRESS,
+    "record-ends-in-order.py-stap": OTHER_WAY,
     "each-script-works-or-refuses.py": "makes a table of what the others show, too",
     "every-call-is-listed.py": "one stall for each system call and engine",
     "fails-at-every-command.py": "a run for each command of a run, which fails",
+    "lessons-answer-their-question.py": "every lesson with its own engine's command",
+    "refused-load-keeps-no-memory.sh": STRESS,
+    "selects-only-what-was-named.sh-defer spin": OTHER_WAY,
+    "shares-the-probe-with-tracers.sh-kprobe fexit:vmlinux": OTHER_WAY,
     "survives-a-storm-of-failing-loads.py": STRESS,
     "survives-arming-under-load.py": STRESS,
     "survives-cycles-under-load.sh": STRESS,
@@ -91,6 +106,11 @@ VARIANTS: dict[str, tuple[tuple[str, ...], ...]] = {
         for engine, times in ARMED.items()
     ),
     "record-ends-in-order.py": tuple(("--engine", engine) for engine in ARMED),
+    "selects-only-what-was-named.sh": (("sleep",), ("defer spin",)),
+    "shares-the-probe-with-tracers.sh": (
+        ("fentry:vmlinux",),
+        ("kprobe fexit:vmlinux",),
+    ),
     "undoes-every-step.py": (
         (),
         *[("--injector", name) for name in ("dm-delay", "scsi_debug") if EVERY],
@@ -172,7 +192,7 @@ def _scripts() -> list[tuple[Path, Folder]]:
 def _kernels(script: Path) -> tuple[str, ...]:
     if EVERY or script.name in ON_EVERY_KERNEL:
         return KERNELS
-    return (DEFAULT,)
+    return KERNELS[-1:] if script.name in ON_THE_NEWEST else (DEFAULT,)
 
 
 @dataclass(frozen=True)
@@ -243,6 +263,11 @@ def _lacking_debuginfo(name: str) -> str:
     )
 
 
+def _variant(script: Path, more: tuple[str, ...]) -> str:
+    """The name of a script with the last of its further arguments."""
+    return "-".join((script.name, *more[-1:]))
+
+
 def _marks(
     script: Path, kernel: str, more: tuple[str, ...]
 ) -> list[pytest.MarkDecorator]:
@@ -257,7 +282,7 @@ def _marks(
         marks.append(pytest.mark.skip(reason=reason))
     if script.name in NEEDS_DEBUGINFO and (lacking := _lacking_debuginfo(kernel)):
         marks.append(pytest.mark.skip(reason=lacking))
-    if later := ON_DEMAND.get(script.name):
+    if later := ON_DEMAND.get(script.name) or ON_DEMAND.get(_variant(script, more)):
         marks.append(pytest.mark.on_demand(later))
         if later == FULL_IMAGE and OWN:
             marks.append(pytest.mark.skip(reason=later))
@@ -277,7 +302,7 @@ def _cases() -> list[Any]:
     return [
         pytest.param(
             case,
-            id=f"{case.worker}::{'-'.join((script.name, *more[-1:]))}{which}",
+            id=f"{case.worker}::{_variant(script, more)}{which}",
             marks=_marks(script, kernel, more),
         )
         for script, folder in _scripts()

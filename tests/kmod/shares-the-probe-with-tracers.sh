@@ -4,7 +4,7 @@
 # module probes, and show that both work, in each mode, whichever is removed first; and
 # that the module refuses to load if a kprobe was there before it. Before 6.0 the kernel
 # allows either fentry or fexit or the module: then that the second is refused, and the
-# first is not disturbed.
+# first is not disturbed. A third argument names the probes: all.
 # expects: biodelay: another probe is on submit_bio_noacct
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -94,7 +94,8 @@ share() { # a tracer that comes second and leaves first, and one that does neith
 	printf '%-36s %s ok\n' "$probe" "${modes[*]}"
 }
 
-for probe in "kprobe:$function" "fentry:vmlinux:$function" "fexit:vmlinux:$function"; do
+for kind in ${3:-kprobe fentry:vmlinux fexit:vmlinux}; do
+	probe=$kind:$function
 	modes=(sleep defer spin)
 	# A BPF trampoline conflicts only with modes that redirect the caller.
 	[[ $probe == kprobe:* ]] || modes=(sleep defer)

@@ -94,6 +94,7 @@ def test_what_no_flush_followed_is_lost_with_the_power(
     assert _read(machine, tmp_path, READ_EACH) == kept
 
 
+@pytest.mark.on_demand("docs/reports: what kernels do, not what writestall does")
 @pytest.mark.parametrize(
     ("kernel", "mounted", "kept"),
     [

@@ -23,10 +23,14 @@ NEEDS_MACHINE = ("compiled", "guest", "harness", "lab")
 # Folders that take too long for `make test`, with a target of their own.
 ON_DEMAND = ("packages",)
 LATER = (*NEEDS_MACHINE, *ON_DEMAND)
-# What `make check` leaves to `make test`: half of the time of the tests without a VM.
+# What `make check` leaves to `make test`: two thirds of the time of the tests without a
+# VM.
 SLOW = {
+    "analysis/cli/test_odd_paths.py": "each command on paths of any bytes",
+    "analysis/cli/test_unwritten.py": "each command on a disk that is full",
     "analysis/compare/test_comparison_in_browser.py": "looks at pages in Chromium",
     "analysis/compare/test_error_rates.py": "simulates thousands of comparisons",
+    "analysis/compare/test_ranking.py": "ranks made comparisons",
     "analysis/events/test_bounds.py": "reads files as large as their bounds",
     "analysis/report/test_page_in_browser.py": "looks at pages in Chromium",
     "analysis/report/test_page_numbers.py": "makes pages of ten thousand stalls",
@@ -34,6 +38,11 @@ SLOW = {
     "course/test_hostile_classes.py": "reads files as large as their bounds",
     "docs/test_site.py": "builds the site, and looks at it in Chromium",
     "fuzz": "draws input for many seconds",
+    "repro/test_broker.py": "runs a client by the clock",
+    "repro/test_latwriter.py": "runs a client by the clock",
+    "repro/test_safepoint.py": "runs a client by the clock",
+    "setup/test_release.py": "lists the packages of a release",
+    "watcher": "runs watch, for seconds each time",
 }
 # How tests/support.py learns of the kernels.
 EVERY_KERNEL, ONE_KERNEL = "WRITESTALL_EVERY_KERNEL", "WRITESTALL_KERNEL"
