@@ -85,8 +85,9 @@ def add_image(parser: argparse.ArgumentParser) -> None:
 class _Choose(argparse.Action):
     """Set the variable, which the programs that we start read, too."""
 
-    def __call__(self, parser: object, space: object, *given: object) -> None:
-        os.environ[architectures.CHOICE] = str(given[0])
+    def __call__(self, *given: object) -> None:
+        _, _, name, *_ = given
+        os.environ[architectures.CHOICE] = str(name)
 
 
 def add_arch(parser: argparse.ArgumentParser) -> None:
