@@ -16,7 +16,7 @@ load() { # GROUP: the modules of that group, in order
 }
 
 if [ -e /job/probe ]; then # the tiny machine that only shows it can run
-	echo "writestall probe alive" >/dev/ttyS0
+	echo "writestall probe alive" >/dev/console
 	poweroff -f
 fi
 

@@ -37,21 +37,25 @@ class Part:
     source: str
     command: str
     tools: tuple[str, ...] = ()  # files of other folders, next to source/
+    engine: str = ""  # what it is for; empty: any
 
 
 PARTS = (
     Part(
         "biodelay",
         "kmod",
-        "make -s KDIR=/lib/modules/{release}/build && cp biodelay.ko ../result",
+        "make -s --jobs $(nproc) KDIR=/lib/modules/{release}/build"
+        " && cp biodelay.ko ../result",
     ),
-    Part("workloads", "repro", "make -s BUILD=../result"),
+    # An unpacked root has no link `cc` (machine/image.py, _unpack_all()).
+    Part("workloads", "repro", "make -s CC=gcc BUILD=../result"),
     Part(
         "stap",
         "stap",
         "export SYSTEMTAP_DIR=/mnt/stap-cache; for script in *.stp; do"
         " ../trace/build ./$script -k {release} -o ../result/stap; done",
         ("trace/build", "trace/build-tree"),
+        engine="stap",
     ),
 )
 # The module as built for kernels without a function tracer (kmod/hook.c), and with a
@@ -76,6 +80,7 @@ FOR_TESTS = (
         "cd ..; ln -s source stap;"
         " tests/scripts/plain-cache.sh {release} $PWD/result/plain.tar",
         ("trace/build-tree", "tests/scripts/plain.py", "tests/scripts/plain-cache.sh"),
+        engine="stap",
     ),
 )
 # Sources go in and results come out as tar streams; the compiler works in a layer in
@@ -160,16 +165,19 @@ def build(kernel_name: str | None, more: tuple[Part, ...] = ()) -> Path:
     the results of `more` parts, and core/ where this host can build that."""
     known = recipe.load(kernel_name)
     kernel = image.kernel(known)
+    parts = [
+        part for part in (*PARTS, *more) if part.engine in (*known.arch.engines, "")
+    ]
     made = [
         cache.build(
             f"{part.name}-{kernel.name}",
             _key(part, kernel),
             partial(_compile, part, kernel),
         )
-        for part in (*PARTS, *more)
+        for part in parts
     ]
-    if not core.lacking():
-        made.append(core.build())
+    if not core.lacking(known.arch):
+        made.append(core.build(known))
 
     def assemble(result: Path) -> None:
         for folder in made:

@@ -51,6 +51,7 @@ def arguments(
     """Add the options; `kernel` says what --kernel takes."""
     add = parser.add_argument
     add("--kernel", metavar="KERNEL", help=kernel)
+    cli.add_arch(parser)
     cli.add_accel(parser)
     out = "where results go (out)"
     add("--out", type=Path, default=PROJECT / "out", metavar="DIR", help=out)
@@ -73,8 +74,15 @@ def add_engine(parser: argparse.ArgumentParser, engines: Sequence[str]) -> None:
 
 def check_engine(engine: str, kernel: str) -> None:
     """Refuse an engine that does not work on a kernel, or is not built on this host."""
+    arch = recipe.load(kernel).arch
+    if engine not in (*arch.engines, "none"):
+        known = ", ".join(arch.engines)
+        raise UserError(
+            f"--engine {engine} does not work with --arch {arch.name}:"
+            f" use --engine {known}"
+        )
     if engine in ("core", "both"):
-        core.check()
+        core.check(arch)
         if not recipe.load(kernel).has_core:
             raise UserError(
                 f"--engine {engine} does not work on kernel {kernel}: use --engine stap"

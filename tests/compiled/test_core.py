@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from driver.builds import core
+from machine import recipe
 
 
 @pytest.fixture(scope="module")
 def program() -> Path:
     """The program; its Makefile makes an error of each warning."""
-    return core.build() / "core" / core.PROGRAM
+    return core.build(recipe.load()) / "core" / core.PROGRAM
 
 
 def _run(program: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -69,6 +69,18 @@ def analysed(
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
+def hold_to_the_truth(lab: Lab) -> None:
+    """The explained share of the stall time, and that of correct roots."""
+    if not lab.json("summary.json")["stalls"]:
+        return
+    assert lab.json("summary.json")["share_explained"] >= 0.98
+    verdict = json.loads(analysed("check", lab.run, "--json").stdout)
+    assert verdict["root_right_share"] >= 0.99, verdict["wrong"]
+    for name in ("holder_right_share", "lock_seen_share"):
+        # none where the kernel does not tell what lock a task sleeps on
+        assert verdict[name] is None or verdict[name] >= 0.99, verdict["holders_ns"]
+
+
 def marked(mark: str) -> list[str]:
     """Command lines of the processes that have the mark in their environment."""
     found = []

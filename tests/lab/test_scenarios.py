@@ -11,14 +11,13 @@ mode: no chain is promised for that, but the causes must still be right.
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from _pytest.mark import ParameterSet
 
-from lab_runs import Lab, analysed, make, make_lab
+from lab_runs import hold_to_the_truth, make, make_lab
 from labrun.injectors import registry
 from labrun.scenario import reading, variants
 from labrun.scenario.keys import Scenario
@@ -123,18 +122,6 @@ def test_its_chain_appears_by_another_injector(
     assert sum(injected["counters"].values()) > 0
     assert not (lab.run / "truth.jsonl").exists()
     assert f"{injector} keeps no record of what it delayed" in lab.done.stderr
-
-
-def hold_to_the_truth(lab: Lab) -> None:
-    """The explained share of the stall time, and that of correct roots."""
-    if not lab.json("summary.json")["stalls"]:
-        return
-    assert lab.json("summary.json")["share_explained"] >= 0.98
-    verdict = json.loads(analysed("check", lab.run, "--json").stdout)
-    assert verdict["root_right_share"] >= 0.99, verdict["wrong"]
-    for name in ("holder_right_share", "lock_seen_share"):
-        # none where the kernel does not tell what lock a task sleeps on
-        assert verdict[name] is None or verdict[name] >= 0.99, verdict["holders_ns"]
 
 
 @pytest.mark.on_demand(RUNS)

@@ -19,7 +19,7 @@ ARM = os.uname_result(("Linux", "host", "6.12.1", "#1", "aarch64"))
     ("main", "words"),
     [
         (trace.main, ["stalled_writes"]),
-        (trace.main, ["--engine", "core", "slow_writes"]),
+        (trace.main, ["--engine", "stap", "slow_writes"]),
         (drilldown.main, ["--auto", "-p", "1"]),
     ],
 )

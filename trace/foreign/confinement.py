@@ -13,6 +13,7 @@ import os
 import resource
 import struct
 from contextlib import suppress
+from dataclasses import dataclass
 
 NOBODY = 65534
 MEMORY_BYTES, CPU_S, LIFE_CPU_S = 144 << 20, 10, 120
@@ -24,20 +25,44 @@ LIMITS = (
 )
 # include/uapi/linux/prctl.h, capability.h, seccomp.h, audit.h
 PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 22, 38, 2
-CAPSET, CAPABILITY_VERSION_3 = 126, 0x20080522
-AUDIT_ARCH_X86_64, RET_ALLOW, RET_EPERM = 0xC000003E, 0x7FFF0000, 0x00050001
+CAPABILITY_VERSION_3 = 0x20080522
+RET_ALLOW, RET_EPERM = 0x7FFF0000, 0x00050001
 # include/uapi/linux/bpf_common.h: BPF_LD|BPF_W|BPF_ABS, BPF_JMP|BPF_JEQ, BPF_RET
 LOAD, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06
 INSTRUCTION = struct.Struct("=HBBI")
 NUMBER_AT, ARCH_AT = 0, 4  # struct seccomp_data
-# Of x86-64 (arch/x86/entry/syscalls/syscall_64.tbl), the one architecture of trace/.
-ALLOWED = {
+
+
+@dataclass(frozen=True)
+class Calls:
+    """The system calls of an architecture that are needed, by their numbers."""
+
+    audit_arch: int
+    capset: int
+    allowed: dict[str, int]
+
+
+# arch/x86/entry/syscalls/syscall_64.tbl
+X86_64 = {
     **{"read": 0, "write": 1, "close": 3, "pread64": 17},
     **{"mmap": 9, "mprotect": 10, "munmap": 11, "brk": 12, "mremap": 25, "madvise": 28},
     **{"rt_sigaction": 13, "rt_sigprocmask": 14, "rt_sigreturn": 15},
     **{"sched_yield": 24, "futex": 202, "restart_syscall": 219, "clock_gettime": 228},
     **{"sendto": 44, "recvmsg": 47, "getrusage": 98, "setrlimit": 160},
     **{"prlimit64": 302, "getrandom": 318, "exit": 60, "exit_group": 231},
+}
+# include/uapi/asm-generic/unistd.h
+AARCH64 = {
+    **{"read": 63, "write": 64, "close": 57, "pread64": 67, "mmap": 222},
+    **{"mprotect": 226, "munmap": 215, "brk": 214, "mremap": 216, "madvise": 233},
+    **{"rt_sigaction": 134, "rt_sigprocmask": 135, "rt_sigreturn": 139},
+    **{"sched_yield": 124, "futex": 98, "restart_syscall": 128, "clock_gettime": 113},
+    **{"sendto": 206, "recvmsg": 212, "getrusage": 165, "setrlimit": 164},
+    **{"prlimit64": 261, "getrandom": 278, "exit": 93, "exit_group": 94},
+}
+CALLS = {
+    "x86_64": Calls(0xC000003E, 126, X86_64),
+    "aarch64": Calls(0xC00000B7, 91, AARCH64),
 }
 
 
@@ -54,10 +79,11 @@ def confine() -> None:
     bound_cpu()
     another = _become_nobody()
     libc = ctypes.CDLL(None, use_errno=True)
+    calls = CALLS[os.uname().machine]
     header = struct.pack("=Ii", CAPABILITY_VERSION_3, 0)
-    _check(libc.syscall(CAPSET, header, bytes(24)))
+    _check(libc.syscall(calls.capset, header, bytes(24)))
     _check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-    code = _filter()
+    code = _filter(calls)
     program = _Program(len(code) // INSTRUCTION.size, code)
     try:
         filtering = PR_SET_SECCOMP, SECCOMP_MODE_FILTER
@@ -86,12 +112,12 @@ def _become_nobody() -> bool:
     return os.geteuid() != 0
 
 
-def _filter() -> bytes:
+def _filter(calls: Calls) -> bytes:
     """Allow the listed calls; EPERM for all others, and for another architecture."""
-    numbers = sorted(ALLOWED.values())
+    numbers = sorted(calls.allowed.values())
     rows = [
         (LOAD, 0, 0, ARCH_AT),
-        (JUMP_IF_EQUAL, 1, 0, AUDIT_ARCH_X86_64),
+        (JUMP_IF_EQUAL, 1, 0, calls.audit_arch),
         (RETURN, 0, 0, RET_EPERM),
         (LOAD, 0, 0, NUMBER_AT),
     ]

@@ -51,7 +51,7 @@ def parser(prog: str = "trace/trace") -> Parser:
 def _trace(options: argparse.Namespace) -> int:
     engine = ENGINES[options.engine]
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    check_architecture()
+    check_architecture(options.engine)
     engine.check(options)
     if os.geteuid():
         raise TraceError(f"{options.engine} needs root: run it with sudo")

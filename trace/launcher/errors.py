@@ -14,11 +14,16 @@ class TraceError(UserError):
     status = EXIT_FAILED
 
 
-def check_architecture() -> None:
-    """Refuse a processor whose registers and system calls the scripts do not know."""
-    machine = os.uname().machine
-    if machine != "x86_64":
+# Whose registers and system calls an engine knows.
+PROCESSORS = {"stap": ("x86_64",), "core": ("x86_64", "aarch64")}
+
+
+def check_architecture(engine: str = "stap") -> None:
+    """Refuse a processor that the engine does not know."""
+    machine, known = os.uname().machine, PROCESSORS[engine]
+    if machine not in known:
+        names = " and ".join(known)
         raise UserError(
             f"this processor is {machine}, and the scripts know the registers and"
-            " system calls of x86_64 alone; use them there"
+            f" system calls of {names} alone; use them there"
         )

@@ -11,9 +11,10 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from machine import cache, initramfs, qemu
+from machine import architectures, cache, initramfs, qemu
 from machine.image import Kernel
 from machine.recipe import Recipe
+from writestall_base.errors import UserError
 
 KVM = Path("/dev/kvm")
 # A kernel and a busybox need about a second under KVM. Where KVM cannot run them,
@@ -42,6 +43,12 @@ def _memory_file() -> Path:
 
 def remembered(forced: str | None = None) -> Choice | None:
     """The choice without trying anything; None when it would take a try."""
+    arch = architectures.chosen()
+    if not arch.is_host and forced in (None, "kvm"):
+        why = f"a guest of {arch.name} on a {platform.machine()} host is emulated"
+        if forced:
+            raise UserError(f"--accel kvm: {why}")
+        return Choice("tcg", why)
     if forced:
         return Choice(forced, "chosen by --accel")
     if not KVM.exists():

@@ -12,7 +12,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from machine import accel, image, jars, layer, qemu, recipe, run, signals, statuses
+from machine import (
+    accel,
+    architectures,
+    image,
+    jars,
+    layer,
+    qemu,
+    recipe,
+    run,
+    signals,
+    statuses,
+)
 from writestall_base import JARS
 from writestall_base.command_line import Parser
 from writestall_base.errors import INTERRUPTED, UserError
@@ -68,6 +79,24 @@ def add_image(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-k", "--kernel", metavar="KERNEL", help=recipe.WHAT_KERNEL)
     add("--full", action="store_true", help="the full image, with every tool")
+    add_arch(parser)
+
+
+class _Choose(argparse.Action):
+    """Set the variable, which the programs that we start read, too."""
+
+    def __call__(self, *given: object) -> None:
+        _, _, name, *_ = given
+        os.environ[architectures.CHOICE] = str(name)
+
+
+def add_arch(parser: argparse.ArgumentParser) -> None:
+    """Add the architecture of the guest."""
+    names = tuple(architectures.ARCHITECTURES)
+    what = f"{' or '.join(names)}; another than the host's is emulated (the host's)"
+    parser.add_argument(
+        "--arch", metavar="NAME", choices=names, action=_Choose, help=what
+    )
 
 
 def add_accel(parser: argparse.ArgumentParser) -> None:
@@ -228,6 +257,7 @@ def _enter(words: list[str], command: list[str]) -> int:
     if not command:
         parser.error("give a command after --")
     known = recipe.load(options.kernel, full=options.full)
+    image.check_foreign(known.arch)
     home = image.tree(known)
     kernel = image.kernel(known)
     binds = [*kernel.binds, *options.bind]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from machine import cache, mirror
+from machine.architectures import Architecture
 from machine.commands import output, search_path, started
 from machine.own import modules as own_modules
 from machine.own.find import OwnKernel
@@ -25,7 +26,9 @@ from writestall_base.errors import UserError
 DISK_SLACK_BYTES = 256 << 20
 # Of a build's output, for the cause of its failure.
 MOST_LINES = 10_000
-QEMU_PACKAGES = "qemu-system-x86,seabios"
+FINISH = VM / "finish-foreign.sh"
+KERNEL_PACKAGES = "linux-image-{0},linux-headers-{0}"
+BINFMT = Path("/proc/sys/fs/binfmt_misc")
 DPKG_OPTIONS = [
     "path-exclude=/usr/share/doc/*",
     "path-exclude=/usr/share/man/*",
@@ -101,7 +104,7 @@ def bootstrap(
 
 
 def _tools_key(recipe: Recipe) -> str:
-    return cache.digest(recipe.qemu_suite, QEMU_PACKAGES)
+    return cache.digest(recipe.qemu_suite, recipe.arch.qemu_packages)
 
 
 def built_tools(recipe: Recipe) -> bool:
@@ -113,10 +116,32 @@ def tools(recipe: Recipe) -> Path:
     """The tree that holds our QEMU and its libraries, and nothing else."""
 
     def build(part: Path) -> None:
-        extra = ["--variant=extract", f"--include={QEMU_PACKAGES}"]
+        extra = ["--variant=extract", f"--include={recipe.arch.qemu_packages}"]
         bootstrap(recipe.qemu_suite, {recipe.qemu_suite}, part, extra)
 
     return cache.build("qemu", _tools_key(recipe), build, as_owner=as_owner())
+
+
+def foreign(arch: Architecture) -> list[str]:
+    """mmdebstrap's options for a processor that is not the host's."""
+    return [] if arch.is_host else [f"--architectures={arch.debian}"]
+
+
+def check_foreign(arch: Architecture) -> None:
+    """Refuse a host whose kernel cannot run programs of that processor.
+
+    The flag F keeps QEMU's program open, so that trees need not have it
+    (Documentation/admin-guide/binfmt-misc.rst).
+    """
+    if arch.is_host:
+        return
+    row = BINFMT / f"qemu-{arch.name}"
+    said = row.read_text() if row.exists() else ""
+    if not re.search(r"^flags: \w*F", said, re.M) or not said.startswith("enabled"):
+        raise UserError(
+            f"this host does not run programs of {arch.name} (no {row} with the flag"
+            " F): install qemu-user-static and binfmt-support"
+        )
 
 
 def _pairs(recipe: Recipe) -> str:
@@ -127,6 +152,8 @@ def _pairs(recipe: Recipe) -> str:
 def _tree_key(recipe: Recipe) -> str:
     # The mirror's contents are not an input: `make clean` fetches newer packages.
     words = (recipe.userland_suite, _pairs(recipe), *recipe.packages, *DPKG_OPTIONS)
+    if not recipe.arch.is_host:
+        return cache.digest(FINISH, KERNEL_PACKAGES, *words, *foreign(recipe.arch))
     return cache.digest(VM / "install-kernels.sh", *words)
 
 
@@ -135,16 +162,51 @@ def built_tree(recipe: Recipe) -> bool:
     return cache.place("tree", _tree_key(recipe)).exists()
 
 
+def _install(recipe: Recipe, part: Path) -> None:
+    """Install the userland and the kernels."""
+    hook = str(VM / "install-kernels.sh")
+    suites = {recipe.userland_suite, *recipe.kernels.values()}
+    include = ",".join(recipe.packages)
+    extra = ["--variant=minbase", f"--include=apt,{include}"]
+    extra.append(f'--customize-hook={hook} "$1" {_pairs(recipe)}')
+    bootstrap(recipe.userland_suite, suites, part, extra)
+
+
+def _unpack(recipe: Recipe, suite: str, part: Path, *include: str) -> None:
+    options = ["--variant=extract", *foreign(recipe.arch)]
+    options += [f"--include={words}" for words in include]
+    bootstrap(suite, {suite}, part, options)
+
+
+def _unpack_all(recipe: Recipe, part: Path) -> None:
+    """Unpack the userland, and each kernel with its headers and their compiler.
+
+    Scripts of packages do not run: emulated, they take many times longer than the
+    unpacking. finish-foreign.sh does what a machine needs of them.
+    """
+    check_foreign(recipe.arch)
+    packages = ",".join(recipe.packages)
+    _unpack(recipe, recipe.userland_suite, part, "?essential", packages)
+    side = part.with_name(f"{part.name}-kernel")
+    pairs = []
+    for name, suite in recipe.kernels.items():
+        cache.remove(side, as_owner())
+        _unpack(recipe, suite, side, KERNEL_PACKAGES.format(recipe.arch.debian))
+        (release,) = (side / "usr/lib/modules").iterdir()
+        pairs.append(f"{name}={release.name}")
+        # What the userland has is newer and stays.
+        copy = ["cp", "--archive", "--no-clobber", f"{side}/.", str(part)]
+        logged([*as_owner(), *copy])
+    cache.remove(side, as_owner())
+    logged([*as_owner(), str(FINISH), str(part), *pairs])
+
+
 def tree(recipe: Recipe) -> Path:
     """The userland with the recipe's kernels, as a folder to compile in."""
-    hook = str(VM / "install-kernels.sh")
+    how = _install if recipe.arch.is_host else _unpack_all
 
     def build(part: Path) -> None:
-        suites = {recipe.userland_suite, *recipe.kernels.values()}
-        include = ",".join(recipe.packages)
-        extra = ["--variant=minbase", f"--include=apt,{include}"]
-        extra.append(f'--customize-hook={hook} "$1" {_pairs(recipe)}')
-        bootstrap(recipe.userland_suite, suites, part, extra)
+        how(recipe, part)
 
     done = cache.build("tree", _tree_key(recipe), build, as_owner=as_owner())
     cache.prune("tree", done, as_owner())
@@ -209,6 +271,7 @@ def kernels(recipe: Recipe) -> dict[str, Kernel]:
             vmlinuz=home / "boot" / f"vmlinuz-{release}",
             modules=home / "usr/lib/modules" / release,
             identity=home.name,
+            pvh=recipe.arch.is_unpacked,
         )
         for name, release in (line.split() for line in table)
     }

@@ -10,31 +10,20 @@ import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from machine import image
+from machine import architectures, image
+from machine.architectures import KERNEL_OPTIONS
 from machine.commands import ends_with_us, output
 from machine.recipe import Recipe
 from writestall_base.errors import UserError
 
-# quiet and the TSC and timer options shorten the boot from 8 s to 3 s. With nokaslr,
-# one symbol table serves every boot of a kernel. A panic resets the machine, and
-# -no-reboot makes QEMU exit then.
-KERNEL_OPTIONS = (
-    "console=ttyS0 quiet nokaslr tsc=reliable no_timer_check"
-    " random.trust_cpu=on panic=-1 oops=panic"
-)
-# TCG executes `rep movsb` byte by byte, and the kernel prefers it where the CPU says it
-# is fast (arch/x86/lib/copy_user_64.S, clear_page_64.S); stac and clac around every
-# copy to user space end a translated block; la57 adds a fifth page-table level.
-SLOW_UNDER_TCG = ("la57", "erms", "fsrm", "fsrs", "smap")
-TCG_CPU = ",".join(("max", *(f"{feature}=off" for feature in SLOW_UNDER_TCG)))
 # icount: the guest's clock counts executed instructions, one per nanosecond, so time
 # in which the host runs other work does not pass in the guest. One host thread runs all
 # CPUs (QEMU, docs/devel/tcg-icount.rst). icount-warp also skips idle time, to the next
 # timer: only for guests that wait for no disk of the host, whose time it would skip.
-ICOUNT = ("-accel", "tcg,thread=single", "-cpu", TCG_CPU, "-icount")
+ICOUNT = ("-accel", "tcg,thread=single", "-icount")
 ACCEL = {
-    "kvm": ("-accel", "kvm", "-cpu", "host"),
-    "tcg": ("-accel", "tcg,thread=multi", "-cpu", TCG_CPU),
+    "kvm": ("-accel", "kvm"),
+    "tcg": ("-accel", "tcg,thread=multi"),
     "icount": (*ICOUNT, "shift=0"),
     "icount-warp": (*ICOUNT, "shift=0,sleep=off"),
 }
@@ -81,14 +70,18 @@ class Machine:
 def binary(recipe: Recipe) -> list[str]:
     """Our QEMU's command prefix: its own loader, libraries and firmware."""
     tools = image.tools(recipe)
-    libraries = tools / "usr/lib/x86_64-linux-gnu"
-    share = tools / "usr/share"
+    host = architectures.host()
+    libraries = tools / host.libraries
     return [
-        str(libraries / "ld-linux-x86-64.so.2"),
+        str(libraries / host.loader),
         "--library-path",
         str(libraries),
-        str(tools / "usr/bin/qemu-system-x86_64"),
-        *("-L", str(share / "qemu"), "-L", str(share / "seabios")),
+        str(tools / "usr/bin" / recipe.arch.system),
+        *(
+            word
+            for name in recipe.arch.firmware
+            for word in ("-L", str(tools / "usr/share" / name))
+        ),
     ]
 
 
@@ -202,15 +195,19 @@ def _shares(machine: Machine) -> list[str]:
 
 def command(recipe: Recipe, machine: Machine) -> list[str]:
     """The whole QEMU command line; the kernel kills QEMU when we exit."""
+    arch = recipe.arch
+    cpu = "host" if machine.accel == "kvm" else arch.tcg_cpu
+    options = f"console={arch.serial} {KERNEL_OPTIONS} {arch.kernel_options}"
     arguments = [
         *binary(recipe),
         *("-nodefaults", "-no-reboot", "-display", "none", "-nic", "none"),
         *("-sandbox", SANDBOX),
-        *("-M", "q35,usb=off,vmport=off,graphics=off"),
+        *("-M", arch.board),
         *ACCEL[machine.accel],
+        *("-cpu", cpu),
         *("-smp", str(machine.cpus), "-m", f"{machine.memory_bytes >> 20}M"),
         *("-kernel", str(machine.kernel), "-initrd", str(machine.initrd)),
-        *("-append", f"{KERNEL_OPTIONS} {machine.kernel_options}"),
+        *("-append", f"{options} {machine.kernel_options}"),
         *_drives(machine),
         *_channels(machine),
         *_shares(machine),

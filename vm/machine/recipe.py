@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from machine import architectures
+from machine.architectures import Architecture
 from machine.own import find
 from machine.own.find import OwnKernel
 from writestall_base.errors import UserError
@@ -36,6 +38,7 @@ class Recipe:
     qemu_minimum: int
     kernels: dict[str, str]
     kernel: str  # a short name, or the path of `own`
+    arch: Architecture = architectures.X86_64
     has_core: bool = True  # whether the compiled tracer works on that kernel
     own: OwnKernel | None = None  # instead of one of the image's
 
@@ -64,6 +67,8 @@ def load(kernel: str | None = None, *, full: bool = False) -> Recipe:
     A kernel of one's own is named by a path, and runs with the default image.
     """
     if kernel is not None and find.named(kernel):
+        if not architectures.chosen().is_unpacked:
+            raise UserError(f"--kernel {kernel}: one's own are for x86_64 alone")
         theirs = find.find(kernel)
         return replace(
             load(full=full),
@@ -88,6 +93,7 @@ def load(kernel: str | None = None, *, full: bool = False) -> Recipe:
             if full or not entry.get("on_demand", False)
         },
         kernel=chosen,
+        arch=architectures.chosen(),
     )
 
 

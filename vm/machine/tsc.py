@@ -39,8 +39,8 @@ def _measure(recipe: Recipe, part: Path) -> None:
 
 
 def kernel_option(recipe: Recipe, accel: str) -> str:
-    """`tsc_early_khz=N` for that accelerator; nothing under KVM."""
-    if accel == "kvm":
+    """`tsc_early_khz=N` for that accelerator; nothing under KVM, or without one."""
+    if accel == "kvm" or not recipe.arch.has_tsc:
         return ""
     khz = ICOUNT_KHZ if accel.startswith("icount") else _host_khz(recipe)
     return f"tsc_early_khz={khz}"

@@ -73,10 +73,10 @@ def build(kernel: Kernel) -> Path:
     def write(part: Path) -> None:
         packed = kernel.vmlinuz.read_bytes()
         try:
-            unpacked = unpack(packed)
+            unpacked = unpack(packed) if kernel.pvh else None
         except (OSError, *BROKEN) as error:
             raise UserError(f"{kernel.vmlinuz} cannot be unpacked: {error}") from None
-        good = unpacked and kernel.pvh and enters_by_pvh(unpacked)
+        good = unpacked and enters_by_pvh(unpacked)
         part.write_bytes(unpacked if unpacked and good else packed)
 
     key = cache.digest(kernel.identity, kernel.release, Path(__file__))

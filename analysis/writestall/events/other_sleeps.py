@@ -15,10 +15,10 @@ from writestall.events.contract import Block
 from writestall.events.stream import Stream
 
 # Where a program enters the kernel (arch/x86/entry/entry_64.S; do_syscall_64() and
-# exc_page_fault() are next); workers of io_uring's begin as kernel threads do, and have
-# the name of their program's thread (io_uring/io-wq.c, io_wq_worker()). A kernel
-# thread's sleep is no call.
-_ENTRIES = ("entry_SYSCALL", "do_syscall_64", "asm_exc_", "exc_page_fault")
+# exc_page_fault() are next; arch/arm64/kernel/entry.S: el0); workers of io_uring's
+# begin as kernel threads do, and have the name of their program's thread
+# (io_uring/io-wq.c, io_wq_worker()). A kernel thread's sleep is no call.
+_ENTRIES = ("entry_SYSCALL", "do_syscall_64", "asm_exc_", "exc_page_fault", "el0")
 _WORKER = "iou-wrk-"
 
 

@@ -29,12 +29,15 @@ LEAST_SHARE = 0.001
 MOST_DEPTH = 96
 ROW_PX = 18
 # Every sleep ends in the first two, every system call or kernel thread begins with
-# some of the others: they distinguish nothing. arch/x86/entry/, kernel/kthread.c
-# kthread(), kernel/workqueue.c worker_thread() and process_one_work().
+# some of the others: they distinguish nothing. arch/x86/entry/,
+# arch/arm64/kernel/entry-common.c and syscall.c, kernel/kthread.c kthread(),
+# kernel/workqueue.c worker_thread() and process_one_work().
 _EVERYWHERE = frozenset(
     """
     __schedule schedule
     entry_SYSCALL_64_after_hwframe entry_SYSCALL_64 do_syscall_64 x64_sys_call
+    el0t_64_sync el0t_64_sync_handler el0_svc do_el0_svc el0_svc_common
+    el0_svc_common.constprop.0 invoke_syscall invoke_syscall.constprop.0
     ret_from_fork ret_from_fork_asm kthread worker_thread process_one_work
     process_scheduled_works
     """.split()

@@ -6,13 +6,14 @@ from __future__ import annotations
 import argparse
 
 from driver import artefacts
-from machine import recipe
+from machine import cli, recipe
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
     add("-k", "--kernel", metavar="KERNEL", help=recipe.WHAT_KERNEL)
+    cli.add_arch(parser)
     what = "also what the tests need"
     add("--tests", action="store_true", help=what)
 

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will run scenarios in machines of aarch64, and find the chains that they
+have on x86-64: the expect table of each, and the truth that the injector recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from driver.builds import core
+from lab_runs import hold_to_the_truth, make_lab
+from machine import architectures, image
+from machine.architectures import AARCH64
+from writestall_base.errors import UserError
+
+
+@pytest.fixture
+def _aarch64(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every program that we start has machines of aarch64."""
+    monkeypatch.setenv(architectures.CHOICE, AARCH64.name)
+    try:
+        image.check_foreign(AARCH64)
+        core.check(AARCH64)
+    except UserError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.on_demand("an image of another processor, whose programs are emulated")
+@pytest.mark.usefixtures("_aarch64")
+@pytest.mark.parametrize("scenario", ["page-lock", "fsync-storm", "xfs-ilock"])
+def test_its_chain_is_that_of_x86_64(scenario: str, tmp_path: Path) -> None:
+    lab = make_lab(tmp_path, SCENARIO=scenario, ENGINE="core")
+    assert lab.done.returncode == 0, lab.done.stdout + lab.done.stderr[-3000:]
+    assert lab.json("manifest.json")["arch"] == AARCH64.name
+    hold_to_the_truth(lab)
