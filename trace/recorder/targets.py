@@ -23,7 +23,8 @@ from writestall_base.units import ms
 
 # include/uapi/linux/nsfs.h, PID_NS_INIT_INO
 HOST_PIDS = "pid:[4026531836]"
-SERIES_MS = 100  # windows of --profile
+# Of --profile: windows of bios, and room for calls as they are compressed.
+SERIES_MS, CALLS_MIB = 100, 128
 FLAGS = 6  # proc_pid_stat(5), from the field behind the name
 KERNEL_THREAD = 0x00200000  # include/linux/sched.h, PF_KTHREAD
 DISKS = Path("/sys/dev/block")
@@ -66,6 +67,7 @@ def filters(options: argparse.Namespace) -> argparse.Namespace:
         floor_us=options.floor_ns // 1000,
         stall_us=options.stall_ns // 1000,
         series_ms=SERIES_MS if options.profile else None,
+        calls_mib=CALLS_MIB if options.profile else None,
         pid=options.pid,
         comm=options.comm,
         waits=options.pid,

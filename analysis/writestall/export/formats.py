@@ -55,6 +55,13 @@ FORMATS = {
         "to_disk_series", "document", TEXT, "what its disks did, for lab --from",
         empty=True,
     ),
+    "calls": Format(
+        "to_calls", "packed", BYTES, "what its tasks called, for repro/replay",
+        empty=True,
+    ),
+    "calls-csv": Format(
+        "to_calls", "table", TEXT, "the same, a line each", empty=True,
+    ),
     "csv": Format("to_csv", "table", TEXT, "one line per stalled write"),
 }  # fmt: skip
 
