@@ -23,6 +23,8 @@ from test_record import recorded
 SECONDS = 14
 # What was recorded, too.
 WRITES = '"$TREE"/tests/scripts/direct-writes.sh "$DURATION_S"'
+CALLS = re.compile(r"(\d+) of (\d+) figures of the calls came back")
+STALLS = re.compile(r"^ +(\w+): stalls +([0-9.]+) +([0-9.]+)", re.M)
 FIGURE = re.compile(r"(\d+) of (\d+) recorded episodes came back")
 
 
@@ -40,19 +42,45 @@ def test_the_episodes_of_a_recorded_disk_come_back(
     assert analysed("export", host, "--redact", "-o", str(redacted)).returncode == 0
     assert _series(redacted, tmp_path / "redacted.json") == series
 
-    known = recipe.load(kernel)
-    counting = accel.counting(known, image.kernel(known), "icount")
-    done = tool(
-        *("writestall", "lab", "--from", str(host), "--command", WRITES),
-        *("--duration", str(SECONDS), "--engine", "core", "--kernel", kernel),
-        *("--out", str(tmp_path / "out"), "--accel", counting),
-    )
-    told = done.stdout + done.stderr
-    assert done.returncode == 0, told[-3000:]
+    words = ("--command", WRITES, "--duration", str(SECONDS))
+    told = replayed(host, kernel, tmp_path / "out", *words)
     found = FIGURE.search(told)
     assert found, told[-3000:]
     assert int(found[2]) >= 3 and int(found[1]) >= 0.95 * int(found[2])
     print(f"replay: {found[0]}")
+
+
+@pytest.mark.on_demand("a machine that is recorded, and one that replays it")
+def test_the_calls_of_a_recorded_program_come_back(
+    artefacts: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """Two threads of a Python program, which write and sync below the same disk."""
+    kernel = recipe.load().kernel
+    recorded(kernel, artefacts(kernel), tmp_path, ("calls",), ("core",))
+    host = tmp_path / "calls-core"
+    told = replayed(host, kernel, tmp_path / "out")
+    found = FIGURE.search(told)
+    assert found, told[-3000:]
+    assert int(found[2]) >= 3 and int(found[1]) >= 0.95 * int(found[2])
+    calls = CALLS.search(told)
+    assert calls and calls[1] == calls[2], told[-3000:]
+    stalls = STALLS.findall(told)
+    assert sum(float(was) for _, was, _ in stalls) >= 5, told[-3000:]
+
+
+def replayed(host: Path, kernel: str, out: Path, *words: str) -> str:
+    """Replay a recording in the lab; what it printed."""
+    known = recipe.load(kernel)
+    counting = accel.counting(known, image.kernel(known), "icount")
+    done = tool(
+        *("writestall", "lab", "--from", str(host), *words),
+        *("--engine", "core", "--kernel", kernel),
+        *("--out", str(out), "--accel", counting),
+    )
+    told = done.stdout + done.stderr
+    assert done.returncode == 0, told[-5000:]
+    print(told)
+    return told
 
 
 def _series(run: Path, target: Path) -> dict[str, Any]:

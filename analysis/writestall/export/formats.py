@@ -62,6 +62,10 @@ FORMATS = {
     "calls-csv": Format(
         "to_calls", "table", TEXT, "the same, a line each", empty=True,
     ),
+    "stalls": Format(
+        "to_stalls", "document", TEXT, "how long calls stalled, for lab --from",
+        empty=True,
+    ),
     "csv": Format("to_csv", "table", TEXT, "one line per stalled write"),
 }  # fmt: skip
 

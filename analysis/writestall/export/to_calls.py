@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from writestall.chain.answers import Answer
 from writestall.events.contract import File
 from writestall.events.kept_calls import FAILED, ROW, Call, calls
+from writestall.events.run_directory import END_OF_TIME_NS
 from writestall.export import to_disk_series
 from writestall_base.errors import UserError
 
@@ -45,7 +46,9 @@ def packed(answer: Answer) -> bytes:
         else FILE.pack(0, 0)
         for number in range(1, last + 1)
     ]
-    found = sorted(call for call in _calls(answer) if call.t_ns >= start_ns)
+    end_ns = answer.run.get("window", "end_ns")
+    last_ns = end_ns if isinstance(end_ns, int) else END_OF_TIME_NS
+    found = sorted(one for one in _calls(answer) if start_ns <= one.t_ns <= last_ns)
     rows = [
         ROW.pack(call.t_ns - start_ns, *call[1:])
         for call in found
