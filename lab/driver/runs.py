@@ -219,7 +219,18 @@ def keep_series(log: StageLog, python: Path, request: Request, run: Path) -> Non
         done = analysed(log, python, *words, str(request.recorded))
         if done.returncode:
             raise UserError(f"--from {request.recorded}: {done.stderr.strip()}")
+    if request.makes_calls and not _has_calls(place / CALLS):
+        raise UserError(
+            f"--from {request.recorded}: it has no calls: name a scenario, or a"
+            " --command"
+        )
     answer("repro/run", "--check", *request.chosen, *request.replaying(place))
+
+
+def _has_calls(path: Path) -> bool:
+    """Whether the head of a file of calls, docs/replay.md, counts any."""
+    with path.open("rb") as file:
+        return any(file.read(16)[12:])
 
 
 def analysed(log: StageLog, python: Path, *words: str) -> CompletedProcess[str]:
