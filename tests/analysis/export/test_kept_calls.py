@@ -84,6 +84,14 @@ def test_calls_come_out_by_time(tmp_path: Path) -> None:
     assert [row.file for row in rows] == [1, 2, 1]
 
 
+def test_a_call_under_way_at_the_start_begins_there(tmp_path: Path) -> None:
+    early = Call(1 * MS, 0, 2 * MS // 64, 7, 0, 1, FSYNC, 0)
+    run = run_of(tmp_path / "run", file(1, "254:16"), event([early]))
+    content = exported(run, "calls")
+    kept = Call(*ROW.unpack_from(content, to_calls.HEAD.size + to_calls.FILE.size))
+    assert (kept.t_ns, kept.dur_ns) == (0, 1 * MS)
+
+
 def test_files_of_another_disk_are_left_out(tmp_path: Path) -> None:
     files = file(1, "254:16"), file(2, "8:1")
     run = run_of(tmp_path / "run", *files, event(CALLS))
