@@ -68,6 +68,7 @@ static void set_options(struct probes *probes, const struct options *options)
 	settings->stall_ns = options->limits.stall_ns;
 	settings->io_ns = options->limits.io_ns;
 	settings->series_ns = options->series_ns;
+	settings->are_calls_kept = options->calls_bytes > 0;
 	settings->only_pid = options->pid;
 	settings->only_dev = options->device;
 	settings->only_ino = options->inode;

@@ -34,6 +34,7 @@ static uint64_t how_of(const struct call *call)
 	how |= call->stack ? HOW_STACK : 0;
 	how |= call->shared ? HOW_SHARED : 0;
 	how |= call->flushes ? HOW_FLUSHES : 0;
+	how |= (uint64_t)call->keep << HOW_KEEP;
 	return how | (call->address ? HOW_ADDRESS : 0);
 }
 

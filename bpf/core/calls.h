@@ -20,6 +20,7 @@ struct call {
 	bool address;	/* the name is in a struct sockaddr */
 	bool exact;	/* slow_writes shows it */
 	bool entry;	/* stalled_writes probes its entry */
+	enum keep keep;	/* what it is in a replay */
 };
 
 /* NULL where there is none of that number. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "output/events.h"
 #include "probes.skel.h"
@@ -69,6 +70,8 @@ void choose_programs(struct probes *probes, const struct btf *btf, enum script s
 	bool exact = script == SLOW_WRITES;
 	bool pages = script == PAGE_LOCKS;
 	bool commits = script == JOURNAL_COMMITS;
+	bool keeps = bios && probes->rodata->are_calls_kept;
+	bool has_names = has_function(btf, "security_inode_rename");	/* CONFIG_SECURITY */
 	bool waits = bios && (probes->rodata->waits_pid || probes->rodata->are_waits_by_comm);
 	bool has_state = parameters(btf, "btf_trace_sched_switch") >= 4;
 	bool is_lock_traced = (bios || commits) && !probes->rodata->has_lock_owners &&
@@ -96,6 +99,10 @@ void choose_programs(struct probes *probes, const struct btf *btf, enum script s
 		{ probes->progs.enter, exact },
 		{ probes->progs.leave_to_user, exact },
 		{ probes->progs.leave_wait, waits },
+		{ probes->progs.enter_of_chosen, keeps },
+		{ probes->progs.leave_of_chosen, keeps },
+		{ probes->progs.unlink_of_chosen, keeps && has_names },
+		{ probes->progs.rename_of_chosen, keeps && has_names },
 		{ probes->progs.unlock, pages && by_trampoline },
 		{ probes->progs.unlock_by_kprobe, pages && by_kprobe },
 		{ probes->progs.finish_waiting, pages },
@@ -115,6 +122,7 @@ void choose_programs(struct probes *probes, const struct btf *btf, enum script s
 
 void choose_maps(struct probes *probes, enum script script)
 {
+	unsigned int kept = probes->rodata->are_calls_kept ? BIT(STALLED_WRITES) : 0;
 	const struct {
 		struct bpf_map *map;
 		unsigned int scripts;
@@ -125,6 +133,8 @@ void choose_maps(struct probes *probes, enum script script)
 		{ probes->maps.ios, BIT(STALLED_WRITES) },
 		{ probes->maps.submitters, BIT(STALLED_WRITES) },
 		{ probes->maps.series, probes->rodata->series_ns ? BIT(STALLED_WRITES) : 0 },
+		{ probes->maps.callers, kept },
+		{ probes->maps.files, kept },
 		{ probes->maps.begun_calls, BIT(SLOW_WRITES) },
 		{ probes->maps.commits, BIT(JOURNAL_COMMITS) },
 		{ probes->maps.handles, BIT(JOURNAL_COMMITS) },
@@ -137,4 +147,6 @@ void choose_maps(struct probes *probes, enum script script)
 		if (!(maps[i].scripts & BIT(script)))
 			bpf_map__set_max_entries(maps[i].map, 1);
 	}
+	if (!kept)	/* a buffer has whole pages */
+		bpf_map__set_max_entries(probes->maps.kept, sysconf(_SC_PAGESIZE));
 }

@@ -22,6 +22,7 @@
 #include "output/events.h"
 #include "output/journal_events.h"
 #include "output/json.h"
+#include "output/kept_calls.h"
 #include "output/kernel_symbols.h"
 #include "options.h"
 #include "probes.skel.h"
@@ -86,6 +87,14 @@ static int take_row(void *data, void *row, size_t size)
 	return is_pause_due() ? -EINTR : 0;
 }
 
+static int take_call(void *data, void *row, size_t size)
+{
+	(void)data;
+	(void)size;
+	take_kept(row);
+	return 0;
+}
+
 /* Notice a closed pipe even where there is nothing to write. */
 static void check_reader(void)
 {
@@ -137,7 +146,20 @@ static void print_series(int map, int64_t window_ns, bool is_last)
 	}
 }
 
-static void follow(struct ring_buffer *ring, const struct probes *probes, int64_t series_ns)
+/* Of windows and calls, once in a while. */
+static void print_profile(struct ring_buffer *ring, const struct probes *probes,
+			  const struct options *options, bool is_last)
+{
+	if (options->series_ns)
+		print_series(bpf_map__fd(probes->maps.series), options->series_ns, is_last);
+	if (options->calls_bytes) {
+		ring_buffer__consume(ring);
+		print_kept(&probes->bss->unkept);
+	}
+}
+
+static void follow(struct ring_buffer *ring, const struct probes *probes,
+		   const struct options *options)
 {
 	int64_t printed_ns = monotonic_ns();
 
@@ -149,8 +171,8 @@ static void follow(struct ring_buffer *ring, const struct probes *probes, int64_
 		if (error < 0 && error != -EINTR)
 			die(EXIT_FAILED, "the rows cannot be read: %s", strerror(-error));
 		report_losses(probes, false);
-		if (series_ns && monotonic_ns() - printed_ns >= PATIENCE_MS * 1000000LL) {
-			print_series(bpf_map__fd(probes->maps.series), series_ns, false);
+		if (monotonic_ns() - printed_ns >= PATIENCE_MS * 1000000LL) {
+			print_profile(ring, probes, options, false);
 			printed_ns = monotonic_ns();
 		}
 		json_flush();
@@ -201,7 +223,7 @@ int main(int argc, char **argv)
 	handle_signals();
 	probes = arm(&options, &are_bios_seen);
 	ring = ring_buffer__new(bpf_map__fd(probes->maps.rows), take_row, probes, NULL);
-	if (!ring)
+	if (!ring || ring_buffer__add(ring, bpf_map__fd(probes->maps.kept), take_call, NULL))
 		die(EXIT_FAILED, "the rows cannot be read: %s", strerror(errno));
 	print_start(options.script);
 	print_begin(options.script, &options.limits);
@@ -210,13 +232,13 @@ int main(int argc, char **argv)
 	json_flush();
 	symbols_refresh();
 	probes->bss->aio_fsync_work_at = symbol_address("aio_fsync_work");
-	follow(ring, probes, options.series_ns);
+	keep_calls(options.calls_bytes);
+	follow(ring, probes, &options);
 	report_losses(probes, true);	/* detached kprobes count no longer */
 	disarm(probes);
 	pause_ns = INT64_MAX;
 	ring_buffer__consume(ring);
-	if (options.series_ns)
-		print_series(bpf_map__fd(probes->maps.series), options.series_ns, true);
+	print_profile(ring, probes, &options, true);
 	if (options.script == STALLED_WRITES) {
 		print_rest(bpf_map__fd(probes->maps.asleep), has_ended);
 		print_rest(bpf_map__fd(probes->maps.calls), has_slept);

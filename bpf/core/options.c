@@ -21,6 +21,7 @@
 #define NSEC_PER_USEC 1000LL
 #define MOST_US 3600000000LL
 #define MOST_SERIES_MS 60000
+#define MOST_CALLS_MIB 4096
 
 static const char help[] =
 	"usage: stalled-writes [OPTION]... [SCRIPT]\n"
@@ -41,6 +42,7 @@ static const char help[] =
 	"  --stall-us US   shortest stall (100000)\n"
 	"  --io-us US      shortest bio shown (10000)\n"
 	"  --series-ms MS  shorter bios, too: how many of each latency ended in each MS\n"
+	"  --calls-mib MIB every call, too, for a replay, up to MIB of them\n"
 	"  --pid PID       only calls of this process and its children\n"
 	"  --comm NAME     calls of tasks or processes of that name\n"
 	"  --waits PID     interruptible sleeps of it and its children, too\n"
@@ -57,8 +59,8 @@ static const char help[] =
 	"example: stalled-writes --stall-us 50000 --path /var/lib/etcd --output etcd.jsonl\n";
 
 enum letter {
-	FLOOR_US = 256, STALL_US, IO_US, SERIES_MS, PID, COMM, WAITS, WAITS_COMM, DEVICE, PATH, CALL, OUTPUT,
-	CHECK, VERSION,
+	FLOOR_US = 256, STALL_US, IO_US, SERIES_MS, CALLS_MIB, PID, COMM, WAITS, WAITS_COMM, DEVICE,
+	PATH, CALL, OUTPUT, CHECK, VERSION,
 };
 
 static const struct option table[] = {
@@ -66,6 +68,7 @@ static const struct option table[] = {
 	{ "stall-us", required_argument, NULL, STALL_US },
 	{ "io-us", required_argument, NULL, IO_US },
 	{ "series-ms", required_argument, NULL, SERIES_MS },
+	{ "calls-mib", required_argument, NULL, CALLS_MIB },
 	{ "pid", required_argument, NULL, PID },
 	{ "comm", required_argument, NULL, COMM },
 	{ "waits", required_argument, NULL, WAITS },
@@ -144,7 +147,7 @@ static const struct {
 	enum option_kind kind;
 } restricted[] = {
 	{ FLOOR_US, ABOUT_SLEEPS }, { STALL_US, ABOUT_STALLS }, { IO_US, ABOUT_IOS },
-	{ SERIES_MS, ABOUT_IOS },
+	{ SERIES_MS, ABOUT_IOS }, { CALLS_MIB, ABOUT_IOS },
 	{ PID, ABOUT_CALLS }, { COMM, ABOUT_CALLS }, { DEVICE, ABOUT_CALLS },
 	{ PATH, ABOUT_CALLS }, { CALL, ABOUT_CALLS }, { WAITS, ABOUT_WAITS },
 	{ WAITS_COMM, ABOUT_WAITS },
@@ -200,6 +203,10 @@ void read_options(int argc, char **argv, struct options *options)
 		case SERIES_MS:
 			options->series_ns = number("series-ms", optarg, 1, MOST_SERIES_MS) *
 				1000000;
+			break;
+		case CALLS_MIB:
+			options->calls_bytes = number("calls-mib", optarg, 1, MOST_CALLS_MIB)
+				<< 20;
 			break;
 		case PID:
 			options->pid = pid_given("pid", optarg);

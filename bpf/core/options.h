@@ -13,6 +13,7 @@ struct options {
 	enum script script;
 	struct limits limits;
 	int64_t series_ns;
+	int64_t calls_bytes;	/* most of all calls that are kept for a replay; 0: none are */
 	int32_t pid;
 	const char *comm;
 	int32_t waits_pid;

@@ -45,11 +45,12 @@ enum how_argument {
 #define HOW_SHARED (HOW_POSITION << 3)
 #define HOW_ADDRESS (HOW_POSITION << 4)
 #define HOW_FLUSHES (HOW_POSITION << 5)
+#define HOW_KEEP 40	/* from this bit on: enum keep */
 
 /* Stands in a program for a variable of the kernel, whose type's id the program has. */
 #define VARIABLE_TO_SET 0x5eed5eed
 
-enum row_kind { ROW_BLOCK = 1, ROW_WRITE, ROW_IO, ROW_COMMIT, ROW_PAGE_LOCK };
+enum row_kind { ROW_BLOCK = 1, ROW_WRITE, ROW_IO, ROW_COMMIT, ROW_PAGE_LOCK, ROW_FILE };
 enum context { IN_TASK, IN_SOFTIRQ, IN_HARDIRQ, IN_NMI };
 
 /* Cgroups by their ids; 0: there is none. io_hierarchy is 0 for version 2. */
@@ -183,6 +184,45 @@ struct ios_row {
 	unsigned int counts[BUCKETS];
 };
 
+/* What a call is in a replay (docs/replay.md); KEEP_LEFT: counted alone. */
+enum keep {
+	KEEP_NOTHING, KEEP_LEFT, KEEP_WRITE, KEEP_READ, KEEP_FSYNC, KEEP_FDATASYNC,
+	KEEP_SYNC_RANGE, KEEP_OPEN, KEEP_CLOSE, KEEP_UNLINK, KEEP_RENAME, KEEP_TRUNCATE,
+	KEEP_ALLOCATE,
+};
+
+/* How the file is open, or was opened. KEEP_ALLOCATE, KEEP_SYNC_RANGE: its argument. */
+enum kept_flag {
+	KEPT_APPEND = 1, KEPT_DIRECT = 2, KEPT_DSYNC = 4, KEPT_SYNC = 8, KEPT_CREATED = 16,
+	KEPT_TRUNCATED = 32, KEPT_FAILED = 128,
+};
+
+/* A call of those that a replay makes again; `docs/replay.md` has its bytes. */
+struct kept_row {
+	long long t_ns;
+	long long offset;	/* of a rename, the number of the file that it replaced */
+	unsigned int took;	/* in units of TOOK_NS */
+	int tid;
+	unsigned int bytes;
+	unsigned short file;	/* its number, of a struct file_row */
+	unsigned char op;	/* enum keep */
+	unsigned char flags;	/* enum kept_flag */
+};
+
+#define TOOK_NS 64
+#define MOST_FILES 8192
+
+/* A file of kept calls, as it was before the first of them. */
+struct file_row {
+	unsigned int kind;
+	unsigned int number;	/* from 1 */
+	unsigned int dev;
+	unsigned int is_folder;
+	unsigned long long ino;
+	unsigned long long bytes;
+	long long t_ns;
+};
+
 /* A commit of a journal: when each of its phases began. */
 struct commit_row {
 	unsigned int kind;
@@ -277,6 +317,12 @@ struct losses {
 	unsigned long long journals;
 	unsigned long long waits;
 	unsigned long long past;
+};
+
+/* Calls that no `calls` event has; the other events lack nothing. */
+struct kept_counts {
+	unsigned long long lost;
+	unsigned long long left;	/* of KEEP_LEFT */
 };
 
 #endif

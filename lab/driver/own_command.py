@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import argparse
+import json
+import math
 import re
 from pathlib import Path
 
@@ -11,12 +13,20 @@ from driver import runs, settings
 from driver.machines import Needs
 from driver.runs import Request
 from machine import cli, layer
+from writestall_base import files
 from writestall_base.command_line import whole
 from writestall_base.errors import UserError
 
 FILE = "command.toml"
 SHARED = "/mnt/share"
 MIB = 1 << 20
+MOST_BYTES = 16 * MIB
+# Makes the calls of a recording again (repro/replay).
+REPLAY = (
+    'exec "$PROGRAMS/replay" ${ARMED_NS:+--start-ns $ARMED_NS}'
+    ' --report "$OUT/replay.json"'
+    f' {runs.ASIDE}/{runs.CALLS} "$LAB"'
+)
 # Options of repro/run that make a scenario of a command.
 SCENARIO = {
     "command": ("CMD", "shell command to stall, instead of a scenario"),
@@ -57,6 +67,11 @@ def read(args: argparse.Namespace) -> Request:
     """The request; refuse at once what does not exist or cannot be combined."""
     shared = settings.read(args)
     settings.check_engine(args.engine, shared.kernel)
+    _check_recorded(args)
+    length_s = None if args.scenario or args.command else _calls_last_s(args.recorded)
+    if length_s is not None:
+        args.command, args.prepare = REPLAY, f"{REPLAY} --prepare"
+        args.duration = args.duration or length_s
     command = _words(args)
     if command and args.scenario:
         raise UserError(f"{args.scenario}: name a scenario or a --command, not both")
@@ -65,8 +80,10 @@ def read(args: argparse.Namespace) -> Request:
     needs = Needs(args.packages, memory, tuple(args.share))
     how = (args.engine, args.injector, args.mode)
     of = (args.recorded, args.recorded_device)
-    request = Request(shared, scenario, *how, needs, args.duration, command, *of)
-    _check_recorded(args)
+    replays = length_s is not None
+    request = Request(
+        shared, scenario, *how, needs, args.duration, command, *of, replays
+    )
     if not command and Path(scenario).name == FILE:
         raise UserError(f"{scenario}: rename the file")
     return runs.checked(request)
@@ -82,6 +99,20 @@ def _check_recorded(args: argparse.Namespace) -> None:
         raise UserError("--from is a disk of its own: leave out --profile")
     if not args.recorded.exists():
         raise UserError(f"--from {args.recorded}: no such run")
+
+
+def _calls_last_s(run: Path | None) -> int | None:
+    """For how many seconds a run kept calls; None where it kept none."""
+    if run is None:
+        return None
+    try:
+        manifest = json.loads(files.content(run / "manifest.json", MOST_BYTES))
+        window = manifest["window"]
+        if not manifest["recorded"]["profile"]:
+            return None
+        return max(1, math.ceil(int(window["end_ns"] - window["start_ns"]) / 10**9))
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
 
 
 def _words(args: argparse.Namespace) -> tuple[str, ...]:

@@ -31,6 +31,8 @@ RUN_LIMIT_S = 1_200
 ASIDE = "/mnt/aside"
 # A recorded disk, as `writestall export --to disk` writes it.
 SERIES = "disk-series.json"
+# The calls of a recording, and how they stalled: `export --to calls` and `--to stalls`.
+CALLS, STALLS = "recorded-calls.bin", "recorded-stalls.json"
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Request:
     command: tuple[str, ...] = ()  # repro/run's words, instead of a scenario
     recorded: Path | None = None  # a run whose disk is replayed
     recorded_device: str | None = None  # which of its disks
+    makes_calls: bool = False  # the run's calls are made again, too
 
     @property
     def run_name(self) -> str:
@@ -208,11 +211,26 @@ def keep_series(log: StageLog, python: Path, request: Request, run: Path) -> Non
     if request.recorded is None:
         return
     place = aside(run)
-    words = ("export", "--to", "disk", "-o", str(place / SERIES))
-    done = analysed(log, python, *words, str(request.recorded))
-    if done.returncode:
-        raise UserError(f"--from {request.recorded}: {done.stderr.strip()}")
+    wanted = {"disk": SERIES}
+    if request.makes_calls:
+        wanted |= {"calls": CALLS, "stalls": STALLS}
+    for form, name in wanted.items():
+        words = ("export", "--to", form, "-o", str(place / name))
+        done = analysed(log, python, *words, str(request.recorded))
+        if done.returncode:
+            raise UserError(f"--from {request.recorded}: {done.stderr.strip()}")
+    if request.makes_calls and not _has_calls(place / CALLS):
+        raise UserError(
+            f"--from {request.recorded}: it has no calls: name a scenario, or a"
+            " --command"
+        )
     answer("repro/run", "--check", *request.chosen, *request.replaying(place))
+
+
+def _has_calls(path: Path) -> bool:
+    """Whether the head of a file of calls, docs/replay.md, counts any."""
+    with path.open("rb") as file:
+        return any(file.read(16)[12:])
 
 
 def analysed(log: StageLog, python: Path, *words: str) -> CompletedProcess[str]:

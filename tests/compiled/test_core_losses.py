@@ -19,7 +19,7 @@ PROBES = sorted((CORE / "probes").glob("*.[ch]"))
 # must follow: a count where a call fails, where its result is none, or in the function
 # that is given its result.
 CALL = re.compile(
-    r"\b(?:bpf_map_update_elem|bpf_ringbuf_\w*|bpf_get_(?:task_)?stack)\("
+    r"\b(?:bpf_map_update_elem|bpf_ringbuf_(?!query)\w*|bpf_get_(?:task_)?stack)\("
 )
 COUNTED = re.compile(
     r"if \(bpf_(?:map_update_elem|ringbuf_output)\([^;{]*\)\)(?: \{)?\s+lose\("

@@ -177,7 +177,7 @@ def test_no_probe_is_on_the_write_path() -> None:
 
 # What bpf/core/choosing.c calls the programs that stalled_writes does without, --waits
 # among them: who lists the sleeps of a process pays at the end of each call.
-OF_OTHERS = re.compile(r"^(?!.*\bbios\b).*\b(?:exact|pages|has_jbd2|waits)\b")
+OF_OTHERS = re.compile(r"^(?!.*\bbios\b).*\b(?:exact|pages|has_jbd2|waits|keeps)\b")
 
 
 def test_no_probe_of_the_compiled_tracer_is_on_the_write_path() -> None:
@@ -197,6 +197,11 @@ def test_no_probe_of_the_compiled_tracer_is_on_the_write_path() -> None:
     }
     assert all(twin == f"{name}_by_kprobe" for name, twin in twins)
     assert [name for name, why in chosen.items() if "waits" in why] == ["leave_wait"]
+    # --calls-mib alone
+    assert {place for place, name in places if "keeps" in chosen[name]} == {
+        *("tp/raw_syscalls/sys_enter", "tp/raw_syscalls/sys_exit"),
+        *("fentry/security_inode_unlink", "fentry/security_inode_rename"),
+    }
     assert {place for place, name in places if not OF_OTHERS.search(chosen[name])} == {
         "raw_tp/sys_enter",  # calibrate, which runs once and is not attached
         "kprobe",  # enter_anew, at the calls of docs/calls.toml with `entry`

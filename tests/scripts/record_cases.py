@@ -135,6 +135,11 @@ CASES: dict[str, Case] = {
     "short": (busy, lambda _: [*ON_PATH, "--stall", "0.1ms"], COMMITS_SLOW),
     "hidden": (hidden, lambda _: ON_PATH, COMMITS_SLOW),
     "path": (busy, lambda _: ON_PATH, COMMITS_SLOW),
+    "calls": (
+        partial(program, "two_threads.py"),
+        lambda pid: [*of_pid(pid), "--profile"],
+        EPISODES,
+    ),
     "profile": (writing, lambda _: [*ON_PATH, "--profile"], EPISODES),
 }
 

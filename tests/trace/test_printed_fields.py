@@ -18,8 +18,10 @@ from support import PROJECT
 SOURCES = {"stap": "stap/tapset/*.stp", "core": "bpf/core/output/*.c"}
 # trace/launcher prints the first, clients of repro/ the others.
 BY_OTHERS = {"cgroup", "pause", "request"}
+# Of the compiled tracer alone.
+PROFILE = {"ios", "calls", "file"}
 # Events of drilldown, which SystemTap alone has.
-NOT_PRINTED = {"stap": BY_OTHERS | {"ios"}, "core": BY_OTHERS | {"call", "arguments"}}
+NOT_PRINTED = {"stap": BY_OTHERS | PROFILE, "core": BY_OTHERS | {"call", "arguments"}}
 # Beside what the tracers print.
 BY_THE_LAUNCHER = {("block", "lock_in")}
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')

@@ -44,6 +44,8 @@ def parser(prog: str = "trace/trace") -> Parser:
     add = made.add_argument_group("with --engine core").add_argument
     series = "count shorter bios by their latency, too, for each MS"
     add("--series-ms", type=int, metavar="MS", help=series)
+    calls = "keep every call for a replay, too, up to MIB of them"
+    add("--calls-mib", type=int, metavar="MIB", help=calls)
     add("--program", type=Path, metavar="FILE", help="built by make core")
     return made
 

@@ -21,7 +21,8 @@ NAME = "stalled-writes"
 BUILT = TREE / "build" / NAME
 # Its options that are the launcher's, too.
 PASSED = tuple(
-    "floor_us stall_us series_ms pid comm waits waits_comm device path call".split()
+    "floor_us stall_us series_ms calls_mib pid comm waits waits_comm device path"
+    " call".split()
 )
 
 

@@ -35,8 +35,9 @@ def check(options: argparse.Namespace) -> None:
     name = options.script
     if (name == "drilldown") != bool(options.functions):
         raise TraceError("--functions belongs to drilldown, which needs it")
-    if options.series_ms is not None:
-        raise TraceError("--series-ms belongs to --engine core")
+    for name in ("series_ms", "calls_mib"):
+        if getattr(options, name) is not None:
+            raise TraceError(f"--{name.replace('_', '-')} belongs to --engine core")
     if options.arguments and options.module:
         raise TraceError("--arguments is compiled in: leave out --module")
     functions = NEEDS.get(name)

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from launcher.errors import check_architecture
-from recorder import answering, engines, targets
+from recorder import answering, engines, kept_calls, targets
 from recorder.guard import Guard
 from recorder.hiding import hidden, uncover
 from recorder.options import SELECTION, add_selection, fill, time_up_to
@@ -40,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--for", dest="for_ns", type=time_up_to(MOST_FOR_NS), metavar="T", help=until)
     redact = "write tokens for paths and for names of tasks and of the host"
     add("--redact", action="store_true", help=redact)
-    profile = "count all bios by their latency, too, for `lab --from`"
+    profile = "keep all bios by latency, and all calls, too, for `lab --from`"
     add("--profile", action="store_true", help=profile)
     most = "end when the events reach that size (256)"
     add("--most-mib", type=whole(), default=256, metavar="MIB", help=most)
@@ -81,6 +81,8 @@ def _recorded(args: argparse.Namespace, process: Process | None) -> int:
             uncover(run.out, out.pinned)
         guard.dismiss()
         good = recorded and _answer(out, args, voice) and good
+        if recorded and args.profile:
+            voice.say(kept_calls.words(out.pinned))
     except (UserError, OSError) as error:
         voice.say(out.named(str(error)))
         good = False

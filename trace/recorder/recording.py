@@ -98,6 +98,7 @@ def asked_for(options: argparse.Namespace) -> dict[str, Any]:
         "path": str(options.path.resolve()) if options.path else None,
         "device": options.device,
         "stall_ns": options.stall_ns,
+        "profile": options.profile,
     }
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shlex
 import shutil
@@ -19,11 +20,13 @@ from recorder import tasks
 from recorder.engines import SCRIPT
 from recorder.filesystems import ON_NO_DISK, mount_of, mounts
 from writestall_base.errors import UserError
+from writestall_base.releases import version
 from writestall_base.units import ms
 
 # include/uapi/linux/nsfs.h, PID_NS_INIT_INO
 HOST_PIDS = "pid:[4026531836]"
-SERIES_MS = 100  # windows of --profile
+# Of --profile: windows of bios, and room for calls as they are compressed.
+SERIES_MS, CALLS_MIB = 100, 128
 FLAGS = 6  # proc_pid_stat(5), from the field behind the name
 KERNEL_THREAD = 0x00200000  # include/linux/sched.h, PF_KTHREAD
 DISKS = Path("/sys/dev/block")
@@ -66,6 +69,7 @@ def filters(options: argparse.Namespace) -> argparse.Namespace:
         floor_us=options.floor_ns // 1000,
         stall_us=options.stall_ns // 1000,
         series_ms=SERIES_MS if options.profile else None,
+        calls_mib=CALLS_MIB if options.profile and _keeps_calls() else None,
         pid=options.pid,
         comm=options.comm,
         waits=options.pid,
@@ -75,6 +79,12 @@ def filters(options: argparse.Namespace) -> argparse.Namespace:
         call=None,
         text=False,
     )
+
+
+def _keeps_calls() -> bool:
+    """Whether BPF programs of this kernel can number files: 5ca419f2864a ("bpf: Add
+    BPF_FETCH field / create atomic_fetch_add instruction"), Linux 5.12."""
+    return version(os.uname().release) >= (5, 12)
 
 
 def words(options: argparse.Namespace, pid: int | None) -> list[str]:

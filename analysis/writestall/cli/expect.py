@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Print what is missing, or that nothing is."""
-    from writestall.verdict import episodes, expect
+    from writestall.verdict import episodes, expect, replayed_calls
 
     answer = options.read_answer(args)
     if answer.run.of_host:
@@ -29,8 +29,12 @@ def main(args: argparse.Namespace) -> int:
         return options.UNJUDGED
     if episodes.is_replay(answer):
         found = episodes.of_replay(answer)
-        options.print_lines(episodes.lines(found, LEAST_SHARE))
-        failed = found.share < LEAST_SHARE
+        lines, failed = episodes.lines(found, LEAST_SHARE), found.share < LEAST_SHARE
+        if replayed_calls.is_replay(answer):
+            figures = replayed_calls.figures(answer)
+            lines += replayed_calls.lines(figures)
+            failed |= not all(figure.holds for figure in figures)
+        options.print_lines(lines)
         return options.FAILED if failed else options.ANSWERED
     misses = list(expect.misses(answer))
     name = answer.summary()["scenario"]

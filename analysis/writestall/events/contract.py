@@ -146,6 +146,27 @@ class Ios(Struct, tag_field="ev", tag="ios", frozen=True, gc=False):
     latencies: tuple[str, ...] = ()
 
 
+class Calls(Struct, tag_field="ev", tag="calls", frozen=True, gc=False):
+    """Many calls that a replay makes again, packed: events/kept_calls.py."""
+
+    t_ns: Ns
+    count: Count
+    rows: str
+    lost: int | None = None
+    left_out: int | None = None
+
+
+class File(Struct, tag_field="ev", tag="file", frozen=True, gc=False):
+    """A file of such calls, before the first of them."""
+
+    t_ns: Ns
+    number: int
+    dev: str | None = None
+    ino: int | None = None
+    bytes: int | None = None
+    kind: str | None = None
+
+
 class Handles(Struct, tag_field="ev", tag="handles", frozen=True, gc=False):
     """What the tasks of one cgroup did in a transaction of jbd2."""
 
@@ -194,7 +215,20 @@ class End(Struct, tag_field="ev", tag="end", frozen=True, gc=False):
     lost: int | None = None
 
 
-Event = Begin | Cgroup | Block | Write | Io | Ios | Handles | Commit | Lost | End
+Event = (
+    Begin
+    | Cgroup
+    | Block
+    | Write
+    | Io
+    | Ios
+    | Calls
+    | File
+    | Handles
+    | Commit
+    | Lost
+    | End
+)
 
 
 class ClientWrite(Struct, tag_field="ev", tag="client_write", frozen=True, gc=False):

@@ -20,10 +20,12 @@ from writestall.events import packed
 from writestall.events.blocks import Blocks, Duplicate
 from writestall.events.contract import (
     Begin,
+    Calls,
     Cgroup,
     Commit,
     End,
     Event,
+    File,
     Handles,
     Io,
     Ios,
@@ -35,7 +37,7 @@ from writestall.events.lines import Numbered, Problem, kind_of, numbered, pieces
 from writestall_base.errors import UserError
 
 KNOWN_EVENTS = frozenset(
-    "begin cgroup block write io ios handles commit lost end".split()
+    "begin cgroup block write io ios calls file handles commit lost end".split()
 )
 # Losses that take something from what is known of a sleep, not the sleep.
 LEAVE_THE_SLEEP = frozenset(("stacks", "ios", "locks"))
@@ -59,6 +61,8 @@ class Stream:
     writes: list[tuple[int, Write]] = field(default_factory=list)
     ios: list[tuple[int, Io]] = field(default_factory=list)
     series: list[Ios] = field(default_factory=list)
+    calls: list[Calls] = field(default_factory=list)
+    files: list[File] = field(default_factory=list)
     cgroups: dict[tuple[int, int], str] = field(default_factory=dict)
     io_max: dict[str, str] = field(default_factory=dict)
     handles: list[Handles] = field(default_factory=list)
@@ -139,6 +143,8 @@ class _Piece:
         stream.end = other.end or stream.end
         stream.ios += [(number + lines, row) for number, row in other.ios]
         stream.series += other.series
+        stream.calls += other.calls
+        stream.files += other.files
         stream.cgroups |= other.cgroups
         stream.io_max |= other.io_max
         stream.handles += other.handles
@@ -198,6 +204,8 @@ def _read_rows(name: str, rows: Numbered) -> _Piece:
 # Where the events are kept that need no number of a line.
 _LISTS: dict[type, Callable[[Stream], list[Any]]] = {
     Ios: attrgetter("series"),
+    Calls: attrgetter("calls"),
+    File: attrgetter("files"),
     Handles: attrgetter("handles"),
     Commit: attrgetter("commits"),
     Lost: attrgetter("lost"),
@@ -215,7 +223,7 @@ def _take(stream: Stream, number: int, event: Event) -> None:
             stream.cgroups[event.version, event.id] = event.path
             if event.io_max:
                 stream.io_max[event.path] = event.io_max
-        case Ios() | Handles() | Commit() | Lost():
+        case Ios() | Calls() | File() | Handles() | Commit() | Lost():
             _LISTS[type(event)](stream).append(event)
         case Begin():
             stream.begin = stream.begin or event

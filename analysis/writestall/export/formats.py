@@ -55,6 +55,17 @@ FORMATS = {
         "to_disk_series", "document", TEXT, "what its disks did, for lab --from",
         empty=True,
     ),
+    "calls": Format(
+        "to_calls", "packed", BYTES, "what its tasks called, for repro/replay",
+        empty=True,
+    ),
+    "calls-csv": Format(
+        "to_calls", "table", TEXT, "the same, a line each", empty=True,
+    ),
+    "stalls": Format(
+        "to_stalls", "document", TEXT, "how long calls stalled, for lab --from",
+        empty=True,
+    ),
     "csv": Format("to_csv", "table", TEXT, "one line per stalled write"),
 }  # fmt: skip
 

@@ -38,48 +38,60 @@ class Bios(msgspec.Struct):
 
 def document(answer: Answer) -> str:
     """The file, as JSON: times in ns since the recording began."""
-    stream = answer.stream
-    events: list[Io | Ios] = [*stream.series, *(row for _, row in stream.ios)]
-    start_ns = _start_ns(answer, events)
-    kinds: dict[Kind, Bios] = {}
-
-    def bios(event: Io | Ios) -> Bios:
-        key = event.dev or "", event.op or "other", event.flags
-        return kinds.setdefault(key, Bios(*key[1:]))
-
-    for row in sorted(stream.series, key=lambda one: one.t_ns):
-        number = (row.t_ns + row.dur_ns // 2 - start_ns) // WINDOW_NS
-        bounds = tuple(one for one in row.latencies if LATENCY.fullmatch(one))
-        if number >= 0:
-            bios(row).windows.append((number, bounds))
-    for _, io in sorted(stream.ios, key=lambda one: one[1].t_ns):
-        at_ns, late_ns = io.t_ns - start_ns, io.dur_ns - (io.throttled_ns or 0)
-        if at_ns >= 0 and late_ns > 0:
-            bios(io).slow.append((at_ns, late_ns, io.bytes or 0))
-    ends = (row.t_ns + row.dur_ns for row in events)
+    begun_ns = start_ns(answer)
+    ends = (row.t_ns + row.dur_ns for row in _events(answer))
     made = json_bytes(
         {
             "format": FORMAT,
             "window_ns": WINDOW_NS,
-            "dur_ns": max(0, max(ends, default=start_ns) - start_ns),
-            "lost": sum(one.count for one in stream.lost if one.what == "ios"),
-            "disks": _disks(answer, kinds),
+            "dur_ns": max(0, max(ends, default=begun_ns) - begun_ns),
+            "lost": sum(one.count for one in answer.stream.lost if one.what == "ios"),
+            "disks": _disks(answer),
         }
     )
     return made.decode()
 
 
-def _start_ns(answer: Answer, events: list[Io | Ios]) -> int:
+def devices(answer: Answer) -> list[str]:
+    """The numbers of its disks, the one that bios took longest on first."""
+    return [str(disk["dev"]) for disk in _disks(answer)]
+
+
+def start_ns(answer: Answer) -> int:
     """When the recording began; else the first event."""
     start_ns = answer.run.get("window", "start_ns")
     begin = answer.stream.begin
     if isinstance(start_ns, int):
         return start_ns
-    first = min((row.t_ns for row in events), default=0)
+    first = min((row.t_ns for row in _events(answer)), default=0)
     return begin.t_ns if begin else first
 
 
-def _disks(answer: Answer, kinds: dict[Kind, Bios]) -> list[dict[str, Any]]:
+def _events(answer: Answer) -> list[Io | Ios]:
+    return [*answer.stream.series, *(row for _, row in answer.stream.ios)]
+
+
+def _kinds(answer: Answer) -> dict[Kind, Bios]:
+    """The bios of each kind, times since the recording began."""
+    begun_ns, kinds = start_ns(answer), dict[Kind, Bios]()
+
+    def bios(event: Io | Ios) -> Bios:
+        key = event.dev or "", event.op or "other", event.flags
+        return kinds.setdefault(key, Bios(*key[1:]))
+
+    for row in sorted(answer.stream.series, key=lambda one: one.t_ns):
+        number = (row.t_ns + row.dur_ns // 2 - begun_ns) // WINDOW_NS
+        bounds = tuple(one for one in row.latencies if LATENCY.fullmatch(one))
+        if number >= 0:
+            bios(row).windows.append((number, bounds))
+    for _, io in sorted(answer.stream.ios, key=lambda one: one[1].t_ns):
+        at_ns, late_ns = io.t_ns - begun_ns, io.dur_ns - (io.throttled_ns or 0)
+        if at_ns >= 0 and late_ns > 0:
+            bios(io).slow.append((at_ns, late_ns, io.bytes or 0))
+    return kinds
+
+
+def _disks(answer: Answer) -> list[dict[str, Any]]:
     """Each device, the one that bios took longest on first."""
     names = {
         row.get("dev"): row.get("name")
@@ -87,7 +99,7 @@ def _disks(answer: Answer, kinds: dict[Kind, Bios]) -> list[dict[str, Any]]:
         for row in (disk, *tables(disk.get("partitions")))
     }
     found: dict[str, list[Bios]] = {}
-    for (dev, *_), bios in sorted(kinds.items()):
+    for (dev, *_), bios in sorted(_kinds(answer).items()):
         found.setdefault(dev, []).append(bios)
     return [
         {"dev": dev, "name": names.get(dev), "kinds": found[dev]}

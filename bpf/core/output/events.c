@@ -15,6 +15,7 @@
 #include "fields.h"
 #include "journal_events.h"
 #include "json.h"
+#include "kept_calls.h"
 #include "kernel_symbols.h"
 #include "paths.h"
 #include "scripts.h"
@@ -249,6 +250,9 @@ void print_row(const void *row)
 		break;
 	case ROW_PAGE_LOCK:
 		print_page_lock(row);
+		break;
+	case ROW_FILE:
+		print_file(row);
 		break;
 	default:
 		print_io(row);

@@ -24,11 +24,13 @@ typedef _Bool bool;
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
 
 enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
 enum { BPF_F_USER_STACK = 256 };
+enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_AVAIL_DATA = 0 };
 
 /* The kernel's enumerators are found by name as well. */
 enum cgroup_subsys_id { io_cgrp_id = 3 };
@@ -53,8 +55,13 @@ struct address_space {
 	atomic_t i_mmap_writable;
 };
 
+struct file_system_type {
+	int fs_flags;
+};
+
 struct super_block {
 	__u32 s_dev;
+	struct file_system_type *s_type;
 	unsigned long s_flags;
 	unsigned long s_magic;
 };
@@ -65,6 +72,7 @@ struct inode {
 	__u32 i_rdev;
 	struct super_block *i_sb;
 	unsigned long i_ino;
+	long long i_size;
 };
 
 struct dentry {
@@ -99,6 +107,8 @@ struct file {
 	struct path f_path;
 	struct inode *f_inode;
 	struct address_space *f_mapping;
+	unsigned int f_flags;
+	unsigned int f_mode;
 	long long f_pos;
 };
 
@@ -367,6 +377,7 @@ struct bio___5_11 {
 
 struct trace_event_raw_sys_enter {
 	long id;
+	unsigned long args[6];
 };
 
 struct trace_event_raw_sys_exit {

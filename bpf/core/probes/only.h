@@ -29,9 +29,8 @@ static __always_inline bool in_family(struct task_struct *task, __s32 pid)
 }
 
 /* The chosen inode, or one below it, by the names that are in use. */
-static __always_inline bool is_below(struct path *path)
+static __always_inline bool is_below(struct dentry *dentry)
 {
-	struct dentry *dentry = BPF_CORE_READ(path, dentry);
 	int i;
 
 	for (i = 0; i < MOST_FOLDERS; i++) {
@@ -57,22 +56,27 @@ static __always_inline bool is_called(struct task_struct *task, const volatile c
 	return true;
 }
 
+/* By the name of the task, or of its process: a JVM's threads have names of their own. */
+static __always_inline bool is_name_chosen(struct task_struct *task)
+{
+	return !is_comm_chosen || is_called(task, only_comm) ||
+		is_called(BPF_CORE_READ(task, group_leader), only_comm);
+}
+
 /*
  * Is a task's call one of the chosen? The path is what it works on, 0 where that is not
- * known. The name of its process counts as well: a JVM's threads have names of their own,
- * and a worker of io_uring's is named iou-wrk-TID. Sleeps are never filtered, because a
- * selected call may wait for any task.
+ * known. The name of its process counts as well for a worker of io_uring's, named
+ * iou-wrk-TID. Sleeps are never filtered, because a selected call may wait for any task.
  */
 static __always_inline bool is_chosen(struct task_struct *task, struct path *path)
 {
-	if (is_comm_chosen && !is_called(task, only_comm) &&
-	    !is_called(BPF_CORE_READ(task, group_leader), only_comm))
+	if (!is_name_chosen(task))
 		return false;
 	if (only_dev && BPF_CORE_READ(path, dentry, d_sb, s_dev) != only_dev)
 		return false;
 	if (only_pid && !in_family(task, only_pid))
 		return false;
-	return !only_ino || is_below(path);
+	return !only_ino || is_below(BPF_CORE_READ(path, dentry));
 }
 
 /* Are a task's interruptible sleeps recorded? */

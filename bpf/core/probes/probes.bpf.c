@@ -10,6 +10,7 @@
 #include "commits.h"
 #include "exact.h"
 #include "ios.h"
+#include "profile.h"
 #include "sleeps.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -209,6 +210,36 @@ int leave_wait(struct trace_event_raw_sys_exit *record)
 	__u64 key = (__u64)task;
 
 	end_wait_in_call(record, task, bpf_map_lookup_elem(&asleep, &key));
+	return 0;
+}
+
+/* Calls for a replay; records, as above. */
+SEC("tp/raw_syscalls/sys_enter")
+int enter_of_chosen(struct trace_event_raw_sys_enter *record)
+{
+	enter_kept(record);
+	return 0;
+}
+
+SEC("tp/raw_syscalls/sys_exit")
+int leave_of_chosen(struct trace_event_raw_sys_exit *record)
+{
+	leave_kept(record->ret);
+	return 0;
+}
+
+/* These two know the file of a name; their parameters have been the same since 5.10. */
+SEC("fentry/security_inode_unlink")
+int unlink_of_chosen(__u64 *args)
+{
+	unlink_kept((void *)args[1]);
+	return 0;
+}
+
+SEC("fentry/security_inode_rename")
+int rename_of_chosen(__u64 *args)
+{
+	rename_kept((void *)args[1], (void *)args[3]);
 	return 0;
 }
 

@@ -20,6 +20,7 @@
 #define WAITS 2048		/* for pages */
 #define PAST_TASKS 2048		/* whose last sleeps are kept */
 #define ROWS_SIZE (2 << 20)
+#define KEPT_SIZE (4 << 20)
 #define STACK_WORDS 256
 
 /* The program sets these before it loads the probes. 0 or "": choose all. */
@@ -28,6 +29,7 @@ const volatile __s64 floor_ns = 1000000;
 const volatile __s64 stall_ns = 100000000;
 const volatile __s64 io_ns = 10000000;
 const volatile __s64 series_ns;		/* length of a window of shorter bios; 0: no series */
+const volatile bool are_calls_kept;	/* profile.h */
 const volatile __s32 only_pid;
 const volatile __u32 only_dev;
 const volatile __u64 only_ino;
@@ -57,6 +59,8 @@ const volatile __u32 wait_done;		/* WQ_FLAG_DONE, linux/wait.h */
 __u64 aio_fsync_work_at;
 __u64 regs_offset;		/* of the user's registers on a kernel stack */
 struct losses lost;
+struct kept_counts unkept;
+__u32 files_seen;
 
 #define MAP_OF(KIND, ENTRIES, KEY, VALUE) { \
 	__uint(type, KIND); \
@@ -99,6 +103,33 @@ struct begun {
 };
 
 struct MAP_OF(BPF_MAP_TYPE_HASH, TASKS, __u64, struct begun) begun_calls SEC(".maps");
+/* What a task that is chosen for a replay is in, by its address; see profile.h. */
+struct caller {
+	__s64 t_ns;
+	__s64 looked_ns;	/* whether it is chosen */
+	__s64 offset;
+	__u64 file;
+	__s32 tid;
+	__u32 bytes;
+	__u16 number;
+	__u8 op;
+	__u8 flags;
+	__u8 is_chosen;
+};
+
+struct file_key {
+	__u64 ino;
+	__u32 dev;
+	__u32 unused;
+};
+
+struct MAP_OF(BPF_MAP_TYPE_LRU_HASH, TASKS, __u64, struct caller) callers SEC(".maps");
+struct MAP_OF(BPF_MAP_TYPE_HASH, MOST_FILES, struct file_key, __u32) files SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, KEPT_SIZE);
+} kept SEC(".maps");
+
 struct MAP_OF(BPF_MAP_TYPE_HASH, COMMITS, __u64, struct commit_row) commits SEC(".maps");
 struct MAP_OF(BPF_MAP_TYPE_HASH, HANDLES, struct handles_key, struct handles) handles
 	SEC(".maps");
@@ -157,6 +188,7 @@ static __always_inline void lose(__u64 *counter)
 
 /* The first values of what is then filled in place. */
 static const struct stacks no_stacks;
+static const struct caller no_caller;
 static const struct handles no_handles;
 static const struct ios_row no_ios;
 static const struct journal no_journal;

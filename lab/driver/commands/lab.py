@@ -17,6 +17,8 @@ from writestall_base.errors import UserError
 
 DEFAULT = "journal-buffer"
 ENGINES = ("stap", "core", "both")
+# How much of a recording came back.
+FIDELITY = "fidelity.txt"
 # `writestall check` of a run whose injector keeps no record.
 NOTHING_TO_JUDGE_BY = 3
 STAGES = (
@@ -85,10 +87,12 @@ def _check(log: StageLog, python: Path, run: Path, request: Request) -> str:
 def _fidelity(log: StageLog, python: Path, run: Path) -> str:
     """How much of a recorded disk came back; raise UserError where it is too little."""
     done = analysed(log, python, "expect", str(run))
-    figure = (done.stdout or done.stderr).strip().splitlines()[0]
+    files.save_inside(run, FIDELITY, done.stdout.encode())
+    figures = (done.stdout or done.stderr).strip().splitlines()
+    heads = [line for line in figures if not line.startswith(" ")]
     if done.returncode:
-        raise UserError(figure)
-    return figure
+        raise UserError("; ".join(heads))
+    return "; ".join(heads)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -117,6 +121,8 @@ def main(args: argparse.Namespace) -> int:
             log.note = _check(log, python, run, request)
     finally:  # a verdict that failed stands before the answer, and hides nothing
         print(f"\n{explained.rstrip()}\n")
+        if (run / FIDELITY).is_file():
+            print(files.content(run / FIDELITY).decode())
         print(f"report: {run / 'report.txt'}, also in {out / 'latest'}")
         print(f"page:   {run / 'report.html'}")
     return 0

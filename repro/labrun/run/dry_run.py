@@ -72,12 +72,13 @@ def _programs(
         row = tracer.ENGINES[engine]
         yield tracer.argv(built.folder, found, row, output)
     duration_s = options.duration_s or found.duration_s
+    given = clients.Place(built.folder, lambda _: Path(), lambda _: None, duration_s)
     for index, work in enumerate(found.workload):
         records = out / clients.record_stem(index, work)
         place = Path("TMPFS" if clients.on_tmpfs(work) else "MOUNTPOINT")
         folder = place / filesystem.FOLDER
         if isinstance(work, kinds.Command):
-            yield commands.argv(work, folder, out, duration_s, work.command)
+            yield commands.argv(work, folder, out, given, work.command)
             continue
         seed = found.seed + index
         yield clients.argv(built.folder, work, duration_s, seed, folder, records)

@@ -104,7 +104,7 @@ def shell_key(help: str, *default: str | None) -> Any:
 
 
 # What a command finds in its environment in any case.
-GIVEN = ("LAB", "OUT", "DURATION_S", "LOAD_PERCENT", "TREE")
+GIVEN = ("LAB", "OUT", "DURATION_S", "LOAD_PERCENT", "TREE", "PROGRAMS", "ARMED_NS")
 
 
 def environment_key(help: str) -> Any:

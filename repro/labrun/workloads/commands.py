@@ -3,7 +3,8 @@
 
 Its shell command finds in the environment LAB, the folder on the delayed disk, where it
 also begins; OUT, a folder in memory that is kept with the run; DURATION_S;
-LOAD_PERCENT; and TREE, this checkout.
+LOAD_PERCENT; TREE, this checkout; PROGRAMS, the folder of repro's own programs; and
+once the injector is armed ARMED_NS, when that was (CLOCK_MONOTONIC).
 """
 
 from __future__ import annotations
@@ -43,14 +44,15 @@ def records(folder: Path, work: Command) -> Path:
     return folder / RECORDS / work.name
 
 
-def argv(work: Command, lab: Path, out: Path, duration_s: int, text: str) -> list[str]:
+def argv(work: Command, lab: Path, out: Path, place: Place, text: str) -> list[str]:
     """Return the command line of one of its shell commands."""
     variables = work.environment | {
         "LAB": lab,
         "OUT": records(out, work),
-        "DURATION_S": duration_s,
+        "DURATION_S": place.duration_s,
         "LOAD_PERCENT": work.load_percent,
         "TREE": TREE,
+        "PROGRAMS": place.programs,
     }
     named = [f"{name}={value}" for name, value in variables.items()]
     return ["env", f"--chdir={lab}", *named, "sh", "-c", text]
@@ -68,7 +70,8 @@ class Program(Writer):
     def _argv(self, text: str) -> list[str]:
         place, folder = self._place, self._run.folder
         lab = place.folder_of(self._work)
-        return argv(self._work, lab, folder, place.duration_s, text)
+        command = argv(self._work, lab, folder, place, text)
+        return [*command[:2], *_armed(self._run), *command[2:]]
 
     def running(self) -> bool:
         """Return False once it has ended; raise StepError if it failed by itself."""
@@ -117,6 +120,12 @@ class Program(Writer):
         return self.process.poll() is not None
 
 
+def _armed(run: Run) -> list[str]:
+    """When the injector was armed, for what follows a recording from there on."""
+    steps = [step for step in run.steps if step["name"] == "arm"]
+    return [f"ARMED_NS={step['start_ns'] + step['dur_ns']}" for step in steps]
+
+
 def _open(port: int) -> bool:
     with suppress(OSError):
         socket.create_connection(("localhost", port), CONNECT_S).close()
@@ -159,7 +168,7 @@ def prepare(run: Run, scenario: Scenario, place: Place) -> None:
         if work.prepare:
             with run.step(f"prepare-{work.name}"):
                 lab = place.folder_of(work)
-                command = argv(work, lab, run.folder, place.duration_s, work.prepare)
+                command = argv(work, lab, run.folder, place, work.prepare)
                 stem = record_stem(index, work)
                 log = run.folder / f"{stem}-prepare.log"
                 group = place.group_of(work)

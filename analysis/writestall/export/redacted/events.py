@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from writestall.events.calls import GROUPS
+from writestall.events.kept_calls import packed_rows
 from writestall.export.redacted.names import Names, library
 
 CALLS = {name for group in GROUPS.values() for name in group}
@@ -26,6 +27,7 @@ CHOICES = {
     "call": CALLS | {"io_submit", "io_uring_enter", "page_fault"},
     "op": {"read", "write", "flush", "discard", "zeroes", "other"},
     "waker_ctx": {"task", "softirq", "hardirq", "nmi"},
+    "kind": {"regular", "folder"},
     **dict.fromkeys(("phase", "waker_phase"), PHASES),
 }
 KERNEL_FRAME = re.compile(r"[\w.$]+(?:\+0x[0-9a-f]+)?(?: \[?[\w-]+\]?)?|0x[0-9a-f]+")
@@ -60,8 +62,19 @@ def redacted(line: bytes, names: Names) -> bytes | None:
         key: _value(field if key == "path" else key, value, names)
         for key, value in event.items()
     }
+    if event["ev"] == "calls" and _are_calls(event):
+        fields["rows"] = event["rows"]
     text = json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
     return text.encode("utf-8", "replace") + b"\n"
+
+
+def _are_calls(event: dict[str, Any]) -> bool:
+    """Whether the rows are what their count says: numbers, and nothing behind them."""
+    try:
+        packed_rows(event["rows"], event["count"])
+    except (KeyError, TypeError, ValueError):
+        return False
+    return True
 
 
 def _value(key: str, value: Any, names: Names) -> Any:

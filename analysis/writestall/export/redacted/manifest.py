@@ -119,7 +119,7 @@ MANIFEST: Table = {
         "comm": _comm,
         "path": _path,
         "device": _device,
-        **dict.fromkeys(("pid", "stall_ns", "for_s"), _number),
+        **dict.fromkeys(("pid", "stall_ns", "for_s", "profile"), _number),
     },
     "host": {
         "name": lambda value, names: "host",

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""to_calls: write the calls that a recording kept, for a replay or as a table.
+
+docs/replay.md has the bytes of the file; repro/replay reads it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import struct
+from collections.abc import Iterator
+
+from writestall.chain.answers import Answer
+from writestall.events.contract import File
+from writestall.events.kept_calls import FAILED, ROW, TOOK_NS, Call, calls
+from writestall.events.run_directory import END_OF_TIME_NS
+from writestall.export import to_disk_series
+from writestall_base.errors import UserError
+
+MAGIC = b"wscalls1"
+HEAD = struct.Struct("<8sIIqQQ")
+FILE = struct.Struct("<QB7x")
+KINDS = {"regular": 1, "folder": 2}
+MOST_FILES = 65535
+COLUMNS = (
+    "t_ns",
+    "dur_ns",
+    "tid",
+    "operation",
+    "file",
+    "offset",
+    "bytes",
+    "flags",
+    "failed",
+)
+
+
+def packed(answer: Answer) -> bytes:
+    """The file: a head, the files by number, and the calls by time since the start."""
+    start_ns, files = to_disk_series.start_ns(answer), _files(answer)
+    last = max(files, default=0)
+    table = [
+        FILE.pack(files[number].bytes or 0, KINDS.get(files[number].kind or "", 0))
+        if number in files
+        else FILE.pack(0, 0)
+        for number in range(1, last + 1)
+    ]
+    end_ns = answer.run.get("window", "end_ns")
+    last_ns = end_ns if isinstance(end_ns, int) else END_OF_TIME_NS
+    kept = (_from(call, start_ns) for call in _calls(answer) if call.t_ns <= last_ns)
+    found = sorted(call for call in kept if call.t_ns >= start_ns)
+    rows = [
+        ROW.pack(call.t_ns - start_ns, *call[1:])
+        for call in found
+        if call.file in files
+    ]
+    dur_ns = max((call.t_ns + call.dur_ns for call in found), default=start_ns)
+    lost = sum(event.lost or 0 for event in answer.stream.calls)
+    left = sum(event.left_out or 0 for event in answer.stream.calls)
+    head = HEAD.pack(MAGIC, last, len(rows), dur_ns - start_ns, lost, left)
+    return head + b"".join(table) + b"".join(rows)
+
+
+def _from(call: Call, start_ns: int) -> Call:
+    """A call that is under way at the start begins there."""
+    before = -((call.t_ns - start_ns) // TOOK_NS)
+    if 0 < before < call.took:
+        return call._replace(t_ns=start_ns, took=call.took - before)
+    return call
+
+
+def table(answer: Answer) -> str:
+    """The same calls, one in a line, files by number."""
+    start_ns, out = to_disk_series.start_ns(answer), io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(COLUMNS)
+    for call in sorted(_calls(answer)):
+        flags, failed = call.flags & ~FAILED, int(bool(call.flags & FAILED))
+        what = (call.operation, call.file, call.offset, call.bytes, flags, failed)
+        rows.writerow((call.t_ns - start_ns, call.dur_ns, call.tid, *what))
+    return out.getvalue()
+
+
+def _calls(answer: Answer) -> Iterator[Call]:
+    """All calls, in no order: of a run without --profile none. Raises UserError."""
+    for event in answer.stream.calls:
+        try:
+            yield from calls(event.rows, event.count)
+        except ValueError as error:
+            name = f"{answer.run.path}: calls at {event.t_ns} ns"
+            raise UserError(f"{name}: damaged: {error}") from None
+
+
+def _files(answer: Answer) -> dict[int, File]:
+    """The files of the disk that is replayed, where one is on it; else all."""
+    files = {
+        file.number: file
+        for file in answer.stream.files
+        if 1 <= file.number <= MOST_FILES
+    }
+    for dev in to_disk_series.devices(answer):
+        on_it = {number: file for number, file in files.items() if file.dev == dev}
+        if on_it:
+            return on_it
+    return files

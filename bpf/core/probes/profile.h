@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* profile.h: keep the calls of the chosen tasks on files of disks, for a replay */
+#ifndef PROFILE_H
+#define PROFILE_H
+
+#include "files.h"
+#include "inflight.h"
+#include "only.h"
+
+#define FOLDER 0040000		/* S_IFDIR */
+#define FS_REQUIRES_DEV 1	/* linux/fs.h */
+#define FMODE_CREATED 0x100000	/* linux/fs.h */
+#define LOOKED_NS 100000000	/* how long it is believed that a task is chosen */
+
+/* asm-generic/fcntl.h; arm64 has an O_DIRECT of its own */
+#if defined(__TARGET_ARCH_arm64)
+#define O_DIRECT 0200000
+#else
+#define O_DIRECT 040000
+#endif
+#define O_TRUNC 01000
+#define O_APPEND 02000
+#define O_DSYNC 010000
+#define O_SYNC_ALONE 04000000
+
+static __always_inline enum keep op_of(__u64 how)
+{
+	return how >> HOW_KEEP & 15;
+}
+
+static __always_inline __u32 flags_of_file(__u32 flags)
+{
+	return (flags & O_APPEND ? KEPT_APPEND : 0) | (flags & O_DIRECT ? KEPT_DIRECT : 0) |
+		(flags & O_DSYNC ? KEPT_DSYNC : 0) | (flags & O_SYNC_ALONE ? KEPT_SYNC : 0);
+}
+
+/* A regular file or a folder of a file system on a disk. */
+static __always_inline bool is_on_disk(struct inode *inode)
+{
+	__u32 type = BPF_CORE_READ(inode, i_mode) & FILE_TYPE;
+
+	return (type == REGULAR_FILE || type == FOLDER) &&
+		BPF_CORE_READ(inode, i_sb, s_type, fs_flags) & FS_REQUIRES_DEV;
+}
+
+static __always_inline __u32 new_file(struct inode *inode, struct dentry *dentry,
+				      const struct file_key *key)
+{
+	struct file_row row = { .kind = ROW_FILE, .dev = key->dev, .ino = key->ino };
+	__u32 *known;
+
+	if (!is_on_disk(inode) || (only_dev && key->dev != only_dev) ||
+	    (only_ino && !is_below(dentry)))
+		return 0;
+	row.number = __sync_fetch_and_add(&files_seen, 1) + 1;
+	if (bpf_map_update_elem(&files, key, &row.number, BPF_NOEXIST)) {
+		/* another task's, just now; or there is no room */
+		known = bpf_map_lookup_elem(&files, key);
+		if (!known)
+			lose(&unkept.lost);
+		return known ? *known : 0;
+	}
+	row.is_folder = (BPF_CORE_READ(inode, i_mode) & FILE_TYPE) == FOLDER;
+	row.bytes = BPF_CORE_READ(inode, i_size);
+	row.t_ns = bpf_ktime_get_ns();
+	hand_over(&row, sizeof(row));
+	return row.number;
+}
+
+/* The number of a file, 0 for one that is not chosen. */
+static __always_inline __u32 number_of(struct inode *inode, struct dentry *dentry)
+{
+	struct file_key key = {};
+	__u32 *known;
+
+	key.ino = BPF_CORE_READ(inode, i_ino);
+	key.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	known = bpf_map_lookup_elem(&files, &key);
+	return known ? *known : new_file(inode, dentry, &key);
+}
+
+static __always_inline struct caller *caller_of(__u64 key)
+{
+	struct caller *caller = bpf_map_lookup_elem(&callers, &key);
+
+	if (!caller) {
+		if (bpf_map_update_elem(&callers, &key, &no_caller, BPF_ANY))
+			lose(&unkept.lost);
+		caller = bpf_map_lookup_elem(&callers, &key);
+	}
+	return caller;
+}
+
+/* That of a task is remembered for a while; its memory may be another's then. */
+static __always_inline bool is_caller(struct caller *caller, struct task_struct *task)
+{
+	__s32 tid = bpf_get_current_pid_tgid();
+	__s64 now = bpf_ktime_get_ns();
+
+	if (caller->tid != tid || now - caller->looked_ns > LOOKED_NS) {
+		caller->tid = tid;
+		caller->looked_ns = now;
+		caller->is_chosen = is_name_chosen(task) &&
+			(!only_pid || in_family(task, only_pid));
+	}
+	return caller->is_chosen;
+}
+
+/* What a call by descriptor works on; false: no file of ours. */
+static __always_inline bool note_file(struct caller *caller, struct task_struct *task,
+				      const struct registers *regs, __u64 how)
+{
+	struct file *file = (void *)file_of(task, (__s32)argument(regs, how, HOW_FD));
+
+	caller->file = (__u64)file;
+	caller->number = file ? number_of(BPF_CORE_READ(file, f_inode),
+					  BPF_CORE_READ(file, f_path.dentry)) : 0;
+	if (!caller->number)
+		return false;
+	caller->flags = flags_of_file(BPF_CORE_READ(file, f_flags));
+	caller->offset = offset_of(regs, how, caller->file);
+	return true;
+}
+
+/* What the arguments say, besides file and offset. */
+static __always_inline void note_arguments(struct caller *caller,
+					   const struct registers *regs, __u64 how)
+{
+	caller->bytes = 0;
+	if (caller->op == KEEP_OPEN)	/* the file itself forgets O_TRUNC */
+		caller->flags = (has_argument(how, HOW_FOLDER) ? regs->arguments[2] :
+				 regs->arguments[1]) & O_TRUNC ? KEPT_TRUNCATED : 0;
+	if (caller->op == KEEP_SYNC_RANGE || caller->op == KEEP_ALLOCATE) {
+		__u64 bytes = argument(regs, how, HOW_BYTES);
+		__u64 flags = caller->op == KEEP_ALLOCATE ? regs->arguments[1] :
+			regs->arguments[3];
+
+		caller->bytes = bytes > 0xffffffff ? 0xffffffff : bytes;
+		caller->flags = flags & ~KEPT_FAILED;
+	}
+}
+
+static __always_inline void enter_kept(const struct trace_event_raw_sys_enter *record)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u64 how = how_of(record->id);
+	struct registers regs = {};
+	struct caller *caller;
+	enum keep op = op_of(how);
+
+	if (op == KEEP_NOTHING)
+		return;
+	caller = caller_of((__u64)task);
+	if (!caller)
+		return;
+	caller->op = KEEP_NOTHING;
+	if (!is_caller(caller, task))
+		return;
+	if (op == KEEP_LEFT) {
+		lose(&unkept.left);
+		return;
+	}
+	regs.arguments[0] = record->args[0];
+	regs.arguments[1] = record->args[1];
+	regs.arguments[2] = record->args[2];
+	regs.arguments[3] = record->args[3];
+	regs.arguments[4] = record->args[4];
+	regs.arguments[5] = record->args[5];
+	caller->number = 0;
+	caller->flags = 0;
+	caller->offset = 0;
+	if (op == KEEP_CLOSE)
+		how |= 1;	/* HOW_FD: the table finds it otherwise */
+	if (has_argument(how, HOW_FD) && !note_file(caller, task, &regs, how))
+		return;
+	caller->op = op;
+	note_arguments(caller, &regs, how);
+	caller->t_ns = bpf_ktime_get_ns();
+}
+
+/* What the file was opened to be. */
+static __always_inline void note_opened(struct caller *caller, struct task_struct *task,
+					__s64 fd)
+{
+	struct file *file = (void *)file_of(task, fd);
+
+	if (!file)
+		return;
+	caller->number = number_of(BPF_CORE_READ(file, f_inode),
+				   BPF_CORE_READ(file, f_path.dentry));
+	caller->flags |= flags_of_file(BPF_CORE_READ(file, f_flags));
+	if (BPF_CORE_READ(file, f_mode) & FMODE_CREATED)
+		caller->flags |= KEPT_CREATED;
+}
+
+/* What its result says of it. */
+static __always_inline void note_result(struct caller *caller, struct task_struct *task,
+					__s64 ret)
+{
+	struct file *file = (void *)caller->file;
+
+	if (caller->op == KEEP_OPEN) {
+		if (ret >= 0)
+			note_opened(caller, task, ret);
+	} else if (ret < 0) {
+		caller->flags = KEPT_FAILED;
+	} else if (caller->op == KEEP_WRITE || caller->op == KEEP_READ) {
+		caller->bytes = ret;
+		if (caller->op == KEEP_WRITE && (caller->flags & KEPT_APPEND))
+			caller->offset = BPF_CORE_READ(file, f_pos) - ret;
+	}
+}
+
+/* The reader looks once a second; it is woken where that would be too late. */
+static __always_inline __u64 waking_flags(void)
+{
+	return bpf_ringbuf_query(&kept, BPF_RB_AVAIL_DATA) > KEPT_SIZE / 2 ?
+		0 : BPF_RB_NO_WAKEUP;
+}
+
+static __always_inline void leave_kept(__s64 ret)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__s64 now = bpf_ktime_get_ns();
+	__u64 key = (__u64)task;
+	struct caller *caller = bpf_map_lookup_elem(&callers, &key);
+	struct kept_row row;
+	__u64 took;
+
+	if (!caller || caller->op == KEEP_NOTHING)
+		return;
+	note_result(caller, task, ret);
+	if (caller->number) {
+		took = (__u64)(now - caller->t_ns) / TOOK_NS;
+		row.t_ns = caller->t_ns;
+		row.offset = caller->offset;
+		row.took = took > 0xffffffff ? 0xffffffff : took;
+		row.tid = caller->tid;
+		row.bytes = caller->bytes;
+		row.file = caller->number;
+		row.op = caller->op;
+		row.flags = caller->flags;
+		if (bpf_ringbuf_output(&kept, &row, sizeof(row), waking_flags()))
+			lose(&unkept.lost);
+	}
+	caller->op = KEEP_NOTHING;
+}
+
+/* The file of a name that is removed or moved; 0: the task is in no such call. */
+static __always_inline struct caller *name_changer(enum keep op)
+{
+	__u64 key = bpf_get_current_task();
+	struct caller *caller = bpf_map_lookup_elem(&callers, &key);
+
+	return caller && caller->op == op ? caller : 0;
+}
+
+static __always_inline void unlink_kept(struct dentry *dentry)
+{
+	struct caller *caller = name_changer(KEEP_UNLINK);
+
+	if (caller)
+		caller->number = number_of(BPF_CORE_READ(dentry, d_inode), dentry);
+}
+
+static __always_inline void rename_kept(struct dentry *from, struct dentry *to)
+{
+	struct caller *caller = name_changer(KEEP_RENAME);
+	struct inode *replaced = BPF_CORE_READ(to, d_inode);
+
+	if (!caller)
+		return;
+	caller->number = number_of(BPF_CORE_READ(from, d_inode), from);
+	caller->offset = replaced ? number_of(replaced, to) : 0;
+}
+
+#endif

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * order.c: find the threads of a recording, and what each call waits for
+ *
+ * A call waits for those of its thread, and for the calls on its file that had ended before
+ * it began. These are a prefix of the file's calls by their ends, so one mark for each file
+ * says whether they all have ended. Nothing waits in a circle, whatever the file says: a
+ * call begins after the end of those of other threads that it waits for, and not before
+ * those of its own.
+ */
+
+#include "replay.h"
+
+#include <stdlib.h>
+
+static int compared(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int64_t end_ns(const struct call *call)
+{
+	return call->row.t_ns + recorded_ns(call);
+}
+
+static int by_thread(const void *left, const void *right)
+{
+	const struct call *a = left, *b = right;
+	int order = compared(a->row.tid, b->row.tid);
+
+	if (!order)
+		order = compared(a->row.t_ns, b->row.t_ns);
+	/* a nested one, which no thread makes, behind that in which it is */
+	return order ? order : compared(b->row.took, a->row.took);
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct call *a = *(struct call *const *)left, *b = *(struct call *const *)right;
+	int order = compared(a->row.file, b->row.file);
+
+	if (!order)
+		order = compared(a->row.t_ns, b->row.t_ns);
+	return order ? order : compared(a - b, 0);
+}
+
+static int by_end(const void *left, const void *right)
+{
+	const struct call *a = *(struct call *const *)left, *b = *(struct call *const *)right;
+	int order = compared(a->row.file, b->row.file);
+
+	if (!order)
+		order = compared(end_ns(a), end_ns(b));
+	return order ? order : compared(a - b, 0);
+}
+
+static void find_threads(struct load *load)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < load->count; i++)
+		count += !i || load->calls[i].row.tid != load->calls[i - 1].row.tid;
+	if (count > MOST_THREADS)
+		die(EXIT_USAGE, "%u threads in the recording, at most %d are replayed", count,
+		    MOST_THREADS);
+	load->threads = zeroed(count + 1, sizeof(*load->threads), "threads");
+	for (uint32_t i = 0; i < load->count; i++) {
+		if (!i || load->calls[i].row.tid != load->calls[i - 1].row.tid)
+			load->threads[load->thread_count++] = (struct thread){
+				.load = load,
+				.first = i,
+			};
+		load->threads[load->thread_count - 1].count++;
+	}
+}
+
+/* Of one file, its calls by time and by end. */
+static void find_needs(struct file *file, struct call **begun, struct call **ended,
+		       uint32_t count)
+{
+	uint32_t over = 0;
+
+	file->calls = count;
+	file->ended = zeroed(count, 1, "calls of a file");
+	file->is_created = begun[0]->row.op == OPEN && (begun[0]->row.flags & CREATED);
+	for (uint32_t i = 0; i < count; i++) {
+		uint8_t op = begun[i]->row.op;
+
+		while (over < count && end_ns(ended[over]) < begun[i]->row.t_ns)
+			over++;
+		begun[i]->needs = over;
+		ended[i]->place = i;
+		file->is_shared |= begun[i]->row.tid != begun[0]->row.tid;
+		if (op != OPEN && op != CLOSE && op != UNLINK && op != RENAME)
+			file->last_use_ns = begun[i]->row.t_ns;
+	}
+}
+
+static struct call **sorted(struct load *load, int (*compare)(const void *, const void *))
+{
+	struct call **all = zeroed(load->count + 1, sizeof(*all), "calls");
+
+	for (uint32_t i = 0; i < load->count; i++)
+		all[i] = &load->calls[i];
+	qsort(all, load->count, sizeof(*all), compare);
+	return all;
+}
+
+void order(struct load *load)
+{
+	struct call **begun, **ended;
+
+	qsort(load->calls, load->count, sizeof(*load->calls), by_thread);
+	find_threads(load);
+	begun = sorted(load, by_time);
+	ended = sorted(load, by_end);
+	for (uint32_t i = 0, first = 0; i < load->count; i++) {
+		uint16_t number = begun[i]->row.file;
+
+		if (i + 1 < load->count && begun[i + 1]->row.file == number)
+			continue;
+		find_needs(&load->files[number], begun + first, ended + first,
+			   i + 1 - first);
+		first = i + 1;
+	}
+	free(begun);
+	free(ended);
+}

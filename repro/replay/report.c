@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// report.c: write what was recorded beside what was replayed, as JSON
+
+#include "replay.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[OPERATIONS] = {
+	[WRITE] = "write", [READ] = "read", [FSYNC] = "fsync", [FDATASYNC] = "fdatasync",
+	[SYNC_RANGE] = "sync_range", [OPEN] = "open", [CLOSE] = "close",
+	[UNLINK] = "unlink", [RENAME] = "rename", [TRUNCATE] = "truncate",
+	[ALLOCATE] = "allocate",
+};
+
+static int by_value(const void *left, const void *right)
+{
+	int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* The value that so many of 1000 do not exceed. */
+static int64_t quantile(const int64_t *values, uint32_t count, uint32_t permille)
+{
+	uint64_t at = ((uint64_t)count * permille + 999) / 1000;
+
+	return count ? values[at ? at - 1 : 0] : 0;
+}
+
+static void print_values(FILE *file, const char *name, int64_t *values, uint32_t count,
+			 int64_t stall_ns)
+{
+	int64_t stalled_ns = 0;
+	uint32_t stalls = 0;
+
+	qsort(values, count, sizeof(*values), by_value);
+	for (uint32_t i = 0; i < count; i++) {
+		if (values[i] >= stall_ns) {
+			stalls++;
+			stalled_ns += values[i];
+		}
+	}
+	fprintf(file, "\"%s\":{\"p50_ns\":%" PRId64 ",\"p99_ns\":%" PRId64
+		",\"p999_ns\":%" PRId64 ",\"max_ns\":%" PRId64 ",\"stalls\":%" PRIu32
+		",\"stalled_ns\":%" PRId64 "}", name, quantile(values, count, 500),
+		quantile(values, count, 990), quantile(values, count, 999),
+		quantile(values, count, 1000), stalls, stalled_ns);
+}
+
+/* The calls of one kind; of none, nothing. */
+static void print_operation(FILE *file, const struct load *load, int op, int64_t stall_ns,
+			    int64_t *recorded, int64_t *replayed, bool *is_first)
+{
+	uint32_t count = 0, made = 0, failed = 0;
+
+	for (uint32_t i = 0; i < load->count; i++) {
+		const struct call *call = &load->calls[i];
+
+		if (call->row.op != op)
+			continue;
+		recorded[count++] = recorded_ns(call);
+		failed += call->failed;
+		if (call->began_ns >= 0)
+			replayed[made++] = call->took_ns;
+	}
+	if (!count)
+		return;
+	fprintf(file, "%s\n  {\"operation\":\"%s\",\"calls\":%" PRIu32 ",\"made\":%" PRIu32
+		",\"failed\":%" PRIu32 ",", *is_first ? "" : ",", names[op], count, made,
+		failed);
+	print_values(file, "recorded", recorded, count, stall_ns);
+	fputs(",", file);
+	print_values(file, "replayed", replayed, made, stall_ns);
+	fputs("}", file);
+	*is_first = false;
+}
+
+/* How much later than recorded the calls began, and over what time they did. */
+static void print_times(FILE *file, const struct load *load, int64_t *late)
+{
+	int64_t last_ns = 0, replayed_ns = 0;
+	uint32_t made = 0;
+
+	for (uint32_t i = 0; i < load->count; i++) {
+		const struct call *call = &load->calls[i];
+
+		if (call->row.t_ns > last_ns)
+			last_ns = call->row.t_ns;
+		if (call->began_ns < 0)
+			continue;
+		if (call->began_ns > replayed_ns)
+			replayed_ns = call->began_ns;
+		late[made++] = call->began_ns - call->row.t_ns;
+	}
+	qsort(late, made, sizeof(*late), by_value);
+	fprintf(file, "\"calls\":%" PRIu32 ",\"made\":%" PRIu32 ",\"threads\":%" PRIu32
+		",\"recorded_ns\":%" PRId64 ",\"replayed_ns\":%" PRId64 ",\"late_p50_ns\":%"
+		PRId64 ",\"late_p999_ns\":%" PRId64, load->count, made, load->thread_count,
+		last_ns, replayed_ns, quantile(late, made, 500),
+		quantile(late, made, 999));
+}
+
+void report(const struct load *load, const char *path, int64_t stall_ns)
+{
+	FILE *file = path ? fopen(path, "we") : stdout;
+	int64_t *recorded = zeroed(load->count + 1, sizeof(*recorded), "calls");
+	int64_t *replayed = zeroed(load->count + 1, sizeof(*replayed), "calls");
+	bool is_first = true;
+
+	if (!file)
+		die(EXIT_WRITES_FAILED, "%s: %s", path, strerror(errno));
+	fputs("{", file);
+	print_times(file, load, recorded);
+	fprintf(file, ",\"skipped\":%" PRIu32 ",\"lost\":%" PRIu64 ",\"left_out\":%" PRIu64
+		",\"stall_ns\":%" PRId64 ",\"operations\":[", load->skipped, load->head.lost,
+		load->head.left_out, stall_ns);
+	for (int op = WRITE; op < OPERATIONS; op++)
+		print_operation(file, load, op, stall_ns, recorded, replayed, &is_first);
+	fputs("\n]}\n", file);
+	if (fflush(file) || ferror(file))
+		die(EXIT_WRITES_FAILED, "%s: %s", path ? path : "stdout", strerror(errno));
+	free(recorded);
+	free(replayed);
+}

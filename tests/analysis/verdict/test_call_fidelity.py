@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""test_call_fidelity: how near a replay's calls are to what was recorded, and where it
+says that they are not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_episodes import Capture, replay
+
+from writestall.cli.main import main
+from writestall.verdict.replayed_calls import REPORT, STALLS
+
+MS = 1_000_000
+BIOS = ((950, 240), (1250, 290), (5100, 95))
+
+
+def side(stalls: int, p999_ms: float) -> dict[str, int]:
+    ns = round(p999_ms * MS)
+    took = {"stalled_ns": stalls * 250 * MS, "p999_ns": ns, "max_ns": ns}
+    return {"stalls": stalls} | took
+
+
+def report(replayed: dict[str, int], made: int = 1000, failed: int = 0) -> Any:
+    row = {"operation": "fsync", "calls": 1000, "made": made, "failed": failed}
+    row |= {"recorded": side(10, 250.0), "replayed": replayed}
+    times = {"recorded_ns": 10**10, "replayed_ns": 10**10}
+    return {"calls": 1000, "made": made, "operations": [row], **times}
+
+
+def run_of(folder: Path, found: Any) -> Path:
+    run = replay(folder, *BIOS)
+    (run / REPORT).parent.mkdir(parents=True)
+    (run / REPORT).write_text(json.dumps(found))
+    return run
+
+
+def test_a_replay_that_is_near_enough_is_as_expected(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    run = run_of(tmp_path / "run", report(side(12, 260.0)))
+    assert main(["expect", str(run)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[1] == "as expected: 5 of 5 figures of the calls came back"
+    assert said[5].split() == "fsync: stalls 10.0 12.0 within 2.5 calls".split()
+
+
+@pytest.mark.parametrize(
+    ("found", "name"),
+    [
+        (report(side(13, 250.0)), "fsync: stalls"),
+        (report(side(10, 320.0)), "fsync: p99.9 ms"),
+        (report(side(10, 250.0), made=900), "calls a second"),
+        (report(side(10, 250.0), failed=11), "calls"),
+    ],
+)
+def test_what_is_too_far_fails(
+    tmp_path: Path, capsys: Capture, found: Any, name: str
+) -> None:
+    run = run_of(tmp_path / "run", found)
+    assert main(["expect", str(run)]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[1].startswith("FAILED: ")
+    assert [line for line in said if f"  {name} " in line and "FAILED" in line]
+
+
+def test_waits_that_the_replay_has_not_fail(tmp_path: Path, capsys: Capture) -> None:
+    run = run_of(tmp_path / "run", report(side(10, 250.0)))
+    stalls = [[300 * MS, {"device_io": 290 * MS, "running": 10 * MS}]] * 9
+    (run / STALLS).write_text(json.dumps({"limit_ns": 50 * MS, "stalls": stalls}))
+    assert main(["expect", str(run)]) == 1
+    said = capsys.readouterr().out
+    assert "device_io: calls" in said and "device_io: ms" in said
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"calls":1}', "\x00"])
+def test_a_damaged_report_is_refused_in_one_line(
+    tmp_path: Path, capsys: Capture, text: str
+) -> None:
+    run = run_of(tmp_path / "run", {})
+    (run / REPORT).write_text(text)
+    assert main(["expect", str(run)]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""made_calls: make a file of calls as `export --to calls` does; run repro/replay."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from support import PROJECT
+from writestall.events.kept_calls import OPERATIONS, ROW, TOOK_NS
+from writestall.export.to_calls import FILE, HEAD, MAGIC
+
+MS = 1_000_000
+REGULAR, FOLDER = 1, 2
+Row = tuple[int, int, int, int, int, int, int, int]
+
+
+def row(
+    at_ms: float, tid: int, what: str, file: int, offset: int = 0, size: int = 0,
+    took_ms: float = 0.1, flags: int = 0,
+) -> Row:  # fmt: skip
+    """A call; times in ms since the start."""
+    op = OPERATIONS.index(what) + 2
+    took = round(took_ms * MS / TOOK_NS)
+    return round(at_ms * MS), offset, took, tid, size, file, op, flags
+
+
+def content(files: list[tuple[int, int]], rows: list[Row]) -> bytes:
+    """The file: sizes and kinds of files, then the calls by time."""
+    head = HEAD.pack(MAGIC, len(files), len(rows), 0, 0, 0)
+    table = b"".join(FILE.pack(*file) for file in files)
+    return head + table + b"".join(ROW.pack(*one) for one in sorted(rows))
+
+
+def built(folder: Path, *flags: str) -> Path:
+    """The program, compiled on this host."""
+    source, program = PROJECT / "repro", folder / "replay"
+    files = [*sorted((source / "replay").glob("*.c")), source / "client/client.c"]
+    words = ["-D_GNU_SOURCE", "-std=c11", "-g", "-Wall", "-Werror", "-pthread"]
+    command = ["gcc", *words, *flags, f"-I{source}", "-o", str(program)]
+    subprocess.run([*command, *map(str, files)], check=True)
+    return program
+
+
+def replay(program: Path, calls: bytes, folder: Path) -> dict[str, Any]:
+    """Make the files and the calls; return the report."""
+    given, place = folder / "calls.bin", folder / "place"
+    given.write_bytes(calls)
+    place.mkdir()
+    subprocess.run([program, "--prepare", given, place], check=True, timeout=60)
+    report = folder / "report.json"
+    words = ["--report", str(report), str(given), str(place)]
+    subprocess.run([str(program), *words], check=True, timeout=60)
+    return dict(json.loads(report.read_text()))

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will replay made calls: on files of their sizes, in time and in order."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from made_calls import FOLDER, REGULAR, built, content, replay, row
+
+APPENDS, CREATED, FAILED = 1, 16, 128
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("replay"))
+
+
+def test_files_end_as_the_calls_left_them(program: Path, tmp_path: Path) -> None:
+    rows = [row(i * 2, 1, "write", 1, i * 200, 200, flags=APPENDS) for i in range(20)]
+    rows += [row(i * 10 + 1, 2, "fsync", 1) for i in range(4)]
+    rows += [row(3, 2, "write", 2, 4096, 4096), row(4, 2, "read", 2, 0, 8192)]
+    rows += [
+        row(5, 2, "open", 3, flags=CREATED),
+        row(6, 2, "write", 3, 0, 500),
+        row(7, 2, "rename", 3, 2),
+        row(8, 2, "close", 3),
+        row(9, 2, "truncate", 3, 100),
+        row(12, 2, "fsync", 4),
+        row(13, 2, "allocate", 1, 0, 1 << 16, flags=1),  # FALLOC_FL_KEEP_SIZE
+        row(14, 2, "unlink", 5),
+        row(15, 2, "write", 5, 0, 10, flags=FAILED),
+    ]
+    files = [(1000, REGULAR), (8192, REGULAR), (0, REGULAR), (0, FOLDER), (7, REGULAR)]
+    report = replay(program, content(files, rows), tmp_path)
+    assert (report["calls"], report["made"], report["skipped"]) == (34, 34, 1)
+    assert {one["operation"]: one["failed"] for one in report["operations"]} == {
+        **dict.fromkeys(("write", "read", "fsync", "open", "close"), 0),
+        **dict.fromkeys(("unlink", "rename", "truncate", "allocate"), 0),
+    }
+    sizes = {path.name: path.stat().st_size for path in (tmp_path / "place").iterdir()}
+    assert sizes == {"f00000001": 5000, "f00000002": 100}
+
+
+def test_calls_are_made_at_their_times(program: Path, tmp_path: Path) -> None:
+    rows = [row(at_ms, 1, "write", 1, 0, 10) for at_ms in range(0, 300, 10)]
+    report = replay(program, content([(0, REGULAR)], rows), tmp_path)
+    assert report["recorded_ns"] == 290_000_000
+    assert 0 <= report["replayed_ns"] - 290_000_000 < 200_000_000
+    assert report["late_p50_ns"] >= 0
+
+
+def test_a_call_waits_for_those_that_had_ended_on_its_file(
+    program: Path, tmp_path: Path
+) -> None:
+    """A read finds what another thread has written before it, however long that took
+    now: the writer waits for a call on another file, of 300 ms of a third thread's."""
+    rows = [row(0, 1, "write", 1, 0, 100 << 20, took_ms=1)]
+    rows += [row(5, 2, "read", 1, 0, 100 << 20, took_ms=1)]
+    report = replay(program, content([(0, REGULAR)], rows), tmp_path)
+    made = {one["operation"]: one for one in report["operations"]}
+    took_ns = made["write"]["replayed"]["max_ns"]
+    assert report["late_p999_ns"] >= took_ns - 6_000_000
+
+
+@pytest.mark.parametrize("cut", [0, 7, 39, 41, 60, 90])
+def test_a_file_that_is_cut_off_is_refused(
+    program: Path, tmp_path: Path, cut: int
+) -> None:
+    whole = content([(0, REGULAR)], [row(0, 1, "write", 1, 0, 10)] * 2)
+    (tmp_path / "calls.bin").write_bytes(whole[: len(whole) - 1 - cut])
+    words = [program, tmp_path / "calls.bin", tmp_path]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("files", "rows"),
+    [
+        ([(0, 3)], []),
+        ([(1 << 50, REGULAR)], []),
+        ([(0, REGULAR)], [row(0, 1, "write", 2)]),
+        ([(0, REGULAR)], [row(0, 1, "write", 0)]),
+        ([(0, REGULAR)], [row(-1, 1, "write", 1)]),
+        ([(0, REGULAR)], [row(0, 1, "write", 1, -1)]),
+        ([(0, REGULAR)], [row(0, 1, "rename", 1, 7)]),
+        ([(0, REGULAR)], [(*row(0, 1, "write", 1)[:6], 99, 0)]),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    program: Path, tmp_path: Path, files: list[tuple[int, int]], rows: list[object]
+) -> None:
+    (tmp_path / "calls.bin").write_bytes(content(files, rows))  # type: ignore[arg-type]
+    words = [program, tmp_path / "calls.bin", tmp_path]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "no calls of a recording" in done.stderr
+
+
+def test_calls_at_one_time_wait_for_nobody(program: Path, tmp_path: Path) -> None:
+    rows = [row(1, tid, "write", 1, 0, 10, took_ms=0) for tid in range(1, 9)] * 20
+    report = replay(program, content([(0, REGULAR)], rows), tmp_path)
+    assert (report["made"], report["threads"]) == (160, 8)

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will make one call of each kind that a replay makes again, on a disk, and
+find each once, by its file, offset, bytes and time; of others only their number."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import lab
+
+sys.path.append(str(lab.PROJECT / "analysis"))
+
+from writestall.events.kept_calls import FAILED, Call, calls
+
+APPENDS, CREATED, TRUNCATED = 1, 16, 32
+SLEEP_S = 0.2
+# Operation, name of the file, offset, bytes, flags; of a rename, what it replaced.
+Made = tuple[str, str, int | str, int, int]
+
+
+def made(folder: Path) -> Iterator[Made]:
+    """Make the calls, and say what each is to be kept as."""
+    create = os.O_CREAT | os.O_EXCL
+    log = os.open(folder / "log", os.O_WRONLY | os.O_APPEND | create, 0o600)
+    yield "open", "log", 0, 0, APPENDS | CREATED
+    for turn in range(3):
+        os.write(log, b"a" * 200)
+        yield "write", "log", turn * 200, 200, APPENDS
+    os.fdatasync(log)
+    yield "fdatasync", "log", -1, 0, APPENDS
+    old = os.open(folder / "old", os.O_RDWR)
+    yield "open", "old", 0, 0, 0
+    os.pwrite(old, b"b" * 100, 4000)
+    yield "write", "old", 4000, 100, 0
+    os.read(old, 5000)
+    yield "read", "old", 0, 5000, 0
+    os.preadv(old, [bytearray(10), bytearray(20)], 7)
+    yield "read", "old", 7, 30, 0
+    os.ftruncate(old, 6000)
+    yield "truncate", "old", 6000, 0, 0
+    os.posix_fallocate(old, 0, 16384)
+    yield "allocate", "old", 0, 16384, 0
+    os.fsync(old)
+    yield "fsync", "old", -1, 0, 0
+    os.close(old)
+    yield "close", "old", -1, 0, 0
+    (folder / "log").rename(folder / "old")
+    yield "rename", "log", "old", 0, 0
+    other = os.open(folder / "other", os.O_WRONLY | os.O_TRUNC)
+    yield "open", "other", 0, 0, TRUNCATED
+    os.close(other)
+    yield "close", "other", -1, 0, 0
+    (folder / "other").unlink()
+    yield "unlink", "other", 0, 0, 0
+    place = os.open(folder, os.O_RDONLY)
+    yield "open", ".", 0, 0, 0
+    os.fsync(place)
+    yield "fsync", ".", -1, 0, 0
+    os.close(place)
+    yield "close", ".", -1, 0, 0
+    os.sync()  # counted alone
+    os.close(log)
+    yield "close", "log", -1, 0, APPENDS
+
+
+def kept(events: list[lab.Event]) -> list[Call]:
+    """All calls by time."""
+    found: list[Call] = []
+    for event in events:
+        if event["ev"] == "calls":
+            found += calls(event["rows"], event["count"])
+            lab.expect(event["lost"] == 0, f"lost {event['lost']} calls")
+    return sorted(found)
+
+
+def test(options: argparse.Namespace) -> None:
+    with lab.disk():
+        for name in ("old", "other"):
+            (lab.MOUNT / name).write_bytes(b"x" * 8192)
+        inodes = {name: (lab.MOUNT / name).stat().st_ino for name in ("old", "other")}
+        inodes["."] = lab.MOUNT.stat().st_ino
+        words = ("--calls-mib", "1", "--pid", str(os.getpid()))
+        with lab.tracing(options.modules, (lab.CORE,), *words) as tracers:
+            begun_ns = time.monotonic_ns()
+            wanted = list(made(lab.MOUNT))
+            ended_ns = time.monotonic_ns()
+            time.sleep(SLEEP_S)
+            inodes["log"] = (lab.MOUNT / "old").stat().st_ino
+            events = tracers[0].stop()
+    files = {one["ino"]: one for one in events if one["ev"] == "file"}
+    numbers = {name: files[ino]["number"] for name, ino in inodes.items()}
+    found = [one for one in kept(events) if begun_ns <= one.t_ns <= ended_ns]
+    got = [(c.operation, c.file, c.offset, c.bytes, c.flags & ~FAILED) for c in found]
+    want = [
+        (what, numbers[name], numbers.get(str(at), at), size, flags)
+        for what, name, at, size, flags in wanted
+    ]
+    missing = [one for one in want if one not in got]
+    lab.expect(got == want, f"lacks {missing}; {got}, not {want}")
+    lab.expect(all(c.tid == os.getpid() for c in found), "of another task")
+    lab.expect(files[inodes["old"]]["bytes"] == 8192, f"size of {files}")
+    lab.expect(files[inodes["."]]["kind"] == "folder", f"kind of {files}")
+    lab.expect(all(0 < c.dur_ns < ended_ns - begun_ns for c in found), "durations")
+    left = sum(one["left_out"] for one in events if one["ev"] == "calls")
+    lab.expect(left >= 1, f"{left} calls of other kinds")
+
+
+if __name__ == "__main__":
+    sys.exit(lab.main(test))
