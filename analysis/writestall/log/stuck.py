@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 from writestall.classify.stack import (
     Verdict,
@@ -37,6 +38,10 @@ _LOOP_WORK = re.compile(r"loop_(process_work|workfn|queue_work|thread|rootcg_wor
 # mm/shrinker.c shrink_slab() (mm/vmscan.c before 6.7), fs/super.c: what is called below
 # waits for anything but memory.
 _SHRINKS = re.compile(r"(do_)?shrink_slab(_\w+)?|super_cache_scan|prune_super")
+
+# kernel/workqueue.c print_worker_info(): "Workqueue: %s %ps (%s)".
+_WORK = re.compile(r"^\S{1,64} (?P<function>[A-Za-z_]\w{1,120})(?=\s|$)")
+_WORKERS = frozenset(("worker_thread", "rescuer_thread"))
 
 REPORTED, LIKELY, POSSIBLE = "reported", "likely", "possible"
 
@@ -110,8 +115,24 @@ class Stuck:
 
     @cached_property
     def symbols(self) -> frozenset[str]:
-        """The functions on its stack; doubtful ones where there are no others."""
-        return frozenset(f.symbol for f in self.task.frames or self.task.guesses)
+        """The functions on its stack; doubtful ones where there are no others.
+
+        Of a stack that is cut off before it, the kernel still names the work.
+        """
+        shown = {frame.symbol for frame in self.task.frames or self.task.guesses}
+        work = _WORK.search(self.task.workqueue or "")
+        if shown and work and "process_one_work" not in shown:
+            shown.add(work["function"])
+        return frozenset(shown)
+
+    @cached_property
+    def thread(self) -> str:
+        """The function that its kernel thread runs, but for those of workqueues."""
+        frames = self.task.frames
+        for inner, outer in pairwise(frames):
+            if outer.symbol == "kthread":
+                return inner.symbol if inner.symbol not in _WORKERS else ""
+        return ""
 
     def shows(self, pattern: re.Pattern[str]) -> bool:
         """True when a function on its stack matches."""

@@ -269,9 +269,9 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
                 confidence=LIKELY,
             )
             for level, more in (
-                ("raid1", ""),
-                ("raid10", ""),
-                ("raid5", "*get_active_stripe *add_stripe_bio"),
+                ("raid1", "md_do_sync"),
+                ("raid10", "md_do_sync"),
+                ("raid5", "*get_active_stripe *add_stripe_bio md_do_sync"),
             )
         ),
         Holder(
@@ -308,6 +308,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="an I/O of bcache",
             of=names("bch_* cached_dev_*"),
             not_of=_BCACHE_THREAD,
+            not_caller=names("bch_bucket_alloc* cached_dev_write"),
             stacked=True,
             confidence=POSSIBLE,
         ),

@@ -11,7 +11,12 @@ import re
 from dataclasses import replace
 
 from writestall.log.holders.form import Holder, names
-from writestall.log.holders.transactions import BTRFS_RANGE_HOLDERS, BTRFS_RANGE_WAITS
+from writestall.log.holders.transactions import (
+    BTRFS_BEFORE_RANGE,
+    BTRFS_RANGE_HOLDERS,
+    BTRFS_RANGE_WAITING,
+    BTRFS_RANGE_WAITS,
+)
 from writestall.log.stuck import POSSIBLE
 from writestall_base import wait_classes as c
 
@@ -301,6 +306,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="the AGF's buffer of XFS",
+            why="it changes a directory, and may have an AGF locked for its blocks",
+            source="fs/xfs/xfs_inode.c xfs_remove(), xfs_rename(): the directory's "
+            "blocks are changed in the transaction that then takes the AGI",
+            shows=names("xfs_remove xfs_rename"),
+            also=_AGI,
+            of=_AGF,
+        ),
+        replace(
+            _GUESS,
             lock="a buffer of inodes of XFS",
             why="it frees or unlinks inodes of the cluster, or writes it",
             source="fs/xfs/xfs_inode.c xfs_ifree_cluster(), xfs_iunlink(), xfs_buf.c "
@@ -326,7 +341,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             source="fs/btrfs/extent-io-tree.c lock_extent(): taken by fiemap, "
             "readahead, clone and the end of ordered data, never by a commit",
             shows=BTRFS_RANGE_HOLDERS,
-            not_shows=BTRFS_RANGE_WAITS,
+            not_shows=names(f"{BTRFS_RANGE_WAITING} {BTRFS_BEFORE_RANGE}"),
             of=BTRFS_RANGE_WAITS,
         ),
         replace(

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will link waiters with the threads, caches, queues and transactions that
+the kernel's sources give, and with no other device's."""
+
+from __future__ import annotations
+
+import pytest
+
+from log_stacks import Shown, explained, joined
+from writestall.log.headline import sentence
+from writestall.log.links import LIKELY, POSSIBLE, explain_log
+from writestall.log.reading import read_log
+
+THREAD = " kthread ret_from_fork"
+WORK = " process_one_work worker_thread kthread"
+AGF = "schedule down xfs_buf_lock/xfs xfs_read_agf/xfs xfs_alloc_read_agf/xfs "
+AGI = "schedule down xfs_buf_lock/xfs xfs_read_agi/xfs "
+STACKS = {
+    "stops-mmp": "schedule_timeout wait_for_completion kthread_stop ext4_stop_mmpd "
+    "ext4_put_super generic_shutdown_super",
+    "mmp": "schedule percpu_rwsem_wait __percpu_down_read write_mmp_block/ext4 "
+    "kmmpd/ext4" + THREAD,
+    "stops-ail": "schedule_timeout wait_for_completion kthread_stop/xfs "
+    "xfs_trans_ail_destroy/xfs xfs_log_unmount/xfs",
+    "ail": "schedule down xfs_buf_lock/xfs xfsaild_push/xfs xfsaild/xfs" + THREAD,
+    "stores-wc": "schedule __mutex_lock queue_wc_store queue_attr_store "
+    "kernfs_fop_write_iter",
+    "revalidates": "schedule blk_queue_enter blk_mq_alloc_request scsi_execute_cmd "
+    "sd_read_capacity/sd_mod sd_revalidate_disk/sd_mod sd_open/sd_mod",
+    "bcache-thread": "schedule rwsem_down_write_slowpath down_write "
+    "bch_writeback_thread/bcache" + THREAD,
+    "bcache-reads": "schedule __closure_sync read_dirty/bcache "
+    "bch_writeback_thread/bcache" + THREAD,
+    "bcache-write": "schedule rwsem_down_read_slowpath down_read cached_dev_write/"
+    "bcache cached_dev_submit_bio/bcache submit_bio_noacct",
+    "bcache-insert": "schedule bch_bucket_alloc/bcache __bch_bucket_alloc_set/bcache "
+    "bch_data_insert_start/bcache" + WORK,
+    "bcache-rate": "schedule rwsem_down_read_slowpath down_read update_writeback_rate/"
+    "bcache" + WORK,
+    "bcache-alloc": "schedule __mutex_lock bch_prio_write/bcache "
+    "bch_allocator_thread/bcache" + THREAD,
+    "evicts-ea": "schedule mb_cache_entry_wait_unused ext4_evict_ea_inode evict "
+    "ext4_xattr_set_entry",
+    "finds-ea": "schedule __wait_on_freeing_inode find_inode_fast __ext4_iget "
+    "ext4_xattr_inode_cache_find ext4_xattr_set_entry",
+    "xfs-allocates": AGF + "xfs_ialloc_ag_alloc/xfs xfs_dialloc/xfs xfs_create/xfs",
+    "xfs-unlinks": AGI + "xfs_iunlink/xfs xfs_remove/xfs xfs_vn_unlink/xfs",
+    "xfs-frees": AGI + "xfs_iunlink_remove/xfs xfs_ifree/xfs xfs_inactive/xfs",
+    "f2fs-writes": "schedule rwsem_down_write_slowpath __write_checkpoint_sync/f2fs "
+    "issue_checkpoint_thread/f2fs" + THREAD,
+    "f2fs-gc": "io_schedule __folio_lock do_garbage_collect/f2fs f2fs_gc/f2fs "
+    "gc_thread_func/f2fs" + THREAD,
+    "f2fs-locks": "schedule rwsem_down_write_slowpath f2fs_write_checkpoint/f2fs "
+    "f2fs_sync_fs/f2fs do_fsync",
+    "f2fs-adds": "schedule rwsem_down_write_slowpath f2fs_add_regular_entry/f2fs "
+    "f2fs_rename2/f2fs vfs_rename",
+    "f2fs-isem": "schedule rwsem_down_write_slowpath f2fs_rename2/f2fs vfs_rename",
+    "f2fs-op": "schedule rwsem_down_read_slowpath f2fs_create/f2fs path_openat",
+    "md-sync": "schedule md_do_sync/md_mod md_thread/md_mod" + THREAD,
+    "md-works": "schedule raid5d/raid456 md_thread/md_mod" + THREAD,
+    "btrfs-range": "schedule wait_extent_bit/btrfs lock_extent/btrfs "
+    "btrfs_invalidate_folio/btrfs extent_writepage/btrfs btrfs_writepages/btrfs",
+    "btrfs-clones": "schedule try_flush_qgroup/btrfs start_transaction/btrfs "
+    "clone_copy_inline_extent/btrfs btrfs_clone/btrfs",
+    "btrfs-reserves": "schedule try_flush_qgroup/btrfs btrfs_check_data_free_space/"
+    "btrfs btrfs_buffered_write/btrfs btrfs_file_write_iter/btrfs",
+    "probes": "schedule __mutex_lock my_probe/mydisk blk_request_module "
+    "blkdev_get_no_open",
+    "leaves": "schedule __mutex_lock unregister_blkdev my_exit/mydisk "
+    "__x64_sys_delete_module",
+    "raid-pages": "io_schedule folio_wait_writeback truncate_inode_pages_range "
+    "ext4_evict_inode evict",
+}
+LINKED = (
+    ("stops-mmp", "mmp", LIKELY),
+    ("stops-ail", "ail", LIKELY),
+    ("stores-wc", "revalidates", POSSIBLE),
+    ("revalidates", "stores-wc", POSSIBLE),
+    ("bcache-thread", "bcache-insert", POSSIBLE),
+    ("bcache-write", "bcache-thread", POSSIBLE),
+    ("bcache-rate", "bcache-reads", POSSIBLE),
+    ("bcache-insert", "bcache-alloc", POSSIBLE),
+    ("evicts-ea", "finds-ea", POSSIBLE),
+    ("xfs-allocates", "xfs-unlinks", POSSIBLE),
+    ("f2fs-writes", "f2fs-gc", POSSIBLE),
+    ("f2fs-locks", "f2fs-adds", POSSIBLE),
+    ("f2fs-op", "f2fs-locks", LIKELY),
+    ("md-sync", "md-works", LIKELY),
+    ("btrfs-range", "btrfs-clones", POSSIBLE),
+    ("probes", "leaves", POSSIBLE),
+)
+APART = (
+    ("stops-mmp", "ail"),
+    ("stops-ail", "mmp"),
+    ("xfs-allocates", "xfs-frees"),
+    ("bcache-insert", "bcache-rate"),
+    # The one wants i_sem: f2fs_lock_op() takes cp_rwsem for reading.
+    ("f2fs-isem", "f2fs-locks"),
+    ("btrfs-range", "btrfs-reserves"),
+    # Of two devices.
+    ("bcache-thread", "bcache-reads"),
+)
+
+
+def task(name: str, pid: int) -> Shown:
+    """One of the stacks under its own name."""
+    return Shown(name[:15], pid, STACKS[name])
+
+
+@pytest.mark.parametrize(("waiter", "holder", "confidence"), LINKED)
+def test_who_can_hold_it(waiter: str, holder: str, confidence: str) -> None:
+    """In either order in the log."""
+    one, other = task(waiter, 11), task(holder, 12)
+    assert joined(one, other)[one.comm] == (other.comm, confidence)
+    assert joined(other, one)[one.comm] == (other.comm, confidence)
+
+
+@pytest.mark.parametrize(("waiter", "holder"), APART)
+def test_who_cannot(waiter: str, holder: str) -> None:
+    one, other = task(waiter, 11), task(holder, 12)
+    assert one.comm not in joined(one, other)
+
+
+def test_a_clone_is_found_beside_a_write_that_has_not_locked_its_range() -> None:
+    rows = (task("btrfs-range", 11), task("btrfs-clones", 12))
+    links = joined(*rows, task("btrfs-reserves", 13))
+    assert links["btrfs-range"] == ("btrfs-clones", POSSIBLE)
+
+
+def test_threads_of_several_devices_are_no_holders_of_a_modules_lock() -> None:
+    """Each has a lock of its own, and nothing says whose the waiter's is."""
+    waiter = Shown("mine", 11, "schedule __mutex_lock my_ioctl/mydisk vfs_ioctl")
+    threads = [
+        Shown(
+            f"mydisk/{pid}",
+            pid,
+            "io_schedule submit_bio_wait my_thread/mydisk" + THREAD,
+        )
+        for pid in (21, 22)
+    ]
+    assert joined(waiter, threads[0])["mine"] == ("mydisk/21", POSSIBLE)
+    assert "mine" not in joined(waiter, *threads)
+
+
+def test_a_work_that_the_kernel_names_counts_where_its_stack_is_cut_off() -> None:
+    cut = Shown("kworker/9:1", 12, "schedule md_bitmap_startwrite/md_mod")
+    whole = Shown("kworker/9:1", 12, cut.stack, "kcryptd-252:3-1 kcryptd_crypt")
+    assert not joined(task("raid-pages", 11), cut)
+    links = joined(task("raid-pages", 11), whole)
+    assert links["raid-pages"] == ("kworker/9:1", POSSIBLE)
+
+
+def test_who_is_past_the_lock_of_a_function_of_proc() -> None:
+    """/proc/PID/stack shows no function of sleeping: the innermost takes the lock."""
+    reopens = "[<0>] cifs_reopen_file+0x9b/0x1a0 [cifs]\n[<0>] vfs_read+0x9b/0x2a0\n\n"
+    waits = "# cat /proc/71/stack\n" + reopens
+    past = "# cat /proc/72/stack\n[<0>] cifs_posix_open+0x59/0xf0 [cifs]\n" + reopens
+    answer = explain_log(read_log((waits + past).splitlines()))
+    pairs = {
+        link.waiter.task.pid: link.holder.task.pid for link in answer.links.values()
+    }
+    assert pairs == {71: 72}
+    assert "mutex" not in sentence(explained(waits.splitlines()), "log")
