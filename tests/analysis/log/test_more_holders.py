@@ -68,6 +68,19 @@ STACKS = {
     "blkdev_get_no_open",
     "leaves": "schedule __mutex_lock unregister_blkdev my_exit/mydisk "
     "__x64_sys_delete_module",
+    "zeroes": "schedule_timeout io_schedule_timeout submit_bio_wait "
+    "blkdev_issue_zeroout ext4_init_inode_table",
+    "rescans": "schedule blk_queue_enter scsi_execute_cmd scsi_attach_vpd "
+    "scsi_rescan_device ata_scsi_dev_rescan" + WORK,
+    "deletes": "schedule __mutex_lock device_del scsi_remove_target",
+    "nvme-timeout": "schedule_timeout wait_for_completion __flush_work "
+    "nvme_tcp_timeout/nvme_tcp blk_mq_timeout_work" + WORK,
+    "nvme-recovers": "schedule rwsem_down_read_slowpath nvme_quiesce_io_queues/"
+    "nvme_core nvme_tcp_error_recovery_work/nvme_tcp" + WORK,
+    "nvme-live": "schedule_timeout wait_for_completion __synchronize_srcu "
+    "nvme_mpath_set_live/nvme_core nvme_ana_work/nvme_core" + WORK,
+    "nvme-head": "schedule blk_queue_enter submit_bio_noacct nvme_ns_head_submit_bio/"
+    "nvme_core iomap_dio_bio_iter",
     "raid-pages": "io_schedule folio_wait_writeback truncate_inode_pages_range "
     "ext4_evict_inode evict",
 }
@@ -88,8 +101,14 @@ LINKED = (
     ("md-sync", "md-works", LIKELY),
     ("btrfs-range", "btrfs-clones", POSSIBLE),
     ("probes", "leaves", POSSIBLE),
+    ("zeroes", "md-works", POSSIBLE),
+    ("deletes", "rescans", POSSIBLE),
+    ("nvme-timeout", "nvme-recovers", LIKELY),
+    ("nvme-live", "nvme-head", POSSIBLE),
 )
 APART = (
+    ("zeroes", "md-sync"),
+    ("nvme-live", "nvme-recovers"),
     ("stops-mmp", "ail"),
     ("stops-ail", "mmp"),
     ("xfs-allocates", "xfs-frees"),

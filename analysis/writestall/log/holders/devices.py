@@ -63,6 +63,8 @@ _BELOW_ALL = Holder(
     "not say which device it is",
     _BELOW,
     lock="an I/O of a stacked device",
+    # A sync does no other's I/O.
+    not_shows=names("md_do_sync"),
     of=_BLOCK_IO,
     not_of=_BELOW,
     confidence=POSSIBLE,
@@ -116,12 +118,12 @@ _DEVICE_LOCK = names(
     "__driver_attach* device_driver_attach device_driver_detach device_shutdown "
     "device_resume __device_resume __device_suspend device_prepare device_complete "
     "bus_rescan_devices_helper device_reprobe nd_device_notify nvdimm_bus_* "
-    "usb_disconnect usb_lock_device_for_reset hub_event"
+    "usb_disconnect usb_lock_device_for_reset hub_event device_del"
 )
 _WITH_DEVICE_LOCK = names(
     "__device_release_driver device_release_driver_internal device_remove "
     "__device_attach really_probe __driver_probe_device driver_probe_device "
-    "device_driver_attach device_shutdown usb_reset_device"
+    "device_driver_attach device_shutdown usb_reset_device scsi_rescan_device"
 )
 _NAMESPACES = names(
     "nvme_alloc_ns* nvme_ns_remove nvme_remove_invalid_namespaces nvme_scan_ns* "
@@ -168,7 +170,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         Holder(
             "it binds a driver to a device or removes it, holding the device's lock",
             "drivers/base/dd.c __device_attach(), device_release_driver_internal(): "
-            "device_lock() while the driver's probe() or remove() runs",
+            "device_lock() while the driver's probe() or remove() runs; "
+            "drivers/scsi/scsi_scan.c scsi_rescan_device()",
             _WITH_DEVICE_LOCK,
             lock="the lock of a device (device_lock)",
             caller=_DEVICE_LOCK,

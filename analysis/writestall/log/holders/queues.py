@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""queues: who holds a block queue's limits, or keeps it frozen by a file of sysfs."""
+"""queues: who holds a block queue's limits, keeps it frozen, or uses its head."""
 
 from __future__ import annotations
 
@@ -41,8 +41,23 @@ _STORE_FROZE = Holder(
     confidence=POSSIBLE,
     stacked=True,
 )
+_HEAD = Holder(
+    "it is inside a request to the multipath device (SRCU)",
+    "drivers/nvme/host/multipath.c nvme_ns_head_submit_bio() is a reader of "
+    "head->srcu, for which nvme_mpath_set_live() and nvme_ns_remove() wait",
+    names("nvme_ns_head_submit_bio nvme_ns_head_make_request nvme_ns_head_*ioctl"),
+    lock="srcu of an NVMe multipath device",
+    of=names(
+        "nvme_mpath_set_live nvme_mpath_clear_* nvme_ns_remove nvme_remove_ns_head "
+        "nvme_mpath_shutdown_disk nvme_update_ns_ana_state"
+    ),
+    caller=names("synchronize_srcu* __synchronize_srcu nvme_mpath_* nvme_ns_remove"),
+    confidence=POSSIBLE,
+    any_right=True,
+    stacked=True,
+)
 HOLDERS: dict[str, tuple[Holder, ...]] = {
-    c.OTHER: (_LIMITS,),
+    c.OTHER: (_LIMITS, _HEAD),
     c.RAID_OR_DM: (_LIMITS,),
     c.BLOCK_QUEUE: (_LIMITS, _STORE_FROZE),
 }

@@ -36,6 +36,14 @@ _WORKS: tuple[tuple[str, str, str, str], ...] = (
         "drivers/nvme/host/core.c nvme_remove_namespaces(): ctrl->scan_work",
     ),
     (
+        "nvme_tcp_timeout nvme_rdma_timeout nvme_tcp_stop_ctrl nvme_rdma_stop_ctrl "
+        "nvme_tcp_delete_ctrl nvme_rdma_delete_ctrl",
+        "nvme_tcp_error_recovery_work nvme_rdma_error_recovery_work",
+        LIKELY,
+        "drivers/nvme/host/tcp.c nvme_tcp_stop_ctrl(), rdma.c nvme_rdma_stop_ctrl(): "
+        "ctrl->err_work",
+    ),
+    (
         "wb_shutdown bdi_unregister",
         "wb_workfn",
         POSSIBLE,
