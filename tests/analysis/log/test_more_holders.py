@@ -81,6 +81,9 @@ STACKS = {
     "nvme_mpath_set_live/nvme_core nvme_ana_work/nvme_core" + WORK,
     "nvme-head": "schedule blk_queue_enter submit_bio_noacct nvme_ns_head_submit_bio/"
     "nvme_core iomap_dio_bio_iter",
+    "dm-syncs": "schedule_timeout wait_for_completion_io sync_io/dm_mod dm_io/dm_mod "
+    "commit_metadata/dm_thing",
+    "bcache-uuids": "schedule __closure_sync __uuid_write/bcache bch_uuid_write/bcache",
     "raid-pages": "io_schedule folio_wait_writeback truncate_inode_pages_range "
     "ext4_evict_inode evict",
 }
@@ -102,6 +105,8 @@ LINKED = (
     ("btrfs-range", "btrfs-clones", POSSIBLE),
     ("probes", "leaves", POSSIBLE),
     ("zeroes", "md-works", POSSIBLE),
+    ("dm-syncs", "md-works", POSSIBLE),
+    ("bcache-uuids", "md-works", POSSIBLE),
     ("deletes", "rescans", POSSIBLE),
     ("nvme-timeout", "nvme-recovers", LIKELY),
     ("nvme-live", "nvme-head", POSSIBLE),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from writestall.classify.rules import own_io
 from writestall.log.holders.form import Holder, names
 from writestall.log.stuck import LIKELY, POSSIBLE
 from writestall_base import wait_classes as c
@@ -289,8 +290,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         replace(
             _BELOW_ALL,
             shows=names(f"{_LOOP_WORKS} md_thread"),
-            of=names("__make_buffer_clean dm_bufio_* new_read"),
-            lock="an I/O of dm-bufio",
+            of=names(" ".join(("dm_bufio_*", "new_read", *own_io.STACKED))),
+            lock="an I/O of dm-bufio, dm-io or bcache",
             not_of=names(_LOOP_WORKS),
             not_plain=False,
         ),
