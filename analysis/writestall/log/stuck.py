@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
+from writestall.classify.frames import Frame
 from writestall.classify.stack import (
     Verdict,
     classify_frames,
@@ -41,6 +42,8 @@ _SHRINKS = re.compile(r"(do_)?shrink_slab(_\w+)?|super_cache_scan|prune_super")
 
 # kernel/workqueue.c print_worker_info(): "Workqueue: %s %ps (%s)".
 _WORK = re.compile(r"^\S{1,64} (?P<function>[A-Za-z_]\w{1,120})(?=\s|$)")
+# Drivers whose functions alone begin so, for kernels that have them built in.
+_BUILT_IN = frozenset("nbd zram rbd drbd ublk virtblk floppy bcache".split())
 _WORKERS = frozenset(("worker_thread", "rescuer_thread"))
 
 REPORTED, LIKELY, POSSIBLE = "reported", "likely", "possible"
@@ -49,6 +52,12 @@ REPORTED, LIKELY, POSSIBLE = "reported", "likely", "possible"
 @lru_cache(maxsize=65536)
 def _matches(pattern: re.Pattern[str], symbol: str) -> bool:
     return pattern.fullmatch(symbol) is not None
+
+
+def module_of(frame: Frame) -> str:
+    """The module of a function; of a driver that is built in, its prefix."""
+    word = frame.symbol.lstrip("_").partition("_")[0]
+    return frame.module or (word if word in _BUILT_IN else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +165,7 @@ class Stuck:
         at = next((i for i, f in enumerate(frames) if not is_sleep(f.symbol)), 0)
         if not any(_LOCKS.fullmatch(frame.symbol) for frame in frames[:at]):
             return ""
-        return frames[at].module or ""
+        return module_of(frames[at])
 
     @cached_property
     def reads(self) -> bool:

@@ -84,6 +84,28 @@ STACKS = {
     "dm-syncs": "schedule_timeout wait_for_completion_io sync_io/dm_mod dm_io/dm_mod "
     "commit_metadata/dm_thing",
     "bcache-uuids": "schedule __closure_sync __uuid_write/bcache bch_uuid_write/bcache",
+    "smb-reopens": "schedule rwsem_down_read_slowpath cifs_reopen_file/cifs "
+    "cifs_readpage/cifs generic_file_read_iter cifs_strict_readv/cifs vfs_read",
+    "smb-closes": "schedule rwsem_down_write_slowpath _cifsFileInfo_put/cifs "
+    "cifs_close/cifs __fput",
+    "smb-launders": "schedule schedule_timeout msleep _cifsFileInfo_put/cifs "
+    "cifs_writepage_locked/cifs cifs_launder_page/cifs cifs_d_revalidate/cifs "
+    "path_openat do_filp_open",
+    "smb-flushes": "io_schedule wait_on_page_bit __filemap_fdatawait_range "
+    "cifs_flush/cifs filp_close",
+    "smb-lists": "schedule rwsem_down_read_slowpath down_read_killable iterate_dir "
+    "ksys_getdents64",
+    "xfs-unpins": "schedule down xfs_buf_lock xfs_buf_item_unpin xlog_cil_committed "
+    "xlog_cil_push_work" + WORK,
+    "xfs-ioend": "schedule __flush_workqueue xlog_cil_force_seq xfs_log_force "
+    "xfs_buf_ioend_handle_error xfs_buf_ioend_work" + WORK,
+    "syncs-cache": "schedule_timeout wait_for_completion_io_timeout "
+    "blk_execute_rq __scsi_execute sd_sync_cache sd_shutdown",
+    "scsi-recovers": "schedule iscsi_eh_session_reset/libiscsi scsi_eh_ready_devs "
+    "scsi_error_handler" + THREAD,
+    "nbd-connects": "schedule __mutex_lock nbd_genl_connect genl_rcv_msg",
+    "nbd-removes": "schedule __mutex_lock del_gendisk nbd_dev_remove nbd_put "
+    "blkdev_put_whole blkdev_put",
     "raid-pages": "io_schedule folio_wait_writeback truncate_inode_pages_range "
     "ext4_evict_inode evict",
 }
@@ -105,6 +127,13 @@ LINKED = (
     ("btrfs-range", "btrfs-clones", POSSIBLE),
     ("probes", "leaves", POSSIBLE),
     ("zeroes", "md-works", POSSIBLE),
+    ("smb-closes", "smb-reopens", POSSIBLE),
+    ("smb-reopens", "smb-closes", POSSIBLE),
+    ("smb-flushes", "smb-launders", POSSIBLE),
+    ("smb-lists", "smb-launders", POSSIBLE),
+    ("xfs-unpins", "xfs-ioend", POSSIBLE),
+    ("syncs-cache", "scsi-recovers", POSSIBLE),
+    ("nbd-connects", "nbd-removes", POSSIBLE),
     ("dm-syncs", "md-works", POSSIBLE),
     ("bcache-uuids", "md-works", POSSIBLE),
     ("deletes", "rescans", POSSIBLE),
@@ -185,3 +214,17 @@ def test_who_is_past_the_lock_of_a_function_of_proc() -> None:
     }
     assert pairs == {71: 72}
     assert "mutex" not in sentence(explained(waits.splitlines()), "log")
+
+
+def test_an_owner_that_only_a_quoted_list_names_is_of_the_same_moment() -> None:
+    """What stands in the mail that quotes the stacks is of their moment."""
+    lock = "ffff888000000a10 (&ctx->uring_lock){+.+.}-{3:3}, at: "
+    text = [
+        *Shown("closes", 11, "schedule __mutex_lock io_ring_exit").report(),
+        "1 lock held by closes/11:",
+        f" #0: {lock}io_ring_exit+0x1f/0x90",
+        "1 lock held by works/12:",
+        f" #0: {lock}task_work+0x1f/0x90",
+    ]
+    links = explained([f"> {line}" for line in text]).links
+    assert [link.holder.name for link in links.values()] == ["works/12"]

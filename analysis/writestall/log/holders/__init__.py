@@ -17,6 +17,7 @@ from writestall.log.holders import (
     queues,
     sections,
     servers,
+    smb,
     superblocks,
     threads,
     transactions,
@@ -27,7 +28,7 @@ from writestall_base.wait_classes import WAIT_CLASSES
 
 _TABLES = (
     *(journals, transactions, pages, superblocks, locks, works, servers),
-    *(threads, queues, caches),
+    *(threads, queues, caches, smb),
     *(devices, processes, sections, module_works, any_lock),
 )
 HOLDERS: Mapping[str, tuple[Holder, ...]] = {

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property, lru_cache
 
-from writestall.log.stuck import Stuck
+from writestall.log.stuck import Stuck, module_of
 from writestall.log.times import gap_s
 
 # include/linux/syscalls.h, arch/*/include/asm/syscall_wrapper.h: names of one function.
@@ -119,7 +119,7 @@ class Around:
             inside = [
                 task
                 for task in self.tasks
-                if any(frame.module == module for frame in task.task.frames)
+                if any(module_of(frame) == module for frame in task.task.frames)
                 if task.module != module and task.caller != caller and fits(task)
                 if not self._is_one_of_several(task)
             ]

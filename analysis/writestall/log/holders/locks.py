@@ -201,6 +201,18 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         replace(
             _GUESS,
             lock="i_rwsem of a directory",
+            why="it opens a name in a directory, holding that one's lock",
+            source="fs/namei.c lookup_open(): the directory's i_rwsem is held while "
+            "d_revalidate() asks the server",
+            shows=names("*_d_revalidate *_lookup_revalidate"),
+            also=names("path_openat"),
+            not_shows=names("lookup_fast walk_component link_path_walk lookup_one*"),
+            not_in=(c.INODE_LOCK,),
+            caller=_LOCKS_DIRECTORY,
+        ),
+        replace(
+            _GUESS,
+            lock="i_rwsem of a directory",
             why="it holds a directory's lock and waits for the next one",
             source="fs/namei.c vfs_unlink(), vfs_rename(): the directory's i_rwsem is "
             "taken before the victim's",
@@ -331,6 +343,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             source="fs/xfs/scrub/common.c xchk_ag_read_headers(): the buffers of a "
             "group are locked until the scrub ends",
             shows=names("xrep_* xchk_ag* xchk_inode* xchk_iallocbt*"),
+            not_shows=names("xfs_buf_lock"),
+            of=_BUFFER_LOCK,
+        ),
+        replace(
+            _GUESS,
+            lock="a buffer of XFS whose I/O ends",
+            why="it ends the buffer's I/O, with the buffer locked",
+            source="fs/xfs/xfs_buf.c xfs_buf_ioend(): releases the buffer at its end, "
+            "xfs_buf_ioend_handle_error() runs before",
+            shows=names("xfs_buf_ioend_handle_error xfs_buf_ioend_work"),
             not_shows=names("xfs_buf_lock"),
             of=_BUFFER_LOCK,
         ),
