@@ -106,6 +106,27 @@ STACKS = {
     "nbd-connects": "schedule __mutex_lock nbd_genl_connect genl_rcv_msg",
     "nbd-removes": "schedule __mutex_lock del_gendisk nbd_dev_remove nbd_put "
     "blkdev_put_whole blkdev_put",
+    "fast-commits": "schedule ext4_fc_commit ext4_sync_file do_fsync",
+    "fast-updates": "schedule jbd2_log_wait_commit __jbd2_journal_force_commit "
+    "ext4_should_retry_alloc ext4_da_write_begin generic_perform_write",
+    "jbd2-commits": "schedule jbd2_journal_commit_transaction kjournald2" + THREAD,
+    "btrfs-faults": "schedule wait_extent_bit/btrfs lock_extent/btrfs "
+    "btrfs_page_mkwrite/btrfs do_page_mkwrite handle_mm_fault extent_fiemap/btrfs "
+    "btrfs_fiemap/btrfs",
+    "finds-page": "io_schedule folio_wait_bit_common folio_lock __find_get_block_slow "
+    "bdev_getblk __ext4_get_inode_loc",
+    "reads-page": "io_schedule bit_wait_io __lock_buffer block_read_full_folio "
+    "filemap_read_folio blkdev_read_iter",
+    "bcache-gets": "schedule rwsem_down_write_slowpath bch_btree_node_get/bcache "
+    "bch_btree_map_nodes_recurse/bcache",
+    "bcache-inserts": "schedule __mutex_lock bch_btree_insert_node/bcache "
+    "btree_insert_fn/bcache bch_btree_map_nodes_recurse/bcache",
+    "bcache-node": "schedule down __bch_btree_node_write/bcache "
+    "btree_node_write_work/bcache" + WORK,
+    "rbd-request": "schedule rwsem_down_read_slowpath down_read rbd_img_handle_request/"
+    "rbd ceph_con_workfn/libceph" + WORK,
+    "rbd-watch": "schedule_timeout wait_for_completion rbd_quiesce_lock/rbd "
+    "rbd_reregister_watch/rbd" + WORK,
     "raid-pages": "io_schedule folio_wait_writeback truncate_inode_pages_range "
     "ext4_evict_inode evict",
 }
@@ -134,6 +155,15 @@ LINKED = (
     ("xfs-unpins", "xfs-ioend", POSSIBLE),
     ("syncs-cache", "scsi-recovers", POSSIBLE),
     ("nbd-connects", "nbd-removes", POSSIBLE),
+    ("fast-commits", "fast-updates", POSSIBLE),
+    ("jbd2-commits", "fast-commits", POSSIBLE),
+    ("fast-updates", "jbd2-commits", LIKELY),
+    ("btrfs-range", "btrfs-faults", POSSIBLE),
+    ("finds-page", "reads-page", POSSIBLE),
+    ("bcache-gets", "bcache-inserts", POSSIBLE),
+    ("bcache-inserts", "bcache-node", POSSIBLE),
+    ("rbd-request", "rbd-watch", POSSIBLE),
+    ("rbd-watch", "rbd-request", POSSIBLE),
     ("dm-syncs", "md-works", POSSIBLE),
     ("bcache-uuids", "md-works", POSSIBLE),
     ("deletes", "rescans", POSSIBLE),
@@ -143,6 +173,9 @@ LINKED = (
 APART = (
     ("zeroes", "md-sync"),
     ("nvme-live", "nvme-recovers"),
+    # It waits for updates of inodes, not for the full commit.
+    ("fast-commits", "jbd2-commits"),
+    ("btrfs-faults", "btrfs-faults"),
     ("stops-mmp", "ail"),
     ("stops-ail", "mmp"),
     ("xfs-allocates", "xfs-frees"),
@@ -228,3 +261,15 @@ def test_an_owner_that_only_a_quoted_list_names_is_of_the_same_moment() -> None:
     ]
     links = explained([f"> {line}" for line in text]).links
     assert [link.holder.name for link in links.values()] == ["works/12"]
+
+
+def test_of_several_lists_that_end_in_a_lock_none_is_its_owners() -> None:
+    """A task lists a lock that it waits for, too; without its stack nobody knows."""
+    lock = "ffff888000000a10 (nfsd_mutex){+.+.}-{3:3}, at: set_doit+0x1f/0x90"
+    text = Shown("sets", 11, "schedule __mutex_lock set_doit netlink_unicast").report()
+    for name in ("sets/11", "one/21", "other/22"):
+        text += [f"1 lock held by {name}:", f" #0: {lock}"]
+    assert not explained(text).links
+    more = [f" #1: {lock}".replace("a10 (nfsd_mutex)", "b20 (rtnl_mutex)")]
+    (link,) = explained([*text, *more]).links.values()
+    assert link.holder.name == "other/22"

@@ -368,6 +368,17 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="a range of btrfs (EXTENT_LOCKED)",
+            why="it holds a range of a file, and faults on a page under it",
+            source="fs/btrfs/fiemap.c extent_fiemap() (up to 6.8) copies to user space "
+            "with the range locked",
+            shows=names("extent_fiemap btrfs_fiemap"),
+            also=names("*_page_mkwrite handle_mm_fault __handle_mm_fault"),
+            of=BTRFS_RANGE_WAITS,
+            not_of=names("extent_fiemap btrfs_fiemap"),
+        ),
+        replace(
+            _GUESS,
             lock="a part of a range of btrfs (EXTENT_LOCKED)",
             why="it holds the begin of a range and waits for the rest",
             source="fs/btrfs/extent-io-tree.c lock_extent(): keeps what it has locked "
