@@ -15,6 +15,7 @@ THREAD = " kthread ret_from_fork"
 WORK = " process_one_work worker_thread kthread"
 AGF = "schedule down xfs_buf_lock/xfs xfs_read_agf/xfs xfs_alloc_read_agf/xfs "
 AGI = "schedule down xfs_buf_lock/xfs xfs_read_agi/xfs "
+FLUSHES = "schedule_timeout wait_for_completion __flush_work "
 STACKS = {
     "stops-mmp": "schedule_timeout wait_for_completion kthread_stop ext4_stop_mmpd "
     "ext4_put_super generic_shutdown_super",
@@ -127,6 +128,25 @@ STACKS = {
     "rbd ceph_con_workfn/libceph" + WORK,
     "rbd-watch": "schedule_timeout wait_for_completion rbd_quiesce_lock/rbd "
     "rbd_reregister_watch/rbd" + WORK,
+    "gfs2-begins": "schedule rwsem_down_read_slowpath __gfs2_trans_begin "
+    "gfs2_statfs_sync gfs2_quotad" + THREAD,
+    "gfs2-logd": "schedule rwsem_down_write_slowpath gfs2_log_flush gfs2_logd" + THREAD,
+    "gfs2-flushes": "io_schedule folio_wait_writeback empty_ail1_list gfs2_log_flush "
+    "gfs2_kill_sb",
+    "btrfs-caches": "schedule rwsem_down_read_slowpath __btrfs_tree_read_lock/btrfs "
+    "btrfs_read_lock_root_node/btrfs caching_thread/btrfs" + WORK,
+    "btrfs-no-space": "schedule btrfs_wait_block_group_cache_progress/btrfs "
+    "find_free_extent/btrfs __btrfs_cow_block/btrfs btrfs_search_slot/btrfs",
+    "btrfs-names": "schedule __mutex_lock btrfs_show_devname/btrfs show_mountinfo",
+    "btrfs-supers": "schedule wait_for_completion write_all_supers/btrfs "
+    "btrfs_commit_transaction/btrfs transaction_kthread/btrfs" + THREAD,
+    "pci-resets": FLUSHES + "pci_reset_function reset_store",
+    "nvme-resets": "schedule blk_mq_freeze_queue_wait nvme_wait_freeze/nvme_core "
+    "nvme_reset_work/nvme" + WORK,
+    "genl-waits": "schedule __mutex_lock genl_op_lock genl_rcv_msg",
+    "genl-flushes": FLUSHES + "my_disconnect/nbd genl_family_rcv_msg_doit genl_rcv_msg",
+    "f2fs-asks": "schedule wait_for_completion f2fs_issue_checkpoint/f2fs "
+    "f2fs_balance_fs_bg/f2fs",
     "raid-pages": "io_schedule folio_wait_writeback truncate_inode_pages_range "
     "ext4_evict_inode evict",
 }
@@ -164,6 +184,13 @@ LINKED = (
     ("bcache-inserts", "bcache-node", POSSIBLE),
     ("rbd-request", "rbd-watch", POSSIBLE),
     ("rbd-watch", "rbd-request", POSSIBLE),
+    ("gfs2-begins", "gfs2-flushes", POSSIBLE),
+    ("btrfs-no-space", "btrfs-caches", POSSIBLE),
+    ("btrfs-caches", "btrfs-no-space", POSSIBLE),
+    ("btrfs-names", "btrfs-supers", POSSIBLE),
+    ("pci-resets", "nvme-resets", POSSIBLE),
+    ("genl-waits", "genl-flushes", POSSIBLE),
+    ("f2fs-asks", "f2fs-writes", LIKELY),
     ("dm-syncs", "md-works", POSSIBLE),
     ("bcache-uuids", "md-works", POSSIBLE),
     ("deletes", "rescans", POSSIBLE),
@@ -175,7 +202,8 @@ APART = (
     ("nvme-live", "nvme-recovers"),
     # It waits for updates of inodes, not for the full commit.
     ("fast-commits", "jbd2-commits"),
-    ("btrfs-faults", "btrfs-faults"),
+    # It waits for the log's lock itself.
+    ("gfs2-begins", "gfs2-logd"),
     ("stops-mmp", "ail"),
     ("stops-ail", "mmp"),
     ("xfs-allocates", "xfs-frees"),

@@ -390,6 +390,25 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         replace(
             _GUESS,
             lock="a tree block of btrfs",
+            why="it changes a tree with blocks of it locked, and waits for free space",
+            source="fs/btrfs/ctree.c btrfs_force_cow_block() allocates the copy of a "
+            "block with that one locked",
+            shows=names("btrfs_wait_block_group_cache_*"),
+            also=names("*btrfs_cow_block btrfs_force_cow_block"),
+            of=_BTRFS_TREE,
+        ),
+        replace(
+            _GUESS,
+            lock="device_list_mutex of btrfs",
+            why="it writes the superblocks, or adds or removes a device",
+            source="fs/btrfs/disk-io.c write_all_supers(): device_list_mutex; super.c "
+            "btrfs_show_devname() took it up to 5.12",
+            shows=names("write_all_supers btrfs_init_new_device btrfs_rm_device"),
+            caller=names("btrfs_show_devname"),
+        ),
+        replace(
+            _GUESS,
+            lock="a tree block of btrfs",
             why="it searches a tree with blocks of it locked",
             source="fs/btrfs/ctree.c btrfs_search_slot() reads a block with its parent "
             "locked",

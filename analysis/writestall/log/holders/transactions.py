@@ -81,8 +81,19 @@ _THREADS = names(
 
 _F2FS_GC = names("f2fs_gc do_garbage_collect gc_thread_func")
 
+_CACHING = Holder(
+    "it reads in which space of a block group is free",
+    "fs/btrfs/block-group.c btrfs_wait_block_group_cache_progress() waits for "
+    "caching_thread()",
+    names("caching_thread"),
+    lock="caching_ctl of a btrfs block group",
+    caller=names("btrfs_wait_block_group_cache_* wait_block_group_cache_*"),
+    confidence=POSSIBLE,
+    any_right=True,
+)
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.OTHER: (
+        _CACHING,
         Holder(
             "it inactivates inodes",
             "fs/xfs/xfs_icache.c xfs_inodegc_flush(), xfs_inodegc_queue(): they wait "
@@ -97,7 +108,9 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=names("xfs_inodegc_flush xfs_inodegc_queue xfs_inodegc_push"),
         ),
     ),
+    c.FS_LOCK: (_CACHING,),
     c.FS_TRANSACTION: (
+        _CACHING,
         Holder(
             "it makes room",
             "fs/btrfs/space-info.c wait_reserve_ticket() waits for flush_space() of "
@@ -255,6 +268,18 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             _THREADS,
             lock="a transaction of nilfs2, gfs2, jfs, ubifs, ocfs2, reiserfs",
             not_of=_THREADS,
+            # It waits for the log's lock itself.
+            not_in=(c.JOURNAL_COMMIT_WAIT,),
+        ),
+        Holder(
+            "it writes the log, holding its lock",
+            "fs/gfs2/trans.c __gfs2_trans_begin() takes sd_log_flush_lock for reading, "
+            "gfs2_log_flush() for writing",
+            names("gfs2_log_flush"),
+            lock="sd_log_flush_lock of gfs2",
+            of=names("__gfs2_trans_begin"),
+            not_in=(c.JOURNAL_COMMIT_WAIT,),
+            confidence=POSSIBLE,
         ),
     ),
 }

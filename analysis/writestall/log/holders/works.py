@@ -30,6 +30,12 @@ _WORKS: tuple[tuple[str, str, str, str], ...] = (
         "ctrl->reset_work",
     ),
     (
+        "pci_reset_function pci_try_reset_function pci_dev_save_and_disable",
+        "nvme_reset_work",
+        POSSIBLE,
+        "drivers/nvme/host/pci.c nvme_reset_prepare(): ctrl->reset_work",
+    ),
+    (
         "nvme_remove_namespaces nvme_passthru_end nvme_stop_ctrl nvme_reset_prepare",
         "nvme_scan_work",
         LIKELY,
