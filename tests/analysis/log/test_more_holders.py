@@ -301,3 +301,15 @@ def test_of_several_lists_that_end_in_a_lock_none_is_its_owners() -> None:
     more = [f" #1: {lock}".replace("a10 (nfsd_mutex)", "b20 (rtnl_mutex)")]
     (link,) = explained([*text, *more]).links.values()
     assert link.holder.name == "other/22"
+
+
+@pytest.mark.parametrize(("number", "linked"), [("259:0", True), ("8:32", False)])
+def test_a_flusher_has_the_disks_number_and_f2fs_a_partitions(
+    number: str, linked: bool
+) -> None:
+    """block/genhd.c blk_alloc_ext_minor(): partitions of an NVMe disk have major 259,
+    and any minor."""
+    work = f"writeback wb_workfn (flush-{number})"
+    asks = Shown("kworker/u9:1", 11, STACKS["f2fs-asks"], work)
+    thread = Shown("f2fs_ckpt-259:4", 12, STACKS["f2fs-writes"])
+    assert ("kworker/u9:1" in joined(asks, thread)) is linked
