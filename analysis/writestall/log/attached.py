@@ -49,7 +49,10 @@ def attach(tasks: list[LoggedTask], said: LockLines, boots: Boots) -> set[int]:
             if all(times[key] == 1 for key in entry.names()):
                 continue
             found = LoggedTask(entry.line, entry.comm, entry.pid, time=entry.time)
-            found.host = tasks[0].host if tasks else ""
+            # It stands in the same mail as the stacks around it.
+            near = tasks[max(bisect_right(lines, entry.line) - 1, 0)] if lines else None
+            if near:
+                found.host, found.quotes = near.host, near.quotes
             tasks.append(found)
             stacks[entry.pid].insert(0, found)
         _hold(found, entry, boots.window_s)

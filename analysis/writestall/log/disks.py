@@ -76,7 +76,9 @@ def _differ(one: Disk, other: Disk) -> bool:
     if "?" in (one[0], other[0]):
         return False
     if one[0] == other[0]:
-        return one[1] != other[1]
+        # Of a disk and a partition of it, numbers of this major share nothing.
+        extended = one[0] == "number" and str(one[1]).startswith(f"{_BLOCK_EXT}:")
+        return one[1] != other[1] and not extended
     if other[0] == "number":
         one, other = other, one
     if one[0] != "number":

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from writestall.classify.stack import Verdict, role_of
 from writestall.log.logged import LoggedTask
-from writestall.log.owners import Blocker
+from writestall.log.owners import Blocker, Held
 from writestall.log.stuck import LIKELY, POSSIBLE, REPORTED, Link, Stuck
 from writestall.log.times import duration
 from writestall_base import wait_classes as c
@@ -104,7 +104,10 @@ class _Said:
             for task in near
             if task is not row and task.shots & row.shots and task.holds(lock)
         ]
-        if not holders or (lock.address is None and len(holders) > 1):
+        if lock.address is None and len(holders) > 1:
+            return None
+        holders = _surely(holders, lock)
+        if not holders:
             return None
         confidence = REPORTED if lock.address else POSSIBLE
         why = f"lockdep lists {lock.name} as held by it"
@@ -113,6 +116,21 @@ class _Said:
             why += f", {duration(late_s)} after the stack"
         holder = self._shown(holders[0])
         return Link(row, holder, confidence, why, "lockdep", hint=late_s is not None)
+
+
+def _surely(holders: list[Stuck], lock: Held) -> list[Stuck]:
+    """Without those that may wait for the lock themselves, where there are several.
+
+    Of a task that the log shows no stack of nobody knows whether it holds or awaits
+    the last lock of its list (kernel/locking/lockdep.c lock_acquire()).
+    """
+    doubtful = [
+        task
+        for task in holders
+        if not task.task.frames and task.task.held[-1].is_same(lock)
+    ]
+    sure = [task for task in holders if task not in doubtful]
+    return sure or (doubtful if len(doubtful) == 1 else [])
 
 
 def _unseen(task: LoggedTask, shots: Iterable[int]) -> Stuck:

@@ -7,7 +7,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
+from writestall.classify.frames import Frame
 from writestall.classify.stack import (
     Verdict,
     classify_frames,
@@ -38,12 +40,24 @@ _LOOP_WORK = re.compile(r"loop_(process_work|workfn|queue_work|thread|rootcg_wor
 # waits for anything but memory.
 _SHRINKS = re.compile(r"(do_)?shrink_slab(_\w+)?|super_cache_scan|prune_super")
 
+# kernel/workqueue.c print_worker_info(): "Workqueue: %s %ps (%s)".
+_WORK = re.compile(r"^\S{1,64} (?P<function>[A-Za-z_]\w{1,120})(?=\s|$)")
+# Drivers whose functions alone begin so, for kernels that have them built in.
+_BUILT_IN = frozenset("nbd zram rbd drbd ublk virtblk floppy bcache".split())
+_WORKERS = frozenset(("worker_thread", "rescuer_thread"))
+
 REPORTED, LIKELY, POSSIBLE = "reported", "likely", "possible"
 
 
 @lru_cache(maxsize=65536)
 def _matches(pattern: re.Pattern[str], symbol: str) -> bool:
     return pattern.fullmatch(symbol) is not None
+
+
+def module_of(frame: Frame) -> str:
+    """The module of a function; of a driver that is built in, its prefix."""
+    word = frame.symbol.lstrip("_").partition("_")[0]
+    return frame.module or (word if word in _BUILT_IN else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,8 +124,24 @@ class Stuck:
 
     @cached_property
     def symbols(self) -> frozenset[str]:
-        """The functions on its stack; doubtful ones where there are no others."""
-        return frozenset(f.symbol for f in self.task.frames or self.task.guesses)
+        """The functions on its stack; doubtful ones where there are no others.
+
+        Of a stack that is cut off before it, the kernel still names the work.
+        """
+        shown = {frame.symbol for frame in self.task.frames or self.task.guesses}
+        work = _WORK.search(self.task.workqueue or "")
+        if shown and work and "process_one_work" not in shown:
+            shown.add(work["function"])
+        return frozenset(shown)
+
+    @cached_property
+    def thread(self) -> str:
+        """The function that its kernel thread runs, but for those of workqueues."""
+        frames = self.task.frames
+        for inner, outer in pairwise(frames):
+            if outer.symbol == "kthread":
+                return inner.symbol if inner.symbol not in _WORKERS else ""
+        return ""
 
     def shows(self, pattern: re.Pattern[str]) -> bool:
         """True when a function on its stack matches."""
@@ -135,7 +165,7 @@ class Stuck:
         at = next((i for i, f in enumerate(frames) if not is_sleep(f.symbol)), 0)
         if not any(_LOCKS.fullmatch(frame.symbol) for frame in frames[:at]):
             return ""
-        return frames[at].module or ""
+        return module_of(frames[at])
 
     @cached_property
     def reads(self) -> bool:

@@ -13,8 +13,11 @@ import re
 PERF = "samples of perf script"
 # Of bpftrace and BCC (offcputime, offwaketime, profile, stackcount).
 SUMS = "sums of bpftrace or BCC over time"
+# kernel/locking/lockdep.c print_circular_bug_entry(): where a lock was taken once, by
+# whom is not said; most end in the function that sleeps for it.
+CHAINS = "chains of lockdep"
 # A stack ends these traces, and is none of a task that sleeps now.
-NO_SLEEPS = frozenset((PERF, SUMS, "samples of ftrace"))
+NO_SLEEPS = frozenset((PERF, SUMS, CHAINS, "samples of ftrace"))
 # A word of the line that begins such traces, how they are called, and the line.
 # Sources: kernel/rcu/tree_stall.h, mm/kasan/report.c, lib/ubsan.c, mm/kmemleak.c,
 # lib/debugobjects.c, kernel/locking/lockdep.c, kernel/watchdog.c, lib/nmi_backtrace.c.
@@ -32,8 +35,8 @@ _KINDS: tuple[tuple[str, str, str], ...] = (
     ("Uninit", _SANITIZERS, r"^\s*Uninit was (?:stored|created)"),
     ("unreferenced", "kmemleak", r"\bunreferenced object 0x"),
     ("ODEBUG", "ODEBUG", r"\bODEBUG: "),
-    ("-> #", "chains of lockdep", r"-> #\d{1,3} \("),
-    ("locking", "chains of lockdep", r"\bpossible (?:circular|recursive) locking"),
+    ("-> #", CHAINS, r"-> #\d{1,3} \("),
+    ("locking", CHAINS, r"\bpossible (?:circular|recursive) locking"),
     ("lockup", "CPUs that are locked up", r"\b(?:soft|hard) lockup"),
     ("@", SUMS, r"^\s*@\w{0,60}\["),
     ("Tracing ", SUMS, r"^Tracing (?:off-CPU|blocked) time|^Tracing \d+ functions"),

@@ -94,6 +94,27 @@ def test_a_trace_that_is_no_sleep_is_said(
     assert sum(log_json(answer)["no_sleep"].values()) in (1, 2)
 
 
+# A splat of lockdep, whose stacks begin where a lock was taken.
+CIRCLE = """WARNING: possible circular locking dependency detected
+-> #1 (&q->q_usage_counter(io)#7){++++}-{0:0}:
+       bio_queue_enter block/blk.h:75 [inline]
+       blk_mq_submit_bio+0x4a2/0x9e0 block/blk-mq.c:3092
+       submit_bio_noacct_nocheck+0x1b1/0x3d0 block/blk-core.c:739
+       submit_bh fs/buffer.c:2819 [inline]
+-> #0 (&q->limits_lock){+.+.}-{4:4}:
+       __mutex_lock+0x9b/0x8a0 kernel/locking/mutex.c:735
+       blk_mq_freeze_queue_wait+0x21/0x80 block/blk-mq.c:181
+       queue_ra_store+0x7c/0xc0 block/blk-sysfs.c:66
+"""
+
+
+def test_a_chain_of_lockdep_that_ends_in_a_sleep_is_no_stuck_task() -> None:
+    assert explained(CIRCLE.splitlines()).tasks == ()
+    hung = "INFO: task tar:31 blocked for more than 122 seconds.\nCall Trace:\n"
+    answer = explained((CIRCLE + hung + frames("my_driver_poll")).splitlines())
+    assert [row.name for row in answer.tasks] == ["tar/31"] and not answer.links
+
+
 def test_a_task_that_panics_is_not_stuck() -> None:
     """crash(8) shows it as any other, but it runs."""
     assert explained(PANIC.splitlines()).tasks == ()

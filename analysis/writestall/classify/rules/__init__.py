@@ -8,6 +8,7 @@ from writestall.classify.rules import (
     file_systems,
     journal,
     locks,
+    own_io,
     pages,
     servers,
 )
@@ -16,6 +17,7 @@ OVERRIDES = pages.OVERRIDES
 RULES = (
     pages.RULES
     + journal.RULES
+    + own_io.RULES
     + block.RULES
     + file_systems.RULES
     + servers.RULES

@@ -7,15 +7,19 @@ from collections.abc import Mapping
 
 from writestall.log.holders import (
     any_lock,
+    caches,
     devices,
     journals,
     locks,
     module_works,
     pages,
     processes,
+    queues,
     sections,
     servers,
+    smb,
     superblocks,
+    threads,
     transactions,
     works,
 )
@@ -24,6 +28,7 @@ from writestall_base.wait_classes import WAIT_CLASSES
 
 _TABLES = (
     *(journals, transactions, pages, superblocks, locks, works, servers),
+    *(threads, queues, caches, smb),
     *(devices, processes, sections, module_works, any_lock),
 )
 HOLDERS: Mapping[str, tuple[Holder, ...]] = {

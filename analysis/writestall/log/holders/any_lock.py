@@ -37,8 +37,11 @@ _OF_MODULE = Holder(
 _SLEEPS = names(
     "*mutex_lock* *down_read* *down_write* rwsem_down_* __down* down percpu_rwsem_wait"
 )
+_BY_SLEEP = replace(_OF_FUNCTION, of=_SLEEPS, shared=names("*"))
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.FS_LOCK: (_OF_FUNCTION,),
-    c.OTHER: (_OF_MODULE, replace(_OF_FUNCTION, of=_SLEEPS, shared=names("*"))),
-    c.RAID_OR_DM: (_OF_MODULE,),
+    c.OTHER: (_OF_MODULE, _BY_SLEEP),
+    c.RAID_OR_DM: (_OF_MODULE, _BY_SLEEP),
+    c.BLOCK_QUEUE: (_OF_MODULE, _BY_SLEEP),
+    c.DEVICE_IO: (_OF_MODULE, _BY_SLEEP),
 }

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property, lru_cache
 
-from writestall.log.stuck import Stuck
+from writestall.log.stuck import Stuck, module_of
 from writestall.log.times import gap_s
 
 # include/linux/syscalls.h, arch/*/include/asm/syscall_wrapper.h: names of one function.
@@ -91,6 +91,7 @@ class Around:
                 task
                 for task in self._by_symbol.get(function, [])
                 if task.caller != function and fits(task)
+                if task.thread != function or not self._is_one_of_several(task)
             ]
             self._kept[key] = _few(further)
         return self._kept[key]
@@ -118,11 +119,25 @@ class Around:
             inside = [
                 task
                 for task in self.tasks
-                if any(frame.module == module for frame in task.task.frames)
+                if any(module_of(frame) == module for frame in task.task.frames)
                 if task.module != module and task.caller != caller and fits(task)
+                if not self._is_one_of_several(task)
             ]
             self._kept[key] = _few(inside) if module else []
         return self._kept[key]
+
+    def _is_one_of_several(self, task: Stuck) -> bool:
+        """True for a thread of which a driver has one a device, where several are
+        stuck: whose lock is whose nobody knows."""
+        return task.thread in self._several
+
+    @cached_property
+    def _several(self) -> frozenset[str]:
+        """The functions of kernel threads that several tasks run."""
+        pids: dict[str, set[object]] = {}
+        for task in self.tasks:
+            pids.setdefault(task.thread, set()).add(task.task.pid or id(task))
+        return frozenset(name for name, of in pids.items() if name and len(of) > 1)
 
     @cached_property
     def _by_name(self) -> dict[str | None, list[Stuck]]:

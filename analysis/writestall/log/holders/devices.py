@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from writestall.classify.rules import own_io
 from writestall.log.holders.form import Holder, names
 from writestall.log.stuck import LIKELY, POSSIBLE
 from writestall_base import wait_classes as c
@@ -63,6 +64,8 @@ _BELOW_ALL = Holder(
     "not say which device it is",
     _BELOW,
     lock="an I/O of a stacked device",
+    # A sync does no other's I/O.
+    not_shows=names("md_do_sync"),
     of=_BLOCK_IO,
     not_of=_BELOW,
     confidence=POSSIBLE,
@@ -116,12 +119,12 @@ _DEVICE_LOCK = names(
     "__driver_attach* device_driver_attach device_driver_detach device_shutdown "
     "device_resume __device_resume __device_suspend device_prepare device_complete "
     "bus_rescan_devices_helper device_reprobe nd_device_notify nvdimm_bus_* "
-    "usb_disconnect usb_lock_device_for_reset hub_event"
+    "usb_disconnect usb_lock_device_for_reset hub_event device_del"
 )
 _WITH_DEVICE_LOCK = names(
     "__device_release_driver device_release_driver_internal device_remove "
     "__device_attach really_probe __driver_probe_device driver_probe_device "
-    "device_driver_attach device_shutdown usb_reset_device"
+    "device_driver_attach device_shutdown usb_reset_device scsi_rescan_device"
 )
 _NAMESPACES = names(
     "nvme_alloc_ns* nvme_ns_remove nvme_remove_invalid_namespaces nvme_scan_ns* "
@@ -168,7 +171,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         Holder(
             "it binds a driver to a device or removes it, holding the device's lock",
             "drivers/base/dd.c __device_attach(), device_release_driver_internal(): "
-            "device_lock() while the driver's probe() or remove() runs",
+            "device_lock() while the driver's probe() or remove() runs; "
+            "drivers/scsi/scsi_scan.c scsi_rescan_device()",
             _WITH_DEVICE_LOCK,
             lock="the lock of a device (device_lock)",
             caller=_DEVICE_LOCK,
@@ -269,9 +273,9 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
                 confidence=LIKELY,
             )
             for level, more in (
-                ("raid1", ""),
-                ("raid10", ""),
-                ("raid5", "*get_active_stripe *add_stripe_bio"),
+                ("raid1", "md_do_sync"),
+                ("raid10", "md_do_sync"),
+                ("raid5", "*get_active_stripe *add_stripe_bio md_do_sync"),
             )
         ),
         Holder(
@@ -286,8 +290,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         replace(
             _BELOW_ALL,
             shows=names(f"{_LOOP_WORKS} md_thread"),
-            of=names("__make_buffer_clean dm_bufio_* new_read"),
-            lock="an I/O of dm-bufio",
+            of=names(" ".join(("dm_bufio_*", "new_read", *own_io.STACKED))),
+            lock="an I/O of dm-bufio, dm-io or bcache",
             not_of=names(_LOOP_WORKS),
             not_plain=False,
         ),
@@ -308,6 +312,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="an I/O of bcache",
             of=names("bch_* cached_dev_*"),
             not_of=_BCACHE_THREAD,
+            not_caller=names("bch_bucket_alloc* cached_dev_write"),
             stacked=True,
             confidence=POSSIBLE,
         ),
@@ -341,6 +346,17 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             names("scsi_error_handler"),
             lock="the error handling of a SCSI host",
             caller=names("scsi_block_when_processing_errors ata_port_wait_eh"),
+            stacked=True,
+            past=True,
+        ),
+        Holder(
+            "it recovers a SCSI host, and a command that timed out ends after that",
+            "drivers/scsi/scsi_error.c scsi_times_out(), scsi_eh_flush_done_q()",
+            names("scsi_error_handler"),
+            lock="a command that SCSI recovers from",
+            of=names("blk_execute_rq* scsi_execute* __scsi_execute*"),
+            not_of=names("scsi_error_handler blk_queue_enter"),
+            confidence=POSSIBLE,
             stacked=True,
             past=True,
         ),

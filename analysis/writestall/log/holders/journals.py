@@ -119,6 +119,8 @@ _LOG = (
     ),
 )
 
+_FAST_COMMIT = names("ext4_fc_commit ext4_fc_submit_inode_data_all")
+
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.JOURNAL_BUFFER: (
         Holder(
@@ -139,6 +141,18 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             COMMIT,
             lock="the commit of a jbd2 transaction",
             roles=_TASKS,
+            not_caller=_FAST_COMMIT,
+            any_right=True,
+        ),
+        Holder(
+            "it changes an inode, and the fast commit waits until it has",
+            "fs/ext4/fast_commit.c ext4_fc_submit_inode_data_all() waits for "
+            "i_fc_updates, which ext4_fc_start_update() raises for an operation",
+            names("jbd2_log_wait_commit"),
+            lock="i_fc_updates of an ext4 inode",
+            also=names("ext4_should_retry_alloc"),
+            caller=_FAST_COMMIT,
+            confidence=POSSIBLE,
             any_right=True,
         ),
         *_LOG,
@@ -153,6 +167,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
     ),
     c.JOURNAL_TRANSACTION: (
+        Holder(
+            "its fast commit is under way, and a full one waits for its end",
+            "fs/jbd2/commit.c jbd2_journal_commit_transaction(): while "
+            "JBD2_FAST_COMMIT_ONGOING is set (since 5.10)",
+            _FAST_COMMIT,
+            lock="JBD2_FAST_COMMIT_ONGOING of a journal",
+            caller=names("jbd2_journal_commit_transaction"),
+            confidence=POSSIBLE,
+        ),
         Holder(
             "it commits the locked transaction",
             "fs/jbd2/transaction.c start_this_handle(), wait_transaction_locked()",

@@ -11,7 +11,12 @@ import re
 from dataclasses import replace
 
 from writestall.log.holders.form import Holder, names
-from writestall.log.holders.transactions import BTRFS_RANGE_HOLDERS, BTRFS_RANGE_WAITS
+from writestall.log.holders.transactions import (
+    BTRFS_BEFORE_RANGE,
+    BTRFS_RANGE_HOLDERS,
+    BTRFS_RANGE_WAITING,
+    BTRFS_RANGE_WAITS,
+)
 from writestall.log.stuck import POSSIBLE
 from writestall_base import wait_classes as c
 
@@ -196,6 +201,18 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         replace(
             _GUESS,
             lock="i_rwsem of a directory",
+            why="it opens a name in a directory, holding that one's lock",
+            source="fs/namei.c lookup_open(): the directory's i_rwsem is held while "
+            "d_revalidate() asks the server",
+            shows=names("*_d_revalidate *_lookup_revalidate"),
+            also=names("path_openat"),
+            not_shows=names("lookup_fast walk_component link_path_walk lookup_one*"),
+            not_in=(c.INODE_LOCK,),
+            caller=_LOCKS_DIRECTORY,
+        ),
+        replace(
+            _GUESS,
+            lock="i_rwsem of a directory",
             why="it holds a directory's lock and waits for the next one",
             source="fs/namei.c vfs_unlink(), vfs_rename(): the directory's i_rwsem is "
             "taken before the victim's",
@@ -301,6 +318,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="the AGF's buffer of XFS",
+            why="it changes a directory, and may have an AGF locked for its blocks",
+            source="fs/xfs/xfs_inode.c xfs_remove(), xfs_rename(): the directory's "
+            "blocks are changed in the transaction that then takes the AGI",
+            shows=names("xfs_remove xfs_rename"),
+            also=_AGI,
+            of=_AGF,
+        ),
+        replace(
+            _GUESS,
             lock="a buffer of inodes of XFS",
             why="it frees or unlinks inodes of the cluster, or writes it",
             source="fs/xfs/xfs_inode.c xfs_ifree_cluster(), xfs_iunlink(), xfs_buf.c "
@@ -321,13 +348,34 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             _GUESS,
+            lock="a buffer of XFS whose I/O ends",
+            why="it ends the buffer's I/O, with the buffer locked",
+            source="fs/xfs/xfs_buf.c xfs_buf_ioend(): releases the buffer at its end, "
+            "xfs_buf_ioend_handle_error() runs before",
+            shows=names("xfs_buf_ioend_handle_error xfs_buf_ioend_work"),
+            not_shows=names("xfs_buf_lock"),
+            of=_BUFFER_LOCK,
+        ),
+        replace(
+            _GUESS,
             lock="a range of btrfs (EXTENT_LOCKED)",
             why="it holds a range of a file",
             source="fs/btrfs/extent-io-tree.c lock_extent(): taken by fiemap, "
             "readahead, clone and the end of ordered data, never by a commit",
             shows=BTRFS_RANGE_HOLDERS,
-            not_shows=BTRFS_RANGE_WAITS,
+            not_shows=names(f"{BTRFS_RANGE_WAITING} {BTRFS_BEFORE_RANGE}"),
             of=BTRFS_RANGE_WAITS,
+        ),
+        replace(
+            _GUESS,
+            lock="a range of btrfs (EXTENT_LOCKED)",
+            why="it holds a range of a file, and faults on a page under it",
+            source="fs/btrfs/fiemap.c extent_fiemap() (up to 6.8) copies to user space "
+            "with the range locked",
+            shows=names("extent_fiemap btrfs_fiemap"),
+            also=names("*_page_mkwrite handle_mm_fault __handle_mm_fault"),
+            of=BTRFS_RANGE_WAITS,
+            not_of=names("extent_fiemap btrfs_fiemap"),
         ),
         replace(
             _GUESS,
@@ -338,6 +386,25 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             shows=names("btrfs_dio_iomap_begin btrfs_get_blocks_direct*"),
             also=BTRFS_RANGE_WAITS,
             of=names("btrfs_finish_ordered_io btrfs_finish_one_ordered"),
+        ),
+        replace(
+            _GUESS,
+            lock="a tree block of btrfs",
+            why="it changes a tree with blocks of it locked, and waits for free space",
+            source="fs/btrfs/ctree.c btrfs_force_cow_block() allocates the copy of a "
+            "block with that one locked",
+            shows=names("btrfs_wait_block_group_cache_*"),
+            also=names("*btrfs_cow_block btrfs_force_cow_block"),
+            of=_BTRFS_TREE,
+        ),
+        replace(
+            _GUESS,
+            lock="device_list_mutex of btrfs",
+            why="it writes the superblocks, or adds or removes a device",
+            source="fs/btrfs/disk-io.c write_all_supers(): device_list_mutex; super.c "
+            "btrfs_show_devname() took it up to 5.12",
+            shows=names("write_all_supers btrfs_init_new_device btrfs_rm_device"),
+            caller=names("btrfs_show_devname"),
         ),
         replace(
             _GUESS,

@@ -109,6 +109,13 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_of=_READS,
             confidence=POSSIBLE,
         ),
+        Holder(
+            "it reads a page in, holding its lock, and waits for a buffer of it",
+            "fs/buffer.c block_read_full_folio() locks the buffers of the locked page",
+            names("block_read_full_folio block_read_full_page"),
+            lock="PG_locked of a page",
+            confidence=POSSIBLE,
+        ),
     ),
     c.PAGE_WRITEBACK: (
         Holder(

@@ -40,6 +40,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             same_program=True,
         ),
         Holder(
+            "it handles a request of generic netlink",
+            "drivers/block/nbd.c nbd_genl_disconnect() and its like: genl_rcv_msg() "
+            "calls them under genl_mutex, but for families with parallel_ops",
+            names("genl_family_rcv_msg_doit genl_family_rcv_msg"),
+            lock="genl_mutex",
+            caller=names("genl_lock genl_op_lock genl_rcv_msg"),
+            confidence=POSSIBLE,
+            stacked=True,
+        ),
+        Holder(
             "it moves tasks between cgroups",
             "kernel/cgroup/cgroup.c cgroup_attach_lock(): cgroup_threadgroup_rwsem for "
             "writing keeps fork() and exit() out",

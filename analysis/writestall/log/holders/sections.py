@@ -44,6 +44,7 @@ _SLEEPS_FOR = {
 # fs/super.c freeze_super() waits for s_umount and, by this, for s_writers, which the
 # list leaves to a rule of its own.
 _UNLISTED = ("freeze_super", re.compile(r"percpu_down_write\w*"))
+_ANY = MUTEX + READ + WRITE + SEMAPHORE
 # More names than these say nothing.
 _NAMED = 2
 _ALIKE = {MUTEX: MUTEX, READ: READ + WRITE, WRITE: READ + WRITE}
@@ -92,7 +93,9 @@ def _sleep(waiter: Stuck) -> tuple[str, str] | None:
     for at, frame in enumerate(frames):
         kind = next((k for k, form in _KINDS if form.fullmatch(frame.symbol)), None)
         if kind is None and not is_sleep(frame.symbol):
-            return (how, plain_name(frame.symbol)) if at else None
+            if not at and waiter.task.is_vouched and waiter.task.state is None:
+                how = _ANY  # /proc/PID/stack leaves the function of sleeping out
+            return (how, plain_name(frame.symbol)) if at or how == _ANY else None
         how = kind or (READ + WRITE if _EITHER.fullmatch(frame.symbol) else how)
     return None
 
@@ -113,6 +116,8 @@ def _wanted(waiter: Stuck) -> tuple[tuple[str, str], ...]:
 def wanted(waiter: Stuck) -> str:
     """The names of the locks that a task may wait for, as `a or b`; empty where
     nothing or too much fits."""
+    if (_sleep(waiter) or ("", ""))[0] == _ANY:
+        return ""
     # A function may wait on one of two queues, of which the list has one.
     found = dict.fromkeys(
         lock.rpartition(":")[2] for lock, how in _wanted(waiter) if how != QUEUE
@@ -123,7 +128,7 @@ def wanted(waiter: Stuck) -> str:
 def sleep_words(waiter: Stuck) -> str:
     """What a task sleeps for and where, as far as its innermost functions show."""
     how, function = _sleep(waiter) or ("", waiter.caller)
-    words = _SLEEPS_FOR.get(how[:1], _SLEEPS_FOR[QUEUE])
+    words = _SLEEPS_FOR[QUEUE if how == _ANY else how[:1] or QUEUE]
     if how == QUEUE and waiter.for_completion:
         words = "waits until something is completed"
     return f"{words} in {function}()" if function else words

@@ -35,10 +35,11 @@ _BTRFS_PERHAPS_JOINED = names(
     "btrfs_dirty_inode"
 )
 # fs/btrfs/extent-io-tree.c: who waits for a range's lock, and who holds one.
-BTRFS_RANGE_WAITS = names(
+BTRFS_RANGE_WAITING = (
     "lock_extent* __lock_extent* wait_extent_bit btrfs_lock_extent* "
     "lock_and_cleanup_extent_if_need"
 )
+BTRFS_RANGE_WAITS = names(BTRFS_RANGE_WAITING)
 BTRFS_RANGE_HOLDERS = names(
     "extent_fiemap extent_readahead extent_readpages btrfs_readahead btrfs_read_folio "
     "btrfs_clone* btrfs_finish_one_ordered btrfs_finish_ordered_io btrfs_truncate "
@@ -46,16 +47,22 @@ BTRFS_RANGE_HOLDERS = names(
     "btrfs_get_blocks_direct* btrfs_buffered_write btrfs_page_mkwrite "
     "btrfs_invalidate_folio btrfs_evict_inode btrfs_zero_range"
 )
+# fs/btrfs/file.c btrfs_buffered_write(): what it does before it locks the range.
+BTRFS_BEFORE_RANGE = (
+    "btrfs_check_data_free_space btrfs_delalloc_reserve_* btrfs_check_nocow_lock "
+    "btrfs_write_check balance_dirty_pages*"
+)
 _SCRUB_PAUSES = names(
     "*scrub_blocked_if_needed scrub_pause_off scrub_simple_mirror scrub_simple_stripe "
     "scrub_stripe scrub_raid56_parity*"
 )
 _BTRFS_SYNC_LOG = names("btrfs_sync_log")
 _BTRFS_LOG_WAIT = names("wait_log_commit start_log_trans")
-_F2FS_CHECKPOINT = names(
+_F2FS_CHECKPOINTS = (
     "f2fs_write_checkpoint write_checkpoint block_operations __write_checkpoint_sync "
     "__checkpoint_and_complete_reqs issue_checkpoint_thread do_checkpoint"
 )
+_F2FS_CHECKPOINT = names(_F2FS_CHECKPOINTS)
 _F2FS_OPERATION = names(
     "f2fs_map_blocks f2fs_create f2fs_mkdir f2fs_unlink f2fs_rename* f2fs_new_inode "
     "f2fs_do_write_data_page f2fs_do_truncate_blocks f2fs_convert_inline_inode"
@@ -74,8 +81,19 @@ _THREADS = names(
 
 _F2FS_GC = names("f2fs_gc do_garbage_collect gc_thread_func")
 
+_CACHING = Holder(
+    "it reads in which space of a block group is free",
+    "fs/btrfs/block-group.c btrfs_wait_block_group_cache_progress() waits for "
+    "caching_thread()",
+    names("caching_thread"),
+    lock="caching_ctl of a btrfs block group",
+    caller=names("btrfs_wait_block_group_cache_* wait_block_group_cache_*"),
+    confidence=POSSIBLE,
+    any_right=True,
+)
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.OTHER: (
+        _CACHING,
         Holder(
             "it inactivates inodes",
             "fs/xfs/xfs_icache.c xfs_inodegc_flush(), xfs_inodegc_queue(): they wait "
@@ -90,7 +108,9 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=names("xfs_inodegc_flush xfs_inodegc_queue xfs_inodegc_push"),
         ),
     ),
+    c.FS_LOCK: (_CACHING,),
     c.FS_TRANSACTION: (
+        _CACHING,
         Holder(
             "it makes room",
             "fs/btrfs/space-info.c wait_reserve_ticket() waits for flush_space() of "
@@ -181,7 +201,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             _F2FS_CHECKPOINT,
             lock="cp_rwsem of f2fs",
             of=names("f2fs_*"),
-            not_of=_F2FS_CHECKPOINT,
+            # f2fs_lock_op() takes it for reading.
+            not_of=names(f"{_F2FS_CHECKPOINTS} *down_write*"),
             not_caller=F2FS_PAUSES,
         ),
         Holder(
@@ -211,7 +232,11 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             _F2FS_GC,
             lock="gc_lock of f2fs",
             not_in=(c.FS_TRANSACTION,),
-            of=names("f2fs_balance_fs* f2fs_gc gc_thread_func"),
+            caller=names(
+                "f2fs_balance_fs* f2fs_gc gc_thread_func __write_checkpoint_sync "
+                "__checkpoint_and_complete_reqs f2fs_issue_checkpoint f2fs_sync_fs "
+                "f2fs_ioc_gc* f2fs_ioc_flush_device f2fs_down_write"
+            ),
             confidence=POSSIBLE,
         ),
         Holder(
@@ -220,7 +245,9 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "f2fs_lock_op() holds",
             _F2FS_OPERATION,
             lock="cp_rwsem of f2fs",
-            of=names("block_operations"),
+            caller=names(
+                "block_operations f2fs_lock_all f2fs_write_checkpoint write_checkpoint"
+            ),
             not_in=(c.FS_TRANSACTION, c.INODE_LOCK),
             confidence=POSSIBLE,
             any_right=True,
@@ -241,6 +268,18 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             _THREADS,
             lock="a transaction of nilfs2, gfs2, jfs, ubifs, ocfs2, reiserfs",
             not_of=_THREADS,
+            # It waits for the log's lock itself.
+            not_in=(c.JOURNAL_COMMIT_WAIT,),
+        ),
+        Holder(
+            "it writes the log, holding its lock",
+            "fs/gfs2/trans.c __gfs2_trans_begin() takes sd_log_flush_lock for reading, "
+            "gfs2_log_flush() for writing",
+            names("gfs2_log_flush"),
+            lock="sd_log_flush_lock of gfs2",
+            of=names("__gfs2_trans_begin"),
+            not_in=(c.JOURNAL_COMMIT_WAIT,),
+            confidence=POSSIBLE,
         ),
     ),
 }

@@ -30,10 +30,24 @@ _WORKS: tuple[tuple[str, str, str, str], ...] = (
         "ctrl->reset_work",
     ),
     (
+        "pci_reset_function pci_try_reset_function pci_dev_save_and_disable",
+        "nvme_reset_work",
+        POSSIBLE,
+        "drivers/nvme/host/pci.c nvme_reset_prepare(): ctrl->reset_work",
+    ),
+    (
         "nvme_remove_namespaces nvme_passthru_end nvme_stop_ctrl nvme_reset_prepare",
         "nvme_scan_work",
         LIKELY,
         "drivers/nvme/host/core.c nvme_remove_namespaces(): ctrl->scan_work",
+    ),
+    (
+        "nvme_tcp_timeout nvme_rdma_timeout nvme_tcp_stop_ctrl nvme_rdma_stop_ctrl "
+        "nvme_tcp_delete_ctrl nvme_rdma_delete_ctrl",
+        "nvme_tcp_error_recovery_work nvme_rdma_error_recovery_work",
+        LIKELY,
+        "drivers/nvme/host/tcp.c nvme_tcp_stop_ctrl(), rdma.c nvme_rdma_stop_ctrl(): "
+        "ctrl->err_work",
     ),
     (
         "wb_shutdown bdi_unregister",

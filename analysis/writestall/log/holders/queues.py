@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""queues: who holds a block queue's limits, keeps it frozen, or uses its head."""
+
+from __future__ import annotations
+
+from writestall.log.holders.form import Holder, names
+from writestall.log.stuck import POSSIBLE
+from writestall_base import wait_classes as c
+
+_STORES = "queue_*_store elv_iosched_store"
+_LIMITS = Holder(
+    "it changes the limits of a queue, holding their lock",
+    "include/linux/blkdev.h queue_limits_start_update() takes limits_lock (since 6.9), "
+    "queue_limits_commit_update() releases it: drivers/scsi/sd.c sd_revalidate_disk(), "
+    "drivers/nvme/host/core.c nvme_update_ns_info_block(), block/blk-sysfs.c",
+    names(
+        "sd_revalidate_disk sd_read_capacity nvme_update_ns_info* nvme_config_discard "
+        f"queue_limits_commit_update* loop_reconfigure_limits nbd_set_size {_STORES} "
+        "virtblk_update_cache_mode blk_revalidate_disk_zones dm_table_set_restrictions"
+    ),
+    lock="limits_lock of a queue",
+    caller=names(
+        f"queue_limits_start_update {_STORES} queue_attr_store queue_limits_set "
+        "dm_table_set_restrictions dm_set_zones_restrictions sd_revalidate_disk "
+        "sd_zbc_* nvme_update_ns_info* loop_reconfigure_limits nbd_set_size "
+        "blk_revalidate_disk_zones disk_update_zone_resources"
+    ),
+    confidence=POSSIBLE,
+    past=True,
+    stacked=True,
+)
+_STORE_FROZE = Holder(
+    "it has frozen the queue, to store a file of sysfs",
+    "block/blk-sysfs.c queue_attr_store() freezes the queue before it calls the file's "
+    "own function (up to 6.13), elevator.c elv_iosched_store() since",
+    names("queue_attr_store"),
+    lock="mq_freeze_depth of a queue",
+    also=names(_STORES),
+    not_shows=names("blk_mq_freeze_queue_wait*"),
+    of=names("blk_queue_enter __bio_queue_enter bio_queue_enter"),
+    confidence=POSSIBLE,
+    stacked=True,
+)
+_HEAD = Holder(
+    "it is inside a request to the multipath device (SRCU)",
+    "drivers/nvme/host/multipath.c nvme_ns_head_submit_bio() is a reader of "
+    "head->srcu, for which nvme_mpath_set_live() and nvme_ns_remove() wait",
+    names("nvme_ns_head_submit_bio nvme_ns_head_make_request nvme_ns_head_*ioctl"),
+    lock="srcu of an NVMe multipath device",
+    of=names(
+        "nvme_mpath_set_live nvme_mpath_clear_* nvme_ns_remove nvme_remove_ns_head "
+        "nvme_mpath_shutdown_disk nvme_update_ns_ana_state"
+    ),
+    caller=names("synchronize_srcu* __synchronize_srcu nvme_mpath_* nvme_ns_remove"),
+    confidence=POSSIBLE,
+    any_right=True,
+    stacked=True,
+)
+HOLDERS: dict[str, tuple[Holder, ...]] = {
+    c.OTHER: (_LIMITS, _HEAD),
+    c.RAID_OR_DM: (_LIMITS,),
+    c.BLOCK_QUEUE: (_LIMITS, _STORE_FROZE),
+}
