@@ -41,9 +41,9 @@ def test_the_episodes_of_a_recorded_disk_come_back(
     assert _series(redacted, tmp_path / "redacted.json") == series
 
     words = ("--command", WRITES, "--duration", str(SECONDS))
-    told = replayed(host, kernel, tmp_path / "out", *words)
-    found = FIGURE.search(told)
-    assert found, told[-3000:]
+    printed = replayed(host, kernel, tmp_path / "out", *words)
+    found = FIGURE.search(printed)
+    assert found, printed[-3000:]
     assert int(found[2]) >= 3 and int(found[1]) >= 0.95 * int(found[2])
     print(f"replay: {found[0]}")
 
@@ -59,14 +59,14 @@ def test_the_calls_of_a_recorded_program_come_back(
     """
     kernel = recipe.load().kernel
     recorded(kernel, artefacts(kernel), tmp_path, ("calls",), ("core",))
-    told = replayed(tmp_path / "calls-core", kernel, tmp_path / "out", good=(0, 1))
-    episodes = FIGURE.search(told)
-    assert episodes and int(episodes[1]) >= 0.75 * int(episodes[2]), told[-3000:]
-    assert not re.search(r"^  calls( a second)? .*FAILED", told, re.M), told[-3000:]
+    printed = replayed(tmp_path / "calls-core", kernel, tmp_path / "out", good=(0, 1))
+    episodes = FIGURE.search(printed)
+    assert episodes and int(episodes[1]) >= 0.75 * int(episodes[2]), printed[-3000:]
+    assert not re.search(r"^  calls( a second)? .*FAILED", printed, re.M), printed[-3000:]
     for name in ("stalls", "stalled ms"):
-        pairs = re.findall(rf"^  \w+: {name} +([0-9.]+) +([0-9.]+)", told, re.M)
+        pairs = re.findall(rf"^  \w+: {name} +([0-9.]+) +([0-9.]+)", printed, re.M)
         was, now = (sum(map(float, side)) for side in zip(*pairs, strict=True))
-        assert was >= 5 and abs(now - was) <= 0.4 * was, told[-3000:]
+        assert was >= 5 and abs(now - was) <= 0.4 * was, printed[-3000:]
 
 
 def replayed(
@@ -80,10 +80,10 @@ def replayed(
         *("--engine", "core", "--kernel", kernel),
         *("--out", str(out), "--accel", counting),
     )
-    told = done.stdout + done.stderr
-    assert done.returncode in good, told[-5000:]
-    print(told)
-    return told
+    printed = done.stdout + done.stderr
+    assert done.returncode in good, printed[-5000:]
+    print(printed)
+    return printed
 
 
 def _series(run: Path, target: Path) -> dict[str, Any]:
