@@ -26,7 +26,10 @@ def mean(key: str, one: partial[simulate.Row], reps: int = REPS) -> float:
     return 100 * float(np.mean([one(seed)[key] for seed in range(reps)]))
 
 
-@pytest.mark.parametrize("options", [2, 8, 14])
+MANY = pytest.param(14, marks=pytest.mark.on_demand("make test simulates 2 and 8"))
+
+
+@pytest.mark.parametrize("options", [2, 8, MANY])
 @pytest.mark.parametrize("model", ["stall", "common", "rare"])
 def test_equal_options_are_seldom_separated(model: str, options: int) -> None:
     one = partial(
