@@ -62,7 +62,9 @@ def test_the_calls_of_a_recorded_program_come_back(
     printed = replayed(tmp_path / "calls-core", kernel, tmp_path / "out", good=(0, 1))
     episodes = FIGURE.search(printed)
     assert episodes and int(episodes[1]) >= 0.75 * int(episodes[2]), printed[-3000:]
-    assert not re.search(r"^  calls( a second)? .*FAILED", printed, re.M), printed[-3000:]
+    assert not re.search(r"^  calls( a second)? .*FAILED", printed, re.M), printed[
+        -3000:
+    ]
     for name in ("stalls", "stalled ms"):
         pairs = re.findall(rf"^  \w+: {name} +([0-9.]+) +([0-9.]+)", printed, re.M)
         was, now = (sum(map(float, side)) for side in zip(*pairs, strict=True))
