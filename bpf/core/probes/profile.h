@@ -221,14 +221,15 @@ static __always_inline __u64 waking_flags(void)
 static __always_inline void leave_kept(__s64 ret)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	__s64 now = bpf_ktime_get_ns();
 	__u64 key = (__u64)task;
 	struct caller *caller = bpf_map_lookup_elem(&callers, &key);
 	struct kept_row row;
 	__u64 took;
+	__s64 now;
 
 	if (!caller || caller->op == KEEP_NOTHING)
 		return;
+	now = bpf_ktime_get_ns();
 	note_result(caller, task, ret);
 	if (caller->number) {
 		took = (__u64)(now - caller->t_ns) / TOOK_NS;
