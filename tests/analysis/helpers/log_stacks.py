@@ -62,3 +62,9 @@ def named(answer: LogAnswer) -> dict[str, tuple[str, str]]:
 def joined(*tasks: Shown) -> dict[str, tuple[str, str]]:
     """The links between tasks that are reported one after the other."""
     return named(explained(*(task.report() for task in tasks)))
+
+
+def assert_linked(waiter: Shown, holder: Shown, confidence: str) -> None:
+    """The one waits for the other, in either order in the log."""
+    for tasks in ((waiter, holder), (holder, waiter)):
+        assert joined(*tasks)[waiter.comm] == (holder.comm, confidence)

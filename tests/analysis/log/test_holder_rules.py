@@ -9,7 +9,7 @@ import re
 import pytest
 
 from linked_stacks import STACKS
-from log_stacks import Shown, explained, joined, named
+from log_stacks import Shown, assert_linked, explained, joined, named
 from writestall.log.holders import HOLDERS
 from writestall.log.links import LIKELY, POSSIBLE
 
@@ -126,11 +126,7 @@ def task(name: str, pid: int) -> Shown:
 
 @pytest.mark.parametrize(("waiter", "holder", "confidence"), LINKED)
 def test_who_can_hold_it(waiter: str, holder: str, confidence: str) -> None:
-    """In either order in the log."""
-    one, other = task(waiter, 11), task(holder, 12)
-    want = (other.comm, confidence)
-    assert joined(one, other)[one.comm] == want
-    assert joined(other, one)[one.comm] == want
+    assert_linked(task(waiter, 11), task(holder, 12), confidence)
 
 
 @pytest.mark.parametrize(("waiter", "holder"), APART)

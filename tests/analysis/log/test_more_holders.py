@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from log_stacks import Shown, explained, joined
+from log_stacks import Shown, assert_linked, explained, joined
 from writestall.log.headline import sentence
 from writestall.log.links import LIKELY, POSSIBLE, explain_log
 from writestall.log.reading import read_log
@@ -223,10 +223,7 @@ def task(name: str, pid: int) -> Shown:
 
 @pytest.mark.parametrize(("waiter", "holder", "confidence"), LINKED)
 def test_who_can_hold_it(waiter: str, holder: str, confidence: str) -> None:
-    """In either order in the log."""
-    one, other = task(waiter, 11), task(holder, 12)
-    assert joined(one, other)[one.comm] == (other.comm, confidence)
-    assert joined(other, one)[one.comm] == (other.comm, confidence)
+    assert_linked(task(waiter, 11), task(holder, 12), confidence)
 
 
 @pytest.mark.parametrize(("waiter", "holder"), APART)
