@@ -9,16 +9,20 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 
+if [ -n "$probe" ]; then # the tiny machine that only shows it can run
+	echo "writestall probe alive" >/dev/console
+	poweroff -f
+fi
+if [ -n "$waits" ]; then # here its state is saved, and others go on (snapshot.py)
+	echo "init: the kernel has booted" >/dev/console
+	read -r _ </dev/console
+fi
+
 load() { # GROUP: the modules of that group, in order
 	while read -r module; do
 		insmod "/modules/$module.ko" || echo "init: $module did not load"
 	done <"/modules/$1"
 }
-
-if [ -e /job/probe ]; then # the tiny machine that only shows it can run
-	echo "writestall probe alive" >/dev/console
-	poweroff -f
-fi
 
 read_only() { # DISK FOLDER: once the disk is there
 	tries=0
@@ -35,8 +39,8 @@ load rest &
 load root
 read_only /dev/vda /lower
 lower=/lower
-if [ -e /job/layer ]; then # packages besides those of the image (machine/layer.py)
-	read_only "$(cat /job/layer)" /layer
+if [ -n "$layer" ]; then # packages besides those of the image (machine/layer.py)
+	read_only "$layer" /layer
 	lower=/layer:/lower
 fi
 mount -t tmpfs -o size=50% upper /upper
@@ -47,6 +51,11 @@ for place in proc sys dev; do
 	mount --move /$place /root/$place
 done
 mount -t tmpfs -o mode=755 run /root/run
-cp -a /job /root/run/job
 wait # switch_root empties this file system under the modules' feet
-exec switch_root /root /run/job/guest
+job=/root/run/job
+mkdir $job
+mount -t 9p -o trans=virtio,version=9p2000.L,ro job $job
+# A state that others go on from has its own time and random numbers.
+date -s "@$(cat $job/time_s)" >/dev/null
+cat $job/random >/root/dev/urandom
+exec switch_root /root /bin/bash /run/job/guest

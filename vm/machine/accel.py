@@ -64,16 +64,15 @@ def remembered(forced: str | None = None) -> Choice | None:
 def _try_kvm(recipe: Recipe, kernel: Kernel) -> Choice:
     """Boot a tiny guest under KVM and check that it prints its line."""
     with tempfile.TemporaryDirectory(prefix="writestall-") as folder:
-        console, initrd = Path(folder) / "console", Path(folder) / "initrd"
-        job = initramfs.archive({"job/probe": b""})
-        initrd.write_bytes(initramfs.build(kernel).read_bytes() + job)
+        console = Path(folder) / "console"
         tiny = qemu.Machine(
             kernel.vmlinuz,
-            initrd,
+            initramfs.build(kernel),
             "kvm",
             cpus=1,
             memory_bytes=512 << 20,
             console=console,
+            kernel_options=initramfs.PROBE,
         )
         try:
             run = subprocess.run(

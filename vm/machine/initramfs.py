@@ -32,9 +32,14 @@ MODULES = {
 # modules.dep does not say; later kernels have it built in.
 IF_PRESENT = ("crc32c_generic",)
 DIRECTORIES = (
-    *("bin", "dev", "proc", "sys", "modules", "job"),
+    *("bin", "dev", "proc", "sys", "modules"),
     *("lower", "layer", "upper", "root"),
 )
+# The kernel hands options that it does not know to init, as variables
+# (init/main.c, unknown_bootoption()).
+PROBE = "probe=1"  # say that you run, and end
+WAIT = "waits=1"  # say BOOTED on the console, and wait there for a line
+BOOTED = "init: the kernel has booted"
 S_IFDIR, S_IFREG = 0o040000, 0o100000
 
 

@@ -44,6 +44,7 @@ class Share:
     source: Path
     folder: str
     read_only: bool
+    tag: str = ""  # by which the guest mounts it; of the machine if empty
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,13 @@ class Machine:
     scsi_disks: tuple[Path, ...] = ()
     log_writes: bool = False  # of each scratch disk, in write_log() of it
     shares: tuple[Share, ...] = ()
-    port_fds: dict[str, int] = field(default_factory=dict)
+    # Output ports by name, with the descriptor that each writes to; None: nowhere.
+    ports: dict[str, int | None] = field(default_factory=dict)
     interactive: bool = False
     kernel_options: str = ""
+    saved: Path | None = None  # the state to start in (snapshot.py)
+    says: Path | None = None  # what the console says to the guest
+    monitored: bool = False  # by QEMU's own commands, on standard input
 
 
 def binary(recipe: Recipe) -> list[str]:
@@ -148,17 +153,26 @@ def _read_only(name: str, disk: Path | None) -> list[str]:
 def _channels(machine: Machine) -> list[str]:
     """Console, verdict and output: each a channel of its own."""
     file = f"file,path={_value(machine.console)}" if machine.console else "null"
+    if machine.says:
+        file += f",input-path={_value(machine.says)}"
     arguments = ["-chardev", f"{file},id=console", "-serial", "chardev:console"]
-    if machine.port_fds or machine.interactive:
+    if machine.ports or machine.interactive:
         arguments += ["-device", "virtio-serial-pci"]
-    for number, (name, fd) in enumerate(machine.port_fds.items(), 1):
-        arguments += ["-add-fd", f"fd={fd},set={number}"]
-        arguments += ["-chardev", f"file,id={name},path=/dev/fdset/{number},append=on"]
-        arguments += ["-device", f"virtserialport,chardev={name},name={name}"]
+    for number, (name, fd) in enumerate(machine.ports.items(), 1):
+        arguments += _port(name, number, fd)
     if machine.interactive:
         arguments += ["-chardev", "stdio,id=shell,signal=off"]
         arguments += ["-device", "virtconsole,chardev=shell"]
     return arguments
+
+
+def _port(name: str, number: int, fd: int | None) -> list[str]:
+    """An output port."""
+    device = ["-device", f"virtserialport,chardev={name},name={name}"]
+    if fd is None:
+        return ["-chardev", f"null,id={name}", *device]
+    file = f"file,id={name},path=/dev/fdset/{number},append=on"
+    return ["-add-fd", f"fd={fd},set={number}", "-chardev", file, *device]
 
 
 def _access(share: Share) -> str:
@@ -189,16 +203,24 @@ def _shares(machine: Machine) -> list[str]:
     for i, share in enumerate(machine.shares):
         path = f"local,id=share{i},path={_value(share.source)}"
         arguments += ["-fsdev", f"{path},multidevs=remap,{_access(share)}"]
-        arguments += ["-device", f"virtio-9p-pci,fsdev=share{i},mount_tag=share{i}"]
+        tag = share.tag or f"share{i}"
+        arguments += ["-device", f"virtio-9p-pci,fsdev=share{i},mount_tag={tag}"]
     return arguments
 
 
 def command(recipe: Recipe, machine: Machine) -> list[str]:
     """The whole QEMU command line; the kernel kills QEMU when we exit."""
+    return ends_with_us(signal.SIGKILL, arguments(recipe, machine))
+
+
+def arguments(recipe: Recipe, machine: Machine) -> list[str]:
+    """QEMU and its arguments."""
     arch = recipe.arch
     cpu = "host" if machine.accel == "kvm" else arch.tcg_cpu
     options = f"console={arch.serial} {KERNEL_OPTIONS} {arch.kernel_options}"
-    arguments = [
+    if machine.layer:
+        options += f" layer={layer_device(machine)}"
+    words = [
         *binary(recipe),
         *("-nodefaults", "-no-reboot", "-display", "none", "-nic", "none"),
         *("-sandbox", SANDBOX),
@@ -212,4 +234,8 @@ def command(recipe: Recipe, machine: Machine) -> list[str]:
         *_channels(machine),
         *_shares(machine),
     ]
-    return ends_with_us(signal.SIGKILL, arguments)
+    if machine.saved:
+        words += ["-incoming", f"file:{machine.saved}"]
+    if machine.monitored:
+        words += ["-monitor", "stdio"]
+    return words

@@ -30,6 +30,7 @@ from machine import (
     layer,
     qemu,
     recipe,
+    snapshot,
     statuses,
     tsc,
     vmlinux,
@@ -49,6 +50,7 @@ BEGUN = "begun\n"  # what guest.sh prints before it starts the command
 # PCI windows (seen: iotlb_to_section and msix_table_mmio_write assertions), or the
 # guest faults in text it patches (watch.stale_int3()).
 MOST_STARTS = 3
+RANDOM_BYTES = 512  # for the guest's generator: machines may share their boot
 BROKEN = (signal.SIGABRT, signal.SIGSEGV)  # how QEMU ends by itself
 # Consoles and kernel logs in the cache, of machines that ended well and of others; what
 # is kept of each.
@@ -94,6 +96,7 @@ class Result:
     accel_reason: str = ""
     qemu: str = ""
     kernel: str = ""
+    resumed: bool = False  # from a saved state, and boot_s is mostly that one's
     starts: int = 0  # more than 1: it failed before the command began
     console: str = ""  # where its copy is kept
     host: dict[str, Any] = field(default_factory=dict)  # host_load.between()
@@ -111,27 +114,31 @@ class Result:
         return reserved.get(self.outcome, self.status or 0)
 
 
-def _job_files(
-    job: Job, machine: qemu.Machine, compiler: str | None
-) -> dict[str, bytes]:
-    """The files guest.sh finds in /run/job."""
+def _write_job(
+    folder: Path, job: Job, shares: tuple[qemu.Share, ...], compiler: str | None
+) -> qemu.Share:
+    """The share with the files that init.sh and guest.sh find in /run/job."""
     table = "".join(
         f"share{i} {share.folder} {'ro' if share.read_only else 'rw'}\n"
-        for i, share in enumerate(machine.shares)
+        for i, share in enumerate(shares, 1)
     )
     columns, rows = shutil.get_terminal_size()
-    optional = {
-        "job/layer": qemu.layer_device(machine) if machine.layer else None,
-        "job/compiler": compiler,
+    files = {
+        "guest": (recipe.VM / "guest.sh").read_bytes(),
+        "argv": b"".join(word.encode() + b"\0" for word in job.argv),
+        "cwd": job.cwd.encode(),
+        "shares": table.encode(),
+        "mode": b"shell" if job.interactive else b"command",
+        "terminal": f"rows {rows} cols {columns}".encode(),
+        "time_s": f"{time.time():.0f}".encode(),
+        "random": os.urandom(RANDOM_BYTES),
     }
-    return {name: text.encode() for name, text in optional.items() if text} | {
-        "job/guest": (recipe.VM / "guest.sh").read_bytes(),
-        "job/argv": b"".join(word.encode() + b"\0" for word in job.argv),
-        "job/cwd": job.cwd.encode(),
-        "job/shares": table.encode(),
-        "job/mode": b"shell" if job.interactive else b"command",
-        "job/terminal": f"rows {rows} cols {columns}".encode(),
-    }
+    if compiler:
+        files["compiler"] = compiler.encode()
+    folder.mkdir()
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    return qemu.Share(folder, "/run/job", True, tag="job")
 
 
 def _jars(job: Job) -> tuple[qemu.Share, ...]:
@@ -260,11 +267,11 @@ def _start(
         project = qemu.Share(recipe.PROJECT, GUEST_PROJECT, True)
         of_kernel = (qemu.Share(*share, True) for share in kernel.shares)
         shares = (project, *of_kernel, *job.shares, *_jars(job))
+        of_job = _write_job(folder / "job", job, shares, kernel.compiler)
         disks = job.disks or folder
-        initrd = folder / "initrd"
         machine = qemu.Machine(
             vmlinux.build(kernel),
-            initrd,
+            initramfs.build(kernel),
             result.accel,
             cpus=job.cpus,
             memory_bytes=job.memory_bytes,
@@ -274,16 +281,18 @@ def _start(
             virtio_disks=(_sparse(disks, "blk0", job.disk_bytes),),
             scsi_disks=(_sparse(disks, "scsi0", job.disk_bytes),),
             log_writes=job.log_writes,
-            shares=shares,
-            port_fds=dict(channels.fds),
+            shares=(of_job, *shares),
+            ports=dict(channels.fds),
             interactive=job.interactive,
             kernel_options=tsc.kernel_option(known, result.accel),
         )
         if job.log_writes:
             for path in (*machine.virtio_disks, *machine.scsi_disks):
                 qemu.write_log(path).write_bytes(b"")
-        extra = initramfs.archive(_job_files(job, machine, kernel.compiler))
-        initrd.write_bytes(initramfs.build(kernel).read_bytes() + extra)
+        # A machine that failed is started again by a boot of its own.
+        if result.starts == 1:
+            machine = snapshot.started(known, machine, folder)
+        result.resumed = machine.saved is not None
         before = Reading.now()
         with channels:
             status = _wait(qemu.command(known, machine), job, channels)
