@@ -18,7 +18,7 @@ COMPARING = $(call option,PROFILE,profile) $(call option,WORKLOAD,workload) \
 	$(call option,JOBS,jobs) $(call option,EXECUTOR,executor) $(call option,CUT,cut) \
 	$(call option,BASELINE,baseline) $(call option,OBJECTIVE,objective) \
 	$(call option,MARGIN,margin) $(call option,BY,by) $(call option,EFFECT,effect) \
-	$(call option,BUDGET,budget)
+	$(call option,BUDGET,budget) $(call option,FROM,from) $(call option,FROM_DEVICE,from-device)
 
 OWN = $(call option,COMMAND,command) $(call option,PREPARE,prepare) $(call option,STOP,stop) \
 	$(call option,READY_LINE,ready-line) $(call option,READY_PORT,ready-port) \
@@ -31,7 +31,7 @@ ENVIRONMENT = PATH SNAKEMAKE_PROFILE WRITESTALL_%
 OF_MACHINE = KERNEL ACCEL OUT V
 OF_RUN = SCENARIO ENGINE INJECTOR MODE $(OF_MACHINE)
 OF_RULE = BASELINE OBJECTIVE MARGIN BY EFFECT BUDGET
-OF_COMPARE = PROFILE WORKLOAD ROUNDS LOAD SLO AGED SEED NAME JOBS EXECUTOR CUT FS DURATION ENGINE $(OF_RULE) $(OF_MACHINE)
+OF_COMPARE = PROFILE WORKLOAD ROUNDS LOAD SLO AGED SEED NAME JOBS EXECUTOR CUT FS DURATION ENGINE FROM FROM_DEVICE $(OF_RULE) $(OF_MACHINE)
 OF_LAB = $(OF_RUN) FS DURATION COMMAND PREPARE STOP READY_LINE READY_PORT PROFILE PACKAGES MEMORY SHARE CALL FROM FROM_DEVICE
 given = $(foreach v,$(filter-out -% MAKE%,$(.VARIABLES)),$(if $(filter command line,$(origin $v)),$v))
 only = $(foreach v,$(filter-out $1 $(ENVIRONMENT),$(given)),$(error $v: make $@ has no such variable; it takes $(or $1,none)))

@@ -50,7 +50,8 @@ def replay(program: Path, calls: bytes, folder: Path) -> dict[str, Any]:
     given.write_bytes(calls)
     place.mkdir()
     subprocess.run([program, "--prepare", given, place], check=True, timeout=60)
-    report = folder / "report.json"
-    words = ["--report", str(report), str(given), str(place)]
+    report, requests = folder / "report.json", folder / "requests.jsonl"
+    words = ["--report", str(report), "--requests", str(requests)]
+    words += [str(given), str(place)]
     subprocess.run([str(program), *words], check=True, timeout=60)
     return dict(json.loads(report.read_text()))

@@ -4,29 +4,19 @@
 from __future__ import annotations
 
 import argparse
-import json
-import math
 import re
 from pathlib import Path
 
-from driver import runs, settings
+from driver import recorded, runs, settings
 from driver.machines import Needs
 from driver.runs import Request
 from machine import cli, layer
-from writestall_base import files
 from writestall_base.command_line import whole
 from writestall_base.errors import UserError
 
 FILE = "command.toml"
 SHARED = "/mnt/share"
 MIB = 1 << 20
-MOST_BYTES = 16 * MIB
-# Makes the calls of a recording again (repro/replay).
-REPLAY = (
-    'exec "$PROGRAMS/replay" ${ARMED_NS:+--start-ns $ARMED_NS}'
-    ' --report "$OUT/replay.json"'
-    f' {runs.ASIDE}/{runs.CALLS} "$LAB"'
-)
 # Options of repro/run that make a scenario of a command.
 SCENARIO = {
     "command": ("CMD", "shell command to stall, instead of a scenario"),
@@ -49,10 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--memory", metavar="SIZE", type=cli.size, help="of the machine (2G)")
     share = f"show the machine this folder, at {SHARED} or where HOST:GUEST[:ro] says"
     add("--share", metavar="DIR", type=_share, action="append", default=[], help=share)
-    run = "delay as the disk of this run did (docs/replay.md), not as the scenario does"
-    add("--from", dest="recorded", metavar="RUN", type=Path, help=run)
-    device = "which of its disks, by number or name (the one that bios took longest on)"
-    add("--from-device", dest="recorded_device", metavar="DEV", help=device)
+    recorded.arguments(parser)
     add("--duration", metavar="S", type=whole(), help="of the workload, seconds")
 
 
@@ -67,10 +54,11 @@ def read(args: argparse.Namespace) -> Request:
     """The request; refuse at once what does not exist or cannot be combined."""
     shared = settings.read(args)
     settings.check_engine(args.engine, shared.kernel)
-    _check_recorded(args)
-    length_s = None if args.scenario or args.command else _calls_last_s(args.recorded)
+    recorded.check(args)
+    named = args.scenario or args.command
+    length_s = None if named else recorded.calls_last_s(args.recorded)
     if length_s is not None:
-        args.command, args.prepare = REPLAY, f"{REPLAY} --prepare"
+        args.command, args.prepare = recorded.making_calls(runs.ASIDE)
         args.duration = args.duration or length_s
     command = _words(args)
     if command and args.scenario:
@@ -87,32 +75,6 @@ def read(args: argparse.Namespace) -> Request:
     if not command and Path(scenario).name == FILE:
         raise UserError(f"{scenario}: rename the file")
     return runs.checked(request)
-
-
-def _check_recorded(args: argparse.Namespace) -> None:
-    """Refuse what does not go with a recorded disk, or without one."""
-    if args.recorded is None:
-        if args.recorded_device is not None:
-            raise UserError("--from-device needs --from")
-        return
-    if args.profile is not None:
-        raise UserError("--from is a disk of its own: leave out --profile")
-    if not args.recorded.exists():
-        raise UserError(f"--from {args.recorded}: no such run")
-
-
-def _calls_last_s(run: Path | None) -> int | None:
-    """For how many seconds a run kept calls; None where it kept none."""
-    if run is None:
-        return None
-    try:
-        manifest = json.loads(files.content(run / "manifest.json", MOST_BYTES))
-        window = manifest["window"]
-        if not manifest["recorded"]["profile"]:
-            return None
-        return max(1, math.ceil(int(window["end_ns"] - window["start_ns"]) / 10**9))
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
 
 
 def _words(args: argparse.Namespace) -> tuple[str, ...]:

@@ -11,10 +11,11 @@ import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from subprocess import CompletedProcess
 
-from driver import settings
+from driver import recorded, settings
 from driver.commands import setup
 from driver.machines import Needs, Records, machine_command
 from driver.progress import StageLog
@@ -29,10 +30,6 @@ DEFAULT_INJECTOR = "biodelay"
 RUN_LIMIT_S = 1_200
 # Where the guest sees aside(), read-only.
 ASIDE = "/mnt/aside"
-# A recorded disk, as `writestall export --to disk` writes it.
-SERIES = "disk-series.json"
-# The calls of a recording, and how they stalled: `export --to calls` and `--to stalls`.
-CALLS, STALLS = "recorded-calls.bin", "recorded-stalls.json"
 
 
 @dataclass(frozen=True)
@@ -91,7 +88,7 @@ class Request:
             return []
         device = self.recorded_device
         of = ["--from-device", device] if device else []
-        return ["--from", str(place / SERIES), *of]
+        return ["--from", str(place / recorded.SERIES), *of]
 
 
 def arguments(
@@ -211,26 +208,10 @@ def keep_series(log: StageLog, python: Path, request: Request, run: Path) -> Non
     if request.recorded is None:
         return
     place = aside(run)
-    wanted = {"disk": SERIES}
-    if request.makes_calls:
-        wanted |= {"calls": CALLS, "stalls": STALLS}
-    for form, name in wanted.items():
-        words = ("export", "--to", form, "-o", str(place / name))
-        done = analysed(log, python, *words, str(request.recorded))
-        if done.returncode:
-            raise UserError(f"--from {request.recorded}: {done.stderr.strip()}")
-    if request.makes_calls and not _has_calls(place / CALLS):
-        raise UserError(
-            f"--from {request.recorded}: it has no calls: name a scenario, or a"
-            " --command"
-        )
+    forms = list(recorded.FORMS) if request.makes_calls else ["disk"]
+    analyse = partial(analysed, log, python)
+    recorded.export(request.recorded, place, forms, analyse)
     answer("repro/run", "--check", *request.chosen, *request.replaying(place))
-
-
-def _has_calls(path: Path) -> bool:
-    """Whether the head of a file of calls, docs/replay.md, counts any."""
-    with path.open("rb") as file:
-        return any(file.read(16)[12:])
 
 
 def analysed(log: StageLog, python: Path, *words: str) -> CompletedProcess[str]:

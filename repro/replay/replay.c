@@ -33,6 +33,8 @@ static const char help[] =
 	"\n"
 	"  --prepare      make the files, and no call\n"
 	"  --report FILE  what was recorded beside what was replayed, as JSON\n"
+	"  --requests FILE\n"
+	"                 a line for each call, as of any program (docs/applications.md)\n"
 	"  --start-ns NS  time 0 of the recording (CLOCK_MONOTONIC; now)\n"
 	"  --stall-ms MS  a call of that length has stalled (50)\n"
 	"  -h, --help     print this, and exit\n";
@@ -41,6 +43,7 @@ struct options {
 	const char *calls;
 	const char *folder;
 	const char *report;
+	const char *requests;
 	int64_t stall_ns;
 	int64_t start_ns;
 	bool prepares;
@@ -241,6 +244,7 @@ static void read_options(int argc, char **argv, struct options *options)
 	static const struct option table[] = {
 		{ "prepare", no_argument, NULL, 'p' },
 		{ "report", required_argument, NULL, 'r' },
+		{ "requests", required_argument, NULL, 'q' },
 		{ "start-ns", required_argument, NULL, 'n' },
 		{ "stall-ms", required_argument, NULL, 's' },
 		{ "help", no_argument, NULL, 'h' },
@@ -259,6 +263,8 @@ static void read_options(int argc, char **argv, struct options *options)
 			options->prepares = true;
 		if (letter == 'r')
 			options->report = optarg;
+		if (letter == 'q')
+			options->requests = optarg;
 		if (letter == 'n')
 			options->start_ns = atoll(optarg);
 		if (letter == 's')
@@ -289,5 +295,7 @@ int main(int argc, char **argv)
 	hold_signals();
 	run(&load);
 	report(&load, options.report, options.stall_ns);
+	if (options.requests)
+		list_requests(&load, options.requests, now_ns());
 	return stop_signal() ? EXIT_BY_SIGNAL + stop_signal() : EXIT_OK;
 }

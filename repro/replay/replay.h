@@ -130,5 +130,7 @@ int rename_file(struct load *load, struct file *file, struct file *replaced, int
 
 /* report.c: write what was recorded beside what was replayed, as JSON. */
 void report(const struct load *load, const char *path, int64_t stall_ns);
+/* A line for each call that was due before end_ns; one that was not made waited till then. */
+void list_requests(const struct load *load, const char *path, int64_t end_ns);
 
 #endif

@@ -16,6 +16,12 @@ static const char *const names[OPERATIONS] = {
 	[ALLOCATE] = "allocate",
 };
 
+static void finish(FILE *file, const char *name)
+{
+	if (fflush(file) || ferror(file))
+		die(EXIT_WRITES_FAILED, "%s: %s", name, strerror(errno));
+}
+
 static int by_value(const void *left, const void *right)
 {
 	int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
@@ -121,8 +127,28 @@ void report(const struct load *load, const char *path, int64_t stall_ns)
 	for (int op = WRITE; op < OPERATIONS; op++)
 		print_operation(file, load, op, stall_ns, recorded, replayed, &is_first);
 	fputs("\n]}\n", file);
-	if (fflush(file) || ferror(file))
-		die(EXIT_WRITES_FAILED, "%s: %s", path ? path : "stdout", strerror(errno));
+	finish(file, path ? path : "stdout");
 	free(recorded);
 	free(replayed);
+}
+
+void list_requests(const struct load *load, const char *path, int64_t end_ns)
+{
+	FILE *file = fopen(path, "we");
+
+	if (!file)
+		die(EXIT_WRITES_FAILED, "%s: %s", path, strerror(errno));
+	for (uint32_t i = 0; i < load->count; i++) {
+		const struct call *call = &load->calls[i];
+		bool made = call->began_ns >= 0;
+		int64_t due_ns = load->start_ns + call->row.t_ns;
+		int64_t began_ns = made ? load->start_ns + call->began_ns : end_ns;
+
+		if (due_ns < end_ns)
+			fprintf(file, "{\"t_ns\":%" PRId64 ",\"dur_ns\":%" PRId64
+				",\"intended_ns\":%" PRId64 ",\"tid\":%" PRId32
+				",\"what\":\"%s\"}\n", began_ns, made ? call->took_ns : 0,
+				due_ns, call->row.tid, names[call->row.op]);
+	}
+	finish(file, path);
 }

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -48,18 +49,26 @@ def test_the_episodes_of_a_recorded_disk_come_back(
     print(f"replay: {found[0]}")
 
 
+@pytest.fixture(scope="module")
+def program(
+    artefacts: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A recording of two threads of a Python program, which write and sync below the
+    same disk."""
+    kernel, folder = recipe.load().kernel, tmp_path_factory.mktemp("recorded")
+    recorded(kernel, artefacts(kernel), folder, ("calls",), ("core",))
+    return folder / "calls-core"
+
+
 @pytest.mark.on_demand("a machine that is recorded, and one that replays it")
 def test_the_calls_of_a_recorded_program_come_back(
-    artefacts: Callable[[str], Path], tmp_path: Path
+    program: Path, tmp_path: Path
 ) -> None:
-    """Two threads of a Python program, which write and sync below the same disk.
-
-    Which of few calls stalls is chance where an episode begins (docs/replay.md): the
+    """Which of few calls stalls is chance where an episode begins (docs/replay.md): the
     sums over all operations are what must come back.
     """
     kernel = recipe.load().kernel
-    recorded(kernel, artefacts(kernel), tmp_path, ("calls",), ("core",))
-    printed = replayed(tmp_path / "calls-core", kernel, tmp_path / "out", good=(0, 1))
+    printed = replayed(program, kernel, tmp_path / "out", good=(0, 1))
     episodes = FIGURE.search(printed)
     assert episodes and int(episodes[1]) >= 0.75 * int(episodes[2]), printed[-3000:]
     assert not re.search(r"^  calls( a second)? .*FAILED", printed, re.M), printed[
@@ -71,21 +80,55 @@ def test_the_calls_of_a_recorded_program_come_back(
         assert was >= 5 and abs(now - was) <= 0.4 * was, printed[-3000:]
 
 
+@pytest.mark.on_demand("a machine that is recorded, and one that compares on it")
+def test_file_systems_are_compared_on_a_recording(
+    program: Path, tmp_path: Path
+) -> None:
+    """Every option's runs make all of its calls on its disk."""
+    kernel = recipe.load().kernel
+    words = ["--fs", "ext4-default,xfs-default", "--rounds", "1", "--trial"]
+    words += ["--cut", "0", "--objective", "over 65ms < 1%", "--name", "found"]
+    done = in_lab("compare", program, kernel, tmp_path, *words)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert f"--from {program}" in done.stdout
+    calls = calls_of(program, tmp_path)
+    for name in ("ext4-default", "ext4-default-again", "xfs-default"):
+        requests = tmp_path / f"compare/found/{name}/1/application/application"
+        lines = (requests / "requests.jsonl").read_text().splitlines()
+        assert 0.99 * calls <= len(lines) <= calls
+        assert max(json.loads(line)["dur_ns"] for line in lines) >= 200_000_000
+
+
 def replayed(
     host: Path, kernel: str, out: Path, *words: str, good: tuple[int, ...] = (0,)
 ) -> str:
     """Replay a recording in the lab; what it printed."""
-    known = recipe.load(kernel)
-    counting = accel.counting(known, image.kernel(known), "icount")
-    done = tool(
-        *("writestall", "lab", "--from", str(host), *words),
-        *("--engine", "core", "--kernel", kernel),
-        *("--out", str(out), "--accel", counting),
-    )
+    done = in_lab("lab", host, kernel, out, *words)
     printed = done.stdout + done.stderr
     assert done.returncode in good, printed[-5000:]
     print(printed)
     return printed
+
+
+def in_lab(
+    command: str, host: Path, kernel: str, out: Path, *words: str
+) -> CompletedProcess[str]:
+    """`writestall lab` or `compare` on a recording."""
+    known = recipe.load(kernel)
+    counting = accel.counting(known, image.kernel(known), "icount")
+    return tool(
+        *("writestall", command, "--from", str(host), *words),
+        *("--engine", "core", "--kernel", kernel),
+        *("--out", str(out), "--accel", counting),
+    )
+
+
+def calls_of(run: Path, folder: Path) -> int:
+    """How many calls a recording has, by the head of their file (docs/replay.md)."""
+    target = folder / "calls.bin"
+    done = tool("writestall", "export", str(run), "--to", "calls", "-o", str(target))
+    assert done.returncode == 0, done.stderr
+    return int.from_bytes(target.read_bytes()[12:16], "little")
 
 
 def _series(run: Path, target: Path) -> dict[str, Any]:

@@ -27,10 +27,12 @@ from writestall_base.errors import UserError
 
 NAMES = [option.name for option in matrix.options()[0]]
 AGAIN = "ext4-default-again"
+DISK = matrix.profile("dying-hdd")[1]
+WORK = reading.load(reading.find("appenders"))[1]
 
 
 def wanted(*words: str, rounds: int = 3, duration_s: int = 12, seed: int = 1) -> Wanted:
-    return Wanted("dying-hdd", "appenders", words, rounds, duration_s, seed, 0, "x")
+    return Wanted(DISK, WORK, words, rounds, duration_s, seed, 0, "x")
 
 
 def order(cells: Sequence[plan.Cell], number: int) -> list[str]:
@@ -446,7 +448,9 @@ def test_bad_words_get_one_line(arguments: tuple[str, ...], message: str) -> Non
 
 def test_a_command_gets_the_load_and_keeps_its_packages() -> None:
     loaded = dataclasses.replace(wanted("xfs-default"), loads=(50, 100))
-    made, cells = plan.make(dataclasses.replace(loaded, workload="etcd"))
+    made, cells = plan.make(
+        dataclasses.replace(loaded, work=reading.load(reading.find("etcd"))[1])
+    )
     assert made["workload"]["machine"] == {"packages": ["etcd-server"]}
     for cell in cells:
         found = reading.parse(cell.text, "x", Path(cell.scenario).stem)

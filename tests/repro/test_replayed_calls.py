@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+import json
+import signal
 import subprocess
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from made_calls import FOLDER, REGULAR, built, content, replay, row
+from labrun.workloads.requests import save
+from made_calls import FOLDER, MS, REGULAR, built, content, replay, row
 
 APPENDS, CREATED, FAILED = 1, 16, 128
 
@@ -16,6 +21,10 @@ APPENDS, CREATED, FAILED = 1, 16, 128
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built(tmp_path_factory.mktemp("replay"))
+
+
+def requests(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def test_files_end_as_the_calls_left_them(program: Path, tmp_path: Path) -> None:
@@ -50,6 +59,36 @@ def test_calls_are_made_at_their_times(program: Path, tmp_path: Path) -> None:
     assert report["recorded_ns"] == 290_000_000
     assert 0 <= report["replayed_ns"] - 290_000_000 < 200_000_000
     assert report["late_p50_ns"] >= 0
+    listed = requests(tmp_path / "requests.jsonl")
+    first_ns = listed[0]["intended_ns"]
+    due_ns = [one["intended_ns"] - first_ns for one in listed]
+    assert due_ns == [at_ms * MS for at_ms in range(0, 300, 10)]
+    assert all(one["t_ns"] >= one["intended_ns"] for one in listed)
+    assert {(one["tid"], one["what"]) for one in listed} == {(1, "write")}
+    said = save(tmp_path / "requests.jsonl", tmp_path / "writer")
+    assert said.startswith("30 requests")
+
+
+def test_a_call_that_was_due_but_not_made_has_waited(
+    program: Path, tmp_path: Path
+) -> None:
+    """It is told to end as it goes on behind the time at which many calls were due."""
+    due = 200_000
+    rows = [row(0, 1, "write", 1, 0, 10), row(3_600_000, 1, "write", 1, 0, 10)]
+    rows += [row(1000, 1, "write", 1, 0, 10)] * due
+    (tmp_path / "calls.bin").write_bytes(content([(0, REGULAR)], rows))
+    listed = tmp_path / "requests.jsonl"
+    words = ["--requests", str(listed), str(tmp_path / "calls.bin"), str(tmp_path)]
+    with subprocess.Popen([str(program), *words], stdout=subprocess.DEVNULL) as going:
+        time.sleep(0.5)
+        going.send_signal(signal.SIGSTOP)
+        time.sleep(1)
+        going.terminate()
+        going.send_signal(signal.SIGCONT)
+    made = requests(listed)
+    assert len(made) == 1 + due
+    waited = [one["t_ns"] - one["intended_ns"] for one in made if not one["dur_ns"]]
+    assert waited and min(waited) >= 300 * MS
 
 
 def test_a_call_waits_for_those_that_had_ended_on_its_file(

@@ -16,7 +16,8 @@ from driver import artefacts, kernels, losses, planned
 from driver.kernels import Kernel
 from driver.planned import Planned
 from driver.settings import Settings
-from labrun.comparison import axes, plan
+from labrun.comparison import axes, matrix, plan
+from labrun.scenario import reading
 from writestall_base.errors import UserError
 
 
@@ -24,6 +25,8 @@ def chosen(name: str, given: str, accel: str = "icount") -> Kernel:
     return Kernel(name, Settings(given, accel, Path("out"), False), f"/built/{name}")
 
 
+DISK = matrix.profile("dying-hdd")[1]
+WORK = reading.load(reading.find("appenders"))[1]
 PAIR = (chosen("6.12", "6.12"), chosen("7.2", "7.2"))
 
 
@@ -32,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
     """A planned comparison of two options on two kernels."""
     on = tuple(axes.Kernel(one.name, one.settings.kernel) for one in PAIR)
     words = ("ext4-default", "xfs-default")
-    wanted = plan.Wanted("dying-hdd", "appenders", words, 2, 12, 1, 0, "", kernels=on)
+    wanted = plan.Wanted(DISK, WORK, words, 2, 12, 1, 0, "", kernels=on)
     plan.write(tmp_path, *plan.make(wanted))
     return tmp_path
 
@@ -117,7 +120,7 @@ def test_a_machine_boots_one_kernel(folder: Path) -> None:
 
 def test_without_several_kernels_all_runs_share_a_machine(tmp_path: Path) -> None:
     words = ("ext4-default", "xfs-default")
-    wanted = plan.Wanted("dying-hdd", "appenders", words, 2, 12, 1, 0, "")
+    wanted = plan.Wanted(DISK, WORK, words, 2, 12, 1, 0, "")
     plan.write(tmp_path, *plan.make(wanted))
     asked = Planned(tmp_path, PAIR[0].settings, "stap")
     left = [name for name, *_ in plan.unfinished(tmp_path)]

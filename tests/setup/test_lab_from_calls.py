@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from driver import own_command, runs
+from driver import own_command, recorded, runs
 from driver.commands import lab
 from driver.runs import Request
 
@@ -71,6 +71,6 @@ def test_a_recording_without_calls_has_the_scenario(
 def test_a_recording_of_no_call_is_no_load(
     tmp_path: Path, calls: bytes, known: bool
 ) -> None:
-    path = tmp_path / runs.CALLS
+    path = tmp_path / recorded.CALLS
     path.write_bytes(b"wscalls1\5\0\0\0" + (calls or bytes(4)) + bytes(24))
-    assert runs._has_calls(path) == known
+    assert recorded.has_calls(path) == known

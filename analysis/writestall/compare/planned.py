@@ -40,14 +40,29 @@ OPTIONS = {"rounds": "rounds", "duration_s": "duration", "seed": "seed"}
 OPTIONS |= {"aged_percent": "aged"}
 
 
+# The workload of a recording's calls (repro/labrun/comparison/recorded.py).
+MADE_CALLS = "recorded-calls"
+
+
+def _load(plan: dict[str, Any]) -> list[str]:
+    """The options that name the disk and the workload."""
+    disk, workload = plan["profile"], plan["workload"]["name"]
+    named = ["--workload", workload]
+    if "run" not in disk:
+        return ["--profile", disk["name"], *named]
+    words = ["--from", disk["run"]]
+    if device := disk.get("device"):
+        words += ["--from-device", device]
+    return words if workload == MADE_CALLS else words + named
+
+
 def command(plan: dict[str, Any]) -> str:
     """The command that makes the comparison again, or joins its folders again."""
     if folders := plan.get("folders"):
         return shlex.join(["writestall", "compare-options", *folders])
     names = [row["name"] for row in plan["options"] if not row.get("repeats")]
     options = dict.fromkeys(name.partition("@")[0] for name in names)
-    words = ["writestall", "compare", "--profile", plan["profile"]["name"]]
-    words += ["--workload", plan["workload"]["name"], "--fs", ",".join(options)]
+    words = ["writestall", "compare", *_load(plan), "--fs", ",".join(options)]
     words += ["--baseline", names[0]]
     if kernels := [row["given"] for row in plan.get("kernels", ())]:
         words += ["--kernel", ",".join(kernels)]

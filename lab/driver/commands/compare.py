@@ -16,10 +16,11 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from driver import cluster, kernels, losses, runs, settings
+from driver import cluster, kernels, losses, recorded, runs, settings
 from driver.cluster import Cluster
 from driver.commands import crash
 from driver.kernels import Kernel
@@ -27,6 +28,7 @@ from driver.machines import PREPARING, Needs, prepare
 from driver.planned import Planned
 from driver.progress import Progress, Stage, StageLog
 from driver.project import answer
+from driver.recording import Recording
 from driver.settings import Settings
 from machine import accel, qemu, recipe
 from writestall_base import files
@@ -97,6 +99,7 @@ class Request:
     engine: str
     cuts: losses.Asked
     chosen: tuple[str, ...]  # repro/plan's options, but for the kernels
+    recording: Recording | None
     folder: Path
     cluster: Cluster | None
     needs: Needs
@@ -107,9 +110,16 @@ class Request:
         return self.kernels[0].settings
 
     @property
+    def known(self) -> tuple[str, ...]:
+        """repro/plan's options, as far as they are known before anything is built."""
+        return *kernels.words(self.kernels, self.engine), *self.chosen
+
+    @property
     def planned(self) -> tuple[str, ...]:
         """repro/plan's options."""
-        return *kernels.words(self.kernels, self.engine), *self.chosen
+        return *self.known, *(
+            self.recording.words(self.folder) if self.recording else ()
+        )
 
     @property
     def extras(self) -> tuple[str, ...]:
@@ -136,6 +146,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--dry-run", action="store_true", help="print runs and minutes, and exit")
     add("--jobs", type=whole(), metavar="N", help="machines at a time (1)")
     add("--executor", choices=cluster.EXECUTORS, help="what runs the machines (local)")
+    recorded.arguments(parser)
     settings.add_engine(parser, ENGINES)
     settings.arguments(parser, kernels.WHAT)
 
@@ -145,23 +156,32 @@ def read(args: argparse.Namespace) -> Request:
     found = kernels.read(args)
     for kernel in found:
         settings.check_engine(args.engine, kernel.settings.kernel)
+    recording = Recording.asked(args)
     given = [(row[0], getattr(args, name)) for name, row in PLANNED.items()]
     chosen = tuple(word for pair in given if pair[1] for word in pair)
     chosen += tuple(row[0] for name, row in FLAGS.items() if getattr(args, name))
-    disk = Path(args.profile or "dying-hdd").stem
-    work = Path(args.workload or "appenders").stem
-    names = [kernel.name for kernel in found]
-    name = args.name or "-".join([disk, work, *names, *_differing(args)])
+    names = [*_load(args, recording), *(kernel.name for kernel in found)]
+    name = args.name or "-".join([*names, *_differing(args)])
     settings.check_room()
     spread = Cluster.wanted(args.jobs, args.executor)
     folder = found[0].settings.out / "compare" / name
-    machine = answer("repro/run", "--list-machine", args.workload or "appenders")
-    needs = Needs.of(json.loads(machine))
+    needs = Needs()
+    if not (recording and recording.makes_calls):
+        work = args.workload or "appenders"
+        needs = Needs.of(json.loads(answer("repro/run", "--list-machine", work)))
     chosen += ("--beside", " ".join(_beside(args, len(found))))
     how = (args.engine, losses.Asked(args.cuts, args.cut, args.volatile_cache), chosen)
-    request = Request(found, *how, folder, spread, needs)
-    answer("repro/plan", *request.planned)
+    request = Request(found, *how, recording, folder, spread, needs)
+    answer("repro/plan", *request.known)
     return request
+
+
+def _load(args: argparse.Namespace, recording: Recording | None) -> list[str]:
+    """What the folder is called by: the disk and the workload."""
+    work = [Path(args.workload or "appenders").stem]
+    if recording is None:
+        return [Path(args.profile or "dying-hdd").stem, *work]
+    return [recording.run.name, *([] if recording.makes_calls else work)]
 
 
 def _beside(args: argparse.Namespace, kernels: int) -> Iterator[str]:
@@ -261,7 +281,7 @@ def main(args: argparse.Namespace) -> int:
         return 0
     request = read(args)
     if args.dry_run:
-        print(answer("repro/plan", *request.planned, *request.cuts.price))
+        print(answer("repro/plan", *request.known, *request.cuts.price))
         return 0
     progress = Progress(STAGES, request.settings.verbose)
     folder = request.folder
@@ -276,6 +296,8 @@ def main(args: argparse.Namespace) -> int:
     with progress.stage() as log:
         folder.mkdir(parents=True, exist_ok=True)
         refuse_special(folder)  # guests of an earlier call could write there
+        if request.recording:
+            request.recording.keep(folder, partial(runs.analysed, log, python))
         made = answer("repro/plan", "--out", str(folder), *request.planned)
         log.note = f"{made}, {request.settings.accel}"
     with progress.stage() as log:

@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from labrun.comparison import matrix, plan
+from labrun.comparison import matrix, plan, recorded
 from labrun.comparison.axes import Kernel
 from labrun.comparison.plan import Wanted
+from labrun.scenario import reading
 from writestall_base.command_line import Parser, whole
 from writestall_base.errors import EXIT_COMPLETE, UserError
 from writestall_base.objectives import parse_factor, parse_objective
@@ -43,7 +44,13 @@ def _parser() -> Parser:
     add = parser.add_argument
     add("--out", metavar="DIR", type=Path, help="write the plan to this folder")
     add("--profile", metavar="DISK", default=matrix.DEFAULT_PROFILE)
+    series = "a recorded disk instead: its series, and the run that it is of"
+    add("--from", dest="series", nargs=2, metavar=("FILE", "RUN"), help=series)
+    device = "the disk of it, by number or name (the one that bios took longest on)"
+    add("--from-device", metavar="DEV", help=device)
     add("--workload", metavar="SCENARIO", default=DEFAULT_WORKLOAD)
+    calls = "recorded calls instead: what makes them again, and what prepares that"
+    add("--calls", nargs=2, metavar=("CMD", "PREPARE"), help=calls)
     add("--fs", metavar="A,B", default="", help="file systems or options (all)")
     add("--rounds", metavar="N", type=whole(1, 1000), default=DEFAULT_ROUNDS)
     add("--duration-s", metavar="S", type=whole(1, 86_400), default=12)
@@ -117,9 +124,16 @@ def _rules(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _plan(options: argparse.Namespace) -> None:
+    disk = matrix.profile(options.profile)[1]
+    work = reading.load(reading.find(options.workload))[1]
+    if options.calls:
+        work = recorded.calls(*options.calls)
+    if options.series:
+        file, run = options.series
+        disk = recorded.profile(Path(file), options.from_device, run)
     wanted = Wanted(
-        profile=options.profile,
-        workload=options.workload,
+        disk=disk,
+        work=work,
         words=tuple(word for word in options.fs.split(",") if word),
         rounds=options.rounds,
         duration_s=options.duration_s,

@@ -65,11 +65,13 @@ NOTHING_EXPECTED = {
 
 @dataclass(frozen=True)
 class Wanted:
-    """The request; `inputs` names what else the results depend on, `beside` has the
-    words of `writestall compare` that no other key holds."""
+    """The request; `disk` is a profile's table, `work` a scenario's, `inputs` names
+    what else the results depend on, `beside` has the words of `writestall compare` that
+    no other key holds.
+    """
 
-    profile: str
-    workload: str
+    disk: dict[str, Any]
+    work: dict[str, Any]
     words: tuple[str, ...]
     rounds: int
     duration_s: int
@@ -127,8 +129,6 @@ class Cell:
 
 def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
     """Return the plan as JSON and its cells in the order of the runs."""
-    _, disk_table = matrix.profile(wanted.profile)
-    work, work_table = reading.load(reading.find(wanted.workload))
     known, tables = matrix.options()
     options = matrix.choose(known, wanted.words)
     chosen = axes.treatments(options, wanted.kernels, wanted.baseline)
@@ -138,9 +138,9 @@ def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
     for number in range(1, wanted.rounds + 1):
         source = random.Random(f"{wanted.seed}/{number}")
         for one, load in axes.shuffled(chosen, wanted.loads, source):
-            work_there = work_table | {"workload": _at(load, work_table["workload"])}
+            work_there = wanted.work | {"workload": _at(load, wanted.work["workload"])}
             of_option = by_name[one.option.name]
-            table = _scenario(wanted, one, of_option, disk_table, work_there, number)
+            table = _scenario(wanted, one, of_option, work_there, number)
             cell = Cell(one, load, number, "")
             table |= {"name": cell.series}
             inputs = one.kernel.inputs if one.kernel else wanted.inputs
@@ -149,9 +149,12 @@ def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
             cells.append(replace(cell, text=toml))
     plan = {
         "format": FORMAT,
-        "profile": disk_table,
-        "workload": {"name": work.name, "purpose": work.purpose}
-        | {key: work_table[key] for key in OF_THE_WORKLOAD if key in work_table},
+        "profile": wanted.disk,
+        "workload": {
+            key: wanted.work[key]
+            for key in ("name", "purpose", *OF_THE_WORKLOAD)
+            if key in wanted.work
+        },
         "rounds": wanted.rounds,
         "loads": list(wanted.loads),
         "duration_s": wanted.duration_s,
@@ -271,7 +274,6 @@ def _scenario(
     wanted: Wanted,
     one: Treatment,
     of_option: dict[str, Any],
-    disk: dict[str, Any],
     work: dict[str, Any],
     number: int,
 ) -> dict[str, Any]:
@@ -281,11 +283,12 @@ def _scenario(
         filesystem["aged_percent"] = wanted.aged_percent
     return {
         "name": option.name,
-        "purpose": f"{option.what}; disk {disk['name']}, workload {work['name']}",
+        "purpose": f"{option.what}; disk {wanted.disk['name']},"
+        f" workload {work['name']}",
         "duration_s": wanted.duration_s,
         "seed": wanted.seed + SEEDS_A_ROUND * number,
         "filesystem": filesystem,
-        "inject": disk["inject"],
+        "inject": wanted.disk["inject"],
         "expect": NOTHING_EXPECTED,
     } | {key: work[key] for key in OF_THE_WORKLOAD if key in work}
 
