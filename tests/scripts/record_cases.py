@@ -124,6 +124,11 @@ def of_pid(pid: int) -> list[str]:
     return ["-p", str(pid), "--for", LENGTH]
 
 
+def profile_of_pid(pid: int) -> list[str]:
+    """The same, with its calls and the disks kept."""
+    return [*of_pid(pid), "--profile"]
+
+
 Running = Callable[[], AbstractContextManager[int]]
 # Who runs, the words that choose whom to record, and the injector's rule.
 Case = tuple[Running, Callable[[int], list[str]], dict[str, str]]
@@ -135,11 +140,8 @@ CASES: dict[str, Case] = {
     "short": (busy, lambda _: [*ON_PATH, "--stall", "0.1ms"], COMMITS_SLOW),
     "hidden": (hidden, lambda _: ON_PATH, COMMITS_SLOW),
     "path": (busy, lambda _: ON_PATH, COMMITS_SLOW),
-    "calls": (
-        partial(program, "two_threads.py"),
-        lambda pid: [*of_pid(pid), "--profile"],
-        EPISODES,
-    ),
+    "calls": (partial(program, "two_threads.py"), profile_of_pid, EPISODES),
+    "database": (postgresql, profile_of_pid, EPISODES),
     "profile": (writing, lambda _: [*ON_PATH, "--profile"], EPISODES),
 }
 

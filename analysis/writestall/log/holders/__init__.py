@@ -7,10 +7,12 @@ from collections.abc import Mapping
 
 from writestall.log.holders import (
     any_lock,
+    btrfs,
     caches,
     devices,
+    file_systems,
+    inodes,
     journals,
-    locks,
     module_works,
     pages,
     processes,
@@ -22,12 +24,14 @@ from writestall.log.holders import (
     threads,
     transactions,
     works,
+    xfs,
 )
 from writestall.log.holders.form import Holder
 from writestall_base.wait_classes import WAIT_CLASSES
 
 _TABLES = (
-    *(journals, transactions, pages, superblocks, locks, works, servers),
+    *(journals, transactions, pages, superblocks, inodes, xfs, btrfs, file_systems),
+    *(works, servers),
     *(threads, queues, caches, smb),
     *(devices, processes, sections, module_works, any_lock),
 )

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from writestall.log.disks import PLAIN, differ
 from writestall.log.holders.around import Around
 from writestall.log.stuck import LIKELY, POSSIBLE, Stuck
+from writestall_base import wait_classes as c
 
 
 def names(text: str) -> re.Pattern[str]:
@@ -148,3 +149,9 @@ class Holder:
             return None
         sure = known and len(found) == 1 and not (waiter.guessed or first.guessed)
         return first, self.confidence if sure else POSSIBLE
+
+
+# Where no stack names the owner, and one task alone fits.
+GUESS = Holder("", "", names(""), confidence=POSSIBLE)
+# What a holder of an inner lock is not: still before it, or in a queue of its own.
+BEFORE = (c.DIRTY_THROTTLE, c.INODE_LOCK, c.JOURNAL_SPACE)

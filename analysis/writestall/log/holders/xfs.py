@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""xfs: who can hold the locks and the locked buffers of XFS."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from writestall.log.holders.form import BEFORE, GUESS, Holder, names
+from writestall_base import wait_classes as c
+
+# xfs_ilock() may be a tail call, and has then no frame.
+_ILOCK = names(
+    "xfs_ilock* xfs_lock_inodes xfs_lock_two_inodes xfs_map_blocks xfs_iomap_* "
+    "xfs_*_iomap_begin xfs_bmap* xfs_getbmap xfs_attr_get xfs_readdir xfs_lookup "
+    "xfs_readlink"
+)
+_BUFFER_LOCK = names("xfs_buf_lock _xfs_buf_find xfs_buf_find_lock xfs_buf_get_map")
+_AGI = names("xfs_read_agi xfs_ialloc_read_agi")
+_AGF = names("xfs_read_agf xfs_alloc_read_agf")
+_INODE_BUFFER = names("xfs_imap_to_bp")
+_XFS_CHANGES = names(
+    "xfs_bmapi_write xfs_bmapi_convert_* xfs_bmapi_allocate xfs_bunmapi __xfs_bunmapi "
+    "xfs_trans_commit __xfs_trans_commit xfs_trans_roll* xfs_defer_* xfs_dialloc* "
+    "xfs_ialloc* xfs_difree* xfs_iunlink* xfs_ifree* xfs_itruncate_extents* "
+    "xfs_iomap_write_* xfs_reflink_* xfs_dir_createname xfs_dir_removename "
+    "xfs_attr_set* xfs_alloc_* xfs_free_extent* xfs_ioc_swapext xfs_swap_extents "
+    "xfs_buf_iowait"
+)
+
+HOLDERS: dict[str, tuple[Holder, ...]] = {
+    c.OTHER: (
+        replace(
+            GUESS,
+            lock="the ILOCK or IFLUSHING of an inode of a cluster",
+            why="it has an inode of the cluster and waits for the buffer",
+            source="fs/xfs/xfs_inode.c xfs_ifree_cluster() waits for each inode in "
+            "memory; xfs_icache.c xfs_reclaim_inode() has one locked",
+            shows=names("xfs_iflush_shutdown_abort xfs_reclaim_inode* xfs_iflush*"),
+            caller=names("xfs_ifree xfs_ifree_cluster"),
+        ),
+    ),
+    c.FS_LOCK: (
+        replace(
+            GUESS,
+            lock="the ILOCK of an XFS inode",
+            why="it changes an inode in a transaction",
+            source="fs/xfs/xfs_trans_inode.c xfs_trans_ijoin(): the ILOCK is held "
+            "until the transaction ends",
+            shows=_XFS_CHANGES,
+            not_shows=names("xfs_ilock* xfs_trans_alloc*"),
+            not_in=BEFORE,
+            caller=_ILOCK,
+        ),
+        replace(
+            GUESS,
+            lock="the AGI's buffer of XFS",
+            why="it allocates an inode with the group's AGI locked",
+            source="fs/xfs/libxfs/xfs_ialloc.c xfs_dialloc(): the AGI's buffer is "
+            "locked before the AGF's, and both until the transaction ends",
+            shows=names("xfs_ialloc_ag_alloc xfs_dialloc* xfs_difree* xfs_inobt_*"),
+            not_shows=_AGI,
+            of=_AGI,
+        ),
+        replace(
+            GUESS,
+            lock="a buffer of XFS (AGF, AGI, a btree block)",
+            why="it has the buffers of its transaction locked",
+            source="fs/xfs/xfs_trans_buf.c xfs_trans_read_buf_map(): a transaction "
+            "keeps its buffers locked until it ends",
+            shows=_XFS_CHANGES,
+            not_shows=names("xfs_buf_lock xfs_ilock* xfs_trans_alloc*"),
+            not_in=(*BEFORE, c.FS_LOCK),
+            of=_BUFFER_LOCK,
+        ),
+        replace(
+            GUESS,
+            lock="a buffer of XFS (inodes, quotas)",
+            why="it writes an inode or quota with their buffer locked",
+            source="fs/xfs/xfs_inode.c xfs_iflush_cluster(), xfs_dquot.c "
+            "xfs_qm_dqflush(): they are given the locked buffer",
+            shows=names("xfs_iflush* xfs_qm_dqflush"),
+            not_shows=names("xfs_buf_lock"),
+            of=_BUFFER_LOCK,
+        ),
+        replace(
+            GUESS,
+            lock="the AGF's buffer of XFS",
+            why="it allocates or frees blocks with the group's AGF locked",
+            source="fs/xfs/libxfs/xfs_alloc.c xfs_alloc_fix_freelist(): the AGF's "
+            "buffer is locked until the transaction ends",
+            shows=names("xfs_bmap_btalloc* xfs_alloc_* xfs_free_*extent* xfs_bmapi_*"),
+            not_shows=_AGF,
+            of=_AGF,
+        ),
+        replace(
+            GUESS,
+            lock="the AGF's buffer of XFS",
+            why="it changes a directory, and may have an AGF locked for its blocks",
+            source="fs/xfs/xfs_inode.c xfs_remove(), xfs_rename(): the directory's "
+            "blocks are changed in the transaction that then takes the AGI",
+            shows=names("xfs_remove xfs_rename"),
+            also=_AGI,
+            of=_AGF,
+        ),
+        replace(
+            GUESS,
+            lock="a buffer of inodes of XFS",
+            why="it frees or unlinks inodes of the cluster, or writes it",
+            source="fs/xfs/xfs_inode.c xfs_ifree_cluster(), xfs_iunlink(), xfs_buf.c "
+            "xfs_buf_delwri_submit_buffers(): with the cluster's buffer locked",
+            shows=names("xfs_ifree* xfs_iunlink* xfs_buf_delwri_submit*"),
+            not_shows=_INODE_BUFFER,
+            of=_INODE_BUFFER,
+        ),
+        replace(
+            GUESS,
+            lock="a buffer of XFS under repair",
+            why="it checks or repairs metadata with the group's buffers locked",
+            source="fs/xfs/scrub/common.c xchk_ag_read_headers(): the buffers of a "
+            "group are locked until the scrub ends",
+            shows=names("xrep_* xchk_ag* xchk_inode* xchk_iallocbt*"),
+            not_shows=names("xfs_buf_lock"),
+            of=_BUFFER_LOCK,
+        ),
+        replace(
+            GUESS,
+            lock="a buffer of XFS whose I/O ends",
+            why="it ends the buffer's I/O, with the buffer locked",
+            source="fs/xfs/xfs_buf.c xfs_buf_ioend(): releases the buffer at its end, "
+            "xfs_buf_ioend_handle_error() runs before",
+            shows=names("xfs_buf_ioend_handle_error xfs_buf_ioend_work"),
+            not_shows=names("xfs_buf_lock"),
+            of=_BUFFER_LOCK,
+        ),
+    ),
+}
