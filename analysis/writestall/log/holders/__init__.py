@@ -9,6 +9,7 @@ from writestall.log.holders import (
     any_lock,
     btrfs,
     caches,
+    device_locks,
     devices,
     file_systems,
     inodes,
@@ -33,7 +34,7 @@ _TABLES = (
     *(journals, transactions, pages, superblocks, inodes, xfs, btrfs, file_systems),
     *(works, servers),
     *(threads, queues, caches, smb),
-    *(devices, processes, sections, module_works, any_lock),
+    *(devices, device_locks, processes, sections, module_works, any_lock),
 )
 HOLDERS: Mapping[str, tuple[Holder, ...]] = {
     name: tuple(rule for table in _TABLES for rule in table.HOLDERS.get(name, ()))

@@ -103,84 +103,8 @@ _TARGET_WORKER = Holder(
     stacked=True,
     confidence=POSSIBLE,
 )
-_OPEN_MUTEX = names(
-    "bdev_open blkdev_get* __blkdev_get blkdev_put* bdev_release bd_prepare_to_claim "
-    "del_gendisk bdev_mark_dead blk_report_disk_dead bdev_disk_changed disk_scan_* "
-    "device_add_disk lookup_bdev* bdev_*_part* blkpg_do_ioctl"
-)
-_HOLDS_OPEN_MUTEX = names(
-    "blkdev_get_whole blkdev_put_whole blkdev_flush_mapping bdev_disk_changed "
-    "sync_blockdev bdev_release blkdev_put __blkdev_put del_gendisk sd_open sd_release "
-    "nvme_open nvme_ns_open lo_open lo_release blk_drop_partitions"
-)
-# drivers/base/dd.c, drivers/nvdimm/bus.c, drivers/base/power/main.c.
-_DEVICE_LOCK = names(
-    "device_lock __device_driver_lock device_release_driver_internal __device_attach "
-    "__driver_attach* device_driver_attach device_driver_detach device_shutdown "
-    "device_resume __device_resume __device_suspend device_prepare device_complete "
-    "bus_rescan_devices_helper device_reprobe nd_device_notify nvdimm_bus_* "
-    "usb_disconnect usb_lock_device_for_reset hub_event device_del"
-)
-_WITH_DEVICE_LOCK = names(
-    "__device_release_driver device_release_driver_internal device_remove "
-    "__device_attach really_probe __driver_probe_device driver_probe_device "
-    "device_driver_attach device_shutdown usb_reset_device scsi_rescan_device"
-)
-_NAMESPACES = names(
-    "nvme_alloc_ns* nvme_ns_remove nvme_remove_invalid_namespaces nvme_scan_ns* "
-    "nvme_find_get_ns nvme_validate_*ns nvme_remove_namespaces"
-)
-_WITH_NAMESPACES = names(
-    "nvme_wait_freeze* nvme_start_freeze nvme_unfreeze nvme_sync_queues "
-    "nvme_sync_io_queues nvme_stop_queues nvme_start_queues nvme_kill_queues"
-)
 HOLDERS: dict[str, tuple[Holder, ...]] = {
-    c.OTHER: (
-        _TARGET_WORKER,
-        Holder(
-            "it suspends or resumes the device",
-            "drivers/base/power/runtime.c rpm_callback() runs with the device "
-            "RPM_SUSPENDING or RPM_RESUMING",
-            names("rpm_callback __rpm_callback"),
-            lock="runtime_status of a device",
-            caller=names("rpm_resume rpm_suspend"),
-            stacked=True,
-            confidence=POSSIBLE,
-        ),
-        Holder(
-            "it freezes or syncs the queues of the controller's namespaces",
-            "drivers/nvme/host/core.c nvme_wait_freeze(): namespaces_rwsem for reading "
-            "up to 6.10 (SRCU since)",
-            _WITH_NAMESPACES,
-            lock="namespaces_rwsem of an NVMe controller",
-            caller=_NAMESPACES,
-            stacked=True,
-            confidence=POSSIBLE,
-        ),
-        Holder(
-            "it opens, closes or removes a disk, holding its open_mutex",
-            "block/bdev.c bdev_open(), bdev_release(), block/genhd.c del_gendisk(): "
-            "disk->open_mutex (bd_mutex before 5.14)",
-            _HOLDS_OPEN_MUTEX,
-            lock="open_mutex of a disk",
-            caller=_OPEN_MUTEX,
-            not_called=_OPEN_MUTEX,
-            stacked=True,
-            confidence=POSSIBLE,
-        ),
-        Holder(
-            "it binds a driver to a device or removes it, holding the device's lock",
-            "drivers/base/dd.c __device_attach(), device_release_driver_internal(): "
-            "device_lock() while the driver's probe() or remove() runs; "
-            "drivers/scsi/scsi_scan.c scsi_rescan_device()",
-            _WITH_DEVICE_LOCK,
-            lock="the lock of a device (device_lock)",
-            caller=_DEVICE_LOCK,
-            not_called=_DEVICE_LOCK,
-            stacked=True,
-            confidence=POSSIBLE,
-        ),
-    ),
+    c.OTHER: (_TARGET_WORKER,),
     c.JOURNAL_COMMIT_WAIT: (
         replace(
             _ENDS_WRITEBACK,
