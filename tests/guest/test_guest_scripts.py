@@ -4,13 +4,14 @@
 A script is a file of one of the folders below whose first comment or docstring begins
 with "This test will"; the others are their libraries. Its status is the verdict, but a
 complaint of the kernel overrides it. The scripts of one folder on one kernel share a
-machine until one fails (batch.py).
+machine, or a few, until one fails (batch.py).
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -39,18 +40,19 @@ OWN_LIMIT_S = 1500
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder of guest scripts, their arguments, and whether an emulated machine's
-    clock may count instructions."""
+    """A folder of guest scripts, their arguments, whether an emulated machine's clock
+    may count instructions, and how many machines of a kernel share them."""
 
     path: str
     arguments: tuple[str, ...]
     counted: bool = True
+    machines: int = 1
 
 
 # The injector's tests need CPUs that run concurrently. The others compare clocks, which
 # differ when the host suspends a CPU. The longest comes first, for it is one worker's.
 FOLDERS = (
-    Folder("tests/scripts", ("--modules", f"{BUILD}/stap")),
+    Folder("tests/scripts", ("--modules", f"{BUILD}/stap"), machines=3),
     Folder("tests/kmod", (f"{BUILD}/biodelay.ko", "/dev/vdb"), False),
     Folder("tests/repro/guest", ("--build", BUILD)),
 )
@@ -203,6 +205,7 @@ class Case:
     arguments: tuple[str, ...]
     kernel: str
     counted: bool
+    part: int = 0  # of its folder's scripts on that kernel
 
     @property
     def machine(self) -> str:
@@ -210,7 +213,8 @@ class Case:
         kernel = kernel_name(self.kernel) + " in the full image" * self.full
         kernel += " by counted time" * (self.script.name in TIMED)
         what = self.script if self.own else self.script.parent
-        return f"{what.relative_to(TESTS)} on {kernel}"
+        part = f" ({self.part + 1})" if self.part and not self.own else ""
+        return f"{what.relative_to(TESTS)}{part} on {kernel}"
 
     @property
     def worker(self) -> str:
@@ -299,19 +303,22 @@ def _may_count(folder: Folder, script: Path, more: tuple[str, ...]) -> bool:
 
 def _cases() -> list[Any]:
     """Each script, on each of its kernels, with each of its further arguments."""
-    return [
-        pytest.param(
-            case,
-            id=f"{case.worker}::{_variant(script, more)}{which}",
-            marks=_marks(script, kernel, more),
-        )
-        for script, folder in _scripts()
-        for kernel in _kernels(script)
-        for more in VARIANTS.get(script.name, ((),))
-        for counted in (_may_count(folder, script, more),)
-        for case in (Case(script, (*folder.arguments, *more), kernel, counted),)
-        for which in (f" on {kernel_name(kernel)}" * case.own,)
-    ]
+    dealt = Counter[tuple[Folder, str]]()
+    cases = []
+    for script, folder in _scripts():
+        for kernel in _kernels(script):
+            part = dealt[folder, kernel] % folder.machines
+            dealt[folder, kernel] += 1
+            for more in VARIANTS.get(script.name, ((),)):
+                counted = _may_count(folder, script, more)
+                words = (*folder.arguments, *more)
+                case = Case(script, words, kernel, counted, part)
+                which = f" on {kernel_name(kernel)}" * case.own
+                name = f"{case.worker}::{_variant(script, more)}{which}"
+                cases.append(
+                    pytest.param(case, id=name, marks=_marks(script, kernel, more))
+                )
+    return cases
 
 
 def _told(request: pytest.FixtureRequest, machine: str, line: str) -> None:
