@@ -37,7 +37,8 @@ def content(files: list[tuple[int, int]], rows: list[Row]) -> bytes:
 def built(folder: Path, *flags: str) -> Path:
     """The program, compiled on this host."""
     source, program = PROJECT / "repro", folder / "replay"
-    files = [*sorted((source / "replay").glob("*.c")), source / "client/client.c"]
+    client = [source / f"client/{name}.c" for name in ("client", "jsonl")]
+    files = [*sorted((source / "replay").glob("*.c")), *client]
     words = ["-D_GNU_SOURCE", "-std=c11", "-g", "-Wall", "-Werror", "-pthread"]
     command = ["gcc", *words, *flags, f"-I{source}", "-o", str(program)]
     subprocess.run([*command, *map(str, files)], check=True)

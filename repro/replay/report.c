@@ -2,12 +2,11 @@
 // report.c: write what was recorded beside what was replayed, as JSON
 
 #include "replay.h"
+#include "client/jsonl.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char *const names[OPERATIONS] = {
 	[WRITE] = "write", [READ] = "read", [FSYNC] = "fsync", [FDATASYNC] = "fdatasync",
@@ -15,12 +14,6 @@ static const char *const names[OPERATIONS] = {
 	[UNLINK] = "unlink", [RENAME] = "rename", [TRUNCATE] = "truncate",
 	[ALLOCATE] = "allocate",
 };
-
-static void finish(FILE *file, const char *name)
-{
-	if (fflush(file) || ferror(file))
-		die(EXIT_WRITES_FAILED, "%s: %s", name, strerror(errno));
-}
 
 static int by_value(const void *left, const void *right)
 {
@@ -112,13 +105,11 @@ static void print_times(FILE *file, const struct load *load, int64_t *late)
 
 void report(const struct load *load, const char *path, int64_t stall_ns)
 {
-	FILE *file = path ? fopen(path, "we") : stdout;
+	FILE *file = path ? open_log(path) : stdout;
 	int64_t *recorded = zeroed(load->count + 1, sizeof(*recorded), "calls");
 	int64_t *replayed = zeroed(load->count + 1, sizeof(*replayed), "calls");
 	bool is_first = true;
 
-	if (!file)
-		die(EXIT_WRITES_FAILED, "%s: %s", path, strerror(errno));
 	fputs("{", file);
 	print_times(file, load, recorded);
 	fprintf(file, ",\"skipped\":%" PRIu32 ",\"lost\":%" PRIu64 ",\"left_out\":%" PRIu64
@@ -127,17 +118,15 @@ void report(const struct load *load, const char *path, int64_t stall_ns)
 	for (int op = WRITE; op < OPERATIONS; op++)
 		print_operation(file, load, op, stall_ns, recorded, replayed, &is_first);
 	fputs("\n]}\n", file);
-	finish(file, path ? path : "stdout");
+	close_log(file, path ? path : "stdout");
 	free(recorded);
 	free(replayed);
 }
 
 void list_requests(const struct load *load, const char *path, int64_t end_ns)
 {
-	FILE *file = fopen(path, "we");
+	FILE *file = open_log(path);
 
-	if (!file)
-		die(EXIT_WRITES_FAILED, "%s: %s", path, strerror(errno));
 	for (uint32_t i = 0; i < load->count; i++) {
 		const struct call *call = &load->calls[i];
 		bool made = call->began_ns >= 0;
@@ -150,5 +139,5 @@ void list_requests(const struct load *load, const char *path, int64_t end_ns)
 				",\"what\":\"%s\"}\n", began_ns, made ? call->took_ns : 0,
 				due_ns, call->row.tid, names[call->row.op]);
 	}
-	finish(file, path);
+	close_log(file, path);
 }
