@@ -71,18 +71,23 @@ def making_calls(place: str, *more: str) -> tuple[str, str]:
     return command, f"{command} --prepare"
 
 
-def export(run: Path, place: Path, forms: Sequence[str], analyse: Analyse) -> None:
-    """Write those of FORMS to a folder. Raises UserError; also where the calls are
-    asked for, and there are none."""
+def no_calls(run: Path, instead: str) -> UserError:
+    """The refusal of a run without calls; `instead` is what to name."""
+    return UserError(f"--from {run}: it has no calls: name {instead}")
+
+
+def export(
+    run: Path, place: Path, forms: Sequence[str], analyse: Analyse, instead: str
+) -> None:
+    """Write those of FORMS to a folder. Raises UserError, also no_calls() where they
+    are asked for."""
     for form in forms:
         words = ("export", "--to", form, "-o", str(place / FORMS[form]))
         done = analyse(*words, str(run))
         if done.returncode:
             raise UserError(f"--from {run}: {done.stderr.strip()}")
     if "calls" in forms and not has_calls(place / CALLS):
-        raise UserError(
-            f"--from {run}: it has no calls: name a scenario, or a --command"
-        )
+        raise no_calls(run, instead)
 
 
 def has_calls(path: Path) -> bool:

@@ -21,6 +21,7 @@ class Recording:
     device: str | None
     makes_calls: bool  # else a scenario is the workload
 
+    INSTEAD = "a --workload"  # of calls that a run does not have
     FOLDER = "recorded"  # in that of the comparison
     # Each call is a request, of which options are told apart.
     REQUESTS = '--requests "$OUT/requests.jsonl"'
@@ -39,7 +40,7 @@ class Recording:
             return cls(run, device, False)
         length_s = recorded.calls_last_s(run)
         if length_s is None:
-            raise UserError(f"--from {run}: it has no calls: name a --workload")
+            raise recorded.no_calls(run, cls.INSTEAD)
         if args.load:
             raise UserError("--load: the calls of --from are made at their own times")
         args.duration = args.duration or str(length_s)
@@ -63,4 +64,4 @@ class Recording:
             shutil.rmtree(place)
         place.mkdir()
         forms = ("disk", "calls") if self.makes_calls else ("disk",)
-        recorded.export(self.run, place, forms, analyse)
+        recorded.export(self.run, place, forms, analyse, self.INSTEAD)

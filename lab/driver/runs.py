@@ -210,7 +210,8 @@ def keep_series(log: StageLog, python: Path, request: Request, run: Path) -> Non
     place = aside(run)
     forms = list(recorded.FORMS) if request.makes_calls else ["disk"]
     analyse = partial(analysed, log, python)
-    recorded.export(request.recorded, place, forms, analyse)
+    instead = "a scenario, or a --command"
+    recorded.export(request.recorded, place, forms, analyse, instead)
     answer("repro/run", "--check", *request.chosen, *request.replaying(place))
 
 

@@ -16,11 +16,14 @@ from writestall_base.errors import UserError
 KNOWN = recipe.load()
 # Programs that stand for QEMU, in a folder with the files of _empty().
 BOOTS = f"echo {shlex.quote(initramfs.BOOTED)} >console"
-SAVES = f"{BOOTS}; sed -n 's/^migrate file://p' | xargs touch"
+TO = r"""sed -n 's/^migrate "file:\(.*\)"$/\1/p'"""
+LEAVES = f'{BOOTS}; touch "$({TO})"'
+SAVES = f'{LEAVES}; echo "Status: completed"'
 BROKEN = {
     "ends at once": ("exit 1", "no machine of this shape booted"),
     "never boots": ("exec sleep 60", "no machine of this shape booted"),
     "is not saved": (f"{BOOTS}; cat >/dev/null; echo no room", "no room"),
+    "is saved in part": (f'{LEAVES}; echo "Status: failed"', "Status: failed"),
     "hangs when saved": (f"{BOOTS}; exec sleep 60", "nothing in 1 s"),
 }
 
@@ -102,7 +105,11 @@ def test_more_shares_than_one_shape_has_are_another(tmp_path: Path) -> None:
     assert key(many) != key(machine)
 
 
-def test_a_shape_is_saved_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["cache", "a b"])
+def test_a_shape_is_saved_once(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WRITESTALL_CACHE", str(tmp_path / name))
     counted = tmp_path / "starts"
     runs(monkeypatch, f"echo x >>{shlex.quote(str(counted))}; {SAVES}")
     found = {snapshot.started(KNOWN, one(tmp_path), tmp_path).saved for _ in range(2)}
@@ -119,14 +126,12 @@ def test_one_that_cannot_be_saved_boots_by_itself(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     runs(monkeypatch, script)
-    started = snapshot.started(KNOWN, one(tmp_path), tmp_path)
-    assert started.saved is None
-    assert started.says is not None
-    assert initramfs.WAIT in started.kernel_options
+    machine = one(tmp_path)
+    assert snapshot.started(KNOWN, machine, tmp_path) is machine
     assert said in capsys.readouterr().err
     assert not list(cache.root().glob("booted-*[!k]"))
     with pytest.raises(UserError):
-        snapshot._state(KNOWN, started)
+        snapshot._state(KNOWN, machine)
 
 
 @pytest.mark.parametrize("other", [{"accel": "kvm"}, {"interactive": True}], ids=str)

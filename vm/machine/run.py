@@ -116,8 +116,8 @@ class Result:
 
 def _write_job(
     folder: Path, job: Job, shares: tuple[qemu.Share, ...], compiler: str | None
-) -> qemu.Share:
-    """The share with the files that init.sh and guest.sh find in /run/job."""
+) -> None:
+    """Write the files that init.sh and guest.sh find in /run/job; time_s is now."""
     table = "".join(
         f"share{i} {share.folder} {'ro' if share.read_only else 'rw'}\n"
         for i, share in enumerate(shares, 1)
@@ -138,7 +138,6 @@ def _write_job(
     folder.mkdir()
     for name, data in files.items():
         (folder / name).write_bytes(data)
-    return qemu.Share(folder, "/run/job", True, tag="job")
 
 
 def _jars(job: Job) -> tuple[qemu.Share, ...]:
@@ -267,7 +266,7 @@ def _start(
         project = qemu.Share(recipe.PROJECT, GUEST_PROJECT, True)
         of_kernel = (qemu.Share(*share, True) for share in kernel.shares)
         shares = (project, *of_kernel, *job.shares, *_jars(job))
-        of_job = _write_job(folder / "job", job, shares, kernel.compiler)
+        of_job = qemu.Share(folder / "job", "/run/job", True, tag="job")
         disks = job.disks or folder
         machine = qemu.Machine(
             vmlinux.build(kernel),
@@ -293,6 +292,8 @@ def _start(
         if result.starts == 1:
             machine = snapshot.started(known, machine, folder)
         result.resumed = machine.saved is not None
+        # Behind what may take as long as a boot: the guest takes its time from it.
+        _write_job(of_job.source, job, shares, kernel.compiler)
         before = Reading.now()
         with channels:
             status = _wait(qemu.command(known, machine), job, channels)

@@ -29,14 +29,18 @@ SAVE_LIMIT_S = 300.0
 WATCHED_S = 0.05
 DISK_BYTES = 1 << 20
 # QEMU would send 128 MiB/s (migration/options.c).
-COMMANDS = "migrate_set_parameter max-bandwidth 100G\nmigrate file:{file}\nquit\n"
+COMMANDS = (
+    "migrate_set_parameter max-bandwidth 100G\nmigrate {to}\ninfo migrate\nquit\n"
+)
+SAVED = "tatus: completed"  # what `info migrate` says; a full disk leaves a part
 # The console's buffer of input is part of the state: a line that QEMU reads before it
 # loads that is lost. It reads at most a FIFO of 16 bytes (hw/char/serial.c).
 GO = "\n" * 64
 
 
 def started(recipe: Recipe, machine: qemu.Machine, folder: Path) -> qemu.Machine:
-    """That machine, to go on from the state of its shape where there can be one.
+    """That machine, to go on from the state of its shape; where there is none and none
+    can be saved, as it was.
 
     `folder` is for files that it needs while it runs. KVM boots in less time than a
     state takes to load; at a terminal, the console's input is a person's.
@@ -44,15 +48,15 @@ def started(recipe: Recipe, machine: qemu.Machine, folder: Path) -> qemu.Machine
     if machine.accel == "kvm" or machine.interactive:
         return machine
     options = f"{machine.kernel_options} {initramfs.WAIT}"
-    machine = _filled(replace(machine, kernel_options=options))
-    go = folder / "go"
-    go.write_text(GO)
+    waiting = _filled(replace(machine, kernel_options=options))
     try:
-        saved = _state(recipe, machine)
+        saved = _state(recipe, waiting)
     except UserError as error:
         print(f"vm: {error}; it boots without", file=sys.stderr)
-        saved = None
-    return replace(machine, saved=saved, says=go)
+        return machine
+    go = folder / "go"
+    go.write_text(GO)
+    return replace(waiting, saved=saved, says=go)
 
 
 def _filled(machine: qemu.Machine) -> qemu.Machine:
@@ -98,11 +102,19 @@ def _save(recipe: Recipe, empty: qemu.Machine, part: Path) -> None:
     with _running(recipe, empty) as (process, console):
         _await_boot(process, console)
         try:
-            said, _ = process.communicate(COMMANDS.format(file=part), SAVE_LIMIT_S)
+            commands = COMMANDS.format(to=_quoted(f"file:{part}"))
+            said, _ = process.communicate(commands, SAVE_LIMIT_S)
         except subprocess.TimeoutExpired:
             said = f"nothing in {SAVE_LIMIT_S:.0f} s"
-    if process.returncode or not part.exists():
+    if process.returncode or SAVED not in said or not part.exists():
+        part.unlink(missing_ok=True)  # the disk may be full
         raise UserError(f"QEMU saved no booted machine: {said.strip()[-200:]!r}")
+
+
+def _quoted(text: str) -> str:
+    """A string of QEMU's monitor (monitor/hmp.c, get_str())."""
+    escaped = text.replace("\\", r"\\").replace('"', r"\"")
+    return f'"{escaped}"'
 
 
 @contextmanager

@@ -123,17 +123,27 @@ def _rules(options: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(options, name) for name in names if getattr(options, name)}
 
 
-def _plan(options: argparse.Namespace) -> None:
-    disk = matrix.profile(options.profile)[1]
-    work = reading.load(reading.find(options.workload))[1]
-    if options.calls:
-        work = recorded.calls(*options.calls)
+def _disk(options: argparse.Namespace) -> dict[str, Any]:
+    """The table of the profile, or of the recorded disk. Raises UserError."""
     if options.series:
         file, run = options.series
-        disk = recorded.profile(Path(file), options.from_device, run)
+        return recorded.profile(Path(file), options.from_device, run)
+    if options.from_device:
+        raise UserError("--from-device needs --from")
+    return matrix.profile(options.profile)[1]
+
+
+def _work(options: argparse.Namespace) -> dict[str, Any]:
+    """The table of the workload's scenario, or of the recorded calls."""
+    if options.calls:
+        return recorded.calls(*options.calls)
+    return reading.load(reading.find(options.workload))[1]
+
+
+def _plan(options: argparse.Namespace) -> None:
     wanted = Wanted(
-        disk=disk,
-        work=work,
+        disk=_disk(options),
+        work=_work(options),
         words=tuple(word for word in options.fs.split(",") if word),
         rounds=options.rounds,
         duration_s=options.duration_s,
