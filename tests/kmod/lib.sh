@@ -78,8 +78,9 @@ cleanup() {
 }
 trap cleanup EXIT
 
+# Without inode tables that the kernel writes later, behind a delay (tests/scripts/lab.py).
 mounted() { # a fresh ext4 on the scratch disk, committing every second
-	mkfs.ext4 -q -F "$disk"
+	mkfs.ext4 -q -F -E lazy_itable_init=0 "$disk"
 	mkdir --parents "$mount_point"
 	mount -o commit=1 "$disk" "$mount_point"
 	# Short intervals: dirty pages are written every second.

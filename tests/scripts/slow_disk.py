@@ -18,7 +18,7 @@ PERIODS = {"dirty_writeback_centisecs": "100", "dirty_expire_centisecs": "200"}
 @contextmanager
 def mounted(options: str = "defaults") -> Iterator[str]:
     """Mount the scratch disk; yield its name."""
-    lab.run("mkfs.ext4", "-q", "-F", lab.DISK)
+    lab.run(*lab.EXT4.split(), lab.DISK)
     lab.MOUNT.mkdir(parents=True, exist_ok=True)
     lab.run("mount", "-o", options, lab.DISK, lab.MOUNT)
     # Short periods of writeback give every commit something to write.
