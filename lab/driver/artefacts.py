@@ -15,9 +15,10 @@ from typing import Any
 
 from driver.builds import core
 from driver.project import PROJECT, tool
-from machine import cache, image, recipe
+from machine import cache, cross, image, recipe
 from machine.commands import started
 from machine.image import Kernel
+from machine.recipe import Recipe
 from machine.run import GUEST_PROJECT
 from writestall_base.errors import UserError
 
@@ -29,8 +30,8 @@ SOURCES = {".c", ".h", ".S", ".stp", ""}
 class Part:
     """One folder of sources, the command that compiles it and what comes out.
 
-    `command` runs in the image's root, in a copy of the sources, and leaves
-    its results in ../result; `{release}` is `uname -r`.
+    `command` runs in the image's root, in a copy of the sources, and leaves its
+    results in ../result; `{release}` is `uname -r`, `{compiler}` a program's compiler.
     """
 
     name: str
@@ -47,8 +48,7 @@ PARTS = (
         "make -s --jobs $(nproc) KDIR=/lib/modules/{release}/build"
         " && cp biodelay.ko ../result",
     ),
-    # An unpacked root has no link `cc` (machine/image.py, _unpack_all()).
-    Part("workloads", "repro", "make -s CC=gcc BUILD=../result"),
+    Part("workloads", "repro", "make -s CC='{compiler}' BUILD=../result"),
     Part(
         "stap",
         "stap",
@@ -88,6 +88,7 @@ FOR_TESTS = (
 # before 5.13 do not run objtool on a module (Makefile, SKIP_STACK_VALIDATION), and one
 # without its ORC tables ends the stacks that it is in. SystemTap brings the library.
 BUILD = """set -e
+{preparation}
 mkdir --parents /tmp/lib
 ln --symbolic /usr/lib/*/libelf.so.1 /tmp/lib/libelf.so
 export LIBRARY_PATH=/tmp/lib
@@ -110,10 +111,17 @@ def _files(folder: Path) -> list[Path]:
     )
 
 
-def _key(part: Part, kernel: Kernel) -> str:
+def _command(part: Part, known: Recipe, kernel: Kernel) -> str:
+    return part.command.format(
+        release=kernel.release, compiler=cross.compiler(known, kernel)
+    )
+
+
+def _key(part: Part, known: Recipe, kernel: Kernel) -> str:
     files = [*_files(PROJECT / part.source), *(PROJECT / name for name in part.tools)]
     names = [str(path.relative_to(PROJECT)) for path in files]
-    return cache.digest(kernel.identity, kernel.release, part.command, *names, *files)
+    command = _command(part, known, kernel)
+    return cache.digest(kernel.identity, kernel.release, command, *names, *files)
 
 
 def _sources(part: Part) -> bytes:
@@ -128,14 +136,16 @@ def _sources(part: Part) -> bytes:
     return stream.getvalue()
 
 
-def _compile(part: Part, kernel: Kernel, result: Path) -> None:
+def _compile(part: Part, known: Recipe, kernel: Kernel, result: Path) -> None:
     """Run the part's command in the image's root; unpack what it made."""
     stap_cache = cache.root() / "stap-cache"
     stap_cache.mkdir(exist_ok=True)
-    command = part.command.format(release=kernel.release)
-    enter = tool("vm/vm", "enter", "-k", kernel.given)
-    bind = f"{stap_cache}:/mnt/stap-cache"
-    inside = [*enter, bind, "--", "bash", "-c", BUILD.format(command=command)]
+    binds = [f"{stap_cache}:/mnt/stap-cache", *cross.binds(known, kernel)]
+    enter = tool("vm/vm", "enter", "-k", kernel.given, *binds)
+    script = BUILD.format(
+        preparation=cross.preparation(known), command=_command(part, known, kernel)
+    )
+    inside = [*enter, "--", "bash", "-c", script]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with started(inside, **pipes) as child:
         made, _ = child.communicate(_sources(part))
@@ -171,8 +181,8 @@ def build(kernel_name: str | None, more: tuple[Part, ...] = ()) -> Path:
     made = [
         cache.build(
             f"{part.name}-{kernel.name}",
-            _key(part, kernel),
-            partial(_compile, part, kernel),
+            _key(part, known, kernel),
+            partial(_compile, part, known, kernel),
         )
         for part in parts
     ]

@@ -29,7 +29,7 @@ class Architecture:
 
     name: str
     debian: str  # the architecture of packages
-    loader: str  # below a Debian tree's libraries
+    loader: str  # where programs look for it (their ELF header's PT_INTERP)
     system: str  # QEMU's program
     qemu_packages: str
     board: str  # QEMU's -M
@@ -59,7 +59,7 @@ X86_64 = Architecture(
     name="x86_64",
     debian="amd64",
     gnu="x86_64-linux-gnu",
-    loader="ld-linux-x86-64.so.2",
+    loader="/lib64/ld-linux-x86-64.so.2",
     system="qemu-system-x86_64",
     qemu_packages="qemu-system-x86,seabios",
     firmware=("qemu", "seabios"),
@@ -78,7 +78,7 @@ AARCH64 = Architecture(
     name="aarch64",
     debian="arm64",
     gnu="aarch64-linux-gnu",
-    loader="ld-linux-aarch64.so.1",
+    loader="/lib/ld-linux-aarch64.so.1",
     system="qemu-system-aarch64",
     qemu_packages="qemu-system-arm",
     firmware=("qemu",),

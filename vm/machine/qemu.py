@@ -78,7 +78,7 @@ def binary(recipe: Recipe) -> list[str]:
     host = architectures.host()
     libraries = tools / host.libraries
     return [
-        str(libraries / host.loader),
+        str(libraries / Path(host.loader).name),
         "--library-path",
         str(libraries),
         str(tools / "usr/bin" / recipe.arch.system),
