@@ -53,7 +53,7 @@ def _share(text: str) -> str:
 def read(args: argparse.Namespace) -> Request:
     """The request; refuse at once what does not exist or cannot be combined."""
     shared = settings.read(args)
-    settings.check_engine(args.engine, shared.kernel)
+    engine = settings.engine(args.engine, shared.kernel)
     recorded.check(args)
     named = args.scenario or args.command
     length_s = None if named else recorded.calls_last_s(args.recorded)
@@ -66,7 +66,7 @@ def read(args: argparse.Namespace) -> Request:
     scenario = FILE if command else args.scenario or args.default_scenario
     memory = args.memory // MIB if args.memory else None
     needs = Needs(args.packages, memory, tuple(args.share))
-    how = (args.engine, args.injector, args.mode)
+    how = (engine, args.injector, args.mode)
     of = (args.recorded, args.recorded_device)
     replays = length_s is not None
     request = Request(

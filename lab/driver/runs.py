@@ -110,8 +110,7 @@ def arguments(
 def read(args: argparse.Namespace) -> Request:
     """The request; refuse at once what does not exist or cannot be combined."""
     shared = settings.read(args)
-    settings.check_engine(args.engine, shared.kernel)
-    how = (args.engine, args.injector, args.mode)
+    how = (settings.engine(args.engine, shared.kernel), args.injector, args.mode)
     scenario = args.scenario or args.default_scenario
     return checked(Request(shared, scenario, *how, Needs()))
 

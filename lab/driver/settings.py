@@ -66,27 +66,30 @@ def read(args: argparse.Namespace) -> Settings:
 
 
 def add_engine(parser: argparse.ArgumentParser, engines: Sequence[str]) -> None:
-    """Add --engine; the first is the default."""
-    first = engines[0]
-    text = f"the tracer ({first})"
-    parser.add_argument("--engine", choices=engines, default=first, help=text)
+    """Add --engine; what engine() takes for it if it is not given is the first that
+    works with --arch."""
+    only = engines[0] if len(engines) == 1 else None
+    text = f"the tracer ({engines[0]}, or the first that works with --arch)"
+    parser.add_argument("--engine", choices=engines, default=only, help=text)
 
 
-def check_engine(engine: str, kernel: str) -> None:
-    """Refuse an engine that does not work on a kernel, or is not built on this host."""
+def engine(asked: str | None, kernel: str) -> str:
+    """The engine to trace with; refuse one that does not work on a kernel, or is not
+    built on this host."""
     arch = recipe.load(kernel).arch
-    if engine not in (*arch.engines, "none"):
+    chosen = asked or arch.engines[0]
+    if chosen not in (*arch.engines, "none"):
         known = ", ".join(arch.engines)
         raise UserError(
-            f"--engine {engine} does not work with --arch {arch.name}:"
-            f" use --engine {known}"
+            f"--engine {chosen} does not work with --arch {arch.name}, only {known}"
         )
-    if engine in ("core", "both"):
+    if chosen in ("core", "both"):
         core.check(arch)
         if not recipe.load(kernel).has_core:
             raise UserError(
-                f"--engine {engine} does not work on kernel {kernel}: use --engine stap"
+                f"--engine {chosen} does not work on kernel {kernel}: use --engine stap"
             )
+    return chosen
 
 
 def check_room() -> None:

@@ -38,7 +38,7 @@ def parsed(words: str) -> dict[str, object]:
 def test_the_command_that_repeats_it_asks_for_the_same(
     words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(settings, "check_engine", lambda *_: None)
+    monkeypatch.setattr(settings, "engine", lambda asked, _: asked or "stap")
     monkeypatch.setattr(Cluster, "wanted", lambda *_: None)
     given = parsed(f"{words} --out {tmp_path}")
     request = compare.read(argparse.Namespace(**given))

@@ -15,9 +15,11 @@ from pathlib import Path
 import pytest
 
 from driver import needs, settings
+from driver.builds import core
 from driver.commands import doctor as doctor_module
 from driver.commands import setup
-from machine import cache, recipe
+from machine import architectures, cache, recipe
+from machine.architectures import AARCH64, X86_64
 from support import PROJECT
 from writestall.cli.commands import COMMANDS
 from writestall.cli.parser import command_parser
@@ -200,8 +202,20 @@ def test_an_engine_the_kernel_cannot_have_is_refused_with_one_it_can(
     lacking = replace(recipe.load(), has_core=False)
     monkeypatch.setattr(recipe, "load", lambda kernel: lacking)
     with pytest.raises(UserError, match=r"on kernel /mine: use --engine stap$"):
-        settings.check_engine(engine, "/mine")
-    settings.check_engine("stap", "/mine")
+        settings.engine(engine, "/mine")
+    assert settings.engine("stap", "/mine") == "stap"
+
+
+def test_the_engine_is_the_first_that_works_for_the_guests_processor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(core, "check", lambda _: None)
+    monkeypatch.setenv(architectures.CHOICE, X86_64.name)
+    assert settings.engine(None, "6.12") == "stap"
+    monkeypatch.setenv(architectures.CHOICE, AARCH64.name)
+    assert settings.engine(None, "6.12") == "core"
+    with pytest.raises(UserError, match=r"stap does not work .* aarch64, only core$"):
+        settings.engine("stap", "6.12")
 
 
 def test_a_venv_finds_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,9 @@ def main(args: argparse.Namespace) -> int:
     scenario = folder / "scenarios" / number / f"{option}.toml"
     if not scenario.exists():
         raise UserError(f"{args.cell}: no cell of that plan, {scenario} is missing")
-    planned = Planned(folder, settings.read(args), args.engine).booting(args.cell)
+    shared = settings.read(args)
+    engine = settings.engine(args.engine, shared.kernel)
+    planned = Planned(folder, shared, engine).booting(args.cell)
     if args.cell not in planned.left():
         return 0
     parts = str(artefacts.build(planned.settings.kernel))

@@ -155,7 +155,7 @@ def read(args: argparse.Namespace) -> Request:
     """The request; refuse at once what does not exist."""
     found = kernels.read(args)
     for kernel in found:
-        settings.check_engine(args.engine, kernel.settings.kernel)
+        args.engine = settings.engine(args.engine, kernel.settings.kernel)
     recording = Recording.asked(args)
     given = [(row[0], getattr(args, name)) for name, row in PLANNED.items()]
     chosen = tuple(word for pair in given if pair[1] for word in pair)

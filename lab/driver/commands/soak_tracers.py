@@ -25,10 +25,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Run one engine's tracers over the stalls; record and print the table."""
     shared = settings.read(args)
-    settings.check_engine(args.engine, shared.kernel)
-    command = ["python3", "tests/scripts/soak-tracers.py", "--engine", args.engine]
+    engine = settings.engine(args.engine, shared.kernel)
+    command = ["python3", "tests/scripts/soak-tracers.py", "--engine", engine]
     command += ["--stalls", str(args.stalls), "--seconds", str(args.duration)]
     found = overhead.measure(shared, STAGE, command)
-    overhead.record({"soak": overhead.recorded("soak") | {args.engine: found}})
-    print(overhead.soak_part({args.engine: found}))
+    overhead.record({"soak": overhead.recorded("soak") | {engine: found}})
+    print(overhead.soak_part({engine: found}))
     return 0
