@@ -13,6 +13,7 @@ import pytest
 from tree import FILES, groups, import_root, python_files, tracked
 
 from driver import unpacked
+from machine import cache
 from support import PROJECT
 
 PYTHON = python_files(FILES)
@@ -42,7 +43,7 @@ def _ruff(files: list[Path], *words: str) -> Done:
     return _run(sys.executable, "-m", "ruff", *words, "--no-cache", *map(str, files))
 
 
-def _mypy(files: list[Path], cache: Path) -> list[Done]:
+def _mypy(files: list[Path], known: Path) -> list[Done]:
     """Run mypy over each group of files, with one cache.
 
     Imports are resolved as at run time: from the file's folder first. Scripts of a
@@ -50,7 +51,7 @@ def _mypy(files: list[Path], cache: Path) -> list[Done]:
     """
     command = [sys.executable, "-m", "mypy", "--config-file", str(CONFIG)]
     folders = ":".join(dict.fromkeys(str(import_root(path)) for path in files))
-    command += ["--cache-dir", str(cache)]
+    command += ["--cache-dir", str(known)]
     named = "--scripts-are-modules"
     return [
         _run(*command, *[named][: len(group) - 1], *map(str, group), MYPYPATH=folders)
@@ -66,8 +67,9 @@ def test_ruff_format() -> None:
     _green(_ruff(PYTHON, "format", "--check"))
 
 
-def test_mypy(tmp_path: Path) -> None:
-    for done in _mypy(PYTHON, tmp_path):
+def test_mypy() -> None:
+    """It keeps what it knows of files by their contents."""
+    for done in _mypy(PYTHON, cache.root() / "mypy"):
         _green(done)
 
 

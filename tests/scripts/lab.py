@@ -98,9 +98,9 @@ def xfs() -> str:
     return f"mkfs.xfs -q -f{f' -c options={options}' if options.exists() else ''}"
 
 
-# With inode tables: the kernel otherwise writes them later, by ext4lazyinit, which holds
-# a handle meanwhile (fs/ext4/ialloc.c, ext4_init_inode_table()). On a stalled disk every
-# commit would wait for that handle.
+# With inode tables: the kernel otherwise writes them later, by ext4lazyinit, which
+# holds a handle meanwhile (fs/ext4/ialloc.c, ext4_init_inode_table()). On a stalled
+# disk every commit would wait for that handle.
 EXT4 = "mkfs.ext4 -q -F -E lazy_itable_init=0"
 
 

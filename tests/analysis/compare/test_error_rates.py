@@ -26,11 +26,17 @@ def mean(key: str, one: partial[simulate.Row], reps: int = REPS) -> float:
     return 100 * float(np.mean([one(seed)[key] for seed in range(reps)]))
 
 
-MANY = pytest.param(14, marks=pytest.mark.on_demand("make test simulates 2 and 8"))
+LONG = pytest.mark.on_demand("make test simulates 2 options, and 8 of one model")
 
 
-@pytest.mark.parametrize("options", [2, 8, MANY])
-@pytest.mark.parametrize("model", ["stall", "common", "rare"])
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        *(("stall", 2), ("stall", 8), ("common", 2), ("rare", 2)),
+        *(pytest.param(model, 8, marks=LONG) for model in ("common", "rare")),
+        *(pytest.param(model, 14, marks=LONG) for model in ("stall", "common", "rare")),
+    ],
+)
 def test_equal_options_are_seldom_separated(model: str, options: int) -> None:
     one = partial(
         simulate.once, model=model, options=options, rounds=8, scale=1.0, measure=OVER
@@ -39,7 +45,7 @@ def test_equal_options_are_seldom_separated(model: str, options: int) -> None:
     assert mean("void", one) <= most(0.01)
 
 
-@pytest.mark.parametrize("spread", [0.0, 0.1, 1.0])
+@pytest.mark.parametrize("spread", [0.0, pytest.param(0.1, marks=LONG), 1.0])
 def test_two_boots_of_a_kernel_are_no_difference(spread: float) -> None:
     one = partial(simulate.booted, spread=spread, apart=True)
     assert mean("false", one) <= most(0.01)
@@ -76,7 +82,7 @@ def test_the_rounds_that_a_comparison_names_find_the_effect() -> None:
     assert np.mean([row["found"] for row in rows]) >= 0.8 - 3 * 0.052
 
 
-@pytest.mark.parametrize("options", [2, 8])
+@pytest.mark.parametrize("options", [2, pytest.param(8, marks=LONG)])
 def test_looking_often_is_no_way_to_a_false_difference(options: int) -> None:
     one = partial(simulate.grown, model="stall", options=options)
     assert mean("false", one, 150) <= most(0.05, 150)

@@ -64,6 +64,16 @@ def open_tab(
     return tab
 
 
+def at_widths(
+    browser: Browser, tabs: list[Tab], path: Path, *widths: int
+) -> Iterator[tuple[int, Tab]]:
+    """One page in a window that changes its width."""
+    tab = open_tab(browser, tabs, path, widths[0])
+    for width in widths:
+        tab.page.set_viewport_size({"width": width, "height": 900})
+        yield width, tab
+
+
 def keep(tab: Tab, name: str, folder: Path) -> None:
     """A screenshot of the whole page; it must show something."""
     shots = Path(os.environ.get("REPORT_SHOTS") or folder)

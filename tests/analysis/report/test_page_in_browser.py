@@ -15,13 +15,14 @@ import pytest
 from playwright.sync_api import Browser, Locator
 
 import webpage
-from browser_tabs import WIDTHS, Tab, keep, open_tab, reach
+from browser_tabs import WIDTHS, Tab, at_widths, keep, open_tab, reach
 from golden_runs import unpacked
 from hostile import NAMES, hostile_run
 from support import PROJECT
 
 SAMPLE = PROJECT / "analysis/writestall/sample"
 RUNS = ("convoy-6.12", "journal-buffer-7.2", "gc-log-6.12")
+THREE = (375, 768, 1280)
 # WCAG 2.2, 1.4.3: the least contrast of text.
 LEAST_CONTRAST = 4.5
 
@@ -36,9 +37,13 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return made | {"hostile": webpage.made(hostile), "demo": webpage.made(demo)}
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+# Its colours change no layout: one page in the dark.
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", [*RUNS, "hostile"])
+@pytest.mark.parametrize(
+    ("name", "dark"),
+    [(name, False) for name in [*RUNS, "hostile"]] + [("hostile", True)],
+    ids=lambda value: value if isinstance(value, str) else ("light", "dark")[value],
+)
 def test_it_fits_the_screen(
     browser: Browser,
     opened: list[Tab],
@@ -63,17 +68,16 @@ LABELS = """Array.from(document.querySelectorAll("details[open] .timeline"), one
     .filter(box => box.width).map(box => [box.left, box.right]))"""
 
 
-@pytest.mark.parametrize("width", [360, 768, 1280])
 @pytest.mark.parametrize("name", [*RUNS, "demo"])
 def test_labels_of_a_time_line_stand_apart(
-    browser: Browser, opened: list[Tab], pages: dict[str, Path], name: str, width: int
+    browser: Browser, opened: list[Tab], pages: dict[str, Path], name: str
 ) -> None:
-    tab = open_tab(browser, opened, pages[name], width)
-    lines = tab.page.evaluate(LABELS)
-    assert any(len(labels) > 1 for labels in lines)
-    for labels in lines:
-        for (_, right), (left, _) in pairwise(labels):
-            assert right < left
+    for _, tab in at_widths(browser, opened, pages[name], 360, 768, 1280):
+        lines = tab.page.evaluate(LABELS)
+        assert any(len(labels) > 1 for labels in lines)
+        for labels in lines:
+            for (_, right), (left, _) in pairwise(labels):
+                assert right < left
 
 
 # Numbers of the headline whose unit is in the next line.
@@ -89,9 +93,8 @@ BROKEN = r"""(text => Array.from(text.data.matchAll(/[\d.]+\s(ms|s|us|%)/g), fou
 def test_a_number_and_its_unit_stay_in_one_line(
     browser: Browser, opened: list[Tab], pages: dict[str, Path], name: str
 ) -> None:
-    tab = open_tab(browser, opened, pages[name], 375)
-    for width in range(260, 520, 10):
-        tab.page.set_viewport_size({"width": width, "height": 900})
+    widths = range(260, 520, 10)
+    for width, tab in at_widths(browser, opened, pages[name], *widths):
         assert tab.page.evaluate(BROKEN) == [], width
 
 
@@ -113,14 +116,13 @@ CROSSED = """Array.from(document.querySelectorAll("details[open] .timeline"), on
   })).flat(2)""".replace("HEAD", "8")
 
 
-@pytest.mark.parametrize("width", [375, 768, 1280])
 @pytest.mark.parametrize("name", [*RUNS, "demo"])
 def test_arrows_leave_the_names_of_lanes_legible(
-    browser: Browser, opened: list[Tab], pages: dict[str, Path], name: str, width: int
+    browser: Browser, opened: list[Tab], pages: dict[str, Path], name: str
 ) -> None:
     """A shaft is behind a name, which has an edge; no head touches one."""
-    tab = open_tab(browser, opened, pages[name], width)
-    assert tab.page.evaluate(CROSSED) == []
+    for width, tab in at_widths(browser, opened, pages[name], *THREE):
+        assert tab.page.evaluate(CROSSED) == [], width
 
 
 CUT = """Array.from(document.querySelectorAll("rect + text"), text =>
@@ -131,18 +133,19 @@ UNMARKED = """Array.from(document.querySelectorAll(".tree, .scroll"))
   .length"""
 
 
-@pytest.mark.parametrize("width", [375, 768, 1280])
 @pytest.mark.parametrize("name", [*RUNS, "demo", "hostile"])
 def test_nothing_is_cut_without_a_sign(
-    browser: Browser, opened: list[Tab], pages: dict[str, Path], name: str, width: int
+    browser: Browser, opened: list[Tab], pages: dict[str, Path], name: str
 ) -> None:
     """A label that is too wide has an ellipsis, and what can be scrolled fades."""
-    tab = open_tab(browser, opened, pages[name], width)
-    labels = tab.page.evaluate(CUT)
-    cut = [text for text, _, _ in labels if text.endswith("\N{HORIZONTAL ELLIPSIS}")]
-    assert cut or width > 375
-    assert [row for row in labels if row[2] > row[1]] == []
-    assert tab.number(UNMARKED) == 0
+    for width, tab in at_widths(browser, opened, pages[name], *THREE):
+        labels = tab.page.evaluate(CUT)
+        cut = [
+            text for text, _, _ in labels if text.endswith("\N{HORIZONTAL ELLIPSIS}")
+        ]
+        assert cut or width > 375
+        assert [row for row in labels if row[2] > row[1]] == [], width
+        assert tab.number(UNMARKED) == 0, width
 
 
 BELOW = """(({scrollHeight, clientHeight, scrollTop}) =>

@@ -140,7 +140,7 @@ def test_five_times_the_stuck_tasks_are_five_times_the_work() -> None:
         assert sentence(explain_log(found), "log")
 
     counts = []
-    for times in (20, 100):
+    for times in (10, 50):
         tasks = [
             Shown(name[:15], 1_000 + at, stack)
             for at, (name, stack) in enumerate(list(LINKED_STACKS.items()) * times)
