@@ -62,17 +62,17 @@ FOLDERS = (
 ON_EVERY_KERNEL = {
     "delays-only-the-submitter.sh",
     "page-locks-are-counted.py",
-    "probes-run-for-every-task.py",
     "rmmod-while-delaying.sh",
     "stalls-are-counted.py",
-    "unload-loses-no-deferred-bio.sh",
 }
 ON_THE_NEWEST = {
+    "arms-as-fast-with-many-modules.py",
     "drills-down-to-the-lock.py",
     "each-sync-is-its-own.py",
     "events-name-their-cgroup.py",
     "ios-name-their-submitter.py",
     "locks-name-their-holder.py",
+    "probes-run-for-every-task.py",
     "user-stacks-have-names.py",
     "waits-end-with-the-tracer.py",
     "waits-of-the-chosen-are-listed.py",
@@ -83,13 +83,16 @@ STRESS = "repeats for minutes what others do once"
 OTHER_WAY = "another mode, probe or engine than the same test's in make test"
 ON_DEMAND = {
     "agrees-with-witnesses.py": FULL_IMAGE,
+    "delays-follow-the-distribution.sh": STRESS,
     "disarms-at-once-under-load.sh": STRESS,
     "record-ends-in-order.py-stap": OTHER_WAY,
     "each-script-works-or-refuses.py": "makes a table of what the others show, too",
     "every-call-is-listed.py": "one stall for each system call and engine",
     "fails-at-every-command.py": "a run for each command of a run, which fails",
     "lessons-answer-their-question.py": "every lesson with its own engine's command",
+    "plain-commands-run.py": "every script with its own engine's command",
     "refused-load-keeps-no-memory.sh": STRESS,
+    "delays-only-the-submitter.sh-defer spin": OTHER_WAY,
     "selects-only-what-was-named.sh-defer spin": OTHER_WAY,
     "shares-the-probe-with-tracers.sh-kprobe fexit:vmlinux": OTHER_WAY,
     "survives-a-storm-of-failing-loads.py": STRESS,
@@ -108,6 +111,7 @@ VARIANTS: dict[str, tuple[tuple[str, ...], ...]] = {
         for engine, times in ARMED.items()
     ),
     "record-ends-in-order.py": tuple(("--engine", engine) for engine in ARMED),
+    "delays-only-the-submitter.sh": (("sleep",), ("defer spin",)),
     "selects-only-what-was-named.sh": (("sleep",), ("defer spin",)),
     "shares-the-probe-with-tracers.sh": (
         ("fentry:vmlinux",),

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# This test will show that a rule for jbd2/* makes write(2) stall, in each mode, delays
-# every bio of jbd2 by the requested time, and no bio of any other task.
+# This test will show that a rule for jbd2/* makes write(2) stall, in each of the given
+# modes, delays every bio of jbd2 by the requested time, and no bio of any other task.
 # shellcheck source=tests/kmod/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -12,9 +12,9 @@ slowest=$(appender 5)
 ((slowest < 300)) || fail "a write took $slowest ms without a delay"
 
 # A commit's bios wait one after the other, or, deferred, for their data together.
-for pair in sleep:500 spin:500 defer:250; do
-	mode=${pair%:*}
-	least_ms=${pair#*:}
+declare -A least_of=([sleep]=500 [spin]=500 [defer]=250)
+for mode in $3; do
+	least_ms=${least_of[$mode]}
 	record >/dev/null
 	echo "$mode" >"$params/mode"
 	before=$(status delayed) before_ns=$(status total_delay_ns) seen=$(status seen)
