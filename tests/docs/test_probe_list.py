@@ -28,7 +28,7 @@ FORMS = [
         r"\b(?:raw)?tracepoint:\w+:(\w+)",
         r"\bk(?:ret)?probe:(\w+)",
         r'\{ "(\w+)", lk_',
-        r'\b\w+\[\] = "(\w+)"',
+        r'\bio_trace\(&\w+, "(\w+)"',
         r"^\t(\w+),\w+\)$",
         r"^\t\w+,(\w+)\)$",
         r'"--root", default="(\w+)"',
@@ -125,7 +125,7 @@ def test_a_probe_that_nobody_listed_is_found() -> None:
         "kretprobe:planted {",
         "tracepoint:sched:planted {",
         '\tPL_FUNCTION("planted", 0, 1, true),',
-        '\tchar other[] = "planted";',
+        '\terr = io_trace(&io_begin_ops, "planted");',
     )
     for line in planted:
         assert any(form.findall(line) == ["planted"] for form in FORMS), line

@@ -50,7 +50,7 @@ SAFE_CALLS = {
     *("bio_op", "bio_data_dir", "bio_blkcg_css", "disk_devt", "folio_nr_pages"),
     *("folio_mapping", "compound_order", "get_kretprobe", "ftrace_get_regs"),
     *("regs_get_kernel_argument", "regs_return_value", "register_kretprobes"),
-    *("unregister_kretprobes", "ftrace_set_filter", "register_ftrace_function"),
+    *("unregister_kretprobes", "ftrace_set_filter_ip", "register_ftrace_function"),
     # of `current`, and of a task that RCU holds (only_waits())
     "task_session",
 }
