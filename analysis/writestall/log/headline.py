@@ -53,6 +53,8 @@ def does(stuck: Stuck) -> str:
     words = (rule.words if rule and rule.words else None) or c.DOES[cls]
     if words in _VAGUE and (names := wanted(stuck)):
         return f"{_VAGUE[words]} ({names})"
+    if words == c.DOES[c.RAID_OR_DM] and stuck.caller:
+        return f"{words}, in {stuck.caller}()"
     if words == c.DOES[c.OTHER]:
         return sleep_words(stuck)
     if words == NFS_ANSWER and (server := _NFS_MANAGER.fullmatch(task.comm or "")):

@@ -52,7 +52,7 @@ from writestall.classify.rules.file_systems import (
     SCRUB_PAUSED,
     TREE_BLOCK,
 )
-from writestall.classify.rules.locks import FROZEN, MOUNTING
+from writestall.classify.rules.locks import CLUSTER_LOCK, FROZEN, MOUNTING
 from writestall.classify.rules.pages import EACH_CPU, ITSELF, OF_A_POOL
 from writestall.classify.rules.servers import NFS_ANSWER
 from writestall.log.holders.sections import takers, wanted
@@ -207,6 +207,11 @@ WORDS: dict[str, Step] = {
         "member, whether mdmon runs (external metadata), and the stack of the thread "
         "mdN_raidX: cat /proc/PID/stack",
         "mdmon(8)",
+    ),
+    CLUSTER_LOCK: Step(
+        "see which node holds the lock, and whether all of them answer: dlm_tool "
+        "lockdebug, dlm_tool status, the stack of mdN_cluster_rec on the others",
+        "drivers/md/md-cluster.c; dlm_tool(8)",
     ),
     FREE_STRIPE: Step(
         "compare stripe_cache_active with stripe_cache_size in /sys/block/mdN/md; a "

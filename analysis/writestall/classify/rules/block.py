@@ -329,6 +329,7 @@ RULES: tuple[Rule, ...] = (
         ("usb_kill_urb", "usb_start_wait_urb", "usb_sg_wait", "usb_stor_*"),
         "drivers/usb/core/message.c usb_start_wait_urb(), "
         "drivers/usb/storage/transport.c usb_stor_msg_common(): for a transfer",
+        not_wait=(LOCK,),
         words="waits for a USB device",
     ),
     Rule(

@@ -36,7 +36,10 @@ _LOOP_WORK = names(_LOOP_WORKS)
 
 # A wait for the I/O of some block device; one for a server shows none of these.
 _BLOCK_IO = names("io_schedule* submit_bio_wait blkdev_issue_* blk_wait_io bio_await*")
-_BELOW_WORKS = f"md_thread raid5_do_work {_CRYPT_WORKS} {_DM_WORKS} {_LOOP_WORKS}"
+_BELOW_WORKS = (
+    f"md_thread raid5_do_work {_CRYPT_WORKS} {_DM_WORKS} {_LOOP_WORKS} "
+    "bch_data_insert_start bch_data_insert_keys bch_writeback_thread"
+)
 _BELOW = names(_BELOW_WORKS)
 
 _LOOP = Holder(
@@ -71,6 +74,7 @@ _BELOW_ALL = Holder(
     confidence=POSSIBLE,
     stacked=True,
     not_plain=True,
+    pool=True,
 )
 _NO_DISK_NAMES = "nfs_* nfs4_* ceph_* fuse_* cifs_* smb2_* v9fs_* afs_* netfs_*"
 _ENDS_WRITEBACK = replace(

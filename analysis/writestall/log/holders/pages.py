@@ -50,6 +50,11 @@ _LOCKS_PAGES = names(
     "truncate_inode_pages_range truncate_inode_partial_* "
     "invalidate_inode_pages2_range migrate_pages* *_page_mkwrite"
 )
+_LOCKS_MORE = names(
+    "writepage_delalloc find_lock_delalloc_range lock_delalloc_pages "
+    "lock_delalloc_folios run_delalloc_nocow cow_file_range cleanup_dirty_folios "
+    "extent_clear_unlock_delalloc prepare_compress_overwrite"
+)
 _NOT_WITH_PAGE = (c.PAGE_LOCK, c.DIRTY_THROTTLE, c.INODE_LOCK)
 _END_IO = names(
     "ext4_end_io_*work ext4_end_*_work xfs_end_io iomap_finish_ioend* "
@@ -114,6 +119,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/buffer.c block_read_full_folio() locks the buffers of the locked page",
             names("block_read_full_folio block_read_full_page"),
             lock="PG_locked of a page",
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it writes a page, and waits for others with that one locked",
+            "fs/btrfs/extent_io.c writepage_delalloc() is given the locked page, and "
+            "lock_delalloc_folios() takes the others of its range; fs/f2fs/compress.c "
+            "prepare_compress_overwrite() those of a cluster",
+            _LOCKS_MORE,
+            lock="PG_locked of a page",
+            not_of=_READS,
             confidence=POSSIBLE,
         ),
     ),

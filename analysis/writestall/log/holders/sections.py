@@ -88,7 +88,7 @@ def _holders() -> Mapping[str, frozenset[str]]:
 def _sleep(waiter: Stuck) -> tuple[str, str] | None:
     """How a task waits, and the function that chose to; None if the stack does not
     show it."""
-    frames = waiter.task.frames
+    frames = waiter.frames
     how = QUEUE
     for at, frame in enumerate(frames):
         kind = next((k for k, form in _KINDS if form.fullmatch(frame.symbol)), None)
@@ -151,7 +151,7 @@ def takers(waiter: Stuck) -> list[str]:
 
 def _holds(task: Stuck, lock: str, how: str) -> str:
     """The function on a stack that sleeps with a lock; empty without one."""
-    frames = task.task.frames
+    frames = task.frames
     for inner, outer in pairwise(frames):
         for row in _sections().get(plain_name(outer.symbol), ()):
             shared = how == READ and row.how == READ

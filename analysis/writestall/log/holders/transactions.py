@@ -96,8 +96,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         _CACHING,
         Holder(
             "it inactivates inodes",
-            "fs/xfs/xfs_icache.c xfs_inodegc_flush(), xfs_inodegc_queue(): they wait "
-            "for xfs_inodegc_worker() of each CPU",
+            "fs/xfs/xfs_icache.c xfs_inodegc_flush(), xfs_inodegc_queue(), below "
+            "fs/inode.c destroy_inode(): they wait for xfs_inodegc_worker()",
             names("xfs_inodegc_worker"),
             lock="inodegc of XFS",
             any_right=True,
@@ -105,7 +105,10 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
                 "xfs_inodegc_* flush_work __flush_work flush_workqueue "
                 "__flush_workqueue"
             ),
-            of=names("xfs_inodegc_flush xfs_inodegc_queue xfs_inodegc_push"),
+            of=names(
+                "xfs_inodegc_flush xfs_inodegc_queue xfs_inodegc_push destroy_inode "
+                "xfs_fs_destroy_inode"
+            ),
         ),
     ),
     c.FS_LOCK: (_CACHING,),

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""This test will link waiters with holders of arrays, frozen queues, blocks of trees,
+pages and buffers, as the kernel's sources give them."""
+
+from __future__ import annotations
+
+import pytest
+
+from log_stacks import Shown, explained, joined
+from writestall.log.headline import sentence
+from writestall.log.links import POSSIBLE
+
+WORK = " process_one_work worker_thread kthread"
+FLUSH = "schedule schedule_timeout __wait_for_common __flush_work "
+BUFFER = "schedule_timeout ___down_common down xfs_buf_lock/xfs xfs_buf_read_map/xfs "
+READ = "schedule_timeout __wait_for_common xfs_buf_iowait/xfs xfs_buf_read_map/xfs "
+TREE = "schedule rwsem_down_read_slowpath __btrfs_tree_read_lock/btrfs "
+FOLIO = "io_schedule folio_wait_bit_common __filemap_get_folio "
+STACKS = {
+    "suspends": "schedule mddev_suspend suspend_lo_store md_attr_store vfs_write",
+    "in-suspended": "schedule md_handle_request md_submit_bio submit_bio_noacct "
+    "iomap_submit_ioend",
+    "flush-waits": "schedule md_flush_request raid5_make_request/raid456 "
+    "md_handle_request md_submit_bio",
+    "flush-work": "schedule md_handle_request md_submit_flush_data" + WORK,
+    "cluster-sends": "schedule lock_comm/md_cluster remove_disk/md_cluster "
+    "hot_remove_disk md_ioctl blkdev_ioctl",
+    "cluster-token": "schedule dlm_lock_sync/md_cluster lock_token/md_cluster "
+    "resync_info_update/md_cluster raid1_sync_request/raid1 md_do_sync md_thread",
+    "cluster-daemon": "schedule process_metadata_update/md_cluster "
+    "recv_daemon/md_cluster md_thread kthread",
+    "head-enters": "schedule blk_queue_enter direct_make_request "
+    "nvme_ns_head_make_request/nvme_core generic_make_request submit_bio",
+    "head-freezes": "schedule blk_mq_freeze_queue_wait blk_mq_freeze_queue "
+    "nvme_update_disk_info/nvme_core nvme_user_cmd/nvme_core",
+    "releases": "schedule blk_queue_enter blk_mq_alloc_request scsi_execute_cmd "
+    "sd_release blkdev_put blkdev_release __fput",
+    "removes": "schedule __mutex_lock del_gendisk sd_remove usb_stor_disconnect "
+    "usb_unbind_interface device_del",
+    "revalidates": "schedule __mutex_lock revalidate_disk nvme_validate_ns/nvme_core",
+    "scans-parts": "io_schedule do_read_cache_page read_dev_sector check_partition "
+    "rescan_partitions __blkdev_get blkdev_get device_add_disk",
+    "syncs-disks": "schedule __mutex_lock sync_bdevs ksys_sync __x64_sys_sync",
+    "tree-reads": TREE + "btrfs_search_slot/btrfs btrfs_lookup_file_extent/btrfs "
+    "btrfs_drop_extents/btrfs",
+    "tree-copies": TREE + "btrfs_search_slot/btrfs btrfs_lookup_extent_info/btrfs "
+    "update_ref_for_cow/btrfs btrfs_force_cow_block/btrfs btrfs_search_slot/btrfs",
+    "tree-logs": "schedule wait_extent_bit/btrfs lock_extent_bits/btrfs "
+    "btrfs_truncate_inode_items/btrfs btrfs_log_changed_extents/btrfs "
+    "btrfs_sync_file/btrfs",
+    "folio-drops": FOLIO + "invalidate_inode_pages2_range "
+    "btrfs_cleanup_transaction/btrfs transaction_kthread/btrfs",
+    "folio-cleans": FOLIO + "cleanup_dirty_folios/btrfs run_delalloc_nocow/btrfs "
+    "writepage_delalloc/btrfs extent_writepage/btrfs wb_workfn",
+    "ceph-inode": "schedule bit_wait __wait_on_bit ilookup5 iget5_locked "
+    "ceph_get_inode/ceph ceph_readdir_prepopulate/ceph handle_reply/ceph",
+    "ceph-fills": "schedule rwsem_down_write_slowpath down_write handle_reply/ceph "
+    "mds_dispatch/ceph",
+    "inobt-locks": BUFFER + "xfs_btree_lookup/xfs xfs_dialloc_ag/xfs xfs_dialloc/xfs",
+    "agf-reads": READ + "xfs_trans_read_buf_map/xfs xfs_read_agf/xfs",
+    "names-read": READ + "xfs_da_read_buf/xfs xfs_dir3_block_read/xfs xfs_lookup/xfs",
+    "names-lock": BUFFER + "xfs_trans_read_buf_map/xfs xfs_da_read_buf/xfs "
+    "xfs_dir3_data_read/xfs xfs_readdir/xfs",
+    "overlay-drops": FLUSH + "destroy_inode __dentry_kill dput ovl_destroy_inode",
+    "inodegc": "schedule down xfs_buf_lock/xfs xfs_read_agi/xfs xfs_inactive/xfs "
+    "xfs_inodegc_worker/xfs" + WORK,
+    "fsyncs": "io_schedule wait_on_page_bit __filemap_fdatawait_range "
+    "file_write_and_wait_range xfs_file_fsync/xfs",
+    "caches-write": "schedule bch_bucket_alloc/bcache bch_data_insert_start/bcache"
+    + WORK,
+}
+LINKED = (
+    ("in-suspended", "suspends", POSSIBLE),
+    ("suspends", "flush-waits", POSSIBLE),
+    ("flush-waits", "flush-work", POSSIBLE),
+    ("flush-work", "suspends", POSSIBLE),
+    ("cluster-sends", "cluster-token", POSSIBLE),
+    ("cluster-daemon", "cluster-sends", POSSIBLE),
+    ("head-enters", "head-freezes", POSSIBLE),
+    ("head-freezes", "head-enters", POSSIBLE),
+    ("releases", "removes", POSSIBLE),
+    ("removes", "releases", POSSIBLE),
+    ("revalidates", "scans-parts", POSSIBLE),
+    ("syncs-disks", "scans-parts", POSSIBLE),
+    ("tree-reads", "tree-copies", POSSIBLE),
+    ("tree-reads", "tree-logs", POSSIBLE),
+    ("folio-drops", "folio-cleans", POSSIBLE),
+    ("ceph-inode", "ceph-fills", POSSIBLE),
+    ("ceph-fills", "ceph-inode", POSSIBLE),
+    ("inobt-locks", "agf-reads", POSSIBLE),
+    ("names-lock", "names-read", POSSIBLE),
+    ("overlay-drops", "inodegc", POSSIBLE),
+    ("fsyncs", "caches-write", POSSIBLE),
+)
+APART = (
+    # A block of a directory is no block of an inodes' btree.
+    ("inobt-locks", "names-read"),
+    ("names-lock", "agf-reads"),
+    # It waits for its own tree, and nobody knows what that has locked.
+    ("tree-copies", "tree-reads"),
+)
+WORDS = (
+    ("cluster-token", "waits for a lock of the array in its cluster"),
+    ("flush-waits", "waits inside a stacked device, in md_flush_request()"),
+    ("removes", "waits for a mutex in del_gendisk()"),
+)
+
+
+def task(name: str, pid: int) -> Shown:
+    return Shown(name, pid, STACKS[name])
+
+
+@pytest.mark.parametrize(("waiter", "holder", "confidence"), LINKED)
+def test_who_can_hold_it(waiter: str, holder: str, confidence: str) -> None:
+    one, other = task(waiter, 11), task(holder, 12)
+    assert joined(one, other)[waiter] == (holder, confidence)
+
+
+@pytest.mark.parametrize(("waiter", "holder"), APART)
+def test_who_cannot(waiter: str, holder: str) -> None:
+    assert waiter not in joined(task(waiter, 11), task(holder, 12))
+
+
+@pytest.mark.parametrize(("name", "words"), WORDS)
+def test_the_words_of_a_wait(name: str, words: str) -> None:
+    assert words in sentence(explained(task(name, 11).report()), "log")
