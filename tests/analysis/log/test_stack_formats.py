@@ -470,3 +470,20 @@ def test_notes_behind_frames_of_crash() -> None:
         "__mutex_lock",
         "btrfs_update_inode",
     ]
+
+
+def test_a_crash_frame_that_a_mailer_wrapped_before_its_address() -> None:
+    (task,) = tasks(
+        'PID: 930    TASK: ffffa14b5f9032c0  CPU: 1   COMMAND: "jbd2/sdx4-8"\n'
+        "  #0 [ffffa14b5ff0ba20] __schedule at ffffffffafe1b959\n"
+        "  #1 [ffffa14b5ff0bc80] __wait_on_buffer at ffffffffaf85068a\n"
+        "  #2 [ffffa14b5ff0bc90] jbd2_journal_commit_transaction at \n"
+        "ffffffffc0e543fc [jbd2]\n"
+        "  #3 [ffffa14b5ff0be48] kjournald2 at ffffffffc0e5a6ad [jbd2]\n"
+    )
+    assert [frame.symbol for frame in task.frames] == [
+        "__schedule",
+        "__wait_on_buffer",
+        "jbd2_journal_commit_transaction",
+        "kjournald2",
+    ]
