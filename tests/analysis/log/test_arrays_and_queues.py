@@ -66,6 +66,18 @@ STACKS = {
     "xfs_inodegc_worker/xfs" + WORK,
     "fsyncs": "io_schedule wait_on_page_bit __filemap_fdatawait_range "
     "file_write_and_wait_range xfs_file_fsync/xfs",
+    "maps-file": "schedule rwsem_down_write_slowpath xfs_ilock_data_map_shared/xfs "
+    "xfs_getbmap/xfs xfs_file_ioctl/xfs",
+    "reads-map": BUFFER + "xfs_btree_visit_blocks/xfs xfs_iread_extents/xfs "
+    "xfs_bmapi_read/xfs xfs_read_iomap_begin/xfs",
+    "locks-next": "io_schedule __lock_page __process_pages_contig/btrfs "
+    "lock_delalloc_pages/btrfs __extent_writepage/btrfs "
+    "extent_write_cache_pages/btrfs",
+    "prepares": "io_schedule wait_on_page_bit prepare_pages/btrfs "
+    "btrfs_buffered_write/btrfs vfs_write",
+    "exits": "schedule_timeout wait_for_completion io_wq_destroy_manager "
+    "io_wq_put_and_exit do_exit",
+    "manages": "schedule_timeout wait_for_completion io_wq_manager ret_from_fork",
     "caches-write": "schedule bch_bucket_alloc/bcache bch_data_insert_start/bcache"
     + WORK,
 }
@@ -91,6 +103,10 @@ LINKED = (
     ("names-lock", "names-read", POSSIBLE),
     ("overlay-drops", "inodegc", POSSIBLE),
     ("fsyncs", "caches-write", POSSIBLE),
+    ("maps-file", "reads-map", POSSIBLE),
+    ("prepares", "locks-next", POSSIBLE),
+    ("locks-next", "prepares", POSSIBLE),
+    ("exits", "manages", POSSIBLE),
 )
 APART = (
     # A block of a directory is no block of an inodes' btree.

@@ -50,6 +50,11 @@ _LOCKS_PAGES = names(
     "truncate_inode_pages_range truncate_inode_partial_* "
     "invalidate_inode_pages2_range migrate_pages* *_page_mkwrite"
 )
+_WRITES_PAGES = names("write_cache_pages *_write_cache_pages")
+_LOCKS_PAGE = names(
+    "__folio_lock* folio_lock __lock_page* lock_page lock_delalloc_* "
+    "__process_pages_contig"
+)
 _LOCKS_MORE = names(
     "writepage_delalloc find_lock_delalloc_range lock_delalloc_pages "
     "lock_delalloc_folios run_delalloc_nocow cow_file_range cleanup_dirty_folios "
@@ -166,6 +171,17 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             names("__writeback_single_inode writeback_single_inode"),
             lock="I_SYNC of an inode",
             caller=_ONE_INODE,
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it writes pages, has not sent all yet, and waits for the lock of another",
+            "mm/page-writeback.c write_cache_pages(), fs/btrfs/extent_io.c "
+            "extent_write_cache_pages() (up to 5.5): pages are collected for one bio, "
+            "under writeback, while the next one's lock is waited for",
+            _WRITES_PAGES,
+            lock="PG_writeback of a page that is not sent yet",
+            also=_LOCKS_PAGE,
+            not_of=_WRITES_PAGES,
             confidence=POSSIBLE,
         ),
         Holder(

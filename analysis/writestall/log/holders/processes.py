@@ -129,6 +129,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             worker_of=True,
         ),
         Holder(
+            "it makes the workers of the waiter's io_uring, and ends after them",
+            "fs/io-wq.c io_wq_manager() of 5.12, named iou-mgr-PID; "
+            "io_wq_destroy_manager() waits for its end",
+            names("io_wq_manager"),
+            lock="the manager of an io_uring's workers",
+            caller=names("io_wq_destroy_manager io_wq_put_and_exit"),
+            confidence=POSSIBLE,
+        ),
+        Holder(
             "it does a request of an io_uring",
             "io_uring/io_uring.c io_ring_exit_work() waits until all are over",
             _WORKER,

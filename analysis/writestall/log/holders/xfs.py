@@ -66,6 +66,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             GUESS,
+            lock="the ILOCK of an XFS inode",
+            why="it reads the map of a file's blocks in",
+            source="fs/xfs/xfs_inode.c xfs_ilock_data_map_shared(): the ILOCK is "
+            "exclusive until xfs_iread_extents() has read the map",
+            shows=names("xfs_iread_extents"),
+            not_shows=names("xfs_ilock*"),
+            caller=_ILOCK,
+        ),
+        replace(
+            GUESS,
             lock="the AGI's buffer of XFS",
             why="it allocates an inode with the group's AGI locked",
             source="fs/xfs/libxfs/xfs_ialloc.c xfs_dialloc(): the AGI's buffer is "
