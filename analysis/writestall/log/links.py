@@ -146,7 +146,8 @@ def _link(waiter: Stuck, shots: _Shots) -> Link | None:
                 rules = rules[: rules.index(rule)]
                 break
             why = rule.reason(waiter, chosen[0])
-            link = Link(waiter, *chosen, why, rule.source, rule.stacked)
+            made = rule.made(waiter, chosen[0])
+            link = Link(waiter, *chosen, why, made, rule.stacked)
             return _marked(link, around.gap_s(waiter, link.holder))
     return None
 

@@ -14,6 +14,7 @@ from writestall.classify.rules.block import (
     ARRAY_SUSPENDED,
     AWAITS_HANDLER,
     BARRIER_RAISED,
+    BLOCK_LOCK,
     CIPHER,
     CONNECTS,
     CPU_HOTPLUG,
@@ -46,13 +47,14 @@ from writestall.classify.rules.file_systems import (
     KEPT_OUT,
     OWN_CHECKPOINT,
     OWN_RANGE,
+    QGROUP_FLUSH,
     RANGE_OF_FILE,
     REPLACES,
     ROOM_IN_LOG,
     SCRUB_PAUSED,
     TREE_BLOCK,
 )
-from writestall.classify.rules.locks import CLUSTER_LOCK, FROZEN, MOUNTING
+from writestall.classify.rules.locks import CLUSTER_LOCK, FREEZES, FROZEN, MOUNTING
 from writestall.classify.rules.pages import EACH_CPU, ITSELF, OF_A_POOL
 from writestall.classify.rules.servers import NFS_ANSWER
 from writestall.log.holders.sections import takers, wanted
@@ -207,6 +209,22 @@ WORDS: dict[str, Step] = {
         "member, whether mdmon runs (external metadata), and the stack of the thread "
         "mdN_raidX: cat /proc/PID/stack",
         "mdmon(8)",
+    ),
+    FREEZES: Step(
+        "find the task that writes and sleeps elsewhere, below vfs_write(), "
+        f"mnt_want_write() or of an io_uring: {_ALL_STACKS}",
+        "fs/super.c freeze_super(); fsfreeze(8)",
+    ),
+    BLOCK_LOCK: Step(
+        f"find the task that is in the same function, or further below it: "
+        f"{_ALL_STACKS}; a kernel with lockdep lists who holds what: echo d > "
+        "/proc/sysrq-trigger",
+        _SYSRQ,
+    ),
+    QGROUP_FLUSH: Step(
+        "see whether the flusher of the file system writes, and whether quotas need be "
+        f"on: btrfs qgroup show MOUNT, {_ALL_STACKS}",
+        "fs/btrfs/qgroup.c try_flush_qgroup()",
     ),
     CLUSTER_LOCK: Step(
         "see which node holds the lock, and whether all of them answer: dlm_tool "

@@ -78,6 +78,28 @@ STACKS = {
     "exits": "schedule_timeout wait_for_completion io_wq_destroy_manager "
     "io_wq_put_and_exit do_exit",
     "manages": "schedule_timeout wait_for_completion io_wq_manager ret_from_fork",
+    "agf-after-agi": BUFFER + "xfs_trans_read_buf_map/xfs xfs_read_agf/xfs "
+    "xfs_ialloc_ag_alloc/xfs xfs_dialloc/xfs xfs_create/xfs",
+    "shrinks-xfs": BUFFER + "xfs_trans_read_buf_map/xfs xfs_read_agi/xfs "
+    "xfs_ag_resv_init/xfs xfs_ag_shrink_space/xfs xfs_growfs_data/xfs",
+    "snapshots": "io_schedule wait_for_in_progress/dm_snapshot do_origin/dm_snapshot "
+    "dm_submit_bio submit_bio_noacct ext4_io_submit",
+    "copies": "schedule_timeout io_schedule_timeout sync_io dm_io "
+    "persistent_commit_exception/dm_snapshot run_complete_job process_jobs" + WORK,
+    "makes-room": "schedule md_super_wait md_update_sb r5l_do_reclaim/raid456 "
+    "md_thread kthread",
+    "nfs-compares": "schedule nfs_wait_client_init_complete/nfs nfs_get_client/nfs "
+    "nfs4_set_client/nfsv4",
+    "nfs-connects": "schedule rpc_wait_bit_killable/sunrpc rpc_create/sunrpc "
+    "nfs_create_rpc_client/nfs nfs4_init_client/nfsv4 nfs_get_client/nfs",
+    "quota-waits": "schedule try_flush_qgroup/btrfs btrfs_qgroup_reserve_data/btrfs",
+    "quota-flushes": "schedule_timeout wait_for_completion btrfs_start_delalloc_roots"
+    "/btrfs try_flush_qgroup/btrfs btrfs_qgroup_reserve_data/btrfs",
+    "probes-loop": "schedule __mutex_lock loop_probe/loop blk_request_module "
+    "blkdev_get_no_open",
+    "unloads-loop": "schedule __mutex_lock unregister_blkdev loop_exit/loop "
+    "__x64_sys_delete_module",
+    "freezes": "schedule percpu_rwsem_wait percpu_down_write freeze_super do_vfs_ioctl",
     "caches-write": "schedule bch_bucket_alloc/bcache bch_data_insert_start/bcache"
     + WORK,
 }
@@ -107,6 +129,14 @@ LINKED = (
     ("prepares", "locks-next", POSSIBLE),
     ("locks-next", "prepares", POSSIBLE),
     ("exits", "manages", POSSIBLE),
+    ("agf-after-agi", "shrinks-xfs", POSSIBLE),
+    ("shrinks-xfs", "agf-after-agi", POSSIBLE),
+    ("snapshots", "copies", POSSIBLE),
+    ("nfs-compares", "nfs-connects", POSSIBLE),
+    ("quota-waits", "quota-flushes", POSSIBLE),
+    # Two locks, so each may wait for the other, though one list has both.
+    ("probes-loop", "unloads-loop", POSSIBLE),
+    ("unloads-loop", "probes-loop", POSSIBLE),
 )
 APART = (
     # A block of a directory is no block of an inodes' btree.
@@ -114,10 +144,15 @@ APART = (
     ("names-lock", "agf-reads"),
     # It waits for its own tree, and nobody knows what that has locked.
     ("tree-copies", "tree-reads"),
+    # Who makes room in a journal of raid5 does no other's I/O.
+    ("copies", "makes-room"),
 )
 WORDS = (
     ("cluster-token", "waits for a lock of the array in its cluster"),
     ("flush-waits", "waits inside a stacked device, in md_flush_request()"),
+    ("freezes", "freezes a file system, and waits for its writers"),
+    ("probes-loop", "loop_ctl_mutex"),
+    ("quota-waits", "waits until data of a btrfs quota group has been written"),
     ("removes", "waits for a mutex in del_gendisk()"),
 )
 

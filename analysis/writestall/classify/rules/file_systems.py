@@ -28,6 +28,7 @@ OWN_RANGE = "waits for a range of a file that its own direct I/O may hold"
 RANGE_OF_FILE = "waits for a range of a file that another task has locked (btrfs)"
 TREE_BLOCK = "waits for the lock of a block of a btrfs tree"
 SCRUB_PAUSED = "scrubs, and pauses until the commit is over"
+QGROUP_FLUSH = "waits until data of a btrfs quota group has been written"
 KEPT_OUT = "waits until a device is replaced"
 
 # Below these a checkpoint's locks are taken, outside those of a node or block.
@@ -302,6 +303,14 @@ RULES: tuple[Rule, ...] = (
         not_wait=(LOCK, IO, PAGE),
         first=True,
         words="waits until all who joined its transaction have left",
+    ),
+    Rule(
+        c.FS_TRANSACTION,
+        ("try_flush_qgroup",),
+        "fs/btrfs/qgroup.c try_flush_qgroup(): on qgroup_flush_wait while another task "
+        "writes the data of the subvolume",
+        first=True,
+        words=QGROUP_FLUSH,
     ),
     Rule(
         c.FS_TRANSACTION,

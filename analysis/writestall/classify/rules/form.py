@@ -109,6 +109,8 @@ SLEEPS: dict[str, tuple[str, ...]] = {
         "__rt_mutex_*",
         "rtlock_*",
         "rt_spin_lock*",
+        "rt_read_lock*",
+        "rt_write_lock*",
         "rwbase_*",
         "percpu_rwsem_wait",
         "six_lock_*",

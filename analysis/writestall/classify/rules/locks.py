@@ -135,6 +135,7 @@ MMAP_LOCK = (
 )
 
 CLUSTER_LOCK = "waits for a lock of the array in its cluster"
+FREEZES = "freezes a file system, and waits for its writers or its superblock"
 FROZEN = "waits for a file system that is frozen, or being frozen"
 MOUNTING = "waits until a file system is mounted or unmounted"
 _PERCPU = ("percpu_rwsem_wait", "__percpu_down_read*", "percpu_down_read*")
@@ -247,6 +248,15 @@ RULES: tuple[Rule, ...] = (
         c.FS_LOCK,
         ("zfs_rangelock_*", "zfs_range_lock*"),
         "OpenZFS module/zfs/zfs_rlock.c: a lock on a range of a file",
+    ),
+    Rule(
+        c.FS_LOCK,
+        ("freeze_super", "sb_wait_write"),
+        "fs/super.c sb_wait_write(): percpu_down_write() of s_writers, which writes "
+        "hold for reading",
+        wait=(LOCK,),
+        first=True,
+        words=FREEZES,
     ),
     Rule(
         c.FS_LOCK,

@@ -19,7 +19,8 @@ _DM_WORKS = (
     "do_worker flush_expired_bios flush_delayed_bios* kcopyd* do_mirror "
     "writecache_flush_work writecache_writeback writecache_flush_thread "
     "integrity_writer integrity_commit integrity_metadata integrity_bio_wait "
-    "integrity_recalc* process_*deferred_bios"
+    "integrity_recalc* process_*deferred_bios run_complete_job process_jobs "
+    "persistent_commit_exception"
 )
 _DM_WORK = names(_DM_WORKS)
 _BCACHE_THREAD = names(
@@ -67,8 +68,8 @@ _BELOW_ALL = Holder(
     "not say which device it is",
     _BELOW,
     lock="an I/O of a stacked device",
-    # A sync does no other's I/O.
-    not_shows=names("md_do_sync"),
+    # A sync does no other's I/O, nor does who makes room in a journal of raid5.
+    not_shows=names("md_do_sync r5l_do_reclaim"),
     of=_BLOCK_IO,
     not_of=_BELOW,
     confidence=POSSIBLE,
@@ -228,7 +229,10 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "drivers/md/dm-thin.c do_worker(), dm-delay.c, dm-raid1.c, dm-writecache.c",
             _DM_WORK,
             lock="an I/O of a mapped device",
-            of=names("dm_* __dm_* thin_* snapshot_* writecache_* integrity_*"),
+            of=names(
+                "dm_* __dm_* thin_* snapshot_* writecache_* integrity_* "
+                "wait_for_in_progress"
+            ),
             not_of=_DM_WORK,
             stacked=True,
             confidence=POSSIBLE,

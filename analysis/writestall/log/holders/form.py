@@ -122,6 +122,10 @@ class Holder:
         """Why the one waits for the other."""
         return self.why
 
+    def made(self, waiter: Stuck, holder: Stuck) -> str:
+        """What makes the guess: by the same, two tasks do not wait for each other."""
+        return self.source
+
     def fitting(self, waiter: Stuck, around: Around) -> list[Stuck]:
         """Some of the tasks that may be who the waiter waits for, best first."""
         if self.same_function:

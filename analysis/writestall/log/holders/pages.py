@@ -50,7 +50,9 @@ _LOCKS_PAGES = names(
     "truncate_inode_pages_range truncate_inode_partial_* "
     "invalidate_inode_pages2_range migrate_pages* *_page_mkwrite"
 )
-_WRITES_PAGES = names("write_cache_pages *_write_cache_pages")
+_WRITES_PAGES = names(
+    "extent_write_cache_pages f2fs_write_cache_pages iomap_writepages xfs_vm_writepages"
+)
 _LOCKS_PAGE = names(
     "__folio_lock* folio_lock __lock_page* lock_page lock_delalloc_* "
     "__process_pages_contig"
@@ -175,9 +177,9 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         Holder(
             "it writes pages, has not sent all yet, and waits for the lock of another",
-            "mm/page-writeback.c write_cache_pages(), fs/btrfs/extent_io.c "
-            "extent_write_cache_pages() (up to 5.5): pages are collected for one bio, "
-            "under writeback, while the next one's lock is waited for",
+            "fs/btrfs/extent_io.c extent_write_cache_pages() (up to 5.5), "
+            "fs/iomap/buffered-io.c iomap_writepages(): pages are collected for one "
+            "bio, under writeback, while the next one's lock is waited for",
             _WRITES_PAGES,
             lock="PG_writeback of a page that is not sent yet",
             also=_LOCKS_PAGE,

@@ -196,6 +196,10 @@ class _ByCalls(Holder):
         found = around.showing((id(self), wanted, waiter.caller), functions, fits)
         return self._joined(waiter, found, around)
 
+    def made(self, waiter: Stuck, holder: Stuck) -> str:
+        locks = (lock for lock, how in _wanted(waiter) if _holds(holder, lock, how))
+        return f"{self.source}: {next(locks, self.lock)}"
+
     def reason(self, waiter: Stuck, holder: Stuck) -> str:
         for lock, how in _wanted(waiter):
             if function := _holds(holder, lock, how):

@@ -123,6 +123,17 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=_BTRFS_TICKETS,
             not_of=names("flush_space"),
         ),
+        Holder(
+            "it writes the data of the subvolume, for a quota group",
+            "fs/btrfs/qgroup.c try_flush_qgroup(): BTRFS_ROOT_QGROUP_FLUSHING while "
+            "one task calls btrfs_start_delalloc_snapshot() and "
+            "btrfs_wait_ordered_extents()",
+            names("try_flush_qgroup"),
+            lock="qgroup_flush_wait of a btrfs subvolume",
+            caller=names("try_flush_qgroup"),
+            past=True,
+            confidence=POSSIBLE,
+        ),
         # Delayed references are run by a work, no commit (fs/btrfs/extent-tree.c).
         Holder(
             "it commits the transaction",

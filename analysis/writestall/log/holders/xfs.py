@@ -124,10 +124,12 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         replace(
             GUESS,
             lock="the AGF's buffer of XFS",
-            why="it changes a directory, and may have an AGF locked for its blocks",
+            why="it may have an AGF locked, and takes an AGI after it",
             source="fs/xfs/xfs_inode.c xfs_remove(), xfs_rename(): the directory's "
-            "blocks are changed in the transaction that then takes the AGI",
-            shows=names("xfs_remove xfs_rename"),
+            "blocks are changed in the transaction that then takes the AGI; "
+            "libxfs/xfs_ag.c xfs_ag_shrink_space(): the AGF is locked while "
+            "xfs_ag_resv_init() reads the AGI again",
+            shows=names("xfs_remove xfs_rename xfs_ag_shrink_space"),
             also=_AGI,
             of=_AGF,
         ),
