@@ -92,6 +92,7 @@ int dev_open(struct dev *dev)
 	mutex_lock(&dev->open_mutex);
 	if (dev->gone) {
 		mutex_unlock(&dev->open_mutex);
+		dev->ops->forget(dev);
 		return -ENODEV;
 	}
 	quiet(dev);
