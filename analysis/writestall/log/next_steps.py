@@ -39,6 +39,7 @@ from writestall.classify.rules.block import (
 )
 from writestall.classify.rules.file_systems import (
     BUFFER_OF_XFS,
+    DELAYED_IPUTS,
     ENCRYPTS,
     FREE_SPACE_OF_GROUP,
     FREES_CLUSTER,
@@ -53,6 +54,7 @@ from writestall.classify.rules.file_systems import (
     ROOM_IN_LOG,
     SCRUB_PAUSED,
     TREE_BLOCK,
+    WRITES_SUPERS,
 )
 from writestall.classify.rules.locks import CLUSTER_LOCK, FREEZES, FROZEN, MOUNTING
 from writestall.classify.rules.pages import EACH_CPU, ITSELF, OF_A_POOL
@@ -220,6 +222,16 @@ WORDS: dict[str, Step] = {
         f"{_ALL_STACKS}; a kernel with lockdep lists who holds what: echo d > "
         "/proc/sysrq-trigger",
         _SYSRQ,
+    ),
+    DELAYED_IPUTS: Step(
+        "take the stack of btrfs-cleaner and of who unmounts or flushes: "
+        f"{_ALL_STACKS}",
+        "fs/btrfs/inode.c btrfs_run_delayed_iputs()",
+    ),
+    WRITES_SUPERS: Step(
+        "see whether the devices of the file system answer: iostat -x 1, errors in "
+        "dmesg, btrfs device stats MOUNT",
+        "fs/btrfs/disk-io.c write_all_supers(); btrfs-device(8)",
     ),
     QGROUP_FLUSH: Step(
         "see whether the flusher of the file system writes, and whether quotas need be "

@@ -8,7 +8,7 @@ import pytest
 
 from log_stacks import Shown, explained, joined
 from writestall.log.headline import sentence
-from writestall.log.links import POSSIBLE
+from writestall.log.links import LIKELY, POSSIBLE
 
 WORK = " process_one_work worker_thread kthread"
 FLUSH = "schedule schedule_timeout __wait_for_common __flush_work "
@@ -100,6 +100,33 @@ STACKS = {
     "unloads-loop": "schedule __mutex_lock unregister_blkdev loop_exit/loop "
     "__x64_sys_delete_module",
     "freezes": "schedule percpu_rwsem_wait percpu_down_write freeze_super do_vfs_ioctl",
+    "data-ticket": "schedule __reserve_bytes/btrfs btrfs_reserve_data_bytes/btrfs "
+    "btrfs_check_data_free_space/btrfs btrfs_buffered_write/btrfs",
+    "data-reclaim": "schedule wait_for_commit/btrfs btrfs_commit_transaction/btrfs "
+    "flush_space/btrfs btrfs_async_reclaim_data_space/btrfs" + WORK,
+    "meta-ticket": "schedule __reserve_bytes/btrfs btrfs_reserve_metadata_bytes/btrfs "
+    "start_transaction/btrfs btrfs_create/btrfs",
+    "meta-reclaim": "schedule wait_for_commit/btrfs btrfs_commit_transaction/btrfs "
+    "flush_space/btrfs btrfs_async_reclaim_metadata_space/btrfs" + WORK,
+    "waits-iputs": "schedule btrfs_wait_on_delayed_iputs/btrfs flush_space/btrfs "
+    "btrfs_async_reclaim_metadata_space/btrfs" + WORK,
+    "runs-iputs": "schedule btrfs_commit_transaction/btrfs btrfs_evict_inode/btrfs "
+    "evict btrfs_run_delayed_iputs/btrfs cleaner_kthread/btrfs kthread",
+    "waits-range": "schedule lock_extent_bits/btrfs btrfs_invalidatepage/btrfs "
+    "__extent_writepage/btrfs btrfs_run_delalloc_work/btrfs",
+    "allocates": "schedule __reserve_bytes/btrfs start_transaction/btrfs "
+    "btrfs_replace_file_extents/btrfs btrfs_fallocate/btrfs",
+    "forces-log": FLUSH.replace("__flush_work", "__flush_workqueue")
+    + "xlog_cil_force_seq/xfs xfs_log_force/xfs xfs_qm_dqunpin_wait/xfs",
+    "ends-log": "schedule down xfs_buf_lock/xfs xfs_buf_item_unpin/xfs "
+    "xlog_cil_committed/xfs xlog_ioend_work/xfs" + WORK,
+    "renames": "schedule __mutex_lock lock_rename do_renameat2",
+    "renames-too": "schedule __reserve_bytes/btrfs btrfs_rename/btrfs vfs_rename "
+    "do_renameat2",
+    "cpu-down": "schedule_timeout __wait_for_common wait_for_completion "
+    "__cpuhp_kick_ap cpuhp_kick_ap _cpu_down",
+    "cpu-thread": "schedule __mutex_lock cgroup_transfer_tasks cpuhp_invoke_callback "
+    "cpuhp_thread_fun smpboot_thread_fn",
     "caches-write": "schedule bch_bucket_alloc/bcache bch_data_insert_start/bcache"
     + WORK,
 }
@@ -134,6 +161,13 @@ LINKED = (
     ("snapshots", "copies", POSSIBLE),
     ("nfs-compares", "nfs-connects", POSSIBLE),
     ("quota-waits", "quota-flushes", POSSIBLE),
+    ("data-ticket", "data-reclaim", LIKELY),
+    ("meta-ticket", "meta-reclaim", LIKELY),
+    ("waits-iputs", "runs-iputs", POSSIBLE),
+    ("waits-range", "allocates", POSSIBLE),
+    ("forces-log", "ends-log", POSSIBLE),
+    ("renames", "renames-too", POSSIBLE),
+    ("cpu-down", "cpu-thread", LIKELY),
     # Two locks, so each may wait for the other, though one list has both.
     ("probes-loop", "unloads-loop", POSSIBLE),
     ("unloads-loop", "probes-loop", POSSIBLE),
@@ -144,6 +178,9 @@ APART = (
     ("names-lock", "agf-reads"),
     # It waits for its own tree, and nobody knows what that has locked.
     ("tree-copies", "tree-reads"),
+    # Since 5.9 tickets for data and for metadata have a work each.
+    ("data-ticket", "meta-reclaim"),
+    ("meta-ticket", "data-reclaim"),
     # Who makes room in a journal of raid5 does no other's I/O.
     ("copies", "makes-room"),
 )
@@ -151,6 +188,7 @@ WORDS = (
     ("cluster-token", "waits for a lock of the array in its cluster"),
     ("flush-waits", "waits inside a stacked device, in md_flush_request()"),
     ("freezes", "freezes a file system, and waits for its writers"),
+    ("waits-iputs", "waits until inodes that nobody uses any more are freed"),
     ("probes-loop", "loop_ctl_mutex"),
     ("quota-waits", "waits until data of a btrfs quota group has been written"),
     ("removes", "waits for a mutex in del_gendisk()"),

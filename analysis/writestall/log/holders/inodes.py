@@ -130,6 +130,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             GUESS,
+            lock="s_vfs_rename_mutex of a superblock",
+            why="it renames from one directory to another",
+            source="fs/namei.c lock_rename(): s_vfs_rename_mutex is held until "
+            "unlock_rename(), where the directories are two",
+            shows=names("vfs_rename"),
+            caller=names("lock_rename* lock_two_directories"),
+            of=names("*mutex_lock*"),
+        ),
+        replace(
+            GUESS,
             lock="i_rwsem of a directory",
             why="it is inside an operation on a directory",
             source="fs/namei.c lookup_slow(), filename_create(), open_last_lookups(), "

@@ -68,6 +68,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             confidence=POSSIBLE,
         ),
         Holder(
+            "it takes the CPU down or up, as its hotplug thread",
+            "kernel/cpu.c __cpuhp_kick_ap() waits until cpuhp_thread_fun() of the CPU "
+            "has called what is registered; one CPU at a time",
+            names("cpuhp_thread_fun"),
+            lock="a step of CPU hotplug",
+            caller=names("cpuhp_kick_ap* __cpuhp_kick_ap*"),
+            stacked=True,
+        ),
+        Holder(
             "it probes devices",
             "drivers/base/dd.c wait_for_device_probe() flushes deferred_probe_work",
             names("deferred_probe_work_func"),
