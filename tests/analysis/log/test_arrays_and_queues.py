@@ -127,6 +127,20 @@ STACKS = {
     "__cpuhp_kick_ap cpuhp_kick_ap _cpu_down",
     "cpu-thread": "schedule __mutex_lock cgroup_transfer_tasks cpuhp_invoke_callback "
     "cpuhp_thread_fun smpboot_thread_fn",
+    "sends": FLUSH + "flush_work ufshcd_hold ufshcd_queuecommand scsi_queue_rq "
+    "blk_mq_dispatch_rq_list blk_mq_run_hw_queue blk_finish_plug read_pages",
+    "quiesces": "schedule blk_freeze_queue blk_mq_freeze_queue scsi_device_quiesce "
+    "scsi_bus_suspend",
+    "scan-freezes": "schedule blk_mq_freeze_queue_wait blk_mq_freeze_queue "
+    "nvme_update_disk_info/nvme_core nvme_revalidate_disk/nvme_core "
+    "nvme_validate_ns/nvme_core nvme_scan_work/nvme_core" + WORK,
+    "origin-reads": "schedule __down_read do_origin/dm_snapshot __map_bio "
+    "dm_make_request",
+    "origin-writes": "schedule __down_write_nested snapshot_ctr/dm_snapshot "
+    "dm_table_add_target table_load",
+    "origin-copies": "schedule __down_read do_origin/dm_snapshot "
+    "pending_complete/dm_snapshot persistent_commit_exception/dm_snapshot "
+    "run_complete_job process_jobs" + WORK,
     "caches-write": "schedule bch_bucket_alloc/bcache bch_data_insert_start/bcache"
     + WORK,
 }
@@ -168,6 +182,7 @@ LINKED = (
     ("forces-log", "ends-log", POSSIBLE),
     ("renames", "renames-too", POSSIBLE),
     ("cpu-down", "cpu-thread", LIKELY),
+    ("quiesces", "sends", POSSIBLE),
     # Two locks, so each may wait for the other, though one list has both.
     ("probes-loop", "unloads-loop", POSSIBLE),
     ("unloads-loop", "probes-loop", POSSIBLE),
@@ -178,6 +193,11 @@ APART = (
     ("names-lock", "agf-reads"),
     # It waits for its own tree, and nobody knows what that has locked.
     ("tree-copies", "tree-reads"),
+    # A scan freezes one queue, and who is inside the multipath device waits for that.
+    ("scan-freezes", "head-enters"),
+    # Both wait for the lock: the work does nobody's I/O.
+    ("origin-reads", "origin-copies"),
+    ("origin-writes", "origin-copies"),
     # Since 5.9 tickets for data and for metadata have a work each.
     ("data-ticket", "meta-reclaim"),
     ("meta-ticket", "data-reclaim"),

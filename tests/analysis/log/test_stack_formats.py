@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from writestall.classify.frames import Frame
-from writestall.log import cuts
+from writestall.common.compressed import Bound
+from writestall.log import cuts, remarks
 from writestall.log.links import LIKELY, POSSIBLE, explain_log
 from writestall.log.reading import LoggedTask, read_log
 
@@ -487,3 +490,16 @@ def test_a_crash_frame_that_a_mailer_wrapped_before_its_address() -> None:
         "jbd2_journal_commit_transaction",
         "kjournald2",
     ]
+
+
+def test_a_crash_stack_without_a_head_is_a_sign(tmp_path: Path) -> None:
+    """In a file, where one search skips what is far from anything of a stack."""
+    log = tmp_path / "mail"
+    log.write_text(
+        "> Their threads are all in:\n"
+        "> #0 [ffffa8d15fedfb90] __schedule at ffffffffa0d93b2d\n"
+        ">  #1 [ffffa8d15fedfc20] schedule at ffffffffa0d93eaa\n"
+        ">  #2 [ffffa8d15fedfc38] md_do_sync at ffffffffc045758e [md_mod]\n"
+    )
+    (task,) = remarks.read_place(str(log), Bound()).tasks
+    assert task.frames[-1].symbol == "md_do_sync"

@@ -23,6 +23,8 @@ _DM_WORKS = (
     "persistent_commit_exception"
 )
 _DM_WORK = names(_DM_WORKS)
+# Who waits for a lock waits for who has it, which may be no work of the device.
+_SLEEPS_FOR_LOCK = "*mutex_lock* *down_read* *down_write* rwsem_down_*"
 _BCACHE_THREAD = names(
     "bch_writeback_thread bch_allocator_thread bch_gc_thread bch_journal_* "
     "bch_btree_node_write* update_writeback_rate write_dirty"
@@ -233,7 +235,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
                 "dm_* __dm_* thin_* snapshot_* writecache_* integrity_* "
                 "wait_for_in_progress"
             ),
-            not_of=_DM_WORK,
+            not_of=names(f"{_DM_WORKS} {_SLEEPS_FOR_LOCK}"),
             stacked=True,
             confidence=POSSIBLE,
         ),

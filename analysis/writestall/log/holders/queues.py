@@ -77,13 +77,32 @@ _DRIVER_FROZE = Holder(
     confidence=POSSIBLE,
     stacked=True,
 )
+_SENDS = Holder(
+    "it sends requests of a queue, and waits before they are sent",
+    "block/blk-mq.c blk_mq_dispatch_rq_list() calls the driver's queue_rq(), "
+    "drivers/ufs/core/ufshcd.c ufshcd_queuecommand(): a request holds q_usage_counter "
+    "until it has ended",
+    names(
+        "blk_mq_dispatch_rq_list __blk_mq_issue_directly blk_mq_try_issue_directly "
+        "scsi_queue_rq nvme_queue_rq loop_queue_rq nbd_queue_rq"
+    ),
+    lock="q_usage_counter of a frozen queue",
+    of=names("blk_mq_freeze_queue_wait* blk_freeze_queue"),
+    confidence=POSSIBLE,
+    past=True,
+    stacked=True,
+)
 _IN_HEAD = Holder(
     "it is inside a request to the multipath device that is to freeze",
     "block/blk-core.c generic_make_request(), __submit_bio(): q_usage_counter is held "
     "while the driver's function runs, nvme_ns_head_submit_bio()",
     names("nvme_ns_head_submit_bio nvme_ns_head_make_request"),
     lock="q_usage_counter of an NVMe multipath device",
-    of=names("nvme_*"),
+    # Their queues were frozen before (nvme_start_freeze()): who is inside waits there.
+    of=names(
+        "nvme_user_cmd nvme_passthru_end nvme_update_formats nvme_*_ioctl "
+        "nvme_mpath_wait_freeze"
+    ),
     caller=names("blk_mq_freeze_queue_wait*"),
     confidence=POSSIBLE,
     any_right=True,
@@ -92,5 +111,5 @@ _IN_HEAD = Holder(
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.OTHER: (_LIMITS, _HEAD),
     c.RAID_OR_DM: (_LIMITS,),
-    c.BLOCK_QUEUE: (_LIMITS, _STORE_FROZE, _DRIVER_FROZE, _IN_HEAD),
+    c.BLOCK_QUEUE: (_LIMITS, _STORE_FROZE, _DRIVER_FROZE, _SENDS, _IN_HEAD),
 }
