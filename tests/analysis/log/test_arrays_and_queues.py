@@ -141,6 +141,10 @@ STACKS = {
     "origin-copies": "schedule __down_read do_origin/dm_snapshot "
     "pending_complete/dm_snapshot persistent_commit_exception/dm_snapshot "
     "run_complete_job process_jobs" + WORK,
+    "ufs-suspends": "schedule schedule_timeout __down_timeout down_timeout "
+    "ufshcd_wl_suspend scsi_bus_suspend_common",
+    "ufs-recovers": "schedule_timeout wait_for_completion_timeout "
+    "ufshcd_config_pwr_mode ufshcd_err_handler" + WORK,
     "caches-write": "schedule bch_bucket_alloc/bcache bch_data_insert_start/bcache"
     + WORK,
 }
@@ -183,6 +187,7 @@ LINKED = (
     ("renames", "renames-too", POSSIBLE),
     ("cpu-down", "cpu-thread", LIKELY),
     ("quiesces", "sends", POSSIBLE),
+    ("ufs-suspends", "ufs-recovers", POSSIBLE),
     # Two locks, so each may wait for the other, though one list has both.
     ("probes-loop", "unloads-loop", POSSIBLE),
     ("unloads-loop", "probes-loop", POSSIBLE),

@@ -101,6 +101,8 @@ SLEEPS: dict[str, tuple[str, ...]] = {
         "___down_common",
         "down_killable",
         "down_interruptible",
+        "down_timeout",
+        "__down_timeout",
         "mutex_lock*",
         "__mutex_lock*",
         "ww_mutex_lock*",

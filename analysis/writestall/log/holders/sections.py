@@ -29,7 +29,7 @@ _KINDS = (
     (MUTEX, re.compile(r"_*mutex_lock\w*|_*rt_mutex\w*")),
     (WRITE, re.compile(r"_*(rwsem_)?(call_rwsem_)?down_write\w*|percpu_down_write\w*")),
     (READ, re.compile(r"_*(rwsem_)?(call_rwsem_)?down_read\w*|_*percpu_down_read\w*")),
-    (SEMAPHORE, re.compile(r"_*down(_common|_killable|_interruptible)?")),
+    (SEMAPHORE, re.compile(r"_*down(_common|_killable|_interruptible|_timeout)?")),
 )
 # Of which the stack does not show whether it reads or writes.
 _EITHER = re.compile(r"percpu_rwsem_wait|_*rwsem_down_\w*failed\w*")
