@@ -10,7 +10,9 @@ by tabs: the function, how (`m` a mutex, `r` and `w` an rw-semaphore, `s` a sema
 function calls between taking and releasing it, as far as that may sleep. A thread or
 work that wakes a queue, or the only function that does, has what it calls before; of a
 work its own function is named. `*_name` is a call of a method, `<m>` a sleep of that
-kind in the function itself. A function that only waits has `-`.
+kind in the function itself. A function that only waits has `-`. One that asserts a lock
+(lockdep_assert_held(), mutex_is_locked()) is called with it, and has what it calls
+until it releases the lock, if it does.
 
 It reads C by its layout (c_layout.py, lock_tree.py, lock_walk.py).
 """
@@ -26,7 +28,7 @@ from multiprocessing import Pool
 from pathlib import Path
 
 from lock_tree import Tree
-from lock_walk import sections, waits
+from lock_walk import Event, sections, waits
 
 _WORK = re.compile(
     r"\bINIT_(?:DELAYED_)?WORK(?:_ONSTACK)?\s*\(\s*&?(?P<work>[^,]+),\s*(?P<to>\w+)\s*\)"
@@ -40,6 +42,14 @@ _THREAD = re.compile(
     r"\bkthread_(?:run|create)\w*\(\s*(\w+)|\bmd_register_thread\(\s*(\w+)"
     r"|\bbtrfs_init_work\([^,]+,\s*(\w+)"
 )
+# include/linux/lockdep.h; the lock of a mutex that is to be locked by who calls.
+_ASSERT = re.compile(
+    r"\blockdep_assert_held(?P<how>_write|_read)?\(\s*(?P<lock>[^;]+?)\)\s*;"
+    r"|(?:BUG_ON|WARN_ON(?:_ONCE)?)\(\s*!\s*(?:mutex|rwsem)_is_locked\("
+    r"(?P<lock2>[^;]+?)\)\s*\)\s*;"
+    r"|\bASSERT\(\s*(?:mutex|rwsem)_is_locked\((?P<lock3>[^;]+?)\)\s*\)\s*;"
+)
+_TAKES = {"m": "mutex_lock", "r": "down_read", "w": "down_write", "s": "down"}
 # Queues of all drivers.
 _ANY_QUEUE = re.compile(r"(?:.*:)?(?:system|kblockd)_\w+")
 # What rules of their own describe better (analysis/writestall/log/holders).
@@ -95,8 +105,32 @@ def found_in(path: Path) -> Found:
         for kind, _, of in events:
             if kind in ("flush", "drain") and of and not _ANY_QUEUE.fullmatch(of):
                 found.setdefault((function.file, function.name, "k", of), set())
+    for key, calls in list(_asserted(tree, found)):
+        found[key] |= calls
     _drop_common(found, alone)
     return found
+
+
+def _asserted(
+    tree: Tree, found: Found
+) -> Iterator[tuple[tuple[str, str, str, str], set[str]]]:
+    """What functions call that are called with a lock held, as they assert."""
+    kinds: dict[str, set[str]] = defaultdict(set)
+    for _, _, how, lock in found:
+        kinds[lock].add(how)
+    for function in tree.functions:
+        for match in _ASSERT.finditer(function.body):
+            text = match["lock"] or match["lock2"] or match["lock3"]
+            lock = tree.lock(text, function.file)
+            # An rw-semaphore that is asserted is held by a reader at least.
+            sure = "w" if match["how"] == "_write" else "r"
+            how = next((kind for kind in (sure, "m", "s") if kind in kinds[lock]), "")
+            if how:
+                first = Event("lock", _TAKES[how], lock)
+                events = [first, *tree.events(function)]
+                parts = (part for part in sections(tree, events) if part.lock == lock)
+                if part := next(parts, None):
+                    yield (function.file, function.name, how, lock), set(part.calls)
 
 
 def _drop_common(found: Found, alone: set[str]) -> None:
@@ -115,9 +149,12 @@ def rows(trees: list[Path]) -> Iterator[tuple[str, ...]]:
     """The lines of the list: file, function, how, lock and calls."""
     found: Found = defaultdict(set)
     with Pool() as pool:
-        for one in pool.imap(found_in, trees):
-            for key, calls in one.items():
-                found[key] |= calls
+        every = list(pool.imap(found_in, trees))
+    for one in every:
+        for key, calls in one.items():
+            # Of a queue that several wake in another release nobody knows who does.
+            alone = all(other.get(key, calls) for other in every)
+            found[key] |= calls if alone or key[2] != "q" else set()
     # Of use where one function holds or ends what another waits for.
     kinds = {how: how if how in "qk" else "" for how in "mrwsqk"}
     ends = {(key[3], kinds[key[2]]) for key, calls in found.items() if calls}

@@ -55,9 +55,10 @@ named. *sure*: where one task alone fits, it is `likely`; else `possible`.
 
 *a lock of sections.txt*:
 [sections.txt](../analysis/writestall/log/holders/sections.txt) lists, for the functions
-of Linux 5.10, 6.1, 6.12 and 7.2 that take a lock, flush a work or wait for a queue,
-what they call with the lock held, and who runs the work or wakes the queue. It is made
-of the sources by `docs/find-lock-sections.py`, which says how to read it.
+of Linux 4.15, 5.4, 5.10, 5.15, 6.1, 6.5, 6.12 and 7.2 that take a lock, flush a work
+or wait for a queue, what they call with the lock held, and who runs the work or wakes
+the queue. It is made of the sources by `docs/find-lock-sections.py`, which says how to
+read it.
 
 | lock or event | who waits, where | who holds it or ends the wait | sure | source |
 | --- | --- | --- | --- | --- |

@@ -25,7 +25,7 @@ _FILE_SYSTEMS = (
 _DRIVERS = (
     "base base/power block block/drbd block/rnbd md md/bcache md/persistent-data "
     "nvdimm nvme/host nvme/target usb/core usb/storage target target/iscsi "
-    "scsi/libsas mmc/core"
+    "scsi/libsas scsi/ufs ufs/core mmc/core"
 )
 PLACES = (
     *(f"fs/{name}/*.[ch]" for name in _FILE_SYSTEMS.split()),

@@ -77,6 +77,8 @@ class _Walk:
         # Taken just now: what returns may be that this failed.
         self._fresh: set[str] = set()
         self._returned: set[str] = set()
+        # Released in a branch that leaves, and how deep that is.
+        self._paused: dict[str, int] = {}
         self._depth, self._is_dead = 0, False
         self.done: list[Section] = []
 
@@ -96,16 +98,20 @@ class _Walk:
 
     def _leave_block(self) -> None:
         """A lock that outlives the block that took it is held by the block around."""
+        self._paused = {
+            lock: depth for lock, depth in self._paused.items() if depth <= self._depth
+        }
         for lock, (depth, how, calls) in self._held.items():
             self._held[lock] = min(depth, self._depth), how, calls
 
     def _end(self, lock: str) -> None:
         _, how, calls = self._held.pop(lock)
+        self._paused.pop(lock, None)
         row = Section(lock, how, tuple(dict.fromkeys(calls)), lock in self._returned)
         self.done.append(row)
 
     def _calls(self, name: str, but: set[str]) -> None:
-        for lock in self._held.keys() - but:
+        for lock in self._held.keys() - but - self._paused.keys():
             self._held[lock][2].append(name)
 
     def _may_leave(self, _: int, event: Event) -> None:
@@ -138,6 +144,8 @@ class _Walk:
             self._depth <= self._held[lock][0] or not _leaves(self._events, at)
         ):
             self._end(lock)
+        elif lock in self._held:
+            self._paused.setdefault(lock, self._depth)
 
     def _wait(self, _: int, __: Event) -> None:
         self._calls("<q>", set())

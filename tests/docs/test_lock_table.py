@@ -92,6 +92,7 @@ int dev_open(struct dev *dev)
 	mutex_lock(&dev->open_mutex);
 	if (dev->gone) {
 		mutex_unlock(&dev->open_mutex);
+		dev->ops->forget(dev);
 		return -ENODEV;
 	}
 	quiet(dev);
@@ -141,6 +142,14 @@ void dev_shrink(struct dev *dev)
 	helper(dev);
 	wake_up(&dev->room_wait);
 }
+
+void dev_change(struct dev *dev)
+{
+	lockdep_assert_held(&dev->open_mutex);
+	helper(dev);
+	mutex_unlock(&dev->open_mutex);
+	dev->ops->stop(dev);
+}
 """
 
 
@@ -151,6 +160,8 @@ def test_lock_sections_of_a_tree(tmp_path: Path) -> None:
     done = run("find-lock-sections.py", str(tmp_path))
     assert done.stdout.splitlines() == [
         "fs/xfs/a.c",
+        # Called with the lock held, as it asserts, until it releases it.
+        "\tdev_change\tm\tfs/xfs:open_mutex\t<q> helper",
         "\tdev_close\tk\tfs/xfs:scan_work\t-",
         "\tdev_close\tm\tfs/xfs:open_mutex\t-",
         "\tdev_enter\tq\tfs/xfs:gate_wait\t-",

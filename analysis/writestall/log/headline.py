@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from writestall.classify.rules.block import BLOCK_LOCK
 from writestall.classify.rules.servers import NFS_ANSWER
 from writestall.log.asleep import preempted_in
 from writestall.log.holders.sections import sleep_words, wanted
@@ -32,7 +33,11 @@ _SHOWN = 3
 # What is said of a class whose locks have names, and how it goes on with one.
 _VAGUE = {
     c.DOES[c.OTHER]: "waits for a lock or event of the kernel",
-    **{c.DOES[name]: c.DOES[name] for name in (c.FS_LOCK, c.RAID_OR_DM)},
+    BLOCK_LOCK: BLOCK_LOCK,
+    **{
+        c.DOES[name]: c.DOES[name]
+        for name in (c.FS_LOCK, c.RAID_OR_DM, c.FS_TRANSACTION)
+    },
 }
 
 
@@ -53,6 +58,8 @@ def does(stuck: Stuck) -> str:
     words = (rule.words if rule and rule.words else None) or c.DOES[cls]
     if words in _VAGUE and (names := wanted(stuck)):
         return f"{_VAGUE[words]} ({names})"
+    if words == c.DOES[c.RAID_OR_DM] and stuck.caller:
+        return f"{words}, in {stuck.caller}()"
     if words == c.DOES[c.OTHER]:
         return sleep_words(stuck)
     if words == NFS_ANSWER and (server := _NFS_MANAGER.fullmatch(task.comm or "")):

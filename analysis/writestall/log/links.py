@@ -107,7 +107,7 @@ def _classified(task: LoggedTask, owner: bool) -> Stuck:
     # Where the kernel is sure of who called whom, the rest of the stack says nothing.
     if verdict.rule is None and not says_who(task.frames):
         doubtful = _verdict(tuple(task.guesses))
-        if doubtful.rule is not None:
+        if doubtful.rule is not None or says_who(task.guesses):
             return Stuck(task, doubtful, role, guessed=True, owner=owner)
     return Stuck(task, verdict, role, guessed=task.cut, owner=owner)
 
@@ -139,12 +139,15 @@ def _link(waiter: Stuck, shots: _Shots) -> Link | None:
             found = rule.fitting(waiter, around)
             if not found:
                 continue
-            # Where the better rule fits too many, a worse one knows no better.
+            # Where the better rule fits too many, a worse one knows no better, at
+            # another time neither.
             chosen = rule.choose(waiter, found)
             if chosen is None:
-                return None
+                rules = rules[: rules.index(rule)]
+                break
             why = rule.reason(waiter, chosen[0])
-            link = Link(waiter, *chosen, why, rule.source, rule.stacked)
+            made = rule.made(waiter, chosen[0])
+            link = Link(waiter, *chosen, why, made, rule.stacked)
             return _marked(link, around.gap_s(waiter, link.holder))
     return None
 

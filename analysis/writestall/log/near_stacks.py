@@ -16,6 +16,7 @@ _BEGIN = (
     rb"Call [Tt]race|INFO: task|COMMAND:|Show (?:Blocked )?State|Future hung "
     rb"|/proc/\d{1,10}/(?:task|stack|comm|cgroup)|,task_memcg=|Linux version "
     rb"|[Cc]ommand line: |-- (?:Re)?[Bb]oot|\[<[0-9a-f]{1,16}>\] "
+    rb"|#[01] {1,2}\[[0-9a-f]{8,16}\] "
     rb"|\+0x(?:(?<=schedule\+0x)|(?<=switch_to\+0x))"
 )
 # What any frame has, in any form, but for what backtrace_symbols(3) prints.

@@ -14,6 +14,7 @@ from writestall.classify.rules.block import (
     ARRAY_SUSPENDED,
     AWAITS_HANDLER,
     BARRIER_RAISED,
+    BLOCK_LOCK,
     CIPHER,
     CONNECTS,
     CPU_HOTPLUG,
@@ -38,6 +39,7 @@ from writestall.classify.rules.block import (
 )
 from writestall.classify.rules.file_systems import (
     BUFFER_OF_XFS,
+    DELAYED_IPUTS,
     ENCRYPTS,
     FREE_SPACE_OF_GROUP,
     FREES_CLUSTER,
@@ -46,13 +48,15 @@ from writestall.classify.rules.file_systems import (
     KEPT_OUT,
     OWN_CHECKPOINT,
     OWN_RANGE,
+    QGROUP_FLUSH,
     RANGE_OF_FILE,
     REPLACES,
     ROOM_IN_LOG,
     SCRUB_PAUSED,
     TREE_BLOCK,
+    WRITES_SUPERS,
 )
-from writestall.classify.rules.locks import FROZEN, MOUNTING
+from writestall.classify.rules.locks import CLUSTER_LOCK, FREEZES, FROZEN, MOUNTING
 from writestall.classify.rules.pages import EACH_CPU, ITSELF, OF_A_POOL
 from writestall.classify.rules.servers import NFS_ANSWER
 from writestall.log.holders.sections import takers, wanted
@@ -207,6 +211,37 @@ WORDS: dict[str, Step] = {
         "member, whether mdmon runs (external metadata), and the stack of the thread "
         "mdN_raidX: cat /proc/PID/stack",
         "mdmon(8)",
+    ),
+    FREEZES: Step(
+        "find the task that writes and sleeps elsewhere, below vfs_write(), "
+        f"mnt_want_write() or of an io_uring: {_ALL_STACKS}",
+        "fs/super.c freeze_super(); fsfreeze(8)",
+    ),
+    BLOCK_LOCK: Step(
+        f"find the task that is in the same function, or further below it: "
+        f"{_ALL_STACKS}; a kernel with lockdep lists who holds what: echo d > "
+        "/proc/sysrq-trigger",
+        _SYSRQ,
+    ),
+    DELAYED_IPUTS: Step(
+        "take the stack of btrfs-cleaner and of who unmounts or flushes: "
+        f"{_ALL_STACKS}",
+        "fs/btrfs/inode.c btrfs_run_delayed_iputs()",
+    ),
+    WRITES_SUPERS: Step(
+        "see whether the devices of the file system answer: iostat -x 1, errors in "
+        "dmesg, btrfs device stats MOUNT",
+        "fs/btrfs/disk-io.c write_all_supers(); btrfs-device(8)",
+    ),
+    QGROUP_FLUSH: Step(
+        "see whether the flusher of the file system writes, and whether quotas need be "
+        f"on: btrfs qgroup show MOUNT, {_ALL_STACKS}",
+        "fs/btrfs/qgroup.c try_flush_qgroup()",
+    ),
+    CLUSTER_LOCK: Step(
+        "see which node holds the lock, and whether all of them answer: dlm_tool "
+        "lockdebug, dlm_tool status, the stack of mdN_cluster_rec on the others",
+        "drivers/md/md-cluster.c; dlm_tool(8)",
     ),
     FREE_STRIPE: Step(
         "compare stripe_cache_active with stripe_cache_size in /sys/block/mdN/md; a "

@@ -55,6 +55,11 @@ _GDB = re.compile(
     r"(?:kernel|mm|fs|block|drivers|arch|lib|net|io_uring|include|ipc|security)/"
     r"[\w./+-]{1,120}:\d{1,6}\s{0,16}"
 )
+# By crash(8), wrapped by a mailer before the address.
+_WRAPPED = re.compile(
+    r"\s{0,16}#\d{1,3}\s{1,4}\[[0-9a-f]{8,16}\] (?P<symbol>[A-Za-z_][\w.$]{0,120})"
+    r"(?:\+\d{1,8})? at\s{0,4}"
+)
 # A frame that the edge of a terminal cuts off, in its name or behind that.
 _CUT = re.compile(
     r"\s{0,16}(?:\[<[0-9a-fx]{1,18}>\]\s{1,4})?(?P<guess>\?\s{1,4})?"
@@ -95,7 +100,12 @@ def alone(body: str) -> re.Match[str] | None:
 
 def _whole(body: str) -> re.Match[str] | None:
     """The frame of a line in a form that takes all of it."""
-    return _DECODED.match(body) or _GDB.fullmatch(body) or _FROM.fullmatch(body)
+    return (
+        _DECODED.match(body)
+        or _GDB.fullmatch(body)
+        or _FROM.fullmatch(body)
+        or _WRAPPED.fullmatch(body)
+    )
 
 
 def found(body: str) -> list[re.Match[str]]:
@@ -132,9 +142,13 @@ def frame_of(match: re.Match[str]) -> Frame:
     return frame(match["symbol"], groups.get("module") or groups.get("module2"))
 
 
+# Forms that take a whole line.
+_WHOLE = (_ALONE, _DECODED, _GDB, _FROM, _WRAPPED)
+
+
 def is_mention(match: re.Match[str]) -> bool:
     """True where a frame stands inside other text, which may only speak of it."""
-    return match.re not in (_ALONE, _DECODED, _GDB, _FROM) and "[<" not in match.string
+    return match.re not in _WHOLE and "[<" not in match.string
 
 
 def is_guess(match: re.Match[str]) -> bool:

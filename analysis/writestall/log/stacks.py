@@ -69,7 +69,7 @@ class Reader:
         self._gap = 0
         self._over = False
         self._names = NearNames(host.names)
-        self._cut: tuple[int, str] | None = None
+        self._cut: tuple[int, str, str] | None = None
         self._work: int | None = None
         # The line before was cut behind its `?`.
         self._guess = False
@@ -109,21 +109,24 @@ class Reader:
             self._guess = False
             body = body if line.marked else f" ? {body.lstrip()}"
         if self._cut:
-            first, held = self._cut
+            first, held, stamp = self._cut
             self._cut = None
             if line.marked:
+                now, self._stamp = self._stamp, stamp
                 self._take(first, held)
+                self._stamp = now
             else:
                 number, body = first, f"{held} {body.lstrip()}"
+                self._stamp = stamp
         if ("INFO: " in body or "TASK: " in body) and heads.is_cut(body):
-            self._cut = number, body
+            self._cut = number, body, self._stamp
         else:
             self._take(number, body)
 
     def finish(self) -> list[LoggedTask]:
         """All tasks with a stack, in the order of the lines taken."""
         if self._cut:
-            self._take(*self._cut)
+            self._take(*self._cut[:2])
         self._close()
         return self.done
 

@@ -15,6 +15,7 @@ from writestall.classify.stack import (
     classify_frames,
     first_caller,
     is_sleep,
+    says_who,
 )
 from writestall.log.disks import Disk, disks_of
 from writestall.log.file_systems import file_systems_of
@@ -95,10 +96,21 @@ class Stuck:
         return comm or f"line {self.task.line}"
 
     @cached_property
+    def frames(self) -> tuple[Frame, ...]:
+        """Its stack: doubtful frames where no other shows what chose to wait."""
+        frames, guesses = self.task.frames, self.task.guesses
+        return tuple(frames if frames and says_who(frames) else guesses or frames)
+
+    def is_like(self, other: Stuck) -> bool:
+        """True for the same stack: both wait in one place for one kind of thing."""
+        mine, its = ([f.symbol for f in stuck.frames] for stuck in (self, other))
+        return bool(mine) and mine == its
+
+    @cached_property
     def in_shrinker(self) -> Verdict | None:
         """What it waits for below a shrinker while it reclaims memory, if a rule knows
         that."""
-        frames = self.task.frames
+        frames = self.frames
         at = [i for i, frame in enumerate(frames) if _SHRINKS.fullmatch(frame.symbol)]
         if self.verdict.cls != c.MEMORY or not at:
             return None
@@ -108,7 +120,7 @@ class Stuck:
     @cached_property
     def file_systems(self) -> frozenset[str]:
         """The file systems its functions belong to."""
-        return file_systems_of(self.task.frames or self.task.guesses)
+        return file_systems_of(self.frames)
 
     @cached_property
     def disks(self) -> frozenset[Disk]:
@@ -128,7 +140,7 @@ class Stuck:
 
         Of a stack that is cut off before it, the kernel still names the work.
         """
-        shown = {frame.symbol for frame in self.task.frames or self.task.guesses}
+        shown = {frame.symbol for frame in self.frames}
         work = _WORK.search(self.task.workqueue or "")
         if shown and work and "process_one_work" not in shown:
             shown.add(work["function"])
@@ -137,7 +149,7 @@ class Stuck:
     @cached_property
     def thread(self) -> str:
         """The function that its kernel thread runs, but for those of workqueues."""
-        frames = self.task.frames
+        frames = self.frames
         for inner, outer in pairwise(frames):
             if outer.symbol == "kthread":
                 return inner.symbol if inner.symbol not in _WORKERS else ""
@@ -150,7 +162,7 @@ class Stuck:
     @cached_property
     def caller(self) -> str:
         """The innermost function that is none of sleeping: what chose to wait."""
-        frames = self.task.frames or self.task.guesses
+        frames = self.frames
         while frames and _WRAPPER.fullmatch(name := first_caller(frames)):
             at = next(i for i, frame in enumerate(frames) if frame.symbol == name)
             if at + 1 == len(frames):
@@ -161,7 +173,7 @@ class Stuck:
     @cached_property
     def module(self) -> str:
         """The module whose function takes the lock that it waits for, if one does."""
-        frames = self.task.frames
+        frames = self.frames
         at = next((i for i, f in enumerate(frames) if not is_sleep(f.symbol)), 0)
         if not any(_LOCKS.fullmatch(frame.symbol) for frame in frames[:at]):
             return ""

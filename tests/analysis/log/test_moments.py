@@ -326,3 +326,24 @@ def test_what_mails_quoted_is_of_other_moments(quoted: str, joined: bool) -> Non
     # One of them has a time, which says nothing of the other.
     timed = [re.sub(r"(?<=> )(?=\[<0>\] w)", "[  363.1] ", line) for line in lines]
     assert bool(explained(*timed).links) is joined
+
+
+def test_a_head_that_a_mailer_wrapped_keeps_its_time() -> None:
+    """Both reports are wrapped behind `more than`, and 12 minutes apart."""
+    lines = []
+    for start, comm, pid, stack in (
+        (43621, "kjournald2", 702, "schedule jbd2_journal_commit_transaction kthread"),
+        (44346, "writer", 732, "schedule wait_transaction_locked start_this_handle"),
+    ):
+        at = f"> [{start}.876315] "
+        lines += [
+            f"{at}INFO: task {comm}:{pid} blocked for more than",
+            "> 120 seconds.",
+            f"{at}      Not tainted 4.19.0 #1",
+            f"{at}{comm} D    0 {pid}      2 0x80000000",
+            f"{at}Call Trace:",
+            *(f"{at} {name}+0x10/0x90" for name in stack.split()),
+        ]
+    answer = explain_log(read_log(lines))
+    assert [row.task.pid for row in answer.tasks] == [702, 732]
+    assert not answer.links

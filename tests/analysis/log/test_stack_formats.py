@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from writestall.classify.frames import Frame
-from writestall.log import cuts
+from writestall.common.compressed import Bound
+from writestall.log import cuts, remarks
 from writestall.log.links import LIKELY, POSSIBLE, explain_log
 from writestall.log.reading import LoggedTask, read_log
 
@@ -470,3 +473,33 @@ def test_notes_behind_frames_of_crash() -> None:
         "__mutex_lock",
         "btrfs_update_inode",
     ]
+
+
+def test_a_crash_frame_that_a_mailer_wrapped_before_its_address() -> None:
+    (task,) = tasks(
+        'PID: 930    TASK: ffffa14b5f9032c0  CPU: 1   COMMAND: "jbd2/sdx4-8"\n'
+        "  #0 [ffffa14b5ff0ba20] __schedule at ffffffffafe1b959\n"
+        "  #1 [ffffa14b5ff0bc80] __wait_on_buffer at ffffffffaf85068a\n"
+        "  #2 [ffffa14b5ff0bc90] jbd2_journal_commit_transaction at \n"
+        "ffffffffc0e543fc [jbd2]\n"
+        "  #3 [ffffa14b5ff0be48] kjournald2 at ffffffffc0e5a6ad [jbd2]\n"
+    )
+    assert [frame.symbol for frame in task.frames] == [
+        "__schedule",
+        "__wait_on_buffer",
+        "jbd2_journal_commit_transaction",
+        "kjournald2",
+    ]
+
+
+def test_a_crash_stack_without_a_head_is_a_sign(tmp_path: Path) -> None:
+    """In a file, where one search skips what is far from anything of a stack."""
+    log = tmp_path / "mail"
+    log.write_text(
+        "> Their threads are all in:\n"
+        "> #0 [ffffa8d15fedfb90] __schedule at ffffffffa0d93b2d\n"
+        ">  #1 [ffffa8d15fedfc20] schedule at ffffffffa0d93eaa\n"
+        ">  #2 [ffffa8d15fedfc38] md_do_sync at ffffffffc045758e [md_mod]\n"
+    )
+    (task,) = remarks.read_place(str(log), Bound()).tasks
+    assert task.frames[-1].symbol == "md_do_sync"

@@ -35,6 +35,7 @@ STOPS_SYNC = "waits until an array's sync has stopped"
 SYNC_IO = "waits until the I/O of the sync that it does has ended"
 CIPHER = "waits for the cipher of dm-crypt"
 CONNECTS = "connects to an NVMe controller and waits for its answer"
+BLOCK_LOCK = "waits for a lock of the block layer"
 FROZEN_QUEUE = "waits until a frozen or dying queue takes requests again"
 DIRECT_IO = "waits until direct I/O to the file has ended"
 RUNTIME_PM = "waits until a device has been resumed or suspended (runtime PM)"
@@ -329,6 +330,7 @@ RULES: tuple[Rule, ...] = (
         ("usb_kill_urb", "usb_start_wait_urb", "usb_sg_wait", "usb_stor_*"),
         "drivers/usb/core/message.c usb_start_wait_urb(), "
         "drivers/usb/storage/transport.c usb_stor_msg_common(): for a transfer",
+        not_wait=(LOCK,),
         words="waits for a USB device",
     ),
     Rule(
@@ -536,7 +538,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         c.BLOCK_QUEUE,
         ("blk_*", "__blk_*", "blkcg_*", "elevator_*", "elv_*", "bfq_*"),
-        "block/: a lock or limit of the queue by another name",
+        "block/: a lock of the queue, of its tags or cgroups",
         wait=(LOCK,),
+        first=True,
+        words=BLOCK_LOCK,
     ),
 )

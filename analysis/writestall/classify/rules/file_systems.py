@@ -28,6 +28,9 @@ OWN_RANGE = "waits for a range of a file that its own direct I/O may hold"
 RANGE_OF_FILE = "waits for a range of a file that another task has locked (btrfs)"
 TREE_BLOCK = "waits for the lock of a block of a btrfs tree"
 SCRUB_PAUSED = "scrubs, and pauses until the commit is over"
+DELAYED_IPUTS = "waits until inodes that nobody uses any more are freed (btrfs)"
+WRITES_SUPERS = "commits, and waits for the devices to write the superblocks"
+QGROUP_FLUSH = "waits until data of a btrfs quota group has been written"
 KEPT_OUT = "waits until a device is replaced"
 
 # Below these a checkpoint's locks are taken, outside those of a node or block.
@@ -302,6 +305,29 @@ RULES: tuple[Rule, ...] = (
         not_wait=(LOCK, IO, PAGE),
         first=True,
         words="waits until all who joined its transaction have left",
+    ),
+    Rule(
+        c.FS_TRANSACTION,
+        ("btrfs_wait_on_delayed_iputs",),
+        "fs/btrfs/inode.c btrfs_wait_on_delayed_iputs()",
+        first=True,
+        words=DELAYED_IPUTS,
+    ),
+    Rule(
+        c.FS_TRANSACTION,
+        ("write_all_supers", "wait_dev_supers", "barrier_all_devices"),
+        "fs/btrfs/disk-io.c write_all_supers(): writes and flushes each device",
+        not_wait=(LOCK,),
+        first=True,
+        words=WRITES_SUPERS,
+    ),
+    Rule(
+        c.FS_TRANSACTION,
+        ("try_flush_qgroup",),
+        "fs/btrfs/qgroup.c try_flush_qgroup(): on qgroup_flush_wait while another task "
+        "writes the data of the subvolume",
+        first=True,
+        words=QGROUP_FLUSH,
     ),
     Rule(
         c.FS_TRANSACTION,

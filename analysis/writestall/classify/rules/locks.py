@@ -134,6 +134,8 @@ MMAP_LOCK = (
     "task_numa_work",
 )
 
+CLUSTER_LOCK = "waits for a lock of the array in its cluster"
+FREEZES = "freezes a file system, and waits for its writers or its superblock"
 FROZEN = "waits for a file system that is frozen, or being frozen"
 MOUNTING = "waits until a file system is mounted or unmounted"
 _PERCPU = ("percpu_rwsem_wait", "__percpu_down_read*", "percpu_down_read*")
@@ -230,16 +232,31 @@ RULES: tuple[Rule, ...] = (
             "ocfs2_wait_for_mask",
             "ocfs2_*_lock_full*",
             "ocfs2_rw_lock",
-            "dlm_lock_sync",
             "dlmlock",
         ),
         "fs/gfs2/glock.c gfs2_glock_wait(), fs/ocfs2/dlmglue.c __ocfs2_cluster_lock(): "
         "until the lock manager of the cluster grants the inode's lock to this node",
     ),
     Rule(
+        c.RAID_OR_DM,
+        ("dlm_lock_sync", "dlm_lock_sync_interruptible"),
+        "drivers/md/md-cluster.c dlm_lock_sync(): until the lock manager of the "
+        "cluster grants a lock of the array to this node",
+        words=CLUSTER_LOCK,
+    ),
+    Rule(
         c.FS_LOCK,
         ("zfs_rangelock_*", "zfs_range_lock*"),
         "OpenZFS module/zfs/zfs_rlock.c: a lock on a range of a file",
+    ),
+    Rule(
+        c.FS_LOCK,
+        ("freeze_super", "sb_wait_write"),
+        "fs/super.c sb_wait_write(): percpu_down_write() of s_writers, which writes "
+        "hold for reading",
+        wait=(LOCK,),
+        first=True,
+        words=FREEZES,
     ),
     Rule(
         c.FS_LOCK,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from writestall.log.holders import (
     any_lock,
+    arrays,
     btrfs,
     caches,
     device_locks,
@@ -34,7 +35,7 @@ _TABLES = (
     *(journals, transactions, pages, superblocks, inodes, xfs, btrfs, file_systems),
     *(works, servers),
     *(threads, queues, caches, smb),
-    *(devices, device_locks, processes, sections, module_works, any_lock),
+    *(arrays, devices, device_locks, processes, sections, module_works, any_lock),
 )
 HOLDERS: Mapping[str, tuple[Holder, ...]] = {
     name: tuple(rule for table in _TABLES for rule in table.HOLDERS.get(name, ()))

@@ -119,7 +119,7 @@ class Around:
             inside = [
                 task
                 for task in self.tasks
-                if any(module_of(frame) == module for frame in task.task.frames)
+                if any(module_of(frame) == module for frame in task.frames)
                 if task.module != module and task.caller != caller and fits(task)
                 if not self._is_one_of_several(task)
             ]

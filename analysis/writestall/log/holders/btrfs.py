@@ -22,6 +22,10 @@ _BTRFS_SEARCH = names(
     "btrfs_search_* btrfs_next_* read_block_for_search btrfs_read_node_slot "
     "btrfs_cow_block __btrfs_cow_block btrfs_force_cow_block push_leaf_* balance_level"
 )
+_BTRFS_CHANGES = names(
+    "btrfs_cow_block __btrfs_cow_block btrfs_force_cow_block update_ref_for_cow "
+    "split_node split_leaf insert_new_root btrfs_alloc_tree_block"
+)
 _BTRFS_QUOTA = names(
     "btrfs_quota_enable btrfs_quota_disable btrfs_*_qgroup btrfs_*_qgroup_relation "
     "btrfs_qgroup_inherit"
@@ -68,6 +72,33 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "block with that one locked",
             shows=names("btrfs_wait_block_group_cache_*"),
             also=names("*btrfs_cow_block btrfs_force_cow_block"),
+            of=_BTRFS_TREE,
+        ),
+        replace(
+            GUESS,
+            lock="a tree block of btrfs",
+            why="it changes a tree with blocks of it locked, and waits for another "
+            "tree",
+            source="fs/btrfs/ctree.c btrfs_force_cow_block(), split_node(): "
+            "update_ref_for_cow() and btrfs_alloc_tree_block() search the tree of "
+            "extents with the block locked",
+            shows=_BTRFS_CHANGES,
+            also=_BTRFS_TREE,
+            of=_BTRFS_TREE,
+            not_of=_BTRFS_CHANGES,
+        ),
+        replace(
+            GUESS,
+            lock="a tree block of btrfs",
+            why="it copies a file's items to the log, with their block locked",
+            source="fs/btrfs/tree-log.c copy_inode_items_to_log(), "
+            "btrfs_log_changed_extents() (btrfs_log_prealloc_extents() inside it): "
+            "they search the subvolume and insert into the log with the path kept",
+            shows=names(
+                "btrfs_log_changed_extents btrfs_log_prealloc_extents copy_items "
+                "copy_inode_items_to_log btrfs_log_all_xattrs"
+            ),
+            not_shows=_BTRFS_TREE,
             of=_BTRFS_TREE,
         ),
         replace(

@@ -10,12 +10,14 @@ from writestall_base import wait_classes as c
 _OPEN_MUTEX = names(
     "bdev_open blkdev_get* __blkdev_get blkdev_put* bdev_release bd_prepare_to_claim "
     "del_gendisk bdev_mark_dead blk_report_disk_dead bdev_disk_changed disk_scan_* "
-    "device_add_disk lookup_bdev* bdev_*_part* blkpg_do_ioctl"
+    "device_add_disk lookup_bdev* bdev_*_part* blkpg_do_ioctl blkdev_reread_part "
+    "revalidate_disk* iterate_bdevs sync_bdevs loop_reread_partitions"
 )
 _HOLDS_OPEN_MUTEX = names(
     "blkdev_get_whole blkdev_put_whole blkdev_flush_mapping bdev_disk_changed "
     "sync_blockdev bdev_release blkdev_put __blkdev_put del_gendisk sd_open sd_release "
-    "nvme_open nvme_ns_open lo_open lo_release blk_drop_partitions"
+    "nvme_open nvme_ns_open lo_open lo_release blk_drop_partitions rescan_partitions "
+    "check_partition read_dev_sector read_part_sector"
 )
 # drivers/base/dd.c, drivers/nvdimm/bus.c, drivers/base/power/main.c.
 _DEVICE_LOCK = names(
@@ -63,7 +65,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         Holder(
             "it opens, closes or removes a disk, holding its open_mutex",
             "block/bdev.c bdev_open(), bdev_release(), block/genhd.c del_gendisk(): "
-            "disk->open_mutex (bd_mutex before 5.14)",
+            "disk->open_mutex (bd_mutex before 5.14; fs/block_dev.c "
+            "rescan_partitions() runs under it, revalidate_disk() takes it)",
             _HOLDS_OPEN_MUTEX,
             lock="open_mutex of a disk",
             caller=_OPEN_MUTEX,

@@ -19,9 +19,12 @@ _DM_WORKS = (
     "do_worker flush_expired_bios flush_delayed_bios* kcopyd* do_mirror "
     "writecache_flush_work writecache_writeback writecache_flush_thread "
     "integrity_writer integrity_commit integrity_metadata integrity_bio_wait "
-    "integrity_recalc* process_*deferred_bios"
+    "integrity_recalc* process_*deferred_bios run_complete_job process_jobs "
+    "persistent_commit_exception"
 )
 _DM_WORK = names(_DM_WORKS)
+# Who waits for a lock waits for who has it, which may be no work of the device.
+_SLEEPS_FOR_LOCK = "*mutex_lock* *down_read* *down_write* rwsem_down_*"
 _BCACHE_THREAD = names(
     "bch_writeback_thread bch_allocator_thread bch_gc_thread bch_journal_* "
     "bch_btree_node_write* update_writeback_rate write_dirty"
@@ -36,7 +39,10 @@ _LOOP_WORK = names(_LOOP_WORKS)
 
 # A wait for the I/O of some block device; one for a server shows none of these.
 _BLOCK_IO = names("io_schedule* submit_bio_wait blkdev_issue_* blk_wait_io bio_await*")
-_BELOW_WORKS = f"md_thread raid5_do_work {_CRYPT_WORKS} {_DM_WORKS} {_LOOP_WORKS}"
+_BELOW_WORKS = (
+    f"md_thread raid5_do_work {_CRYPT_WORKS} {_DM_WORKS} {_LOOP_WORKS} "
+    "bch_data_insert_start bch_data_insert_keys bch_writeback_thread"
+)
 _BELOW = names(_BELOW_WORKS)
 
 _LOOP = Holder(
@@ -64,13 +70,14 @@ _BELOW_ALL = Holder(
     "not say which device it is",
     _BELOW,
     lock="an I/O of a stacked device",
-    # A sync does no other's I/O.
-    not_shows=names("md_do_sync"),
+    # A sync does no other's I/O, nor does who makes room in a journal of raid5.
+    not_shows=names("md_do_sync r5l_do_reclaim"),
     of=_BLOCK_IO,
     not_of=_BELOW,
     confidence=POSSIBLE,
     stacked=True,
     not_plain=True,
+    pool=True,
 )
 _NO_DISK_NAMES = "nfs_* nfs4_* ceph_* fuse_* cifs_* smb2_* v9fs_* afs_* netfs_*"
 _ENDS_WRITEBACK = replace(
@@ -224,8 +231,11 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "drivers/md/dm-thin.c do_worker(), dm-delay.c, dm-raid1.c, dm-writecache.c",
             _DM_WORK,
             lock="an I/O of a mapped device",
-            of=names("dm_* __dm_* thin_* snapshot_* writecache_* integrity_*"),
-            not_of=_DM_WORK,
+            of=names(
+                "dm_* __dm_* thin_* snapshot_* writecache_* integrity_* "
+                "wait_for_in_progress"
+            ),
+            not_of=names(f"{_DM_WORKS} {_SLEEPS_FOR_LOCK}"),
             stacked=True,
             confidence=POSSIBLE,
         ),

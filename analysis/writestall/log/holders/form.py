@@ -17,6 +17,15 @@ from writestall.log.holders.around import Around
 from writestall.log.stuck import LIKELY, POSSIBLE, Stuck
 from writestall_base import wait_classes as c
 
+# File systems that lie on another one, whose functions the stack may not show.
+_ABOVE = (frozenset({"overlay"}), frozenset({"ecryptfs"}))
+
+
+def _is_above(one: frozenset[str], other: frozenset[str]) -> bool:
+    """True where one of two stacks shows a file system that lies on another, and none
+    below it."""
+    return one in _ABOVE or other in _ABOVE
+
 
 def names(text: str) -> re.Pattern[str]:
     """One expression for function names; spaces stand between them, `*` is any text."""
@@ -40,7 +49,8 @@ class Holder:
     chose to wait; `same_module`: by one of that function's module. `past`: the function
     of `shows` is not itself what waits; `not_called`: nor is one of these. `not_plain`:
     the waiter's disk may be a stacked one. `shared`: a task that shows one of these
-    shares the lock, so it keeps nobody waiting who reads.
+    shares the lock, so it keeps nobody waiting who reads. `pool`: where several fit,
+    and all are workers of one kind with the same stack, the first is given.
     """
 
     why: str
@@ -65,6 +75,7 @@ class Holder:
     same_module: bool = False
     not_plain: bool = False
     past: bool = False
+    pool: bool = False
     not_called: re.Pattern[str] | None = None
     shared: re.Pattern[str] | None = None
 
@@ -103,13 +114,17 @@ class Holder:
             arrays = [{d for d in t.disks if d[0] == "md"} for t in (waiter, task)]
             return not differ(frozenset(arrays[0]), frozenset(arrays[1]))
         theirs, its = waiter.file_systems, task.file_systems
-        if theirs and its and not theirs & its:
+        if theirs and its and not theirs & its and not _is_above(theirs, its):
             return False
         return not differ(waiter.disks_below, task.disks_below)
 
     def reason(self, waiter: Stuck, holder: Stuck) -> str:
         """Why the one waits for the other."""
         return self.why
+
+    def made(self, waiter: Stuck, holder: Stuck) -> str:
+        """What makes the guess: by the same, two tasks do not wait for each other."""
+        return self.source
 
     def fitting(self, waiter: Stuck, around: Around) -> list[Stuck]:
         """Some of the tasks that may be who the waiter waits for, best first."""
@@ -137,15 +152,22 @@ class Holder:
             for task in tasks
             if task.task.pid != waiter.task.pid or task.task.pid is None
             if task is not waiter and self._joins(waiter, task)
+            if not waiter.is_like(task)
             if around.at_once(waiter, task)
             if lock is None or not task.task.held or task.holds(lock)
         ]
 
+    def _pool(self, found: list[Stuck]) -> bool:
+        """True for workers of one workqueue that all do the same."""
+        kinds = {task.task.workqueue for task in found}
+        same = all(task.is_like(found[0]) for task in found)
+        return self.pool and same and len(kinds) == 1 and None not in kinds
+
     def choose(self, waiter: Stuck, found: list[Stuck]) -> tuple[Stuck, str] | None:
         """Which of those that fit, and how sure it is; None where too many do."""
         first = found[0]
-        known = self.stacked or (waiter.file_systems and first.file_systems)
-        if len(found) > 1 and not (known and self.any_right):
+        known = self.stacked or bool(waiter.file_systems & first.file_systems)
+        if len(found) > 1 and not (known and self.any_right) and not self._pool(found):
             return None
         sure = known and len(found) == 1 and not (waiter.guessed or first.guessed)
         return first, self.confidence if sure else POSSIBLE

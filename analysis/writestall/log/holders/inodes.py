@@ -66,7 +66,8 @@ _NEW = names(
     "ilookup* insert_inode_locked*"
 )
 _READS_INODE = names(
-    "*_iget __ext4_iget *_read_locked_inode *_read_inode xfs_iget_cache_*"
+    "*_iget __ext4_iget *_read_locked_inode *_read_inode xfs_iget_cache_* "
+    "gfs2_inode_lookup nfs_fhget ceph_fill_inode bch2_inode_hash_init_insert"
 )
 _LOOKS_UP = names("d_alloc_parallel d_wait_lookup")
 _NO_FILE = re.compile(
@@ -98,6 +99,17 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             GUESS,
+            lock="I_NEW of an inode",
+            why="it has made an inode that it is to fill",
+            source="fs/ceph/mds_client.c handle_reply() calls ceph_get_inode() before "
+            "it takes snap_rwsem (since 5.11), and ceph_fill_trace() after",
+            shows=names("handle_reply ceph_fill_trace ceph_readdir_prepopulate"),
+            not_shows=_NEW,
+            of=names("ceph_get_inode"),
+            caller=_NEW,
+        ),
+        replace(
+            GUESS,
             lock="DCACHE_PAR_LOOKUP of a dentry",
             why="it is inside a lookup",
             source="fs/dcache.c d_alloc_parallel() waits until another task's lookup "
@@ -115,6 +127,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_shows=_POSITION,
             caller=_POSITION,
             same_program=True,
+        ),
+        replace(
+            GUESS,
+            lock="s_vfs_rename_mutex of a superblock",
+            why="it renames from one directory to another",
+            source="fs/namei.c lock_rename(): s_vfs_rename_mutex is held until "
+            "unlock_rename(), where the directories are two",
+            shows=names("vfs_rename"),
+            caller=names("lock_rename* lock_two_directories"),
+            of=names("*mutex_lock*"),
         ),
         replace(
             GUESS,

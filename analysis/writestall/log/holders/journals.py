@@ -52,7 +52,8 @@ _HOLDS_UPDATES = names(
 _CIL_PUSH = names("xlog_cil_push_work")
 _LOG_ENDS = names("xlog_ioend_work")
 _AIL = names("xfsaild")
-_PUSHES = names("xlog_cil_push_now xlog_cil_force_seq xlog_cil_force_lsn")
+_PUSHING = "xlog_cil_push_now xlog_cil_force_seq xlog_cil_force_lsn"
+_PUSHES = names(_PUSHING)
 _SPACE = (
     "xlog_grant_* xlog_regrant_* xfs_log_reserve xfs_log_regrant xfs_ail_push_all_sync"
 )
@@ -97,15 +98,15 @@ _LOG = (
         "were written, and wakes those who wait for them",
         _LOG_ENDS,
         lock="an iclog of an XFS log",
-        not_of=names(f"xlog_ioend_work {_SPACE}"),
+        not_of=names(f"xlog_ioend_work {_SPACE} {_PUSHING}"),
     ),
     Holder(
         "it ends the log's writes",
         "fs/xfs/xfs_log.c xlog_ioend_work() puts what was logged into the AIL, from "
-        "where it is written",
+        "where it is written, and frees buffers that a push of the CIL waits for",
         _LOG_ENDS,
         lock="an iclog of an XFS log",
-        of=_GRANT,
+        of=names(f"{_SPACE} {_PUSHING}"),
         not_of=_LOG_ENDS,
         confidence=POSSIBLE,
     ),

@@ -27,7 +27,7 @@ def _family(frame: Frame) -> str:
 
 def _flushes(waiter: Stuck) -> str:
     """The module whose function flushes."""
-    frames = iter(waiter.task.frames)
+    frames = iter(waiter.frames)
     found = any(works.FLUSHES.fullmatch(frame.symbol) for frame in frames)
     while found and (frame := next(frames, None)):
         if not works.FLUSHES.fullmatch(frame.symbol):
@@ -37,7 +37,7 @@ def _flushes(waiter: Stuck) -> str:
 
 def _runs(task: Stuck) -> str:
     """The module whose work a worker runs."""
-    frames = task.task.frames
+    frames = task.frames
     for inner, outer in pairwise(frames):
         if outer.symbol == _RUNS:
             return _family(inner)

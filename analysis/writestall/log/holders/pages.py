@@ -50,6 +50,18 @@ _LOCKS_PAGES = names(
     "truncate_inode_pages_range truncate_inode_partial_* "
     "invalidate_inode_pages2_range migrate_pages* *_page_mkwrite"
 )
+_WRITES_PAGES = names(
+    "extent_write_cache_pages f2fs_write_cache_pages iomap_writepages xfs_vm_writepages"
+)
+_LOCKS_PAGE = names(
+    "__folio_lock* folio_lock __lock_page* lock_page lock_delalloc_* "
+    "__process_pages_contig"
+)
+_LOCKS_MORE = names(
+    "writepage_delalloc find_lock_delalloc_range lock_delalloc_pages "
+    "lock_delalloc_folios run_delalloc_nocow cow_file_range cleanup_dirty_folios "
+    "extent_clear_unlock_delalloc prepare_compress_overwrite"
+)
 _NOT_WITH_PAGE = (c.PAGE_LOCK, c.DIRTY_THROTTLE, c.INODE_LOCK)
 _END_IO = names(
     "ext4_end_io_*work ext4_end_*_work xfs_end_io iomap_finish_ioend* "
@@ -116,6 +128,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="PG_locked of a page",
             confidence=POSSIBLE,
         ),
+        Holder(
+            "it writes a page, and waits for others with that one locked",
+            "fs/btrfs/extent_io.c writepage_delalloc() is given the locked page, and "
+            "lock_delalloc_folios() takes the others of its range; fs/f2fs/compress.c "
+            "prepare_compress_overwrite() those of a cluster",
+            _LOCKS_MORE,
+            lock="PG_locked of a page",
+            not_of=_READS,
+            confidence=POSSIBLE,
+        ),
     ),
     c.PAGE_WRITEBACK: (
         Holder(
@@ -151,6 +173,17 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             names("__writeback_single_inode writeback_single_inode"),
             lock="I_SYNC of an inode",
             caller=_ONE_INODE,
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it writes pages, has not sent all yet, and waits for the lock of another",
+            "fs/btrfs/extent_io.c extent_write_cache_pages() (up to 5.5), "
+            "fs/iomap/buffered-io.c iomap_writepages(): pages are collected for one "
+            "bio, under writeback, while the next one's lock is waited for",
+            _WRITES_PAGES,
+            lock="PG_writeback of a page that is not sent yet",
+            also=_LOCKS_PAGE,
+            not_of=_WRITES_PAGES,
             confidence=POSSIBLE,
         ),
         Holder(

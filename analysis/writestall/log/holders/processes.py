@@ -68,6 +68,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             confidence=POSSIBLE,
         ),
         Holder(
+            "it takes the CPU down or up, as its hotplug thread",
+            "kernel/cpu.c __cpuhp_kick_ap() waits until cpuhp_thread_fun() of the CPU "
+            "has called what is registered; one CPU at a time",
+            names("cpuhp_thread_fun"),
+            lock="a step of CPU hotplug",
+            caller=names("cpuhp_kick_ap* __cpuhp_kick_ap*"),
+            stacked=True,
+        ),
+        Holder(
             "it probes devices",
             "drivers/base/dd.c wait_for_device_probe() flushes deferred_probe_work",
             names("deferred_probe_work_func"),
@@ -127,6 +136,15 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             lock="a request of an io_uring",
             of=_REQUESTS,
             worker_of=True,
+        ),
+        Holder(
+            "it makes the workers of the waiter's io_uring, and ends after them",
+            "fs/io-wq.c io_wq_manager() of 5.12, named iou-mgr-PID; "
+            "io_wq_destroy_manager() waits for its end",
+            names("io_wq_manager"),
+            lock="the manager of an io_uring's workers",
+            caller=names("io_wq_destroy_manager io_wq_put_and_exit"),
+            confidence=POSSIBLE,
         ),
         Holder(
             "it does a request of an io_uring",

@@ -56,8 +56,60 @@ _HEAD = Holder(
     any_right=True,
     stacked=True,
 )
+# Of Linux 6.1 and 6.12: what they call until blk_mq_unfreeze_queue().
+_FREEZERS = (
+    "del_gendisk nvme_update_ns_info* nvme_update_disk_info loop_set_status "
+    "loop_change_fd __loop_update_dio __loop_clr_fd loop_set_dio nbd_add_socket "
+    "virtblk_freeze* blkcg_activate_policy blkcg_deactivate_policy ioc_qos_write "
+    "iolatency_set_limit elevator_switch* elevator_disable do_rbd_remove "
+    "disk_set_zoned scsi_device_quiesce"
+)
+_DRIVER_FROZE = Holder(
+    "it is in a function that freezes the queue",
+    "block/genhd.c del_gendisk() (blk_freeze_queue_start() in __blk_mark_disk_dead(), "
+    "before open_mutex from 6.5 to 6.10), drivers/nvme/host/core.c "
+    "nvme_update_ns_info(), drivers/block/loop.c loop_set_status(), block/blk-cgroup.c "
+    "blkcg_activate_policy()",
+    names(_FREEZERS),
+    lock="mq_freeze_depth of a queue",
+    of=names("blk_queue_enter __bio_queue_enter bio_queue_enter"),
+    not_of=names(_FREEZERS),
+    confidence=POSSIBLE,
+    stacked=True,
+)
+_SENDS = Holder(
+    "it sends requests of a queue, and waits before they are sent",
+    "block/blk-mq.c blk_mq_dispatch_rq_list() calls the driver's queue_rq(), "
+    "drivers/ufs/core/ufshcd.c ufshcd_queuecommand(): a request holds q_usage_counter "
+    "until it has ended",
+    names(
+        "blk_mq_dispatch_rq_list __blk_mq_issue_directly blk_mq_try_issue_directly "
+        "scsi_queue_rq nvme_queue_rq loop_queue_rq nbd_queue_rq"
+    ),
+    lock="q_usage_counter of a frozen queue",
+    of=names("blk_mq_freeze_queue_wait* blk_freeze_queue"),
+    confidence=POSSIBLE,
+    past=True,
+    stacked=True,
+)
+_IN_HEAD = Holder(
+    "it is inside a request to the multipath device that is to freeze",
+    "block/blk-core.c generic_make_request(), __submit_bio(): q_usage_counter is held "
+    "while the driver's function runs, nvme_ns_head_submit_bio()",
+    names("nvme_ns_head_submit_bio nvme_ns_head_make_request"),
+    lock="q_usage_counter of an NVMe multipath device",
+    # Their queues were frozen before (nvme_start_freeze()): who is inside waits there.
+    of=names(
+        "nvme_user_cmd nvme_passthru_end nvme_update_formats nvme_*_ioctl "
+        "nvme_mpath_wait_freeze"
+    ),
+    caller=names("blk_mq_freeze_queue_wait*"),
+    confidence=POSSIBLE,
+    any_right=True,
+    stacked=True,
+)
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.OTHER: (_LIMITS, _HEAD),
     c.RAID_OR_DM: (_LIMITS,),
-    c.BLOCK_QUEUE: (_LIMITS, _STORE_FROZE),
+    c.BLOCK_QUEUE: (_LIMITS, _STORE_FROZE, _DRIVER_FROZE, _SENDS, _IN_HEAD),
 }

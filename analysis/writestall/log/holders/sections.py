@@ -29,7 +29,7 @@ _KINDS = (
     (MUTEX, re.compile(r"_*mutex_lock\w*|_*rt_mutex\w*")),
     (WRITE, re.compile(r"_*(rwsem_)?(call_rwsem_)?down_write\w*|percpu_down_write\w*")),
     (READ, re.compile(r"_*(rwsem_)?(call_rwsem_)?down_read\w*|_*percpu_down_read\w*")),
-    (SEMAPHORE, re.compile(r"_*down(_common|_killable|_interruptible)?")),
+    (SEMAPHORE, re.compile(r"_*down(_common|_killable|_interruptible|_timeout)?")),
 )
 # Of which the stack does not show whether it reads or writes.
 _EITHER = re.compile(r"percpu_rwsem_wait|_*rwsem_down_\w*failed\w*")
@@ -88,7 +88,7 @@ def _holders() -> Mapping[str, frozenset[str]]:
 def _sleep(waiter: Stuck) -> tuple[str, str] | None:
     """How a task waits, and the function that chose to; None if the stack does not
     show it."""
-    frames = waiter.task.frames
+    frames = waiter.frames
     how = QUEUE
     for at, frame in enumerate(frames):
         kind = next((k for k, form in _KINDS if form.fullmatch(frame.symbol)), None)
@@ -151,7 +151,7 @@ def takers(waiter: Stuck) -> list[str]:
 
 def _holds(task: Stuck, lock: str, how: str) -> str:
     """The function on a stack that sleeps with a lock; empty without one."""
-    frames = task.task.frames
+    frames = task.frames
     for inner, outer in pairwise(frames):
         for row in _sections().get(plain_name(outer.symbol), ()):
             shared = how == READ and row.how == READ
@@ -195,6 +195,10 @@ class _ByCalls(Holder):
 
         found = around.showing((id(self), wanted, waiter.caller), functions, fits)
         return self._joined(waiter, found, around)
+
+    def made(self, waiter: Stuck, holder: Stuck) -> str:
+        locks = (lock for lock, how in _wanted(waiter) if _holds(holder, lock, how))
+        return f"{self.source}: {next(locks, self.lock)}"
 
     def reason(self, waiter: Stuck, holder: Stuck) -> str:
         for lock, how in _wanted(waiter):

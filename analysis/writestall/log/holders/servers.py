@@ -43,6 +43,18 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             confidence=POSSIBLE,
         ),
     ),
+    c.OTHER: (
+        Holder(
+            "it makes the client of the server, which other mounts compare with theirs",
+            "fs/nfs/client.c nfs_match_client(), nfs_wait_client_init_complete(): "
+            "until nfs_mark_client_ready() of the mount that made it",
+            names("nfs_init_client nfs4_init_client nfs3_init_client"),
+            lock="cl_cons_state of an NFS client",
+            caller=names("nfs_wait_client_init_complete"),
+            confidence=POSSIBLE,
+            any_right=True,
+        ),
+    ),
     c.FS_LOCK: (
         Holder(
             "it copies the file up",

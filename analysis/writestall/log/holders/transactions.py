@@ -13,6 +13,7 @@ _BTRFS_TICKETS = names(
     "wait_reserve_ticket handle_reserve_ticket __reserve_bytes reserve_metadata_bytes "
     "btrfs_reserve_*"
 )
+_BTRFS_DATA = "btrfs_reserve_data_bytes btrfs_alloc_data_chunk_ondemand"
 _BTRFS_NOT_JOINED = names(
     "start_transaction join_transaction wait_current_trans* wait_for_commit "
     "btrfs_wait_for_commit btrfs_commit_transaction* btrfs_throttle "
@@ -45,7 +46,8 @@ BTRFS_RANGE_HOLDERS = names(
     "btrfs_clone* btrfs_finish_one_ordered btrfs_finish_ordered_io btrfs_truncate "
     "btrfs_cont_expand btrfs_punch_hole* btrfs_dio_iomap_begin run_delalloc_nocow "
     "btrfs_get_blocks_direct* btrfs_buffered_write btrfs_page_mkwrite "
-    "btrfs_invalidate_folio btrfs_evict_inode btrfs_zero_range"
+    "btrfs_invalidate_folio btrfs_evict_inode btrfs_zero_range "
+    "btrfs_replace_file_extents btrfs_prealloc_file_range*"
 )
 # fs/btrfs/file.c btrfs_buffered_write(): what it does before it locks the range.
 BTRFS_BEFORE_RANGE = (
@@ -91,13 +93,24 @@ _CACHING = Holder(
     confidence=POSSIBLE,
     any_right=True,
 )
+_IPUTS = Holder(
+    "it frees the inodes whose last reference is gone",
+    "fs/btrfs/inode.c btrfs_wait_on_delayed_iputs(): until nr_delayed_iputs is zero, "
+    "which btrfs_run_delayed_iputs() counts down",
+    names("btrfs_run_delayed_iputs run_delayed_iput_locked"),
+    lock="nr_delayed_iputs of btrfs",
+    caller=names("btrfs_wait_on_delayed_iputs"),
+    confidence=POSSIBLE,
+    any_right=True,
+)
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.OTHER: (
         _CACHING,
+        _IPUTS,
         Holder(
             "it inactivates inodes",
-            "fs/xfs/xfs_icache.c xfs_inodegc_flush(), xfs_inodegc_queue(): they wait "
-            "for xfs_inodegc_worker() of each CPU",
+            "fs/xfs/xfs_icache.c xfs_inodegc_flush(), xfs_inodegc_queue(), below "
+            "fs/inode.c destroy_inode(): they wait for xfs_inodegc_worker()",
             names("xfs_inodegc_worker"),
             lock="inodegc of XFS",
             any_right=True,
@@ -105,20 +118,44 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
                 "xfs_inodegc_* flush_work __flush_work flush_workqueue "
                 "__flush_workqueue"
             ),
-            of=names("xfs_inodegc_flush xfs_inodegc_queue xfs_inodegc_push"),
+            of=names(
+                "xfs_inodegc_flush xfs_inodegc_queue xfs_inodegc_push destroy_inode "
+                "xfs_fs_destroy_inode"
+            ),
         ),
     ),
     c.FS_LOCK: (_CACHING,),
     c.FS_TRANSACTION: (
         _CACHING,
+        _IPUTS,
         Holder(
             "it makes room",
             "fs/btrfs/space-info.c wait_reserve_ticket() waits for flush_space() of "
             "the reclaim work",
             names("flush_space btrfs_async_reclaim_* btrfs_preempt_reclaim_*"),
             lock="a ticket for space of btrfs",
+            not_shows=names("btrfs_async_reclaim_data_space"),
             of=_BTRFS_TICKETS,
-            not_of=names("flush_space"),
+            not_of=names(f"flush_space {_BTRFS_DATA}"),
+        ),
+        Holder(
+            "it makes room for data",
+            "fs/btrfs/space-info.c btrfs_async_reclaim_data_space(): since 5.9 tickets "
+            "for data have a work of their own",
+            names("btrfs_async_reclaim_data_space"),
+            lock="a ticket for space for data of btrfs",
+            of=names(_BTRFS_DATA),
+        ),
+        Holder(
+            "it writes the data of the subvolume, for a quota group",
+            "fs/btrfs/qgroup.c try_flush_qgroup(): BTRFS_ROOT_QGROUP_FLUSHING while "
+            "one task calls btrfs_start_delalloc_snapshot() and "
+            "btrfs_wait_ordered_extents()",
+            names("try_flush_qgroup"),
+            lock="qgroup_flush_wait of a btrfs subvolume",
+            caller=names("try_flush_qgroup"),
+            past=True,
+            confidence=POSSIBLE,
         ),
         # Delayed references are run by a work, no commit (fs/btrfs/extent-tree.c).
         Holder(

@@ -23,8 +23,21 @@ _XFS_CHANGES = names(
     "xfs_trans_commit __xfs_trans_commit xfs_trans_roll* xfs_defer_* xfs_dialloc* "
     "xfs_ialloc* xfs_difree* xfs_iunlink* xfs_ifree* xfs_itruncate_extents* "
     "xfs_iomap_write_* xfs_reflink_* xfs_dir_createname xfs_dir_removename "
-    "xfs_attr_set* xfs_alloc_* xfs_free_extent* xfs_ioc_swapext xfs_swap_extents "
-    "xfs_buf_iowait"
+    "xfs_attr_set* xfs_alloc_* xfs_free_extent* xfs_ioc_swapext xfs_swap_extents"
+)
+
+# fs/xfs/libxfs/xfs_da_btree.c: blocks of directories and attributes.
+_NAME_BLOCKS = "xfs_da_* xfs_da3_* xfs_dir_* xfs_dir2_* xfs_dir3_* xfs_attr*_*"
+_NAMES = names(_NAME_BLOCKS)
+_READS = replace(
+    GUESS,
+    lock="a buffer of XFS that is read or written",
+    why="it reads or writes a buffer with that one locked",
+    source="fs/xfs/xfs_buf.c xfs_buf_read_map(), xfs_bwrite(): the buffer is locked "
+    "until its I/O has ended; a block of a directory is no other metadata",
+    shows=names("xfs_buf_iowait"),
+    not_shows=names("xfs_buf_lock"),
+    of=_BUFFER_LOCK,
 )
 
 HOLDERS: dict[str, tuple[Holder, ...]] = {
@@ -53,6 +66,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             GUESS,
+            lock="the ILOCK of an XFS inode",
+            why="it reads the map of a file's blocks in",
+            source="fs/xfs/xfs_inode.c xfs_ilock_data_map_shared(): the ILOCK is "
+            "exclusive until xfs_iread_extents() has read the map",
+            shows=names("xfs_iread_extents"),
+            not_shows=names("xfs_ilock*"),
+            caller=_ILOCK,
+        ),
+        replace(
+            GUESS,
             lock="the AGI's buffer of XFS",
             why="it allocates an inode with the group's AGI locked",
             source="fs/xfs/libxfs/xfs_ialloc.c xfs_dialloc(): the AGI's buffer is "
@@ -71,6 +94,12 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_shows=names("xfs_buf_lock xfs_ilock* xfs_trans_alloc*"),
             not_in=(*BEFORE, c.FS_LOCK),
             of=_BUFFER_LOCK,
+        ),
+        replace(_READS, also=_NAMES, of=_NAMES, caller=_BUFFER_LOCK),
+        replace(
+            _READS,
+            not_shows=names(f"xfs_buf_lock {_NAME_BLOCKS}"),
+            not_of=_NAMES,
         ),
         replace(
             GUESS,
@@ -95,10 +124,12 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         replace(
             GUESS,
             lock="the AGF's buffer of XFS",
-            why="it changes a directory, and may have an AGF locked for its blocks",
+            why="it may have an AGF locked, and takes an AGI after it",
             source="fs/xfs/xfs_inode.c xfs_remove(), xfs_rename(): the directory's "
-            "blocks are changed in the transaction that then takes the AGI",
-            shows=names("xfs_remove xfs_rename"),
+            "blocks are changed in the transaction that then takes the AGI; "
+            "libxfs/xfs_ag.c xfs_ag_shrink_space(): the AGF is locked while "
+            "xfs_ag_resv_init() reads the AGI again",
+            shows=names("xfs_remove xfs_rename xfs_ag_shrink_space"),
             also=_AGI,
             of=_AGF,
         ),
