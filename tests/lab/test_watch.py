@@ -17,6 +17,9 @@ from machine import accel, image, recipe
 from machine.run import GUEST_PROJECT
 from support import EVERY, KERNELS, tool
 
+# They share a worker for minutes, and would be the last to end.
+pytestmark = pytest.mark.first
+
 SOAK = os.environ.get("WRITESTALL_SOAK") == "1"
 WATCHED = KERNELS if EVERY else [recipe.load().kernel]
 PACKAGES = "python3-msgspec,python3-jinja2,python3-prometheus-client"
