@@ -50,7 +50,7 @@ def test_another_has_the_one_of_its_kernel_that_runs_on_this_host(
     kernel: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[str, list[str]]] = []
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("WRITESTALL_CACHE", str(tmp_path / "cache"))
 
     def bootstrap(suite: str, _suites: set[str], part: Path, extra: list[str]) -> None:
         asked.append((suite, extra))
