@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import platform
 from pathlib import Path
 
 import pytest
@@ -16,15 +15,7 @@ from writestall_base.errors import UserError
 MACHINE = Machine(Path("/kernel"), Path("/initrd"), "tcg")
 
 
-@pytest.fixture(autouse=True)
-def _on_x86(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
-    monkeypatch.delenv(architectures.CHOICE, raising=False)
-
-
-@pytest.fixture
-def _aarch64(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(architectures.CHOICE, "aarch64")
+pytestmark = pytest.mark.usefixtures("_on_x86")
 
 
 def test_the_guest_is_as_the_host_unless_one_is_chosen(

@@ -3,27 +3,18 @@
 
 from __future__ import annotations
 
-import platform
 from pathlib import Path
 
 import pytest
 
-from machine import architectures, cross, image, recipe
+from machine import cross, image, recipe
 from machine.image import Kernel
 from writestall_base.errors import UserError
 
 RELEASE = "6.12.1-arm64"
 
 
-@pytest.fixture(autouse=True)
-def _on_x86(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
-    monkeypatch.delenv(architectures.CHOICE, raising=False)
-
-
-@pytest.fixture
-def _aarch64(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(architectures.CHOICE, "aarch64")
+pytestmark = pytest.mark.usefixtures("_on_x86")
 
 
 @pytest.fixture
