@@ -162,6 +162,15 @@ def _holds(task: Stuck, lock: str, how: str) -> str:
     return ""
 
 
+def _held(waiter: Stuck, holder: Stuck) -> tuple[str, str, str] | None:
+    """The function that sleeps with what the waiter waits for, how that waits, and for
+    which lock; the first that fits."""
+    for lock, how in _wanted(waiter):
+        if function := _holds(holder, lock, how):
+            return function, how, lock
+    return None
+
+
 def _is_called(task: Stuck, symbol: str, calls: frozenset[str]) -> bool:
     """True if a function on a stack is called by one that has the lock, or the one
     sleeps itself, in a way that it does with the lock."""
@@ -197,19 +206,20 @@ class _ByCalls(Holder):
         return self._joined(waiter, found, around)
 
     def made(self, waiter: Stuck, holder: Stuck) -> str:
-        locks = (lock for lock, how in _wanted(waiter) if _holds(holder, lock, how))
-        return f"{self.source}: {next(locks, self.lock)}"
+        held = _held(waiter, holder)
+        return f"{self.source}: {held[2] if held else self.lock}"
 
     def reason(self, waiter: Stuck, holder: Stuck) -> str:
-        for lock, how in _wanted(waiter):
-            if function := _holds(holder, lock, how):
-                name = lock.rpartition(":")[2]
-                if how == WORK:
-                    return f"it runs the work that is waited for ({name})"
-                if how == QUEUE:
-                    return f"{function}() wakes who waits for {name}"
-                return f"it is in {function}(), which holds {name}"
-        return self.why
+        held = _held(waiter, holder)
+        if held is None:
+            return self.why
+        function, how, lock = held
+        name = lock.rpartition(":")[2]
+        if how == WORK:
+            return f"it runs the work that is waited for ({name})"
+        if how == QUEUE:
+            return f"{function}() wakes who waits for {name}"
+        return f"it is in {function}(), which holds {name}"
 
 
 RULE = _ByCalls(
