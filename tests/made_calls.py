@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""made_calls: make a file of calls as `export --to calls` does; run repro/replay."""
+"""made_calls: make a `calls` event as the compiled tracer does, and a file of calls as
+`export --to calls`; run repro/replay."""
 
 from __future__ import annotations
 
+import base64
 import json
 import subprocess
+import zlib
 from pathlib import Path
 from typing import Any
 
 from support import PROJECT
-from writestall.events.kept_calls import OPERATIONS, ROW, TOOK_NS
+from writestall.events.kept_calls import OPERATIONS, ROW, TOOK_NS, Call
 from writestall.export.to_calls import FILE, HEAD, MAGIC
 
 MS = 1_000_000
@@ -25,6 +28,19 @@ def row(
     op = OPERATIONS.index(what) + 2
     took = round(took_ms * MS / TOOK_NS)
     return round(at_ms * MS), offset, took, tid, size, file, op, flags
+
+
+def packed(calls: list[Call]) -> str:
+    """The rows of an event, as bpf/core/output/kept_calls.c packs them."""
+    rows = b"".join(ROW.pack(*call) for call in calls)
+    planes = b"".join(rows[byte :: ROW.size] for byte in range(ROW.size))
+    return base64.b64encode(zlib.compress(planes)).decode()
+
+
+def event(calls: list[Call]) -> dict[str, object]:
+    """A `calls` event."""
+    rows = {"count": len(calls), "lost": 1, "left_out": 2, "rows": packed(calls)}
+    return {"ev": "calls", "t_ns": calls[0].t_ns} | rows
 
 
 def content(files: list[tuple[int, int]], rows: list[Row]) -> bytes:

@@ -69,6 +69,7 @@ static void set_options(struct probes *probes, const struct options *options)
 	settings->io_ns = options->limits.io_ns;
 	settings->series_ns = options->series_ns;
 	settings->are_calls_kept = options->calls_bytes > 0;
+	settings->page_bytes = sysconf(_SC_PAGESIZE);
 	settings->only_pid = options->pid;
 	settings->only_dev = options->device;
 	settings->only_ino = options->inode;

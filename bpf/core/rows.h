@@ -45,7 +45,7 @@ enum how_argument {
 #define HOW_SHARED (HOW_POSITION << 3)
 #define HOW_ADDRESS (HOW_POSITION << 4)
 #define HOW_FLUSHES (HOW_POSITION << 5)
-#define HOW_KEEP 40	/* from this bit on: enum keep */
+#define HOW_KEEP 40	/* from this bit on, in four: enum keep */
 
 /* Stands in a program for a variable of the kernel, whose type's id the program has. */
 #define VARIABLE_TO_SET 0x5eed5eed
@@ -188,10 +188,13 @@ struct ios_row {
 enum keep {
 	KEEP_NOTHING, KEEP_LEFT, KEEP_WRITE, KEEP_READ, KEEP_FSYNC, KEEP_FDATASYNC,
 	KEEP_SYNC_RANGE, KEEP_OPEN, KEEP_CLOSE, KEEP_UNLINK, KEEP_RENAME, KEEP_TRUNCATE,
-	KEEP_ALLOCATE,
+	KEEP_ALLOCATE, KEEP_SYNCFS, KEEP_MSYNC, KEEP_FAULT,
 };
 
-/* How the file is open, or was opened. KEEP_ALLOCATE, KEEP_SYNC_RANGE: its argument. */
+/*
+ * How the file is open, or was opened. KEEP_ALLOCATE, KEEP_SYNC_RANGE: its argument.
+ * KEEP_FAULT: 1 where the task stores.
+ */
 enum kept_flag {
 	KEPT_APPEND = 1, KEPT_DIRECT = 2, KEPT_DSYNC = 4, KEPT_SYNC = 8, KEPT_CREATED = 16,
 	KEPT_TRUNCATED = 32, KEPT_FAILED = 128,

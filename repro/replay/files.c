@@ -137,7 +137,7 @@ void build_files(struct load *load)
 	for (uint32_t i = 0; i < load->count; i++) {
 		struct row *row = &load->calls[i].row;
 
-		if (row->op == WRITE || row->op == READ)
+		if (row->op == WRITE || row->op == READ || row->op == FAULT)
 			rows[count++] = row;
 	}
 	qsort(rows, count, sizeof(*rows), by_offset);

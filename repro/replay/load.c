@@ -57,7 +57,7 @@ static void read_files(FILE *file, const char *path, struct load *load)
 static bool has_extent(uint8_t op)
 {
 	return op == WRITE || op == READ || op == SYNC_RANGE || op == TRUNCATE ||
-		op == ALLOCATE;
+		op == ALLOCATE || op == MSYNC || op == FAULT;
 }
 
 static void check_row(const char *path, const struct load *load, const struct row *row)

@@ -23,6 +23,12 @@
 #define PIECE (16 << 20)	/* of a call with more bytes */
 #define STALL_MS 50
 
+/* linux/mman.h since 4ca9b3859dac, Linux 5.14 */
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+
 const char program_name[] = "replay";
 
 static const char help[] =
@@ -93,6 +99,42 @@ static int transfer(const struct thread *thread, int fd, const struct row *row)
 	return 0;
 }
 
+/* `bytes` of the file from the page of `offset` on; NULL with errno. */
+static void *map(int fd, int64_t offset, size_t bytes)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			offset - offset % sysconf(_SC_PAGESIZE));
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+/* Fault a page in as a load or a store does, but for SIGBUS behind the file's end. */
+static int fault(int fd, const struct row *row)
+{
+	void *page = map(fd, row->offset, 1);
+	int result;
+
+	if (!page)
+		return -1;
+	result = madvise(page, 1, row->flags & STORES ? MADV_POPULATE_WRITE :
+			 MADV_POPULATE_READ);
+	munmap(page, 1);
+	return result;
+}
+
+static int sync_mapping(int fd, const struct row *row)
+{
+	size_t bytes = row->bytes + row->offset % sysconf(_SC_PAGESIZE);
+	void *at = map(fd, row->offset, bytes ? bytes : 1);
+	int result;
+
+	if (!at)
+		return -1;
+	result = msync(at, bytes, MS_SYNC);
+	munmap(at, bytes ? bytes : 1);
+	return result;
+}
+
 static int by_descriptor(const struct thread *thread, int fd, const struct row *row)
 {
 	switch (row->op) {
@@ -107,6 +149,10 @@ static int by_descriptor(const struct thread *thread, int fd, const struct row *
 		return sync_file_range(fd, row->offset, row->bytes, row->flags);
 	case TRUNCATE:
 		return ftruncate(fd, row->offset);
+	case MSYNC:
+		return sync_mapping(fd, row);
+	case FAULT:
+		return fault(fd, row);
 	default:
 		return fallocate(fd, row->flags, row->offset, row->bytes);
 	}
@@ -114,10 +160,10 @@ static int by_descriptor(const struct thread *thread, int fd, const struct row *
 
 static bool has_no_descriptor(uint8_t op)
 {
-	return op == OPEN || op == CLOSE || op == UNLINK || op == RENAME;
+	return op == OPEN || op == CLOSE || op == UNLINK || op == RENAME || op == SYNCFS;
 }
 
-static int by_name(struct load *load, const struct row *row)
+static int without_descriptor(struct load *load, const struct row *row)
 {
 	struct file *file = &load->files[row->file];
 
@@ -128,6 +174,8 @@ static int by_name(struct load *load, const struct row *row)
 		return close_again(file);
 	case UNLINK:
 		return file->kind == FOLDER ? 0 : remove_name(load, file, row->t_ns);
+	case SYNCFS:
+		return syncfs(load->folder);
 	default:
 		if (file->kind == FOLDER)
 			return 0;
@@ -141,7 +189,7 @@ static void make_call(const struct thread *thread, struct call *call)
 {
 	struct load *load = thread->load;
 	const struct row *row = &call->row;
-	bool is_argument = row->op == SYNC_RANGE || row->op == ALLOCATE;
+	bool is_argument = row->op == SYNC_RANGE || row->op == ALLOCATE || row->op == FAULT;
 	int64_t begun_ns;
 	int fd = -1, result;
 
@@ -150,7 +198,7 @@ static void make_call(const struct thread *thread, struct call *call)
 				is_argument ? 0 : row->flags);
 	begun_ns = now_ns();
 	if (has_no_descriptor(row->op))
-		result = by_name(load, row);
+		result = without_descriptor(load, row);
 	else
 		result = fd < 0 ? -1 : by_descriptor(thread, fd, row);
 	call->took_ns = now_ns() - begun_ns;

@@ -37,8 +37,10 @@ struct file_row {
 /* The numbers of enum keep in bpf/core/rows.h. */
 enum operation {
 	WRITE = 2, READ, FSYNC, FDATASYNC, SYNC_RANGE, OPEN, CLOSE, UNLINK, RENAME,
-	TRUNCATE, ALLOCATE, OPERATIONS,
+	TRUNCATE, ALLOCATE, SYNCFS, MSYNC, FAULT, OPERATIONS,
 };
+
+#define STORES 1	/* the flags of a FAULT by a store */
 
 enum flag {
 	APPENDS = 1, DIRECT = 2, DSYNC = 4, SYNC = 8, CREATED = 16, TRUNCATED = 32,

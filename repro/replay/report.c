@@ -12,7 +12,8 @@ static const char *const names[OPERATIONS] = {
 	[WRITE] = "write", [READ] = "read", [FSYNC] = "fsync", [FDATASYNC] = "fdatasync",
 	[SYNC_RANGE] = "sync_range", [OPEN] = "open", [CLOSE] = "close",
 	[UNLINK] = "unlink", [RENAME] = "rename", [TRUNCATE] = "truncate",
-	[ALLOCATE] = "allocate",
+	[ALLOCATE] = "allocate", [SYNCFS] = "syncfs", [MSYNC] = "msync",
+	[FAULT] = "fault",
 };
 
 static int by_value(const void *left, const void *right)

@@ -15,7 +15,7 @@ import pytest
 from labrun.workloads.requests import save
 from made_calls import FOLDER, MS, REGULAR, built, content, replay, row
 
-APPENDS, CREATED, FAILED = 1, 16, 128
+APPENDS, CREATED, FAILED, STORES = 1, 16, 128, 1
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +51,31 @@ def test_files_end_as_the_calls_left_them(program: Path, tmp_path: Path) -> None
     }
     sizes = {path.name: path.stat().st_size for path in (tmp_path / "place").iterdir()}
     assert sizes == {"f00000001": 5000, "f00000002": 100}
+
+
+def test_pages_are_stored_to_and_synced_through_a_mapping(
+    program: Path, tmp_path: Path
+) -> None:
+    """A store to a hole gives it a block; one behind the file's end fails, and ends
+    nothing."""
+    page = 4096
+    rows = [
+        row(0, 1, "open", 1, flags=CREATED),
+        row(1, 1, "truncate", 1, 64 * page),
+        row(2, 1, "fault", 1, 2 * page, page, flags=STORES),
+        row(3, 1, "fault", 1, 5 * page, page),
+        row(4, 1, "msync", 1, 2 * page + 100, page),
+        row(5, 1, "fault", 1, 70 * page, page, flags=STORES),
+        row(6, 1, "syncfs", 1),
+    ]
+    report = replay(program, content([(0, REGULAR)], rows), tmp_path)
+    assert report["made"] == len(rows)
+    failed = {one["operation"]: one["failed"] for one in report["operations"]}
+    assert failed == dict.fromkeys(("open", "truncate", "msync", "syncfs"), 0) | {
+        "fault": 1
+    }
+    [made] = (tmp_path / "place").iterdir()
+    assert made.stat().st_blocks * 512 == page
 
 
 def test_calls_are_made_at_their_times(program: Path, tmp_path: Path) -> None:

@@ -6,7 +6,10 @@ find each once, by its file, offset, bytes and time; of others only their number
 from __future__ import annotations
 
 import argparse
+import ctypes
+import mmap
 import os
+import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -18,7 +21,7 @@ sys.path.append(str(lab.PROJECT / "analysis"))
 
 from writestall.events.kept_calls import FAILED, Call, calls
 
-APPENDS, CREATED, TRUNCATED = 1, 16, 32
+APPENDS, CREATED, TRUNCATED, STORES = 1, 16, 32, 1
 SLEEP_S = 0.2
 # Operation, name of the file, offset, bytes, flags; of a rename, what it replaced.
 Made = tuple[str, str, int | str, int, int]
@@ -48,6 +51,25 @@ def made(folder: Path) -> Iterator[Made]:
     yield "allocate", "old", 0, 16384, 0
     os.fsync(old)
     yield "fsync", "old", -1, 0, 0
+    with mmap.mmap(old, 16384) as page:
+        page[9000] = 1
+        yield "fault", "old", 8192, mmap.PAGESIZE, STORES
+        page[9001] = 1  # the page is writable
+        page.flush(8192, 4096)
+        yield "msync", "old", 8192, 4096, 0
+    yield "close", "old", -1, 0, 0  # mmap() has duplicated the descriptor
+    sender, receiver = socket.socketpair()
+    os.sendfile(sender.fileno(), old, 4000, 300)
+    yield "read", "old", 4000, 300, 0
+    sender.close()
+    receiver.close()
+    os.posix_fadvise(old, 0, 0, os.POSIX_FADV_DONTNEED)
+    with mmap.mmap(old, 8192, prot=mmap.PROT_READ) as page:
+        page[5000]
+        yield "fault", "old", 4096, mmap.PAGESIZE, 0
+    yield "close", "old", -1, 0, 0
+    ctypes.CDLL(None).syncfs(old)
+    yield "syncfs", "old", -1, 0, 0
     os.close(old)
     yield "close", "old", -1, 0, 0
     (folder / "log").rename(folder / "old")

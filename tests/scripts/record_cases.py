@@ -12,17 +12,18 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import IO
 
 import slow_disk
 
 import lab
 
 WRITESTALL = lab.PROJECT / "writestall"
-POSTGRESQL = lab.PROJECT / "repro/apps/postgresql"
+APPS = lab.PROJECT / "repro/apps"
 COMMITS_SLOW = {"submitter": "jbd2/*", "mode": "defer", "delay_us": "300000"}
 ALL_SLOW = {"ops": "write,flush", "mode": "defer", "delay_us": "200000"}
 # 0.7 s of 3 s each.
@@ -92,27 +93,34 @@ def hidden() -> Iterator[int]:
         lab.run("mount", "--options", "remount,hidepid=0", "/proc")
 
 
-def _application(word: str) -> subprocess.Popen[bytes]:
-    given = {"LAB": str(lab.MOUNT), "OUT": "/tmp/pg", "DURATION_S": "600"}
-    given |= {"LOAD_PERCENT": "200"}
-    return subprocess.Popen([str(POSTGRESQL), word], env=os.environ | given)
-
-
 @contextmanager
-def postgresql() -> Iterator[int]:
-    """A PostgreSQL with clients; yield the pid of its first process."""
-    Path("/tmp/pg").mkdir(exist_ok=True)
-    lab.expect(_application("prepare").wait() == 0, "PostgreSQL was not prepared")
-    server = _application("serve")
-    pid = Path("/tmp/postgresql.pid")
-    lab.until(lambda: pid.exists() and bool(pid.read_text()), SERVED_WITHIN_S)
+def application(name: str, load: Sequence[str], ready: str = "") -> Iterator[int]:
+    """A server of repro/apps that says so when it is ready, with clients; yield the
+    pid of its first process."""
+    out, pid = Path("/tmp/application"), Path(f"/tmp/{name}.pid")
+    out.mkdir(exist_ok=True)
+    given = {"LAB": str(lab.MOUNT), "OUT": str(out), "DURATION_S": "600"}
+    given |= {"TREE": str(lab.PROJECT), "LOAD_PERCENT": "200"}
+
+    def start(
+        *words: str, stdout: int | IO[str] | None = None
+    ) -> subprocess.Popen[str]:
+        command = [str(APPS / words[0]), *words[1:]]
+        environment = os.environ | given
+        return subprocess.Popen(command, env=environment, stdout=stdout, text=True)
+
+    lab.expect(start(name, "prepare").wait() == 0, f"{name} was not prepared")
+    with (out / "said").open("w") as said:
+        server = start(name, "serve", stdout=said)
+    lab.until(lambda: ready in lab.contents(out / "said"), SERVED_WITHIN_S)
+    lab.until(lambda: bool(lab.contents(pid)), SERVED_WITHIN_S)
     time.sleep(2)
-    load = _application("load")
+    clients = start(*load)
     try:
-        yield int(pid.read_text().split()[0])
+        yield int(lab.contents(pid).split()[0])
     finally:
-        load.kill()
-        _application("stop").wait()
+        clients.kill()
+        start(name, "stop").wait()
         server.wait()
 
 
@@ -132,6 +140,8 @@ def profile_of_pid(pid: int) -> list[str]:
 Running = Callable[[], AbstractContextManager[int]]
 # Who runs, the words that choose whom to record, and the injector's rule.
 Case = tuple[Running, Callable[[int], list[str]], dict[str, str]]
+postgresql = partial(application, "postgresql", ("postgresql", "load"))
+kafka = partial(application, "kafka", ("kafka-produce",), "kafka-produce: ready")
 CASES: dict[str, Case] = {
     "command": (nobody, lambda _: ["--", *fio("app", 14)], COMMITS_SLOW),
     "pid": (postgresql, of_pid, ALL_SLOW),
@@ -140,6 +150,7 @@ CASES: dict[str, Case] = {
     "short": (busy, lambda _: [*ON_PATH, "--stall", "0.1ms"], COMMITS_SLOW),
     "hidden": (hidden, lambda _: ON_PATH, COMMITS_SLOW),
     "path": (busy, lambda _: ON_PATH, COMMITS_SLOW),
+    "broker": (kafka, profile_of_pid, EPISODES),
     "calls": (partial(program, "two_threads.py"), profile_of_pid, EPISODES),
     "database": (postgresql, profile_of_pid, EPISODES),
     "profile": (writing, lambda _: [*ON_PATH, "--profile"], EPISODES),

@@ -5,17 +5,32 @@ of the disk that it replayed."""
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from writestall.cli import options
+
+if TYPE_CHECKING:
+    from writestall.chain.answers import Answer
 
 # Of the recorded episodes that a replay must bring back.
 LEAST_SHARE = 0.95
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add RUN."""
+    """Add RUN, and what its replay is held to."""
     options.add_run(parser)
     options.add_engine(parser)
+    again = "of a replay: it may be as far from its recording as this second one is"
+    parser.add_argument("--again", type=Path, metavar="RECORDING", help=again)
+
+
+def _second(args: argparse.Namespace) -> Answer | None:
+    """The answer of a second recording, whose engine may be another."""
+    if args.again is None:
+        return None
+    of_second = {"run": args.again, "engine": None}
+    return options.read_answer(argparse.Namespace(**vars(args) | of_second))
 
 
 def main(args: argparse.Namespace) -> int:
@@ -31,7 +46,7 @@ def main(args: argparse.Namespace) -> int:
         found = episodes.of_replay(answer)
         lines, failed = episodes.lines(found, LEAST_SHARE), found.share < LEAST_SHARE
         if replayed_calls.is_replay(answer):
-            figures = replayed_calls.figures(answer)
+            figures = replayed_calls.figures(answer, _second(args))
             lines += replayed_calls.lines(figures)
             failed |= not all(figure.holds for figure in figures)
         options.print_lines(lines)

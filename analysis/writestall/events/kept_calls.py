@@ -18,7 +18,7 @@ TOOK_NS = 64
 # enum keep of bpf/core/rows.h, from 2 on.
 OPERATIONS = tuple(
     "write read fsync fdatasync sync_range open close unlink rename truncate"
-    " allocate".split()
+    " allocate syncfs msync fault".split()
 )
 FIRST_OPERATION = 2
 FAILED = 128

@@ -2,7 +2,8 @@
 """replayed_calls: compare the calls of a recording with those of its replay.
 
 What repro/replay measured of each kind of call is in REPORT; what the host's calls
-waited for is in STALLS, which `lab --from` keeps with the run.
+waited for is in STALLS, which `lab --from` keeps with the run. A replay may be as far
+from its recording as a second recording of the same load is; without one, by SHARE.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import msgspec
 
 from writestall.chain.answers import Answer
+from writestall.events.kept_calls import FAILED, Call, calls
 from writestall_base import files
 from writestall_base.errors import UserError
 
@@ -32,7 +34,7 @@ RATE_SHARE = 0.05
 LEAST_STALLS, LEAST_NS, LEAST_STALLED_NS = 2, 20 * MS, 200 * MS
 # p99.9 of fewer calls is their longest.
 FEWEST = 20
-MADE_SHARE = 0.99
+MISSED_SHARE = 0.01
 
 DAMAGED = (LookupError, TypeError, ValueError, AttributeError, OverflowError)
 
@@ -42,11 +44,13 @@ Stall = tuple[int, dict[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure of the recording beside that of its replay, and how far they may be."""
+    """A figure of the recording beside that of its replay, perhaps that of a second
+    recording, and how far the first two may be from each other."""
 
     name: str
     recorded: float
     replayed: float
+    again: float | None
     within: float
     unit: str
 
@@ -57,8 +61,9 @@ class Figure:
 
     def __str__(self) -> str:
         mark = "" if self.holds else "  FAILED"
+        again = "" if self.again is None else f"{self.again:12.1f}"
         return (
-            f"  {self.name:32}{self.recorded:12.1f}{self.replayed:12.1f}"
+            f"  {self.name:32}{self.recorded:12.1f}{self.replayed:12.1f}{again}"
             f"  within {self.within:.1f} {self.unit}{mark}"
         )
 
@@ -84,15 +89,17 @@ def is_replay(answer: Answer) -> bool:
     return (answer.run.path / REPORT).is_file()
 
 
-def figures(answer: Answer) -> list[Figure]:
-    """All that is compared. Raises UserError where a file is damaged."""
+def figures(answer: Answer, second: Answer | None = None) -> list[Figure]:
+    """All that is compared, with a second recording where there is one. Raises
+    UserError where a file is damaged."""
     report = answer.run.path / REPORT
     try:
         found: Any = msgspec.json.decode(files.content(report, MOST_BYTES))
-        made = list(_of_calls(found))
+        again = _measured(second, int(found["stall_ns"])) if second else None
+        made = list(_of_calls(found, again))
     except (OSError, msgspec.MsgspecError, *DAMAGED):
         raise UserError(f"{report}: not what repro/replay reports") from None
-    return made + list(_of_stalls(answer))
+    return made + list(_of_stalls(answer, second))
 
 
 def lines(found: Iterable[Figure]) -> list[str]:
@@ -101,56 +108,106 @@ def lines(found: Iterable[Figure]) -> list[str]:
     failed = sum(not row.holds for row in rows)
     head = f"{len(rows) - failed} of {len(rows)} figures of the calls came back"
     title = f"  {'':32}{'recorded':>12}{'replayed':>12}"
+    if any(row.again is not None for row in rows):
+        title += f"{'again':>12}"
     return [f"{'FAILED' if failed else 'as expected'}: {head}", title, *map(str, rows)]
 
 
+def _figure(
+    name: str, unit: str, sides: Sequence[float], least: float, share: float
+) -> Figure:
+    """A figure that may be off by the least, and by as much as a second recording is or
+    else by so much as `share`. Sides: recorded, replayed, perhaps recorded again."""
+    recorded, replayed, *more = sides
+    again = more[0] if more else None
+    off = share if again is None else abs(again - recorded)
+    return Figure(name, recorded, replayed, again, max(least, off), unit)
+
+
 def _near(name: str, unit: str, sides: Sequence[float], least: float) -> Figure:
-    """A figure that may be off by SHARE of what was recorded, and by the least."""
-    return Figure(name, sides[0], sides[1], max(least, SHARE * sides[0]), unit)
+    """A figure that may be off by SHARE where no second recording says how far."""
+    return _figure(name, unit, sides, least, SHARE * sides[0])
 
 
-def _of_calls(report: dict[str, Any]) -> Iterator[Figure]:
+def _measured(second: Answer, stall_ns: int) -> dict[str, dict[str, int]]:
+    """What repro/replay would report as recorded of a second one, by operation."""
+    window, made = second.run.get("window"), dict[str, list[Call]]()
+    try:
+        for event in second.stream.calls:
+            for call in calls(event.rows, event.count):
+                within = window["start_ns"] <= call.t_ns <= window["end_ns"]
+                if within and not call.flags & FAILED:
+                    made.setdefault(call.operation, []).append(call)
+    except DAMAGED:
+        raise UserError(
+            f"{second.run.path}: damaged: its calls or its window"
+        ) from None
+    if not made:
+        raise UserError(
+            f"{second.run.path}: it has no calls: name a recording that has"
+        )
+    return {name: _side(rows, stall_ns) for name, rows in made.items()}
+
+
+def _side(rows: Sequence[Call], stall_ns: int) -> dict[str, int]:
+    """Of the calls of one kind."""
+    took = sorted(call.dur_ns for call in rows)
+    long = [ns for ns in took if ns >= stall_ns]
+    p999_ns = took[-(-len(took) * 999 // 1000) - 1] if took else 0
+    side = {"stalls": len(long), "stalled_ns": sum(long), "p999_ns": p999_ns}
+    return side | {"max_ns": took[-1] if took else 0}
+
+
+def _of_calls(
+    report: dict[str, Any], again: dict[str, dict[str, int]] | None
+) -> Iterator[Figure]:
     """By what the replayer measured."""
-    calls, made = int(report["calls"]), int(report["made"])
+    total, made = int(report["calls"]), int(report["made"])
     failed = sum(int(row["failed"]) for row in report["operations"])
-    yield Figure("calls", calls, made - failed, (1 - MADE_SHARE) * calls, "calls")
-    was, now = (
+    yield _figure("calls", "calls", (total, made - failed), 0, MISSED_SHARE * total)
+    rates = [
         count / max(int(report[name]) / 1e9, 1e-9)
-        for count, name in ((calls, "recorded_ns"), (made, "replayed_ns"))
-    )
-    yield Figure("calls a second", was, now, RATE_SHARE * was, "a second")
+        for count, name in ((total, "recorded_ns"), (made, "replayed_ns"))
+    ]
+    yield _figure("calls a second", "a second", rates, 0, RATE_SHARE * rates[0])
     for row in report["operations"]:
-        name, sides = str(row["operation"]), (row["recorded"], row["replayed"])
+        name, sides = str(row["operation"]), [row["recorded"], row["replayed"]]
+        if again is not None:
+            sides.append(again.get(name) or _side((), 0))
         counts = [int(side["stalls"]) for side in sides]
         if any(counts):
             yield _near(f"{name}: stalls", "calls", counts, LEAST_STALLS)
             took = [int(side["stalled_ns"]) / MS for side in sides]
             # as many of the longest as may be missing
-            off_ms = max(LEAST_STALLS, SHARE * counts[0]) * sides[0]["max_ns"] / MS
-            yield _near(f"{name}: stalled ms", "ms", took, off_ms)
+            least, share = (
+                count * sides[0]["max_ns"] / MS
+                for count in (LEAST_STALLS, SHARE * counts[0])
+            )
+            yield _figure(f"{name}: stalled ms", "ms", took, least, share)
         if int(row["calls"]) >= FEWEST:
             late = [int(side["p999_ns"]) / MS for side in sides]
             yield _near(f"{name}: p99.9 ms", "ms", late, LEAST_NS / MS)
 
 
-def _of_stalls(answer: Answer) -> Iterator[Figure]:
-    """By what the tracers saw, from the longer of the two limits on."""
-    path, begin = answer.run.path / STALLS, answer.stream.begin
+def _of_stalls(answer: Answer, second: Answer | None) -> Iterator[Figure]:
+    """By what the tracers saw, from the longest of the limits on."""
+    path = answer.run.path / STALLS
     if not path.is_file():
         return
     limit_ns, recorded = _read(path)
-    limit_ns = max(limit_ns, (begin.stall_ns or 0) if begin else 0)
-    both = recorded, stalls(answer, COMM)
-    sides = [[of for ns, of in side if of and ns >= limit_ns] for side in both]
+    every = [recorded, stalls(answer, COMM)] + ([stalls(second)] if second else [])
+    begun = [one.stream.begin for one in (answer, second) if one]
+    limit_ns = max(limit_ns, *(begin.stall_ns or 0 for begin in begun if begin))
+    sides = [[of for ns, of in side if of and ns >= limit_ns] for side in every]
     counts = [Counter(max(of, key=of.__getitem__) for of in side) for side in sides]
     sums = [sum(map(Counter, side), Counter[str]()) for side in sides]
-    least_ns = max(LEAST_STALLED_NS, SHARE * sum(sums[0].values()))
-    for cls in sorted(sums[0] | sums[1], key=lambda one: -sums[0][one]):
+    share_ms = SHARE * sum(sums[0].values()) / MS
+    for cls in sorted(set().union(*sums), key=lambda one: -sums[0][one]):
         of_class = [count[cls] for count in counts]
         if any(of_class):
             yield _near(f"{cls}: calls", "calls", of_class, LEAST_STALLS)
         took = [of_side[cls] / MS for of_side in sums]
-        yield _near(f"{cls}: ms", "ms", took, least_ns / MS)
+        yield _figure(f"{cls}: ms", "ms", took, LEAST_STALLED_NS / MS, share_ms)
 
 
 def _read(path: Path) -> tuple[int, list[Stall]]:

@@ -9,8 +9,8 @@
  */
 #include "commits.h"
 #include "exact.h"
+#include "faults.h"
 #include "ios.h"
-#include "profile.h"
 #include "sleeps.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -240,6 +240,28 @@ SEC("fentry/security_inode_rename")
 int rename_of_chosen(__u64 *args)
 {
 	rename_kept((void *)args[1], (void *)args[3]);
+	return 0;
+}
+
+SEC("fentry/vfs_fsync_range")
+int msync_of_chosen(__u64 *args)
+{
+	msync_kept((void *)args[0], args[1], args[2]);
+	return 0;
+}
+
+SEC("fentry/handle_mm_fault")
+int fault_of_chosen(__u64 *args)
+{
+	enter_fault((void *)args[0], args[1], args[2]);
+	return 0;
+}
+
+/* The result is behind the four parameters. */
+SEC("fexit/handle_mm_fault")
+int end_fault_of_chosen(__u64 *args)
+{
+	leave_fault((void *)args[0], args[4]);
 	return 0;
 }
 

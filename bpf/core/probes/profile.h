@@ -106,19 +106,38 @@ static __always_inline bool is_caller(struct caller *caller, struct task_struct 
 	return caller->is_chosen;
 }
 
+static __always_inline __u32 number_of_file(struct file *file)
+{
+	return file ? number_of(BPF_CORE_READ(file, f_inode),
+				BPF_CORE_READ(file, f_path.dentry)) : 0;
+}
+
+/* sendfile(2) reads `also`, at the offset that the next argument points to, if any. */
+static __always_inline __s64 source_offset(const struct registers *regs, struct file *file)
+{
+	__s64 offset = UNKNOWN;
+
+	if (!regs->arguments[2])
+		return BPF_CORE_READ(file, f_pos);
+	bpf_probe_read_user(&offset, sizeof(offset), (void *)regs->arguments[2]);
+	return offset;
+}
+
 /* What a call by descriptor works on; false: no file of ours. */
 static __always_inline bool note_file(struct caller *caller, struct task_struct *task,
 				      const struct registers *regs, __u64 how)
 {
-	struct file *file = (void *)file_of(task, (__s32)argument(regs, how, HOW_FD));
+	bool sends = has_argument(how, HOW_ALSO);
+	struct file *file = (void *)file_of(task, (__s32)argument(regs, how, sends ?
+								   HOW_ALSO : HOW_FD));
 
 	caller->file = (__u64)file;
-	caller->number = file ? number_of(BPF_CORE_READ(file, f_inode),
-					  BPF_CORE_READ(file, f_path.dentry)) : 0;
+	caller->number = number_of_file(file);
 	if (!caller->number)
 		return false;
 	caller->flags = flags_of_file(BPF_CORE_READ(file, f_flags));
-	caller->offset = offset_of(regs, how, caller->file);
+	caller->offset = sends ? source_offset(regs, file) :
+		offset_of(regs, how, caller->file);
 	return true;
 }
 
@@ -186,8 +205,7 @@ static __always_inline void note_opened(struct caller *caller, struct task_struc
 
 	if (!file)
 		return;
-	caller->number = number_of(BPF_CORE_READ(file, f_inode),
-				   BPF_CORE_READ(file, f_path.dentry));
+	caller->number = number_of_file(file);
 	caller->flags |= flags_of_file(BPF_CORE_READ(file, f_flags));
 	if (BPF_CORE_READ(file, f_mode) & FMODE_CREATED)
 		caller->flags |= KEPT_CREATED;
@@ -218,37 +236,41 @@ static __always_inline __u64 waking_flags(void)
 		0 : BPF_RB_NO_WAKEUP;
 }
 
+/* A row is full but for how long it took. */
+static __always_inline void keep(struct kept_row *row)
+{
+	__u64 took = (__u64)(bpf_ktime_get_ns() - row->t_ns) / TOOK_NS;
+
+	row->took = took > 0xffffffff ? 0xffffffff : took;
+	if (bpf_ringbuf_output(&kept, row, sizeof(*row), waking_flags()))
+		lose(&unkept.lost);
+}
+
 static __always_inline void leave_kept(__s64 ret)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	__u64 key = (__u64)task;
 	struct caller *caller = bpf_map_lookup_elem(&callers, &key);
 	struct kept_row row;
-	__u64 took;
-	__s64 now;
 
 	if (!caller || caller->op == KEEP_NOTHING)
 		return;
-	now = bpf_ktime_get_ns();
 	note_result(caller, task, ret);
 	if (caller->number) {
-		took = (__u64)(now - caller->t_ns) / TOOK_NS;
 		row.t_ns = caller->t_ns;
 		row.offset = caller->offset;
-		row.took = took > 0xffffffff ? 0xffffffff : took;
 		row.tid = caller->tid;
 		row.bytes = caller->bytes;
 		row.file = caller->number;
 		row.op = caller->op;
 		row.flags = caller->flags;
-		if (bpf_ringbuf_output(&kept, &row, sizeof(row), waking_flags()))
-			lose(&unkept.lost);
+		keep(&row);
 	}
 	caller->op = KEEP_NOTHING;
 }
 
-/* The file of a name that is removed or moved; 0: the task is in no such call. */
-static __always_inline struct caller *name_changer(enum keep op)
+/* The caller whose call of this kind has gone deeper; 0: the task is in no such call. */
+static __always_inline struct caller *caller_in(enum keep op)
 {
 	__u64 key = bpf_get_current_task();
 	struct caller *caller = bpf_map_lookup_elem(&callers, &key);
@@ -258,7 +280,7 @@ static __always_inline struct caller *name_changer(enum keep op)
 
 static __always_inline void unlink_kept(struct dentry *dentry)
 {
-	struct caller *caller = name_changer(KEEP_UNLINK);
+	struct caller *caller = caller_in(KEEP_UNLINK);
 
 	if (caller)
 		caller->number = number_of(BPF_CORE_READ(dentry, d_inode), dentry);
@@ -266,13 +288,28 @@ static __always_inline void unlink_kept(struct dentry *dentry)
 
 static __always_inline void rename_kept(struct dentry *from, struct dentry *to)
 {
-	struct caller *caller = name_changer(KEEP_RENAME);
+	struct caller *caller = caller_in(KEEP_RENAME);
 	struct inode *replaced = BPF_CORE_READ(to, d_inode);
 
 	if (!caller)
 		return;
 	caller->number = number_of(BPF_CORE_READ(from, d_inode), from);
 	caller->offset = replaced ? number_of(replaced, to) : 0;
+}
+
+/*
+ * Of msync(2), mm/msync.c, the first range of a file's mapping; with MS_ASYNC it does not
+ * get here. `last` is that of its bytes.
+ */
+static __always_inline void msync_kept(struct file *file, __s64 first, __s64 last)
+{
+	struct caller *caller = caller_in(KEEP_MSYNC);
+
+	if (!caller || caller->number)
+		return;
+	caller->number = number_of_file(file);
+	caller->offset = first;
+	caller->bytes = last - first >= 0xffffffff ? 0xffffffff : last - first + 1;
 }
 
 #endif

@@ -30,6 +30,7 @@ const volatile __s64 stall_ns = 100000000;
 const volatile __s64 io_ns = 10000000;
 const volatile __s64 series_ns;		/* length of a window of shorter bios; 0: no series */
 const volatile bool are_calls_kept;	/* profile.h */
+const volatile __u64 page_bytes = 4096;
 const volatile __s32 only_pid;
 const volatile __u32 only_dev;
 const volatile __u64 only_ino;
@@ -103,8 +104,19 @@ struct begun {
 };
 
 struct MAP_OF(BPF_MAP_TYPE_HASH, TASKS, __u64, struct begun) begun_calls SEC(".maps");
+
+/* A page fault of a file's mapping, which may be tried several times. */
+struct fault {
+	__s64 t_ns;		/* 0: the task is in none */
+	__s64 offset;
+	__u64 file;
+	bool stores;
+	bool is_major;
+};
+
 /* What a task that is chosen for a replay is in, by its address; see profile.h. */
 struct caller {
+	struct fault fault;
 	__s64 t_ns;
 	__s64 looked_ns;	/* whether it is chosen */
 	__s64 offset;

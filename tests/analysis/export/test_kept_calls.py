@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from made_calls import event, packed
 from writestall.cli.main import main
 from writestall.events import kept_calls
 from writestall.events.kept_calls import MOST_ROWS, ROW, Call
@@ -27,18 +28,6 @@ CALLS = [
     Call(1 * MS, 0, 10, 7, 1, 1, WRITE, 0),  # before the recording began
     Call(100 * MS, 0, 10, 7, 1, 1, WRITE, 0),  # after its end
 ]
-
-
-def packed(calls: list[Call]) -> str:
-    """As bpf/core/output/kept_calls.c."""
-    rows = b"".join(ROW.pack(*call) for call in calls)
-    planes = b"".join(rows[byte :: ROW.size] for byte in range(ROW.size))
-    return base64.b64encode(zlib.compress(planes)).decode()
-
-
-def event(calls: list[Call]) -> dict[str, object]:
-    rows = {"count": len(calls), "lost": 1, "left_out": 2, "rows": packed(calls)}
-    return {"ev": "calls", "t_ns": calls[0].t_ns} | rows
 
 
 def file(number: int, dev: str) -> dict[str, object]:

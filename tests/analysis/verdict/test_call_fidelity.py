@@ -11,10 +11,13 @@ from typing import Any
 import pytest
 from test_episodes import Capture, replay
 
+import build
+from made_calls import event
 from writestall.cli.main import main
+from writestall.events.kept_calls import Call
 from writestall.verdict.replayed_calls import REPORT, STALLS
 
-MS = 1_000_000
+MS, FSYNC = 1_000_000, 4
 BIOS = ((950, 240), (1250, 290), (5100, 95))
 
 
@@ -28,6 +31,7 @@ def report(replayed: dict[str, int], made: int = 1000, failed: int = 0) -> Any:
     row = {"operation": "fsync", "calls": 1000, "made": made, "failed": failed}
     row |= {"recorded": side(10, 250.0), "replayed": replayed}
     times = {"recorded_ns": 10**10, "replayed_ns": 10**10}
+    times |= {"stall_ns": 50 * MS}
     return {"calls": 1000, "made": made, "operations": [row], **times}
 
 
@@ -74,6 +78,49 @@ def test_waits_that_the_replay_has_not_fail(tmp_path: Path, capsys: Capture) -> 
     assert main(["expect", str(run)]) == 1
     said = capsys.readouterr().out
     assert "device_io: calls" in said and "device_io: ms" in said
+
+
+def second(folder: Path, stalls: int) -> Path:
+    """A recording with so many fsyncs of 250 ms, and short ones, in a window of 8 s."""
+    rows = [(1000 + 10 * i, 250 if i < stalls else 1) for i in range(100)]
+    calls = [Call(at * MS, -1, ms * MS // 64, 7, 0, 1, FSYNC, 0) for at, ms in rows]
+    run = build.run_dir(folder, build.Events("core"))
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["window"] = {"start_ns": 500 * MS, "end_ns": 8500 * MS}
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    with (run / "events/core.jsonl").open("a") as file:
+        file.write(json.dumps(event(calls)) + "\n")
+    return run
+
+
+@pytest.mark.parametrize(("again", "stalls", "status"), [(14, 13, 0), (10, 13, 1)])
+def test_a_replay_may_be_as_far_off_as_a_second_recording(
+    tmp_path: Path, capsys: Capture, again: int, stalls: int, status: int
+) -> None:
+    run = run_of(tmp_path / "run", report(side(stalls, 250.0)))
+    words = ["--again", str(second(tmp_path / "second", again))]
+    assert main(["expect", str(run), *words]) == status
+    said = capsys.readouterr().out.splitlines()
+    [row] = [line.split() for line in said if "fsync: stalls" in line]
+    limit = max(2.0, abs(again - 10.0))
+    assert row[2:8] == [
+        "10.0",
+        f"{stalls}.0",
+        f"{again}.0",
+        "within",
+        str(limit),
+        "calls",
+    ]
+
+
+def test_a_second_recording_without_calls_is_refused(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    run = run_of(tmp_path / "run", report(side(12, 260.0)))
+    bare = build.run_dir(tmp_path / "second", build.Events("core"))
+    assert main(["expect", str(run), "--again", str(bare)]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert "it has no calls: name a recording that has" in line
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"calls":1}', "\x00"])
