@@ -2,7 +2,7 @@
 """test_replay: record a machine with a disk that is slow now and then, and replay that
 disk in the lab, which knows nothing but the run.
 
-`make test` leaves it out: two machines, for a minute each.
+`make test` leaves it out: two machines each, for a minute.
 """
 
 from __future__ import annotations
@@ -78,6 +78,16 @@ def test_the_calls_of_a_recorded_program_come_back(
         pairs = re.findall(rf"^  \w+: {name} +([0-9.]+) +([0-9.]+)", printed, re.M)
         was, now = (sum(map(float, side)) for side in zip(*pairs, strict=True))
         assert was >= 5 and abs(now - was) <= 0.4 * was, printed[-3000:]
+
+
+@pytest.mark.on_demand("a machine that is recorded, and one that replays it")
+def test_a_disk_without_delays_comes_back(
+    artefacts: Callable[[str], Path], tmp_path: Path
+) -> None:
+    kernel = recipe.load().kernel
+    recorded(kernel, artefacts(kernel), tmp_path, ("healthy",), ("core",))
+    printed = replayed(tmp_path / "healthy-core", kernel, tmp_path / "out")
+    assert "0 of 0 recorded episodes came back" in printed, printed[-3000:]
 
 
 @pytest.mark.on_demand("a machine that is recorded, and one that compares on it")

@@ -212,10 +212,17 @@ def test_the_file_is_as_its_schema_says(tmp_path: Path) -> None:
     jsonschema.validate(json.loads(path.read_text()), SCHEMA)
 
 
-def test_what_the_lab_disk_takes_is_no_delay(tmp_path: Path) -> None:
+def test_what_the_lab_disk_takes_is_no_delay(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = exported(lines_of([]), tmp_path)
-    with pytest.raises(UserError, match="there is nothing to replay"):
-        disk_series.rules(path, None)
+    _, (rule,) = disk_series.rules(path, None)
+    checked([Module(rule)])
+    assert rule.series == ("0",)
+    said = capsys.readouterr().err
+    assert "no bio of vdb took 1 ms longer than the lab's own disk" in said
+    given = ("gc-log", "--from", str(path), "--build", str(tmp_path))
+    assert run("--check", *given).returncode == 0
 
 
 def test_a_silent_window_has_the_bio_in_flight(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import IO
@@ -138,7 +138,7 @@ def profile_of_pid(pid: int) -> list[str]:
 
 
 Running = Callable[[], AbstractContextManager[int]]
-# Who runs, the words that choose whom to record, and the injector's rule.
+# Who runs, the words that choose whom to record, and the injector's rule, if any.
 Case = tuple[Running, Callable[[int], list[str]], dict[str, str]]
 postgresql = partial(application, "postgresql", ("postgresql", "load"))
 kafka = partial(application, "kafka", ("kafka-produce",), "kafka-produce: ready")
@@ -152,6 +152,7 @@ CASES: dict[str, Case] = {
     "path": (busy, lambda _: ON_PATH, COMMITS_SLOW),
     "broker": (kafka, profile_of_pid, EPISODES),
     "calls": (partial(program, "two_threads.py"), profile_of_pid, EPISODES),
+    "healthy": (partial(program, "two_threads.py"), profile_of_pid, {}),
     "database": (postgresql, profile_of_pid, EPISODES),
     "profile": (writing, lambda _: [*ON_PATH, "--profile"], EPISODES),
 }
@@ -160,12 +161,13 @@ CASES: dict[str, Case] = {
 def record(case: str, engine: str, modules: Path, out: Path) -> None:
     """Record a case into a folder; fail unless it was recorded."""
     running, words, rule = CASES[case]
-    module = ["--module", str(modules / "stalled_writes.ko")] * (engine == "stap")
-    given = ["--engine", engine, *module, "--stall", "100ms", "-o", str(out)]
+    tracer = ["--module", str(modules / "stalled_writes.ko")] * (engine == "stap")
+    module = modules.parent / "biodelay.ko"
+    given = ["--engine", engine, *tracer, "--stall", "100ms", "-o", str(out)]
     with (
         slow_disk.mounted(),
         running() as pid,
-        slow_disk.slow(modules.parent / "biodelay.ko", **rule),
+        slow_disk.slow(module, **rule) if rule else nullcontext(),
     ):
         began_s = time.monotonic()
         command = [sys.executable, str(WRITESTALL), "record", *given, *words(pid)]

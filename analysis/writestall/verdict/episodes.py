@@ -3,7 +3,8 @@
 
 An episode is a time in which bios of EPISODE_NS or longer were in flight, with gaps of
 less than GAP_NS; its height is the longest of them. It came back if the longest bio
-that the replay submitted in its time is as high, within HEIGHT_SHARE. Times are ns
+that the replay submitted in its time is as high, within HEIGHT_SHARE. An episode of
+the replay in no recorded one's time counts as one that did not come back. Times are ns
 since the recording began, and since the injector was armed.
 """
 
@@ -43,16 +44,18 @@ class Episode:
 @dataclass(frozen=True, slots=True)
 class Fidelity:
     """How many episodes came back; `missed` are the others, `silent` of them those in
-    which the replay has no slow bio at all."""
+    which the replay has no slow bio at all; `added` are of the replay alone."""
 
     recorded: int
     missed: tuple[Episode, ...]
     silent: int
+    added: tuple[Episode, ...]
 
     @property
     def share(self) -> float:
-        """Share of the recorded episodes that came back, 0 to 1."""
-        return 1 - len(self.missed) / self.recorded if self.recorded else 1.0
+        """Share of the episodes of both that came back, 0 to 1."""
+        every = self.recorded + len(self.added)
+        return (self.recorded - len(self.missed)) / every if every else 1.0
 
 
 def episodes(bios: Iterable[Bio]) -> list[Episode]:
@@ -86,7 +89,20 @@ def fidelity(recorded: Sequence[Episode], replayed: Sequence[Bio]) -> Fidelity:
         if off_ns > HEIGHT_SHARE * one.height_ns:
             missed.append(one)
             silent += not within
-    return Fidelity(len(recorded), tuple(missed), silent)
+    added = [
+        one
+        for one in episodes(replayed)
+        if not any(_meet(one, of_recording) for of_recording in recorded)
+    ]
+    return Fidelity(len(recorded), tuple(missed), silent, tuple(added))
+
+
+def _meet(replayed: Episode, recorded: Episode) -> bool:
+    """Whether one of the replay is in the time of a recorded one."""
+    return (
+        replayed.start_ns <= recorded.end_ns + SLACK_NS
+        and recorded.start_ns - SLACK_NS <= replayed.end_ns
+    )
 
 
 def is_replay(answer: Answer) -> bool:
@@ -115,9 +131,11 @@ def lines(found: Fidelity, least: float) -> list[str]:
     text = [f"{'as expected' if found.share >= least else 'FAILED'}: {head}"]
     if found.silent:
         text.append(f"  in {found.silent} of the others the replay has no slow bio")
-    for one in found.missed[:10]:
+    rows = [("missed", one) for one in found.missed[:10]]
+    rows += [("of the replay alone", one) for one in found.added[:10]]
+    for what, one in rows:
         text.append(
-            f"  missed: {one.start_ns / 1e9:.1f} to {one.end_ns / 1e9:.1f} s, up to "
+            f"  {what}: {one.start_ns / 1e9:.1f} to {one.end_ns / 1e9:.1f} s, up to "
             f"{one.height_ns / 1e6:.0f} ms"
         )
     return text

@@ -50,17 +50,25 @@ def test_bios_close_to_each_other_are_one_episode() -> None:
 def test_a_replay_with_all_episodes_is_as_expected(
     tmp_path: Path, capsys: Capture
 ) -> None:
-    run = replay(tmp_path / "run", (950, 240), (1250, 290), (5100, 95), (7000, 900))
+    run = replay(tmp_path / "run", (950, 240), (1250, 290), (5100, 95), (7000, 49))
     assert main(["expect", str(run)]) == 0
     said = capsys.readouterr().out
     assert said.startswith("as expected: 2 of 2 recorded episodes came back (100.0%, ")
+
+
+def test_an_episode_of_the_replay_alone_fails(tmp_path: Path, capsys: Capture) -> None:
+    run = replay(tmp_path / "run", (950, 240), (1250, 290), (5100, 95), (7000, 900))
+    assert main(["expect", str(run)]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("FAILED: 2 of 2 recorded episodes came back (66.7%, ")
+    assert "of the replay alone: 7.0 to 7.9 s, up to 900 ms" in said
 
 
 @pytest.mark.parametrize(
     ("bios", "silent"),
     [
         (((1000, 300),), 1),  # one is missing
-        (((1000, 300), (5300, 80)), 1),  # too late
+        (((1000, 300), (5300, 40)), 1),  # too late
         (((1000, 300), (5000, 40)), 0),  # too low
         (((1000, 300), (5000, 400)), 0),  # too high
     ],
