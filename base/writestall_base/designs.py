@@ -13,6 +13,8 @@ import math
 FAMILY_ALPHA = 0.05
 # ... and half of this is the largest probability that a pair is named the wrong way.
 PAIR_ALPHA = 0.01
+# The workload of a comparison on a recording that makes its calls again.
+RECORDED_CALLS = "recorded-calls"
 # Both extremes of five runs enclose the median with 93.75 %; of four, with 87.5 %.
 LEAST_RUNS = 5
 # What the looks that a plan names may spend of the error rates together.

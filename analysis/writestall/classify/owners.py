@@ -43,6 +43,7 @@ _OWNERS: tuple[tuple[str, str, str], ...] = (
     ("the f2fs checkpoint", r"issue_checkpoint_thread", r"f2fs_ckpt.*"),
     *STACKED,
 )
+ALL_OWNERS = (WRITEBACK, *(name for name, _, _ in _OWNERS))
 _PATTERNS = tuple(
     (name, re.compile(functions), re.compile(comms))
     for name, functions, comms in _OWNERS

@@ -13,9 +13,6 @@ from writestall.cli import options
 if TYPE_CHECKING:
     from writestall.chain.answers import Answer
 
-# Of the recorded episodes that a replay must bring back.
-LEAST_SHARE = 0.95
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add RUN, and what its replay is held to."""
@@ -35,22 +32,16 @@ def _second(args: argparse.Namespace) -> Answer | None:
 
 def main(args: argparse.Namespace) -> int:
     """Print what is missing, or that nothing is."""
-    from writestall.verdict import episodes, expect, replayed_calls
+    from writestall.verdict import expect, replays
 
     answer = options.read_answer(args)
     if answer.run.of_host:
         name = answer.run.path
         options.print_lines([f"{name}: a host was recorded; it has no scenario"])
         return options.UNJUDGED
-    if episodes.is_replay(answer):
-        found = episodes.of_replay(answer)
-        lines, failed = episodes.lines(found, LEAST_SHARE), found.share < LEAST_SHARE
-        if replayed_calls.is_replay(answer):
-            figures = replayed_calls.figures(answer, _second(args))
-            lines += replayed_calls.lines(figures)
-            failed |= not all(figure.holds for figure in figures)
-        options.print_lines(lines)
-        return options.FAILED if failed else options.ANSWERED
+    if judged := replays.judge(answer, _second(args)):
+        options.print_lines(judged.lines)
+        return options.FAILED if judged.failed else options.ANSWERED
     misses = list(expect.misses(answer))
     name = answer.summary()["scenario"]
     good = f"as expected: {name}, {len(answer.writes)} stalled writes"

@@ -9,6 +9,7 @@ import shlex
 from typing import Any
 
 from writestall.compare.folder import WANTED_LOAD
+from writestall_base.designs import RECORDED_CALLS
 from writestall_base.units import many
 
 # Keys of a plan that change when rounds are added, or carried out in another way.
@@ -40,10 +41,6 @@ OPTIONS = {"rounds": "rounds", "duration_s": "duration", "seed": "seed"}
 OPTIONS |= {"aged_percent": "aged"}
 
 
-# The workload of a recording's calls (repro/labrun/comparison/recorded.py).
-MADE_CALLS = "recorded-calls"
-
-
 def _load(plan: dict[str, Any]) -> list[str]:
     """The options that name the disk and the workload."""
     disk, workload = plan["profile"], plan["workload"]["name"]
@@ -53,7 +50,7 @@ def _load(plan: dict[str, Any]) -> list[str]:
     words = ["--from", disk["run"]]
     if device := disk.get("device"):
         words += ["--from-device", device]
-    return words if workload == MADE_CALLS else words + named
+    return words if workload == RECORDED_CALLS else words + named
 
 
 def command(plan: dict[str, Any]) -> str:

@@ -32,6 +32,9 @@ from writestall.report.render import render
 from writestall.report.slow_writes import views
 from writestall.report.text import losses, noun, sentence
 from writestall.report.timeline import Timeline
+from writestall.verdict import replays
+from writestall.verdict.replays import Judged
+from writestall_base.errors import UserError
 from writestall_base.units import ms, percent
 
 # An application's longest pauses that the page shows.
@@ -120,6 +123,7 @@ def _context(answer: Answer) -> dict[str, Any]:
     kinds = {answer.in_words(root): root.cls for root in answer.all_roots}
     moments = moment_views(answer, MOST_PAUSES)
     drawn = {bar.kind for row in moments for bar in row.picture.bars}
+    replay, damage = _replay(answer)
     names = {row.kind for row in classes} | set(kinds.values())
     names |= {frame.kind for frame in graph.frames} | {
         bar.kind for convoy in shown for bar in convoy.picture.bars
@@ -131,6 +135,7 @@ def _context(answer: Answer) -> dict[str, Any]:
         "explained": percent(answer.share_explained),
         "losses": list(losses(answer)),
         "facts": _facts(answer, summary),
+        "replay": replay,
         "heat": cells,
         "convoys": shown,
         "record": _json(record),
@@ -149,12 +154,20 @@ def _context(answer: Answer) -> dict[str, Any]:
         "views": both,
         "caveats": caveats(answer),
         "notes": answer.notes,
-        "gaps": gaps + (both.notes if both else []),
+        "gaps": gaps + (both.notes if both else []) + damage,
         "legend": styles.legend(names),
         "kinds": styles.STYLES.values(),
         "low": scales.low,
         "ns_share": percent,
     }
+
+
+def _replay(answer: Answer) -> tuple[Judged | None, list[str]]:
+    """What came back of a recording, if the run replays one; what is damaged of it."""
+    try:
+        return replays.judge(answer), []
+    except UserError as error:
+        return None, [str(error)]
 
 
 def _shares(sums: dict[Any, int], kinds: dict[Any, str], total: int) -> list[Share]:

@@ -17,6 +17,8 @@ from typing import Any
 import msgspec
 
 from writestall.chain.answers import Answer
+from writestall.chain.roots import THE_WRITER, Root
+from writestall.classify.owners import ALL_OWNERS
 from writestall.events.kept_calls import FAILED, Call, calls
 from writestall_base import files
 from writestall_base.errors import UserError
@@ -38,8 +40,12 @@ MISSED_SHARE = 0.01
 
 DAMAGED = (LookupError, TypeError, ValueError, AttributeError, OverflowError)
 
-# Duration of a call that stalled, and its ns by class of waiting.
-Stall = tuple[int, dict[str, int]]
+# What is behind a stall, of disks and tasks that have other names in the replay.
+DISK, OTHER_TASK = "the disk", "another task"
+NAMED_ALIKE = (THE_WRITER, *ALL_OWNERS)
+
+# Duration of a call that stalled, and its ns by class of waiting and by root.
+Stall = tuple[int, dict[str, int], dict[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,11 @@ class Figure:
     again: float | None
     within: float
     unit: str
+
+    @property
+    def decides(self) -> bool:
+        """Whether it could fail: both are not smaller than what they may be off."""
+        return max(self.recorded, self.replayed) > self.within
 
     @property
     def holds(self) -> bool:
@@ -77,11 +88,20 @@ def stalls(answer: Answer, comm: str | None = None) -> list[Stall]:
             continue
         if isinstance(end_ns, int) and chain.write.t_ns > end_ns:
             continue
-        by_class = Counter[str]()
+        by_class, by_root = Counter[str](), Counter[str]()
         for part in chain.parts:
             by_class[part.cls] += part.dur_ns
-        found.append((chain.write.dur_ns, dict(by_class)))
+        for root, ns in answer.roots([chain]).items():
+            by_root[_without_names(root)] += ns
+        found.append((chain.write.dur_ns, dict(by_class), dict(by_root)))
     return found[:MOST_STALLS]
+
+
+def _without_names(root: Root) -> str:
+    """A root in words that a recording and its replay have in common."""
+    who = root.who if not root.who or root.who in NAMED_ALIKE else OTHER_TASK
+    cap = None if root.cap is None else ""
+    return str(Root(root.cls, who, root.device and DISK, cap))
 
 
 def is_replay(answer: Answer) -> bool:
@@ -90,8 +110,8 @@ def is_replay(answer: Answer) -> bool:
 
 
 def figures(answer: Answer, second: Answer | None = None) -> list[Figure]:
-    """All that is compared, with a second recording where there is one. Raises
-    UserError where a file is damaged."""
+    """All that decides, with a second recording where there is one. Raises UserError
+    where a file is damaged."""
     report = answer.run.path / REPORT
     try:
         found: Any = msgspec.json.decode(files.content(report, MOST_BYTES))
@@ -99,7 +119,8 @@ def figures(answer: Answer, second: Answer | None = None) -> list[Figure]:
         made = list(_of_calls(found, again))
     except (OSError, msgspec.MsgspecError, *DAMAGED):
         raise UserError(f"{report}: not what repro/replay reports") from None
-    return made + list(_of_stalls(answer, second))
+    made += _of_stalls(answer, second)
+    return [figure for figure in made if figure.decides]
 
 
 def lines(found: Iterable[Figure]) -> list[str]:
@@ -198,25 +219,33 @@ def _of_stalls(answer: Answer, second: Answer | None) -> Iterator[Figure]:
     every = [recorded, stalls(answer, COMM)] + ([stalls(second)] if second else [])
     begun = [one.stream.begin for one in (answer, second) if one]
     limit_ns = max(limit_ns, *(begin.stall_ns or 0 for begin in begun if begin))
-    sides = [[of for ns, of in side if of and ns >= limit_ns] for side in every]
-    counts = [Counter(max(of, key=of.__getitem__) for of in side) for side in sides]
+    sides = [[row for row in side if row[0] >= limit_ns] for side in every]
+    by_class = [[of for _, of, _ in side if of] for side in sides]
+    counts = [Counter(max(of, key=of.__getitem__) for of in side) for side in by_class]
+    for cls in sorted(set().union(*counts), key=lambda one: -counts[0][one]):
+        of_class = [count[cls] for count in counts]
+        yield _near(f"{cls}: calls", "calls", of_class, LEAST_STALLS)
+    yield from _sums(by_class)
+    yield from _sums([[of for _, _, of in side] for side in sides])
+
+
+def _sums(sides: Sequence[Sequence[dict[str, int]]]) -> Iterator[Figure]:
+    """The time behind each name, the longest first; a quarter of all may move."""
     sums = [sum(map(Counter, side), Counter[str]()) for side in sides]
     share_ms = SHARE * sum(sums[0].values()) / MS
-    for cls in sorted(set().union(*sums), key=lambda one: -sums[0][one]):
-        of_class = [count[cls] for count in counts]
-        if any(of_class):
-            yield _near(f"{cls}: calls", "calls", of_class, LEAST_STALLS)
-        took = [of_side[cls] / MS for of_side in sums]
-        yield _figure(f"{cls}: ms", "ms", took, LEAST_STALLED_NS / MS, share_ms)
+    for name in sorted(set().union(*sums), key=lambda one: -sums[0][one]):
+        took = [of_side[name] / MS for of_side in sums]
+        yield _figure(f"{name}: ms", "ms", took, LEAST_STALLED_NS / MS, share_ms)
 
 
 def _read(path: Path) -> tuple[int, list[Stall]]:
     try:
         found: Any = msgspec.json.decode(files.content(path, MOST_BYTES))
-        rows = [
-            (int(ns), {str(cls): int(of) for cls, of in by_class.items()})
-            for ns, by_class in found["stalls"]
-        ]
+        rows = [(int(ns), _counts(of), _counts(why)) for ns, of, why in found["stalls"]]
         return int(found["limit_ns"] or 0), rows
     except (OSError, msgspec.MsgspecError, *DAMAGED):
         raise UserError(f"{path}: no stalls of a recording") from None
+
+
+def _counts(table: dict[Any, Any]) -> dict[str, int]:
+    return {str(name): int(ns) for name, ns in table.items()}

@@ -10,9 +10,7 @@ from typing import Any
 
 from labrun.comparison.of_command import OLDEST_KERNEL
 from labrun.scenario import disk_series, replayed
-
-# The name of the workload, by which a plan is known to have the recording's calls.
-CALLS = "recorded-calls"
+from writestall_base import designs
 
 
 def profile(series: Path, device: str | None, run: str) -> dict[str, Any]:
@@ -37,7 +35,7 @@ def calls(command: str, prepare: str) -> dict[str, Any]:
     """The table of a scenario whose workload is a command that makes recorded calls."""
     work = {"kind": "command", "name": "application", "command": command}
     return {
-        "name": CALLS,
+        "name": designs.RECORDED_CALLS,
         "purpose": "the calls of the recording, made again at their times",
         "kernel": {"min": OLDEST_KERNEL},
         "workload": [work | {"prepare": prepare}],

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from hdrh.histogram import HdrHistogram
 
 import build
 from webpage import Element
+from writestall.verdict.episodes import SERIES
+from writestall.verdict.replayed_calls import REPORT
 
 NAMES = (
     "</script><script>window.pwned=1</script>",
@@ -60,6 +63,19 @@ def _add_application(run: Path, name: str) -> None:
     (run / "writer.hlog").write_text(f"0.000,1.000,1.0,{packed}\n")
 
 
+def _add_replay(run: Path, name: str) -> None:
+    """What it replays, and what came of its calls."""
+    disk = {"dev": "8:0", "name": name, "kinds": []}
+    (run / SERIES).write_text(json.dumps({"disks": [disk]}))
+    side = dict.fromkeys(("stalls", "stalled_ns", "p999_ns", "max_ns"), 10**10)
+    row = {"operation": name, "calls": 9, "made": 9, "failed": 0}
+    row |= {"recorded": side, "replayed": side}
+    times = dict.fromkeys(("recorded_ns", "replayed_ns"), 10**9)
+    report = {"calls": 9, "made": 9, "operations": [row]} | times
+    (run / REPORT).parent.mkdir(parents=True)
+    (run / REPORT).write_text(json.dumps(report))
+
+
 def hostile_run(path: Path, name: str) -> Path:
     """A run in which every name is this one, and whose page has every section."""
     events = build.Events()
@@ -84,10 +100,13 @@ def hostile_run(path: Path, name: str) -> Path:
         reason=name,
         kernel=name,
         device={"name": name, "dev": "254:16"},
-        scenario={"name": name},
+        scenario={"name": name, "replayed": name},
         filesystem={"type": name, "mount_options": name},
+        steps=[{"name": "arm", "start_ns": build.START_NS, "dur_ns": build.MS}],
+        window={"start_ns": build.START_NS, "end_ns": build.START_NS + 8 * 10**9},
     )
     _add_application(run, name)
+    _add_replay(run, name)
     return run
 
 

@@ -5,6 +5,7 @@ says that they are not."""
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -73,11 +74,13 @@ def test_what_is_too_far_fails(
 
 def test_waits_that_the_replay_has_not_fail(tmp_path: Path, capsys: Capture) -> None:
     run = run_of(tmp_path / "run", report(side(10, 250.0)))
-    stalls = [[300 * MS, {"device_io": 290 * MS, "running": 10 * MS}]] * 9
+    root = {"the disk slow for jbd2": 300 * MS}
+    stalls = [[300 * MS, {"device_io": 290 * MS, "running": 10 * MS}, root]] * 9
     (run / STALLS).write_text(json.dumps({"limit_ns": 50 * MS, "stalls": stalls}))
     assert main(["expect", str(run)]) == 1
     said = capsys.readouterr().out
-    assert "device_io: calls" in said and "device_io: ms" in said
+    for name in ("device_io: calls", "device_io: ms", "the disk slow for jbd2: ms"):
+        assert f"  {name} " in said
 
 
 def second(folder: Path, stalls: int) -> Path:
@@ -121,6 +124,20 @@ def test_a_second_recording_without_calls_is_refused(
     assert main(["expect", str(run), "--again", str(bare)]) == 2
     [line] = capsys.readouterr().err.splitlines()
     assert "it has no calls: name a recording that has" in line
+
+
+def test_the_page_has_both_sides(tmp_path: Path, capsys: Capture) -> None:
+    run = run_of(tmp_path / "run", report(side(13, 250.0)))
+    page = tmp_path / "page.html"
+    assert main(["report", str(run), "-o", str(page)]) == 0
+    text = page.read_text()
+    assert "FAILED: 3 of 5 figures of the calls came back" in text
+    [row] = re.findall(r"<tr><th.*?>fsync: stalls</th>(.*?)</tr>", text, re.DOTALL)
+    cells = re.findall("<td>(.*?)</td>", row)
+    assert cells == ["10.0", "13.0", "2.5", "no"]
+    (run / REPORT).write_text("{}")
+    assert main(["report", str(run), "-o", str(page)]) == 0
+    assert "not what repro/replay reports" in page.read_text()
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"calls":1}', "\x00"])
