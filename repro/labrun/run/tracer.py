@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""tracer: start, check and stop the tracers of a run."""
+"""tracer: start, check and stop the tracers of a run, or of a host's recording."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labrun.scenario.keys import Scenario
-from labrun.workloads import commands
 from writestall_base import TREE, process
 from writestall_base.errors import StepError
 from writestall_base.steps import Run
@@ -45,26 +42,6 @@ CHOICES = {
     "both": ("stap", "core"),
     "none": (),
 }
-
-
-def argv(build: Path, scenario: Scenario, engine: Engine, output: Path) -> list[str]:
-    """Return the command that traces to a file until SIGINT.
-
-    What serves requests waits in user space, too: the interruptible sleeps of commands,
-    which this process starts, are listed.
-    """
-    trace = scenario.trace
-    waits = ("--waits", str(os.getpid())) if commands.chosen(scenario) else ()
-    return [
-        str(LAUNCHER),
-        "--engine",
-        engine.name,
-        SCRIPT,
-        *(engine.option, str(build / engine.part)),
-        *("--floor-us", str(trace.floor_us), "--stall-us", str(trace.stall_us)),
-        *waits,
-        *("--output", str(output)),
-    ]
 
 
 class Tracer:
