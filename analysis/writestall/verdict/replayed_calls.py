@@ -29,6 +29,7 @@ STALLS = "recorded-stalls.json"
 COMM = "replay"
 MOST_BYTES = 64 << 20
 MOST_STALLS = 100_000
+MOST_OPERATIONS = 64  # repro/replay knows fewer
 MS = 1_000_000
 # How far a replay may be from what was recorded, and at least in either case.
 SHARE = 0.25
@@ -184,6 +185,8 @@ def _of_calls(
 ) -> Iterator[Figure]:
     """By what the replayer measured."""
     total, made = int(report["calls"]), int(report["made"])
+    if len(report["operations"]) > MOST_OPERATIONS:
+        raise ValueError(len(report["operations"]))
     failed = sum(int(row["failed"]) for row in report["operations"])
     yield _figure("calls", "calls", (total, made - failed), 0, MISSED_SHARE * total)
     rates = [

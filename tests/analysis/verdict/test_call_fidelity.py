@@ -140,7 +140,10 @@ def test_the_page_has_both_sides(tmp_path: Path, capsys: Capture) -> None:
     assert "not what repro/replay reports" in page.read_text()
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"calls":1}', "\x00"])
+MANY = json.dumps(report(side(10, 250.0)) | {"operations": [{"failed": 0}] * 65})
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"calls":1}', "\x00", MANY])
 def test_a_damaged_report_is_refused_in_one_line(
     tmp_path: Path, capsys: Capture, text: str
 ) -> None:
