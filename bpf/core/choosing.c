@@ -72,6 +72,7 @@ void choose_programs(struct probes *probes, const struct btf *btf, enum script s
 	bool commits = script == JOURNAL_COMMITS;
 	bool keeps = bios && probes->rodata->are_calls_kept;
 	bool has_names = has_function(btf, "security_inode_rename");	/* CONFIG_SECURITY */
+	bool has_requests = has_function(btf, "aio_complete_rw");	/* CONFIG_AIO */
 	bool waits = bios && (probes->rodata->waits_pid || probes->rodata->are_waits_by_comm);
 	bool has_state = parameters(btf, "btf_trace_sched_switch") >= 4;
 	bool is_lock_traced = (bios || commits) && !probes->rodata->has_lock_owners &&
@@ -106,6 +107,7 @@ void choose_programs(struct probes *probes, const struct btf *btf, enum script s
 		{ probes->progs.msync_of_chosen, keeps },
 		{ probes->progs.fault_of_chosen, keeps },
 		{ probes->progs.end_fault_of_chosen, keeps },
+		{ probes->progs.request_of_chosen, keeps && has_requests },
 		{ probes->progs.unlock, pages && by_trampoline },
 		{ probes->progs.unlock_by_kprobe, pages && by_kprobe },
 		{ probes->progs.finish_waiting, pages },
@@ -138,6 +140,7 @@ void choose_maps(struct probes *probes, enum script script)
 		{ probes->maps.series, probes->rodata->series_ns ? BIT(STALLED_WRITES) : 0 },
 		{ probes->maps.callers, kept },
 		{ probes->maps.files, kept },
+		{ probes->maps.requests, kept },
 		{ probes->maps.begun_calls, BIT(SLOW_WRITES) },
 		{ probes->maps.commits, BIT(JOURNAL_COMMITS) },
 		{ probes->maps.handles, BIT(JOURNAL_COMMITS) },

@@ -197,7 +197,7 @@ enum keep {
  */
 enum kept_flag {
 	KEPT_APPEND = 1, KEPT_DIRECT = 2, KEPT_DSYNC = 4, KEPT_SYNC = 8, KEPT_CREATED = 16,
-	KEPT_TRUNCATED = 32, KEPT_FAILED = 128,
+	KEPT_TRUNCATED = 32, KEPT_ASYNC = 64, KEPT_FAILED = 128,
 };
 
 /* A call of those that a replay makes again; `docs/replay.md` has its bytes. */

@@ -90,7 +90,8 @@ static void find_needs(struct file *file, struct call **begun, struct call **end
 			over++;
 		begun[i]->needs = over;
 		ended[i]->place = i;
-		file->is_shared |= begun[i]->row.tid != begun[0]->row.tid;
+		file->is_shared |= begun[i]->row.tid != begun[0]->row.tid ||
+			is_request(&begun[i]->row);
 		if (op != OPEN && op != CLOSE && op != UNLINK && op != RENAME)
 			file->last_use_ns = begun[i]->row.t_ns;
 	}

@@ -68,7 +68,7 @@ static bool wait_for_others(struct file *file, uint32_t needs)
 	return !stop_signal();
 }
 
-static void note_end(struct file *file, uint32_t place)
+void note_end(struct file *file, uint32_t place)
 {
 	pthread_mutex_lock(&file->mutex);
 	file->ended[place] = 1;
@@ -185,7 +185,8 @@ static int without_descriptor(struct load *load, const struct row *row)
 	}
 }
 
-static void make_call(const struct thread *thread, struct call *call)
+/* False: its end is yet to come, and will be noted. */
+static bool make_call(const struct thread *thread, struct call *call)
 {
 	struct load *load = thread->load;
 	const struct row *row = &call->row;
@@ -197,13 +198,18 @@ static void make_call(const struct thread *thread, struct call *call)
 		fd = descriptor(load, &load->files[row->file],
 				is_argument ? 0 : row->flags);
 	begun_ns = now_ns();
-	if (has_no_descriptor(row->op))
+	call->began_ns = begun_ns - load->start_ns;
+	if (is_request(row))
+		result = fd < 0 ? -1 : submit_request(call, fd, thread->buffer, PIECE);
+	else if (has_no_descriptor(row->op))
 		result = without_descriptor(load, row);
 	else
 		result = fd < 0 ? -1 : by_descriptor(thread, fd, row);
+	if (is_request(row) && !result)
+		return false;
 	call->took_ns = now_ns() - begun_ns;
 	call->failed = result < 0;
-	call->began_ns = begun_ns - load->start_ns;
+	return true;
 }
 
 static bool wait_until(int64_t wanted_ns)
@@ -229,8 +235,7 @@ static void *make_calls(void *argument)
 			break;
 		if (file->is_shared && call->needs && !wait_for_others(file, call->needs))
 			break;
-		make_call(thread, call);
-		if (file->is_shared)
+		if (make_call(thread, call) && file->is_shared)
 			note_end(file, call->place);
 	}
 	return NULL;
@@ -281,9 +286,11 @@ static void run(struct load *load)
 
 	for (uint32_t i = 0; i < load->thread_count; i++)
 		make_buffer(&load->threads[i]);
+	begin_requests(load);
 	for (uint32_t i = 0; i < load->thread_count; i++)
 		threads[i] = start_thread(make_calls, &load->threads[i]);
 	join_threads(threads, load->thread_count);
+	end_requests(load);
 	free(threads);
 }
 

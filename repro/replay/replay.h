@@ -44,7 +44,7 @@ enum operation {
 
 enum flag {
 	APPENDS = 1, DIRECT = 2, DSYNC = 4, SYNC = 8, CREATED = 16, TRUNCATED = 32,
-	FAILED = 128,
+	ASYNC = 64, FAILED = 128,
 };
 
 #define VARIANTS 16	/* of APPENDS to SYNC: how a file is open */
@@ -59,6 +59,12 @@ struct row {
 	uint8_t op;
 	uint8_t flags;
 };
+
+/* Of AIO: its thread does not wait for its end. */
+static inline bool is_request(const struct row *row)
+{
+	return (row->op == WRITE || row->op == READ) && (row->flags & ASYNC);
+}
 
 /* A call, and what became of it. */
 struct call {
@@ -80,7 +86,7 @@ static inline int64_t recorded_ns(const struct call *call)
 struct file {
 	uint64_t bytes;
 	enum file_kind kind;
-	bool is_shared;		/* by threads */
+	bool is_shared;		/* by threads, or has requests */
 	bool is_created;	/* by its first call */
 	int64_t last_use_ns;	/* by descriptor */
 	pthread_mutex_t mutex;
@@ -129,6 +135,14 @@ int open_again(struct load *load, struct file *file, uint8_t flags);
 int close_again(struct file *file);
 int remove_name(struct load *load, struct file *file, int64_t t_ns);
 int rename_file(struct load *load, struct file *file, struct file *replaced, int64_t t_ns);
+
+/* replay.c: a call on a file with is_shared is over. */
+void note_end(struct file *file, uint32_t place);
+
+/* requests.c: -1 with errno; the end of what was submitted is noted. */
+void begin_requests(struct load *load);
+int submit_request(struct call *call, int fd, void *buffer, size_t most);
+void end_requests(struct load *load);	/* waits for all of them */
 
 /* report.c: write what was recorded beside what was replayed, as JSON. */
 void report(const struct load *load, const char *path, int64_t stall_ns);

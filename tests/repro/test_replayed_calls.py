@@ -15,7 +15,7 @@ import pytest
 from labrun.workloads.requests import save
 from made_calls import FOLDER, MS, REGULAR, built, content, replay, row
 
-APPENDS, CREATED, FAILED, STORES = 1, 16, 128, 1
+APPENDS, CREATED, ASYNC, FAILED, STORES = 1, 16, 64, 128, 1
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +76,23 @@ def test_pages_are_stored_to_and_synced_through_a_mapping(
     }
     [made] = (tmp_path / "place").iterdir()
     assert made.stat().st_blocks * 512 == page
+
+
+def test_requests_of_aio_are_made_and_waited_for(program: Path, tmp_path: Path) -> None:
+    """A thread submits them all in time; a read finds what they have written."""
+    rows = [
+        row(i, 1, "write", 1, i << 20, 1 << 20, took_ms=50, flags=ASYNC)
+        for i in range(20)
+    ]
+    rows += [row(100, 1, "read", 1, 0, 20 << 20, took_ms=1)]
+    rows += [row(200, 1, "read", 1, 5 << 20, 100, flags=ASYNC)]
+    report = replay(program, content([(0, REGULAR)], rows), tmp_path)
+    made = {one["operation"]: one for one in report["operations"]}
+    assert [made[name]["made"] for name in ("write", "read")] == [20, 2]
+    assert not any(one["failed"] for one in made.values())
+    assert min(made["write"]["replayed"][name] for name in ("p50_ns", "max_ns")) > 0
+    [written] = (tmp_path / "place").iterdir()
+    assert written.stat().st_size == 20 << 20
 
 
 def test_calls_are_made_at_their_times(program: Path, tmp_path: Path) -> None:

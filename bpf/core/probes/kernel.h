@@ -274,6 +274,14 @@ struct io_rw {
 	__u32 len;
 };
 
+struct io_event {
+	__u64 obj;
+};
+
+struct aio_kiocb {
+	struct io_event ki_res;
+};
+
 struct kthread {
 	void *data;
 };

@@ -11,6 +11,7 @@
 #include "exact.h"
 #include "faults.h"
 #include "ios.h"
+#include "requests.h"
 #include "sleeps.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -217,7 +218,10 @@ int leave_wait(struct trace_event_raw_sys_exit *record)
 SEC("tp/raw_syscalls/sys_enter")
 int enter_of_chosen(struct trace_event_raw_sys_enter *record)
 {
-	enter_kept(record);
+	if (record->id == io_submit_call)
+		submit_kept(record);
+	else
+		enter_kept(record);
 	return 0;
 }
 
@@ -262,6 +266,13 @@ SEC("fexit/handle_mm_fault")
 int end_fault_of_chosen(__u64 *args)
 {
 	leave_fault((void *)args[0], args[4]);
+	return 0;
+}
+
+SEC("fentry/aio_complete_rw")
+int request_of_chosen(__u64 *args)
+{
+	complete_kept((void *)args[0], args[1]);
 	return 0;
 }
 

@@ -129,6 +129,15 @@ struct caller {
 	__u8 is_chosen;
 };
 
+/* A request of AIO by the user's struct iocb, which other processes may have, too. */
+struct request_key {
+	__u64 iocb;
+	__u64 file;
+};
+
+struct MAP_OF(BPF_MAP_TYPE_HASH, TASKS, struct request_key, struct kept_row) requests
+	SEC(".maps");
+
 struct file_key {
 	__u64 ino;
 	__u32 dev;

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* requests.h: keep AIO's requests of the chosen tasks, for a replay */
+#ifndef REQUESTS_H
+#define REQUESTS_H
+
+#include "profile.h"
+
+/* linux/aio_abi.h */
+#define IOCB_CMD_PREAD 0
+#define IOCB_CMD_PWRITE 1
+#define IOCB_CMD_PREADV 7
+#define IOCB_CMD_PWRITEV 8
+
+static __always_inline enum keep op_of_request(__u16 opcode)
+{
+	if (opcode == IOCB_CMD_PREAD || opcode == IOCB_CMD_PREADV)
+		return KEEP_READ;
+	return opcode == IOCB_CMD_PWRITE || opcode == IOCB_CMD_PWRITEV ? KEEP_WRITE :
+		KEEP_LEFT;
+}
+
+/* One that is passed to io_submit(2), in user memory; 0. */
+__noinline int submit_request(__u64 at)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct request_key key = { .iocb = at };
+	struct kept_row row = {};
+	struct iocb iocb = {};
+	struct file *file;
+
+	bpf_probe_read_user(&iocb, sizeof(iocb), (void *)at);
+	row.op = op_of_request(iocb.aio_lio_opcode);
+	if (row.op == KEEP_LEFT) {
+		lose(&unkept.left);
+		return 0;
+	}
+	file = (void *)file_of(task, (__s32)iocb.aio_fildes);
+	row.file = number_of_file(file);
+	if (!row.file)
+		return 0;
+	key.file = (__u64)file;
+	row.tid = bpf_get_current_pid_tgid();
+	row.offset = iocb.aio_offset;
+	row.flags = flags_of_file(BPF_CORE_READ(file, f_flags)) | KEPT_ASYNC;
+	row.t_ns = bpf_ktime_get_ns();
+	if (bpf_map_update_elem(&requests, &key, &row, BPF_ANY))
+		lose(&unkept.lost);
+	return 0;
+}
+
+/* io_submit(2): a context, how many, and where their addresses are. */
+static __always_inline void submit_kept(const struct trace_event_raw_sys_enter *record)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct caller *caller = caller_of((__u64)task);
+	__s64 count = record->args[1];
+	__u64 list = record->args[2];
+
+	if (!caller || !is_caller(caller, task))
+		return;
+	for (int i = 0; i < MOST_IOCBS && i < count; i++) {
+		__u64 at = 0;
+
+		bpf_probe_read_user(&at, sizeof(at), (void *)(list + i * 8));
+		submit_request(at);
+	}
+	if (count > MOST_IOCBS)
+		__sync_fetch_and_add(&unkept.left, count - MOST_IOCBS);
+}
+
+/*
+ * fs/aio.c, aio_complete_rw(): the kiocb is the first member of its struct aio_kiocb; the
+ * address of the user's iocb is what io_getevents(2) returns.
+ */
+static __always_inline void complete_kept(struct kiocb *kiocb, __s64 result)
+{
+	struct aio_kiocb *request = (void *)kiocb;
+	struct request_key key = {};
+	struct kept_row row, *known;
+
+	key.iocb = BPF_CORE_READ(request, ki_res.obj);
+	key.file = (__u64)BPF_CORE_READ(kiocb, ki_filp);
+	known = bpf_map_lookup_elem(&requests, &key);
+	if (!known)
+		return;
+	row = *known;
+	bpf_map_delete_elem(&requests, &key);
+	if (result < 0)
+		row.flags = KEPT_FAILED;
+	else
+		row.bytes = result;
+	keep(&row);
+}
+
+#endif
