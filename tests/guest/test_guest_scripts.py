@@ -154,8 +154,12 @@ OWN_MACHINE = {
 NEEDS_DEBUGINFO = {"says-the-arguments.py"}
 DEBUG = Path(os.environ.get("WRITESTALL_DEBUGINFO", "/usr/lib/debug"))
 DEBUG_MACHINE = ("--memory", "4G", "--share", f"{DEBUG}:/usr/lib/debug:ro")
-# The oldest of vm/kernels.toml for which the lessons are written.
-NEW_ENOUGH = {"lessons-answer-their-question.py": (6, 12)}
+# The oldest of vm/kernels.toml for which the lessons are written, and that on which
+# BPF programs number files (trace/recorder/targets.py).
+NEW_ENOUGH = {
+    "kept-calls-are-complete.py": (5, 12),
+    "lessons-answer-their-question.py": (6, 12),
+}
 # Tests of bpf/core, or with fentry of bpftrace's: both need BTF; all kernels of
 # vm/kernels.toml have it.
 NEEDS_TYPES = {

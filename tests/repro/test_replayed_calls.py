@@ -120,8 +120,13 @@ def test_a_call_that_was_due_but_not_made_has_waited(
     rows += [row(1000, 1, "write", 1, 0, 10)] * due
     (tmp_path / "calls.bin").write_bytes(content([(0, REGULAR)], rows))
     listed = tmp_path / "requests.jsonl"
-    words = ["--requests", str(listed), str(tmp_path / "calls.bin"), str(tmp_path)]
+    start_ns = time.monotonic_ns() + 3 * 10**9
+    words = ["--requests", str(listed), "--start-ns", str(start_ns)]
+    words += [str(tmp_path / "calls.bin"), str(tmp_path)]
     with subprocess.Popen([str(program), *words], stdout=subprocess.DEVNULL) as going:
+        threads = Path(f"/proc/{going.pid}/task")
+        while len(list(threads.iterdir())) < 2 or time.monotonic_ns() < start_ns:
+            time.sleep(0.05)
         time.sleep(0.5)
         going.send_signal(signal.SIGSTOP)
         time.sleep(1)

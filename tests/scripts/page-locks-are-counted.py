@@ -31,9 +31,12 @@ WAITS_IN = (
     *("wait_on_page_bit+", "wait_on_page_bit_killable+"),
 )
 WAKES_IN = ("folio_wake_bit+", "wake_up_page_bit+", "__wake_up_bit+")
-# Where a holder sleeps: for a buffer, or before 5.12 for its own read.
+# Where a holder sleeps: for a buffer, or before 5.12 for its own read, whose stack may
+# end at the other engine's return probe of the wait (what looks behind it is
+# unwind_recover_ret_addr() of arch/x86/include/asm/unwind.h, Linux 5.16).
 SLEEPS_IN = (
     *("bit_wait_io+", "generic_file_buffered_read+", "generic_file_read_iter+"),
+    "kretprobe_trampoline+",
 )
 # What identifies an event, and what both engines must agree on.
 IDENTITY = ("tid", "pid", "what", "dev", "ino", "index", "pages")
