@@ -83,6 +83,7 @@ Without a rule for the holder, by file:
 ANY_LOCK = (
     *("a lock of one function", "a lock of one module"),
     "the end of a work of one module",
+    "the end of a thread of one module",
 )
 SHOWN = 12
 

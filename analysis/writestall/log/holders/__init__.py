@@ -12,6 +12,7 @@ from writestall.log.holders import (
     caches,
     device_locks,
     devices,
+    drains,
     file_systems,
     inodes,
     journals,
@@ -34,7 +35,7 @@ from writestall_base.wait_classes import WAIT_CLASSES
 _TABLES = (
     *(journals, transactions, pages, superblocks, inodes, xfs, btrfs, file_systems),
     *(works, servers),
-    *(threads, queues, caches, smb),
+    *(threads, queues, caches, smb, drains),
     *(arrays, devices, device_locks, processes, sections, module_works, any_lock),
 )
 HOLDERS: Mapping[str, tuple[Holder, ...]] = {

@@ -120,6 +120,10 @@ _LOG = (
     ),
 )
 
+_SENDS_BUFFERS = names(
+    "__block_write_full_folio __block_write_full_page block_write_full_folio "
+    "block_write_full_page"
+)
 _FAST_COMMIT = names("ext4_fc_commit ext4_fc_submit_inode_data_all")
 
 HOLDERS: dict[str, tuple[Holder, ...]] = {
@@ -133,6 +137,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             roles=_TASKS,
             not_in=(c.JOURNAL_TRANSACTION,),
             any_right=True,
+        ),
+        Holder(
+            "it has locked buffers of a page, and sends them",
+            "fs/buffer.c __block_write_full_folio() locks the buffers of a page before "
+            "it submits one; fs/jbd2/transaction.c do_get_write_access() locks one",
+            _SENDS_BUFFERS,
+            lock="BH_Lock of a buffer",
+            of=names("__lock_buffer"),
+            not_shows=names("__lock_buffer"),
+            confidence=POSSIBLE,
         ),
     ),
     c.JOURNAL_COMMIT_WAIT: (

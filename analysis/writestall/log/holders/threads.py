@@ -11,7 +11,7 @@ from writestall.log.holders.form import Holder, names
 from writestall.log.stuck import LIKELY, POSSIBLE
 from writestall_base.wait_classes import WAIT_CLASSES
 
-_STOPS = names("kthread_stop* kthread_park")
+STOPS = names("kthread_stop* kthread_park")
 # Who stops, the thread's function, how sure that is the same thread, and the source
 # (of Linux 6.12).
 _THREADS: tuple[tuple[str, str, str, str], ...] = (
@@ -86,7 +86,7 @@ RULES = tuple(
         names(thread),
         lock="the end of a kernel thread",
         of=names(stops),
-        caller=_STOPS,
+        caller=STOPS,
         confidence=confidence,
     )
     for stops, thread, confidence, source in _THREADS
