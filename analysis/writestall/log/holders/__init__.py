@@ -9,6 +9,7 @@ from writestall.log.holders import (
     any_lock,
     arrays,
     btrfs,
+    buses,
     caches,
     device_locks,
     devices,
@@ -36,7 +37,16 @@ _TABLES = (
     *(journals, transactions, pages, superblocks, inodes, xfs, btrfs, file_systems),
     *(works, servers),
     *(threads, queues, caches, smb, drains),
-    *(arrays, devices, device_locks, processes, sections, module_works, any_lock),
+    *(
+        arrays,
+        devices,
+        device_locks,
+        buses,
+        processes,
+        sections,
+        module_works,
+        any_lock,
+    ),
 )
 HOLDERS: Mapping[str, tuple[Holder, ...]] = {
     name: tuple(rule for table in _TABLES for rule in table.HOLDERS.get(name, ()))
