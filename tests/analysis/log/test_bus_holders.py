@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """This test will link who waits for PCI slots, RDMA and iSCSI connections, persistent
-memory and folders of configfs with who has them."""
+memory, folders of configfs, network devices and clocks with who has them."""
 
 from __future__ import annotations
 
@@ -61,6 +61,28 @@ STACKS = {
     "zeroes-table": "schedule_timeout io_schedule_timeout submit_bio_wait "
     "blkdev_issue_zeroout ext4_init_inode_table/ext4 ext4_lazyinit_thread/ext4"
     + THREAD,
+    "dumps-links": MUTEX + "__netlink_dump_start rtnetlink_rcv_msg netlink_rcv_skb",
+    "asks-device": "schedule rpm_resume __pm_runtime_resume foo_get_wol/foo "
+    "dev_ethtool dev_ioctl sock_ioctl",
+    "sets-rate": MUTEX + "clk_prepare_lock clk_set_rate_range clk_set_min_rate "
+    "commit_work" + WORK,
+    "changes-rate": DONE + "mbox_send_message raspberrypi_fw_set_rate clk_change_rate "
+    "clk_core_set_rate_nolock clk_set_rate od_dbs_update" + WORK,
+    "reads-memory": MUTEX + "mm_access process_vm_rw_core process_vm_rw",
+    "executes": "schedule flush_old_exec load_elf_binary search_binary_handler "
+    "__do_execve_file",
+    "reads-cpus": "schedule percpu_rwsem_wait __percpu_down_read cpus_read_lock "
+    "vmstat_shepherd" + WORK,
+    "starts-cpu": DONE + "__cpuhp_kick_ap cpuhp_kick_ap bringup_cpu "
+    "cpuhp_invoke_callback _cpu_up do_cpu_up",
+    "calls-probe": DONE + "__flush_work flush_work pci_call_probe pci_device_probe "
+    "really_probe",
+    "probes-device": DONE + "wait_func/foo foo_load/foo local_pci_probe "
+    "local_pci_probe_callback" + WORK,
+    "recovers-bus": MUTEX + "foo_unload/foo foo_pci_err_detected/foo "
+    "zpci_event_attempt_error_recovery __zpci_event_error",
+    "wrapped-flush": DONE + "__flush_work cancel_work_sync foobar_hub_remove",
+    "wrapped-work": MUTEX + "__driver_attach foobar_hub_attach/foobar_usb_hub" + WORK,
     "resets-port": MUTEX + "fc_lport_reset/libfc fcoe_ctlr_recv_work/libfcoe" + WORK,
     "has-port": MUTEX + "fc_rport_recv_req/libfc fc_lport_recv_els_req/libfc "
     "fcoe_receive_work/fcoe" + WORK,
@@ -84,6 +106,13 @@ STACKS = {
         ("opens-folder", "removes-folder", POSSIBLE),
         ("commits", "zeroes-table", LIKELY),
         ("resets-port", "has-port", POSSIBLE),
+        ("dumps-links", "asks-device", POSSIBLE),
+        ("sets-rate", "changes-rate", POSSIBLE),
+        ("reads-memory", "executes", POSSIBLE),
+        ("reads-cpus", "starts-cpu", POSSIBLE),
+        ("calls-probe", "probes-device", POSSIBLE),
+        ("waits-config", "recovers-bus", POSSIBLE),
+        ("wrapped-flush", "wrapped-work", POSSIBLE),
     ],
 )
 def test_who_has_it(waiter: str, holder: str, confidence: str) -> None:

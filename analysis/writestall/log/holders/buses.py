@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """buses: who holds what disks hang from: PCI slots, RDMA and iSCSI connections,
-persistent memory.
+persistent memory; and the locks of all network devices and of all clocks.
 
 A lock of a slot or connection names no object on a stack: all are `possible`.
 """
@@ -57,10 +57,12 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "block_cfg_access of a PCI device",
         "pci_wait_cfg pci_cfg_access_lock",
         "pci_dev_lock pci_reset_function pci_try_reset_function pci_reset_bus "
-        "__pci_reset_bus pci_bus_lock pci_slot_lock",
+        "__pci_reset_bus pci_bus_lock pci_slot_lock zpci_event_error "
+        "__zpci_event_error zpci_event_attempt_error_recovery",
         "it is to reset the device, and keeps others from its configuration",
         "drivers/pci/pci.c pci_dev_lock(): pci_cfg_access_lock(), and up to 5.17 the "
-        "device's lock after it",
+        "device's lock after it; arch/s390/pci/pci_event.c "
+        "zpci_event_attempt_error_recovery()",
     ),
     (
         "the users of a vfio device",
@@ -114,6 +116,30 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "it has a device of the bus locked",
         "drivers/nvdimm/core.c flush_namespaces() takes and releases the lock of each "
         "device; drivers/base/dd.c device_release_driver_internal() has it",
+    ),
+    (
+        "rtnl_mutex",
+        "rtnl_lock rtnl_lock_killable __netlink_dump_start rtnetlink_rcv_msg "
+        "ip_mc_drop_socket ipv6_sock_mc_close addrconf_verify_work linkwatch_event "
+        "register_netdev unregister_netdev devinet_ioctl",
+        "dev_ioctl dev_ethtool rtnl_newlink rtnl_setlink rtnl_dellink do_setlink "
+        "register_netdevice unregister_netdevice_many* dev_open dev_close "
+        "__dev_change_flags default_device_exit_batch linkwatch_event "
+        "rtnetlink_rcv_msg",
+        "it changes or asks network devices, under the lock of all that do",
+        "net/core/rtnetlink.c rtnl_lock(); dev_ioctl.c dev_ioctl() holds it while the "
+        "driver is asked; up to 6.8 it is cb_mutex of netlink's dumps, too",
+    ),
+    (
+        "prepare_lock of clocks",
+        "clk_prepare_lock clk_set_rate clk_prepare clk_unprepare clk_set_min_rate "
+        "clk_set_parent clk_disable_unused",
+        "clk_set_rate clk_core_set_rate_nolock clk_change_rate clk_core_prepare "
+        "clk_core_unprepare clk_prepare clk_unprepare clk_set_parent "
+        "clk_core_set_parent_nolock",
+        "it changes a clock, under the lock of all clocks",
+        "drivers/clk/clk.c clk_prepare_lock(): the driver's set_rate() and prepare() "
+        "run under prepare_lock",
     ),
     (
         "i_rwsem of a folder of configfs",

@@ -22,28 +22,37 @@ _QUEUES = names("flush_workqueue __flush_workqueue drain_workqueue destroy_workq
 _ANY = frozenset("work do process run flush handle async delayed".split())
 
 
-def _family(frame: Frame) -> str:
-    """The module of a function; built in, the word that its name begins with."""
+def _families(frame: Frame | None) -> frozenset[str]:
+    """The module of a function, and the word that its name begins with: of a frame that
+    a mailer wrapped, the module is not there."""
+    if frame is None:
+        return frozenset()
     word = frame.symbol.lstrip("_").partition("_")[0]
-    return frame.module or (word if len(word) > _SHORT and word not in _ANY else "")
+    known = word if len(word) > _SHORT and word not in _ANY else ""
+    return frozenset(filter(None, (frame.module, known)))
 
 
-def _asked(waiter: Stuck, sleeps: re.Pattern[str]) -> str:
-    """The module whose function flushes a work, or stops a thread."""
+def _asks(waiter: Stuck, sleeps: re.Pattern[str]) -> Frame | None:
+    """The function that flushes a work, or stops a thread."""
     frames = iter(waiter.frames)
     found = any(sleeps.fullmatch(frame.symbol) for frame in frames)
-    while found and (frame := next(frames, None)):
-        if not sleeps.fullmatch(frame.symbol):
-            return _family(frame)
-    return ""
+    rest = (frame for frame in frames if not sleeps.fullmatch(frame.symbol))
+    return next(rest, None) if found else None
 
 
-def _runs(task: Stuck, caller: re.Pattern[str]) -> str:
-    """The module whose work a worker runs, or whose thread a task is."""
-    for inner, outer in pairwise(task.frames):
-        if caller.fullmatch(outer.symbol):
-            return _family(inner)
-    return ""
+def _runs(task: Stuck, caller: re.Pattern[str]) -> Frame | None:
+    """The function of the work that a worker runs, or of a thread."""
+    pairs = pairwise(task.frames)
+    return next((fn for fn, outer in pairs if caller.fullmatch(outer.symbol)), None)
+
+
+def _are_one(asks: Frame | None, runs: Frame | None) -> bool:
+    """True for functions of one module; where only one names it, of one first word."""
+    if asks is None or runs is None:
+        return False
+    if asks.module and runs.module:
+        return asks.module == runs.module
+    return bool(_families(asks) & _families(runs))
 
 
 class _OfModule(Holder):
@@ -54,13 +63,13 @@ class _OfModule(Holder):
         return super().asks(waiter) and not any(rule.asks(waiter) for rule in named)
 
     def fitting(self, waiter: Stuck, around: Around) -> list[Stuck]:
-        module = self.of and _asked(waiter, self.of)
-        if not module:
+        asks = self.of and _asks(waiter, self.of)
+        if not asks:
             return []
         found = around.showing(
-            (id(self), module),
+            (id(self), asks.symbol, asks.module),
             self.shows.pattern.split("|"),
-            lambda task: _runs(task, self.shows) == module,
+            lambda task: _are_one(asks, _runs(task, self.shows)),
         )
         return self._joined(waiter, found, around)
 
