@@ -61,6 +61,11 @@ STACKS = {
     "zeroes-table": "schedule_timeout io_schedule_timeout submit_bio_wait "
     "blkdev_issue_zeroout ext4_init_inode_table/ext4 ext4_lazyinit_thread/ext4"
     + THREAD,
+    "sets-control": MUTEX + "control_store kernfs_fop_write vfs_write",
+    "disconnects": "schedule __pm_runtime_barrier pm_runtime_barrier usb_disconnect "
+    "usb_remove_hcd xhci_pci_remove pci_device_remove",
+    "suspends": "schedule_timeout msleep napi_disable foo_suspend/foo "
+    "usb_suspend_both __rpm_callback rpm_callback rpm_suspend pm_runtime_work" + WORK,
     "dumps-links": MUTEX + "__netlink_dump_start rtnetlink_rcv_msg netlink_rcv_skb",
     "asks-device": "schedule rpm_resume __pm_runtime_resume foo_get_wol/foo "
     "dev_ethtool dev_ioctl sock_ioctl",
@@ -107,6 +112,8 @@ STACKS = {
         ("commits", "zeroes-table", LIKELY),
         ("resets-port", "has-port", POSSIBLE),
         ("dumps-links", "asks-device", POSSIBLE),
+        ("sets-control", "disconnects", POSSIBLE),
+        ("disconnects", "suspends", POSSIBLE),
         ("sets-rate", "changes-rate", POSSIBLE),
         ("reads-memory", "executes", POSSIBLE),
         ("reads-cpus", "starts-cpu", POSSIBLE),

@@ -110,11 +110,11 @@ def _wanted(waiter: Stuck) -> tuple[tuple[str, str], ...]:
         for row in _sections().get(function, ())
         if row.how in how and row.lock in _holders()
     }
-    # A row may say that the function asserts a mutex, and its caller has it.
+    # A row may say that the function asserts a mutex: then its caller has it.
     return tuple(
         (lock, kind)
         for lock, kind in sorted(found)
-        if kind != MUTEX or not _holds(waiter, lock, kind)
+        if kind != MUTEX or _holds(waiter, lock, kind) in ("", function)
     )
 
 
