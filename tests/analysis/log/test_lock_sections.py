@@ -427,13 +427,3 @@ def test_who_reclaims_memory_may_wait_for_an_array() -> None:
 def test_who_waits_for_whom(waiter: str, holder: str) -> None:
     """The other one may wait, too."""
     assert joined(task(waiter, 11), task(holder, 12))[waiter][0] == holder
-
-
-def test_who_takes_another_mutex_under_it_still_waits_for_the_first() -> None:
-    """drivers/md/bcache/super.c register_bcache(): bch_register_lock, then others."""
-    inside = "schedule __closure_sync bch_btree_set_root register_bcache vfs_write"
-    waiter = Shown("second", 11, MUTEX + "register_bcache kobj_attr_store vfs_write")
-    answer = explained(waiter.report(), Shown("first", 12, inside).report())
-    (link,) = answer.links.values()
-    assert link.waiter.task.comm == "second"
-    assert link.why == "it is in register_bcache(), which holds bch_register_lock"

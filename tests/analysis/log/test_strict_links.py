@@ -95,3 +95,17 @@ def test_the_only_thread_of_the_module_is_the_one_that_is_to_end() -> None:
     assert joined(shown("stops", 11), thread)["stops"] == ("thread", POSSIBLE)
     twice = shown("thread", 13, "thread-2")
     assert "stops" not in joined(shown("stops", 11), thread, twice)
+
+
+def test_who_takes_another_mutex_under_it_still_waits_for_the_first() -> None:
+    """drivers/md/bcache/super.c register_bcache(): bch_register_lock, then others."""
+    inside = "schedule __closure_sync bch_btree_set_root register_bcache vfs_write"
+    waiter = Shown(
+        "second",
+        11,
+        "schedule __mutex_lock mutex_lock register_bcache kobj_attr_store vfs_write",
+    )
+    answer = explained(waiter.report(), Shown("first", 12, inside).report())
+    (link,) = answer.links.values()
+    assert link.waiter.task.comm == "second"
+    assert link.why == "it is in register_bcache(), which holds bch_register_lock"

@@ -127,8 +127,8 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "__dev_change_flags default_device_exit_batch linkwatch_event "
         "rtnetlink_rcv_msg",
         "it changes or asks network devices, under the lock of all that do",
-        "net/core/rtnetlink.c rtnl_lock(); dev_ioctl.c dev_ioctl() holds it while the "
-        "driver is asked; up to 6.8 it is cb_mutex of netlink's dumps, too",
+        "include/linux/rtnetlink.h rtnl_lock(); net/core/dev_ioctl.c dev_ioctl() "
+        "has it while the driver is asked; up to 6.8 it is cb_mutex of netlink's dumps",
     ),
     (
         "prepare_lock of clocks",
