@@ -57,8 +57,9 @@ named. *sure*: where one task alone fits, it is `likely`; else `possible`.
 [sections.txt](../analysis/writestall/log/holders/sections.txt) lists, for the functions
 of Linux 4.15, 5.4, 5.10, 5.15, 6.1, 6.5, 6.12 and 7.2 that take a lock, flush a work
 or wait for a queue, what they call with the lock held, and who runs the work or wakes
-the queue. It is made of the sources by `docs/find-lock-sections.py`, which says how to
-read it.
+the queue (of hfs, squashfs, erofs, jffs2, ksmbd, libfc, the large SCSI drivers, dasd
+and kernel/rcu those of 6.12 alone). It is made of the sources by
+`docs/find-lock-sections.py`, which says how to read it.
 
 | lock or event | who waits, where | who holds it or ends the wait | sure | source |
 | --- | --- | --- | --- | --- |
@@ -83,6 +84,7 @@ Without a rule for the holder, by file:
 ANY_LOCK = (
     *("a lock of one function", "a lock of one module"),
     "the end of a work of one module",
+    "the end of a thread of one module",
 )
 SHOWN = 12
 

@@ -20,18 +20,21 @@ _FILE_SYSTEMS = (
     "ext4 jbd2 btrfs f2fs fuse overlayfs nfs xfs xfs/libxfs quota iomap gfs2 kernfs "
     "sysfs ceph cifs smb/client nfsd ntfs3 netfs fscache cachefiles crypto lockd ocfs2 "
     "ocfs2/cluster ocfs2/dlm dlm 9p afs nilfs2 jfs reiserfs ubifs udf exfat fat "
-    "ecryptfs bcachefs proc configfs notify autofs"
+    "ecryptfs bcachefs proc configfs notify autofs hfs hfsplus squashfs erofs jffs2 "
+    "ext2 isofs orangefs smb/server zonefs debugfs tracefs"
 )
 _DRIVERS = (
     "base base/power block block/drbd block/rnbd md md/bcache md/persistent-data "
     "nvdimm nvme/host nvme/target usb/core usb/storage target target/iscsi "
-    "scsi/libsas scsi/ufs ufs/core mmc/core"
+    "scsi/libsas scsi/ufs ufs/core mmc/core scsi/libfc scsi/lpfc scsi/qla2xxx "
+    "scsi/megaraid scsi/mpt3sas s390/block base/firmware_loader"
 )
 PLACES = (
     *(f"fs/{name}/*.[ch]" for name in _FILE_SYSTEMS.split()),
     *(f"drivers/{name}/*.[ch]" for name in _DRIVERS.split()),
     *("fs/*.[ch]", "block/*.[ch]", "mm/*.[ch]", "kernel/cgroup/*.[ch]"),
-    *("kernel/*.[ch]", "kernel/power/*.c", "io_uring/*.[ch]", "net/sunrpc/*.c"),
+    *("kernel/*.[ch]", "kernel/power/*.c", "kernel/rcu/*.[ch]"),
+    *("kernel/module/*.[ch]", "io_uring/*.[ch]", "net/sunrpc/*.c"),
     *("drivers/scsi/scsi_*.c", "drivers/scsi/hosts.c", "drivers/scsi/s[dgr].c"),
     *("drivers/ata/libata-*.c", "include/linux/*.h"),
 )

@@ -58,6 +58,10 @@ _PID = re.compile(r"\bpid:\s{0,8}(?P<pid>\d{1,10})")
 _PID_CUT = re.compile(
     r"[0-9a-f]{8,16}\s{1,16}\d{1,7}\s{1,12}(?P<pid>\d{1,10})\s{1,12}\d{1,10}\s{1,8}0x"
 )
+_PID_LAST, _GOES_ON = (
+    re.compile(_PID.pattern + r"\s*$"),
+    re.compile(r"\s*(?:tgid|ppid):"),
+)
 # The number alone, where `pid:` ends the line before.
 _PID_ALONE = re.compile(r"\s{0,8}(?P<pid>\d{1,10})\s{1,12}(?:tgid|ppid):")
 _CRASH = re.compile(r"^PID: (?P<pid>\d+).{0,80}COMMAND: \"(?P<comm>[^\"]{1,20})\"")
@@ -146,9 +150,12 @@ def ends_all(body: str) -> bool:
     return _NO_STACK.search(body) is not None
 
 
-def late_pid(body: str) -> int | None:
-    """The pid in the second half of a head that was cut in two."""
+def late_pid(body: str, before: str = "") -> int | None:
+    """The pid in the second half of a head that was cut in two, or at the end of its
+    first half, where the second goes on with another word."""
     match = _PID.search(body) or _PID_CUT.match(body) or _PID_ALONE.match(body)
+    if match is None and _GOES_ON.match(body):
+        match = _PID_LAST.search(before)
     return int(match["pid"]) if match else None
 
 

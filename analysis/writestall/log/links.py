@@ -23,6 +23,7 @@ from writestall.log.answer import LogAnswer
 from writestall.log.asleep import preempted_in, trace_kind
 from writestall.log.holders import HOLDERS
 from writestall.log.holders.around import Around
+from writestall.log.holders.form import Holder
 from writestall.log.not_stuck import is_not_stuck
 from writestall.log.reading import LoggedTask
 from writestall.log.said import reported
@@ -142,6 +143,8 @@ def _link(waiter: Stuck, shots: _Shots) -> Link | None:
             # Where the better rule fits too many, a worse one knows no better, at
             # another time neither.
             chosen = rule.choose(waiter, found)
+            if chosen and rule.lock:
+                chosen = _unless_another(waiter, chosen, rule, rules, around)
             if chosen is None:
                 rules = rules[: rules.index(rule)]
                 break
@@ -150,6 +153,28 @@ def _link(waiter: Stuck, shots: _Shots) -> Link | None:
             link = Link(waiter, *chosen, why, made, rule.stacked)
             return _marked(link, around.gap_s(waiter, link.holder))
     return None
+
+
+def _unless_another(
+    waiter: Stuck,
+    chosen: tuple[Stuck, str],
+    rule: Holder,
+    rules: list[Holder],
+    around: Around,
+) -> tuple[Stuck, str] | None:
+    """A holder and how sure it is, where other rules about the same lock give none but
+    it; a step less sure, or nobody, where they give another one."""
+    holder, confidence = chosen
+    for other in rules[rules.index(rule) + 1 :]:
+        if other.lock != rule.lock or other.source == rule.source:
+            continue
+        if any(
+            task.order() != holder.order() for task in other.fitting(waiter, around)
+        ):
+            if confidence == POSSIBLE and not rule.any_right:
+                return None
+            confidence = POSSIBLE
+    return holder, confidence
 
 
 def _marked(link: Link, gap: float) -> Link:
@@ -185,19 +210,16 @@ def _drop_mixed_chains(answer: LogAnswer) -> None:
 
 
 def _drop_circles_of_one_rule(answer: LogAnswer) -> None:
-    """Drop the weakest link of every circle that one rule of guessing made."""
+    """Drop the guesses of every circle that one rule of guessing made.
+
+    It fits both ways, so it does not tell who waits for whom.
+    """
     rows = answer.tasks
     for at in sorted(range(len(rows)), key=lambda one: rows[one].order()):
         circle = answer.circle(at)
         links = {step: answer.links[step] for step in circle}
         if len({link.rule for link in links.values()}) != 1:
             continue
-        if any(link.confidence != REPORTED for link in links.values()):
-            worst = min(
-                links,
-                key=lambda step: (
-                    _ORDER.index(links[step].confidence),
-                    rows[step].order(),
-                ),
-            )
-            del answer.links[worst], answer.after[worst]
+        for step, link in links.items():
+            if link.confidence != REPORTED:
+                del answer.links[step], answer.after[step]

@@ -75,6 +75,7 @@ class Reader:
         self._guess = False
         # The line ends where the terminal does.
         self._at_edge = False
+        self._head_line = ""
         # The stack so far is one frame in a line of other text.
         self._mentioned = False
         # The stack so far is of lines that only say where code is.
@@ -280,7 +281,7 @@ class Reader:
         head = heads.head(body, self._at_edge)
         if head is None:
             return False
-        before = self._task
+        before, self._head_line = self._task, body
         self._open(number, head)
         is_new = head.hung or (head.state == "D" and self._task is not before)
         if head.pid is not None and is_new:
@@ -392,7 +393,7 @@ class Reader:
             self._close()
             return
         if task.pid is None and not task.guesses:
-            task.pid = heads.late_pid(body)
+            task.pid = heads.late_pid(body, self._head_line)
         if task.guesses and (symbol := stack_lines.place(body)) is not None:
             self._inline(task, symbol)
             return

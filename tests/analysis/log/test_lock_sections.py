@@ -386,7 +386,8 @@ def test_a_scrub_and_a_repair_in_a_circle() -> None:
 def test_two_works_of_a_module() -> None:
     """A flush of their queue waits for both: the first is named."""
     works = [task("bar-works", 12), task("bar-works", 13)]
-    answer = explained(*(one.report() for one in (task("built-in-flush", 11), *works)))
+    flush = Shown("flush", 11, STACKS["built-in-flush"].replace("work ", "workqueue "))
+    answer = explained(*(one.report() for one in (flush, *works)))
     (link,) = answer.links.values()
     assert (link.holder.task.pid, link.confidence) == (12, POSSIBLE)
 

@@ -9,6 +9,7 @@ import html
 import json
 import lzma
 import quopri
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -18,8 +19,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from log_stacks import Shown, explained
 from writestall.cli.main import main
 from writestall.log import reading
+from writestall.log.links import REPORTED
 from writestall.log.reading import Log, LoggedTask
 from writestall_base.errors import UserError
 
@@ -305,3 +308,25 @@ def tasks_or_refusal(data: bytes) -> list[LoggedTask]:
     except UserError as error:
         assert str(error).startswith("this is ")
         return []
+
+
+def test_a_head_that_a_mailer_wrapped_behind_its_pid_has_that_pid() -> None:
+    """The next line goes on with another word, so no digit is missing."""
+    owner = Shown(
+        "kworker/2:2", 2582, "schedule wait_func foo_load", "sync_wq foo_work"
+    )
+    waiter = Shown("kworker/u8:1", 1671, "schedule __mutex_lock foo_lock foo_report")
+    said = "INFO: task kworker/u8:1:1671 is blocked on a "
+    said += "mutex likely owned by task kworker/2:2:2582."
+    text = "\n".join([*waiter.report(said), *owner.lines()])
+    text = re.sub(r" *( tgid:| for more| on a)", r"\n\1", text)
+    stamp = "[  242.744002][ T1644] "
+    answer = explained(
+        *(
+            line if re.match(" tgid| for| on", line) else stamp + line
+            for line in text.split("\n")
+        )
+    )
+    assert [task.task.pid for task in answer.tasks] == [1671, 2582]
+    (link,) = answer.links.values()
+    assert link.holder.frames and link.confidence == REPORTED

@@ -9,9 +9,11 @@ from writestall.log.holders import (
     any_lock,
     arrays,
     btrfs,
+    buses,
     caches,
     device_locks,
     devices,
+    drains,
     file_systems,
     inodes,
     journals,
@@ -34,8 +36,17 @@ from writestall_base.wait_classes import WAIT_CLASSES
 _TABLES = (
     *(journals, transactions, pages, superblocks, inodes, xfs, btrfs, file_systems),
     *(works, servers),
-    *(threads, queues, caches, smb),
-    *(arrays, devices, device_locks, processes, sections, module_works, any_lock),
+    *(threads, queues, caches, smb, drains),
+    *(
+        arrays,
+        devices,
+        device_locks,
+        buses,
+        processes,
+        sections,
+        module_works,
+        any_lock,
+    ),
 )
 HOLDERS: Mapping[str, tuple[Holder, ...]] = {
     name: tuple(rule for table in _TABLES for rule in table.HOLDERS.get(name, ()))

@@ -12,12 +12,16 @@ from writestall.log.holders.form import Holder, names
 from writestall.log.stuck import POSSIBLE
 from writestall_base import wait_classes as c
 
+_SLEEPS = names(
+    "*mutex_lock* *down_read* *down_write* rwsem_down_* __down* down percpu_rwsem_wait"
+)
 _OF_FUNCTION = Holder(
     "it is further inside the function that takes the lock",
     "include/linux/mutex.h: who is past mutex_lock() in a function holds the lock "
     "while it calls others",
     names("*"),
     lock="a lock of one function",
+    of=_SLEEPS,
     not_of=names("gfs2_glock_* *ocfs2_*_lock* dlm_lock*"),
     not_caller=names("lock_acquire __lock_acquire lock_acquired"),
     not_in=(c.DIRTY_THROTTLE, c.JOURNAL_SPACE),
@@ -33,11 +37,7 @@ _OF_MODULE = Holder(
     stacked=True,
     same_module=True,
 )
-
-_SLEEPS = names(
-    "*mutex_lock* *down_read* *down_write* rwsem_down_* __down* down percpu_rwsem_wait"
-)
-_BY_SLEEP = replace(_OF_FUNCTION, of=_SLEEPS, shared=names("*"))
+_BY_SLEEP = replace(_OF_FUNCTION, shared=names("*"))
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.FS_LOCK: (_OF_FUNCTION,),
     c.OTHER: (_OF_MODULE, _BY_SLEEP),

@@ -112,7 +112,8 @@ class Around:
     def within(
         self, rule: object, fits: Callable[[Stuck], bool], waiter: Stuck
     ) -> list[Stuck]:
-        """Those inside a waiter's module that wait for no lock that it takes."""
+        """Those inside a waiter's module that wait for no lock that a module takes:
+        neither its own, nor another's, which it may take after its own is released."""
         module, caller = waiter.module, waiter.caller
         key = (id(rule), module, caller)
         if key not in self._kept:
@@ -120,7 +121,7 @@ class Around:
                 task
                 for task in self.tasks
                 if any(module_of(frame) == module for frame in task.frames)
-                if task.module != module and task.caller != caller and fits(task)
+                if not task.module and task.caller != caller and fits(task)
                 if not self._is_one_of_several(task)
             ]
             self._kept[key] = _few(inside) if module else []

@@ -25,12 +25,14 @@ _DEVICE_LOCK = names(
     "__driver_attach* device_driver_attach device_driver_detach device_shutdown "
     "device_resume __device_resume __device_suspend device_prepare device_complete "
     "bus_rescan_devices_helper device_reprobe nd_device_notify nvdimm_bus_* "
-    "usb_disconnect usb_lock_device_for_reset hub_event device_del"
+    "usb_disconnect usb_lock_device_for_reset hub_event device_del control_store "
+    "online_show bind_store unbind_store"
 )
 _WITH_DEVICE_LOCK = names(
     "__device_release_driver device_release_driver_internal device_remove "
     "__device_attach really_probe __driver_probe_device driver_probe_device "
-    "device_driver_attach device_shutdown usb_reset_device scsi_rescan_device"
+    "device_driver_attach device_shutdown usb_reset_device scsi_rescan_device "
+    "usb_disconnect"
 )
 _NAMESPACES = names(
     "nvme_alloc_ns* nvme_ns_remove nvme_remove_invalid_namespaces nvme_scan_ns* "
@@ -45,10 +47,11 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         Holder(
             "it suspends or resumes the device",
             "drivers/base/power/runtime.c rpm_callback() runs with the device "
-            "RPM_SUSPENDING or RPM_RESUMING",
+            "RPM_SUSPENDING or RPM_RESUMING, for the end of which "
+            "__pm_runtime_barrier() waits, too",
             names("rpm_callback __rpm_callback"),
             lock="runtime_status of a device",
-            caller=names("rpm_resume rpm_suspend"),
+            caller=names("rpm_resume rpm_suspend *pm_runtime_barrier"),
             stacked=True,
             confidence=POSSIBLE,
         ),

@@ -27,6 +27,11 @@ def _is_above(one: frozenset[str], other: frozenset[str]) -> bool:
     return one in _ABOVE or other in _ABOVE
 
 
+def _are_of_several(tasks: list[Stuck]) -> bool:
+    """True where tasks belong to different disks, by their names."""
+    return any(differ(tasks[0].disks, task.disks) for task in tasks[1:])
+
+
 def names(text: str) -> re.Pattern[str]:
     """One expression for function names; spaces stand between them, `*` is any text."""
     words = (re.escape(word).replace(r"\*", r"\w*") for word in text.split())
@@ -42,8 +47,8 @@ class Holder:
     functions that the waiter must, must not show. `caller`,
     `not_caller`: the function that chose to wait is, is not one of these. `roles`: the
     waiter's; all where empty. `any_right`: where several fit, the first is given, as
-    possible: they hold it together, or are few (a machine has few journals). Without
-    it exactly one may fit. `same_disk`: both must name the same disk. `same_program`:
+    possible, if they name no two disks: they hold it together. Without it exactly one
+    may fit. `same_disk`: both must name the same disk. `same_program`:
     tasks of the waiter's name come first. `worker_of`: the task is named as a worker
     of the waiter's io_uring. `same_function`: the task is called by the function that
     chose to wait; `same_module`: by one of that function's module. `past`: the function
@@ -167,7 +172,8 @@ class Holder:
         """Which of those that fit, and how sure it is; None where too many do."""
         first = found[0]
         known = self.stacked or bool(waiter.file_systems & first.file_systems)
-        if len(found) > 1 and not (known and self.any_right) and not self._pool(found):
+        together = known and self.any_right and not _are_of_several(found)
+        if len(found) > 1 and not together and not self._pool(found):
             return None
         sure = known and len(found) == 1 and not (waiter.guessed or first.guessed)
         return first, self.confidence if sure else POSSIBLE

@@ -31,18 +31,25 @@ _HANDLE = names(
     "ext4_ext_convert_* ext4_ext_truncate ext4_ext_remove_space ext4_ind_truncate "
     "ext*_xattr_set_handle ext*_xattr_block_set ext4_map_create_blocks "
     "mpage_map_and_submit_extent mpage_map_and_submit_buffers mpage_map_one_extent "
-    "ext4_iomap_alloc ocfs2_journal_access* ocfs2_mark_inode_dirty"
+    "ext4_iomap_alloc ext4_init_inode_table ocfs2_journal_access* "
+    "ocfs2_mark_inode_dirty"
 )
 _PERHAPS_HANDLE = names(
     "ext4_do_writepages ext4_writepages mpage_prepare_extent_to_map ext*_create "
     "ext*_mkdir ext*_mknod ext*_unlink __ext4_unlink ext*_rmdir ext*_rename* ext*_link "
     "ext*_symlink ext*_tmpfile ext*_new_inode __ext4_new_inode ext*_evict_inode "
     "ext*_delete_inode ext*_truncate ext*_setattr ext4_write_begin ext3_write_begin "
+    "ext4_fallocate ext4_punch_hole ext4_zero_range ext4_collapse_range "
+    "ext4_insert_range ext4_group_add ext4_flex_group_add ext4_resize_fs "
+    "ext4_xattr_set ext4_ioctl_setflags ext4_ioctl_setproject ext4_*_dquot "
+    "swap_inode_boot_loader ext4_ext_migrate move_extent_per_page "
+    "ext4_convert_unwritten_io_end_vec "
     "ext*_map_blocks ext3_get_blocks_handle ext3_*_writepage ext*_dirty_inode"
 )
 # fs/ext4/inode.c ext4_evict_inode(), ext4_setattr(): what comes before their handles.
 _BEFORE_HANDLE = names(
-    "truncate_inode_pages* truncate_pagecache inode_dio_wait* dquot_*"
+    "truncate_inode_pages* truncate_pagecache inode_dio_wait* dquot_* "
+    "filemap_write_and_wait_range"
 )
 _LOCK_UPDATES = names("jbd2_journal_lock_updates journal_lock_updates")
 _HOLDS_UPDATES = names(
@@ -120,6 +127,10 @@ _LOG = (
     ),
 )
 
+_SENDS_BUFFERS = names(
+    "__block_write_full_folio __block_write_full_page block_write_full_folio "
+    "block_write_full_page"
+)
 _FAST_COMMIT = names("ext4_fc_commit ext4_fc_submit_inode_data_all")
 
 HOLDERS: dict[str, tuple[Holder, ...]] = {
@@ -133,6 +144,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             roles=_TASKS,
             not_in=(c.JOURNAL_TRANSACTION,),
             any_right=True,
+        ),
+        Holder(
+            "it has locked buffers of a page, and sends them",
+            "fs/buffer.c __block_write_full_folio() locks the buffers of a page before "
+            "it submits one; fs/jbd2/transaction.c do_get_write_access() locks one",
+            _SENDS_BUFFERS,
+            lock="BH_Lock of a buffer",
+            of=names("__lock_buffer"),
+            not_shows=names("__lock_buffer"),
+            confidence=POSSIBLE,
         ),
     ),
     c.JOURNAL_COMMIT_WAIT: (

@@ -50,6 +50,11 @@ _LOCKS_PAGES = names(
     "truncate_inode_pages_range truncate_inode_partial_* "
     "invalidate_inode_pages2_range migrate_pages* *_page_mkwrite"
 )
+# `past`: mm/readahead.c takes invalidate_lock before it adds a page.
+_READS_AHEAD = names(
+    "read_pages page_cache_ra_unbounded page_cache_ra_order filemap_create_folio "
+    "__do_page_cache_readahead"
+)
 _WRITES_PAGES = names(
     "extent_write_cache_pages f2fs_write_cache_pages iomap_writepages xfs_vm_writepages"
 )
@@ -126,6 +131,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/buffer.c block_read_full_folio() locks the buffers of the locked page",
             names("block_read_full_folio block_read_full_page"),
             lock="PG_locked of a page",
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it reads pages in, and has them locked until that has ended",
+            "mm/readahead.c page_cache_ra_unbounded() adds locked pages and then calls "
+            "read_pages(); mm/filemap.c filemap_create_folio()",
+            _READS_AHEAD,
+            lock="PG_locked of a page",
+            not_in=(c.PAGE_LOCK,),
+            past=True,
             confidence=POSSIBLE,
         ),
         Holder(

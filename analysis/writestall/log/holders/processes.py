@@ -59,6 +59,28 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             caller=_STARTS_OR_ENDS,
         ),
         Holder(
+            "it takes a CPU up or down, and keeps the set of CPUs from others",
+            "kernel/cpu.c _cpu_up(), _cpu_down(): cpu_hotplug_lock for writing",
+            names("_cpu_up _cpu_down cpuhp_kick_ap_work takedown_cpu bringup_cpu"),
+            lock="cpu_hotplug_lock",
+            caller=names("cpus_read_lock get_online_cpus cpus_read_trylock"),
+            stacked=True,
+            confidence=POSSIBLE,
+        ),
+        Holder(
+            "it is inside execve(), and waits for the process's other threads",
+            "fs/exec.c prepare_bprm_creds() takes cred_guard_mutex, held until "
+            "install_exec_creds(); begin_new_exec() calls de_thread() meanwhile",
+            names(
+                "flush_old_exec begin_new_exec de_thread load_elf_binary "
+                "search_binary_handler exec_binprm"
+            ),
+            lock="cred_guard_mutex of a process",
+            caller=names("mm_access ptrace_attach proc_pid_attr_write lock_trace"),
+            stacked=True,
+            confidence=POSSIBLE,
+        ),
+        Holder(
             "it uses a file of sysfs that is to go",
             "fs/kernfs/dir.c kernfs_drain(): a file is removed when nobody is inside "
             "its operations",

@@ -110,7 +110,12 @@ def _wanted(waiter: Stuck) -> tuple[tuple[str, str], ...]:
         for row in _sections().get(function, ())
         if row.how in how and row.lock in _holders()
     }
-    return tuple(sorted(found))
+    # A row may say that the function asserts a mutex: then its caller has it.
+    return tuple(
+        (lock, kind)
+        for lock, kind in sorted(found)
+        if kind != MUTEX or _holds(waiter, lock, kind) in ("", function)
+    )
 
 
 def wanted(waiter: Stuck) -> str:

@@ -11,7 +11,7 @@ from writestall.log.holders.form import Holder, names
 from writestall.log.stuck import LIKELY, POSSIBLE
 from writestall_base.wait_classes import WAIT_CLASSES
 
-_STOPS = names("kthread_stop* kthread_park")
+STOPS = names("kthread_stop* kthread_park")
 # Who stops, the thread's function, how sure that is the same thread, and the source
 # (of Linux 6.12).
 _THREADS: tuple[tuple[str, str, str, str], ...] = (
@@ -73,6 +73,43 @@ _THREADS: tuple[tuple[str, str, str, str], ...] = (
         "writecache_dtr()",
     ),
     (
+        "iscsit_close_connection iscsit_conn_set_transport iscsi_target_nego_release",
+        "iscsi_target_rx_thread iscsi_target_tx_thread",
+        POSSIBLE,
+        "drivers/target/iscsi/iscsi_target.c iscsit_close_connection(): each of a "
+        "connection's two threads stops the other",
+    ),
+    (
+        "iscsit_clear_tpg_np_login_thread* iscsit_del_np",
+        "iscsi_target_login_thread",
+        POSSIBLE,
+        "drivers/target/iscsi/iscsi_target.c iscsit_del_np()",
+    ),
+    (
+        "usb_stor_release_resources release_everything usb_stor_disconnect",
+        "usb_stor_control_thread",
+        POSSIBLE,
+        "drivers/usb/storage/usb.c usb_stor_release_resources()",
+    ),
+    (
+        "scsi_host_dev_release scsi_remove_host",
+        "scsi_error_handler",
+        POSSIBLE,
+        "drivers/scsi/hosts.c scsi_host_dev_release()",
+    ),
+    (
+        "xen_blkif_disconnect",
+        "xen_blkif_schedule",
+        POSSIBLE,
+        "drivers/block/xen-blkback/xenbus.c xen_blkif_disconnect()",
+    ),
+    (
+        "ubifs_umount ubifs_put_super ubifs_remount_* ubifs_ro_mode",
+        "ubifs_bg_thread",
+        POSSIBLE,
+        "fs/ubifs/super.c ubifs_remount_ro()",
+    ),
+    (
         "cached_dev_free cached_dev_detach_finish cache_set_flush",
         "bch_writeback_thread bch_gc_thread bch_allocator_thread",
         POSSIBLE,
@@ -86,7 +123,7 @@ RULES = tuple(
         names(thread),
         lock="the end of a kernel thread",
         of=names(stops),
-        caller=_STOPS,
+        caller=STOPS,
         confidence=confidence,
     )
     for stops, thread, confidence, source in _THREADS

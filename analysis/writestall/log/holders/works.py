@@ -142,6 +142,13 @@ _WORKS: tuple[tuple[str, str, str, str], ...] = (
         "drivers/md/dm-writecache.c writecache_suspend(): writeback_wq",
     ),
     (
+        "pci_call_probe work_on_cpu work_on_cpu_key work_on_cpu_safe*",
+        "work_for_cpu_fn local_pci_probe_callback",
+        POSSIBLE,
+        "kernel/workqueue.c work_on_cpu(), drivers/pci/pci-driver.c pci_call_probe(): "
+        "the device is probed by a work on a CPU near it",
+    ),
+    (
         "blk_sync_queue blk_mq_cancel_work_sync",
         "blk_mq_requeue_work blk_mq_run_work_fn blk_mq_timeout_work",
         LIKELY,

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""buses: who holds what disks hang from: PCI slots, RDMA and iSCSI connections,
+persistent memory; and the locks of all network devices and of all clocks.
+
+A lock of a slot or connection names no object on a stack: all are `possible`.
+"""
+
+from __future__ import annotations
+
+from writestall.log.holders.form import Holder, names
+from writestall.log.stuck import POSSIBLE
+from writestall_base import wait_classes as c
+
+_HOTPLUG = (
+    "pciehp_ist pciehp_handle_presence_or_link_change pciehp_handle_button_press "
+    "pciehp_disable_slot pciehp_enable_slot"
+)
+# The lock or event; who waits; who has it or ends it; what that does; the source (of
+# Linux 6.12).
+_ROWS: tuple[tuple[str, str, str, str, str], ...] = (
+    (
+        "pci_rescan_remove_lock",
+        "pci_lock_rescan_remove pciehp_configure_device pciehp_unconfigure_device "
+        "acpiphp_* pci_stop_and_remove_bus_device_locked",
+        "pci_stop_and_remove_bus_device pci_stop_bus_device pci_remove_bus_device "
+        "pci_rescan_bus pci_scan_slot pci_scan_child_bus* pci_hp_add_bridge "
+        "pci_bus_add_devices",
+        "it adds or removes PCI devices, under the lock of all that do",
+        "drivers/pci/probe.c pci_lock_rescan_remove(): pciehp_configure_device(), "
+        "pciehp_unconfigure_device(), remove_store() hold it",
+    ),
+    (
+        "reset_lock of a PCI hotplug controller",
+        "pciehp_reset_slot pciehp_reset_lock",
+        _HOTPLUG,
+        "it handles an event of the slot, which must not be reset meanwhile",
+        "drivers/pci/hotplug/pciehp_hpc.c pciehp_ist() has reset_lock for reading, "
+        "pciehp_reset_slot() takes it for writing",
+    ),
+    (
+        "reset_lock of a PCI hotplug controller",
+        _HOTPLUG,
+        "pciehp_reset_slot",
+        "it resets the slot",
+        "drivers/pci/hotplug/pciehp_hpc.c pciehp_reset_slot() has reset_lock for "
+        "writing until the reset is over",
+    ),
+    (
+        "pci_slot_mutex",
+        "pci_dev_assign_slot pci_create_slot pci_destroy_slot pci_bus_error_reset",
+        "pci_bus_error_reset pci_slot_reset pci_reset_hotplug_slot",
+        "it resets the slots of a bus",
+        "drivers/pci/pci.c pci_bus_error_reset() has pci_slot_mutex while it resets "
+        "each slot",
+    ),
+    (
+        "block_cfg_access of a PCI device",
+        "pci_wait_cfg pci_cfg_access_lock",
+        "pci_dev_lock pci_reset_function pci_try_reset_function pci_reset_bus "
+        "__pci_reset_bus pci_bus_lock pci_slot_lock zpci_event_error "
+        "__zpci_event_error zpci_event_attempt_error_recovery",
+        "it is to reset the device, and keeps others from its configuration",
+        "drivers/pci/pci.c pci_dev_lock(): pci_cfg_access_lock(), and up to 5.17 the "
+        "device's lock after it; arch/s390/pci/pci_event.c "
+        "zpci_event_attempt_error_recovery()",
+    ),
+    (
+        "the users of a vfio device",
+        "vfio_unregister_group_dev",
+        "vfio_device_fops_release vfio_df_close vfio_df_group_close vfio_group_fops_* "
+        "vfio_pci_core_close_device vfio_pci_core_disable",
+        "it closes the device that is to go",
+        "drivers/vfio/vfio_main.c vfio_unregister_group_dev() waits until the device "
+        "has no reference",
+    ),
+    (
+        "handler_mutex of an RDMA connection",
+        "rdma_destroy_id rdma_connect* rdma_accept* rdma_set_*",
+        "cma_cm_event_handler cma_ib_handler cma_iw_handler cma_ib_req_handler "
+        "cma_work_handler addr_handler iw_conn_req_handler",
+        "it handles an event of the connection",
+        "drivers/infiniband/core/cma.c cma_ib_handler(): handler_mutex is held while "
+        "the user's event handler runs; rdma_destroy_id() takes it",
+    ),
+    (
+        "mutex of an iSER target's portal",
+        "isert_cma_handler isert_connect_error isert_connect_request "
+        "isert_conn_terminate isert_connected_handler",
+        "isert_free_np isert_connect_release",
+        "it frees the portal's connections",
+        "drivers/infiniband/ulp/isert/ib_isert.c isert_free_np() releases connections "
+        "under isert_np->mutex (up to 6.4), which event handlers take",
+    ),
+    (
+        "session_wait_comp of an iSCSI session",
+        "iscsi_check_for_session_reinstatement iscsit_stop_session "
+        "iscsit_cause_connection_reinstatement",
+        "iscsit_close_connection",
+        "it closes a connection of the session",
+        "drivers/target/iscsi/iscsi_target.c iscsit_stop_session() waits until "
+        "iscsit_close_connection() of each connection is at its end",
+    ),
+    (
+        "probe_active of an nvdimm bus",
+        "wait_nvdimm_bus_probe_idle",
+        "nvdimm_bus_probe",
+        "it probes a device of the bus",
+        "drivers/nvdimm/bus.c nvdimm_bus_probe() raises probe_active until the "
+        "driver's probe() is over",
+    ),
+    (
+        "the lock of an nvdimm device (device_lock)",
+        "flush_namespaces flush_regions_dimms",
+        "device_release_driver_internal __device_attach nvdimm_bus_probe "
+        "nvdimm_bus_remove uuid_store",
+        "it has a device of the bus locked",
+        "drivers/nvdimm/core.c flush_namespaces() takes and releases the lock of each "
+        "device; drivers/base/dd.c device_release_driver_internal() has it",
+    ),
+    (
+        "rtnl_mutex",
+        "rtnl_lock rtnl_lock_killable __netlink_dump_start rtnetlink_rcv_msg "
+        "ip_mc_drop_socket ipv6_sock_mc_close addrconf_verify_work linkwatch_event "
+        "register_netdev unregister_netdev devinet_ioctl",
+        "dev_ioctl dev_ethtool rtnl_newlink rtnl_setlink rtnl_dellink do_setlink "
+        "register_netdevice unregister_netdevice_many* dev_open dev_close "
+        "__dev_change_flags default_device_exit_batch linkwatch_event "
+        "rtnetlink_rcv_msg",
+        "it changes or asks network devices, under the lock of all that do",
+        "include/linux/rtnetlink.h rtnl_lock(); net/core/dev_ioctl.c dev_ioctl() "
+        "has it while the driver is asked; up to 6.8 it is cb_mutex of netlink's dumps",
+    ),
+    (
+        "prepare_lock of clocks",
+        "clk_prepare_lock clk_set_rate clk_prepare clk_unprepare clk_set_min_rate "
+        "clk_set_parent clk_disable_unused",
+        "clk_set_rate clk_core_set_rate_nolock clk_change_rate clk_core_prepare "
+        "clk_core_unprepare clk_prepare clk_unprepare clk_set_parent "
+        "clk_core_set_parent_nolock",
+        "it changes a clock, under the lock of all clocks",
+        "drivers/clk/clk.c clk_prepare_lock(): the driver's set_rate() and prepare() "
+        "run under prepare_lock",
+    ),
+    (
+        "i_rwsem of a folder of configfs",
+        "configfs_dir_open configfs_dir_close configfs_readdir configfs_dir_lseek",
+        "configfs_rmdir configfs_mkdir configfs_unlink configfs_symlink",
+        "it makes or removes an entry of configfs, with the folder's lock",
+        "fs/configfs/dir.c configfs_dir_open() takes the folder's i_rwsem, which "
+        "fs/namei.c vfs_rmdir() holds around configfs_rmdir()",
+    ),
+)
+_RULES = tuple(
+    Holder(
+        why,
+        source,
+        names(holds),
+        lock=lock,
+        caller=names(waits),
+        not_called=names(waits),
+        confidence=POSSIBLE,
+        stacked=True,
+    )
+    for lock, waits, holds, why, source in _ROWS
+)
+HOLDERS: dict[str, tuple[Holder, ...]] = {
+    c.OTHER: _RULES,
+    c.FS_LOCK: _RULES,
+    c.INODE_LOCK: _RULES,
+}
