@@ -7,7 +7,8 @@
 # -B line: bpftrace prints each line at once, to a pipe too. COMMAND gets Ctrl-C when the
 # scenario is over; no other tracer runs. The injector and the writer are those of
 # BUILD (/mnt/build, where writestall vm --built has them); elsewhere they are compiled,
-# which takes an emulated machine more than ten minutes.
+# which takes an emulated machine more than ten minutes. INJECTOR names another injector
+# that the scenario has, such as dm-delay.
 set -eu
 [[ $# -gt 1 ]] || {
 	echo "beside.sh: which scenario, and which command?" >&2
@@ -33,5 +34,6 @@ until grep --quiet 'stop with Ctrl-C' "$printed"; do
 	sleep 0.2
 done
 out=$(mktemp --directory)
-"$tree/repro/run" "$scenario" --engine none --build "$build" --disk /dev/vdb \
-	--journal-disk /dev/sda --wipe --out "$out/run" >/dev/null
+"$tree/repro/run" "$scenario" --engine none --injector "${INJECTOR:-biodelay}" \
+	--build "$build" --disk /dev/vdb --journal-disk /dev/sda --wipe \
+	--out "$out/run" >/dev/null
