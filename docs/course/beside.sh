@@ -7,7 +7,7 @@
 # -B line: bpftrace prints each line at once, to a pipe too. COMMAND gets Ctrl-C when the
 # scenario is over; no other tracer runs. The injector and the writer are those of
 # BUILD (/mnt/build, where writestall vm --built has them); elsewhere they are compiled,
-# which takes an emulated machine more than ten minutes. INJECTOR names another injector
+# which takes an emulated machine many minutes. INJECTOR names another injector
 # that the scenario has, such as dm-delay.
 set -eu
 [[ $# -gt 1 ]] || {
