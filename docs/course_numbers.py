@@ -59,6 +59,7 @@ def _said(lab: int, write: int, holder: str, root: str, line: str) -> Number:
     return Number(lab, text, values)
 
 
+LESSONS = Path(__file__).parent / "course/lessons"
 PAUSE = re.compile(
     r"^pause of (\d+) ms +(\d+) threads stopped.*\n\+- (\d+) ms write", re.M
 )
@@ -145,6 +146,7 @@ NUMBERS: tuple[Number, ...] = (
             f"{run.summary['longest_stall_ns'] / MS:.0f}",
         ),
     ),
+    Number(1, "{} calls took {} of the {} ms", lambda *_: _slow_calls()),
     Number(1, "**Prediction 2.** {}.", lambda run, _: (str(run.summary["stalls"]),)),
     Number(
         1,
@@ -340,6 +342,13 @@ NUMBERS: tuple[Number, ...] = (
         ),
     ),
 )
+
+
+def _slow_calls() -> tuple[str, ...]:
+    """What the lesson of lab 1 printed of the writer."""
+    text = (LESSONS / "1-how-long-do-writes-take.txt").read_text()
+    sums = dict(re.findall(r"@(\w+)\[latwriter\]: (\d+)", text))
+    return tuple(sums[name] for name in ("slow_calls", "slow_ms", "all_ms"))
 
 
 def _fsyncs(run: Run) -> int:

@@ -5,19 +5,22 @@
 # usage: docs/course/beside.sh SCENARIO COMMAND...    as root, in a throwaway machine
 # example: docs/course/beside.sh page-lock bpftrace -B line FILE
 # -B line: bpftrace prints each line at once, to a pipe too. COMMAND gets Ctrl-C when the
-# scenario is over; no other tracer runs. The first start compiles the injector and the
-# writer, to /tmp/build; BUILD names another folder, which may have them.
+# scenario is over; no other tracer runs. The injector and the writer are those of
+# BUILD (/mnt/build, where writestall vm --built has them); elsewhere they are compiled,
+# which takes an emulated machine many minutes. INJECTOR names another injector
+# that the scenario has, such as dm-delay.
 set -eu
 [[ $# -gt 1 ]] || {
 	echo "beside.sh: which scenario, and which command?" >&2
 	exit 2
 }
 tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${BUILD:-/tmp/build} scenario=$1 printed=$(mktemp)
+build=${BUILD:-/mnt/build} scenario=$1 printed=$(mktemp)
 shift
 
 if [[ ! -e $build/biodelay.ko ]]; then
-	mkdir --parents "$build"
+	echo "beside.sh: no injector in $build: compiling it" >&2
+	build=$(mktemp --directory)
 	make --silent --directory="$tree/repro" BUILD="$build"
 	cp --recursive "$tree/kmod" "$build"
 	make --silent --directory="$build/kmod" KDIR="/lib/modules/$(uname -r)/build"
@@ -31,5 +34,6 @@ until grep --quiet 'stop with Ctrl-C' "$printed"; do
 	sleep 0.2
 done
 out=$(mktemp --directory)
-"$tree/repro/run" "$scenario" --engine none --build "$build" --disk /dev/vdb \
-	--journal-disk /dev/sda --wipe --out "$out/run" >/dev/null
+"$tree/repro/run" "$scenario" --engine none --injector "${INJECTOR:-biodelay}" \
+	--build "$build" --disk /dev/vdb --journal-disk /dev/sda --wipe \
+	--out "$out/run" >/dev/null

@@ -30,6 +30,7 @@ BLOCK = re.compile(r"^```\n(.*?)^```$", re.M | re.S)
 COMMAND = re.compile(
     r"^(?:    )?\./writestall ([^`\n]*)$|`\./writestall ([^`]*)`", re.M
 )
+LINK = r"\]\((lessons/[0-9a-z-]+\.txt)\)"
 SECTIONS = """
     Predict Run Look Read|the|source Questions Change|one|thing Mystery Answers
 """.split()
@@ -67,6 +68,20 @@ def test_a_page_s_commands_print_what_it_shows(
         known = COMMANDS[command[0]]
         at = command.index("--") if known.tail and "--" in command else len(command)
         command_parser(known).parse_args(command[1:at])
+
+
+@pytest.mark.parametrize("page", LAB_PAGES[:4])
+def test_a_lesson_printed_what_its_page_shows(page: str) -> None:
+    """Labs 1 to 4 begin with lessons; what they printed is in files."""
+    text = (FOLDER / page).read_text()
+    lesson = text.partition("**First a script of your own.**")[2].partition(
+        "**Text.**"
+    )[0]
+    shown = BLOCK.findall(lesson)
+    printed = [(FOLDER / name).read_text() for name in re.findall(LINK, lesson)]
+    assert shown and printed
+    for block in shown:
+        assert_printed(printed[0], block.splitlines())
 
 
 @pytest.mark.parametrize("page", LAB_PAGES)

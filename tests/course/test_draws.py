@@ -119,6 +119,17 @@ def test_no_constant_answer_is_right_in_more_than_a_third(lab: Lab) -> None:
     assert count <= len(HUNDRED) / 3, pair
 
 
+@pytest.mark.parametrize("lab", LABS, ids=name)
+def test_one_delayed_io_is_asked_for_where_it_is_a_wait_of_the_chain(lab: Lab) -> None:
+    """And never of a limit, which holds many bios for as long as its budget lasts."""
+    for seed in HUNDRED:
+        if draw.quantity(lab.number, seed) == "io":
+            facts = answers_of.of_seed(lab.number, seed)
+            right = facts.ms["io"]
+            assert facts.root.who.split()[0] != "cgroup", seed
+            assert any(abs(one - right) <= 0.05 * right for one in facts.ends_ms), seed
+
+
 def test_no_mystery_asks_what_a_page_answers() -> None:
     printed = {gradebook.question(lab.number, "")[:2] for lab in LABS}
     for lab, seed in product(LABS, HUNDRED):

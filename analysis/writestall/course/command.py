@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from writestall.course.work import Question
 
 Add = Callable[..., argparse.ArgumentParser]
+OUT = "out"
 ASKED = {
     "--holder": "who held what that call itself waited for longest: a thread as explain"
     " prints it, NAME/TID, or none",
@@ -83,8 +85,8 @@ def _chain(text: str) -> str:
 
 def _add_lab(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("lab", type=whole(), metavar="N", help="number of the lab")
-    out = "where the work is (out)"
-    parser.add_argument("--out", type=Path, default="out", metavar="DIR", help=out)
+    out = f"where the work is ({OUT})"
+    parser.add_argument("--out", type=Path, default=OUT, metavar="DIR", help=out)
 
 
 def _prediction(text: str) -> str:
@@ -191,7 +193,7 @@ def _start(args: argparse.Namespace) -> int:
             work.hide(place / work.LATEST)
     else:
         what = machine.mystery(place, lab.number, seed) if seed else lab.scenario
-        machine.run(place, lab.number, what, chosen)
+        machine.run(place, lab.number, what, chosen, answers=not seed)
     options.print_lines(_question(lab, place, work.ask(place)))
     return options.ANSWERED
 
@@ -248,8 +250,10 @@ def _question(lab: Lab, place: Path, question: Question) -> Iterator[str]:
     yield f"  {'--ms':<9} {QUANTITIES[draw.quantity(lab.number, question.seed)][0]}"
     yield ""
     yield f"what to look at: docs/course/{lab.page}"
-    answer = f"./writestall course answer {lab.number}"
-    yield f"answer:          {answer} --holder NAME --root NAME --ms MS"
+    answer = f"./writestall course answer {lab.number} --holder NAME --root NAME"
+    out = place.parents[1]
+    elsewhere = "" if out == Path(OUT) else f" --out {shlex.quote(str(out))}"
+    yield f"answer:          {answer} --ms MS{elsewhere}"
 
 
 def _answer(args: argparse.Namespace) -> int:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from random import Random
 
 from writestall.course import tables
+from writestall.course.facts import ONE_IO
 from writestall.course.tables import Cause, Lab
 
 
@@ -41,6 +42,8 @@ def draw(lab: Lab, seed: str) -> Drawn:
     """What the seed draws for the lab."""
     random = Random(f"writestall course {lab.number} {seed}")
     cause = random.choice(lab.cause)
+    # A limit delays no single I/O.
+    asks = [ms for ms in tables.taught(lab.number).ms if ms != ONE_IO or not cause.wbps]
     return Drawn(
         recorded=random.choice(lab.recorded),
         cause=cause,
@@ -49,7 +52,7 @@ def draw(lab: Lab, seed: str) -> Drawn:
         wbps=random.choice(cause.wbps or (0,)),
         luck=random.random(),
         injector_seed=random.randrange(1, 1 << 31),
-        ms=random.choice(tables.taught(lab.number).ms),
+        ms=random.choice(asks),
     )
 
 

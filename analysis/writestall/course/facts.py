@@ -27,11 +27,14 @@ from writestall.verdict.truth import read_truth
 # it its root and its longest wait must be.
 AGREE, LARGEST = 0.03, 0.5
 MS = 1_000_000
+ONE_IO = "io"  # of QUANTITIES
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is right about one call; `ms` has a row for each of QUANTITIES."""
+    """What is right about one call; `ms` has a row for each of QUANTITIES, `ends_ms`
+    the length of each wait for its root.
+    """
 
     write: Write
     wait: Part
@@ -39,6 +42,7 @@ class Facts:
     submitters: frozenset[Task]
     others: frozenset[Task]
     ms: dict[str, float]
+    ends_ms: tuple[float, ...]
 
     @property
     def path(self) -> list[Part]:
@@ -73,7 +77,7 @@ QUANTITIES: dict[str, tuple[str, Callable[[_Found], float]]] = {
         "how long the longest wait of the call took",
         lambda found: found.wait.dur_ns / MS,
     ),
-    "io": (
+    ONE_IO: (
         "how long one delayed I/O of the root takes",
         lambda found: median(end - start for start, end in found.delays) / MS,
     ),
@@ -136,6 +140,7 @@ class Judge:
             frozenset(leaf.submitter for leaf in blamed),
             frozenset(_tasks(chain.parts)),
             {name: value(found) for name, (_, value) in QUANTITIES.items()},
+            tuple(leaf.dur_ns / MS for leaf in blamed),
         )
 
     def _blamed(self, chain: Chain, root: Root) -> list[Part]:

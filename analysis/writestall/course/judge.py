@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from writestall.chain.parts import Task
 from writestall.chain.roots import THE_WRITER
 from writestall.course import tables
-from writestall.course.facts import QUANTITIES, Facts
+from writestall.course.facts import ONE_IO, QUANTITIES, Facts
 
 PARTS = ("holder", "root", "ms")
 # How far a number may be off: this share of it, and this many ms.
@@ -59,6 +59,12 @@ def judge(facts: Facts, quantity: str, given: Given) -> Judged:
             "ms": _ms(facts, quantity, given.ms),
         }
     )
+
+
+def shows(facts: Facts, quantity: str) -> bool:
+    """Whether the call's chain has a number: one I/O, where a wait of it is no more."""
+    one_ms = facts.ms[quantity]
+    return quantity != ONE_IO or any(_near(wait, one_ms) for wait in facts.ends_ms)
 
 
 def _plain(text: str) -> str:

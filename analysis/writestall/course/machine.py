@@ -23,14 +23,18 @@ def mystery(place: Path, number: int, seed: str) -> str:
     return str(file.resolve())
 
 
-def run(place: Path, number: int, what: str, options: Sequence[str]) -> None:
+def run(
+    place: Path, number: int, what: str, options: Sequence[str], *, answers: bool = True
+) -> None:
     """Run a lab's scenario into a folder; raise where there is no complete run then.
+
+    `answers` is whether the chains are printed, which a mystery asks for.
 
     A run that fails its check is kept: on a busy host the whole of it may not agree
     with the injector's record, and the question is about a call that does.
     """
     words = [str(checkout.program()), "lab", what, "--out", str(place), *options]
-    status = _ended(words)
+    status = _ended(words, None if answers else subprocess.DEVNULL)
     if status and not work.is_complete(place):
         why = "interrupted" if status == INTERRUPTED else "the run failed; see above"
         error = UserError(f"lab {number}: {why}; {work.again(number)}")
@@ -38,11 +42,11 @@ def run(place: Path, number: int, what: str, options: Sequence[str]) -> None:
         raise error
 
 
-def _ended(words: list[str]) -> int:
+def _ended(words: list[str], output: int | None) -> int:
     """A program's status. It ends its machine at SIGTERM and SIGHUP, which are passed
     on; the terminal sends Ctrl-C to both.
     """
-    child = subprocess.Popen(words)
+    child = subprocess.Popen(words, stdout=output)
 
     def pass_on(number: int, _: FrameType | None) -> None:
         child.send_signal(number)

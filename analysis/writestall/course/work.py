@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 from writestall.chain import answers
 from writestall.course import checkout, draw, scenario, tables
 from writestall.course.facts import Facts, Judge
-from writestall.course.judge import Given
+from writestall.course.judge import Given, shows
 from writestall.course.limits import (
     MOST_CHAIN,
     MOST_MS,
@@ -156,15 +156,17 @@ def asked(place: Path, number: int, seed: str) -> Facts:
 
 
 def drawn_call(place: Path, clear: dict[int, Facts], number: int, seed: str) -> int:
-    """The call of a run that is asked about: the seed's, or the slowest one with the
-    wait that the lab is about.
+    """The call of a run that is asked about: of those whose chain has the number that
+    is asked for, the seed's; or the slowest one with the wait that the lab is about.
     """
     lab = tables.lab(number)
     if not clear:
         why = "no call of this run has one clear cause"
         raise UserError(f"{place}: {why}; {again(number)}")
     if seed:
-        return draw.asked(draw.draw(lab, seed), list(clear))
+        drawn = draw.draw(lab, seed)
+        shown = [call for call, facts in clear.items() if shows(facts, drawn.ms)]
+        return draw.asked(drawn, shown or list(clear))
     fit = (call for call, facts in clear.items() if facts.wait.cls == lab.wait)
     return next(fit, next(iter(clear)))
 

@@ -5,15 +5,26 @@ from __future__ import annotations
 
 import argparse
 
-from machine import cli
+from driver.machines import PREPARING, prepare
+from driver.progress import Progress
+from driver.project import PROJECT
+from driver.settings import Settings
+from machine import cli, recipe
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of vm/vm run."""
+    """Add the options of the machine."""
     cli.add_image(parser)
     cli.add_machine(parser)
+    built = "compile what `writestall lab` needs, unless it did, for /mnt/build"
+    parser.add_argument("--built", action="store_true", help=built)
 
 
 def main(args: argparse.Namespace) -> int:
     """Run the machine; return the command's status, or the machine's own."""
+    if args.built:
+        kernel = recipe.load(args.kernel).kernel
+        settings = Settings(kernel, args.accel, PROJECT / "out", verbose=False)
+        _, artefacts = prepare(Progress(PREPARING), settings)
+        args.share = [*args.share, cli.share(f"{artefacts}:/mnt/build:ro")]
     return cli.run_machine(args, args.tail)

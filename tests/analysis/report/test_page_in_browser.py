@@ -34,7 +34,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     made = {name: webpage.made(unpacked(name, folder)) for name in RUNS}
     hostile = hostile_run(folder / "hostile", "".join(NAMES))
     demo = shutil.copytree(SAMPLE, folder / "demo")
-    return made | {"hostile": webpage.made(hostile), "demo": webpage.made(demo)}
+    syncs = unpacked("fsync-storm-6.12", folder)
+    others = {"hostile": hostile, "demo": demo, "syncs": syncs}
+    return made | {name: webpage.made(run) for name, run in others.items()}
 
 
 # Its colours change no layout: one page in the dark.
@@ -114,6 +116,15 @@ CROSSED = """Array.from(document.querySelectorAll("details[open] .timeline"), on
       return after || edge < 3 || (head[0] < name.bottom && head[1] > name.top);
     }).map(() => text.textContent);
   })).flat(2)""".replace("HEAD", "8")
+
+
+def test_the_name_of_a_wait_is_in_one_line(
+    browser: Browser, opened: list[Tab], pages: dict[str, Path]
+) -> None:
+    for width, tab in at_widths(browser, opened, pages["syncs"], *THREE):
+        for name in tab.visible("#by-class th"):
+            box = name.bounding_box()
+            assert box and box["height"] < 30, (width, name.inner_text())
 
 
 @pytest.mark.parametrize("name", [*RUNS, "demo"])
