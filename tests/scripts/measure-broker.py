@@ -6,8 +6,7 @@ Runs inside a guest whose clock counts instructions, with the packages and jars 
 scenario kafka. Clients produce without a pause to a broker whose disk is not slow. A
 stretch with the tracer stands between two without; the share is its requests by the
 mean of theirs. Prints JSON: the shares of each round, of each engine, without and with
-the sleeps of the broker's threads (--waits), of 1 ms and of 10 ms and more; or, with
---kept, those of the compiled tracer with each call of the broker and all bios kept.
+the sleeps of the broker's threads (--waits), of 1 ms and of 10 ms and more.
 """
 
 from __future__ import annotations
@@ -96,23 +95,13 @@ class Load:
             thread.join()
 
 
-def ways(pid: int, kept: bool) -> list[tuple[str, tuple[str, ...]]]:
-    """Engines and what is traced: calls alone, with the waits of the broker, with its
-    long ones; or all that a replay needs of it."""
-    if kept:
-        profile = ("--calls-mib", "64", "--series-ms", "100", "--pid", str(pid))
-        return [(lab.CORE, ()), (lab.CORE, profile)]
+def ways(pid: int) -> list[tuple[str, ...]]:
+    """What is traced: calls alone, with the waits of the broker, with its long ones."""
     waits = "--waits", str(pid)
-    of_each = (), waits, (*waits, "--floor-us", "10000")
-    return list(product(lab.serving(), of_each))
+    return [(), waits, (*waits, "--floor-us", "10000")]
 
 
-def size(events: list[lab.Event]) -> int:
-    """How many there are, each kept call as one."""
-    return sum(one["count"] if one["ev"] == "calls" else 1 for one in events)
-
-
-def measure(options: argparse.Namespace) -> int:
+def measure(options: argparse.Namespace) -> None:
     kafka = producer()
     with broker() as pid:
         kafka.begin(CLIENTS)
@@ -120,13 +109,13 @@ def measure(options: argparse.Namespace) -> int:
         time.sleep(WARMS_S)
         shares: dict[str, list[float]] = {}
         rates = [load.per_s()]
-        each = [(NONE, ()), *ways(pid, options.kept)]
+        each = [(NONE, ()), *product(lab.serving(), ways(pid))]
         for engine, words in each * ROUNDS:
             engines = () if engine == NONE else (engine,)
             with lab.tracing(options.modules, engines, *words) as tracers:
                 time.sleep(SETTLES_S)
                 during = load.per_s()
-                events = sum(map(size, (tracer.stop() for tracer in tracers)))
+                events = sum(len(tracer.stop()) for tracer in tracers)
             time.sleep(SETTLES_S)
             rates.append(load.per_s())
             name = " ".join((engine, *words))
@@ -135,16 +124,7 @@ def measure(options: argparse.Namespace) -> int:
             print(f"{name}: {share:.3f}, {events} events", file=sys.stderr, flush=True)
         load.end()
     print(json.dumps({"requests per s": round(sum(rates) / len(rates)), **shares}))
-    return 0
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--modules", type=Path, required=True, help="folder of *.ko")
-    parser.add_argument("--kept", action="store_true", help="what a replay needs")
-    options = parser.parse_args()
-    return lab.status_of(lambda: measure(options))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(lab.main(measure))
