@@ -25,12 +25,10 @@ static _Atomic bool all_submitted;
 static void note_request(struct load *load, const struct io_event *event)
 {
 	struct call *call = (struct call *)(uintptr_t)event->data;
-	struct file *file = &load->files[call->row.file];
 
 	call->took_ns = now_ns() - load->start_ns - call->began_ns;
 	call->failed = event->res < 0;
-	if (file->is_shared)
-		note_end(file, call->place);
+	note_end(&load->files[call->row.file], call->place);
 	under_way--;
 }
 

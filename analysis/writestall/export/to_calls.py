@@ -9,14 +9,13 @@ from __future__ import annotations
 import csv
 import io
 import struct
-from collections.abc import Iterator
 
 from writestall.chain.answers import Answer
 from writestall.events.contract import File
-from writestall.events.kept_calls import FAILED, ROW, TOOK_NS, Call, calls
+from writestall.events.kept_calls import FAILED, ROW, TOOK_NS, Call
 from writestall.events.run_directory import END_OF_TIME_NS
 from writestall.export import to_disk_series
-from writestall_base.errors import UserError
+from writestall.verdict.replayed_calls import kept
 
 MAGIC = b"wscalls1"
 HEAD = struct.Struct("<8sIIqQQ")
@@ -48,8 +47,8 @@ def packed(answer: Answer) -> bytes:
     ]
     end_ns = answer.run.get("window", "end_ns")
     last_ns = end_ns if isinstance(end_ns, int) else END_OF_TIME_NS
-    kept = (_from(call, start_ns) for call in _calls(answer) if call.t_ns <= last_ns)
-    found = sorted(call for call in kept if call.t_ns >= start_ns)
+    begun = (_from(call, start_ns) for call in kept(answer) if call.t_ns <= last_ns)
+    found = sorted(call for call in begun if call.t_ns >= start_ns)
     rows = [
         ROW.pack(call.t_ns - start_ns, *call[1:])
         for call in found
@@ -75,21 +74,11 @@ def table(answer: Answer) -> str:
     start_ns, out = to_disk_series.start_ns(answer), io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(COLUMNS)
-    for call in sorted(_calls(answer)):
+    for call in sorted(kept(answer)):
         flags, failed = call.flags & ~FAILED, int(bool(call.flags & FAILED))
         what = (call.operation, call.file, call.offset, call.bytes, flags, failed)
         rows.writerow((call.t_ns - start_ns, call.dur_ns, call.tid, *what))
     return out.getvalue()
-
-
-def _calls(answer: Answer) -> Iterator[Call]:
-    """All calls, in no order: of a run without --profile none. Raises UserError."""
-    for event in answer.stream.calls:
-        try:
-            yield from calls(event.rows, event.count)
-        except ValueError as error:
-            name = f"{answer.run.path}: calls at {event.t_ns} ns"
-            raise UserError(f"{name}: damaged: {error}") from None
 
 
 def _files(answer: Answer) -> dict[int, File]:

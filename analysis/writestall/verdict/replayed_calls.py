@@ -151,19 +151,26 @@ def _near(name: str, unit: str, sides: Sequence[float], least: float) -> Figure:
     return _figure(name, unit, sides, least, SHARE * sides[0])
 
 
+def kept(answer: Answer) -> Iterator[Call]:
+    """All calls, in no order: of a run without --profile none. Raises UserError."""
+    for event in answer.stream.calls:
+        try:
+            yield from calls(event.rows, event.count)
+        except ValueError as error:
+            name = f"{answer.run.path}: calls at {event.t_ns} ns"
+            raise UserError(f"{name}: damaged: {error}") from None
+
+
 def _measured(second: Answer, stall_ns: int) -> dict[str, dict[str, int]]:
     """What repro/replay would report as recorded of a second one, by operation."""
     window, made = second.run.get("window"), dict[str, list[Call]]()
     try:
-        for event in second.stream.calls:
-            for call in calls(event.rows, event.count):
-                within = window["start_ns"] <= call.t_ns <= window["end_ns"]
-                if within and not call.flags & FAILED:
-                    made.setdefault(call.operation, []).append(call)
+        for call in kept(second):
+            within = window["start_ns"] <= call.t_ns <= window["end_ns"]
+            if within and not call.flags & FAILED:
+                made.setdefault(call.operation, []).append(call)
     except DAMAGED:
-        raise UserError(
-            f"{second.run.path}: damaged: its calls or its window"
-        ) from None
+        raise UserError(f"{second.run.path}: damaged: its window") from None
     if not made:
         raise UserError(
             f"{second.run.path}: it has no calls: name a recording that has"

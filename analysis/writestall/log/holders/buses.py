@@ -7,8 +7,7 @@ A lock of a slot or connection names no object on a stack: all are `possible`.
 
 from __future__ import annotations
 
-from writestall.log.holders.form import Holder, names
-from writestall.log.stuck import POSSIBLE
+from writestall.log.holders.form import Holder, of_row
 from writestall_base import wait_classes as c
 
 _HOTPLUG = (
@@ -150,19 +149,7 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "fs/namei.c vfs_rmdir() holds around configfs_rmdir()",
     ),
 )
-_RULES = tuple(
-    Holder(
-        why,
-        source,
-        names(holds),
-        lock=lock,
-        caller=names(waits),
-        not_called=names(waits),
-        confidence=POSSIBLE,
-        stacked=True,
-    )
-    for lock, waits, holds, why, source in _ROWS
-)
+_RULES = tuple(of_row(*row, stacked=True) for row in _ROWS)
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.OTHER: _RULES,
     c.FS_LOCK: _RULES,

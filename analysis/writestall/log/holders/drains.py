@@ -7,7 +7,7 @@ and of several candidates none is given.
 
 from __future__ import annotations
 
-from writestall.log.holders.form import Holder, names
+from writestall.log.holders.form import Holder, names, of_row
 from writestall.log.stuck import POSSIBLE
 from writestall_base import wait_classes as c
 
@@ -74,15 +74,7 @@ _USERS: tuple[tuple[str, str, str, str, str], ...] = (
     ),
 )
 _OTHER = tuple(
-    Holder(
-        why,
-        source,
-        names(inside),
-        lock=lock,
-        caller=names(waits),
-        not_called=names(waits),
-        confidence=POSSIBLE,
-    )
+    of_row(lock, waits, inside, why, source)
     for waits, inside, lock, why, source in _USERS
 )
 _DIO = Holder(

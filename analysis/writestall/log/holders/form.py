@@ -179,6 +179,23 @@ class Holder:
         return first, self.confidence if sure else POSSIBLE
 
 
+def of_row(
+    lock: str, waits: str, holds: str, why: str, source: str, *, stacked: bool = False
+) -> Holder:
+    """Who is inside one of the functions that hold what those that wait ask for: of one
+    object that no stack names, so `possible`."""
+    return Holder(
+        why,
+        source,
+        names(holds),
+        lock=lock,
+        caller=names(waits),
+        not_called=names(waits),
+        confidence=POSSIBLE,
+        stacked=stacked,
+    )
+
+
 # Where no stack names the owner, and one task alone fits.
 GUESS = Holder("", "", names(""), confidence=POSSIBLE)
 # What a holder of an inner lock is not: still before it, or in a queue of its own.
