@@ -9,6 +9,7 @@ from writestall.chain.answers import Answer
 from writestall.verdict import episodes, replayed_calls
 from writestall.verdict.episodes import Fidelity
 from writestall.verdict.replayed_calls import Figure
+from writestall_base.errors import UserError
 
 # Of the episodes, that have to come back.
 LEAST_SHARE = 0.95
@@ -36,7 +37,11 @@ class Judged:
 
 def judge(answer: Answer, second: Answer | None = None) -> Judged | None:
     """The verdict on a run; None where it replays nothing. `second` is the answer of a
-    second recording of the same load. Raises UserError for a damaged file."""
+    second recording of the same load. Raises UserError for a damaged file, and for a
+    second recording where no calls were made again."""
+    if second and not replayed_calls.is_replay(answer):
+        name = answer.run.path
+        raise UserError(f"--again: {name} makes no recorded calls again: leave it out")
     if not episodes.is_replay(answer):
         return None
     found: list[Figure] = []

@@ -126,6 +126,16 @@ def test_a_second_recording_without_calls_is_refused(
     assert "it has no calls: name a recording that has" in line
 
 
+def test_a_second_recording_of_no_replay_is_refused(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    run = build.run_dir(tmp_path / "run", build.Events("core"))
+    words = ["--again", str(second(tmp_path / "second", 10))]
+    assert main(["expect", str(run), *words]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert "makes no recorded calls again: leave it out" in line
+
+
 def test_the_page_has_both_sides(tmp_path: Path, capsys: Capture) -> None:
     run = run_of(tmp_path / "run", report(side(13, 250.0)))
     page = tmp_path / "page.html"
