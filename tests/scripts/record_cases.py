@@ -124,6 +124,23 @@ def application(name: str, load: Sequence[str], ready: str = "") -> Iterator[int
         server.wait()
 
 
+@contextmanager
+def collected() -> Iterator[int]:
+    """A JVM that logs its collections to the disk, and writes nothing else there;
+    yield its pid."""
+    log = f"-Xlog:safepoint,gc*:file={lab.MOUNT}/gc.log:timenanos,tid"
+    heap = ["-Xmx32m", "-Xms32m", "-XX:+UseSerialGC", log]
+    command = ["java", *heap, str(APPS / "Allocate.java")]
+    given = os.environ | {"OUT": "/tmp"}
+    with subprocess.Popen(command, env=given, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        lab.expect(bool(process.stdout.readline()), "the JVM did not begin")
+        try:
+            yield process.pid
+        finally:
+            process.kill()
+
+
 ON_PATH = ["--path", str(lab.MOUNT), "--for", LENGTH]
 
 
@@ -153,6 +170,7 @@ CASES: dict[str, Case] = {
     "broker": (kafka, profile_of_pid, EPISODES),
     "calls": (partial(program, "two_threads.py"), profile_of_pid, EPISODES),
     "healthy": (partial(program, "two_threads.py"), profile_of_pid, {}),
+    "collections": (collected, profile_of_pid, ALL_SLOW | {"delay_us": "400000"}),
     "database": (postgresql, profile_of_pid, EPISODES),
     "profile": (writing, lambda _: [*ON_PATH, "--profile"], EPISODES),
 }
