@@ -100,12 +100,22 @@ static void report_unseen(const struct btf *btf)
 		    " their sleeps apart");
 }
 
+/* Whether it has the tracepoint io_uring_submit_req, as since Linux 6.3. */
+static bool has_rings(const struct btf *btf)
+{
+	return btf__find_by_name_kind(btf, "trace_event_raw_io_uring_submit_req",
+				      BTF_KIND_STRUCT) > 0;
+}
+
 static void set_kernel(struct probes *probes, const struct btf *btf)
 {
 	struct probes__rodata *settings = probes->rodata;
 
 	settings->bpf_call = __NR_bpf;
 	settings->io_submit_call = __NR_io_submit;
+	settings->ring_call = has_rings(btf) ? __NR_io_uring_enter : -1;
+	settings->are_requests_seen = has_function(btf, "aio_complete_rw");
+	settings->are_syncs_seen = has_function(btf, "aio_fsync_work");
 	settings->futex_call = __NR_futex;
 	settings->has_lock_owners = has_function(btf, "rwsem_owner");
 	settings->bio_chain_bit = enumerator(btf, "BIO_CHAIN");

@@ -72,7 +72,9 @@ void choose_programs(struct probes *probes, const struct btf *btf, enum script s
 	bool commits = script == JOURNAL_COMMITS;
 	bool keeps = bios && probes->rodata->are_calls_kept;
 	bool has_names = has_function(btf, "security_inode_rename");	/* CONFIG_SECURITY */
-	bool has_requests = has_function(btf, "aio_complete_rw");	/* CONFIG_AIO */
+	bool has_requests = probes->rodata->are_requests_seen;
+	bool has_syncs = probes->rodata->are_syncs_seen;
+	bool has_rings = probes->rodata->ring_call >= 0;
 	bool waits = bios && (probes->rodata->waits_pid || probes->rodata->are_waits_by_comm);
 	bool has_state = parameters(btf, "btf_trace_sched_switch") >= 4;
 	bool is_lock_traced = (bios || commits) && !probes->rodata->has_lock_owners &&
@@ -108,6 +110,10 @@ void choose_programs(struct probes *probes, const struct btf *btf, enum script s
 		{ probes->progs.fault_of_chosen, keeps },
 		{ probes->progs.end_fault_of_chosen, keeps },
 		{ probes->progs.request_of_chosen, keeps && has_requests },
+		{ probes->progs.sync_of_chosen, keeps && has_syncs },
+		{ probes->progs.end_sync_of_chosen, keeps && has_syncs },
+		{ probes->progs.ring_of_chosen, keeps && has_rings },
+		{ probes->progs.end_ring_of_chosen, keeps && has_rings },
 		{ probes->progs.unlock, pages && by_trampoline },
 		{ probes->progs.unlock_by_kprobe, pages && by_kprobe },
 		{ probes->progs.finish_waiting, pages },

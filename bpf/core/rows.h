@@ -193,11 +193,11 @@ enum keep {
 
 /*
  * How the file is open, or was opened. KEEP_ALLOCATE, KEEP_SYNC_RANGE: its argument.
- * KEEP_FAULT: 1 where the task stores.
+ * KEEP_FAULT: 1 where the task stores. KEPT_RING is of requests (KEPT_ASYNC) alone.
  */
 enum kept_flag {
 	KEPT_APPEND = 1, KEPT_DIRECT = 2, KEPT_DSYNC = 4, KEPT_SYNC = 8, KEPT_CREATED = 16,
-	KEPT_TRUNCATED = 32, KEPT_ASYNC = 64, KEPT_FAILED = 128,
+	KEPT_RING = 16, KEPT_TRUNCATED = 32, KEPT_ASYNC = 64, KEPT_FAILED = 128,
 };
 
 /* A call of those that a replay makes again; `docs/replay.md` has its bytes. */

@@ -43,8 +43,8 @@ enum operation {
 #define STORES 1	/* the flags of a FAULT by a store */
 
 enum flag {
-	APPENDS = 1, DIRECT = 2, DSYNC = 4, SYNC = 8, CREATED = 16, TRUNCATED = 32,
-	ASYNC = 64, FAILED = 128,
+	APPENDS = 1, DIRECT = 2, DSYNC = 4, SYNC = 8, CREATED = 16, RING = 16,
+	TRUNCATED = 32, ASYNC = 64, FAILED = 128,
 };
 
 #define VARIANTS 16	/* of APPENDS to SYNC: how a file is open */
@@ -60,10 +60,10 @@ struct row {
 	uint8_t flags;
 };
 
-/* Of AIO: its thread does not wait for its end. */
+/* Of AIO, or with RING of io_uring: its thread does not wait for its end. */
 static inline bool is_request(const struct row *row)
 {
-	return (row->op == WRITE || row->op == READ) && (row->flags & ASYNC);
+	return row->op >= WRITE && row->op <= FDATASYNC && (row->flags & ASYNC);
 }
 
 /* A call, and what became of it. */
@@ -142,7 +142,13 @@ void note_end(struct file *file, uint32_t place);
 /* requests.c: -1 with errno; the end of what was submitted is noted. */
 void begin_requests(struct load *load);
 int submit_request(struct call *call, int fd, void *buffer, size_t most);
+void note_request(struct load *load, uint64_t call, int64_t result);
 void end_requests(struct load *load);	/* waits for all of them */
+
+/* rings.c: the same by io_uring. */
+void open_ring(void);
+int submit_to_ring(struct call *call, int fd, void *buffer, size_t most);
+void take_completions(struct load *load, struct timespec *longest);
 
 /* report.c: write what was recorded beside what was replayed, as JSON. */
 void report(const struct load *load, const char *path, int64_t stall_ns);

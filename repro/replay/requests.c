@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * requests.c: make the requests of AIO again, by io_submit(2)
+ * requests.c: make the requests of AIO and of io_uring again
  *
- * A thread goes on once a request is submitted; another one, for all of them, waits for
- * their ends.
+ * A thread goes on once a request is submitted; another one, for all of each kind, waits
+ * for their ends.
  */
 
 #include "replay.h"
@@ -18,60 +18,110 @@
 #define LOOK_NS (NSEC_PER_SEC / 10)
 
 static aio_context_t context;
-static pthread_t reaper;
-static _Atomic uint32_t under_way;
 static _Atomic bool all_submitted;
 
-static void note_request(struct load *load, const struct io_event *event)
+static void open_context(void)
 {
-	struct call *call = (struct call *)(uintptr_t)event->data;
+	if (syscall(SYS_io_setup, MOST, &context))
+		die(EXIT_WRITES_FAILED, "io_setup(2): %s; /proc/sys/fs/aio-max-nr may be too"
+		    " low", strerror(errno));
+}
+
+static int submit_to_context(struct call *call, int fd, void *buffer, size_t most)
+{
+	static const uint16_t opcodes[OPERATIONS] = {
+		[WRITE] = IOCB_CMD_PWRITE, [READ] = IOCB_CMD_PREAD,
+		[FSYNC] = IOCB_CMD_FSYNC, [FDATASYNC] = IOCB_CMD_FDSYNC,
+	};
+	const struct row *row = &call->row;
+	struct iocb iocb = {
+		.aio_data = (uintptr_t)call,
+		.aio_lio_opcode = opcodes[row->op],
+		.aio_fildes = fd,
+	};
+	struct iocb *list[] = { &iocb };
+
+	if (row->op == WRITE || row->op == READ) {
+		iocb.aio_buf = (uintptr_t)buffer;
+		iocb.aio_nbytes = row->bytes < most ? row->bytes : most;
+		iocb.aio_offset = row->offset;
+	}
+	return syscall(SYS_io_submit, context, 1, list) == 1 ? 0 : -1;
+}
+
+static void take_events(struct load *load, struct timespec *longest)
+{
+	static struct io_event events[MOST];
+	long count = syscall(SYS_io_getevents, context, 1, MOST, events, longest);
+
+	for (long i = 0; i < count; i++)
+		note_request(load, events[i].data, events[i].res);
+}
+
+/* Who carries requests out: AIO, io_uring. */
+static struct kind {
+	void (*open)(void);
+	int (*submit)(struct call *call, int fd, void *buffer, size_t most);
+	void (*take)(struct load *load, struct timespec *longest);
+	bool is_open;
+	pthread_t reaper;
+	_Atomic uint32_t under_way;
+} kinds[] = {
+	{ .open = open_context, .submit = submit_to_context, .take = take_events },
+	{ .open = open_ring, .submit = submit_to_ring, .take = take_completions },
+};
+
+static struct kind *kind_of(const struct row *row)
+{
+	return &kinds[row->flags & RING ? 1 : 0];
+}
+
+void note_request(struct load *load, uint64_t data, int64_t result)
+{
+	struct call *call = (struct call *)(uintptr_t)data;
 
 	call->took_ns = now_ns() - load->start_ns - call->began_ns;
-	call->failed = event->res < 0;
+	call->failed = result < 0;
 	note_end(&load->files[call->row.file], call->place);
-	under_way--;
+	kind_of(&call->row)->under_way--;
 }
+
+static struct load *all;
 
 static void *wait_for_ends(void *argument)
 {
-	static struct io_event events[MOST];
+	struct kind *kind = argument;
 
-	while (!stop_signal() && !(all_submitted && !under_way)) {
-		struct timespec look = { .tv_nsec = LOOK_NS };
-		long count = syscall(SYS_io_getevents, context, 1, MOST, events, &look);
+	while (!stop_signal() && !(all_submitted && !kind->under_way)) {
+		struct timespec longest = { .tv_nsec = LOOK_NS };
 
-		for (long i = 0; i < count; i++)
-			note_request(argument, &events[i]);
+		kind->take(all, &longest);
 	}
 	return NULL;
 }
 
-static bool has_requests(const struct load *load)
-{
-	for (uint32_t i = 0; i < load->count; i++) {
-		if (is_request(&load->calls[i].row))
-			return true;
-	}
-	return false;
-}
-
 void begin_requests(struct load *load)
 {
-	if (!has_requests(load))
-		return;
-	if (syscall(SYS_io_setup, MOST, &context))
-		die(EXIT_WRITES_FAILED, "io_setup(2): %s; /proc/sys/fs/aio-max-nr may be too"
-		    " low", strerror(errno));
-	reaper = start_thread(wait_for_ends, load);
+	all = load;
+	for (uint32_t i = 0; i < load->count; i++) {
+		struct kind *kind = kind_of(&load->calls[i].row);
+
+		if (!is_request(&load->calls[i].row) || kind->is_open)
+			continue;
+		kind->open();
+		kind->is_open = true;
+		kind->reaper = start_thread(wait_for_ends, kind);
+	}
 }
 
 /* One that has not ended, since a signal came, has taken until now. */
 void end_requests(struct load *load)
 {
 	all_submitted = true;
-	if (!context)
-		return;
-	join_threads(&reaper, 1);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (kinds[i].is_open)
+			join_threads(&kinds[i].reaper, 1);
+	}
 	for (uint32_t i = 0; i < load->count; i++) {
 		struct call *call = &load->calls[i];
 
@@ -82,20 +132,11 @@ void end_requests(struct load *load)
 
 int submit_request(struct call *call, int fd, void *buffer, size_t most)
 {
-	const struct row *row = &call->row;
-	struct iocb iocb = {
-		.aio_data = (uintptr_t)call,
-		.aio_lio_opcode = row->op == WRITE ? IOCB_CMD_PWRITE : IOCB_CMD_PREAD,
-		.aio_fildes = fd,
-		.aio_buf = (uintptr_t)buffer,
-		.aio_nbytes = row->bytes < most ? row->bytes : most,
-		.aio_offset = row->offset,
-	};
-	struct iocb *list[] = { &iocb };
+	struct kind *kind = kind_of(&call->row);
 
-	under_way++;
-	if (syscall(SYS_io_submit, context, 1, list) == 1)
+	kind->under_way++;
+	if (!kind->submit(call, fd, buffer, most))
 		return 0;
-	under_way--;
+	kind->under_way--;
 	return -1;
 }

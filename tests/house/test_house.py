@@ -203,6 +203,8 @@ def test_no_probe_of_the_compiled_tracer_is_on_the_write_path() -> None:
         *("fentry/security_inode_unlink", "fentry/security_inode_rename"),
         *("fentry/vfs_fsync_range", "fentry/handle_mm_fault", "fexit/handle_mm_fault"),
         "fentry/aio_complete_rw",
+        *("fentry/aio_fsync_work", "fexit/aio_fsync_work"),
+        *("tp/io_uring/io_uring_submit_req", "tp/io_uring/io_uring_complete"),
     }
     assert {place for place, name in places if not OF_OTHERS.search(chosen[name])} == {
         "raw_tp/sys_enter",  # calibrate, which runs once and is not attached

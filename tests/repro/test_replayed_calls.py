@@ -15,7 +15,7 @@ import pytest
 from labrun.workloads.requests import save
 from made_calls import FOLDER, MS, REGULAR, built, content, replay, row
 
-APPENDS, CREATED, ASYNC, FAILED, STORES = 1, 16, 64, 128, 1
+APPENDS, CREATED, RING, ASYNC, FAILED, STORES = 1, 16, 16, 64, 128, 1
 
 
 @pytest.fixture(scope="module")
@@ -78,19 +78,23 @@ def test_pages_are_stored_to_and_synced_through_a_mapping(
     assert made.stat().st_blocks * 512 == page
 
 
-def test_requests_of_aio_are_made_and_waited_for(program: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("flags", [ASYNC, ASYNC | RING], ids=["aio", "io_uring"])
+def test_requests_are_made_and_waited_for(
+    program: Path, tmp_path: Path, flags: int
+) -> None:
     """A thread submits them all in time; a read finds what they have written."""
     rows = [
-        row(i, 1, "write", 1, i << 20, 1 << 20, took_ms=50, flags=ASYNC)
+        row(i, 1, "write", 1, i << 20, 1 << 20, took_ms=50, flags=flags)
         for i in range(20)
     ]
     rows += [row(100, 1, "read", 1, 0, 20 << 20, took_ms=1)]
-    rows += [row(200, 1, "read", 1, 5 << 20, 100, flags=ASYNC)]
+    rows += [row(200, 1, "read", 1, 5 << 20, 100, flags=flags)]
+    rows += [row(210, 1, what, 1, flags=flags) for what in ("fsync", "fdatasync")]
     report = replay(program, content([(0, REGULAR)], rows), tmp_path)
-    made = {one["operation"]: one for one in report["operations"]}
-    assert [made[name]["made"] for name in ("write", "read")] == [20, 2]
-    assert not any(one["failed"] for one in made.values())
-    assert min(made["write"]["replayed"][name] for name in ("p50_ns", "max_ns")) > 0
+    made = {one["operation"]: one["made"] for one in report["operations"]}
+    assert made == {"write": 20, "read": 2, "fsync": 1, "fdatasync": 1}
+    for one in report["operations"]:
+        assert not one["failed"] and one["replayed"]["p50_ns"] > 0
     [written] = (tmp_path / "place").iterdir()
     assert written.stat().st_size == 20 << 20
 

@@ -23,8 +23,9 @@ sys.path.append(str(lab.PROJECT / "analysis"))
 
 from writestall.events.kept_calls import FAILED, Call, calls
 
-APPENDS, CREATED, TRUNCATED, ASYNC, STORES = 1, 16, 32, 64, 1
+APPENDS, CREATED, RING, TRUNCATED, ASYNC, STORES = 1, 16, 16, 32, 64, 1
 SLEEP_S = 0.2
+SYNCS = {asynchronous.AIO_FSYNC: "fsync", asynchronous.AIO_FDSYNC: "fdatasync"}
 # Operation, name of the file, offset, bytes, flags; of a rename, what it replaced.
 Made = tuple[str, str, int | str, int, int]
 
@@ -79,6 +80,10 @@ def made(folder: Path) -> Iterator[Made]:
     asynchronous.submit(requests)
     yield "write", "old", 50, 100, ASYNC
     yield "read", "old", 7, 60, ASYNC
+    for number, name in SYNCS.items():
+        asynchronous.submit([asynchronous.Iocb(number, old)])
+        yield name, "old", -1, 0, ASYNC
+    yield from made_by_ring(old, at)
     os.close(old)
     yield "close", "old", -1, 0, 0
     (folder / "log").rename(folder / "old")
@@ -98,6 +103,19 @@ def made(folder: Path) -> Iterator[Made]:
     os.sync()  # counted alone
     os.close(log)
     yield "close", "log", -1, 0, APPENDS
+
+
+def made_by_ring(old: int, at: int) -> Iterator[Made]:
+    """The same by io_uring; -1 is the file position."""
+    ring = asynchronous.Ring()
+    os.lseek(old, 600, os.SEEK_SET)
+    for offset in (50, -1):
+        ring.do(asynchronous.WRITE, old, at, 100, offset % (1 << 64))
+        yield "write", "old", 600 if offset < 0 else offset, 100, ASYNC | RING
+    ring.do(asynchronous.READ, old, at, 60, 7)
+    yield "read", "old", 7, 60, ASYNC | RING
+    ring.do(asynchronous.FSYNC, old, 0, 0, 0)
+    yield "fsync", "old", -1, 0, ASYNC | RING
 
 
 def kept(events: list[lab.Event]) -> list[Call]:

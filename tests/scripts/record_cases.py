@@ -170,7 +170,8 @@ CASES: dict[str, Case] = {
     "broker": (kafka, profile_of_pid, EPISODES),
     "calls": (partial(program, "two_threads.py"), profile_of_pid, EPISODES),
     "healthy": (partial(program, "two_threads.py"), profile_of_pid, {}),
-    "collections": (collected, profile_of_pid, ALL_SLOW | {"delay_us": "400000"}),
+    "collections": (collected, profile_of_pid, ALL_SLOW | {"delay_us": "1200000"}),
+    "requests": (partial(program, "uring_syncs.py"), profile_of_pid, EPISODES),
     "database": (postgresql, profile_of_pid, EPISODES),
     "profile": (writing, lambda _: [*ON_PATH, "--profile"], EPISODES),
 }

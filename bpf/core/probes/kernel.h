@@ -269,6 +269,10 @@ struct kiocb {
 	int ki_flags;
 };
 
+struct io_sync {
+	int flags;
+};
+
 struct io_rw {
 	struct kiocb kiocb;
 	__u32 len;
@@ -391,6 +395,14 @@ struct trace_event_raw_sys_enter {
 
 struct trace_event_raw_sys_exit {
 	long ret;
+};
+
+struct trace_event_raw_io_uring_submit_req {
+	void *req;
+};
+
+struct trace_event_raw_io_uring_complete {
+	void *req;
 };
 
 #pragma clang attribute pop

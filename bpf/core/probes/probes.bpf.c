@@ -12,6 +12,7 @@
 #include "faults.h"
 #include "ios.h"
 #include "requests.h"
+#include "rings.h"
 #include "sleeps.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -273,6 +274,34 @@ SEC("fentry/aio_complete_rw")
 int request_of_chosen(__u64 *args)
 {
 	complete_kept((void *)args[0], args[1]);
+	return 0;
+}
+
+SEC("fentry/aio_fsync_work")
+int sync_of_chosen(__u64 *args)
+{
+	begin_sync((void *)args[0]);
+	return 0;
+}
+
+SEC("fexit/aio_fsync_work")
+int end_sync_of_chosen(__u64 *args)
+{
+	end_sync((void *)args[0]);
+	return 0;
+}
+
+SEC("tp/io_uring/io_uring_submit_req")
+int ring_of_chosen(struct trace_event_raw_io_uring_submit_req *record)
+{
+	submit_to_ring(record->req);
+	return 0;
+}
+
+SEC("tp/io_uring/io_uring_complete")
+int end_ring_of_chosen(struct trace_event_raw_io_uring_complete *record)
+{
+	complete_in_ring(record->req);
 	return 0;
 }
 

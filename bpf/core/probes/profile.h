@@ -176,7 +176,8 @@ static __always_inline void enter_kept(const struct trace_event_raw_sys_enter *r
 	if (!is_caller(caller, task))
 		return;
 	if (op == KEEP_LEFT) {
-		lose(&unkept.left);
+		if (record->id != ring_call)
+			lose(&unkept.left);
 		return;
 	}
 	regs.arguments[0] = record->args[0];

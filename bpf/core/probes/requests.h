@@ -5,32 +5,25 @@
 
 #include "profile.h"
 
-/* linux/aio_abi.h */
-#define IOCB_CMD_PREAD 0
-#define IOCB_CMD_PWRITE 1
-#define IOCB_CMD_PREADV 7
-#define IOCB_CMD_PWRITEV 8
-
-static __always_inline enum keep op_of_request(__u16 opcode)
+static __always_inline bool is_transfer(__u8 op)
 {
-	if (opcode == IOCB_CMD_PREAD || opcode == IOCB_CMD_PREADV)
-		return KEEP_READ;
-	return opcode == IOCB_CMD_PWRITE || opcode == IOCB_CMD_PWRITEV ? KEEP_WRITE :
-		KEEP_LEFT;
+	return op == KEEP_READ || op == KEEP_WRITE;
 }
 
 /* One that is passed to io_submit(2), in user memory; 0. */
 __noinline int submit_request(__u64 at)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	struct request_key key = { .iocb = at };
+	struct request_key key = { .at = at };
 	struct kept_row row = {};
 	struct iocb iocb = {};
 	struct file *file;
 
 	bpf_probe_read_user(&iocb, sizeof(iocb), (void *)at);
-	row.op = op_of_request(iocb.aio_lio_opcode);
-	if (row.op == KEEP_LEFT) {
+	row.op = op_of(how_of(CALL_AIO + iocb.aio_lio_opcode));
+	if (row.op == KEEP_NOTHING)
+		return 0;
+	if (!(is_transfer(row.op) ? are_requests_seen : are_syncs_seen)) {
 		lose(&unkept.left);
 		return 0;
 	}
@@ -40,7 +33,7 @@ __noinline int submit_request(__u64 at)
 		return 0;
 	key.file = (__u64)file;
 	row.tid = bpf_get_current_pid_tgid();
-	row.offset = iocb.aio_offset;
+	row.offset = is_transfer(row.op) ? iocb.aio_offset : UNKNOWN;
 	row.flags = flags_of_file(BPF_CORE_READ(file, f_flags)) | KEPT_ASYNC;
 	row.t_ns = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&requests, &key, &row, BPF_ANY))
@@ -78,7 +71,7 @@ static __always_inline void complete_kept(struct kiocb *kiocb, __s64 result)
 	struct request_key key = {};
 	struct kept_row row, *known;
 
-	key.iocb = BPF_CORE_READ(request, ki_res.obj);
+	key.at = BPF_CORE_READ(request, ki_res.obj);
 	key.file = (__u64)BPF_CORE_READ(kiocb, ki_filp);
 	known = bpf_map_lookup_elem(&requests, &key);
 	if (!known)
@@ -89,6 +82,40 @@ static __always_inline void complete_kept(struct kiocb *kiocb, __s64 result)
 		row.flags = KEPT_FAILED;
 	else
 		row.bytes = result;
+	keep(&row);
+}
+
+/*
+ * fs/aio.c, aio_fsync_work() frees its struct aio_kiocb, whose first member is the struct
+ * fsync_iocb; so from here on the request is known by its work. The result is not: it
+ * counts as one that did not fail.
+ */
+static __always_inline void begin_sync(struct work_struct *work)
+{
+	__u64 at = (__u64)work - bpf_core_field_offset(struct fsync_iocb, work);
+	struct request_key key = {}, by_work = { .at = (__u64)work };
+	struct kept_row row, *known;
+
+	key.at = BPF_CORE_READ((struct aio_kiocb *)at, ki_res.obj);
+	key.file = (__u64)BPF_CORE_READ((struct fsync_iocb *)at, file);
+	known = bpf_map_lookup_elem(&requests, &key);
+	if (!known)
+		return;
+	row = *known;
+	bpf_map_delete_elem(&requests, &key);
+	if (bpf_map_update_elem(&requests, &by_work, &row, BPF_ANY))
+		lose(&unkept.lost);
+}
+
+static __always_inline void end_sync(struct work_struct *work)
+{
+	struct request_key key = { .at = (__u64)work };
+	struct kept_row row, *known = bpf_map_lookup_elem(&requests, &key);
+
+	if (!known)
+		return;
+	row = *known;
+	bpf_map_delete_elem(&requests, &key);
 	keep(&row);
 }
 

@@ -52,6 +52,9 @@ const volatile bool has_two_probes;	/* at the functions of bios */
 const volatile __u32 bio_chain_bit;
 const volatile __s64 bpf_call = 321;
 const volatile __s64 io_submit_call = 209;
+const volatile __s64 ring_call = -1;	/* io_uring_enter(2), where its requests are seen */
+const volatile bool are_requests_seen;	/* of AIO, their ends */
+const volatile bool are_syncs_seen;	/* of AIO's syncs */
 const volatile __s64 futex_call = 202;
 const volatile struct jbd2_fields jbd2;
 const volatile __u32 wait_done;		/* WQ_FLAG_DONE, linux/wait.h */
@@ -129,9 +132,12 @@ struct caller {
 	__u8 is_chosen;
 };
 
-/* A request of AIO by the user's struct iocb, which other processes may have, too. */
+/*
+ * A request of AIO by the user's struct iocb, which other processes may have, too; a sync
+ * that is carried out by its work, and one of io_uring by its struct io_kiocb.
+ */
 struct request_key {
-	__u64 iocb;
+	__u64 at;
 	__u64 file;
 };
 
