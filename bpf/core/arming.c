@@ -126,7 +126,7 @@ static void set_kernel(struct probes *probes, const struct btf *btf)
 
 static void add_call(const struct call *call, uint64_t how, void *data)
 {
-	int64_t number = call->number;
+	uint32_t number = call->number;
 
 	if (bpf_map_update_elem(*(int *)data, &number, &how, BPF_ANY))
 		die(EXIT_FAILED, "the table of calls: %s", strerror(errno));

@@ -22,6 +22,7 @@ enum script { STALLED_WRITES, SLOW_WRITES, PAGE_LOCKS, JOURNAL_COMMITS, SCRIPTS 
 #define CALL_AIO_MIXED 2099
 #define CALL_FAULT 3000
 #define CALL_NONE (-1)
+#define CALL_NUMBERS 4096	/* all are below it */
 
 /*
  * How a call is read, a row of docs/calls.toml in bits: seven numbers of four bits, each

@@ -6,7 +6,8 @@ Runs inside a guest whose clock counts instructions, with the packages and jars 
 scenario kafka. Clients produce without a pause to a broker whose disk is not slow. A
 stretch with the tracer stands between two without; the share is its requests by the
 mean of theirs. Prints JSON: the shares of each round, of each engine, without and with
-the sleeps of the broker's threads (--waits), of 1 ms and of 10 ms and more.
+the sleeps of the broker's threads (--waits), of 1 ms and of 10 ms and more; and of core
+with the broker's calls and the disk kept (record --profile).
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ ROUNDS, CLIENTS = 3, 4
 STRETCH_S, SETTLES_S, WARMS_S = 3.0, 5.0, 8.0
 NONE = "none"  # what it measures is the error of the method
 APPS = lab.PROJECT / "repro/apps"
-FOLDER = Path("/var/tmp/broker")
+FOLDER = lab.MOUNT / "broker"
+KEPT = ("--calls-mib", "64", "--series-ms", "100")
 
 
 def producer() -> Any:
@@ -101,27 +103,36 @@ def ways(pid: int) -> list[tuple[str, ...]]:
     return [(), waits, (*waits, "--floor-us", "10000")]
 
 
+def kept(events: list[lab.Event]) -> int:
+    """How many calls were kept."""
+    rows = [event for event in events if event["ev"] == "calls"]
+    lab.expect(not any(event["lost"] for event in rows), "lost calls")
+    return sum(event["count"] for event in rows)
+
+
 def measure(options: argparse.Namespace) -> None:
     kafka = producer()
-    with broker() as pid:
+    with lab.disk(), broker() as pid:
         kafka.begin(CLIENTS)
         load = Load(kafka.clients())
         time.sleep(WARMS_S)
         shares: dict[str, list[float]] = {}
         rates = [load.per_s()]
-        each = [(NONE, ()), *product(lab.serving(), ways(pid))]
+        each = [(NONE, ()), *product(options.engine or lab.serving(), ways(pid))]
+        each.append((lab.CORE, (*KEPT, "--pid", str(pid))))
         for engine, words in each * ROUNDS:
             engines = () if engine == NONE else (engine,)
             with lab.tracing(options.modules, engines, *words) as tracers:
                 time.sleep(SETTLES_S)
                 during = load.per_s()
-                events = sum(len(tracer.stop()) for tracer in tracers)
+                events = [event for tracer in tracers for event in tracer.stop()]
             time.sleep(SETTLES_S)
             rates.append(load.per_s())
             name = " ".join((engine, *words))
             share = 2 * during / sum(rates[-2:])
             shares.setdefault(name, []).append(round(share, 3))
-            print(f"{name}: {share:.3f}, {events} events", file=sys.stderr, flush=True)
+            count = f"{len(events)} events, {kept(events)} calls"
+            print(f"{name}: {share:.3f}, {count}", file=sys.stderr, flush=True)
         load.end()
     print(json.dumps({"requests per s": round(sum(rates) / len(rates)), **shares}))
 

@@ -22,7 +22,7 @@ static __always_inline void enter_fault(struct vm_area_struct *vma, __u64 addres
 					__u32 flags)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	struct file *file = BPF_CORE_READ(vma, vm_file);
+	struct file *file = vma->vm_file;
 	struct caller *caller;
 	__s64 offset;
 
@@ -31,8 +31,8 @@ static __always_inline void enter_fault(struct vm_area_struct *vma, __u64 addres
 	caller = caller_of((__u64)task);
 	if (!caller || !is_caller(caller, task))
 		return;
-	offset = (address & ~(page_bytes - 1)) - BPF_CORE_READ(vma, vm_start) +
-		BPF_CORE_READ(vma, vm_pgoff) * page_bytes;
+	offset = (address & ~(page_bytes - 1)) - vma->vm_start +
+		vma->vm_pgoff * page_bytes;
 	if (caller->fault.t_ns && caller->fault.file == (__u64)file &&
 	    caller->fault.offset == offset)
 		return;		/* again, after VM_FAULT_RETRY */
@@ -40,7 +40,7 @@ static __always_inline void enter_fault(struct vm_area_struct *vma, __u64 addres
 	caller->fault.offset = offset;
 	caller->fault.is_major = false;
 	caller->fault.stores = (flags & FAULT_FLAG_WRITE) &&
-		(BPF_CORE_READ(vma, vm_flags) & VM_SHARED);
+		(vma->vm_flags & VM_SHARED);
 	caller->fault.t_ns = bpf_ktime_get_ns();
 }
 
@@ -48,7 +48,7 @@ static __always_inline void enter_fault(struct vm_area_struct *vma, __u64 addres
 static __always_inline bool is_of_no_file(struct vm_area_struct *vma, __u32 result)
 {
 	return !(result & (VM_FAULT_RETRY | VM_FAULT_COMPLETED)) &&
-		!BPF_CORE_READ(vma, vm_file);
+		!vma->vm_file;
 }
 
 static __always_inline void leave_fault(struct vm_area_struct *vma, __u32 result)

@@ -28,7 +28,8 @@ struct work {
 
 static __always_inline __u64 how_of(__s64 call)
 {
-	__u64 *how = bpf_map_lookup_elem(&known_calls, &call);
+	__u32 number = call < 0 || call >= CALL_NUMBERS ? CALL_NUMBERS : call;
+	__u64 *how = bpf_map_lookup_elem(&known_calls, &number);
 
 	return how ? *how : 0;
 }

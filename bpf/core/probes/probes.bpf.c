@@ -229,7 +229,7 @@ int enter_of_chosen(struct trace_event_raw_sys_enter *record)
 SEC("tp/raw_syscalls/sys_exit")
 int leave_of_chosen(struct trace_event_raw_sys_exit *record)
 {
-	leave_kept(record->ret);
+	leave_kept(record);
 	return 0;
 }
 

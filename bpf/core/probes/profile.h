@@ -10,7 +10,7 @@
 #define FOLDER 0040000		/* S_IFDIR */
 #define FS_REQUIRES_DEV 1	/* linux/fs.h */
 #define FMODE_CREATED 0x100000	/* linux/fs.h */
-#define LOOKED_NS 100000000	/* how long it is believed that a task is chosen */
+#define LOOKED_JIFFIES 25	/* how long it is believed that a task is chosen: 25 to 250 ms */
 
 /* asm-generic/fcntl.h; arm64 has an O_DIRECT of its own */
 #if defined(__TARGET_ARCH_arm64)
@@ -67,15 +67,19 @@ static __always_inline __u32 new_file(struct inode *inode, struct dentry *dentry
 	return row.number;
 }
 
+static __always_inline __u32 *number_known(struct inode *inode, struct file_key *key)
+{
+	key->ino = BPF_CORE_READ(inode, i_ino);
+	key->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	return bpf_map_lookup_elem(&files, key);
+}
+
 /* The number of a file, 0 for one that is not chosen. */
 static __always_inline __u32 number_of(struct inode *inode, struct dentry *dentry)
 {
 	struct file_key key = {};
-	__u32 *known;
+	__u32 *known = number_known(inode, &key);
 
-	key.ino = BPF_CORE_READ(inode, i_ino);
-	key.dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	known = bpf_map_lookup_elem(&files, &key);
 	return known ? *known : new_file(inode, dentry, &key);
 }
 
@@ -95,11 +99,11 @@ static __always_inline struct caller *caller_of(__u64 key)
 static __always_inline bool is_caller(struct caller *caller, struct task_struct *task)
 {
 	__s32 tid = bpf_get_current_pid_tgid();
-	__s64 now = bpf_ktime_get_ns();
+	__u64 now = bpf_jiffies64();	/* a load */
 
-	if (caller->tid != tid || now - caller->looked_ns > LOOKED_NS) {
+	if (caller->tid != tid || now - caller->looked_jiffies > LOOKED_JIFFIES) {
 		caller->tid = tid;
-		caller->looked_ns = now;
+		caller->looked_jiffies = now;
 		caller->is_chosen = is_name_chosen(task) &&
 			(!only_pid || in_family(task, only_pid));
 	}
@@ -108,8 +112,25 @@ static __always_inline bool is_caller(struct caller *caller, struct task_struct 
 
 static __always_inline __u32 number_of_file(struct file *file)
 {
-	return file ? number_of(BPF_CORE_READ(file, f_inode),
-				BPF_CORE_READ(file, f_path.dentry)) : 0;
+	struct file_key key = {};
+	struct inode *inode;
+	__u32 *known;
+
+	if (!file)
+		return 0;
+	inode = BPF_CORE_READ(file, f_inode);
+	known = number_known(inode, &key);
+	return known ? *known : new_file(inode, BPF_CORE_READ(file, f_path.dentry), &key);
+}
+
+/* As file_of(), of the current task, whose structures the verifier knows: plain loads. */
+static __always_inline struct file *open_file(__s32 fd)
+{
+	struct fdtable *table = bpf_get_current_task_btf()->files->fdt;
+
+	if (fd < 0 || (__u32)fd >= table->max_fds)
+		return 0;
+	return (void *)word_at((__u64)(table->fd + fd));
 }
 
 /* sendfile(2) reads `also`, at the offset that the next argument points to, if any. */
@@ -124,12 +145,11 @@ static __always_inline __s64 source_offset(const struct registers *regs, struct 
 }
 
 /* What a call by descriptor works on; false: no file of ours. */
-static __always_inline bool note_file(struct caller *caller, struct task_struct *task,
-				      const struct registers *regs, __u64 how)
+static __always_inline bool note_file(struct caller *caller, const struct registers *regs,
+				      __u64 how)
 {
 	bool sends = has_argument(how, HOW_ALSO);
-	struct file *file = (void *)file_of(task, (__s32)argument(regs, how, sends ?
-								   HOW_ALSO : HOW_FD));
+	struct file *file = open_file(argument(regs, how, sends ? HOW_ALSO : HOW_FD));
 
 	caller->file = (__u64)file;
 	caller->number = number_of_file(file);
@@ -191,7 +211,7 @@ static __always_inline void enter_kept(const struct trace_event_raw_sys_enter *r
 	caller->offset = 0;
 	if (op == KEEP_CLOSE)
 		how |= 1;	/* HOW_FD: the table finds it otherwise */
-	if (has_argument(how, HOW_FD) && !note_file(caller, task, &regs, how))
+	if (has_argument(how, HOW_FD) && !note_file(caller, &regs, how))
 		return;
 	caller->op = op;
 	note_arguments(caller, &regs, how);
@@ -199,10 +219,9 @@ static __always_inline void enter_kept(const struct trace_event_raw_sys_enter *r
 }
 
 /* What the file was opened to be. */
-static __always_inline void note_opened(struct caller *caller, struct task_struct *task,
-					__s64 fd)
+static __always_inline void note_opened(struct caller *caller, __s64 fd)
 {
-	struct file *file = (void *)file_of(task, fd);
+	struct file *file = open_file(fd);
 
 	if (!file)
 		return;
@@ -213,14 +232,13 @@ static __always_inline void note_opened(struct caller *caller, struct task_struc
 }
 
 /* What its result says of it. */
-static __always_inline void note_result(struct caller *caller, struct task_struct *task,
-					__s64 ret)
+static __always_inline void note_result(struct caller *caller, __s64 ret)
 {
 	struct file *file = (void *)caller->file;
 
 	if (caller->op == KEEP_OPEN) {
 		if (ret >= 0)
-			note_opened(caller, task, ret);
+			note_opened(caller, ret);
 	} else if (ret < 0) {
 		caller->flags = KEPT_FAILED;
 	} else if (caller->op == KEEP_WRITE || caller->op == KEEP_READ) {
@@ -247,16 +265,18 @@ static __always_inline void keep(struct kept_row *row)
 		lose(&unkept.lost);
 }
 
-static __always_inline void leave_kept(__s64 ret)
+static __always_inline void leave_kept(const struct trace_event_raw_sys_exit *record)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-	__u64 key = (__u64)task;
-	struct caller *caller = bpf_map_lookup_elem(&callers, &key);
+	__u64 key = bpf_get_current_task();
+	struct caller *caller;
 	struct kept_row row;
 
+	if (op_of(how_of(record->id)) == KEEP_NOTHING)
+		return;
+	caller = bpf_map_lookup_elem(&callers, &key);
 	if (!caller || caller->op == KEEP_NOTHING)
 		return;
-	note_result(caller, task, ret);
+	note_result(caller, record->ret);
 	if (caller->number) {
 		row.t_ns = caller->t_ns;
 		row.offset = caller->offset;

@@ -13,7 +13,6 @@ static __always_inline bool is_transfer(__u8 op)
 /* One that is passed to io_submit(2), in user memory; 0. */
 __noinline int submit_request(__u64 at)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
 	struct request_key key = { .at = at };
 	struct kept_row row = {};
 	struct iocb iocb = {};
@@ -27,7 +26,7 @@ __noinline int submit_request(__u64 at)
 		lose(&unkept.left);
 		return 0;
 	}
-	file = (void *)file_of(task, (__s32)iocb.aio_fildes);
+	file = open_file(iocb.aio_fildes);
 	row.file = number_of_file(file);
 	if (!row.file)
 		return 0;

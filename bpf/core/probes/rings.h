@@ -39,7 +39,7 @@ static __always_inline void submit_to_ring(struct io_kiocb *req)
 	}
 	row.op = op == KEEP_FSYNC && is_datasync(req) ? KEEP_FDATASYNC : op;
 	if (!(flags & REQ_F_FIXED_FILE)) {	/* else it is found later */
-		row.file = number_of_file((void *)file_of(task, BPF_CORE_READ(req, cqe.fd)));
+		row.file = number_of_file(open_file(BPF_CORE_READ(req, cqe.fd)));
 		if (!row.file)
 			return;
 	}

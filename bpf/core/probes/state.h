@@ -98,8 +98,8 @@ struct MAP_OF(BPF_MAP_TYPE_HASH, WINDOWS, struct ios_key, struct ios_row) series
 	SEC(".maps");
 struct MAP_OF(BPF_MAP_TYPE_HASH, WORKERS_BIOS, __u64, struct stacks) submitters SEC(".maps");
 
-/* `how` of each chosen call, by its number. */
-struct MAP_OF(BPF_MAP_TYPE_HASH, 256, __s64, __u64) known_calls SEC(".maps");
+/* `how` of each chosen call, by its number; an array's lookup is a few instructions. */
+struct MAP_OF(BPF_MAP_TYPE_ARRAY, CALL_NUMBERS, __u32, __u64) known_calls SEC(".maps");
 
 struct begun {
 	__s64 call;
@@ -121,7 +121,7 @@ struct fault {
 struct caller {
 	struct fault fault;
 	__s64 t_ns;
-	__s64 looked_ns;	/* whether it is chosen */
+	__u64 looked_jiffies;	/* whether it is chosen */
 	__s64 offset;
 	__u64 file;
 	__s32 tid;
