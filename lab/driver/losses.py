@@ -128,5 +128,6 @@ def _of_round(
     at = 1 + (number - 1) % plan["rounds"]
     of_all = {cell["option"]: cell for cell in plan["cells"] if cell["round"] == at}
     for row in plan["options"]:
-        if row["filesystem"]["type"] != "tmpfs" and not row.get("repeats"):
+        has_own = not row.get("repeats") and not row.get("crash")
+        if row["filesystem"]["type"] != "tmpfs" and has_own:
             yield row["name"], of_all[row["name"]]

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import json
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from labrun.comparison import matrix, plan
+from labrun.comparison import matrix, plan, severity
 from labrun.comparison.axes import Kernel
 from labrun.comparison.plan import Wanted
 from labrun.scenario import reading
@@ -210,6 +212,46 @@ def test_an_option_runs_on_each_kernel_with_one_disk_and_load() -> None:
     # What boots together runs together.
     machines = [row["machine"] for row in rows]
     assert [name for name, _ in groupby(machines)] == list(dict.fromkeys(machines))
+
+
+def test_an_option_runs_on_the_disk_at_each_severity() -> None:
+    """A formula, a delay and a series; the disk as it is comes first."""
+    asked = wanted("ext4-default", "btrfs")
+    delays = [
+        {"delay_us": 20_000_000},
+        {"delay": "uniform 1ms 3ms"},
+        {"series": ["0 5:1000 1000000000:20000000000", "100"]},
+    ]
+    disk = asked.disk | {"inject": [{"mode": "defer"} | one for one in delays]}
+    factors = severity.factors("0.5,2,1")
+    made, cells = plan.make(dataclasses.replace(asked, disk=disk, factors=factors))
+    against = {row["name"]: row.get("against") for row in made["options"]}
+    assert against == {
+        "ext4-default@1x": None,
+        "ext4-default-again@1x": None,
+        "btrfs@1x": None,
+        "ext4-default@0.5x": "ext4-default@1x",
+        "btrfs@0.5x": "ext4-default@0.5x",
+        "ext4-default@2x": "ext4-default@1x",
+        "btrfs@2x": "ext4-default@2x",
+    }
+    assert made["severities"] == [1, 0.5, 2]
+    cut = {row["name"]: row.get("crash", row["name"]) for row in made["options"]}
+    assert (cut["btrfs@0.5x"], cut["btrfs@1x"]) == ("btrfs@1x", "btrfs@1x")
+    texts = {cell.series: tomllib.loads(cell.text) for cell in cells}
+    fixed, drawn, series = texts["btrfs-by-2x"]["inject"]
+    assert fixed["delay_us"] == 30_000_000  # the module's longest
+    assert drawn["delay"].startswith("table 0:2000000 ")
+    assert drawn["delay"].endswith(" 1000000000:6000000")
+    assert series["series"] == ["0 5:2000 1000000000:30000000000", "100"]
+    (half, *_) = texts["btrfs-by-0-5x"]["inject"]
+    assert half["delay_us"] == 10_000_000
+
+
+@pytest.mark.parametrize("text", ["0,1", "1000", "x", "1,,2"])
+def test_a_severity_that_is_no_factor_is_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="want factors like"):
+        severity.factors(text)
 
 
 def test_kernels_take_turns_in_an_order_that_is_drawn() -> None:

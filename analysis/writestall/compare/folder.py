@@ -67,7 +67,8 @@ class Option:
     """A file system with its options, and its runs in the order of rounds.
 
     `repeats` names the option that it is once more (A/A), `against` what it is compared
-    with instead of the baseline: itself on another `kernel`. `steps` are the stacks of
+    with instead of the baseline: itself on another `kernel`, or the baseline's option
+    on a disk of the same `severity`, a factor of its delays. `steps` are the stacks of
     all stalled writes of the runs that count.
     """
 
@@ -79,6 +80,7 @@ class Option:
     repeats: str | None = None
     against: str | None = None
     kernel: str | None = None
+    severity: str | None = None
     steps: Steps = field(default_factory=Steps)
 
     @property
@@ -163,6 +165,17 @@ class Comparison:
         return list(dict.fromkeys(names))
 
     @property
+    def severities(self) -> list[str]:
+        """The factors of the disk's delays, the baseline's first; empty of only one."""
+        names = [one.severity for one in self.options if one.severity]
+        return list(dict.fromkeys(names))
+
+    def is_reference(self, option: Option) -> bool:
+        """Whether it is the baseline, or the baseline's option on another disk."""
+        elsewhere = option.severity != self.baseline.severity and option.follows
+        return option is self.baseline or elsewhere == self.baseline.name
+
+    @property
     def others(self) -> list[Option]:
         """The options that are compared with the baseline."""
         return [one for one in self.options[1:] if one is not self.repeated]
@@ -204,7 +217,7 @@ def _level(path: Path, plan: dict[str, Any], load: int, bound: Bound) -> Level:
                 # A histogram and its codec hold each other: 1.5 MB for a second of run.
                 gc.collect(0)
         about = (row["name"], row["what"], row["filesystem"], row.get("caveat"))
-        keys = ("repeats", "against", "kernel")
+        keys = ("repeats", "against", "kernel", "severity")
         option = Option(*about, runs, *(row.get(key) for key in keys))
         for run in runs:
             if run.why_not is None:

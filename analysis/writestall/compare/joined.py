@@ -104,10 +104,10 @@ def _refuse_different(
     one_path: Path, one: dict[str, Any], other_path: Path, other: dict[str, Any]
 ) -> None:
     for path, each in ((one_path, one), (other_path, other)):
-        if each.get("kernels"):
-            raise UserError(
-                f"{path}: compares several kernels by itself; show it alone"
-            )
+        for what in ("kernels", "severities"):
+            if each.get(what):
+                why = f"compares several {what} by itself; show it alone"
+                raise UserError(f"{path}: {why}")
     for key, what in AGREE.items():
         if one.get(key) != other.get(key):
             values = (_said(each.get(key)) for each in (other, one))

@@ -63,6 +63,8 @@ def command(plan: dict[str, Any]) -> str:
     words += ["--baseline", names[0]]
     if kernels := [row["given"] for row in plan.get("kernels", ())]:
         words += ["--kernel", ",".join(kernels)]
+    if factors := plan.get("severities"):
+        words += ["--severity", ",".join(f"{factor:g}" for factor in factors)]
     for key, option in OPTIONS.items():
         if plan.get(key):
             words += [f"--{option}", str(plan[key])]

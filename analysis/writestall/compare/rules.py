@@ -129,7 +129,7 @@ def _by_rule(
         pooled = ranking.pooled_share(option, slo_ns)
         yield hold_objective(shares, pooled, rules.objective.share, tail)
     if rules.margin:
-        if option is answer.comparison.baseline:
+        if answer.comparison.is_reference(option):
             yield Word.PASS, "it is the baseline"
         else:
             own = Own.read(answer.comparison, answer.slo_ns, answer.by)

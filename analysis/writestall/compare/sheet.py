@@ -57,7 +57,7 @@ class Sheet:
     resolution: str
     value: str
     against: str
-    kernels: str
+    elsewhere: list[tuple[str, str]]
     lines: list[Line]
     untested: list[str]
     after: str
@@ -72,7 +72,7 @@ class Sheet:
             ("rule", self.rule),
             ("plan", f"{self.plan} (fixed as {self.fixed})"),
             ("noise floor", self.noise),
-            *([("kernels", self.kernels)] if self.kernels else []),
+            *self.elsewhere,
             ("resolution", self.resolution),
             ("not tested", "; ".join(self.untested)),
             ("environment", self.environment),
@@ -91,7 +91,7 @@ def of(answer: Answer, held_to: Rules, verdicts: list[Verdict]) -> Sheet:
     """The sheet of an answer and its verdicts."""
     comparison = answer.comparison
     plan = comparison.plan
-    several = bool(comparison.kernels)
+    several = bool(comparison.kernels or comparison.severities)
     return Sheet(
         headline(answer, verdicts),
         _question(answer),
@@ -102,7 +102,7 @@ def of(answer: Answer, held_to: Rules, verdicts: list[Verdict]) -> Sheet:
         resolution(answer),
         wording.label(answer.by),
         "against" if several else f"against {comparison.baseline.name}",
-        " ".join(_between_kernels(answer)) if verdicts else "",
+        list(_elsewhere(answer)) if verdicts else [],
         [_line(answer, row, verdicts) for row in answer.ranking],
         list(untested(answer)),
         _after(answer, verdicts),
@@ -114,12 +114,15 @@ def of(answer: Answer, held_to: Rules, verdicts: list[Verdict]) -> Sheet:
 def _question(answer: Answer) -> str:
     comparison, plan = answer.comparison, answer.comparison.plan
     baseline, kernels = comparison.baseline, comparison.kernels
-    others = [one for one in comparison.others if one.kernel == baseline.kernel]
+    here = baseline.kernel, baseline.severity
+    others = [one for one in comparison.others if (one.kernel, one.severity) == here]
     questions = []
     if others or not kernels:
         which = f"which of {many(len(others), 'option')} may"
         which = f"may {others[0].name}" if len(others) == 1 else which
         questions.append(f"{which} replace {baseline.name}")
+    if others and comparison.severities[1:]:
+        questions[-1] += f", and with {', '.join(comparison.severities[1:])} its delays"
     if kernels:
         questions.append(f"may {', '.join(kernels[1:])} replace {kernels[0]}")
     said = " and ".join(questions)
@@ -144,19 +147,56 @@ def headline(answer: Answer, verdicts: list[Verdict]) -> str:
         return " ".join(_by_word(verdicts))
     if not answer.pairs:
         return f"{baseline} is not compared with anything."
-    known = {one.name: one.kernel for one in answer.comparison.options}
-    pairs = [one for one in answer.pairs if known[one.option] == known[one.baseline]]
+    pairs = _beside(answer, answer.comparison.baseline.severity)
     by_outcome = wording.sorted_out(pairs, "not told apart")
     several = len({pair.baseline for pair in pairs}) > 1
     whom = "their baselines" if several else baseline
     said = [f"Against {whom}, {_by(answer)}: {by_outcome}."] if by_outcome else []
-    return " ".join([*said, *_between_kernels(answer)])
+    return " ".join([*said, *(text for _, text in _elsewhere(answer))])
 
 
 def _by(answer: Answer) -> str:
     at = answer.comparison.level.load
     load = f" at {at} % of the load" if at != WANTED_LOAD else ""
     return f"by {wording.label(answer.by)}{load}"
+
+
+def _beside(answer: Answer, severity: str | None) -> list[Pair]:
+    """The pairs of options on a disk of that severity, on one kernel."""
+    where = {one.name: (one.kernel, one.severity) for one in answer.comparison.options}
+    return [
+        pair
+        for pair in answer.pairs
+        if where[pair.option] == where[pair.baseline]
+        and where[pair.option][1] == severity
+    ]
+
+
+def _elsewhere(answer: Answer) -> Iterator[tuple[str, str]]:
+    """What was found on other kernels, and on a slower or quicker disk."""
+    for name, found in (("kernels", _between_kernels), ("severity", _by_severity)):
+        if text := " ".join(found(answer)):
+            yield name, text
+
+
+def _by_severity(answer: Answer) -> Iterator[str]:
+    """A sentence for each severity besides the baseline's, and for each option whose
+    order with its reference turns between two of them."""
+    severities = answer.comparison.severities
+    for severity in severities[1:]:
+        pairs = _beside(answer, severity)
+        if by_outcome := wording.sorted_out(pairs, "not told apart"):
+            yield f"With the disk's delays at {severity}: {by_outcome}."
+    clear: dict[str, dict[str, str]] = {}
+    for severity in severities:
+        for pair in _beside(answer, severity):
+            if pair.clear:
+                name = pair.option.removesuffix(f"@{severity}")
+                clear.setdefault(name, {})[severity] = wording.clearness(pair)
+    for name, outcomes in clear.items():
+        if len(set(outcomes.values())) > 1:
+            said = ", ".join(f"{word} at {at}" for at, word in outcomes.items())
+            yield f"The order of {name} turns: {said}."
 
 
 def _of_kernel(answer: Answer, kernel: str | None) -> list[Pair]:

@@ -167,6 +167,7 @@ def as_json(
                 "what": row.option.what,
                 "filesystem": row.option.filesystem,
                 "kernel": row.option.kernel,
+                "severity": row.option.severity,
                 "runs": row.runs,
                 "cause": row.cause,
                 "root": row.root,

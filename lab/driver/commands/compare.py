@@ -58,6 +58,7 @@ PLANNED = {
     "duration": ("--duration-s", "S", "of a run, seconds (12)"),
     "aged": ("--aged", "PERCENT", "age the file systems until so much is used (0)"),
     "load": ("--load", "A,B", "percent of the workload's own load (100)"),
+    "severity": ("--severity", "A,B", "the disk's delays by these factors: 0.5,1,2"),
     "seed": ("--seed", "N", "of the order of runs (1)"),
     "baseline": ("--baseline", "NAME", "what the others are compared with (the first)"),
     "slo": ("--slo", "TIME", "objective of a request's latency (65ms)"),

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""axes: cross options with kernels: the treatments that each round has once.
+"""axes: cross options with kernels and severities of the disk: the treatments that each
+round has once.
 
 An option on another kernel than the first is compared with itself on the first; on the
-first, it is compared with the baseline.
+first, it is compared with the baseline. On a disk whose delays are longer or shorter
+than those of the baseline's, it is compared with the baseline's option on that disk,
+and that with the baseline.
 
 A machine boots one kernel, so that a round's treatments of one kernel share a machine.
 Machines may differ by more than their kernels, so the baseline's repetition has one of
@@ -16,7 +19,9 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
+from labrun.comparison import severity
 from labrun.comparison.matrix import Option
 from writestall_base.errors import UserError
 
@@ -41,7 +46,8 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Treatment:
-    """An option, on a kernel where there are several.
+    """An option, on a kernel where there are several, and with the disk's delays by a
+    factor.
 
     `repeats` and `against` are names of treatments: the one that it is once more, and
     the one that it is compared with instead of the baseline.
@@ -49,18 +55,27 @@ class Treatment:
 
     option: Option
     kernel: Kernel | None = None
+    factor: float | None = None
     repeats: str | None = None
     against: str | None = None
 
     @property
+    def severity(self) -> str | None:
+        """The factor as the report has it: `2x`."""
+        return None if self.factor is None else severity.label(self.factor)
+
+    @property
     def name(self) -> str:
-        """Its name in the report: `ext4-default`, or `ext4-default@7.2`."""
-        return self.option.name + (f"@{self.kernel.name}" if self.kernel else "")
+        """Its name in the report: `ext4-default`, or `ext4-default@7.2@2x`."""
+        kernel = self.kernel and self.kernel.name
+        return "@".join(filter(None, (self.option.name, kernel, self.severity)))
 
     @property
     def stem(self) -> str:
         """Its name as a part of a scenario's name, and of folders."""
-        return self.option.name + (f"-on-{self.kernel.stem}" if self.kernel else "")
+        kernel = f"-on-{self.kernel.stem}" if self.kernel else ""
+        disk = f"-by-{self.severity.replace('.', '-')}" if self.severity else ""
+        return self.option.name + kernel + disk
 
     @property
     def machine(self) -> str:
@@ -77,20 +92,24 @@ class Treatment:
         found |= {"against": self.against} if self.against else {}
         if self.kernel:
             found |= {"kernel": self.kernel.name}
-        return found
+        return found | ({"severity": self.severity} if self.severity else {})
 
 
 def treatments(
-    options: Sequence[Option], kernels: Sequence[Kernel], baseline: str | None
+    options: Sequence[Option],
+    kernels: Sequence[Kernel],
+    factors: Sequence[float],
+    baseline: str | None,
 ) -> list[Treatment]:
     """The baseline, itself once more, and the others. Raises UserError.
 
-    Without kernels, the treatments are the options. A baseline that names no kernel is
-    the option on the first one.
+    Without kernels and factors, the treatments are the options. A baseline that names
+    none is the option on the first one.
     """
     _refuse_alike(kernels)
+    axes = (kernels or (None,), factors or (None,), options)
     every = [
-        Treatment(option, kernel) for kernel in kernels or (None,) for option in options
+        Treatment(option, kernel, factor) for kernel, factor, option in product(*axes)
     ]
     named = {one.option.name: one for one in reversed(every)}
     named |= {one.name: one for one in every}
@@ -107,9 +126,12 @@ def treatments(
 
 def _compared(one: Treatment, baseline: Treatment) -> Treatment:
     """The treatment with what it is compared with."""
-    if one.kernel is baseline.kernel:
+    if one.kernel is not baseline.kernel:
+        return replace(one, against=replace(one, kernel=baseline.kernel).name)
+    if one.factor == baseline.factor:
         return one
-    return replace(one, against=replace(one, kernel=baseline.kernel).name)
+    there = replace(baseline, factor=one.factor)
+    return replace(one, against=(baseline if one == there else there).name)
 
 
 def _refuse_alike(kernels: Sequence[Kernel]) -> None:

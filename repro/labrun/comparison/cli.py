@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from labrun.comparison import matrix, plan, recorded
+from labrun.comparison import matrix, plan, recorded, severity
 from labrun.comparison.axes import Kernel
 from labrun.comparison.plan import Wanted
 from labrun.scenario import reading
@@ -58,6 +58,8 @@ def _parser() -> Parser:
     add("--aged", metavar="PERCENT", type=whole(0, 90), default=0)
     loads = "percent of the workload's own load, comma-separated (100)"
     add("--load", metavar="A,B", type=_loads, default=_loads("100"), help=loads)
+    factors = "the disk's delays by each of these factors, comma-separated (1)"
+    add("--severity", metavar="A,B", type=severity.factors, default=(), help=factors)
     add("--inputs", metavar="TEXT", default="", help="what else the results depend on")
     more = "what the command that repeats the comparison has besides"
     add("--beside", metavar="WORDS", default="", help=more)
@@ -155,6 +157,7 @@ def _plan(options: argparse.Namespace) -> None:
         baseline=options.baseline,
         looks=options.looks,
         kernels=tuple(Kernel(*words) for words in options.on),
+        factors=options.severity,
         rules=_rules(options),
     )
     if options.budget:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """plan: write the cells of a comparison of file systems.
 
-A cell is one option, on one kernel, at one load in one round. Each round runs all of
-them once, in an order of its own, and gives all of them the same seed: the same disk
-and the same writers, so that what differs within a round is the option, and what drifts
-hits all alike. A load is a share of what the workload asks for: options are not to be
-compared where one of them is beyond its breaking point.
+A cell is one option, on one kernel, on the disk with its delays by one factor, at one
+load in one round. Each round runs all of them once, in an order of its own, and gives
+all of them the same seed: the same disk and the same writers, so that what differs
+within a round is the option, and what drifts hits all alike. A load is a share of what
+the workload asks for: options are not to be compared where one of them is beyond its
+breaking point.
 The first option is the baseline, and runs twice: a difference has to exceed how far it
 differs from itself.
 A finished cell stays: a plan made again with the same inputs goes on where it was. No
@@ -23,7 +24,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from labrun.comparison import axes, matrix
+from labrun.comparison import axes, matrix, severity
 from labrun.comparison.axes import Kernel, Treatment
 from labrun.comparison.matrix import Option
 from labrun.scenario import reading, toml_text
@@ -82,6 +83,7 @@ class Wanted:
     baseline: str | None = None
     looks: tuple[int, ...] = ()
     kernels: tuple[Kernel, ...] = ()
+    factors: tuple[float, ...] = ()
     rules: dict[str, Any] = field(default_factory=dict)
     beside: str = ""
 
@@ -131,7 +133,8 @@ def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
     """Return the plan as JSON and its cells in the order of the runs."""
     known, tables = matrix.options()
     options = matrix.choose(known, wanted.words)
-    chosen = axes.treatments(options, wanted.kernels, wanted.baseline)
+    axes_of_plan = wanted.kernels, wanted.factors
+    chosen = axes.treatments(options, *axes_of_plan, wanted.baseline)
     by_name = {table["name"]: table for table in tables}
     by_name[chosen[1].option.name] = by_name[chosen[0].option.name]
     cells = []
@@ -167,6 +170,7 @@ def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
         "options": [
             by_name[one.option.name]
             | one.row
+            | _cut_with(one, chosen[0])
             | {"caveat": _caveat(one.option, wanted.duration_s)}
             for one in chosen
         ],
@@ -174,6 +178,8 @@ def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
     }
     if wanted.kernels:
         plan["kernels"] = [asdict(kernel) for kernel in wanted.kernels]
+    if wanted.factors:
+        plan["severities"] = list(wanted.factors)
     return plan, cells
 
 
@@ -188,7 +194,7 @@ def cut_seconds(plan: dict[str, Any], times: float, writing_s: float) -> float:
     options = [
         row["name"]
         for row in plan["options"]
-        if row["filesystem"]["type"] != "tmpfs" and "repeats" not in row
+        if row["filesystem"]["type"] != "tmpfs" and not {"repeats", "crash"} & set(row)
     ]
     return len(options) * (writing_s + times * CUT_S)
 
@@ -288,9 +294,24 @@ def _scenario(
         "duration_s": wanted.duration_s,
         "seed": wanted.seed + SEEDS_A_ROUND * number,
         "filesystem": filesystem,
-        "inject": wanted.disk["inject"],
+        "inject": _delays(wanted.disk["inject"], one.factor),
         "expect": NOTHING_EXPECTED,
     } | {key: work[key] for key in OF_THE_WORKLOAD if key in work}
+
+
+def _cut_with(one: Treatment, baseline: Treatment) -> dict[str, str]:
+    """Whose machines are cut for it: the disk's delays do not change what is lost."""
+    if one.factor == baseline.factor:
+        return {}
+    return {"crash": replace(one, factor=baseline.factor, against=None).name}
+
+
+def _delays(
+    inject: Sequence[dict[str, Any]], factor: float | None
+) -> Sequence[dict[str, Any]]:
+    if factor is None:
+        return inject
+    return [severity.scaled(rule, factor) for rule in inject]
 
 
 def write(folder: Path, plan: dict[str, Any], cells: Sequence[Cell]) -> None:

@@ -79,7 +79,7 @@ def comparison(
 
     `options` are those at the wanted load, `more` those at others, by percent. The
     first one is the baseline; one whose name is NAME-again repeats NAME; NAME@KERNEL is
-    compared with the first one of that NAME.
+    compared with the first one of that NAME, NAME@2x with the first one at 2x.
     """
     levels = {**(more or {}), 100: options}
     rounds = max(len(runs) for runs in options.values())
@@ -110,11 +110,12 @@ def comparison(
                 "filesystem": {"type": "ext4"},
                 "caveat": None,
                 "repeats": name.replace(AGAIN, "") if AGAIN in name else None,
-                **_on_kernel(name, options),
+                **_on(name, options),
             }
             for name in options
         ],
         "kernels": [{"name": one, "given": one} for one in _kernels(options)],
+        "severities": [float(one[:-1]) for one in _places(options) if one[-1] == "x"],
     }
     (path / "machines").mkdir(parents=True)
     (path / "plan.json").write_text(json.dumps(plan))
@@ -126,19 +127,28 @@ def comparison(
     return path
 
 
-def _kernels(names: Iterable[str]) -> list[str]:
-    """The kernels that options name."""
+def _places(names: Iterable[str]) -> list[str]:
+    """The kernels and severities that options name."""
     found = (name.partition("@")[2] for name in names)
     return list(dict.fromkeys(filter(None, found)))
 
 
-def _on_kernel(name: str, names: Iterable[str]) -> dict[str, str]:
-    """What a plan says of NAME@KERNEL."""
-    option, _, kernel = name.partition("@")
-    if not kernel:
+def _kernels(names: Iterable[str]) -> list[str]:
+    return [one for one in _places(names) if one[-1] != "x"]
+
+
+def _on(name: str, names: Iterable[str]) -> dict[str, str]:
+    """What a plan says of NAME@KERNEL, or NAME@2x."""
+    option, _, place = name.partition("@")
+    if not place:
         return {}
-    first = next(one for one in names if one.partition("@")[0] == option)
-    return {"kernel": kernel} | ({"against": first} if first != name else {})
+    known = list(names)
+    first = next(one for one in known if one.partition("@")[0] == option)
+    if place[-1] == "x" and option != known[0].partition("@")[0]:
+        first = next(one for one in known if one.endswith(f"@{place}"))
+        first = name if first == known[0] else first
+    where = {"severity" if place[-1] == "x" else "kernel": place}
+    return where | ({"against": first} if first != name else {})
 
 
 def steady(*latencies_ms: float, **more: Any) -> Made:
