@@ -67,7 +67,7 @@ class Treatment:
     @property
     def name(self) -> str:
         """Its name in the report: `ext4-default`, or `ext4-default@7.2@2x`."""
-        kernel = self.kernel and self.kernel.name
+        kernel = self.kernel.name if self.kernel else None
         return "@".join(filter(None, (self.option.name, kernel, self.severity)))
 
     @property
