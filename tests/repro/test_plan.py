@@ -217,7 +217,7 @@ def test_an_option_runs_on_each_kernel_with_one_disk_and_load() -> None:
 def test_an_option_runs_on_the_disk_at_each_severity() -> None:
     """A formula, a delay and a series; the disk as it is comes first."""
     asked = wanted("ext4-default", "btrfs")
-    delays = [
+    delays: list[dict[str, object]] = [
         {"delay_us": 20_000_000},
         {"delay": "uniform 1ms 3ms"},
         {"series": ["0 5:1000 1000000000:20000000000", "100"]},
