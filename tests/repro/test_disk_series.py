@@ -235,6 +235,26 @@ def test_a_silent_window_has_the_bio_in_flight(tmp_path: Path) -> None:
     assert rule.ops == ("flush",) and rule.mode == "defer"
 
 
+def test_a_window_is_cut_where_the_disk_becomes_slow(tmp_path: Path) -> None:
+    """A bio each 20 ms, slow from 1430 to 2130 ms; those in flight then are no cut."""
+
+    def lines() -> Iterator[bytes]:
+        about = {"dev": "254:16", "op": "write", "flags": []}
+        for window in (*range(10, 15), *range(21, 26)):
+            t_ns = (
+                START_NS // (WINDOW_MS * MS) * WINDOW_MS * MS + window * WINDOW_MS * MS
+            )
+            row = {"ev": "ios", "t_ns": t_ns, "dur_ns": WINDOW_MS * MS, **about}
+            yield json.dumps(row | {"count": 2, "latencies": ["131072:2"]}).encode()
+        for at_ms in range(1430, 2130, 20):
+            row = {"ev": "io", "t_ns": START_NS + at_ms * MS, "tid": 1, **about}
+            yield json.dumps(row | {"dur_ns": 250 * MS}).encode()
+
+    _, (rule,) = disk_series.rules(exported(lines(), tmp_path), None)
+    ns = 250 * MS - disk_series.OWN_NS
+    assert rule.series == (f"1425 0:{ns} 1000000000:{ns}", "2115")
+
+
 def test_a_long_recording_keeps_its_longest_bios(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -69,10 +69,10 @@ def busy() -> Iterator[int]:
 
 
 @contextmanager
-def program(name: str) -> Iterator[int]:
+def program(name: str, *words: str) -> Iterator[int]:
     """A program of this folder that writes to the disk; yield its pid."""
     path = Path(__file__).with_name(name)
-    command = [sys.executable, str(path), str(lab.MOUNT)]
+    command = [sys.executable, str(path), str(lab.MOUNT), *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout
         lab.expect(bool(process.stdout.readline()), f"{name} did not begin")
@@ -171,7 +171,7 @@ CASES: dict[str, Case] = {
     "calls": (partial(program, "two_threads.py"), profile_of_pid, EPISODES),
     "healthy": (partial(program, "two_threads.py"), profile_of_pid, {}),
     "collections": (collected, profile_of_pid, ALL_SLOW | {"delay_us": "1200000"}),
-    "requests": (partial(program, "uring_syncs.py"), profile_of_pid, EPISODES),
+    "requests": (partial(program, "uring_syncs.py", "0.02"), profile_of_pid, EPISODES),
     "database": (postgresql, profile_of_pid, EPISODES),
     "profile": (writing, lambda _: [*ON_PATH, "--profile"], EPISODES),
 }

@@ -26,7 +26,8 @@ Kind = tuple[str, str, tuple[str, ...]]
 class Bios(msgspec.Struct):
     """The bios of one kind.
 
-    windows  number of a window, and `NS:COUNT` of those that ended in it
+    windows  number of a window, from the one on in which the recording began, and
+             `NS:COUNT` of those that ended in it
     slow     submission in ns since the start, latency in ns, bytes; in time order
     """
 
@@ -44,6 +45,7 @@ def document(answer: Answer) -> str:
         {
             "format": FORMAT,
             "window_ns": WINDOW_NS,
+            "offset_ns": -(begun_ns % WINDOW_NS),
             "dur_ns": max(0, max(ends, default=begun_ns) - begun_ns),
             "lost": sum(one.count for one in answer.stream.lost if one.what == "ios"),
             "disks": _disks(answer),
@@ -80,7 +82,7 @@ def _kinds(answer: Answer) -> dict[Kind, Bios]:
         return kinds.setdefault(key, Bios(*key[1:]))
 
     for row in sorted(answer.stream.series, key=lambda one: one.t_ns):
-        number = (row.t_ns + row.dur_ns // 2 - begun_ns) // WINDOW_NS
+        number = row.t_ns // WINDOW_NS - begun_ns // WINDOW_NS
         bounds = tuple(one for one in row.latencies if LATENCY.fullmatch(one))
         if number >= 0:
             bios(row).windows.append((number, bounds))

@@ -25,8 +25,9 @@ from writestall_base.errors import UserError
 
 REPORT = "application/application/replay.json"
 STALLS = "recorded-stalls.json"
-# The program, as its threads are named.
+# The program, as its threads are named, and the calls that others carry out for it.
 COMM = "replay"
+REQUESTS = ("io_uring_", "aio_")
 MOST_BYTES = 64 << 20
 MOST_STALLS = 100_000
 MOST_OPERATIONS = 64  # repro/replay knows fewer
@@ -80,12 +81,12 @@ class Figure:
         )
 
 
-def stalls(answer: Answer, comm: str | None = None) -> list[Stall]:
-    """The calls that stalled while the workload ran, of tasks of that name alone where
-    one is given."""
+def stalls(answer: Answer, of_replay: bool = False) -> list[Stall]:
+    """The calls that stalled while the workload ran; of a replay's, its own alone."""
     found, end_ns = [], answer.run.get("window", "end_ns")
     for chain in answer.chains:
-        if comm is not None and chain.task.comm != comm:
+        requested = (chain.write.call or "").startswith(REQUESTS)
+        if of_replay and chain.task.comm != COMM and not requested:
             continue
         if isinstance(end_ns, int) and chain.write.t_ns > end_ns:
             continue
@@ -226,7 +227,9 @@ def _of_stalls(answer: Answer, second: Answer | None) -> Iterator[Figure]:
     if not path.is_file():
         return
     limit_ns, recorded = _read(path)
-    every = [recorded, stalls(answer, COMM)] + ([stalls(second)] if second else [])
+    every = [recorded, stalls(answer, of_replay=True)] + (
+        [stalls(second)] if second else []
+    )
     begun = [one.stream.begin for one in (answer, second) if one]
     limit_ns = max(limit_ns, *(begin.stall_ns or 0 for begin in begun if begin))
     sides = [[row for row in side if row[0] >= limit_ns] for side in every]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,10 @@ LEAST_WINDOW_NS = 10 * MS_NS
 LAST_NS = 30 * 24 * 3600 * 1000 * MS_NS
 # What a file of another form raises; a number may be Infinity.
 WRONG = (ValueError, KeyError, TypeError, OverflowError)
+# A replayed bio may come so much earlier, or later, than the one of the recording.
+EARLY_NS = 5 * MS_NS
+# Of a window: whether it has slow bios, whether it has others.
+ALL_SLOW = True, False
 # Buckets between two powers of 2 in a histogram: `ios` in docs/events.md.
 PARTS = 8
 FIRST_POWER = 10
@@ -55,11 +59,14 @@ CLASSES = {
 # A disk without delays is armed as any other: the replay begins when it is.
 UNDELAYED = dataclasses.replace(CLASSES["write"], mode="defer", series=("0",))
 Points = list[tuple[int, int]]
+# From when on until when, in ns of the windows' own clock, and the delays.
+Piece = tuple[int, int, Points]
 
 
 @dataclass
 class Recorded:
-    """The bios of a class: `short` by window, `slow` as (submitted, latency) in ns."""
+    """The bios of a class: `short` by window, `slow` as (submitted, latency) in ns, by
+    the clock on which windows begin."""
 
     short: dict[int, list[Bucket]]
     slow: list[tuple[int, int]]
@@ -76,11 +83,11 @@ def class_of(op: str, flags: list[str]) -> str | None:
 
 def rules(path: Path, device: str | None) -> tuple[str, tuple[Inject, ...]]:
     """The name of the disk that was chosen, and its rules; raises UserError."""
-    disk, window_ns = _chosen(path, device)
+    disk, window_ns, offset_ns = _chosen(path, device)
     label = disk["name"] or disk["dev"]
     made = []
-    for name, recorded in _classes(path, disk, window_ns).items():
-        if series := _series(name, recorded, window_ns):
+    for name, recorded in _classes(path, disk, window_ns, offset_ns).items():
+        if series := _series(name, recorded, window_ns, offset_ns):
             rule = CLASSES[name]
             made.append(dataclasses.replace(rule, mode="defer", series=tuple(series)))
     if not made:
@@ -92,8 +99,9 @@ def rules(path: Path, device: str | None) -> tuple[str, tuple[Inject, ...]]:
     return label, tuple(made)
 
 
-def _chosen(path: Path, device: str | None) -> tuple[dict[str, Any], int]:
-    """The named disk, else the first: bios took longest on it."""
+def _chosen(path: Path, device: str | None) -> tuple[dict[str, Any], int, int]:
+    """The named disk, else the first: bios took longest on it. The length of a window,
+    and when the first one begins."""
     try:
         document = json.loads(files.content(path, MOST_BYTES))
         if document["format"] != FORMAT:
@@ -104,6 +112,7 @@ def _chosen(path: Path, device: str | None) -> tuple[dict[str, Any], int]:
         window_ns = int(document["window_ns"])
         if not LEAST_WINDOW_NS <= window_ns <= MAX_NS:
             raise ValueError(window_ns)
+        offset_ns = -_number(-document.get("offset_ns", 0), window_ns - 1)
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from None
     except (*WRONG, RecursionError):
@@ -112,7 +121,7 @@ def _chosen(path: Path, device: str | None) -> tuple[dict[str, Any], int]:
         raise UserError(f"{path}: no bios in it; record with --profile")
     if not named:
         raise UserError(f"{path}: no disk {device}; known: {known}")
-    return named[0], window_ns
+    return named[0], window_ns, offset_ns
 
 
 def _unreadable(path: Path) -> UserError:
@@ -121,7 +130,9 @@ def _unreadable(path: Path) -> UserError:
     )
 
 
-def _classes(path: Path, disk: dict[str, Any], window_ns: int) -> dict[str, Recorded]:
+def _classes(
+    path: Path, disk: dict[str, Any], window_ns: int, offset_ns: int
+) -> dict[str, Recorded]:
     """What each class of bios did."""
     found: dict[str, Recorded] = {}
     try:
@@ -135,7 +146,7 @@ def _classes(path: Path, disk: dict[str, Any], window_ns: int) -> dict[str, Reco
                 window = _number(number, LAST_NS // window_ns - 1)
                 recorded.short.setdefault(window, []).extend(buckets)
             recorded.slow += [
-                (_number(at, LAST_NS), _number(ns, LAST_NS))
+                (_number(at, LAST_NS) - offset_ns, _number(ns, LAST_NS))
                 for at, ns, _ in kind["slow"]
             ]
     except WRONG:
@@ -166,18 +177,19 @@ def _bucket(text: str) -> Bucket:
     return Bucket(low, low + (1 << power) // PARTS, count)
 
 
-def _series(name: str, recorded: Recorded, window_ns: int) -> list[str]:
+def _series(name: str, recorded: Recorded, window_ns: int, offset_ns: int) -> list[str]:
     """The segments of a class; the shortest delays are left out where they are many."""
     least_ns = LEAST_NS
-    tables = dict(_windows(recorded, window_ns))
+    pieces = list(_pieces(recorded, window_ns))
+    longest = [points[-1][1] for *_, points in pieces]
     while True:
-        kept = {at: t for at, t in tables.items() if t[-1][1] >= least_ns}
-        segments = list(_segments(kept, window_ns // MS_NS))
+        kept = (piece for piece in pieces if piece[2][-1][1] >= least_ns)
+        segments = list(_segments(kept, offset_ns))
         points = sum(line.count(":") for line in segments)
         if len(segments) <= MAX_SEGMENTS and points <= MAX_POINTS:
             break
         least_ns *= 2
-    if left := len([t for t in tables.values() if LEAST_NS <= t[-1][1] < least_ns]):
+    if left := sum(LEAST_NS <= ns < least_ns for ns in longest):
         say(
             f"replay: {name}: {left} windows of {window_ns // MS_NS} ms without a bio "
             f"above {least_ns // MS_NS} ms are left out: the injector takes "
@@ -186,26 +198,41 @@ def _series(name: str, recorded: Recorded, window_ns: int) -> list[str]:
     return segments
 
 
-def _windows(recorded: Recorded, window_ns: int) -> Iterator[tuple[int, Points]]:
+def _pieces(recorded: Recorded, window_ns: int) -> Iterator[Piece]:
     """The table of each window with bios, or with one of them in flight.
 
     A slow bio counts in the window of its submission. A window in which none was
-    submitted and none ended has the table of the slow bio that is in flight then.
+    submitted and none ended has the table of the slow bio that is in flight then. Of
+    bios that are not slow the window alone is known; one in which the disk becomes slow
+    or quick again is cut where it does.
     """
-    buckets = {number: list(found) for number, found in recorded.short.items()}
+    slow: dict[int, list[tuple[int, Bucket]]] = {}
     over: dict[int, Bucket] = {}
     for at_ns, late_ns in recorded.slow:
-        bio = Bucket(late_ns, late_ns)
-        first = at_ns // window_ns
-        buckets.setdefault(first, []).append(bio)
+        bio, first = Bucket(late_ns, late_ns), at_ns // window_ns
+        slow.setdefault(first, []).append((at_ns, bio))
         for number in range(first + 1, (at_ns + min(late_ns, MAX_NS)) // window_ns + 1):
             longest = max(bio, over.get(number, bio), key=lambda one: one.high_ns)
             over[number] = longest
-    for number, bucket in over.items():
-        buckets.setdefault(number, [bucket])
-    for number, found in buckets.items():
-        if found:
-            yield number, _table(found)
+    quick = {number for number, found in recorded.short.items() if found}
+    for number in sorted(slow.keys() | over.keys() | quick):
+        short, late = recorded.short.get(number, []), slow.get(number, [])
+        begin, end = number * window_ns, (number + 1) * window_ns
+        bios = [bio for _, bio in late]
+        before, after = (
+            (other in slow or (other in over and other not in quick), other in quick)
+            for other in (number - 1, number + 1)
+        )
+        if short and late and not before[0] and after == ALL_SLOW:
+            cut = max(begin, late[0][0] - EARLY_NS)
+            yield begin, cut, _table(short)
+            yield cut, end, _table(bios)
+        elif short and late and before == ALL_SLOW and not after[0]:
+            cut = min(end, late[-1][0] + EARLY_NS)
+            yield begin, cut, _table(bios)
+            yield cut, end, _table(short)
+        else:
+            yield begin, end, _table([*short, *bios] or [over[number]])
 
 
 def _table(buckets: list[Bucket]) -> Points:
@@ -235,16 +262,21 @@ def _table(buckets: list[Bucket]) -> Points:
     return points
 
 
-def _segments(tables: dict[int, Points], window_ms: int) -> Iterator[str]:
-    """The words of biodelay's `series`: windows that are alike are one segment."""
-    last, end = "", None
-    for number, points in sorted(tables.items()):
-        if end is not None and end < number:
-            yield str(end * window_ms)
+def _segments(pieces: Iterable[Piece], offset_ns: int) -> Iterator[str]:
+    """The words of biodelay's `series`: pieces that are alike are one segment."""
+    last, over_ms = "", None
+    for begin_ns, end_ns, points in pieces:
+        begin_ms, end_ms = (
+            max(0, round((ns + offset_ns) / MS_NS)) for ns in (begin_ns, end_ns)
+        )
+        if begin_ms == end_ms:
+            continue
+        if over_ms is not None and over_ms < begin_ms:
+            yield str(over_ms)
             last = ""
         words = " ".join(f"{ppb}:{ns}" for ppb, ns in points)
         if words != last:
-            yield f"{number * window_ms} {words}"
-        last, end = words, number + 1
-    if end is not None:
-        yield str(end * window_ms)
+            yield f"{begin_ms} {words}"
+        last, over_ms = words, end_ms
+    if over_ms is not None:
+        yield str(over_ms)
