@@ -10,16 +10,7 @@ from pathlib import Path
 import pytest
 
 from foreign.files import process
-from recorder import (
-    binaries,
-    cgroups,
-    disks,
-    files,
-    filesystems,
-    host,
-    runtimes,
-    tasks,
-)
+from recorder import cgroups, disks, files, filesystems, host, runtimes, tasks
 from writestall.common.containers import Container
 
 ID = "4f1d" * 16
@@ -176,7 +167,7 @@ def test_names_are_in_the_files_of_a_runtime(
 
 
 def test_the_files_of_this_process_are_found() -> None:
-    found = binaries.executed(os.getpid())
+    found = tasks.executed(os.getpid())
     assert str(Path("/proc/self/exe").readlink()) in found
     with process(os.getpid()) as here:
         for row in found.values():
