@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import shutil
 import signal
 import time
 from functools import partial
@@ -13,9 +14,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from labrun.comparison import of_command
+from labrun.comparison import of_command, plan
 from labrun.injectors import registry
-from labrun.run import dry_run, series, settings, stages, tracer
+from labrun.run import dry_run, settings, stages, tracer
 from labrun.scenario import modes, reading, replayed, variants
 from labrun.scenario.keys import Scenario
 from labrun.scenario.rule import MODES as HOLDING
@@ -185,7 +186,7 @@ def _perform(options: argparse.Namespace, stop: Stop) -> int:
     if options.mode and (options.plan or options.injector != registry.DEFAULT):
         raise UserError(f"--mode needs a SCENARIO and --injector {registry.DEFAULT}")
     if options.plan:
-        return series.run(options, stop)
+        return _series(options, stop)
     name, variant = variants.split(options.scenario or of_command.NAME)
     every, table = _loaded(name, options)
     found = variants.chosen(every, variant)
@@ -238,3 +239,25 @@ def _command(options: argparse.Namespace) -> int:
 def main() -> int:
     """Run the command line; return the exit status."""
     return _parser().carry_out(_command)
+
+
+def _series(options: argparse.Namespace, stop: Stop) -> int:
+    """Run the unfinished cells of a plan in order; return the first status that is not
+    0, else 0: the next cells would find what a failed one left behind. The caller goes
+    on without that cell, on another machine.
+    """
+    left, only = plan.unfinished(options.plan), options.only
+    cells = [row for row in left if row[0] in only or not only]
+    for number, (name, file, out) in enumerate(cells, 1):
+        stop.check()
+        say(f"{number} of {len(cells)}: {name}")
+        found, table = reading.load(file)
+        prepared = settings.prepare(found, table, options, stop)
+        if out.exists():
+            shutil.rmtree(out)  # left by an interrupted machine
+        one = Run(out.resolve(), Progress(options.progress), stop)
+        status = stages.carry_out(one, prepared)
+        if status != EXIT_COMPLETE:
+            say(f"{name}: {one.manifest['status']} ({one.manifest['reason']})")
+            return status
+    return EXIT_COMPLETE
