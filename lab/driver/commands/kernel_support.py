@@ -23,6 +23,7 @@ from driver import own_kernels, pages, results
 from driver.project import PROJECT
 from machine import recipe
 from writestall_base.errors import UserError
+from writestall_base.units import aligned
 
 DOCUMENT = "kernel-support"
 ENGINES = ("stap", "core")
@@ -154,11 +155,8 @@ def parts(data: dict[str, Any]) -> dict[str, str]:
 def plain() -> str:
     """The table of scripts as text, with the refusals."""
     head, lines, refusals = matrix(pages.load(DOCUMENT).get("rows", []))
-    widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
     text = "Scripts by kernel, as last tested (docs/kernel-support.md):\n"
-    for line in (head, *lines):
-        cells = (word.ljust(width) for word, width in zip(line, widths, strict=True))
-        text += f"  {'  '.join(cells)}".rstrip() + "\n"
+    text += "".join(f"  {line}\n" for line in aligned([head, *lines]))
     return text + "".join(f"  ({i}) {said}\n" for i, said in enumerate(refusals, 1))
 
 
