@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from foreign.files import process
-from recorder import cgroups, disks, files, filesystems, host, runtimes, tasks
+from recorder import cgroups, files, filesystems, host, runtimes, tasks
 from writestall.common.containers import Container
 
 ID = "4f1d" * 16
@@ -57,7 +57,7 @@ def test_disks_have_their_queue_partitions_and_what_they_lie_on(tmp_path: Path) 
             "sys/block/loop0/size": "0\n",
         },
     )
-    mapped, disk = disks.describe(tmp_path)
+    mapped, disk = host.disks(tmp_path)
     assert (mapped["mapped_name"], mapped["on"]) == ("vg-data", ["vda1"])
     assert (disk["name"], disk["dev"], disk["size_bytes"]) == ("vda", "254:0", 1 << 20)
     assert (disk["scheduler"], disk["wbt_lat_usec"]) == ("mq-deadline", 75000)
