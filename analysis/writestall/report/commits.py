@@ -85,10 +85,7 @@ def commits(answer: Answer, start_ns: int, gaps: list[str]) -> Commits | None:
         x, width = _place(write.t_ns, write.dur_ns, start_ns, whole_ns)
         title = f"{chain.task.comm}/{write.tid} stalled for {ms(write.dur_ns)}"
         picture.stalls.append(Mark(x, width, main.cls if main else "other", title))
-    whole_s = whole_ns / 1e9
-    picture.ticks = [
-        (scales.share(at, whole_s), f"{at} s") for at in scales.ticks(whole_s, 10)
-    ]
+    picture.ticks = scales.ticks(whole_ns / 1e9, 10)
     return picture
 
 

@@ -33,15 +33,7 @@ INSIDE = "/mnt/tree"
 
 def root(suite: str, *more: str) -> Path:
     """The root of a suite with its compiler, and more packages."""
-    packages = ",".join([PACKAGES, *more])
-
-    def build(part: Path) -> None:
-        extra = ["--variant=minbase", f"--include={packages}"]
-        image.bootstrap(suite, {suite}, part, extra)
-
-    owner = image.as_owner()
-    key = cache.digest(suite, packages)
-    return cache.build(f"compiler-{suite}", key, build, as_owner=owner)
+    return image.rooted(f"compiler-{suite}", suite, ",".join([PACKAGES, *more]))
 
 
 def run(home: Path, tree: Path, inside: str, command: Sequence[str]) -> None:
