@@ -48,91 +48,46 @@ def _parser() -> Parser:
         f"exit status:\n{statuses}",
     )
     add = parser.add_argument
-    add(
-        "scenario",
-        nargs="?",
-        metavar="SCENARIO",
-        help="a name of --list, or a .toml file; NAME:VARIANT for one of its variants",
-    )
+    what = "a name of --list, or a .toml file; NAME:VARIANT for one of its variants"
+    add("scenario", nargs="?", metavar="SCENARIO", help=what)
     of_command.arguments(parser)
     replayed.arguments(parser)
-    add(
-        "--plan",
-        metavar="DIR",
-        type=Path,
-        help="run the cells of a plan instead of a SCENARIO",
-    )
-    add(
-        "--only",
-        metavar="CELL",
-        action="append",
-        default=[],
-        help="only this cell of the plan; repeatable (all)",
-    )
+    plan_help = "run the cells of a plan instead of a SCENARIO"
+    add("--plan", metavar="DIR", type=Path, help=plan_help)
+    cell = "only this cell of the plan; repeatable (all)"
+    add("--only", metavar="CELL", action="append", default=[], help=cell)
     add("--disk", metavar="DEV", help="scratch disk; its data is lost")
     add("--journal-disk", metavar="DEV", help="second scratch disk, if needed")
     add("--wipe", action="store_true", help="erase a disk that carries data")
     add("--out", metavar="DIR", type=Path, help="new run directory (out/TIME-SCENARIO)")
-    add(
-        "--engine", choices=tracer.CHOICES, default="stap", help="tracing engine (stap)"
+    engine = "tracing engine (stap)"
+    add("--engine", choices=tracer.CHOICES, default="stap", help=engine)
+    delayer, known = f"what delays the disks ({registry.DEFAULT})", registry.REGISTRY
+    add("--injector", choices=known, default=registry.DEFAULT, help=delayer)
+    how = "how biodelay delays bios, instead of the rules' own mode"
+    add("--mode", choices=HOLDING, help=how)
+    built = "compiled parts (build/KERNEL_RELEASE, built if missing)"
+    add("--build", metavar="DIR", type=Path, help=built)
+    length, seconds = (
+        "length of the workload (the scenario's)",
+        whole(1, MAX_DURATION_S),
     )
-    add(
-        "--injector",
-        choices=registry.REGISTRY,
-        default=registry.DEFAULT,
-        help=f"what delays the disks ({registry.DEFAULT})",
-    )
-    add(
-        "--mode",
-        choices=HOLDING,
-        help="how biodelay delays bios, instead of the rules' own mode",
-    )
-    add(
-        "--build",
-        metavar="DIR",
-        type=Path,
-        help="compiled parts (build/KERNEL_RELEASE, built if missing)",
-    )
-    add(
-        "--duration-s",
-        metavar="S",
-        type=whole(1, MAX_DURATION_S),
-        help="length of the workload (the scenario's)",
-    )
-    add(
-        "--allow-bare-metal",
-        action="store_true",
-        help="delay a disk of a machine that is not virtual",
-    )
-    add(
-        "--progress",
-        choices=MODES,
-        default="text",
-        help="format of the steps on stderr (text)",
-    )
-    add(
-        "--kernel",
-        metavar="RELEASE",
-        help="with --check: refuse a scenario that is not known on that kernel",
-    )
+    add("--duration-s", metavar="S", type=seconds, help=length)
+    metal = "delay a disk of a machine that is not virtual"
+    add("--allow-bare-metal", action="store_true", help=metal)
+    steps = "format of the steps on stderr (text)"
+    add("--progress", choices=MODES, default="text", help=steps)
+    kernel = "with --check: refuse a scenario that is not known on that kernel"
+    add("--kernel", metavar="RELEASE", help=kernel)
     only = parser.add_mutually_exclusive_group()
-    only.add_argument("--list", action="store_true", help="list the scenarios and exit")
-    only.add_argument(
-        "--list-variants",
-        action="store_true",
-        help="list the scenario and its variants by name and exit",
-    )
-    only.add_argument(
-        "--list-machine",
-        action="store_true",
-        help="print what its machine must have, as JSON, and exit",
-    )
-    only.add_argument(
-        "--check", action="store_true", help="check the scenario file and exit"
-    )
-    only.add_argument(
-        "--dry-run", action="store_true", help="print the commands of the run and exit"
-    )
+    for name, instead in {
+        "--list": "list the scenarios and exit",
+        "--list-variants": "list the scenario and its variants by name and exit",
+        "--list-machine": "print what its machine must have, as JSON, and exit",
+        "--check": "check the scenario file and exit",
+        "--dry-run": "print the commands of the run and exit",
+    }.items():
+        only.add_argument(name, action="store_true", help=instead)
     return parser
 
 
