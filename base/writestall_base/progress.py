@@ -22,15 +22,11 @@ def say(line: str, end: str = "\n") -> None:
 
 
 class Progress:
-    """Prints the plan, then each step when it begins and when it ends."""
+    """Prints each step when it begins and when it ends."""
 
     def __init__(self, mode: str) -> None:
         self._mode = mode
         self._live = mode == "text" and sys.stderr.isatty()
-
-    def plan(self, steps: list[str]) -> None:
-        """Print the names of the steps, in order."""
-        self._json({"plan": steps})
 
     def begin(self, step: str) -> None:
         """Print that a step begins."""

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""units: times, shares and untrusted names as text, and times read from text."""
+"""units: times, shares, tables, untrusted names as text, and times read from text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 US_NS, MS_NS, S_NS = 1_000, 1_000_000, 1_000_000_000
 UNITS_NS = {"ns": 1, "us": US_NS, "ms": MS_NS, "s": S_NS}
@@ -77,3 +77,19 @@ def percent(part: float, whole: float = 1.0) -> str:
         return "-"
     tenths = int(1000 * part / whole)
     return f"{tenths / 10:.1f} %"
+
+
+def aligned(rows: Sequence[Sequence[str]], numbers: slice = slice(0)) -> Iterator[str]:
+    """Yield the lines of a table, blank ones left out: numbers are aligned right."""
+    columns = list(zip(*rows, strict=True))
+    widths, right = (
+        [max(map(len, one)) for one in columns],
+        range(len(columns))[numbers],
+    )
+    for row in rows:
+        cells = [
+            cell.rjust(width) if at in right else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        if line := "  ".join(cells).rstrip():
+            yield line

@@ -7,11 +7,16 @@ cluster. The nodes see the checkout, the cache and the comparison at the same pa
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 import signal
+import subprocess
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from driver import scheduler
 from driver.commands import setup
 from driver.planned import Planned
 from driver.progress import StageLog
@@ -28,6 +33,146 @@ EXECUTORS = {
 # compare-options and export run in the same Python.
 BESIDE = ("compare", "export")
 RETRIES = "1"
+# As long as the executor trusts squeue: three of its 40 s between two looks.
+LEAST_JOB_AGE_S = 120
+SLURM_TOOLS = ("sbatch", "squeue", "scancel", "scontrol")
+SUBMIT, CANCEL = "cluster-generic-submit-cmd", "cluster-generic-cancel-cmd"
+# What the executors print: the name of all jobs of a run; each job's beginning, end.
+RUN = re.compile(r"^SLURM run ID: (\S+)", re.MULTILINE)
+JOBS = re.compile(r"job (\d+) with external jobid '(.+)'|^Finished jobid: (\d+)", re.M)
+# Snakemake looks for a profile's name here, as well as for its path.
+CONFIG = re.compile(r"(config|profile)(\.v\d+\+)?\.yaml")
+PROFILES = ("~/.config/snakemake", "/etc/xdg/snakemake")
+
+
+def _said(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+
+
+def _job_age_s() -> int:
+    """For how many seconds slurmctld remembers a job that has ended."""
+    done = _said("scontrol", "show", "config")
+    if done.returncode:
+        why = (done.stderr.strip().splitlines() or ["it failed"])[-1]
+        raise UserError(
+            f"--executor slurm: scontrol finds no cluster ({why});"
+            " start it where sinfo lists the nodes"
+        )
+    age = re.search(r"^MinJobAge\s*=\s*(\d+)", done.stdout, re.MULTILINE)
+    return int(age[1]) if age else 0
+
+
+def _slurm() -> tuple[str, ...]:
+    """Refuse what is no cluster; squeue where no accounting answers.
+
+    The executor takes sacct wherever it is installed, and waits for ever where the
+    cluster keeps no accounting: Debian has it in one package with sbatch.
+    """
+    lacking = [name for name in SLURM_TOOLS if not shutil.which(name)]
+    if lacking:
+        raise UserError(
+            f"--executor slurm: no {', '.join(lacking)} on PATH; start it on a machine"
+            " that submits jobs, or install Slurm's commands (Debian: slurm-client)"
+        )
+    age_s = _job_age_s()
+    if shutil.which("sacct") and not _said("sacct", "-X", "--noheader").returncode:
+        return ()
+    if age_s < LEAST_JOB_AGE_S:
+        raise UserError(
+            f"--executor slurm: no accounting answers sacct, and MinJobAge={age_s} is"
+            f" too short for squeue; set it to {LEAST_JOB_AGE_S} or more in slurm.conf"
+        )
+    return ("--slurm-status-command", "squeue")
+
+
+def _profile() -> Path | None:
+    """The file that SNAKEMAKE_PROFILE names; set the variable to its full path.
+
+    Snakemake's jobs begin in another folder than Snakemake does.
+    """
+    name = os.environ.get("SNAKEMAKE_PROFILE")
+    if not name:
+        return None
+    for place in (".", *PROFILES):
+        path = (Path(place).expanduser() / name).absolute()
+        inside = [file for file in path.glob("*.yaml") if CONFIG.fullmatch(file.name)]
+        # The one for the latest Snakemake last: config.yaml, config.v9+.yaml.
+        files = sorted(inside, key=lambda file: (len(file.name), file.name))
+        if files or path.is_file():
+            os.environ["SNAKEMAKE_PROFILE"] = str(path)
+            return [path, *files][-1]
+    raise UserError(
+        f"SNAKEMAKE_PROFILE={name}: want a folder with a config.yaml, or such a file"
+    )
+
+
+def _value(key: str) -> str | None:
+    """What the profile has behind a key, on its line; None without the key."""
+    profile = _profile()
+    text = profile.read_text(errors="replace") if profile else ""
+    line = re.search(rf"^{key}[ \t]*:[ \t]*(.*?)[ \t]*$", text, re.MULTILINE)
+    return line[1].strip("\"'") if line else None
+
+
+def _cluster_generic() -> tuple[str, ...]:
+    """Refuse what could submit no job, or would leave some when interrupted."""
+    lacking = [key for key in (SUBMIT, CANCEL) if _value(key) is None]
+    if lacking:
+        raise UserError(
+            f"--executor cluster-generic: want {' and '.join(lacking)} in a profile of"
+            " Snakemake's, named by SNAKEMAKE_PROFILE (docs/compare.md shows one)"
+        )
+    return ()
+
+
+def _local() -> tuple[str, ...]:
+    return ()
+
+
+SCHEDULERS: dict[str, Callable[[], tuple[str, ...]]] = {
+    "local": _local,
+    "slurm": _slurm,
+    "cluster-generic": _cluster_generic,
+}
+
+
+def options(executor: str) -> tuple[str, ...]:
+    """Snakemake's options besides the executor's name; refuse what cannot work before
+    anything begins: Snakemake reports it late, or waits."""
+    _profile()
+    return SCHEDULERS[executor]()
+
+
+def _unfinished(printed: str) -> list[str]:
+    """The scheduler's names of the jobs that were submitted and did not finish."""
+    jobs: dict[str, str] = {}
+    for begun, name, ended in JOBS.findall(printed):
+        if ended:
+            jobs.pop(ended, None)
+        else:
+            jobs[begun] = name
+    return list(jobs.values())
+
+
+def cancel(executor: str, printed: str) -> None:
+    """Cancel what an interrupted Snakemake, which printed that, left in the queue.
+
+    It cancels the jobs it waits for, and has none in hand while it asks how they are.
+    """
+    if executor == "slurm" and (run := RUN.search(printed)):
+        _said("scancel", "--name", run[1])
+    elif executor == "cluster-generic" and (jobs := _unfinished(printed)):
+        command = str(Path(os.path.expandvars(_value(CANCEL) or "")).expanduser())
+        beside = Path(os.environ["SNAKEMAKE_PROFILE"]) / command
+        with suppress(OSError):
+            _said(str(beside) if beside.exists() else command, *jobs)
 
 
 @dataclass(frozen=True)
@@ -44,7 +189,7 @@ class Cluster:
         if not jobs and not executor:
             return None
         name = executor or "local"
-        return Cluster(jobs or 1, name, scheduler.options(name))
+        return Cluster(jobs or 1, name, options(name))
 
     @property
     def extras(self) -> tuple[str, ...]:
@@ -80,7 +225,7 @@ def run(log: StageLog, planned: Planned, spread: Cluster) -> None:
         # SIGINT has Snakemake cancel its jobs; with SIGTERM it waits for them.
         log.run(_command(planned, spread), end=signal.SIGINT)
     except KeyboardInterrupt:
-        scheduler.cancel(spread.executor, log.path.read_text(errors="replace"))
+        cancel(spread.executor, log.path.read_text(errors="replace"))
         raise
     except UserError:
         # The manifests, and the machines' own verdicts, say what failed; where no

@@ -7,8 +7,9 @@ import importlib.util
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from machine.commands import search_path
 
@@ -56,6 +57,11 @@ class Need:
         return self.packages[manager if len(self.packages) > 1 else 0]
 
 
+def _program(name: str, why: str, *packages: str, **more: Any) -> Need:
+    """A program on PATH, whose package has its name where no other is given."""
+    return Need(name, why, on_path(name), packages or (name,), **more)
+
+
 UIDMAP = ("uidmap", "shadow-utils", "shadow")
 KEYRINGS = [
     f"/usr/share/keyrings/debian-archive-keyring.{end}" for end in ("gpg", "pgp")
@@ -70,84 +76,50 @@ VENV = Need(
     importable("ensurepip"),
     ("python3-venv", "python3-libs", "python"),
 )
-NEEDS = (
-    Need("mmdebstrap", "builds the image", on_path("mmdebstrap"), ("mmdebstrap",)),
-    Need("apt-get", "is what mmdebstrap installs with", on_path("apt-get"), ("apt",)),
+LAB = (
+    _program("mmdebstrap", "builds the image"),
+    _program("apt-get", "is what mmdebstrap installs with", "apt"),
     Need(
         "Debian archive keys",
         "prove what was downloaded",
         readable(*KEYRINGS),
         ("debian-archive-keyring", "debian-keyring", "debian-archive-keyring"),
     ),
-    Need("mke2fs", "makes the root disk", on_path("mke2fs"), ("e2fsprogs",)),
-    Need("zstd", "unpacks kernels and their modules", on_path("zstd"), ("zstd",)),
-    Need("setpriv", "ends QEMU with its parent", on_path("setpriv"), ("util-linux",)),
-    Need(
-        "unshare", "compiles in the image's root", on_path("unshare"), ("util-linux",)
-    ),
-    Need(
-        "newuidmap",
-        "lets a user build the image",
-        on_path("newuidmap"),
-        UIDMAP,
-        rootless_only=True,
-    ),
+    _program("mke2fs", "makes the root disk", "e2fsprogs"),
+    _program("zstd", "unpacks kernels and their modules"),
+    _program("setpriv", "ends QEMU with its parent", "util-linux"),
+    _program("unshare", "compiles in the image's root", "util-linux"),
+    _program("newuidmap", "lets a user build the image", *UIDMAP, rootless_only=True),
     VENV,
-    Need(
-        "shellcheck",
-        "checks scripts",
-        on_path("shellcheck"),
-        ("shellcheck", "ShellCheck", "shellcheck"),
-        group="test",
-    ),
-    Need(
-        "newuidmap",
-        "lets root test what a user does",
-        on_path("newuidmap"),
-        UIDMAP,
-        group="test",
-    ),
-    Need(
-        "clang", "compiles BPF and fuzzers", on_path("clang"), ("clang",), group="test"
-    ),
-    Need("bpftool", "makes skeletons", on_path("bpftool"), ("bpftool",), group="test"),
+)
+TEST = (
+    _program("shellcheck", "checks scripts", "shellcheck", "ShellCheck", "shellcheck"),
+    _program("newuidmap", "lets root test what a user does", *UIDMAP),
+    _program("clang", "compiles BPF and fuzzers"),
+    _program("bpftool", "makes skeletons"),
     Need(
         "libbpf.a",
         "loads BPF",
         static("libbpf.a"),
         ("libbpf-dev", "libbpf-static", "libbpf"),
-        group="test",
     ),
     Need(
         "libelf.a",
         "reads BPF objects",
         static("libelf.a"),
         ("libelf-dev", "elfutils-libelf-devel-static", "libelf"),
-        group="test",
     ),
-    Need(
-        "pkg-config",
-        "finds libraries",
-        on_path("pkg-config"),
-        ("pkg-config", "pkgconf", "pkgconf"),
-        group="test",
-    ),
-    Need("sparse", "checks kernel C", on_path("sparse"), ("sparse",), group="test"),
+    _program("pkg-config", "finds libraries", "pkg-config", "pkgconf", "pkgconf"),
+    _program("sparse", "checks kernel C"),
     Need(
         "libFuzzer",
         "looks for texts that break a parser",
         there_is(*LIBFUZZER),
         ("libclang-rt-dev", "compiler-rt", "compiler-rt"),
-        group="test",
     ),
-    Need(
-        "chromium",
-        "tests the report page",
-        on_path("chromium"),
-        ("chromium",),
-        group="test",
-    ),
+    _program("chromium", "tests the report page"),
 )
+NEEDS = (*LAB, *(replace(need, group="test") for need in TEST))
 
 
 def missing(groups: tuple[str, ...]) -> list[Need]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from drill import callees, cli, rounds, sleeps, text, waits
 from drill.rounds import Round
-from drill.tree import merged, one_line
+from drill.text import merged, one_line
 
 RECURSION = {
     "ev": "call",

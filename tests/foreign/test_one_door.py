@@ -103,7 +103,7 @@ def hear(event, given):
 from pathlib import Path
 from launcher.user_symbols import UserSymbols
 from recorder.tasks import Tasks, family, of_name
-from watcher.chosen import Chosen
+from watcher.tasks_asleep import Chosen
 from watcher.own import Costs
 from watcher.tasks_asleep import TasksAsleep
 sys.addaudithook(hear)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from driver.packaging import debian, sources
+from driver.packaging import deb, sources
 
 OLD = "0.0.9"
 
@@ -25,6 +25,6 @@ def packages(
     """A folder with the packages in old/ and new/; lintian has judged them."""
     folder = tmp_path_factory.mktemp("packages")
     old, new = versions
-    assert len(debian.build(folder / "old", old, judged=False)) == 4
-    assert len(debian.build(folder / "new", new)) == 4
+    assert len(deb.build(folder / "old", old, judged=False)) == 4
+    assert len(deb.build(folder / "new", new)) == 4
     return folder

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from driver.packaging import debian, trees
+from driver.packaging import deb, trees
 
 HERE = Path(__file__).parent
 
@@ -42,7 +42,7 @@ def test_dkms_builds_the_module(
 def test_built_twice_they_are_the_same_bytes(
     packages: Path, versions: tuple[str, str], tmp_path: Path
 ) -> None:
-    again = debian.build(tmp_path, versions[1], judged=False)
+    again = deb.build(tmp_path, versions[1], judged=False)
     assert again
     for path in again:
         assert path.read_bytes() == (packages / "new" / path.name).read_bytes()

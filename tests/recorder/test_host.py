@@ -10,16 +10,7 @@ from pathlib import Path
 import pytest
 
 from foreign.files import process
-from recorder import (
-    binaries,
-    cgroups,
-    disks,
-    files,
-    filesystems,
-    host,
-    runtimes,
-    tasks,
-)
+from recorder import cgroups, files, filesystems, host, runtimes, tasks
 from writestall.common.containers import Container
 
 ID = "4f1d" * 16
@@ -66,7 +57,7 @@ def test_disks_have_their_queue_partitions_and_what_they_lie_on(tmp_path: Path) 
             "sys/block/loop0/size": "0\n",
         },
     )
-    mapped, disk = disks.describe(tmp_path)
+    mapped, disk = host.disks(tmp_path)
     assert (mapped["mapped_name"], mapped["on"]) == ("vg-data", ["vda1"])
     assert (disk["name"], disk["dev"], disk["size_bytes"]) == ("vda", "254:0", 1 << 20)
     assert (disk["scheduler"], disk["wbt_lat_usec"]) == ("mq-deadline", 75000)
@@ -176,7 +167,7 @@ def test_names_are_in_the_files_of_a_runtime(
 
 
 def test_the_files_of_this_process_are_found() -> None:
-    found = binaries.executed(os.getpid())
+    found = tasks.executed(os.getpid())
     assert str(Path("/proc/self/exe").readlink()) in found
     with process(os.getpid()) as here:
         for row in found.values():

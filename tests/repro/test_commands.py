@@ -18,7 +18,7 @@ import pytest
 from labrun.scenario import reading, variants
 from labrun.scenario.keys import Scenario
 from labrun.scenario.kinds import Command
-from labrun.workloads import commands, requests, running
+from labrun.workloads import commands, running
 from labrun.workloads.clients import Place
 from support import tool
 from writestall_base.errors import StepError, UserError
@@ -197,7 +197,7 @@ def test_a_line_of_another_form_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "requests.jsonl"
     path.write_text('{"t_ns": 1, "dur_ns": 1}\n' + line + "\n")
     with pytest.raises(StepError, match=r"requests.jsonl:2: want \{\"t_ns\": N"):
-        requests.save(path, tmp_path / "writer")
+        commands.save_requests(path, tmp_path / "writer")
 
 
 def test_a_port_out_of_range_is_refused() -> None:

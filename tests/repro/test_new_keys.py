@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from labrun.injectors import dm_table, scsi_table
+from labrun.injectors import dm_delay, scsi_debug
 from labrun.scenario.rule import Inject, attributes
 
 Extended: Any = dataclasses.make_dataclass(
@@ -21,7 +21,7 @@ Extended: Any = dataclasses.make_dataclass(
 )
 # `disk` becomes the attribute `device`; the others are for other injectors and modes.
 NO_ATTRIBUTES = {"disk", "dm_delay_ms", "scsi_debug_ms", "spin_before"}
-TABLES = pytest.mark.parametrize("table", [dm_table, scsi_table])
+TABLES = pytest.mark.parametrize("table", [dm_delay, scsi_debug])
 
 
 @TABLES

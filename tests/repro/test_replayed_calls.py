@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from labrun.workloads.requests import save
+from labrun.workloads.commands import save_requests
 from made_calls import FOLDER, MS, REGULAR, built, content, replay, row
 
 APPENDS, CREATED, RING, ASYNC, FAILED, STORES = 1, 16, 16, 64, 128, 1
@@ -111,7 +111,7 @@ def test_calls_are_made_at_their_times(program: Path, tmp_path: Path) -> None:
     assert due_ns == [at_ms * MS for at_ms in range(0, 300, 10)]
     assert all(one["t_ns"] >= one["intended_ns"] for one in listed)
     assert {(one["tid"], one["what"]) for one in listed} == {(1, "write")}
-    said = save(tmp_path / "requests.jsonl", tmp_path / "writer")
+    said = save_requests(tmp_path / "requests.jsonl", tmp_path / "writer")
     assert said.startswith("30 requests")
 
 

@@ -11,8 +11,7 @@ from ruled import DISKS, INSTEAD, MKFS_EXT4, RULE, ruled
 from test_scenario import run
 
 from labrun.injectors import registry, scsi_debug
-from labrun.injectors.scsi_debug import ScsiDebug
-from labrun.injectors.scsi_table import Slow
+from labrun.injectors.scsi_debug import ScsiDebug, Slow
 from labrun.scenario.rule import INJECTORS
 from writestall_base.errors import StepError, UserError
 

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from driver import overhead, own_kernels, pages
+from driver import overhead, pages
 from driver.commands import kernel_support
 from machine import recipe
 from support import PROJECT
@@ -38,7 +38,7 @@ def test_every_row_of_a_script_is_of_one_there_is() -> None:
         if "script" in row:
             assert row["script"] in kernel_support.scripts()
             assert row["engine"] in kernel_support.ENGINES
-            own = own_kernels.names(pages.load(kernel_support.DOCUMENT)["rows"])
+            own = kernel_support.own_names(pages.load(kernel_support.DOCUMENT)["rows"])
             assert row["kernel"] in {*recipe.load(full=True).kernels, *own}
 
 
@@ -52,7 +52,7 @@ def test_the_tests_of_a_kernel_of_ones_own_are_counted(tmp_path: Path) -> None:
     junit.write_text(
         JUNIT.replace("scripts on 6.1", "scripts on 4.4").replace("d.sh", "d-a.sh")
     )
-    (row,) = own_kernels.counted(junit, "2026-01-02", "defconfig")
+    (row,) = kernel_support.counted(junit, "2026-01-02", "defconfig")
     assert row == {
         "suite": "tests/scripts",
         "kernel": "4.4",
@@ -61,7 +61,7 @@ def test_the_tests_of_a_kernel_of_ones_own_are_counted(tmp_path: Path) -> None:
         "passed": 1,
         "failed": ["b.py"],
     }
-    assert own_kernels.table([row]).splitlines()[2] == (
+    assert kernel_support.own_table([row]).splitlines()[2] == (
         "| 4.4 | defconfig | tests/scripts | 1 | b.py | 2026-01-02 |"
     )
 

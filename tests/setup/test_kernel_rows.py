@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from driver import own_kernels, pages
+from driver import pages
 from driver.commands import kernel_support, setup, test
 from machine import recipe
 from support import PROJECT, kernel_name
@@ -76,7 +76,7 @@ def test_a_kernel_of_a_listed_series_replaces_no_row_of_the_listed_one(
     after = _rows(document, OWN, "defconfig", "no")
     assert all(row in after for row in before)
     assert {row["kernel"] for row in after if row not in before} == {OWN}
-    assert own_kernels.names(after) == [OWN]
+    assert kernel_support.own_names(after) == [OWN]
 
 
 def test_a_test_with_a_machine_of_its_own_has_the_kernel_that_it_ran_on(
@@ -102,7 +102,7 @@ def test_each_configuration_of_a_kernel_has_rows_of_its_own(document: Path) -> N
 def test_kernels_are_in_the_order_of_their_numbers() -> None:
     names = ["7.3.0-rc7", "6.1.0-56-amd64", "4.19.108", "4.4.155"]
     rows = [{"suite": "x", "kernel": name} for name in names]
-    assert own_kernels.names(rows) == [*reversed(names)]
+    assert kernel_support.own_names(rows) == [*reversed(names)]
 
 
 def test_a_variable_that_was_not_set_is_no_kernel_to_test(

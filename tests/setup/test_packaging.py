@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 import writestall
-from driver.packaging import RECIPES, container, deb, release, sources, wheels
+from driver.packaging import RECIPES, deb, oci, release, sources, wheels
 from recorder import runtimes
 from support import PROJECT
 from watcher import presence
@@ -67,12 +67,12 @@ def test_the_injector_is_no_ones_dependency() -> None:
 
 
 def test_the_daemonset_runs_the_image_of_this_version() -> None:
-    text = container.DAEMONSET.read_text()
+    text = oci.DAEMONSET.read_text()
     assert f"image: writestall:{sources.version()}\n" in text
 
 
 def test_every_capability_of_the_daemonset_has_its_reason() -> None:
-    text = container.DAEMONSET.read_text()
+    text = oci.DAEMONSET.read_text()
     added = text.partition("add:\n")[2].partition("resources:")[0].splitlines()
     capabilities = [line.strip() for line in added if line.strip().startswith("-")]
     assert capabilities
@@ -92,7 +92,7 @@ def test_every_capability_of_the_daemonset_has_its_reason() -> None:
 def test_the_daemonset_reads_the_names_of_its_node(
     name: str, there: str, here: str
 ) -> None:
-    text = container.DAEMONSET.read_text()
+    text = oci.DAEMONSET.read_text()
     assert f"- {{name: {name}, mountPath: {here}, readOnly: true}}\n" in text
     volume = text.partition(f"- name: {name}\n")[2].splitlines()[0]
     assert volume.strip().startswith(f"hostPath: {{path: {there}, type: ")
@@ -106,15 +106,15 @@ def test_a_release_names_the_image_by_its_digest(tmp_path: Path) -> None:
         member.size = len(index)
         layout.addfile(member, io.BytesIO(index))
     version = sources.version()
-    text = container.daemonset(archive, version)
+    text = oci.daemonset(archive, version)
     assert f"image: writestall:{version}@{digest}\n" in text
-    assert text.replace(f"@{digest}", "") == container.DAEMONSET.read_text()
+    assert text.replace(f"@{digest}", "") == oci.DAEMONSET.read_text()
     with pytest.raises(UserError, match=r"names no image of version 7\.8\.9"):
-        container.daemonset(archive, "7.8.9")
+        oci.daemonset(archive, "7.8.9")
 
 
 def test_the_daemonset_may_do_and_be_asked_little() -> None:
-    daemonset, policy = yaml.safe_load_all(container.DAEMONSET.read_text())
+    daemonset, policy = yaml.safe_load_all(oci.DAEMONSET.read_text())
     template = daemonset["spec"]["template"]
     (only,) = template["spec"]["containers"]
     rights = only["securityContext"]
@@ -142,7 +142,7 @@ def test_the_daemonset_may_do_and_be_asked_little() -> None:
 def test_the_daemonsets_probe_sees_whether_watch_goes_on(
     tmp_path: Path, ago_s: int, alive: bool
 ) -> None:
-    daemonset, _ = yaml.safe_load_all(container.DAEMONSET.read_text())
+    daemonset, _ = yaml.safe_load_all(oci.DAEMONSET.read_text())
     (only,) = daemonset["spec"]["template"]["spec"]["containers"]
     *shell, script = only["livenessProbe"]["exec"]["command"]
     there = presence.Presence(tmp_path)

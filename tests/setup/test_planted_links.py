@@ -17,7 +17,7 @@ import pytest
 from driver import losses, runs
 from driver.commands import compare
 from machine import accel, qemu
-from recorder import answering
+from recorder import cli
 from recorder.run_folder import RunFolder
 from writestall_base.errors import UserError
 
@@ -105,13 +105,13 @@ class _Settings:
 def test_an_answer_of_record_is_not_written_through(
     tmp_path: Path, mine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / answering.NAME).symlink_to(mine / "file")
+    (tmp_path / cli.NAME).symlink_to(mine / "file")
 
     class Done:
         returncode, stdout = 0, "recorded\n"
 
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: Done)
     folder = RunFolder(tmp_path, os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY))
-    assert answering.answer(folder, "python3") == ("recorded", True)
+    assert cli.answer(folder, "python3") == ("recorded", True)
     _untouched(mine)
-    assert (tmp_path / answering.NAME).read_text() == "recorded\n"
+    assert (tmp_path / cli.NAME).read_text() == "recorded\n"

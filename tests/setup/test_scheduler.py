@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from driver import cluster, scheduler
+from driver import cluster
 from writestall_base.errors import UserError
 
 PRINTED = """SLURM run ID: ours
@@ -59,58 +59,58 @@ def _profile(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_accounting_is_asked_where_it_answers(there: Path) -> None:
     _slurm(there, 30, accounting=True)
-    assert scheduler.options("slurm") == ()
+    assert cluster.options("slurm") == ()
 
 
 def test_without_accounting_the_queue_is_asked(there: Path) -> None:
     _slurm(there, 300, accounting=False)
-    assert scheduler.options("slurm") == ("--slurm-status-command", "squeue")
+    assert cluster.options("slurm") == ("--slurm-status-command", "squeue")
 
 
 def test_a_cluster_that_forgets_too_soon_is_refused(there: Path) -> None:
     _slurm(there, 30, accounting=False)
     with pytest.raises(UserError, match=r"MinJobAge=30 .* set it to 120 or more"):
-        scheduler.options("slurm")
+        cluster.options("slurm")
 
 
 def test_no_slurm_is_refused(there: Path) -> None:
     with pytest.raises(UserError, match=r"no sbatch, .* on PATH; start it on"):
-        scheduler.options("slurm")
+        cluster.options("slurm")
     _slurm(there, 300, accounting=True)
     _program(there, "scontrol", "echo 'Unable to contact slurm controller' >&2; exit 1")
     with pytest.raises(UserError, match=r"no cluster \(Unable to contact"):
-        scheduler.options("slurm")
+        cluster.options("slurm")
 
 
 def test_what_nothing_could_cancel_is_refused(
     there: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(UserError, match="want cluster-generic-submit-cmd and cluster-"):
-        scheduler.options("cluster-generic")
+        cluster.options("cluster-generic")
     profile = _profile(there, PROFILE, monkeypatch)
     with pytest.raises(UserError, match="want cluster-generic-cancel-cmd in a profile"):
-        scheduler.options("cluster-generic")
+        cluster.options("cluster-generic")
     (profile / "config.v9+.yaml").write_text(
         PROFILE + "cluster-generic-cancel-cmd: scancel\n"
     )
-    assert scheduler.options("cluster-generic") == ()
+    assert cluster.options("cluster-generic") == ()
     monkeypatch.setenv("SNAKEMAKE_PROFILE", "nowhere")
     with pytest.raises(UserError, match="SNAKEMAKE_PROFILE=nowhere: want a folder"):
-        scheduler.options("local")
+        cluster.options("local")
 
 
 def test_what_snakemake_left_in_the_queue_is_cancelled(
     there: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _slurm(there, 300, accounting=True)
-    scheduler.cancel("slurm", PRINTED)
+    cluster.cancel("slurm", PRINTED)
     assert (there / "told-scancel").read_text() == "--name ours\n"
     profile = _profile(there, PROFILE + "cluster-generic-cancel-cmd: end", monkeypatch)
-    assert scheduler.options("cluster-generic") == ()
+    assert cluster.options("cluster-generic") == ()
     _program(profile, "end", "exit 0")
-    scheduler.cancel("cluster-generic", PRINTED)
+    cluster.cancel("cluster-generic", PRINTED)
     assert (profile / "told-end").read_text() == "20 nineteen\n"
-    scheduler.cancel("local", PRINTED)
+    cluster.cancel("local", PRINTED)
     assert (there / "told-scancel").read_text() == "--name ours\n"
 
 

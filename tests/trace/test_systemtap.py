@@ -10,6 +10,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from launcher import systemtap
+from launcher.cli import parser
+from launcher.errors import TraceError
 from support import PROJECT
 
 # Arms at once, and ends in order when told to.
@@ -85,3 +90,16 @@ def test_arguments_are_compiled_in(tmp_path: Path) -> None:
     assert done.returncode == 1
     said = "trace: --arguments is compiled in: leave out --module\n"
     assert done.stderr == said
+
+
+def test_a_kernel_without_the_functions_of_a_script_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    symbols = tmp_path / "kallsyms"
+    symbols.write_text("0000000000000000 T vfs_write\n")
+    monkeypatch.setattr(systemtap, "SYMBOLS", symbols)
+    options = parser("trace/trace").parse_args(["page_locks"])
+    with pytest.raises(TraceError, match="page_locks needs a probe on folio_wait_bit"):
+        systemtap.check(options)
+    symbols.write_text("0000000000000000 t __lock_page\n")
+    systemtap.check(options)

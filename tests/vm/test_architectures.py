@@ -67,7 +67,7 @@ def test_images_of_architectures_are_kept_apart(
     monkeypatch.setenv(architectures.CHOICE, "aarch64")
     other = recipe.load()
     assert image._tree_key(own) != image._tree_key(other)
-    assert image._tools_key(own) != image._tools_key(other)
+    assert image.tools_key(own) != image.tools_key(other)
 
 
 @pytest.mark.usefixtures("_aarch64")

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from machine.own import built, kconfig
+from machine.own import building, kconfig
 from writestall_base.errors import UserError
 
-FLAVOURS = (built.DEBUG, built.KCSAN)
+FLAVOURS = (building.DEBUG, building.KCSAN)
 PANICS = {
     "BOOTPARAM_HUNG_TASK_PANIC": "a hung task",
     "BOOTPARAM_SOFTLOCKUP_PANIC": "a CPU that does not schedule",
@@ -28,7 +28,7 @@ def _config(folder: Path, names: list[str]) -> Path:
 
 @pytest.mark.parametrize("flavour", FLAVOURS, ids=lambda flavour: flavour.name)
 def test_what_a_kernel_lacks_is_refused_by_name(
-    flavour: built.Flavour, tmp_path: Path
+    flavour: building.Flavour, tmp_path: Path
 ) -> None:
     wanted = [name for path in flavour.fragments for name in kconfig.needed(path)]
     there = kconfig.check(_config(tmp_path, wanted), *flavour.fragments)
@@ -40,5 +40,5 @@ def test_what_a_kernel_lacks_is_refused_by_name(
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS, ids=lambda flavour: flavour.name)
-def test_a_machine_that_hangs_ends(flavour: built.Flavour) -> None:
+def test_a_machine_that_hangs_ends(flavour: building.Flavour) -> None:
     assert PANICS.keys() <= kconfig.needed(flavour.fragment).keys()

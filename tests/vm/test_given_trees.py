@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from machine import image
-from machine.own import compiler, find, given, kconfig
+from machine.own import building, find, kconfig
 from writestall_base.errors import UserError
 
 RELEASE = "4.19.108"
@@ -28,7 +28,7 @@ RELEASE = "4.19.108"
     ],
 )
 def test_the_compiler_is_of_the_time_of_the_kernel(release: str, suite: str) -> None:
-    assert given.suite(release) == suite
+    assert building.suite(release) == suite
 
 
 class Built:
@@ -66,16 +66,16 @@ class Built:
 @pytest.fixture
 def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Built:
     found = Built(tmp_path)
-    monkeypatch.setattr(compiler, "root", lambda *words: Path("/", *words))
+    monkeypatch.setattr(building, "root", lambda *words: Path("/", *words))
     monkeypatch.setattr(image, "logged", found.run)
     find.find.cache_clear()
     return found
 
 
 def test_a_tree_without_a_configuration_gets_that_of_the_machine(built: Built) -> None:
-    assert given.build(built.tree).release == RELEASE
+    assert building.given(built.tree).release == RELEASE
     configured, made = built.commands
-    fragment = f"{compiler.VM_INSIDE}/{kconfig.FRAGMENT.name}"
+    fragment = f"{building.VM_INSIDE}/{kconfig.FRAGMENT.name}"
     assert configured[-2:] == [f"KCONFIG_ALLCONFIG={fragment}", "allnoconfig"]
     assert made[:3] == ["make", "--directory", str(built.tree)]
     assert made[-2:] == ["bzImage", "modules"]
@@ -83,19 +83,19 @@ def test_a_tree_without_a_configuration_gets_that_of_the_machine(built: Built) -
 
 def test_a_configuration_of_the_tree_is_kept(built: Built) -> None:
     built.configure()
-    given.build(built.tree)
+    building.given(built.tree)
     assert [command[-1] for command in built.commands] == ["modules"]
 
 
 def test_what_a_kernel_lacks_is_said_before_it_is_compiled(built: Built) -> None:
     built.lacking = "9P_FS"
     with pytest.raises(UserError, match="lacks CONFIG_9P_FS "):
-        given.build(built.tree)
+        building.given(built.tree)
     assert [command[-1] for command in built.commands] == ["allnoconfig"]
 
 
 def test_what_is_no_source_is_refused(built: Built) -> None:
     (built.tree / "Makefile").unlink()
     with pytest.raises(UserError, match="no kernel tree"):
-        given.build(built.tree)
+        building.given(built.tree)
     assert not built.commands

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from watcher.chosen import Chosen
-from watcher.tasks_asleep import Seen, TasksAsleep
+from watcher.tasks_asleep import Chosen, Seen, TasksAsleep
 from writestall.events.contract import Write
 from writestall.watch.ring import S
 

@@ -25,8 +25,7 @@ from recorder.files import size_of
 from streamed import fed, lines_of
 from support import PROJECT
 from watcher import dump, presence
-from watcher.pressure import io_full_percent
-from watcher.trap import ASKED, PRESSURE, STALL, Bounds, Trap, dumps
+from watcher.trap import ASKED, PRESSURE, STALL, Bounds, Trap, dumps, io_full_percent
 from writestall.events.run_directory import open_run
 from writestall_base.errors import UserError
 

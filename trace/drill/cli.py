@@ -10,7 +10,7 @@ from pathlib import Path
 
 from drill import arguments, rounds, text, waits
 from drill.debuginfo import Debuginfo
-from drill.workload import Command, Process, must_exist
+from drill.rounds import Command, Process, must_exist
 from launcher.errors import TraceError, check_architecture
 from writestall_base.command_line import Parser, exit_status
 from writestall_base.errors import EXIT_COMPLETE

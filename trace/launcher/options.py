@@ -38,26 +38,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--floor-us", type=int, metavar="US", help="shortest sleep shown (1000)")
     add("--stall-us", type=int, metavar="US", help="shortest stall (100000)")
-    add(
-        "--pid",
-        type=int,
-        metavar="PID",
-        help="only calls of this process and its children",
-    )
+    pid = "only calls of this process and its children"
+    add("--pid", type=int, metavar="PID", help=pid)
     add("--comm", metavar="NAME", help="calls of tasks or processes of that name")
     add("--waits", type=int, metavar="PID", help="interruptible sleeps of it, too")
     add("--waits-comm", metavar="NAME", help="the same of tasks of that name")
-    add(
-        "--device",
-        metavar="DEV",
-        help="only calls on this disk's file system: 254:16, /dev/vdb",
-    )
-    add(
-        "--path",
-        type=Path,
-        metavar="PATH",
-        help="only calls on this file, or below this folder",
-    )
+    device = "only calls on this disk's file system: 254:16, /dev/vdb"
+    add("--device", metavar="DEV", help=device)
+    path = "only calls on this file, or below this folder"
+    add("--path", type=Path, metavar="PATH", help=path)
     add("--call", metavar="C,C", help="these calls, or groups of them: docs/events.md")
     add("-v", dest="text", action="store_true", help="print text, not JSON")
     add("--output", type=Path, metavar="FILE", help="instead of stdout")

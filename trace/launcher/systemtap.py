@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import signal
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from launcher import printing
-from launcher.arm import arm
 from launcher.errors import TraceError
 from launcher.options import variables
 from launcher.plain_text import Sink
@@ -28,6 +30,44 @@ SYMBOLS = Path("/proc/kallsyms")
 NEEDS = {
     "page_locks": ("folio_wait_bit_common", "wait_on_page_bit_common", "__lock_page")
 }
+# The drill-down's module registers a kretprobe for each name that is written to its
+# parameter (tapset/inside.stp). A name with `?` behind it may be refused.
+PARAMETERS = Path("/sys/module/drilldown/parameters")
+LOADED_WITHIN_S = 60
+REASONS = {
+    errno.ENOENT: "the kernel has no such function; it may be inlined",
+    errno.EADDRNOTAVAIL: "the kernel has several functions of that name",
+    errno.EINVAL: "the kernel forbids a probe there",
+    errno.ENOSPC: "too many functions",
+}
+
+
+def _wait_loaded(alive: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + LOADED_WITHIN_S
+    while not (PARAMETERS / "ready").exists():
+        if not alive():
+            raise TraceError("drilldown was not loaded: see the error above")
+        if time.monotonic() > deadline_s:
+            raise TraceError(f"drilldown was not loaded within {LOADED_WITHIN_S} s")
+        time.sleep(0.02)
+
+
+def _probe(name: str) -> None:
+    try:
+        (PARAMETERS / "function").write_text(name.removesuffix("?"))
+    except OSError as error:
+        if not name.endswith("?"):
+            number = error.errno or 0
+            why = REASONS.get(number, error.strerror)
+            raise TraceError(f"cannot probe {name}: {why}") from error
+
+
+def arm(functions: Iterable[str], alive: Callable[[], bool]) -> None:
+    """Probe the functions, the root first, and let the module begin."""
+    _wait_loaded(alive)
+    for name in functions:
+        _probe(name)
+    (PARAMETERS / "ready").write_text("Y")
 
 
 def check(options: argparse.Namespace) -> None:
@@ -35,9 +75,9 @@ def check(options: argparse.Namespace) -> None:
     name = options.script
     if (name == "drilldown") != bool(options.functions):
         raise TraceError("--functions belongs to drilldown, which needs it")
-    for name in ("series_ms", "calls_mib"):
-        if getattr(options, name) is not None:
-            raise TraceError(f"--{name.replace('_', '-')} belongs to --engine core")
+    for option in ("series_ms", "calls_mib"):
+        if getattr(options, option) is not None:
+            raise TraceError(f"--{option.replace('_', '-')} belongs to --engine core")
     if options.arguments and options.module:
         raise TraceError("--arguments is compiled in: leave out --module")
     functions = NEEDS.get(name)

@@ -7,19 +7,24 @@ Exit status: 0 recorded, 1 the recording failed, 2 refused; with a COMMAND its o
 from __future__ import annotations
 
 import argparse
+import os
+import shutil
+import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
+from labrun.setup.staging import MEMORY
 from launcher.errors import check_architecture
-from recorder import answering, engines, kept_calls, targets
+from recorder import engines, kept_calls, targets
 from recorder.guard import Guard
-from recorder.hiding import hidden, uncover
 from recorder.options import SELECTION, add_selection, fill, time_up_to
 from recorder.process import Process, held
 from recorder.recording import Settings, carry_out
 from recorder.run_folder import RunFolder, new_folder
 from recorder.say import Voice
+from writestall.export.redacted.run import redact
 from writestall_base import TREE, files
 from writestall_base.command_line import exit_status, whole
 from writestall_base.errors import EXIT_COMPLETE, EXIT_FAILED, UserError
@@ -28,6 +33,13 @@ from writestall_base.steps import Run
 from writestall_base.stop import Stop
 
 MOST_FOR_NS = 24 * 3600 * 10**9
+NAME = "answer.txt"
+SOURCES = [str(TREE / "base"), str(TREE / "analysis")]
+TOP = "3"  # chains that are printed
+ELSEWHERE = (
+    "no answer here: python3-msgspec and python3-jinja2 are missing; install them, or"
+    " copy {run} to another machine: writestall report {run}"
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,8 +50,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", type=Path, metavar="DIR", help=where)
     until = "end after that long (Ctrl-C ends it, too)"
     add("--for", dest="for_ns", type=time_up_to(MOST_FOR_NS), metavar="T", help=until)
-    redact = "write tokens for paths and for names of tasks and of the host"
-    add("--redact", action="store_true", help=redact)
+    tokens = "write tokens for paths and for names of tasks and of the host"
+    add("--redact", action="store_true", help=tokens)
     profile = "keep all bios by latency, and all calls, too, for `lab --from`"
     add("--profile", action="store_true", help=profile)
     most = "end when the events reach that size (256)"
@@ -102,9 +114,9 @@ def _default() -> Path:
 def _answer(out: RunFolder, args: argparse.Namespace, voice: Voice) -> bool:
     """Print the answer; return False where explaining failed."""
     python = args.python()
-    explained, answered = answering.answer(out, python)
+    explained, answered = answer(out, python)
     if not answered:
-        files.save_inside(out.pinned, answering.NAME, f"{explained}\n".encode())
+        files.save_inside(out.pinned, NAME, f"{explained}\n".encode())
     if voice.silent:
         return answered or python is None
     if answered:
@@ -113,3 +125,54 @@ def _answer(out: RunFolder, args: argparse.Namespace, voice: Voice) -> bool:
         voice.say(explained)
     voice.say(f"run: {out.path}" + (", page: report.html in it" if answered else ""))
     return answered or python is None
+
+
+def hidden(guard: Guard) -> Path:
+    """A folder in memory, for a run whose names are to be replaced; deleted if this
+    process is killed."""
+    memory = Path(tempfile.mkdtemp(prefix="writestall-run-", dir=MEMORY))
+    guard.folder(memory)
+    folder = memory / "named"
+    folder.mkdir()
+    return folder
+
+
+def uncover(folder: Path, out: Path) -> None:
+    """Write the run without names to the empty folder `out`, and delete this one."""
+    nameless = folder.with_name("nameless")
+    try:
+        redact(folder, nameless)
+        shutil.copytree(nameless, out, dirs_exist_ok=True)
+    finally:
+        shutil.rmtree(folder.parent)
+
+
+def _modules(python: str) -> list[str]:
+    """Folders of modules: all that this process has, if it is the Python that has the
+    libraries (a package keeps some of them in a folder of its own)."""
+    return sys.path if python == sys.executable else SOURCES
+
+
+def answer(run: RunFolder, python: str | None) -> tuple[str, bool]:
+    """Return the answer, or why there is none, and whether there is one.
+
+    It is saved in the run, and the page with it. The run is the program's folder, which
+    nobody can replace, and no place of its modules (-P).
+    """
+    if python is None:
+        return ELSEWHERE.format(run=run.path), False
+    command = [python, "-P", "-m", "writestall", "explain", ".", "--report"]
+    done = subprocess.run(
+        [*command, "--top", TOP],
+        cwd=run.pinned,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(_modules(python))},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["explain failed"]
+        return lines[-1], False
+    files.save_inside(run.pinned, NAME, done.stdout.encode())
+    return done.stdout.rstrip("\n"), True

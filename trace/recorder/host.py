@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""host: describe the machine: distribution, processors, memory."""
+"""host: describe the machine: distribution, processors, memory, disks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from recorder.files import ROOT, text
+from recorder.files import ROOT, number, text
 
 # What decides when dirty pages are written (Documentation/admin-guide/sysctl/vm.rst).
 SYSCTLS = (
@@ -16,6 +16,9 @@ SYSCTLS = (
     *("dirty_expire_centisecs", "dirty_writeback_centisecs"),
     *("dirtytime_expire_seconds", "laptop_mode", "swappiness"),
 )
+SECTOR_BYTES = 512
+# Documentation/ABI/stable/sysfs-block
+NUMBERS = "rotational nr_requests wbt_lat_usec max_sectors_kb read_ahead_kb".split()
 
 
 def describe(root: Path = ROOT) -> dict[str, Any]:
@@ -46,3 +49,43 @@ def _meminfo(root: Path, name: str) -> int | None:
     content = text(root / "proc/meminfo") or ""
     found = re.search(rf"^{name}:\s+(\d+) kB$", content, re.MULTILINE)
     return int(found[1]) << 10 if found else None
+
+
+def disks(root: Path = ROOT) -> list[dict[str, Any]]:
+    """The manifest's `disks`: those with a size, with their partitions."""
+    folders = sorted((root / "sys/block").glob("*"), key=lambda path: path.name)
+    found = [_disk(folder) for folder in folders]
+    return [disk for disk in found if disk["size_bytes"]]
+
+
+def _disk(folder: Path) -> dict[str, Any]:
+    queue = folder / "queue"
+    numbers = {name: number(queue / name) for name in NUMBERS}
+    return {
+        **_device(folder),
+        "mapped_name": text(folder / "dm/name"),
+        "model": text(folder / "device/model"),
+        "scheduler": _chosen(text(queue / "scheduler")),
+        "write_cache": text(queue / "write_cache"),
+        **numbers,
+        "on": sorted(path.name for path in (folder / "slaves").glob("*")),
+        "partitions": [
+            _device(path.parent) for path in sorted(folder.glob("*/partition"))
+        ],
+    }
+
+
+def _device(folder: Path) -> dict[str, Any]:
+    """Name, number and size: the keys of the lab's `device`."""
+    sectors = number(folder / "size") or 0
+    return {
+        "name": folder.name,
+        "dev": text(folder / "dev"),
+        "size_bytes": sectors * SECTOR_BYTES,
+    }
+
+
+def _chosen(schedulers: str | None) -> str | None:
+    """`mq-deadline` of `none [mq-deadline] kyber`."""
+    found = re.search(r"\[(.*?)\]", schedulers or "")
+    return found[1] if found else schedulers

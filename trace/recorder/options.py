@@ -66,11 +66,8 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     add("--comm", metavar="NAME", help="only calls of tasks of this name")
     where = "only calls on this file, or below this folder"
     add("--path", type=some_path, metavar="PATH", help=where)
-    add(
-        "--device",
-        metavar="DEV",
-        help="only calls on this disk's file system: /dev/sda1, 8:1",
-    )
+    device = "only calls on this disk's file system: /dev/sda1, 8:1"
+    add("--device", metavar="DEV", help=device)
     stall, floor = "shortest stall (50ms)", "shortest sleep (1ms)"
     limit = time_up_to(MOST_STALL_NS)
     add("--stall", dest="stall_ns", type=limit, metavar="T", help=stall)

@@ -20,7 +20,7 @@ from foreign.unread import Unread
 from labrun.run import tracer
 from labrun.setup import kernel, staging
 from labrun.setup.staging import Copying
-from recorder import disks, filesystems, host, targets
+from recorder import filesystems, host, targets
 from recorder.command import Command
 from recorder.engines import SCRIPT, Engine
 from recorder.guard import Guard
@@ -108,7 +108,7 @@ def of_this_host() -> dict[str, Any]:
         "kernel": os.uname().release,
         "arch": os.uname().machine,
         "host": host.describe(),
-        "disks": disks.describe(),
+        "disks": host.disks(),
         "filesystems": filesystems.describe(),
         "sysctl": host.writeback(),
         "tasks": [],

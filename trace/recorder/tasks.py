@@ -16,9 +16,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from foreign import files
+from foreign import files, maps
+from foreign.files import Process
+from foreign.maps import Mapping
+from foreign.reader import Reader, UnreadError
 from recorder import cgroups, runtimes
-from recorder.binaries import BuildIds
 from recorder.files import PART, ROOT, copy_whole, size_of
 from writestall.common.containers import container_of
 
@@ -26,7 +28,63 @@ PERIOD_S = 1.0
 PATIENCE_S = 5.0  # for what the thread is at when the recording ends
 MOST_TASKS, MOST_CHILDREN_BYTES = 1000, 1 << 20
 OF_A_CALL, OF_A_CGROUP = b'"ev":"write"', b'"ev":"cgroup"'
+MOST_FILES = 10_000  # whose build ids are read
 SYMBOLS = "symbols"
+
+
+def executed(pid: int, root: Path = ROOT) -> dict[str, Mapping]:
+    """The files that a task maps to execute: their paths, and a mapping of each.
+
+    /proc/PID/map_files leads to it from another mount namespace, and when the file was
+    deleted (proc(5)).
+    """
+    return {
+        row.path.removesuffix(" (deleted)"): row
+        for row in maps.read(pid, root / "proc")
+        if row.inode and row.path.startswith("/")
+    }
+
+
+class BuildIds:
+    """The build ids of such files by path; None where a file has none.
+
+    By a file's build id its symbols are found on another machine. `unread` takes a file
+    that could not be read, and why.
+    """
+
+    def __init__(self, unread: Callable[[str, str], None]) -> None:
+        self.found: dict[str, str | None] = {}
+        self._reader, self._unread = Reader(), unread
+
+    def note(self, pid: int, root: Path = ROOT) -> None:
+        """Read those of the files that a task executes; it may have ended."""
+        new = {
+            path: row
+            for path, row in executed(pid, root).items()
+            if path not in self.found and len(self.found) < MOST_FILES
+        }
+        if not new:
+            return
+        with suppress(*files.GONE), files.process(pid, root / "proc") as process:
+            for path, row in new.items():
+                self.found[path] = self._read(process, path, row)
+
+    def close(self) -> None:
+        """End the reader."""
+        self._reader.close()
+
+    def _read(self, process: Process, path: str, row: Mapping) -> str | None:
+        try:
+            file = process.mapped(row.start, row.end)
+            try:
+                return self._reader.build_id(file) or None
+            finally:
+                os.close(file)
+        except files.GONE:
+            return None
+        except (UnreadError, OSError) as error:
+            self._unread(path, getattr(error, "strerror", None) or str(error))
+            return None
 
 
 class Tasks(threading.Thread):

@@ -17,15 +17,13 @@ from recorder.engines import SCRIPT, Engine
 from recorder.guard import Guard
 from recorder.recording import asked_for, of_this_host
 from watcher import dump
-from watcher.chosen import Chosen
 from watcher.output import ERROR, INFO, WARNING
 from watcher.own import Costs
 from watcher.presence import Presence, Service
-from watcher.pressure import io_full_percent
 from watcher.source import Source, running
 from watcher.stream import Watched
-from watcher.tasks_asleep import Seen, TasksAsleep
-from watcher.trap import ASKED, Trap
+from watcher.tasks_asleep import Chosen, Seen, TasksAsleep
+from watcher.trap import ASKED, Trap, io_full_percent
 from writestall.events.run_directory import RunDir
 from writestall.watch.open_stalls import S
 from writestall.watch.samples import Open

@@ -13,6 +13,8 @@ for this thread. It takes at most a fiftieth of a CPU: it looks as seldom as tha
 
 from __future__ import annotations
 
+import argparse
+import os
 import re
 import threading
 import time
@@ -23,6 +25,8 @@ from pathlib import Path
 
 from foreign import files
 from launcher import calls
+from launcher.options import device_number
+from recorder.filesystems import mount_of
 from writestall.events.contract import Write
 from writestall.watch.open_stalls import S, Sleeping
 
@@ -32,6 +36,7 @@ FIRST_SHOWN_NS = 2 * S
 BUSY_S, IDLE_S, MOST_SHARE = 0.5, 2.0, 0.02
 MOST_TASKS, MOST_FRAMES = 200, 48
 MOST_ENDED = 10_000  # events kept while a look waits
+MOST_ABOVE = 64  # processes from one to the first
 # Fields of proc_pid_stat(5) behind the name, counted from the state.
 STATE, FLAGS, THREADS, STARTED = 0, 6, 17, 19
 PF_KTHREAD = 0x00200000  # include/linux/sched.h
@@ -41,6 +46,64 @@ SLEEPS = re.compile(r"^voluntary_ctxt_switches:\t(\d+)$", re.MULTILINE)
 CALLING, NO_CALL = re.compile(r"-?\d+( 0x[0-9a-f]+)+$"), "-1"
 FAULT, IN_A_FAULT = "page_fault", "handle_mm_fault"
 Task = tuple[int, int]  # thread id, and when it was started in ticks
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Which calls were asked for; None where that does not matter.
+
+    The tracer chooses by the same options; this is for calls without an event yet.
+    """
+
+    pid: int | None = None
+    comm: str | None = None
+    path: str | None = None
+    dev: str | None = None
+
+    @staticmethod
+    def by(options: argparse.Namespace) -> Chosen:
+        """The choice of the options; raises TraceError for a device there is not."""
+        path = str(options.path.resolve()) if options.path else None
+        dev = None
+        if options.device is not None:
+            number = device_number(options.device)
+            dev = f"{number >> 20}:{number & 0xFFFFF}"
+        return Chosen(options.pid, options.comm, path, dev)
+
+    def __call__(self, pid: int, comm: str, file: str | None) -> bool:
+        """Whether a call is chosen; not without a known file, where that counts."""
+        if pid == os.getpid():
+            return False
+        if self.pid is not None and not self._below(pid):
+            return False
+        if self.comm is not None and self.comm not in (comm, _name(pid)):
+            return False
+        if self.path is not None and not self._inside(file):
+            return False
+        return self.dev is None or self._on_device(file)
+
+    def _below(self, pid: int) -> bool:
+        """Whether a process is the chosen one or was started by it."""
+        for _ in range(MOST_ABOVE):
+            if pid == self.pid or pid <= 1:
+                break
+            stat = files.text(pid, "stat") or ""
+            fields = stat.rpartition(")")[2].split()
+            pid = int(fields[1]) if len(fields) > 1 else 0
+        return pid == self.pid
+
+    def _inside(self, file: str | None) -> bool:
+        return file is not None and (
+            file == self.path or file.startswith(f"{self.path}/")
+        )
+
+    def _on_device(self, file: str | None) -> bool:
+        mount = mount_of(Path(file)) if file and file.startswith("/") else None
+        return mount is not None and mount.dev == self.dev
+
+
+def _name(pid: int) -> str | None:
+    return files.text(pid, "comm")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from recorder.files import size_of
+from recorder.files import ROOT, size_of, text
 
 STALL, OPEN, PRESSURE, ASKED = "stall", "open", "pressure", "asked"
 NAME = re.compile(r"\d{8}-\d{6}-(stall|open|pressure|asked)")
@@ -25,6 +25,12 @@ S = 10**9
 DELAY_NS = 3 * S
 # A pressure that stays is one trigger; so are the stalls of one moment.
 AGAIN_NS = 60 * S
+
+
+def io_full_percent(root: Path = ROOT) -> float | None:
+    """`full avg10` of Documentation/accounting/psi.rst; None where it is not kept."""
+    found = re.search(r"^full avg10=(\S+)", text(root / "proc/pressure/io") or "", re.M)
+    return float(found[1]) if found else None
 
 
 @dataclass(frozen=True)

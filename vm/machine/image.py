@@ -103,23 +103,37 @@ def bootstrap(
     )
 
 
-def _tools_key(recipe: Recipe) -> str:
+def rooted(
+    name: str,
+    suite: str,
+    packages: str,
+    *,
+    variant: str = "minbase",
+    dpkg_options: Iterable[str] = DPKG_OPTIONS,
+) -> Path:
+    """A tree of a suite with these packages, in the cache."""
+
+    def build(part: Path) -> None:
+        extra = [f"--variant={variant}", f"--include={packages}"]
+        bootstrap(suite, {suite}, part, extra, dpkg_options=dpkg_options)
+
+    return cache.build(name, cache.digest(suite, packages), build, as_owner=as_owner())
+
+
+def tools_key(recipe: Recipe) -> str:
+    """The key of tools()."""
     return cache.digest(recipe.qemu_suite, recipe.arch.qemu_packages)
 
 
 def built_tools(recipe: Recipe) -> bool:
     """Whether tools() was built."""
-    return cache.place("qemu", _tools_key(recipe)).exists()
+    return cache.place("qemu", tools_key(recipe)).exists()
 
 
 def tools(recipe: Recipe) -> Path:
     """The tree that holds our QEMU and its libraries, and nothing else."""
-
-    def build(part: Path) -> None:
-        extra = ["--variant=extract", f"--include={recipe.arch.qemu_packages}"]
-        bootstrap(recipe.qemu_suite, {recipe.qemu_suite}, part, extra)
-
-    return cache.build("qemu", _tools_key(recipe), build, as_owner=as_owner())
+    packages = recipe.arch.qemu_packages
+    return rooted("qemu", recipe.qemu_suite, packages, variant="extract")
 
 
 def foreign(arch: Architecture) -> list[str]:

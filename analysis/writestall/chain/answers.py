@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar, cast, overload
 
-from writestall.chain import operations
+from writestall.chain import totals
 from writestall.chain.cgroups import Labels
 from writestall.chain.collect import C, Chains, Collector, Question, Source, collect
 from writestall.chain.critical_paths import CriticalPaths
@@ -101,7 +101,7 @@ class Answer:
     def _source(self) -> Source:
         roots = Roots(self.run, self.labels.of)
         roots.learn(self.stream.io_max)
-        done = {id: operations.operation(io) for id, io in self.stream.ios}
+        done = {id: totals.operation(io) for id, io in self.stream.ios}
         known = {id: what for id, what in done.items() if what}
         return Source(self.stream.blocks, roots, known)
 
@@ -196,15 +196,15 @@ class Answer:
     def in_words(self, root: Root) -> str:
         """A root with its operations, where events record them."""
         sums = self.totals.by_operation.get(root, {})
-        did = operations.words(sums, self.totals.by_root.get(root, 0))
+        did = totals.in_words(sums, self.totals.by_root.get(root, 0))
         return f"{root} ({did})" if did else str(root)
 
     def operations_of(self, chain: Chain, root: Root, ns: int) -> str:
         """The operations behind a root of one chain, `ns` of it, in words."""
-        sums: operations.Sums = {}
+        sums: totals.Sums = {}
         source = self._source
-        operations.add_operations(sums, chain, source.roots, source.operations)
-        return operations.words(sums.get(root, {}), ns)
+        totals.add_operations(sums, chain, source.roots, source.operations)
+        return totals.in_words(sums.get(root, {}), ns)
 
     def summary(self) -> dict[str, Any]:
         """`summary.json`: design and docs/run-directory.md name the fields."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from writestall.chain.answers import Answer
     from writestall.chain.collect import Question
 
+RUN, EVENTS, LOG = "run directory", "events of a tracer, without a manifest", "log"
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add THING or --log, and what is shown of it."""
@@ -41,14 +43,27 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Explain a run, a tracer's events or a log."""
-    from writestall.cli import thing
-
     if (args.run is None) == (args.log is None):
         raise UserError("explain: want a THING or --log FILE, one of them")
     if args.log is not None:
         return _log(args, None)
-    kind = thing.kind(args.run)
-    return _log(args, kind) if kind == thing.LOG else _run(args, kind)
+    kind = _kind(args.run)
+    return _log(args, kind) if kind == LOG else _run(args, kind)
+
+
+def _kind(place: Path) -> str:
+    """One of RUN, EVENTS, LOG; raises UserError for a file there is not."""
+    from writestall.common import compressed
+    from writestall.events.run_directory import are_events
+
+    if place.is_dir():
+        return RUN
+    try:
+        return EVENTS if are_events(compressed.head(str(place))) else LOG
+    except FileNotFoundError:
+        raise UserError(f"{place}: no such run or file") from None
+    except OSError as error:
+        raise UserError(f"{place}: {error.strerror}") from None
 
 
 def _print_kind(name: str, kind: str) -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
 
 US, MS, S = 1_000, 1_000_000, 1_000_000_000
 # Upper edges of the buckets in ns, each one in its bucket: 1 us to 1000 s.
@@ -51,10 +50,10 @@ def step(span: float, most: int) -> int:
         size *= 10
 
 
-def ticks(span: float, most: int) -> Iterator[int]:
-    """Round values from 0 to the span."""
-    size = step(span, most)
-    yield from range(0, int(span) + 1, size)
+def ticks(span: float, most: int, unit: str = "s") -> list[tuple[float, str]]:
+    """Round values from 0 to the span, at most so many: places in percent, labels."""
+    values = range(0, int(span) + 1, step(span, most))
+    return [(share(at, span), f"{at} {unit}") for at in values]
 
 
 def share(part: float, whole: float) -> float:

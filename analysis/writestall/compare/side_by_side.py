@@ -123,9 +123,7 @@ def side_by_side(options: Sequence[Option], duration_s: int, slo_ns: int) -> Sid
         for row in range(bottom, top + 1)
         if row % 3 == 1  # 1, 10, 100, ...
     ]
-    ticks = [
-        (scales.share(at, duration_s), f"{at} s") for at in scales.ticks(duration_s, 3)
-    ]
+    ticks = scales.ticks(duration_s, 3)
     return SideBySide(maps, labels, ticks, height, _line(slo_ns, top, height))
 
 

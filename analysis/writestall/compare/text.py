@@ -23,16 +23,10 @@ from writestall.compare.ranking import (
 from writestall.compare.rules import Verdict
 from writestall.compare.sheet import Sheet, decided
 from writestall.compare.wording import Row
+from writestall_base.units import aligned
 
 FORMAT = 2
 ESTIMATES = ("difference", "ratio")
-
-# The tables that fit a terminal; the page and JSON have all columns.
-TABLES = (
-    ("requests", REQUEST),
-    ("writes", WRITE),
-    ("in all", ""),
-)
 
 
 def lines(answer: Answer, sheet: Sheet) -> Iterator[str]:
@@ -41,7 +35,7 @@ def lines(answer: Answer, sheet: Sheet) -> Iterator[str]:
     yield ""
     yield from _loads(answer)
     rows = [row for row in view.rows(answer) if row.counts]
-    for title, group in TABLES:
+    for title, group in (("requests", REQUEST), ("writes", WRITE), ("in all", "")):
         columns = [column for column in COLUMNS if column.group == group]
         yield from _table(title, columns, rows)
         yield ""
@@ -62,7 +56,7 @@ def _sheet(sheet: Sheet) -> Iterator[str]:
     for name, value in sheet.facts:
         yield f"{name}: {value}"
     yield ""
-    yield from _left_aligned(
+    yield from aligned(
         [list(sheet.headings), *(list(line.cells) for line in sheet.lines)]
     )
     for line in sheet.lines:
@@ -75,7 +69,7 @@ def _loads(answer: Answer) -> Iterator[str]:
     if levels := view.loads(answer):
         cells = [list(view.LOAD_HEADINGS)]
         cells += [[one.percent, one.wanted, one.held, one.beyond] for one in levels]
-        yield from _left_aligned(cells)
+        yield from aligned(cells)
         yield view.chosen_load(answer)
         yield ""
 
@@ -83,39 +77,18 @@ def _loads(answer: Answer) -> Iterator[str]:
 def _table(title: str, columns: list[Column], rows: list[Row]) -> Iterator[str]:
     """Yield the values, and their intervals below them."""
     at = [COLUMNS.index(column) for column in columns]
-    cells = [["", *(column.heading for column in columns)]]
-    cells[0][0] = title
+    cells = [[title, *(column.heading for column in columns)]]
     for row in rows:
         numbers = [row.numbers[place] for place in at]
         cells.append([row.name, *(one.value for one in numbers)])
         cells.append(["", *(one.interval for one in numbers)])
-    yield from _aligned(cells)
-
-
-def _aligned(cells: list[list[str]]) -> Iterator[str]:
-    """Align the first column left and the others right."""
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for first, *others in cells:
-        words = [first.ljust(widths[0])]
-        words += [
-            word.rjust(width) for word, width in zip(others, widths[1:], strict=True)
-        ]
-        line = "  ".join(words).rstrip()
-        if line:
-            yield line
+    yield from aligned(cells, slice(1, None))
 
 
 def _causes(rows: list[Row]) -> Iterator[str]:
     cells = [["stalls", "runs", "waited most for", "comes down to"]]
     cells += [[row.name, row.runs, row.cause, row.root] for row in rows]
-    yield from _left_aligned(cells)
-
-
-def _left_aligned(cells: list[list[str]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for line in cells:
-        padded = (w.ljust(width) for w, width in zip(line, widths, strict=True))
-        yield "  ".join(padded).rstrip()
+    yield from aligned(cells)
 
 
 def _durability(kept: list[Kept]) -> Iterator[str]:
@@ -123,7 +96,7 @@ def _durability(kept: list[Kept]) -> Iterator[str]:
     if kept:
         cells = [["when cut", *durability.HEADINGS]]
         cells += [[one.option, *one.cells] for one in kept]
-        yield from _aligned(cells)
+        yield from aligned(cells, slice(1, None))
         yield durability.verdict(kept)
         yield durability.HOW
         yield ""

@@ -18,7 +18,7 @@ from writestall.common.compressed import DEFAULT, Bound
 from writestall.events import run_directory
 from writestall.events.application import BROKER, SAFEPOINT
 from writestall_base.errors import UserError
-from writestall_base.units import ms, percent
+from writestall_base.units import aligned, ms, percent
 
 PLAIN = "plain"
 Row = dict[str, Any]
@@ -128,14 +128,8 @@ def has_rounds(found: Sequence[Row]) -> bool:
 
 
 def lines(found: list[Row]) -> Iterator[str]:
-    """Yield the table's lines; the first and last columns are aligned left."""
-    cells = list(_cells(found))
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for first, *numbers, last in cells:
-        middle = [
-            text.rjust(width) for text, width in zip(numbers, widths[1:-1], strict=True)
-        ]
-        yield "  ".join([first.ljust(widths[0]), *middle, last])
+    """Yield the table's lines."""
+    yield from aligned(list(_cells(found)), slice(1, -1))
 
 
 def _cells(found: list[Row]) -> Iterator[list[str]]:

@@ -167,10 +167,10 @@ def _list(_: argparse.Namespace) -> int:
 
 
 def _predict(args: argparse.Namespace) -> int:
-    from writestall.course import predictions, tables, work
+    from writestall.course import kept, tables, work
 
     number = tables.lab(args.lab).number
-    predictions.keep(work.folder(args.out, number), number, args.text)
+    kept.predict(work.folder(args.out, number), number, args.text)
     start = f"./writestall course start {number}"
     options.print_lines([f"lab {number}: your prediction is kept; {start}"])
     return options.ANSWERED
@@ -257,22 +257,14 @@ def _question(lab: Lab, place: Path, question: Question) -> Iterator[str]:
 
 
 def _answer(args: argparse.Namespace) -> int:
-    from writestall.course import (
-        draw,
-        edges,
-        gradebook,
-        predictions,
-        tables,
-        tries,
-        work,
-    )
+    from writestall.course import draw, edges, gradebook, kept, tables, work
     from writestall.course.judge import PARTS, judge
 
     lab = tables.lab(args.lab)
     place = work.folder(args.out, lab.number)
     question = work.ask(place)
     quantity = draw.quantity(lab.number, question.seed)
-    facts, kept = work.facts(place, question), work.handed(place)
+    facts, before = work.facts(place, question), work.handed(place)
     given = work.Handed(
         lab.number,
         question.seed,
@@ -281,8 +273,8 @@ def _answer(args: argparse.Namespace) -> int:
         args.root,
         args.ms,
         args.chain or "",
-        tries.count(place, question),
-        predictions.of(place, lab.number),
+        kept.count(place, question),
+        kept.prediction(place, lab.number),
     )
     judged = judge(facts, quantity, given.given)
     options.print_lines(f"{part:<7} {judged.wrong[part] or 'right'}" for part in PARTS)
@@ -290,8 +282,8 @@ def _answer(args: argparse.Namespace) -> int:
     options.print_lines(
         f"edge {number}  {wrong or 'right'}" for number, wrong in enumerate(by_hand, 1)
     )
-    if kept and gradebook.keeps(facts, kept, given):
-        options.print_lines([f"the answer of try {kept.tries} passed, and is kept"])
+    if before and gradebook.keeps(facts, before, given):
+        options.print_lines([f"the answer of try {before.tries} passed, and is kept"])
     else:
         work.write(place / work.ANSWER, given)
         wrong = [*judged.wrong.values(), *by_hand]

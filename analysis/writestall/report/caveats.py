@@ -6,27 +6,27 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from writestall.chain.answers import Answer
 from writestall.chain.collect import Question, Source
 from writestall.chain.parts import INFERRED, Chain
 
 
 @dataclass(slots=True)
-class _Links:
-    """A collector: waits for a task, and time without a cause, in ns."""
+class Caveats:
+    """A collector of what limits an answer: waits for a task, the links, and time
+    without a cause; times in ns."""
 
     links: int = 0
-    inferred: int = 0
+    guessed_links: int = 0
     held_ns: int = 0
-    inferred_ns: int = 0
-    reasons: Counter[str] = field(default_factory=Counter)
+    guessed_ns: int = 0
+    causeless: Counter[str] = field(default_factory=Counter)
 
     def add(self, chain: Chain, _: Source) -> None:
         """Takes a chain in."""
         for part in chain.parts:
             if part.holder:
                 self.held_ns += part.dur_ns
-                self.inferred_ns += part.dur_ns if part.link == INFERRED else 0
+                self.guessed_ns += part.dur_ns if part.link == INFERRED else 0
         ahead = [*chain.parts]
         while ahead:
             part = ahead.pop()
@@ -34,45 +34,30 @@ class _Links:
                 ahead += part.parts
                 if part.holder:
                     self.links += 1
-                    self.inferred += part.link == INFERRED
+                    self.guessed_links += part.link == INFERRED
             elif not part.explained:
-                self.reasons[f"{part.task.comm}: {part.why}"] += part.dur_ns
+                self.causeless[f"{part.task.comm}: {part.why}"] += part.dur_ns
 
     def close(self) -> None:
         """Nothing is left to do."""
 
-    def join(self, other: _Links) -> None:
+    def join(self, other: Caveats) -> None:
         """Takes in those of later chains."""
         self.links += other.links
-        self.inferred += other.inferred
+        self.guessed_links += other.guessed_links
         self.held_ns += other.held_ns
-        self.inferred_ns += other.inferred_ns
-        self.reasons.update(other.reasons)
+        self.guessed_ns += other.guessed_ns
+        self.causeless.update(other.causeless)
+
+    @property
+    def unexplained_ns(self) -> int:
+        """The time without a cause."""
+        return self.causeless.total()
+
+    @property
+    def reasons(self) -> list[tuple[str, int]]:
+        """The same by task and reason, largest first."""
+        return self.causeless.most_common(12)
 
 
-LINKS = Question(_Links)
-
-
-@dataclass(frozen=True, slots=True)
-class Caveats:
-    """What limits an answer; `links` are waits for a task. Times in ns."""
-
-    links: int
-    guessed_links: int
-    held_ns: int
-    guessed_ns: int
-    unexplained_ns: int
-    reasons: list[tuple[str, int]]
-
-
-def caveats(answer: Answer) -> Caveats:
-    """Count the waits whose holder is inferred, and unexplained time by reason."""
-    found = answer.gathered(LINKS)
-    return Caveats(
-        found.links,
-        found.inferred,
-        found.held_ns,
-        found.inferred_ns,
-        found.reasons.total(),
-        found.reasons.most_common(12),
-    )
+CAVEATS = Question(Caveats)

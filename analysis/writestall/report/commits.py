@@ -8,20 +8,22 @@ Commits are events of `journal_commits`, in the explained stream or in another f
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from writestall.chain.answers import Answer
+from writestall.chain.cgroups import ROOT, Cgroups, Labels
 from writestall.common import scales
-from writestall.events.contract import Commit, Write
+from writestall.events.contract import Commit, Handles, Write
 from writestall.events.run_directory import ENGINES
 from writestall.events.stream import Stream, read_stream
-from writestall.report.authors import Authors
 from writestall_base.errors import UserError
-from writestall_base.units import ms
+from writestall_base.units import ms, percent
 
 PHASES = ("locking", "flushing", "logging", "finishing")
 MOST_ROWS = 20
 MOST_MARKS = 1000
+MOST_NAMES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +85,7 @@ def commits(answer: Answer, start_ns: int, gaps: list[str]) -> Commits | None:
         x, width = _place(write.t_ns, write.dur_ns, start_ns, whole_ns)
         title = f"{chain.task.comm}/{write.tid} stalled for {ms(write.dur_ns)}"
         picture.stalls.append(Mark(x, width, main.cls if main else "other", title))
-    whole_s = whole_ns / 1e9
-    picture.ticks = [
-        (scales.share(at, whole_s), f"{at} s") for at in scales.ticks(whole_s, 10)
-    ]
+    picture.ticks = scales.ticks(whole_ns / 1e9, 10)
     return picture
 
 
@@ -149,3 +148,52 @@ def _marks(commit: Commit, start_ns: int, whole_ns: int) -> list[Mark]:
             marks.append(Mark(x, width, name, title))
         at_ns += ns
     return marks
+
+
+class Authors:
+    """Which cgroups filled the journal's transactions, by the handles of one stream.
+
+    Nothing where there is none but the root, whose tasks are the kernel's.
+    """
+
+    def __init__(self, stream: Stream, labels: Labels) -> None:
+        self._cgroups = Cgroups(stream.cgroups)
+        self._labels = labels
+        self.handles = stream.handles
+
+    def of(self, commit: Commit) -> str:
+        """Who filled a commit's transaction, in words; empty for none but the root."""
+        key = (commit.dev, commit.transaction)
+        own = (row for row in self.handles if (row.dev, row.transaction) == key)
+        return self.words(own)
+
+    def words(self, rows: Iterable[Handles]) -> str:
+        """Who had the most blocks, then handles, in words."""
+        sums: dict[str, tuple[int, int]] = {}
+        for row in rows:
+            known = self._cgroups.of(row.cgroup, row.cgroup_v1)
+            path = known if isinstance(known, str) else ""
+            blocks, handles = sums.get(path, (0, 0))
+            sums[path] = (blocks + row.blocks, handles + row.handles)
+        if not any(path not in ("", ROOT) for path in sums):
+            return ""
+        whole = sum(blocks for blocks, _ in sums.values()) or 1
+        largest = sorted(sums.items(), key=lambda row: row[1], reverse=True)
+        shares = [
+            f"{self._name(path)} {percent(blocks, whole)}"
+            f" ({blocks} blocks, {handles} handles)"
+            for path, (blocks, handles) in largest[:MOST_NAMES]
+        ]
+        more = len(largest) - len(shares)
+        return ", ".join(shares + ([f"{more} more"] if more else []))
+
+    def _name(self, path: str) -> str:
+        return "the root cgroup" if path in ("", ROOT) else self._labels.of(path)
+
+
+def filled_by(stream: Stream, labels: Labels, dev: str | None) -> Iterator[str]:
+    """Yield who filled the transactions of a device; nothing without events."""
+    rows = [row for row in stream.handles if dev is None or row.dev == dev]
+    words = Authors(stream, labels).words(rows)
+    if words:
+        yield f"transactions were filled by {words}"

@@ -90,10 +90,7 @@ class Heat:
     @property
     def ticks(self) -> list[tuple[float, str]]:
         """Places and labels of the time axis."""
-        whole_s = self.grid.columns * self.grid.column_s
-        return [
-            (scales.share(at, whole_s), f"{at} s") for at in scales.ticks(whole_s, 10)
-        ]
+        return scales.ticks(self.grid.columns * self.grid.column_s, 10)
 
     def count(self, cell: Cell) -> str:
         """The number of stalled writes, if it fits into the cell."""

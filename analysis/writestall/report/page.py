@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,8 @@ from markupsafe import Markup
 
 from writestall.chain.answers import TOTALS, Answer
 from writestall.chain.collect import Question
-from writestall.chain.files import by_file
+from writestall.chain.roots import Root
+from writestall.chain.totals import by_file
 from writestall.classify import styles
 from writestall.common import scales
 from writestall.events.hlog import Log, read_log
@@ -20,22 +22,21 @@ from writestall.events.stream import Stream
 from writestall.pictures import time_grid
 from writestall.report import application_text
 from writestall.report.application_timeline import picture
-from writestall.report.caveats import LINKS, caveats
+from writestall.report.caveats import CAVEATS
 from writestall.report.commits import PHASES, commits
 from writestall.report.convoys import convoy_views
 from writestall.report.flame_graph import STEPS, flame
 from writestall.report.headline import headline
 from writestall.report.heat_map import MOST_COLUMNS, heat
-from writestall.report.introduction import introduction
 from writestall.report.percentiles import curve
 from writestall.report.render import render
 from writestall.report.slow_writes import views
-from writestall.report.text import losses, noun, sentence
+from writestall.report.text import losses, main_root, noun, sentence
 from writestall.report.timeline import Timeline
 from writestall.verdict import replays
 from writestall.verdict.replays import Judged
 from writestall_base.errors import UserError
-from writestall_base.units import ms, percent
+from writestall_base.units import ms, percent, printable
 
 # An application's longest pauses that the page shows.
 MOST_PAUSES = 5
@@ -85,7 +86,7 @@ def unreadable(run: RunDir) -> Answer:
 
 def questions(answer: Answer) -> list[Question[Any]]:
     """What is asked of all chains for the page."""
-    return [TOTALS, LINKS, STEPS, _grid(answer).causes]
+    return [TOTALS, CAVEATS, STEPS, _grid(answer).causes]
 
 
 def _grid(answer: Answer) -> time_grid.Grid:
@@ -152,7 +153,7 @@ def _context(answer: Answer) -> dict[str, Any]:
         "commits": journal,
         "phases": styles.legend(set(PHASES)) if journal else [],
         "views": both,
-        "caveats": caveats(answer),
+        "caveats": answer.gathered(CAVEATS),
         "notes": answer.notes,
         "gaps": gaps + (both.notes if both else []) + damage,
         "legend": styles.legend(names),
@@ -228,3 +229,46 @@ def _json(value: object) -> Markup:
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)
+
+
+# Who a root's I/O is for, as classify/owners.py names it.
+_WHO = {
+    "jbd2": "jbd2 is the kernel thread that commits ext4's journal.",
+    "writeback": "Writeback is the flusher, a kernel worker that writes dirty pages.",
+    "the XFS log": "The XFS log is XFS's journal, which kernel workers write.",
+    "the btrfs transaction": "A kernel thread of btrfs commits the transaction.",
+    "the f2fs checkpoint": "A kernel thread of f2fs writes the checkpoint.",
+    "the loop worker": "The loop worker does the I/O of a disk that is a file.",
+    "the dm-crypt worker": "The dm-crypt worker encrypts and submits I/O.",
+    "the md thread": "The md thread does the I/O of a RAID.",
+}
+
+
+def introduction(answer: Answer) -> str:
+    """One line for a reader who knows neither disk nor thread; empty without any."""
+    root, _ = main_root(answer.all_roots)
+    facts = (*_disk(answer, root), _WHO.get(root.who, ""), _injected(answer, root))
+    return " ".join(filter(None, facts))
+
+
+def _disk(answer: Answer, root: Root) -> Iterator[str]:
+    """What is on the disk, where it is one of the run's."""
+    if root.device is None:
+        return
+    run, name = answer.run, printable(root.device)
+    kind = run.get("filesystem", "type")
+    if run.get("journal_device", "name") == root.device:
+        yield f"Disk {name} holds the file system's journal."
+    elif run.get("device", "name") == root.device and kind != "tmpfs":
+        yield f"Disk {name} holds the {printable(str(kind))} file system."
+
+
+def _injected(answer: Answer, root: Root) -> str:
+    """What of the stall was made on purpose."""
+    injector = answer.run.get("injector", "name")
+    if isinstance(injector, str):
+        name = printable(injector)
+        return f"The lab delayed I/O on purpose in this run (injector {name})."
+    if root.cap and answer.run.get("cgroups"):
+        return "The lab set this limit on purpose."
+    return ""

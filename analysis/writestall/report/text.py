@@ -12,17 +12,16 @@ from msgspec import UNSET
 from writestall.chain.answers import Answer, Convoy
 from writestall.chain.cgroups import crosses
 from writestall.chain.collect import Chains
-from writestall.chain.files import by_file
 from writestall.chain.merge import merged, unqueued
 from writestall.chain.parts import INFERRED, WAIT, Chain, Part, Task
 from writestall.chain.requests import unslept
 from writestall.chain.roots import Root
+from writestall.chain.totals import by_file
 from writestall.events.calls import GROUPS
 from writestall.events.hlog import Latencies
 from writestall.events.other_sleeps import other_sleeps
-from writestall.report import authors
 from writestall.report.amounts import amount, unit_of
-from writestall.report.commits import journals
+from writestall.report.commits import filled_by, journals
 from writestall.report.headline import headline
 from writestall_base import wait_classes as c
 from writestall_base.units import many, ms, percent, shares
@@ -47,7 +46,7 @@ def report(
     yield from others_line(answer)
     yield from requests_line(answer)
     for stream in journals(answer, []):
-        yield from authors.line(stream, answer.labels, answer.run.get("device", "dev"))
+        yield from filled_by(stream, answer.labels, answer.run.get("device", "dev"))
     yield from (f"note: {note}" for note in answer.notes)
     groups: Sequence[Convoy] = answer.convoys
     if only is not None:

@@ -114,11 +114,7 @@ class Timeline:
     @property
     def ticks(self) -> list[tuple[float, str]]:
         """Places on the axis, with their labels."""
-        whole_ms = self.dur_ns / MS_NS
-        return [
-            (scales.share(at, whole_ms), f"{at} ms")
-            for at in scales.ticks(whole_ms, MOST_TICKS)
-        ]
+        return scales.ticks(self.dur_ns / MS_NS, MOST_TICKS, "ms")
 
     @property
     def floor(self) -> int:

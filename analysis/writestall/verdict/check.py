@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from writestall.chain.answers import Answer, gaps
-from writestall.chain.caps import limits
 from writestall.chain.collect import Question, Source
 from writestall.chain.parts import Chain
-from writestall.chain.roots import Roots, largest_first
+from writestall.chain.roots import Roots, largest_first, limits
 from writestall.events.rows import R, Records
 from writestall.events.run_directory import RunDir
 from writestall.verdict import witness

@@ -7,19 +7,19 @@ import argparse
 import sys
 
 from driver.commands import setup
-from machine.own import built
+from machine.own import building
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    what = f"the one that finds {built.KCSAN.checks}"
+    what = f"the one that finds {building.KCSAN.checks}"
     parser.add_argument("--kcsan", action="store_true", help=what)
 
 
 def main(args: argparse.Namespace) -> int:
     """Build it, unless it is built; print the tree."""
     setup.packages(("lab",))
-    flavour = built.KCSAN if args.kcsan else built.DEBUG
+    flavour = building.KCSAN if args.kcsan else building.DEBUG
     print(f"a kernel that finds {flavour.checks}", file=sys.stderr)
-    print(built.tree(flavour))
+    print(building.tree(flavour))
     return 0

@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 from driver.commands import setup
-from machine.own import given
+from machine.own import building
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,5 +19,5 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Build it where it is; print its path."""
     setup.packages(("lab",))
-    print(given.build(args.tree.resolve()).given)
+    print(building.given(args.tree.resolve()).given)
     return 0

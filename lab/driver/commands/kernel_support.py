@@ -14,15 +14,16 @@ import re
 import textwrap
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from driver import own_kernels, pages, results
+from driver import pages, results
 from driver.project import PROJECT
 from machine import recipe
 from writestall_base.errors import UserError
+from writestall_base.units import aligned
 
 DOCUMENT = "kernel-support"
 ENGINES = ("stap", "core")
@@ -32,6 +33,68 @@ CASE = re.compile(
 )
 Row = dict[str, Any]
 Column = tuple[str, str]  # a kernel, and the configuration of one's own
+# Tests on kernels outside vm/kernels.toml are counted: nobody else can run them on the
+# same tree again, so a row says what was run on which tree and configuration, and when.
+# How pytest names a test in a guest, on a machine with others or alone on one
+# (tests/guest/test_guest_scripts.py, Case.machine and _cases()), and a scenario's
+# (tests/lab/test_scenarios.py, case()).
+GUEST = (
+    r"test_in_the_guest\[{suite}(?:/\S+)? on (?:each kernel::(?P<alone>.+) on )?"
+    r"(?P<kernel>[^: \]]+)(?:[^:]*::(?P<test>.+))?\]"
+)
+SUITES = {
+    "tests/kmod": re.compile(GUEST.format(suite="kmod")),
+    "tests/scripts": re.compile(GUEST.format(suite="scripts")),
+    "tests/repro/guest": re.compile(GUEST.format(suite="repro/guest")),
+    "scenarios": re.compile(
+        r"test_its_chain_appears\[(?P<test>[^:]+)::(?P<kernel>[^\]]+)\]"
+    ),
+}
+HEAD = ("kernel", "tree and configuration", "tests", "passed", "failed", "date")
+
+
+def own_names(rows: Iterable[Row]) -> list[str]:
+    """The kernels with a row of a suite, the oldest first."""
+    found = {row["kernel"] for row in rows if "suite" in row}
+    return sorted(found, key=lambda name: [*map(int, re.findall(r"\d+", name))])
+
+
+def counted(junit: Path, date: str, configuration: str | None) -> Iterator[Row]:
+    """A row for each suite that ran on such a kernel."""
+    suites: dict[tuple[str, str], Row] = {}
+    known = recipe.load(full=True).kernels
+    for case in ElementTree.parse(junit).iter("testcase"):
+        for suite, pattern in SUITES.items():
+            named = pattern.match(case.get("name", ""))
+            skipped = results.ended(case) == results.SKIPPED
+            if not named or named["kernel"] in known or skipped:
+                continue
+            row = suites.setdefault(
+                (named["kernel"], suite),
+                {"suite": suite, "kernel": named["kernel"], "date": date}
+                | {"configuration": configuration or "", "passed": 0, "failed": []},
+            )
+            bad = results.ended(case) in results.BAD
+            row["failed"] += [named["test"] or named.groupdict()["alone"]] * bad
+            row["passed"] += not bad
+    yield from suites.values()
+
+
+def own_table(rows: Iterable[Row]) -> str:
+    """The rows as a table of the document, by kernel."""
+    rows = list(rows)
+    return pages.table(
+        HEAD,
+        (
+            (
+                *(row["kernel"], row["configuration"], row["suite"]),
+                *(str(row["passed"]), ", ".join(row["failed"]), row["date"]),
+            )
+            for kernel in own_names(rows)
+            for row in rows
+            if "suite" in row and row["kernel"] == kernel
+        ),
+    )
 
 
 def scripts() -> list[str]:
@@ -85,8 +148,9 @@ def columns(rows: list[Row]) -> list[Column]:
     of others that has a row in them.
     """
     there = {column(row) for row in rows if "suite" not in row}
-    names = own_kernels.names(rows)
-    own = [pair for name in names for pair in sorted(there) if pair[0] == name]
+    own = [
+        pair for name in own_names(rows) for pair in sorted(there) if pair[0] == name
+    ]
     return [*own, *((name, "") for name in recipe.load(full=True).kernels)]
 
 
@@ -147,18 +211,15 @@ def parts(data: dict[str, Any]) -> dict[str, str]:
         "kernels": pages.table(("kernel", "release", "from", "to"), kernels),
         "scripts": pages.table(head, lines) + (f"\n{said}" if said else ""),
         "tests": pages.table(*tests(rows)),
-        "own": own_kernels.table(rows),
+        "own": own_table(rows),
     }
 
 
 def plain() -> str:
     """The table of scripts as text, with the refusals."""
     head, lines, refusals = matrix(pages.load(DOCUMENT).get("rows", []))
-    widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
     text = "Scripts by kernel, as last tested (docs/kernel-support.md):\n"
-    for line in (head, *lines):
-        cells = (word.ljust(width) for word, width in zip(line, widths, strict=True))
-        text += f"  {'  '.join(cells)}".rstrip() + "\n"
+    text += "".join(f"  {line}\n" for line in aligned([head, *lines]))
     return text + "".join(f"  ({i}) {said}\n" for i, said in enumerate(refusals, 1))
 
 
@@ -182,7 +243,7 @@ def main(args: argparse.Namespace) -> int:
     for file in files:
         date = time.strftime("%Y-%m-%d", time.gmtime(file.stat().st_mtime))
         found = [*recorded(file, date, args.configuration)]
-        found += own_kernels.counted(file, date, args.configuration)
+        found += counted(file, date, args.configuration)
         rows |= {key(row): row for row in found}
     data = {"rows": [rows[name] for name in sorted(rows)]}
     pages.store(DOCUMENT, data, parts(data))

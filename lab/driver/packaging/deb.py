@@ -5,9 +5,60 @@ from __future__ import annotations
 
 import argparse
 import re
+import shutil
+import tempfile
+from email.utils import formatdate
 from pathlib import Path
 
-from driver.packaging import OUT, debian, sources
+from driver.packaging import OUT, RECIPES, sources, trees, wheels
+
+NOT_PACKAGED = ("lab", "vm", "tests", "out", ".ci")
+CHANGELOG = """writestall ({version}) unstable; urgency=medium
+
+  * See CHANGELOG.md of the sources.
+
+ -- {maintainer}  {date}
+"""
+
+
+def _maintainer() -> str:
+    lines = (RECIPES / "debian/control").read_text().splitlines()
+    (found,) = (line for line in lines if line.startswith("Maintainer: "))
+    return found.removeprefix("Maintainer: ")
+
+
+def _sources(folder: Path, version: str) -> None:
+    """Lay down the tree as dpkg-buildpackage wants it: debian/ at the top."""
+    sources.copy(folder)
+    sources.stamp(folder, version)
+    for name in NOT_PACKAGED:
+        shutil.rmtree(folder / name, ignore_errors=True)
+    shutil.copytree(folder / "packaging/debian", folder / "debian")
+    # In the tree it is no program for a user to start.
+    (folder / "debian/rules").chmod(0o755)
+    shutil.copytree(wheels.unpacked(), folder, dirs_exist_ok=True)
+    date = formatdate(sources.epoch_s())
+    text = CHANGELOG.format(version=version, maintainer=_maintainer(), date=date)
+    (folder / "debian/changelog").write_text(text)
+
+
+def build(out: Path, version: str, *, judged: bool = True) -> list[Path]:
+    """Build the packages into a folder; return them."""
+    out.mkdir(parents=True, exist_ok=True)
+    for old in out.glob("*.deb"):
+        old.unlink()
+    with tempfile.TemporaryDirectory(prefix="writestall-") as name:
+        folder = Path(name)
+        _sources(folder / "sources", version)
+        (folder / "out").mkdir()
+        script = RECIPES / "build-deb.sh"
+        shutil.copy(script, folder)
+        words = [version, str(sources.epoch_s()), "lintian" if judged else ""]
+        command = ["bash", f"{trees.HOST}/{script.name}", *words]
+        trees.enter(trees.workshop(), [f"{folder}:{trees.HOST}"], command)
+        for made in (folder / "out").iterdir():
+            shutil.copy(made, out)
+    return sorted(out.glob("*.deb"))
 
 
 def a_version(text: str) -> str:
@@ -28,6 +79,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Build, and print the packages."""
-    for path in debian.build(args.output, args.version or sources.version()):
+    for path in build(args.output, args.version or sources.version()):
         print(path)
     return 0

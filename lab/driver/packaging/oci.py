@@ -4,10 +4,58 @@
 from __future__ import annotations
 
 import argparse
+import json
+import shutil
+import tarfile
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 
-from driver.packaging import OUT, container, debian, sources
+from driver.packaging import OUT, RECIPES, deb, sources, trees
+from writestall_base.errors import UserError
+
+SUITE = "forky"
+DAEMONSET = RECIPES / "oci/daemonset.yaml"
+
+
+def name(version: str) -> str:
+    """The archive's name."""
+    return f"writestall-{version}.oci.tar"
+
+
+def build(out: Path, packages: list[Path], version: str) -> Path:
+    """Install the packages in a fresh tree and pack it; return the archive."""
+    created = datetime.fromtimestamp(sources.epoch_s(), UTC)
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="writestall-") as place:
+        folder = Path(place)
+        trees.network(folder)
+        (folder / "packages").mkdir()
+        for path in packages:
+            shutil.copy(path, folder / "packages")
+        binds = [f"{folder}:{trees.HOST}"]
+        for script in ("root.sh", "image.sh"):
+            shutil.copy(RECIPES / "oci" / script, folder)
+        root, pack = (f"{trees.HOST}/{script}" for script in ("root.sh", "image.sh"))
+        trees.enter(trees.tree(SUITE), binds, ["bash", root])
+        stamp = f"{created:%Y-%m-%dT%H:%M:%SZ}"
+        trees.enter(trees.workshop(), binds, ["bash", pack, version, stamp])
+        done = out / name(version)
+        shutil.move(folder / "image.tar", done)
+    return done
+
+
+def daemonset(archive: Path, version: str) -> str:
+    """The DaemonSet with the image of an archive, which its digest names."""
+    with tarfile.open(archive) as layout:
+        index = layout.extractfile("./index.json")
+        assert index
+        (manifest,) = json.load(index)["manifests"]
+    named = f"image: writestall:{version}\n"
+    text = DAEMONSET.read_text()
+    if named not in text:
+        raise UserError(f"{DAEMONSET}: it names no image of version {version}")
+    return text.replace(named, f"{named.rstrip()}@{manifest['digest']}\n")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +70,6 @@ def main(args: argparse.Namespace) -> int:
     """Build packages and image; print the image's archive."""
     version = sources.version()
     with tempfile.TemporaryDirectory(prefix="writestall-") as folder:
-        packages = debian.build(Path(folder), version, judged=False)
-        print(container.build(args.output, packages, version))
+        packages = deb.build(Path(folder), version, judged=False)
+        print(build(args.output, packages, version))
     return 0

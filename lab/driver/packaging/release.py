@@ -16,7 +16,7 @@ from pathlib import Path
 
 from driver import unpacked
 from driver.commands import setup
-from driver.packaging import OUT, bill, container, debian, sources
+from driver.packaging import OUT, bill, deb, oci, sources
 from driver.project import PROJECT, tool
 from machine.commands import started
 from writestall_base.errors import UserError
@@ -48,13 +48,13 @@ def _python(out: Path, version: str) -> None:
 
 
 def _debian(out: Path, version: str) -> None:
-    debian.build(out, version)
+    deb.build(out, version)
 
 
 def _container(out: Path, version: str) -> None:
-    archive = container.build(out, sorted(out.glob("*.deb")), version)
-    text = container.daemonset(archive, version)
-    (out / container.DAEMONSET.name).write_text(text)
+    archive = oci.build(out, sorted(out.glob("*.deb")), version)
+    text = oci.daemonset(archive, version)
+    (out / oci.DAEMONSET.name).write_text(text)
 
 
 def _sources(out: Path, version: str) -> None:

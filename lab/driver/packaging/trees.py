@@ -38,16 +38,8 @@ def workshop() -> Path:
 
 
 def _built(name: str, suite: str, packages: Iterable[str]) -> Path:
-    include = ",".join(packages)
-
-    def build(part: Path) -> None:
-        extra = ["--variant=minbase", f"--include={include}"]
-        image.bootstrap(suite, {suite}, part, extra, dpkg_options=())
-
-    owner = image.as_owner()
-    key = cache.digest(suite, include)
-    done = cache.build(name, key, build, as_owner=owner)
-    cache.prune(name, done, owner)
+    done = image.rooted(name, suite, ",".join(packages), dpkg_options=())
+    cache.prune(name, done, image.as_owner())
     return done
 
 

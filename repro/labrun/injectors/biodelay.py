@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from labrun.injectors.interface import Injector, Steps
+from labrun.injectors.interface import Injector
 from labrun.scenario.delays import MAX_BYTES
 from labrun.scenario.keys import Scenario
 from labrun.scenario.modes import on_kernel
@@ -92,9 +92,6 @@ class Biodelay(Injector):
     name = NAME
     module = MODULE
     tools = ("insmod", "rmmod")
-    steps = Steps(
-        load=("inject",), arm=("arm",), disarm=("disarm",), unload=("truth", "unload")
-    )
     _record: Record
 
     @staticmethod

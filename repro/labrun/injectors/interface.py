@@ -10,25 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from labrun.scenario.keys import Scenario
 from labrun.setup.disk import Disks
 from writestall_base.steps import Run
-
-
-@dataclass(frozen=True)
-class Steps:
-    """The names of the steps in each stage of a complete run."""
-
-    stack: tuple[str, ...] = ()
-    load: tuple[str, ...] = ()
-    arm: tuple[str, ...] = ()
-    disarm: tuple[str, ...] = ()
-    unload: tuple[str, ...] = ()
-    unstack: tuple[str, ...] = ()
 
 
 class Injector:
@@ -41,7 +28,6 @@ class Injector:
     name: ClassVar[str] = "none"
     module: ClassVar[str | None] = None
     tools: ClassVar[tuple[str, ...]] = ()
-    steps: ClassVar[Steps] = Steps()
 
     def __init__(
         self, scenario: Scenario, disks: Disks, built: Path, bare_metal: bool

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import shutil
 import signal
 import time
 from functools import partial
@@ -13,9 +14,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from labrun.comparison import of_command
+from labrun.comparison import of_command, plan
 from labrun.injectors import registry
-from labrun.run import dry_run, series, settings, stages, tracer
+from labrun.run import dry_run, settings, stages, tracer
 from labrun.scenario import modes, reading, replayed, variants
 from labrun.scenario.keys import Scenario
 from labrun.scenario.rule import MODES as HOLDING
@@ -47,91 +48,46 @@ def _parser() -> Parser:
         f"exit status:\n{statuses}",
     )
     add = parser.add_argument
-    add(
-        "scenario",
-        nargs="?",
-        metavar="SCENARIO",
-        help="a name of --list, or a .toml file; NAME:VARIANT for one of its variants",
-    )
+    what = "a name of --list, or a .toml file; NAME:VARIANT for one of its variants"
+    add("scenario", nargs="?", metavar="SCENARIO", help=what)
     of_command.arguments(parser)
     replayed.arguments(parser)
-    add(
-        "--plan",
-        metavar="DIR",
-        type=Path,
-        help="run the cells of a plan instead of a SCENARIO",
-    )
-    add(
-        "--only",
-        metavar="CELL",
-        action="append",
-        default=[],
-        help="only this cell of the plan; repeatable (all)",
-    )
+    plan_help = "run the cells of a plan instead of a SCENARIO"
+    add("--plan", metavar="DIR", type=Path, help=plan_help)
+    cell = "only this cell of the plan; repeatable (all)"
+    add("--only", metavar="CELL", action="append", default=[], help=cell)
     add("--disk", metavar="DEV", help="scratch disk; its data is lost")
     add("--journal-disk", metavar="DEV", help="second scratch disk, if needed")
     add("--wipe", action="store_true", help="erase a disk that carries data")
     add("--out", metavar="DIR", type=Path, help="new run directory (out/TIME-SCENARIO)")
-    add(
-        "--engine", choices=tracer.CHOICES, default="stap", help="tracing engine (stap)"
+    engine = "tracing engine (stap)"
+    add("--engine", choices=tracer.CHOICES, default="stap", help=engine)
+    delayer, known = f"what delays the disks ({registry.DEFAULT})", registry.REGISTRY
+    add("--injector", choices=known, default=registry.DEFAULT, help=delayer)
+    how = "how biodelay delays bios, instead of the rules' own mode"
+    add("--mode", choices=HOLDING, help=how)
+    built = "compiled parts (build/KERNEL_RELEASE, built if missing)"
+    add("--build", metavar="DIR", type=Path, help=built)
+    length, seconds = (
+        "length of the workload (the scenario's)",
+        whole(1, MAX_DURATION_S),
     )
-    add(
-        "--injector",
-        choices=registry.REGISTRY,
-        default=registry.DEFAULT,
-        help=f"what delays the disks ({registry.DEFAULT})",
-    )
-    add(
-        "--mode",
-        choices=HOLDING,
-        help="how biodelay delays bios, instead of the rules' own mode",
-    )
-    add(
-        "--build",
-        metavar="DIR",
-        type=Path,
-        help="compiled parts (build/KERNEL_RELEASE, built if missing)",
-    )
-    add(
-        "--duration-s",
-        metavar="S",
-        type=whole(1, MAX_DURATION_S),
-        help="length of the workload (the scenario's)",
-    )
-    add(
-        "--allow-bare-metal",
-        action="store_true",
-        help="delay a disk of a machine that is not virtual",
-    )
-    add(
-        "--progress",
-        choices=MODES,
-        default="text",
-        help="format of the steps on stderr (text)",
-    )
-    add(
-        "--kernel",
-        metavar="RELEASE",
-        help="with --check: refuse a scenario that is not known on that kernel",
-    )
+    add("--duration-s", metavar="S", type=seconds, help=length)
+    metal = "delay a disk of a machine that is not virtual"
+    add("--allow-bare-metal", action="store_true", help=metal)
+    steps = "format of the steps on stderr (text)"
+    add("--progress", choices=MODES, default="text", help=steps)
+    kernel = "with --check: refuse a scenario that is not known on that kernel"
+    add("--kernel", metavar="RELEASE", help=kernel)
     only = parser.add_mutually_exclusive_group()
-    only.add_argument("--list", action="store_true", help="list the scenarios and exit")
-    only.add_argument(
-        "--list-variants",
-        action="store_true",
-        help="list the scenario and its variants by name and exit",
-    )
-    only.add_argument(
-        "--list-machine",
-        action="store_true",
-        help="print what its machine must have, as JSON, and exit",
-    )
-    only.add_argument(
-        "--check", action="store_true", help="check the scenario file and exit"
-    )
-    only.add_argument(
-        "--dry-run", action="store_true", help="print the commands of the run and exit"
-    )
+    for name, instead in {
+        "--list": "list the scenarios and exit",
+        "--list-variants": "list the scenario and its variants by name and exit",
+        "--list-machine": "print what its machine must have, as JSON, and exit",
+        "--check": "check the scenario file and exit",
+        "--dry-run": "print the commands of the run and exit",
+    }.items():
+        only.add_argument(name, action="store_true", help=instead)
     return parser
 
 
@@ -185,7 +141,7 @@ def _perform(options: argparse.Namespace, stop: Stop) -> int:
     if options.mode and (options.plan or options.injector != registry.DEFAULT):
         raise UserError(f"--mode needs a SCENARIO and --injector {registry.DEFAULT}")
     if options.plan:
-        return series.run(options, stop)
+        return _series(options, stop)
     name, variant = variants.split(options.scenario or of_command.NAME)
     every, table = _loaded(name, options)
     found = variants.chosen(every, variant)
@@ -238,3 +194,25 @@ def _command(options: argparse.Namespace) -> int:
 def main() -> int:
     """Run the command line; return the exit status."""
     return _parser().carry_out(_command)
+
+
+def _series(options: argparse.Namespace, stop: Stop) -> int:
+    """Run the unfinished cells of a plan in order; return the first status that is not
+    0, else 0: the next cells would find what a failed one left behind. The caller goes
+    on without that cell, on another machine.
+    """
+    left, only = plan.unfinished(options.plan), options.only
+    cells = [row for row in left if row[0] in only or not only]
+    for number, (name, file, out) in enumerate(cells, 1):
+        stop.check()
+        say(f"{number} of {len(cells)}: {name}")
+        found, table = reading.load(file)
+        prepared = settings.prepare(found, table, options, stop)
+        if out.exists():
+            shutil.rmtree(out)  # left by an interrupted machine
+        one = Run(out.resolve(), Progress(options.progress), stop)
+        status = stages.carry_out(one, prepared)
+        if status != EXIT_COMPLETE:
+            say(f"{name}: {one.manifest['status']} ({one.manifest['reason']})")
+            return status
+    return EXIT_COMPLETE

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from labrun.injectors.interface import Injector
-from labrun.run import tracer, tracing_command
+from labrun.run import tracer
 from labrun.run.artefacts import Artefacts
 from labrun.scenario.keys import Scenario
 from labrun.setup import (
@@ -47,49 +47,6 @@ class Settings:
     engines: tuple[str, ...]
     artefacts: Artefacts
     duration_s: int
-
-
-def plan(settings: Settings) -> list[str]:
-    """Return the names of the steps of a complete run, in order."""
-    scenario, steps = settings.scenario, settings.injector.steps
-    programs = commands.chosen(scenario).values()
-    servers = [work.name for work in programs if work.serves]
-    limited = any(group.io_max for group in scenario.cgroup)
-    return [
-        *(["wipe"] * (1 + bool(settings.disks.journal)) if settings.wipe else []),
-        *steps.stack,
-        *(["loop"] if scenario.filesystem.loop else []),
-        *(["queue"] if scenario.queue else []),
-        *(["swap"] if scenario.memory else []),
-        *("mkfs", "mount"),
-        *(["age"] if scenario.filesystem.aged_percent else []),
-        *(["sysctl"] if scenario.sysctl else []),
-        *(["limit"] if scenario.memory else []),
-        *(["cgroups"] if scenario.cgroup else []),
-        *(f"prepare-{work.name}" for work in programs if work.prepare),
-        *(f"start-{name}" for name in servers),
-        *steps.load,
-        *("kallsyms", "trace", "kernel-log"),
-        *(["throttle-log"] if limited else []),
-        *steps.arm,
-        "write",
-        *steps.disarm,
-        *(["throttle-log-save"] if limited else []),
-        "kernel-log-save",
-        *(f"stop-{name}" for name in reversed(settings.engines)),
-        *steps.unload,
-        *(f"stop-{name}" for name in reversed(servers)),
-        *(["requests"] if programs else []),
-        *(["cgroups-remove"] if scenario.cgroup else []),
-        *(["limit-remove"] if scenario.memory else []),
-        *(["sysctl-restore"] if scenario.sysctl else []),
-        "umount",
-        *(["swapoff"] if scenario.memory else []),
-        *(["queue-restore"] if scenario.queue else []),
-        *(["loop-detach"] if scenario.filesystem.loop else []),
-        *steps.unstack,
-        "collect",
-    ]
 
 
 def perform(run: Run, settings: Settings) -> None:
@@ -128,7 +85,7 @@ def perform(run: Run, settings: Settings) -> None:
             tracer.tracing(
                 run,
                 settings.engines,
-                partial(tracing_command.argv, built.folder, scenario),
+                partial(tracer.argv, built.folder, scenario),
             )
         )
         enter(kernel.log_saved(run))
@@ -168,7 +125,6 @@ def describe_machine(run: Run, settings: Settings) -> None:
 def carry_out(run: Run, settings: Settings) -> int:
     """Run perform() and finish the manifest; return the exit status."""
     status = EXIT_FAILED
-    run.progress.plan(plan(settings))
     describe_machine(run, settings)
     try:
         run.create()

@@ -9,8 +9,10 @@ once the injector is armed ARMED_NS, when that was (CLOCK_MONOTONIC).
 
 from __future__ import annotations
 
+import json
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,7 +20,7 @@ from pathlib import Path
 from labrun.scenario.keys import Scenario
 from labrun.scenario.kinds import Command
 from labrun.setup import memory
-from labrun.workloads import requests
+from labrun.workloads import hdr
 from labrun.workloads.clients import STOP_S, Place, Writer, record_stem
 from writestall_base import TREE, process
 from writestall_base.errors import StepError
@@ -31,6 +33,43 @@ READY_S = 300
 # A command without `stop` is to end by itself, and may be late.
 LATE_S = 10
 CONNECT_S = 1.0
+# A request in a line: {"t_ns", "dur_ns", "tid", "what"}, and `intended_ns` where it was
+# to start earlier (docs/applications.md); CLOCK_MONOTONIC.
+REQUESTS = "requests.jsonl"
+
+
+def save_requests(recorded: Path, stem: Path) -> str:
+    """Write the latencies of requests as STEM.hlog, from the intended start, and
+    STEM-service.hlog; return a count.
+
+    Raises StepError at a line that is not of this form.
+    """
+    rows = [
+        _request(recorded.name, number, line)
+        for number, line in enumerate(recorded.read_text().splitlines(), 1)
+    ]
+    if not rows:
+        return "no request"
+    begun_ns = min(intended for intended, _, _ in rows)
+    realtime_ns = time.time_ns() - time.monotonic_ns() + begun_ns
+    for name, what, at in (("", "from the intended start", 1), ("-service", "", 2)):
+        pairs = ((row[0], row[at]) for row in rows)
+        text = hdr.log(f"requests: ns {what}".strip(), begun_ns, realtime_ns, pairs)
+        stem.with_name(f"{stem.name}{name}.hlog").write_text(text)
+    slowest_ns = max(latency for _, latency, _ in rows)
+    return f"{len(rows)} requests, slowest {slowest_ns / 1e6:.1f} ms"
+
+
+def _request(name: str, number: int, line: str) -> tuple[int, int, int]:
+    """Return a request's intended start, latency from there, and duration, in ns."""
+    try:
+        found = json.loads(line)
+        began_ns, dur_ns = int(found["t_ns"]), int(found["dur_ns"])
+        intended_ns = min(int(found.get("intended_ns", began_ns)), began_ns)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        want = '{"t_ns": N, "dur_ns": N, "tid": N, "what": "..."}'
+        raise StepError(f"{name}:{number}: want {want}, got {line[:80]!a}") from None
+    return intended_ns, began_ns + dur_ns - intended_ns, dur_ns
 
 
 def chosen(scenario: Scenario) -> dict[int, Command]:
@@ -200,8 +239,8 @@ def _latencies(run: Run, scenario: Scenario) -> str:
     """Write the latencies that commands recorded as those of other clients."""
     lines = []
     for index, work in chosen(scenario).items():
-        recorded = records(run.folder, work) / requests.FILE
+        recorded = records(run.folder, work) / REQUESTS
         if recorded.exists():
             stem = run.folder / record_stem(index, work)
-            lines.append(f"{work.name}: {requests.save(recorded, stem)}")
-    return "; ".join(lines) or f"no command wrote $OUT/{requests.FILE}"
+            lines.append(f"{work.name}: {save_requests(recorded, stem)}")
+    return "; ".join(lines) or f"no command wrote $OUT/{REQUESTS}"

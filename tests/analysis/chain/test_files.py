@@ -7,7 +7,7 @@ from pathlib import Path
 
 from build import Events
 from chains import MS, explained
-from writestall.chain.files import by_file
+from writestall.chain.totals import by_file
 from writestall.report import text
 
 

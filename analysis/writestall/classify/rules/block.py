@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from writestall.classify.rules.form import EVENT, LOCK, Rule
+from writestall.classify.rules.form import EVENT, LOCK, Rule, names
 from writestall_base import wait_classes as c
 
 # A task that sleeps below these has not yet submitted its bio (block/blk-core.c,
@@ -117,9 +117,9 @@ _MD: tuple[Rule, ...] = (
     ),
     Rule(
         c.RAID_OR_DM,
-        (
-            *("stop_sync_thread", "idle_sync_thread", "frozen_sync_thread"),
-            *("md_unregister_thread", "md_reap_sync_thread"),
+        names(
+            "stop_sync_thread idle_sync_thread frozen_sync_thread md_unregister_thread "
+            "md_reap_sync_thread"
         ),
         "drivers/md/md.c stop_sync_thread(): until MD_RECOVERY_RUNNING is clear",
         not_wait=(LOCK,),
@@ -212,13 +212,9 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.OTHER,
-        (
-            "flush_work",
-            "__flush_work",
-            "*flush_workqueue",
-            "flush_delayed_work",
-            "cancel_*work_sync",
-            "__cancel_work*",
+        names(
+            "flush_work __flush_work *flush_workqueue flush_delayed_work "
+            "cancel_*work_sync __cancel_work*"
         ),
         "kernel/workqueue.c __flush_work(): until the work's function has returned; "
         "drivers/nvme/host/core.c nvme_reset_ctrl_sync()",
@@ -227,14 +223,9 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.OTHER,
-        (
-            "synchronize_*rcu*",
-            "__synchronize_*rcu*",
-            "__wait_rcu_gp",
-            "wait_rcu_exp_gp",
-            "synchronize_sched*",
-            "rcu_barrier*",
-            "_rcu_barrier*",
+        names(
+            "synchronize_*rcu* __synchronize_*rcu* __wait_rcu_gp wait_rcu_exp_gp "
+            "synchronize_sched* rcu_barrier* _rcu_barrier*"
         ),
         "kernel/rcu/tree.c synchronize_rcu(), rcu_barrier(): until all CPUs have been "
         "outside of readers, or have run what was put off",
@@ -335,40 +326,16 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.BLOCK_QUEUE,
-        (
-            "blk_mq_get_tag",
-            "bt_get",
-            "__blk_mq_alloc_request*",
-            "blk_mq_alloc_request*",
-            "blk_mq_get_request",
-            "blk_mq_map_request",
-            "get_request",
-            "get_request_wait",
-            "__get_request",
-            "blk_get_request",
-            "blk_queue_enter",
-            "__bio_queue_enter",
-            "bio_queue_enter",
-            "blk_mq_queue_enter",
-            "rq_qos_wait",
-            "__rq_qos_throttle",
-            "wbt_wait",
-            "__wbt_wait",
-            "ioc_rqos_throttle",
-            "blkcg_iolatency_throttle",
-            "blkcg_maybe_throttle_current",
-            "blk_throtl_*",
-            "__blk_throtl_bio",
-            "blk_mq_submit_bio",
-            "blk_mq_make_request",
-            "blk_sq_make_request",
-            "blk_queue_bio",
-            "blk_mq_quiesce_*",
-            "blk_mq_wait_quiesce_done",
-            "blk_drain_queue",
-            "__blk_drain_queue",
-            "elv_quiesce_start",
-            "elv_drain_elevator",
+        names(
+            "blk_mq_get_tag bt_get __blk_mq_alloc_request* blk_mq_alloc_request* "
+            "blk_mq_get_request blk_mq_map_request get_request get_request_wait "
+            "__get_request blk_get_request blk_queue_enter __bio_queue_enter "
+            "bio_queue_enter blk_mq_queue_enter rq_qos_wait __rq_qos_throttle wbt_wait "
+            "__wbt_wait ioc_rqos_throttle blkcg_iolatency_throttle "
+            "blkcg_maybe_throttle_current blk_throtl_* __blk_throtl_bio "
+            "blk_mq_submit_bio blk_mq_make_request blk_sq_make_request blk_queue_bio "
+            "blk_mq_quiesce_* blk_mq_wait_quiesce_done blk_drain_queue "
+            "__blk_drain_queue elv_quiesce_start elv_drain_elevator"
         ),
         "block/blk-mq-tag.c, blk-core.c, blk-rq-qos.c, blk-iocost.c, blk-iolatency.c, "
         "blk-wbt.c, blk-throttle.c: the queue lets nobody in yet",
@@ -376,57 +343,15 @@ RULES: tuple[Rule, ...] = (
     *_MD,
     Rule(
         c.RAID_OR_DM,
-        (
-            "md_*",
-            "__md_*",
-            "mddev_*",
-            "__mddev_*",
-            "submit_flushes",
-            "raid0_*",
-            "raid1*",
-            "raid10*",
-            "raid5*",
-            "r5l_*",
-            "r5c_*",
-            "ops_run_io",
-            "handle_stripe*",
-            "handle_active_stripes",
-            "flush_bio_list",
-            "flush_pending_writes",
-            "*wait_barrier",
-            "raise_barrier",
-            "freeze_array",
-            "get_active_stripe",
-            "__add_stripe_bio",
-            "bitmap_*",
-            "llbitmap_*",
-            "dm_*",
-            "__dm_*",
-            "_dm_*",
-            "dmcrypt_*",
-            "crypt_*",
-            "kcryptd*",
-            "thin_*",
-            "pool_map",
-            "snapshot_*",
-            "__origin_write",
-            "do_origin",
-            "do_mirror",
-            "do_writes",
-            "pending_complete",
-            "writecache_*",
-            "integrity_*",
-            "dmz_*",
-            "multipath_*",
-            "bch_*",
-            "cached_dev_*",
-            "drbd_*",
-            "_drbd_*",
-            "__drbd_*",
-            "al_begin_io*",
-            "inc_ap_bio",
-            "vdo_*",
-            "uds_*",
+        names(
+            "md_* __md_* mddev_* __mddev_* submit_flushes raid0_* raid1* raid10* "
+            "raid5* r5l_* r5c_* ops_run_io handle_stripe* handle_active_stripes "
+            "flush_bio_list flush_pending_writes *wait_barrier raise_barrier "
+            "freeze_array get_active_stripe __add_stripe_bio bitmap_* llbitmap_* dm_* "
+            "__dm_* _dm_* dmcrypt_* crypt_* kcryptd* thin_* pool_map snapshot_* "
+            "__origin_write do_origin do_mirror do_writes pending_complete "
+            "writecache_* integrity_* dmz_* multipath_* bch_* cached_dev_* drbd_* "
+            "_drbd_* __drbd_* al_begin_io* inc_ap_bio vdo_* uds_*"
         ),
         "drivers/md, drivers/block/drbd: the stacked device itself keeps the bio",
     ),
@@ -438,29 +363,13 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.DEVICE_IO,
-        (
-            "submit_bio*",
-            "__submit_bio*",
-            "generic_make_request*",
-            "direct_make_request",
-            "submit_bh*",
-            "_submit_bh",
-            "__submit_bh*",
-            "ll_rw_block",
-            "write_dirty_buffer",
-            "bio_await*",
-            "blk_wait_io",
-            "__sync_dirty_buffer",
-            "sync_dirty_buffer",
-            "blkdev_issue_*",
-            "__blkdev_issue_*",
-            "blk_execute_rq*",
-            "blk_mq_dispatch_*",
-            "blk_mq_sched_dispatch_*",
-            "__blk_mq_sched_dispatch_*",
-            "blk_mq_run_hw_queue*",
-            "__blk_mq_run_hw_queue",
-            "blk_mq_flush_plug_list",
+        names(
+            "submit_bio* __submit_bio* generic_make_request* direct_make_request "
+            "submit_bh* _submit_bh __submit_bh* ll_rw_block write_dirty_buffer "
+            "bio_await* blk_wait_io __sync_dirty_buffer sync_dirty_buffer "
+            "blkdev_issue_* __blkdev_issue_* blk_execute_rq* blk_mq_dispatch_* "
+            "blk_mq_sched_dispatch_* __blk_mq_sched_dispatch_* blk_mq_run_hw_queue* "
+            "__blk_mq_run_hw_queue blk_mq_flush_plug_list"
         ),
         "block/blk-core.c submit_bio(): asleep in submission by no queue limit named "
         "above, so the disk or its driver keeps the submitter; submit_bio_wait(), "
@@ -469,19 +378,9 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.DEVICE_IO,
-        (
-            "scsi_*",
-            "__scsi_*",
-            "nvme_*",
-            "__nvme_*",
-            "virtblk_*",
-            "virtio_queue_rq",
-            "loop_*",
-            "lo_rw_aio",
-            "mmc_wait_for_*",
-            "__mmc_claim_host",
-            "mmc_blk_*",
-            "ata_exec_internal*",
+        names(
+            "scsi_* __scsi_* nvme_* __nvme_* virtblk_* virtio_queue_rq loop_* "
+            "lo_rw_aio mmc_wait_for_* __mmc_claim_host mmc_blk_* ata_exec_internal*"
         ),
         "drivers/scsi, nvme, mmc, ata, block: a driver waits for its disk; a lock of "
         "its own is one of its set-up",
@@ -497,37 +396,14 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.DEVICE_IO,
-        (
-            "__wait_on_buffer",
-            "wait_on_buffer",
-            "__lock_buffer",
-            "bh_submit_read",
-            "__bh_read*",
-            "__bread*",
-            "ext4_bread*",
-            "ext4_read_bh*",
-            "dio_await_*",
-            "__blockdev_direct_IO",
-            "do_blockdev_direct_IO",
-            "blkdev_direct_IO",
-            "__blkdev_direct_IO*",
-            "iomap_dio_rw",
-            "__iomap_dio_rw",
-            "inode_dio_wait*",
-            "__inode_dio_wait",
-            "read_extent_buffer_pages*",
-            "btree_read_extent_buffer_pages",
-            "iomap_read_*sync",
-            "read_pages",
-            "swap_read*",
-            "wait_on_sync_kiocb",
-            "wait_for_all_aios",
-            "exit_aio",
-            "*_biowait",
-            "lbmIOWait",
-            "zio_wait",
-            "bch2_nocow_write",
-            "bch2_dio_write_loop",
+        names(
+            "__wait_on_buffer wait_on_buffer __lock_buffer bh_submit_read __bh_read* "
+            "__bread* ext4_bread* ext4_read_bh* dio_await_* __blockdev_direct_IO "
+            "do_blockdev_direct_IO blkdev_direct_IO __blkdev_direct_IO* iomap_dio_rw "
+            "__iomap_dio_rw inode_dio_wait* __inode_dio_wait read_extent_buffer_pages* "
+            "btree_read_extent_buffer_pages iomap_read_*sync read_pages swap_read* "
+            "wait_on_sync_kiocb wait_for_all_aios exit_aio *_biowait lbmIOWait "
+            "zio_wait bch2_nocow_write bch2_dio_write_loop"
         ),
         "fs/buffer.c __wait_on_buffer(): BH_Lock is held for the time of the I/O; "
         "fs/direct-io.c, fs/iomap/direct-io.c, fs/bcachefs/io_write.c (6.7 to 6.17): "

@@ -12,6 +12,7 @@ from writestall.classify.rules.form import (
     TIMER,
     WORK,
     Rule,
+    names,
 )
 from writestall_base import wait_classes as c
 
@@ -39,38 +40,19 @@ _F2FS_MAP = ("f2fs_map_blocks", "f2fs_map_lock", "f2fs_get_block_locked")
 # Functions of XFS that wait for its log, and those that wait for something pinned in
 # it, which the log's write unpins.
 _LOG = ("xlog_*", "xfs_log_*", "_xfs_log_*", "__xfs_log_*")
-_PINNED = (
-    "xfs_iunpin*",
-    "__xfs_iunpin*",
-    "xfs_buf_wait_unpin",
-    "xfs_qm_dqunpin_wait",
-    "xfs_dqunpin_wait",
+_PINNED = names(
+    "xfs_iunpin* __xfs_iunpin* xfs_buf_wait_unpin xfs_qm_dqunpin_wait xfs_dqunpin_wait"
 )
 # Those of XFS's functions that take the IOLOCK, and what they take it through.
-_XFS_FILE_OPERATIONS = (
-    "xfs_file_*",
-    "xfs_ilock_iocb*",
-    "xfs_rw_ilock",
-    "xfs_vn_setattr*",
-    "xfs_setattr_size",
-    "xfs_write",
-    "xfs_read",
-    "xfs_change_file_space",
-    "xfs_ioc_space",
-    "xfs_reflink_*prep*",
+_XFS_FILE_OPERATIONS = names(
+    "xfs_file_* xfs_ilock_iocb* xfs_rw_ilock xfs_vn_setattr* xfs_setattr_size "
+    "xfs_write xfs_read xfs_change_file_space xfs_ioc_space xfs_reflink_*prep*"
 )
 XFS_BUFFER = Rule(
     c.DEVICE_IO,
-    (
-        "xfs_buf_iowait",
-        "xfs_buf_submit*",
-        "__xfs_buf_submit*",
-        "_xfs_buf_read",
-        "xfs_buf_delwri_submit*",
-        "xfs_bwrite",
-        "xfs_iowait",
-        "xfs_buftarg_*",
-        "xfs_wait_buftarg",
+    names(
+        "xfs_buf_iowait xfs_buf_submit* __xfs_buf_submit* _xfs_buf_read "
+        "xfs_buf_delwri_submit* xfs_bwrite xfs_iowait xfs_buftarg_* xfs_wait_buftarg"
     ),
     "fs/xfs/xfs_buf.c xfs_buf_iowait() (xfs_iowait() in 2.6.32): sleeps until the "
     "buffer's I/O is over; xfs_buftarg_wait() until that of all of them is",
@@ -78,9 +60,9 @@ XFS_BUFFER = Rule(
     bare=True,
 )
 
-_RANGES = (
-    *("lock_extent", "lock_extent_bits", "__lock_extent", "btrfs_lock_extent*"),
-    *("wait_extent_bit", "lock_and_cleanup_extent_if_need"),
+_RANGES = names(
+    "lock_extent lock_extent_bits __lock_extent btrfs_lock_extent* wait_extent_bit "
+    "lock_and_cleanup_extent_if_need"
 )
 _XFS_BUFFERS = ("xfs_buf_lock", "xfs_buf_find*", "_xfs_buf_find", "xfs_buf_get_map")
 _NAMED: tuple[Rule, ...] = (
@@ -113,11 +95,11 @@ _NAMED: tuple[Rule, ...] = (
         "fs/xfs/xfs_inode.c xfs_ilock(): called by no file operation itself",
         wait=(LOCK,),
         not_callers=("xfs_ilock_iocb*",),
-        by=(
-            *("xfs_ilock*", "xfs_trans_*", "xfs_iomap_*", "xfs_*_iomap_begin"),
-            *("xfs_bmap*", "xfs_map_blocks", "xfs_free_eofblocks", "xfs_inactive*"),
-            *("xfs_lookup", "xfs_readdir", "xfs_create", "xfs_remove", "xfs_rename"),
-            *("xfs_setattr_nonsize", "xfs_lock_inodes", "xrep_*", "xchk_*"),
+        by=names(
+            "xfs_ilock* xfs_trans_* xfs_iomap_* xfs_*_iomap_begin xfs_bmap* "
+            "xfs_map_blocks xfs_free_eofblocks xfs_inactive* xfs_lookup xfs_readdir "
+            "xfs_create xfs_remove xfs_rename xfs_setattr_nonsize xfs_lock_inodes "
+            "xrep_* xchk_*"
         ),
         words=ILOCK_OF_XFS,
     ),
@@ -137,9 +119,9 @@ _NAMED: tuple[Rule, ...] = (
     ),
     Rule(
         c.FS_LOCK,
-        (
-            *("btrfs_tree_lock*", "btrfs_tree_read_lock*", "__btrfs_tree_*lock*"),
-            *("btrfs_lock_root_node", "btrfs_read_lock_root_node"),
+        names(
+            "btrfs_tree_lock* btrfs_tree_read_lock* __btrfs_tree_*lock* "
+            "btrfs_lock_root_node btrfs_read_lock_root_node"
         ),
         "fs/btrfs/locking.c btrfs_tree_lock(): the lock of an extent buffer",
         words=TREE_BLOCK,
@@ -170,9 +152,9 @@ _NAMED: tuple[Rule, ...] = (
     ),
     Rule(
         c.FS_TRANSACTION,
-        (
-            *("scrub_simple_mirror", "scrub_simple_stripe", "scrub_stripe"),
-            *("scrub_raid56_parity*", "*scrub_blocked_if_needed"),
+        names(
+            "scrub_simple_mirror scrub_simple_stripe scrub_stripe scrub_raid56_parity* "
+            "*scrub_blocked_if_needed"
         ),
         "fs/btrfs/scrub.c scrub_blocked_if_needed(), inlined: until scrub_pause_req "
         "is zero",
@@ -194,12 +176,9 @@ RULES: tuple[Rule, ...] = (
     # XFS.
     Rule(
         c.LOG_SPACE,
-        (
-            "xlog_grant_*",
-            "xlog_regrant_*",
-            "xfs_log_reserve",
-            "xfs_log_regrant",
-            "xlog_cil_push_background",
+        names(
+            "xlog_grant_* xlog_regrant_* xfs_log_reserve xfs_log_regrant "
+            "xlog_cil_push_background"
         ),
         "fs/xfs/xfs_log.c xlog_grant_head_wait() (xlog_grant_log_space() before 3.4): "
         "below fsync too, which allocates blocks for what it writes and needs space in "
@@ -268,31 +247,21 @@ RULES: tuple[Rule, ...] = (
     # btrfs.
     Rule(
         c.PAGE_WRITEBACK,
-        (
-            "lock_extent_buffer_for_io",
-            "*wait_on_extent_buffer_writeback",
-            "btrfs_start_ordered_extent*",
-            "btrfs_wait_ordered_*",
-            "btrfs_run_ordered_extent_work",
+        names(
+            "lock_extent_buffer_for_io *wait_on_extent_buffer_writeback "
+            "btrfs_start_ordered_extent* btrfs_wait_ordered_* "
+            "btrfs_run_ordered_extent_work"
         ),
         "fs/btrfs/extent_io.c EXTENT_BUFFER_WRITEBACK is a tree block's PG_writeback; "
         "fs/btrfs/ordered-data.c: an ordered extent is data under writeback",
     ),
     Rule(
         c.FS_LOCK,
-        (
-            "btrfs_tree_lock*",
-            "btrfs_tree_read_lock*",
-            "__btrfs_tree_*lock*",
-            "btrfs_lock_root_node",
-            "btrfs_read_lock_root_node",
-            "lock_extent",
-            "lock_extent_bits",
-            "__lock_extent",
-            "btrfs_lock_extent*",
-            "wait_extent_bit",
-            "lock_and_cleanup_extent_if_need",
-            "btrfs_drew_*",
+        names(
+            "btrfs_tree_lock* btrfs_tree_read_lock* __btrfs_tree_*lock* "
+            "btrfs_lock_root_node btrfs_read_lock_root_node lock_extent "
+            "lock_extent_bits __lock_extent btrfs_lock_extent* wait_extent_bit "
+            "lock_and_cleanup_extent_if_need btrfs_drew_*"
         ),
         "fs/btrfs/locking.c: a tree block's lock; extent-io-tree.c: a range's lock",
     ),
@@ -331,29 +300,14 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.FS_TRANSACTION,
-        (
-            "start_transaction",
-            "btrfs_*_transaction*",
-            "join_transaction",
-            "wait_current_trans*",
-            "wait_for_commit",
-            "wait_for_writer",
-            "btrfs_wait_for_commit",
-            "btrfs_sync_log",
-            "wait_log_commit",
-            "__reserve_bytes",
-            "reserve_metadata_bytes",
-            "handle_reserve_ticket",
-            "wait_reserve_ticket",
-            "btrfs_reserve_*",
-            "btrfs_throttle_*",
-            "btrfs_async_run_delayed_*",
-            "btrfs_balance_delayed_items",
-            "btrfs_scrub_pause",
-            "*scrub_blocked_if_needed",
-            "scrub_pause_off",
-            "start_log_trans",
-            "transaction_kthread",
+        names(
+            "start_transaction btrfs_*_transaction* join_transaction "
+            "wait_current_trans* wait_for_commit wait_for_writer btrfs_wait_for_commit "
+            "btrfs_sync_log wait_log_commit __reserve_bytes reserve_metadata_bytes "
+            "handle_reserve_ticket wait_reserve_ticket btrfs_reserve_* "
+            "btrfs_throttle_* btrfs_async_run_delayed_* btrfs_balance_delayed_items "
+            "btrfs_scrub_pause *scrub_blocked_if_needed scrub_pause_off "
+            "start_log_trans transaction_kthread"
         ),
         "fs/btrfs/transaction.c, tree-log.c, space-info.c: a transaction, its commit, "
         "or the space that only a commit frees; scrub.c: scrub pauses for a commit",
@@ -371,21 +325,11 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.FS_TRANSACTION,
-        (
-            "f2fs_balance_fs*",
-            "f2fs_issue_checkpoint",
-            "f2fs_write_checkpoint",
-            "f2fs_sync_fs",
-            "f2fs_lock_op",
-            "f2fs_do_sync_file",
-            "f2fs_wait_on_all_pages*",
-            "f2fs_gc",
-            "block_operations",
-            "do_checkpoint",
-            "write_checkpoint",
-            "__write_checkpoint_sync",
-            "__checkpoint_and_complete_reqs",
-            "issue_checkpoint_thread",
+        names(
+            "f2fs_balance_fs* f2fs_issue_checkpoint f2fs_write_checkpoint f2fs_sync_fs "
+            "f2fs_lock_op f2fs_do_sync_file f2fs_wait_on_all_pages* f2fs_gc "
+            "block_operations do_checkpoint write_checkpoint __write_checkpoint_sync "
+            "__checkpoint_and_complete_reqs issue_checkpoint_thread"
         ),
         "fs/f2fs/checkpoint.c: cp_rwsem, gc_lock and the checkpoint's own waits",
         not_callers=("__filemap_fdatawait_range",),
@@ -413,32 +357,18 @@ RULES: tuple[Rule, ...] = (
         "fs/f2fs/f2fs.h f2fs_down_write() (since 5.18), inlined from there: these take "
         "gc_lock, cp_global_sem or cp_rwsem themselves",
         wait=(LOCK,),
-        by=(
-            "f2fs_issue_checkpoint",
-            "f2fs_write_checkpoint",
-            "f2fs_balance_fs*",
-            "f2fs_lock_all",
-            "f2fs_sync_fs",
-            "f2fs_do_sync_file",
-            "gc_thread_func",
-            "issue_checkpoint_thread",
-            "__write_checkpoint_sync",
+        by=names(
+            "f2fs_issue_checkpoint f2fs_write_checkpoint f2fs_balance_fs* "
+            "f2fs_lock_all f2fs_sync_fs f2fs_do_sync_file gc_thread_func "
+            "issue_checkpoint_thread __write_checkpoint_sync"
         ),
     ),
     Rule(
         c.FS_TRANSACTION,
-        (
-            "f2fs_create",
-            "f2fs_link",
-            "f2fs_unlink",
-            "f2fs_symlink",
-            "f2fs_mkdir",
-            "f2fs_mknod",
-            "f2fs_rename*",
-            "f2fs_cross_rename",
-            "f2fs_new_inode",
-            "f2fs_do_truncate_blocks",
-            "f2fs_convert_inline_inode",
+        names(
+            "f2fs_create f2fs_link f2fs_unlink f2fs_symlink f2fs_mkdir f2fs_mknod "
+            "f2fs_rename* f2fs_cross_rename f2fs_new_inode f2fs_do_truncate_blocks "
+            "f2fs_convert_inline_inode"
         ),
         "fs/f2fs/f2fs.h f2fs_lock_op(), inlined into these: cp_rwsem",
         wait=(LOCK,),
@@ -468,29 +398,13 @@ RULES: tuple[Rule, ...] = (
     # File systems with transactions of their own.
     Rule(
         c.FS_TRANSACTION,
-        (
-            "nilfs_transaction_*",
-            "nilfs_segctor_*",
-            "nilfs_construct_*",
-            "nilfs_flush_segment",
-            "do_journal_begin_r",
-            "journal_begin",
-            "queue_log_writer",
-            "let_transaction_grow",
-            "txBegin",
-            "txBeginAnon",
-            "txLockAlloc",
-            "ocfs2_start_trans",
-            "gfs2_trans_begin",
-            "__gfs2_trans_begin",
-            "txg_wait_*",
-            "txg_quiesce*",
-            "dmu_tx_assign",
-            "ubifs_run_commit",
-            "ubifs_bg_thread",
-            "bch2_trans_commit*",
-            "__bch2_trans_commit",
-            "bch2_btree_update_start",
+        names(
+            "nilfs_transaction_* nilfs_segctor_* nilfs_construct_* nilfs_flush_segment "
+            "do_journal_begin_r journal_begin queue_log_writer let_transaction_grow "
+            "txBegin txBeginAnon txLockAlloc ocfs2_start_trans gfs2_trans_begin "
+            "__gfs2_trans_begin txg_wait_* txg_quiesce* dmu_tx_assign ubifs_run_commit "
+            "ubifs_bg_thread bch2_trans_commit* __bch2_trans_commit "
+            "bch2_btree_update_start"
         ),
         "fs/nilfs2/segment.c, fs/reiserfs/journal.c, fs/jfs/jfs_txnmgr.c, "
         "fs/ocfs2/journal.c, fs/gfs2/trans.c, fs/ubifs/commit.c, "
@@ -499,14 +413,9 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.JOURNAL_COMMIT_WAIT,
-        (
-            "zil_commit*",
-            "lmGroupCommit",
-            "jfs_flush_journal",
-            "gfs2_log_flush",
-            "wait_for_journal_commit",
-            "bch2_journal_flush*",
-            "bch2_journal_meta",
+        names(
+            "zil_commit* lmGroupCommit jfs_flush_journal gfs2_log_flush "
+            "wait_for_journal_commit bch2_journal_flush* bch2_journal_meta"
         ),
         "OpenZFS module/zfs/zil.c, fs/jfs/jfs_logmgr.c, fs/gfs2/log.c, "
         "fs/bcachefs/journal.c: sleeps until the log is on disk",
@@ -521,11 +430,9 @@ RULES: tuple[Rule, ...] = (
     # The network file systems' pages.
     Rule(
         c.PAGE_WRITEBACK,
-        (
-            "nfs_wait_on_request*",
-            "nfs_lock_and_join_requests",
-            "nfs_page_group_lock*",
-            "nfs_wb_*",
+        names(
+            "nfs_wait_on_request* nfs_lock_and_join_requests nfs_page_group_lock* "
+            "nfs_wb_*"
         ),
         "fs/nfs/pagelist.c nfs_wait_on_request(): the page's write is on the wire",
         wait=(PAGE, IO),

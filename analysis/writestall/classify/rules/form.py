@@ -28,6 +28,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
+def names(text: str) -> tuple[str, ...]:
+    """The names of a longer list, with spaces between them."""
+    return tuple(text.split())
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One line of a table; `answer` is a class (wait_classes.py), for roles a role.
@@ -75,64 +80,25 @@ MODULES = FS_MODULES | frozenset(
 )
 
 # Functions that a task sleeps in, by the kind of sleep.
-LOCK, PAGE, BUFFER, IO, TIMER, EVENT = (
-    "lock",
-    "page",
-    "buffer",
-    "io",
-    "timer",
-    "event",
-)
+LOCK, PAGE, BUFFER, IO, TIMER, EVENT = "lock page buffer io timer event".split()
 SLEEPS: dict[str, tuple[str, ...]] = {
     # kernel/locking/rwsem.c, mutex.c, semaphore.c, percpu-rwsem.c; lib/rwsem.c and
     # arch call_rwsem_* before 5.2; kernel/mutex.c and semaphore.c before 3.10;
     # fs/bcachefs/six.c.
-    LOCK: (
-        "rwsem_*",
-        "call_rwsem_*",
-        "__rwsem_*",
-        "down_read*",
-        "down_write*",
-        "__down_read*",
-        "__down_write*",
-        "down",
-        "__down",
-        "__down_common",
-        "___down_common",
-        "down_killable",
-        "down_interruptible",
-        "down_timeout",
-        "__down_timeout",
-        "mutex_lock*",
-        "__mutex_lock*",
-        "ww_mutex_lock*",
-        "__ww_mutex_lock*",
-        "rt_mutex_*",
-        "__rt_mutex_*",
-        "rtlock_*",
-        "rt_spin_lock*",
-        "rt_read_lock*",
-        "rt_write_lock*",
-        "rwbase_*",
-        "percpu_rwsem_wait",
-        "six_lock_*",
-        "__six_lock_*",
-        "percpu_down_*",
-        "__percpu_down_read*",
+    LOCK: names(
+        "rwsem_* call_rwsem_* __rwsem_* down_read* down_write* __down_read* "
+        "__down_write* down __down __down_common ___down_common down_killable "
+        "down_interruptible down_timeout __down_timeout mutex_lock* __mutex_lock* "
+        "ww_mutex_lock* __ww_mutex_lock* rt_mutex_* __rt_mutex_* rtlock_* "
+        "rt_spin_lock* rt_read_lock* rt_write_lock* rwbase_* percpu_rwsem_wait "
+        "six_lock_* __six_lock_* percpu_down_* __percpu_down_read*"
     ),
     # mm/filemap.c: page locks and PG_writeback share one wait. sync_page is the action
     # of a page's bit wait before 2.6.39 (commit 7eaceaccab5f).
-    PAGE: (
-        "folio_wait_bit*",
-        "wait_on_page_bit*",
-        "__lock_page*",
-        "__folio_lock*",
-        "sleep_on_page*",
-        "sync_page*",
-        "folio_put_wait_locked",
-        "put_and_wait_on_page_locked",
-        "softleaf_entry_wait_on_locked",
-        "migration_entry_wait*",
+    PAGE: names(
+        "folio_wait_bit* wait_on_page_bit* __lock_page* __folio_lock* sleep_on_page* "
+        "sync_page* folio_put_wait_locked put_and_wait_on_page_locked "
+        "softleaf_entry_wait_on_locked migration_entry_wait*"
     ),
     # fs/buffer.c: BH_Lock, held for the time of a buffer's I/O. sync_buffer and
     # sleep_on_buffer are the actions of its bit wait before 3.17.
@@ -142,67 +108,33 @@ SLEEPS: dict[str, tuple[str, ...]] = {
     TIMER: ("schedule_timeout*", "schedule_hrtimeout*", "msleep*", "usleep_range*"),
     # kernel/sched/completion.c; lib/closure.c (bcache, bcachefs); condition variables,
     # OpenZFS module/os/linux/spl/spl-condvar.c.
-    EVENT: (
-        "wait_for_completion*",
-        "wait_for_common*",
-        "__wait_for_common",
-        "do_wait_for_common",
-        "__closure_sync*",
-        "closure_sync*",
-        "cv_wait_*",
-        "cv_timedwait*",
-        "__cv_wait*",
-        "__cv_timedwait*",
+    EVENT: names(
+        "wait_for_completion* wait_for_common* __wait_for_common do_wait_for_common "
+        "__closure_sync* closure_sync* cv_wait_* cv_timedwait* __cv_wait* "
+        "__cv_timedwait*"
     ),
 }
 
 # Callers that several rules name.
-FSYNC = (
-    "do_fsync",
-    "vfs_fsync*",
-    "*_file_fsync",
-    "*_dir_fsync",
-    "*_sync_file",
-    "*_sync_fs",
-    "sync_filesystem*",
-    "generic_write_sync",
-    "*_commit_metadata",
+FSYNC = names(
+    "do_fsync vfs_fsync* *_file_fsync *_dir_fsync *_sync_file *_sync_fs "
+    "sync_filesystem* generic_write_sync *_commit_metadata"
 )
 # Work functions of kernel threads.
-WORK = (
-    "process_one_work",
-    "worker_thread",
-    "rescuer_thread",
-    "xfsaild",
-    "xfssyncd",
-    "pdflush",
-    "bdi_sync_supers",
-    "bdi_writeback_*",
+WORK = names(
+    "process_one_work worker_thread rescuer_thread xfsaild xfssyncd pdflush "
+    "bdi_sync_supers bdi_writeback_*"
 )
 # Readers: a page that they find locked is under read I/O (mm/filemap.c, filemap_read();
 # fs/btrfs/extent_io.c, read_extent_buffer_pages()).
-READS = (
-    "do_generic_file_read",
-    "generic_file_read_iter",
-    "generic_file_aio_read",
-    "generic_file_buffered_read",
-    "filemap_read",
-    "filemap_fault",
-    "read_cache_*",
-    "do_read_cache_*",
-    "wait_on_page_read",
-    "read_extent_buffer_pages*",
+READS = names(
+    "do_generic_file_read generic_file_read_iter generic_file_aio_read "
+    "generic_file_buffered_read filemap_read filemap_fault read_cache_* "
+    "do_read_cache_* wait_on_page_read read_extent_buffer_pages*"
 )
-WRITEBACK_WAITS = (
-    "folio_wait_writeback*",
-    "wait_on_page_writeback*",
-    "folio_wait_stable",
-    "wait_for_stable_page",
-    "folio_wait_private_2*",
-    "folio_wait_fscache*",
-    "wait_on_page_private_2*",
-    "wait_on_page_fscache*",
-    "*wait_on_page_writeback*",
-    "__filemap_fdatawait_range",
-    "filemap_fdatawait*",
+WRITEBACK_WAITS = names(
+    "folio_wait_writeback* wait_on_page_writeback* folio_wait_stable "
+    "wait_for_stable_page folio_wait_private_2* folio_wait_fscache* "
+    "wait_on_page_private_2* wait_on_page_fscache* *wait_on_page_writeback* "
+    "__filemap_fdatawait_range filemap_fdatawait*"
 )

@@ -3,135 +3,39 @@
 
 from __future__ import annotations
 
-from writestall.classify.rules.form import EVENT, LOCK, Rule
+from writestall.classify.rules.form import EVENT, LOCK, Rule, names
 from writestall_base import wait_classes as c
 
 # File operations that take the inode's own lock (i_rwsem; i_mutex before 4.7), and the
 # inline functions that do it, where a log shows these.
-_FILE_OPERATIONS = (
-    "inode_lock*",
-    "__inode_lock*",
-    "fh_lock*",
-    "*_write_iter",
-    "*_read_iter",
-    "*_file_aio_write",
-    "*_file_write",
-    "*_file_buffered_write",
-    "*_file_buffered_aio_write",
-    "*_writev",
-    "*_file_dio_*write*",
-    "*_llseek*",
-    "*_file_fsync",
-    "*_sync_file",
-    "*_fallocate",
-    "vfs_fsync*",
-    "do_truncate",
-    "do_sys_ftruncate",
-    "notify_change",
-    "chown_common",
-    "chmod_common",
-    "utimes_common",
-    "*_getattr",
-    "vfs_utimes",
-    "vfs_setxattr*",
-    "vfs_removexattr*",
-    "*_remap_file_range*",
-    "lock_two_*",
-    "xfs_ilock2_*",
-    "xfs_lock_two_*",
-    "process_measurement",
-    "iterate_dir",
-    "vfs_readdir",
-    "lookup_slow",
-    "__lookup_slow",
-    "lookup_one*",
-    "lookup_create",
-    "real_lookup",
-    "do_lookup",
-    "walk_component",
-    "do_last",
-    "open_last_lookups",
-    "path_openat",
-    "link_path_walk",
-    "filename_create",
-    "*_path_create",
-    "start_dirop*",
-    "__start_dirop*",
-    "start_creating*",
-    "start_removing*",
-    "start_renaming*",
-    "lock_rename*",
-    "vfs_create",
-    "vfs_mk*",
-    "vfs_link",
-    "vfs_symlink",
-    "vfs_unlink",
-    "do_unlinkat",
-    "filename_unlinkat",
-    "do_rmdir",
-    "vfs_rmdir",
-    "vfs_rename",
-    "nfsd_create*",
-    "nfsd_unlink",
-    "nfsd_rename",
-    "nfsd_link",
-    "nfsd_setattr",
-    "nfsd_lookup*",
-    "nfsd_proc_create",
-    "nfsd*_create_file",
-    "lock_two_nondirectories",
-    "btrfs_inode_lock",
-    "btrfs_buffered_write",
-    "btrfs_direct_write",
-    "nfs_start_io_*",
-    "netfs_start_io_*",
-    "ceph_start_io_*",
+_FILE_OPERATIONS = names(
+    "inode_lock* __inode_lock* fh_lock* *_write_iter *_read_iter *_file_aio_write "
+    "*_file_write *_file_buffered_write *_file_buffered_aio_write *_writev "
+    "*_file_dio_*write* *_llseek* *_file_fsync *_sync_file *_fallocate vfs_fsync* "
+    "do_truncate do_sys_ftruncate notify_change chown_common chmod_common "
+    "utimes_common *_getattr vfs_utimes vfs_setxattr* vfs_removexattr* "
+    "*_remap_file_range* lock_two_* xfs_ilock2_* xfs_lock_two_* process_measurement "
+    "iterate_dir vfs_readdir lookup_slow __lookup_slow lookup_one* lookup_create "
+    "real_lookup do_lookup walk_component do_last open_last_lookups path_openat "
+    "link_path_walk filename_create *_path_create start_dirop* __start_dirop* "
+    "start_creating* start_removing* start_renaming* lock_rename* vfs_create vfs_mk* "
+    "vfs_link vfs_symlink vfs_unlink do_unlinkat filename_unlinkat do_rmdir vfs_rmdir "
+    "vfs_rename nfsd_create* nfsd_unlink nfsd_rename nfsd_link nfsd_setattr "
+    "nfsd_lookup* nfsd_proc_create nfsd*_create_file lock_two_nondirectories "
+    "btrfs_inode_lock btrfs_buffered_write btrfs_direct_write nfs_start_io_* "
+    "netfs_start_io_* ceph_start_io_*"
 )
 
 # mm/mmap.c, mm/memory.c, mm/gup.c, arch/*/mm/fault.c, fs/proc/base.c, kernel/exit.c.
-MMAP_LOCK = (
-    "mmap_read_lock*",
-    "mmap_write_lock*",
-    "lock_mm_and_find_vma",
-    "get_mmap_lock_carefully",
-    "upgrade_mmap_lock_carefully",
-    "do_user_addr_fault",
-    "do_page_fault",
-    "__do_page_fault",
-    "proc_pid_cmdline_read",
-    "environ_read",
-    "mem_rw",
-    "pagemap_read",
-    "get_mm_cmdline",
-    "get_cmdline",
-    "access_remote_vm",
-    "__access_remote_vm",
-    "vm_mmap_pgoff",
-    "vm_munmap",
-    "__vm_munmap",
-    "vm_brk_flags",
-    "*sys_brk",
-    "*sys_munmap",
-    "*sys_mremap",
-    "*sys_mprotect",
-    "do_mprotect_pkey*",
-    "do_madvise",
-    "*sys_madvise",
-    "do_mlock",
-    "exit_mm",
-    "exit_mmap",
-    "do_exit",
-    "dup_mm",
-    "dup_mmap",
-    "exec_mmap",
-    "setup_arg_pages",
-    "__get_user_pages_*",
-    "get_user_pages_*",
-    "__gup_longterm_locked",
-    "collapse_huge_page",
-    "show_smap*",
-    "smaps_*",
-    "task_numa_work",
+MMAP_LOCK = names(
+    "mmap_read_lock* mmap_write_lock* lock_mm_and_find_vma get_mmap_lock_carefully "
+    "upgrade_mmap_lock_carefully do_user_addr_fault do_page_fault __do_page_fault "
+    "proc_pid_cmdline_read environ_read mem_rw pagemap_read get_mm_cmdline get_cmdline "
+    "access_remote_vm __access_remote_vm vm_mmap_pgoff vm_munmap __vm_munmap "
+    "vm_brk_flags *sys_brk *sys_munmap *sys_mremap *sys_mprotect do_mprotect_pkey* "
+    "do_madvise *sys_madvise do_mlock exit_mm exit_mmap do_exit dup_mm dup_mmap "
+    "exec_mmap setup_arg_pages __get_user_pages_* get_user_pages_* "
+    "__gup_longterm_locked collapse_huge_page show_smap* smaps_* task_numa_work"
 )
 
 CLUSTER_LOCK = "waits for a lock of the array in its cluster"
@@ -140,41 +44,17 @@ FROZEN = "waits for a file system that is frozen, or being frozen"
 MOUNTING = "waits until a file system is mounted or unmounted"
 _PERCPU = ("percpu_rwsem_wait", "__percpu_down_read*", "percpu_down_read*")
 # Where writes start (include/linux/fs.h sb_start_write() and its kin).
-_FREEZABLE = (
-    "__sb_start_write",
-    "sb_start_*",
-    "vfs_write*",
-    "do_iter_write",
-    "vfs_iter_write",
-    "do_iter_readv_writev",
-    "io_write",
-    "do_page_mkwrite",
-    "vfs_copy_file_range",
-    "mnt_want_write*",
-    "vfs_check_frozen",
+_FREEZABLE = names(
+    "__sb_start_write sb_start_* vfs_write* do_iter_write vfs_iter_write "
+    "do_iter_readv_writev io_write do_page_mkwrite vfs_copy_file_range mnt_want_write* "
+    "vfs_check_frozen"
 )
-_STARTS_WRITE = (
-    "xfs_trans_alloc*",
-    "start_transaction",
-    "ext4_evict_inode",
-    "ext4_quota_off*",
-    "ext2_evict_inode",
-    "f2fs_evict_inode",
-    "issue_discard_thread",
-    "*gfs2_trans_begin",
-    "nilfs_transaction_begin",
-    "ocfs2_start_trans",
-    "*_page_mkwrite",
-    "*_vm_page_mkwrite",
-    "filemap_page_mkwrite",
-    "*_filemap_fault",
-    "*_dax_huge_fault",
-    "vfs_fallocate",
-    "do_sys_ftruncate",
-    "do_ftruncate",
-    "aio_write",
-    "ksys_pwrite64",
-    "do_splice*",
+_STARTS_WRITE = names(
+    "xfs_trans_alloc* start_transaction ext4_evict_inode ext4_quota_off* "
+    "ext2_evict_inode f2fs_evict_inode issue_discard_thread *gfs2_trans_begin "
+    "nilfs_transaction_begin ocfs2_start_trans *_page_mkwrite *_vm_page_mkwrite "
+    "filemap_page_mkwrite *_filemap_fault *_dax_huge_fault vfs_fallocate "
+    "do_sys_ftruncate do_ftruncate aio_write ksys_pwrite64 do_splice*"
 )
 
 # Prefixes of file systems' functions.
@@ -187,22 +67,10 @@ _FILE_SYSTEMS = (
 RULES: tuple[Rule, ...] = (
     Rule(
         c.INODE_LOCK,
-        (
-            "d_alloc_parallel",
-            "d_wait_lookup",
-            "__wait_on_freeing_inode",
-            "find_inode",
-            "find_inode_*",
-            "wait_on_inode",
-            "__wait_on_inode",
-            "wait_on_new_inode",
-            "inode_wait",
-            "ifind",
-            "ifind_fast",
-            "iget_locked",
-            "iget5_locked*",
-            "ilookup*",
-            "insert_inode_locked*",
+        names(
+            "d_alloc_parallel d_wait_lookup __wait_on_freeing_inode find_inode "
+            "find_inode_* wait_on_inode __wait_on_inode wait_on_new_inode inode_wait "
+            "ifind ifind_fast iget_locked iget5_locked* ilookup* insert_inode_locked*"
         ),
         "fs/dcache.c d_alloc_parallel(): until another task's lookup of the same name "
         "is over; fs/inode.c __wait_on_freeing_inode() until the inode is evicted, "
@@ -224,15 +92,9 @@ RULES: tuple[Rule, ...] = (
     # Locks that a cluster shares.
     Rule(
         c.FS_LOCK,
-        (
-            "gfs2_glock_*",
-            "__gfs2_glock_*",
-            "__ocfs2_cluster_lock",
-            "ocfs2_cluster_lock",
-            "ocfs2_wait_for_mask",
-            "ocfs2_*_lock_full*",
-            "ocfs2_rw_lock",
-            "dlmlock",
+        names(
+            "gfs2_glock_* __gfs2_glock_* __ocfs2_cluster_lock ocfs2_cluster_lock "
+            "ocfs2_wait_for_mask ocfs2_*_lock_full* ocfs2_rw_lock dlmlock"
         ),
         "fs/gfs2/glock.c gfs2_glock_wait(), fs/ocfs2/dlmglue.c __ocfs2_cluster_lock(): "
         "until the lock manager of the cluster grants the inode's lock to this node",
@@ -279,22 +141,10 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.FS_LOCK,
-        (
-            "freeze_super*",
-            "thaw_super*",
-            "iterate_supers*",
-            "__iterate_supers",
-            "super_lock*",
-            "__super_lock*",
-            "grab_super*",
-            "get_super*",
-            "user_get_super",
-            "lock_super",
-            "deactivate_super",
-            "sync_supers",
-            "dqget",
-            "wait_on_dquot",
-            "dqput",
+        names(
+            "freeze_super* thaw_super* iterate_supers* __iterate_supers super_lock* "
+            "__super_lock* grab_super* get_super* user_get_super lock_super "
+            "deactivate_super sync_supers dqget wait_on_dquot dqput"
         ),
         "fs/super.c: s_umount; fs/quota/dquot.c: a quota's own lock",
         wait=(LOCK, EVENT),

@@ -6,33 +6,17 @@ They wait for a completion, a counter or a closure, so nothing innermost tells a
 
 from __future__ import annotations
 
-from writestall.classify.rules.form import LOCK, Rule
+from writestall.classify.rules.form import LOCK, Rule, names
 from writestall_base import wait_classes as c
 
-_MAPPED = (
-    "sync_io",
-    "__write_dirty_buffer",
-    "__make_buffer_clean",
-    "do_journal_write",
-    "write_journal",
-    "replay_journal",
-    "create_journal",
-    "log_super",
-    "ssd_commit_flushed",
+_MAPPED = names(
+    "sync_io __write_dirty_buffer __make_buffer_clean do_journal_write write_journal "
+    "replay_journal create_journal log_super ssd_commit_flushed"
 )
-_BCACHE = (
-    "do_btree_node_write",
-    "mca_reap",
-    "btree_gc_coalesce",
-    "btree_split",
-    "journal_read_bucket",
-    "journal_wait_for_write",
-    "read_moving",
-    "uuid_read",
-    "__uuid_write",
-    "prio_io",
-    "read_dirty",
-    "run_cache_set",
+_BCACHE = names(
+    "do_btree_node_write mca_reap btree_gc_coalesce btree_split journal_read_bucket "
+    "journal_wait_for_write read_moving uuid_read __uuid_write prio_io read_dirty "
+    "run_cache_set"
 )
 # Of stacked devices, to what lies below them.
 STACKED = (*_MAPPED, *_BCACHE)
@@ -40,12 +24,9 @@ STACKED = (*_MAPPED, *_BCACHE)
 RULES: tuple[Rule, ...] = (
     Rule(
         c.DEVICE_IO,
-        (
-            "wait_dev_flush",
-            "submit_read_wait_bio_list",
-            "rmw_rbio",
-            "scrub_rbio",
-            "wait_scrub_stripe_io",
+        names(
+            "wait_dev_flush submit_read_wait_bio_list rmw_rbio scrub_rbio "
+            "wait_scrub_stripe_io"
         ),
         "fs/btrfs/disk-io.c wait_dev_flush(), raid56.c submit_read_wait_bio_list(), "
         "rmw_rbio(), scrub_rbio(), scrub.c wait_scrub_stripe_io(): until the end of "

@@ -3,7 +3,15 @@
 
 from __future__ import annotations
 
-from writestall.classify.rules.form import IO, LOCK, PAGE, READS, WRITEBACK_WAITS, Rule
+from writestall.classify.rules.form import (
+    IO,
+    LOCK,
+    PAGE,
+    READS,
+    WRITEBACK_WAITS,
+    Rule,
+    names,
+)
 from writestall_base import wait_classes as c
 
 ITSELF = "waits until an inode is written, which it may be writing itself"
@@ -14,42 +22,22 @@ EACH_CPU = "waits until each CPU has run a work (lru_add_drain_all)"
 OVERRIDES: tuple[Rule, ...] = (
     Rule(
         c.MEMORY,
-        (
-            "try_to_free_pages",
-            "do_try_to_free_pages",
-            "__alloc_pages_direct_reclaim",
-            "__perform_reclaim",
-            "try_to_free_mem_cgroup_pages",
-            "*mem_cgroup_handle_over_high",
-            "mem_cgroup_reclaim",
-            "mem_cgroup_hierarchical_reclaim",
-            "node_reclaim",
-            "__node_reclaim",
-            "zone_reclaim",
-            "balance_pgdat",
-            "try_to_compact_pages",
-            "compact_zone*",
-            "kcompactd*",
-            "alloc_contig_*",
-            "__alloc_contig_*",
-            "cma_alloc",
-            "reclaim_pages",
-            "shrink_all_memory",
+        names(
+            "try_to_free_pages do_try_to_free_pages __alloc_pages_direct_reclaim "
+            "__perform_reclaim try_to_free_mem_cgroup_pages "
+            "*mem_cgroup_handle_over_high mem_cgroup_reclaim "
+            "mem_cgroup_hierarchical_reclaim node_reclaim __node_reclaim zone_reclaim "
+            "balance_pgdat try_to_compact_pages compact_zone* kcompactd* "
+            "alloc_contig_* __alloc_contig_* cma_alloc reclaim_pages shrink_all_memory"
         ),
         "mm/vmscan.c, mm/memcontrol.c, mm/compaction.c: a task that could not get "
         "memory reclaims it; what it waits for in there is somebody else's page",
     ),
     Rule(
         c.MEMORY,
-        (
-            "kswapd",
-            "shrink_zone*",
-            "shrink_node*",
-            "shrink_lruvec",
-            "shrink_list",
-            "shrink_inactive_list",
-            "shrink_page_list",
-            "shrink_folio_list",
+        names(
+            "kswapd shrink_zone* shrink_node* shrink_lruvec shrink_list "
+            "shrink_inactive_list shrink_page_list shrink_folio_list"
         ),
         "mm/vmscan.c: the same where balance_pgdat() is inlined or a log was cut off "
         "before it. Not shrink_slab(), which echo 2 >drop_caches calls too",
@@ -80,18 +68,11 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.MEMORY,
-        (
-            "reclaim_throttle",
-            "throttle_direct_reclaim",
-            "wait_iff_congested",
-            "congestion_wait*",
-            "throttle_vm_writeout",
-            "too_many_isolated",
-            "__alloc_pages_slowpath",
-            "mempool_alloc*",
-            "mem_cgroup_oom*",
-            "out_of_memory",
-            "pagefault_out_of_memory",
+        names(
+            "reclaim_throttle throttle_direct_reclaim wait_iff_congested "
+            "congestion_wait* throttle_vm_writeout too_many_isolated "
+            "__alloc_pages_slowpath mempool_alloc* mem_cgroup_oom* out_of_memory "
+            "pagefault_out_of_memory"
         ),
         "mm/vmscan.c reclaim_throttle() (since 5.16), mm/backing-dev.c "
         "congestion_wait() before it, mm/mempool.c: the allocator waits for memory",
@@ -128,28 +109,14 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.PAGE_WRITEBACK,
-        (
-            "*_wait_on_page_writeback*",
-            "*_wait_on_folio_writeback*",
-            "f2fs_folio_wait_writeback",
-            "f2fs_wait_on_*_writeback*",
-            "fuse_set_nowrite",
-            "fuse_sync_writes",
-            "ext4_ioend_wait",
-            "ext4_unwritten_wait",
-            "ext4_flush_unwritten_io",
-            "ext4_flush_completed_IO",
-            "wb_wait_for_completion",
-            "wb_wait_completion",
-            "bdi_sched_wait",
-            "bdi_wait_on_work_*",
-            "bdi_sync_writeback",
-            "inode_sleep_on_writeback",
-            "sync_inodes_sb",
-            "__writeback_inodes_sb_nr",
-            "writeback_inodes_sb*",
-            "inode_wait_for_writeback",
-            "__inode_wait_for_writeback",
+        names(
+            "*_wait_on_page_writeback* *_wait_on_folio_writeback* "
+            "f2fs_folio_wait_writeback f2fs_wait_on_*_writeback* fuse_set_nowrite "
+            "fuse_sync_writes ext4_ioend_wait ext4_unwritten_wait "
+            "ext4_flush_unwritten_io ext4_flush_completed_IO wb_wait_for_completion "
+            "wb_wait_completion bdi_sched_wait bdi_wait_on_work_* bdi_sync_writeback "
+            "inode_sleep_on_writeback sync_inodes_sb __writeback_inodes_sb_nr "
+            "writeback_inodes_sb* inode_wait_for_writeback __inode_wait_for_writeback"
         ),
         "fs/fs-writeback.c sync_inodes_sb() waits until the flusher has written, and "
         "inode_wait_for_writeback() until I_SYNC clears; fs/f2fs/segment.c, "
@@ -158,14 +125,9 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.PAGE_LOCK,
-        (
-            "__lock_page*",
-            "__folio_lock*",
-            "lock_page*",
-            "folio_lock*",
-            "put_and_wait_on_page_locked",
-            "migration_entry_wait*",
-            "softleaf_entry_wait_*",
+        names(
+            "__lock_page* __folio_lock* lock_page* folio_lock* "
+            "put_and_wait_on_page_locked migration_entry_wait* softleaf_entry_wait_*"
         ),
         "mm/filemap.c __folio_lock() (since 5.16; __lock_page() before) sleeps until "
         "PG_locked clears; migration_entry_wait() until the page has moved",
@@ -198,12 +160,9 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.FS_LOCK,
-        (
-            "filemap_invalidate_lock*",
-            "page_cache_ra_*",
-            "force_page_cache_ra",
-            "filemap_create_folio",
-            "filemap_fault",
+        names(
+            "filemap_invalidate_lock* page_cache_ra_* force_page_cache_ra "
+            "filemap_create_folio filemap_fault"
         ),
         "include/linux/fs.h: mapping->invalidate_lock (since 5.15, "
         "commit 730633f0b7f9), which whoever reads pages in takes",

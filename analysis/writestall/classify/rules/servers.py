@@ -6,7 +6,7 @@ The server does for these file systems what a disk does for others.
 
 from __future__ import annotations
 
-from writestall.classify.rules.form import IO, LOCK, PAGE, Rule
+from writestall.classify.rules.form import IO, LOCK, PAGE, Rule, names
 from writestall_base import wait_classes as c
 
 NFS_ANSWER = "waits for the answer of an NFS server"
@@ -14,14 +14,9 @@ NFS_ANSWER = "waits for the answer of an NFS server"
 RULES: tuple[Rule, ...] = (
     Rule(
         c.DEVICE_IO,
-        (
-            "request_wait_answer",
-            "__fuse_request_send",
-            "fuse_request_send",
-            "__fuse_simple_request",
-            "fuse_simple_request",
-            "fuse_get_req*",
-            "fuse_direct_io",
+        names(
+            "request_wait_answer __fuse_request_send fuse_request_send "
+            "__fuse_simple_request fuse_simple_request fuse_get_req* fuse_direct_io"
         ),
         "fs/fuse/dev.c request_wait_answer(): until the daemon has answered; "
         "fuse_get_req() until it may be asked at all",
@@ -33,23 +28,17 @@ RULES: tuple[Rule, ...] = (
         ("wait_for_response", "wait_for_free_request*", "wait_for_free_credits*"),
         "fs/smb/client/transport.c wait_for_response(), wait_for_free_credits() "
         "(fs/cifs/ before 6.4)",
-        callers=(
-            "compound_send_recv",
-            "cifs_send_recv",
-            "SendReceive*",
-            "smb2_*",
-            "SMB2_*",
-            "cifs_*",
+        callers=names(
+            "compound_send_recv cifs_send_recv SendReceive* smb2_* SMB2_* cifs_*"
         ),
         first=True,
         words="waits for the answer of an SMB server",
     ),
     Rule(
         c.DEVICE_IO,
-        (
-            "rpc_wait_bit_killable",
-            "__rpc_wait_for_completion_task",
-            "rpc_wait_for_completion_task",
+        names(
+            "rpc_wait_bit_killable __rpc_wait_for_completion_task "
+            "rpc_wait_for_completion_task"
         ),
         "net/sunrpc/sched.c __rpc_execute(): until the call is answered",
         words=NFS_ANSWER,

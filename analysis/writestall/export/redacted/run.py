@@ -6,13 +6,13 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from writestall.common import compressed
 from writestall.common.compressed import DEFAULT, Bound
-from writestall.export.redacted import events, kernel_log, manifest
+from writestall.export.redacted import events, manifest
 from writestall.export.redacted.names import Names
 from writestall_base import files
 from writestall_base.errors import UserError
@@ -23,6 +23,40 @@ EVENTS = "events"
 OF_BPF = b"[bpf]"  # a program's name, which its user gave
 UTF8 = "utf-8"
 OF_A_TRACER = re.compile(r"(?:stap|bpf|bpftrace|core|journal_commits)\.jsonl")
+# Of the kernel's log, stacks and hung tasks are kept: any program may write to it, and
+# drivers print names of theirs.
+LEFT_OUT = "(left out)"
+_TIME = re.compile(r"(\[\s*\d+\.\d+\] )(.*)", re.DOTALL)
+# kernel/kallsyms.c and arch/x86/kernel/dumpstack.c
+_STACK = re.compile(
+    r" (?:Call Trace:|</?TASK>| ?(?:\? )?[\w.$]+\+0x[0-9a-f]+/0x[0-9a-f]+(?: \[\w+\])?)"
+    r"|Call Trace:"
+)
+# kernel/hung_task.c check_hung_task(), kernel/sched/core.c sched_show_task()
+_TASKS = tuple(
+    re.compile(form)
+    for form in (
+        r"(INFO: task )(.*)(:\d+ blocked for more than \d+ seconds\.)",
+        r"(task:)(.*?)( *state:\w stack:\d+ +pid:\d+ [\w: -]*)",
+    )
+)
+
+
+def _log(lines: Iterable[str], names: Names) -> Iterator[str]:
+    """The lines without what has no known form; their times stay."""
+    for line in lines:
+        found = _TIME.fullmatch(line)
+        time, text = found.groups() if found else ("", line)
+        yield f"{time}{_text(text, names)}"
+
+
+def _text(text: str, names: Names) -> str:
+    if _STACK.fullmatch(text):
+        return text
+    for form in _TASKS:
+        if found := form.fullmatch(text):
+            return f"{found[1]}{names.comm(found[2])}{found[3]}"
+    return LEFT_OUT
 
 
 def redact(source: Path, target: Path, bound: Bound = DEFAULT) -> str:
@@ -93,7 +127,7 @@ def _lines(path: Path, bound: Bound) -> Iterator[bytes]:
 
 def _kernel_log(source: Path, target: Path, names: Names, _: Bound) -> None:
     lines = files.content(source).decode(UTF8, "replace").splitlines()
-    text = "".join(f"{line}\n" for line in kernel_log.redacted(lines, names))
+    text = "".join(f"{line}\n" for line in _log(lines, names))
     target.write_text(text, encoding=UTF8)
 
 
