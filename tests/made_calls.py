@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from support import PROJECT
-from writestall.events.kept_calls import OPERATIONS, ROW, TOOK_NS, Call
-from writestall.export.to_calls import FILE, HEAD, MAGIC
+from writestall.events.kept_calls import FILE, HEAD, OPERATIONS, ROW, TOOK_NS, Call
+from writestall.export.to_calls import MAGIC
 
 MS = 1_000_000
 REGULAR, FOLDER = 1, 2

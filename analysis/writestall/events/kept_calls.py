@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """kept_calls: unpack the calls of a `calls` event; bpf/core/output/kept_calls.c packs.
+A file for repro/replay has the same rows, behind HEAD and the files, docs/replay.md.
 
 Needs no library: `record --redact` looks at them, too.
 """
@@ -13,6 +14,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 ROW = struct.Struct("<qqIiIHBB")
+HEAD = struct.Struct("<8sIIqQQ")
+FILE = struct.Struct("<QB7x")
 MOST_ROWS = 2048
 TOOK_NS = 64
 # enum keep of bpf/core/rows.h, from 2 on.

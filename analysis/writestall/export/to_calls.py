@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import csv
 import io
-import struct
 
 from writestall.chain.answers import Answer
 from writestall.events.contract import File
-from writestall.events.kept_calls import FAILED, ROW, TOOK_NS, Call
+from writestall.events.kept_calls import FAILED, FILE, HEAD, ROW, TOOK_NS, Call
 from writestall.events.run_directory import END_OF_TIME_NS
 from writestall.export import to_disk_series
 from writestall.verdict.replayed_calls import kept
 
 MAGIC = b"wscalls1"
-HEAD = struct.Struct("<8sIIqQQ")
-FILE = struct.Struct("<QB7x")
 KINDS = {"regular": 1, "folder": 2}
 MOST_FILES = 65535
 COLUMNS = (

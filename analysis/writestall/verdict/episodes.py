@@ -44,12 +44,14 @@ class Episode:
 @dataclass(frozen=True, slots=True)
 class Fidelity:
     """How many episodes came back; `missed` are the others, `silent` of them those in
-    which the replay has no slow bio at all; `added` are of the replay alone."""
+    which the replay has no slow bio at all; `added` are of the replay alone. `partial`
+    are not counted: calls had begun before the recording that are part of them."""
 
     recorded: int
     missed: tuple[Episode, ...]
     silent: int
     added: tuple[Episode, ...]
+    partial: tuple[Episode, ...] = ()
 
     @property
     def share(self) -> float:
@@ -79,7 +81,11 @@ def episodes(bios: Iterable[Bio]) -> list[Episode]:
     return found
 
 
-def fidelity(recorded: Sequence[Episode], replayed: Sequence[Bio]) -> Fidelity:
+def fidelity(
+    recorded: Sequence[Episode],
+    replayed: Sequence[Bio],
+    partial: Sequence[Episode] = (),
+) -> Fidelity:
     """Compare the episodes with all bios of the replay that are known by themselves."""
     missed, silent = [], 0
     for one in recorded:
@@ -92,9 +98,10 @@ def fidelity(recorded: Sequence[Episode], replayed: Sequence[Bio]) -> Fidelity:
     added = [
         one
         for one in episodes(replayed)
-        if not any(_meet(one, of_recording) for of_recording in recorded)
+        if not any(_meet(one, of_recording) for of_recording in (*partial, *recorded))
     ]
-    return Fidelity(len(recorded), tuple(missed), silent, tuple(added))
+    found = tuple(missed), silent, tuple(added), tuple(partial)
+    return Fidelity(len(recorded), *found)
 
 
 def _meet(replayed: Episode, recorded: Episode) -> bool:
@@ -110,13 +117,17 @@ def is_replay(answer: Answer) -> bool:
     return answer.run.get("scenario", "replayed") is not None
 
 
-def of_replay(answer: Answer) -> Fidelity:
-    """The fidelity of a run to the series that is kept with it. Raises UserError."""
+def of_replay(answer: Answer, known_ns: int = 0) -> Fidelity:
+    """The fidelity of a run to the series that is kept with it. Before `known_ns`,
+    calls were under way whose beginning the recording has not. Raises UserError."""
     armed_ns, end_ns = _armed(answer)
-    wanted = [one for one in episodes(_recorded(answer)) if one.end_ns <= end_ns]
+    whole = [one for one in episodes(_recorded(answer)) if one.end_ns <= end_ns]
+    partial = [one for one in whole if one.start_ns < known_ns]
+    wanted = [one for one in whole if one.start_ns >= known_ns]
     dev = answer.run.get("backing_device", "dev") or answer.run.get("device", "dev")
     ios = (io for _, io in answer.stream.ios if io.dev == dev)
-    return fidelity(wanted, [(io.t_ns - armed_ns, io.dur_ns) for io in ios])
+    bios = [(io.t_ns - armed_ns, io.dur_ns) for io in ios]
+    return fidelity(wanted, bios, partial)
 
 
 def lines(found: Fidelity, least: float) -> list[str]:
@@ -131,7 +142,8 @@ def lines(found: Fidelity, least: float) -> list[str]:
     text = [f"{'as expected' if found.share >= least else 'FAILED'}: {head}"]
     if found.silent:
         text.append(f"  in {found.silent} of the others the replay has no slow bio")
-    rows = [("missed", one) for one in found.missed[:10]]
+    rows = [("not counted, begun with the recording", one) for one in found.partial]
+    rows += [("missed", one) for one in found.missed[:10]]
     rows += [("of the replay alone", one) for one in found.added[:10]]
     for what, one in rows:
         text.append(

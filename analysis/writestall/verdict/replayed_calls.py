@@ -8,9 +8,11 @@ from its recording as a second recording of the same load is; without one, by SH
 
 from __future__ import annotations
 
+import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +21,13 @@ import msgspec
 from writestall.chain.answers import Answer
 from writestall.chain.roots import THE_WRITER, Root
 from writestall.classify.owners import ALL_OWNERS
-from writestall.events.kept_calls import FAILED, Call, calls
+from writestall.events.kept_calls import FAILED, FILE, HEAD, ROW, Call, calls
 from writestall_base import files
 from writestall_base.errors import UserError
 
 REPORT = "application/application/replay.json"
 STALLS = "recorded-stalls.json"
+CALLS = "recorded-calls.bin"
 # The program, as its threads are named, and the calls that others carry out for it.
 COMM = "replay"
 REQUESTS = ("io_uring_", "aio_")
@@ -123,6 +126,23 @@ def figures(answer: Answer, second: Answer | None = None) -> list[Figure]:
         raise UserError(f"{report}: not what repro/replay reports") from None
     made += _of_stalls(answer, second)
     return [figure for figure in made if figure.decides]
+
+
+def under_way_ns(answer: Answer) -> int:
+    """When all calls had ended that were under way as the recording began, since then:
+    what they had done before is not known. 0 of a run without calls. Raises UserError.
+    """
+    path = answer.run.path / CALLS
+    if not path.is_file():
+        return 0
+    try:
+        content = files.content(path, MOST_BYTES)
+        _, count, *_ = HEAD.unpack_from(content)
+        rows = ROW.iter_unpack(content[HEAD.size + count * FILE.size :])
+        under_way = takewhile(lambda call: not call.t_ns, map(Call._make, rows))
+        return max((call.dur_ns for call in under_way), default=0)
+    except (OSError, struct.error):
+        raise UserError(f"{path}: no calls of a recording") from None
 
 
 def lines(found: Iterable[Figure]) -> list[str]:

@@ -47,4 +47,5 @@ def judge(answer: Answer, second: Answer | None = None) -> Judged | None:
     found: list[Figure] = []
     if replayed_calls.is_replay(answer):
         found = replayed_calls.figures(answer, second)
-    return Judged(episodes.of_replay(answer), found)
+    known_ns = replayed_calls.under_way_ns(answer)
+    return Judged(episodes.of_replay(answer, known_ns), found)

@@ -10,6 +10,7 @@ import pytest
 
 import build
 from build import MS, START_NS
+from made_calls import content, row
 from writestall.cli.main import main
 from writestall.verdict.episodes import Episode, episodes
 
@@ -62,6 +63,26 @@ def test_an_episode_of_the_replay_alone_fails(tmp_path: Path, capsys: Capture) -
     said = capsys.readouterr().out
     assert said.startswith("FAILED: 2 of 2 recorded episodes came back (66.7%, ")
     assert "of the replay alone: 7.0 to 7.9 s, up to 900 ms" in said
+
+
+def test_an_episode_of_calls_from_before_the_recording_is_not_counted(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    """Half of such a call is recorded; what it does then is none of the replay's."""
+    run = replay(tmp_path / "run", (5100, 95))
+    calls = [row(0, 1, "fsync", 1, took_ms=1100), row(900, 2, "fsync", 1, took_ms=400)]
+    (run / "recorded-calls.bin").write_bytes(content([(0, 1)], calls))
+    assert main(["expect", str(run)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("as expected: 1 of 1 recorded episodes came back")
+    assert "not counted, begun with the recording: 1.0 to 1.4 s, up to 300 ms" in said
+
+
+def test_calls_that_are_damaged_are_refused(tmp_path: Path, capsys: Capture) -> None:
+    run = replay(tmp_path / "run")
+    (run / "recorded-calls.bin").write_bytes(b"wscalls1")
+    assert main(["expect", str(run)]) == 2
+    assert "no calls of a recording" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
