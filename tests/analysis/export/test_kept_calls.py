@@ -16,7 +16,6 @@ from made_calls import event, packed
 from writestall.cli.main import main
 from writestall.events import kept_calls
 from writestall.events.kept_calls import MOST_ROWS, ROW, Call
-from writestall.export import to_calls
 from writestall.export.redacted.events import redacted
 from writestall.export.redacted.names import Names
 
@@ -62,11 +61,11 @@ def test_calls_come_out_by_time(tmp_path: Path) -> None:
     files = file(1, "254:16"), file(2, "254:16")
     run = run_of(tmp_path / "run", *files, event(CALLS[:2]), event(CALLS[2:]))
     content = exported(run, "calls")
-    magic, count, calls, dur_ns, lost, left = to_calls.HEAD.unpack_from(content)
+    magic, count, calls, dur_ns, lost, left = kept_calls.HEAD.unpack_from(content)
     assert (magic, count, calls, lost, left) == (b"wscalls1", 2, 3, 2, 4)
     assert dur_ns == 7 * MS + 4_000_000 * 64
-    at = to_calls.HEAD.size
-    assert to_calls.FILE.unpack_from(content, at + 16) == (8192, 1)
+    at = kept_calls.HEAD.size
+    assert kept_calls.FILE.unpack_from(content, at + 16) == (8192, 1)
     found = struct.Struct("<qqIiIHBB").iter_unpack(content[at + 32 :])
     rows = [Call(*row) for row in found]
     assert [row.t_ns for row in rows] == [3 * MS, 5 * MS, 7 * MS]
@@ -77,7 +76,7 @@ def test_a_call_under_way_at_the_start_begins_there(tmp_path: Path) -> None:
     early = Call(1 * MS, 0, 2 * MS // 64, 7, 0, 1, FSYNC, 0)
     run = run_of(tmp_path / "run", file(1, "254:16"), event([early]))
     content = exported(run, "calls")
-    kept = Call(*ROW.unpack_from(content, to_calls.HEAD.size + to_calls.FILE.size))
+    kept = Call(*ROW.unpack_from(content, kept_calls.HEAD.size + kept_calls.FILE.size))
     assert (kept.t_ns, kept.dur_ns) == (0, 1 * MS)
 
 
@@ -85,7 +84,7 @@ def test_files_of_another_disk_are_left_out(tmp_path: Path) -> None:
     files = file(1, "254:16"), file(2, "8:1")
     run = run_of(tmp_path / "run", *files, event(CALLS))
     content = exported(run, "calls")
-    assert to_calls.HEAD.unpack_from(content)[1:3] == (1, 2)
+    assert kept_calls.HEAD.unpack_from(content)[1:3] == (1, 2)
 
 
 def test_a_table_has_a_line_for_each(tmp_path: Path) -> None:
@@ -107,7 +106,7 @@ def test_damaged_calls_are_refused_in_one_line(
 
 def test_a_run_without_calls_has_none(tmp_path: Path) -> None:
     content = exported(run_of(tmp_path / "run"), "calls")
-    assert to_calls.HEAD.unpack(content)[1:] == (0, 0, 0, 0, 0)
+    assert kept_calls.HEAD.unpack(content)[1:] == (0, 0, 0, 0, 0)
 
 
 def test_a_copy_without_names_has_the_same_calls() -> None:
