@@ -125,13 +125,13 @@ static int fault(int fd, const struct row *row)
 static int sync_mapping(int fd, const struct row *row)
 {
 	size_t bytes = row->bytes + row->offset % sysconf(_SC_PAGESIZE);
-	void *at = map(fd, row->offset, bytes ? bytes : 1);
+	void *at = bytes ? map(fd, row->offset, bytes) : NULL;
 	int result;
 
 	if (!at)
-		return -1;
+		return bytes ? -1 : 0;
 	result = msync(at, bytes, MS_SYNC);
-	munmap(at, bytes ? bytes : 1);
+	munmap(at, bytes);
 	return result;
 }
 
