@@ -45,17 +45,20 @@ struct pt_regs {
 static __always_inline void read_registers(struct registers *regs, __u64 at)
 {
 	struct pt_regs *saved = (void *)at;
+	/* side by side there, too: arch/x86/include/asm/ptrace.h */
+	struct { unsigned long r10, r9, r8, ax, cx, dx, si, di, orig_ax; } call = {};
 
-	regs->call = BPF_CORE_READ(saved, orig_ax);
-	regs->is_returning = (__s64)BPF_CORE_READ(saved, ax) != -ENOSYS;
+	bpf_probe_read_kernel(&call, sizeof(call), &saved->r10);
+	regs->call = call.orig_ax;
+	regs->is_returning = (__s64)call.ax != -ENOSYS;
 	regs->ip = BPF_CORE_READ(saved, ip);
 	regs->sp = BPF_CORE_READ(saved, sp);
-	regs->arguments[0] = BPF_CORE_READ(saved, di);
-	regs->arguments[1] = BPF_CORE_READ(saved, si);
-	regs->arguments[2] = BPF_CORE_READ(saved, dx);
-	regs->arguments[3] = BPF_CORE_READ(saved, r10);
-	regs->arguments[4] = BPF_CORE_READ(saved, r8);
-	regs->arguments[5] = BPF_CORE_READ(saved, r9);
+	regs->arguments[0] = call.di;
+	regs->arguments[1] = call.si;
+	regs->arguments[2] = call.dx;
+	regs->arguments[3] = call.r10;
+	regs->arguments[4] = call.r8;
+	regs->arguments[5] = call.r9;
 }
 
 #define FIRST_PARAMETER(saved) BPF_CORE_READ(saved, di)
