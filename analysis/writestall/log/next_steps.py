@@ -53,13 +53,29 @@ from writestall.classify.rules.file_systems import (
     REPLACES,
     ROOM_IN_LOG,
     SCRUB_PAUSED,
+    SPACE_OF_BTRFS,
     TREE_BLOCK,
     WRITES_SUPERS,
 )
-from writestall.classify.rules.locks import CLUSTER_LOCK, FREEZES, FROZEN, MOUNTING
+from writestall.classify.rules.locks import (
+    CLUSTER_LOCK,
+    FREEZES,
+    FROZEN,
+    LOOKED_UP,
+    MOUNTING,
+    READ_OR_FREED,
+)
 from writestall.classify.rules.pages import EACH_CPU, ITSELF, OF_A_POOL
 from writestall.classify.rules.servers import NFS_ANSWER
-from writestall.log.holders.sections import takers, wanted
+from writestall.log import asked
+from writestall.log.holders.sections import (
+    MUTEX,
+    READ,
+    SEMAPHORE,
+    WORK,
+    WRITE,
+    sleep_kind,
+)
 from writestall.log.links import LogAnswer, Stuck
 from writestall_base import wait_classes as c
 
@@ -466,9 +482,19 @@ WORDS: dict[str, Step] = {
         f"{_ALL_STACKS}",
         "fs/btrfs/transaction.c btrfs_commit_transaction()",
     ),
-    "waits for an inode that is looked up, read in or freed": Step(
-        f"find the task inside evict() or *_lookup(): {_ALL_STACKS}",
-        "fs/inode.c, fs/dcache.c",
+    LOOKED_UP: Step(
+        f"find the task inside *_lookup() or *_atomic_open() of the same directory: "
+        f"{_ALL_STACKS}",
+        "fs/dcache.c d_alloc_parallel()",
+    ),
+    READ_OR_FREED: Step(
+        f"find the task inside evict() or *_iget(): {_ALL_STACKS}",
+        "fs/inode.c __wait_on_freeing_inode()",
+    ),
+    SPACE_OF_BTRFS: Step(
+        "see whether metadata or data has run out (btrfs filesystem usage MOUNT), and "
+        f"take the stack of the worker in btrfs_async_reclaim_*(): {_ALL_STACKS}",
+        "fs/btrfs/space-info.c; btrfs-filesystem(8)",
     ),
     "waits for the lock of a process's memory map (mmap_lock)": Step(
         "take the stacks of that process's threads: cat /proc/PID/task/*/stack",
@@ -483,6 +509,16 @@ WORDS: dict[str, Step] = {
         "io_uring(7)",
     ),
 }
+# Classes whose waits have names (asked.py).
+_NAMED = (c.OTHER, c.FS_LOCK, c.FS_TRANSACTION, c.RAID_OR_DM, c.BLOCK_QUEUE)
+_LOCK = Step(
+    "find the task that is in the same function or driver and sleeps further in: "
+    f"{_ALL_STACKS}; echo d > /proc/sysrq-trigger lists the owners where the kernel "
+    "has lockdep",
+    _SYSRQ,
+)
+# By the kind of sleep, where nothing else is known.
+_SLEEPS = {**dict.fromkeys((MUTEX, READ, WRITE, SEMAPHORE), _LOCK), WORK: _WORKS}
 _GONE = Step(f"take its stack while it holds the lock: {_STACK}", _SYSRQ)
 _RUNS = Step(
     "see what it runs: perf record -p {pid} -g -- sleep 5; a spinning kernel also "
@@ -515,14 +551,16 @@ def of_task(stuck: Stuck) -> Step:
     verdict = stuck.in_shrinker or stuck.verdict
     rule = verdict.rule
     step = WORDS.get(rule.words) if rule else None
-    if step is None and verdict.cls in (c.OTHER, c.FS_LOCK):
+    if step is None:
         step = _inside(stuck)
+    if step is None and verdict.cls == c.OTHER:
+        step = _SLEEPS.get(sleep_kind(stuck))
     return step or CLASSES[verdict.cls]
 
 
 def _inside(stuck: Stuck) -> Step | None:
     """Where to look for the holder of a lock with a name."""
-    found = takers(stuck) if wanted(stuck) else []
+    found = asked.holders(stuck) if stuck.verdict.cls in _NAMED else []
     if not found:
         return None
     shown = ", ".join(f"{name}()" for name in found[:_SHOWN])

@@ -80,6 +80,17 @@ def test_without_links_the_nearest_to_the_device_comes_first() -> None:
     assert text.index("crypt/3") < text.index("xfs-fsync/2") < text.index("lookup/1")
 
 
+def test_tasks_that_do_the_same_are_said_once() -> None:
+    """Not the first three of them, for there are others."""
+    text = said(
+        *(task("lookup", pid, "find") for pid in range(1, 8)),
+        task("xfs-fsync", 8),
+        task("crypt", 9),
+    )
+    assert "find/1 (other), like 6 more, waits until another task's lookup" in text
+    assert "crypt/9" in text and "xfs-fsync/8" in text and "find/2" not in text
+
+
 def test_a_single_task_has_no_link_and_no_note() -> None:
     text = said(task("lookup", 1))
     assert "nothing joins" not in text and "1 stuck task in log: lookup/1" in text
@@ -142,7 +153,17 @@ def test_a_cycle_made_by_one_rule_is_dropped() -> None:
         ("io_schedule rq_qos_wait wbt_wait __rq_qos_throttle submit_bio", "wbt"),
         ("io_schedule blkcg_maybe_throttle_current do_syscall_64", "cgroup"),
         (STACKS["ps"], "mmap_lock"),
-        (STACKS["lookup"], "looked up, read in or freed"),
+        (STACKS["lookup"], "lookup of the same name"),
+        ("schedule __wait_on_freeing_inode find_inode_fast", "read in or freed"),
+        (
+            "schedule handle_reserve_ticket/btrfs __reserve_bytes/btrfs",
+            "btrfs has made",
+        ),
+        ("schedule __mutex_lock rtnl_lock dev_ioctl", "network devices (rtnl_mutex)"),
+        ("schedule raid5_make_request/raid456 md_handle_request", "stripes"),
+        ("schedule md_ioctl blkdev_ioctl", "superblock"),
+        ("schedule __mutex_lock odd_function", "waits for a mutex in odd_function()"),
+        ("schedule", "its stack does not show for what"),
     ],
 )
 def test_words_of_single_rules(stack: str, words: str) -> None:

@@ -300,6 +300,14 @@ def test_of_several_lists_that_end_in_a_lock_none_is_its_owners() -> None:
     assert link.holder.name == "other/22"
 
 
+@pytest.mark.parametrize(("thread", "linked"), [("254:55", True), ("253:55", False)])
+def test_a_name_that_is_cut_off_may_have_any_minor(thread: str, linked: bool) -> None:
+    """include/linux/sched.h TASK_COMM_LEN: f2fs_ckpt-254:5 may be that of 254:55."""
+    waits = Shown("f2fs_ckpt-254:5", 11, STACKS["f2fs-writes"])
+    holds = Shown(f"f2fs_gc-{thread}", 12, STACKS["f2fs-gc"])
+    assert ("f2fs_ckpt-254:5" in joined(waits, holds)) is linked
+
+
 @pytest.mark.parametrize(("number", "linked"), [("259:0", True), ("8:32", False)])
 def test_a_flusher_has_the_disks_number_and_f2fs_a_partitions(
     number: str, linked: bool

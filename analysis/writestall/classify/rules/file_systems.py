@@ -32,6 +32,7 @@ DELAYED_IPUTS = "waits until inodes that nobody uses any more are freed (btrfs)"
 WRITES_SUPERS = "commits, and waits for the devices to write the superblocks"
 QGROUP_FLUSH = "waits until data of a btrfs quota group has been written"
 KEPT_OUT = "waits until a device is replaced"
+SPACE_OF_BTRFS = "waits until btrfs has made room (a ticket for space)"
 
 # Below these a checkpoint's locks are taken, outside those of a node or block.
 _F2FS_MAP = ("f2fs_map_blocks", "f2fs_map_lock", "f2fs_get_block_locked")
@@ -332,6 +333,20 @@ RULES: tuple[Rule, ...] = (
     Rule(
         c.FS_TRANSACTION,
         (
+            "handle_reserve_ticket",
+            "wait_reserve_ticket",
+            "__reserve_bytes",
+            "reserve_metadata_bytes",
+            "btrfs_reserve_*",
+        ),
+        "fs/btrfs/space-info.c handle_reserve_ticket(): until flush_space() has freed "
+        "enough, by writing data and committing",
+        not_wait=(LOCK,),
+        words=SPACE_OF_BTRFS,
+    ),
+    Rule(
+        c.FS_TRANSACTION,
+        (
             "start_transaction",
             "btrfs_*_transaction*",
             "join_transaction",
@@ -341,11 +356,6 @@ RULES: tuple[Rule, ...] = (
             "btrfs_wait_for_commit",
             "btrfs_sync_log",
             "wait_log_commit",
-            "__reserve_bytes",
-            "reserve_metadata_bytes",
-            "handle_reserve_ticket",
-            "wait_reserve_ticket",
-            "btrfs_reserve_*",
             "btrfs_throttle_*",
             "btrfs_async_run_delayed_*",
             "btrfs_balance_delayed_items",
@@ -355,8 +365,8 @@ RULES: tuple[Rule, ...] = (
             "start_log_trans",
             "transaction_kthread",
         ),
-        "fs/btrfs/transaction.c, tree-log.c, space-info.c: a transaction, its commit, "
-        "or the space that only a commit frees; scrub.c: scrub pauses for a commit",
+        "fs/btrfs/transaction.c, tree-log.c: a transaction or its commit; scrub.c: "
+        "scrub pauses for a commit",
     ),
     # f2fs.
     Rule(

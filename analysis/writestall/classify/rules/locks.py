@@ -134,6 +134,8 @@ MMAP_LOCK = (
     "task_numa_work",
 )
 
+LOOKED_UP = "waits until another task's lookup of the same name is over"
+READ_OR_FREED = "waits for an inode that is read in or freed"
 CLUSTER_LOCK = "waits for a lock of the array in its cluster"
 FREEZES = "freezes a file system, and waits for its writers or its superblock"
 FROZEN = "waits for a file system that is frozen, or being frozen"
@@ -190,6 +192,16 @@ RULES: tuple[Rule, ...] = (
         (
             "d_alloc_parallel",
             "d_wait_lookup",
+        ),
+        "fs/dcache.c d_alloc_parallel(): until another task's lookup of the same name "
+        "is over",
+        not_wait=(LOCK,),
+        first=True,
+        words=LOOKED_UP,
+    ),
+    Rule(
+        c.INODE_LOCK,
+        (
             "__wait_on_freeing_inode",
             "find_inode",
             "find_inode_*",
@@ -204,12 +216,11 @@ RULES: tuple[Rule, ...] = (
             "ilookup*",
             "insert_inode_locked*",
         ),
-        "fs/dcache.c d_alloc_parallel(): until another task's lookup of the same name "
-        "is over; fs/inode.c __wait_on_freeing_inode() until the inode is evicted, "
+        "fs/inode.c __wait_on_freeing_inode() until the inode is evicted, "
         "wait_on_new_inode() until it is read in",
         not_wait=(LOCK,),
         first=True,
-        words="waits for an inode that is looked up, read in or freed",
+        words=READ_OR_FREED,
     ),
     Rule(
         c.OTHER,

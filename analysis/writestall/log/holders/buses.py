@@ -53,7 +53,7 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "each slot",
     ),
     (
-        "block_cfg_access of a PCI device",
+        "the configuration of a PCI device (block_cfg_access)",
         "pci_wait_cfg pci_cfg_access_lock",
         "pci_dev_lock pci_reset_function pci_try_reset_function pci_reset_bus "
         "__pci_reset_bus pci_bus_lock pci_slot_lock zpci_event_error "
@@ -91,7 +91,7 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "under isert_np->mutex (up to 6.4), which event handlers take",
     ),
     (
-        "session_wait_comp of an iSCSI session",
+        "the end of an iSCSI session (session_wait_comp)",
         "iscsi_check_for_session_reinstatement iscsit_stop_session "
         "iscsit_cause_connection_reinstatement",
         "iscsit_close_connection",
@@ -100,7 +100,7 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "iscsit_close_connection() of each connection is at its end",
     ),
     (
-        "probe_active of an nvdimm bus",
+        "probes of an nvdimm bus (probe_active)",
         "wait_nvdimm_bus_probe_idle",
         "nvdimm_bus_probe",
         "it probes a device of the bus",
@@ -117,7 +117,7 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "device; drivers/base/dd.c device_release_driver_internal() has it",
     ),
     (
-        "rtnl_mutex",
+        "the lock of all network devices (rtnl_mutex)",
         "rtnl_lock rtnl_lock_killable __netlink_dump_start rtnetlink_rcv_msg "
         "ip_mc_drop_socket ipv6_sock_mc_close addrconf_verify_work linkwatch_event "
         "register_netdev unregister_netdev devinet_ioctl",

@@ -60,7 +60,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "drivers/nvme/host/core.c nvme_wait_freeze(): namespaces_rwsem for reading "
             "up to 6.10 (SRCU since)",
             _WITH_NAMESPACES,
-            lock="namespaces_rwsem of an NVMe controller",
+            lock="the namespaces of an NVMe controller (namespaces_rwsem)",
             caller=_NAMESPACES,
             stacked=True,
             confidence=POSSIBLE,
@@ -71,7 +71,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "disk->open_mutex (bd_mutex before 5.14; fs/block_dev.c "
             "rescan_partitions() runs under it, revalidate_disk() takes it)",
             _HOLDS_OPEN_MUTEX,
-            lock="open_mutex of a disk",
+            lock="the lock of a disk's opens and closes (open_mutex)",
             caller=_OPEN_MUTEX,
             not_called=_OPEN_MUTEX,
             stacked=True,

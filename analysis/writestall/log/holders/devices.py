@@ -332,7 +332,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
                 "blk_mq_update_tag_set_shared blk_mq_init_allocated_queue "
                 "__blk_mq_update_nr_hw_queues blk_mq_update_nr_hw_queues"
             ),
-            lock="tag_list_lock of a set of tags",
+            lock="the lock of a set of tags (tag_list_lock)",
             caller=names("blk_mq_quiesce_tagset blk_mq_unquiesce_tagset"),
             confidence=POSSIBLE,
             stacked=True,

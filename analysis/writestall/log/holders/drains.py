@@ -21,7 +21,7 @@ _USERS: tuple[tuple[str, str, str, str, str], ...] = (
         "proc_entry_rundown remove_proc_entry remove_proc_subtree proc_remove",
         "proc_reg_read proc_reg_read_iter proc_reg_write proc_reg_unlocked_ioctl "
         "proc_reg_mmap proc_reg_open pde_read pde_write",
-        "in_use of a file of /proc",
+        "the users of a file of /proc (in_use)",
         "it uses a file of /proc that is to go",
         "fs/proc/inode.c proc_entry_rundown(): until use_pde() and unuse_pde() of "
         "proc_reg_read() and its like are even",
@@ -30,7 +30,7 @@ _USERS: tuple[tuple[str, str, str, str, str], ...] = (
         "start_unregistering drop_sysctl_table unregister_sysctl_table",
         "proc_sys_call_handler proc_sys_read proc_sys_write proc_sys_open "
         "proc_sys_readdir",
-        "used of a table of sysctl",
+        "the users of a table of sysctl (used)",
         "it uses a sysctl that is to go",
         "fs/proc/proc_sysctl.c start_unregistering(): until unuse_table()",
     ),
@@ -39,7 +39,7 @@ _USERS: tuple[tuple[str, str, str, str, str], ...] = (
         "simple_recursive_removal",
         "full_proxy_read full_proxy_write full_proxy_llseek full_proxy_unlocked_ioctl "
         "full_proxy_open open_proxy_open debugfs_attr_read debugfs_attr_write",
-        "active_users of a file of debugfs",
+        "the users of a file of debugfs (active_users)",
         "it uses a file of debugfs that is to go",
         "fs/debugfs/inode.c __debugfs_file_removed(): until debugfs_file_put() of "
         "full_proxy_read() and its like",
@@ -49,7 +49,7 @@ _USERS: tuple[tuple[str, str, str, str, str], ...] = (
         "dpm_wait_for_children dpm_wait_for_suppliers dpm_wait_for_consumers",
         "dpm_run_callback device_resume device_resume_early device_resume_noirq "
         "__device_suspend __device_suspend_late __device_suspend_noirq",
-        "power.completion of a device",
+        "the suspend or resume of another device (power.completion)",
         "it suspends or resumes a device that others depend on",
         "drivers/base/power/main.c dpm_wait(): until complete_all() in "
         "device_resume() or __device_suspend() of the other device",
@@ -59,7 +59,7 @@ _USERS: tuple[tuple[str, str, str, str, str], ...] = (
         "mmc_wait_for_req mmc_wait_for_req_done mmc_wait_for_cmd mmc_start_request "
         "mmc_blk_mq_issue_rq mmc_blk_mq_rw_recovery mmc_blk_issue_drv_op "
         "mmc_rescan_try_freq mmc_sd_detect mmc_detect mmc_sd_init_card mmc_init_card",
-        "claimed of an MMC host",
+        "an MMC host that is claimed",
         "it has the MMC host claimed",
         "drivers/mmc/core/core.c __mmc_claim_host(): until mmc_release_host(); "
         "mmc_start_request() warns where the host is not claimed",
@@ -97,7 +97,7 @@ _ASYNC = Holder(
     "kernel/async.c async_synchronize_cookie_domain() waits until "
     "async_run_entry_fn() of all earlier calls has returned",
     names("async_run_entry_fn"),
-    lock="async_done",
+    lock="functions that were called asynchronously (async_done)",
     caller=names("async_synchronize_*"),
     not_shows=names("async_synchronize_*"),
     confidence=POSSIBLE,

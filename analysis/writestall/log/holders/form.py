@@ -38,6 +38,11 @@ def names(text: str) -> re.Pattern[str]:
     return re.compile("|".join(words))
 
 
+def functions(pattern: re.Pattern[str]) -> list[str]:
+    """The names of names() as they were written."""
+    return pattern.pattern.replace(r"\w*", "*").split("|")
+
+
 @dataclass(frozen=True, slots=True)
 class Holder:
     """Who can end a wait: a task that shows one of `shows`, one of `also` and none of

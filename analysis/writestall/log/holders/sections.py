@@ -130,13 +130,21 @@ def wanted(waiter: Stuck) -> str:
     return " or ".join(found) if len(found) <= _NAMED else ""
 
 
+def sleep_kind(waiter: Stuck) -> str:
+    """The kind of a task's sleep; QUEUE where the stack does not show it."""
+    how, _ = _sleep(waiter) or ("", "")
+    return QUEUE if how == _ANY else how[:1] or QUEUE
+
+
 def sleep_words(waiter: Stuck) -> str:
     """What a task sleeps for and where, as far as its innermost functions show."""
-    how, function = _sleep(waiter) or ("", waiter.caller)
-    words = _SLEEPS_FOR[QUEUE if how == _ANY else how[:1] or QUEUE]
-    if how == QUEUE and waiter.for_completion:
-        words = "waits until something is completed"
-    return f"{words} in {function}()" if function else words
+    _, function = _sleep(waiter) or ("", waiter.caller)
+    if not function or is_sleep(function):
+        return "sleeps; its stack does not show for what"
+    kind = sleep_kind(waiter)
+    if kind == QUEUE and waiter.for_completion:
+        return f"waits until something is completed in {function}()"
+    return f"{_SLEEPS_FOR[kind]} in {function}()"
 
 
 def takers(waiter: Stuck) -> list[str]:

@@ -33,7 +33,10 @@ _WRITES = names(
 # io_uring/rw.c kiocb_start_write(): s_writers until the write has ended.
 _SUBMITS_WRITES = names("io_submit_sqes io_write")
 _WAITS_FOR_WRITERS = names("percpu_down_write*")
-_S_UMOUNT, _S_WRITERS = "s_umount of a superblock", "s_writers of a superblock"
+_S_UMOUNT, _S_WRITERS = (
+    "the lock of a superblock (s_umount)",
+    "s_writers of a superblock",
+)
 
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.FS_LOCK: (
