@@ -20,14 +20,20 @@ def _rules(waiter: Stuck) -> list[Holder]:
         for rule in HOLDERS[waiter.verdict.cls]
         if rule.caller and rule not in module_works.RULES and rule.asks(waiter)
     ]
-    return rules if len({rule.lock for rule in rules}) == 1 else []
+    if len({rule.lock for rule in rules}) != 1:
+        return []
+    # One function may take a lock of a rule in one way and sleep in another.
+    other = wanted(waiter)
+    told = not other or any(name in rules[0].lock for name in other.split(" or "))
+    return rules if told else []
 
 
 def words(waiter: Stuck, vague: str) -> str:
     """What it does, with the name of what it waits for; empty where nothing has one."""
     if rules := _rules(waiter):
         return f"waits for {rules[0].lock}"
-    names = wanted(waiter)
+    listed = waiter.wanted.name if waiter.wanted else ""
+    names = wanted(waiter) or listed
     return f"{vague} ({names})" if names else ""
 
 

@@ -200,6 +200,7 @@ def _without_links(answer: LogAnswer) -> str:
 
 def _alike(answer: LogAnswer, tasks: list[Stuck], what: str) -> str:
     """Tasks that all do the same, by the first."""
-    first = tasks[0]
-    more = f", like {len(tasks) - 1} more," if len(tasks) > 1 else ""
-    return f"{answer.name(first)} ({first.role}){more} {what}"
+    first, *rest = tasks
+    like = answer.name(rest[0]) if len(rest) == 1 else f"{len(rest)} more"
+    comma = f", like {like}," if rest else ""
+    return f"{answer.name(first)} ({first.role}){comma} {what}"

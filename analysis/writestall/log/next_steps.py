@@ -46,16 +46,19 @@ from writestall.classify.rules.file_systems import (
     ILOCK_OF_XFS,
     INODES_OF_GROUP,
     KEPT_OUT,
+    ORDERED_DATA,
     OWN_CHECKPOINT,
     OWN_RANGE,
     QGROUP_FLUSH,
     RANGE_OF_FILE,
     REPLACES,
     ROOM_IN_LOG,
+    ROOM_IN_XFS_LOG,
     SCRUB_PAUSED,
     SPACE_OF_BTRFS,
     TREE_BLOCK,
     WRITES_SUPERS,
+    WRITES_XFS_LOG,
 )
 from writestall.classify.rules.locks import (
     CLUSTER_LOCK,
@@ -65,7 +68,13 @@ from writestall.classify.rules.locks import (
     MOUNTING,
     READ_OR_FREED,
 )
-from writestall.classify.rules.pages import EACH_CPU, ITSELF, OF_A_POOL
+from writestall.classify.rules.pages import (
+    BY_FLUSHER,
+    EACH_CPU,
+    INODE_WRITTEN,
+    ITSELF,
+    OF_A_POOL,
+)
 from writestall.classify.rules.servers import NFS_ANSWER
 from writestall.log import asked
 from writestall.log.holders.sections import (
@@ -217,6 +226,7 @@ _REPLACE = Step(
     "btrfs-replace(8)",
 )
 WORDS: dict[str, Step] = {
+    ROOM_IN_XFS_LOG: CLASSES[c.LOG_SPACE],
     BARRIER_RAISED: _SYNC,
     STOPS_SYNC: _SYNC,
     RESHAPE: _SYNC,
@@ -294,6 +304,15 @@ WORDS: dict[str, Step] = {
         "report it to the file system's maintainers: it drops the last reference to an "
         "inode (iput()) while it writes; only a reboot ends it",
         "Documentation/admin-guide/reporting-issues.rst",
+    ),
+    BY_FLUSHER: Step(
+        "take the stack of the flusher, kworker/uN:N with flush-MAJOR:MINOR: "
+        f"{_ALL_STACKS}; see whether the disk below writes: iostat -x 1",
+        _SYSRQ,
+    ),
+    INODE_WRITTEN: Step(
+        f"find the task below __writeback_single_inode() that sleeps: {_ALL_STACKS}",
+        "fs/fs-writeback.c inode_wait_for_writeback()",
     ),
     OF_A_POOL: Step(
         "see which I/O does not end, above and below the device whose worker it is: "
@@ -490,6 +509,16 @@ WORDS: dict[str, Step] = {
     READ_OR_FREED: Step(
         f"find the task inside evict() or *_iget(): {_ALL_STACKS}",
         "fs/inode.c __wait_on_freeing_inode()",
+    ),
+    ORDERED_DATA: Step(
+        "see whether the disk writes (iostat -x 1), and find the task below "
+        f"btrfs_finish_ordered_io() or *_cow_range() that sleeps: {_ALL_STACKS}",
+        "fs/btrfs/ordered-data.c",
+    ),
+    WRITES_XFS_LOG: Step(
+        "see whether the disk of the log writes: iostat -x 1, errors in dmesg; take "
+        f"the stacks of kworkers below xlog_*(): {_ALL_STACKS}",
+        "fs/xfs/xfs_log.c xlog_wait_on_iclog()",
     ),
     SPACE_OF_BTRFS: Step(
         "see whether metadata or data has run out (btrfs filesystem usage MOUNT), and "

@@ -23,8 +23,10 @@ from writestall.log.owners import Held
 from writestall.log.reading import LoggedTask
 from writestall_base import wait_classes as c
 
-# include/linux/fs.h: what an inode's lock is taken through, where a log shows it.
-_WRAPPER = re.compile(r"_*inode_lock(_\w+)?|btrfs_inode_lock")
+# include/linux/fs.h, cleanup.h: what a lock is taken through, where a log shows it.
+WRAPPER = re.compile(
+    r"_*inode_lock(_\w+)?|btrfs_inode_lock|i_mmap_lock_\w+|class_\w+_constructor"
+)
 
 # kernel/locking/: sleeps for a lock; those of an rw-semaphore's readers.
 _LOCKS = re.compile(
@@ -163,7 +165,7 @@ class Stuck:
     def caller(self) -> str:
         """The innermost function that is none of sleeping: what chose to wait."""
         frames = self.frames
-        while frames and _WRAPPER.fullmatch(name := first_caller(frames)):
+        while frames and WRAPPER.fullmatch(name := first_caller(frames)):
             at = next(i for i, frame in enumerate(frames) if frame.symbol == name)
             if at + 1 == len(frames):
                 return name

@@ -51,6 +51,15 @@ STACKS = {
     "issue_checkpoint_thread/f2fs" + THREAD,
     "f2fs-gc": "io_schedule __folio_lock do_garbage_collect/f2fs f2fs_gc/f2fs "
     "gc_thread_func/f2fs" + THREAD,
+    "f2fs-awaits-gc": "io_schedule f2fs_balance_fs/f2fs f2fs_map_blocks/f2fs "
+    "f2fs_fallocate/f2fs vfs_fallocate",
+    "f2fs-freezes": "schedule percpu_rwsem_wait percpu_down_write sb_wait_write "
+    "freeze_super fs_bdev_freeze bdev_freeze f2fs_do_shutdown/f2fs",
+    "maps": "schedule rwsem_down_write_slowpath down_write vm_mmap_pgoff sys_mmap",
+    "unmaps": "schedule rwsem_down_write_slowpath down_write i_mmap_lock_write "
+    "__hugetlb_zap_begin unmap_vmas do_vmi_munmap __vm_munmap",
+    "drains-cgroup": "schedule cgroup_lock_and_drain_offline cgroup_kn_lock_live",
+    "css-offline": "schedule flush_work css_killed_work_fn process_one_work kthread",
     "f2fs-locks": "schedule rwsem_down_write_slowpath f2fs_write_checkpoint/f2fs "
     "f2fs_sync_fs/f2fs do_fsync",
     "f2fs-adds": "schedule rwsem_down_write_slowpath f2fs_add_regular_entry/f2fs "
@@ -162,6 +171,10 @@ LINKED = (
     ("evicts-ea", "finds-ea", POSSIBLE),
     ("xfs-allocates", "xfs-unlinks", POSSIBLE),
     ("f2fs-writes", "f2fs-gc", POSSIBLE),
+    ("f2fs-awaits-gc", "f2fs-gc", POSSIBLE),
+    ("f2fs-freezes", "f2fs-awaits-gc", POSSIBLE),
+    ("maps", "unmaps", POSSIBLE),
+    ("drains-cgroup", "css-offline", POSSIBLE),
     ("f2fs-locks", "f2fs-adds", POSSIBLE),
     ("f2fs-op", "f2fs-locks", LIKELY),
     ("md-sync", "md-works", LIKELY),
@@ -298,6 +311,12 @@ def test_of_several_lists_that_end_in_a_lock_none_is_its_owners() -> None:
     more = [f" #1: {lock}".replace("a10 (nfsd_mutex)", "b20 (rtnl_mutex)")]
     (link,) = explained([*text, *more]).links.values()
     assert link.holder.name == "other/22"
+
+
+def test_two_that_freeze_have_two_file_systems() -> None:
+    """fs/super.c freeze_super(): one at a time waits for writers of a superblock."""
+    freezes = (task("f2fs-freezes", 11), task("f2fs-freezes", 12))
+    assert "f2fs-freezes" not in joined(*freezes, task("f2fs-awaits-gc", 13))
 
 
 @pytest.mark.parametrize(("thread", "linked"), [("254:55", True), ("253:55", False)])

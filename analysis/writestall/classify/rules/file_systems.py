@@ -32,6 +32,9 @@ DELAYED_IPUTS = "waits until inodes that nobody uses any more are freed (btrfs)"
 WRITES_SUPERS = "commits, and waits for the devices to write the superblocks"
 QGROUP_FLUSH = "waits until data of a btrfs quota group has been written"
 KEPT_OUT = "waits until a device is replaced"
+ORDERED_DATA = "waits until data of a btrfs file has been written (ordered extents)"
+WRITES_XFS_LOG = "waits until the log of XFS has been written"
+ROOM_IN_XFS_LOG = "waits for room in the log of XFS"
 SPACE_OF_BTRFS = "waits until btrfs has made room (a ticket for space)"
 
 # Below these a checkpoint's locks are taken, outside those of a node or block.
@@ -205,6 +208,7 @@ RULES: tuple[Rule, ...] = (
         "fs/xfs/xfs_log.c xlog_grant_head_wait() (xlog_grant_log_space() before 3.4): "
         "below fsync too, which allocates blocks for what it writes and needs space in "
         "the log for that; xfs_log_cil.c: too much of the log waits to be written",
+        words=ROOM_IN_XFS_LOG,
     ),
     Rule(
         c.FS_LOCK,
@@ -225,6 +229,7 @@ RULES: tuple[Rule, ...] = (
         (*_LOG, *_PINNED),
         "fs/xfs/xfs_log.c xlog_state_get_iclog_space(), xlog_wait_on_iclog(): xfsaild "
         "and the works of the log write it to make room in it",
+        words=WRITES_XFS_LOG,
         callers=WORK,
         not_callers=FSYNC,
     ),
@@ -239,6 +244,7 @@ RULES: tuple[Rule, ...] = (
         (*_LOG, *_PINNED),
         "fs/xfs/xfs_log.c xfs_log_force(): sleeps until the log is on disk, for fsync, "
         "or to unpin what a task wants to change (xfs_inode_item.c, xfs_buf.c)",
+        words=WRITES_XFS_LOG,
     ),
     Rule(
         c.FS_LOCK,
@@ -269,15 +275,18 @@ RULES: tuple[Rule, ...] = (
     # btrfs.
     Rule(
         c.PAGE_WRITEBACK,
+        ("lock_extent_buffer_for_io", "*wait_on_extent_buffer_writeback"),
+        "fs/btrfs/extent_io.c EXTENT_BUFFER_WRITEBACK is a tree block's PG_writeback",
+    ),
+    Rule(
+        c.PAGE_WRITEBACK,
         (
-            "lock_extent_buffer_for_io",
-            "*wait_on_extent_buffer_writeback",
             "btrfs_start_ordered_extent*",
             "btrfs_wait_ordered_*",
             "btrfs_run_ordered_extent_work",
         ),
-        "fs/btrfs/extent_io.c EXTENT_BUFFER_WRITEBACK is a tree block's PG_writeback; "
         "fs/btrfs/ordered-data.c: an ordered extent is data under writeback",
+        words=ORDERED_DATA,
     ),
     Rule(
         c.FS_LOCK,

@@ -7,6 +7,8 @@ from writestall.classify.rules.form import IO, LOCK, PAGE, READS, WRITEBACK_WAIT
 from writestall_base import wait_classes as c
 
 ITSELF = "waits until an inode is written, which it may be writing itself"
+BY_FLUSHER = "waits until the flusher has written a file system's inodes"
+INODE_WRITTEN = "waits until another task has written an inode (I_SYNC)"
 OF_A_POOL = "waits for memory of a pool, which comes back as I/O ends"
 EACH_CPU = "waits until each CPU has run a work (lru_add_drain_all)"
 
@@ -139,22 +141,35 @@ RULES: tuple[Rule, ...] = (
             "ext4_unwritten_wait",
             "ext4_flush_unwritten_io",
             "ext4_flush_completed_IO",
+        ),
+        "fs/f2fs/segment.c, fs/fuse/file.c, fs/ext4/page-io.c have waits of their own "
+        "for a page; mm/filemap.c folio_wait_private_2(): a page on its way to the "
+        "cache",
+    ),
+    Rule(
+        c.PAGE_WRITEBACK,
+        (
             "wb_wait_for_completion",
             "wb_wait_completion",
             "bdi_sched_wait",
             "bdi_wait_on_work_*",
             "bdi_sync_writeback",
-            "inode_sleep_on_writeback",
             "sync_inodes_sb",
             "__writeback_inodes_sb_nr",
             "writeback_inodes_sb*",
+        ),
+        "fs/fs-writeback.c sync_inodes_sb() waits until the flusher has written",
+        words=BY_FLUSHER,
+    ),
+    Rule(
+        c.PAGE_WRITEBACK,
+        (
+            "inode_sleep_on_writeback",
             "inode_wait_for_writeback",
             "__inode_wait_for_writeback",
         ),
-        "fs/fs-writeback.c sync_inodes_sb() waits until the flusher has written, and "
-        "inode_wait_for_writeback() until I_SYNC clears; fs/f2fs/segment.c, "
-        "fs/fuse/file.c, fs/ext4/page-io.c have waits of their own for a page; "
-        "mm/filemap.c folio_wait_private_2(): a page on its way to the cache",
+        "fs/fs-writeback.c inode_wait_for_writeback(): until I_SYNC clears",
+        words=INODE_WRITTEN,
     ),
     Rule(
         c.PAGE_LOCK,
@@ -169,6 +184,13 @@ RULES: tuple[Rule, ...] = (
         ),
         "mm/filemap.c __folio_lock() (since 5.16; __lock_page() before) sleeps until "
         "PG_locked clears; migration_entry_wait() until the page has moved",
+    ),
+    Rule(
+        c.DEVICE_IO,
+        ("wait_on_page_locked*", "folio_wait_locked*"),
+        "mm/filemap.c do_read_cache_page(): a page of its own or another's read, "
+        "inlined from include/linux/pagemap.h",
+        callers=("do_read_cache_*", "read_cache_*", "wait_on_page_read"),
     ),
     Rule(
         c.PAGE_WRITEBACK,

@@ -7,7 +7,8 @@ A lock of a slot or connection names no object on a stack: all are `possible`.
 
 from __future__ import annotations
 
-from writestall.log.holders.form import Holder, of_row
+from writestall.log.holders.form import Holder, names, of_row
+from writestall.log.stuck import POSSIBLE
 from writestall_base import wait_classes as c
 
 _HOTPLUG = (
@@ -124,7 +125,9 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "dev_ioctl dev_ethtool rtnl_newlink rtnl_setlink rtnl_dellink do_setlink "
         "register_netdevice unregister_netdevice_many* dev_open dev_close "
         "__dev_change_flags default_device_exit_batch linkwatch_event "
-        "rtnetlink_rcv_msg",
+        "rtnetlink_rcv_msg __dev_open __dev_close_many dev_set_mtu* netif_set_mtu* "
+        "dev_change_flags netif_change_flags ethnl_default_doit ethnl_default_set_doit "
+        "inetdev_event addrconf_notify bond_enslave br_add_if vlan_ioctl_handler",
         "it changes or asks network devices, under the lock of all that do",
         "include/linux/rtnetlink.h rtnl_lock(); net/core/dev_ioctl.c dev_ioctl() "
         "has it while the driver is asked; up to 6.8 it is cb_mutex of netlink's dumps",
@@ -149,7 +152,22 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "fs/namei.c vfs_rmdir() holds around configfs_rmdir()",
     ),
 )
-_RULES = tuple(of_row(*row, stacked=True) for row in _ROWS)
+_SOCKET = Holder(
+    "it sends on a socket, or closes it, with the socket locked",
+    "include/net/sock.h lock_sock(): until release_sock(); net/ipv4/tcp.c "
+    "tcp_sendmsg() and __tcp_close() run under it, but for their waits in "
+    "sk_wait_event(), which let go",
+    names("tcp_sendmsg_locked tcp_sendpage_locked __tcp_close tcp_disconnect"),
+    lock="a socket that another task has locked (lock_sock)",
+    caller=names("lock_sock_nested __lock_sock lock_sock lock_sock_fast"),
+    not_shows=names(
+        "sk_stream_wait_* sk_wait_data wait_woken lock_sock_nested __lock_sock "
+        "inet_csk_accept"
+    ),
+    confidence=POSSIBLE,
+    stacked=True,
+)
+_RULES = (_SOCKET, *(of_row(*row, stacked=True) for row in _ROWS))
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.OTHER: _RULES,
     c.FS_LOCK: _RULES,

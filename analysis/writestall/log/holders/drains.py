@@ -65,6 +65,14 @@ _USERS: tuple[tuple[str, str, str, str, str], ...] = (
         "mmc_start_request() warns where the host is not claimed",
     ),
     (
+        "cgroup_lock_and_drain_offline",
+        "css_killed_work_fn offline_css css_free_rwork_fn css_release_work_fn",
+        "cgroups that go away (offline_waitq)",
+        "it takes a cgroup that was removed offline",
+        "kernel/cgroup/cgroup.c cgroup_lock_and_drain_offline(): until "
+        "css_killed_work_fn() has called offline_css() for each dying state",
+    ),
+    (
         "squashfs_cache_get",
         "squashfs_read_data",
         "an entry of a cache of squashfs",

@@ -61,6 +61,7 @@ class Holder:
     the waiter's disk may be a stacked one. `shared`: a task that shows one of these
     shares the lock, so it keeps nobody waiting who reads. `pool`: where several fit,
     and all are workers of one kind with the same stack, the first is given.
+    `one_waits`: one task at a time waits so for one object; several have several.
     """
 
     why: str
@@ -86,6 +87,7 @@ class Holder:
     not_plain: bool = False
     past: bool = False
     pool: bool = False
+    one_waits: bool = False
     not_called: re.Pattern[str] | None = None
     shared: re.Pattern[str] | None = None
 
@@ -138,6 +140,8 @@ class Holder:
 
     def fitting(self, waiter: Stuck, around: Around) -> list[Stuck]:
         """Some of the tasks that may be who the waiter waits for, best first."""
+        if self.one_waits and self._waits_another(waiter, around):
+            return []
         if self.same_function:
             found = around.inside(self, self._is_holder, waiter.caller)
         elif self.same_module:
@@ -153,6 +157,16 @@ class Holder:
                 return same
         found = self._joined(waiter, found, around)
         return [task for task in found if waiter.disks & task.disks] or found
+
+    def _waits_another(self, waiter: Stuck, around: Around) -> bool:
+        """True where another task waits so, for another object."""
+        return any(
+            task.order() != waiter.order()
+            and task.verdict.cls == waiter.verdict.cls
+            and self._joins(waiter, task)
+            and around.at_once(waiter, task)
+            for task in around.waiters(self, self.asks)
+        )
 
     def _joined(self, waiter: Stuck, tasks: list[Stuck], around: Around) -> list[Stuck]:
         """Candidates on the same file system and disk, stuck at the same time."""

@@ -35,7 +35,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             _HOLDS_MMAP_LOCK,
             lock="mmap_lock of a process",
             caller=_MMAP_LOCK,
-            not_in=(c.OTHER,),
+            not_called=_MMAP_LOCK,
             confidence=POSSIBLE,
             same_program=True,
         ),

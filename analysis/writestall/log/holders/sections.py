@@ -19,7 +19,7 @@ from typing import NamedTuple
 from writestall.classify.stack import is_sleep
 from writestall.log.holders.around import Around, plain_name
 from writestall.log.holders.form import Holder, names
-from writestall.log.stuck import POSSIBLE, Stuck
+from writestall.log.stuck import POSSIBLE, WRAPPER, Stuck
 from writestall_base.wait_classes import WAIT_CLASSES
 
 MUTEX, READ, WRITE, SEMAPHORE, QUEUE, WORK = "mrwsqk"
@@ -92,6 +92,8 @@ def _sleep(waiter: Stuck) -> tuple[str, str] | None:
     how = QUEUE
     for at, frame in enumerate(frames):
         kind = next((k for k, form in _KINDS if form.fullmatch(frame.symbol)), None)
+        if kind is None and at and WRAPPER.fullmatch(frame.symbol):
+            continue
         if kind is None and not is_sleep(frame.symbol):
             if not at and waiter.task.is_vouched and waiter.task.state is None:
                 how = _ANY  # /proc/PID/stack leaves the function of sleeping out

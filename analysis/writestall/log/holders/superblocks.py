@@ -7,7 +7,7 @@ from writestall.log.holders.form import Holder, names
 from writestall.log.stuck import POSSIBLE
 from writestall_base import wait_classes as c
 
-_FREEZES = names("freeze_super freeze_bdev bdev_freeze")
+_FREEZES = names("freeze_super freeze_bdev bdev_freeze sb_wait_write")
 _THAWS = names("thaw_super thaw_super_locked thaw_bdev bdev_thaw")
 _STARTS_WRITE = names(
     "percpu_rwsem_wait __percpu_down_read percpu_down_read* *sb_start_*"
@@ -69,6 +69,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_shows=_STARTS_WRITE,
             confidence=POSSIBLE,
             any_right=True,
+            one_waits=True,
         ),
         Holder(
             "it may have writes in flight, and the freeze waits for them",
@@ -80,6 +81,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=_WAITS_FOR_WRITERS,
             confidence=POSSIBLE,
             any_right=True,
+            one_waits=True,
         ),
         Holder(
             "it shrinks caches of the file system, holding s_umount",

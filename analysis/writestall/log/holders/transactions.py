@@ -181,6 +181,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             caller=_BTRFS_COMMIT,
             confidence=POSSIBLE,
             any_right=True,
+            one_waits=True,
         ),
         Holder(
             "it may have joined the transaction, and the commit waits for all who have",
@@ -193,6 +194,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             caller=_BTRFS_COMMIT,
             confidence=POSSIBLE,
             any_right=True,
+            one_waits=True,
         ),
         Holder(
             "it ends data that the commit waits for",
@@ -203,6 +205,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             caller=_BTRFS_COMMIT,
             confidence=POSSIBLE,
             any_right=True,
+            one_waits=True,
         ),
         Holder(
             "its commit has paused scrub",
@@ -264,10 +267,21 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             confidence=POSSIBLE,
         ),
         Holder(
+            "it collects garbage, for the end of which writers wait",
+            "fs/f2fs/segment.c f2fs_balance_fs(): io_schedule() on fggc_wq, which "
+            "gc_thread_func() wakes (since 5.13, mount option gc_merge)",
+            names("gc_thread_func"),
+            lock="a garbage collection of f2fs (fggc_wq)",
+            caller=names("f2fs_balance_fs"),
+            of=names("io_schedule*"),
+            confidence=POSSIBLE,
+        ),
+        Holder(
             "it collects garbage and holds gc_lock",
             "fs/f2fs/segment.c f2fs_balance_fs(), fs/f2fs/gc.c gc_thread_func()",
             _F2FS_GC,
             lock="the lock of f2fs's garbage collection (gc_lock)",
+            not_of=names("io_schedule*"),
             not_in=(c.FS_TRANSACTION,),
             caller=names(
                 "f2fs_balance_fs* f2fs_gc gc_thread_func __write_checkpoint_sync "
@@ -288,6 +302,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_in=(c.FS_TRANSACTION, c.INODE_LOCK),
             confidence=POSSIBLE,
             any_right=True,
+            one_waits=True,
         ),
         Holder(
             "it syncs the transaction group",
