@@ -25,6 +25,7 @@ _KERNEL = re.compile(
 _SECONDS = re.compile(r"\[\s{0,8}(?P<seconds>\d{1,12})\.\d{1,6}\]")
 _HUNG_S = re.compile(r" for more than (?P<seconds>\d{1,8}) sec")
 _SUPPRESSED = "hung task reports are suppressed"
+_WARNINGS = 10
 # Lines of several CPUs are not in the order of time, but for less than this.
 _DISORDER_S = 60
 # Lines between a report's first and the one that names the kernel.
@@ -43,6 +44,7 @@ class Boots:
         self.starts: list[int] = []
         self.suppressed: list[int] = []
         self._hung_s: int | None = None
+        self._reports: list[int] = []
         self._report = 0
         self._release = ""
         self._seconds = 0
@@ -55,6 +57,7 @@ class Boots:
         if "INFO: task " in body:
             self._report = number
             if match := _HUNG_S.search(body):
+                self._reports.append(number)
                 hung_s = int(match["seconds"])
                 self._hung_s = min(hung_s, self._hung_s or hung_s)
         elif _SUPPRESSED in body:
@@ -75,6 +78,12 @@ class Boots:
         (kernel/hung_task.c check_hung_task()): the shortest is near the timeout.
         """
         return CHECKS * (self._hung_s or TIMEOUT_S)
+
+    def has_more(self, line: int) -> bool:
+        """True where a boot's reports are as many as the kernel makes by itself
+        (kernel/hung_task.c sysctl_hung_task_warnings): others may hang, too."""
+        boot = self.number(line)
+        return sum(self.number(one) == boot for one in self._reports) == _WARNINGS
 
     def number(self, line: int) -> int:
         """Which boot of the host a line is of."""

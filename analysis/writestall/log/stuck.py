@@ -140,13 +140,12 @@ class Stuck:
     def symbols(self) -> frozenset[str]:
         """The functions on its stack; doubtful ones where there are no others.
 
-        Of a stack that is cut off before it, the kernel still names the work.
+        The kernel names the work, too, which the stack need not show: it is cut off
+        before it, or the work has called another function as its last.
         """
         shown = {frame.symbol for frame in self.frames}
         work = _WORK.search(self.task.workqueue or "")
-        if shown and work and "process_one_work" not in shown:
-            shown.add(work["function"])
-        return frozenset(shown)
+        return frozenset({*shown, work["function"]} if shown and work else shown)
 
     @cached_property
     def thread(self) -> str:
@@ -177,14 +176,18 @@ class Stuck:
         """The module whose function takes the lock that it waits for, if one does."""
         frames = self.frames
         at = next((i for i, f in enumerate(frames) if not is_sleep(f.symbol)), 0)
-        if not any(_LOCKS.fullmatch(frame.symbol) for frame in frames[:at]):
-            return ""
-        return module_of(frames[at])
+        return module_of(frames[at]) if self.for_lock else ""
 
     @cached_property
     def reads(self) -> bool:
         """True when it waits for a lock that it would share with others."""
         return self.shows(_READ_LOCK)
+
+    @cached_property
+    def for_lock(self) -> bool:
+        """True when it sleeps for a lock."""
+        at = next((i for i, f in enumerate(self.frames) if not is_sleep(f.symbol)), 0)
+        return any(_LOCKS.fullmatch(frame.symbol) for frame in self.frames[:at])
 
     @cached_property
     def for_completion(self) -> bool:

@@ -164,6 +164,8 @@ def test_a_cycle_made_by_one_rule_is_dropped() -> None:
         ("schedule md_ioctl blkdev_ioctl", "superblock"),
         ("schedule __mutex_lock odd_function", "waits for a mutex in odd_function()"),
         ("schedule", "its stack does not show for what"),
+        ("schedule msleep odd_function", "pauses in odd_function(), and tries again"),
+        ("io_schedule folio_put_wait_locked do_read_cache_folio", "for the disk"),
     ],
 )
 def test_words_of_single_rules(stack: str, words: str) -> None:

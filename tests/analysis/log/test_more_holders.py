@@ -313,6 +313,42 @@ def test_of_several_lists_that_end_in_a_lock_none_is_its_owners() -> None:
     assert link.holder.name == "other/22"
 
 
+@pytest.mark.parametrize(("more", "linked"), [(7, True), (8, False), (9, True)])
+def test_of_ten_reports_others_may_hang(more: int, linked: bool) -> None:
+    """kernel/hung_task.c sysctl_hung_task_warnings: the kernel reports ten by itself,
+    and a directory's lock may be any task's."""
+    waits = Shown("waits", 1, "schedule down_write do_unlinkat __x64_sys_unlink")
+    unlinks = Shown("unlinks", 2, "schedule foo_wait foo_unlink vfs_unlink do_unlinkat")
+    others = (Shown("waits", 10 + at, waits.stack) for at in range(more))
+    assert ("waits" in joined(waits, unlinks, *others)) is linked
+
+
+def test_of_two_that_may_have_a_files_lock_none_is_given() -> None:
+    """fs/btrfs/reflink.c btrfs_remap_file_range() has the locks of two files."""
+    program = [
+        "schedule rwsem_down_write_slowpath down_write lock_two_nondirectories "
+        "btrfs_remap_file_range/btrfs",
+        "schedule wait_current_trans/btrfs start_transaction/btrfs btrfs_clone/btrfs "
+        "btrfs_extent_same_range/btrfs btrfs_remap_file_range/btrfs",
+        "schedule wait_current_trans/btrfs start_transaction/btrfs btrfs_setattr/btrfs "
+        "notify_change do_truncate",
+    ]
+    tasks = [Shown(f"crawl_{pid}", pid, stack) for pid, stack in enumerate(program, 1)]
+    assert joined(*tasks[:2]) == {"crawl_1": ("crawl_2", POSSIBLE)}
+    assert joined(*tasks) == {}
+
+
+def test_a_work_that_its_stack_does_not_show_is_the_one_that_the_kernel_names() -> None:
+    """It has called its function as its last, and waits for itself."""
+    waits = Shown("ioctl", 1, "schedule __cancel_work_timer wait_til_done fd_ioctl")
+    stack = (
+        "schedule __flush_work __cancel_work_timer fd_watchdog floppy_ready "
+        "recal_interrupt process_one_work worker_thread"
+    )
+    work = Shown("kworker/u16:3", 2, stack, "floppy floppy_work_workfn")
+    assert joined(waits, work)["ioctl"] == ("kworker/u16:3", POSSIBLE)
+
+
 def test_two_that_freeze_have_two_file_systems() -> None:
     """fs/super.c freeze_super(): one at a time waits for writers of a superblock."""
     freezes = (task("f2fs-freezes", 11), task("f2fs-freezes", 12))

@@ -187,7 +187,10 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.DEVICE_IO,
-        ("wait_on_page_locked*", "folio_wait_locked*"),
+        (
+            *("wait_on_page_locked*", "folio_wait_locked*"),
+            *("folio_put_wait_locked", "put_and_wait_on_page_locked"),
+        ),
         "mm/filemap.c do_read_cache_page(): a page of its own or another's read, "
         "inlined from include/linux/pagemap.h",
         callers=("do_read_cache_*", "read_cache_*", "wait_on_page_read"),

@@ -62,6 +62,8 @@ class Holder:
     shares the lock, so it keeps nobody waiting who reads. `pool`: where several fit,
     and all are workers of one kind with the same stack, the first is given.
     `one_waits`: one task at a time waits so for one object; several have several.
+    `needs_all`: there are many such objects, so a task of another program is the holder
+    only where the log shows all that hang.
     """
 
     why: str
@@ -88,6 +90,7 @@ class Holder:
     past: bool = False
     pool: bool = False
     one_waits: bool = False
+    needs_all: bool = False
     not_called: re.Pattern[str] | None = None
     shared: re.Pattern[str] | None = None
 
@@ -156,6 +159,8 @@ class Holder:
             if same := self._joined(waiter, alike, around):
                 return same
         found = self._joined(waiter, found, around)
+        if self.needs_all and waiter.task.has_more:
+            found = [task for task in found if task.task.comm == waiter.task.comm]
         return [task for task in found if waiter.disks & task.disks] or found
 
     def _waits_another(self, waiter: Stuck, around: Around) -> bool:

@@ -41,6 +41,8 @@ _SLEEPS_FOR = {
     WORK: "waits until a work is done",
     QUEUE: "waits for something no rule knows",
 }
+# kernel/time/sleep_timeout.c (timer.c up to 6.11): for a time, whatever happens.
+_PAUSE = re.compile(r"msleep\w*|usleep_range\w*|ssleep|fsleep")
 # fs/super.c freeze_super() waits for s_umount and, by this, for s_writers, which the
 # list leaves to a rule of its own.
 _UNLISTED = ("freeze_super", re.compile(r"percpu_down_write\w*"))
@@ -103,14 +105,17 @@ def _sleep(waiter: Stuck) -> tuple[str, str] | None:
 
 
 def _wanted(waiter: Stuck) -> tuple[tuple[str, str], ...]:
+    """The locks that a task may wait for and that a function sleeps with."""
+    return tuple((lock, how) for lock, how in _asked(waiter) if lock in _holders())
+
+
+def _asked(waiter: Stuck) -> tuple[tuple[str, str], ...]:
     """The locks that a task may wait for, each with how."""
     how, function = _sleep(waiter) or ("", "")
     if function == _UNLISTED[0] and waiter.shows(_UNLISTED[1]):
         return ()
     found = {
-        (row.lock, row.how)
-        for row in _sections().get(function, ())
-        if row.how in how and row.lock in _holders()
+        (row.lock, row.how) for row in _sections().get(function, ()) if row.how in how
     }
     # A row may say that the function asserts a mutex: then its caller has it.
     return tuple(
@@ -127,7 +132,7 @@ def wanted(waiter: Stuck) -> str:
         return ""
     # A function may wait on one of two queues, of which the list has one.
     found = dict.fromkeys(
-        lock.rpartition(":")[2] for lock, how in _wanted(waiter) if how != QUEUE
+        lock.rpartition(":")[2] for lock, how in _asked(waiter) if how != QUEUE
     )
     return " or ".join(found) if len(found) <= _NAMED else ""
 
@@ -144,6 +149,8 @@ def sleep_words(waiter: Stuck) -> str:
     if not function or is_sleep(function):
         return "sleeps; its stack does not show for what"
     kind = sleep_kind(waiter)
+    if kind == QUEUE and waiter.shows(_PAUSE):
+        return f"pauses in {function}(), and tries again"
     if kind == QUEUE and waiter.for_completion:
         return f"waits until something is completed in {function}()"
     return f"{_SLEEPS_FOR[kind]} in {function}()"
@@ -167,14 +174,22 @@ def takers(waiter: Stuck) -> list[str]:
 def _holds(task: Stuck, lock: str, how: str) -> str:
     """The function on a stack that sleeps with a lock; empty without one."""
     frames = task.frames
+    if how == WORK:
+        return next((name for name in task.symbols if _runs(name, lock)), "")
     for inner, outer in pairwise(frames):
         for row in _sections().get(plain_name(outer.symbol), ()):
             shared = how == READ and row.how == READ
             if row.lock != lock or shared or row.how not in _ALIKE.get(how, how):
                 continue
-            if row.how == WORK or _is_called(task, inner.symbol, row.calls):
+            if _is_called(task, inner.symbol, row.calls):
                 return outer.symbol
     return ""
+
+
+def _runs(function: str, work: str) -> bool:
+    """True for the function of a work, or one that its queue runs."""
+    rows = _sections().get(function, ())
+    return any(row.how == WORK and row.lock == work and row.calls for row in rows)
 
 
 def _held(waiter: Stuck, holder: Stuck) -> tuple[str, str, str] | None:
@@ -209,8 +224,9 @@ class _ByCalls(Holder):
         functions = frozenset().union(*(_holders()[lock] for lock, _ in wanted))
 
         def fits(task: Stuck) -> bool:
-            # One queue has sleepers of several kinds, a lock has one.
-            waits = {lock for lock, how in _wanted(task) if how != QUEUE}
+            # One queue has sleepers of several kinds, a lock has one; a work may wait
+            # for itself.
+            waits = {lock for lock, how in _wanted(task) if how not in (QUEUE, WORK)}
             return not task.owner and any(
                 (lock not in waits and task.caller != waiter.caller)
                 and _holds(task, lock, how)
