@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
+from functools import cached_property
 
 from writestall.log.lines import Line
 from writestall.log.times import CHECKS, TIMEOUT_S
@@ -82,8 +84,11 @@ class Boots:
     def has_more(self, line: int) -> bool:
         """True where a boot's reports are as many as the kernel makes by itself
         (kernel/hung_task.c sysctl_hung_task_warnings): others may hang, too."""
-        boot = self.number(line)
-        return sum(self.number(one) == boot for one in self._reports) == _WARNINGS
+        return self._of_boots[self.number(line)] == _WARNINGS
+
+    @cached_property
+    def _of_boots(self) -> Counter[int]:
+        return Counter(map(self.number, self._reports))
 
     def number(self, line: int) -> int:
         """Which boot of the host a line is of."""

@@ -37,7 +37,7 @@ _VAGUE = {
     BLOCK_LOCK: BLOCK_LOCK,
     **{
         c.DOES[name]: c.DOES[name]
-        for name in (c.FS_LOCK, c.RAID_OR_DM, c.FS_TRANSACTION)
+        for name in (c.FS_LOCK, c.RAID_OR_DM, c.FS_TRANSACTION, c.INODE_LOCK)
     },
 }
 
@@ -80,7 +80,11 @@ def _makes_memory(stuck: Stuck) -> str:
         words = inner.rule.words or c.DOES[inner.cls]
         return f"reclaims memory, and inside a shrinker {words}"
     comm = stuck.task.comm or ""
-    return next((words for name, words in _MAKES_MEMORY if name.fullmatch(comm)), "")
+    makes = next((words for name, words in _MAKES_MEMORY if name.fullmatch(comm)), "")
+    if (inner := stuck.in_reclaim) and inner.rule:
+        words = inner.rule.words or c.DOES[inner.cls]
+        return f"{makes or 'reclaims memory'}, and meanwhile {words}"
+    return makes
 
 
 def _owner_does(stuck: Stuck) -> str:
@@ -188,8 +192,13 @@ def _without_links(answer: LogAnswer) -> str:
     """Nothing joins the tasks: each is its own root, the device's first."""
     tasks = sorted(answer.tasks, key=nearness)
     alike: dict[str, list[Stuck]] = {}
+    # A log of thousands of tasks has few stacks.
+    words: dict[object, str] = {}
     for task in tasks:
-        alike.setdefault(does(task), []).append(task)
+        key = (task.frames, task.verdict, task.owner, task.task.comm, task.task.cgroup)
+        if key not in words:
+            words[key] = does(task)
+        alike.setdefault(words[key], []).append(task)
     said = [_alike(answer, same, what) for what, same in alike.items()][:_SHOWN]
     if len(tasks) == 1:
         return f"{said[0]}."

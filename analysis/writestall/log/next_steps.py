@@ -66,6 +66,7 @@ from writestall.classify.rules.locks import (
     FROZEN,
     LOOKED_UP,
     MOUNTING,
+    OPEN_FILE,
     READ_OR_FREED,
 )
 from writestall.classify.rules.pages import (
@@ -506,6 +507,11 @@ WORDS: dict[str, Step] = {
         f"{_ALL_STACKS}",
         "fs/dcache.c d_alloc_parallel()",
     ),
+    OPEN_FILE: Step(
+        "find the thread of the same process, or who shares the open file, inside "
+        f"read(2), write(2) or getdents(2): {_ALL_STACKS}",
+        "fs/file.c __fdget_pos()",
+    ),
     READ_OR_FREED: Step(
         f"find the task inside evict() or *_iget(): {_ALL_STACKS}",
         "fs/inode.c __wait_on_freeing_inode()",
@@ -539,7 +545,10 @@ WORDS: dict[str, Step] = {
     ),
 }
 # Classes whose waits have names (asked.py).
-_NAMED = (c.OTHER, c.FS_LOCK, c.FS_TRANSACTION, c.RAID_OR_DM, c.BLOCK_QUEUE)
+_NAMED = (
+    *(c.OTHER, c.FS_LOCK, c.FS_TRANSACTION, c.RAID_OR_DM),
+    *(c.BLOCK_QUEUE, c.INODE_LOCK),
+)
 _LOCK = Step(
     "find the task that is in the same function or driver and sleeps further in: "
     f"{_ALL_STACKS}; echo d > /proc/sysrq-trigger lists the owners where the kernel "
@@ -577,7 +586,7 @@ def of_task(stuck: Stuck) -> Step:
         return _RUNS if task.state in (None, "R") else _RESTS
     if not task.guesses:
         return _NO_STACK
-    verdict = stuck.in_shrinker or stuck.verdict
+    verdict = stuck.in_shrinker or stuck.in_reclaim or stuck.verdict
     rule = verdict.rule
     step = WORDS.get(rule.words) if rule else None
     if step is None:

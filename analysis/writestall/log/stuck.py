@@ -43,6 +43,9 @@ _LOOP_WORK = re.compile(r"loop_(process_work|workfn|queue_work|thread|rootcg_wor
 # waits for anything but memory.
 _SHRINKS = re.compile(r"(do_)?shrink_slab(_\w+)?|super_cache_scan|prune_super")
 
+# mm/vmscan.c shrink_folio_list(), mm/migrate.c: with a page in hand.
+_TAKES_PAGES = re.compile(r"shrink_(page|folio|inactive)_list|migrate_(pages|folio)\w*")
+
 # kernel/workqueue.c print_worker_info(): "Workqueue: %s %ps (%s)".
 _WORK = re.compile(r"^\S{1,64} (?P<function>[A-Za-z_]\w{1,120})(?=\s|$)")
 # Drivers whose functions alone begin so, for kernels that have them built in.
@@ -112,8 +115,16 @@ class Stuck:
     def in_shrinker(self) -> Verdict | None:
         """What it waits for below a shrinker while it reclaims memory, if a rule knows
         that."""
+        return self._below(_SHRINKS)
+
+    @cached_property
+    def in_reclaim(self) -> Verdict | None:
+        """The same, with a page in hand that it takes away or moves."""
+        return self._below(_TAKES_PAGES)
+
+    def _below(self, pattern: re.Pattern[str]) -> Verdict | None:
         frames = self.frames
-        at = [i for i, frame in enumerate(frames) if _SHRINKS.fullmatch(frame.symbol)]
+        at = [i for i, frame in enumerate(frames) if pattern.fullmatch(frame.symbol)]
         if self.verdict.cls != c.MEMORY or not at:
             return None
         inner = classify_frames(frames[: at[0]])

@@ -109,6 +109,15 @@ def test_threads_that_make_memory_do_not_wait_for_it(comm: str, words: str) -> N
     assert words in text and "waits for memory" not in text
 
 
+def test_what_such_a_thread_waits_for_meanwhile() -> None:
+    stack = (
+        "io_schedule folio_wait_bit_common __folio_lock migrate_pages_batch "
+        "migrate_pages compact_zone kcompactd kthread"
+    )
+    text = said(Shown("kcompactd0", 1, stack))
+    assert "compacts memory, and meanwhile waits for a page lock" in text
+
+
 def test_a_cycle_is_a_deadlock_only_if_the_kernel_shows_all_of_it() -> None:
     one, other = task("orphan", 1, "one"), task("truncates", 2, "other")
     line = "INFO: task {}:{} is blocked on a mutex likely owned by task {}:{}."
@@ -164,6 +173,13 @@ def test_a_cycle_made_by_one_rule_is_dropped() -> None:
         ("schedule md_ioctl blkdev_ioctl", "superblock"),
         ("schedule __mutex_lock odd_function", "waits for a mutex in odd_function()"),
         ("schedule", "its stack does not show for what"),
+        ("schedule __mutex_lock __fdget_pos ksys_write", "(f_pos_lock)"),
+        ("schedule down_write do_unlinkat", "the lock of a directory (i_rwsem)"),
+        (
+            "io_schedule rq_qos_wait wbt_wait __rq_qos_throttle submit_bio "
+            "__swap_writepage pageout shrink_page_list try_to_free_pages",
+            "reclaims memory, and meanwhile is throttled",
+        ),
         ("schedule msleep odd_function", "pauses in odd_function(), and tries again"),
         ("io_schedule folio_put_wait_locked do_read_cache_folio", "for the disk"),
     ],

@@ -349,6 +349,14 @@ def test_a_work_that_its_stack_does_not_show_is_the_one_that_the_kernel_names() 
     assert joined(waits, work)["ioctl"] == ("kworker/u16:3", POSSIBLE)
 
 
+def test_a_buffer_of_xfs_above_a_loop_device() -> None:
+    """fs/xfs/xfs_buf.c xfs_buf_iowait() sleeps for a completion, not for I/O."""
+    reads = Shown("mount", 1, "schedule_timeout wait_for_completion xfs_buf_iowait/xfs")
+    stack = "io_schedule folio_wait_bit_common loop_process_work process_one_work"
+    works = Shown("kworker/u9:2", 2, stack, "loop5 loop_rootcg_workfn")
+    assert joined(reads, works)["mount"] == ("kworker/u9:2", POSSIBLE)
+
+
 def test_two_that_freeze_have_two_file_systems() -> None:
     """fs/super.c freeze_super(): one at a time waits for writers of a superblock."""
     freezes = (task("f2fs-freezes", 11), task("f2fs-freezes", 12))

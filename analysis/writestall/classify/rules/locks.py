@@ -136,6 +136,7 @@ MMAP_LOCK = (
 
 LOOKED_UP = "waits until another task's lookup of the same name is over"
 READ_OR_FREED = "waits for an inode that is read in or freed"
+OPEN_FILE = "waits for another's read or write of the same open file (f_pos_lock)"
 CLUSTER_LOCK = "waits for a lock of the array in its cluster"
 FREEZES = "freezes a file system, and waits for its writers or its superblock"
 FROZEN = "waits for a file system that is frozen, or being frozen"
@@ -338,6 +339,7 @@ RULES: tuple[Rule, ...] = (
         "another thread's for the whole of its read() or write()",
         wait=(LOCK,),
         bare=True,
+        words=OPEN_FILE,
     ),
     Rule(
         c.FS_LOCK,

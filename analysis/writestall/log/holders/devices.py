@@ -38,7 +38,9 @@ _LOOP_WORKS = (
 _LOOP_WORK = names(_LOOP_WORKS)
 
 # A wait for the I/O of some block device; one for a server shows none of these.
-_BLOCK_IO = names("io_schedule* submit_bio_wait blkdev_issue_* blk_wait_io bio_await*")
+_BLOCK_IO = names(
+    "io_schedule* submit_bio_wait blkdev_issue_* blk_wait_io bio_await* xfs_buf_iowait"
+)
 _BELOW_WORKS = (
     f"md_thread raid5_do_work {_CRYPT_WORKS} {_DM_WORKS} {_LOOP_WORKS} "
     "bch_data_insert_start bch_data_insert_keys bch_writeback_thread"

@@ -141,7 +141,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             GUESS,
-            lock="i_rwsem of a directory",
+            lock="the lock of a directory (i_rwsem)",
             needs_all=True,
             why="it is inside an operation on a directory",
             source="fs/namei.c lookup_slow(), filename_create(), open_last_lookups(), "
@@ -154,7 +154,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             GUESS,
-            lock="i_rwsem of a directory",
+            lock="the lock of a directory (i_rwsem)",
             needs_all=True,
             why="it opens a name in a directory, holding that one's lock",
             source="fs/namei.c lookup_open(): the directory's i_rwsem is held while "
@@ -167,7 +167,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             GUESS,
-            lock="i_rwsem of a directory",
+            lock="the lock of a directory (i_rwsem)",
             needs_all=True,
             why="it holds a directory's lock and waits for the next one",
             source="fs/namei.c vfs_unlink(), vfs_rename(): the directory's i_rwsem is "
@@ -177,7 +177,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             GUESS,
-            lock="i_rwsem of a file",
+            lock="the lock of a file (i_rwsem)",
             needs_all=True,
             why="it is inside an operation on a file",
             source="include/linux/fs.h inode_lock(): fs/ext4/file.c "
