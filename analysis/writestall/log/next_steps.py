@@ -37,6 +37,17 @@ from writestall.classify.rules.block import (
     TABLE_USERS,
     THREAD_ENDS,
 )
+from writestall.classify.rules.events import (
+    DAX_ENTRY,
+    DAX_PAGE,
+    HOLE,
+    NO_MEMORY,
+    OTHER_THREADS,
+    RESHAPES,
+    SERIAL_WRITE,
+    SWAP_RACE,
+    USERFAULT,
+)
 from writestall.classify.rules.file_systems import (
     BUFFER_OF_XFS,
     DELAYED_IPUTS,
@@ -226,7 +237,31 @@ _REPLACE = Step(
     "btrfs replace status",
     "btrfs-replace(8)",
 )
+_DAX = Step(
+    "find who has the page: direct I/O or RDMA to a mapping of the file, below "
+    f"dax_iomap_*() or get_user_pages*(): {_ALL_STACKS}",
+    "fs/dax.c",
+)
 WORDS: dict[str, Step] = {
+    DAX_ENTRY: _DAX,
+    DAX_PAGE: _DAX,
+    HOLE: Step(
+        f"find the task inside shmem_fallocate(): {_ALL_STACKS}",
+        _SYSRQ,
+    ),
+    NO_MEMORY: CLASSES[c.MEMORY],
+    SWAP_RACE: CLASSES[c.MEMORY],
+    OTHER_THREADS: Step(
+        "take the stacks of the process's threads: cat /proc/{pid}/task/*/stack",
+        "fs/exec.c de_thread()",
+    ),
+    RESHAPES: _SYNC,
+    SERIAL_WRITE: _ARRAY_IO,
+    USERFAULT: Step(
+        "find the program that handles the faults (ls -l /proc/*/fd | grep "
+        "userfaultfd) and take its stack: cat /proc/PID/task/*/stack",
+        "Documentation/admin-guide/mm/userfaultfd.rst",
+    ),
     ROOM_IN_XFS_LOG: CLASSES[c.LOG_SPACE],
     BARRIER_RAISED: _SYNC,
     STOPS_SYNC: _SYNC,

@@ -204,6 +204,7 @@ RULES: tuple[Rule, ...] = (
         c.INODE_LOCK,
         (
             "__wait_on_freeing_inode",
+            "inode_wait_for_lru_isolating",
             "find_inode",
             "find_inode_*",
             "wait_on_inode",

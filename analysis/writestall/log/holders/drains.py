@@ -73,6 +73,94 @@ _USERS: tuple[tuple[str, str, str, str, str], ...] = (
         "css_killed_work_fn() has called offline_css() for each dying state",
     ),
     (
+        "btrfs_wait_nocow_writers",
+        "run_delalloc_nocow btrfs_get_blocks_direct_write",
+        "writers of a btrfs block group (nocow_writers)",
+        "it writes over data of the block group",
+        "fs/btrfs/block-group.c btrfs_wait_nocow_writers(): until btrfs_dec_nocow_"
+        "writers() of run_delalloc_nocow()",
+    ),
+    (
+        "btrfs_wait_block_group_reservations",
+        "cow_file_range btrfs_new_extent_direct submit_one_async_extent",
+        "reservations of a btrfs block group",
+        "it has space of the block group reserved",
+        "fs/btrfs/block-group.c btrfs_wait_block_group_reservations(): until "
+        "btrfs_dec_block_group_reservations(), after the ordered extent is made",
+    ),
+    (
+        "btrfs_pause_balance btrfs_cancel_balance",
+        "__btrfs_balance balance_kthread",
+        "a balance of btrfs",
+        "it balances, and stops after its block group",
+        "fs/btrfs/volumes.c btrfs_pause_balance(): until BTRFS_FS_BALANCE_RUNNING is "
+        "clear",
+    ),
+    (
+        "exclop_start_or_cancel_reloc",
+        "relocate_block_group btrfs_relocate_block_group",
+        "a relocation of btrfs (BTRFS_FS_RELOC_RUNNING)",
+        "it relocates a block group",
+        "fs/btrfs/ioctl.c exclop_start_or_cancel_reloc(): until "
+        "btrfs_relocate_block_group() has cleared the bit",
+    ),
+    (
+        "shrink_delalloc",
+        "compress_file_range submit_compressed_extents submit_one_async_extent "
+        "run_delalloc_compressed",
+        "compressed data of btrfs under way (async_delalloc_pages)",
+        "it compresses or sends such data",
+        "fs/btrfs/space-info.c shrink_delalloc(): until async_delalloc_pages is low, "
+        "which submit_compressed_extents() counts down",
+    ),
+    (
+        "invalidate_dquots dqget wait_on_dquot",
+        "dquot_release dquot_acquire *_release_dquot *_acquire_dquot",
+        "a quota that is read in or freed (dquot)",
+        "it reads a quota in or frees it",
+        "fs/quota/dquot.c dqget(), invalidate_dquots(): until dquot_release() or "
+        "dquot_acquire() is over",
+    ),
+    (
+        "pnfs_update_layout pnfs_roc _pnfs_return_layout",
+        "nfs4_proc_layoutget nfs4_proc_layoutreturn pnfs_send_layoutreturn "
+        "send_layoutget",
+        "a layout of pNFS",
+        "it asks the server for a layout, or returns one",
+        "fs/nfs/pnfs.c pnfs_update_layout(): until NFS_LAYOUT_FIRST_LAYOUTGET and "
+        "NFS_LAYOUT_RETURN are clear",
+    ),
+    (
+        "__nfs_lookup_revalidate",
+        "nfs_unlink nfs_rename",
+        "an unlink or rename of the same name (NFS_FSDATA_BLOCKED)",
+        "it unlinks or renames in NFS",
+        "fs/nfs/dir.c block_revalidate(), called by nfs_unlink() and nfs_rename()",
+    ),
+    (
+        "xfs_extent_busy_flush xfs_extent_busy_wait_all",
+        "xlog_cil_committed xlog_discard_busy_extents xfs_discard_endio_work "
+        "xlog_ioend_work",
+        "busy extents of XFS, freed by the log and by discards",
+        "it ends a write of the log, or discards",
+        "fs/xfs/xfs_extent_busy.c xfs_extent_busy_flush(): until "
+        "xfs_extent_busy_clear() of xlog_cil_committed() or of a discard",
+    ),
+    (
+        "fuse_file_cached_io_open fuse_file_uncached_io_open",
+        "fuse_direct_write_iter fuse_file_passthrough_* fuse_passthrough_*",
+        "direct I/O to a file of FUSE (iocachectr)",
+        "it does such I/O",
+        "fs/fuse/iomode.c fuse_file_cached_io_open(): until iocachectr is not negative",
+    ),
+    (
+        "blk_crypto_get_keyslot",
+        "blk_crypto_put_keyslot blk_mq_dispatch_rq_list",
+        "a keyslot of inline encryption",
+        "it sends a request that has one",
+        "block/blk-crypto-profile.c blk_crypto_get_keyslot(): until one is idle",
+    ),
+    (
         "squashfs_cache_get",
         "squashfs_read_data",
         "an entry of a cache of squashfs",
@@ -137,6 +225,7 @@ _LOOP_REQUESTS = Holder(
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.OTHER: (*_OTHER, _DIO, _ASYNC, _DUMPS),
     c.FS_LOCK: _OTHER,
+    c.FS_TRANSACTION: _OTHER,
     c.DEVICE_IO: (*_OTHER, _DIO),
     c.RAID_OR_DM: (_DIO,),
     c.BLOCK_QUEUE: (_LOOP_REQUESTS,),
