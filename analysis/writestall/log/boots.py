@@ -23,6 +23,8 @@ _NEW = re.compile(
 _KERNEL = re.compile(
     r"\b(?:Not tainted|Tainted: [A-Z ]{1,40}?)\s{1,8}"
     r"(?P<release>\d+\.\d[\w.+~-]{1,80}) #"
+    # kernel/locking/lockdep.c print_kernel_ident().
+    r"|\b(?P<ident>\d+\.\d[\w.+~-]{1,80}) #\S{1,16} (?:Not tainted|Tainted:)"
 )
 _SECONDS = re.compile(r"\[\s{0,8}(?P<seconds>\d{1,12})\.\d{1,6}\]")
 _HUNG_S = re.compile(r" for more than (?P<seconds>\d{1,8}) sec")
@@ -66,7 +68,8 @@ class Boots:
             self.suppressed.append(number)
         elif "ainted" in body:
             if match := _KERNEL.search(body):
-                self._kernel(number, match["release"], line.prefix)
+                release = match["release"] or match["ident"]
+                self._kernel(number, release, line.prefix)
         elif match := _NEW.search(body):
             self.marks.append(number)
             if match["boot"]:

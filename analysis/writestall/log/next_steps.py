@@ -118,7 +118,7 @@ _CGROUP = "Documentation/admin-guide/cgroup-v2.rst"
 CLASSES: dict[str, Step] = {
     c.PAGE_LOCK: Step(
         f"see who writes or reads the file: {_ALL_STACKS}, twice, and look for a task "
-        "of its file system in D",
+        "of its file system in D; of a network's, whether the server answers",
         _SYSRQ,
     ),
     c.PAGE_WRITEBACK: Step(

@@ -40,8 +40,10 @@ _HELD = re.compile(
     r"(?P<at>[A-Za-z_][\w.]*)"
 )
 # An entry that a mailer cut: `at:` and the function are on one of the next lines.
-_HELD_CUT = re.compile(r"^\s{0,4}#\d{1,3}:\s{1,4}[0-9a-f(]")
+_HELD_CUT = re.compile(r"^\s{0,4}#\d{1,3}:(?:\s{1,4}[0-9a-f(]|\s{0,4}$)")
 _HELD_LINES = 3
+# The number stands on the line before, of the first of the functions inlined there.
+_HELD_BARE = re.compile(r"^\s{0,4}[0-9a-f]{8,16} \(")
 _NO_PIECE = re.compile(r"INFO: |\btask:|[Tt]race:|^[\s=]*$")
 _TURNED_OFF = re.compile(r"INFO: lockdep is turned off\.")
 
@@ -185,6 +187,8 @@ class LockLines:
             self.lists.append(entry)
             self._held = []
             return True
+        if self.lists and _HELD_BARE.match(body):
+            return self._entry(f"#0: {body.strip()}")
         if self.lists and (self._held or _HELD_CUT.search(body)):
             return self._entry(body)
         self.turned_off = self.turned_off or bool(_TURNED_OFF.search(body))

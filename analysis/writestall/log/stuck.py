@@ -207,12 +207,15 @@ class Stuck:
 
     @cached_property
     def wanted(self) -> Held | None:
-        """The lock it waits for, by lockdep: the last of its list, if taken there."""
+        """The lock it waits for, by lockdep: the last of its list, if taken there.
+
+        Of functions that were inlined into each other the list names each.
+        """
         held, frames = self.task.held, self.task.frames
         if not held or not frames or self.for_completion:
             return None
-        taken = held[-1].at in (self.caller, first_caller(frames))
-        return held[-1] if taken else None
+        taken = {one.at for one in held if one.is_same(held[-1])}
+        return held[-1] if taken & {self.caller, first_caller(frames)} else None
 
     def holds(self, lock: Held) -> bool:
         """True when a lock is in its list and it is not waiting for it."""

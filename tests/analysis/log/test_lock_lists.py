@@ -91,3 +91,33 @@ def test_a_task_that_cannot_die_and_is_blocked_is_one_report() -> None:
     ]
     answer = explained(lines)
     assert len(answer.tasks) == 2 and {len(task.seen) for task in answer.tasks} == {1}
+
+
+def test_a_list_that_names_each_inlined_function() -> None:
+    """The one that a stack shows is not the last."""
+    name = "ffff88801d (&type->s_umount_key#3){++++}-{3:3}, at: "
+    waits = Shown("umount", 11, "schedule down_write __super_lock deactivate_super")
+    inlined = [f" #0: {name}{at}" for at in ("__super_lock super.c:56 [inline]", "foo")]
+    answer = explained(
+        waits.report(),
+        HEAD,
+        ["1 lock held by umount/11:", *inlined],
+        listed(
+            "writes/13", f" #0: {name}super_lock+0x1/0x2", OTHER + "lo_open+0x1/0x2"
+        ),
+    )
+    assert named(answer)["umount"] == ("writes", REPORTED)
+
+
+def test_a_number_on_a_line_of_its_own() -> None:
+    """What stands before the entries of the inlined functions, as a mailer cut it."""
+    entry = OPEN.removeprefix(" #0: ")
+    cut = [" #0:", entry + "inode_lock fs.h:1 [inline]", entry + "odd+0x1/0x2"]
+    answer = explained(
+        CLOSES.report(),
+        FREEZES.report(),
+        HEAD,
+        listed("closes/11", OPEN + "blkdev_put+0x97/0x9e0"),
+        ["1 lock held by freezes/14:", *cut],
+    )
+    assert named(answer)["closes"] == ("freezes", REPORTED)

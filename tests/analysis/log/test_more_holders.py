@@ -60,6 +60,10 @@ STACKS = {
     "__hugetlb_zap_begin unmap_vmas do_vmi_munmap __vm_munmap",
     "drains-cgroup": "schedule cgroup_lock_and_drain_offline cgroup_kn_lock_live",
     "css-offline": "schedule flush_work css_killed_work_fn process_one_work kthread",
+    "mounts-gfs2": "schedule bit_wait __wait_on_bit gfs2_recover_journal/gfs2 "
+    "gfs2_fill_super/gfs2",
+    "recovers-gfs2": "io_schedule folio_wait_locked gfs2_find_jhead/gfs2 "
+    "gfs2_recover_func/gfs2 process_one_work",
     "f2fs-locks": "schedule rwsem_down_write_slowpath f2fs_write_checkpoint/f2fs "
     "f2fs_sync_fs/f2fs do_fsync",
     "f2fs-adds": "schedule rwsem_down_write_slowpath f2fs_add_regular_entry/f2fs "
@@ -175,6 +179,7 @@ LINKED = (
     ("f2fs-freezes", "f2fs-awaits-gc", POSSIBLE),
     ("maps", "unmaps", POSSIBLE),
     ("drains-cgroup", "css-offline", POSSIBLE),
+    ("mounts-gfs2", "recovers-gfs2", POSSIBLE),
     ("f2fs-locks", "f2fs-adds", POSSIBLE),
     ("f2fs-op", "f2fs-locks", LIKELY),
     ("md-sync", "md-works", LIKELY),

@@ -193,7 +193,12 @@ RULES: tuple[Rule, ...] = (
         ),
         "mm/filemap.c do_read_cache_page(): a page of its own or another's read, "
         "inlined from include/linux/pagemap.h",
-        callers=("do_read_cache_*", "read_cache_*", "wait_on_page_read"),
+        callers=(
+            "do_read_cache_*",
+            "read_cache_*",
+            "wait_on_page_read",
+            "gfs2_find_jhead",
+        ),
     ),
     Rule(
         c.PAGE_WRITEBACK,

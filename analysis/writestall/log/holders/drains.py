@@ -161,6 +161,14 @@ _USERS: tuple[tuple[str, str, str, str, str], ...] = (
         "block/blk-crypto-profile.c blk_crypto_get_keyslot(): until one is idle",
     ),
     (
+        "gfs2_recover_journal",
+        "gfs2_recover_func",
+        "the recovery of a journal of gfs2",
+        "it recovers a journal",
+        "fs/gfs2/recovery.c gfs2_recover_journal(): until gfs2_recover_func() has "
+        "cleared JDF_RECOVERY",
+    ),
+    (
         "squashfs_cache_get",
         "squashfs_read_data",
         "an entry of a cache of squashfs",
