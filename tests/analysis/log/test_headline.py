@@ -181,7 +181,12 @@ def test_a_cycle_made_by_one_rule_is_dropped() -> None:
             "reclaims memory, and meanwhile is throttled",
         ),
         ("schedule msleep odd_function", "pauses in odd_function(), and tries again"),
-        ("io_schedule folio_put_wait_locked do_read_cache_folio", "for the disk"),
+        (
+            "io_schedule folio_wait_bit_common folio_put_wait_locked "
+            "do_read_cache_folio read_part_sector",
+            "waits for the disk",
+        ),
+        ("io_schedule folio_wait_bit_common __folio_lock do_read_cache_folio", "page"),
     ],
 )
 def test_words_of_single_rules(stack: str, words: str) -> None:

@@ -339,7 +339,13 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.DEVICE_IO,
-        ("usb_kill_urb", "usb_start_wait_urb", "usb_sg_wait", "usb_stor_*"),
+        (
+            "usb_kill_urb",
+            "usb_poison_urb",
+            "usb_start_wait_urb",
+            "usb_sg_wait",
+            "usb_stor_*",
+        ),
         "drivers/usb/core/message.c usb_start_wait_urb(), "
         "drivers/usb/storage/transport.c usb_stor_msg_common(): for a transfer",
         not_wait=(LOCK,),

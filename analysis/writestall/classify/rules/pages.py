@@ -64,6 +64,8 @@ OVERRIDES: tuple[Rule, ...] = (
     ),
 )
 
+# Who reads a page, and then waits until it is unlocked.
+_READS_ONE = ("do_read_cache_*", "read_cache_*", "wait_on_page_read", "gfs2_find_jhead")
 RULES: tuple[Rule, ...] = (
     Rule(
         c.MEMORY,
@@ -193,12 +195,7 @@ RULES: tuple[Rule, ...] = (
         ),
         "mm/filemap.c do_read_cache_page(): a page of its own or another's read, "
         "inlined from include/linux/pagemap.h",
-        callers=(
-            "do_read_cache_*",
-            "read_cache_*",
-            "wait_on_page_read",
-            "gfs2_find_jhead",
-        ),
+        callers=_READS_ONE,
     ),
     Rule(
         c.PAGE_WRITEBACK,
@@ -218,6 +215,7 @@ RULES: tuple[Rule, ...] = (
             *WRITEBACK_WAITS,
             "wait_on_page_bit",
             "read_extent_buffer_pages*",
+            *_READS_ONE,
         ),
     ),
     Rule(
