@@ -212,8 +212,11 @@ class Stuck:
         Of functions that were inlined into each other the list names each.
         """
         held, frames = self.task.held, self.task.frames
-        if not held or not frames or self.for_completion:
+        if not held or self.for_completion:
             return None
+        if not frames:
+            # The kernel doubts all of the stack, but not that it sleeps for a lock.
+            return held[-1] if self.for_lock else None
         taken = {one.at for one in held if one.is_same(held[-1])}
         return held[-1] if taken & {self.caller, first_caller(frames)} else None
 

@@ -95,6 +95,9 @@ STACKS = {
     "sk_page_frag_refill tcp_sendmsg_locked tcp_sendmsg sock_sendmsg",
     "waits-for-room": "schedule_timeout wait_woken sk_stream_wait_memory "
     "tcp_sendmsg_locked tcp_sendmsg sock_sendmsg",
+    "joins-notifier": WRITE + "register_netdevice_notifier raw_init can_create",
+    "removes-namespace": "schedule synchronize_rcu_expedited synchronize_net "
+    "ops_exit_list cleanup_net" + WORK,
     "wrapped-flush": DONE + "__flush_work cancel_work_sync foobar_hub_remove",
     "wrapped-work": MUTEX + "__driver_attach foobar_hub_attach/foobar_usb_hub" + WORK,
     "resets-port": MUTEX + "fc_lport_reset/libfc fcoe_ctlr_recv_work/libfcoe" + WORK,
@@ -131,6 +134,7 @@ STACKS = {
         ("wrapped-flush", "wrapped-work", POSSIBLE),
         ("resets-after-error", "removes-driver", POSSIBLE),
         ("locks-socket", "sends-data", POSSIBLE),
+        ("joins-notifier", "removes-namespace", POSSIBLE),
     ],
 )
 def test_who_has_it(waiter: str, holder: str, confidence: str) -> None:

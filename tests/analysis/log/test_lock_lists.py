@@ -121,3 +121,16 @@ def test_a_number_on_a_line_of_its_own() -> None:
         ["1 lock held by freezes/14:", *cut],
     )
     assert named(answer)["closes"] == ("freezes", REPORTED)
+
+
+def test_a_stack_of_doubtful_frames_sleeps_for_the_last_lock_of_its_list() -> None:
+    lines = CLOSES.report()
+    doubtful = [row.replace(" ", " ? ", 1) if "+0x" in row else row for row in lines]
+    answer = explained(
+        doubtful,
+        FREEZES.report(),
+        HEAD,
+        listed("closes/11", OPEN + "lock_it+0x97/0x9e0"),
+        listed("freezes/14", OPEN + "loop_set_status+0x2a/0x9"),
+    )
+    assert named(answer)["closes"] == ("freezes", REPORTED)

@@ -133,6 +133,17 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "has it while the driver is asked; up to 6.8 it is cb_mutex of netlink's dumps",
     ),
     (
+        "the lock of all network namespaces (pernet_ops_rwsem)",
+        "register_netdevice_notifier unregister_netdevice_notifier copy_net_ns "
+        "register_pernet_subsys register_pernet_device unregister_pernet_subsys "
+        "unregister_pernet_device",
+        "cleanup_net setup_net ops_exit_list ops_init register_pernet_operations "
+        "unregister_pernet_operations",
+        "it makes or removes a network namespace, or what each has",
+        "include/net/net_namespace.h register_pernet_subsys(); cleanup_net() has "
+        "pernet_ops_rwsem until ops_exit_list() is over",
+    ),
+    (
         "prepare_lock of clocks",
         "clk_prepare_lock clk_set_rate clk_prepare clk_unprepare clk_set_min_rate "
         "clk_set_parent clk_disable_unused",
