@@ -16,7 +16,7 @@ from pathlib import Path
 from writestall.classify.frames import Frame
 from writestall.classify.stack import classify_frames, role_of
 from writestall.log.holders import HOLDERS
-from writestall.log.holders.form import Holder
+from writestall.log.holders.form import Holder, functions
 from writestall.log.reading import LoggedTask
 from writestall.log.stuck import LIKELY, Stuck
 
@@ -89,22 +89,22 @@ ANY_LOCK = (
 SHOWN = 12
 
 
-def functions(pattern: re.Pattern[str] | None) -> str:
+def shown(pattern: re.Pattern[str] | None) -> str:
     """The names of a rule as they are written there."""
-    words = pattern.pattern.replace(r"\w*", "*").split("|") if pattern else []
+    words = functions(pattern) if pattern else []
     more = f" and {len(words) - SHOWN} more" if len(words) > SHOWN else ""
     return " ".join(f"`{word}`" for word in words[:SHOWN]) + more
 
 
 def row(cls: str, rule: Holder) -> str:
     """The line of the table for a rule."""
-    asked = functions(rule.of or rule.caller)
+    asked = shown(rule.of or rule.caller)
     everywhere = all(rule in rules for rules in HOLDERS.values())
     waits = "any class" if everywhere else f"`{cls}`"
     waits += f", in {asked}" if asked else ""
-    holds = f"{rule.why}: {functions(rule.shows)}"
+    holds = f"{rule.why}: {shown(rule.shows)}"
     if rule.also:
-        holds += f" with {functions(rule.also)}"
+        holds += f" with {shown(rule.also)}"
     sure = "sure" if rule.confidence == LIKELY else "possible"
     return f"| {rule.lock} | {waits} | {holds} | {sure} | {rule.source} |"
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
+from functools import cached_property
 
 from writestall.log.lines import Line
 from writestall.log.times import CHECKS, TIMEOUT_S
@@ -21,10 +23,13 @@ _NEW = re.compile(
 _KERNEL = re.compile(
     r"\b(?:Not tainted|Tainted: [A-Z ]{1,40}?)\s{1,8}"
     r"(?P<release>\d+\.\d[\w.+~-]{1,80}) #"
+    # kernel/locking/lockdep.c print_kernel_ident().
+    r"|\b(?P<ident>\d+\.\d[\w.+~-]{1,80}) #\S{1,16} (?:Not tainted|Tainted:)"
 )
 _SECONDS = re.compile(r"\[\s{0,8}(?P<seconds>\d{1,12})\.\d{1,6}\]")
 _HUNG_S = re.compile(r" for more than (?P<seconds>\d{1,8}) sec")
 _SUPPRESSED = "hung task reports are suppressed"
+_WARNINGS = 10
 # Lines of several CPUs are not in the order of time, but for less than this.
 _DISORDER_S = 60
 # Lines between a report's first and the one that names the kernel.
@@ -43,6 +48,7 @@ class Boots:
         self.starts: list[int] = []
         self.suppressed: list[int] = []
         self._hung_s: int | None = None
+        self._reports: list[int] = []
         self._report = 0
         self._release = ""
         self._seconds = 0
@@ -55,13 +61,15 @@ class Boots:
         if "INFO: task " in body:
             self._report = number
             if match := _HUNG_S.search(body):
+                self._reports.append(number)
                 hung_s = int(match["seconds"])
                 self._hung_s = min(hung_s, self._hung_s or hung_s)
         elif _SUPPRESSED in body:
             self.suppressed.append(number)
         elif "ainted" in body:
             if match := _KERNEL.search(body):
-                self._kernel(number, match["release"], line.prefix)
+                release = match["release"] or match["ident"]
+                self._kernel(number, release, line.prefix)
         elif match := _NEW.search(body):
             self.marks.append(number)
             if match["boot"]:
@@ -75,6 +83,15 @@ class Boots:
         (kernel/hung_task.c check_hung_task()): the shortest is near the timeout.
         """
         return CHECKS * (self._hung_s or TIMEOUT_S)
+
+    def has_more(self, line: int) -> bool:
+        """True where a boot's reports are as many as the kernel makes by itself
+        (kernel/hung_task.c sysctl_hung_task_warnings): others may hang, too."""
+        return self._of_boots[self.number(line)] == _WARNINGS
+
+    @cached_property
+    def _of_boots(self) -> Counter[int]:
+        return Counter(map(self.number, self._reports))
 
     def number(self, line: int) -> int:
         """Which boot of the host a line is of."""

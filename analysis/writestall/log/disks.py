@@ -22,6 +22,9 @@ _NUMBERED = re.compile(
     r"\b(?:flush|f2fs_[a-z]+|dmcrypt_write|kcryptd\w*|kdmflush)[-/]"
     r"(?P<major>\d{1,4}):(?P<minor>\d{1,7})"
 )
+# include/linux/sched.h TASK_COMM_LEN: a longer name of a task is cut off there.
+_CUT = 15
+_ANY_MINOR = "?"
 # Kinds that lie on no other disk.
 PLAIN = frozenset(("sd", "vd", "xvd", "hd", "nvme"))
 # Documentation/admin-guide/devices.txt.
@@ -67,31 +70,41 @@ def disks_of(*names: str | None) -> frozenset[Disk]:
         for match in _NAMED.finditer(name):
             found.add(_named(match["name"] or match["array"] or match["loop"]))
         for match in _NUMBERED.finditer(name):
-            found.add(_numbered(int(match["major"]), int(match["minor"])))
+            kind, number = _numbered(int(match["major"]), int(match["minor"]))
+            cut = kind == "number" and match.end() == _CUT == len(name)
+            found.add((kind, f"{match['major']}:{_ANY_MINOR}" if cut else number))
     return frozenset(found)
+
+
+def _may_be_one(one: str, other: str) -> bool:
+    """True where two numbers may be of one disk, or of it and a partition."""
+    majors = {number.partition(":")[0] for number in (one, other)}
+    # Of a disk and a partition of it, numbers of the extended major share nothing.
+    open_minor = majors == {str(_BLOCK_EXT)} or _ANY_MINOR in one + other
+    return one == other or (len(majors) == 1 and open_minor)
 
 
 def _differ(one: Disk, other: Disk) -> bool:
     """True when two names cannot be the same disk."""
     if "?" in (one[0], other[0]):
         return False
+    if one[0] == other[0] == "number":
+        return not _may_be_one(str(one[1]), str(other[1]))
     if one[0] == other[0]:
-        # Of a disk and a partition of it, numbers of this major share nothing.
-        extended = one[0] == "number" and str(one[1]).startswith(f"{_BLOCK_EXT}:")
-        return one[1] != other[1] and not extended
+        return one[1] != other[1]
     if other[0] == "number":
         one, other = other, one
     if one[0] != "number":
         return True
-    major, minor = (int(text) for text in str(one[1]).split(":"))
+    major, minor = str(one[1]).split(":")
     if other[0] == "nvme":
-        return major != _BLOCK_EXT
-    if major == _BLOCK_EXT:
+        return int(major) != _BLOCK_EXT
+    if int(major) == _BLOCK_EXT or other[0] not in ("dm", "vd"):
         return True
-    if other[0] == "dm":
-        return minor != other[1]
+    if minor == _ANY_MINOR:
+        return False
     # drivers/block/virtio_blk.c: PART_BITS.
-    return other[0] != "vd" or minor // 16 != other[1]
+    return (int(minor) if other[0] == "dm" else int(minor) // 16) != other[1]
 
 
 def differ(one: frozenset[Disk], other: frozenset[Disk]) -> bool:

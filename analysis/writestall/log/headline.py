@@ -7,8 +7,9 @@ import re
 
 from writestall.classify.rules.block import BLOCK_LOCK
 from writestall.classify.rules.servers import NFS_ANSWER
+from writestall.log import asked
 from writestall.log.asleep import preempted_in
-from writestall.log.holders.sections import sleep_words, wanted
+from writestall.log.holders.sections import sleep_words
 from writestall.log.links import POSSIBLE, LogAnswer, Stuck
 from writestall_base import wait_classes as c
 from writestall_base.units import many
@@ -36,7 +37,7 @@ _VAGUE = {
     BLOCK_LOCK: BLOCK_LOCK,
     **{
         c.DOES[name]: c.DOES[name]
-        for name in (c.FS_LOCK, c.RAID_OR_DM, c.FS_TRANSACTION)
+        for name in (c.FS_LOCK, c.RAID_OR_DM, c.FS_TRANSACTION, c.INODE_LOCK)
     },
 }
 
@@ -56,16 +57,21 @@ def does(stuck: Stuck) -> str:
         return "waits until every handle of its transaction has stopped"
     rule = stuck.verdict.rule
     words = (rule.words if rule and rule.words else None) or c.DOES[cls]
-    if words in _VAGUE and (names := wanted(stuck)):
-        return f"{_VAGUE[words]} ({names})"
-    if words == c.DOES[c.RAID_OR_DM] and stuck.caller:
-        return f"{words}, in {stuck.caller}()"
-    if words == c.DOES[c.OTHER]:
-        return sleep_words(stuck)
+    if words in _VAGUE:
+        return _vague(stuck, words)
     if words == NFS_ANSWER and (server := _NFS_MANAGER.fullmatch(task.comm or "")):
         return f"waits for the answer of the NFS server {server['address']}"
     named = f"its cgroup {task.cgroup}" if task.cgroup else "its cgroup"
     return words.replace("its cgroup", named)
+
+
+def _vague(stuck: Stuck, words: str) -> str:
+    """What a task does whose class leaves open what it waits for."""
+    if known := asked.words(stuck, _VAGUE[words]):
+        return known
+    if words == c.DOES[c.OTHER]:
+        return sleep_words(stuck)
+    return f"{words}, in {stuck.caller}()" if stuck.caller else words
 
 
 def _makes_memory(stuck: Stuck) -> str:
@@ -74,7 +80,11 @@ def _makes_memory(stuck: Stuck) -> str:
         words = inner.rule.words or c.DOES[inner.cls]
         return f"reclaims memory, and inside a shrinker {words}"
     comm = stuck.task.comm or ""
-    return next((words for name, words in _MAKES_MEMORY if name.fullmatch(comm)), "")
+    makes = next((words for name, words in _MAKES_MEMORY if name.fullmatch(comm)), "")
+    if (inner := stuck.in_reclaim) and inner.rule:
+        words = inner.rule.words or c.DOES[inner.cls]
+        return f"{makes or 'reclaims memory'}, and meanwhile {words}"
+    return makes
 
 
 def _owner_does(stuck: Stuck) -> str:
@@ -181,10 +191,25 @@ def _end(answer: LogAnswer, end: int, followers: list[int]) -> str:
 def _without_links(answer: LogAnswer) -> str:
     """Nothing joins the tasks: each is its own root, the device's first."""
     tasks = sorted(answer.tasks, key=nearness)
-    said = [
-        f"{answer.name(task)} ({task.role}) {does(task)}" for task in tasks[:_SHOWN]
-    ]
+    alike: dict[str, list[Stuck]] = {}
+    # A log of thousands of tasks has few stacks.
+    words: dict[object, str] = {}
+    for task in tasks:
+        key = (task.frames, task.verdict, task.owner, task.task.comm, task.task.cgroup)
+        if key not in words:
+            words[key] = does(task)
+        alike.setdefault(words[key], []).append(task)
+    said = [_alike(answer, same, what) for what, same in alike.items()][:_SHOWN]
     if len(tasks) == 1:
         return f"{said[0]}."
-    more = f"; and {len(tasks) - _SHOWN} more" if len(tasks) > _SHOWN else ""
+    rest = sum(map(len, list(alike.values())[_SHOWN:]))
+    more = f"; and {rest} more" if rest else ""
     return f"nothing joins them: {'; '.join(said)}{more}."
+
+
+def _alike(answer: LogAnswer, tasks: list[Stuck], what: str) -> str:
+    """Tasks that all do the same, by the first."""
+    first, *rest = tasks
+    like = answer.name(rest[0]) if len(rest) == 1 else f"{len(rest)} more"
+    comma = f", like {like}," if rest else ""
+    return f"{answer.name(first)} ({first.role}){comma} {what}"

@@ -26,7 +26,8 @@ class LoggedTask:
     `suppressions` how often the kernel had said before that it reports no more of them,
     `list_after_s` and `owner_after_s` by how much more than that lockdep's list, or the
     line about `blocker`, is later. `hung_s` is for how long, at least, it had been
-    stuck when it was reported. `is_vouched`: the
+    stuck when it was reported. `has_more`: the kernel's reports were used up, so tasks
+    may hang that the log does not show. `is_vouched`: the
     kernel says that it hangs, or it is of /proc; else `trace` names what the lines
     before the stack begin, if that is no stuck task (traces.py). `quotes`: how many
     mails it was quoted in.
@@ -53,6 +54,7 @@ class LoggedTask:
     list_after_s: float | None = None
     owner_after_s: float | None = None
     hung_s: int = 0
+    has_more: bool = False
     is_vouched: bool = False
     trace: str | None = None
     quotes: int = 0

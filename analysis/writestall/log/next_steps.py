@@ -37,6 +37,17 @@ from writestall.classify.rules.block import (
     TABLE_USERS,
     THREAD_ENDS,
 )
+from writestall.classify.rules.events import (
+    DAX_ENTRY,
+    DAX_PAGE,
+    HOLE,
+    NO_MEMORY,
+    OTHER_THREADS,
+    RESHAPES,
+    SERIAL_WRITE,
+    SWAP_RACE,
+    USERFAULT,
+)
 from writestall.classify.rules.file_systems import (
     BUFFER_OF_XFS,
     DELAYED_IPUTS,
@@ -46,20 +57,46 @@ from writestall.classify.rules.file_systems import (
     ILOCK_OF_XFS,
     INODES_OF_GROUP,
     KEPT_OUT,
+    ORDERED_DATA,
     OWN_CHECKPOINT,
     OWN_RANGE,
     QGROUP_FLUSH,
     RANGE_OF_FILE,
     REPLACES,
     ROOM_IN_LOG,
+    ROOM_IN_XFS_LOG,
     SCRUB_PAUSED,
+    SPACE_OF_BTRFS,
     TREE_BLOCK,
     WRITES_SUPERS,
+    WRITES_XFS_LOG,
 )
-from writestall.classify.rules.locks import CLUSTER_LOCK, FREEZES, FROZEN, MOUNTING
-from writestall.classify.rules.pages import EACH_CPU, ITSELF, OF_A_POOL
+from writestall.classify.rules.locks import (
+    CLUSTER_LOCK,
+    FREEZES,
+    FROZEN,
+    LOOKED_UP,
+    MOUNTING,
+    OPEN_FILE,
+    READ_OR_FREED,
+)
+from writestall.classify.rules.pages import (
+    BY_FLUSHER,
+    EACH_CPU,
+    INODE_WRITTEN,
+    ITSELF,
+    OF_A_POOL,
+)
 from writestall.classify.rules.servers import NFS_ANSWER
-from writestall.log.holders.sections import takers, wanted
+from writestall.log import asked
+from writestall.log.holders.sections import (
+    MUTEX,
+    READ,
+    SEMAPHORE,
+    WORK,
+    WRITE,
+    sleep_kind,
+)
 from writestall.log.links import LogAnswer, Stuck
 from writestall_base import wait_classes as c
 
@@ -81,7 +118,7 @@ _CGROUP = "Documentation/admin-guide/cgroup-v2.rst"
 CLASSES: dict[str, Step] = {
     c.PAGE_LOCK: Step(
         f"see who writes or reads the file: {_ALL_STACKS}, twice, and look for a task "
-        "of its file system in D",
+        "of its file system in D; of a network's, whether the server answers",
         _SYSRQ,
     ),
     c.PAGE_WRITEBACK: Step(
@@ -200,7 +237,32 @@ _REPLACE = Step(
     "btrfs replace status",
     "btrfs-replace(8)",
 )
+_DAX = Step(
+    "find who has the page: direct I/O or RDMA to a mapping of the file, below "
+    f"dax_iomap_*() or get_user_pages*(): {_ALL_STACKS}",
+    "fs/dax.c",
+)
 WORDS: dict[str, Step] = {
+    DAX_ENTRY: _DAX,
+    DAX_PAGE: _DAX,
+    HOLE: Step(
+        f"find the task inside shmem_fallocate(): {_ALL_STACKS}",
+        _SYSRQ,
+    ),
+    NO_MEMORY: CLASSES[c.MEMORY],
+    SWAP_RACE: CLASSES[c.MEMORY],
+    OTHER_THREADS: Step(
+        "take the stacks of the process's threads: cat /proc/{pid}/task/*/stack",
+        "fs/exec.c de_thread()",
+    ),
+    RESHAPES: _SYNC,
+    SERIAL_WRITE: _ARRAY_IO,
+    USERFAULT: Step(
+        "find the program that handles the faults (ls -l /proc/*/fd | grep "
+        "userfaultfd) and take its stack: cat /proc/PID/task/*/stack",
+        "Documentation/admin-guide/mm/userfaultfd.rst",
+    ),
+    ROOM_IN_XFS_LOG: CLASSES[c.LOG_SPACE],
     BARRIER_RAISED: _SYNC,
     STOPS_SYNC: _SYNC,
     RESHAPE: _SYNC,
@@ -278,6 +340,15 @@ WORDS: dict[str, Step] = {
         "report it to the file system's maintainers: it drops the last reference to an "
         "inode (iput()) while it writes; only a reboot ends it",
         "Documentation/admin-guide/reporting-issues.rst",
+    ),
+    BY_FLUSHER: Step(
+        "take the stack of the flusher, kworker/uN:N with flush-MAJOR:MINOR: "
+        f"{_ALL_STACKS}; see whether the disk below writes: iostat -x 1",
+        _SYSRQ,
+    ),
+    INODE_WRITTEN: Step(
+        f"find the task below __writeback_single_inode() that sleeps: {_ALL_STACKS}",
+        "fs/fs-writeback.c inode_wait_for_writeback()",
     ),
     OF_A_POOL: Step(
         "see which I/O does not end, above and below the device whose worker it is: "
@@ -466,9 +537,34 @@ WORDS: dict[str, Step] = {
         f"{_ALL_STACKS}",
         "fs/btrfs/transaction.c btrfs_commit_transaction()",
     ),
-    "waits for an inode that is looked up, read in or freed": Step(
-        f"find the task inside evict() or *_lookup(): {_ALL_STACKS}",
-        "fs/inode.c, fs/dcache.c",
+    LOOKED_UP: Step(
+        f"find the task inside *_lookup() or *_atomic_open() of the same directory: "
+        f"{_ALL_STACKS}",
+        "fs/dcache.c d_alloc_parallel()",
+    ),
+    OPEN_FILE: Step(
+        "find the thread of the same process, or who shares the open file, inside "
+        f"read(2), write(2) or getdents(2): {_ALL_STACKS}",
+        "fs/file.c __fdget_pos()",
+    ),
+    READ_OR_FREED: Step(
+        f"find the task inside evict() or *_iget(): {_ALL_STACKS}",
+        "fs/inode.c __wait_on_freeing_inode()",
+    ),
+    ORDERED_DATA: Step(
+        "see whether the disk writes (iostat -x 1), and find the task below "
+        f"btrfs_finish_ordered_io() or *_cow_range() that sleeps: {_ALL_STACKS}",
+        "fs/btrfs/ordered-data.c",
+    ),
+    WRITES_XFS_LOG: Step(
+        "see whether the disk of the log writes: iostat -x 1, errors in dmesg; take "
+        f"the stacks of kworkers below xlog_*(): {_ALL_STACKS}",
+        "fs/xfs/xfs_log.c xlog_wait_on_iclog()",
+    ),
+    SPACE_OF_BTRFS: Step(
+        "see whether metadata or data has run out (btrfs filesystem usage MOUNT), and "
+        f"take the stack of the worker in btrfs_async_reclaim_*(): {_ALL_STACKS}",
+        "fs/btrfs/space-info.c; btrfs-filesystem(8)",
     ),
     "waits for the lock of a process's memory map (mmap_lock)": Step(
         "take the stacks of that process's threads: cat /proc/PID/task/*/stack",
@@ -483,6 +579,19 @@ WORDS: dict[str, Step] = {
         "io_uring(7)",
     ),
 }
+# Classes whose waits have names (asked.py).
+_NAMED = (
+    *(c.OTHER, c.FS_LOCK, c.FS_TRANSACTION, c.RAID_OR_DM),
+    *(c.BLOCK_QUEUE, c.INODE_LOCK),
+)
+_LOCK = Step(
+    "find the task that is in the same function or driver and sleeps further in: "
+    f"{_ALL_STACKS}; echo d > /proc/sysrq-trigger lists the owners where the kernel "
+    "has lockdep",
+    _SYSRQ,
+)
+# By the kind of sleep, where nothing else is known.
+_SLEEPS = {**dict.fromkeys((MUTEX, READ, WRITE, SEMAPHORE), _LOCK), WORK: _WORKS}
 _GONE = Step(f"take its stack while it holds the lock: {_STACK}", _SYSRQ)
 _RUNS = Step(
     "see what it runs: perf record -p {pid} -g -- sleep 5; a spinning kernel also "
@@ -512,17 +621,19 @@ def of_task(stuck: Stuck) -> Step:
         return _RUNS if task.state in (None, "R") else _RESTS
     if not task.guesses:
         return _NO_STACK
-    verdict = stuck.in_shrinker or stuck.verdict
+    verdict = stuck.in_shrinker or stuck.in_reclaim or stuck.verdict
     rule = verdict.rule
     step = WORDS.get(rule.words) if rule else None
-    if step is None and verdict.cls in (c.OTHER, c.FS_LOCK):
+    if step is None:
         step = _inside(stuck)
+    if step is None and verdict.cls == c.OTHER:
+        step = _SLEEPS.get(sleep_kind(stuck))
     return step or CLASSES[verdict.cls]
 
 
 def _inside(stuck: Stuck) -> Step | None:
     """Where to look for the holder of a lock with a name."""
-    found = takers(stuck) if wanted(stuck) else []
+    found = asked.holders(stuck) if stuck.verdict.cls in _NAMED else []
     if not found:
         return None
     shown = ", ".join(f"{name}()" for name in found[:_SHOWN])

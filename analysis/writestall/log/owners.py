@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from writestall.classify.frames import frame
 from writestall.log.times import Time, time_of
 
 MUTEX, SEMAPHORE, RW_SEMAPHORE = "mutex", "semaphore", "rw-semaphore"
@@ -35,12 +36,14 @@ _LIST = re.compile(r"\b\d{1,3} locks? held by (?P<comm>.{1,32})/(?P<pid>\d{1,10}
 # Before 4.15 no address stands before the class.
 _HELD = re.compile(
     r"#\d{1,3}:\s{1,4}(?:(?P<address>[0-9a-f]{8,16})\s{0,4})?\((?P<name>.{1,120})\)"
-    r"\s{0,2}\{[^}]{0,40}\}.{0,16}?, at: (?:\[<[0-9a-f]{8,16}>\] )?"
+    r"\s{0,2}\{(?P<usage>[^}]{0,40})\}.{0,16}?, at: (?:\[<[0-9a-f]{8,16}>\] )?"
     r"(?P<at>[A-Za-z_][\w.]*)"
 )
 # An entry that a mailer cut: `at:` and the function are on one of the next lines.
-_HELD_CUT = re.compile(r"^\s{0,4}#\d{1,3}:\s{1,4}[0-9a-f(]")
+_HELD_CUT = re.compile(r"^\s{0,4}#\d{1,3}:(?:\s{1,4}[0-9a-f(]|\s{0,4}$)")
 _HELD_LINES = 3
+# The number stands on the line before, of the first of the functions inlined there.
+_HELD_BARE = re.compile(r"^\s{0,4}[0-9a-f]{8,16} \(")
 _NO_PIECE = re.compile(r"INFO: |\btask:|[Tt]race:|^[\s=]*$")
 _TURNED_OFF = re.compile(r"INFO: lockdep is turned off\.")
 
@@ -81,11 +84,15 @@ class Blocker:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """One entry of a list of locks: the lock's class, and the function that took it."""
+    """One entry of a list of locks: the lock's class, and the function that took it.
+
+    `shared`: some have taken a lock of that class for reading.
+    """
 
     address: str | None
     name: str
     at: str
+    shared: bool = True
 
     def is_same(self, other: Held) -> bool:
         """True for one lock, as far as lists show: by address, else by class."""
@@ -180,6 +187,8 @@ class LockLines:
             self.lists.append(entry)
             self._held = []
             return True
+        if self.lists and _HELD_BARE.match(body):
+            return self._entry(f"#0: {body.strip()}")
         if self.lists and (self._held or _HELD_CUT.search(body)):
             return self._entry(body)
         self.turned_off = self.turned_off or bool(_TURNED_OFF.search(body))
@@ -198,6 +207,9 @@ class LockLines:
             return True
         self._held = []
         if match:
-            held = Held(match["address"], match["name"], match["at"])
+            at = frame(match["at"], None).symbol
+            # kernel/locking/lockdep.c get_usage_chars(): the second of a pair is reads.
+            shared = match["usage"][1::2].strip(".") != ""
+            held = Held(match["address"], match["name"], at, shared)
             self.lists[-1].locks.append(held)
         return match is not None

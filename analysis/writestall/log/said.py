@@ -22,7 +22,8 @@ def reported(rows: list[Stuck], listed: list[LoggedTask]) -> dict[int, Link]:
     """
     said = _Said(rows, listed)
     links = {}
-    for at, row in enumerate(tuple(rows)):
+    # Who holds a lock and has no stack becomes a row on the way.
+    for at, row in enumerate(rows):
         named, listed_as = said.owner(row), said.lock_list(row)
         if named and listed_as and named.holder is not listed_as.holder:
             other = listed_as.why.removesuffix("it") + listed_as.holder.name
@@ -89,13 +90,26 @@ class _Said:
             self._others[host, shot, said.owner, said.comm] = holder
         return holder
 
+    def _awaited(self, row: Stuck) -> Held | None:
+        """What a task without a stack waits for: the last lock of its list, where that
+        has one owner at a time and another task surely is it."""
+        held = row.task.held
+        if row.task.frames or not held or held[-1].shared or not held[-1].address:
+            return None
+        near = self._holding[row.task.host, held[-1].address]
+        sure = any(
+            task is not row and task.holds(held[-1]) and not _may_await(task, held[-1])
+            for task in near
+        )
+        return held[-1] if sure else None
+
     def lock_list(self, row: Stuck) -> Link | None:
         """The holder of the lock a task waits for, by lockdep's lists.
 
         The same address is the same lock. A class of locks has many: without an
         address only one task may hold one of it, and that is no more than possible.
         """
-        lock = row.wanted
+        lock = row.wanted or self._awaited(row)
         if lock is None:
             return None
         near = self._holding[row.task.host, lock.address or lock.name]
@@ -118,17 +132,17 @@ class _Said:
         return Link(row, holder, confidence, why, "lockdep", hint=late_s is not None)
 
 
-def _surely(holders: list[Stuck], lock: Held) -> list[Stuck]:
-    """Without those that may wait for the lock themselves, where there are several.
+def _may_await(task: Stuck, lock: Held) -> bool:
+    """True where nobody knows whether a task holds or awaits the last lock of its list
+    (kernel/locking/lockdep.c lock_acquire()): its stack is not in the log, or shows a
+    sleep for a lock that is not taken where the list says."""
+    asleep = not task.task.frames or (task.wanted is None and task.for_lock)
+    return asleep and task.task.held[-1].is_same(lock)
 
-    Of a task that the log shows no stack of nobody knows whether it holds or awaits
-    the last lock of its list (kernel/locking/lockdep.c lock_acquire()).
-    """
-    doubtful = [
-        task
-        for task in holders
-        if not task.task.frames and task.task.held[-1].is_same(lock)
-    ]
+
+def _surely(holders: list[Stuck], lock: Held) -> list[Stuck]:
+    """Without those that may wait for the lock themselves, where there are several."""
+    doubtful = [task for task in holders if _may_await(task, lock)]
     sure = [task for task in holders if task not in doubtful]
     return sure or (doubtful if len(doubtful) == 1 else [])
 

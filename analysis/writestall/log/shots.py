@@ -25,18 +25,21 @@ class _Host:
         self._marks = deque(boots.marks)
         self._inside: set[int | None] = set()
         self._before: tuple[Time | None, int] = None, 0
+        self._last: LoggedTask | None = None
         self._quotes = 0
         self.shot = -1
 
     def begins(self, task: LoggedTask, again: set[int]) -> bool:
         """True where a task's stack begins another moment; it is in there then."""
         ran = task.state == "R" or task.line in again
+        ran |= self._is_repeated(task)
         begins = self.shot < 0 or (task.pid in self._inside and not ran)
         while self._marks and self._marks[0] <= task.line:
             self._marks.popleft()
             begins = True
         task.window_s = self._boots.window_s
         task.suppressions = bisect_right(self._boots.suppressed, task.line)
+        task.has_more = self._boots.has_more(task.line)
         last, suppressions = self._before
         # Without a time, what other mails quoted is of other moments.
         begins |= not (task.time and last) and task.quotes != self._quotes
@@ -50,6 +53,14 @@ class _Host:
             self._inside.add(task.pid)
         self._before = task.time or last, task.suppressions
         return begins
+
+    def _is_repeated(self, task: LoggedTask) -> bool:
+        """True for a report that follows the same of its task, at once: linux-next says
+        that a task cannot die, and then that it is blocked."""
+        last, self._last = self._last, task
+        if last is None or (last.pid, last.frames) != (task.pid, task.frames):
+            return False
+        return (gap_s(last.time, task.time) or 0) < 1
 
 
 def number(

@@ -27,7 +27,7 @@ _TRACE = re.compile(r"\bCall [Tt]race:|\bBacktrace:|^\s*Stack:")
 _WORKQUEUE = re.compile(r"\bWorkqueue: (?P<work>.{1,120})")
 # What every line has that LockLines takes.
 _LOCKS = re.compile(
-    r"blocked on|locks? held by |, at: |lockdep is turned off|^\s{0,4}#\d{1,3}: "
+    r"blocked on|locks? held by |, at: |lockdep is turned off|^\s{0,4}#\d{1,3}:(?: |$)"
     r"|^\s{0,4}[GH]: {1,4}s:"
 )
 # A work's function that a mailer put on a line of its own: `wb_workfn (flush-8:0)`.

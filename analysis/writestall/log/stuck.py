@@ -23,8 +23,10 @@ from writestall.log.owners import Held
 from writestall.log.reading import LoggedTask
 from writestall_base import wait_classes as c
 
-# include/linux/fs.h: what an inode's lock is taken through, where a log shows it.
-_WRAPPER = re.compile(r"_*inode_lock(_\w+)?|btrfs_inode_lock")
+# include/linux/fs.h, cleanup.h: what a lock is taken through, where a log shows it.
+WRAPPER = re.compile(
+    r"_*inode_lock(_\w+)?|btrfs_inode_lock|i_mmap_lock_\w+|class_\w+_constructor"
+)
 
 # kernel/locking/: sleeps for a lock; those of an rw-semaphore's readers.
 _LOCKS = re.compile(
@@ -40,6 +42,9 @@ _LOOP_WORK = re.compile(r"loop_(process_work|workfn|queue_work|thread|rootcg_wor
 # mm/shrinker.c shrink_slab() (mm/vmscan.c before 6.7), fs/super.c: what is called below
 # waits for anything but memory.
 _SHRINKS = re.compile(r"(do_)?shrink_slab(_\w+)?|super_cache_scan|prune_super")
+
+# mm/vmscan.c shrink_folio_list(), mm/migrate.c: with a page in hand.
+_TAKES_PAGES = re.compile(r"shrink_(page|folio|inactive)_list|migrate_(pages|folio)\w*")
 
 # kernel/workqueue.c print_worker_info(): "Workqueue: %s %ps (%s)".
 _WORK = re.compile(r"^\S{1,64} (?P<function>[A-Za-z_]\w{1,120})(?=\s|$)")
@@ -110,8 +115,16 @@ class Stuck:
     def in_shrinker(self) -> Verdict | None:
         """What it waits for below a shrinker while it reclaims memory, if a rule knows
         that."""
+        return self._below(_SHRINKS)
+
+    @cached_property
+    def in_reclaim(self) -> Verdict | None:
+        """The same, with a page in hand that it takes away or moves."""
+        return self._below(_TAKES_PAGES)
+
+    def _below(self, pattern: re.Pattern[str]) -> Verdict | None:
         frames = self.frames
-        at = [i for i, frame in enumerate(frames) if _SHRINKS.fullmatch(frame.symbol)]
+        at = [i for i, frame in enumerate(frames) if pattern.fullmatch(frame.symbol)]
         if self.verdict.cls != c.MEMORY or not at:
             return None
         inner = classify_frames(frames[: at[0]])
@@ -138,13 +151,12 @@ class Stuck:
     def symbols(self) -> frozenset[str]:
         """The functions on its stack; doubtful ones where there are no others.
 
-        Of a stack that is cut off before it, the kernel still names the work.
+        The kernel names the work, too, which the stack need not show: it is cut off
+        before it, or the work has called another function as its last.
         """
         shown = {frame.symbol for frame in self.frames}
         work = _WORK.search(self.task.workqueue or "")
-        if shown and work and "process_one_work" not in shown:
-            shown.add(work["function"])
-        return frozenset(shown)
+        return frozenset({*shown, work["function"]} if shown and work else shown)
 
     @cached_property
     def thread(self) -> str:
@@ -163,7 +175,7 @@ class Stuck:
     def caller(self) -> str:
         """The innermost function that is none of sleeping: what chose to wait."""
         frames = self.frames
-        while frames and _WRAPPER.fullmatch(name := first_caller(frames)):
+        while frames and WRAPPER.fullmatch(name := first_caller(frames)):
             at = next(i for i, frame in enumerate(frames) if frame.symbol == name)
             if at + 1 == len(frames):
                 return name
@@ -175,14 +187,18 @@ class Stuck:
         """The module whose function takes the lock that it waits for, if one does."""
         frames = self.frames
         at = next((i for i, f in enumerate(frames) if not is_sleep(f.symbol)), 0)
-        if not any(_LOCKS.fullmatch(frame.symbol) for frame in frames[:at]):
-            return ""
-        return module_of(frames[at])
+        return module_of(frames[at]) if self.for_lock else ""
 
     @cached_property
     def reads(self) -> bool:
         """True when it waits for a lock that it would share with others."""
         return self.shows(_READ_LOCK)
+
+    @cached_property
+    def for_lock(self) -> bool:
+        """True when it sleeps for a lock."""
+        at = next((i for i, f in enumerate(self.frames) if not is_sleep(f.symbol)), 0)
+        return any(_LOCKS.fullmatch(frame.symbol) for frame in self.frames[:at])
 
     @cached_property
     def for_completion(self) -> bool:
@@ -191,12 +207,18 @@ class Stuck:
 
     @cached_property
     def wanted(self) -> Held | None:
-        """The lock it waits for, by lockdep: the last of its list, if taken there."""
+        """The lock it waits for, by lockdep: the last of its list, if taken there.
+
+        Of functions that were inlined into each other the list names each.
+        """
         held, frames = self.task.held, self.task.frames
-        if not held or not frames or self.for_completion:
+        if not held or self.for_completion:
             return None
-        taken = held[-1].at in (self.caller, first_caller(frames))
-        return held[-1] if taken else None
+        if not frames:
+            # The kernel doubts all of the stack, but not that it sleeps for a lock.
+            return held[-1] if self.for_lock else None
+        taken = {one.at for one in held if one.is_same(held[-1])}
+        return held[-1] if taken & {self.caller, first_caller(frames)} else None
 
     def holds(self, lock: Held) -> bool:
         """True when a lock is in its list and it is not waiting for it."""

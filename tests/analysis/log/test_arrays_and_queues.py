@@ -211,12 +211,12 @@ APART = (
 )
 WORDS = (
     ("cluster-token", "waits for a lock of the array in its cluster"),
-    ("flush-waits", "waits inside a stacked device, in md_flush_request()"),
+    ("flush-waits", "waits for a flush of an array (flush_bio)"),
     ("freezes", "freezes a file system, and waits for its writers"),
     ("waits-iputs", "waits until inodes that nobody uses any more are freed"),
     ("probes-loop", "loop_ctl_mutex"),
     ("quota-waits", "waits until data of a btrfs quota group has been written"),
-    ("removes", "waits for a mutex in del_gendisk()"),
+    ("removes", "waits for the lock of a disk's opens and closes (open_mutex)"),
 )
 
 

@@ -36,6 +36,15 @@ def test_one_boot_is_linked() -> None:
     }
 
 
+def test_lockdeps_own_line_of_the_kernel_shows_a_boot() -> None:
+    """kernel/locking/lockdep.c print_kernel_ident(): the release comes first."""
+    splat = ["WARNING: possible circular locking dependency", "6.18.2 #1 Not tainted"]
+    answer = explained(
+        stamped(WAITS.report(), 259), stamped(splat, 112), stamped(HOLDS.report(), 256)
+    )
+    assert not answer.links
+
+
 @pytest.mark.parametrize(
     ("first", "then", "linked"),
     [

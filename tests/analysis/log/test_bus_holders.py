@@ -86,6 +86,18 @@ STACKS = {
     "local_pci_probe_callback" + WORK,
     "recovers-bus": MUTEX + "foo_unload/foo foo_pci_err_detected/foo "
     "zpci_event_attempt_error_recovery __zpci_event_error",
+    "resets-after-error": MUTEX + "report_slot_reset pci_walk_bus pcie_do_recovery",
+    "removes-driver": DONE + "foo_stop/foo foo_remove/foo __device_release_driver "
+    "device_release_driver_internal unbind_store",
+    "locks-socket": "schedule __lock_sock lock_sock_nested tcp_sock_set_cork "
+    "foo_send/foo",
+    "sends-data": "schedule_timeout io_schedule_timeout try_to_free_pages "
+    "sk_page_frag_refill tcp_sendmsg_locked tcp_sendmsg sock_sendmsg",
+    "waits-for-room": "schedule_timeout wait_woken sk_stream_wait_memory "
+    "tcp_sendmsg_locked tcp_sendmsg sock_sendmsg",
+    "joins-notifier": WRITE + "register_netdevice_notifier raw_init can_create",
+    "removes-namespace": "schedule synchronize_rcu_expedited synchronize_net "
+    "ops_exit_list cleanup_net" + WORK,
     "wrapped-flush": DONE + "__flush_work cancel_work_sync foobar_hub_remove",
     "wrapped-work": MUTEX + "__driver_attach foobar_hub_attach/foobar_usb_hub" + WORK,
     "resets-port": MUTEX + "fc_lport_reset/libfc fcoe_ctlr_recv_work/libfcoe" + WORK,
@@ -120,11 +132,23 @@ STACKS = {
         ("calls-probe", "probes-device", POSSIBLE),
         ("waits-config", "recovers-bus", POSSIBLE),
         ("wrapped-flush", "wrapped-work", POSSIBLE),
+        ("resets-after-error", "removes-driver", POSSIBLE),
+        ("locks-socket", "sends-data", POSSIBLE),
+        ("joins-notifier", "removes-namespace", POSSIBLE),
     ],
 )
 def test_who_has_it(waiter: str, holder: str, confidence: str) -> None:
     one, other = Shown(waiter, 11, STACKS[waiter]), Shown(holder, 12, STACKS[holder])
     assert_linked(one, other, confidence)
+
+
+def test_who_waits_for_room_has_let_the_socket_go() -> None:
+    """include/net/sock.h sk_wait_event() calls release_sock()."""
+    tasks = (
+        Shown(name, pid, STACKS[name])
+        for pid, name in ((11, "locks-socket"), (12, "waits-for-room"))
+    )
+    assert "locks-socket" not in joined(*tasks)
 
 
 def test_who_waits_for_another_modules_lock_need_not_have_this_ones() -> None:

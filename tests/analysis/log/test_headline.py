@@ -80,6 +80,17 @@ def test_without_links_the_nearest_to_the_device_comes_first() -> None:
     assert text.index("crypt/3") < text.index("xfs-fsync/2") < text.index("lookup/1")
 
 
+def test_tasks_that_do_the_same_are_said_once() -> None:
+    """Not the first three of them, for there are others."""
+    text = said(
+        *(task("lookup", pid, "find") for pid in range(1, 8)),
+        task("xfs-fsync", 8),
+        task("crypt", 9),
+    )
+    assert "find/1 (other), like 6 more, waits until another task's lookup" in text
+    assert "crypt/9" in text and "xfs-fsync/8" in text and "find/2" not in text
+
+
 def test_a_single_task_has_no_link_and_no_note() -> None:
     text = said(task("lookup", 1))
     assert "nothing joins" not in text and "1 stuck task in log: lookup/1" in text
@@ -96,6 +107,15 @@ def test_a_single_task_has_no_link_and_no_note() -> None:
 def test_threads_that_make_memory_do_not_wait_for_it(comm: str, words: str) -> None:
     text = said(Shown(comm, 1, STACKS["kswapd"]))
     assert words in text and "waits for memory" not in text
+
+
+def test_what_such_a_thread_waits_for_meanwhile() -> None:
+    stack = (
+        "io_schedule folio_wait_bit_common __folio_lock migrate_pages_batch "
+        "migrate_pages compact_zone kcompactd kthread"
+    )
+    text = said(Shown("kcompactd0", 1, stack))
+    assert "compacts memory, and meanwhile waits for a page lock" in text
 
 
 def test_a_cycle_is_a_deadlock_only_if_the_kernel_shows_all_of_it() -> None:
@@ -142,7 +162,31 @@ def test_a_cycle_made_by_one_rule_is_dropped() -> None:
         ("io_schedule rq_qos_wait wbt_wait __rq_qos_throttle submit_bio", "wbt"),
         ("io_schedule blkcg_maybe_throttle_current do_syscall_64", "cgroup"),
         (STACKS["ps"], "mmap_lock"),
-        (STACKS["lookup"], "looked up, read in or freed"),
+        (STACKS["lookup"], "lookup of the same name"),
+        ("schedule __wait_on_freeing_inode find_inode_fast", "read in or freed"),
+        (
+            "schedule handle_reserve_ticket/btrfs __reserve_bytes/btrfs",
+            "btrfs has made",
+        ),
+        ("schedule __mutex_lock rtnl_lock dev_ioctl", "network devices (rtnl_mutex)"),
+        ("schedule raid5_make_request/raid456 md_handle_request", "stripes"),
+        ("schedule md_ioctl blkdev_ioctl", "superblock"),
+        ("schedule __mutex_lock odd_function", "waits for a mutex in odd_function()"),
+        ("schedule", "its stack does not show for what"),
+        ("schedule __mutex_lock __fdget_pos ksys_write", "(f_pos_lock)"),
+        ("schedule down_write do_unlinkat", "the lock of a directory (i_rwsem)"),
+        (
+            "io_schedule rq_qos_wait wbt_wait __rq_qos_throttle submit_bio "
+            "__swap_writepage pageout shrink_page_list try_to_free_pages",
+            "reclaims memory, and meanwhile is throttled",
+        ),
+        ("schedule msleep odd_function", "pauses in odd_function(), and tries again"),
+        (
+            "io_schedule folio_wait_bit_common folio_put_wait_locked "
+            "do_read_cache_folio read_part_sector",
+            "waits for the disk",
+        ),
+        ("io_schedule folio_wait_bit_common __folio_lock do_read_cache_folio", "page"),
     ],
 )
 def test_words_of_single_rules(stack: str, words: str) -> None:

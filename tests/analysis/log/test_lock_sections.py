@@ -349,7 +349,7 @@ def test_the_lock_is_named() -> None:
         ("final-delete", "removes a SCSI target"),
         ("encrypts", "memory of a pool"),
         ("own-checkpoint", "that it makes itself"),
-        ("shrinks-log", "inside a shrinker waits for a commit"),
+        ("shrinks-log", "inside a shrinker waits until the log of XFS"),
         ("removes-file", "nobody uses a file of sysfs"),
         ("metadata", "superblock is written"),
         ("replaces", "until I/O under way has ended"),

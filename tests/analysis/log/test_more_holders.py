@@ -51,6 +51,19 @@ STACKS = {
     "issue_checkpoint_thread/f2fs" + THREAD,
     "f2fs-gc": "io_schedule __folio_lock do_garbage_collect/f2fs f2fs_gc/f2fs "
     "gc_thread_func/f2fs" + THREAD,
+    "f2fs-awaits-gc": "io_schedule f2fs_balance_fs/f2fs f2fs_map_blocks/f2fs "
+    "f2fs_fallocate/f2fs vfs_fallocate",
+    "f2fs-freezes": "schedule percpu_rwsem_wait percpu_down_write sb_wait_write "
+    "freeze_super fs_bdev_freeze bdev_freeze f2fs_do_shutdown/f2fs",
+    "maps": "schedule rwsem_down_write_slowpath down_write vm_mmap_pgoff sys_mmap",
+    "unmaps": "schedule rwsem_down_write_slowpath down_write i_mmap_lock_write "
+    "__hugetlb_zap_begin unmap_vmas do_vmi_munmap __vm_munmap",
+    "drains-cgroup": "schedule cgroup_lock_and_drain_offline cgroup_kn_lock_live",
+    "css-offline": "schedule flush_work css_killed_work_fn process_one_work kthread",
+    "mounts-gfs2": "schedule bit_wait __wait_on_bit gfs2_recover_journal/gfs2 "
+    "gfs2_fill_super/gfs2",
+    "recovers-gfs2": "io_schedule folio_wait_locked gfs2_find_jhead/gfs2 "
+    "gfs2_recover_func/gfs2 process_one_work",
     "f2fs-locks": "schedule rwsem_down_write_slowpath f2fs_write_checkpoint/f2fs "
     "f2fs_sync_fs/f2fs do_fsync",
     "f2fs-adds": "schedule rwsem_down_write_slowpath f2fs_add_regular_entry/f2fs "
@@ -162,6 +175,11 @@ LINKED = (
     ("evicts-ea", "finds-ea", POSSIBLE),
     ("xfs-allocates", "xfs-unlinks", POSSIBLE),
     ("f2fs-writes", "f2fs-gc", POSSIBLE),
+    ("f2fs-awaits-gc", "f2fs-gc", POSSIBLE),
+    ("f2fs-freezes", "f2fs-awaits-gc", POSSIBLE),
+    ("maps", "unmaps", POSSIBLE),
+    ("drains-cgroup", "css-offline", POSSIBLE),
+    ("mounts-gfs2", "recovers-gfs2", POSSIBLE),
     ("f2fs-locks", "f2fs-adds", POSSIBLE),
     ("f2fs-op", "f2fs-locks", LIKELY),
     ("md-sync", "md-works", LIKELY),
@@ -298,6 +316,64 @@ def test_of_several_lists_that_end_in_a_lock_none_is_its_owners() -> None:
     more = [f" #1: {lock}".replace("a10 (nfsd_mutex)", "b20 (rtnl_mutex)")]
     (link,) = explained([*text, *more]).links.values()
     assert link.holder.name == "other/22"
+
+
+@pytest.mark.parametrize(("more", "linked"), [(7, True), (8, False), (9, True)])
+def test_of_ten_reports_others_may_hang(more: int, linked: bool) -> None:
+    """kernel/hung_task.c sysctl_hung_task_warnings: the kernel reports ten by itself,
+    and a directory's lock may be any task's."""
+    waits = Shown("waits", 1, "schedule down_write do_unlinkat __x64_sys_unlink")
+    unlinks = Shown("unlinks", 2, "schedule foo_wait foo_unlink vfs_unlink do_unlinkat")
+    others = (Shown("waits", 10 + at, waits.stack) for at in range(more))
+    assert ("waits" in joined(waits, unlinks, *others)) is linked
+
+
+def test_of_two_that_may_have_a_files_lock_none_is_given() -> None:
+    """fs/btrfs/reflink.c btrfs_remap_file_range() has the locks of two files."""
+    program = [
+        "schedule rwsem_down_write_slowpath down_write lock_two_nondirectories "
+        "btrfs_remap_file_range/btrfs",
+        "schedule wait_current_trans/btrfs start_transaction/btrfs btrfs_clone/btrfs "
+        "btrfs_extent_same_range/btrfs btrfs_remap_file_range/btrfs",
+        "schedule wait_current_trans/btrfs start_transaction/btrfs btrfs_setattr/btrfs "
+        "notify_change do_truncate",
+    ]
+    tasks = [Shown(f"crawl_{pid}", pid, stack) for pid, stack in enumerate(program, 1)]
+    assert joined(*tasks[:2]) == {"crawl_1": ("crawl_2", POSSIBLE)}
+    assert joined(*tasks) == {}
+
+
+def test_a_work_that_its_stack_does_not_show_is_the_one_that_the_kernel_names() -> None:
+    """It has called its function as its last, and waits for itself."""
+    waits = Shown("ioctl", 1, "schedule __cancel_work_timer wait_til_done fd_ioctl")
+    stack = (
+        "schedule __flush_work __cancel_work_timer fd_watchdog floppy_ready "
+        "recal_interrupt process_one_work worker_thread"
+    )
+    work = Shown("kworker/u16:3", 2, stack, "floppy floppy_work_workfn")
+    assert joined(waits, work)["ioctl"] == ("kworker/u16:3", POSSIBLE)
+
+
+def test_a_buffer_of_xfs_above_a_loop_device() -> None:
+    """fs/xfs/xfs_buf.c xfs_buf_iowait() sleeps for a completion, not for I/O."""
+    reads = Shown("mount", 1, "schedule_timeout wait_for_completion xfs_buf_iowait/xfs")
+    stack = "io_schedule folio_wait_bit_common loop_process_work process_one_work"
+    works = Shown("kworker/u9:2", 2, stack, "loop5 loop_rootcg_workfn")
+    assert joined(reads, works)["mount"] == ("kworker/u9:2", POSSIBLE)
+
+
+def test_two_that_freeze_have_two_file_systems() -> None:
+    """fs/super.c freeze_super(): one at a time waits for writers of a superblock."""
+    freezes = (task("f2fs-freezes", 11), task("f2fs-freezes", 12))
+    assert "f2fs-freezes" not in joined(*freezes, task("f2fs-awaits-gc", 13))
+
+
+@pytest.mark.parametrize(("thread", "linked"), [("254:55", True), ("253:55", False)])
+def test_a_name_that_is_cut_off_may_have_any_minor(thread: str, linked: bool) -> None:
+    """include/linux/sched.h TASK_COMM_LEN: f2fs_ckpt-254:5 may be that of 254:55."""
+    waits = Shown("f2fs_ckpt-254:5", 11, STACKS["f2fs-writes"])
+    holds = Shown(f"f2fs_gc-{thread}", 12, STACKS["f2fs-gc"])
+    assert ("f2fs_ckpt-254:5" in joined(waits, holds)) is linked
 
 
 @pytest.mark.parametrize(("number", "linked"), [("259:0", True), ("8:32", False)])

@@ -57,6 +57,16 @@ def test_no_step_is_of_words_that_are_gone() -> None:
         ("schedule raise_barrier/raid10 raid10_sync_request/raid10", "inflight"),
         ("schedule bch_data_insert/bcache cached_dev_submit_bio/bcache", "mdstat"),
         (STACKS["kswapd"], "memory"),
+        (
+            "schedule __mutex_lock rtnl_lock dev_ioctl",
+            "inside dev_ioctl(), dev_ethtool",
+        ),
+        ("schedule __mutex_lock odd_function", "same function or driver"),
+        (
+            "schedule wait_for_completion __flush_work odd_function",
+            "worker of the work",
+        ),
+        ("schedule odd_function", "take all stacks"),
     ],
 )
 def test_the_step_fits_the_root(stack: str, words: str) -> None:

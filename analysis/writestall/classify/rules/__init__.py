@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from writestall.classify.rules import (
     block,
+    events,
     file_systems,
     journal,
     locks,
@@ -18,6 +19,7 @@ RULES = (
     pages.RULES
     + journal.RULES
     + own_io.RULES
+    + events.RULES
     + block.RULES
     + file_systems.RULES
     + servers.RULES

@@ -76,9 +76,12 @@ _MD: tuple[Rule, ...] = (
     ),
     Rule(
         c.RAID_OR_DM,
-        ("md_write_start", "md_super_wait", "md_update_sb", "raid5d", "raid1*d"),
-        "drivers/md/md.c md_write_start(): until MD_SB_CHANGE_PENDING is clear, as "
-        "raid5d() does in raid5.c; md_super_wait(): until the writes of the "
+        (
+            *("md_write_start", "md_super_wait", "md_update_sb", "raid5d", "raid1*d"),
+            "md_ioctl",
+        ),
+        "drivers/md/md.c md_write_start(), md_ioctl(): until MD_SB_CHANGE_PENDING is "
+        "clear, as raid5d() does in raid5.c; md_super_wait(): until the writes of the "
         "superblock have ended",
         not_wait=(LOCK,),
         first=True,
@@ -99,6 +102,15 @@ _MD: tuple[Rule, ...] = (
         "STRIPE_SCHEDULE_AND_RETRY while the reshape is there or requests overlap",
         callers=("raid5_make_request",),
         bare=True,
+        words=RESHAPE,
+    ),
+    Rule(
+        c.RAID_OR_DM,
+        ("raid5_make_request",),
+        "drivers/md/raid5.c raid5_make_request() up to 5.19: schedule() of its own "
+        "while the reshape is there, or a stripe expands or overlaps",
+        not_wait=(LOCK,),
+        first=True,
         words=RESHAPE,
     ),
     Rule(
@@ -318,7 +330,13 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         c.DEVICE_IO,
-        ("usb_kill_urb", "usb_start_wait_urb", "usb_sg_wait", "usb_stor_*"),
+        (
+            "usb_kill_urb",
+            "usb_poison_urb",
+            "usb_start_wait_urb",
+            "usb_sg_wait",
+            "usb_stor_*",
+        ),
         "drivers/usb/core/message.c usb_start_wait_urb(), "
         "drivers/usb/storage/transport.c usb_stor_msg_common(): for a transfer",
         not_wait=(LOCK,),

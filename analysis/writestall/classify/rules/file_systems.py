@@ -33,6 +33,10 @@ DELAYED_IPUTS = "waits until inodes that nobody uses any more are freed (btrfs)"
 WRITES_SUPERS = "commits, and waits for the devices to write the superblocks"
 QGROUP_FLUSH = "waits until data of a btrfs quota group has been written"
 KEPT_OUT = "waits until a device is replaced"
+ORDERED_DATA = "waits until data of a btrfs file has been written (ordered extents)"
+WRITES_XFS_LOG = "waits until the log of XFS has been written"
+ROOM_IN_XFS_LOG = "waits for room in the log of XFS"
+SPACE_OF_BTRFS = "waits until btrfs has made room (a ticket for space)"
 
 # Below these a checkpoint's locks are taken, outside those of a node or block.
 _F2FS_MAP = ("f2fs_map_blocks", "f2fs_map_lock", "f2fs_get_block_locked")
@@ -183,6 +187,7 @@ RULES: tuple[Rule, ...] = (
         "fs/xfs/xfs_log.c xlog_grant_head_wait() (xlog_grant_log_space() before 3.4): "
         "below fsync too, which allocates blocks for what it writes and needs space in "
         "the log for that; xfs_log_cil.c: too much of the log waits to be written",
+        words=ROOM_IN_XFS_LOG,
     ),
     Rule(
         c.FS_LOCK,
@@ -203,6 +208,7 @@ RULES: tuple[Rule, ...] = (
         (*_LOG, *_PINNED),
         "fs/xfs/xfs_log.c xlog_state_get_iclog_space(), xlog_wait_on_iclog(): xfsaild "
         "and the works of the log write it to make room in it",
+        words=WRITES_XFS_LOG,
         callers=WORK,
         not_callers=FSYNC,
     ),
@@ -217,6 +223,7 @@ RULES: tuple[Rule, ...] = (
         (*_LOG, *_PINNED),
         "fs/xfs/xfs_log.c xfs_log_force(): sleeps until the log is on disk, for fsync, "
         "or to unpin what a task wants to change (xfs_inode_item.c, xfs_buf.c)",
+        words=WRITES_XFS_LOG,
     ),
     Rule(
         c.FS_LOCK,
@@ -247,13 +254,17 @@ RULES: tuple[Rule, ...] = (
     # btrfs.
     Rule(
         c.PAGE_WRITEBACK,
+        ("lock_extent_buffer_for_io", "*wait_on_extent_buffer_writeback"),
+        "fs/btrfs/extent_io.c EXTENT_BUFFER_WRITEBACK is a tree block's PG_writeback",
+    ),
+    Rule(
+        c.PAGE_WRITEBACK,
         names(
-            "lock_extent_buffer_for_io *wait_on_extent_buffer_writeback "
             "btrfs_start_ordered_extent* btrfs_wait_ordered_* "
             "btrfs_run_ordered_extent_work"
         ),
-        "fs/btrfs/extent_io.c EXTENT_BUFFER_WRITEBACK is a tree block's PG_writeback; "
         "fs/btrfs/ordered-data.c: an ordered extent is data under writeback",
+        words=ORDERED_DATA,
     ),
     Rule(
         c.FS_LOCK,
@@ -301,16 +312,26 @@ RULES: tuple[Rule, ...] = (
     Rule(
         c.FS_TRANSACTION,
         names(
+            "handle_reserve_ticket wait_reserve_ticket __reserve_bytes "
+            "reserve_metadata_bytes btrfs_reserve_*"
+        ),
+        "fs/btrfs/space-info.c handle_reserve_ticket(): until flush_space() has freed "
+        "enough, by writing data and committing",
+        not_wait=(LOCK,),
+        words=SPACE_OF_BTRFS,
+    ),
+    Rule(
+        c.FS_TRANSACTION,
+        names(
             "start_transaction btrfs_*_transaction* join_transaction "
-            "wait_current_trans* wait_for_commit wait_for_writer btrfs_wait_for_commit "
-            "btrfs_sync_log wait_log_commit __reserve_bytes reserve_metadata_bytes "
-            "handle_reserve_ticket wait_reserve_ticket btrfs_reserve_* "
-            "btrfs_throttle_* btrfs_async_run_delayed_* btrfs_balance_delayed_items "
+            "wait_current_trans* wait_for_commit wait_for_writer "
+            "btrfs_wait_for_commit btrfs_sync_log wait_log_commit btrfs_throttle_* "
+            "btrfs_async_run_delayed_* btrfs_balance_delayed_items "
             "btrfs_scrub_pause *scrub_blocked_if_needed scrub_pause_off "
             "start_log_trans transaction_kthread"
         ),
-        "fs/btrfs/transaction.c, tree-log.c, space-info.c: a transaction, its commit, "
-        "or the space that only a commit frees; scrub.c: scrub pauses for a commit",
+        "fs/btrfs/transaction.c, tree-log.c: a transaction or its commit; scrub.c: "
+        "scrub pauses for a commit",
     ),
     # f2fs.
     Rule(

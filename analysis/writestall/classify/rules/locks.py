@@ -38,6 +38,9 @@ MMAP_LOCK = names(
     "__gup_longterm_locked collapse_huge_page show_smap* smaps_* task_numa_work"
 )
 
+LOOKED_UP = "waits until another task's lookup of the same name is over"
+READ_OR_FREED = "waits for an inode that is read in or freed"
+OPEN_FILE = "waits for another's read or write of the same open file (f_pos_lock)"
 CLUSTER_LOCK = "waits for a lock of the array in its cluster"
 FREEZES = "freezes a file system, and waits for its writers or its superblock"
 FROZEN = "waits for a file system that is frozen, or being frozen"
@@ -67,17 +70,29 @@ _FILE_SYSTEMS = (
 RULES: tuple[Rule, ...] = (
     Rule(
         c.INODE_LOCK,
-        names(
-            "d_alloc_parallel d_wait_lookup __wait_on_freeing_inode find_inode "
-            "find_inode_* wait_on_inode __wait_on_inode wait_on_new_inode inode_wait "
-            "ifind ifind_fast iget_locked iget5_locked* ilookup* insert_inode_locked*"
+        (
+            "d_alloc_parallel",
+            "d_wait_lookup",
         ),
         "fs/dcache.c d_alloc_parallel(): until another task's lookup of the same name "
-        "is over; fs/inode.c __wait_on_freeing_inode() until the inode is evicted, "
+        "is over",
+        not_wait=(LOCK,),
+        first=True,
+        words=LOOKED_UP,
+    ),
+    Rule(
+        c.INODE_LOCK,
+        names(
+            "__wait_on_freeing_inode inode_wait_for_lru_isolating find_inode "
+            "find_inode_* wait_on_inode __wait_on_inode wait_on_new_inode "
+            "inode_wait ifind ifind_fast iget_locked iget5_locked* ilookup* "
+            "insert_inode_locked*"
+        ),
+        "fs/inode.c __wait_on_freeing_inode() until the inode is evicted, "
         "wait_on_new_inode() until it is read in",
         not_wait=(LOCK,),
         first=True,
-        words="waits for an inode that is looked up, read in or freed",
+        words=READ_OR_FREED,
     ),
     Rule(
         c.OTHER,
@@ -177,6 +192,7 @@ RULES: tuple[Rule, ...] = (
         "another thread's for the whole of its read() or write()",
         wait=(LOCK,),
         bare=True,
+        words=OPEN_FILE,
     ),
     Rule(
         c.FS_LOCK,

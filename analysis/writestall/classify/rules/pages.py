@@ -15,6 +15,8 @@ from writestall.classify.rules.form import (
 from writestall_base import wait_classes as c
 
 ITSELF = "waits until an inode is written, which it may be writing itself"
+BY_FLUSHER = "waits until the flusher has written a file system's inodes"
+INODE_WRITTEN = "waits until another task has written an inode (I_SYNC)"
 OF_A_POOL = "waits for memory of a pool, which comes back as I/O ends"
 EACH_CPU = "waits until each CPU has run a work (lru_add_drain_all)"
 
@@ -50,6 +52,8 @@ OVERRIDES: tuple[Rule, ...] = (
     ),
 )
 
+# Who reads a page, and then waits until it is unlocked.
+_READS_ONE = ("do_read_cache_*", "read_cache_*", "wait_on_page_read", "gfs2_find_jhead")
 RULES: tuple[Rule, ...] = (
     Rule(
         c.MEMORY,
@@ -113,15 +117,30 @@ RULES: tuple[Rule, ...] = (
             "*_wait_on_page_writeback* *_wait_on_folio_writeback* "
             "f2fs_folio_wait_writeback f2fs_wait_on_*_writeback* fuse_set_nowrite "
             "fuse_sync_writes ext4_ioend_wait ext4_unwritten_wait "
-            "ext4_flush_unwritten_io ext4_flush_completed_IO wb_wait_for_completion "
-            "wb_wait_completion bdi_sched_wait bdi_wait_on_work_* bdi_sync_writeback "
-            "inode_sleep_on_writeback sync_inodes_sb __writeback_inodes_sb_nr "
-            "writeback_inodes_sb* inode_wait_for_writeback __inode_wait_for_writeback"
+            "ext4_flush_unwritten_io ext4_flush_completed_IO"
         ),
-        "fs/fs-writeback.c sync_inodes_sb() waits until the flusher has written, and "
-        "inode_wait_for_writeback() until I_SYNC clears; fs/f2fs/segment.c, "
-        "fs/fuse/file.c, fs/ext4/page-io.c have waits of their own for a page; "
-        "mm/filemap.c folio_wait_private_2(): a page on its way to the cache",
+        "fs/f2fs/segment.c, fs/fuse/file.c, fs/ext4/page-io.c have waits of their own "
+        "for a page; mm/filemap.c folio_wait_private_2(): a page on its way to the "
+        "cache",
+    ),
+    Rule(
+        c.PAGE_WRITEBACK,
+        names(
+            "wb_wait_for_completion wb_wait_completion bdi_sched_wait "
+            "bdi_wait_on_work_* bdi_sync_writeback sync_inodes_sb "
+            "__writeback_inodes_sb_nr writeback_inodes_sb*"
+        ),
+        "fs/fs-writeback.c sync_inodes_sb() waits until the flusher has written",
+        words=BY_FLUSHER,
+    ),
+    Rule(
+        c.PAGE_WRITEBACK,
+        names(
+            "inode_sleep_on_writeback inode_wait_for_writeback "
+            "__inode_wait_for_writeback"
+        ),
+        "fs/fs-writeback.c inode_wait_for_writeback(): until I_SYNC clears",
+        words=INODE_WRITTEN,
     ),
     Rule(
         c.PAGE_LOCK,
@@ -131,6 +150,16 @@ RULES: tuple[Rule, ...] = (
         ),
         "mm/filemap.c __folio_lock() (since 5.16; __lock_page() before) sleeps until "
         "PG_locked clears; migration_entry_wait() until the page has moved",
+    ),
+    Rule(
+        c.DEVICE_IO,
+        (
+            *("wait_on_page_locked*", "folio_wait_locked*"),
+            *("folio_put_wait_locked", "put_and_wait_on_page_locked"),
+        ),
+        "mm/filemap.c do_read_cache_page(): a page of its own or another's read, "
+        "inlined from include/linux/pagemap.h",
+        callers=_READS_ONE,
     ),
     Rule(
         c.PAGE_WRITEBACK,
@@ -150,6 +179,7 @@ RULES: tuple[Rule, ...] = (
             *WRITEBACK_WAITS,
             "wait_on_page_bit",
             "read_extent_buffer_pages*",
+            *_READS_ONE,
         ),
     ),
     Rule(

@@ -69,6 +69,13 @@ class Around:
             self._kept[id(rule)] = _few(filter(fits, self.tasks))
         return self._kept[id(rule)]
 
+    def waiters(self, rule: object, asks: Callable[[Stuck], bool]) -> list[Stuck]:
+        """Those that wait for what a rule is about."""
+        key = ("waits", id(rule))
+        if key not in self._kept:
+            self._kept[key] = _few(filter(asks, self.tasks))
+        return self._kept[key]
+
     def named(
         self, rule: object, fits: Callable[[Stuck], bool], comm: str | None
     ) -> list[Stuck]:

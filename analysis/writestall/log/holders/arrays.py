@@ -29,7 +29,7 @@ _FLUSHES = Holder(
     "drivers/md/md.c md_flush_request() waits until flush_bio is clear, which "
     "md_submit_flush_data() does at its begin (at its end before 5.15)",
     names("md_submit_flush_data submit_flushes"),
-    lock="flush_bio of an array",
+    lock="a flush of an array (flush_bio)",
     caller=names("md_flush_request"),
     confidence=POSSIBLE,
     stacked=True,
@@ -49,7 +49,7 @@ _CONFIGURES = Holder(
     "drivers/md/md-cluster.c process_metadata_update() tries reconfig_mutex again and "
     "again; drivers/md/md.c md_ioctl(), md_attr_store() hold it",
     names("md_ioctl md_attr_store md_check_recovery"),
-    lock="reconfig_mutex of an array",
+    lock="the lock of an array's configuration (reconfig_mutex)",
     caller=names("process_metadata_update"),
     not_called=names("md_ioctl md_attr_store mddev_lock"),
     confidence=POSSIBLE,

@@ -103,7 +103,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             GUESS,
-            lock="device_list_mutex of btrfs",
+            lock="the list of a btrfs's devices (device_list_mutex)",
             why="it writes the superblocks, or adds or removes a device",
             source="fs/btrfs/disk-io.c write_all_supers(): device_list_mutex; super.c "
             "btrfs_show_devname() took it up to 5.12",
@@ -124,7 +124,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             GUESS,
-            lock="qgroup_ioctl_lock of btrfs",
+            lock="the lock of btrfs quotas (qgroup_ioctl_lock)",
             why="it is inside an operation on quotas",
             source="fs/btrfs/qgroup.c: all operations on quota groups hold "
             "qgroup_ioctl_lock; btrfs_quota_enable() commits under it before 5.16",

@@ -7,7 +7,8 @@ A lock of a slot or connection names no object on a stack: all are `possible`.
 
 from __future__ import annotations
 
-from writestall.log.holders.form import Holder, of_row
+from writestall.log.holders.form import Holder, names, of_row
+from writestall.log.stuck import POSSIBLE
 from writestall_base import wait_classes as c
 
 _HOTPLUG = (
@@ -53,7 +54,7 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "each slot",
     ),
     (
-        "block_cfg_access of a PCI device",
+        "the configuration of a PCI device (block_cfg_access)",
         "pci_wait_cfg pci_cfg_access_lock",
         "pci_dev_lock pci_reset_function pci_try_reset_function pci_reset_bus "
         "__pci_reset_bus pci_bus_lock pci_slot_lock zpci_event_error "
@@ -91,7 +92,7 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "under isert_np->mutex (up to 6.4), which event handlers take",
     ),
     (
-        "session_wait_comp of an iSCSI session",
+        "the end of an iSCSI session (session_wait_comp)",
         "iscsi_check_for_session_reinstatement iscsit_stop_session "
         "iscsit_cause_connection_reinstatement",
         "iscsit_close_connection",
@@ -100,7 +101,7 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "iscsit_close_connection() of each connection is at its end",
     ),
     (
-        "probe_active of an nvdimm bus",
+        "probes of an nvdimm bus (probe_active)",
         "wait_nvdimm_bus_probe_idle",
         "nvdimm_bus_probe",
         "it probes a device of the bus",
@@ -117,17 +118,30 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "device; drivers/base/dd.c device_release_driver_internal() has it",
     ),
     (
-        "rtnl_mutex",
+        "the lock of all network devices (rtnl_mutex)",
         "rtnl_lock rtnl_lock_killable __netlink_dump_start rtnetlink_rcv_msg "
         "ip_mc_drop_socket ipv6_sock_mc_close addrconf_verify_work linkwatch_event "
         "register_netdev unregister_netdev devinet_ioctl",
         "dev_ioctl dev_ethtool rtnl_newlink rtnl_setlink rtnl_dellink do_setlink "
         "register_netdevice unregister_netdevice_many* dev_open dev_close "
         "__dev_change_flags default_device_exit_batch linkwatch_event "
-        "rtnetlink_rcv_msg",
+        "rtnetlink_rcv_msg __dev_open __dev_close_many dev_set_mtu* netif_set_mtu* "
+        "dev_change_flags netif_change_flags ethnl_default_doit ethnl_default_set_doit "
+        "inetdev_event addrconf_notify bond_enslave br_add_if vlan_ioctl_handler",
         "it changes or asks network devices, under the lock of all that do",
         "include/linux/rtnetlink.h rtnl_lock(); net/core/dev_ioctl.c dev_ioctl() "
         "has it while the driver is asked; up to 6.8 it is cb_mutex of netlink's dumps",
+    ),
+    (
+        "the lock of all network namespaces (pernet_ops_rwsem)",
+        "register_netdevice_notifier unregister_netdevice_notifier copy_net_ns "
+        "register_pernet_subsys register_pernet_device unregister_pernet_subsys "
+        "unregister_pernet_device",
+        "cleanup_net setup_net ops_exit_list ops_init register_pernet_operations "
+        "unregister_pernet_operations",
+        "it makes or removes a network namespace, or what each has",
+        "include/net/net_namespace.h register_pernet_subsys(); cleanup_net() has "
+        "pernet_ops_rwsem until ops_exit_list() is over",
     ),
     (
         "prepare_lock of clocks",
@@ -149,7 +163,22 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
         "fs/namei.c vfs_rmdir() holds around configfs_rmdir()",
     ),
 )
-_RULES = tuple(of_row(*row, stacked=True) for row in _ROWS)
+_SOCKET = Holder(
+    "it sends on a socket, or closes it, with the socket locked",
+    "include/net/sock.h lock_sock(): until release_sock(); net/ipv4/tcp.c "
+    "tcp_sendmsg() and __tcp_close() run under it, but for their waits in "
+    "sk_wait_event(), which let go",
+    names("tcp_sendmsg_locked tcp_sendpage_locked __tcp_close tcp_disconnect"),
+    lock="a socket that another task has locked (lock_sock)",
+    caller=names("lock_sock_nested __lock_sock lock_sock lock_sock_fast"),
+    not_shows=names(
+        "sk_stream_wait_* sk_wait_data wait_woken lock_sock_nested __lock_sock "
+        "inet_csk_accept"
+    ),
+    confidence=POSSIBLE,
+    stacked=True,
+)
+_RULES = (_SOCKET, *(of_row(*row, stacked=True) for row in _ROWS))
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.OTHER: _RULES,
     c.FS_LOCK: _RULES,

@@ -13,7 +13,7 @@ _WRITEBACK_LOCK = (
         "drivers/md/bcache/request.c cached_dev_write() takes writeback_lock for "
         "reading, cached_dev_write_complete() releases it after bch_data_insert()",
         names("bch_data_insert_start bch_data_insert bch_btree_insert bch_alloc_*"),
-        lock="writeback_lock of bcache",
+        lock="the lock of bcache's writeback (writeback_lock)",
         caller=names("bch_writeback_thread"),
         confidence=POSSIBLE,
         any_right=True,
@@ -24,7 +24,7 @@ _WRITEBACK_LOCK = (
         "drivers/md/bcache/writeback.c bch_writeback_thread(): a writer that waits for "
         "the lock keeps readers out (kernel/locking/rwsem.c)",
         names("bch_writeback_thread"),
-        lock="writeback_lock of bcache",
+        lock="the lock of bcache's writeback (writeback_lock)",
         caller=names("cached_dev_write update_writeback_rate"),
         confidence=POSSIBLE,
         stacked=True,
@@ -68,7 +68,7 @@ _REQUESTS = (
         "drivers/block/rbd.c rbd_quiesce_lock() waits on quiescing_wait until "
         "running_list is empty, which rbd_img_handle_request() empties",
         names("rbd_img_handle_request rbd_obj_handle_request"),
-        lock="running_list of an rbd image",
+        lock="requests of an rbd image (running_list)",
         caller=names("rbd_quiesce_lock"),
         confidence=POSSIBLE,
         any_right=True,
@@ -79,7 +79,7 @@ _REQUESTS = (
         "drivers/block/rbd.c rbd_reregister_watch(), rbd_release_lock(): lock_rwsem "
         "for writing",
         names("rbd_quiesce_lock __rbd_register_watch rbd_lock __rbd_lock"),
-        lock="lock_rwsem of an rbd image",
+        lock="the lock of an rbd image (lock_rwsem)",
         caller=names("rbd_img_handle_request rbd_watch_errcb rbd_queue_workfn"),
         confidence=POSSIBLE,
         stacked=True,
@@ -90,7 +90,7 @@ _ATTRIBUTE = Holder(
     "fs/mbcache.c mb_cache_entry_wait_unused(); fs/ext4/xattr.c "
     "ext4_xattr_inode_cache_find() holds the entry while it reads the inode",
     names("ext4_xattr_inode_cache_find ext4_xattr_block_cache_find"),
-    lock="e_refcnt of an entry of mbcache",
+    lock="users of an entry of mbcache (e_refcnt)",
     caller=names("mb_cache_entry_wait_unused"),
     confidence=POSSIBLE,
 )

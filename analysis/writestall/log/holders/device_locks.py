@@ -26,13 +26,14 @@ _DEVICE_LOCK = names(
     "device_resume __device_resume __device_suspend device_prepare device_complete "
     "bus_rescan_devices_helper device_reprobe nd_device_notify nvdimm_bus_* "
     "usb_disconnect usb_lock_device_for_reset hub_event device_del control_store "
-    "online_show bind_store unbind_store"
+    "online_show bind_store unbind_store report_error_detected report_slot_reset "
+    "report_frozen_detected report_normal_detected report_mmio_enabled report_resume"
 )
 _WITH_DEVICE_LOCK = names(
     "__device_release_driver device_release_driver_internal device_remove "
     "__device_attach really_probe __driver_probe_device driver_probe_device "
     "device_driver_attach device_shutdown usb_reset_device scsi_rescan_device "
-    "usb_disconnect"
+    "usb_disconnect report_error_detected report_slot_reset report_resume"
 )
 _NAMESPACES = names(
     "nvme_alloc_ns* nvme_ns_remove nvme_remove_invalid_namespaces nvme_scan_ns* "
@@ -60,7 +61,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "drivers/nvme/host/core.c nvme_wait_freeze(): namespaces_rwsem for reading "
             "up to 6.10 (SRCU since)",
             _WITH_NAMESPACES,
-            lock="namespaces_rwsem of an NVMe controller",
+            lock="the namespaces of an NVMe controller (namespaces_rwsem)",
             caller=_NAMESPACES,
             stacked=True,
             confidence=POSSIBLE,
@@ -71,7 +72,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "disk->open_mutex (bd_mutex before 5.14; fs/block_dev.c "
             "rescan_partitions() runs under it, revalidate_disk() takes it)",
             _HOLDS_OPEN_MUTEX,
-            lock="open_mutex of a disk",
+            lock="the lock of a disk's opens and closes (open_mutex)",
             caller=_OPEN_MUTEX,
             not_called=_OPEN_MUTEX,
             stacked=True,
@@ -81,7 +82,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "it binds a driver to a device or removes it, holding the device's lock",
             "drivers/base/dd.c __device_attach(), device_release_driver_internal(): "
             "device_lock() while the driver's probe() or remove() runs; "
-            "drivers/scsi/scsi_scan.c scsi_rescan_device()",
+            "drivers/scsi/scsi_scan.c scsi_rescan_device(); drivers/pci/pcie/err.c "
+            "report_slot_reset()",
             _WITH_DEVICE_LOCK,
             lock="the lock of a device (device_lock)",
             caller=_DEVICE_LOCK,

@@ -38,7 +38,9 @@ _LOOP_WORKS = (
 _LOOP_WORK = names(_LOOP_WORKS)
 
 # A wait for the I/O of some block device; one for a server shows none of these.
-_BLOCK_IO = names("io_schedule* submit_bio_wait blkdev_issue_* blk_wait_io bio_await*")
+_BLOCK_IO = names(
+    "io_schedule* submit_bio_wait blkdev_issue_* blk_wait_io bio_await* xfs_buf_iowait"
+)
 _BELOW_WORKS = (
     f"md_thread raid5_do_work {_CRYPT_WORKS} {_DM_WORKS} {_LOOP_WORKS} "
     "bch_data_insert_start bch_data_insert_keys bch_writeback_thread"
@@ -332,7 +334,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
                 "blk_mq_update_tag_set_shared blk_mq_init_allocated_queue "
                 "__blk_mq_update_nr_hw_queues blk_mq_update_nr_hw_queues"
             ),
-            lock="tag_list_lock of a set of tags",
+            lock="the lock of a set of tags (tag_list_lock)",
             caller=names("blk_mq_quiesce_tagset blk_mq_unquiesce_tagset"),
             confidence=POSSIBLE,
             stacked=True,

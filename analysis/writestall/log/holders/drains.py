@@ -21,7 +21,7 @@ _USERS: tuple[tuple[str, str, str, str, str], ...] = (
         "proc_entry_rundown remove_proc_entry remove_proc_subtree proc_remove",
         "proc_reg_read proc_reg_read_iter proc_reg_write proc_reg_unlocked_ioctl "
         "proc_reg_mmap proc_reg_open pde_read pde_write",
-        "in_use of a file of /proc",
+        "the users of a file of /proc (in_use)",
         "it uses a file of /proc that is to go",
         "fs/proc/inode.c proc_entry_rundown(): until use_pde() and unuse_pde() of "
         "proc_reg_read() and its like are even",
@@ -30,7 +30,7 @@ _USERS: tuple[tuple[str, str, str, str, str], ...] = (
         "start_unregistering drop_sysctl_table unregister_sysctl_table",
         "proc_sys_call_handler proc_sys_read proc_sys_write proc_sys_open "
         "proc_sys_readdir",
-        "used of a table of sysctl",
+        "the users of a table of sysctl (used)",
         "it uses a sysctl that is to go",
         "fs/proc/proc_sysctl.c start_unregistering(): until unuse_table()",
     ),
@@ -39,7 +39,7 @@ _USERS: tuple[tuple[str, str, str, str, str], ...] = (
         "simple_recursive_removal",
         "full_proxy_read full_proxy_write full_proxy_llseek full_proxy_unlocked_ioctl "
         "full_proxy_open open_proxy_open debugfs_attr_read debugfs_attr_write",
-        "active_users of a file of debugfs",
+        "the users of a file of debugfs (active_users)",
         "it uses a file of debugfs that is to go",
         "fs/debugfs/inode.c __debugfs_file_removed(): until debugfs_file_put() of "
         "full_proxy_read() and its like",
@@ -49,7 +49,7 @@ _USERS: tuple[tuple[str, str, str, str, str], ...] = (
         "dpm_wait_for_children dpm_wait_for_suppliers dpm_wait_for_consumers",
         "dpm_run_callback device_resume device_resume_early device_resume_noirq "
         "__device_suspend __device_suspend_late __device_suspend_noirq",
-        "power.completion of a device",
+        "the suspend or resume of another device (power.completion)",
         "it suspends or resumes a device that others depend on",
         "drivers/base/power/main.c dpm_wait(): until complete_all() in "
         "device_resume() or __device_suspend() of the other device",
@@ -59,10 +59,114 @@ _USERS: tuple[tuple[str, str, str, str, str], ...] = (
         "mmc_wait_for_req mmc_wait_for_req_done mmc_wait_for_cmd mmc_start_request "
         "mmc_blk_mq_issue_rq mmc_blk_mq_rw_recovery mmc_blk_issue_drv_op "
         "mmc_rescan_try_freq mmc_sd_detect mmc_detect mmc_sd_init_card mmc_init_card",
-        "claimed of an MMC host",
+        "an MMC host that is claimed",
         "it has the MMC host claimed",
         "drivers/mmc/core/core.c __mmc_claim_host(): until mmc_release_host(); "
         "mmc_start_request() warns where the host is not claimed",
+    ),
+    (
+        "cgroup_lock_and_drain_offline",
+        "css_killed_work_fn offline_css css_free_rwork_fn css_release_work_fn",
+        "cgroups that go away (offline_waitq)",
+        "it takes a cgroup that was removed offline",
+        "kernel/cgroup/cgroup.c cgroup_lock_and_drain_offline(): until "
+        "css_killed_work_fn() has called offline_css() for each dying state",
+    ),
+    (
+        "btrfs_wait_nocow_writers",
+        "run_delalloc_nocow btrfs_get_blocks_direct_write",
+        "writers of a btrfs block group (nocow_writers)",
+        "it writes over data of the block group",
+        "fs/btrfs/block-group.c btrfs_wait_nocow_writers(): until btrfs_dec_nocow_"
+        "writers() of run_delalloc_nocow()",
+    ),
+    (
+        "btrfs_wait_block_group_reservations",
+        "cow_file_range btrfs_new_extent_direct submit_one_async_extent",
+        "reservations of a btrfs block group",
+        "it has space of the block group reserved",
+        "fs/btrfs/block-group.c btrfs_wait_block_group_reservations(): until "
+        "btrfs_dec_block_group_reservations(), after the ordered extent is made",
+    ),
+    (
+        "btrfs_pause_balance btrfs_cancel_balance",
+        "__btrfs_balance balance_kthread",
+        "a balance of btrfs",
+        "it balances, and stops after its block group",
+        "fs/btrfs/volumes.c btrfs_pause_balance(): until BTRFS_FS_BALANCE_RUNNING is "
+        "clear",
+    ),
+    (
+        "exclop_start_or_cancel_reloc",
+        "relocate_block_group btrfs_relocate_block_group",
+        "a relocation of btrfs (BTRFS_FS_RELOC_RUNNING)",
+        "it relocates a block group",
+        "fs/btrfs/ioctl.c exclop_start_or_cancel_reloc(): until "
+        "btrfs_relocate_block_group() has cleared the bit",
+    ),
+    (
+        "shrink_delalloc",
+        "compress_file_range submit_compressed_extents submit_one_async_extent "
+        "run_delalloc_compressed",
+        "compressed data of btrfs under way (async_delalloc_pages)",
+        "it compresses or sends such data",
+        "fs/btrfs/space-info.c shrink_delalloc(): until async_delalloc_pages is low, "
+        "which submit_compressed_extents() counts down",
+    ),
+    (
+        "invalidate_dquots dqget wait_on_dquot",
+        "dquot_release dquot_acquire *_release_dquot *_acquire_dquot",
+        "a quota that is read in or freed (dquot)",
+        "it reads a quota in or frees it",
+        "fs/quota/dquot.c dqget(), invalidate_dquots(): until dquot_release() or "
+        "dquot_acquire() is over",
+    ),
+    (
+        "pnfs_update_layout pnfs_roc _pnfs_return_layout",
+        "nfs4_proc_layoutget nfs4_proc_layoutreturn pnfs_send_layoutreturn "
+        "send_layoutget",
+        "a layout of pNFS",
+        "it asks the server for a layout, or returns one",
+        "fs/nfs/pnfs.c pnfs_update_layout(): until NFS_LAYOUT_FIRST_LAYOUTGET and "
+        "NFS_LAYOUT_RETURN are clear",
+    ),
+    (
+        "__nfs_lookup_revalidate",
+        "nfs_unlink nfs_rename",
+        "an unlink or rename of the same name (NFS_FSDATA_BLOCKED)",
+        "it unlinks or renames in NFS",
+        "fs/nfs/dir.c block_revalidate(), called by nfs_unlink() and nfs_rename()",
+    ),
+    (
+        "xfs_extent_busy_flush xfs_extent_busy_wait_all",
+        "xlog_cil_committed xlog_discard_busy_extents xfs_discard_endio_work "
+        "xlog_ioend_work",
+        "busy extents of XFS, freed by the log and by discards",
+        "it ends a write of the log, or discards",
+        "fs/xfs/xfs_extent_busy.c xfs_extent_busy_flush(): until "
+        "xfs_extent_busy_clear() of xlog_cil_committed() or of a discard",
+    ),
+    (
+        "fuse_file_cached_io_open fuse_file_uncached_io_open",
+        "fuse_direct_write_iter fuse_file_passthrough_* fuse_passthrough_*",
+        "direct I/O to a file of FUSE (iocachectr)",
+        "it does such I/O",
+        "fs/fuse/iomode.c fuse_file_cached_io_open(): until iocachectr is not negative",
+    ),
+    (
+        "blk_crypto_get_keyslot",
+        "blk_crypto_put_keyslot blk_mq_dispatch_rq_list",
+        "a keyslot of inline encryption",
+        "it sends a request that has one",
+        "block/blk-crypto-profile.c blk_crypto_get_keyslot(): until one is idle",
+    ),
+    (
+        "gfs2_recover_journal",
+        "gfs2_recover_func",
+        "the recovery of a journal of gfs2",
+        "it recovers a journal",
+        "fs/gfs2/recovery.c gfs2_recover_journal(): until gfs2_recover_func() has "
+        "cleared JDF_RECOVERY",
     ),
     (
         "squashfs_cache_get",
@@ -97,7 +201,7 @@ _ASYNC = Holder(
     "kernel/async.c async_synchronize_cookie_domain() waits until "
     "async_run_entry_fn() of all earlier calls has returned",
     names("async_run_entry_fn"),
-    lock="async_done",
+    lock="functions that were called asynchronously (async_done)",
     caller=names("async_synchronize_*"),
     not_shows=names("async_synchronize_*"),
     confidence=POSSIBLE,
@@ -129,6 +233,7 @@ _LOOP_REQUESTS = Holder(
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.OTHER: (*_OTHER, _DIO, _ASYNC, _DUMPS),
     c.FS_LOCK: _OTHER,
+    c.FS_TRANSACTION: _OTHER,
     c.DEVICE_IO: (*_OTHER, _DIO),
     c.RAID_OR_DM: (_DIO,),
     c.BLOCK_QUEUE: (_LOOP_REQUESTS,),

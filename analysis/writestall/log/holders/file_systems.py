@@ -37,7 +37,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.FS_LOCK: (
         replace(
             GUESS,
-            lock="i_data_sem of ext4",
+            lock="the lock of an ext4 file's block map (i_data_sem)",
             why="it changes a file's block map",
             source="fs/ext4/inode.c ext4_map_blocks(), ext4_truncate(): i_data_sem",
             shows=_WITH_I_DATA_SEM,
@@ -46,7 +46,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             GUESS,
-            lock="s_orphan_lock of ext4",
+            lock="the lock of ext4's list of orphans (s_orphan_lock)",
             why="it changes the list of orphans",
             source="fs/ext4/orphan.c ext4_orphan_del() holds s_orphan_lock while it "
             "gets access to a buffer",

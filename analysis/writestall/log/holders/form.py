@@ -38,6 +38,11 @@ def names(text: str) -> re.Pattern[str]:
     return re.compile("|".join(words))
 
 
+def functions(pattern: re.Pattern[str]) -> list[str]:
+    """The names of names() as they were written."""
+    return pattern.pattern.replace(r"\w*", "*").split("|")
+
+
 @dataclass(frozen=True, slots=True)
 class Holder:
     """Who can end a wait: a task that shows one of `shows`, one of `also` and none of
@@ -56,6 +61,9 @@ class Holder:
     the waiter's disk may be a stacked one. `shared`: a task that shows one of these
     shares the lock, so it keeps nobody waiting who reads. `pool`: where several fit,
     and all are workers of one kind with the same stack, the first is given.
+    `one_waits`: one task at a time waits so for one object; several have several.
+    `needs_all`: there are many such objects, so a task of another program is the holder
+    only where the log shows all that hang.
     """
 
     why: str
@@ -81,6 +89,8 @@ class Holder:
     not_plain: bool = False
     past: bool = False
     pool: bool = False
+    one_waits: bool = False
+    needs_all: bool = False
     not_called: re.Pattern[str] | None = None
     shared: re.Pattern[str] | None = None
 
@@ -133,6 +143,8 @@ class Holder:
 
     def fitting(self, waiter: Stuck, around: Around) -> list[Stuck]:
         """Some of the tasks that may be who the waiter waits for, best first."""
+        if self.one_waits and self._waits_another(waiter, around):
+            return []
         if self.same_function:
             found = around.inside(self, self._is_holder, waiter.caller)
         elif self.same_module:
@@ -147,7 +159,19 @@ class Holder:
             if same := self._joined(waiter, alike, around):
                 return same
         found = self._joined(waiter, found, around)
+        if self.needs_all and waiter.task.has_more:
+            found = [task for task in found if task.task.comm == waiter.task.comm]
         return [task for task in found if waiter.disks & task.disks] or found
+
+    def _waits_another(self, waiter: Stuck, around: Around) -> bool:
+        """True where another task waits so, for another object."""
+        return any(
+            task.order() != waiter.order()
+            and task.verdict.cls == waiter.verdict.cls
+            and self._joins(waiter, task)
+            and around.at_once(waiter, task)
+            for task in around.waiters(self, self.asks)
+        )
 
     def _joined(self, waiter: Stuck, tasks: list[Stuck], around: Around) -> list[Stuck]:
         """Candidates on the same file system and disk, stuck at the same time."""

@@ -47,7 +47,8 @@ _IN_FILE = names(
     "f2fs_fallocate f2fs_setattr nfs_file_write ocfs2_file_write_iter ceph_write_iter "
     "cifs_strict_writev cifs_writev cifs_file_write_iter netfs_file_write_iter "
     "fuse_cache_write_iter fuse_file_write_iter gfs2_file_write_iter do_truncate "
-    "notify_change chown_common chmod_common"
+    "notify_change chown_common chmod_common btrfs_clone* btrfs_extent_same* "
+    "xfs_reflink_remap_* ocfs2_reflink_remap_* *generic_remap_*"
 )
 # fs/xfs/xfs_file.c, fs/ext4/file.c: reads share the lock.
 _SHARES_FILE = names(
@@ -140,7 +141,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             GUESS,
-            lock="i_rwsem of a directory",
+            lock="the lock of a directory (i_rwsem)",
+            needs_all=True,
             why="it is inside an operation on a directory",
             source="fs/namei.c lookup_slow(), filename_create(), open_last_lookups(), "
             "fs/readdir.c iterate_dir(): they hold the directory's i_rwsem",
@@ -152,7 +154,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             GUESS,
-            lock="i_rwsem of a directory",
+            lock="the lock of a directory (i_rwsem)",
+            needs_all=True,
             why="it opens a name in a directory, holding that one's lock",
             source="fs/namei.c lookup_open(): the directory's i_rwsem is held while "
             "d_revalidate() asks the server",
@@ -164,7 +167,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             GUESS,
-            lock="i_rwsem of a directory",
+            lock="the lock of a directory (i_rwsem)",
+            needs_all=True,
             why="it holds a directory's lock and waits for the next one",
             source="fs/namei.c vfs_unlink(), vfs_rename(): the directory's i_rwsem is "
             "taken before the victim's",
@@ -173,7 +177,8 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
         ),
         replace(
             GUESS,
-            lock="i_rwsem of a file",
+            lock="the lock of a file (i_rwsem)",
+            needs_all=True,
             why="it is inside an operation on a file",
             source="include/linux/fs.h inode_lock(): fs/ext4/file.c "
             "ext4_buffered_write_iter(), fs/open.c do_truncate(), ...: the file's "

@@ -101,6 +101,5 @@ _THREAD_RULE = replace(
     not_caller=None,
     pool=False,
 )
-HOLDERS: dict[str, tuple[Holder, ...]] = dict.fromkeys(
-    WAIT_CLASSES, (_RULE, _QUEUE_RULE, _THREAD_RULE)
-)
+RULES = (_RULE, _QUEUE_RULE, _THREAD_RULE)
+HOLDERS: dict[str, tuple[Holder, ...]] = dict.fromkeys(WAIT_CLASSES, RULES)

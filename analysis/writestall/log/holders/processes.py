@@ -35,7 +35,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             _HOLDS_MMAP_LOCK,
             lock="mmap_lock of a process",
             caller=_MMAP_LOCK,
-            not_in=(c.OTHER,),
+            not_called=_MMAP_LOCK,
             confidence=POSSIBLE,
             same_program=True,
         ),
@@ -44,7 +44,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "drivers/block/nbd.c nbd_genl_disconnect() and its like: genl_rcv_msg() "
             "calls them under genl_mutex, but for families with parallel_ops",
             names("genl_family_rcv_msg_doit genl_family_rcv_msg"),
-            lock="genl_mutex",
+            lock="the lock of generic netlink (genl_mutex)",
             caller=names("genl_lock genl_op_lock genl_rcv_msg"),
             confidence=POSSIBLE,
             stacked=True,
@@ -54,7 +54,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "kernel/cgroup/cgroup.c cgroup_attach_lock(): cgroup_threadgroup_rwsem for "
             "writing keeps fork() and exit() out",
             _MOVES,
-            lock="cgroup_threadgroup_rwsem",
+            lock="the lock of a cgroup's tasks (cgroup_threadgroup_rwsem)",
             not_shows=_STARTS_OR_ENDS,
             caller=_STARTS_OR_ENDS,
         ),
@@ -62,7 +62,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "it takes a CPU up or down, and keeps the set of CPUs from others",
             "kernel/cpu.c _cpu_up(), _cpu_down(): cpu_hotplug_lock for writing",
             names("_cpu_up _cpu_down cpuhp_kick_ap_work takedown_cpu bringup_cpu"),
-            lock="cpu_hotplug_lock",
+            lock="the lock of the set of CPUs (cpu_hotplug_lock)",
             caller=names("cpus_read_lock get_online_cpus cpus_read_trylock"),
             stacked=True,
             confidence=POSSIBLE,
@@ -129,7 +129,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "include/linux/cgroup-defs.h cgroup_threadgroup_change_begin(): fork() and "
             "exit() hold cgroup_threadgroup_rwsem for reading",
             _STARTS_OR_ENDS,
-            lock="cgroup_threadgroup_rwsem",
+            lock="the lock of a cgroup's tasks (cgroup_threadgroup_rwsem)",
             not_in=(c.OTHER,),
             caller=_MOVES,
             confidence=POSSIBLE,
@@ -148,7 +148,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/btrfs/qgroup.c btrfs_qgroup_wait_for_completion(), "
             "btrfs_quota_disable()",
             names("btrfs_qgroup_rescan_worker"),
-            lock="qgroup_rescan_completion of btrfs",
+            lock="a rescan of btrfs quotas (qgroup_rescan_completion)",
             caller=names("btrfs_qgroup_wait_for_completion btrfs_quota_disable"),
         ),
         Holder(

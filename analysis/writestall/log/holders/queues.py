@@ -18,7 +18,7 @@ _LIMITS = Holder(
         f"queue_limits_commit_update* loop_reconfigure_limits nbd_set_size {_STORES} "
         "virtblk_update_cache_mode blk_revalidate_disk_zones dm_table_set_restrictions"
     ),
-    lock="limits_lock of a queue",
+    lock="the lock of a queue's limits (limits_lock)",
     caller=names(
         f"queue_limits_start_update {_STORES} queue_attr_store queue_limits_set "
         "dm_table_set_restrictions dm_set_zones_restrictions sd_revalidate_disk "
@@ -46,7 +46,7 @@ _HEAD = Holder(
     "drivers/nvme/host/multipath.c nvme_ns_head_submit_bio() is a reader of "
     "head->srcu, for which nvme_mpath_set_live() and nvme_ns_remove() wait",
     names("nvme_ns_head_submit_bio nvme_ns_head_make_request nvme_ns_head_*ioctl"),
-    lock="srcu of an NVMe multipath device",
+    lock="readers of an NVMe multipath device (srcu)",
     of=names(
         "nvme_mpath_set_live nvme_mpath_clear_* nvme_ns_remove nvme_remove_ns_head "
         "nvme_mpath_shutdown_disk nvme_update_ns_ana_state"

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from writestall.classify.stack import is_sleep
 from writestall.log.holders.around import Around, plain_name
 from writestall.log.holders.form import Holder, names
-from writestall.log.stuck import POSSIBLE, Stuck
+from writestall.log.stuck import POSSIBLE, WRAPPER, Stuck
 from writestall_base.wait_classes import WAIT_CLASSES
 
 MUTEX, READ, WRITE, SEMAPHORE, QUEUE, WORK = "mrwsqk"
@@ -41,6 +41,8 @@ _SLEEPS_FOR = {
     WORK: "waits until a work is done",
     QUEUE: "waits for something no rule knows",
 }
+# kernel/time/sleep_timeout.c (timer.c up to 6.11): for a time, whatever happens.
+_PAUSE = re.compile(r"msleep\w*|usleep_range\w*|ssleep|fsleep")
 # fs/super.c freeze_super() waits for s_umount and, by this, for s_writers, which the
 # list leaves to a rule of its own.
 _UNLISTED = ("freeze_super", re.compile(r"percpu_down_write\w*"))
@@ -92,6 +94,8 @@ def _sleep(waiter: Stuck) -> tuple[str, str] | None:
     how = QUEUE
     for at, frame in enumerate(frames):
         kind = next((k for k, form in _KINDS if form.fullmatch(frame.symbol)), None)
+        if kind is None and at and WRAPPER.fullmatch(frame.symbol):
+            continue
         if kind is None and not is_sleep(frame.symbol):
             if not at and waiter.task.is_vouched and waiter.task.state is None:
                 how = _ANY  # /proc/PID/stack leaves the function of sleeping out
@@ -101,14 +105,17 @@ def _sleep(waiter: Stuck) -> tuple[str, str] | None:
 
 
 def _wanted(waiter: Stuck) -> tuple[tuple[str, str], ...]:
+    """The locks that a task may wait for and that a function sleeps with."""
+    return tuple((lock, how) for lock, how in _asked(waiter) if lock in _holders())
+
+
+def _asked(waiter: Stuck) -> tuple[tuple[str, str], ...]:
     """The locks that a task may wait for, each with how."""
     how, function = _sleep(waiter) or ("", "")
     if function == _UNLISTED[0] and waiter.shows(_UNLISTED[1]):
         return ()
     found = {
-        (row.lock, row.how)
-        for row in _sections().get(function, ())
-        if row.how in how and row.lock in _holders()
+        (row.lock, row.how) for row in _sections().get(function, ()) if row.how in how
     }
     # A row may say that the function asserts a mutex: then its caller has it.
     return tuple(
@@ -125,18 +132,28 @@ def wanted(waiter: Stuck) -> str:
         return ""
     # A function may wait on one of two queues, of which the list has one.
     found = dict.fromkeys(
-        lock.rpartition(":")[2] for lock, how in _wanted(waiter) if how != QUEUE
+        lock.rpartition(":")[2] for lock, how in _asked(waiter) if how != QUEUE
     )
     return " or ".join(found) if len(found) <= _NAMED else ""
 
 
+def sleep_kind(waiter: Stuck) -> str:
+    """The kind of a task's sleep; QUEUE where the stack does not show it."""
+    how, _ = _sleep(waiter) or ("", "")
+    return QUEUE if how == _ANY else how[:1] or QUEUE
+
+
 def sleep_words(waiter: Stuck) -> str:
     """What a task sleeps for and where, as far as its innermost functions show."""
-    how, function = _sleep(waiter) or ("", waiter.caller)
-    words = _SLEEPS_FOR[QUEUE if how == _ANY else how[:1] or QUEUE]
-    if how == QUEUE and waiter.for_completion:
-        words = "waits until something is completed"
-    return f"{words} in {function}()" if function else words
+    _, function = _sleep(waiter) or ("", waiter.caller)
+    if not function or is_sleep(function):
+        return "sleeps; its stack does not show for what"
+    kind = sleep_kind(waiter)
+    if kind == QUEUE and waiter.shows(_PAUSE):
+        return f"pauses in {function}(), and tries again"
+    if kind == QUEUE and waiter.for_completion:
+        return f"waits until something is completed in {function}()"
+    return f"{_SLEEPS_FOR[kind]} in {function}()"
 
 
 def takers(waiter: Stuck) -> list[str]:
@@ -157,14 +174,22 @@ def takers(waiter: Stuck) -> list[str]:
 def _holds(task: Stuck, lock: str, how: str) -> str:
     """The function on a stack that sleeps with a lock; empty without one."""
     frames = task.frames
+    if how == WORK:
+        return next((name for name in task.symbols if _runs(name, lock)), "")
     for inner, outer in pairwise(frames):
         for row in _sections().get(plain_name(outer.symbol), ()):
             shared = how == READ and row.how == READ
             if row.lock != lock or shared or row.how not in _ALIKE.get(how, how):
                 continue
-            if row.how == WORK or _is_called(task, inner.symbol, row.calls):
+            if _is_called(task, inner.symbol, row.calls):
                 return outer.symbol
     return ""
+
+
+def _runs(function: str, work: str) -> bool:
+    """True for the function of a work, or one that its queue runs."""
+    rows = _sections().get(function, ())
+    return any(row.how == WORK and row.lock == work and row.calls for row in rows)
 
 
 def _held(waiter: Stuck, holder: Stuck) -> tuple[str, str, str] | None:
@@ -199,8 +224,9 @@ class _ByCalls(Holder):
         functions = frozenset().union(*(_holders()[lock] for lock, _ in wanted))
 
         def fits(task: Stuck) -> bool:
-            # One queue has sleepers of several kinds, a lock has one.
-            waits = {lock for lock, how in _wanted(task) if how != QUEUE}
+            # One queue has sleepers of several kinds, a lock has one; a work may wait
+            # for itself.
+            waits = {lock for lock, how in _wanted(task) if how not in (QUEUE, WORK)}
             return not task.owner and any(
                 (lock not in waits and task.caller != waiter.caller)
                 and _holds(task, lock, how)

@@ -49,7 +49,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/nfs/client.c nfs_match_client(), nfs_wait_client_init_complete(): "
             "until nfs_mark_client_ready() of the mount that made it",
             names("nfs_init_client nfs4_init_client nfs3_init_client"),
-            lock="cl_cons_state of an NFS client",
+            lock="an NFS client that is set up (cl_cons_state)",
             caller=names("nfs_wait_client_init_complete"),
             confidence=POSSIBLE,
             any_right=True,

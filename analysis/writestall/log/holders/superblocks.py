@@ -7,7 +7,7 @@ from writestall.log.holders.form import Holder, names
 from writestall.log.stuck import POSSIBLE
 from writestall_base import wait_classes as c
 
-_FREEZES = names("freeze_super freeze_bdev bdev_freeze")
+_FREEZES = names("freeze_super freeze_bdev bdev_freeze sb_wait_write")
 _THAWS = names("thaw_super thaw_super_locked thaw_bdev bdev_thaw")
 _STARTS_WRITE = names(
     "percpu_rwsem_wait __percpu_down_read percpu_down_read* *sb_start_*"
@@ -33,7 +33,10 @@ _WRITES = names(
 # io_uring/rw.c kiocb_start_write(): s_writers until the write has ended.
 _SUBMITS_WRITES = names("io_submit_sqes io_write")
 _WAITS_FOR_WRITERS = names("percpu_down_write*")
-_S_UMOUNT, _S_WRITERS = "s_umount of a superblock", "s_writers of a superblock"
+_S_UMOUNT, _S_WRITERS = (
+    "the lock of a superblock (s_umount)",
+    "s_writers of a superblock",
+)
 
 HOLDERS: dict[str, tuple[Holder, ...]] = {
     c.FS_LOCK: (
@@ -66,6 +69,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_shows=_STARTS_WRITE,
             confidence=POSSIBLE,
             any_right=True,
+            one_waits=True,
         ),
         Holder(
             "it may have writes in flight, and the freeze waits for them",
@@ -77,6 +81,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             of=_WAITS_FOR_WRITERS,
             confidence=POSSIBLE,
             any_right=True,
+            one_waits=True,
         ),
         Holder(
             "it shrinks caches of the file system, holding s_umount",

@@ -88,7 +88,7 @@ _CACHING = Holder(
     "fs/btrfs/block-group.c btrfs_wait_block_group_cache_progress() waits for "
     "caching_thread()",
     names("caching_thread"),
-    lock="caching_ctl of a btrfs block group",
+    lock="the free space of a btrfs block group (caching_ctl)",
     caller=names("btrfs_wait_block_group_cache_* wait_block_group_cache_*"),
     confidence=POSSIBLE,
     any_right=True,
@@ -112,7 +112,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/xfs/xfs_icache.c xfs_inodegc_flush(), xfs_inodegc_queue(), below "
             "fs/inode.c destroy_inode(): they wait for xfs_inodegc_worker()",
             names("xfs_inodegc_worker"),
-            lock="inodegc of XFS",
+            lock="the inactivation of inodes of XFS (inodegc)",
             any_right=True,
             caller=names(
                 "xfs_inodegc_* flush_work __flush_work flush_workqueue "
@@ -163,7 +163,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/btrfs/transaction.c wait_current_trans(), wait_for_commit(): until the "
             "commit is done, whoever runs it",
             _BTRFS_COMMIT,
-            lock="a btrfs transaction that commits",
+            lock="the commit of a btrfs transaction",
             not_shows=_BTRFS_FOLLOWS,
             caller=names(
                 "start_transaction join_transaction wait_current_trans* "
@@ -181,6 +181,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             caller=_BTRFS_COMMIT,
             confidence=POSSIBLE,
             any_right=True,
+            one_waits=True,
         ),
         Holder(
             "it may have joined the transaction, and the commit waits for all who have",
@@ -193,6 +194,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             caller=_BTRFS_COMMIT,
             confidence=POSSIBLE,
             any_right=True,
+            one_waits=True,
         ),
         Holder(
             "it ends data that the commit waits for",
@@ -203,6 +205,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             caller=_BTRFS_COMMIT,
             confidence=POSSIBLE,
             any_right=True,
+            one_waits=True,
         ),
         Holder(
             "its commit has paused scrub",
@@ -217,7 +220,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "it scrubs, and the commit waits until it has paused or stopped",
             "fs/btrfs/scrub.c btrfs_scrub_pause(), btrfs_scrub_cancel()",
             names("btrfs_scrub_dev scrub_enumerate_chunks"),
-            lock="scrubs_running of btrfs",
+            lock="scrubs of btrfs under way (scrubs_running)",
             caller=names("btrfs_scrub_pause btrfs_scrub_cancel*"),
             confidence=POSSIBLE,
             any_right=True,
@@ -236,7 +239,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "it writes the checkpoint",
             "fs/f2fs/checkpoint.c block_operations() keeps all operations out",
             _F2FS_CHECKPOINT,
-            lock="cp_rwsem of f2fs",
+            lock="the lock of f2fs's checkpoint (cp_rwsem)",
             of=names("f2fs_*"),
             # f2fs_lock_op() takes it for reading.
             not_of=names(f"{_F2FS_CHECKPOINTS} *down_write*"),
@@ -247,7 +250,7 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/f2fs/compress.c f2fs_write_raw_pages(): f2fs_trylock_op() fails while "
             "block_operations() wants cp_rwsem",
             _F2FS_CHECKPOINT,
-            lock="cp_rwsem of f2fs, tried again",
+            lock="the lock of f2fs's checkpoint (cp_rwsem), tried again",
             of=names("f2fs_*"),
             not_of=_F2FS_CHECKPOINT,
             caller=F2FS_PAUSES,
@@ -257,17 +260,28 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "it changes quotas in an operation that the checkpoint waits for",
             "fs/f2fs/file.c f2fs_setattr(): dquot_transfer() under f2fs_lock_op()",
             names("f2fs_setattr"),
-            lock="cp_rwsem of f2fs",
+            lock="the lock of f2fs's checkpoint (cp_rwsem)",
             also=names("dquot_transfer __dquot_transfer f2fs_transfer_project_quota"),
             of=names("block_operations"),
             not_in=(c.FS_TRANSACTION,),
             confidence=POSSIBLE,
         ),
         Holder(
+            "it collects garbage, for the end of which writers wait",
+            "fs/f2fs/segment.c f2fs_balance_fs(): io_schedule() on fggc_wq, which "
+            "gc_thread_func() wakes (since 5.13, mount option gc_merge)",
+            names("gc_thread_func"),
+            lock="a garbage collection of f2fs (fggc_wq)",
+            caller=names("f2fs_balance_fs"),
+            of=names("io_schedule*"),
+            confidence=POSSIBLE,
+        ),
+        Holder(
             "it collects garbage and holds gc_lock",
             "fs/f2fs/segment.c f2fs_balance_fs(), fs/f2fs/gc.c gc_thread_func()",
             _F2FS_GC,
-            lock="gc_lock of f2fs",
+            lock="the lock of f2fs's garbage collection (gc_lock)",
+            not_of=names("io_schedule*"),
             not_in=(c.FS_TRANSACTION,),
             caller=names(
                 "f2fs_balance_fs* f2fs_gc gc_thread_func __write_checkpoint_sync "
@@ -281,13 +295,14 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             "fs/f2fs/checkpoint.c block_operations() takes cp_rwsem, which "
             "f2fs_lock_op() holds",
             _F2FS_OPERATION,
-            lock="cp_rwsem of f2fs",
+            lock="the lock of f2fs's checkpoint (cp_rwsem)",
             caller=names(
                 "block_operations f2fs_lock_all f2fs_write_checkpoint write_checkpoint"
             ),
             not_in=(c.FS_TRANSACTION, c.INODE_LOCK),
             confidence=POSSIBLE,
             any_right=True,
+            one_waits=True,
         ),
         Holder(
             "it syncs the transaction group",

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""events: rules for waits for single events of the kernel that are no lock."""
+
+from __future__ import annotations
+
+from writestall.classify.rules.form import LOCK, TIMER, Rule
+from writestall_base import wait_classes as c
+
+USERFAULT = "waits for the program that handles its page faults (userfaultfd)"
+OTHER_THREADS = "waits until the other threads of its process have ended (execve)"
+DAX_PAGE = "waits until nobody uses a page of persistent memory (DAX)"
+DAX_ENTRY = "waits for an entry of persistent memory that another has locked (DAX)"
+SWAP_RACE = "waits for a page of swap that another task reads in or frees"
+HOLE = "waits until a hole in a file of tmpfs has been punched"
+SERIAL_WRITE = "waits for an earlier write of the same sectors of an array"
+RESHAPES = "reshapes an array, and waits for its stripes or its superblock"
+NO_MEMORY = "pauses, for there is no memory to allocate"
+_LONE: tuple[tuple[str, str, str, str], ...] = (
+    (
+        c.OTHER,
+        USERFAULT,
+        "handle_userfault userfaultfd_event_wait_completion",
+        "fs/userfaultfd.c handle_userfault(): until the program has copied the page in",
+    ),
+    (
+        c.OTHER,
+        OTHER_THREADS,
+        "de_thread",
+        "fs/exec.c de_thread(): until zap_other_threads() has ended them",
+    ),
+    (
+        c.OTHER,
+        DAX_PAGE,
+        "ext4_wait_dax_page xfs_wait_dax_page fuse_wait_dax_page",
+        "fs/xfs/xfs_inode.c xfs_wait_dax_page(): until its reference count is 1, as "
+        "dax_layout_busy_page() found it higher",
+    ),
+    (
+        c.PAGE_LOCK,
+        DAX_ENTRY,
+        "get_unlocked_entry wait_entry_unlocked",
+        "fs/dax.c get_unlocked_entry(): until dax_unlock_entry()",
+    ),
+    (
+        c.OTHER,
+        HOLE,
+        "shmem_falloc_wait",
+        "mm/shmem.c shmem_fault(): until shmem_fallocate() has punched it",
+    ),
+    (
+        c.RAID_OR_DM,
+        SERIAL_WRITE,
+        "wait_for_serialization",
+        "drivers/md/raid1.c wait_for_serialization(): write-behind, until "
+        "remove_serial()",
+    ),
+    (
+        c.RAID_OR_DM,
+        RESHAPES,
+        "reshape_request",
+        "drivers/md/raid5.c, raid10.c reshape_request(): until reshape_stripes is "
+        "zero, and sb_flags",
+    ),
+)
+_PAUSES = (
+    (
+        SWAP_RACE,
+        ("do_swap_page", "__read_swap_cache_async"),
+        "mm/memory.c do_swap_page(), mm/swap_state.c __read_swap_cache_async()",
+    ),
+    (
+        NO_MEMORY,
+        ("should_reclaim_retry", "__alloc_pages_may_oom", "__vmalloc_*"),
+        "mm/page_alloc.c should_reclaim_retry(), mm/vmalloc.c __vmalloc_node_range()",
+    ),
+)
+RULES: tuple[Rule, ...] = (
+    *(
+        Rule(cls, tuple(names.split()), why, not_wait=(LOCK,), first=True, words=words)
+        for cls, words, names, why in _LONE
+    ),
+    *(
+        Rule(c.MEMORY, names, why, wait=(TIMER,), first=True, words=words)
+        for words, names, why in _PAUSES
+    ),
+)
