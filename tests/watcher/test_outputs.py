@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
-from recorder.runtimes import Names
 from watcher import journal, options, output, scrapes
 from watcher.clocks import Clocks
+from watcher.names import Names
 from watcher.output import Entry, Output
 from watcher.own import Costs, missing_probes
 from writestall_base.errors import UserError

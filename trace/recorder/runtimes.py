@@ -8,9 +8,6 @@ asked, for one that hangs on a slow disk would not answer.
 from __future__ import annotations
 
 import json
-import queue
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +15,7 @@ from typing import Any
 
 from foreign import files
 from recorder.files import ROOT
-from writestall.chain.cgroups import label
-from writestall.common.containers import Container, container_of
+from writestall.common.containers import Container
 
 # The keys of a container's name and its pod's among its annotations: containerd's
 # internal/cri/annotations, cri-o's pkg/annotations (that of the kubelet).
@@ -36,8 +32,7 @@ BUNDLES = (
 MOST_BYTES = 8 << 20  # of a file, which any image's author may fill
 # kubelet's links to the logs: POD_NAMESPACE_CONTAINER-ID.log
 LOGS = "var/log/containers"
-MOST_KNOWN = 2000  # names of cgroups
-Pair = tuple[str, str]  # of the container and of its pod; empty where unknown
+Names = tuple[str, str]  # of the container and of its pod; empty where unknown
 
 
 def named(container: Container, root: Path = ROOT) -> Container:
@@ -53,12 +48,12 @@ def named(container: Container, root: Path = ROOT) -> Container:
     return container
 
 
-def _docker(id: str, root: Path) -> Pair:
+def _docker(id: str, root: Path) -> Names:
     state = _json(root / "var/lib/docker/containers", f"{id}/config.v2.json")
     return str(state.get("Name") or "").lstrip("/"), ""
 
 
-def _annotated(id: str, root: Path) -> Pair:
+def _annotated(id: str, root: Path) -> Names:
     for folder, name in BUNDLES:
         state = _json(root / folder, name.format(id=id)).get("annotations")
         if not isinstance(state, dict):
@@ -69,7 +64,7 @@ def _annotated(id: str, root: Path) -> Pair:
     return "", ""
 
 
-def _kubelet(id: str, root: Path) -> Pair:
+def _kubelet(id: str, root: Path) -> Names:
     for link in (root / LOGS).glob(f"*-{id}.log"):
         # no name has a `_`: each is a label of DNS (RFC 1123)
         pod, _, rest = link.name.removesuffix(f"-{id}.log").partition("_")
@@ -77,7 +72,7 @@ def _kubelet(id: str, root: Path) -> Pair:
     return "", ""
 
 
-def _podman(id: str, root: Path) -> Pair:
+def _podman(id: str, root: Path) -> Names:
     folder = root / "var/lib/containers/storage/overlay-containers"
     rows = _parsed(folder, "containers.json")
     for row in rows if isinstance(rows, list) else ():
@@ -87,7 +82,7 @@ def _podman(id: str, root: Path) -> Pair:
     return "", ""
 
 
-FINDERS: tuple[Callable[[str, Path], Pair], ...] = (
+FINDERS: tuple[Callable[[str, Path], Names], ...] = (
     _docker,
     _annotated,
     _kubelet,
@@ -106,34 +101,3 @@ def _parsed(folder: Path, name: str) -> Any:
         return json.loads(files.below(folder, name, MOST_BYTES))
     except (OSError, ValueError, RecursionError):
         return None
-
-
-class Names:
-    """The names of cgroups by their paths, without waiting for a disk.
-
-    A thread reads the files; until it has, the path says what it can.
-    """
-
-    def __init__(self, root: Path = ROOT) -> None:
-        self._root = root
-        self._known: OrderedDict[str, str] = OrderedDict()
-        self._asked: queue.SimpleQueue[str] = queue.SimpleQueue()
-        threading.Thread(target=self._read, name="names", daemon=True).start()
-
-    def __call__(self, path: str) -> str:
-        """The name of a cgroup as it is known now."""
-        name = self._known.get(path)
-        if name is None:
-            name = self._known[path] = label(path)
-            if len(self._known) > MOST_KNOWN:
-                self._known.popitem(last=False)
-            if container_of(path):
-                self._asked.put(path)
-        return name
-
-    def _read(self) -> None:
-        while True:
-            path = self._asked.get()
-            container = container_of(path)
-            if container and path in self._known:
-                self._known[path] = str(named(container, self._root))

@@ -13,13 +13,13 @@ from contextlib import closing, contextmanager, suppress
 from recorder.engines import Engine
 from recorder.guard import Guard
 from recorder.run_folder import check_kept
-from recorder.runtimes import Names
 from recorder.targets import unfit
 from watcher import replay as replaying
 from watcher import trap
 from watcher.clocks import Clocks
 from watcher.journal import Journal, is_output
 from watcher.live import Live, host
+from watcher.names import Names
 from watcher.output import WARNING, Output
 from watcher.own import missing_probes
 from watcher.presence import Presence
