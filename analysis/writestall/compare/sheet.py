@@ -6,7 +6,7 @@ Text, page and JSON print the same sheet; the tables follow it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -102,7 +102,7 @@ def of(answer: Answer, held_to: Rules, verdicts: list[Verdict]) -> Sheet:
         resolution(answer),
         wording.label(answer.by),
         "against" if several else f"against {comparison.baseline.name}",
-        list(_elsewhere(answer)) if verdicts else [],
+        list(_elsewhere(answer, 0)) if verdicts else [],
         [_line(answer, row, verdicts) for row in answer.ranking],
         list(untested(answer)),
         _after(answer, verdicts),
@@ -152,7 +152,7 @@ def headline(answer: Answer, verdicts: list[Verdict]) -> str:
     several = len({pair.baseline for pair in pairs}) > 1
     whom = "their baselines" if several else baseline
     said = [f"Against {whom}, {_by(answer)}: {by_outcome}."] if by_outcome else []
-    return " ".join([*said, *(text for _, text in _elsewhere(answer))])
+    return " ".join([*said, *(text for _, text in _elsewhere(answer, 1))])
 
 
 def _by(answer: Answer) -> str:
@@ -172,18 +172,21 @@ def _beside(answer: Answer, severity: str | None) -> list[Pair]:
     ]
 
 
-def _elsewhere(answer: Answer) -> Iterator[tuple[str, str]]:
-    """What was found on other kernels, and on a slower or quicker disk."""
-    for name, found in (("kernels", _between_kernels), ("severity", _by_severity)):
-        if text := " ".join(found(answer)):
+def _elsewhere(answer: Answer, beside: int) -> Iterator[tuple[str, str]]:
+    """What was found on other kernels, and on each disk but for the first ones, which
+    the headline tells."""
+    severities = answer.comparison.severities[beside:]
+    found = _between_kernels(answer), _by_severity(answer, severities)
+    for name, sentences in zip(("kernels", "severity"), found, strict=True):
+        if text := " ".join(sentences):
             yield name, text
 
 
-def _by_severity(answer: Answer) -> Iterator[str]:
-    """A sentence for each severity besides the baseline's, and for each option whose
-    order with its reference turns between two of them."""
+def _by_severity(answer: Answer, told: Sequence[str]) -> Iterator[str]:
+    """A sentence for each of these severities, and for each option whose order with its
+    reference turns between two of all."""
     severities = answer.comparison.severities
-    for severity in severities[1:]:
+    for severity in told:
         pairs = _beside(answer, severity)
         if by_outcome := wording.sorted_out(pairs, "not told apart"):
             yield f"With the disk's delays at {severity}: {by_outcome}."

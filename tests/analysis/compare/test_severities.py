@@ -47,4 +47,6 @@ def test_each_severity_has_a_baseline_of_its_own(
         "ext4@4x": "PASS",
         "xfs@4x": "FAIL",
     }
-    assert "severity: With the disk's delays at 4x: clearly higher xfs@4x." in text
+    at = "With the disk's delays at"
+    said = f"severity: {at} 1x: clearly lower xfs@1x. {at} 4x: clearly higher xfs@4x."
+    assert said in text
