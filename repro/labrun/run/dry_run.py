@@ -10,7 +10,7 @@ from pathlib import Path
 
 from labrun.injectors import registry
 from labrun.injectors.interface import Injector
-from labrun.run import tracer
+from labrun.run import tracer, tracing_command
 from labrun.run.artefacts import Artefacts
 from labrun.scenario import kinds
 from labrun.scenario.keys import Scenario
@@ -70,7 +70,7 @@ def _programs(
     for engine in tracer.CHOICES[options.engine]:
         output = out / "events" / f"{engine}.jsonl"
         row = tracer.ENGINES[engine]
-        yield tracer.argv(built.folder, found, row, output)
+        yield tracing_command.argv(built.folder, found, row, output)
     duration_s = options.duration_s or found.duration_s
     given = clients.Place(built.folder, lambda _: Path(), lambda _: None, duration_s)
     for index, work in enumerate(found.workload):

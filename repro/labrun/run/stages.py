@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from labrun.injectors.interface import Injector
-from labrun.run import tracer
+from labrun.run import tracer, tracing_command
 from labrun.run.artefacts import Artefacts
 from labrun.scenario.keys import Scenario
 from labrun.setup import (
@@ -85,7 +85,7 @@ def perform(run: Run, settings: Settings) -> None:
             tracer.tracing(
                 run,
                 settings.engines,
-                partial(tracer.argv, built.folder, scenario),
+                partial(tracing_command.argv, built.folder, scenario),
             )
         )
         enter(kernel.log_saved(run))

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labrun.scenario.keys import Scenario
-from labrun.workloads import commands
 from writestall_base import TREE, process
 from writestall_base.errors import StepError
 from writestall_base.steps import Run
@@ -169,23 +166,3 @@ def _parse(line: bytes) -> dict[str, Any]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def argv(build: Path, scenario: Scenario, engine: Engine, output: Path) -> list[str]:
-    """Return the command that traces a scenario to a file until SIGINT.
-
-    What serves requests waits in user space, too: the interruptible sleeps of commands,
-    which this process starts, are listed.
-    """
-    limits = scenario.trace
-    waits = ("--waits", str(os.getpid())) if commands.chosen(scenario) else ()
-    return [
-        str(LAUNCHER),
-        "--engine",
-        engine.name,
-        SCRIPT,
-        *(engine.option, str(build / engine.part)),
-        *("--floor-us", str(limits.floor_us), "--stall-us", str(limits.stall_us)),
-        *waits,
-        *("--output", str(output)),
-    ]
