@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from os import SEEK_CUR
 from pathlib import Path
 from typing import Any
 
@@ -136,11 +137,12 @@ def under_way_ns(answer: Answer) -> int:
     if not path.is_file():
         return 0
     try:
-        content = files.content(path, MOST_BYTES)
-        _, count, *_ = HEAD.unpack_from(content)
-        rows = ROW.iter_unpack(content[HEAD.size + count * FILE.size :])
-        under_way = takewhile(lambda call: not call.t_ns, map(Call._make, rows))
-        return max((call.dur_ns for call in under_way), default=0)
+        with files.opened(path) as file:
+            _, count, *_ = HEAD.unpack(file.read(HEAD.size))
+            file.seek(count * FILE.size, SEEK_CUR)
+            rows = map(ROW.unpack, iter(lambda: file.read(ROW.size), b""))
+            under_way = takewhile(lambda call: not call.t_ns, map(Call._make, rows))
+            return max((call.dur_ns for call in under_way), default=0)
     except (OSError, struct.error):
         raise UserError(f"{path}: no calls of a recording") from None
 

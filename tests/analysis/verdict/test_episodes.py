@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,15 @@ def test_an_episode_of_calls_from_before_the_recording_is_not_counted(
     said = capsys.readouterr().out
     assert said.startswith("as expected: 1 of 1 recorded episodes came back")
     assert "not counted, begun with the recording: 1.0 to 1.4 s, up to 300 ms" in said
+
+
+def test_of_many_calls_the_first_ones_are_read(tmp_path: Path, capsys: Capture) -> None:
+    run = replay(tmp_path / "run", (950, 240), (1250, 290), (5100, 95))
+    path = run / "recorded-calls.bin"
+    path.write_bytes(content([(0, 1)], [row(0, 1, "fsync", 1), row(9, 1, "fsync", 1)]))
+    os.truncate(path, 200 << 20)
+    assert main(["expect", str(run)]) == 0
+    assert "2 of 2 recorded episodes came back" in capsys.readouterr().out
 
 
 def test_calls_that_are_damaged_are_refused(tmp_path: Path, capsys: Capture) -> None:
