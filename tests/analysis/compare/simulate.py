@@ -14,6 +14,7 @@ docs/compare-statistics.md has recorded ones.
 - plan    a first comparison names the rounds that find an effect: is it found in them?
 - grow    equal options, read at each look of a growing comparison
 - methods the alternatives: the same with other tests
+- bound   what a test would find that knew the distributions: no test finds more
 - boots   an option on two equal kernels, where each boot has its own factor
 - verdict options whose true share is known, held to objectives around it
 """
@@ -223,6 +224,24 @@ def alternatives(seed: int, model: str, options: int, rounds: int, scale: float)
     return found
 
 
+def bounded(model: str, rounds: int, scale: float, measure: int, tail: float) -> float:
+    """The power of the likelihood ratio (Neyman and Pearson, 1933), in percent.
+
+    It knows what runs of the baseline and of the slower option measure, in 40 classes.
+    A comparison's own test has to learn both from its rounds.
+    """
+    runs = [run_models.runs(model, factor)[:, measure] for factor in (1.0, scale)]
+    edges = np.unique(np.quantile(np.concatenate(runs), np.arange(1, 40) / 40))
+    classes = [np.digitize(values, edges) for values in runs]
+    counts = [np.bincount(found, minlength=edges.size + 1) + 0.5 for found in classes]
+    evidence = np.log(counts[1] / counts[0])
+    draw = np.random.default_rng(1)
+    equal, slower = (
+        evidence[draw.choice(found, (200_000, rounds))].sum(axis=1) for found in classes
+    )
+    return 100 * float((slower > np.quantile(equal, 1 - tail)).mean())
+
+
 def errors(reps: int) -> Iterator[tuple[Any, ...]]:
     """Equal options."""
     yield "model", "by", "options", "rounds", "false %", "void %"
@@ -352,6 +371,17 @@ def methods(reps: int) -> Iterator[tuple[Any, ...]]:
             yield model, options, rounds, f"{scale}x", *found.values()
 
 
+def bound(_: int) -> Iterator[tuple[Any, ...]]:
+    """The most powerful test where the options of a round share nothing."""
+    yield "model", "by", "options", "rounds", "slower", "found at most %"
+    for model in ("stall", "pareto", "ar1"):
+        for measure in NAMES:
+            for options, rounds, scale in ((8, 8, 2.0), (8, 20, 2.0)):
+                tail = designs.FAMILY_ALPHA / (options - 1)
+                found = bounded(model, rounds, scale, measure, tail)
+                yield model, NAMES[measure], options, rounds, f"{scale}x", found
+
+
 def verdict(reps: int) -> Iterator[tuple[Any, ...]]:
     """Objectives at the median run's own share."""
     yield "model", "rounds", "false PASS %"
@@ -362,7 +392,7 @@ def verdict(reps: int) -> Iterator[tuple[Any, ...]]:
             yield model, rounds, found["false PASS"]
 
 
-WHAT = (errors, power, cover, plan, boots, grow, methods, verdict)
+WHAT = (errors, power, cover, plan, boots, grow, methods, bound, verdict)
 
 
 def cell(value: Any) -> str:

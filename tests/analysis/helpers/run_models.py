@@ -68,7 +68,7 @@ def _measured(draw: np.random.Generator, model: str, scale: float) -> Array:
 
 
 @cache
-def _pool(model: str, scale: float) -> Array:
+def runs(model: str, scale: float) -> Array:
     """Many runs, from which rounds are drawn: a row for each."""
     draw = np.random.default_rng([MODELS.index(model), round(1000 * scale)])
     return np.array([_measured(draw, model, scale) for _ in range(POOL)])
@@ -82,19 +82,19 @@ def rounds(
     `scales` has a factor for each option's stalls: 2.0 are twice as long.
     """
     if model in OF_ROUND:
-        shared = _pool("stall", 1.0)[draw.integers(POOL, size=count), measure]
+        shared = runs("stall", 1.0)[draw.integers(POOL, size=count), measure]
         own = draw.lognormal(0, OF_ROUND[model], (len(scales), count))
         found: Array = shared * own * scales[:, None]
         most: Array = np.minimum(found, 1.0)
         return most if measure == OVER else found
     if model == "drift":
         steps = np.geomspace(1, 4, count)
-        pools = [[_pool("stall", _near(s * step)) for step in steps] for s in scales]
+        pools = [[runs("stall", _near(s * step)) for step in steps] for s in scales]
         return np.array(
             [[pool[draw.integers(POOL), measure] for pool in row] for row in pools]
         )
     return np.array(
-        [_pool(model, s)[draw.integers(POOL, size=count), measure] for s in scales]
+        [runs(model, s)[draw.integers(POOL, size=count), measure] for s in scales]
     )
 
 
@@ -108,7 +108,7 @@ def prepare(scales: Sequence[float]) -> None:
     for model in MODELS:
         if model not in OF_ROUND and model != "drift":
             for scale in scales:
-                _pool(model, scale)
+                runs(model, scale)
     for step in np.geomspace(1, 4, 20):
         for scale in scales:
-            _pool("stall", _near(scale * float(step)))
+            runs("stall", _near(scale * float(step)))
