@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""cluster: run a comparison's cells on several machines at a time, with Snakemake.
+"""cluster: run a comparison's rounds on several machines at a time, with Snakemake.
 
 repro/Snakefile is the workflow; --executor says what runs its jobs, here or on a
 cluster. The nodes see the checkout, the cache and the comparison at the same paths.
@@ -12,13 +12,12 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from driver.commands import setup
-from driver.planned import Planned
 from driver.progress import StageLog
 from driver.project import PROJECT
 from writestall_base.errors import UserError
@@ -30,8 +29,8 @@ EXECUTORS = {
     "slurm": ("cluster", "slurm"),
     "cluster-generic": ("cluster", "cluster-generic"),
 }
-# compare-options and export run in the same Python.
-BESIDE = ("compare", "export")
+# compare-options runs in the same Python.
+BESIDE = ("compare",)
 RETRIES = "1"
 # As long as the executor trusts squeue: three of its 40 s between two looks.
 LEAST_JOB_AGE_S = 120
@@ -196,39 +195,39 @@ class Cluster:
         """Groups of pyproject.toml that its Python needs."""
         return (*BESIDE, *EXECUTORS[self.executor])
 
+    def run(
+        self, log: StageLog, folder: Path, what: str, numbers: Sequence[int], words: str
+    ) -> None:
+        """Carry out jobs of that kind and these numbers; those that fail stay left.
 
-def _command(planned: Planned, spread: Cluster) -> list[str]:
-    """Snakemake, on the comparison's folder."""
-    settings = planned.settings
-    command = [str(setup.python(spread.extras)), "-m", "snakemake"]
-    command += ["--snakefile", str(SNAKEFILE), "--directory", str(planned.folder)]
-    command += ["--executor", spread.executor, "--jobs", str(spread.jobs)]
-    command += spread.options
-    command += ["--keep-going", "--retries", RETRIES, "--rerun-triggers", "mtime"]
-    # Go on after a power cut, which leaves a lock and incomplete tables.
-    command += ["--nolock", "--rerun-incomplete"]
-    command += ["--config", f"kernel={settings.kernel}", f"accel={settings.accel}"]
-    return [*command, f"engine={planned.engine}"]
+        `words` are the options of `writestall job`.
+        """
+        targets = [f"machines/{what}-{number}.done" for number in numbers]
+        before = _consoles(folder)
+        try:
+            # SIGINT has Snakemake cancel its jobs; with SIGTERM it waits for them.
+            log.run(self._command(folder, targets, words), end=signal.SIGINT)
+        except KeyboardInterrupt:
+            cancel(self.executor, log.path.read_text(errors="replace"))
+            raise
+        except UserError:
+            # The manifests, and the machines' own verdicts, say what failed; where no
+            # machine was begun, Snakemake's words do.
+            if _consoles(folder) == before:
+                raise
+
+    def _command(self, folder: Path, targets: Sequence[str], words: str) -> list[str]:
+        """Snakemake, on the comparison's folder."""
+        command = [str(setup.python(self.extras)), "-m", "snakemake", *targets]
+        command += ["--snakefile", str(SNAKEFILE), "--directory", str(folder)]
+        command += ["--executor", self.executor, "--jobs", str(self.jobs)]
+        command += self.options
+        # What is left is named, and done though an earlier call has done as much.
+        command += ["--forceall", "--keep-going", "--retries", RETRIES, "--nolock"]
+        return [*command, "--config", f"options={words}"]
 
 
 def _consoles(folder: Path) -> dict[Path, int]:
     """Each machine's console, and when it last grew."""
-    found = (folder / "machines").glob("*.console.log")
+    found = [*folder.glob("machines/*.console.log"), *folder.glob("crash/*/*/*.log")]
     return {path: path.stat().st_mtime_ns for path in found}
-
-
-def run(log: StageLog, planned: Planned, spread: Cluster) -> None:
-    """Run each cell that is left on a machine of its own; those that fail stay left."""
-    folder = planned.folder
-    before = _consoles(folder)
-    try:
-        # SIGINT has Snakemake cancel its jobs; with SIGTERM it waits for them.
-        log.run(_command(planned, spread), end=signal.SIGINT)
-    except KeyboardInterrupt:
-        cancel(spread.executor, log.path.read_text(errors="replace"))
-        raise
-    except UserError:
-        # The manifests, and the machines' own verdicts, say what failed; where no
-        # machine was begun, Snakemake's words do.
-        if _consoles(folder) == before:
-            raise

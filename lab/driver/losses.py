@@ -6,25 +6,38 @@ crash/OPTION/NUMBER/ has what repro/crash found after that cut, and both machine
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from driver import cuts
-from driver.commands.crash import Cache, Cut
+from driver.commands.crash import SECONDS, Cache, Cut
 from driver.kernels import Kernel
 from driver.progress import StageLog
 from driver.settings import Settings
 from writestall_base import files
+from writestall_base.command_line import whole
 from writestall_base.errors import UserError
 from writestall_base.folders import refuse_special
 
 FOLDER, SET_ASIDE = "crash", "earlier"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say which cuts are made."""
+    add = parser.add_argument
+    cut = f"write S seconds, cut the machine, count the losses ({SECONDS}; 0: no)"
+    add("--cut", type=whole(0), default=SECONDS, metavar="S", help=cut)
+    times = "cut each option's machine N times, at random moments up to S (1)"
+    add("--cuts", type=whole(), default=1, metavar="N", help=times)
+    cache = "in these cuts, the disk loses writes that no flush followed"
+    add("--volatile-cache", action="store_true", help=cache)
 
 
 @dataclass(frozen=True)
@@ -37,6 +50,17 @@ class Asked:
     cuts: int
     seconds: int
     volatile: bool = False
+
+    @classmethod
+    def of(cls, args: argparse.Namespace) -> Asked:
+        """What the options say."""
+        return cls(args.cuts, args.cut, args.volatile_cache)
+
+    @property
+    def words(self) -> str:
+        """The options that say the same."""
+        volatile = " --volatile-cache" * self.volatile
+        return f"--cut {self.seconds} --cuts {self.cuts}{volatile}"
 
     def cache(self, number: int, seed: int) -> Cache | None:
         """What the disk's cache loses in a cut: in every other one all that it may."""
@@ -63,41 +87,80 @@ class Asked:
         return "--cuts", str(self.cuts), str(writing_s)
 
 
-def cut(
-    log: StageLog, comparison: Path, kernels: Sequence[Kernel], asked: Asked
-) -> str:
-    """Make the cuts that are not made yet; return a line about the result.
-
-    The disk is the comparison's own, each cut's that of a round. Results of an earlier
-    call with the same programs, disk and time stay; those of others are set aside.
-    """
+def prepare(comparison: Path, kernels: Sequence[Kernel], asked: Asked) -> None:
+    """Keep what was found with the same programs, disk and time; set aside the rest."""
     refuse_special(comparison)
     folder = comparison / FOLDER
     folder.mkdir(exist_ok=True)
-    plan = json.loads(files.content(comparison / "plan.json"))
+    plan = _plan(comparison)
     disk = json.dumps([plan["profile"], plan["workload"].get("sysctl")])
     parts = " ".join(kernel.built for kernel in kernels)
     cache = " volatile" if asked.volatile else ""
     _keep_earlier(folder, f"{parts} {asked.seconds}{cache} {disk}\n")
-    done = wanted = 0
-    for number in range(1, asked.cuts + 1):
+
+
+def left(comparison: Path, asked: Asked) -> list[int]:
+    """The numbers of which not every option's cut is made."""
+    plan = _plan(comparison)
+    return [
+        number
+        for number in range(1, asked.cuts + 1)
+        if any(
+            not _kept(comparison, name, number).exists()
+            for name, _ in _of_round(plan, number)
+        )
+    ]
+
+
+def make(
+    log: StageLog,
+    comparison: Path,
+    kernels: Sequence[Kernel],
+    asked: Asked,
+    numbers: Iterable[int],
+) -> bool:
+    """Make the cuts of these numbers that are not made yet; are they all made?
+
+    The disk is the comparison's own, each cut's that of a round.
+    """
+    plan = _plan(comparison)
+    complete = True
+    for number in numbers:
         for name, cell in _of_round(plan, number):
-            place = folder / name / str(number)
-            place.mkdir(parents=True, exist_ok=True)
-            option = name.partition("@")[0]
-            kept = place / f"{option}.json"
+            kept = _kept(comparison, name, number)
+            kept.parent.mkdir(parents=True, exist_ok=True)
             if not kept.exists():
                 one = Cut(
-                    place,
+                    kept.parent,
                     *_on(kernels, cell),
                     asked.moment_s(number, plan["seed"]),
-                    {option: comparison / cell["scenario"]},
+                    {kept.stem: comparison / cell["scenario"]},
                     cache=asked.cache(number, plan["seed"]),
                 )
                 with suppress(UserError):
-                    one.kept(log, option)
-            wanted, done = wanted + 1, done + kept.exists()
-    return f"{done} of {wanted} cuts done"
+                    one.kept(log, kept.stem)
+            complete &= kept.exists()
+    return complete
+
+
+def result(comparison: Path, asked: Asked) -> str:
+    """A line about the cuts that are made."""
+    plan = _plan(comparison)
+    found = [
+        _kept(comparison, name, number).exists()
+        for number in range(1, asked.cuts + 1)
+        for name, _ in _of_round(plan, number)
+    ]
+    return f"{sum(found)} of {len(found)} cuts done"
+
+
+def _plan(comparison: Path) -> dict[str, Any]:
+    return dict(json.loads(files.content(comparison / "plan.json")))
+
+
+def _kept(comparison: Path, name: str, number: int) -> Path:
+    """Where a cut of an option says what it kept."""
+    return comparison / FOLDER / name / str(number) / f"{name.partition('@')[0]}.json"
 
 
 def _on(kernels: Sequence[Kernel], cell: dict[str, Any]) -> tuple[Settings, str]:

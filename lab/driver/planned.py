@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -49,12 +49,13 @@ class Planned:
         found = takewhile(lambda name: cells[name].get("machine") == machine, left)
         return list(found), first.get("kernel")
 
-    def booting(self, cell: str) -> Planned:
-        """The same with the kernel of that cell."""
-        kernels = {row["name"]: row["given"] for row in self._plan.get("kernels", ())}
-        name = self._cells[cell].get("kernel")
-        given = kernels[name] if name else self.settings.kernel
-        return replace(self, settings=replace(self.settings, kernel=given))
+    def round_of(self, cell: str) -> int:
+        """The round of that cell."""
+        return int(self._cells[cell]["round"])
+
+    def consoles(self, prefix: str = "") -> list[Path]:
+        """The consoles of the machines that were begun, or of those of that name."""
+        return sorted((self.folder / "machines").glob(f"{prefix}*.console.log"))
 
     def machine(self, name: str, cells: list[str], artefacts: str) -> list[str]:
         """The command that boots a machine for some cells.

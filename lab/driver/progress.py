@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -24,6 +24,8 @@ TAIL_LINES = 15
 # Folders of logs in the cache, one for each run of a command; the newest stay.
 RUNS_KEPT = 50
 TICK_S = 1.0
+# A countdown reads what is left of a stage so often.
+ASK_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -90,10 +92,17 @@ class Progress:
         return f"then: {', '.join(names)}" if names else "last one"
 
     def _tick(self, log: StageLog, start: float, over: threading.Event) -> None:
+        """Show what is going on: on a terminal each second, else what is left."""
+        shown = ""
         while not over.wait(TICK_S):
-            now = log.last_line()[:60] or self._left()
+            left = log.countdown.line() if log.countdown else ""
+            now = left or log.last_line()[:60] or self._left()
             text = self._line("..", now, time.monotonic() - start)
-            print(f"\r\033[K{text[:119]}", end="", file=sys.stderr, flush=True)
+            if self._live:
+                print(f"\r\033[K{text[:119]}", end="", file=sys.stderr, flush=True)
+            elif left != shown:
+                print(text, file=sys.stderr, flush=True)
+                shown = left
 
     @contextlib.contextmanager
     def stage(self) -> Iterator[StageLog]:
@@ -104,10 +113,9 @@ class Progress:
         ticker = threading.Thread(
             target=self._tick, args=(log, start, over), daemon=True
         )
-        if self._live:
-            ticker.start()
-        else:
+        if not self._live:
             print(self._line("..", self._left(), 0.0), file=sys.stderr)
+        ticker.start()
         mark = "!!"
         try:
             yield log
@@ -117,8 +125,8 @@ class Progress:
             raise StageError(log.status or 1) from None
         finally:
             over.set()
+            ticker.join()
             if self._live:
-                ticker.join()
                 print("\r\033[K", end="", file=sys.stderr)
             seconds = time.monotonic() - start
             first, *more = log.note.splitlines() or [""]
@@ -128,6 +136,32 @@ class Progress:
             self._done += 1
 
 
+class Countdown:
+    """How much of a stage is done, and when the rest will be.
+
+    `left` counts what is left; it is asked once in ASK_S.
+    """
+
+    def __init__(self, what: str, left: Callable[[], int]) -> None:
+        self._what, self._left = what, left
+        self._of, self._start_s = left(), time.monotonic()
+        self._next_s = self._start_s + ASK_S
+        self._line = ""
+
+    def line(self) -> str:
+        """Empty during the first ASK_S."""
+        now_s = time.monotonic()
+        if now_s >= self._next_s:
+            self._next_s = now_s + ASK_S
+            left = self._left()
+            done = self._of - left
+            self._line = f"{done} of {self._of} {self._what} done"
+            if done > 0:
+                left_min = (now_s - self._start_s) / done * left / 60
+                self._line += f", about {left_min:.0f} min left"
+        return self._line
+
+
 class StageLog:
     """What a stage's commands print: kept in a file, shown on failure."""
 
@@ -135,6 +169,7 @@ class StageLog:
         self.path = path
         self.verbose = verbose
         self.note = ""
+        self.countdown: Countdown | None = None
         self.status = 0
         path.write_text("")
 

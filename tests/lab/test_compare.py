@@ -19,7 +19,9 @@ from support import PROJECT
 
 LIMIT_S = 300
 END_S = 60
-CELLS = {"tmpfs/1", "ext4-external-journal/1", "ext4-external-journal-again/1"}
+SERIES = ("tmpfs", "ext4-external-journal", "ext4-external-journal-again")
+CELLS = {f"{name}/1" for name in SERIES}
+BOTH = {f"{name}/{number}" for name in SERIES for number in (1, 2)}
 # A shell takes the place of a scheduler, and starts each job in the background.
 BACKGROUND = PROJECT / "tests/lab/background"
 
@@ -57,12 +59,12 @@ def _clock(folder: Path, cell: str) -> Any:
 
 def _complete(folder: Path) -> set[str]:
     return {
-        cell for cell in CELLS if _manifest(folder, cell).get("status") == "complete"
+        cell for cell in BOTH if _manifest(folder, cell).get("status") == "complete"
     }
 
 
 def _begun(folder: Path) -> set[str]:
-    return {cell for cell in CELLS if _manifest(folder, cell)}
+    return {cell for cell in BOTH if _manifest(folder, cell)}
 
 
 def _interrupted(out: Path, tmp: Path, *options: str, **more: str) -> str:
@@ -145,37 +147,39 @@ def test_an_interrupted_comparison_goes_on_where_it_was(tmp_path: Path) -> None:
     assert (folder / "compare.html").read_text().startswith("<!DOCTYPE html>")
 
 
-def _check_cells(folder: Path, printed: str) -> None:
-    """Each cell has its own machine and tables, and all of them one report."""
-    assert _complete(folder) == CELLS
-    for cell in CELLS:
-        assert (folder / cell / "tables").is_dir(), cell
-        machine = folder / "machines" / f"{cell.replace('/', '-')}.json"
-        assert json.loads(machine.read_text())["status"] == 0
+def _check_rounds(folder: Path, printed: str) -> None:
+    """Each round has its own machine, and all of them one report."""
+    assert _complete(folder) == BOTH
+    for number in (1, 2):
+        first = folder / f"machines/round-{number}-1.json"
+        assert first.exists(), number
     assert printed.strip() == (folder / "compare.txt").read_text().strip()
 
 
 @pytest.mark.on_demand("another way through the same comparison")
-def test_cells_run_side_by_side(tmp_path: Path) -> None:
+def test_rounds_and_cuts_run_side_by_side(tmp_path: Path) -> None:
     folder = tmp_path / "compare/small"
-    done = _compared(tmp_path, "--jobs", "2")
-    _check_cells(folder, done.stdout)
-    before = {cell: _clock(folder, cell) for cell in CELLS}
-    assert "0 of 3 runs of 2 s to do" in _compared(tmp_path, "--jobs", "2").stderr
-    assert {cell: _clock(folder, cell) for cell in CELLS} == before
+    asked = ("--jobs", "2", "--rounds", "2", "--cut", "5", "--cuts", "2")
+    done = _compared(tmp_path, *asked)
+    _check_rounds(folder, done.stdout)
+    assert len(list(folder.glob("crash/ext4-external-journal/[12]/*.json"))) == 2
+    before = {cell: _clock(folder, cell) for cell in BOTH}
+    again = _compared(tmp_path, *asked).stderr
+    assert "0 of 6 runs of 2 s to do" in again and "2 of 2 cuts done" in again
+    assert {cell: _clock(folder, cell) for cell in BOTH} == before
 
 
 @pytest.mark.on_demand("another way through the same comparison")
 def test_an_interrupted_scheduler_goes_on_where_it_was(tmp_path: Path) -> None:
     out = tmp_path / "out"
     folder = out / "compare/small"
-    asked = ("--jobs", "1", "--executor", "cluster-generic")
+    asked = ("--jobs", "1", "--executor", "cluster-generic", "--rounds", "2")
     profile = {"SNAKEMAKE_PROFILE": str(BACKGROUND)}
     finished = _interrupted(out, tmp_path, *asked, **profile)
     before = _clock(folder, finished)
     done = _compared(out, *asked, TMPDIR=str(tmp_path), **profile)
-    assert "2 of 3 runs of 2 s to do" in done.stderr
-    _check_cells(folder, done.stdout)
+    assert "5 of 6 runs of 2 s to do" in done.stderr
+    _check_rounds(folder, done.stdout)
     assert _clock(folder, finished) == before
-    # All cells, and the interrupted one again: with that scheduler, not beside it.
-    assert len((tmp_path / "submitted").read_text().split()) == len(CELLS) + 1
+    # Both rounds, and the interrupted one again: with that scheduler, not beside it.
+    assert len((tmp_path / "submitted").read_text().split()) == 3

@@ -157,8 +157,13 @@ def test_each_kernels_machines_are_cut_as_often_as_asked(
     monkeypatch.setattr(losses, "Cut", Cut)
     Cut.made = []
     log: Any = None
-    said = losses.cut(log, folder, PAIR, losses.Asked(3, 45))
-    assert said == "12 of 12 cuts done"
+
+    def cut(asked: losses.Asked) -> str:
+        losses.prepare(folder, PAIR, asked)
+        assert losses.make(log, folder, PAIR, asked, losses.left(folder, asked))
+        return losses.result(folder, asked)
+
+    assert cut(losses.Asked(3, 45)) == "12 of 12 cuts done"
     assert (folder / "crash/xfs-default@7.2/3/xfs-default.json").exists()
     first = [one for one in Cut.made if one[2] == 45]
     assert sorted(one[:2] for one in first) == 2 * [("6.12", "/built/6.12")] + 2 * [
@@ -177,16 +182,17 @@ def test_each_kernels_machines_are_cut_as_often_as_asked(
     assert sorted(map(sorted, rounds.values())) == [["1"], ["1"], ["2"]]
     # Another call makes only what is missing, and sets other inputs' results aside.
     Cut.made = []
-    assert losses.cut(log, folder, PAIR, losses.Asked(4, 45)) == "16 of 16 cuts done"
+    assert losses.left(folder, losses.Asked(4, 45)) == [4]
+    assert cut(losses.Asked(4, 45)) == "16 of 16 cuts done"
     assert len(Cut.made) == 4
-    losses.cut(log, folder, PAIR, losses.Asked(1, 30))
+    cut(losses.Asked(1, 30))
     assert len(list(folder.glob("earlier/*/crash/*/*/*.json"))) == 16
     assert len(list(folder.glob("crash/*/*/*.json"))) == 4
 
 
 def test_the_command_of_a_machine_names_its_kernel(folder: Path) -> None:
     cells = ["xfs-default-on-7-2/1"]
-    asked = Planned(folder, PAIR[0].settings, "stap").booting(cells[0])
+    asked = Planned(folder, PAIR[1].settings, "stap")
     command = asked.machine("1", cells, PAIR[1].built)
     assert command[command.index("--kernel") + 1] == "7.2"
     assert f"{PAIR[1].built}:/mnt/build:ro" in command

@@ -88,7 +88,7 @@ def test_a_comparison_is_not_resumed_over_a_link(
     """Its folder was shared with all its machines."""
     (tmp_path / "crash").symlink_to(mine)
     with pytest.raises(UserError, match="a symbolic link, not a regular file"):
-        losses.cut(None, tmp_path, (), losses.Asked(1, 1))  # type: ignore[arg-type]
+        losses.prepare(tmp_path, (), losses.Asked(1, 1))
     _untouched(mine)
     (tmp_path / "host.json").symlink_to(mine / "file")
     monkeypatch.setattr(accel, "remembered", lambda _: None)

@@ -4,11 +4,16 @@ check the commands for Snakemake."""
 
 from __future__ import annotations
 
+import argparse
+import json
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from driver import cluster
+from driver import cluster, kernels, losses
+from driver.commands import compare, job
 from writestall_base.errors import UserError
 
 PRINTED = """SLURM run ID: ours
@@ -114,8 +119,43 @@ def test_what_snakemake_left_in_the_queue_is_cancelled(
     assert (there / "told-scancel").read_text() == "--name ours\n"
 
 
-def test_a_cell_gets_all_that_the_comparison_was_asked_for() -> None:
-    """What is handed to Snakemake reaches the command of each cell."""
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "--kernel 5.10 --accel icount --cut 0",
+        "--kernel 6.12,7.2 --accel tcg --engine core --cuts 20 --cut 9",
+        "--kernel 6.12 --accel tcg --volatile-cache",
+    ],
+)
+def test_a_job_gets_all_that_the_comparison_was_asked_for(asked: str) -> None:
+    """What is handed to Snakemake reaches the command of each job, as it was given."""
+    parser = argparse.ArgumentParser()
+    compare.arguments(parser)
+    request = compare.read(parser.parse_args(shlex.split(f"--fs xfs-default {asked}")))
     workflow = cluster.SNAKEFILE.read_text()
-    for key in ("kernel", "accel", "engine"):
-        assert f"--{key} {{config[{key}]}}" in workflow
+    for what in (job.ROUND, job.CUTS):
+        words = f" job . {what} {{wildcards.number}} {{config[options]}}"
+        assert words in workflow
+    parser = argparse.ArgumentParser()
+    job.arguments(parser)
+    got = parser.parse_args([".", job.ROUND, "3", *shlex.split(request.options)])
+    assert (got.number, kernels.read(got)) == (3, request.kernels)
+    assert (got.engine, losses.Asked.of(got)) == (request.engine, request.cuts)
+
+
+@pytest.mark.on_demand("it installs Snakemake")
+def test_a_kernels_name_is_no_number(tmp_path: Path) -> None:
+    """Snakemake takes 5.10 in its configuration for 5.1."""
+    spread = cluster.Cluster(2, "local", ())
+    (tmp_path / "plan.json").write_text(
+        json.dumps({"cells": [{}], "rounds": 1, "duration_s": 2})
+    )
+    words = "--kernel 5.10 --accel tcg"
+    command = spread._command(tmp_path, ["machines/round-2.done"], words)
+    shown = subprocess.run(
+        [*command, "--dry-run", "--printshellcmds"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert f"writestall job . round 2 {words}\n" in shown.stdout + shown.stderr

@@ -190,9 +190,9 @@ DEV_GROUPS: dict[str, tuple[Command, ...]] = {
             "compare",
         ),
         _lab(
-            "cell",
-            "run one cell of a planned comparison",
-            "out/compare/NAME xfs/1 --kernel 6.12",
+            "job",
+            "run a round of a planned comparison, or its cuts",
+            "out/compare/NAME round 1 --kernel 6.12",
         ),
     ),
     "Package": (

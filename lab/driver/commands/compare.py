@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""compare: compare file systems on one disk with one workload; resumable.
-
-All runs share a machine until one fails: booting takes an emulated machine half as
-long as a run. A failure ends its machine, and the next machine goes on after it. With
-several kernels, each round has its own machines (repro/labrun/comparison/axes.py).
-"""
+"""compare: compare file systems on one disk with one workload; resumable."""
 
 from __future__ import annotations
 
@@ -12,21 +7,19 @@ import argparse
 import json
 import shlex
 import sys
-from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from driver import cluster, kernels, losses, recorded, runs, settings
+from driver import cluster, kernels, losses, recorded, rounds, runs, settings
 from driver.cluster import Cluster
-from driver.commands import crash
+from driver.commands import crash, job
 from driver.kernels import Kernel
 from driver.machines import PREPARING, Needs, prepare
 from driver.planned import Planned
-from driver.progress import Progress, Stage, StageLog
+from driver.progress import Countdown, Progress, Stage, StageLog
 from driver.project import answer
 from driver.recording import Recording
 from driver.settings import Settings
@@ -36,9 +29,6 @@ from writestall_base.command_line import whole
 from writestall_base.errors import UserError
 from writestall_base.folders import refuse_special
 
-# A run that failed is tried once more, on a fresh machine; an option whose first run
-# failed twice does not work here, and its other rounds are skipped.
-MOST_TRIES = 2
 STAGES = (
     *PREPARING,
     Stage("plan", "correct what the line names"),
@@ -123,6 +113,13 @@ class Request:
         )
 
     @property
+    def options(self) -> str:
+        """The options of a job of this comparison (driver.commands.job)."""
+        given = ",".join(str(one.settings.kernel) for one in self.kernels)
+        accel = f"--accel {self.settings.accel} --engine {self.engine}"
+        return f"--kernel {shlex.quote(given)} {accel} {self.cuts.words}"
+
+    @property
     def extras(self) -> tuple[str, ...]:
         """The extras of pyproject.toml that its Python needs."""
         return self.cluster.extras if self.cluster else ("compare",)
@@ -135,12 +132,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         add(f"--{name}", metavar=metavar, help=text)
     for option, text in FLAGS.values():
         add(option, action="store_true", help=text)
-    cut = f"write S seconds, cut the machine, count the losses ({crash.SECONDS}; 0: no)"
-    add("--cut", type=whole(0), default=crash.SECONDS, metavar="S", help=cut)
-    times = "cut each option's machine N times, at random moments up to S (1)"
-    add("--cuts", type=whole(), default=1, metavar="N", help=times)
-    cache = "in these cuts, the disk loses writes that no flush followed"
-    add("--volatile-cache", action="store_true", help=cache)
+    losses.arguments(parser)
     name = "of the folder below out/compare (PROFILE-WORKLOAD-KERNEL)"
     add("--name", metavar="NAME", help=name)
     add("--list", action="store_true", help="list disks and options, and exit")
@@ -171,7 +163,7 @@ def read(args: argparse.Namespace) -> Request:
         work = args.workload or "appenders"
         needs = Needs.of(json.loads(answer("repro/run", "--list-machine", work)))
     chosen += ("--beside", " ".join(_beside(args, len(found))))
-    how = (args.engine, losses.Asked(args.cuts, args.cut, args.volatile_cache), chosen)
+    how = (args.engine, losses.Asked.of(args), chosen)
     request = Request(found, *how, recording, folder, spread, needs)
     answer("repro/plan", *request.known)
     return request
@@ -202,24 +194,19 @@ def _differing(args: argparse.Namespace) -> Iterator[str]:
             yield f"{name}{value}"
 
 
-def _left(planned: Planned, skip: set[str]) -> list[str]:
-    """The cells that are neither complete nor skipped, in the order of running."""
-    return [name for name in planned.left(repeat=True) if name not in skip]
-
-
 def _until_decided(log: StageLog, python: Path, request: Request) -> str:
     """Run the rounds of the plan's first look, then those of the next one, until the
     comparison is decided; return a line about the result."""
     note = _runs(log, request)
     plan = json.loads(files.content(request.folder / "plan.json"))
-    for rounds in plan["looks"]:
-        if rounds <= plan["rounds"]:
+    for number in plan["looks"]:
+        if number <= plan["rounds"]:
             continue
         where = (str(request.folder), "--json")
         done = runs.analysed(log, python, "compare-options", *where)
         if done.returncode not in DECIDED or json.loads(done.stdout)["decided"]:
             break
-        given = (*request.planned, "--rounds", str(rounds))
+        given = (*request.planned, "--rounds", str(number))
         answer("repro/plan", "--out", str(request.folder), *given)
         note = _runs(log, request)
     return note
@@ -227,33 +214,39 @@ def _until_decided(log: StageLog, python: Path, request: Request) -> str:
 
 def _runs(log: StageLog, request: Request) -> str:
     """Boot machines until nothing is left to run; return a line about the result."""
-    folder = request.folder
-    planned = Planned(folder, request.settings, request.engine)
+    planned = Planned(request.folder, request.settings, request.engine)
+    log.countdown = Countdown("runs", lambda: len(planned.left()))
     if request.cluster:
-        for _ in range(MOST_TRIES):
-            cluster.run(log, planned, request.cluster)
-            if not (left := planned.left(repeat=True)):
-                break
-        return _result(folder, len(left))
-    tries: Counter[str] = Counter()
-    skip: set[str] = set()
-    by_name = {kernel.name: kernel for kernel in request.kernels}
-    while left := _left(planned, skip):
-        number = 1 + len(list((folder / "machines").glob("*.console.log")))
-        cells, name = planned.together(left)
-        kernel = by_name[name] if name else request.kernels[0]
-        of_kernel = replace(planned, settings=kernel.settings)
-        command = of_kernel.machine(str(number), cells, kernel.built)
-        # The manifests, and the machine's own verdict, say what failed.
-        with suppress(UserError):
-            log.run(command)
-        if (still := _left(planned, skip)) and still[0] in cells:
-            _give_up(still, tries, skip)
-    return _result(folder, len(skip))
+        failed = _spread(log, request, planned, request.cluster)
+    else:
+        failed = rounds.run(log, planned, request.kernels)
+    return f"{request.folder}" + (f"; {failed} runs failed" if failed else "")
 
 
-def _result(folder: Path, failed: int) -> str:
-    return f"{folder}" + (f"; {failed} runs failed" if failed else "")
+def _spread(log: StageLog, request: Request, planned: Planned, spread: Cluster) -> int:
+    """Have the rounds that are left run as jobs; return how many runs failed."""
+    for _ in range(rounds.MOST_TRIES):
+        if not (left := planned.left(repeat=True)):
+            break
+        numbers = sorted({planned.round_of(name) for name in left})
+        spread.run(log, request.folder, job.ROUND, numbers, request.options)
+    return len(planned.left(repeat=True))
+
+
+def _cuts(log: StageLog, request: Request) -> str:
+    """Cut machines; return a line about the result."""
+    folder, asked = request.folder, request.cuts
+    if not asked.seconds:
+        return "skipped: --cut 0"
+    losses.prepare(folder, request.kernels, asked)
+    if not (left := losses.left(folder, asked)):
+        return losses.result(folder, asked)
+    log.countdown = Countdown("moments", lambda: len(losses.left(folder, asked)))
+    if request.cluster:
+        request.cluster.run(log, folder, job.CUTS, left, request.options)
+    else:
+        losses.make(log, folder, request.kernels, asked, left)
+    return losses.result(folder, asked)
 
 
 def _note_host(folder: Path, settings: Settings) -> None:
@@ -266,15 +259,6 @@ def _note_host(folder: Path, settings: Settings) -> None:
     files.save_inside(folder, "host.json", text.encode())
 
 
-def _give_up(still: list[str], tries: Counter[str], skip: set[str]) -> None:
-    """Count a failure of the first cell that is left; after two, skip its option."""
-    first = still[0]
-    tries[first] += 1
-    if tries[first] >= MOST_TRIES:
-        option = first.rpartition("/")[0]
-        skip |= {name for name in still if name.rpartition("/")[0] == option}
-
-
 def main(args: argparse.Namespace) -> int:
     """Plan, run what is not finished, report."""
     if args.list:
@@ -282,7 +266,8 @@ def main(args: argparse.Namespace) -> int:
         return 0
     request = read(args)
     if args.dry_run:
-        print(answer("repro/plan", *request.known, *request.cuts.price))
+        jobs = ("--jobs", str(args.jobs)) if args.jobs else ()
+        print(answer("repro/plan", *request.known, *request.cuts.price, *jobs))
         return 0
     progress = Progress(STAGES, request.settings.verbose)
     folder = request.folder
@@ -306,9 +291,7 @@ def main(args: argparse.Namespace) -> int:
         _note_host(folder / "machines", request.settings)
         log.note = _until_decided(log, python, request)
     with progress.stage() as log:
-        log.note = "skipped: --cut 0"
-        if request.cuts.seconds:
-            log.note = losses.cut(log, folder, request.kernels, request.cuts)
+        log.note = _cuts(log, request)
     with progress.stage() as log:
         status, text = _report(log, python, request)
         log.note = str(folder / "compare.html")

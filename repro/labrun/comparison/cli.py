@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Sequence
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +80,8 @@ def _parser() -> Parser:
     add("--budget", metavar="TIME", type=_budget_s, help=budget)
     cuts = "price: each option's machine is cut N times, after S seconds in all"
     add("--cuts", nargs=2, type=float, metavar=("N", "S"), default=(0, 0), help=cuts)
+    jobs = "price: so many rounds, or cuts of all options, at a time"
+    add("--jobs", type=whole(), metavar="N", help=jobs)
     add(
         "--trial",
         action="store_true",
@@ -142,6 +146,31 @@ def _work(options: argparse.Namespace) -> dict[str, Any]:
     return reading.load(reading.find(options.workload))[1]
 
 
+def _price(
+    options: argparse.Namespace, made: dict[str, Any], cells: Sequence[plan.Cell]
+) -> str:
+    """The runs, and the minutes and machine hours that they and the cuts take."""
+    rounds, times = made["rounds"], options.cuts[0]
+    runs_s = plan.seconds(cells, options.duration_s, bool(options.jobs))
+    cuts_s = plan.cut_seconds(made, *options.cuts)
+    minutes = runs_s * _share(rounds, options.jobs) / 60
+    what = f"{len(cells)} runs of {options.duration_s} s"
+    what += f", about {minutes:.0f} minutes"
+    most = made["looks"][-1] / rounds
+    if len(made["looks"]) > 1:
+        what += f" to {most * minutes:.0f}, at {', '.join(map(str, made['looks']))}"
+        what += " rounds"
+    if cuts_s:
+        minutes = cuts_s * _share(times, options.jobs) / 60
+        what += f", then about {minutes:.0f} minutes of cuts"
+    return f"{what}; {(most * runs_s + cuts_s) / 3600:.1f} machine hours"
+
+
+def _share(parts: float, jobs: int | None) -> float:
+    """Which part of the time the parts take, so many at a time."""
+    return ceil(parts / jobs) / parts if jobs else 1.0
+
+
 def _plan(options: argparse.Namespace) -> None:
     wanted = Wanted(
         disk=_disk(options),
@@ -168,16 +197,7 @@ def _plan(options: argparse.Namespace) -> None:
     if not options.trial:
         plan.refuse_undecidable(wanted, made, cells)
     if options.out is None:
-        minutes = plan.seconds(cells, options.duration_s) / 60
-        what = f"{len(cells)} runs of {options.duration_s} s"
-        what += f", about {minutes:.0f} minutes"
-        if len(made["looks"]) > 1:
-            most = made["looks"][-1] / wanted.rounds
-            what += f" to {most * minutes:.0f}, at {', '.join(map(str, made['looks']))}"
-            what += " rounds"
-        if cut_s := plan.cut_seconds(made, *options.cuts):
-            what += f", then about {cut_s / 60:.0f} minutes of cuts"
-        print(f"{what}; --out DIR writes the plan")
+        print(f"{_price(options, made, cells)}; --out DIR writes the plan")
         return
     try:
         plan.write(options.out, made, cells)

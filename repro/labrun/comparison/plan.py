@@ -183,9 +183,11 @@ def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
     return plan, cells
 
 
-def seconds(cells: Sequence[Cell], duration_s: int) -> int:
-    """What the cells take, one after the other."""
-    machines = {cell.row.get("machine") for cell in cells}
+def seconds(cells: Sequence[Cell], duration_s: int, apart: bool = False) -> int:
+    """What the cells take, one after the other; `apart`: each round has a machine."""
+    machines = {
+        cell.row.get("machine", cell.round if apart else None) for cell in cells
+    }
     return len(cells) * (duration_s + BESIDE_S) + (len(machines) - 1) * BOOT_S
 
 

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""job: carry out a job of repro/Snakefile: a round of a comparison, or its cuts."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from driver import kernels, losses, rounds, settings
+from driver.planned import Planned
+from driver.progress import StageLog
+from writestall_base.command_line import whole
+
+ROUND, CUTS = "round", "cuts"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add = parser.add_argument
+    add("folder", metavar="DIR", type=Path, help="the comparison's folder")
+    add("what", choices=(ROUND, CUTS), help="its runs, or one cut of each option")
+    add("number", metavar="N", type=whole(), help="which of them, from 1")
+    losses.arguments(parser)
+    settings.add_engine(parser, ("stap", "core"))
+    settings.arguments(parser, kernels.WHAT)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Do what is left of it; return 1 when something still is."""
+    folder, number = args.folder.resolve(), args.number
+    known = kernels.built(kernels.read(args))
+    log = StageLog(folder / f"machines/{args.what}-{number}.log", args.verbose)
+    if args.what == CUTS:
+        asked = losses.Asked.of(args)
+        return int(not losses.make(log, folder, known, asked, [number]))
+    shared = known[0].settings
+    engine = settings.engine(args.engine, shared.kernel)
+    return int(rounds.run(log, Planned(folder, shared, engine), known, number) > 0)
