@@ -118,13 +118,12 @@ def make(
     kernels: Sequence[Kernel],
     asked: Asked,
     numbers: Iterable[int],
-) -> bool:
-    """Make the cuts of these numbers that are not made yet; are they all made?
+) -> None:
+    """Make the cuts of these numbers that are not made yet.
 
     The disk is the comparison's own, each cut's that of a round.
     """
     plan = _plan(comparison)
-    complete = True
     for number in numbers:
         for name, cell in _of_round(plan, number):
             kept = _kept(comparison, name, number)
@@ -139,8 +138,6 @@ def make(
                 )
                 with suppress(UserError):
                     one.kept(log, kept.stem)
-            complete &= kept.exists()
-    return complete
 
 
 def result(comparison: Path, asked: Asked) -> str:

@@ -31,21 +31,26 @@ def run(
     Runs that the host disturbed are repeated, but not those of one round: other rounds
     are run at the same time.
     """
-    prefix = "" if only is None else f"round-{only}-"
+    named = prefix(only)
     tries: Counter[str] = Counter()
     skip: set[str] = set()
     by_name = {kernel.name: kernel for kernel in kernels}
     while left := _left(planned, only, skip):
-        number = 1 + len(planned.consoles(prefix))
+        number = 1 + len(planned.consoles(named))
         cells, name = planned.together(left)
         kernel = by_name[name] if name else kernels[0]
         of_kernel = replace(planned, settings=kernel.settings)
         # The manifests, and the machine's own verdict, say what failed.
         with suppress(UserError):
-            log.run(of_kernel.machine(f"{prefix}{number}", cells, kernel.built))
+            log.run(of_kernel.machine(f"{named}{number}", cells, kernel.built))
         if (still := _left(planned, only, skip)) and still[0] in cells:
             _give_up(still, tries, skip)
     return len(skip)
+
+
+def prefix(only: int | None) -> str:
+    """What the names of the machines of a round begin with, or of all rounds."""
+    return "" if only is None else f"round-{only}-"
 
 
 def _left(planned: Planned, only: int | None, skip: set[str]) -> list[str]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ def test_a_run_leaves_the_logs_of_others_alone(
 
 def test_what_is_left_is_counted_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     now_s, left = [0.0], [6]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now_s[0])
+    monkeypatch.setattr(time, "monotonic", lambda: now_s[0])
     countdown = progress.Countdown("runs", lambda: left[0])
     assert countdown.line() == ""
     shown = ["0 of 6 runs done", "4 of 6 runs done, about 1 min left"]

@@ -224,13 +224,16 @@ def _runs(log: StageLog, request: Request) -> str:
 
 
 def _spread(log: StageLog, request: Request, planned: Planned, spread: Cluster) -> int:
-    """Have the rounds that are left run as jobs; return how many runs failed."""
-    for _ in range(rounds.MOST_TRIES):
-        if not (left := planned.left(repeat=True)):
-            break
-        numbers = sorted({planned.round_of(name) for name in left})
+    """Have the rounds that are left run as jobs; return how many runs failed.
+
+    A job has tried its failed runs twice; those that the host disturbed are repeated.
+    """
+    failed: set[str] = set()
+    while left := set(planned.left(repeat=True)) - failed:
+        numbers = sorted(set(map(planned.round_of, left)))
         spread.run(log, request.folder, job.ROUND, numbers, request.options)
-    return len(planned.left(repeat=True))
+        failed |= set(planned.left())
+    return len(failed)
 
 
 def _cuts(log: StageLog, request: Request) -> str:

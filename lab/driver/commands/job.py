@@ -26,13 +26,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Do what is left of it; return 1 when something still is."""
+    """Do what is left of it; return 1 where no machine could be started for that.
+
+    What failed in a machine, its console and the run's manifest say.
+    """
     folder, number = args.folder.resolve(), args.number
     known = kernels.built(kernels.read(args))
     log = StageLog(folder / f"machines/{args.what}-{number}.log", args.verbose)
     if args.what == CUTS:
         asked = losses.Asked.of(args)
-        return int(not losses.make(log, folder, known, asked, [number]))
+        losses.make(log, folder, known, asked, [number])
+        return 0
     shared = known[0].settings
     engine = settings.engine(args.engine, shared.kernel)
-    return int(rounds.run(log, Planned(folder, shared, engine), known, number) > 0)
+    planned = Planned(folder, shared, engine)
+    failed = rounds.run(log, planned, known, number)
+    return int(failed > 0 and not planned.consoles(rounds.prefix(number)))
