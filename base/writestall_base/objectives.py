@@ -32,9 +32,9 @@ def parse_objective(text: str) -> Objective:
     return Objective(round(slo_ns), share, text.strip())
 
 
-def parse_factor(option: str, text: str) -> float:
+def parse_factor(option: str, text: str, above: int = 1) -> float:
     """Parse `1.2x`; raise UserError, which names the option, if it is none."""
     found = _FACTOR.fullmatch(text.strip())
-    if not found or float(found[1]) <= 1:
-        raise UserError(f"{option} {text}: want a factor above 1, like 1.2x")
+    if not found or float(found[1]) <= above:
+        raise UserError(f"{option} {text}: want a factor above {above}, like 1.2x")
     return float(found[1])

@@ -469,7 +469,7 @@ def test_a_bad_disk_gets_one_line(tmp_path: Path, text: str, message: str) -> No
         (("--workload", "append"), "scenario 'append' is not known"),
         (("--rounds", "0"), "--rounds: '0': want 1 to 1000"),
         (("--budget", "2"), "--budget: '2': want a time like 2h or 90min"),
-        (("--margin", "2"), "--margin 2: want a factor above 1, like 1.2x"),
+        (("--margin", "2"), "--margin 2: want a factor above 0, like 1.2x"),
         (("--objective", "fast"), "--objective fast: want one like 'over 65ms < 0.1%'"),
         (("--slo", "65"), "--slo 65: want a time with its unit, like 65ms or 1.5s"),
         (("--left", "/nonexistent"), "/nonexistent/plan.json: "),

@@ -59,7 +59,7 @@ def of_plan(plan: dict[str, Any]) -> Rules:
     objective, margin = found.get("objective"), found.get("margin")
     return Rules(
         parse_objective(objective) if objective else None,
-        parse_factor("--margin", margin) if margin else None,
+        parse_factor("--margin", margin, 0) if margin else None,
         bool(found.get("may_lose")),
     )
 

@@ -119,9 +119,9 @@ def _rules(options: argparse.Namespace) -> dict[str, Any]:
     """What the plan fixes of how the comparison is decided. Raises UserError."""
     if options.objective:
         parse_objective(options.objective)
-    for name in ("margin", "effect"):
+    for name, above in (("margin", 0), ("effect", 1)):
         if text := getattr(options, name):
-            parse_factor(f"--{name}", text)
+            parse_factor(f"--{name}", text, above)
     if options.slo and not duration_ns(options.slo):
         why = "want a time with its unit, like 65ms or 1.5s"
         raise UserError(f"--slo {options.slo}: {why}")

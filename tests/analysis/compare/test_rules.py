@@ -211,9 +211,18 @@ def test_a_bad_objective_names_a_good_one(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "1.2", "0.9x", "1x", "x", "nanx"])
 def test_a_bad_factor_names_a_good_one(text: str) -> None:
     with pytest.raises(
-        UserError, match=r"--margin .*: want a factor above 1, like 1\.2x"
+        UserError, match=r"--effect .*: want a factor above 1, like 1\.2x"
     ):
-        parse_factor("--margin", text)
+        parse_factor("--effect", text)
+
+
+def test_a_margin_may_ask_for_a_gain() -> None:
+    held_to = rules.of_plan({"rules": {"margin": "0.5x"}})
+    assert held_to.margin == 0.5
+    for gain, word in ((0.3, Word.PASS), (0.7, Word.FAIL)):
+        assert rules.hold_margin(np.full(20, gain), 0.5, TAIL)[0] is word
+    with pytest.raises(UserError, match="want a factor above 0"):
+        rules.of_plan({"rules": {"margin": "0x"}})
 
 
 def test_slow_and_quick_have_all_that_the_schema_names(
