@@ -44,7 +44,8 @@ class Run:
     """One run of an option; `why_not` is the reason if it does not count.
 
     `requests` are measured from the intended start, `writes` from the call. `stall_ns`
-    is the sum of the stalled calls, None if they were not traced.
+    is the sum of the stalled calls, None if they were not traced. What the disks wrote
+    for it is None in runs that did not count it.
     """
 
     round: int
@@ -60,6 +61,8 @@ class Run:
     notes: list[str] = field(default_factory=list)
     kernel: str | None = None
     began_ns: int | None = None
+    disk_written_bytes: int | None = None
+    disk_flushes: int | None = None
 
 
 @dataclass(slots=True)
@@ -289,6 +292,8 @@ def _run(path: Path, number: int, bound: Bound) -> Run:
         return run
     run.kernel, run.began_ns = opened.get("kernel"), opened.get("clock", "realtime_ns")
     run.duration_s = opened.get("duration_s") or 0
+    run.disk_written_bytes = opened.get("disk_io", "written_bytes")
+    run.disk_flushes = opened.get("disk_io", "flushes")
     if opened.get("status") != "complete":
         run.why_not = "; ".join(opened.notes) or "not complete"
         return run

@@ -10,7 +10,7 @@ comes behind it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -40,7 +40,7 @@ DEFAULT_EFFECT = 1.3
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of numbers: `key` in JSON, `unit` is ns, share, /s or s/h."""
+    """A column of numbers: `key` in JSON, `unit` is ns, share, /s, s/h or B."""
 
     key: str
     group: str
@@ -59,6 +59,8 @@ COLUMNS = (
     *(Column(f"write_{name}_ns", WRITE, name, "ns") for name in QUANTILES),
     Column("throughput_per_s", "", "requests/s", "/s"),
     Column("stall_s_per_hour", "", "stall s/h", "s/h"),
+    Column("disk_bytes_per_request", "", "written B/request", "B"),
+    Column("disk_flushes_per_s", "", "flushes/s", "/s"),
 )
 BY_KEY = {column.key: column for column in COLUMNS}
 # Choices of --by, and its default.
@@ -357,18 +359,29 @@ def by_round(option: Option, rounds: int, slo_ns: int, column: Column) -> Array:
 
 
 def measure(run: Run, slo_ns: int, column: Column) -> float | None:
-    """What a run measures, in the column's unit; None if it was not traced."""
+    """What a run measures, in the column's unit; None if it did not measure that."""
     if column.unit == "ns":
         tally = run.requests if column.group == REQUEST else run.writes
         return tally.quantile_ns(QUANTILES[column.heading])
     if column.unit == "share":
         return run.requests.over(slo_ns) / run.requests.count
-    if column.unit == "/s":
-        # The log of calls has no write that never began.
-        return run.writes.count / run.duration_s
-    if run.stall_ns is None:
-        return None
-    return run.stall_ns / S_NS * HOUR_S / run.duration_s
+    value, per = PARTS[column.key](run)
+    return None if value is None else value / per
+
+
+# What a column is the quotient of. The log of calls has no write that never began.
+PARTS: dict[str, Callable[[Run], tuple[float | None, float]]] = {
+    "throughput_per_s": lambda run: (run.writes.count, run.duration_s),
+    "stall_s_per_hour": lambda run: (
+        run.stall_ns,
+        S_NS * run.duration_s / HOUR_S,
+    ),
+    "disk_bytes_per_request": lambda run: (
+        run.disk_written_bytes,
+        run.writes.count,
+    ),
+    "disk_flushes_per_s": lambda run: (run.disk_flushes, run.duration_s),
+}
 
 
 def _ranked(option: Option, slo_ns: int, pair: Pair | None) -> Ranked:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from writestall.compare import planned, rules, wording
+from writestall.compare import planned, ranking, rules, wording
 from writestall.compare.durability import Kept
 from writestall.compare.folder import WANTED_LOAD
 from writestall.compare.ranking import Answer, Pair, Ranked, Resolution
@@ -22,6 +22,7 @@ from writestall_base.units import many
 
 ENVIRONMENT = ("date", "kernel", "accelerator", "QEMU", "host")
 LAST_HEADINGS = ("waited most for", "lost what was fsynced")
+WRITTEN = ranking.BY_KEY["disk_bytes_per_request"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,6 +360,7 @@ def _line(answer: Answer, row: Ranked, verdicts: list[Verdict]) -> Line:
         if not any(row.option.against in reason for reason in reasons):
             reasons.insert(0, f"against {row.option.against}")
         reasons += map(wording.change, moved)
+    reasons += _cost(answer, row)
     return Line(
         name,
         verdict.word if verdict else said,
@@ -369,6 +371,21 @@ def _line(answer: Answer, row: Ranked, verdicts: list[Verdict]) -> Line:
         _lost(answer.comparison.kept, name),
         "; ".join(reasons),
     )
+
+
+def _cost(answer: Answer, row: Ranked) -> Iterator[str]:
+    """What the disk wrote for a request, and how much that is of the baseline's."""
+    baseline = answer.comparison.baseline
+    mine, base = (
+        one.numbers.get(WRITTEN.key)
+        for one in (row, *(one for one in answer.ranking if one.option is baseline))
+    )
+    if mine is None:
+        return
+    text = f"the disk wrote {wording.amount(mine.value, WRITTEN.unit)} a request"
+    if base and base.value and row.option is not baseline:
+        text += f" ({mine.value / base.value:.2f}x)"
+    yield text
 
 
 def _lost(kept: list[Kept], name: str) -> str:

@@ -55,6 +55,8 @@ def amount(value: float, unit: str) -> str:
         return ("-" if value < 0 else "") + ms(abs(round(value)))
     if unit == "share":
         return f"{100 * value:.2f} %"
+    if unit == "B":
+        return f"{value:,.0f} B"
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}"
 
 

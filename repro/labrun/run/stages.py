@@ -21,6 +21,7 @@ from labrun.setup import (
     aging,
     cgroups,
     disk,
+    disk_io,
     filesystem,
     kernel,
     loop,
@@ -65,8 +66,10 @@ def perform(run: Run, settings: Settings) -> None:
         enter(tuning.applied(run, "queue", queue_path, scenario.queue))
         enter(memory.swapping(run, scenario.memory, carrier))
         filesystem.make(run, scenario.filesystem, carrier, disks.journal)
+        count_io = enter(disk_io.counted(run, settings.disks))
         folder = enter(filesystem.mounted(run, scenario.filesystem, carrier))
         aging.age(run, scenario.filesystem, folder)
+        count_io()
         folder_of = enter(clients.placed(scenario, folder))
         enter(tuning.applied(run, "sysctl", tuning.sysctl_path, scenario.sysctl))
         group = enter(memory.limited(run, scenario.memory))
@@ -112,7 +115,10 @@ def describe_machine(run: Run, settings: Settings) -> None:
         "backing_device": None,
         "journal_device": journal.as_json() if journal else None,
         **dict.fromkeys(
-            ("filesystem", "queue", "sysctl", "memory", "cgroups", "injector")
+            (
+                *("filesystem", "queue", "sysctl", "memory", "cgroups", "injector"),
+                "disk_io",
+            )
         ),
         "tracers": [],
         "writer": None,

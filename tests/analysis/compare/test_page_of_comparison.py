@@ -66,6 +66,25 @@ def test_what_stalled_has_a_flame_graph_of_all_its_runs(page: webpage.Element) -
     assert page.words.count("8000 ms of stalls in 8 runs") == 1
 
 
+def test_what_the_disk_wrote_is_told(tmp_path: Path) -> None:
+    """Per request, over the baseline's; 400 requests of a run are done."""
+
+    def wrote(count: int) -> list[Made]:
+        more = {"disk_io": {"writes": 9, "written_bytes": count, "flushes": 8}}
+        return [Made([[1.0] * 100] * DURATION_S, more=more)] * 3
+
+    options: dict[str, Sequence[Made | None]]
+    options = {"plain": wrote(400_000), "twice": wrote(800_000), "old": [steady(1.0)]}
+    root = webpage.parsed(made(tmp_path / "c", options).read_text("utf-8"))
+    told = [one.words for one in root.all("tr", class_="why")]
+    assert sorted(told) == [
+        "the disk wrote 1,000 B a request",
+        "the disk wrote 2,000 B a request (2.00x)",
+    ]
+    heads = [one.words for one in root.one("table", id="options").all("th")]
+    assert {"written B/request", "flushes/s"} <= set(heads)
+
+
 def test_several_loads_have_a_table(page: webpage.Element, tmp_path: Path) -> None:
     assert not list(page.all("table", id="loads"))
     behind = [steady(*[1.0] * 100, undone=12)]
