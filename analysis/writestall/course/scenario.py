@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
-from collections.abc import Iterator
 from typing import Any
 
 from writestall.course import checkout
 from writestall.course.draw import Drawn
+from writestall_base import toml_text
 
 NAME = "mystery"
 Table = dict[str, Any]
@@ -62,18 +61,4 @@ def _rename(base: Table, drawn: Drawn) -> None:
 def text(drawn: Drawn) -> str:
     """The scenario as TOML, a line for each key."""
     head = "# SPDX-License-Identifier: GPL-2.0-only\n"
-    return head + "".join(f"{pair}\n" for pair in _pairs(table(drawn)))
-
-
-def _pairs(row: Table) -> Iterator[str]:
-    """Keys and values of a table."""
-    yield from (f"{json.dumps(key)} = {_inline(value)}" for key, value in row.items())
-
-
-def _inline(value: Any) -> str:
-    """A value in one line; JSON's texts, numbers and booleans are TOML's, too."""
-    if isinstance(value, dict):
-        return f"{{ {', '.join(_pairs(value))} }}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_inline, value))}]"
-    return json.dumps(value)
+    return head + toml_text.file(table(drawn))

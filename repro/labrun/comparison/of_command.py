@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from labrun.comparison import matrix
-from labrun.scenario import reading, toml_text
+from labrun.scenario import reading
+from writestall_base import toml_text
 from writestall_base.command_line import whole
 
 NAME = "command"

@@ -27,8 +27,8 @@ from typing import Any
 from labrun.comparison import axes, matrix, severity
 from labrun.comparison.axes import Kernel, Treatment
 from labrun.comparison.matrix import Option
-from labrun.scenario import reading, toml_text
-from writestall_base import designs, lateness
+from labrun.scenario import reading
+from writestall_base import designs, lateness, toml_text
 from writestall_base.errors import UserError
 
 FORMAT = 1
