@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from driver.commands import setup
+from driver.planned import Planned
 from driver.progress import StageLog
 from driver.project import PROJECT
 from writestall_base.errors import UserError
@@ -196,17 +197,28 @@ class Cluster:
         return (*BESIDE, *EXECUTORS[self.executor])
 
     def run(
-        self, log: StageLog, folder: Path, what: str, numbers: Sequence[int], words: str
+        self,
+        log: StageLog,
+        planned: Planned,
+        what: str,
+        numbers: Sequence[int],
+        words: str,
     ) -> None:
         """Carry out jobs of that kind and these numbers; those that fail stay left.
 
-        `words` are the options of `writestall job`.
+        `words` are the options of `writestall job`. Snakemake's own files, scripts of
+        jobs among them, are beside the comparison's folder, to which guests write.
         """
-        targets = [f"machines/{what}-{number}.done" for number in numbers]
+        targets = [f"{what}-{number}.done" for number in numbers]
+        folder = planned.folder
+        place = folder.with_name(f"{folder.name}.jobs")
+        place.mkdir(exist_ok=True)
         before = _consoles(folder)
+        # It takes the quotes off a value's ends, and a number's last 0.
+        config = [f"folder={folder}", f"options={words}", f"minutes={planned.minutes}"]
         try:
             # SIGINT has Snakemake cancel its jobs; with SIGTERM it waits for them.
-            log.run(self._command(folder, targets, words), end=signal.SIGINT)
+            log.run(self._command(place, targets, config), end=signal.SIGINT)
         except KeyboardInterrupt:
             cancel(self.executor, log.path.read_text(errors="replace"))
             raise
@@ -216,15 +228,17 @@ class Cluster:
             if _consoles(folder) == before:
                 raise
 
-    def _command(self, folder: Path, targets: Sequence[str], words: str) -> list[str]:
-        """Snakemake, on the comparison's folder."""
+    def _command(
+        self, place: Path, targets: Sequence[str], config: Sequence[str]
+    ) -> list[str]:
+        """Snakemake, in that folder."""
         command = [str(setup.python(self.extras)), "-m", "snakemake", *targets]
-        command += ["--snakefile", str(SNAKEFILE), "--directory", str(folder)]
+        command += ["--snakefile", str(SNAKEFILE), "--directory", str(place)]
         command += ["--executor", self.executor, "--jobs", str(self.jobs)]
         command += self.options
         # What is left is named, and done though an earlier call has done as much.
         command += ["--forceall", "--keep-going", "--retries", RETRIES, "--nolock"]
-        return [*command, "--config", f"options={words}"]
+        return [*command, "--config", *config]
 
 
 def _consoles(folder: Path) -> dict[Path, int]:

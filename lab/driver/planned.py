@@ -53,6 +53,13 @@ class Planned:
         """The round of that cell."""
         return int(self._cells[cell]["round"])
 
+    @property
+    def minutes(self) -> int:
+        """The time limit of a job that does a round: an hour more than it may take."""
+        plan = self._plan
+        runs = len(plan["cells"]) // int(plan["rounds"])
+        return 60 + runs * (int(plan["duration_s"]) + BESIDE_S) // 60
+
     def consoles(self, prefix: str = "") -> list[Path]:
         """The consoles of the machines that were begun, or of those of that name."""
         return sorted((self.folder / "machines").glob(f"{prefix}*.console.log"))

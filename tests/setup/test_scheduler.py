@@ -5,7 +5,6 @@ check the commands for Snakemake."""
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import subprocess
 from pathlib import Path
@@ -133,12 +132,11 @@ def test_a_job_gets_all_that_the_comparison_was_asked_for(asked: str) -> None:
     compare.arguments(parser)
     request = compare.read(parser.parse_args(shlex.split(f"--fs xfs-default {asked}")))
     workflow = cluster.SNAKEFILE.read_text()
-    for what in (job.ROUND, job.CUTS):
-        words = f" job . {what} {{wildcards.number}} {{config[options]}}"
-        assert words in workflow
+    assert " job {wildcards.what} {wildcards.number} {config[folder]:q}" in workflow
+    assert " {config[options]}" in workflow
     parser = argparse.ArgumentParser()
     job.arguments(parser)
-    got = parser.parse_args([".", job.ROUND, "3", *shlex.split(request.options)])
+    got = parser.parse_args([job.ROUND, "3", ".", *shlex.split(request.options)])
     assert (got.number, kernels.read(got)) == (3, request.kernels)
     assert (got.engine, losses.Asked.of(got)) == (request.engine, request.cuts)
 
@@ -147,15 +145,13 @@ def test_a_job_gets_all_that_the_comparison_was_asked_for(asked: str) -> None:
 def test_a_kernels_name_is_no_number(tmp_path: Path) -> None:
     """Snakemake takes 5.10 in its configuration for 5.1."""
     spread = cluster.Cluster(2, "local", ())
-    (tmp_path / "plan.json").write_text(
-        json.dumps({"cells": [{}], "rounds": 1, "duration_s": 2})
-    )
     words = "--kernel 5.10 --accel tcg"
-    command = spread._command(tmp_path, ["machines/round-2.done"], words)
+    config = ["folder=/a b", f"options={words}", "minutes=60"]
+    command = spread._command(tmp_path, ["round-2.done"], config)
     shown = subprocess.run(
         [*command, "--dry-run", "--printshellcmds"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert f"writestall job . round 2 {words}\n" in shown.stdout + shown.stderr
+    assert f"writestall job round 2 '/a b' {words}\n" in shown.stdout + shown.stderr

@@ -192,7 +192,7 @@ DEV_GROUPS: dict[str, tuple[Command, ...]] = {
         _lab(
             "job",
             "run a round of a planned comparison, or its cuts",
-            "out/compare/NAME round 1 --kernel 6.12",
+            "round 1 out/compare/NAME --kernel 6.12",
         ),
     ),
     "Package": (

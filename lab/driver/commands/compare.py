@@ -231,7 +231,7 @@ def _spread(log: StageLog, request: Request, planned: Planned, spread: Cluster) 
     failed: set[str] = set()
     while left := set(planned.left(repeat=True)) - failed:
         numbers = sorted(set(map(planned.round_of, left)))
-        spread.run(log, request.folder, job.ROUND, numbers, request.options)
+        spread.run(log, planned, job.ROUND, numbers, request.options)
         failed |= set(planned.left())
     return len(failed)
 
@@ -246,7 +246,8 @@ def _cuts(log: StageLog, request: Request) -> str:
         return losses.result(folder, asked)
     log.countdown = Countdown("moments", lambda: len(losses.left(folder, asked)))
     if request.cluster:
-        request.cluster.run(log, folder, job.CUTS, left, request.options)
+        planned = Planned(folder, request.settings, request.engine)
+        request.cluster.run(log, planned, job.CUTS, left, request.options)
     else:
         losses.make(log, folder, request.kernels, asked, left)
     return losses.result(folder, asked)

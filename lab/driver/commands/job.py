@@ -8,7 +8,7 @@ from pathlib import Path
 
 from driver import kernels, losses, rounds, settings
 from driver.planned import Planned
-from driver.progress import StageLog
+from driver.progress import Progress, Stage
 from writestall_base.command_line import whole
 
 ROUND, CUTS = "round", "cuts"
@@ -17,9 +17,9 @@ ROUND, CUTS = "round", "cuts"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    add("folder", metavar="DIR", type=Path, help="the comparison's folder")
-    add("what", choices=(ROUND, CUTS), help="its runs, or one cut of each option")
+    add("what", choices=(ROUND, CUTS), help="a round's runs, or a cut of each option")
     add("number", metavar="N", type=whole(), help="which of them, from 1")
+    add("folder", metavar="DIR", type=Path, help="the comparison's folder")
     losses.arguments(parser)
     settings.add_engine(parser, ("stap", "core"))
     settings.arguments(parser, kernels.WHAT)
@@ -32,13 +32,14 @@ def main(args: argparse.Namespace) -> int:
     """
     folder, number = args.folder.resolve(), args.number
     known = kernels.built(kernels.read(args))
-    log = StageLog(folder / f"machines/{args.what}-{number}.log", args.verbose)
-    if args.what == CUTS:
-        asked = losses.Asked.of(args)
-        losses.make(log, folder, known, asked, [number])
-        return 0
     shared = known[0].settings
-    engine = settings.engine(args.engine, shared.kernel)
-    planned = Planned(folder, shared, engine)
-    failed = rounds.run(log, planned, known, number)
-    return int(failed > 0 and not planned.consoles(rounds.prefix(number)))
+    remedy = "machines/ and crash/ have the consoles"
+    progress = Progress((Stage(f"{args.what} {number}", remedy),), args.verbose)
+    with progress.stage() as log:
+        if args.what == CUTS:
+            losses.make(log, folder, known, losses.Asked.of(args), [number])
+            return 0
+        engine = settings.engine(args.engine, shared.kernel)
+        planned = Planned(folder, shared, engine)
+        failed = rounds.run(log, planned, known, number)
+        return int(failed > 0 and not planned.consoles(rounds.prefix(number)))
