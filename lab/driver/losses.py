@@ -21,7 +21,7 @@ from driver.commands.crash import SECONDS, Cache, Cut
 from driver.kernels import Kernel
 from driver.progress import StageLog
 from driver.settings import Settings
-from writestall_base import files
+from writestall_base import files, plans
 from writestall_base.command_line import whole
 from writestall_base.errors import UserError
 from writestall_base.folders import refuse_special
@@ -92,7 +92,7 @@ def prepare(comparison: Path, kernels: Sequence[Kernel], asked: Asked) -> None:
     refuse_special(comparison)
     folder = comparison / FOLDER
     folder.mkdir(exist_ok=True)
-    plan = _plan(comparison)
+    plan = plans.read(comparison)
     disk = json.dumps([plan["profile"], plan["workload"].get("sysctl")])
     parts = " ".join(kernel.built for kernel in kernels)
     cache = " volatile" if asked.volatile else ""
@@ -101,7 +101,7 @@ def prepare(comparison: Path, kernels: Sequence[Kernel], asked: Asked) -> None:
 
 def left(comparison: Path, asked: Asked) -> list[int]:
     """The numbers of which not every option's cut is made."""
-    plan = _plan(comparison)
+    plan = plans.read(comparison)
     return [
         number
         for number in range(1, asked.cuts + 1)
@@ -123,7 +123,7 @@ def make(
 
     The disk is the comparison's own, each cut's that of a round.
     """
-    plan = _plan(comparison)
+    plan = plans.read(comparison)
     for number in numbers:
         for name, cell in _of_round(plan, number):
             kept = _kept(comparison, name, number)
@@ -142,17 +142,13 @@ def make(
 
 def result(comparison: Path, asked: Asked) -> str:
     """A line about the cuts that are made."""
-    plan = _plan(comparison)
+    plan = plans.read(comparison)
     found = [
         _kept(comparison, name, number).exists()
         for number in range(1, asked.cuts + 1)
         for name, _ in _of_round(plan, number)
     ]
     return f"{sum(found)} of {len(found)} cuts done"
-
-
-def _plan(comparison: Path) -> dict[str, Any]:
-    return dict(json.loads(files.content(comparison / "plan.json")))
 
 
 def _kept(comparison: Path, name: str, number: int) -> Path:

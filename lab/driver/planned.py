@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -13,7 +12,7 @@ from typing import Any
 from driver.machines import OUT, Needs, Records, machine_command
 from driver.project import answer
 from driver.settings import Settings
-from writestall_base import files
+from writestall_base import plans
 
 # A run takes its workload's time and about this much more under TCG.
 BESIDE_S = 120
@@ -96,4 +95,4 @@ class Planned:
 
     @property
     def _plan(self) -> dict[str, Any]:
-        return dict(json.loads(files.content(self.folder / "plan.json")))
+        return plans.read(self.folder)

@@ -24,7 +24,7 @@ from labrun.scenario.keys import FileSystem, Workload
 from labrun.scenario.kinds import Command
 from labrun.setup import filesystem
 from support import PROJECT
-from writestall_base import designs
+from writestall_base import designs, plans
 from writestall_base.errors import UserError
 
 NAMES = [option.name for option in matrix.options()[0]]
@@ -503,7 +503,7 @@ def test_a_command_gets_the_load_and_keeps_its_packages() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [plan.FILE, f"{plan.FILE}.part", "scenarios/1/tmpfs.toml"]
+    "name", [plans.FILE, f"{plans.FILE}.part", "scenarios/1/tmpfs.toml"]
 )
 def test_a_plan_is_not_written_through_a_link(name: str, tmp_path: Path) -> None:
     """The guests of a comparison can write where its plan is."""
@@ -513,4 +513,4 @@ def test_a_plan_is_not_written_through_a_link(name: str, tmp_path: Path) -> None
     (folder / name).symlink_to(mine)
     plan.write(folder, *plan.make(wanted("tmpfs")))
     assert mine.read_text() == "mine"
-    assert "cells" in (folder / plan.FILE).read_text()
+    assert "cells" in (folder / plans.FILE).read_text()

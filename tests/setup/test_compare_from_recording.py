@@ -17,9 +17,9 @@ from driver import recorded, settings
 from driver.commands import compare
 from driver.commands.compare import Request
 from driver.project import answer
-from labrun.comparison import plan
 from labrun.scenario import reading
 from writestall.compare import planned
+from writestall_base import plans
 from writestall_base.errors import UserError
 
 MS = 10**6
@@ -79,7 +79,7 @@ def made(request: Request) -> tuple[dict[str, Any], list[Path]]:
     for _ in range(2):  # the second call is a repetition
         request.recording.keep(folder, exports)
         answer("repro/plan", "--out", str(folder), *request.planned)
-    found = json.loads((folder / plan.FILE).read_text())
+    found = json.loads((folder / plans.FILE).read_text())
     return found, [folder / cell["scenario"] for cell in found["cells"]]
 
 

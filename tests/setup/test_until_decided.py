@@ -12,6 +12,7 @@ import pytest
 
 from driver import runs
 from driver.commands import compare
+from writestall_base import plans
 
 LOOKS = (8, 12, 16)
 
@@ -42,7 +43,7 @@ def test_rounds_are_added_until_the_comparison_is_decided(
     planned: list[tuple[str, ...]] = []
     ran: list[str] = []
     plan = {"rounds": LOOKS[0], "looks": LOOKS}
-    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    monkeypatch.setattr(plans, "read", {tmp_path: plan}.__getitem__)
 
     def analysed(*_: Any) -> CompletedProcess[str]:
         status, done = next(answers)

@@ -25,13 +25,12 @@ from writestall.events.application import is_unrecorded
 from writestall.events.hlog import read_log
 from writestall.events.run_directory import RunDir
 from writestall.report.flame_graph import STEPS, Steps
-from writestall_base import files
+from writestall_base import files, plans
 from writestall_base.errors import UserError
 from writestall_base.folders import refuse_special
 from writestall_base.lateness import MOST_LATE, late_share
 from writestall_base.units import percent
 
-FORMAT = 1
 # An option holds a load if most of its runs do this share of it: a single run may have
 # ended during a stall.
 HELD = 0.99
@@ -194,8 +193,8 @@ def open_comparison(
     paths = (path, *others)
     for one in paths:
         refuse_special(one)
-    plans = [_plan(one) for one in paths]
-    plan = joined.plan(paths, plans) if others else plans[0]
+    found = [plans.read(one) for one in paths]
+    plan = joined.plan(paths, found) if others else found[0]
     levels = [_level(path, plan, percent, bound) for percent in plan["loads"]]
     counted = [level for level in levels if level.counted]
     if not counted:
@@ -240,32 +239,6 @@ def _chosen(levels: list[Level], load: int | None) -> Level:
             return level
     known = ", ".join(str(level.load) for level in levels)
     raise UserError(f"--load {load}: there are counted runs at {known} only")
-
-
-def _plan(path: Path) -> dict[str, Any]:
-    file = path / "plan.json"
-    try:
-        plan = json.loads(files.content(file))
-        if plan["format"] != FORMAT:
-            raise UserError(
-                f"{file}: format {plan['format']!r}, this version reads {FORMAT}"
-            )
-        names = {row["name"] for row in plan["options"]}
-        for row in plan["options"]:
-            _ = row["name"], row["what"], row["filesystem"]
-            if row.get("against", row["name"]) not in names:
-                raise UserError(f"{file}: {row['against']} is not one of its options")
-        for row in plan.get("kernels", ()):
-            _ = row["name"], row["given"]
-        _ = plan["rounds"], plan["duration_s"], plan["profile"]["name"]
-        _ = plan["workload"]["name"], list(plan["loads"])
-        for cell in plan["cells"]:
-            _ = cell["name"], cell["option"], cell["load"], cell["round"]
-    except OSError as error:
-        raise UserError(f"{file}: {error.strerror}; not a comparison") from None
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise UserError(f"{file}: not a plan ({type(error).__name__})") from None
-    return dict(plan)
 
 
 def _machines(path: Path) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from driver.project import answer
 from driver.recording import Recording
 from driver.settings import Settings
 from machine import accel, qemu, recipe
-from writestall_base import files
+from writestall_base import files, plans
 from writestall_base.command_line import whole
 from writestall_base.errors import UserError
 from writestall_base.folders import refuse_special
@@ -198,7 +198,7 @@ def _until_decided(log: StageLog, python: Path, request: Request) -> str:
     """Run the rounds of the plan's first look, then those of the next one, until the
     comparison is decided; return a line about the result."""
     note = _runs(log, request)
-    plan = json.loads(files.content(request.folder / "plan.json"))
+    plan = plans.read(request.folder)
     for number in plan["looks"]:
         if number <= plan["rounds"]:
             continue

@@ -28,11 +28,10 @@ from labrun.comparison import axes, matrix, severity
 from labrun.comparison.axes import Kernel, Treatment
 from labrun.comparison.matrix import Option
 from labrun.scenario import reading
-from writestall_base import designs, lateness, toml_text
+from writestall_base import designs, files, lateness, plans, toml_text
 from writestall_base.errors import UserError
+from writestall_base.folders import refuse_special
 
-FORMAT = 1
-FILE = "plan.json"
 # Rules and writers of a run have seeds from the run's on.
 SEEDS_A_ROUND = 1_000
 # Keys of a plan that change when rounds are added.
@@ -53,6 +52,7 @@ BOOT_S = 15
 # What a cut takes besides the writing: two boots, mkfs, and two checks.
 CUT_S = 20
 MOST_LOOKS, MIN_GROWTH = 5, 1.3
+MOST_BYTES = 4 << 20  # of a manifest
 # A run that the host disturbed is repeated so often.
 MOST_REPEATS = 3
 SET_ASIDE, DISTURBED = "earlier", "disturbed"
@@ -151,7 +151,7 @@ def make(wanted: Wanted) -> tuple[dict[str, Any], list[Cell]]:
             reading.parse(toml, cell.scenario, Path(cell.scenario).stem)
             cells.append(replace(cell, text=toml))
     plan = {
-        "format": FORMAT,
+        "format": plans.FORMAT,
         "profile": wanted.disk,
         "workload": {
             key: wanted.work[key]
@@ -326,12 +326,12 @@ def write(folder: Path, plan: dict[str, Any], cells: Sequence[Cell]) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             _put(path, cell.text)
             _take_back(folder, cell)
-    _put(folder / FILE, json.dumps(_grown(folder, plan), indent=2) + "\n")
+    _put(folder / plans.FILE, json.dumps(_grown(folder, plan), indent=2) + "\n")
 
 
 def _grown(folder: Path, plan: dict[str, Any]) -> dict[str, Any]:
     """The plan with the looks of the one before, if it only has more rounds."""
-    before = _read(folder)
+    before = _before(folder)
     if not before or any(before.get(k) != plan[k] for k in plan if k not in GROWS):
         return plan
     looks, added = before.get("looks", []), before.get("added", [])
@@ -340,10 +340,11 @@ def _grown(folder: Path, plan: dict[str, Any]) -> dict[str, Any]:
     return plan | {"looks": looks, "added": [*added, plan["rounds"]]}
 
 
-def _read(folder: Path) -> dict[str, Any]:
+def _before(folder: Path) -> dict[str, Any]:
+    """The plan that is there; empty if there is none that can be read."""
     try:
-        return dict(json.loads((folder / FILE).read_text()))
-    except (OSError, ValueError, TypeError):
+        return plans.read(folder)
+    except UserError:
         return {}
 
 
@@ -397,8 +398,9 @@ def set_disturbed_aside(folder: Path) -> list[str]:
 
     After MOST_REPEATS a cell's run stays: it does not count, and the report says why.
     """
+    refuse_special(folder)
     found = []
-    for name in (row["name"] for row in _read(folder).get("cells", ())):
+    for name in (row["name"] for row in _before(folder).get("cells", ())):
         run, tries = folder / name, len(list(_tries(folder, name)))
         if tries < MOST_REPEATS and _status(run) == "complete" and is_disturbed(run):
             _move(run, folder / DISTURBED / str(tries + 1) / name)
@@ -413,7 +415,9 @@ def _tries(folder: Path, name: str) -> Iterator[Path]:
 def is_disturbed(run: Path) -> bool:
     """Whether a run's client is known to have been late for more than MOST_LATE."""
     try:
-        duration_s = json.loads((run / "manifest.json").read_text())["duration_s"]
+        duration_s = json.loads(files.content(run / "manifest.json", MOST_BYTES))[
+            "duration_s"
+        ]
     except (OSError, ValueError, LookupError, TypeError):
         return False
     share = lateness.late_share(run, duration_s)
@@ -422,12 +426,8 @@ def is_disturbed(run: Path) -> bool:
 
 def unfinished(folder: Path) -> list[tuple[str, Path, Path]]:
     """List name, scenario and run directory of the cells to run, in order."""
-    try:
-        plan = json.loads((folder / FILE).read_text())
-    except (OSError, ValueError) as error:
-        raise UserError(f"{folder / FILE}: {error}; make the plan first") from None
     found = []
-    for row in plan["cells"]:
+    for row in plans.read(folder)["cells"]:
         run = folder / row["name"]
         if _status(run) != "complete":
             found.append((row["name"], folder / row["scenario"], run))
@@ -436,7 +436,7 @@ def unfinished(folder: Path) -> list[tuple[str, Path, Path]]:
 
 def _status(run: Path) -> str | None:
     try:
-        status = json.loads((run / "manifest.json").read_text())["status"]
+        status = json.loads(files.content(run / "manifest.json", MOST_BYTES))["status"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return str(status)
