@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""This test will run scenarios in machines of aarch64, and find the chains that they
-have on x86-64: the expect table of each, and the truth that the injector recorded."""
+"""This test will run scenarios and labs of the course in machines of aarch64, and find
+what they have on x86-64: the expect table of each, and the truth that the injector
+recorded; the wait that a lab is about, and the answer to its question."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from course_runs import judged
 from driver.builds import core
 from lab_runs import hold_to_the_truth, make_lab
 from machine import architectures, image
@@ -34,3 +36,10 @@ def test_its_chain_is_that_of_x86_64(scenario: str, tmp_path: Path) -> None:
     assert lab.done.returncode == 0, lab.done.stdout + lab.done.stderr[-3000:]
     assert lab.json("manifest.json")["arch"] == AARCH64.name
     hold_to_the_truth(lab)
+
+
+@pytest.mark.on_demand("an image of another processor, whose programs are emulated")
+@pytest.mark.usefixtures("_aarch64")
+@pytest.mark.parametrize("number", [1, 5])
+def test_a_lab_of_the_course_is_that_of_x86_64(number: int, tmp_path: Path) -> None:
+    judged(number, "", tmp_path)
