@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from driver.losses import Asked
 from driver.settings import Settings
 from driver.volatile import DISCARD, ENTRY, FLUSH, FUA, MAGIC, SUPER, VERSION, Lost
 from machine import qemu
+from machine.statuses import EXIT_CUT
 from writestall_base.errors import UserError
 
 SECTOR_BYTES = 512
@@ -137,3 +140,33 @@ def test_the_cut_takes_from_the_disks_that_were_written_to(tmp_path: Path) -> No
     cut = Cut(tmp_path, known, "/built", 45, cache=Cache("1/1", 1.0))
     assert cut._lose(tmp_path) == {"unflushed": 2, "lost": 2}
     assert Cut(tmp_path, known, "/built", 45)._lose(tmp_path) == {}
+
+
+class Complains:
+    """What stands for a log: the first machine is cut, and the kernel of the second
+    complains after it has written what is left."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.status = folder, 0
+
+    def run(self, *_: list[str]) -> None:
+        if not self.status:
+            self.status = EXIT_CUT
+        else:
+            (self.folder / "xfs-default.json").write_text('{"damage": "xfs_repair"}')
+        raise UserError("failed")
+
+
+def test_a_complaint_does_not_hide_what_was_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Cut, "machine", lambda *_: [])
+    monkeypatch.setattr(Cut, "_lose", lambda *_: {"lost": 3})
+    known = Settings("6.12", "icount", tmp_path, False)
+    cut = Cut(tmp_path, known, "/built", 45, cache=Cache("1/1", 1.0))
+    log: Any = Complains(tmp_path)
+    with pytest.raises(UserError):
+        cut.kept(log, "xfs-default")
+    kept = json.loads((tmp_path / "xfs-default.json").read_text())
+    assert kept["damage"] == "xfs_repair"
+    assert kept["cache"] == {"seed": "1/1", "chance": 1.0, "lost": 3}

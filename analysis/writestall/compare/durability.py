@@ -27,19 +27,21 @@ NOT_SHOWN = (
 HOW = (
     "Each option's machines were cut while they wrote to an equally slow disk, and"
     " another machine recovered the file system. Data that fsync(2) confirmed must be"
-    " there; there is no guarantee for other data. tmpfs keeps nothing. How often such"
-    " a cut loses what fsync(2) confirmed is bounded with 95 % confidence (Clopper and"
+    " there; there is no guarantee for other data. tmpfs keeps nothing. A file system"
+    " is damaged if its check finds faults after the repair of a boot. How often such a"
+    " cut loses what fsync(2) confirmed is bounded with 95 % confidence (Clopper and"
     " Pearson, 1934); records are sums over all cuts."
 )
 HEADINGS = (
-    *("cuts that lose what was fsynced", "of all such cuts"),
+    *("cuts that lose what was fsynced", "of all such cuts", "damaged"),
     *("fsynced", "lost though fsynced", "torn next to them"),
     *("never synced", "lost", "torn", "lost time"),
 )
 
 
-# The file without fsync(2), the one with it, and whether the disk's cache was volatile.
-Cut = tuple[KeptFile, KeptFile, bool]
+# The file without fsync(2), the one with it, whether the disk's cache was volatile, and
+# whether the file system was damaged after its repair.
+Cut = tuple[KeptFile, KeptFile, bool, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,8 @@ class Kept:
     """What an option kept of a file without, and of one with, fsync(2): sums over its
     `cuts`. In `losing` of them something was lost that fsync(2) had confirmed, which
     happens in a share of such cuts between `at_least` and `at_most`, 0 to 1. The disk
-    lost writes that no flush followed if its cache was `volatile`."""
+    lost writes that no flush followed if its cache was `volatile`. After `damaged` of
+    the cuts the repair that a boot makes was not enough."""
 
     option: str
     cuts: int
@@ -55,21 +58,22 @@ class Kept:
     at_least: float
     at_most: float
     volatile: bool
+    damaged: int
     plain: KeptFile
     synced: KeptFile
 
     @classmethod
     def of(cls, option: str, cuts: Sequence[Cut]) -> Kept:
         """The sums of an option's cuts."""
-        plain, synced, volatile = zip(*cuts, strict=True)
+        plain, synced, volatile, damaged = zip(*cuts, strict=True)
         losing = sum(one.lost_synced > 0 for one in synced)
         # A loss that never happened is bounded from above alone.
         kind = "two-sided" if losing else "less"
         tested = stats.binomtest(losing, len(cuts), alternative=kind)
-        found = tested.proportion_ci(CONFIDENCE, method="exact")
-        ends = float(found.low), float(found.high)
-        sums = _sum(plain), _sum(synced)
-        return cls(option, len(cuts), losing, *ends, all(volatile), *sums)
+        share = tested.proportion_ci(CONFIDENCE, method="exact")
+        ends = float(share.low), float(share.high)
+        found = len(cuts), losing, *ends, all(volatile), sum(damaged)
+        return cls(option, *found, _sum(plain), _sum(synced))
 
     @property
     def losing_cuts(self) -> str:
@@ -91,7 +95,8 @@ class Kept:
         counts = [synced.synced, synced.lost_synced, synced.torn]
         counts += [plain.written, plain.lost, plain.torn]
         lost_time = "all" if lost_ms is None else f"{lost_ms / 1000:.1f} s"
-        return (self.losing_cuts, self.rate, *map(str, counts), lost_time)
+        found = (self.losing_cuts, self.rate, str(self.damaged))
+        return (*found, *map(str, counts), lost_time)
 
 
 def _sum(found: Sequence[KeptFile]) -> KeptFile:
@@ -120,7 +125,7 @@ def _read(path: Path) -> Iterator[Cut]:
         both = KeptFile(**row["plain"]), KeptFile(**row["synced"])
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return
-    yield (*both, "cache" in row)
+    yield (*both, "cache" in row, row.get("damage") is not None)
 
 
 def verdict(kept: Sequence[Kept]) -> str:

@@ -392,7 +392,8 @@ def _lost(kept: list[Kept], name: str) -> str:
     found = next((one for one in kept if one.option == name), None)
     if found is None:
         return "not cut"
-    return f"{found.losing_cuts} cuts ({found.rate})"
+    damaged = f", {found.damaged} damaged" if found.damaged else ""
+    return f"{found.losing_cuts} cuts ({found.rate}){damaged}"
 
 
 def untested(answer: Answer) -> Iterator[str]:

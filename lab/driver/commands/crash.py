@@ -99,13 +99,20 @@ class Cut:
             if log.status != EXIT_CUT:
                 raise UserError(f"{option}: the machine was not cut, see the log")
             lost = self._lose(Path(disks))
-            log.run(self.machine("check", option, disks))
-        kept: Data = json.loads(files.content(self.folder / f"{option}.json"))
-        if self.cache:
+            try:
+                log.run(self.machine("check", option, disks))
+            finally:
+                self._note(option, lost)
+        return dict(json.loads(files.content(self.folder / f"{option}.json")))
+
+    def _note(self, option: str, lost: Data) -> None:
+        """Add what the disk lost, also where the kernel complained of what is left."""
+        path = self.folder / f"{option}.json"
+        if self.cache and path.exists():
+            kept = json.loads(files.content(path))
             kept |= {"cache": asdict(self.cache) | lost}
             text = json.dumps(kept, indent=1) + "\n"
-            files.save_inside(self.folder, f"{option}.json", text.encode())
-        return kept
+            files.save_inside(self.folder, path.name, text.encode())
 
     def _lose(self, disks: Path) -> Data:
         """Take from both disks what their cache loses; how many writes those are."""

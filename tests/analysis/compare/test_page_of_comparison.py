@@ -134,13 +134,15 @@ def test_what_a_cut_left_is_a_table(tmp_path: Path) -> None:
     show = ["compare-options", str(path), "--html", str(target)]
     assert main(show) == 0
     assert "h-kept" not in target.read_text("utf-8")
-    cut(path, "quick", lost_synced=7)
+    cut(path, "quick", lost_synced=7, damage="e2fsck (exit 4)")
     assert main(show) == 0
     root = webpage.parsed(target.read_text("utf-8"))
     table = root.one("table", id="kept")
     cells = [cell.words for cell in table.one("tbody").all("td")]
-    assert cells[2:] == ["90", "7", "7", "95", "11", "1", "12.5 s"]
+    assert cells[2:] == ["1", "90", "7", "7", "95", "11", "1", "12.5 s"]
     assert cells[:2] == ["1 of 1", "2.5 to 100 %"]
+    decision = root.one("table", id="decision").words
+    assert "1 of 1 cuts (2.5 to 100 %), 1 damaged" in decision
 
 
 def test_a_map_of_one_latency_is_a_map(tmp_path: Path) -> None:

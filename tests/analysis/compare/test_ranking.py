@@ -231,8 +231,8 @@ def test_what_a_cut_left_stands_in_text_and_json(
     rows = [line.split() for line in text.splitlines() if "12.5 s" in line]
     same = ["95", "11", "1", "12.5", "s"]
     assert rows == [
-        ["slow", *"0 of 1 at most 95 %".split(), "90", "0", "0", *same],
-        ["quick", *"1 of 1 2.5 to 100 %".split(), "90", "7", "7", *same],
+        ["slow", *"0 of 1 at most 95 % 0".split(), "90", "0", "0", *same],
+        ["quick", *"1 of 1 2.5 to 100 % 0".split(), "90", "7", "7", *same],
     ]
     found = json.loads((two / "compare.json").read_text())["durability"]
     assert [row["option"] for row in found] == ["slow", "quick"]

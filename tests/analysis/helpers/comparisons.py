@@ -157,7 +157,12 @@ def steady(*latencies_ms: float, **more: Any) -> Made:
 
 
 def cut(
-    path: Path, option: str, lost_synced: int, number: int = 1, volatile: bool = False
+    path: Path,
+    option: str,
+    lost_synced: int,
+    number: int = 1,
+    volatile: bool = False,
+    damage: str | None = None,
 ) -> None:
     """What the option kept when its machine was cut for that time."""
     plain = {"written": 95, "synced": 0, "lost": 11, "lost_synced": 0, "torn": 1}
@@ -167,7 +172,8 @@ def cut(
     place = path / "crash" / option / str(number)
     place.mkdir(parents=True, exist_ok=True)
     cache = {"cache": {"seed": "1", "chance": 1.0}} if volatile else {}
-    (place / f"{option}.json").write_text(json.dumps({"option": option} | kept | cache))
+    row = {"option": option, "damage": damage} | kept | cache
+    (place / f"{option}.json").write_text(json.dumps(row))
 
 
 # Options whose latencies are known: eight runs of each, enough for a clear difference.
