@@ -244,7 +244,7 @@ def _cuts(log: StageLog, request: Request) -> str:
     losses.prepare(folder, request.kernels, asked)
     if not (left := losses.left(folder, asked)):
         return losses.result(folder, asked)
-    log.countdown = Countdown("moments", lambda: len(losses.left(folder, asked)))
+    log.countdown = Countdown("rounds of cuts", lambda: len(losses.left(folder, asked)))
     if request.cluster:
         planned = Planned(folder, request.settings, request.engine)
         request.cluster.run(log, planned, job.CUTS, left, request.options)
