@@ -277,3 +277,14 @@ def test_a_word_that_names_no_package_is_refused() -> None:
         argparse.ArgumentTypeError, match="'--reinstall': want the name of a Debian"
     ):
         layer.words("--reinstall")
+
+
+def test_a_kernel_is_where_its_package_has_it(tmp_path: Path) -> None:
+    """In /boot, or with its modules where no script has copied it."""
+    boot = tmp_path / "boot/vmlinuz-7.2"
+    assert image._vmlinuz(tmp_path, "7.2") == boot
+    inside = tmp_path / image.MODULES / "7.2/vmlinuz"
+    for path in (inside, boot):
+        path.parent.mkdir(parents=True)
+        path.touch()
+        assert image._vmlinuz(tmp_path, "7.2") == path

@@ -28,6 +28,7 @@ DISK_SLACK_BYTES = 256 << 20
 MOST_LINES = 10_000
 FINISH = VM / "finish-foreign.sh"
 KERNEL_PACKAGES = "linux-image-{0},linux-headers-{0}"
+MODULES = "usr/lib/modules"
 BINFMT = Path("/proc/sys/fs/binfmt_misc")
 DPKG_OPTIONS = [
     "path-exclude=/usr/share/doc/*",
@@ -206,7 +207,7 @@ def _unpack_all(recipe: Recipe, part: Path) -> None:
     for name, suite in recipe.kernels.items():
         cache.remove(side, as_owner())
         _unpack(recipe, suite, side, KERNEL_PACKAGES.format(recipe.arch.debian))
-        (release,) = (side / "usr/lib/modules").iterdir()
+        (release,) = (side / MODULES).iterdir()
         pairs.append(f"{name}={release.name}")
         # What the userland has is newer and stays.
         copy = ["cp", "--archive", "--no-clobber", f"{side}/.", str(part)]
@@ -272,6 +273,13 @@ class Kernel:
         return [f"{source}:{place}:ro" for source, place in self.shares]
 
 
+def _vmlinuz(home: Path, release: str) -> Path:
+    """The kernel itself. Debian's newer packages have it with its modules, and their
+    scripts, which do not run in a tree of another processor, copy it to /boot."""
+    places = home / f"boot/vmlinuz-{release}", home / MODULES / release / "vmlinuz"
+    return next(filter(Path.exists, places), places[0])
+
+
 def kernels(recipe: Recipe) -> dict[str, Kernel]:
     """The installed kernels by their short names."""
     home = tree(recipe)
@@ -282,8 +290,8 @@ def kernels(recipe: Recipe) -> dict[str, Kernel]:
             given=name,
             release=release,
             tree=home,
-            vmlinuz=home / "boot" / f"vmlinuz-{release}",
-            modules=home / "usr/lib/modules" / release,
+            vmlinuz=_vmlinuz(home, release),
+            modules=home / MODULES / release,
             identity=home.name,
             pvh=recipe.arch.is_unpacked,
         )
@@ -305,7 +313,7 @@ def _own(recipe: Recipe, own: OwnKernel) -> Kernel:
         vmlinuz=own.vmlinuz,
         modules=modules,
         identity=identity,
-        shares=((modules, f"/usr/lib/modules/{own.release}"), *folders),
+        shares=((modules, f"/{MODULES}/{own.release}"), *folders),
         pvh=not own.checks_itself,
         compiler=_lacking(home, own.compiler),
     )

@@ -22,6 +22,7 @@ from writestall_base import designs
 from writestall_base.objectives import Objective, parse_factor, parse_objective
 from writestall_base.units import many, percent
 
+BASELINE = "it is the baseline"
 # An interval that lies within this factor of a limit on both sides is at the limit.
 NEAR = 1.1
 
@@ -130,7 +131,7 @@ def _by_rule(
         yield hold_objective(shares, pooled, rules.objective.share, tail)
     if rules.margin:
         if answer.comparison.is_reference(option):
-            yield Word.PASS, "it is the baseline"
+            yield Word.PASS, BASELINE
         else:
             own = Own.read(answer.comparison, answer.slo_ns, answer.by)
             _, ratios = own.contrast(option.name)

@@ -242,8 +242,10 @@ def decided(answer: Answer, verdicts: list[Verdict]) -> bool:
 
 
 def _by_word(verdicts: list[Verdict]) -> Iterator[str]:
+    """The options by verdict; a baseline that no rule holds has none to tell."""
+    told = [one for one in verdicts if one.reasons != [rules.BASELINE]]
     for word in Word:
-        if names := [one.option for one in verdicts if one.word is word]:
+        if names := [one.option for one in told if one.word is word]:
             yield f"{word}: {', '.join(names)}."
 
 

@@ -216,6 +216,19 @@ def test_a_bad_factor_names_a_good_one(text: str) -> None:
         parse_factor("--effect", text)
 
 
+def test_a_baseline_without_an_objective_is_no_part_of_the_headline(
+    three: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    headlines = {
+        name: judged(three, capsys, *words)[2]["headline"]
+        for name, words in {
+            "margin": ("--margin", "1.2x"),
+            "both": ("--margin", "1.2x", "--objective", "over 65ms < 6%"),
+        }.items()
+    }
+    assert "base" not in headlines["margin"] and "base" in headlines["both"]
+
+
 def test_a_margin_may_ask_for_a_gain() -> None:
     held_to = rules.of_plan({"rules": {"margin": "0.5x"}})
     assert held_to.margin == 0.5
