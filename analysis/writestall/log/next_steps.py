@@ -14,6 +14,7 @@ from writestall.classify.rules.block import (
     ARRAY_SUSPENDED,
     AWAITS_HANDLER,
     BARRIER_RAISED,
+    BITMAP_COUNTER,
     BLOCK_LOCK,
     CIPHER,
     CONNECTS,
@@ -38,6 +39,7 @@ from writestall.classify.rules.block import (
     THREAD_ENDS,
 )
 from writestall.classify.rules.events import (
+    CORE_DUMP,
     DAX_ENTRY,
     DAX_PAGE,
     HOLE,
@@ -45,7 +47,10 @@ from writestall.classify.rules.events import (
     OTHER_THREADS,
     RESHAPES,
     SERIAL_WRITE,
+    SPLITS_BLOCK,
     SWAP_RACE,
+    TARGET_COMMAND,
+    TREE_LOG,
     USERFAULT,
 )
 from writestall.classify.rules.file_systems import (
@@ -87,7 +92,7 @@ from writestall.classify.rules.pages import (
     ITSELF,
     OF_A_POOL,
 )
-from writestall.classify.rules.servers import NFS_ANSWER
+from writestall.classify.rules.servers import NFS_ANSWER, NFS_CALLBACK
 from writestall.log import asked
 from writestall.log.holders.sections import (
     MUTEX,
@@ -251,9 +256,39 @@ WORDS: dict[str, Step] = {
     ),
     NO_MEMORY: CLASSES[c.MEMORY],
     SWAP_RACE: CLASSES[c.MEMORY],
-    OTHER_THREADS: Step(
-        "take the stacks of the process's threads: cat /proc/{pid}/task/*/stack",
-        "fs/exec.c de_thread()",
+    **dict.fromkeys(
+        (OTHER_THREADS, CORE_DUMP),
+        Step(
+            "take the stacks of the process's threads: cat /proc/{pid}/task/*/stack",
+            "fs/exec.c de_thread(); fs/coredump.c coredump_wait()",
+        ),
+    ),
+    BITMAP_COUNTER: Step(
+        "see whether the writes under way end: cat /sys/block/mdN/inflight and "
+        "/sys/block/mdN/md/stripe_cache_active, twice; mdadm --grow --bitmap=none "
+        "does without the bitmap",
+        "mdadm(8)",
+    ),
+    NFS_CALLBACK: Step(
+        "find the client whose callback state is not UP: grep . "
+        "/proc/fs/nfsd/clients/*/info; echo expire > /proc/fs/nfsd/clients/N/ctl "
+        "gives it up",
+        "fs/nfsd/nfs4state.c client_info_show(), client_ctl_write()",
+    ),
+    SPLITS_BLOCK: Step(
+        f"find the worker below xfs_btree_split_worker(): {_ALL_STACKS}, or echo t "
+        "where it has not begun",
+        "fs/xfs/libxfs/xfs_btree.c",
+    ),
+    TARGET_COMMAND: Step(
+        "see whether the disk behind the LUN answers: iostat -x 1, errors in dmesg; "
+        "targetcli ls names it",
+        "targetcli(8)",
+    ),
+    TREE_LOG: Step(
+        "find the task below btrfs_sync_log() or btrfs_log_inode() that sleeps "
+        f"further in: {_ALL_STACKS}",
+        "fs/btrfs/tree-log.c",
     ),
     RESHAPES: _SYNC,
     SERIAL_WRITE: _ARRAY_IO,

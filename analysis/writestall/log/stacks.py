@@ -21,7 +21,13 @@ MAX_FRAMES = 256
 # Lines without a frame that do not end a stack: a wrapped module name, <TASK>, a dump
 # of raw words.
 MAX_GAP = 3
-
+# Parts of frames alone: addresses of PowerPC, registers of 32-bit ARM, the function
+# called on a line of which a mailer cut off who called it (arch/arm/kernel/traps.c).
+_OF_FRAMES = re.compile(
+    r"(?:\[ {0,6}\d{1,8}\.\d{6}\] )?\[[0-9a-f]{16}\] \[[0-9a-f]{16}\]\s{0,4}"
+    r"|\s{0,4}(?:r\d{1,2}:[0-9a-f]{8}\s{0,4}){1,8}"
+    r"|\[<[0-9a-f]{8}>\] \(\w{1,120}(?: \[\w{1,64}\])?\) from(?: \[<[0-9a-f]{8}>\])?"
+)
 
 _TRACE = re.compile(r"\bCall [Tt]race:|\bBacktrace:|^\s*Stack:")
 _WORKQUEUE = re.compile(r"\bWorkqueue: (?P<work>.{1,120})")
@@ -96,6 +102,8 @@ class Reader:
     def line(self, number: int, line: Line) -> None:
         """Take the next line."""
         body = line.body.rstrip()
+        if _OF_FRAMES.fullmatch(body or line.prefix):
+            return
         self._stamp = line.before + line.prefix
         self._quotes = line.before.count(">")
         if not line.marked:

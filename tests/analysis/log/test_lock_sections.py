@@ -351,7 +351,7 @@ def test_the_lock_is_named() -> None:
         ("own-checkpoint", "that it makes itself"),
         ("shrinks-log", "inside a shrinker waits until the log of XFS"),
         ("removes-file", "nobody uses a file of sysfs"),
-        ("metadata", "superblock is written"),
+        ("metadata", "superblock or bitmap is written"),
         ("replaces", "until I/O under way has ended"),
     ],
 )

@@ -15,6 +15,10 @@ HOLE = "waits until a hole in a file of tmpfs has been punched"
 SERIAL_WRITE = "waits for an earlier write of the same sectors of an array"
 RESHAPES = "reshapes an array, and waits for its stripes or its superblock"
 NO_MEMORY = "pauses, for there is no memory to allocate"
+CORE_DUMP = "waits until the other threads have stopped for a core dump"
+TARGET_COMMAND = "waits until the commands of a SCSI target have ended"
+SPLITS_BLOCK = "waits for the worker that splits a block of a btree of XFS"
+TREE_LOG = "waits until the log of a btrfs tree is written"
 _LONE: tuple[tuple[str, str, str, str], ...] = (
     (
         c.OTHER,
@@ -27,6 +31,34 @@ _LONE: tuple[tuple[str, str, str, str], ...] = (
         OTHER_THREADS,
         "de_thread",
         "fs/exec.c de_thread(): until zap_other_threads() has ended them",
+    ),
+    (
+        c.OTHER,
+        CORE_DUMP,
+        "coredump_wait",
+        "fs/coredump.c coredump_wait(): until each of them is in coredump_task_exit()",
+    ),
+    (
+        c.OTHER,
+        TARGET_COMMAND,
+        "target_put_cmd_and_wait __transport_wait_for_tasks "
+        "transport_generic_free_cmd target_wait_for_*cmds transport_clear_lun_ref",
+        "drivers/target/target_core_transport.c target_put_cmd_and_wait(), "
+        "transport_clear_lun_ref(): until the disk has ended them",
+    ),
+    (
+        c.OTHER,
+        SPLITS_BLOCK,
+        "xfs_btree_split",
+        "fs/xfs/libxfs/xfs_btree.c xfs_btree_split(): queues "
+        "xfs_btree_split_worker(), which has more room on its stack",
+    ),
+    (
+        c.FS_TRANSACTION,
+        TREE_LOG,
+        "btrfs_sync_log wait_log_commit wait_for_writer",
+        "fs/btrfs/tree-log.c btrfs_sync_log(): until who writes the log has, and who "
+        "changes it has left",
     ),
     (
         c.OTHER,

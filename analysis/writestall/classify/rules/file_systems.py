@@ -77,6 +77,7 @@ _NAMED: tuple[Rule, ...] = (
             f"fs/xfs/xfs_buf.c xfs_buf_lock(), for {name}",
             wait=(LOCK,),
             callers=callers,
+            bare=True,
             words=words,
         )
         for words, name, callers in (
@@ -324,8 +325,8 @@ RULES: tuple[Rule, ...] = (
         c.FS_TRANSACTION,
         names(
             "start_transaction btrfs_*_transaction* join_transaction "
-            "wait_current_trans* wait_for_commit wait_for_writer "
-            "btrfs_wait_for_commit btrfs_sync_log wait_log_commit btrfs_throttle_* "
+            "wait_current_trans* wait_for_commit btrfs_wait_for_commit btrfs_sync_log "
+            "btrfs_throttle_* "
             "btrfs_async_run_delayed_* btrfs_balance_delayed_items "
             "btrfs_scrub_pause *scrub_blocked_if_needed scrub_pause_off "
             "start_log_trans transaction_kthread"

@@ -162,6 +162,12 @@ RULES: tuple[Rule, ...] = (
         callers=_READS_ONE,
     ),
     Rule(
+        c.DEVICE_IO,
+        ("folio_wait_bit*", "wait_on_page_bit*"),
+        "mm/filemap.c filemap_read_folio(): until the read that it has begun is over",
+        by=("filemap_read_folio", "filemap_read_page", *_READS_ONE),
+    ),
+    Rule(
         c.PAGE_WRITEBACK,
         ("wait_on_page_bit",),
         "mm/filemap.c before 5.16: locking a page goes through __lock_page(), so a "

@@ -106,6 +106,16 @@ HOLDERS: dict[str, tuple[Holder, ...]] = {
             not_of=_READS,
         ),
         Holder(
+            "it writes a page of the block device and holds its lock",
+            "fs/buffer.c __block_write_full_folio(): is given the locked page",
+            names("__block_write_full_*"),
+            lock="PG_locked of a page",
+            also=names(_OF_DEVICE),
+            not_in=_NOT_WITH_PAGE,
+            of=names(_OF_DEVICE),
+            confidence=POSSIBLE,
+        ),
+        Holder(
             "it writes pages and may hold a lock of one",
             "fs/iomap/buffered-io.c iomap_writepages(): its last bio goes down with no "
             "page locked, those before it with one",

@@ -19,7 +19,9 @@ _STARTS_OR_ENDS = names(
     "exit_signals copy_process cgroup_threadgroup_change_begin cgroup_css_set_fork "
     "cgroup_can_fork"
 )
-_REQUESTS = names("io_wq_put_and_exit io_ring_exit_work io_uring_cancel_generic")
+_REQUESTS = names(
+    "io_wq_put_and_exit io_wq_exit_workers io_ring_exit_work io_uring_cancel_generic"
+)
 _WORKER = names("io_worker_handle_work io_wq_submit_work io_wqe_worker io_wq_worker")
 _KERNFS = names("__kernfs_remove kernfs_drain kernfs_remove*")
 _IN_KERNFS = names(
